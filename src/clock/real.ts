@@ -1,0 +1,22 @@
+import type { Cancel, Clock } from './clock.js';
+
+/** Wall time, monotonic (`performance.now`). */
+export class RealClock implements Clock {
+  readonly virtual = false;
+  readonly #startMs = performance.now();
+
+  nowMs(): number {
+    return performance.now() - this.#startMs;
+  }
+
+  schedule(atMs: number, fn: () => void): Cancel {
+    const timer = setTimeout(fn, Math.max(0, atMs - this.nowMs()));
+    return () => {
+      clearTimeout(timer);
+    };
+  }
+
+  settle<T>(work: Promise<T>): Promise<T> {
+    return work;
+  }
+}

@@ -1,0 +1,20 @@
+/** The messages of a conversation, as a language model takes them. */
+export type ChatMessage =
+  | { role: 'system' | 'user'; content: string }
+  | { role: 'assistant'; content: string; toolCalls?: readonly ToolCall[] }
+  | { role: 'tool'; content: string; toolCallId: string };
+
+export interface ToolCall {
+  id: string;
+  name: string;
+  /** JSON text of an object, as the model wrote it; it may be broken. */
+  arguments: string;
+}
+
+/** A tool as it is offered to the model. */
+export interface ToolSpec {
+  name: string;
+  description: string;
+  /** JSON schema of the arguments object. */
+  parameters: Readonly<Record<string, unknown>>;
+}

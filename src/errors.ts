@@ -1,0 +1,77 @@
+/**
+ * The one catalogue of errors. Each has a stable code, a message template, the HTTP status that the daemon answers
+ * with and whether trying again can help. `docs/errors.md` mirrors it; a test compares the two.
+ */
+interface CatalogueEntry {
+  /** `{name}` is replaced from the error's details. */
+  readonly message: string;
+  readonly httpStatus: number;
+  readonly retryable: boolean;
+}
+
+const CATALOGUE = {
+  // audio
+  AUDIO_WAV_INVALID: { message: 'Not a readable WAV file: {reason}', httpStatus: 422, retryable: false },
+  AUDIO_RATE_UNSUPPORTED: {
+    message: 'Sample rate {sampleRateHz} Hz is not supported (8000 to 48000)',
+    httpStatus: 422,
+    retryable: false,
+  },
+  // configuration
+  CONFIG_INVALID: { message: 'The configuration is not valid: {reason}', httpStatus: 422, retryable: false },
+  CONFIG_FIELD_UNSUPPORTED: {
+    message: 'This version of parley does not act on {fields} yet, so it refuses the configuration',
+    httpStatus: 422,
+    retryable: false,
+  },
+  // providers
+  PROVIDER_UNKNOWN: { message: 'No {kind} provider is called "{name}". Known: {known}', httpStatus: 422, retryable: false },
+  PROVIDER_FAILED: { message: '{provider} failed: {reason}', httpStatus: 502, retryable: true },
+  PROVIDER_TIMEOUT: { message: '{provider} gave nothing within {timeoutMs} ms', httpStatus: 504, retryable: true },
+  PROVIDER_REMOTE_IN_VIRTUAL_TIME: {
+    message: '{provider} cannot run in virtual time: use --speed real',
+    httpStatus: 422,
+    retryable: false,
+  },
+  // session
+  SESSION_CLOSED: { message: 'The session has ended', httpStatus: 409, retryable: false },
+} as const satisfies Record<string, CatalogueEntry>;
+
+export type ErrorCode = keyof typeof CATALOGUE;
+
+export type ErrorDetails = Readonly<Record<string, string | number | boolean>>;
+
+/** Every error that parley raises on purpose. */
+export class ParleyError extends Error {
+  readonly code: ErrorCode;
+  readonly details: ErrorDetails;
+
+  constructor(code: ErrorCode, details: ErrorDetails = {}, options?: { cause?: unknown }) {
+    super(fill(CATALOGUE[code].message, details), options);
+    this.name = 'ParleyError';
+    this.code = code;
+    this.details = details;
+  }
+
+  get httpStatus(): number {
+    return CATALOGUE[this.code].httpStatus;
+  }
+
+  get retryable(): boolean {
+    return CATALOGUE[this.code].retryable;
+  }
+}
+
+/** The catalogue for documentation and tests. */
+export function errorCatalogue(): Readonly<Record<ErrorCode, CatalogueEntry>> {
+  return CATALOGUE;
+}
+
+/** The message of anything that was thrown. */
+export function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function fill(template: string, details: ErrorDetails): string {
+  return template.replace(/\{(\w+)\}/g, (whole, name: string) => String(details[name] ?? whole));
+}

@@ -1,0 +1,32 @@
+import type { Clock } from '../../clock/clock.js';
+import type { ChatMessage, ToolCall, ToolSpec } from '../../config/chat.js';
+
+/** A language model, streaming. One vendor a file; the registry names them. */
+export interface LlmProvider {
+  readonly name: string;
+  /** True where a reply depends only on the request and comes at times from a table. */
+  readonly virtualTime: boolean;
+  warmUp(): Promise<void>;
+  /**
+   * One reply. Ends after the last piece; throws a ParleyError when the model fails, and the signal's reason when
+   * it is aborted. Nothing goes on running after either.
+   */
+  complete(request: LlmRequest): AsyncIterable<LlmPiece>;
+  close(): Promise<void>;
+}
+
+export interface LlmRequest {
+  model: string;
+  messages: readonly ChatMessage[];
+  tools: readonly ToolSpec[];
+  /** 0..2. */
+  temperature: number;
+  clock: Clock;
+  signal: AbortSignal;
+}
+
+export type LlmPiece =
+  | { type: 'text'; text: string }
+  /** A whole call; models that stream arguments are gathered up first. */
+  | { type: 'toolCall'; call: ToolCall }
+  | { type: 'usage'; promptTokens: number; completionTokens: number };

@@ -1,0 +1,75 @@
+import type { Clock } from '../../clock/clock.js';
+
+/** Speech to text, streaming. One vendor a file; the registry names them. */
+export interface SttProvider {
+  readonly name: string;
+  /** True where results depend only on the audio and come at times from a table, so that virtual time is possible. */
+  readonly virtualTime: boolean;
+  /** Loads models or opens connections before they are needed. */
+  warmUp(): Promise<void>;
+  /** One stream for one session. Rejects with a ParleyError if it cannot be had. */
+  open(options: SttOptions, events: SttEvents): Promise<SttStream>;
+  /** Frees everything shared. May be called twice. */
+  close(): Promise<void>;
+}
+
+export interface SttOptions {
+  /** A code of the interface's language list, such as `en-US`. */
+  language: string;
+  hints: SpeechHints;
+  clock: Clock;
+  signal: AbortSignal;
+}
+
+/** What the agent's configuration tells about the words to expect. */
+export interface SpeechHints {
+  /** Things the user may well say, as sentences (a script's patterns, example answers). */
+  phrases: readonly string[];
+  /** Text that the topic's words can be taken from: prompt, messages, tool descriptions. */
+  texts: readonly string[];
+  /** Words and phrases to favour, with a weight; 1 is a light nudge, 10 strong. */
+  keywords: ReadonlyMap<string, number>;
+}
+
+export interface SttEvents {
+  /** Interim and final transcripts, see SttTranscript. */
+  onTranscript(transcript: SttTranscript): void;
+  /** The stream has failed and gives nothing more. Called at most once. */
+  onError(error: Error): void;
+}
+
+export interface SttTranscript {
+  /**
+   * Number of the stretch of speech, counting up. A transcript replaces every earlier one of the same segment,
+   * a final one included: an engine that hears the user go on after a pause may revise what it said.
+   */
+  segment: number;
+  /** Lower or mixed case, with or without punctuation, as the engine gives it. Empty = nothing recognised. */
+  text: string;
+  isFinal: boolean;
+  /** False where the engine heard speech but does not trust its words; `text` is then its best guess. */
+  understood: boolean;
+  /** 0..1, null where the engine gives none. */
+  confidence: number | null;
+  words?: readonly SttWord[];
+}
+
+/** Times are samples at 16 kHz on the same count as `push`. */
+export interface SttWord {
+  text: string;
+  startSample: number;
+  endSample: number;
+  confidence: number | null;
+}
+
+export interface SttStream {
+  /** Mono 16 kHz audio; `startSample` is the position of its first sample on the session's count. */
+  push(samples: Int16Array, startSample: number): void;
+  /** The VAD hears speech that began at `sample` (a little before now). */
+  speechStarted(sample: number): void;
+  /** The VAD hears no more speech since `sample`: give a final transcript of what was said as soon as possible. */
+  speechStopped(sample: number): void;
+  /** The conversation has taken what was said as a whole turn: the next speech is a new segment. */
+  endTurn(): void;
+  close(): Promise<void>;
+}

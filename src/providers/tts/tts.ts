@@ -1,0 +1,51 @@
+import type { Clock } from '../../clock/clock.js';
+
+/** Text to speech. One vendor a file; the registry names them. */
+export interface TtsProvider {
+  readonly name: string;
+  /** True where the audio depends only on the request and comes at times from a table. */
+  readonly virtualTime: boolean;
+  warmUp(): Promise<void>;
+  /**
+   * Speaks one piece of text (a clause or a sentence). Yields audio as it is made; throws a ParleyError when
+   * synthesis fails and the signal's reason when it is aborted. Silence before and after the speech is trimmed.
+   */
+  synthesize(request: TtsRequest): AsyncIterable<TtsAudio>;
+  /** The voices this provider has, those for `language` first. */
+  voices(): readonly TtsVoice[];
+  close(): Promise<void>;
+}
+
+export interface TtsRequest {
+  text: string;
+  /** A code of the interface's language list. */
+  language: string;
+  /** Null = the provider's default voice for the language. */
+  voiceId: string | null;
+  model: string | null;
+  /** The provider's own settings as the agent's configuration gives them. */
+  settings: Readonly<Record<string, unknown>>;
+  clock: Clock;
+  signal: AbortSignal;
+}
+
+export interface TtsAudio {
+  samples: Int16Array;
+  sampleRateHz: number;
+  /** Words whose times are known by now, in milliseconds from the first sample of this request's audio. */
+  words?: readonly TtsWord[];
+}
+
+export interface TtsWord {
+  /** As it stands in the request's text, punctuation included, so that the heard text can be cut from it. */
+  text: string;
+  startMs: number;
+  endMs: number;
+}
+
+export interface TtsVoice {
+  id: string;
+  name: string;
+  language: string;
+  sampleRateHz: number;
+}

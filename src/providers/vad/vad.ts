@@ -1,0 +1,21 @@
+/** Voice activity detection: is this window of audio speech? One implementation a file; the registry names them. */
+export interface VadProvider {
+  readonly name: string;
+  /** Loads what all detectors share (weights, kernels). May be called again; later calls return at once. */
+  warmUp(): Promise<void>;
+  /** A detector with state of its own for one audio stream. Call `warmUp` first. */
+  createDetector(): VadDetector;
+}
+
+export interface VadDetector {
+  /** Samples at 16 kHz that one probability speaks for. */
+  readonly windowSamples: number;
+  /**
+   * Takes any number of mono 16 kHz samples and calls `onWindow` synchronously for each window they complete.
+   * @param onWindow probability of speech 0..1, and the position just after the window, counted in samples
+   *   since the detector was made or reset.
+   */
+  process(samples: Int16Array, onWindow: (probability: number, endSample: number) => void): void;
+  reset(): void;
+  close(): void;
+}

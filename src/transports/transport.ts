@@ -1,0 +1,53 @@
+/**
+ * How a session's audio gets in and out. Every transport passes the contract suite in `src/testing`.
+ *
+ * A transport delivers input as it comes and is given the agent's audio one 20 ms tick at a time, at most one tick
+ * ahead of when it is heard.
+ */
+export interface Transport {
+  readonly name: string;
+  /** Rate of what `TransportSink.audio` delivers. */
+  readonly inputRateHz: number;
+  /** Rate of what `play` takes. */
+  readonly outputRateHz: number;
+  /** Begins to deliver. Called once; what arrived before is delivered now. */
+  start(sink: TransportSink): void;
+  /** The agent's audio for one tick: exactly 20 ms at `outputRateHz`, or null for silence. Never throws. */
+  play(frame: Int16Array | null): void;
+  /** Tells the user's client what is going on; transports without a side channel ignore it. Never throws. */
+  send(message: TransportMessage): void;
+  /** Ends the line. What `play` was given before is still heard where that is possible. May be called twice. */
+  close(): Promise<void>;
+}
+
+/** What a session takes from its transport. None of these throws. */
+export interface TransportSink {
+  /** Mono audio at `inputRateHz`, any length. */
+  audio(samples: Int16Array): void;
+  /** Keys that the user pressed: 0-9, *, #, A-D. */
+  digits(digits: string): void;
+  /** A message that the user typed. */
+  text(text: string): void;
+  /** The value of a form that the agent asked the client to fill in. */
+  formResult(id: string, value: unknown): void;
+  /** The line is gone; called once, also after `close`. `error` tells why it broke, if it did. */
+  closed(error?: Error): void;
+}
+
+/** Side-channel messages, named as on the talk socket (`docs/talk-socket.md`). */
+export type TransportMessage =
+  | { type: 'ready'; sessionId: string }
+  | { type: 'transcript'; text: string; isFinal: boolean }
+  | { type: 'response'; text: string; isFinal: boolean }
+  /** A reply's first audio comes next. */
+  | { type: 'answering' }
+  /** The user may be interrupting: hold what has not been played. */
+  | { type: 'pause' }
+  /** A false alarm: go on from where it was held. */
+  | { type: 'unpause' }
+  /** A real interruption: drop what has not been played. */
+  | { type: 'clear' }
+  | { type: 'action'; id: string; name: string; data: Readonly<Record<string, unknown>> }
+  /** How long the last turn took, by stage, in milliseconds. */
+  | { type: 'metrics'; turn: Readonly<Record<string, number | null>> }
+  | { type: 'ended'; status: string };
