@@ -1,0 +1,12 @@
+// The addon's table of contents: one register function for each kernel file, each adding its functions to `exports`.
+// src/native.ts declares the same functions in TypeScript; each has a WASM or TypeScript twin that passes the same tests.
+#include <napi.h>
+
+#include "kernels.h"
+
+static Napi::Object Init(Napi::Env env, Napi::Object exports) {
+  registerSilero(env, exports);
+  return exports;
+}
+
+NODE_API_MODULE(parley, Init)

@@ -1,0 +1,3 @@
+#include "kernels.h"
+
+void registerSilero(Napi::Env env, Napi::Object exports) {}
