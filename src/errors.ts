@@ -35,6 +35,9 @@ const CATALOGUE = {
   },
   // session
   SESSION_CLOSED: { message: 'The session has ended', httpStatus: 409, retryable: false },
+  // testing
+  LABELS_INVALID: { message: 'Not a readable label file: {file}: {reason}', httpStatus: 422, retryable: false },
+  LEFT_RUNNING: { message: 'Still running: {resources}', httpStatus: 500, retryable: false },
 } as const satisfies Record<string, CatalogueEntry>;
 
 export type ErrorCode = keyof typeof CATALOGUE;
