@@ -1,0 +1,139 @@
+/** How one conversation is to be held. Plain data, made from an AgentConfig and the operator's settings. */
+export interface ConversationConfig {
+  /** A code of the interface's language list. */
+  language: string;
+  /** The whole system prompt, variables and notes filled in. */
+  systemPrompt: string;
+  opening: OpeningConfig;
+  interruption: InterruptionConfig;
+  endpointing: EndpointingConfig;
+  filler: FillerConfig;
+  endCall: EndCallConfig;
+  /** Null = the agent does not ask whether the user is still there. */
+  inactivity: { idleMs: number; message: string | null } | null;
+  limits: LimitsConfig;
+  history: HistoryConfig;
+  /** How the agent speaks around each tool, by the tool's name. */
+  toolSpeech: Readonly<Record<string, ToolSpeechConfig>>;
+  deadlines: DeadlineConfig;
+}
+
+export interface OpeningConfig {
+  /** Null = the model opens the conversation. */
+  firstMessage: string | null;
+  /** The agent waits for the user to speak first … */
+  userStarts: boolean;
+  /** … but no longer than this. */
+  userStartTimeoutMs: number;
+}
+
+export interface InterruptionConfig {
+  allowed: boolean;
+  /**
+   * Interruption allowed: keep the interrupted message in the history, cut to what was heard. Not allowed: keep
+   * what the user said over the agent as the next turn.
+   */
+  keepMessage: boolean;
+  /** Whether the opening message may be interrupted. */
+  openingAllowed: boolean;
+  /** Longest time that speech without words holds the agent. */
+  maxHoldMs: number;
+  /** How long after the user's speech has stopped its words are waited for. */
+  wordsAfterStopMs: number;
+}
+
+export interface EndpointingConfig {
+  /** The least wait after the end of speech. */
+  responseDelayMs: number;
+  /** Comes on top while the user is giving digits. */
+  numberInputDelayMs: number;
+  /** Silence that ends a turn whose words are surely complete. */
+  minSilenceMs: number;
+  /** Silence that ends any turn. */
+  maxSilenceMs: number;
+  /** How long after the end of speech the final transcript is waited for before the interim one must do. */
+  finalTranscriptMs: number;
+  /** Speech for which nothing is transcribed closes the turn after this. */
+  stuckMs: number;
+}
+
+export interface FillerConfig {
+  /** Wait from the end of the turn until a filler is spoken, null = only when a stage stalls. */
+  afterMs: number | null;
+  /** Empty = short default phrases in the conversation's language. */
+  messages: readonly string[];
+}
+
+export interface EndCallConfig {
+  enabled: boolean;
+  instruction: string | null;
+  /** One of these is said before the line is closed; empty = what the model says with the call. */
+  messages: readonly string[];
+}
+
+export interface LimitsConfig {
+  maxDurationMs: number;
+  /** Time without input from the user after which the session ends; null = none. */
+  maxIdleMs: number | null;
+  /** Said before a session ends by a limit. */
+  message: string | null;
+}
+
+export interface HistoryConfig {
+  /** How many of the latest messages the model is given; null = all. */
+  messageLimit: number | null;
+  /** How many of the latest tool results are given whole; null = all. */
+  toolResultLimit: number | null;
+}
+
+export interface ToolSpeechConfig {
+  messages: readonly string[];
+  /** `strict` says one of the messages as written, `flexible` lets the model phrase it. */
+  responseMode: 'strict' | 'flexible';
+  /** The call starts when the message has been played, else while it plays. */
+  executeAfterMessage: boolean;
+}
+
+/** First-result deadlines of the stages. */
+export interface DeadlineConfig {
+  /** The model's first token: a filler comes after `stallFillerMs`, the fallback after `llmFirstMs`. */
+  llmFirstMs: number;
+  /** The longest gap between two pieces of a reply. */
+  llmGapMs: number;
+  stallFillerMs: number;
+  /** From asking for speech to its first audio at the line. */
+  speechStartMs: number;
+  /** A tool that has not answered by then counts as failed. */
+  toolMs: number;
+  /** Longest time from the decision to hang up to the line being closed. */
+  closingMs: number;
+}
+
+export const DEFAULT_CONVERSATION: ConversationConfig = {
+  language: 'en-US',
+  systemPrompt: '',
+  opening: { firstMessage: null, userStarts: false, userStartTimeoutMs: 8000 },
+  interruption: { allowed: true, keepMessage: true, openingAllowed: true, maxHoldMs: 2000, wordsAfterStopMs: 500 },
+  endpointing: {
+    responseDelayMs: 0,
+    numberInputDelayMs: 0,
+    minSilenceMs: 280,
+    maxSilenceMs: 1600,
+    finalTranscriptMs: 1200,
+    stuckMs: 12_000,
+  },
+  filler: { afterMs: null, messages: [] },
+  endCall: { enabled: false, instruction: null, messages: [] },
+  inactivity: null,
+  limits: { maxDurationMs: 3_600_000, maxIdleMs: null, message: null },
+  history: { messageLimit: null, toolResultLimit: null },
+  toolSpeech: {},
+  deadlines: {
+    llmFirstMs: 9000,
+    llmGapMs: 8000,
+    stallFillerMs: 2500,
+    speechStartMs: 5000,
+    toolMs: 60_000,
+    closingMs: 15_000,
+  },
+};

@@ -1,0 +1,67 @@
+import type { ChatMessage, ToolCall, ToolSpec } from '../config/chat.js';
+
+/** What happens to a conversation. Plain data; times are milliseconds on the session's clock. */
+export type ConversationEvent =
+  | { type: 'line.opened' }
+  /** The user has gone, or the line broke (`error`). */
+  | { type: 'line.closed'; error: string | null }
+  /** The VAD hears speech that began at `startMs`. */
+  | { type: 'speech.started'; startMs: number }
+  /** The VAD hears no speech since `endMs`. */
+  | { type: 'speech.stopped'; endMs: number }
+  /** Replaces every earlier transcript of the same segment. */
+  | { type: 'transcript'; segment: number; text: string; isFinal: boolean; understood: boolean }
+  /** A typed message. */
+  | { type: 'text'; text: string }
+  | { type: 'digits'; digits: string }
+  | { type: 'llm.text'; requestId: number; text: string }
+  | { type: 'llm.toolCall'; requestId: number; call: ToolCall }
+  | { type: 'llm.done'; requestId: number }
+  | { type: 'llm.failed'; requestId: number; reason: string }
+  | { type: 'tool.result'; callId: string; ok: boolean; content: string }
+  /** The first sample of an utterance has been given to the line. */
+  | { type: 'utterance.started'; utteranceId: number }
+  /** The last sample of an utterance has been given to the line (an utterance without audio has no `started`). */
+  | { type: 'utterance.finished'; utteranceId: number }
+  | { type: 'utterance.failed'; utteranceId: number; reason: string }
+  /** Somebody outside (the API, an embedder) has the agent say something, or ends the call. */
+  | { type: 'command.say'; text: string }
+  | { type: 'command.end' }
+  /** A deadline is due: see `Conversation.nextDeadlineMs`. */
+  | { type: 'time' };
+
+/** How far the utterance that is being played has been heard, told with every event. */
+export interface PlayoutPosition {
+  /** Null while nothing is being played. */
+  utteranceId: number | null;
+  /** Characters of its text whose audio is over. */
+  heardChars: number;
+}
+
+/** What the conversation wants done. Effects are carried out in order. */
+export type ConversationEffect =
+  | { type: 'llm.start'; requestId: number; messages: readonly ChatMessage[]; tools: readonly ToolSpec[] }
+  | { type: 'llm.cancel'; requestId: number }
+  /** Synthesise and play after all utterances asked for before. */
+  | { type: 'speak'; utteranceId: number; text: string; kind: UtteranceKind }
+  /** Give up one utterance; the ones after it go on. */
+  | { type: 'speak.cancel'; utteranceId: number }
+  /** Stop playing at once, keep what is left. */
+  | { type: 'playout.hold' }
+  /** Go on from the sample where it was held. */
+  | { type: 'playout.resume' }
+  /** Drop everything that has not been played, and any synthesis that is under way. */
+  | { type: 'playout.drop' }
+  | { type: 'tool.start'; call: ToolCall }
+  /** What was transcribed has been taken as a turn. */
+  | { type: 'stt.endTurn' }
+  | { type: 'user.said'; text: string; turn: number }
+  /** Close the line; nothing comes after it. */
+  | { type: 'line.close'; status: EndStatus }
+  /** For the event log: a decision and its reasons. */
+  | { type: 'trace'; name: string; data: Readonly<Record<string, string | number | boolean | null>> };
+
+export type UtteranceKind = 'opening' | 'reply' | 'filler' | 'tool' | 'prompt' | 'fallback' | 'goodbye';
+
+/** How a conversation can end (call statuses of the interface that a conversation itself decides). */
+export type EndStatus = 'user-ended' | 'agent-ended' | 'api-ended' | 'timeout' | 'error';

@@ -1,0 +1,71 @@
+/**
+ * Cuts a reply into pieces that are spoken one after another, as soon as each is whole. The first piece may be a
+ * clause, so that the voice starts early; later ones are sentences, which sound better.
+ */
+
+/** A clause shorter than this is not worth a piece of its own. */
+const MIN_CLAUSE_CHARS = 14;
+/** Text without any stop is cut at a space beyond this length. */
+const MAX_PIECE_CHARS = 240;
+
+const ABBREVIATION = /(?:^|[\s(])(?:mr|mrs|ms|dr|prof|st|vs|etc|e\.g|i\.e|no|approx|inc|ltd|jr|sr|a\.m|p\.m|[a-z])\.$/i;
+const SENTENCE_END = /[.!?…]["'”’)\]]*(?=\s|$)|[。！？]["'”’」』]*|\n+/g;
+const CLAUSE_END = /[,;:–—](?=\s)|[、，；：]/g;
+
+export interface Cut {
+  /** Pieces that are whole, in order. */
+  pieces: string[];
+  /** What is left until more text comes. */
+  rest: string;
+}
+
+/**
+ * @param text all text that has not been cut off yet
+ * @param first whether nothing of this reply has been cut off yet
+ */
+export function cutSentences(text: string, first: boolean): Cut {
+  const pieces: string[] = [];
+  let rest = text;
+  for (;;) {
+    const end = sentenceEnd(rest) ?? (first && pieces.length === 0 ? clauseEnd(rest) : undefined) ?? forcedEnd(rest);
+    if (end === undefined) return { pieces, rest };
+    const piece = rest.slice(0, end).trim();
+    rest = rest.slice(end).trimStart();
+    if (isSpeakable(piece)) pieces.push(piece);
+  }
+}
+
+/** Whether a piece has anything to say: a letter or a digit. */
+export function isSpeakable(piece: string): boolean {
+  return /[\p{L}\p{N}]/u.test(piece);
+}
+
+function sentenceEnd(text: string): number | undefined {
+  for (const match of text.matchAll(SENTENCE_END)) {
+    const end = match.index + match[0].length;
+    if (match[0].startsWith('.') && !endsSentence(text, match.index)) continue;
+    if (isSpeakable(text.slice(0, end))) return end;
+  }
+  return undefined;
+}
+
+/** Whether the full stop at `index` ends a sentence, and not an abbreviation or (at the end so far) a number. */
+function endsSentence(text: string, index: number): boolean {
+  const upTo = text.slice(0, index + 1);
+  if (ABBREVIATION.test(upTo)) return false;
+  return index + 1 < text.length || /\p{L}{2}\.$/u.test(upTo);
+}
+
+function clauseEnd(text: string): number | undefined {
+  for (const match of text.matchAll(CLAUSE_END)) {
+    const end = match.index + match[0].length;
+    if (end >= MIN_CLAUSE_CHARS) return end;
+  }
+  return undefined;
+}
+
+function forcedEnd(text: string): number | undefined {
+  if (text.length <= MAX_PIECE_CHARS) return undefined;
+  const space = text.lastIndexOf(' ', MAX_PIECE_CHARS);
+  return space > 0 ? space + 1 : MAX_PIECE_CHARS;
+}
