@@ -1,0 +1,165 @@
+import type { AgentConfig } from './agent.js';
+import type { Flow } from './flow.js';
+import type { AgentFunction } from './function.js';
+import { DEFAULT_LANGUAGE, type Language } from './language.js';
+import { type Variables, type VariableSources, fillVariables, variablesOf } from './variables.js';
+
+/** What stands where a configuration leaves a choice to the operator. */
+export interface AgentDefaults {
+  llmModel: string;
+  sttProvider: string;
+  voiceProvider: string;
+  /** Null = the provider's default voice of the language. Goes with `voiceProvider` only. */
+  voiceId: string | null;
+  language: Language;
+  timezone: string;
+  /** Longest session in seconds. */
+  maxDurationS: number;
+}
+
+export interface ResolveOptions extends VariableSources {
+  defaults?: Partial<AgentDefaults>;
+  /** Default false. */
+  includeMetadataInPrompt?: boolean;
+}
+
+/** An agent ready for a session: defaults applied, variables filled in, units in the names. Plain data. */
+export interface ResolvedAgent {
+  status: 'active' | 'disabled';
+  language: Language;
+  timezone: string;
+  /** The operator's part of the system prompt; `buildSystemPrompt` makes the whole. */
+  prompt: string;
+  metadata: Readonly<Record<string, unknown>>;
+  includeMetadataInPrompt: boolean;
+  variables: Variables;
+  /** 0..1. */
+  vadThreshold: number;
+  voice: ResolvedVoice;
+  llm: { model: string; temperature: number };
+  stt: { provider: string; model: string | null };
+  /** Words that speech recognition favours, with their weights. */
+  keywords: ReadonlyMap<string, number>;
+  /** As configured; the toolbox fills in their variables. */
+  tools: readonly AgentFunction[];
+  /** `firstMessage` null = the model opens the conversation. */
+  opening: { firstMessage: string | null; userStarts: boolean };
+  interruption: { allowed: boolean; keepMessage: boolean; openingAllowed: boolean };
+  endpointing: { responseDelayMs: number; numberInputDelayMs: number };
+  /** `afterMs` null = fillers only when a stage stalls. */
+  filler: { afterMs: number | null; messages: readonly string[] };
+  endCall: { enabled: boolean; instruction: string | null; messages: readonly string[] };
+  /** Null = the agent does not ask whether the user is still there. */
+  inactivity: { idleMs: number; message: string | null } | null;
+  limits: { maxDurationMs: number; maxIdleMs: number | null; message: string | null };
+  /** Null = all. */
+  history: { messageLimit: number | null; toolResultLimit: number | null };
+}
+
+export interface ResolvedVoice {
+  provider: string;
+  /** Null = the provider's default voice of the language. */
+  voiceId: string | null;
+  model: string | null;
+  settings: Readonly<Record<string, unknown>>;
+}
+
+/** The embedded engines: what runs where nothing else is configured or found. */
+export const EMBEDDED_DEFAULTS: AgentDefaults = {
+  llmModel: 'scripted',
+  sttProvider: 'embedded',
+  voiceProvider: 'flite',
+  voiceId: null,
+  language: DEFAULT_LANGUAGE,
+  timezone: 'UTC',
+  maxDurationS: 3_600,
+};
+
+/**
+ * Applies the defaults and fills in the variables. Does not judge: `parseAgentConfig` and `refuseUnsupported` do.
+ */
+export function resolveAgent(config: AgentConfig, options: ResolveOptions = {}): ResolvedAgent {
+  const defaults = { ...EMBEDDED_DEFAULTS, ...options.defaults };
+  const variables = variablesOf(options);
+  const fill = (text: string | null | undefined): string => fillVariables(text ?? '', variables);
+  const history = config.llm?.history_settings;
+  return {
+    status: config.status ?? 'active',
+    language: config.language ?? defaults.language,
+    timezone: config.timezone ?? defaults.timezone,
+    prompt: fill(config.prompt),
+    metadata: options.metadata ?? {},
+    includeMetadataInPrompt: options.includeMetadataInPrompt ?? false,
+    variables,
+    vadThreshold: config.vad_threshold ?? 0.5,
+    voice: voiceOf(config, defaults),
+    llm: { model: config.llm?.model ?? defaults.llmModel, temperature: config.llm?.temperature ?? 0 },
+    stt: {
+      provider: config.speech_to_text?.provider ?? defaults.sttProvider,
+      model: config.speech_to_text?.model || null,
+    },
+    keywords: new Map(Object.entries(config.custom_vocabulary?.keywords ?? {})),
+    tools: config.tools ?? [],
+    opening: {
+      firstMessage: fill(config.first_message) || null,
+      userStarts: config.flow?.user_start_first ?? false,
+    },
+    ...flowOf(config.flow ?? {}, fill),
+    limits: {
+      maxDurationMs: (config.session_timeout?.max_duration ?? defaults.maxDurationS) * 1_000,
+      maxIdleMs: config.session_timeout?.max_idle != null ? config.session_timeout.max_idle * 1_000 : null,
+      message: fill(config.session_timeout?.message) || null,
+    },
+    history: {
+      messageLimit: history?.history_message_limit ?? null,
+      toolResultLimit: history?.history_tool_result_limit ?? null,
+    },
+  };
+}
+
+function flowOf(
+  flow: Flow,
+  fill: (text: string | null | undefined) => string,
+): Pick<ResolvedAgent, 'interruption' | 'endpointing' | 'filler' | 'endCall' | 'inactivity'> {
+  const fillers = flow.auto_fill_responses;
+  const idle = flow.inactivity_handling;
+  return {
+    interruption: {
+      allowed: flow.interruption?.allowed ?? true,
+      keepMessage: flow.interruption?.keep_interruption_message ?? true,
+      openingAllowed: flow.interruption?.first_messsage ?? true,
+    },
+    endpointing: delaysOf(flow.response_delay),
+    filler: {
+      afterMs: fillers == null ? null : (fillers.response_gap_threshold ?? 0),
+      messages: phrases(fillers?.messages, fill),
+    },
+    endCall: {
+      enabled: flow.agent_terminate_call?.enabled ?? false,
+      instruction: fill(flow.agent_terminate_call?.instruction) || null,
+      messages: phrases(flow.agent_terminate_call?.messages, fill),
+    },
+    inactivity:
+      idle?.idle_time == null ? null : { idleMs: idle.idle_time * 1_000, message: fill(idle.message) || null },
+  };
+}
+
+function delaysOf(delay: Flow['response_delay']): ResolvedAgent['endpointing'] {
+  if (typeof delay === 'number') return { responseDelayMs: delay, numberInputDelayMs: 0 };
+  return { responseDelayMs: delay?.generic_delay ?? 0, numberInputDelayMs: delay?.number_input_delay ?? 0 };
+}
+
+/** The operator's voice is a voice of the operator's provider: it does not follow to another one. */
+function voiceOf(config: AgentConfig, defaults: AgentDefaults): ResolvedVoice {
+  const voice = config.voice;
+  return {
+    provider: voice?.provider ?? defaults.voiceProvider,
+    voiceId: voice == null ? defaults.voiceId : voice.voice_id,
+    model: voice?.model || null,
+    settings: voice?.settings ?? {},
+  };
+}
+
+function phrases(texts: readonly string[] | null | undefined, fill: (text: string) => string): readonly string[] {
+  return (texts ?? []).map(fill).filter((text) => text.trim() !== '');
+}
