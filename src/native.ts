@@ -9,7 +9,12 @@ import { reasonOf } from './errors.js';
 import { packageFile } from './package-files.js';
 
 /** The addon's functions. Each throws TypeError or RangeError, before it does any work, when an argument is wrong. */
-export interface NativeKernels {}
+export interface NativeKernels {
+  /** Silero VAD's weights, in the order of `SILERO_LAYOUT`: copied by the first call in the process. */
+  sileroLoad(weights: Float32Array): void;
+  /** The probability of speech in 512 samples; brings a stream's memory (`SILERO_STATE` floats) up to date. */
+  sileroWindow(state: Float32Array, samples: Int16Array): number;
+}
 
 export interface NativeStatus {
   readonly loaded: boolean;
@@ -18,7 +23,7 @@ export interface NativeStatus {
 }
 
 /** Every function of `NativeKernels`: an addon that lacks one was built from older sources and is not used. */
-const KERNEL_NAMES: readonly (keyof NativeKernels)[] = [];
+const KERNEL_NAMES: readonly (keyof NativeKernels)[] = ['sileroLoad', 'sileroWindow'];
 
 const ADDON_PATH = 'native/build/Release/parley.node';
 

@@ -1,0 +1,87 @@
+/** The three ways to compute Silero's network, and the choice between them. */
+import { nativeKernels } from '../../native.js';
+import { plainDense } from './silero-dense.js';
+import { WASM_BASE64 } from './silero-dense-wasm.js';
+import { SILERO_MEMORY, SileroForward, type DenseProduct } from './silero-forward.js';
+import { readSileroWeights } from './silero-model.js';
+
+/** How the network is computed. All three give the same probabilities within 1e-4. Fastest first. */
+export const SILERO_KERNELS = ['native', 'wasm', 'typescript'] as const;
+export type SileroKernelName = (typeof SILERO_KERNELS)[number];
+
+/** The network with its weights, which all streams of a thread share; it keeps nothing of a stream between calls. */
+export interface SileroKernel {
+  readonly name: SileroKernelName;
+  /**
+   * The probability of speech, 0..1, in one window.
+   * @param state the stream's memory, `SILERO_STATE` floats, zeros at its start; brought up to date by the call
+   * @param samples `SILERO_WINDOW` samples
+   * @throws RangeError when either has another length
+   */
+  run(state: Float32Array, samples: Int16Array): number;
+}
+
+/** What the WASM module exports. Addresses are in bytes. */
+interface DenseModule {
+  readonly memory: { readonly buffer: ArrayBuffer };
+  dense(weights: number, bias: number, x: number, out: number, inputs: number, outputs: number, relu: number): void;
+}
+
+/** As much of the global as is used here: the types of Node and of ES2023 leave it out. */
+interface WebAssemblyApi {
+  validate(bytes: Uint8Array): boolean;
+  readonly Module: new (bytes: Uint8Array) => object;
+  readonly Instance: new (module: object) => { readonly exports: unknown };
+}
+
+const MAKERS: Readonly<Record<SileroKernelName, (weights: Float32Array) => SileroKernel | null>> = {
+  native: nativeKernel,
+  wasm: wasmKernel,
+  typescript: typescriptKernel,
+};
+
+const made = new Map<SileroKernelName, SileroKernel | null>();
+
+/** The kernel of that name, made once, or null where it cannot run. */
+export function sileroKernel(name: SileroKernelName): SileroKernel | null {
+  let kernel = made.get(name);
+  if (kernel === undefined) {
+    kernel = MAKERS[name](readSileroWeights());
+    made.set(name, kernel);
+  }
+  return kernel;
+}
+
+/** The fastest kernel that runs here. */
+export function fastestSileroKernel(): SileroKernel {
+  for (const name of SILERO_KERNELS) {
+    const kernel = sileroKernel(name);
+    if (kernel !== null) return kernel;
+  }
+  throw new Error('the TypeScript kernel runs everywhere');
+}
+
+function nativeKernel(weights: Float32Array): SileroKernel | null {
+  const native = nativeKernels();
+  if (native === null) return null;
+  native.sileroLoad(weights);
+  return { name: 'native', run: (state, samples) => native.sileroWindow(state, samples) };
+}
+
+/** Null where the engine has no WASM or none with SIMD. */
+function wasmKernel(weights: Float32Array): SileroKernel | null {
+  const bytes = Buffer.from(WASM_BASE64, 'base64');
+  const { WebAssembly: wasm } = globalThis as { WebAssembly?: WebAssemblyApi };
+  if (wasm === undefined || !wasm.validate(bytes)) return null;
+  const module = new wasm.Instance(new wasm.Module(bytes)).exports as DenseModule;
+  const dense: DenseProduct = (layer, x, out, relu) =>
+    module.dense(layer.weights * 4, layer.bias * 4, x * 4, out * 4, layer.inputs, layer.outputs, relu ? 1 : 0);
+  const forward = new SileroForward(weights, new Float32Array(module.memory.buffer), dense);
+  return { name: 'wasm', run: (state, samples) => forward.run(state, samples) };
+}
+
+function typescriptKernel(weights: Float32Array): SileroKernel {
+  const memory = new Float32Array(SILERO_MEMORY);
+  const forward = new SileroForward(weights, memory, plainDense(memory));
+  return { name: 'typescript', run: (state, samples) => forward.run(state, samples) };
+}
