@@ -25,8 +25,13 @@ const CATALOGUE = {
     retryable: false,
   },
   // providers
-  PROVIDER_UNKNOWN: { message: 'No {kind} provider is called "{name}". Known: {known}', httpStatus: 422, retryable: false },
+  PROVIDER_UNKNOWN: {
+    message: 'No {kind} provider is called "{name}". Known: {known}',
+    httpStatus: 422,
+    retryable: false,
+  },
   PROVIDER_FAILED: { message: '{provider} failed: {reason}', httpStatus: 502, retryable: true },
+  PROVIDER_REFUSED: { message: '{provider} refused the request: {reason}', httpStatus: 502, retryable: false },
   PROVIDER_TIMEOUT: { message: '{provider} gave nothing within {timeoutMs} ms', httpStatus: 504, retryable: true },
   PROVIDER_REMOTE_IN_VIRTUAL_TIME: {
     message: '{provider} cannot run in virtual time: use --speed real',

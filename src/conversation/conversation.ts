@@ -1,3 +1,4 @@
+import type { ToolCall } from '../config/chat.js';
 import * as speech from './agent-speech.js';
 import type { ConversationConfig } from './config.js';
 import { Core } from './core.js';
@@ -19,8 +20,9 @@ const NOT_PLAYING: PlayoutPosition = { utteranceId: null, heardChars: 0 };
 
 /** How long after the last key a row of digits without `#` is over. */
 const DIGITS_PAUSE_MS = 2000;
-/** Replies that may fail one after another before the agent gives up. */
-const MAX_FAILURES = 3;
+/** Replies, and attempts to speak, that may fail one after another before the agent gives up. */
+const MAX_MODEL_FAILURES = 3;
+const MAX_VOICE_FAILURES = 3;
 
 /**
  * One spoken conversation as a pure state machine: no I/O, no clock, no chance. Events go in, effects come out, and
@@ -131,8 +133,7 @@ export class Conversation {
         return;
       case 'utterance.failed':
         core.trace('speech.failed', { utteranceId: event.utteranceId, reason: event.reason });
-        core.state.failures++;
-        this.#onUtteranceOver(event.utteranceId, true);
+        this.#onUtteranceFailed(event.utteranceId);
         return;
       case 'command.say':
         speech.say(core, event.text, { kind: 'prompt' });
@@ -171,9 +172,8 @@ export class Conversation {
       case 'speech.end': {
         const stalled = speech.onSpeechDeadline(core);
         if (stalled === undefined) return;
-        core.state.failures++;
         core.emit({ type: 'speak.cancel', utteranceId: stalled.id });
-        this.#onUtteranceOver(stalled.id, true);
+        this.#onUtteranceFailed(stalled.id);
         return;
       }
       case 'tools':
@@ -186,7 +186,7 @@ export class Conversation {
         inactivity.onInactivityDue(core);
         return;
       case 'idle':
-        inactivity.onIdleDue(core, this.#isSilent());
+        inactivity.onIdleDue(core);
         return;
       case 'duration':
         inactivity.onDurationDue(core);
@@ -201,8 +201,9 @@ export class Conversation {
   #settle(): void {
     const core = this.#core;
     if (core.state.line !== 'open') return;
-    if (core.state.failures >= MAX_FAILURES && core.state.ending === null) {
-      core.trace('givingUp', { failures: core.state.failures });
+    const { model, voice } = core.state.failures;
+    if ((model >= MAX_MODEL_FAILURES || voice >= MAX_VOICE_FAILURES) && core.state.ending === null) {
+      core.trace('givingUp', { model, voice });
       endNow(core, 'error', phrasesFor(core.config.language).givingUp);
     }
     closeIfDone(core);
@@ -259,11 +260,13 @@ export class Conversation {
     const core = this.#core;
     const { turn } = core.state;
     if (core.state.interruption !== null) return; // its own deadline decides first
-    const message = userTurn.turnMessage(core);
+    let message = userTurn.turnMessage(core);
     if (message !== null && interruption.agentHasSomethingToSay(core)) {
       const real = interruption.overlapWords(core) === 'real';
-      if (real && interruption.mayInterrupt(core)) interruption.confirm(core);
-      else if (real && core.config.interruption.keepMessage && core.state.ending === null) {
+      if (real && interruption.mayInterrupt(core)) {
+        interruption.confirm(core);
+        message = userTurn.turnMessage(core);
+      } else if (real && core.config.interruption.keepMessage && core.state.ending === null) {
         turn.waiting = true;
         return;
       } else {
@@ -283,6 +286,7 @@ export class Conversation {
   #answer(message: string, number: number, interrupts: boolean): void {
     const core = this.#core;
     inactivity.onUserActive(core);
+    core.disarm('opening');
     core.emit({ type: 'user.said', text: message, turn: number });
     const entry = addUserMessage(core, message);
     replies.startReply(core, { text: message, number, entry, interrupts });
@@ -328,21 +332,21 @@ export class Conversation {
       replies.failReply(core, 'the model said nothing');
       return;
     }
-    core.state.failures = 0;
-    const endCall = reply.calls.find((call) => call.name === END_CALL);
-    const calls = reply.calls.filter((call) => call.name !== END_CALL);
-    if (endCall !== undefined && core.config.endCall.enabled) {
-      const entry = replies.replyEntry(core, reply);
-      setToolResult(core, addToolCall(core, entry, endCall), 'The call is being ended.');
-      if (calls.length > 0) toolCalls.runCalls(core, reply, calls);
-      reply.phase = 'done';
-      core.disarm('filler');
-      sayGoodbye(core, goodbyeOf(endCall), reply.pieces > 0, entry);
-    } else if (calls.length > 0) toolCalls.runCalls(core, reply, calls);
-    else {
-      reply.phase = 'done';
-      core.disarm('filler');
+    core.state.failures.model = 0;
+    const isEnd = (call: ToolCall): boolean => core.config.endCall.enabled && call.name === END_CALL;
+    const endCall = reply.calls.find(isEnd);
+    const calls = reply.calls.filter((call) => !isEnd(call));
+    if (calls.length > 0) {
+      // A call that would hang up beside others is left out: their results come first, and may change the plan.
+      toolCalls.runCalls(core, reply, calls);
+      return;
     }
+    reply.phase = 'done';
+    core.disarm('filler');
+    if (endCall === undefined) return;
+    const entry = replies.replyEntry(core, reply);
+    setToolResult(core, addToolCall(core, entry, endCall), 'The call is being ended.');
+    sayGoodbye(core, goodbyeOf(endCall), reply.pieces > 0, entry);
   }
 
   #onUtteranceStarted(utteranceId: number): void {
@@ -352,7 +356,18 @@ export class Conversation {
   }
 
   #onUtteranceOver(utteranceId: number, failed: boolean): void {
+    if (!failed) this.#core.state.failures.voice = 0;
     speech.onUtteranceOver(this.#core, utteranceId, failed);
     toolCalls.onUtteranceOver(this.#core, utteranceId);
+  }
+
+  /** The voice failed: what nobody heard must not end in silence. */
+  #onUtteranceFailed(utteranceId: number): void {
+    const core = this.#core;
+    core.state.failures.voice++;
+    this.#onUtteranceOver(utteranceId, true);
+    const gaveUp = core.state.failures.voice >= MAX_VOICE_FAILURES || core.state.ending !== null;
+    if (gaveUp || interruption.agentHasSomethingToSay(core)) return;
+    speech.say(core, phrasesFor(core.config.language).fallback, { kind: 'fallback' });
   }
 }

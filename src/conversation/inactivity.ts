@@ -9,7 +9,7 @@ import { phrasesFor } from './phrases.js';
 export function onUserActive(core: Core): void {
   core.state.inactivity.prompts = 0;
   core.state.lastActiveMs = core.nowMs;
-  core.disarm('inactivity', 'opening');
+  core.disarm('inactivity');
 }
 
 /** Neither side has anything to say: the waiting begins. */
@@ -27,10 +27,9 @@ export function onInactivityDue(core: Core): void {
   speech.say(core, message, { kind: 'prompt' });
 }
 
-/** Nothing from the user for too long. Speech that is under way is let finish first. */
-export function onIdleDue(core: Core, silent: boolean): void {
+/** Nothing from the user for too long. */
+export function onIdleDue(core: Core): void {
   const { limits, language } = core.config;
-  if (!silent && core.state.inactivity.prompts === 0) return;
   endNow(core, 'timeout', limits.message ?? phrasesFor(language).timeout);
 }
 

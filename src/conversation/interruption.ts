@@ -14,10 +14,7 @@ import * as userTurn from './user-turn.js';
 /** Step one: the user speaks while the agent speaks or is about to. */
 export function onSpeechStarted(core: Core): void {
   if (core.state.interruption !== null || !agentHasSomethingToSay(core) || !mayInterrupt(core)) return;
-  core.state.interruption = {
-    sinceMs: core.nowMs,
-    overAudible: core.state.reply === null || core.state.reply.audible,
-  };
+  core.state.interruption = { sinceMs: core.nowMs };
   speech.hold(core);
   core.arm('interruption', core.nowMs + core.config.interruption.maxHoldMs);
 }
@@ -50,7 +47,7 @@ export function onDeadline(core: Core): void {
 
 /** What the user has said over the agent so far. */
 export function overlapWords(core: Core): ReturnType<typeof classifyOverlap> {
-  return classifyOverlap(userTurn.turnText(core), core.config.language);
+  return classifyOverlap(userTurn.turnText(core), core.config.language, core.state.ending !== null);
 }
 
 /** A real interruption: the agent's words end where they were heard, the floor is the user's. */

@@ -1,8 +1,11 @@
 import * as speech from './agent-speech.js';
 import type { Core } from './core.js';
 import { startReply } from './reply.js';
+import { isOpen } from './user-turn.js';
 
 /** How the conversation begins: the agent greets, or waits for the user, but not for ever. */
+
+const AGAIN_MS = 500;
 
 export function onLineOpened(core: Core): void {
   const { opening } = core.config;
@@ -12,6 +15,10 @@ export function onLineOpened(core: Core): void {
 
 /** The user did not begin. */
 export function onOpeningDue(core: Core): void {
+  if (isOpen(core)) {
+    core.arm('opening', core.nowMs + AGAIN_MS); // somebody may be speaking: their turn's end decides
+    return;
+  }
   core.trace('opening.userSilent');
   open(core);
 }

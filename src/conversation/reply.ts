@@ -98,7 +98,7 @@ export function failReply(core: Core, reason: string): void {
   core.trace('reply.failed', { reason });
   const spoke = (reply?.pieces ?? 0) > 0;
   cancelReply(core);
-  core.state.failures++;
+  core.state.failures.model++;
   // A reply that breaks off after some sentences has said something; the user will ask if it was too little.
   if (!spoke) speech.say(core, phrasesFor(core.config.language).fallback, { kind: 'fallback' });
 }

@@ -16,14 +16,16 @@ export interface ConversationState {
   interruption: InterruptionState | null;
   ending: EndingState | null;
   filler: { next: number };
+  /** Times in a row that the agent asked whether the user is there. */
+  inactivity: { prompts: number };
   /** Last moment that was not idle: a sign of the user, or the end of something the agent said to them. */
   lastActiveMs: number;
   /** Calls that run, by id. */
   tools: Record<string, RunningTool>;
   /** A result came that no request has told the model about yet. */
   resultsUntold: boolean;
-  /** Replies that failed one after another. */
-  failures: number;
+  /** Failures one after another: of the model's replies, and of the voice. */
+  failures: { model: number; voice: number };
   nextId: number;
 }
 
@@ -65,6 +67,8 @@ export interface SpokenPart {
 /** What the user is saying and has not been answered yet. */
 export interface TurnState {
   number: number;
+  /** Segments up to this one belong to earlier turns: what comes late for them is no news. */
+  lastSegment: number;
   speaking: boolean;
   /** Start of the first speech of this turn, null = nothing said yet. */
   startMs: number | null;
@@ -147,8 +151,6 @@ export interface RunningTool {
 
 export interface InterruptionState {
   sinceMs: number;
-  /** The agent had been heard in this turn when the user began. */
-  overAudible: boolean;
 }
 
 export interface EndingState {
@@ -170,17 +172,19 @@ export function initialState(): ConversationState {
     interruption: null,
     ending: null,
     filler: { next: 0 },
+    inactivity: { prompts: 0 },
     lastActiveMs: 0,
     tools: {},
     resultsUntold: false,
-    failures: 0,
+    failures: { model: 0, voice: 0 },
     nextId: 1,
   };
 }
 
-export function newTurn(number: number): TurnState {
+export function newTurn(number: number, lastSegment = -1): TurnState {
   return {
     number,
+    lastSegment,
     speaking: false,
     startMs: null,
     speechStartMs: 0,

@@ -11,6 +11,7 @@ const MIN_UNINTELLIGIBLE_MS = 700;
 export function onSpeechStarted(core: Core, startMs: number): void {
   const { turn } = core.state;
   turn.speaking = true;
+  turn.waiting = false;
   turn.startMs ??= startMs;
   turn.speechStartMs = startMs;
   core.disarm('turn.end');
@@ -33,6 +34,7 @@ export function onTranscript(
 ): void {
   const { turn } = core.state;
   const { segment, text, isFinal, understood } = transcript;
+  if (segment <= turn.lastSegment) return;
   const known = turn.segments.find((candidate) => candidate.segment === segment);
   if (known === undefined) turn.segments.push({ segment, text, isFinal, understood });
   else Object.assign(known, { text, isFinal, understood });
@@ -95,7 +97,7 @@ export function turnMessage(core: Core): string | null {
 /** Ends the turn, whatever becomes of it, and begins the next. */
 export function closeTurn(core: Core): void {
   const { turn } = core.state;
-  const next = newTurn(turn.number + 1);
+  const next = newTurn(turn.number + 1, Math.max(turn.lastSegment, ...turn.segments.map(({ segment }) => segment)));
   if (turn.speaking) {
     next.speaking = true;
     next.startMs = core.nowMs;
