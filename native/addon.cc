@@ -5,6 +5,7 @@
 #include "kernels.h"
 
 static Napi::Object Init(Napi::Env env, Napi::Object exports) {
+  registerPolyphase(env, exports);
   registerSilero(env, exports);
   return exports;
 }

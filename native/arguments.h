@@ -25,6 +25,11 @@ struct ArrayKind<float> {
   static constexpr const char* name = "Float32Array";
 };
 template <>
+struct ArrayKind<double> {
+  static constexpr napi_typedarray_type type = napi_float64_array;
+  static constexpr const char* name = "Float64Array";
+};
+template <>
 struct ArrayKind<int16_t> {
   static constexpr napi_typedarray_type type = napi_int16_array;
   static constexpr const char* name = "Int16Array";

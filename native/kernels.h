@@ -2,4 +2,5 @@
 #pragma once
 #include <napi.h>
 
+void registerPolyphase(Napi::Env env, Napi::Object exports);
 void registerSilero(Napi::Env env, Napi::Object exports);

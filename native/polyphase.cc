@@ -1,0 +1,102 @@
+// The inner loop of resampling, described in src/audio/polyphase.ts, where its twin is. Coefficients and samples are
+// whole numbers in doubles and small enough that every sum is exact, so the order of summing changes nothing.
+#include <cmath>
+#include <cstring>
+
+#include "arguments.h"
+#include "dispatch.h"
+#include "kernels.h"
+
+namespace {
+
+constexpr double kScale = 1 << 24;
+constexpr int64_t kMost = 1 << 24;
+
+typedef double Lanes __attribute__((vector_size(32)));
+
+ALWAYS_INLINE Lanes load(const double* from) {
+  Lanes value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+
+struct Job {
+  const double* history;
+  const double* coefficients;
+  int16_t* out;
+  int64_t count, start, phase, phases, step, rows, taps;
+};
+
+/// `taps` is a multiple of 4.
+ALWAYS_INLINE double dot(const double* x, const double* h, int64_t taps) {
+  Lanes a{}, b{};
+  int64_t i = 0;
+  for (; i + 8 <= taps; i += 8) {
+    a += load(x + i) * load(h + i);
+    b += load(x + i + 4) * load(h + i + 4);
+  }
+  if (i < taps) a += load(x + i) * load(h + i);
+  a += b;
+  return (a[0] + a[1]) + (a[2] + a[3]);
+}
+
+ALWAYS_INLINE void runBody(const Job& job) {
+  const int64_t whole = job.step / job.phases;
+  const int64_t rest = job.step % job.phases;
+  int64_t phase = job.phase;
+  const double* x = job.history + job.start;
+  for (int64_t k = 0; k < job.count; k++) {
+    const int64_t row = job.phases == job.rows ? phase : phase * job.rows / job.phases;
+    const double value = std::floor(dot(x, job.coefficients + row * job.taps, job.taps) / kScale + 0.5);
+    job.out[k] = static_cast<int16_t>(value > 32767 ? 32767 : value < -32768 ? -32768 : value);
+    x += whole;
+    phase += rest;
+    if (phase >= job.phases) {
+      phase -= job.phases;
+      x++;
+    }
+  }
+}
+
+TARGET_AVX2 void runAvx2(const Job& job) { runBody(job); }
+void runPlain(const Job& job) { runBody(job); }
+const auto run = hasAvx2() ? runAvx2 : runPlain;
+
+// polyphase(history: Float64Array, coefficients: Float64Array, out: Int16Array, count, start, phase, phases, step, rows)
+Napi::Value Polyphase(const Napi::CallbackInfo& info) {
+  const Napi::Value nothing = info.Env().Undefined();
+  Span<double> history, coefficients;
+  Span<int16_t> out;
+  Job job{};
+  if (!readArray(info, 0, "history", history)) return nothing;
+  if (!readArray(info, 1, "coefficients", coefficients)) return nothing;
+  if (!readArray(info, 2, "out", out)) return nothing;
+  if (!readInteger(info, 3, "count", 0, static_cast<int64_t>(out.length), job.count)) return nothing;
+  if (!readInteger(info, 4, "start", 0, static_cast<int64_t>(history.length), job.start)) return nothing;
+  if (!readInteger(info, 6, "phases", 1, kMost, job.phases)) return nothing;
+  if (!readInteger(info, 5, "phase", 0, job.phases - 1, job.phase)) return nothing;
+  if (!readInteger(info, 7, "step", 1, kMost, job.step)) return nothing;
+  if (!readInteger(info, 8, "rows", 1, job.phases, job.rows)) return nothing;
+  job.taps = static_cast<int64_t>(coefficients.length) / job.rows;
+  if (job.taps == 0 || job.taps % 4 != 0 || job.taps * job.rows != static_cast<int64_t>(coefficients.length)) {
+    refuseRange(info, "coefficients must be rows of a multiple of 4");
+    return nothing;
+  }
+  if (job.count == 0) return nothing;
+  const int64_t last = job.start + (job.phase + (job.count - 1) * job.step) / job.phases;
+  if (last + job.taps > static_cast<int64_t>(history.length)) {
+    refuseRange(info, "history is too short for " + std::to_string(job.count) + " outputs");
+    return nothing;
+  }
+  job.history = history.data;
+  job.coefficients = coefficients.data;
+  job.out = out.data;
+  run(job);
+  return nothing;
+}
+
+}  // namespace
+
+void registerPolyphase(Napi::Env env, Napi::Object exports) {
+  exports.Set("polyphase", Napi::Function::New(env, Polyphase, "polyphase"));
+}

@@ -1,0 +1,35 @@
+/** Where soft clipping begins: -2 dBFS. Everything below passes unchanged. */
+const KNEE = 26_028;
+const HEADROOM = 32_767 - KNEE;
+
+/** The sums of the frame being mixed. One for the thread: mixing never gives way in the middle. */
+let sums = new Float64Array(960);
+
+/**
+ * Bends what exceeds -2 dBFS towards full scale, which it never passes: the curve joins the straight part without a
+ * corner (slope 1 at the knee), so that loud sums sound full instead of harsh. Takes any finite number.
+ */
+export function softClip(value: number): number {
+  const size = value < 0 ? -value : value;
+  if (size <= KNEE) return value;
+  const excess = size - KNEE;
+  const bent = KNEE + (HEADROOM * excess) / (HEADROOM + excess);
+  return value < 0 ? -bent : bent;
+}
+
+/**
+ * Fills `out` with the sum of `sources`, each times its gain (default 1), softly clipped. Shorter sources are silent
+ * at their end, longer ones are cut. `out` may be one of the sources.
+ */
+export function mix(out: Int16Array, sources: readonly Int16Array[], gains?: readonly number[]): void {
+  const length = out.length;
+  if (sums.length < length) sums = new Float64Array(length);
+  sums.fill(0, 0, length);
+  for (let s = 0; s < sources.length; s++) {
+    const source = sources[s]!;
+    const gain = gains?.[s] ?? 1;
+    const count = Math.min(length, source.length);
+    for (let i = 0; i < count; i++) sums[i]! += source[i]! * gain;
+  }
+  for (let i = 0; i < length; i++) out[i] = Math.round(softClip(sums[i]!));
+}
