@@ -1,0 +1,166 @@
+import { z } from 'zod';
+import { type Clock } from '../clock/clock.js';
+import { type ModelRoutes, OPENAI_MODELS, SCRIPTED_MODEL, modelRoutes, ollamaUrl } from './models.js';
+import { type AgentDefaults, EMBEDDED_DEFAULTS } from './resolve.js';
+import type { Settings } from './settings.js';
+
+/** How the outside is looked at. `systemProbe` of `src/net` is the real one. */
+export interface Probe {
+  /** The JSON that a GET of an address of the operator's gives. Rejects when there is none. */
+  json(url: string, signal: AbortSignal): Promise<unknown>;
+  /** Whether a command is on the PATH. */
+  hasCommand(name: string): Promise<boolean>;
+}
+
+export interface DetectOptions {
+  probe: Probe;
+  clock: Clock;
+  signal: AbortSignal;
+  /** Time that each look at the outside may take, in milliseconds. Default 500. */
+  deadlineMs?: number;
+}
+
+/** Something that was looked for, with a line to print. */
+export interface Finding {
+  name: string;
+  found: boolean;
+  /** False where it was found but this version or these settings do not use it. */
+  used: boolean;
+  line: string;
+}
+
+export interface Detection {
+  findings: readonly Finding[];
+  /** What runs, one printable line for each of vad, stt, llm and tts. */
+  choices: readonly string[];
+  models: ModelRoutes;
+  /** What an agent gets where it leaves the choice open. */
+  defaults: AgentDefaults;
+  vad: string;
+  /** Voice providers that can be used. */
+  voiceProviders: readonly string[];
+}
+
+/** The voice activity detection that comes with parley. */
+export const EMBEDDED_VAD = 'silero';
+
+/** Keys that are recognised so that start-up can say what becomes of them. */
+const WITHOUT_ADAPTER = [
+  ['DEEPGRAM_API_KEY', 'deepgramApiKey'],
+  ['ELEVENLABS_API_KEY', 'elevenlabsApiKey'],
+  ['CARTESIA_API_KEY', 'cartesiaApiKey'],
+] as const;
+
+/** What there is on this machine and in these settings, and what is used of it. Rejects only when aborted. */
+export async function detectProviders(settings: Settings, options: DetectOptions): Promise<Detection> {
+  const [ollama, hasEspeak] = await Promise.all([
+    findOllama(settings, options),
+    within(options, () => options.probe.hasCommand('espeak-ng')).then((found) => found === true),
+  ]);
+  options.signal.throwIfAborted();
+  const models = modelRoutes(settings, ollama ?? []);
+  const defaults: AgentDefaults = {
+    ...EMBEDDED_DEFAULTS,
+    llmModel: settings.llmModel ?? bestModel(settings, ollama ?? []),
+    sttProvider: settings.stt ?? EMBEDDED_DEFAULTS.sttProvider,
+    voiceProvider: settings.tts ?? EMBEDDED_DEFAULTS.voiceProvider,
+    voiceId: settings.voiceId,
+    language: settings.language,
+    timezone: settings.timezone,
+    maxDurationS: settings.maxDurationS,
+  };
+  const vad = settings.vad ?? EMBEDDED_VAD;
+  return {
+    findings: [
+      openaiFinding(settings),
+      ollamaFinding(settings, ollama),
+      espeakFinding(hasEspeak),
+      ...idleKeys(settings),
+    ],
+    choices: [
+      `voice activity: ${vad}`,
+      `speech recognition: ${defaults.sttProvider}`,
+      `language model: ${defaults.llmModel}${models.has(defaults.llmModel) ? '' : ' (not known here: sessions will fail)'}`,
+      `voice: ${defaults.voiceProvider}${defaults.voiceId === null ? '' : `, ${defaults.voiceId}`}`,
+    ],
+    models,
+    defaults,
+    vad,
+    voiceProviders: [EMBEDDED_DEFAULTS.voiceProvider, ...(hasEspeak ? ['espeak-ng'] : [])],
+  };
+}
+
+function bestModel(settings: Settings, ollama: readonly string[]): string {
+  if (settings.openaiApiKey !== null) return 'gpt-4o-mini';
+  return ollama.find((name) => !/embed/i.test(name)) ?? SCRIPTED_MODEL;
+}
+
+function openaiFinding(settings: Settings): Finding {
+  const found = settings.openaiApiKey !== null;
+  const line = found
+    ? `found OPENAI_API_KEY: ${OPENAI_MODELS.join(', ')} through ${new URL(settings.openaiBaseUrl).origin}`
+    : 'no OPENAI_API_KEY';
+  return { name: 'openai', found, used: found, line };
+}
+
+function ollamaFinding(settings: Settings, models: readonly string[] | null): Finding {
+  const url = ollamaUrl(settings.ollamaHost);
+  if (models === null) return { name: 'ollama', found: false, used: false, line: `no Ollama at ${url}` };
+  const used = models.length > 0;
+  const line = used
+    ? `found Ollama at ${url}: ${models.join(', ')}`
+    : `found Ollama at ${url}, which has no models: not used`;
+  return { name: 'ollama', found: true, used, line };
+}
+
+function espeakFinding(found: boolean): Finding {
+  const line = found ? 'found espeak-ng: voices of its languages' : 'no espeak-ng on the PATH: English voices only';
+  return { name: 'espeak-ng', found, used: found, line };
+}
+
+function idleKeys(settings: Settings): Finding[] {
+  return WITHOUT_ADAPTER.filter(([, key]) => settings[key] !== null).map(([name]) => ({
+    name,
+    found: true,
+    used: false,
+    line: `found ${name}; no adapter for it in this version, not used`,
+  }));
+}
+
+const tagsSchema = z.object({ models: z.array(z.object({ name: z.string().min(1).max(200) })).max(1_000) });
+
+/** Names of Ollama's models; null = no Ollama there. */
+async function findOllama(settings: Settings, options: DetectOptions): Promise<readonly string[] | null> {
+  const url = `${ollamaUrl(settings.ollamaHost)}/api/tags`;
+  const tags = tagsSchema.safeParse(await within(options, (signal) => options.probe.json(url, signal)));
+  return tags.success ? tags.data.models.map(({ name }) => name) : null;
+}
+
+/** The outcome of `look`, undefined when it fails or takes too long. */
+async function within<T>(options: DetectOptions, look: (signal: AbortSignal) => Promise<T>): Promise<T | undefined> {
+  const { clock, signal, deadlineMs = 500 } = options;
+  const deadline = new AbortController();
+  const limit = AbortSignal.any([signal, deadline.signal]);
+  const cancel = clock.schedule(clock.nowMs() + deadlineMs, () => {
+    deadline.abort();
+  });
+  try {
+    return await Promise.race([look(limit), aborted(limit)]);
+  } catch {
+    return undefined;
+  } finally {
+    cancel();
+    // Lets go of the listener, and of a look that is still under way.
+    deadline.abort();
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    const fail = (): void => {
+      reject(signal.reason as Error);
+    };
+    if (signal.aborted) fail();
+    else signal.addEventListener('abort', fail, { once: true });
+  });
+}

@@ -1,0 +1,124 @@
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { InvalidConfigError, type ValidationIssue, parseWith } from './issues.js';
+import { readJsonFile } from './json-file.js';
+import { DEFAULT_SETTINGS, type Settings, type SettingsFile, settingsFileSchema } from './settings.js';
+
+export interface SettingSources {
+  /** Values of command line flags by name without dashes: `{ port: '8080', 'data-dir': '/srv/parley' }`. */
+  flags?: Readonly<Record<string, string | undefined>>;
+  /** Default: the process's. An empty value counts as unset. */
+  env?: Readonly<Record<string, string | undefined>>;
+}
+
+export interface LoadedSettings {
+  settings: Settings;
+  /** The configuration file that was read, if any. */
+  file: string | null;
+  /** Sentences about what was left aside, for the operator to see. */
+  warnings: readonly string[];
+}
+
+/** How one setting can be given. */
+export interface SettingName {
+  key: keyof SettingsFile;
+  /** Name in the environment; null = only in the file. */
+  env: string | null;
+  /** Name of the flag without dashes; null = none, because the value is a secret or another program's name. */
+  flag: string | null;
+  secret: boolean;
+}
+
+/** Every setting's names, in the order of the docs. */
+export const SETTING_NAMES: readonly SettingName[] = Object.entries(settingsFileSchema.shape).map(([key, schema]) => {
+  const meta = z.globalRegistry.get(schema);
+  const env = typeof meta?.['x-env'] === 'string' ? meta['x-env'] : null;
+  const secret = meta?.['x-secret'] === true;
+  const flag = env?.startsWith('PARLEY_') && !secret ? env.slice(7).toLowerCase().replaceAll('_', '-') : null;
+  return { key: key as keyof SettingsFile, env, flag, secret };
+});
+
+/** Variables that belong to parley and are no settings of the daemon. */
+const OTHER_VARIABLES = new Set(['PARLEY_CONFIG', 'PARLEY_NATIVE', 'PARLEY_AUDIO_DIR']);
+
+/**
+ * The operator's settings: flags before the environment before the file before the defaults. The file is the one
+ * that the flag `config` or `PARLEY_CONFIG` names.
+ * @throws InvalidConfigError naming each faulty flag, variable or member of the file; ParleyError CONFIG_INVALID
+ *   where the file cannot be read.
+ */
+export async function loadSettings(sources: SettingSources = {}): Promise<LoadedSettings> {
+  const flags = sources.flags ?? {};
+  const env = sources.env ?? process.env;
+  const file = flags['config'] || env['PARLEY_CONFIG'] || null;
+  const fromFile = file === null ? {} : parseWith(settingsFileSchema, await readJsonFile(file), [file]);
+  const fromEnv = readTexts(SETTING_NAMES, (name) => name.env, env, '');
+  const fromFlags = readTexts(SETTING_NAMES, (name) => name.flag, flags, '--');
+  const issues = [...fromEnv.issues, ...fromFlags.issues];
+  if (issues.length > 0) throw new InvalidConfigError(issues);
+  return {
+    settings: {
+      ...DEFAULT_SETTINGS,
+      dataDir: defaultDataDir(env),
+      ...fromFile,
+      ...fromEnv.values,
+      ...fromFlags.values,
+      limits: { ...DEFAULT_SETTINGS.limits, ...fromFile.limits },
+    },
+    file,
+    warnings: unknownVariables(env),
+  };
+}
+
+type Texts = Readonly<Record<string, string | undefined>>;
+
+function readTexts(
+  names: readonly SettingName[],
+  nameOf: (name: SettingName) => string | null,
+  texts: Texts,
+  dashes: string,
+): { values: Omit<SettingsFile, 'limits'>; issues: ValidationIssue[] } {
+  const values: Record<string, unknown> = {};
+  const issues: ValidationIssue[] = [];
+  for (const name of names) {
+    const source = nameOf(name);
+    const text = source === null ? undefined : texts[source];
+    if (source === null || text === undefined || text === '') continue;
+    const schema = settingsFileSchema.shape[name.key];
+    try {
+      values[name.key] = parseWith(schema, fromText(text, schema), [`${dashes}${source}`]);
+    } catch (error) {
+      if (!(error instanceof InvalidConfigError)) throw error;
+      issues.push(...error.issues);
+    }
+  }
+  return { values, issues };
+}
+
+/** Text as the setting's kind of value; a number that is none stays text, so that the schema words the fault. */
+function fromText(text: string, schema: z.ZodType): unknown {
+  const kind = innermost(schema);
+  if (kind instanceof z.ZodArray) return text.split(/[\s,]+/).filter((part) => part !== '');
+  if (kind instanceof z.ZodNumber && /^\d+(\.\d+)?$/.test(text.trim())) return Number(text);
+  return kind instanceof z.ZodNumber ? text : text.trim();
+}
+
+function innermost(schema: z.ZodType): z.ZodType {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable)
+    return innermost(schema.unwrap() as z.ZodType);
+  return schema;
+}
+
+/** `$XDG_DATA_HOME/parley`, else `~/.local/share/parley`. */
+function defaultDataDir(env: Texts): string {
+  return join(env['XDG_DATA_HOME'] || join(env['HOME'] || homedir(), '.local', 'share'), 'parley');
+}
+
+function unknownVariables(env: Texts): string[] {
+  const known = new Set(SETTING_NAMES.map(({ env: name }) => name));
+  return Object.keys(env)
+    .filter((name) => name.startsWith('PARLEY_') && !known.has(name) && !OTHER_VARIABLES.has(name))
+    .sort()
+    .map((name) => `${name} is not a setting of this version: not used`);
+}

@@ -1,0 +1,74 @@
+import type { Settings } from './settings.js';
+
+/** OpenAI's models that the interface names. */
+export const OPENAI_MODELS = ['gpt-4o', 'gpt-4o-mini', 'gpt-4.1', 'gpt-4.1-mini', 'gpt-4.1-nano'] as const;
+
+/** The embedded model that follows an agent file's own rules. */
+export const SCRIPTED_MODEL = 'scripted';
+
+/** Every model that the interface names; which of them can be used depends on the operator. */
+const INTERFACE_MODELS: readonly string[] = [...OPENAI_MODELS, 'llama-3-70b', 'llama-3-1-8b', 'deepseek-v3'];
+
+/** How a model id is reached. */
+export interface ModelRoute {
+  /** The adapter: `openai` for any server with OpenAI's chat completions, `scripted` for the embedded model. */
+  provider: string;
+  /** Null = the adapter needs none. */
+  baseUrl: string | null;
+  apiKey: string | null;
+  /** The server's own name of the model. */
+  model: string;
+}
+
+/** Model ids that can be used here, and how. */
+export type ModelRoutes = ReadonlyMap<string, ModelRoute>;
+
+/**
+ * The models that can be used: the embedded one, OpenAI's where there is a key, Ollama's where it was found, and
+ * what the operator's `models` map. Later ones replace earlier ones of the same id.
+ */
+export function modelRoutes(settings: Settings, ollamaModels: readonly string[] = []): ModelRoutes {
+  const routes = new Map<string, ModelRoute>();
+  routes.set(SCRIPTED_MODEL, { provider: SCRIPTED_MODEL, baseUrl: null, apiKey: null, model: SCRIPTED_MODEL });
+  for (const model of ollamaModels) {
+    routes.set(model, { provider: 'openai', baseUrl: `${ollamaUrl(settings.ollamaHost)}/v1`, apiKey: null, model });
+  }
+  if (settings.openaiApiKey !== null) {
+    for (const model of OPENAI_MODELS) {
+      routes.set(model, {
+        provider: 'openai',
+        baseUrl: settings.openaiBaseUrl,
+        apiKey: settings.openaiApiKey,
+        model,
+      });
+    }
+  }
+  for (const [id, entry] of Object.entries(settings.models)) {
+    routes.set(id, {
+      provider: entry.provider ?? 'openai',
+      baseUrl: entry.baseUrl ?? settings.openaiBaseUrl,
+      // A key goes only to the server that it was given for.
+      apiKey: entry.apiKey ?? (entry.baseUrl === undefined ? settings.openaiApiKey : null),
+      model: entry.model ?? id,
+    });
+  }
+  return routes;
+}
+
+/** Model ids that a configuration may name: the interface's and those that can be used here. */
+export function knownModels(routes: ModelRoutes): string[] {
+  return [...new Set([...INTERFACE_MODELS, ...routes.keys()])];
+}
+
+/** `OLLAMA_HOST` as Ollama reads it (host, host:port or an address), as an address that can be called. */
+export function ollamaUrl(host: string): string {
+  const withScheme = /^https?:\/\//.test(host) ? host : `http://${host}`;
+  if (!URL.canParse(withScheme)) return 'http://127.0.0.1:11434';
+  const url = new URL(withScheme);
+  const hasPort = /:\d+$/.test(withScheme.replace(/^https?:\/\//, '').replace(/[/?#].*$/, ''));
+  if (!hasPort) url.port = '11434';
+  // The address that a server listens on everywhere with is none to call.
+  if (url.hostname === '0.0.0.0') url.hostname = '127.0.0.1';
+  if (url.hostname === '[::]') url.hostname = '[::1]';
+  return url.origin + url.pathname.replace(/\/+$/, '');
+}

@@ -1,0 +1,138 @@
+import { z } from 'zod';
+import { agentConfigSchema } from './agent.js';
+import { SETTING_NAMES } from './load-settings.js';
+import { DEFAULT_SETTINGS, settingsFileSchema } from './settings.js';
+import { UNSUPPORTED_FIELDS } from './unsupported.js';
+
+/** One field of AgentConfig as the documentation shows it. */
+export interface FieldReference {
+  /** Such as `flow.response_delay` or `tools[].name`. */
+  path: string;
+  type: string;
+  unit: string;
+  default: string;
+  effect: string;
+  required: boolean;
+  /** False where this version refuses a configuration that asks the field for something. */
+  supported: boolean;
+}
+
+/** Every field of AgentConfig, in the schema's order, each before what lies below it. */
+export function agentConfigReference(): FieldReference[] {
+  return fieldsOf(agentConfigSchema, '');
+}
+
+/** `agentConfigReference` as a Markdown table. */
+export function agentConfigTable(): string {
+  const rows = agentConfigReference().map((field) => [
+    `\`${field.path}\``,
+    field.type,
+    field.unit,
+    field.required ? 'required' : field.default,
+    field.effect,
+    field.supported ? 'acts' : 'refused',
+  ]);
+  return markdownTable(['field', 'type', 'unit', 'default', 'effect', 'this version'], rows);
+}
+
+/** The operator's settings as a Markdown table. */
+export function settingsTable(): string {
+  const rows = SETTING_NAMES.filter(({ key }) => key !== 'limits').map(({ key, env, flag, secret }) => {
+    const schema = settingsFileSchema.shape[key];
+    return [
+      `\`${key}\``,
+      env === null ? '' : `\`${env}\``,
+      flag === null ? '' : `\`--${flag}\``,
+      key === 'dataDir' ? '`$XDG_DATA_HOME/parley` or `~/.local/share/parley`' : shown(DEFAULT_SETTINGS[key]),
+      (describe(schema).effect + (secret ? ' Secret.' : '')).trim(),
+    ];
+  });
+  return markdownTable(['in the file', 'environment', 'flag', 'default', 'effect'], rows);
+}
+
+/** The operator's limits as a Markdown table. */
+export function limitsTable(): string {
+  const limits = settingsFileSchema.shape.limits.unwrap().shape;
+  const rows = Object.entries(limits).map(([key, schema]) => {
+    const { effect, unit } = describe(schema);
+    return [`\`limits.${key}\``, unit, shown(DEFAULT_SETTINGS.limits[key as keyof typeof limits]), effect];
+  });
+  return markdownTable(['in the file', 'unit', 'default', 'effect'], rows);
+}
+
+function fieldsOf(schema: z.ZodObject, prefix: string): FieldReference[] {
+  return Object.entries(schema.shape).flatMap(([key, value]) => {
+    const field = value as z.ZodType;
+    const path = prefix + key;
+    const { effect, unit, fallback } = describe(field);
+    const own: FieldReference = {
+      path,
+      type: typeOf(field),
+      unit,
+      default: fallback,
+      effect,
+      required: !(field instanceof z.ZodOptional),
+      supported: isSupported(path),
+    };
+    return [own, ...below(field, path)];
+  });
+}
+
+function below(schema: z.ZodType, path: string): FieldReference[] {
+  const inner = unwrap(schema);
+  if (inner instanceof z.ZodObject) return fieldsOf(inner, `${path}.`);
+  if (inner instanceof z.ZodArray) return below(inner.element as z.ZodType, `${path}[]`);
+  if (inner instanceof z.ZodUnion) return inner.options.flatMap((option) => below(option as z.ZodType, path));
+  return [];
+}
+
+function typeOf(schema: z.ZodType): string {
+  const inner = unwrap(schema);
+  if (inner instanceof z.ZodUnion) return inner.options.map((option) => typeOf(option as z.ZodType)).join(' or ');
+  if (inner instanceof z.ZodArray) return `array of ${typeOf(inner.element as z.ZodType)}`;
+  if (inner instanceof z.ZodRecord) return `map to ${typeOf(inner.valueType as z.ZodType)}`;
+  if (inner instanceof z.ZodObject) return titleOf(inner) ?? 'object';
+  if (inner instanceof z.ZodEnum)
+    return titleOf(inner) ?? inner.options.map((value) => `\`${String(value)}\``).join(', ');
+  if (inner instanceof z.ZodNumber) return inner.format === 'safeint' ? 'integer' : 'number';
+  if (inner instanceof z.ZodUnknown) return 'anything';
+  return inner.def.type;
+}
+
+/** The name that the OpenAPI document gives the schema. */
+function titleOf(schema: z.ZodType): string | undefined {
+  return z.globalRegistry.get(schema)?.id;
+}
+
+function unwrap(schema: z.ZodType): z.ZodType {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) return unwrap(schema.unwrap() as z.ZodType);
+  return schema;
+}
+
+function describe(schema: z.ZodType): { effect: string; unit: string; fallback: string } {
+  const meta = z.globalRegistry.get(schema);
+  const fallback = meta?.['x-default'];
+  return {
+    effect: meta?.description ?? '',
+    unit: typeof meta?.['x-unit'] === 'string' ? meta['x-unit'] : '',
+    fallback: fallback === undefined ? '' : fallback === '' ? 'empty' : String(fallback),
+  };
+}
+
+function isSupported(path: string): boolean {
+  const plain = path.replaceAll('[]', '');
+  const known = UNSUPPORTED_FIELDS.some((field) => plain === field || plain.startsWith(`${field}.`));
+  return !known;
+}
+
+function shown(value: unknown): string {
+  if (value === null) return 'unset';
+  if (typeof value === 'object') return 'none';
+  return `\`${String(value)}\``;
+}
+
+function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
+}

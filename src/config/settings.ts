@@ -1,0 +1,161 @@
+import { z } from 'zod';
+import { DEFAULT_LANGUAGE, languageSchema } from './language.js';
+import { timezoneSchema } from './text.js';
+
+/** What an operator can set, and under which name in the environment. */
+interface SettingNotes {
+  /** Name in the environment. `PARLEY_…` ones are flags too, but for secrets: command lines can be read by others. */
+  env?: string;
+  secret?: true;
+  unit?: string;
+}
+
+function setting<T extends z.ZodType>(schema: T, effect: string, notes: SettingNotes = {}): z.ZodExactOptional<T> {
+  return schema.exactOptional().meta({
+    description: effect,
+    ...(notes.env !== undefined && { 'x-env': notes.env }),
+    ...(notes.secret && { 'x-secret': true }),
+    ...(notes.unit !== undefined && { 'x-unit': notes.unit }),
+  });
+}
+
+const secretSchema = z
+  .string()
+  .max(500)
+  .regex(/^[\x21-\x7e]+$/, 'Input should be printable characters without spaces');
+const nameSchema = z.string().min(1).max(200);
+const baseUrlSchema = z.string().refine((text) => isUrl(text, ['http:', 'https:']), {
+  error: 'Input should be an http:// or https:// address',
+  params: { type: 'url_parsing' },
+});
+const allowUrlSchema = z.string().refine((text) => isUrl(text, ['http:', 'https:', 'ws:', 'wss:']), {
+  error: 'Input should be an origin such as http://127.0.0.1:9000, or a full address',
+  params: { type: 'url_parsing' },
+});
+const originSchema = z
+  .string()
+  .refine((text) => text === '*' || (URL.canParse(text) && new URL(text).origin === text), {
+    error: 'Input should be a web origin such as https://example.com, without a path, or *',
+    params: { type: 'url_parsing' },
+  });
+
+/** A language model that the operator adds. */
+export const modelEntrySchema = z.strictObject({
+  /** The adapter that talks to it. Default `openai`: any server with OpenAI's chat completions. */
+  provider: nameSchema.optional(),
+  /** The API's root with its version. Default: `openaiBaseUrl`. */
+  baseUrl: baseUrlSchema.optional(),
+  /** Default: `openaiApiKey` where `baseUrl` is not given, else none. */
+  apiKey: secretSchema.optional(),
+  /** The server's own name of the model. Default: the id. */
+  model: nameSchema.optional(),
+});
+
+export type ModelEntry = z.infer<typeof modelEntrySchema>;
+
+const limitsSchema = z.strictObject({
+  bodyBytes: setting(z.int().min(1_024), 'Largest JSON body of a request.', { unit: 'bytes' }),
+  promptChars: setting(z.int().min(1), 'Longest prompt.', { unit: 'characters' }),
+  requestsPerMinute: setting(z.int().min(1), 'Requests of one key.', { unit: 'per minute' }),
+  sessions: setting(z.int().min(1), 'Sessions at once.', { unit: 'sessions' }),
+  toolReplyBytes: setting(z.int().min(1_024), "Largest reply of a tool's webhook.", { unit: 'bytes' }),
+});
+
+/** The configuration file, all of it optional. The environment and flags give the same members one by one. */
+export const settingsFileSchema = z.strictObject({
+  port: setting(z.int().min(0).max(65_535), 'Port to listen on; 0 = any free one.', { env: 'PARLEY_PORT' }),
+  host: setting(nameSchema, 'Address to listen on.', { env: 'PARLEY_HOST' }),
+  dataDir: setting(nameSchema, 'Folder of everything that is stored.', { env: 'PARLEY_DATA_DIR' }),
+  apiKey: setting(secretSchema.nullable(), 'The first private key. Unset = one is made and printed at first start.', {
+    env: 'PARLEY_API_KEY',
+    secret: true,
+  }),
+  publicKey: setting(secretSchema.nullable(), 'The first public key. Unset = one is made at first start.', {
+    env: 'PARLEY_PUBLIC_KEY',
+    secret: true,
+  }),
+  allowUrls: setting(
+    z.array(allowUrlSchema),
+    'Exact origins or full addresses that agents may call though they are private.',
+    { env: 'PARLEY_ALLOW_URLS' },
+  ),
+  allowedOrigins: setting(
+    z.array(originSchema),
+    "Web origins whose pages may talk, beside this daemon's own; * = all.",
+    {
+      env: 'PARLEY_ALLOWED_ORIGINS',
+    },
+  ),
+  openaiApiKey: setting(secretSchema.nullable(), "Key of OpenAI's models.", { env: 'OPENAI_API_KEY', secret: true }),
+  openaiBaseUrl: setting(baseUrlSchema, 'Root of an API that speaks as OpenAI does.', { env: 'OPENAI_BASE_URL' }),
+  ollamaHost: setting(nameSchema, 'Where a local Ollama is looked for.', { env: 'OLLAMA_HOST' }),
+  deepgramApiKey: setting(secretSchema.nullable(), 'Deepgram key.', { env: 'DEEPGRAM_API_KEY', secret: true }),
+  elevenlabsApiKey: setting(secretSchema.nullable(), 'ElevenLabs key.', { env: 'ELEVENLABS_API_KEY', secret: true }),
+  cartesiaApiKey: setting(secretSchema.nullable(), 'Cartesia key.', { env: 'CARTESIA_API_KEY', secret: true }),
+  vad: setting(nameSchema.nullable(), 'Voice activity detection. Unset = the embedded one.', { env: 'PARLEY_VAD' }),
+  stt: setting(nameSchema.nullable(), 'Speech recognition where an agent names none. Unset = the embedded one.', {
+    env: 'PARLEY_STT',
+  }),
+  llmModel: setting(nameSchema.nullable(), 'Language model where an agent names none. Unset = the best one found.', {
+    env: 'PARLEY_LLM_MODEL',
+  }),
+  tts: setting(nameSchema.nullable(), 'Voice provider where an agent names none. Unset = the embedded one.', {
+    env: 'PARLEY_TTS',
+  }),
+  voiceId: setting(nameSchema.nullable(), "Voice where an agent names none. Unset = the provider's default.", {
+    env: 'PARLEY_VOICE_ID',
+  }),
+  language: setting(languageSchema, 'Language where an agent names none.', { env: 'PARLEY_LANGUAGE' }),
+  timezone: setting(timezoneSchema, 'Time zone where an agent names none.', { env: 'PARLEY_TIMEZONE' }),
+  maxDurationS: setting(z.number().positive().max(86_400), 'Longest session where an agent sets none.', {
+    env: 'PARLEY_MAX_DURATION_S',
+    unit: 's',
+  }),
+  models: setting(
+    z.record(nameSchema, modelEntrySchema),
+    'Language models by id: `{provider?, baseUrl?, apiKey?, model?}`. Only in the file.',
+  ),
+  limits: setting(limitsSchema, 'Limits. Only in the file.'),
+});
+
+export type SettingsFile = z.infer<typeof settingsFileSchema>;
+export type Limits = Required<z.infer<typeof limitsSchema>>;
+
+/** Everything that the operator has set, and the defaults of the rest. */
+export type Settings = Required<Omit<SettingsFile, 'limits'>> & { limits: Limits };
+
+/** Defaults of all but `dataDir`, which depends on the user. */
+export const DEFAULT_SETTINGS: Omit<Settings, 'dataDir'> = {
+  port: 8080,
+  host: '127.0.0.1',
+  apiKey: null,
+  publicKey: null,
+  allowUrls: [],
+  allowedOrigins: [],
+  openaiApiKey: null,
+  openaiBaseUrl: 'https://api.openai.com/v1',
+  ollamaHost: 'http://127.0.0.1:11434',
+  deepgramApiKey: null,
+  elevenlabsApiKey: null,
+  cartesiaApiKey: null,
+  vad: null,
+  stt: null,
+  llmModel: null,
+  tts: null,
+  voiceId: null,
+  language: DEFAULT_LANGUAGE,
+  timezone: 'UTC',
+  maxDurationS: 3_600,
+  models: {},
+  limits: {
+    bodyBytes: 1_048_576,
+    promptChars: 100_000,
+    requestsPerMinute: 600,
+    sessions: 100,
+    toolReplyBytes: 65_536,
+  },
+};
+
+function isUrl(text: string, protocols: readonly string[]): boolean {
+  return URL.canParse(text) && protocols.includes(new URL(text).protocol);
+}
