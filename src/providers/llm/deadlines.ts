@@ -1,0 +1,52 @@
+import type { Cancel, Clock } from '../../clock/clock.js';
+import { ParleyError } from '../../errors.js';
+
+/**
+ * One deadline after another over one request: each phase replaces the one before. When a phase runs out, or the
+ * caller's signal is aborted, `signal` aborts with the reason.
+ */
+export class Deadlines {
+  readonly #clock: Clock;
+  readonly #provider: string;
+  readonly #outer: AbortSignal;
+  readonly #controller = new AbortController();
+  #cancel: Cancel | undefined;
+
+  constructor(clock: Clock, provider: string, outer: AbortSignal) {
+    this.#clock = clock;
+    this.#provider = provider;
+    this.#outer = outer;
+    if (outer.aborted) this.#onOuterAbort();
+    else outer.addEventListener('abort', this.#onOuterAbort, { once: true });
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** From now on something has to happen within `timeoutMs`, or `signal` aborts with PROVIDER_TIMEOUT. */
+  within(timeoutMs: number): void {
+    this.#cancel?.();
+    if (this.signal.aborted) return;
+    this.#cancel = this.#clock.schedule(this.#clock.nowMs() + timeoutMs, () => {
+      this.#controller.abort(new ParleyError('PROVIDER_TIMEOUT', { provider: this.#provider, timeoutMs }));
+    });
+  }
+
+  /** No deadline until the next `within`. */
+  pause(): void {
+    this.#cancel?.();
+  }
+
+  /** Ends all waiting and aborts whatever still listens. May be called twice. */
+  end(): void {
+    this.#cancel?.();
+    this.#outer.removeEventListener('abort', this.#onOuterAbort);
+    if (!this.signal.aborted) this.#controller.abort(new DOMException('The request is over', 'AbortError'));
+  }
+
+  readonly #onOuterAbort = (): void => {
+    this.#cancel?.();
+    this.#controller.abort(this.#outer.reason);
+  };
+}
