@@ -24,6 +24,11 @@ const CATALOGUE = {
     httpStatus: 422,
     retryable: false,
   },
+  // network
+  NET_ADDRESS_REFUSED: { message: 'The address may not be called: {reason}', httpStatus: 422, retryable: false },
+  NET_TIMEOUT: { message: 'There was no whole reply within {timeoutMs} ms', httpStatus: 504, retryable: true },
+  NET_TOO_LARGE: { message: 'The reply is larger than {maxBytes} bytes', httpStatus: 502, retryable: false },
+  NET_FAILED: { message: 'The request failed: {reason}', httpStatus: 502, retryable: true },
   // providers
   PROVIDER_UNKNOWN: {
     message: 'No {kind} provider is called "{name}". Known: {known}',

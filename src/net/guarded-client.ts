@@ -1,0 +1,138 @@
+import { Agent, type Dispatcher } from 'undici';
+import type { Clock } from '../clock/clock.js';
+import { ParleyError, reasonOf } from '../errors.js';
+import { AddressGuard, type AddressGuardOptions } from './address-guard.js';
+import { readBody } from './body.js';
+
+export interface GuardedClientOptions extends AddressGuardOptions {
+  /** Times the deadlines. The network is real: give a real clock, also where the session's time is virtual. */
+  clock: Clock;
+  /** Default of a request's `maxBytes`. Default 65,536. */
+  maxBytes?: number;
+  /** Connections to one origin at once. Default 64. */
+  connectionsPerOrigin?: number;
+}
+
+export interface GuardedRequest {
+  url: string;
+  /** Upper case. Default GET. */
+  method?: string;
+  headers?: Readonly<Record<string, string>>;
+  body?: string | Uint8Array;
+  /** From now until the whole reply is there. */
+  timeoutMs: number;
+  /** Largest reply body in bytes. Default: the client's. */
+  maxBytes?: number;
+  signal: AbortSignal;
+}
+
+export interface GuardedReply {
+  status: number;
+  /** Names in lower case; of repeated headers the values joined by commas. */
+  headers: Readonly<Record<string, string>>;
+  body: Buffer;
+}
+
+/**
+ * The one HTTP client for addresses that customers configure. Calls only what its AddressGuard lets through,
+ * connects to the DNS answer that was checked, follows no redirects (a 3xx is the reply) and limits size and time.
+ */
+export class GuardedClient {
+  readonly guard: AddressGuard;
+  readonly #clock: Clock;
+  readonly #maxBytes: number;
+  readonly #guarded: Agent;
+  readonly #exempt: Agent;
+
+  constructor(options: GuardedClientOptions) {
+    this.guard = new AddressGuard(options);
+    this.#clock = options.clock;
+    this.#maxBytes = options.maxBytes ?? 65_536;
+    // undici's own timers for replies are off: the request's deadline covers them.
+    const shared = {
+      connections: options.connectionsPerOrigin ?? 64,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      maxOrigins: 10_000,
+    };
+    this.#guarded = new Agent({ ...shared, connect: { lookup: this.guard.lookup, timeout: 10_000 } });
+    this.#exempt = new Agent({ ...shared, connect: { timeout: 10_000 } });
+  }
+
+  /**
+   * One request. Rejects with the signal's reason when it is aborted.
+   * @throws ParleyError NET_ADDRESS_REFUSED, NET_TIMEOUT, NET_TOO_LARGE or NET_FAILED.
+   */
+  async request(request: GuardedRequest): Promise<GuardedReply> {
+    request.signal.throwIfAborted();
+    const { url, exempt } = this.guard.check(request.url);
+    const deadline = new AbortController();
+    const cancel = this.#clock.schedule(this.#clock.nowMs() + request.timeoutMs, () => {
+      deadline.abort(new ParleyError('NET_TIMEOUT', { timeoutMs: request.timeoutMs }));
+    });
+    const onAbort = (): void => {
+      deadline.abort(request.signal.reason);
+    };
+    request.signal.addEventListener('abort', onAbort, { once: true });
+    try {
+      return await this.#send(exempt ? this.#exempt : this.#guarded, url, request, deadline.signal);
+    } catch (error) {
+      if (deadline.signal.aborted) throw deadline.signal.reason;
+      throw asNetError(error);
+    } finally {
+      cancel();
+      request.signal.removeEventListener('abort', onAbort);
+    }
+  }
+
+  /** Breaks off what is under way and closes every connection. May be called twice. */
+  async close(): Promise<void> {
+    await Promise.all([this.#guarded.destroy(), this.#exempt.destroy()]);
+  }
+
+  async #send(agent: Agent, url: URL, request: GuardedRequest, signal: AbortSignal): Promise<GuardedReply> {
+    const reply = await agent.request({
+      origin: url.origin,
+      path: url.pathname + url.search,
+      method: (request.method ?? 'GET') as Dispatcher.HttpMethod,
+      headers: { 'user-agent': 'parley', ...request.headers },
+      body: request.body ?? null,
+      signal,
+    });
+    const headers = flatten(reply.headers);
+    const body = await readBody(reply.body, request.maxBytes ?? this.#maxBytes);
+    const encoding = headers['content-encoding'] ?? 'identity';
+    if (encoding !== 'identity') throw new ParleyError('NET_FAILED', { reason: `the reply is encoded (${encoding})` });
+    return { status: reply.statusCode, headers, body };
+  }
+}
+
+function flatten(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
+  const flat: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    if (value !== undefined) flat[name.toLowerCase()] = Array.isArray(value) ? value.join(', ') : value;
+  }
+  return flat;
+}
+
+/** A ParleyError of the guard's lookup comes back as itself; what the network says is told without addresses. */
+function asNetError(error: unknown): ParleyError {
+  if (error instanceof ParleyError) return error;
+  if (error instanceof Error && error.cause instanceof ParleyError) return error.cause;
+  const code = (error as { code?: unknown } | null)?.code;
+  const reason =
+    (typeof code === 'string' ? REASONS[code] : undefined) ?? (typeof code === 'string' ? code : reasonOf(error));
+  return new ParleyError('NET_FAILED', { reason }, { cause: error });
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOTFOUND: 'the host is not known',
+  EAI_AGAIN: 'the host could not be looked up',
+  ECONNREFUSED: 'the connection was refused',
+  ECONNRESET: 'the connection was broken off',
+  UND_ERR_SOCKET: 'the connection was broken off',
+  UND_ERR_CONNECT_TIMEOUT: 'no connection could be made',
+  UND_ERR_HEADERS_OVERFLOW: 'the reply has too many headers',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the reply is shorter or longer than it says',
+  UND_ERR_INVALID_ARG: 'the request cannot be sent: a header or the address is malformed',
+};
