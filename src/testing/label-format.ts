@@ -39,7 +39,8 @@ export const fixtureLabelsSchema = labelsSchema.extend({
   /** The file below `fixtures/recipes` that makes it, without extension. */
   recipe: z.string(),
   about: z.string(),
-  noise: z.strictObject({ kind: z.string(), snrDb: z.number() }).optional(),
+  /** `snrDb` is against the level of the speech, or of the keys; absent where there is noise alone. */
+  noise: z.strictObject({ kind: z.string(), snrDb: z.number().optional() }).optional(),
   /** What the line did to the sound, such as `300-3400 Hz, GSM 06.10`. */
   line: z.string().optional(),
 });
