@@ -1,0 +1,137 @@
+import { LONGEST_PERIOD_MS, pitchPeriod } from './pitch.js';
+
+/** As many periods as are ever repeated, and the quarter that is blended at their seam. */
+const MAX_PERIODS = 3;
+const SEAM = 1 / 4;
+/** Concealment is at full level so long, then falls in a straight line to silence. */
+const HOLD_MS = 10;
+const SILENT_AFTER_MS = 60;
+/** Every so long one period more is repeated, so that a long gap does not buzz. */
+const MORE_PERIODS_EVERY_MS = 10;
+/** The blend into the audio that comes back grows by this for each 10 ms lost, up to the second figure. */
+const BLEND_GROWTH_MS = 4;
+const MAX_BLEND_MS = 10;
+
+/**
+ * Fills the gaps that lost packets leave, after the idea of ITU-T G.711 Appendix I but without its delay: the last
+ * pitch periods go on, seams blended, fading out within 60 ms; the audio that returns is blended in. Any sample rate,
+ * frames of any length. Pass every frame through `accept` and call `conceal` for each that is missing.
+ */
+export class LossConcealer {
+  /** The most recent audio, as it was played. */
+  readonly #past: Float64Array;
+  /** The past as it was when the gap began. */
+  readonly #source: Float64Array;
+  readonly #blend: Float64Array;
+  #concealing = false;
+  #period = 0;
+  /** Samples made since the gap began. */
+  #elapsed = 0;
+  /** Next sample of the source, and where it goes on after its end. */
+  #at = 0;
+  #next = 0;
+  /** How far the last real sample lies from what the repetition expects before its first. */
+  #step = 0;
+
+  constructor(readonly sampleRateHz: number) {
+    const length = Math.ceil(((MAX_PERIODS + SEAM) * LONGEST_PERIOD_MS * sampleRateHz) / 1000) + 1;
+    this.#past = new Float64Array(length);
+    this.#source = new Float64Array(length);
+    this.#blend = new Float64Array(this.#samples(MAX_BLEND_MS));
+  }
+
+  /** Whether the last frame was made up. */
+  get concealing(): boolean {
+    return this.#concealing;
+  }
+
+  /** Takes a frame that has arrived. After a gap its beginning (10 ms at most) is changed in place. */
+  accept(frame: Int16Array): void {
+    if (this.#concealing) {
+      const grown = this.#period * SEAM + (BLEND_GROWTH_MS * this.#elapsed) / MORE_PERIODS_EVERY_MS;
+      const length = Math.min(frame.length, this.#blend.length, Math.round(grown));
+      this.#generate(this.#blend, length);
+      for (let i = 0; i < length; i++) {
+        const weight = rise(i, length);
+        frame[i] = toSample(this.#blend[i]! * (1 - weight) + frame[i]! * weight);
+      }
+      this.#concealing = false;
+    }
+    this.#remember(frame);
+  }
+
+  /** Fills `out` with what might have been there. */
+  conceal(out: Int16Array): void {
+    if (!this.#concealing) this.#begin();
+    for (let at = 0; at < out.length;) {
+      const count = Math.min(out.length - at, this.#blend.length);
+      this.#generate(this.#blend, count);
+      for (let i = 0; i < count; i++) out[at + i] = toSample(this.#blend[i]!);
+      at += count;
+    }
+    this.#remember(out);
+  }
+
+  #begin(): void {
+    this.#source.set(this.#past);
+    const end = this.#source.length;
+    this.#period = pitchPeriod(this.#source, this.sampleRateHz);
+    this.#at = end - this.#period;
+    this.#next = this.#at;
+    this.#step = this.#source[end - 1]! - this.#source[this.#at - 1]!;
+    this.#elapsed = 0;
+    this.#concealing = true;
+  }
+
+  /** The next `count` samples of the repetition. */
+  #generate(out: Float64Array, count: number): void {
+    const source = this.#source;
+    const seam = Math.floor(this.#period * SEAM);
+    const tail = source.length - seam;
+    const hold = this.#samples(HOLD_MS);
+    const decay = this.#samples(SILENT_AFTER_MS) - hold;
+    for (let i = 0; i < count; i++, this.#elapsed++) {
+      const gain = 1 - (this.#elapsed - hold) / decay;
+      if (gain <= 0) {
+        out[i] = 0;
+        continue;
+      }
+      if (this.#at === tail) this.#next = source.length - this.#period * this.#periods();
+      let value = source[this.#at]!;
+      const inSeam = this.#at - tail;
+      if (inSeam >= 0) {
+        const weight = rise(inSeam, seam);
+        value += (source[this.#next - seam + inSeam]! - value) * weight;
+      }
+      if (this.#elapsed < seam) value += this.#step * (1 - rise(this.#elapsed, seam));
+      out[i] = gain < 1 ? value * gain : value;
+      this.#at++;
+      if (this.#at === source.length) this.#at = this.#next;
+    }
+  }
+
+  /** How many periods the next round repeats. */
+  #periods(): number {
+    return Math.min(MAX_PERIODS, 1 + Math.floor(this.#elapsed / this.#samples(MORE_PERIODS_EVERY_MS)));
+  }
+
+  #remember(frame: Int16Array): void {
+    const past = this.#past;
+    const fresh = frame.length > past.length ? frame.subarray(frame.length - past.length) : frame;
+    past.copyWithin(0, fresh.length);
+    past.set(fresh, past.length - fresh.length);
+  }
+
+  #samples(ms: number): number {
+    return Math.round((ms * this.sampleRateHz) / 1000);
+  }
+}
+
+/** Half a period of a raised cosine: from just above 0 to just below 1 while `i` goes from 0 to `length - 1`. */
+function rise(i: number, length: number): number {
+  return 0.5 - 0.5 * Math.cos((Math.PI * (i + 1)) / (length + 1));
+}
+
+function toSample(value: number): number {
+  return value > 32_767 ? 32_767 : value < -32_768 ? -32_768 : Math.round(value);
+}
