@@ -135,6 +135,10 @@ export class Conversation {
         core.trace('speech.failed', { utteranceId: event.utteranceId, reason: event.reason });
         this.#onUtteranceFailed(event.utteranceId);
         return;
+      case 'ears.failed':
+        core.trace('ears.failed', { reason: event.reason });
+        endNow(core, 'error', phrasesFor(core.config.language).givingUp);
+        return;
       case 'command.say':
         speech.say(core, event.text, { kind: 'prompt' });
         return;

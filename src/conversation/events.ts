@@ -24,6 +24,8 @@ export type ConversationEvent =
   /** The last sample of an utterance has been given to the line (an utterance without audio has no `started`). */
   | { type: 'utterance.finished'; utteranceId: number }
   | { type: 'utterance.failed'; utteranceId: number; reason: string }
+  /** Speech recognition is lost for good. */
+  | { type: 'ears.failed'; reason: string }
   /** Somebody outside (the API, an embedder) has the agent say something, or ends the call. */
   | { type: 'command.say'; text: string }
   | { type: 'command.end' }

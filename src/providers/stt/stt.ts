@@ -63,7 +63,10 @@ export interface SttWord {
 }
 
 export interface SttStream {
-  /** Mono 16 kHz audio; `startSample` is the position of its first sample on the session's count. */
+  /**
+   * Mono 16 kHz audio; `startSample` is the position of its first sample on the session's count. The samples are the
+   * caller's and change after the call: copy what must last.
+   */
   push(samples: Int16Array, startSample: number): void;
   /** The VAD hears speech that began at `sample` (a little before now). */
   speechStarted(sample: number): void;

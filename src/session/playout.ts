@@ -1,0 +1,261 @@
+import { Fader, fadeOut } from '../audio/fade.js';
+import { frameSamples, msToSamples, samplesToMs } from '../audio/frame.js';
+import type { PlayoutPosition } from '../conversation/events.js';
+import type { TtsWord } from '../providers/tts/tts.js';
+import { HeardText } from './heard-text.js';
+
+/** Length of the fade at a hold, a drop and a resumption. */
+const FADE_MS = 5;
+
+export interface PlayoutEvents {
+  /** An utterance's first sample is in the frame that is being pulled. */
+  onStarted(utteranceId: number): void;
+  /** Its last sample is in the frame that is being pulled, or it had none. */
+  onFinished(utteranceId: number): void;
+}
+
+export interface PlayoutStats {
+  /** Frames that ran dry in the middle of an utterance. */
+  underruns: number;
+  /** Milliseconds of the agent's speech given to the line. */
+  speechMs: number;
+}
+
+/**
+ * What is given to the line, pulled frame by frame by the ticker: utterances one after another, joined to the sample.
+ * It can be held and goes on from the very sample, and it knows at any time how much of the text has been heard.
+ */
+export class Playout {
+  readonly sampleRateHz: number;
+  readonly #events: PlayoutEvents;
+  readonly #queue: Track[] = [];
+  readonly #frameSamples: number;
+  readonly #fadeSamples: number;
+  readonly #fader = new Fader(1);
+  readonly stats: PlayoutStats = { underruns: 0, speechMs: 0 };
+  #held = false;
+  #starved = false;
+  /** The few samples after a cut that are faded out, in the frame after it. */
+  #tail: Int16Array | null = null;
+  /** Silence still to come before the next utterance. */
+  #pauseSamples = 0;
+
+  constructor(sampleRateHz: number, events: PlayoutEvents) {
+    this.sampleRateHz = sampleRateHz;
+    this.#events = events;
+    this.#frameSamples = frameSamples(sampleRateHz);
+    this.#fadeSamples = msToSamples(FADE_MS, sampleRateHz);
+  }
+
+  /** Something is queued or being played. */
+  get busy(): boolean {
+    return this.#queue.length > 0;
+  }
+
+  get held(): boolean {
+    return this.#held;
+  }
+
+  /** Puts an utterance at the end of the queue; its audio may come later. `pauseMs`: silence after it. */
+  add(utteranceId: number, text: string, pauseMs: number): void {
+    this.#queue.push(new Track(utteranceId, text, msToSamples(pauseMs, this.sampleRateHz)));
+  }
+
+  /** Audio of an utterance, at the playout's rate. Unknown (dropped) utterances are ignored. */
+  append(utteranceId: number, samples: Int16Array, words: readonly TtsWord[] = []): void {
+    const track = this.#find(utteranceId);
+    if (track === undefined) return;
+    track.heard.addWords(words);
+    track.append(samples);
+  }
+
+  /** All of an utterance's audio has been given. */
+  complete(utteranceId: number): void {
+    const track = this.#find(utteranceId);
+    if (track !== undefined) track.complete = true;
+  }
+
+  /** Takes one utterance out; what follows it moves up. */
+  cancel(utteranceId: number): void {
+    const index = this.#queue.findIndex((track) => track.utteranceId === utteranceId);
+    if (index === 0 && !this.#held) this.#cut();
+    if (index >= 0) this.#queue.splice(index, 1);
+  }
+
+  /** Falls silent from the next frame on. */
+  hold(): void {
+    if (this.#held) return;
+    this.#held = true;
+    this.#cut();
+  }
+
+  /** Goes on from the sample at which it was held. */
+  resume(): void {
+    if (!this.#held) return;
+    this.#held = false;
+    if (this.#queue[0]?.started === true) this.#fadeInNext();
+  }
+
+  /** Drops all that has not been played. */
+  drop(): void {
+    if (!this.#held) this.#cut();
+    this.#held = false;
+    this.#queue.length = 0;
+    this.#pauseSamples = 0;
+    this.#fader.fadeTo(1, 0);
+  }
+
+  /** How far the utterance under way has been heard. */
+  position(): PlayoutPosition {
+    const track = this.#queue[0];
+    if (track?.started !== true) return { utteranceId: null, heardChars: 0 };
+    return { utteranceId: track.utteranceId, heardChars: this.#heardChars(track) };
+  }
+
+  /** The next 20 ms, null = silence. */
+  pull(): Int16Array | null {
+    const tail = this.#tail;
+    if (tail !== null) {
+      this.#tail = null;
+      const frame = new Int16Array(this.#frameSamples);
+      frame.set(tail);
+      return frame;
+    }
+    if (this.#held || this.#queue.length === 0) {
+      this.#pauseSamples = Math.max(0, this.#pauseSamples - this.#frameSamples);
+      return null;
+    }
+    return this.#fill();
+  }
+
+  #fill(): Int16Array | null {
+    const frame = new Int16Array(this.#frameSamples);
+    let filled = 0;
+    let voiced = 0;
+    for (let track = this.#queue[0]; track !== undefined && filled < frame.length; track = this.#queue[0]) {
+      if (!track.started && this.#pauseSamples > 0) {
+        const silence = Math.min(this.#pauseSamples, frame.length - filled);
+        this.#pauseSamples -= silence;
+        filled += silence;
+        continue;
+      }
+      if (!track.started && track.buffered > 0) {
+        track.started = true;
+        this.#events.onStarted(track.utteranceId);
+        if (this.#queue[0] !== track) continue; // the listener dropped it
+      }
+      const took = track.read(frame.subarray(filled));
+      filled += took;
+      voiced += took;
+      if (track.buffered > 0) break; // the frame is full
+      if (!track.complete) {
+        if (track.started) this.#starve(frame.subarray(0, filled));
+        break;
+      }
+      this.#queue.shift();
+      this.#pauseSamples = track.pauseSamples;
+      this.#events.onFinished(track.utteranceId);
+    }
+    if (voiced === 0) return null;
+    this.#fader.apply(frame);
+    if (this.#starved) this.#fadeInNext();
+    this.stats.speechMs += samplesToMs(voiced, this.sampleRateHz);
+    return frame;
+  }
+
+  #fadeInNext(): void {
+    this.#starved = false;
+    this.#fader.fadeTo(0, 0);
+    this.#fader.fadeTo(1, this.#fadeSamples);
+  }
+
+  /** The voice is late: what there is fades out, and what comes will fade in. */
+  #starve(spoken: Int16Array): void {
+    this.stats.underruns++;
+    if (spoken.length === 0) return;
+    fadeOut(spoken, this.#fadeSamples);
+    this.#starved = true;
+  }
+
+  /** Keeps a few faded samples for the next frame, without moving the position. */
+  #cut(): void {
+    const track = this.#queue[0];
+    if (track?.started !== true) return;
+    const tail = track.peek(this.#fadeSamples);
+    if (tail.length === 0) return;
+    this.#fader.fadeTo(0, tail.length);
+    this.#fader.apply(tail);
+    this.#fader.fadeTo(1, 0);
+    this.#tail = tail;
+  }
+
+  #heardChars(track: Track): number {
+    const playedMs = samplesToMs(track.played, this.sampleRateHz);
+    const totalMs = track.complete ? samplesToMs(track.played + track.buffered, this.sampleRateHz) : null;
+    return track.heard.charsAt(playedMs, totalMs);
+  }
+
+  #find(utteranceId: number): Track | undefined {
+    return this.#queue.find((track) => track.utteranceId === utteranceId);
+  }
+}
+
+/** One utterance's audio: blocks as they came, and how far they have been played. */
+class Track {
+  readonly heard: HeardText;
+  complete = false;
+  started = false;
+  played = 0;
+  buffered = 0;
+  readonly #blocks: Int16Array[] = [];
+  #offset = 0;
+
+  constructor(
+    readonly utteranceId: number,
+    text: string,
+    readonly pauseSamples: number,
+  ) {
+    this.heard = new HeardText(text);
+  }
+
+  append(samples: Int16Array): void {
+    if (samples.length === 0) return;
+    this.#blocks.push(samples);
+    this.buffered += samples.length;
+  }
+
+  /** Moves as many samples as there are into `out`; returns how many. */
+  read(out: Int16Array): number {
+    let filled = 0;
+    while (filled < out.length) {
+      const block = this.#blocks[0];
+      if (block === undefined) break;
+      const count = Math.min(out.length - filled, block.length - this.#offset);
+      out.set(block.subarray(this.#offset, this.#offset + count), filled);
+      filled += count;
+      this.#offset += count;
+      if (this.#offset === block.length) {
+        this.#blocks.shift();
+        this.#offset = 0;
+      }
+    }
+    this.played += filled;
+    this.buffered -= filled;
+    return filled;
+  }
+
+  /** A copy of up to `count` samples that come next. */
+  peek(count: number): Int16Array {
+    const out = new Int16Array(Math.min(count, this.buffered));
+    let filled = 0;
+    let offset = this.#offset;
+    for (const block of this.#blocks) {
+      if (filled === out.length) break;
+      const part = block.subarray(offset, offset + out.length - filled);
+      out.set(part, filled);
+      filled += part.length;
+      offset = 0;
+    }
+    return out;
+  }
+}

@@ -1,0 +1,47 @@
+import type { Clock } from '../clock/clock.js';
+import type { Ticker } from '../clock/ticker.js';
+import type { ToolCall } from '../config/chat.js';
+import type { ConversationConfig } from '../conversation/config.js';
+import type { LlmProvider } from '../providers/llm/llm.js';
+import type { SpeechHints, SttProvider } from '../providers/stt/stt.js';
+import type { TtsProvider } from '../providers/tts/tts.js';
+import type { VadProvider } from '../providers/vad/vad.js';
+import type { Toolbox } from '../tools/tool.js';
+import type { Transport } from '../transports/transport.js';
+import type { LogSink } from './event-log.js';
+import type { SessionReport } from './session-report.js';
+import type { TurnMetrics } from './turn-metrics.js';
+
+export interface SessionOptions {
+  id: string;
+  conversation: ConversationConfig;
+  transport: Transport;
+  vad: VadProvider;
+  /** Probability from which audio is speech, 0..1. Default 0.5. */
+  vadThreshold?: number;
+  stt: SttProvider;
+  hints?: SpeechHints;
+  llm: LlmProvider;
+  model: string;
+  /** 0..2, default 0. */
+  temperature?: number;
+  tts: TtsProvider;
+  voice?: { voiceId?: string | null; model?: string | null; settings?: Readonly<Record<string, unknown>> };
+  toolbox?: Toolbox;
+  metadata?: Readonly<Record<string, unknown>>;
+  clock: Clock;
+  ticker: Ticker;
+  /** Told of every event and effect, see LogEntry. */
+  log?: LogSink;
+  /** What embedders and daemons watch. A listener that throws is noted in the log and otherwise ignored. */
+  observe?: (event: SessionEvent) => void;
+}
+
+export type SessionEvent =
+  | { type: 'transcript'; text: string; isFinal: boolean }
+  | { type: 'user'; text: string }
+  | { type: 'agent'; text: string }
+  | { type: 'tool'; call: ToolCall; ok: boolean; result: string; tookMs: number }
+  /** The first audio of an answer went to the line. */
+  | { type: 'answered'; metrics: TurnMetrics }
+  | { type: 'ended'; report: SessionReport };

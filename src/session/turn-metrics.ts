@@ -1,0 +1,109 @@
+/**
+ * How long each answer took, stage by stage, in milliseconds from the end of the user's speech. A stage that a turn did
+ * not have is null.
+ */
+export interface TurnMetrics {
+  turn: number;
+  /** What was heard, null where the agent spoke unasked. */
+  heard: string | null;
+  /** What the agent answered, as far as it was heard. */
+  said: string;
+  /** Session time of the end of the user's speech. */
+  speechEndMs: number | null;
+  /** From the end of speech to the decision that the turn is over. */
+  endOfTurnMs: number | null;
+  /** From that decision to the model's first piece. */
+  llmFirstMs: number | null;
+  /** From that decision to the first sentence given to the voice. */
+  firstSentenceMs: number | null;
+  /** From the first sentence to its first audio. */
+  ttsFirstMs: number | null;
+  /** From the end of the user's speech to the first agent audio at the line: what the user waits. */
+  responseMs: number | null;
+  /** Session time of that first audio. */
+  audioStartMs: number | null;
+  interrupted: boolean;
+}
+
+interface Open {
+  metrics: TurnMetrics;
+  decidedMs: number;
+  sentenceMs: number | null;
+  utterances: Set<number>;
+  requests: Set<number>;
+}
+
+/** Takes the times of a session's turns as they happen. */
+export class TurnClock {
+  readonly turns: TurnMetrics[] = [];
+  readonly #onAnswered: (metrics: TurnMetrics) => void;
+  #open: Open | null = null;
+
+  constructor(onAnswered: (metrics: TurnMetrics) => void) {
+    this.#onAnswered = onAnswered;
+  }
+
+  /** The user's turn is over and will be answered. */
+  decided(turn: number, heard: string, speechEndMs: number | null, nowMs: number): void {
+    const metrics: TurnMetrics = {
+      turn,
+      heard,
+      said: '',
+      speechEndMs,
+      endOfTurnMs: speechEndMs === null ? null : nowMs - speechEndMs,
+      llmFirstMs: null,
+      firstSentenceMs: null,
+      ttsFirstMs: null,
+      responseMs: null,
+      audioStartMs: null,
+      interrupted: false,
+    };
+    this.turns.push(metrics);
+    this.#open = { metrics, decidedMs: nowMs, sentenceMs: null, utterances: new Set(), requests: new Set() };
+  }
+
+  asked(requestId: number): void {
+    this.#open?.requests.add(requestId);
+  }
+
+  modelSpoke(requestId: number, nowMs: number): void {
+    const open = this.#open;
+    if (open?.requests.has(requestId) === true) open.metrics.llmFirstMs ??= nowMs - open.decidedMs;
+  }
+
+  spoken(utteranceId: number, nowMs: number): void {
+    const open = this.#open;
+    if (open === null) return;
+    open.utterances.add(utteranceId);
+    if (open.sentenceMs !== null) return;
+    open.sentenceMs = nowMs;
+    open.metrics.firstSentenceMs = nowMs - open.decidedMs;
+  }
+
+  firstAudio(utteranceId: number, nowMs: number): void {
+    const open = this.#open;
+    if (open?.sentenceMs == null || !open.utterances.has(utteranceId)) return;
+    open.metrics.ttsFirstMs ??= nowMs - open.sentenceMs;
+  }
+
+  /** An utterance's first audio goes to the line. */
+  audible(utteranceId: number, nowMs: number): void {
+    const open = this.#open;
+    if (open === null || !open.utterances.has(utteranceId) || open.metrics.audioStartMs !== null) return;
+    const { metrics } = open;
+    metrics.audioStartMs = nowMs;
+    metrics.responseMs = nowMs - (metrics.speechEndMs ?? open.decidedMs);
+    this.#onAnswered(metrics);
+  }
+
+  interrupted(): void {
+    if (this.#open?.metrics.audioStartMs != null) this.#open.metrics.interrupted = true;
+  }
+
+  /** Words of the agent that were heard. */
+  said(utteranceId: number, text: string): void {
+    const open = this.#open;
+    if (open === null || !open.utterances.has(utteranceId) || text === '') return;
+    open.metrics.said = open.metrics.said === '' ? text : `${open.metrics.said} ${text}`;
+  }
+}

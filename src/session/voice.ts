@@ -1,0 +1,107 @@
+import { Resampler } from '../audio/resample.js';
+import type { Clock } from '../clock/clock.js';
+import type { ConversationEvent } from '../conversation/events.js';
+import { reasonOf } from '../errors.js';
+import type { TtsProvider } from '../providers/tts/tts.js';
+import type { Playout } from './playout.js';
+
+export interface VoiceOptions {
+  tts: TtsProvider;
+  language: string;
+  voiceId: string | null;
+  model: string | null;
+  settings: Readonly<Record<string, unknown>>;
+  clock: Clock;
+  playout: Playout;
+  onEvent: (event: ConversationEvent) => void;
+  /** The first audio of an utterance has come from the provider. */
+  onFirstAudio: (utteranceId: number) => void;
+}
+
+/** Pause after a sentence and after a clause; the provider's own silence has been trimmed away. */
+const SENTENCE_PAUSE_MS = 180;
+const CLAUSE_PAUSE_MS = 60;
+
+interface Job {
+  readonly utteranceId: number;
+  readonly text: string;
+  readonly abort: AbortController;
+}
+
+/** The agent's mouth: has each utterance synthesised, one after another, and fills the playout with it. */
+export class Voice {
+  readonly #options: VoiceOptions;
+  #waiting: Job[] = [];
+  #running: Job | null = null;
+  #closed = false;
+  /** Characters given to the provider. */
+  chars = 0;
+
+  constructor(options: VoiceOptions) {
+    this.#options = options;
+  }
+
+  speak(utteranceId: number, text: string): void {
+    if (this.#closed) return;
+    const pauseMs = /[.!?…。！？]["'”’)]*$/.test(text) ? SENTENCE_PAUSE_MS : CLAUSE_PAUSE_MS;
+    this.#options.playout.add(utteranceId, text, pauseMs);
+    this.#waiting.push({ utteranceId, text, abort: new AbortController() });
+    this.#next();
+  }
+
+  cancel(utteranceId: number): void {
+    this.#waiting = this.#waiting.filter((job) => job.utteranceId !== utteranceId);
+    if (this.#running?.utteranceId === utteranceId) this.#running.abort.abort();
+    this.#options.playout.cancel(utteranceId);
+  }
+
+  /** Drops everything that has not been played and stops what is being synthesised. */
+  drop(): void {
+    this.#waiting = [];
+    this.#running?.abort.abort();
+    this.#options.playout.drop();
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.drop();
+  }
+
+  #next(): void {
+    if (this.#running !== null) return;
+    const job = this.#waiting.shift();
+    if (job === undefined) return;
+    this.#running = job;
+    void this.#synthesise(job).finally(() => {
+      this.#running = null;
+      this.#next();
+    });
+  }
+
+  async #synthesise(job: Job): Promise<void> {
+    const { tts, language, voiceId, model, settings, clock, playout, onEvent, onFirstAudio } = this.#options;
+    const { signal } = job.abort;
+    this.chars += job.text.length;
+    let resampler: Resampler | null = null;
+    let first = true;
+    try {
+      const request = { text: job.text, language, voiceId, model, settings, clock, signal };
+      for await (const audio of tts.synthesize(request)) {
+        if (signal.aborted) return;
+        if (resampler?.fromHz !== audio.sampleRateHz) {
+          resampler = new Resampler(audio.sampleRateHz, playout.sampleRateHz);
+        }
+        if (first) onFirstAudio(job.utteranceId);
+        first = false;
+        playout.append(job.utteranceId, resampler.process(audio.samples).slice(), audio.words);
+      }
+      if (signal.aborted) return;
+      if (resampler !== null) playout.append(job.utteranceId, resampler.flush().slice());
+      playout.complete(job.utteranceId);
+    } catch (error) {
+      if (signal.aborted) return;
+      playout.cancel(job.utteranceId);
+      onEvent({ type: 'utterance.failed', utteranceId: job.utteranceId, reason: reasonOf(error) });
+    }
+  }
+}
