@@ -1,0 +1,24 @@
+import type { FliteVoiceId } from './flite-voices.js';
+
+/**
+ * What synthesis costs in virtual time: the medians that `npm run bench`'s tts part measured (docs/providers.md), so
+ * that a run in virtual time feels like one on a real machine and decides alike on every one.
+ */
+export interface TtsLatency {
+  /** From the request to a clause's first audio, without regard to its length. */
+  firstMs: number;
+  /** And for every character of the clause. */
+  perCharMs: number;
+  /** From one block of audio to the next. */
+  blockMs: number;
+}
+
+export const FLITE_LATENCY: Readonly<Record<FliteVoiceId, TtsLatency>> = {
+  slt: { firstMs: 3, perCharMs: 0.4, blockMs: 1.2 },
+  rms: { firstMs: 3, perCharMs: 0.4, blockMs: 1.2 },
+  awb: { firstMs: 3, perCharMs: 0.4, blockMs: 1.2 },
+  kal16: { firstMs: 1, perCharMs: 0.03, blockMs: 0.1 },
+  kal: { firstMs: 1, perCharMs: 0.15, blockMs: 0.1 },
+};
+
+export const ESPEAK_LATENCY: TtsLatency = { firstMs: 9, perCharMs: 0.05, blockMs: 0.2 };

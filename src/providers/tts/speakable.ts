@@ -1,0 +1,115 @@
+/**
+ * What a language model writes is made for the eye: this finds what of it can be said. Pure and language-neutral;
+ * takes time linear in the text, whatever the text.
+ */
+
+/** One word of a text, and what a voice is to say for it. */
+export interface SpokenWord {
+  /** As it stands in the text, punctuation included: the words in order, with the spaces between, are the text. */
+  text: string;
+  /** Where it stands: the text from `start` up to, not including, `end`. In UTF-16 units. */
+  start: number;
+  end: number;
+  /** What to say; '' for what is not said (mark-up, emoji). Has a letter or digit otherwise. */
+  spoken: string;
+}
+
+/** Longer runs without a space are cut, so that no input makes a word of endless length. */
+const MAX_WORD_CHARS = 60;
+const SAYABLE = /[\p{L}\p{N}]/u;
+/** Scripts that are written without spaces between words. */
+const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
+const URL = /\b(?:https?:\/\/|www\.)[^\s<>()[\]"'`*|]+/giu;
+
+/** Mark-up of which only the first group (if there is one) is said. Every quantifier is bounded or cannot overlap. */
+const MARK_UP: readonly RegExp[] = [
+  /!?\[([^[\]\n]{0,300})\]\([^()\s]{0,2000}\)/gdu, // link or picture
+  /<\/?[a-z][^<>\n]{0,300}>/gdiu, // tag
+  /^[ \t]{0,20}(?:#{1,6}|>|[-*+•])(?=[ \t])/gdmu, // heading, quotation, bullet
+  /^[ \t]{0,20}(?:[-*_=]{3,200}|`{3}\w{0,30})[ \t]*$/gdmu, // rule, fence
+  /[*`~|#_]{2,}|[*`|{}[\]<>\\^]/gdu, // emphasis, code, table
+  /(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gdu, // emphasis by underscores
+  /[\p{Extended_Pictographic}\p{Emoji_Modifier}\p{Regional_Indicator}\u{FE0F}\u{20E3}\u{E0020}-\u{E007F}]/gdu, // emoji
+  /(?![\t\n\r])[\p{Cc}\p{Cf}\p{Co}\p{Cs}]/gdu, // control, invisible, private, half a character
+];
+
+/** Splits a text into its words and cleans each. */
+export function spokenWords(text: string): SpokenWord[] {
+  const said = sayWhat(text);
+  return wordSpans(text).map(({ start, end }) => {
+    const spoken = said.slice(start, end).join('').trim();
+    return { text: text.slice(start, end), start, end, spoken: SAYABLE.test(spoken) ? spoken : '' };
+  });
+}
+
+/** For every UTF-16 unit of the text what is said for it. */
+function sayWhat(text: string): string[] {
+  const said = text.split('');
+  for (const match of text.matchAll(URL)) {
+    const at = match.index;
+    said.fill('', at, at + match[0].length);
+    said[at] = hostOf(match[0]);
+  }
+  const blank = (start: number, end: number): void => {
+    said.fill('', start, end);
+  };
+  for (const rule of MARK_UP) {
+    for (const match of text.matchAll(rule)) {
+      const end = match.index + match[0].length;
+      const [keepStart, keepEnd] = match.indices?.[1] ?? [end, end];
+      blank(match.index, keepStart);
+      blank(keepEnd, end);
+    }
+  }
+  return said;
+}
+
+/** Of an address only the host is worth hearing; punctuation after it belongs to the sentence. */
+function hostOf(url: string): string {
+  const host = url.replace(/^https?:\/\//i, '').replace(/^www\./i, '');
+  const name = /^[^/?#:]*/.exec(host)?.[0] ?? '';
+  const tail = /[.,;:!?]*$/.exec(url)?.[0] ?? '';
+  return name.replace(/[.,;!?]+$/, '') + tail;
+}
+
+function wordSpans(text: string): { start: number; end: number }[] {
+  const spans: { start: number; end: number }[] = [];
+  for (const match of text.matchAll(/\S+/gu)) {
+    const pieces = UNSPACED.test(match[0]) ? unspacedPieces(match[0]) : [match[0]];
+    let start = match.index;
+    for (const piece of pieces.flatMap(cutLong)) {
+      spans.push({ start, end: start + piece.length });
+      start += piece.length;
+    }
+  }
+  return spans;
+}
+
+const segmenter = new Intl.Segmenter(undefined, { granularity: 'word' });
+
+/** Words by dictionary; punctuation stays with the word before it. */
+function unspacedPieces(run: string): string[] {
+  const pieces: string[] = [];
+  for (const part of cutLong(run)) {
+    for (const { segment, isWordLike } of segmenter.segment(part)) {
+      if (isWordLike === true || pieces.length === 0) pieces.push(segment);
+      else pieces.push(`${pieces.pop() ?? ''}${segment}`);
+    }
+  }
+  return pieces;
+}
+
+/** Cuts between characters, never inside a surrogate pair. */
+function cutLong(run: string): string[] {
+  if (run.length <= MAX_WORD_CHARS) return [run];
+  const pieces: string[] = [];
+  let piece = '';
+  for (const character of run) {
+    if (piece.length + character.length > MAX_WORD_CHARS) {
+      pieces.push(piece);
+      piece = '';
+    }
+    piece += character;
+  }
+  return [...pieces, piece];
+}

@@ -1,0 +1,230 @@
+import { samplesToMs } from '../../audio/frame.js';
+import { mix } from '../../audio/mix.js';
+import { Deadlines } from '../llm/deadlines.js';
+import { splitClauses } from './clauses.js';
+import type { TtsLatency } from './latency.js';
+import type { VoiceSettings } from './settings.js';
+import { spokenWords, type SpokenWord } from './speakable.js';
+import { estimateWordTimes, type WordTime } from './timing.js';
+import { SilenceTrimmer } from './trim.js';
+import type { TtsAudio, TtsRequest, TtsWord } from './tts.js';
+
+/** Audio as an engine gives it. Block boundaries must depend on nothing but the clause. */
+export interface EngineAudio {
+  samples: Int16Array;
+  sampleRateHz: number;
+  /** With the first block, from engines that know: when each piece of the clause between spaces is spoken. */
+  tokens?: readonly WordTime[];
+}
+
+/** What differs between the embedded engines. */
+export interface Engine {
+  provider: string;
+  latency: TtsLatency;
+  /** The longest wait for the next block of audio, queueing included. */
+  timeoutMs: number;
+  /** What to say for a word; '' for nothing. */
+  pronounce(word: string): string;
+  /** Starts speaking one clause. Leaving the iterator ends the work. */
+  speakClause(clause: string): AsyncIterator<EngineAudio>;
+}
+
+/**
+ * Speaks one request clause by clause: the next clause is not begun before the last block of this one was taken.
+ * Each word is reported once, in order: with an engine that knows its times all but a clause's last come with the
+ * clause's first audio, else with its last.
+ */
+export async function* speak(request: TtsRequest, settings: VoiceSettings, engine: Engine): AsyncGenerator<TtsAudio> {
+  const deadlines = new Deadlines(request.clock, engine.provider, request.signal);
+  try {
+    let spokenMs = 0;
+    let pauseMs = 0;
+    for (const clause of clausesOf(request.text, engine)) {
+      const output = new ClauseOutput(clause.words, settings, spokenMs, spokenMs > 0 ? pauseMs / settings.rate : 0);
+      for await (const block of blocksOf(clause.text, engine, request, deadlines)) yield* output.push(block);
+      yield* output.finish();
+      spokenMs = output.endMs;
+      pauseMs = clause.pauseMs;
+    }
+  } finally {
+    deadlines.end();
+  }
+}
+
+interface SpokenClause {
+  words: readonly SpokenWord[];
+  text: string;
+  pauseMs: number;
+}
+
+function clausesOf(text: string, engine: Engine): SpokenClause[] {
+  const words = spokenWords(text).map((word) => ({ ...word, spoken: word.spoken && engine.pronounce(word.spoken) }));
+  const clauses: SpokenClause[] = [];
+  let next = 0;
+  for (const { end, pauseMs } of splitClauses(text)) {
+    const first = next;
+    while (next < words.length && (words[next] as SpokenWord).start < end) next++;
+    const own = words.slice(first, next);
+    const said = textOf(own);
+    const last = clauses.at(-1);
+    // Words that are not said go with a clause that is, so that they too are reported.
+    if (last !== undefined && (said === '' || last.text === '')) {
+      clauses[clauses.length - 1] = { words: [...last.words, ...own], text: last.text || said, pauseMs };
+    } else {
+      clauses.push({ words: own, text: said, pauseMs });
+    }
+  }
+  return clauses.filter((clause) => clause.text !== '');
+}
+
+/** What is said for the words, with spaces where the text has some. */
+function textOf(words: readonly SpokenWord[]): string {
+  let text = '';
+  let lastEnd = 0;
+  for (const { spoken, start, end } of words) {
+    if (spoken === '') continue;
+    text += text !== '' && start > lastEnd ? ` ${spoken}` : spoken;
+    lastEnd = end;
+  }
+  return text;
+}
+
+/** The engine's audio on the request's clock, under its deadline and signal. */
+async function* blocksOf(
+  text: string,
+  engine: Engine,
+  { clock }: TtsRequest,
+  deadlines: Deadlines,
+): AsyncGenerator<EngineAudio> {
+  const { signal } = deadlines;
+  signal.throwIfAborted();
+  const source = engine.speakClause(text);
+  let dueMs = clock.nowMs() + engine.latency.firstMs + engine.latency.perCharMs * text.length;
+  try {
+    for (;;) {
+      deadlines.within(engine.timeoutMs);
+      const result = await unlessAborted(clock.settle(source.next(), dueMs), signal);
+      deadlines.pause();
+      if (result.done === true) return;
+      yield result.value;
+      dueMs = Math.max(clock.nowMs(), dueMs + engine.latency.blockMs);
+    }
+  } finally {
+    await source.return?.();
+  }
+}
+
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => {
+      reject(signal.reason as Error);
+    };
+    if (signal.aborted) onAbort();
+    signal.addEventListener('abort', onAbort, { once: true });
+    work.then(resolve, reject).finally(() => {
+      signal.removeEventListener('abort', onAbort);
+    });
+  });
+}
+
+/** Turns one clause's engine audio into what the request gives: trimmed, at its volume, with words. */
+class ClauseOutput {
+  readonly #words: readonly SpokenWord[];
+  readonly #settings: VoiceSettings;
+  readonly #pauseMs: number;
+  #trimmer: SilenceTrimmer | undefined;
+  #rateHz = 0;
+  #tokens: readonly WordTime[] | undefined;
+  /** Where this clause's speech begins, after the pause. */
+  #startMs: number;
+  #speechSamples = 0;
+  #reported = 0;
+  /** The clause's speech so far, for estimating word times. Not kept where the engine tells them. */
+  readonly #speech: Int16Array[] = [];
+
+  constructor(words: readonly SpokenWord[], settings: VoiceSettings, startMs: number, pauseMs: number) {
+    this.#words = words;
+    this.#settings = settings;
+    this.#startMs = startMs;
+    this.#pauseMs = pauseMs;
+  }
+
+  /** Where the request's audio ends by now. */
+  get endMs(): number {
+    return this.#startMs + this.#speechMs;
+  }
+
+  *push(block: EngineAudio): Generator<TtsAudio> {
+    this.#rateHz = block.sampleRateHz;
+    this.#trimmer ??= new SilenceTrimmer(block.sampleRateHz);
+    this.#tokens ??= this.#perWord(block.tokens);
+    yield* this.#emit(this.#trimmer.push(block.samples));
+  }
+
+  *finish(): Generator<TtsAudio> {
+    const samples = this.#trimmer?.finish() ?? new Int16Array(0);
+    if (samples.length > 0) yield* this.#emit(samples, this.#tokens ?? this.#estimated(samples));
+  }
+
+  *#emit(samples: Int16Array, lastTimes?: readonly WordTime[]): Generator<TtsAudio> {
+    if (samples.length === 0) return;
+    const pause = this.#speechSamples === 0 ? Math.round((this.#pauseMs * this.#rateHz) / 1000) : 0;
+    const out = new Int16Array(pause + samples.length);
+    mix(out.subarray(pause), [samples], [this.#settings.volume]);
+    this.#startMs += samplesToMs(pause, this.#rateHz);
+    this.#speechSamples += samples.length;
+    const words = lastTimes === undefined ? this.#early() : this.#report(lastTimes, this.#words.length);
+    if (this.#tokens === undefined && lastTimes === undefined) this.#speech.push(samples);
+    yield { samples: out, sampleRateHz: this.#rateHz, ...(words.length > 0 && { words }) };
+  }
+
+  get #speechMs(): number {
+    return this.#rateHz === 0 ? 0 : samplesToMs(this.#speechSamples, this.#rateHz);
+  }
+
+  /** All but the last word: how long that lasts shows only when the end has been trimmed. */
+  #early(): TtsWord[] {
+    return this.#tokens === undefined ? [] : this.#report(this.#tokens, this.#words.length - 1, false);
+  }
+
+  #report(times: readonly WordTime[], until: number, ended = true): TtsWord[] {
+    const leadMs = this.#tokens === undefined ? 0 : samplesToMs(this.#trimmer?.leadingSamples ?? 0, this.#rateHz);
+    const limitMs = ended ? this.#speechMs : Number.POSITIVE_INFINITY;
+    const at = (ms: number): number => this.#startMs + Math.min(limitMs, Math.max(0, ms - leadMs));
+    const words: TtsWord[] = [];
+    for (; this.#reported < until; this.#reported++) {
+      const time = times[this.#reported] as WordTime;
+      const { text } = this.#words[this.#reported] as SpokenWord;
+      words.push({ text, startMs: at(time.startMs), endMs: at(time.endMs) });
+    }
+    return words;
+  }
+
+  #estimated(last: Int16Array): WordTime[] {
+    const speech = new Int16Array(this.#speechSamples + last.length);
+    let at = 0;
+    for (const part of [...this.#speech, last]) {
+      speech.set(part, at);
+      at += part.length;
+    }
+    return estimateWordTimes(
+      this.#words.map((word) => word.spoken),
+      speech,
+      this.#rateHz || 1,
+    );
+  }
+
+  /** Joins the engine's times of pieces to times of words. None if the engine cut the text in other pieces. */
+  #perWord(tokens: readonly WordTime[] | undefined): WordTime[] | undefined {
+    const counts = this.#words.map(({ spoken }) => (spoken === '' ? 0 : spoken.split(' ').length));
+    if (tokens?.length !== counts.reduce((a, b) => a + b, 0)) return undefined;
+    let next = 0;
+    let endMs = tokens[0]?.startMs ?? 0;
+    return counts.map((count) => {
+      const startMs = count === 0 ? endMs : (tokens[next]?.startMs ?? endMs);
+      next += count;
+      endMs = count === 0 ? endMs : (tokens[next - 1]?.endMs ?? endMs);
+      return { startMs, endMs };
+    });
+  }
+}
