@@ -43,6 +43,22 @@ const CATALOGUE = {
     httpStatus: 422,
     retryable: false,
   },
+  TTS_VOICE_UNKNOWN: {
+    message: '{provider} has no voice called "{voice}". Known: {known}',
+    httpStatus: 422,
+    retryable: false,
+  },
+  TTS_SETTING_INVALID: {
+    message: '{provider} does not take the voice setting "{setting}" so: {reason}',
+    httpStatus: 422,
+    retryable: false,
+  },
+  TTS_LANGUAGE_UNSUPPORTED: {
+    message: 'No voice here speaks "{language}": {reason}',
+    httpStatus: 422,
+    retryable: false,
+  },
+  TTS_ENGINE_MISSING: { message: '{provider} cannot run here: {reason}', httpStatus: 503, retryable: false },
   // session
   SESSION_CLOSED: { message: 'The session has ended', httpStatus: 409, retryable: false },
   // testing
