@@ -1,0 +1,97 @@
+import { FRAME_MS, frameSamples } from '../audio/frame.js';
+import type { Cancel } from '../clock/clock.js';
+import type { Ticker } from '../clock/ticker.js';
+import type { Transport, TransportMessage, TransportSink } from './transport.js';
+
+export interface FileTransportOptions {
+  /** The user's side, mono. */
+  samples: Int16Array;
+  sampleRateHz: number;
+  /** Paces both directions; make it before the session's own subscription, so that a tick's input comes first. */
+  ticker: Ticker;
+  /**
+   * The user hangs up when the recording is over and the agent has been silent for this long. Default 6000; it has to
+   * be longer than the slowest answer.
+   */
+  hangUpAfterMs?: number;
+  /** Called once a tick with what part of the recording has been played, 0..1. */
+  onProgress?: (share: number) => void;
+  /** Every side-channel message. */
+  onMessage?: (message: TransportMessage) => void;
+}
+
+/**
+ * A recording as the user: plays it into the session and keeps what the agent says, aligned to it in time. Frame n of
+ * the reply is what a listener hears while frame n + 1 of the recording is being played.
+ */
+export class FileTransport implements Transport {
+  readonly name = 'file';
+  readonly inputRateHz: number;
+  readonly outputRateHz: number;
+  readonly #options: FileTransportOptions;
+  readonly #frame: number;
+  readonly #hangUpAfter: number;
+  readonly #frames: (Int16Array | null)[] = [];
+  #sink: TransportSink | null = null;
+  #stopTicks: Cancel = () => undefined;
+  #position = 0;
+  #quietTicks = 0;
+
+  constructor(options: FileTransportOptions) {
+    this.#options = options;
+    this.inputRateHz = options.sampleRateHz;
+    this.outputRateHz = options.sampleRateHz;
+    this.#frame = frameSamples(options.sampleRateHz);
+    this.#hangUpAfter = Math.ceil((options.hangUpAfterMs ?? 6000) / FRAME_MS);
+  }
+
+  start(sink: TransportSink): void {
+    this.#sink = sink;
+    this.#stopTicks = this.#options.ticker.subscribe(() => {
+      this.#tick();
+    });
+  }
+
+  play(frame: Int16Array | null): void {
+    if (this.#sink === null) return;
+    this.#frames.push(frame);
+    this.#quietTicks = frame === null ? this.#quietTicks + 1 : 0;
+  }
+
+  send(message: TransportMessage): void {
+    this.#options.onMessage?.(message);
+  }
+
+  close(): Promise<void> {
+    this.#end();
+    return Promise.resolve();
+  }
+
+  /** What the agent said, from the beginning of the recording, silence included. */
+  recording(): Int16Array {
+    // The first tick comes one frame after the start; what it takes is heard from then on.
+    const out = new Int16Array((this.#frames.length + 1) * this.#frame);
+    this.#frames.forEach((frame, index) => {
+      if (frame !== null) out.set(frame, (index + 1) * this.#frame);
+    });
+    return out;
+  }
+
+  #tick(): void {
+    const { samples, onProgress } = this.#options;
+    const end = this.#position + this.#frame;
+    const frame = new Int16Array(this.#frame);
+    frame.set(samples.subarray(this.#position, end));
+    this.#position = end;
+    onProgress?.(Math.min(1, samples.length === 0 ? 1 : end / samples.length));
+    this.#sink?.audio(frame);
+    if (end >= samples.length && this.#quietTicks >= this.#hangUpAfter) this.#end();
+  }
+
+  #end(): void {
+    const sink = this.#sink;
+    this.#sink = null;
+    this.#stopTicks();
+    sink?.closed();
+  }
+}

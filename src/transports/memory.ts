@@ -1,0 +1,83 @@
+import type { Transport, TransportMessage, TransportSink } from './transport.js';
+
+export interface MemoryTransportOptions {
+  /** Rate of both directions. Default 16000. */
+  sampleRateHz?: number;
+  /** The agent's audio, 20 ms a call; null = silence. */
+  onFrame?: (frame: Int16Array | null) => void;
+  /** Every side-channel message. */
+  onMessage?: (message: TransportMessage) => void;
+}
+
+/**
+ * A line inside the process: the embedder gives the user's audio and takes the agent's. The start for a transport of
+ * one's own, and what tests use.
+ */
+export class MemoryTransport implements Transport {
+  readonly name = 'memory';
+  readonly inputRateHz: number;
+  readonly outputRateHz: number;
+  readonly #options: MemoryTransportOptions;
+  #sink: TransportSink | null = null;
+  #closed = false;
+  #early: ((sink: TransportSink) => void)[] = [];
+
+  constructor(options: MemoryTransportOptions = {}) {
+    this.#options = options;
+    this.inputRateHz = options.sampleRateHz ?? 16_000;
+    this.outputRateHz = this.inputRateHz;
+  }
+
+  /** The user's audio, mono, any length. Before `start` it is kept; after the close it is ignored. */
+  pushAudio(samples: Int16Array): void {
+    const copy = this.#sink === null ? samples.slice() : samples;
+    this.#deliver((sink) => {
+      sink.audio(copy);
+    });
+  }
+
+  pushDigits(digits: string): void {
+    this.#deliver((sink) => {
+      sink.digits(digits);
+    });
+  }
+
+  pushText(text: string): void {
+    this.#deliver((sink) => {
+      sink.text(text);
+    });
+  }
+
+  /** The user hangs up, or the line breaks with an error. */
+  hangUp(error?: Error): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#sink?.closed(error);
+  }
+
+  start(sink: TransportSink): void {
+    this.#sink = sink;
+    for (const deliver of this.#early) deliver(sink);
+    this.#early = [];
+    if (this.#closed) sink.closed();
+  }
+
+  play(frame: Int16Array | null): void {
+    if (!this.#closed) this.#options.onFrame?.(frame);
+  }
+
+  send(message: TransportMessage): void {
+    this.#options.onMessage?.(message);
+  }
+
+  close(): Promise<void> {
+    this.hangUp();
+    return Promise.resolve();
+  }
+
+  #deliver(deliver: (sink: TransportSink) => void): void {
+    if (this.#closed) return;
+    if (this.#sink === null) this.#early.push(deliver);
+    else deliver(this.#sink);
+  }
+}
