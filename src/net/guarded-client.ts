@@ -43,18 +43,15 @@ export class GuardedClient {
   readonly #maxBytes: number;
   readonly #guarded: Agent;
   readonly #exempt: Agent;
+  readonly #running = new Set<AbortController>();
+  #closed = false;
 
   constructor(options: GuardedClientOptions) {
     this.guard = new AddressGuard(options);
     this.#clock = options.clock;
     this.#maxBytes = options.maxBytes ?? 65_536;
     // undici's own timers for replies are off: the request's deadline covers them.
-    const shared = {
-      connections: options.connectionsPerOrigin ?? 64,
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      maxOrigins: 10_000,
-    };
+    const shared = { connections: options.connectionsPerOrigin ?? 64, headersTimeout: 0, bodyTimeout: 0 };
     this.#guarded = new Agent({ ...shared, connect: { lookup: this.guard.lookup, timeout: 10_000 } });
     this.#exempt = new Agent({ ...shared, connect: { timeout: 10_000 } });
   }
@@ -65,6 +62,7 @@ export class GuardedClient {
    */
   async request(request: GuardedRequest): Promise<GuardedReply> {
     request.signal.throwIfAborted();
+    if (this.#closed) throw closedError();
     const { url, exempt } = this.guard.check(request.url);
     const deadline = new AbortController();
     const cancel = this.#clock.schedule(this.#clock.nowMs() + request.timeoutMs, () => {
@@ -74,6 +72,7 @@ export class GuardedClient {
       deadline.abort(request.signal.reason);
     };
     request.signal.addEventListener('abort', onAbort, { once: true });
+    this.#running.add(deadline);
     try {
       return await this.#send(exempt ? this.#exempt : this.#guarded, url, request, deadline.signal);
     } catch (error) {
@@ -81,12 +80,15 @@ export class GuardedClient {
       throw asNetError(error);
     } finally {
       cancel();
+      this.#running.delete(deadline);
       request.signal.removeEventListener('abort', onAbort);
     }
   }
 
   /** Breaks off what is under way and closes every connection. May be called twice. */
   async close(): Promise<void> {
+    this.#closed = true;
+    for (const running of this.#running) running.abort(closedError());
     await Promise.all([this.#guarded.destroy(), this.#exempt.destroy()]);
   }
 
@@ -105,6 +107,10 @@ export class GuardedClient {
     if (encoding !== 'identity') throw new ParleyError('NET_FAILED', { reason: `the reply is encoded (${encoding})` });
     return { status: reply.statusCode, headers, body };
   }
+}
+
+function closedError(): ParleyError {
+  return new ParleyError('NET_FAILED', { reason: 'the client has been closed' });
 }
 
 function flatten(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {

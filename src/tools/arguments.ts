@@ -1,0 +1,79 @@
+import type { Param } from '../config/function.js';
+import { type JsonType, jsonTypeOf } from './function-spec.js';
+
+export type Arguments = Readonly<Record<string, unknown>>;
+
+/** Arguments as they are sent, or what is wrong with them in words for the model. */
+export type ReadArguments = { ok: true; values: Arguments } | { ok: false; problem: string };
+
+/**
+ * Checks the arguments that a model wrote. Null counts as not given; nothing is coerced; an argument that the
+ * function does not have is refused, so that a model cannot pass itself off as the session.
+ */
+export function readArguments(params: readonly Param[], text: string): ReadArguments {
+  const given = parseObject(text);
+  if (given === undefined) return { ok: false, problem: 'The arguments are not a JSON object.' };
+  const problems: string[] = [];
+  const values: [string, unknown][] = [];
+  for (const param of params) {
+    const value = given.get(param.name) ?? null;
+    if (value === null) {
+      if (param.required === true) problems.push(`${param.name} is missing.`);
+    } else if (!hasType(value, jsonTypeOf(param))) {
+      problems.push(`${param.name} should be ${WORDS[jsonTypeOf(param)]}.`);
+    } else values.push([param.name, value]);
+  }
+  const names = new Set(params.map(({ name }) => name));
+  for (const name of given.keys()) {
+    if (!names.has(name)) problems.push(`There is no argument ${JSON.stringify(name.slice(0, 64))}.`);
+  }
+  if (problems.length > 0) return { ok: false, problem: problems.slice(0, 10).join(' ') };
+  return { ok: true, values: Object.fromEntries(values) };
+}
+
+/** What can be used of arguments that may be incomplete or partly wrong. */
+export function usableArguments(params: readonly Param[], text: string): Arguments {
+  const given = parseObject(text) ?? new Map<string, unknown>();
+  const usable = params.filter((param) => {
+    const value = given.get(param.name) ?? null;
+    return value !== null && hasType(value, jsonTypeOf(param));
+  });
+  return Object.fromEntries(usable.map(({ name }) => [name, given.get(name)]));
+}
+
+const WORDS: Readonly<Record<JsonType, string>> = {
+  string: 'a string',
+  number: 'a number',
+  integer: 'an integer',
+  boolean: 'true or false',
+  array: 'an array',
+  object: 'an object',
+};
+
+/** A call without arguments comes as an empty text from some models. */
+function parseObject(text: string): ReadonlyMap<string, unknown> | undefined {
+  if (text.trim() === '') return new Map();
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? new Map(Object.entries(value)) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function hasType(value: unknown, type: JsonType): boolean {
+  switch (type) {
+    case 'integer':
+      return Number.isSafeInteger(value);
+    case 'array':
+      return Array.isArray(value);
+    case 'object':
+      return isObject(value);
+    default:
+      return typeof value === type;
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,60 @@
+import type { ToolSpec } from '../config/chat.js';
+import type { AgentFunction, Param } from '../config/function.js';
+import { type Variables, fillVariables } from '../config/variables.js';
+
+export type JsonType = 'string' | 'number' | 'integer' | 'boolean' | 'array' | 'object';
+
+/** What configurations call the types of JSON schema. */
+const JSON_TYPES: Readonly<Record<string, JsonType>> = {
+  string: 'string',
+  str: 'string',
+  text: 'string',
+  number: 'number',
+  float: 'number',
+  double: 'number',
+  integer: 'integer',
+  int: 'integer',
+  boolean: 'boolean',
+  bool: 'boolean',
+  array: 'array',
+  list: 'array',
+  object: 'object',
+  dict: 'object',
+};
+
+/** The JSON type of a param. A word that is none (email, date) is a string of that form. */
+export function jsonTypeOf(param: Param): JsonType {
+  return namedType(param) ?? 'string';
+}
+
+/** A function as it is offered to the model, `{Name}` variables filled in. */
+export function functionSpec(fn: AgentFunction, variables: Variables): ToolSpec {
+  const params = fn.params ?? [];
+  return {
+    name: fn.name,
+    description: fillVariables(fn.description, variables),
+    parameters: {
+      type: 'object',
+      properties: Object.fromEntries(params.map((param) => [param.name, schemaOf(param, variables)])),
+      required: params.filter((param) => param.required === true).map((param) => param.name),
+      additionalProperties: false,
+    },
+  };
+}
+
+function schemaOf(param: Param, variables: Variables): Readonly<Record<string, unknown>> {
+  const type = jsonTypeOf(param);
+  const form = namedType(param) === undefined && param.type != null ? `(${param.type})` : '';
+  const description = [fillVariables(param.description ?? '', variables), form].filter((part) => part !== '').join(' ');
+  return {
+    type,
+    // Models' servers insist on the items of an array.
+    ...(type === 'array' && { items: {} }),
+    ...(description !== '' && { description }),
+  };
+}
+
+function namedType(param: Param): JsonType | undefined {
+  const name = (param.type ?? 'string').toLowerCase();
+  return Object.hasOwn(JSON_TYPES, name) ? JSON_TYPES[name] : undefined;
+}

@@ -1,0 +1,142 @@
+import type { ToolCall, ToolSpec } from '../config/chat.js';
+import type { AgentFunction } from '../config/function.js';
+import { type Variables, fillVariables } from '../config/variables.js';
+import type { Clock } from '../clock/clock.js';
+import { reasonOf } from '../errors.js';
+import type { GuardedClient, GuardedReply, GuardedRequest } from '../net/guarded-client.js';
+import { type Arguments, readArguments, usableArguments } from './arguments.js';
+import { functionSpec } from './function-spec.js';
+import type { ToolContext, ToolResult } from './tool.js';
+
+export interface FunctionToolOptions {
+  client: GuardedClient;
+  /** The session's clock. In virtual time a webhook's reply comes `virtualLatencyMs` after the call. */
+  clock: Clock;
+  /** Filled into descriptions, header values and the webhook's path and query. Default none. */
+  variables?: Variables;
+  /** Largest reply in bytes. Default: the client's. */
+  maxReplyBytes?: number;
+  /** Default 100. */
+  virtualLatencyMs?: number;
+}
+
+/** How long a webhook may take where its function does not say, in seconds. */
+const DEFAULT_TIMEOUT_S = 5;
+
+/** A webhook of an AgentConfig as a tool. */
+export class FunctionTool {
+  readonly spec: ToolSpec;
+  readonly #fn: AgentFunction;
+  readonly #options: FunctionToolOptions;
+  readonly #variables: Variables;
+
+  constructor(fn: AgentFunction, options: FunctionToolOptions) {
+    this.#fn = fn;
+    this.#options = options;
+    this.#variables = options.variables ?? new Map();
+    this.spec = functionSpec(fn, this.#variables);
+  }
+
+  /** Runs a call of the model's. Never rejects but with the signal's reason. */
+  async run(call: ToolCall, context: ToolContext): Promise<ToolResult> {
+    const read = readArguments(this.#fn.params ?? [], call.arguments);
+    if (!read.ok) return { ok: false, content: `${read.problem} Correct that and call ${this.#fn.name} again.` };
+    return this.#send(read.values, context);
+  }
+
+  /** Runs with those of the arguments that can be used, and tells which. Never rejects but with the signal's reason. */
+  async runWithKnown(text: string, context: ToolContext): Promise<{ arguments: Arguments; result: ToolResult }> {
+    const values = usableArguments(this.#fn.params ?? [], text);
+    return { arguments: values, result: await this.#send(values, context) };
+  }
+
+  async #send(values: Arguments, context: ToolContext): Promise<ToolResult> {
+    context.signal.throwIfAborted();
+    if (this.#fn.webhook == null) return { ok: true, content: 'Recorded. There is nothing else to be done.' };
+    const { client, clock, virtualLatencyMs = 100 } = this.#options;
+    try {
+      const request = this.#request(this.#fn.webhook, values, context);
+      return resultOf(await clock.settle(client.request(request), clock.nowMs() + virtualLatencyMs));
+    } catch (error) {
+      context.signal.throwIfAborted();
+      return { ok: false, content: `${this.#fn.name} failed. ${reasonOf(error)}.` };
+    }
+  }
+
+  #request(webhook: string, values: Arguments, context: ToolContext): GuardedRequest {
+    const { method, timeout, header, exclude_session_id, include_metadata } = this.#fn;
+    const payload = {
+      ...values,
+      // After the arguments: one of the same name does not take their place.
+      ...(exclude_session_id !== true && { session_id: context.sessionId }),
+      ...(include_metadata === true && { metadata: context.metadata }),
+    };
+    const url = fillVariables(webhook, this.#variables, encodeURIComponent);
+    const headers = Object.fromEntries(
+      Object.entries(header ?? {}).map(([name, value]) => [name.toLowerCase(), fillVariables(value, this.#variables)]),
+    );
+    const { maxReplyBytes } = this.#options;
+    const shared = {
+      timeoutMs: (timeout ?? DEFAULT_TIMEOUT_S) * 1_000,
+      signal: context.signal,
+      ...(maxReplyBytes !== undefined && { maxBytes: maxReplyBytes }),
+    };
+    const verb = (method ?? 'POST').toUpperCase();
+    if (verb === 'GET') return { ...shared, url: withQuery(url, payload), method: verb, headers };
+    return {
+      ...shared,
+      url,
+      method: verb,
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(payload),
+    };
+  }
+}
+
+/** Texts as they are, all else as JSON. */
+function withQuery(address: string, payload: Readonly<Record<string, unknown>>): string {
+  // What is no address is left for the client to refuse.
+  if (!URL.canParse(address)) return address;
+  const url = new URL(address);
+  for (const [name, value] of Object.entries(payload)) {
+    url.searchParams.set(name, typeof value === 'string' ? value : JSON.stringify(value));
+  }
+  return url.href;
+}
+
+/** Longest part of a failing reply that the model is shown, in characters. */
+const MAX_ERROR_CHARS = 500;
+
+function resultOf(reply: GuardedReply): ToolResult {
+  const text = textOf(reply);
+  if (reply.status < 200 || reply.status > 299) {
+    const detail = text === null || text === '' ? '' : ` and said: ${text.slice(0, MAX_ERROR_CHARS)}`;
+    return { ok: false, content: `The service answered with status ${String(reply.status)}${detail}` };
+  }
+  if (text === null) return { ok: false, content: "The service's reply could not be read: it is not text." };
+  if (text === '') return { ok: true, content: 'Done. The service sent nothing back.' };
+  if (/[/+]json\b/i.test(reply.headers['content-type'] ?? '') && !isJson(text)) {
+    return { ok: false, content: "The service's reply could not be read: it is broken JSON." };
+  }
+  return { ok: true, content: text };
+}
+
+/** The body as text; null where it is none. */
+function textOf(reply: GuardedReply): string | null {
+  const charset = /charset="?([\w-]+)/i.exec(reply.headers['content-type'] ?? '')?.[1] ?? 'utf-8';
+  try {
+    const text = new TextDecoder(charset, { fatal: true }).decode(reply.body).trim();
+    return text.includes('\0') ? null : text;
+  } catch {
+    return null;
+  }
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
