@@ -10,6 +10,18 @@ import { packageFile } from './package-files.js';
 
 /** The addon's functions. Each throws TypeError or RangeError, before it does any work, when an argument is wrong. */
 export interface NativeKernels {
+  /** The inner loop of resampling: see `Polyphase` in src/audio/polyphase.ts. */
+  polyphase(
+    history: Float64Array,
+    coefficients: Float64Array,
+    out: Int16Array,
+    count: number,
+    start: number,
+    phase: number,
+    phases: number,
+    step: number,
+    rows: number,
+  ): void;
   /** Silero VAD's weights, in the order of `SILERO_LAYOUT`: copied by the first call in the process. */
   sileroLoad(weights: Float32Array): void;
   /** The probability of speech in 512 samples; brings a stream's memory (`SILERO_STATE` floats) up to date. */
@@ -23,7 +35,7 @@ export interface NativeStatus {
 }
 
 /** Every function of `NativeKernels`: an addon that lacks one was built from older sources and is not used. */
-const KERNEL_NAMES: readonly (keyof NativeKernels)[] = ['sileroLoad', 'sileroWindow'];
+const KERNEL_NAMES: readonly (keyof NativeKernels)[] = ['polyphase', 'sileroLoad', 'sileroWindow'];
 
 const ADDON_PATH = 'native/build/Release/parley.node';
 
