@@ -60,6 +60,7 @@ const CATALOGUE = {
   },
   TTS_ENGINE_MISSING: { message: '{provider} cannot run here: {reason}', httpStatus: 503, retryable: false },
   // session
+  AGENT_DISABLED: { message: 'This agent is disabled and takes no calls', httpStatus: 409, retryable: false },
   SESSION_CLOSED: { message: 'The session has ended', httpStatus: 409, retryable: false },
   // testing
   LABELS_INVALID: { message: 'Not a readable label file: {file}: {reason}', httpStatus: 422, retryable: false },

@@ -1,0 +1,39 @@
+import { RealClock } from '../clock/real.js';
+import { type Detection, detectProviders } from '../config/detect.js';
+import { loadSettings } from '../config/load-settings.js';
+import type { Settings } from '../config/settings.js';
+import type { EngineOptions } from '../engine/engine.js';
+import { systemProbe } from '../net/probe.js';
+import type { CommandIo } from './command.js';
+
+export interface EngineSettings {
+  settings: Settings;
+  detection: Detection;
+  /** For `new Engine`. */
+  engine: EngineOptions & { allowUrls: readonly string[] };
+  /** What the operator should read about the settings. */
+  warnings: readonly string[];
+}
+
+/**
+ * The operator's settings, and the engines that follow from them and from what the machine has.
+ * @param flags values of setting flags by name without dashes
+ */
+export async function engineSettings(
+  io: Pick<CommandIo, 'env' | 'signal'>,
+  flags: Readonly<Record<string, string | undefined>> = {},
+): Promise<EngineSettings> {
+  const { settings, warnings } = await loadSettings({ env: io.env, flags });
+  const detection = await detectProviders(settings, { probe: systemProbe, clock: new RealClock(), signal: io.signal });
+  return {
+    settings,
+    detection,
+    engine: {
+      defaults: detection.defaults,
+      models: detection.models,
+      vad: detection.vad,
+      allowUrls: settings.allowUrls,
+    },
+    warnings,
+  };
+}

@@ -1,0 +1,67 @@
+import { ParleyError } from '../errors.js';
+import { packageVersion } from '../package-files.js';
+import { type Command, type CommandIo, UsageError } from './command.js';
+
+/** Commands are loaded when they are called: `parley --help` should not wait for the engines. */
+const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  serve: async () => (await import('./serve.js')).serve,
+  talk: async () => (await import('./talk.js')).talk,
+  run: async () => (await import('./run.js')).run,
+};
+
+/** The `parley` command. Returns the exit code. */
+export async function main(args: readonly string[], io: CommandIo = processIo()): Promise<number> {
+  const [name, ...rest] = args;
+  if (name === '--version' || name === '-v') {
+    io.stdout.write(`${packageVersion()}\n`);
+    return 0;
+  }
+  if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
+    io.stdout.write(await overview());
+    return name === undefined ? 2 : 0;
+  }
+  const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  if (load === undefined) {
+    io.stderr.write(`parley: there is no command "${name}". Try: ${Object.keys(COMMANDS).join(', ')}\n`);
+    return 2;
+  }
+  const command = await load();
+  if (rest.includes('--help') || rest.includes('-h')) {
+    io.stdout.write(`${command.help.trim()}\n`);
+    return 0;
+  }
+  try {
+    return await command.run(rest, io);
+  } catch (error) {
+    if (error instanceof UsageError || isParseArgsError(error)) {
+      io.stderr.write(`parley ${name}: ${error.message}\nTry: parley ${name} --help\n`);
+      return 2;
+    }
+    if (!(error instanceof ParleyError)) throw error;
+    io.stderr.write(`parley ${name}: ${error.message} [${error.code}]\n`);
+    return 1;
+  }
+}
+
+async function overview(): Promise<string> {
+  const lines = await Promise.all(
+    Object.entries(COMMANDS).map(async ([name, load]) => `  ${name.padEnd(8)}${(await load()).summary}`),
+  );
+  return `parley ${packageVersion()}: a voice agent engine\n\n${lines.join('\n')}\n\nparley <command> --help tells more.\n`;
+}
+
+function isParseArgsError(error: unknown): error is Error {
+  return error instanceof TypeError && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS');
+}
+
+function processIo(): CommandIo {
+  const abort = new AbortController();
+  for (const name of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(name, () => {
+      // The first one lets things end in order; a second one has its usual effect.
+      abort.abort(new Error(name));
+    });
+  }
+  const { stdout, stderr, stdin, env } = process;
+  return { stdout, stderr, stdin, env, signal: abort.signal };
+}

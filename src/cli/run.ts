@@ -1,0 +1,202 @@
+import { createWriteStream } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { parseArgs } from 'node:util';
+import { FRAME_MS } from '../audio/frame.js';
+import { resample } from '../audio/resample.js';
+import { decodeWav, encodeWav } from '../audio/wav.js';
+import type { Clock } from '../clock/clock.js';
+import { RealClock } from '../clock/real.js';
+import { VirtualClock } from '../clock/virtual.js';
+import { type AgentFile, loadAgentFile } from '../config/agent-file.js';
+import { Engine } from '../engine/engine.js';
+import { ParleyError, reasonOf } from '../errors.js';
+import type { LogEntry } from '../session/event-log.js';
+import type { SessionReport } from '../session/session-report.js';
+import { FileTransport } from '../transports/file.js';
+import { type Command, type CommandIo, UsageError } from './command.js';
+import { DEMO_DESK_URL, openDemoDesk, usesDemoDesk } from './demo-desk.js';
+import { engineSettings } from './engine-settings.js';
+import { ProgressBar } from './progress.js';
+import { turnTable } from './turn-table.js';
+
+const DAY_MS = 86_400_000;
+
+export const run: Command = {
+  summary: 'play a recording through a whole conversation',
+  help: `
+parley run --agent agent.json --in user.wav --out reply.wav [options]
+
+Plays a recording as the user through a whole session, writes what the agent said, aligned to it in time, and prints
+a table of turns: what was heard, what was answered, and the response time by stage.
+
+  --agent FILE    the agent: {name, config, script?}
+  --in FILE       a WAV of the user: 8 to 48 kHz, mono or stereo, PCM, float, mu-law or A-law
+  --channel N     which channel of a stereo file is the user (0, 1 …); default all of them, mixed
+  --out FILE      a WAV of the agent
+  --trace FILE    the event log, a JSON object a line
+  --json          print the report as JSON
+  --speed real    in real time (default), with any provider
+  --speed max     in virtual time, as fast as the machine can: embedded engines only, each with its usual latency;
+                  two runs decide alike to the bit
+  --now TIME      when the conversation takes place (ISO 8601). Default now; with --speed max, noon of today (UTC)
+  --metadata JSON the session's metadata, an object
+  --allow URL     an address that the agent may call though it is private; may be given several times
+  --hang-up-after S  the user hangs up when the agent has been silent this long after the recording; default 6
+`,
+  async run(args, io) {
+    const options = readOptions(args);
+    const file = await loadAgentFile(options.agent);
+    const user = await readUser(options.in, options.channel);
+    for (const warning of user.warnings) io.stderr.write(`${options.in}: ${warning}\n`);
+    const { report, audio } = await converse(file, user, options, io);
+    if (options.out !== null) await writeWav(options.out, audio, user.sampleRateHz);
+    io.stdout.write(options.json ? `${JSON.stringify(report)}\n` : turnTable(report));
+    return io.signal.aborted ? 130 : report.status === 'error' ? 1 : 0;
+  },
+};
+
+interface RunOptions {
+  agent: string;
+  in: string;
+  out: string | null;
+  trace: string | null;
+  channel: number | null;
+  json: boolean;
+  virtual: boolean;
+  startUnixMs: number;
+  metadata: Readonly<Record<string, unknown>>;
+  allow: readonly string[];
+  hangUpAfterMs: number;
+}
+
+function readOptions(args: readonly string[]): RunOptions {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      agent: { type: 'string' },
+      in: { type: 'string' },
+      out: { type: 'string' },
+      trace: { type: 'string' },
+      channel: { type: 'string' },
+      json: { type: 'boolean', default: false },
+      speed: { type: 'string', default: 'real' },
+      now: { type: 'string' },
+      metadata: { type: 'string' },
+      allow: { type: 'string', multiple: true, default: [] },
+      'hang-up-after': { type: 'string', default: '6' },
+    },
+  });
+  if (values.agent === undefined) throw new UsageError('--agent is missing');
+  if (values.in === undefined) throw new UsageError('--in is missing');
+  if (values.speed !== 'real' && values.speed !== 'max') throw new UsageError('--speed is real or max');
+  const virtual = values.speed === 'max';
+  return {
+    agent: values.agent,
+    in: values.in,
+    out: values.out ?? null,
+    trace: values.trace ?? null,
+    channel: values.channel === undefined ? null : number('--channel', values.channel, 0, 7),
+    json: values.json,
+    virtual,
+    startUnixMs: startTime(values.now, virtual),
+    metadata: metadataOf(values.metadata),
+    allow: values.allow,
+    hangUpAfterMs: number('--hang-up-after', values['hang-up-after'], 0, 3600) * 1000,
+  };
+}
+
+/** The day is kept, so that "tomorrow" is tomorrow; the hour is not, so that two runs of a day are the same. */
+function startTime(now: string | undefined, virtual: boolean): number {
+  const unixMs = now === undefined ? Date.now() : Date.parse(now);
+  if (Number.isNaN(unixMs)) throw new UsageError('--now is no ISO 8601 time');
+  return virtual && now === undefined ? Math.floor(unixMs / DAY_MS) * DAY_MS + DAY_MS / 2 : unixMs;
+}
+
+function number(flag: string, text: string, least: number, most: number): number {
+  const value = Number(text);
+  if (text.trim() === '' || !(value >= least && value <= most)) {
+    throw new UsageError(`${flag} is a number from ${String(least)} to ${String(most)}`);
+  }
+  return value;
+}
+
+function metadataOf(text: string | undefined): Readonly<Record<string, unknown>> {
+  if (text === undefined) return {};
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  } catch {
+    // said below
+  }
+  throw new UsageError('--metadata is no JSON object');
+}
+
+interface User {
+  samples: Int16Array;
+  sampleRateHz: number;
+  warnings: readonly string[];
+}
+
+async function readUser(path: string, channel: number | null): Promise<User> {
+  const bytes = await readFile(path).catch((error: unknown) => {
+    throw new ParleyError('AUDIO_WAV_INVALID', { reason: reasonOf(error) });
+  });
+  const wav = decodeWav(bytes, channel === null ? {} : { channel });
+  // Every rate whose 20 ms are whole samples is a line's rate as it is; the odd ones are brought to 16 kHz.
+  const whole = Number.isInteger((wav.sampleRateHz * FRAME_MS) / 1000);
+  const sampleRateHz = whole ? wav.sampleRateHz : 16_000;
+  return { samples: resample(wav.samples, wav.sampleRateHz, sampleRateHz), sampleRateHz, warnings: wav.warnings };
+}
+
+async function converse(
+  file: AgentFile,
+  user: User,
+  options: RunOptions,
+  io: CommandIo,
+): Promise<{ report: SessionReport; audio: Int16Array }> {
+  const clock: Clock = options.virtual ? new VirtualClock() : new RealClock();
+  const desk = usesDemoDesk(file.config) ? await openDemoDesk() : null;
+  const { engine: found } = await engineSettings(io);
+  const allowUrls = [...found.allowUrls, ...options.allow, ...(usesDemoDesk(file.config) ? [DEMO_DESK_URL] : [])];
+  const engine = new Engine({ ...found, clock, allowUrls });
+  const progress = new ProgressBar(io.stderr, 'playing');
+  const trace = options.trace === null ? null : createWriteStream(options.trace);
+  try {
+    const transport = new FileTransport({
+      samples: user.samples,
+      sampleRateHz: user.sampleRateHz,
+      ticker: engine.ticker,
+      hangUpAfterMs: options.hangUpAfterMs,
+      onProgress: (share) => {
+        progress.update(share);
+      },
+    });
+    const session = await engine.createSession({
+      agent: file.config,
+      script: file.script,
+      transport,
+      metadata: options.metadata,
+      startUnixMs: options.startUnixMs,
+      ...(options.virtual && { id: 'run' }),
+      ...(trace !== null && { log: (entry: LogEntry) => trace.write(`${JSON.stringify(entry)}\n`) }),
+    });
+    io.signal.addEventListener('abort', () => void session.close(), { once: true });
+    let report: SessionReport | undefined;
+    const finished = session.run().then((done) => (report = done));
+    if (clock instanceof VirtualClock) await clock.runUntil(() => report !== undefined);
+    return { report: await finished, audio: transport.recording() };
+  } finally {
+    progress.clear();
+    if (trace !== null) {
+      trace.end();
+      await once(trace, 'close');
+    }
+    await engine.close();
+    await desk?.close();
+  }
+}
+
+async function writeWav(path: string, samples: Int16Array, sampleRateHz: number): Promise<void> {
+  await writeFile(path, encodeWav(samples, sampleRateHz));
+}

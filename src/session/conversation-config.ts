@@ -1,0 +1,29 @@
+import { buildSystemPrompt } from '../config/prompt.js';
+import type { ResolvedAgent } from '../config/resolve.js';
+import { type ConversationConfig, DEFAULT_CONVERSATION, type ToolSpeechConfig } from '../conversation/config.js';
+
+/**
+ * How an agent's configuration wants its conversation held.
+ * @param toolSpeech how it speaks around its tools, by name
+ * @param unixMs the time that the conversation begins, in milliseconds since 1970
+ */
+export function conversationConfig(
+  agent: ResolvedAgent,
+  toolSpeech: ReadonlyMap<string, ToolSpeechConfig>,
+  unixMs: number,
+): ConversationConfig {
+  return {
+    ...DEFAULT_CONVERSATION,
+    language: agent.language,
+    systemPrompt: buildSystemPrompt(agent, unixMs),
+    opening: { ...DEFAULT_CONVERSATION.opening, ...agent.opening },
+    interruption: { ...DEFAULT_CONVERSATION.interruption, ...agent.interruption },
+    endpointing: { ...DEFAULT_CONVERSATION.endpointing, ...agent.endpointing },
+    filler: agent.filler,
+    endCall: agent.endCall,
+    inactivity: agent.inactivity,
+    limits: agent.limits,
+    history: agent.history,
+    toolSpeech: Object.fromEntries(toolSpeech),
+  };
+}
