@@ -40,9 +40,19 @@ alignas(64) float weights[kFloats];
 std::atomic<bool> weightsLoaded{false};
 std::mutex weightsMutex;
 
-typedef float Lanes __attribute__((vector_size(32)));    // 8 outputs side by side
-typedef int32_t Whole __attribute__((vector_size(32)));  // the same, as integers
-typedef float Frames __attribute__((vector_size(16)));   // the 4 spectra side by side
+// Numbers side by side, as many as one register holds: a compiler makes slow code of vectors that are wider.
+struct Narrow {  // SSE2, NEON
+  typedef float Floats __attribute__((vector_size(16)));
+  typedef int32_t Integers __attribute__((vector_size(16)));
+};
+struct Wide {  // AVX2
+  typedef float Floats __attribute__((vector_size(32)));
+  typedef int32_t Integers __attribute__((vector_size(32)));
+};
+template <typename Width>
+constexpr int kLanes = sizeof(typename Width::Floats) / sizeof(float);
+
+typedef Narrow::Floats Frames;  // the 4 spectra side by side
 
 template <typename V>
 ALWAYS_INLINE V load(const float* from) {
@@ -119,84 +129,91 @@ ALWAYS_INLINE void spectra(const float* signal, float* rows) {
 
 // out[row][o] = bias[o] + sum of weights[o][i] * x[row][i]. Each weight is read once for all Rows; Chains sums that run
 // beside one another hide the latency of the multiplications.
-template <int Rows, int Chains, bool Relu>
+template <typename Width, int Rows, int Chains, bool Relu>
 ALWAYS_INLINE void dense(int weightsAt, int biasAt, int inputs, int outputs, const float* x, int xStride, float* out,
                          int outStride) {
+  using V = typename Width::Floats;
+  constexpr int kParts = kBlock / kLanes<Width>;
   const float* w = weights + weightsAt;
   for (int block = 0; block < outputs; block += kBlock) {
-    Lanes low[Rows][Chains] = {}, high[Rows][Chains] = {};
-    for (int row = 0; row < Rows; row++) {
-      low[row][0] = load<Lanes>(weights + biasAt + block);
-      high[row][0] = load<Lanes>(weights + biasAt + block + 8);
-    }
+    V sums[Rows][Chains][kParts] = {};
     for (int i = 0; i < inputs; i += Chains) {
       for (int chain = 0; chain < Chains; chain++, w += kBlock) {
-        const Lanes wLow = load<Lanes>(w), wHigh = load<Lanes>(w + 8);
         for (int row = 0; row < Rows; row++) {
           const float value = x[row * xStride + i + chain];
-          low[row][chain] += wLow * value;
-          high[row][chain] += wHigh * value;
+          for (int part = 0; part < kParts; part++) {
+            sums[row][chain][part] += load<V>(w + part * kLanes<Width>) * value;
+          }
         }
       }
     }
     for (int row = 0; row < Rows; row++) {
-      for (int chain = 1; chain < Chains; chain++) {
-        low[row][0] += low[row][chain];
-        high[row][0] += high[row][chain];
+      for (int part = 0; part < kParts; part++) {
+        const int at = block + part * kLanes<Width>;
+        V sum = load<V>(weights + biasAt + at);
+        for (int chain = 0; chain < Chains; chain++) sum += sums[row][chain][part];
+        const V zero = {};
+        store(out + row * outStride + at, Relu ? (sum > zero ? sum : zero) : sum);
       }
-      float* to = out + row * outStride + block;
-      const Lanes zero = {};
-      store(to, Relu ? (low[row][0] > zero ? low[row][0] : zero) : low[row][0]);
-      store(to + 8, Relu ? (high[row][0] > zero ? high[row][0] : zero) : high[row][0]);
     }
   }
 }
 
 // e^x within 2e-7 of its value: 2^n times a polynomial (the coefficients are Taylor's) on +-ln(2)/2.
-ALWAYS_INLINE Lanes exponential(Lanes x) {
-  const Lanes limit = Lanes{} + 87.0f;
+template <typename Width, typename V = typename Width::Floats>
+ALWAYS_INLINE V exponential(V x) {
+  const V limit = V{} + 87.0f;
   x = x > limit ? limit : x;
   x = x < -limit ? -limit : x;
-  const Lanes rounded = x * 1.44269504f + 12582912.0f;  // 1.5 * 2^23: the fraction falls off the end
-  const Lanes n = rounded - 12582912.0f;
-  const Lanes r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
-  Lanes sum = r * (1.0f / 720) + 1.0f / 120;
+  const V rounded = x * 1.44269504f + 12582912.0f;  // 1.5 * 2^23: the fraction falls off the end
+  const V n = rounded - 12582912.0f;
+  const V r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
+  V sum = r * (1.0f / 720) + 1.0f / 120;
   sum = sum * r + 1.0f / 24;
   sum = sum * r + 1.0f / 6;
   sum = sum * r + 0.5f;
   sum = sum * r + 1.0f;
   sum = sum * r + 1.0f;
-  Whole bits;
+  typename Width::Integers bits;
   std::memcpy(&bits, &rounded, sizeof bits);
   bits = (bits - 0x4B400000 + 127) << 23;
-  Lanes power;
+  V power;
   std::memcpy(&power, &bits, sizeof power);
   return sum * power;
 }
 
-ALWAYS_INLINE Lanes sigmoid(Lanes x) { return 1.0f / (1.0f + exponential(-x)); }
-ALWAYS_INLINE Lanes hyperbolicTangent(Lanes x) { return 2.0f * sigmoid(2.0f * x) - 1.0f; }
+template <typename Width, typename V = typename Width::Floats>
+ALWAYS_INLINE V sigmoid(V x) {
+  return 1.0f / (1.0f + exponential<Width>(-x));
+}
+
+template <typename Width, typename V = typename Width::Floats>
+ALWAYS_INLINE V hyperbolicTangent(V x) {
+  return 2.0f * sigmoid<Width>(2.0f * x) - 1.0f;
+}
 
 // Brings the LSTM's hidden and cell vectors up to date; gives the weighted sum of the positive hidden values.
+template <typename Width, typename V = typename Width::Floats>
 ALWAYS_INLINE float remember(const float* gates, float* hidden, float* cell) {
-  Lanes sum = {};
-  for (int i = 0; i < kUnits; i += 8) {
-    const Lanes input = sigmoid(load<Lanes>(gates + i));
-    const Lanes forget = sigmoid(load<Lanes>(gates + kUnits + i));
-    const Lanes candidate = hyperbolicTangent(load<Lanes>(gates + 2 * kUnits + i));
-    const Lanes output = sigmoid(load<Lanes>(gates + 3 * kUnits + i));
-    const Lanes kept = forget * load<Lanes>(cell + i) + input * candidate;
-    const Lanes shown = output * hyperbolicTangent(kept);
+  const V zero = {};
+  V sum = {};
+  for (int i = 0; i < kUnits; i += kLanes<Width>) {
+    const V input = sigmoid<Width>(load<V>(gates + i));
+    const V forget = sigmoid<Width>(load<V>(gates + kUnits + i));
+    const V candidate = hyperbolicTangent<Width>(load<V>(gates + 2 * kUnits + i));
+    const V output = sigmoid<Width>(load<V>(gates + 3 * kUnits + i));
+    const V kept = forget * load<V>(cell + i) + input * candidate;
+    const V shown = output * hyperbolicTangent<Width>(kept);
     store(cell + i, kept);
     store(hidden + i, shown);
-    const Lanes zero = {};
-    sum += (shown > zero ? shown : zero) * load<Lanes>(weights + kOutput + i);
+    sum += (shown > zero ? shown : zero) * load<V>(weights + kOutput + i);
   }
   float total = 0;
-  for (int lane = 0; lane < 8; lane++) total += sum[lane];
+  for (int lane = 0; lane < kLanes<Width>; lane++) total += sum[lane];
   return total;
 }
 
+template <typename Width>
 ALWAYS_INLINE float windowBody(float* state, const int16_t* samples) {
   constexpr int kEnd = kContext + kWindow;
   float signal[kEnd + kContext];
@@ -209,21 +226,21 @@ ALWAYS_INLINE float windowBody(float* state, const int16_t* samples) {
   std::fill_n(magnitudes, kBins, 0.0f);
   spectra(signal, magnitudes + kBins);
   std::fill_n(magnitudes + 5 * kBins, kBins, 0.0f);
-  dense<4, 1, true>(kFirst, kFirstBias, 3 * kBins, 128, magnitudes, kBins, first + 128, 128);
+  dense<Width, 4, 1, true>(kFirst, kFirstBias, 3 * kBins, 128, magnitudes, kBins, first + 128, 128);
   std::fill_n(first, 128, 0.0f);
-  dense<2, 2, true>(kSecond, kSecondBias, 3 * 128, 64, first, 2 * 128, second, 64);
-  dense<1, 4, true>(kThird, kThirdBias, 2 * 64, 64, second, 0, third, 0);
-  dense<1, 4, true>(kFourth, kFourthBias, 64, kUnits, third, 0, recurrent, 0);
+  dense<Width, 2, 2, true>(kSecond, kSecondBias, 3 * 128, 64, first, 2 * 128, second, 64);
+  dense<Width, 1, 4, true>(kThird, kThirdBias, 2 * 64, 64, second, 0, third, 0);
+  dense<Width, 1, 4, true>(kFourth, kFourthBias, 64, kUnits, third, 0, recurrent, 0);
 
   float* hidden = state + kContext;
   std::memcpy(recurrent + kUnits, hidden, kUnits * sizeof(float));
-  dense<1, 4, false>(kLstm, kLstmBias, 2 * kUnits, 4 * kUnits, recurrent, 0, gates, 0);
-  const float sum = weights[kOutputBias] + remember(gates, hidden, hidden + kUnits);
+  dense<Width, 1, 4, false>(kLstm, kLstmBias, 2 * kUnits, 4 * kUnits, recurrent, 0, gates, 0);
+  const float sum = weights[kOutputBias] + remember<Width>(gates, hidden, hidden + kUnits);
   return 1.0f / (1.0f + std::exp(-sum));
 }
 
-TARGET_AVX2 float windowAvx2(float* state, const int16_t* samples) { return windowBody(state, samples); }
-float windowPlain(float* state, const int16_t* samples) { return windowBody(state, samples); }
+TARGET_AVX2 float windowAvx2(float* state, const int16_t* samples) { return windowBody<Wide>(state, samples); }
+float windowPlain(float* state, const int16_t* samples) { return windowBody<Narrow>(state, samples); }
 const auto window = hasAvx2() ? windowAvx2 : windowPlain;
 
 // sileroLoad(weights: Float32Array): the first call in the process copies them, later ones find them there.

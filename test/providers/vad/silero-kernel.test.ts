@@ -1,6 +1,8 @@
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { nativeStatus } from '../../../src/native.js';
+import { packageFile } from '../../../src/package-files.js';
 import {
   SILERO_KERNELS,
   fastestSileroKernel,
@@ -50,6 +52,27 @@ describe.each(kernels)('Silero, $name kernel', (kernel) => {
   ])('refuses a state of %i floats with %i samples', (state, samples) => {
     expect(() => kernel.run(new Float32Array(state), new Int16Array(samples))).toThrow(RangeError);
   });
+});
+
+it.skipIf(sileroKernel('native') === null)('Silero, native kernel without AVX2, agrees too', () => {
+  const code = `
+    import { sileroKernel } from ${JSON.stringify(packageFile('dist/providers/vad/silero-kernel.js').href)};
+    import { readFileSync } from 'node:fs';
+    const bytes = readFileSync(0);
+    const state = new Float32Array(${SILERO_STATE});
+    const probabilities = [];
+    for (let at = 0; at + ${SILERO_WINDOW} <= bytes.length / 2; at += ${SILERO_WINDOW}) {
+      const window = new Int16Array(bytes.buffer.slice(bytes.byteOffset + 2 * at), 0, ${SILERO_WINDOW});
+      probabilities.push(sileroKernel('native').run(state, window));
+    }
+    console.log(JSON.stringify(probabilities));`;
+  const printed = execFileSync(process.execPath, ['--input-type=module', '--eval', code], {
+    input: Buffer.from(goldenSignal().buffer),
+    env: { ...process.env, PARLEY_NATIVE: 'plain' },
+    encoding: 'utf8',
+    timeout: 10_000,
+  });
+  expect(distance(JSON.parse(printed) as number[], golden.probabilities)).toBeLessThan(1e-4);
 });
 
 describe('choice of the kernel', () => {
