@@ -189,11 +189,15 @@ function summaryOf(issues: readonly ValidationIssue[]): string {
   return shown.join('; ') + (rest > 0 ? `; and ${String(rest)} more` : '');
 }
 
-/** `['tools', 0, 'name']` as `tools[0].name`. */
-export function placeOf(loc: Location): string {
-  return loc
-    .map((part, index) => (typeof part === 'number' ? `[${String(part)}]` : (index > 0 ? '.' : '') + printable(part)))
-    .join('');
+/** `['tools', 0, 'name']` as `tools[0].name`, below a file as `agent.json: tools[0].name`. */
+function placeOf(loc: Location): string {
+  let place = '';
+  for (const part of loc) {
+    if (typeof part === 'number') place += `[${String(part)}]`;
+    else if (place === '' && /[./\\]/.test(part) && loc.length > 1) place = `${part}: `;
+    else place += (place === '' || place.endsWith(' ') ? '' : '.') + printable(part);
+  }
+  return place;
 }
 
 function printable(key: string): string {

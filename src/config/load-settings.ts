@@ -105,8 +105,9 @@ function fromText(text: string, schema: z.ZodType): unknown {
 }
 
 function innermost(schema: z.ZodType): z.ZodType {
-  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable)
+  if (schema instanceof z.ZodExactOptional || schema instanceof z.ZodNullable) {
     return innermost(schema.unwrap() as z.ZodType);
+  }
   return schema;
 }
 

@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest';
+import type { AgentConfig } from '../../src/config/agent.js';
+import { agentConfigReference } from '../../src/config/reference.js';
+import { refuseUnsupported, UNSUPPORTED_FIELDS, unsupportedFields } from '../../src/config/unsupported.js';
+import { FULL } from './full-config.js';
+
+describe('unsupportedFields', () => {
+  it('names each field that this version does not act on', () => {
+    const config: AgentConfig = { ...FULL, flow: { ...FULL.flow, dtmf_dial: { enabled: true } } };
+    const expected = UNSUPPORTED_FIELDS.filter((path) => path !== 'speech_to_text.denoiser');
+    expect(unsupportedFields(config)).toEqual(expected);
+    expect(() => {
+      refuseUnsupported({ memory: { user_identifier_key: 'id' }, knowledge_base: { files: ['f'] } });
+    }).toThrow('This version of parley does not act on knowledge_base.files, memory.user_identifier_key yet');
+  });
+
+  it('lets pass what is supported', () => {
+    const { flow, language, llm, prompt, session_timeout, status, timezone, tools, voice } = FULL;
+    const { voicemail: _voicemail, call_transfer: _transfer, ...supportedFlow } = flow ?? {};
+    const config = { flow: supportedFlow, language, llm, prompt, session_timeout, status, timezone, tools, voice };
+    expect(unsupportedFields(config)).toEqual([]);
+    refuseUnsupported(config);
+  });
+
+  it('lets pass values that ask for nothing', () => {
+    const config: AgentConfig = {
+      service_functions: [],
+      app_functions: null,
+      custom_llm_websocket: null,
+      privacy_settings: { opt_out_data_collection: false, do_not_call_detection: false },
+      switch_language: { languages: [] },
+      knowledge_base: { files: [], messages: ['One moment.'] },
+      speech_to_text: { multilingual: false, denoise: false, denoiser: { settings: {} } },
+      call_settings: { enable_recording: false, background: null },
+      memory: { user_identifier_key: '' },
+      flow: {
+        voicemail: { message: '', continue_on_voice_activity: false, detection_phrases: [] },
+        call_transfer: { phone: '', phones: [], messages: [] },
+        dtmf_dial: { enabled: false, instruction: 'x' },
+      },
+    };
+    expect(unsupportedFields(config)).toEqual([]);
+  });
+
+  it('lists only fields that there are', () => {
+    const paths = agentConfigReference().map(({ path }) => path);
+    expect(paths).toEqual(expect.arrayContaining([...UNSUPPORTED_FIELDS]));
+  });
+});
