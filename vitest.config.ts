@@ -3,7 +3,8 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
+    setupFiles: ['test/setup.ts'],
     testTimeout: 20_000,
-    typecheck: { enabled: false },
+    coverage: { include: ['src/**'], exclude: ['src/web/**'] },
   },
 });

@@ -40,11 +40,12 @@ export const MAY_IMPORT = {
   carriers: ['transports', 'audio', 'clock', 'config'],
   session: [...BASE, 'conversation', ...INTERFACES],
   store: ['config', 'clock', 'tools', 'session'],
-  testing: LIBRARY,
-  daemon: [...LIBRARY, 'testing'],
-  cli: [...LIBRARY, 'testing', 'daemon'],
+  engine: LIBRARY,
+  testing: [...LIBRARY, 'engine'],
+  daemon: [...LIBRARY, 'engine', 'testing'],
+  cli: [...LIBRARY, 'engine', 'testing', 'daemon'],
   web: [],
-  index: LIBRARY,
+  index: [...LIBRARY, 'engine'],
 };
 
 /** Type-only imports that are allowed besides: messages that both ends of a socket share. */

@@ -1,0 +1,50 @@
+/** The programs outside npm that the tests need, as Debian packages them. */
+import { spawnSync } from 'node:child_process';
+import { accessSync, constants } from 'node:fs';
+import { delimiter, join } from 'node:path';
+
+export const SYSTEM_TOOLS = [
+  { command: 'chromium', package: 'chromium', why: 'the page is driven in a real browser' },
+  { command: 'espeak-ng', package: 'espeak-ng', why: 'the espeak-ng voice is tested with the real program' },
+];
+
+/**
+ * Whether a program is on the path.
+ * @param {string} command
+ */
+export function hasTool(command) {
+  return (process.env['PATH'] ?? '').split(delimiter).some((folder) => {
+    try {
+      accessSync(join(folder, command), constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+}
+
+export function missingTools() {
+  return SYSTEM_TOOLS.filter((tool) => !hasTool(tool.command));
+}
+
+/**
+ * Installs what is missing where that may be done: as root, with apt-get, and PARLEY_INSTALL_TOOLS is not 0.
+ * @returns {{ installed: string[], missing: { command: string, why: string }[], log: string }}
+ */
+export function installTools() {
+  const before = missingTools();
+  const may = process.getuid?.() === 0 && hasTool('apt-get') && process.env['PARLEY_INSTALL_TOOLS'] !== '0';
+  if (before.length === 0 || !may) return { installed: [], missing: before, log: '' };
+  const packages = before.map((tool) => tool.package);
+  const log = aptGet('update') + aptGet('install', '--yes', '--no-install-recommends', ...packages);
+  const missing = missingTools();
+  const installed = before.filter((tool) => !missing.includes(tool)).map((tool) => tool.package);
+  return { installed, missing, log: missing.length > 0 ? log : '' };
+}
+
+/** @param {string[]} args */
+function aptGet(...args) {
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+  const { stdout, stderr } = spawnSync('apt-get', args, { env, encoding: 'utf8', timeout: 600_000 });
+  return `${stdout ?? ''}${stderr ?? ''}`;
+}
