@@ -6,11 +6,11 @@ const HOP = 128;
 
 export class SileroSpectra {
   readonly #window: Float32Array;
-  readonly #cos = new Float32Array(POINTS / 2);
-  readonly #sin = new Float32Array(POINTS / 2);
+  readonly #cos = new Float64Array(POINTS / 2);
+  readonly #sin = new Float64Array(POINTS / 2);
   readonly #reversed = new Uint8Array(POINTS);
-  readonly #re = new Float32Array(POINTS);
-  readonly #im = new Float32Array(POINTS);
+  readonly #re = new Float64Array(POINTS);
+  readonly #im = new Float64Array(POINTS);
 
   /** @param window the analysis window, 256 values */
   constructor(window: Float32Array) {
@@ -52,7 +52,8 @@ export class SileroSpectra {
     const im = this.#im;
     const cos = this.#cos;
     const sin = this.#sin;
-    for (let half = 1; half < POINTS; half *= 2) {
+    this.#firstStages();
+    for (let half = 4; half < POINTS; half *= 2) {
       const step = POINTS / (2 * half);
       for (let start = 0; start < POINTS; start += 2 * half) {
         for (let j = 0; j < half; j++) {
@@ -71,12 +72,36 @@ export class SileroSpectra {
     }
   }
 
+  /** The transforms of length 2 and 4, which need no multiplication. */
+  #firstStages(): void {
+    const re = this.#re;
+    const im = this.#im;
+    for (let i = 0; i < POINTS; i += 4) {
+      const sumRe = re[i]! + re[i + 1]!;
+      const sumIm = im[i]! + im[i + 1]!;
+      const differenceRe = re[i]! - re[i + 1]!;
+      const differenceIm = im[i]! - im[i + 1]!;
+      const nextSumRe = re[i + 2]! + re[i + 3]!;
+      const nextSumIm = im[i + 2]! + im[i + 3]!;
+      const nextDifferenceRe = re[i + 2]! - re[i + 3]!;
+      const nextDifferenceIm = im[i + 2]! - im[i + 3]!;
+      re[i] = sumRe + nextSumRe;
+      im[i] = sumIm + nextSumIm;
+      re[i + 1] = differenceRe + nextDifferenceIm;
+      im[i + 1] = differenceIm - nextDifferenceRe;
+      re[i + 2] = sumRe - nextSumRe;
+      im[i + 2] = sumIm - nextSumIm;
+      re[i + 3] = differenceRe - nextDifferenceIm;
+      im[i + 3] = differenceIm + nextDifferenceRe;
+    }
+  }
+
   /** Takes the two frames' spectra apart: a real signal's spectrum is its own mirror image, conjugated. */
   #magnitudes(out: Float32Array, offset: number): void {
     const re = this.#re;
     const im = this.#im;
     for (let bin = 0; bin < SILERO_BINS; bin++) {
-      const mirror = (POINTS - bin) % POINTS;
+      const mirror = (POINTS - bin) & (POINTS - 1);
       const sumRe = re[bin]! + re[mirror]!;
       const sumIm = im[bin]! + im[mirror]!;
       const differenceRe = re[bin]! - re[mirror]!;
