@@ -15,9 +15,8 @@ const CHUNK = 960;
  * After n input samples, `ceil(n * toHz / fromHz)` samples have come out: 20 ms frames in give 20 ms frames out,
  * each exactly as long where 20 ms are whole at both rates. What comes out lags by `delaySamples`.
  *
- * Quality (measured in test/audio/resample.test.ts): flat within 0.01 dB up to 0.84 of the lower rate's Nyquist
- * frequency (3.37 kHz for 8 kHz, 6.7 kHz for 16 kHz); aliases and images at least 80 dB down; 90 dB between a
- * full-scale tone and everything else.
+ * Quality (measured in test/audio/resample.test.ts): flat within 0.01 dB up to 0.83 of the lower rate's Nyquist
+ * frequency (3.3 kHz for 8 kHz, 6.6 kHz for 16 kHz); aliases and images at least 80 dB down.
  */
 export class Resampler {
   /** By how many output samples the output lags; a fraction where the rates' ratio is not simple. 32 at 48 to 16 kHz. */

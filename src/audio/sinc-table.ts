@@ -24,7 +24,7 @@ export const SINC_SCALE = 2 ** 24;
 
 /** Zero crossings of the sinc on either side of its middle, at the lower of the two rates. */
 const HALF_CROSSINGS = 32;
-const STOPBAND_DB = 80;
+const STOPBAND_DB = 84;
 /** Any pair of the rates in use has fewer phases; odder pairs trade some noise (-70 dB) for a bounded table. */
 const MAX_ROWS = 1280;
 /** Tables kept: a server meets few pairs of rates, a hostile one many. */
