@@ -26,7 +26,7 @@ const STEPS = [
   ['lint', ['npm', 'run', '--silent', 'lint']],
   ['format', ['npm', 'run', '--silent', 'format:check']],
   ['unused code', ['npm', 'run', '--silent', 'knip']],
-  ['package', ['npx', '--no-install', 'publint', '--strict']],
+  ['package', ['npm', 'run', '--silent', 'publint']],
 ];
 const TESTS = [
   'npx',
@@ -69,7 +69,7 @@ function tools() {
  */
 function step(name, [program = '', ...args]) {
   const startMs = performance.now();
-  const env = { ...process.env, FORCE_COLOR: process.stdout.isTTY ? '1' : '0' };
+  const env = { ...process.env, [process.stdout.isTTY ? 'FORCE_COLOR' : 'NO_COLOR']: '1' };
   const child = spawn(program, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'], timeout: STEP_LIMIT_MS });
   /** @type {Buffer[]} */
   const output = [];
