@@ -51,7 +51,7 @@ const OTHER_VARIABLES = new Set(['PARLEY_CONFIG', 'PARLEY_NATIVE', 'PARLEY_AUDIO
 export async function loadSettings(sources: SettingSources = {}): Promise<LoadedSettings> {
   const flags = sources.flags ?? {};
   const env = sources.env ?? process.env;
-  const file = flags['config'] || env['PARLEY_CONFIG'] || null;
+  const file = given(flags['config']) ?? given(env['PARLEY_CONFIG']) ?? null;
   const fromFile = file === null ? {} : parseWith(settingsFileSchema, await readJsonFile(file), [file]);
   const fromEnv = readTexts(SETTING_NAMES, (name) => name.env, env, '');
   const fromFlags = readTexts(SETTING_NAMES, (name) => name.flag, flags, '--');
@@ -83,8 +83,8 @@ function readTexts(
   const issues: ValidationIssue[] = [];
   for (const name of names) {
     const source = nameOf(name);
-    const text = source === null ? undefined : texts[source];
-    if (source === null || text === undefined || text === '') continue;
+    const text = source === null ? undefined : given(texts[source]);
+    if (source === null || text === undefined) continue;
     const schema = settingsFileSchema.shape[name.key];
     try {
       values[name.key] = parseWith(schema, fromText(text, schema), [`${dashes}${source}`]);
@@ -113,7 +113,13 @@ function innermost(schema: z.ZodType): z.ZodType {
 
 /** `$XDG_DATA_HOME/parley`, else `~/.local/share/parley`. */
 function defaultDataDir(env: Texts): string {
-  return join(env['XDG_DATA_HOME'] || join(env['HOME'] || homedir(), '.local', 'share'), 'parley');
+  const home = given(env['HOME']) ?? homedir();
+  return join(given(env['XDG_DATA_HOME']) ?? join(home, '.local', 'share'), 'parley');
+}
+
+/** An empty value counts as unset. */
+function given(text: string | undefined): string | undefined {
+  return text === '' ? undefined : text;
 }
 
 function unknownVariables(env: Texts): string[] {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { agentConfigSchema } from './agent.js';
 import { SETTING_NAMES } from './load-settings.js';
 import { DEFAULT_SETTINGS, settingsFileSchema } from './settings.js';
-import { UNSUPPORTED_FIELDS } from './unsupported.js';
+import { isUnsupported } from './unsupported.js';
 
 /** One field of AgentConfig as the documentation shows it. */
 export interface FieldReference {
@@ -13,8 +13,8 @@ export interface FieldReference {
   default: string;
   effect: string;
   required: boolean;
-  /** False where this version refuses a configuration that asks the field for something. */
-  supported: boolean;
+  /** What this version does with it. `refused`: it refuses a configuration that asks the field for something. */
+  status: 'acts' | 'in part' | 'refused';
 }
 
 /** Every field of AgentConfig, in the schema's order, each before what lies below it. */
@@ -30,7 +30,7 @@ export function agentConfigTable(): string {
     field.unit,
     field.required ? 'required' : field.default,
     field.effect,
-    field.supported ? 'acts' : 'refused',
+    field.status,
   ]);
   return markdownTable(['field', 'type', 'unit', 'default', 'effect', 'this version'], rows);
 }
@@ -72,9 +72,12 @@ function fieldsOf(schema: z.ZodObject, prefix: string): FieldReference[] {
       default: fallback,
       effect,
       required: !(field instanceof z.ZodOptional),
-      supported: isSupported(path),
+      status: isUnsupported(path.replaceAll('[]', '')) ? 'refused' : 'acts',
     };
-    return [own, ...below(field, path)];
+    const inner = below(field, path);
+    const refused = inner.filter(({ status }) => status === 'refused').length;
+    if (refused > 0) own.status = refused === inner.length ? 'refused' : 'in part';
+    return [own, ...inner];
   });
 }
 
@@ -99,9 +102,10 @@ function typeOf(schema: z.ZodType): string {
   return inner.def.type;
 }
 
-/** The name that the OpenAPI document gives the schema. */
-function titleOf(schema: z.ZodType): string | undefined {
-  return z.globalRegistry.get(schema)?.id;
+/** The name that the OpenAPI document gives the schema; a field with a description of its own stands on a named one. */
+function titleOf(schema: z.core.$ZodType): string | undefined {
+  const parent = schema._zod.parent;
+  return z.globalRegistry.get(schema)?.id ?? (parent && titleOf(parent));
 }
 
 function unwrap(schema: z.ZodType): z.ZodType {
@@ -115,20 +119,18 @@ function describe(schema: z.ZodType): { effect: string; unit: string; fallback: 
   return {
     effect: meta?.description ?? '',
     unit: typeof meta?.['x-unit'] === 'string' ? meta['x-unit'] : '',
-    fallback: fallback === undefined ? '' : fallback === '' ? 'empty' : String(fallback),
+    fallback: fallback === '' ? 'empty' : plain(fallback ?? ''),
   };
-}
-
-function isSupported(path: string): boolean {
-  const plain = path.replaceAll('[]', '');
-  const known = UNSUPPORTED_FIELDS.some((field) => plain === field || plain.startsWith(`${field}.`));
-  return !known;
 }
 
 function shown(value: unknown): string {
   if (value === null) return 'unset';
   if (typeof value === 'object') return 'none';
-  return `\`${String(value)}\``;
+  return `\`${plain(value)}\``;
+}
+
+function plain(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string {

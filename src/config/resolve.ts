@@ -96,7 +96,7 @@ export function resolveAgent(config: AgentConfig, options: ResolveOptions = {}):
     llm: { model: config.llm?.model ?? defaults.llmModel, temperature: config.llm?.temperature ?? 0 },
     stt: {
       provider: config.speech_to_text?.provider ?? defaults.sttProvider,
-      model: config.speech_to_text?.model || null,
+      model: nonEmpty(config.speech_to_text?.model),
     },
     keywords: new Map(Object.entries(config.custom_vocabulary?.keywords ?? {})),
     tools: config.tools ?? [],
@@ -155,9 +155,13 @@ function voiceOf(config: AgentConfig, defaults: AgentDefaults): ResolvedVoice {
   return {
     provider: voice?.provider ?? defaults.voiceProvider,
     voiceId: voice == null ? defaults.voiceId : voice.voice_id,
-    model: voice?.model || null,
+    model: nonEmpty(voice?.model),
     settings: voice?.settings ?? {},
   };
+}
+
+function nonEmpty(text: string | null | undefined): string | null {
+  return text === undefined || text === '' ? null : text;
 }
 
 function phrases(texts: readonly string[] | null | undefined, fill: (text: string) => string): readonly string[] {

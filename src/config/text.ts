@@ -22,8 +22,7 @@ function isTimezone(name: string): boolean {
   // Offsets such as +02:00 are taken by some runtimes only.
   if (!/^[A-Za-z]/.test(name)) return false;
   try {
-    new Intl.DateTimeFormat('en', { timeZone: name });
-    return true;
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';
   } catch {
     return false;
   }

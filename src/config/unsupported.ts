@@ -1,33 +1,46 @@
 import type { AgentConfig } from './agent.js';
 import { ParleyError } from '../errors.js';
 
-/**
- * Fields of AgentConfig that this version does not act on yet, each with everything below it. A session refuses a
- * configuration that asks one of them for something, in place of quietly doing without.
- */
-export const UNSUPPORTED_FIELDS = [
-  'service_functions',
-  'app_functions',
-  'custom_llm_websocket',
-  'session_data_webhook',
-  'extra_prompt_webhook',
-  'privacy_settings',
-  'switch_language',
-  'knowledge_base.files',
-  'speech_to_text.multilingual',
-  'speech_to_text.denoise',
-  'speech_to_text.denoiser',
-  'call_settings.enable_recording',
-  'call_settings.background',
-  'memory.user_identifier_key',
-  'flow.voicemail',
-  'flow.call_transfer',
-  'flow.dtmf_dial.enabled',
-] as const;
+/** A field with everything below it; it asks for something where its member `when` does, if that is named. */
+interface UnsupportedField {
+  readonly path: string;
+  readonly when?: string;
+}
 
-/** The dotted paths among `UNSUPPORTED_FIELDS` that `config` gives a value with an effect. */
+/**
+ * Fields of AgentConfig that this version does not act on yet. A session refuses a configuration that asks one of
+ * them for something, in place of quietly doing without.
+ */
+export const UNSUPPORTED_FIELDS: readonly UnsupportedField[] = [
+  { path: 'service_functions' },
+  { path: 'app_functions' },
+  { path: 'custom_llm_websocket' },
+  { path: 'session_data_webhook' },
+  { path: 'privacy_settings' },
+  { path: 'extra_prompt_webhook' },
+  { path: 'switch_language' },
+  { path: 'knowledge_base', when: 'files' },
+  { path: 'speech_to_text.multilingual' },
+  { path: 'speech_to_text.denoise' },
+  { path: 'speech_to_text.denoiser' },
+  { path: 'call_settings.enable_recording' },
+  { path: 'call_settings.background' },
+  { path: 'memory', when: 'user_identifier_key' },
+  { path: 'flow.voicemail' },
+  { path: 'flow.call_transfer' },
+  { path: 'flow.dtmf_dial', when: 'enabled' },
+];
+
+/** The dotted paths of the fields that `config` asks for something and that this version does not act on. */
 export function unsupportedFields(config: AgentConfig): string[] {
-  return UNSUPPORTED_FIELDS.filter((path) => asksForSomething(valueAt(config, path)));
+  return UNSUPPORTED_FIELDS.map(({ path, when }) => (when === undefined ? path : `${path}.${when}`)).filter((path) =>
+    asksForSomething(valueAt(config, path)),
+  );
+}
+
+/** Whether this version does not act on the field of this dotted path, for itself or for one above it. */
+export function isUnsupported(path: string): boolean {
+  return UNSUPPORTED_FIELDS.some((field) => path === field.path || path.startsWith(`${field.path}.`));
 }
 
 /** @throws ParleyError CONFIG_FIELD_UNSUPPORTED naming the fields. */

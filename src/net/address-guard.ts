@@ -30,7 +30,7 @@ export class AddressGuard {
   readonly #resolve: LookupFunction;
 
   constructor(options: AddressGuardOptions = {}) {
-    this.#resolve = options.lookup ?? (systemLookup as LookupFunction);
+    this.#resolve = options.lookup ?? systemLookup;
     for (const text of options.allowUrls ?? []) {
       const url = new URL(text);
       if (url.pathname === '/' && url.search === '') this.#origins.add(url.origin);

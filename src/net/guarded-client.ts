@@ -1,4 +1,4 @@
-import { Agent, type Dispatcher } from 'undici';
+import { Agent } from 'undici';
 import type { Clock } from '../clock/clock.js';
 import { ParleyError, reasonOf } from '../errors.js';
 import { AddressGuard, type AddressGuardOptions } from './address-guard.js';
@@ -96,7 +96,7 @@ export class GuardedClient {
     const reply = await agent.request({
       origin: url.origin,
       path: url.pathname + url.search,
-      method: (request.method ?? 'GET') as Dispatcher.HttpMethod,
+      method: request.method ?? 'GET',
       headers: { 'user-agent': 'parley', ...request.headers },
       body: request.body ?? null,
       signal,

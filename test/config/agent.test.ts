@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import { z } from 'zod';
 import { agentConfigSchema, type AgentConfig } from '../../src/config/agent.js';
@@ -136,13 +136,15 @@ describe('parseAgentConfig', () => {
 
   it('names every fault at once, with where it lies', () => {
     const value = { a: 1, flow: { b: 1, response_delay: { c: 1, generic_delay: -1 } }, language: 7 };
-    const found = issuesIn(value, { location: ['body', 'agent_config'] }).map(({ loc, type }) => [loc.join('.'), type]);
+    const found = issuesIn(value, { location: ['body', 'agent_config'] }).map(
+      ({ loc, type }) => `${loc.join('.')} ${type}`,
+    );
     expect(found.sort()).toEqual([
-      ['body.agent_config.a', 'extra_forbidden'],
-      ['body.agent_config.flow.b', 'extra_forbidden'],
-      ['body.agent_config.flow.response_delay.c', 'extra_forbidden'],
-      ['body.agent_config.flow.response_delay.generic_delay', 'greater_than_equal'],
-      ['body.agent_config.language', 'enum'],
+      'body.agent_config.a extra_forbidden',
+      'body.agent_config.flow.b extra_forbidden',
+      'body.agent_config.flow.response_delay.c extra_forbidden',
+      'body.agent_config.flow.response_delay.generic_delay greater_than_equal',
+      'body.agent_config.language enum',
     ]);
   });
 

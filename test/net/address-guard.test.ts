@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { ParleyError } from '../../src/errors.js';
 import { AddressGuard } from '../../src/net/address-guard.js';
 
-const refusedWith = (reason: RegExp) =>
+const refusedWith = (reason: RegExp): unknown =>
   expect.objectContaining({ code: 'NET_ADDRESS_REFUSED', message: expect.stringMatching(reason) as string });
 
 function refusal(run: () => unknown): unknown {

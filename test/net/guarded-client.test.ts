@@ -7,7 +7,7 @@ import { event, httpServer, type LocalServer, tcpServer } from './local-server.j
 
 const closers: (() => Promise<void>)[] = [];
 afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close();
+  for (const close of closers.splice(0).toReversed()) await close();
 });
 
 async function serving(starting: Promise<LocalServer>): Promise<LocalServer> {

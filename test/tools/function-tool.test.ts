@@ -30,7 +30,7 @@ let asked: ReturnType<typeof event<void>>;
 beforeEach(async () => {
   seen = [];
   reply = DEFAULT_REPLY;
-  asked = event<void>();
+  asked = event();
   server = await httpServer((request, response, body) => {
     seen.push({
       method: request.method,
