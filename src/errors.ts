@@ -43,6 +43,16 @@ const CATALOGUE = {
     httpStatus: 422,
     retryable: false,
   },
+  STT_LANGUAGE_UNSUPPORTED: {
+    message: '{provider} does not understand "{language}". It understands {supported}',
+    httpStatus: 422,
+    retryable: false,
+  },
+  STT_CAPACITY: {
+    message: '{provider} listens to {limit} sessions already, which is its limit',
+    httpStatus: 503,
+    retryable: true,
+  },
   TTS_VOICE_UNKNOWN: {
     message: '{provider} has no voice called "{voice}". Known: {known}',
     httpStatus: 422,
@@ -59,6 +69,29 @@ const CATALOGUE = {
     retryable: false,
   },
   TTS_ENGINE_MISSING: { message: '{provider} cannot run here: {reason}', httpStatus: 503, retryable: false },
+  // sound device
+  SOUND_DEVICE_FAILED: { message: '{command} failed: {reason}', httpStatus: 500, retryable: true },
+  // talk socket
+  TALK_CLIENT_TOO_SLOW: {
+    message: 'The client reads too slowly: {bytes} bytes wait for it',
+    httpStatus: 400,
+    retryable: true,
+  },
+  TALK_TOO_MANY_BAD_MESSAGES: {
+    message: 'The client keeps sending messages that have no meaning',
+    httpStatus: 400,
+    retryable: false,
+  },
+  TALK_CLIENT_GONE: { message: 'The client has given no sign for {silentMs} ms', httpStatus: 408, retryable: true },
+  // daemon
+  DAEMON_CANNOT_LISTEN: { message: 'Cannot listen on {where}: {reason}', httpStatus: 500, retryable: false },
+  AUTH_REQUIRED: { message: 'The key is missing or wrong', httpStatus: 401, retryable: false },
+  AUTH_FORBIDDEN: { message: 'This key does not allow that: {reason}', httpStatus: 403, retryable: false },
+  NOT_FOUND: { message: 'There is no {what} "{id}"', httpStatus: 404, retryable: false },
+  RATE_LIMITED: { message: 'Too many requests; try again in {seconds} s', httpStatus: 429, retryable: true },
+  BODY_TOO_LARGE: { message: 'The body is larger than {bytes} bytes', httpStatus: 413, retryable: false },
+  SESSIONS_FULL: { message: 'All {limit} sessions are in use', httpStatus: 429, retryable: true },
+  SHUTTING_DOWN: { message: 'The daemon is shutting down', httpStatus: 503, retryable: true },
   // session
   AGENT_DISABLED: { message: 'This agent is disabled and takes no calls', httpStatus: 409, retryable: false },
   SESSION_CLOSED: { message: 'The session has ended', httpStatus: 409, retryable: false },

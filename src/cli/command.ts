@@ -1,7 +1,5 @@
 /** One command of `parley`. */
 export interface Command {
-  /** One line for the list of commands. */
-  readonly summary: string;
   /** The whole help text. */
   readonly help: string;
   /**

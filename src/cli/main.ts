@@ -2,11 +2,26 @@ import { ParleyError } from '../errors.js';
 import { packageVersion } from '../package-files.js';
 import { type Command, type CommandIo, UsageError } from './command.js';
 
-/** Commands are loaded when they are called: `parley --help` should not wait for the engines. */
-const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
-  serve: async () => (await import('./serve.js')).serve,
-  talk: async () => (await import('./talk.js')).talk,
-  run: async () => (await import('./run.js')).run,
+interface Entry {
+  /** One line for the list of commands. */
+  summary: string;
+  /** Commands are loaded when they are called: `parley --help` should not wait for the engines. */
+  load: () => Promise<Command>;
+}
+
+const COMMANDS: Readonly<Record<string, Entry>> = {
+  serve: {
+    summary: 'start the daemon and its page',
+    load: async () => (await import('./serve.js')).serve,
+  },
+  talk: {
+    summary: 'talk with an agent in this terminal',
+    load: async () => (await import('./talk.js')).talk,
+  },
+  run: {
+    summary: 'play a recording through a whole conversation',
+    load: async () => (await import('./run.js')).run,
+  },
 };
 
 /** The `parley` command. Returns the exit code. */
@@ -17,15 +32,15 @@ export async function main(args: readonly string[], io: CommandIo = processIo())
     return 0;
   }
   if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
-    io.stdout.write(await overview());
+    io.stdout.write(overview());
     return name === undefined ? 2 : 0;
   }
-  const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-  if (load === undefined) {
+  const entry = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  if (entry === undefined) {
     io.stderr.write(`parley: there is no command "${name}". Try: ${Object.keys(COMMANDS).join(', ')}\n`);
     return 2;
   }
-  const command = await load();
+  const command = await entry.load();
   if (rest.includes('--help') || rest.includes('-h')) {
     io.stdout.write(`${command.help.trim()}\n`);
     return 0;
@@ -43,10 +58,8 @@ export async function main(args: readonly string[], io: CommandIo = processIo())
   }
 }
 
-async function overview(): Promise<string> {
-  const lines = await Promise.all(
-    Object.entries(COMMANDS).map(async ([name, load]) => `  ${name.padEnd(8)}${(await load()).summary}`),
-  );
+function overview(): string {
+  const lines = Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name.padEnd(8)}${summary}`);
   return `parley ${packageVersion()}: a voice agent engine\n\n${lines.join('\n')}\n\nparley <command> --help tells more.\n`;
 }
 

@@ -17,13 +17,13 @@ import { FileTransport } from '../transports/file.js';
 import { type Command, type CommandIo, UsageError } from './command.js';
 import { DEMO_DESK_URL, openDemoDesk, usesDemoDesk } from './demo-desk.js';
 import { engineSettings } from './engine-settings.js';
+import { metadataOf } from './metadata.js';
 import { ProgressBar } from './progress.js';
 import { turnTable } from './turn-table.js';
 
 const DAY_MS = 86_400_000;
 
 export const run: Command = {
-  summary: 'play a recording through a whole conversation',
   help: `
 parley run --agent agent.json --in user.wav --out reply.wav [options]
 
@@ -119,17 +119,6 @@ function number(flag: string, text: string, least: number, most: number): number
     throw new UsageError(`${flag} is a number from ${String(least)} to ${String(most)}`);
   }
   return value;
-}
-
-function metadataOf(text: string | undefined): Readonly<Record<string, unknown>> {
-  if (text === undefined) return {};
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
-  } catch {
-    // said below
-  }
-  throw new UsageError('--metadata is no JSON object');
 }
 
 interface User {

@@ -1,0 +1,151 @@
+import { parseArgs, styleText } from 'node:util';
+import { type AgentFile, loadAgentFile } from '../config/agent-file.js';
+import { SETTING_NAMES } from '../config/load-settings.js';
+import { Daemon } from '../daemon/daemon.js';
+import type { HostedAgent } from '../daemon/agents.js';
+import { Engine } from '../engine/engine.js';
+import { ParleyError, reasonOf } from '../errors.js';
+import { nativeStatus } from '../native.js';
+import { packageFile } from '../package-files.js';
+import type { SessionEvent } from '../session/session-options.js';
+import type { Command, CommandIo } from './command.js';
+import { DEMO_DESK_URL, openDemoDesk, usesDemoDesk } from './demo-desk.js';
+import { type EngineSettings, engineSettings } from './engine-settings.js';
+
+const DEMO_AGENT = packageFile('examples/restaurant/agent.json');
+
+export const serve: Command = {
+  help: `
+parley serve [--agent FILE …] [settings]
+
+Starts the daemon and prints the address of a page to talk on. Without --agent it serves the demo agent.
+
+  --agent FILE   an agent to serve: {name, config, script?}; may be given several times
+  --config FILE  operator settings, JSON
+
+Settings as flags (each also from the environment, see docs/configuration.md):
+${flagNames()
+  .map((flag) => `  --${flag}`)
+  .join('\n')}
+`,
+  async run(args, io) {
+    const { agentFiles, flags } = readFlags(args);
+    const found = await engineSettings(io, flags);
+    const agents = await loadAgents(agentFiles);
+    const demo = agents.some((agent) => usesDemoDesk(agent.config));
+    const say = (line: string): void => void io.stderr.write(`${line}\n`);
+    const desk = demo ? await openDemoDesk((booking) => say(`booked: ${JSON.stringify(booking)}`)) : null;
+    const engine = new Engine({
+      ...found.engine,
+      allowUrls: [...found.engine.allowUrls, ...(demo ? [DEMO_DESK_URL] : [])],
+    });
+    let daemon: Daemon | undefined;
+    try {
+      daemon = new Daemon({
+        settings: found.settings,
+        engine,
+        agents,
+        onSessionEvent: (id, agentId, event) => {
+          const line = eventLine(id, agentId, event);
+          if (line !== null) say(line);
+        },
+        onError: (error) => say(`fault: ${error.stack ?? error.message}`),
+      });
+      await serveUntilStopped(daemon, found, io, say);
+    } finally {
+      await daemon?.close();
+      await engine.close();
+      await desk?.close();
+    }
+    return 0;
+  },
+};
+
+async function serveUntilStopped(
+  daemon: Daemon,
+  found: EngineSettings,
+  io: CommandIo,
+  say: (line: string) => void,
+): Promise<void> {
+  const address = await listen(daemon, found);
+  for (const warning of found.warnings) say(`note: ${warning}`);
+  for (const finding of found.detection.findings) say(finding.line);
+  for (const choice of found.detection.choices) say(choice);
+  say(nativeLine());
+  if (daemon.newPrivateKey !== null) {
+    say(`private key (shown this once): ${daemon.newPrivateKey}`);
+  }
+  io.stdout.write(`${styleText('bold', `Talk to it: ${address}/`)}\n`);
+  await daemon.warmUp();
+  say('ready');
+  await new Promise<void>((resolve) => {
+    if (io.signal.aborted) resolve();
+    io.signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+  say('shutting down');
+}
+
+async function listen(daemon: Daemon, { settings }: EngineSettings): Promise<string> {
+  try {
+    return await daemon.listen();
+  } catch (error) {
+    const where = `${settings.host}:${String(settings.port)}`;
+    throw new ParleyError('DAEMON_CANNOT_LISTEN', { where, reason: reasonOf(error) }, { cause: error });
+  }
+}
+
+function flagNames(): string[] {
+  return SETTING_NAMES.flatMap(({ flag }) => (flag === null ? [] : [flag]));
+}
+
+function readFlags(args: readonly string[]): {
+  agentFiles: readonly string[];
+  flags: Readonly<Record<string, string | undefined>>;
+} {
+  const settings = Object.fromEntries(['config', ...flagNames()].map((flag) => [flag, { type: 'string' as const }]));
+  const { values } = parseArgs({
+    args: [...args],
+    options: { ...settings, agent: { type: 'string', multiple: true } },
+  });
+  const { agent, ...flags } = values as { agent?: string[] } & Record<string, string | undefined>;
+  return { agentFiles: agent ?? [], flags };
+}
+
+/** The agents of the files, or the demo agent; ids follow from the names. */
+async function loadAgents(files: readonly string[]): Promise<HostedAgent[]> {
+  const loaded: AgentFile[] = await Promise.all(
+    files.length === 0 ? [loadAgentFile(DEMO_AGENT.pathname)] : files.map((file) => loadAgentFile(file)),
+  );
+  const taken = new Set<string>();
+  return loaded.map((file) => {
+    const slug =
+      file.name
+        .toLowerCase()
+        .match(/[a-z0-9]+/g)
+        ?.join('-') ?? 'agent';
+    let id = slug;
+    for (let number = 2; taken.has(id); number++) id = `${slug}-${String(number)}`;
+    taken.add(id);
+    return { ...file, id };
+  });
+}
+
+function nativeLine(): string {
+  const { loaded, reason } = nativeStatus();
+  return loaded ? 'native kernels: in use' : `native kernels: not in use (${reason}), the slower twins are`;
+}
+
+/** One line of the log; what was said stays out of it. */
+function eventLine(id: string, agentId: string, event: SessionEvent): string | null {
+  const who = `${agentId} ${id.slice(0, 8)}`;
+  if (event.type === 'answered') {
+    const { turn, responseMs } = event.metrics;
+    return `${who}: turn ${String(turn)} answered after ${(responseMs ?? 0).toFixed(0)} ms`;
+  }
+  if (event.type === 'tool') {
+    return `${who}: ${event.call.name} ${event.ok ? 'done' : 'failed'} in ${event.tookMs.toFixed(0)} ms`;
+  }
+  if (event.type !== 'ended') return null;
+  const { status, durationMs, turns } = event.report;
+  return `${who}: ${status} after ${(durationMs / 1000).toFixed(1)} s and ${String(turns.length)} turns`;
+}

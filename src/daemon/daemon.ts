@@ -1,0 +1,141 @@
+import { randomBytes } from 'node:crypto';
+import Fastify, { type FastifyInstance } from 'fastify';
+import type { AddressInfo } from 'node:net';
+import type { Settings } from '../config/settings.js';
+import type { Engine } from '../engine/engine.js';
+import type { SessionEvent } from '../session/session-options.js';
+import { openDatabase } from '../store/database.js';
+import { KeyStore } from '../store/keys.js';
+import { Access, isLoopbackName } from './access.js';
+import { AgentRegistry, type HostedAgent } from './agents.js';
+import { replyNotFound, replyWithError } from './replies.js';
+import { healthRoutes } from './routes/health.js';
+import { pageRoutes } from './routes/page.js';
+import { sessionTokenRoutes } from './routes/session-tokens.js';
+import { TalkEndpoint } from './routes/talk.js';
+import { SessionTokens } from './session-tokens.js';
+
+export interface DaemonOptions {
+  settings: Settings;
+  /** The daemon closes it. */
+  engine: Engine;
+  agents: readonly HostedAgent[];
+  /** What happens in sessions, for a log. */
+  onSessionEvent?: (sessionId: string, agentId: string, event: SessionEvent) => void;
+  /** Faults of parley itself; the daemon goes on. Default: nothing. */
+  onError?: (error: Error) => void;
+}
+
+/** How long sessions may take to end when the daemon closes. */
+const DRAIN_MS = 10_000;
+
+/**
+ * The platform's server: pages, endpoints and the talk socket over one engine. Thin: it checks, starts sessions and
+ * reports; the engine holds the conversations.
+ */
+export class Daemon {
+  readonly agents = new AgentRegistry();
+  /** The first private key, if it was made just now: the only time that it can be shown. */
+  readonly newPrivateKey: string | null;
+  readonly #options: DaemonOptions;
+  readonly #app: FastifyInstance;
+  readonly #talk: TalkEndpoint;
+  readonly #closeDatabase: () => void;
+  #ready = false;
+  #closing: Promise<void> | null = null;
+
+  constructor(options: DaemonOptions) {
+    this.#options = options;
+    const { settings, engine } = options;
+    for (const agent of options.agents) this.agents.add(agent);
+    const database = openDatabase(settings.dataDir);
+    this.#closeDatabase = () => database.close();
+    const keys = new KeyStore(database, () => Math.floor(Date.now() / 1000));
+    this.newPrivateKey = firstKeys(keys, settings);
+    const pageKey = settings.publicKey ?? `pk_page_${randomBytes(24).toString('base64url')}`;
+    const tokens = new SessionTokens(() => Date.now());
+    const access = new Access({
+      keys,
+      tokens,
+      allowedOrigins: settings.allowedOrigins,
+      ownPublicKeys: new Set([pageKey]),
+      loopback: isLoopbackName(settings.host),
+    });
+    this.#app = Fastify({
+      bodyLimit: settings.limits.bodyBytes,
+      requestTimeout: 15_000,
+      // Fastify's own checks strip and coerce in silence; ours do neither.
+      ajv: { customOptions: { removeAdditional: false, coerceTypes: false } },
+      http: { headersTimeout: 10_000, connectionsCheckingInterval: 2000 },
+    });
+    this.#app.setErrorHandler(replyWithError);
+    this.#app.setNotFoundHandler(replyNotFound);
+    healthRoutes(this.#app, () => this.#ready);
+    sessionTokenRoutes(this.#app, access, tokens);
+    pageRoutes(this.#app, () => ({
+      publicKey: pageKey,
+      agents: this.agents.list().map(({ id, name }) => ({ id, name })),
+    }));
+    this.#talk = new TalkEndpoint({
+      server: this.#app.server,
+      engine,
+      agents: this.agents,
+      access,
+      clock: engine.clock,
+      maxSessions: settings.limits.sessions,
+      isOpen: () => this.#closing === null,
+      onSessionEvent: options.onSessionEvent ?? (() => undefined),
+      onError: options.onError ?? (() => undefined),
+    });
+  }
+
+  /** Whether the engines are warm. */
+  get ready(): boolean {
+    return this.#ready;
+  }
+
+  /** Starts to listen, then warms the engines up. Resolves with the address once it listens. */
+  async listen(): Promise<string> {
+    const { host, port } = this.#options.settings;
+    await this.#app.listen({ host, port });
+    const address = this.#app.server.address() as AddressInfo;
+    return `http://${host.includes(':') ? `[${host}]` : host}:${String(address.port)}`;
+  }
+
+  /** Loads the engines; `/readyz` says when it is done. @throws ParleyError when one cannot be loaded */
+  async warmUp(): Promise<void> {
+    await this.#options.engine.warmUp();
+    this.#ready = true;
+  }
+
+  /** Takes no more calls, ends those that run, and frees everything. May be called twice. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    const { engine } = this.#options;
+    this.#talk.close();
+    const { clock } = engine;
+    await new Promise<void>((resolve) => {
+      const cancel = clock.schedule(clock.nowMs() + DRAIN_MS, resolve);
+      void engine.close().then(() => {
+        cancel();
+        resolve();
+      });
+    });
+    await this.#app.close();
+    this.#closeDatabase();
+  }
+}
+
+/** Makes sure that there is a private key. Returns it if it was made here. */
+function firstKeys(keys: KeyStore, settings: Settings): string | null {
+  if (settings.publicKey !== null) keys.add('public', 'PARLEY_PUBLIC_KEY', settings.publicKey);
+  if (settings.apiKey !== null) {
+    keys.add('private', 'PARLEY_API_KEY', settings.apiKey);
+    return null;
+  }
+  return keys.list().some((key) => key.kind === 'private') ? null : keys.create('private', 'first key').key;
+}

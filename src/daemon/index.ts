@@ -1,0 +1,2 @@
+export { Daemon, type DaemonOptions } from './daemon.js';
+export type { HostedAgent } from './agents.js';

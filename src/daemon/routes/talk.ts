@@ -1,0 +1,161 @@
+import type { IncomingMessage, Server } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { type WebSocket, WebSocketServer } from 'ws';
+import { z } from 'zod';
+import type { Cancel, Clock } from '../../clock/clock.js';
+import { parseWith } from '../../config/issues.js';
+import type { Engine } from '../../engine/engine.js';
+import { ParleyError, reasonOf } from '../../errors.js';
+import type { SessionEvent } from '../../session/session-options.js';
+import { TalkSocketTransport } from '../../transports/talk-socket.js';
+import type { Access } from '../access.js';
+import type { AgentRegistry } from '../agents.js';
+
+export interface TalkOptions {
+  server: Server;
+  engine: Engine;
+  agents: AgentRegistry;
+  access: Access;
+  clock: Clock;
+  /** Sessions that may run at once. */
+  maxSessions: number;
+  /** False while the daemon is shutting down. */
+  isOpen: () => boolean;
+  onSessionEvent: (sessionId: string, agentId: string, event: SessionEvent) => void;
+  onError: (error: Error) => void;
+}
+
+/** A client has to say who it is within this. */
+const INITIATE_TIMEOUT_MS = 10_000;
+/** Largest message: 32 s of audio. */
+const MAX_MESSAGE_BYTES = 1_048_576;
+/** WebSocket close codes: going on would break a rule; try again later; something failed here. */
+const POLICY_VIOLATION = 1008;
+const TRY_AGAIN_LATER = 1013;
+const INTERNAL_ERROR = 1011;
+
+const initiateSchema = z.strictObject({
+  method: z.literal('initiate'),
+  data: z.strictObject({
+    public_key: z.string().min(1).max(500),
+    agent: z.strictObject({ agent_id: z.string().min(1).max(200) }),
+    metadata: z.record(z.string(), z.unknown()).nullish(),
+    include_metadata_in_prompt: z.boolean().nullish(),
+  }),
+});
+
+/** `/talk`: the socket that browsers talk over. See docs/talk-socket.md for the protocol. */
+export class TalkEndpoint {
+  readonly #options: TalkOptions;
+  readonly #sockets = new WebSocketServer({
+    noServer: true,
+    maxPayload: MAX_MESSAGE_BYTES,
+    perMessageDeflate: false,
+  });
+
+  constructor(options: TalkOptions) {
+    this.#options = options;
+    options.server.on('upgrade', this.#onUpgrade);
+  }
+
+  /** Takes no more clients. Those who have not begun to talk are sent away. May be called twice. */
+  close(): void {
+    this.#options.server.off('upgrade', this.#onUpgrade);
+    for (const socket of this.#sockets.clients) {
+      if (socket.listenerCount('message') === 0 || socket.isPaused) socket.terminate();
+    }
+    this.#sockets.close();
+  }
+
+  readonly #onUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
+    socket.on('error', () => socket.destroy());
+    const { access, isOpen } = this.#options;
+    if (new URL(request.url ?? '/', 'http://parley').pathname !== '/talk') {
+      refuse(socket, 404, 'Not Found');
+      return;
+    }
+    if (!isOpen()) {
+      refuse(socket, 503, 'Service Unavailable');
+      return;
+    }
+    try {
+      access.origin(request.headers.origin, request.headers.host);
+    } catch (error) {
+      refuse(socket, 403, 'Forbidden', reasonOf(error));
+      return;
+    }
+    this.#sockets.handleUpgrade(request, socket, head, (client) => {
+      this.#waitForInitiate(client);
+    });
+  };
+
+  #waitForInitiate(client: WebSocket): void {
+    const { clock } = this.#options;
+    client.on('error', () => undefined); // a close always follows
+    const cancel: Cancel = clock.schedule(clock.nowMs() + INITIATE_TIMEOUT_MS, () => {
+      end(client, POLICY_VIOLATION, 'the first message did not come in time');
+    });
+    client.once('close', cancel);
+    client.once('message', (data: Buffer, isBinary: boolean) => {
+      cancel();
+      client.pause(); // until the session listens
+      void this.#begin(client, isBinary ? null : data.toString('utf8')).catch((error: unknown) => {
+        this.#sendAway(client, error);
+      });
+    });
+  }
+
+  async #begin(client: WebSocket, text: string | null): Promise<void> {
+    const { engine, agents, access, clock, maxSessions, onSessionEvent } = this.#options;
+    const { data } = parseWith(initiateSchema, parseJson(text), ['initiate']);
+    access.talker(data.public_key);
+    const agent = agents.get(data.agent.agent_id);
+    if (engine.sessions.size >= maxSessions) throw new ParleyError('SESSIONS_FULL', { limit: maxSessions });
+    const transport = new TalkSocketTransport(client, { clock });
+    const session = await engine.createSession({
+      agent: agent.config,
+      script: agent.script,
+      transport,
+      metadata: data.metadata ?? {},
+      includeMetadataInPrompt: data.include_metadata_in_prompt ?? false,
+      observe: (event) => {
+        onSessionEvent(session.id, agent.id, event);
+      },
+    });
+    await session.run();
+  }
+
+  #sendAway(client: WebSocket, error: unknown): void {
+    const known = error instanceof ParleyError;
+    if (!known) this.#options.onError(error instanceof Error ? error : new Error(String(error)));
+    const reason = known ? error.message : 'something went wrong inside parley';
+    client.resume();
+    if (client.readyState === client.OPEN) client.send(JSON.stringify({ method: 'onerror', data: reason }));
+    const code = !known ? INTERNAL_ERROR : error.retryable ? TRY_AGAIN_LATER : POLICY_VIOLATION;
+    end(client, code, reason);
+  }
+}
+
+function parseJson(text: string | null): unknown {
+  if (text === null) throw new ParleyError('CONFIG_INVALID', { reason: 'the first message must be initiate' });
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new ParleyError('CONFIG_INVALID', { reason: 'the first message is no JSON' });
+  }
+}
+
+/** Closes with a reason, cut to what a close frame can hold. */
+function end(client: WebSocket, code: number, reason: string): void {
+  let text = reason;
+  while (Buffer.byteLength(text) > 120) text = text.slice(0, -1);
+  client.close(code, text);
+}
+
+function refuse(socket: Duplex, status: number, phrase: string, detail: string = phrase): void {
+  const body = JSON.stringify({ detail });
+  socket.end(
+    `HTTP/1.1 ${String(status)} ${phrase}\r\nconnection: close\r\ncontent-type: application/json\r\n` +
+      `content-length: ${String(Buffer.byteLength(body))}\r\n\r\n${body}`,
+  );
+}

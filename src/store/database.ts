@@ -1,0 +1,47 @@
+import Database from 'better-sqlite3';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** The database file's name in the data folder. */
+const FILE_NAME = 'parley.db';
+
+/** Steps from one version of the schema to the next; a database knows how many it has taken. */
+const MIGRATIONS: readonly string[] = [
+  `CREATE TABLE keys (
+     id TEXT PRIMARY KEY,
+     kind TEXT NOT NULL CHECK (kind IN ('private', 'public')),
+     name TEXT NOT NULL,
+     hash BLOB NOT NULL UNIQUE,
+     hint TEXT NOT NULL,
+     created_at INTEGER NOT NULL,
+     revoked_at INTEGER
+   ) STRICT`,
+];
+
+/**
+ * Opens the daemon's database in `dataDir` (made if missing, readable by its owner only) and brings its schema up to
+ * date. What is committed survives a crash of the process and of the machine.
+ */
+export function openDatabase(dataDir: string): Database.Database {
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  const database = new Database(join(dataDir, FILE_NAME), { timeout: 5000 });
+  database.pragma('journal_mode = WAL');
+  // The library's build makes WAL commits NORMAL by default, which can lose the last ones with the machine.
+  database.pragma('synchronous = FULL');
+  database.pragma('foreign_keys = ON');
+  migrate(database);
+  return database;
+}
+
+function migrate(database: Database.Database): void {
+  const version = database.pragma('user_version', { simple: true }) as number;
+  if (version > MIGRATIONS.length) {
+    throw new Error(
+      `the database has schema ${String(version)}, this version of parley knows ${String(MIGRATIONS.length)}`,
+    );
+  }
+  database.transaction(() => {
+    for (const step of MIGRATIONS.slice(version)) database.exec(step);
+    database.pragma(`user_version = ${String(MIGRATIONS.length)}`);
+  })();
+}

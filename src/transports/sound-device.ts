@@ -1,0 +1,122 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { ParleyError } from '../errors.js';
+import { PcmReader, pcmBytes } from './pcm.js';
+import type { Transport, TransportMessage, TransportSink } from './transport.js';
+
+/** Programs that record from the microphone and play to the loudspeaker: raw 16 kHz mono PCM on their pipes. */
+export interface SoundPrograms {
+  record: readonly [command: string, ...args: string[]];
+  play: readonly [command: string, ...args: string[]];
+}
+
+/** What is looked for, in this order: ALSA's tools, then sox. */
+export const SOUND_PROGRAMS: readonly SoundPrograms[] = [
+  {
+    record: ['arecord', '-q', '-t', 'raw', '-f', 'S16_LE', '-r', '16000', '-c', '1', '--buffer-time=80000'],
+    play: ['aplay', '-q', '-t', 'raw', '-f', 'S16_LE', '-r', '16000', '-c', '1', '--buffer-time=80000'],
+  },
+  {
+    record: ['rec', '-q', '-t', 'raw', '-e', 'signed', '-b', '16', '-L', '-r', '16000', '-c', '1', '-'],
+    play: ['play', '-q', '-t', 'raw', '-e', 'signed', '-b', '16', '-L', '-r', '16000', '-c', '1', '-'],
+  },
+];
+
+export interface SoundDeviceOptions {
+  programs: SoundPrograms;
+  onMessage?: (message: TransportMessage) => void;
+}
+
+const SILENCE = Buffer.alloc(640);
+/** Audio that may wait for the loudspeaker before more is dropped, in bytes (300 ms). */
+const MAX_WAITING_BYTES = 9600;
+
+/** The machine's own microphone and loudspeaker. */
+export class SoundDeviceTransport implements Transport {
+  readonly name = 'sound device';
+  readonly inputRateHz = 16_000;
+  readonly outputRateHz = 16_000;
+  readonly #options: SoundDeviceOptions;
+  #sink: TransportSink | null = null;
+  #recorder: ChildProcess | null = null;
+  #player: ChildProcess | null = null;
+  #closing: Promise<void> | null = null;
+
+  constructor(options: SoundDeviceOptions) {
+    this.#options = options;
+  }
+
+  start(sink: TransportSink): void {
+    this.#sink = sink;
+    const pcm = new PcmReader();
+    const { record, play } = this.#options.programs;
+    this.#recorder = this.#spawn(record, 'pipe');
+    this.#recorder.stdout?.on('data', (chunk: Buffer) => {
+      this.#sink?.audio(pcm.read(chunk));
+    });
+    this.#player = this.#spawn(play, 'ignore');
+    this.#player.stdin?.on('error', () => undefined); // its exit tells
+  }
+
+  /** Types a message in the user's place. */
+  text(text: string): void {
+    this.#sink?.text(text);
+  }
+
+  play(frame: Int16Array | null): void {
+    const stdin = this.#player?.stdin;
+    if (stdin == null || stdin.writableLength > MAX_WAITING_BYTES) return;
+    stdin.write(frame === null ? SILENCE : pcmBytes(frame)); // a player without data would run dry and click
+  }
+
+  send(message: TransportMessage): void {
+    this.#options.onMessage?.(message);
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    const children = [this.#recorder, this.#player].filter((child) => child !== null);
+    this.#gone();
+    this.#recorder?.kill();
+    this.#player?.stdin?.end(); // lets it play what it has
+    await Promise.all(children.map(exited));
+  }
+
+  #spawn([command, ...args]: SoundPrograms['record'], stdout: 'pipe' | 'ignore'): ChildProcess {
+    const child = spawn(command, args, { stdio: ['pipe', stdout, 'pipe'] });
+    let said = '';
+    child.stderr?.on('data', (chunk: Buffer) => {
+      said = (said + chunk.toString('utf8')).slice(-500);
+    });
+    child.once('error', (error) => {
+      this.#fail(command, error.message);
+    });
+    child.once('exit', (code) => {
+      if (this.#closing === null) this.#fail(command, said.trim() || `it ended with code ${String(code)}`);
+    });
+    return child;
+  }
+
+  #fail(command: string, reason: string): void {
+    this.#gone(new ParleyError('SOUND_DEVICE_FAILED', { command, reason }));
+    void this.close();
+  }
+
+  #gone(error?: Error): void {
+    const sink = this.#sink;
+    this.#sink = null;
+    sink?.closed(error);
+  }
+}
+
+function exited(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return Promise.resolve();
+  return new Promise((resolve) => {
+    child.once('exit', () => {
+      resolve();
+    });
+  });
+}

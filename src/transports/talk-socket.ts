@@ -1,0 +1,245 @@
+import type { WebSocket } from 'ws';
+import { samplesToMs } from '../audio/frame.js';
+import type { Cancel, Clock } from '../clock/clock.js';
+import { ParleyError } from '../errors.js';
+import { PcmReader, pcmBytes } from './pcm.js';
+import type { Transport, TransportMessage, TransportSink } from './transport.js';
+
+/** Rate of the talk socket, both ways. */
+export const TALK_RATE_HZ = 16_000;
+
+export interface TalkSocketOptions {
+  clock: Clock;
+  /** Bytes that may wait for a slow reader before it is cut off. Default 512 kB, 16 s of audio. */
+  maxBufferedBytes?: number;
+  /** How far the client's audio may run ahead of time before the excess is dropped. Default 10 s. */
+  maxAheadMs?: number;
+  /** Keep-alive: a ping this often; a client that answers none of two is gone. Default 20 s. */
+  pingIntervalMs?: number;
+}
+
+export interface TalkSocketStats {
+  receivedBytes: number;
+  sentBytes: number;
+  /** Audio that came faster than it can have been spoken, in milliseconds. */
+  droppedMs: number;
+  /** Messages that could not be read or have no meaning. */
+  badMessages: number;
+}
+
+/** A client that sends this many bad messages is cut off. */
+const MAX_BAD_MESSAGES = 100;
+const MAX_TEXT_CHARS = 10_000;
+/** How long a client may take to answer the close. */
+const CLOSE_TIMEOUT_MS = 2000;
+
+/**
+ * A browser's (or any client's) side of `/talk` after its `initiate` was accepted: binary PCM both ways, JSON text
+ * messages for everything else. The protocol is described in docs/talk-socket.md.
+ */
+export class TalkSocketTransport implements Transport {
+  readonly name = 'talk';
+  readonly inputRateHz = TALK_RATE_HZ;
+  readonly outputRateHz = TALK_RATE_HZ;
+  readonly stats: TalkSocketStats = { receivedBytes: 0, sentBytes: 0, droppedMs: 0, badMessages: 0 };
+  readonly #socket: WebSocket;
+  readonly #options: Required<TalkSocketOptions>;
+  readonly #pcm = new PcmReader();
+  #sink: TransportSink | null = null;
+  #startMs = 0;
+  #heardMs = 0;
+  #unanswered = 0;
+  #cancelPing: Cancel = () => undefined;
+  #closing: Promise<void> | null = null;
+
+  constructor(socket: WebSocket, options: TalkSocketOptions) {
+    this.#socket = socket;
+    this.#options = { maxBufferedBytes: 512_000, maxAheadMs: 10_000, pingIntervalMs: 20_000, ...options };
+  }
+
+  start(sink: TransportSink): void {
+    this.#sink = sink;
+    this.#startMs = this.#options.clock.nowMs();
+    const socket = this.#socket;
+    socket.on('message', (data: Buffer, isBinary: boolean) => {
+      this.#unanswered = 0;
+      if (isBinary) this.#audio(data);
+      else this.#message(data.toString('utf8'));
+    });
+    socket.on('pong', () => {
+      this.#unanswered = 0;
+    });
+    let error: Error | undefined;
+    socket.on('error', (reason: Error) => {
+      error = reason;
+    });
+    socket.on('close', () => {
+      this.#gone(error);
+    });
+    // A client that left before the session was ready never sends another event.
+    if (socket.readyState !== socket.OPEN) this.#gone();
+    else this.#schedulePing();
+    socket.resume(); // whoever accepted the client paused it, so that nothing is lost before this
+  }
+
+  play(frame: Int16Array | null): void {
+    if (frame === null || !this.#canSend()) return;
+    const bytes = pcmBytes(frame);
+    this.stats.sentBytes += bytes.length;
+    this.#socket.send(bytes, { binary: true });
+    if (this.#socket.bufferedAmount > this.#options.maxBufferedBytes) {
+      this.#fail(new ParleyError('TALK_CLIENT_TOO_SLOW', { bytes: this.#socket.bufferedAmount }));
+    }
+  }
+
+  send(message: TransportMessage): void {
+    this.#send(wireMessage(message));
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  #close(): Promise<void> {
+    const socket = this.#socket;
+    if (socket.readyState === socket.CLOSED) {
+      this.#gone();
+      return Promise.resolve();
+    }
+    return new Promise((resolve) => {
+      const { clock } = this.#options;
+      const cancel = clock.schedule(clock.nowMs() + CLOSE_TIMEOUT_MS, () => {
+        socket.terminate();
+      });
+      socket.once('close', () => {
+        cancel();
+        this.#gone();
+        resolve();
+      });
+      socket.close(1000);
+    });
+  }
+
+  #audio(chunk: Buffer): void {
+    this.stats.receivedBytes += chunk.length;
+    const samples = this.#pcm.read(chunk);
+    const elapsedMs = this.#options.clock.nowMs() - this.#startMs;
+    const lengthMs = samplesToMs(samples.length, TALK_RATE_HZ);
+    // Time passes for a client that pauses as well: what it did not send then cannot be made up later.
+    this.#heardMs = Math.max(this.#heardMs, elapsedMs - this.#options.maxAheadMs);
+    if (this.#heardMs + lengthMs > elapsedMs + this.#options.maxAheadMs) {
+      this.stats.droppedMs += lengthMs;
+      return;
+    }
+    this.#heardMs += lengthMs;
+    this.#sink?.audio(samples);
+  }
+
+  #message(text: string): void {
+    const message = parse(text);
+    switch (message?.method) {
+      case 'ping':
+        this.#send({ method: 'pong', ...(message.data !== undefined && { data: message.data }) });
+        return;
+      case 'text':
+        if (typeof message.data === 'string' && message.data.length <= MAX_TEXT_CHARS) {
+          this.#sink?.text(message.data);
+          return;
+        }
+        break;
+      case 'dtmf':
+        if (typeof message.data === 'string' && /^[0-9*#A-D]{1,64}$/.test(message.data)) {
+          this.#sink?.digits(message.data);
+          return;
+        }
+        break;
+      case 'form_result': {
+        const payload = message.payload;
+        if (typeof payload === 'object' && payload !== null && 'id' in payload && typeof payload.id === 'string') {
+          this.#sink?.formResult(payload.id, 'value' in payload ? payload.value : null);
+          return;
+        }
+        break;
+      }
+    }
+    this.stats.badMessages++;
+    this.#send({ method: 'onerror', data: `This message has no meaning here: ${text.slice(0, 100)}` });
+    if (this.stats.badMessages >= MAX_BAD_MESSAGES) this.#fail(new ParleyError('TALK_TOO_MANY_BAD_MESSAGES'));
+  }
+
+  #schedulePing(): void {
+    const { clock, pingIntervalMs } = this.#options;
+    this.#cancelPing = clock.schedule(clock.nowMs() + pingIntervalMs, () => {
+      if (this.#unanswered >= 2) {
+        this.#fail(new ParleyError('TALK_CLIENT_GONE', { silentMs: pingIntervalMs * 2 }));
+        return;
+      }
+      this.#unanswered++;
+      if (this.#canSend()) this.#socket.ping();
+      this.#schedulePing();
+    });
+  }
+
+  #canSend(): boolean {
+    return this.#socket.readyState === this.#socket.OPEN;
+  }
+
+  #send(message: object): void {
+    if (!this.#canSend()) return;
+    const text = JSON.stringify(message);
+    this.stats.sentBytes += text.length;
+    this.#socket.send(text);
+  }
+
+  #fail(error: ParleyError): void {
+    this.#gone(error);
+    this.#socket.terminate();
+  }
+
+  #gone(error?: Error): void {
+    this.#cancelPing();
+    const sink = this.#sink;
+    this.#sink = null;
+    sink?.closed(error);
+  }
+}
+
+interface ClientMessage {
+  method?: unknown;
+  data?: unknown;
+  payload?: unknown;
+}
+
+/** A client's message, null if it is none. */
+export function parse(text: string): ClientMessage | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+function wireMessage(message: TransportMessage): object {
+  switch (message.type) {
+    case 'ready':
+      return { method: 'onready', payload: { session_id: message.sessionId } };
+    case 'transcript':
+      return { method: 'ontranscript', data: message.text, payload: { is_final: message.isFinal } };
+    case 'response':
+      return { method: 'onresponsetext', data: message.text, payload: { is_final: message.isFinal } };
+    case 'answering':
+      return { method: 'start_answering' };
+    case 'pause':
+    case 'unpause':
+    case 'clear':
+      return { method: message.type };
+    case 'action':
+      return { method: 'ai_action', payload: { id: message.id, name: message.name, ...message.data } };
+    case 'metrics':
+      return { method: 'onmetrics', payload: message.turn };
+    case 'ended':
+      return { method: 'onsessionended', payload: { status: message.status } };
+  }
+}
