@@ -90,23 +90,25 @@ class Tally {
 const threshold = Number(process.argv.find((argument) => argument.startsWith('--threshold='))?.split('=')[1] ?? 0.5);
 const fixtures = fileURLToPath(new URL('../fixtures/audio', import.meta.url));
 const own = process.env['PARLEY_AUDIO_DIR'];
-const recordings = [...find(fixtures), ...(own === undefined ? [] : find(own))];
+const recordings = [...find(fixtures, 'fixtures'), ...(own === undefined ? [] : find(own, 'own'))];
 if (recordings.length === 0)
   throw new Error('there are no labelled recordings: make the fixtures, or set PARLEY_AUDIO_DIR');
 
 const table: Record<string, ReturnType<Tally['row']>> = {};
 const groups = [...new Set(recordings.map(({ group }) => group))].sort();
 for (const name of ['silero', 'webrtc']) {
+  const all = new Tally();
   for (const group of groups) {
     const tally = new Tally();
-    for (const recording of recordings) if (recording.group === group) measure(name, recording, tally);
+    for (const recording of recordings) if (recording.group === group) measure(name, recording, [tally, all]);
     table[`${group}, ${name}`] = tally.row();
   }
+  table[`all, ${name}`] = all.row();
 }
 console.log(`threshold ${threshold}; ms, as median (5th percentile to 95th)`);
 console.table(table);
 
-function measure(name: string, { wav, labels }: Recording, tally: Tally): void {
+function measure(name: string, { wav, labels }: Recording, tallies: readonly Tally[]): void {
   const { samples, sampleRateHz } = decodeWav(readFileSync(wav));
   const audio = resample(samples, sampleRateHz, HEARING_RATE_HZ);
   const detector = vadProvider(name).createDetector();
@@ -125,7 +127,7 @@ function measure(name: string, { wav, labels }: Recording, tally: Tally): void {
   // A second of silence, so that speech up to the last sample ends too.
   detector.process(new Int16Array(HEARING_RATE_HZ), speech.onWindow);
   detector.close();
-  tally.add(merge(labels.speech), heard, ms(audio.length));
+  for (const tally of tallies) tally.add(merge(labels.speech), heard, ms(audio.length));
 }
 
 /** Stretches of all speakers together, without the pauses that are too short. */
@@ -143,8 +145,9 @@ function touches(a: Stretch, b: Stretch, slackMs: number): boolean {
   return a.startMs < b.endMs + slackMs && a.endMs > b.startMs - slackMs;
 }
 
-/** Every .wav below `folder` that has labels, by the name of the first folder on its way. */
-function find(folder: string): Recording[] {
+/** Every .wav below `folder` that has labels, grouped by the first folder on its way. */
+function find(folder: string, root: string): Recording[] {
+  if (!existsSync(folder)) return [];
   const files = readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name));
@@ -152,7 +155,7 @@ function find(folder: string): Recording[] {
   for (const wav of files.filter((file) => extname(file) === '.wav').sort()) {
     const labels = labelsOf(wav, files);
     const [group = ''] = relative(folder, wav).split('/');
-    if (labels !== null) found.push({ group: `${basename(folder)}/${group}`, wav, labels });
+    if (labels !== null) found.push({ group: `${root}/${group}`, wav, labels });
   }
   return found;
 }
