@@ -1,0 +1,70 @@
+import { compilePattern, type Matcher } from './match.js';
+import { parsePattern } from './pattern.js';
+import type { Action, Phrases } from './schema.js';
+
+/** A rule made ready: any of its patterns leads to its action. */
+export interface CompiledRule {
+  readonly matchers: readonly Matcher[];
+  readonly action: Action;
+  /** The open question is not asked again behind it. */
+  readonly quiet?: true;
+  /** Small talk: only where nothing else fits. */
+  readonly last?: true;
+}
+
+/** What every script understands. A script's own rules come first where both fit equally well. */
+const PATTERNS = {
+  repeat: [
+    '(say|repeat) that again',
+    '(can|could) you (repeat|say that)',
+    'repeat that',
+    '(say|come) again',
+    '^[sorry] pardon [me]$',
+    'what did you say',
+    '^[sorry] what$',
+    'did not (hear|catch|understand|get) (you|that)',
+  ],
+  wait: [
+    '(hold|hang) on',
+    '(one|a) (moment|minute|second)',
+    'just a (moment|minute|second)',
+    'let me (think|check|see)',
+  ],
+  cancel: [
+    '^cancel',
+    'cancel (that|it|everything|the)',
+    'forget (it|about it|that)',
+    'never mind',
+    'start over',
+    'changed my mind',
+  ],
+  help: ['^help', 'help me', 'what can (you|i) (do|say|ask)'],
+  thanks: ['(thanks|thank you)', 'thank you [very|so] much', 'thanks a lot'],
+  goodbye: [
+    '(goodbye|bye|farewell)',
+    'good bye',
+    'see you',
+    'have a (good|nice|great|lovely) (day|evening|night|one|weekend)',
+    'that (is|will be|would be|was) (all|everything|it)$',
+    'hang up',
+  ],
+} as const;
+
+/** The rules of every script, with the script's wordings. */
+export function builtInRules(phrases: Phrases): CompiledRule[] {
+  const rule = (patterns: readonly string[], action: Action): CompiledRule => ({
+    matchers: patterns.map((pattern) => compilePattern(parsePattern(pattern))),
+    action,
+  });
+  return [
+    rule(PATTERNS.repeat, { repeat: true }),
+    { ...rule(PATTERNS.wait, { say: phrases.wait }), quiet: true },
+    rule(PATTERNS.cancel, { cancel: true }),
+    rule(PATTERNS.help, { say: phrases.help }),
+    { ...rule(PATTERNS.thanks, { say: phrases.thanks }), last: true },
+    rule(PATTERNS.goodbye, { say: phrases.goodbye, end: true }),
+  ];
+}
+
+/** Sentences for the recogniser, as patterns. */
+export const BUILT_IN_PATTERNS: readonly string[] = Object.values(PATTERNS).flat();

@@ -1,0 +1,255 @@
+import type { ToolCall, ToolSpec } from '../../../config/chat.js';
+import type { CompiledScript, CompiledState } from './compile.js';
+import { FormFilling, type FormTalk } from './form.js';
+import { bestRule, type RuleHit } from './rules.js';
+import type { Action, CallAction, Say } from './schema.js';
+import { isAcknowledgement } from './slots/answer.js';
+import type { DayNumber } from './slots/date.js';
+import type { SlotValue } from './slots/slot.js';
+import { fillArgument, fillText, remainderOf, variants } from './text.js';
+import { readToolResult } from './tool-result.js';
+import { utteranceWords, type Word } from './words.js';
+
+/** What the agent says and does in one turn. */
+export interface ScriptReply {
+  text: string;
+  calls: readonly ToolCall[];
+}
+
+const NOTHING: ScriptReply = { text: '', calls: [] };
+/** The user turn that stands for speech which nobody understood. */
+const INAUDIBLE = '[inaudible]';
+const END_TOOL = 'end_call';
+
+/**
+ * A conversation by a script. It is made anew for every request and told all that happened so far, so that its
+ * state depends on nothing but the messages: no reply, finished or not, leaves a trace here.
+ */
+export class ScriptConversation implements FormTalk {
+  readonly script: CompiledScript;
+  readonly today: DayNumber | null;
+  readonly values = new Map<string, SlotValue>();
+  readonly #tools: readonly ToolSpec[];
+  readonly #timesSaid = new Map<Say, number>();
+  /** Forms that did what they are for: their values are spoken of until they are opened again. */
+  readonly #doneForms = new Set<string>();
+  #state: string | null;
+  #form: FormFilling | null = null;
+  #waiting: { call: CallAction; running: boolean } | null = null;
+  #result: unknown = null;
+  #calls: ToolCall[] = [];
+  #reply: ScriptReply = NOTHING;
+  /** The reply tells what came of a tool. */
+  #tellsResult = false;
+  #heard = '';
+  #repeatable = '';
+  #misses = 0;
+  #turns = 0;
+  #ended = false;
+
+  constructor(script: CompiledScript, tools: readonly ToolSpec[], today: DayNumber | null) {
+    this.script = script;
+    this.today = today;
+    this.#tools = tools;
+    this.#state = script.source.start ?? null;
+  }
+
+  /** The reply to the latest user turn or tool result. */
+  get reply(): ScriptReply {
+    return this.#reply;
+  }
+
+  /** The agent was heard to say this (perhaps only a part of its reply). */
+  heard(text: string): void {
+    this.#heard = `${this.#heard} ${text}`.trim();
+  }
+
+  /** A turn of the user. */
+  user(text: string): void {
+    const rest = remainderOf(this.#reply.text, this.#heard);
+    // What came of a tool is told before anything else where nobody has heard it yet.
+    const untold = this.#tellsResult && this.#heard === '' ? this.#reply.text : '';
+    this.#begin();
+    this.#turns++;
+    this.#ended = false;
+    const { phrases } = this.script.source;
+    const words = utteranceWords(text);
+    // A call without a result was broken off: it has not happened, as far as anybody knows.
+    if (this.#waiting?.running === false) this.#waiting = null;
+    if (this.#waiting !== null) this.#speak(this.say(phrases.working));
+    else if (rest !== '' && isAcknowledgement(words)) this.#speak(rest);
+    else {
+      const answer = text.trim() === INAUDIBLE ? this.#missed(phrases.inaudible) : this.#answer(words);
+      this.#speak(`${untold} ${answer}`.trim());
+    }
+  }
+
+  /** The result of a tool, or word that it is still running. */
+  toolResult(content: string): void {
+    this.#begin();
+    const { running, ok, value } = readToolResult(content);
+    if (this.#waiting === null) {
+      if (!this.#ended) this.#speak(this.question());
+    } else if (running) this.#waiting.running = true;
+    else {
+      const { call } = this.#waiting;
+      this.#waiting = null;
+      this.#result = value;
+      if (ok && this.#form !== null) this.#doneForms.add(this.#form.name);
+      this.#form = null;
+      this.#speak(this.run(ok ? call.ok : call.failed));
+      this.#tellsResult = true;
+    }
+  }
+
+  /** What to say where nobody spoke since the agent did, or nobody at all yet. */
+  resume(): ScriptReply {
+    if (this.#ended || this.#waiting !== null) return NOTHING;
+    if (this.#turns === 0 && this.#heard === '') {
+      const { greeting, phrases } = this.script.source;
+      return { text: this.say(greeting ?? phrases.help), calls: [] };
+    }
+    const rest = remainderOf(this.#reply.text, this.#heard);
+    return { text: rest === '' ? this.question() : rest, calls: [] };
+  }
+
+  runRule(hit: RuleHit, words: readonly Word[]): string {
+    for (const { slot, value } of hit.match.captures) if (value.allowed) this.values.set(slot, value);
+    const text = this.run(hit.rule.action, hit, words);
+    return hit.rule.quiet === true || text !== '' ? text : this.question();
+  }
+
+  /** Does an action. Returns what is said. `hit` and `words` are what led to it. */
+  run(action: Action, hit?: RuleHit, words: readonly Word[] = []): string {
+    for (const [slot, value] of Object.entries(action.set ?? {})) {
+      this.values.set(slot, { value, spoken: String(value), allowed: true });
+    }
+    if (action.repeat === true) return this.#repeatable === '' ? this.question() : this.#repeatable;
+    const parts = action.say === undefined ? [] : [this.say(action.say)];
+    if (action.cancel === true) {
+      if (this.#form !== null) this.#forget(this.#form.name);
+      this.#form = null;
+      parts.push(this.say(this.script.source.phrases.cancelled));
+    }
+    if (action.goto !== undefined) {
+      this.#state = action.goto;
+      this.#form = null;
+    }
+    if (action.call !== undefined) parts.push(this.#call(action.call));
+    else if (action.form !== undefined) parts.push(this.#open(action.form, words));
+    else if (action.end === true) this.#end(parts.join(' '));
+    else if (hit?.rule.quiet !== true) parts.push(this.question());
+    return parts.filter((part) => part !== '').join(' ');
+  }
+
+  /** A form is complete: does what it is for. It stays open while a tool is at work. */
+  complete(action: Action): string {
+    if (action.call === undefined) {
+      if (this.#form !== null) this.#doneForms.add(this.#form.name);
+      this.#form = null;
+    }
+    return this.run(action);
+  }
+
+  /** The question that is open: the form's, else the state's. */
+  question(): string {
+    if (this.#form !== null) return this.#form.question();
+    const prompt = this.#currentState()?.prompt ?? null;
+    return prompt === null ? '' : this.say(prompt);
+  }
+
+  /** Something in the wording that is next in turn. `value` fills `{value}`. */
+  say(say: Say, value?: string): string {
+    const wordings = variants(say);
+    const times = this.#timesSaid.get(say) ?? 0;
+    this.#timesSaid.set(say, times + 1);
+    return this.#fill(wordings[times % wordings.length] ?? '', value);
+  }
+
+  /** Something in its nth wording (from 0), and in the last one from there on. */
+  sayNth(say: Say, times: number, value?: string): string {
+    const wordings = variants(say);
+    return this.#fill(wordings[Math.min(times, wordings.length - 1)] ?? '', value);
+  }
+
+  #answer(words: readonly Word[]): string {
+    const state = this.#currentState();
+    const hit = bestRule(words, this.script, this.#form === null ? (state?.rules ?? []) : [], this.today);
+    const misses = this.#misses;
+    this.#misses = 0;
+    if (this.#form !== null) {
+      const answer = this.#form.take(words, hit);
+      if (answer !== null) return answer;
+    } else if (hit !== null) return this.runRule(hit, words);
+    else {
+      const nothingNew = isAcknowledgement(words) || words.length === 0;
+      if (nothingNew) return this.question() || this.say(this.script.source.phrases.help);
+      if (state?.otherwise != null) return this.run(state.otherwise);
+    }
+    this.#misses = misses;
+    return this.#missed(this.script.source.phrases.notUnderstood);
+  }
+
+  #open(name: string, words: readonly Word[]): string {
+    const form = this.script.forms.get(name);
+    if (form === undefined) return '';
+    if (this.#doneForms.delete(name)) this.#forget(name);
+    if (this.#form?.name !== name) this.#form = new FormFilling(this, form);
+    return this.#form.begin(words);
+  }
+
+  #forget(form: string): void {
+    for (const { slot } of this.script.forms.get(form)?.slots ?? []) this.values.delete(slot);
+  }
+
+  #call(call: CallAction): string {
+    if (!this.#tools.some((tool) => tool.name === call.tool)) {
+      this.#form = null;
+      return this.run(call.failed);
+    }
+    const values = { slots: this.values, result: this.#result };
+    const filled = Object.entries(call.arguments).map(([name, value]) => [name, fillArgument(value, values)] as const);
+    const known = filled.filter(([, value]) => value !== undefined && value !== '');
+    this.#waiting = { call, running: false };
+    this.#addCall(call.tool, Object.fromEntries(known));
+    return '';
+  }
+
+  #end(message: string): void {
+    this.#ended = true;
+    this.#form = null;
+    const required = this.#tools.find((tool) => tool.name === END_TOOL)?.parameters['required'] ?? null;
+    if (!this.#tools.some((tool) => tool.name === END_TOOL)) return;
+    this.#addCall(END_TOOL, Array.isArray(required) && required.includes('message') ? { message } : {});
+  }
+
+  #addCall(name: string, args: object): void {
+    this.#calls.push({ id: `script_${String(this.#turns)}_${name}`, name, arguments: JSON.stringify(args) });
+  }
+
+  #currentState(): CompiledState | undefined {
+    return this.#state === null ? undefined : this.script.states.get(this.#state);
+  }
+
+  #missed(say: Say): string {
+    const text = this.sayNth(say, this.#misses++);
+    return `${text} ${this.question()}`.trim();
+  }
+
+  #begin(): void {
+    this.#heard = '';
+    this.#calls = [];
+    this.#reply = NOTHING;
+    this.#tellsResult = false;
+  }
+
+  #speak(text: string): void {
+    if (this.#misses === 0 && text !== '') this.#repeatable = text;
+    this.#reply = { text, calls: this.#calls };
+  }
+
+  #fill(template: string, value: string | undefined): string {
+    const values = { slots: this.values, result: this.#result };
+    return fillText(template, value === undefined ? values : { ...values, value });
+  }
+}

@@ -1,0 +1,149 @@
+import type { CompiledForm } from './compile.js';
+import { matchAll, type Capture } from './match.js';
+import { isQuestion } from './slots/answer.js';
+import type { DayNumber } from './slots/date.js';
+import { textOf, type Slot, type SlotMatch } from './slots/slot.js';
+import type { Word } from './words.js';
+
+/** What one utterance is searched for. */
+export interface Extraction {
+  form: CompiledForm;
+  slots: ReadonlyMap<string, Slot>;
+  words: readonly Word[];
+  today: DayNumber | null;
+  /** The slot that was asked for: its value may be said without anything around it. */
+  asked: string | null;
+  /** Slots that have a value. */
+  filled: ReadonlySet<string>;
+  /** The user corrects something: bare numbers and times are then taken for any slot. */
+  correcting: boolean;
+  /** Words that belong to a question and hold no answer, as [start, end). */
+  excluded: readonly [number, number] | null;
+}
+
+/** A value that was found, with the words of the pattern around it. */
+export interface Candidate extends Capture {
+  from: number;
+  to: number;
+  tier: number;
+}
+
+/** Lower comes first where two claim the same words. */
+const TIER = { firmFill: 0, asked: 1, clear: 2, fill: 3, bare: 4 } as const;
+
+const REPAIR = new Set(['no', 'wait', 'sorry', 'actually', 'mean', 'rather', 'correction']);
+const NAME_LEADS = new Set(['name', 'is', 'am', 'under', 'for', 'on', 'of', 'it', 'to', 'this']);
+/** Behind a number, these say that it counts something and is no time. */
+const COUNTED = new Set(['people', 'persons', 'person', 'guests', 'adults', 'of', 'kids', 'children', 'days', 'weeks']);
+const LEADING = new Set(['yes', 'yeah', 'well', 'okay', 'please', 'so', 'oh', 'and', 'sure']);
+const MAX_BARE_NAME_WORDS = 5;
+
+/** The values that an utterance gives to a form's slots, at most one for each. */
+export function extract(search: Extraction): Candidate[] {
+  const found = [...fillCandidates(search), ...looseCandidates(search)].filter((one) => !isNegated(one, search.words));
+  const isText = (one: Candidate): boolean => typeOf(search, one.slot) === 'text';
+  found.sort(
+    (a, b) =>
+      Number(isText(a)) - Number(isText(b)) ||
+      b.end - b.start - (a.end - a.start) ||
+      a.tier - b.tier ||
+      b.to - b.from - (a.to - a.from) ||
+      a.start - b.start,
+  );
+  const taken: Candidate[] = [];
+  for (const one of found) {
+    const candidate = isText(one) ? trimText(one, taken, search.words) : one;
+    if (candidate === null) continue;
+    if (taken.some((other) => other.start < candidate.end && candidate.start < other.end)) continue;
+    const same = taken.findIndex((other) => other.slot === candidate.slot);
+    if (same < 0) taken.push(candidate);
+    else if (isRepaired(taken[same] as Candidate, candidate, search.words)) taken[same] = candidate;
+  }
+  return taken;
+}
+
+function fillCandidates({ form, words, slots, today, filled, asked }: Extraction): Candidate[] {
+  const candidates: Candidate[] = [];
+  for (const matcher of form.fill) {
+    for (const match of matchAll(matcher, words, slots, today)) {
+      const values = match.captures.reduce((sum, capture) => sum + capture.end - capture.start, 0);
+      const literals = match.end - match.start - values;
+      for (const capture of match.captures) {
+        const open = asked === null || asked === capture.slot || filled.has(asked);
+        const tier = literals >= 2 || open ? TIER.firmFill : TIER.fill;
+        candidates.push({ ...capture, from: match.start, to: match.end, tier });
+      }
+    }
+  }
+  return candidates;
+}
+
+/** Values without a pattern: those that are clear anywhere, and the answer to the question that was asked. */
+function looseCandidates(search: Extraction): Candidate[] {
+  const { form, slots, words, today, asked, correcting, excluded } = search;
+  const candidates: Candidate[] = [];
+  const types = form.slots.map(({ slot }) => slots.get(slot)?.definition.type);
+  for (const { slot: name } of form.slots) {
+    const slot = slots.get(name);
+    if (slot === undefined) continue;
+    const { type } = slot.definition;
+    const alone = types.filter((other) => other === type).length === 1;
+    const isAsked = name === asked;
+    for (let start = 0; start < words.length; start++) {
+      if (excluded !== null && start >= excluded[0] && start < excluded[1]) continue;
+      for (const match of slot.matchesAt(words, start, today)) {
+        const bare = isAsked ? isBareAnswer(type, match, start, search) : false;
+        const corrected = correcting && alone && (type === 'number' || type === 'time');
+        const clear = match.clear && (alone || type === 'enum');
+        if (!bare && !clear && !(corrected && isBareAnswer(type, match, start, search))) continue;
+        const tier = bare ? TIER.asked : clear ? TIER.clear : TIER.bare;
+        candidates.push({ slot: name, value: match.value, start, end: match.end, from: start, to: match.end, tier });
+        break;
+      }
+    }
+  }
+  return candidates;
+}
+
+function isBareAnswer(type: string | undefined, match: SlotMatch, start: number, { words }: Extraction): boolean {
+  const next = words[match.end]?.text ?? '';
+  if (type === 'time' && !match.clear) return !COUNTED.has(next) && next !== 'hundred';
+  if (type === 'text') {
+    const lead = words.findIndex((word) => !LEADING.has(word.text));
+    return start === Math.max(lead, 0) && match.end === words.length && lead >= 0 && !isQuestion(words);
+  }
+  if (type !== 'name') return true;
+  // A name said alone, or behind "my name is", "it's", "under"; not any word of a long sentence.
+  const before = words[start - 1]?.text ?? '';
+  if (NAME_LEADS.has(before)) return true;
+  const polite = words.slice(0, start).every((word) => LEADING.has(word.text));
+  return (
+    polite && match.end - start + start <= MAX_BARE_NAME_WORDS && words.length <= match.end + 3 && !isQuestion(words)
+  );
+}
+
+function isNegated(candidate: Candidate, words: readonly Word[]): boolean {
+  const before = words[candidate.from - 1]?.text;
+  return before === 'not' || words[candidate.start - 1]?.text === 'not';
+}
+
+/** "For four, no, for five": of two values for one slot the later counts where the user takes the first one back. */
+function isRepaired(first: Candidate, later: Candidate, words: readonly Word[]): boolean {
+  return later.start >= first.end && words.slice(first.end, later.start).some((word) => REPAIR.has(word.text));
+}
+
+/** Free text ends where something else begins. */
+function trimText(candidate: Candidate, taken: readonly Candidate[], words: readonly Word[]): Candidate | null {
+  const next = Math.min(
+    candidate.end,
+    ...taken.filter((other) => other.start >= candidate.start).map((other) => other.from),
+  );
+  if (next <= candidate.start) return null;
+  if (next === candidate.end) return candidate;
+  const text = textOf(words.slice(candidate.start, next));
+  return { ...candidate, end: next, to: next, value: { value: text, spoken: text, allowed: true } };
+}
+
+function typeOf({ slots }: Extraction, name: string): string | undefined {
+  return slots.get(name)?.definition.type;
+}

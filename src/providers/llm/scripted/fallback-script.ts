@@ -1,0 +1,36 @@
+import type { AgentScriptInput } from './schema.js';
+
+/**
+ * What the agent says while its language model cannot be had: honestly that something is wrong, and that the call
+ * goes on. Every turn is tried with the model first, so the next sentence may already be the model's again.
+ */
+export const fallbackScript: AgentScriptInput = {
+  greeting:
+    'Hello. I am sorry, I have a technical problem just now. Please give me a moment, then tell me what you need.',
+  start: 'sorry',
+  states: {
+    sorry: {
+      otherwise: {
+        say: [
+          'I am sorry, I have a technical problem and cannot answer that right now. Could you say it once more in a moment?',
+          'I am still having trouble on my side, I am sorry. Please stay on the line and try once more.',
+          'It is still not working, and I do not want to tell you anything wrong. You can try again, or call back a little later.',
+        ],
+      },
+    },
+  },
+  rules: [
+    {
+      when: ['are you [still] there', '^hello', 'can you hear me'],
+      say: ['Yes, I am here, and I can hear you. I only have trouble finding an answer.', 'I am still here.'],
+    },
+  ],
+  phrases: {
+    notUnderstood: 'I am sorry, I have a technical problem just now.',
+    inaudible: ['Sorry, I could not hear that.', 'I am sorry, I could not hear that either.'],
+    help: 'I have a technical problem just now. Please try again in a moment.',
+    thanks: 'Thank you for your patience.',
+    wait: 'Of course, take your time.',
+    goodbye: 'Goodbye, and I am sorry for the trouble.',
+  },
+};

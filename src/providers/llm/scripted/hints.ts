@@ -1,0 +1,209 @@
+import type { SpeechHints } from '../../stt/stt.js';
+import { BUILT_IN_PATTERNS } from './built-in.js';
+import { parsePattern, type PatternNode } from './pattern.js';
+import { parseScript, type Action, type AgentScript, type AgentScriptInput, type SlotDefinition } from './schema.js';
+import { spokenNumber } from './slots/number.js';
+import { enumValues } from './slots/slot.js';
+import { parseClock, spokenTime } from './slots/time.js';
+import { variants } from './text.js';
+import { patternWords } from './words.js';
+
+/** Most sentences made of one pattern, and of a whole script. */
+const MAX_FROM_PATTERN = 80;
+const MAX_PHRASES = 1_800;
+const MAX_VALUES = 40;
+/** Values of each slot that are tried in each pattern; over all patterns every value comes up. */
+const VALUES_A_PATTERN = 16;
+
+const ANSWERS =
+  'yes|yes please|yes that is right|yes that is correct|that is right|correct|yeah|sure|okay|perfect|sounds good|exactly|no|no thank you|no thanks|nope|no that is wrong|that is not right|no that is all|nothing else|mm hm|uh huh|i see|all right|right|hello|hi|good evening|thank you|thanks|thank you very much|goodbye|bye|bye bye|please|sorry';
+const NAMES =
+  'smith|miller|johnson|brown|jones|taylor|wilson|davis|clark|lewis|walker|white|anna|john|mary|peter|sarah|david'.split(
+    '|',
+  );
+const DAYS =
+  'today|tonight|tomorrow|tomorrow evening|the day after tomorrow|monday|tuesday|wednesday|thursday|friday|saturday|sunday|next monday|next tuesday|next wednesday|next thursday|next friday|next saturday|next sunday|this friday|this saturday|friday evening|saturday evening|the first of may|the third of june|the fourth of july|december third|may twenty first'.split(
+    '|',
+  );
+
+/**
+ * What a recogniser should expect where an agent runs by this script: the sentences that its patterns stand for, with
+ * typical values in the slots, up to 1,800 of them; what the agent says, as texts; and names and enumerated values as
+ * keywords. The same script always gives the same hints. Throws CONFIG_INVALID as `scriptedProvider` does.
+ */
+export function speechHints(input: AgentScriptInput): SpeechHints {
+  const script = parseScript(input);
+  const values = new Map(Object.entries(script.slots).map(([name, slot]) => [name, spokenValues(slot)] as const));
+  const phrases = new Set<string>();
+  const maker = new SentenceMaker(values);
+  // Sentences written for the recogniser first, then bare answers, then whatever rules and forms understand.
+  for (const pattern of script.hints) maker.add(pattern, phrases, MAX_FROM_PATTERN * 2);
+  for (const answer of ANSWERS.split('|')) phrases.add(answer);
+  for (const spoken of values.values()) for (const value of spoken) phrases.add(value);
+  for (const pattern of patternsOf(script)) maker.add(pattern, phrases, MAX_FROM_PATTERN);
+  return {
+    phrases: [...phrases].slice(0, MAX_PHRASES),
+    texts: [...new Set(textsOf(script))],
+    keywords: keywordsOf(script, values),
+  };
+}
+
+/** Typical values of a slot, as they are spoken. */
+function spokenValues(slot: SlotDefinition): string[] {
+  const own = [...Object.keys(slot.synonyms ?? {}), ...(slot.examples ?? [])];
+  return [...new Set([...own, ...typicalValues(slot)])]
+    .map(spoken)
+    .filter((value) => value !== '')
+    .slice(0, MAX_VALUES);
+}
+
+function typicalValues(slot: SlotDefinition): readonly string[] {
+  switch (slot.type) {
+    case 'number': {
+      const from = Math.max(0, Math.ceil(slot.min ?? 1));
+      const to = Math.min(slot.max ?? from + 19, from + 29);
+      return Array.from({ length: Math.max(0, to - from + 1) }, (_, index) => spokenNumber(from + index));
+    }
+    case 'time':
+      return typicalTimes(parseClock(slot.between?.[0] ?? '8:00') ?? 0, parseClock(slot.between?.[1] ?? '22:00') ?? 0);
+    case 'date':
+      return DAYS;
+    case 'name':
+      return slot.examples === undefined ? NAMES : [];
+    case 'digits':
+      return [
+        'five five five one two three four',
+        'oh one seven two six eight nine',
+        'double four three two one zero nine',
+      ];
+    case 'enum':
+      return Object.entries(enumValues(slot.values)).flatMap(([value, spellings]) => [value, ...spellings]);
+    case 'yesno':
+      return ['yes', 'no'];
+    case 'text':
+      return [];
+  }
+}
+
+function typicalTimes(from: number, to: number): string[] {
+  const full: string[] = [];
+  const half: string[] = [];
+  const others: string[] = [];
+  for (let minutes = from; minutes <= to; minutes += 15) {
+    const hour = spokenNumber(((Math.floor(minutes / 60) + 11) % 12) + 1);
+    const next = spokenNumber((Math.floor(minutes / 60) % 12) + 1);
+    if (minutes % 60 === 0) full.push(hour, `${hour} o'clock`, `${hour} ${minutes < 720 ? 'a m' : 'p m'}`);
+    else if (minutes % 60 === 30) half.push(spokenTime(minutes, false), `half past ${hour}`);
+    else others.push(minutes % 60 === 15 ? `quarter past ${hour}` : `quarter to ${next}`);
+  }
+  return [...full, ...half, ...others];
+}
+
+/** Every pattern that a script understands. */
+function patternsOf(script: AgentScript): string[] {
+  const rules = [...script.rules, ...Object.values(script.states).flatMap((state) => state.rules)];
+  const forms = Object.values(script.forms);
+  return [...forms.flatMap((form) => form.fill), ...rules.flatMap((rule) => variants(rule.when)), ...BUILT_IN_PATTERNS];
+}
+
+/** Makes sentences of patterns: every alternative, with the slots' values taken in turn. */
+class SentenceMaker {
+  readonly #values: ReadonlyMap<string, readonly string[]>;
+  readonly #used = new Map<string, number>();
+
+  constructor(values: ReadonlyMap<string, readonly string[]>) {
+    this.#values = values;
+  }
+
+  add(source: string, into: Set<string>, limit: number): void {
+    const { root, slots } = parsePattern(source);
+    const forms = expand(root, limit);
+    const turns = slots.length === 0 ? 1 : Math.max(1, Math.min(VALUES_A_PATTERN, Math.floor(limit / forms.length)));
+    for (let turn = 0; turn < turns; turn++) {
+      for (const form of forms) {
+        const sentence = form.map((part) => (part.startsWith('{') ? this.#next(part.slice(1, -1)) : part)).join(' ');
+        if (sentence.trim() !== '') into.add(sentence.replace(/\s+/g, ' ').trim());
+      }
+    }
+  }
+
+  #next(slot: string): string {
+    const values = this.#values.get(slot) ?? [];
+    const used = this.#used.get(slot) ?? 0;
+    this.#used.set(slot, used + 1);
+    return values[used % Math.max(1, values.length)] ?? '';
+  }
+}
+
+/** The word sequences of a pattern, slots as `{name}`, at most `limit`. */
+function expand(node: PatternNode, limit: number): string[][] {
+  switch (node.kind) {
+    case 'word':
+      return [[node.word === 'pm' || node.word === 'am' ? `${node.word[0] ?? ''} m` : node.word]];
+    case 'slot':
+      return [[`{${node.slot}}`]];
+    case 'any':
+      return [[]];
+    case 'choice':
+      return node.options.flatMap((option) => expand(option, limit)).slice(0, limit);
+    case 'sequence': {
+      let sentences: string[][] = [[]];
+      for (const item of node.items) {
+        const tails = expand(item, limit);
+        sentences = sentences.flatMap((head) => tails.map((tail) => [...head, ...tail])).slice(0, limit);
+      }
+      return sentences;
+    }
+  }
+}
+
+/** Everything that the agent says. */
+function textsOf(script: AgentScript): string[] {
+  const texts: string[] = [];
+  const add = (say: string | readonly string[] | undefined): void => {
+    // Brackets are marks of ours; placeholders are cut out by the recogniser.
+    if (say !== undefined)
+      for (const text of typeof say === 'string' ? [say] : say) texts.push(text.replace(/[[\]]/g, ' '));
+  };
+  const addAction = (action: Action): void => {
+    add(action.say);
+    if (action.call === undefined) return;
+    addAction(action.call.ok);
+    addAction(action.call.failed);
+  };
+  add(script.greeting);
+  for (const rule of script.rules) addAction(rule);
+  for (const state of Object.values(script.states)) {
+    add(state.prompt);
+    for (const rule of state.rules) addAction(rule);
+    if (state.otherwise !== undefined) addAction(state.otherwise);
+  }
+  for (const form of Object.values(script.forms)) {
+    for (const slot of form.slots) {
+      add(slot.ask);
+      add(slot.thanks);
+    }
+    add(form.confirm);
+    addAction(form.done);
+  }
+  for (const say of Object.values(script.phrases)) add(say);
+  return texts;
+}
+
+function keywordsOf(script: AgentScript, values: ReadonlyMap<string, readonly string[]>): ReadonlyMap<string, number> {
+  const keywords = new Map<string, number>();
+  for (const [name, slot] of Object.entries(script.slots)) {
+    const weight = slot.type === 'name' ? 2 : slot.type === 'text' ? 1 : 3;
+    for (const value of values.get(name) ?? []) keywords.set(value, weight);
+  }
+  return keywords;
+}
+
+/** As a recogniser writes it: small letters, no punctuation. */
+function spoken(text: string): string {
+  return patternWords(text.replace(/o'clock/g, 'oclock'))
+    .map((word) =>
+      word.text === 'oclock' ? "o'clock" : word.text === 'pm' ? 'p m' : word.text === 'am' ? 'a m' : word.text,
+    )
+    .join(' ');
+}

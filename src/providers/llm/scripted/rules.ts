@@ -1,0 +1,44 @@
+import type { CompiledRule } from './built-in.js';
+import type { CompiledScript } from './compile.js';
+import { matchAll, type PatternMatch } from './match.js';
+import type { DayNumber } from './slots/date.js';
+import type { Word } from './words.js';
+
+/** A rule that fits, with where and how. */
+export interface RuleHit {
+  rule: CompiledRule;
+  match: PatternMatch;
+  score: number;
+  /** One of the rules that every script has. */
+  builtIn: boolean;
+}
+
+/** How much the rules of the current state and of the script are preferred to rules that fit equally well. */
+const STATE_BONUS = 2.5;
+const SCRIPT_BONUS = 0.25;
+/** Puts small talk behind everything else: "thank you very much, goodbye" is a goodbye. */
+const LAST_COST = 100;
+
+/** The rule that fits best: the one that explains most of the words; among equals the first. */
+export function bestRule(
+  words: readonly Word[],
+  script: CompiledScript,
+  stateRules: readonly CompiledRule[],
+  today: DayNumber | null,
+): RuleHit | null {
+  let best: RuleHit | null = null;
+  const consider = (rules: readonly CompiledRule[], bonus: number, builtIn: boolean): void => {
+    for (const rule of rules) {
+      for (const matcher of rule.matchers) {
+        const match = matchAll(matcher, words, script.slots, today)[0];
+        if (match === undefined) continue;
+        const score = match.score + bonus - (rule.last === true ? LAST_COST : 0);
+        if (best === null || score > best.score) best = { rule, match, score, builtIn };
+      }
+    }
+  };
+  consider(stateRules, STATE_BONUS, false);
+  consider(script.rules, SCRIPT_BONUS, false);
+  consider(script.builtIn, 0, true);
+  return best;
+}

@@ -1,0 +1,185 @@
+import { z } from 'zod';
+import { ParleyError } from '../../../errors.js';
+import { parseClock } from './slots/time.js';
+import { weekdayNamed } from './slots/date.js';
+
+/**
+ * The format of an agent script, see docs/agent-scripts.md. Everything is checked here but what needs the whole
+ * script at once (names that refer to each other, patterns), which `compile.ts` does.
+ */
+
+const text = z.string().trim().min(1).max(2_000);
+/** What the agent says: a text, or several in turn. */
+const say = z.union([text, z.array(text).min(1).max(50)]);
+const name = z
+  .string()
+  .regex(/^[a-z][a-zA-Z0-9_]*$/, 'must be a name such as "party" (a small letter, then letters, digits, _)');
+const pattern = z.string().trim().min(1).max(300);
+const patterns = z.union([pattern, z.array(pattern).min(1).max(200)]);
+const clock = z.string().refine((value) => parseClock(value) !== null, 'must be a time such as "17:30"');
+const weekday = z.string().refine((value) => weekdayNamed(value) >= 0, 'must be a weekday such as "monday"');
+
+const slotBase = {
+  /** Phrases that stand for a value: `{"just me": 1}`. */
+  synonyms: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).optional(),
+  /** Values that people may well say, for the recogniser. */
+  examples: z.array(text).max(200).optional(),
+  /** Said where a value lies outside of what is allowed; `{value}` is what was understood. */
+  invalid: say.optional(),
+};
+
+const slot = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('number'), min: z.number().optional(), max: z.number().optional(), ...slotBase }),
+  z.strictObject({ type: z.literal('time'), between: z.tuple([clock, clock]).optional(), ...slotBase }),
+  z.strictObject({ type: z.literal('date'), closed: z.array(weekday).optional(), ...slotBase }),
+  z.strictObject({ type: z.literal('name'), ...slotBase }),
+  z.strictObject({
+    type: z.literal('digits'),
+    minLength: z.number().int().min(1).optional(),
+    maxLength: z.number().int().max(40).optional(),
+    ...slotBase,
+  }),
+  z.strictObject({ type: z.literal('yesno'), ...slotBase }),
+  z.strictObject({
+    type: z.literal('enum'),
+    values: z.union([z.array(text).min(1), z.record(text, z.array(text))]),
+    ...slotBase,
+  }),
+  z.strictObject({ type: z.literal('text'), ...slotBase }),
+]);
+
+const argument = z.union([z.string().max(2_000), z.number(), z.boolean()]);
+
+const actionShape = {
+  /** Said first. */
+  say: say.optional(),
+  /** Puts values into slots. */
+  set: z.record(name, z.union([z.string(), z.number(), z.boolean()])).optional(),
+  /** The state the conversation is in from now on. */
+  goto: name.optional(),
+  /** Begins a form; where it is open already, goes on with it. */
+  form: name.optional(),
+  /** Calls a tool. */
+  get call() {
+    return call.optional();
+  },
+  /** Says the last thing again. */
+  repeat: z.literal(true).optional(),
+  /** Leaves the form without doing what it is for. */
+  cancel: z.literal(true).optional(),
+  /** Ends the conversation after `say`. */
+  end: z.literal(true).optional(),
+};
+
+const action = z.strictObject(actionShape);
+
+const call = z.strictObject({
+  tool: z.string().min(1).max(100),
+  /** `"{party}"` alone hands over the slot's value with its type; slots within other text become text. */
+  arguments: z.record(z.string(), argument).default({}),
+  /** What happens when the tool has done it, with `{result.field}` in the texts. */
+  get ok() {
+    return action;
+  },
+  get failed() {
+    return action;
+  },
+});
+
+const rule = z.strictObject({ when: patterns, ...actionShape });
+
+const state = z.strictObject({
+  /** Asked on entering the state, and again after a question was answered in it. */
+  prompt: say.optional(),
+  rules: z.array(rule).max(500).default([]),
+  /** Done when nothing fits. Default: the phrases for what was not understood. */
+  otherwise: action.optional(),
+});
+
+const formSlot = z.strictObject({
+  slot: name,
+  /** The question; several wordings are used one after another when it has to be asked again. */
+  ask: say.optional(),
+  /** Said when this slot alone has been filled. */
+  thanks: say.optional(),
+  /** The user may decline. Without `ask` it is only taken when it is offered. */
+  optional: z.boolean().default(false),
+  /** What the user calls it in "change the time". Default: its name. */
+  called: z.array(text).optional(),
+});
+
+const form = z.strictObject({
+  slots: z.array(formSlot).min(1).max(50),
+  /** Patterns by which slots are filled at any time while the form is open. */
+  fill: z.array(pattern).max(200).default([]),
+  /** Reads everything back; the first wording whenever something is new, the others when it has to be asked again. */
+  confirm: say.optional(),
+  /** Done when everything is known (and confirmed). */
+  done: action,
+});
+
+const phrases = z.strictObject({
+  notUnderstood: say.default([
+    'Sorry, I did not get that.',
+    'I am sorry, I still did not get that.',
+    'I am having trouble understanding you, I am sorry.',
+  ]),
+  inaudible: say.default([
+    'Sorry, I could not hear that properly.',
+    'I am sorry, the line is not good. Could you say that again, a little slower?',
+    'I still cannot make it out, I am sorry.',
+  ]),
+  change: say.default(['What should I change?', 'Which part should be different?']),
+  cancelled: say.default('All right, I have dropped that.'),
+  working: say.default(['One moment, I am still on it.', 'Almost done, just a second.']),
+  wait: say.default('Take your time.'),
+  thanks: say.default('You are welcome.'),
+  help: say.default('Just tell me what you need in your own words.'),
+  goodbye: say.default('Goodbye!'),
+});
+
+const scriptSchema = z.strictObject({
+  /** Said where the session asks for an opening (the agent has no first_message). */
+  greeting: say.optional(),
+  /** The state a conversation begins in. */
+  start: name.optional(),
+  slots: z.record(name, slot).default({}),
+  /** Rules that hold everywhere. */
+  rules: z.array(rule).max(1_000).default([]),
+  states: z.record(name, state).default({}),
+  forms: z.record(name, form).default({}),
+  /** Wordings of what every script can do. */
+  phrases: phrases.prefault({}),
+  /** Sentences for the recogniser only, as patterns. */
+  hints: z.array(pattern).max(500).default([]),
+});
+
+export type AgentScript = z.infer<typeof scriptSchema>;
+/** A script as it is written, with everything optional that has a default. */
+export type AgentScriptInput = z.input<typeof scriptSchema>;
+export type SlotDefinition = AgentScript['slots'][string];
+export type SlotType = SlotDefinition['type'];
+export type Say = z.infer<typeof say>;
+export type RuleDefinition = AgentScript['rules'][number];
+export type StateDefinition = AgentScript['states'][string];
+export type FormDefinition = AgentScript['forms'][string];
+export type FormSlot = FormDefinition['slots'][number];
+export type Action = z.infer<typeof action>;
+export type CallAction = z.infer<typeof call>;
+export type Phrases = AgentScript['phrases'];
+
+/** Reads a script. Throws CONFIG_INVALID that names the place of everything wrong, up to five. */
+export function parseScript(input: unknown): AgentScript {
+  const result = scriptSchema.safeParse(input);
+  if (result.success) return result.data;
+  const reasons = result.error.issues.slice(0, 5).map((issue) => `${pathText(issue.path)}: ${issue.message}`);
+  throw scriptError(reasons.join('; '));
+}
+
+export function scriptError(reason: string): ParleyError {
+  return new ParleyError('CONFIG_INVALID', { reason: `script: ${reason}` });
+}
+
+function pathText(path: readonly PropertyKey[]): string {
+  return path.length === 0 ? 'the script' : path.map(String).join('.');
+}

@@ -1,0 +1,102 @@
+import type { Word } from '../words.js';
+
+const UNITS = [
+  'zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen',
+  'sixteen seventeen eighteen nineteen',
+]
+  .join(' ')
+  .split(' ');
+const TENS = ['', '', 'twenty', 'thirty', 'forty', 'fifty', 'sixty', 'seventy', 'eighty', 'ninety'];
+const ORDINALS =
+  'zeroth first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth'.split(
+    ' ',
+  );
+const TENS_ORDINALS: Readonly<Record<string, number>> = { twentieth: 20, thirtieth: 30 };
+const UNIT_OF = new Map(UNITS.map((word, value) => [word, value]));
+const TEN_OF = new Map(TENS.map((word, value) => [word, value * 10] as const).filter(([word]) => word !== ''));
+const ORDINAL_OF = new Map(ORDINALS.map((word, value) => [word, value]));
+
+/** A number that was found, and the position behind it. */
+export interface Found {
+  value: number;
+  end: number;
+}
+
+/** "four", "4", "twenty one", "a hundred and five", "a couple", "two dozen" at a position; up to 999,999. */
+export function numberAt(words: readonly Word[], start: number): Found | null {
+  const word = words[start]?.text ?? '';
+  const next = words[start + 1]?.text;
+  if (word === 'a' || word === 'one') {
+    if (next === 'couple') return { value: 2, end: start + (words[start + 2]?.text === 'of' ? 3 : 2) };
+    if (next === 'dozen') return { value: 12, end: start + 2 };
+  }
+  if (word === 'dozen') return { value: 12, end: start + 1 };
+  const thousands = belowThousand(words, start);
+  if (thousands === null) return null;
+  if (words[thousands.end]?.text === 'dozen') return { value: thousands.value * 12, end: thousands.end + 1 };
+  if (words[thousands.end]?.text !== 'thousand') return thousands;
+  const rest = belowThousand(words, thousands.end + 1);
+  const value = thousands.value * 1000;
+  return rest === null ? { value, end: thousands.end + 1 } : { value: value + rest.value, end: rest.end };
+}
+
+function belowThousand(words: readonly Word[], start: number): Found | null {
+  const first = words[start]?.text === 'a' && words[start + 1]?.text === 'hundred' ? 1 : null;
+  const head = first === null ? belowHundred(words, start) : { value: 1, end: start + 1 };
+  if (head === null || words[head.end]?.text !== 'hundred') return head;
+  let at = head.end + 1;
+  if (words[at]?.text === 'and') at++;
+  const rest = belowHundred(words, at);
+  if (rest === null) return { value: head.value * 100, end: head.end + 1 };
+  return { value: head.value * 100 + rest.value, end: rest.end };
+}
+
+/** "seven", "07", "twenty one": a number as it stands in times, without hundreds. Digits up to six. */
+export function belowHundred(words: readonly Word[], start: number): Found | null {
+  const word = words[start]?.text ?? '';
+  if (/^\d{1,6}$/.test(word)) return { value: Number(word), end: start + 1 };
+  const unit = UNIT_OF.get(word);
+  if (unit !== undefined) return { value: unit, end: start + 1 };
+  const ten = TEN_OF.get(word);
+  if (ten === undefined) return null;
+  const low = UNIT_OF.get(words[start + 1]?.text ?? '');
+  return low !== undefined && low >= 1 && low <= 9
+    ? { value: ten + low, end: start + 2 }
+    : { value: ten, end: start + 1 };
+}
+
+/** "third", "3rd", "twenty first" at a position; 1 to 31. */
+export function ordinalAt(words: readonly Word[], start: number): Found | null {
+  const word = words[start]?.text ?? '';
+  const digits = /^(\d{1,2})(?:st|nd|rd|th)$/.exec(word);
+  if (digits !== null) return inMonth(Number(digits[1]), start + 1);
+  const single = ORDINAL_OF.get(word) ?? TENS_ORDINALS[word];
+  if (single !== undefined) return inMonth(single, start + 1);
+  const ten = TEN_OF.get(word);
+  const low = ORDINAL_OF.get(words[start + 1]?.text ?? '');
+  return ten !== undefined && low !== undefined && low <= 9 ? inMonth(ten + low, start + 2) : null;
+}
+
+function inMonth(value: number, end: number): Found | null {
+  return value >= 1 && value <= 31 ? { value, end } : null;
+}
+
+/** 21 as "twenty one"; whole numbers up to 999,999, others in digits. */
+export function spokenNumber(value: number): string {
+  if (!Number.isInteger(value) || value < 0 || value > 999_999) return String(value);
+  if (value < 20) return UNITS[value] ?? '';
+  if (value < 100) return join(TENS[Math.floor(value / 10)] ?? '', value % 10);
+  if (value < 1000) return join(`${spokenNumber(Math.floor(value / 100))} hundred`, value % 100);
+  return join(`${spokenNumber(Math.floor(value / 1000))} thousand`, value % 1000);
+}
+
+/** 21 as "twenty first"; 1 to 31. */
+export function spokenOrdinal(value: number): string {
+  if (value < 20) return ORDINALS[value] ?? '';
+  if (value % 10 === 0) return value === 20 ? 'twentieth' : 'thirtieth';
+  return `${TENS[Math.floor(value / 10)] ?? ''} ${ORDINALS[value % 10] ?? ''}`;
+}
+
+function join(head: string, rest: number): string {
+  return rest === 0 ? head : `${head} ${spokenNumber(rest)}`;
+}

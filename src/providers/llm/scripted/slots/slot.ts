@@ -1,0 +1,163 @@
+import type { SlotDefinition } from '../schema.js';
+import { likeness, patternWords, type Word } from '../words.js';
+import { answerOf } from './answer.js';
+import { dateAt, isoDate, spokenDate, weekdayNamed, weekdayOf, type DayNumber } from './date.js';
+import { digitsAt, spokenDigits } from './digits.js';
+import { nameEnd, nameText } from './name.js';
+import { numberAt, spokenNumber } from './number.js';
+import { clockText, parseClock, spokenTime, timeAt } from './time.js';
+
+/** What a slot holds. */
+export interface SlotValue {
+  /** For tools: a number, "19:30", "2026-12-24", digits, or text. */
+  value: string | number | boolean;
+  /** As the agent says it. */
+  spoken: string;
+  /** False where it lies outside of what the slot allows. */
+  allowed: boolean;
+}
+
+export interface SlotMatch {
+  end: number;
+  value: SlotValue;
+  /** Cannot be mistaken for something else: worth taking wherever it is said. */
+  clear: boolean;
+}
+
+/** A slot made ready for matching. */
+export class Slot {
+  readonly name: string;
+  readonly definition: SlotDefinition;
+  readonly #phrases: readonly { words: readonly Word[]; value: string | number | boolean; spoken: string | null }[];
+  readonly #between: readonly [number, number] | undefined;
+  readonly #closed: ReadonlySet<number>;
+
+  constructor(name: string, definition: SlotDefinition) {
+    this.name = name;
+    this.definition = definition;
+    const phrases = Object.entries(definition.synonyms ?? {}).map(([phrase, value]) => ({
+      words: patternWords(phrase),
+      value: value as string | number | boolean,
+      spoken: null as string | null,
+    }));
+    if (definition.type === 'enum') {
+      for (const [value, spellings] of Object.entries(enumValues(definition.values))) {
+        for (const spelling of [value, ...spellings]) {
+          phrases.push({ words: patternWords(spelling), value, spoken: value });
+        }
+      }
+    }
+    this.#phrases = phrases.filter((phrase) => phrase.words.length > 0).sort((a, b) => b.words.length - a.words.length);
+    this.#between =
+      definition.type === 'time' && definition.between !== undefined
+        ? [parseClock(definition.between[0]) ?? 0, parseClock(definition.between[1]) ?? 0]
+        : undefined;
+    this.#closed = new Set(definition.type === 'date' ? (definition.closed ?? []).map(weekdayNamed) : []);
+  }
+
+  /** Every way in which a value begins at a position, the likeliest first. */
+  matchesAt(words: readonly Word[], start: number, today: DayNumber | null): SlotMatch[] {
+    for (const phrase of this.#phrases) {
+      if (phrase.words.every((word, index) => likeness(words[start + index]?.text ?? '', word.text) > 0)) {
+        const value = this.#valueOf(phrase.value, phrase.spoken, today);
+        return [{ end: start + phrase.words.length, value, clear: this.definition.type === 'enum' }];
+      }
+    }
+    if (this.definition.type === 'text') return textMatches(words, start);
+    const single = this.#matchAt(words, start, today);
+    return single === null ? [] : [single];
+  }
+
+  #matchAt(words: readonly Word[], start: number, today: DayNumber | null): SlotMatch | null {
+    switch (this.definition.type) {
+      case 'number': {
+        const found = numberAt(words, start);
+        return found === null ? null : { end: found.end, value: this.#valueOf(found.value, null, today), clear: false };
+      }
+      case 'time': {
+        const found = timeAt(words, start, this.#between);
+        return found === null
+          ? null
+          : { end: found.end, value: this.#valueOf(clockText(found.minutes), null, today), clear: found.clear };
+      }
+      case 'date': {
+        const found = dateAt(words, start, today);
+        if (found === null) return null;
+        const said = textOf(words.slice(start, found.end));
+        const value = found.day === null ? said : isoDate(found.day);
+        return { end: found.end, value: this.#valueOf(value, said, today), clear: found.clear };
+      }
+      case 'digits': {
+        const found = digitsAt(words, start);
+        if (found === null) return null;
+        return { end: found.end, value: this.#valueOf(found.digits, null, today), clear: false };
+      }
+      case 'name': {
+        const end = nameEnd(words, start);
+        if (end === null) return null;
+        const name = nameText(words.slice(start, end));
+        return { end, value: { value: name, spoken: name, allowed: true }, clear: false };
+      }
+      case 'yesno': {
+        const answer = start === 0 ? answerOf(words) : null;
+        if (answer === null) return null;
+        return { end: words.length, value: { value: answer === 'yes', spoken: answer, allowed: true }, clear: false };
+      }
+      default:
+        return null;
+    }
+  }
+
+  /** Words a value and checks it against what the slot allows. */
+  #valueOf(value: string | number | boolean, said: string | null, today: DayNumber | null): SlotValue {
+    const { definition } = this;
+    if (definition.type === 'number' && typeof value === 'number') {
+      const allowed = value >= (definition.min ?? 0) && value <= (definition.max ?? Number.POSITIVE_INFINITY);
+      return { value, spoken: spokenNumber(value), allowed };
+    }
+    if (definition.type === 'time' && typeof value === 'string') {
+      const minutes = parseClock(value) ?? 0;
+      const allowed = this.#between === undefined || (minutes >= this.#between[0] && minutes <= this.#between[1]);
+      return { value, spoken: spokenTime(minutes, this.#between === undefined || !allowed), allowed };
+    }
+    if (definition.type === 'date' && typeof value === 'string') {
+      const found = dateAt(patternWords(value), 0, today);
+      const day = found?.day ?? null;
+      if (day === null) return { value, spoken: said ?? value, allowed: !this.#closed.has(weekdayNamed(value)) };
+      const allowed = !this.#closed.has(weekdayOf(day)) && (today === null || day >= today);
+      return { value: isoDate(day), spoken: spokenDate(day, today), allowed };
+    }
+    if (definition.type === 'digits' && typeof value === 'string') {
+      const { length } = value.replace('+', '');
+      const allowed = length >= (definition.minLength ?? 1) && length <= (definition.maxLength ?? 20);
+      return { value, spoken: spokenDigits(value), allowed };
+    }
+    return { value, spoken: said ?? String(value), allowed: true };
+  }
+}
+
+/** The values of an enumeration with their other spellings. */
+export function enumValues(
+  values: readonly string[] | Readonly<Record<string, readonly string[]>>,
+): Readonly<Record<string, readonly string[]>> {
+  return Array.isArray(values)
+    ? Object.fromEntries((values as readonly string[]).map((value) => [value, []]))
+    : (values as Readonly<Record<string, readonly string[]>>);
+}
+
+/** Free text may end anywhere: what comes after it in the pattern decides. */
+function textMatches(words: readonly Word[], start: number): SlotMatch[] {
+  const matches: SlotMatch[] = [];
+  for (let end = words.length; end > start; end--) {
+    const text = textOf(words.slice(start, end));
+    matches.push({ end, value: { value: text, spoken: text, allowed: true }, clear: false });
+  }
+  return matches;
+}
+
+/** Words as they were said. */
+export function textOf(words: readonly Word[]): string {
+  return words
+    .map((word) => (word.text.includes("'") ? word.raw : word.raw === word.raw.toUpperCase() ? word.raw : word.text))
+    .join(' ');
+}

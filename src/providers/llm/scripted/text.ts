@@ -1,0 +1,113 @@
+import type { Say } from './schema.js';
+import type { SlotValue } from './slots/slot.js';
+
+/** The wordings of something to say. */
+export function variants(say: Say): readonly string[] {
+  return typeof say === 'string' ? [say] : say;
+}
+
+/** What texts are filled from. */
+export interface TextValues {
+  slots: ReadonlyMap<string, SlotValue>;
+  /** The latest tool's result: parsed JSON, or its text. */
+  result: unknown;
+  /** `{value}`: what was not allowed. */
+  value?: string;
+}
+
+const PLACEHOLDER = /\{\s*([a-z][a-zA-Z0-9_]*)((?:\.[a-zA-Z0-9_]+)*)\s*\}/g;
+
+/**
+ * Fills `{slot}`, `{result.field}` and `{value}`. A part in square brackets is said only where everything named in
+ * it is known; elsewhere what is not known is left out.
+ */
+export function fillText(template: string, values: TextValues): string {
+  const whole = template.replace(/\[([^[\]]*)\]/g, (_all, part: string) =>
+    placeholders(part).every((name) => lookUp(name, values) !== null) ? part : '',
+  );
+  return whole
+    .replace(PLACEHOLDER, (_all, name: string, path: string) => lookUp(name + path, values) ?? '')
+    .replace(/\s+([,.;:!?])/g, '$1')
+    .replace(/\s{2,}/g, ' ')
+    .trim()
+    .replace(/(^|[.!?]\s+)(\p{Ll})/gu, (_all, before: string, letter: string) => before + letter.toUpperCase());
+}
+
+/** The names in a text: "party", "result.reference". */
+export function placeholders(template: string): string[] {
+  return [...template.matchAll(PLACEHOLDER)].map((match) => `${match[1] ?? ''}${match[2] ?? ''}`);
+}
+
+/** An argument of a tool: a slot alone keeps its type; undefined where it is not known. */
+export function fillArgument(
+  template: string | number | boolean,
+  values: TextValues,
+): string | number | boolean | undefined {
+  if (typeof template !== 'string') return template;
+  const alone = /^\{\s*([a-z][a-zA-Z0-9_]*)\s*\}$/.exec(template)?.[1];
+  if (alone !== undefined && alone !== 'result') return values.slots.get(alone)?.value;
+  const whole = template.replace(/\[([^[\]]*)\]/g, (_all, part: string) =>
+    placeholders(part).every((name) => rawValue(name, values) !== null) ? part : '',
+  );
+  return whole.replace(PLACEHOLDER, (_all, name: string, path: string) => rawValue(name + path, values) ?? '').trim();
+}
+
+function lookUp(name: string, values: TextValues): string | null {
+  if (name === 'value') return values.value ?? null;
+  return values.slots.get(name)?.spoken ?? resultField(name, values.result);
+}
+
+function rawValue(name: string, values: TextValues): string | null {
+  const value = values.slots.get(name)?.value;
+  return value === undefined ? resultField(name, values.result) : String(value);
+}
+
+function resultField(name: string, result: unknown): string | null {
+  const [head, ...path] = name.split('.');
+  if (head !== 'result') return null;
+  let value = result;
+  for (const key of path) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return null;
+    value = (value as Record<string, unknown>)[key];
+  }
+  if (typeof value === 'string' || typeof value === 'number') return String(value);
+  return null;
+}
+
+/** A text in pieces as a streaming model gives them: words with the space before them. */
+export function pieces(text: string): string[] {
+  return text.match(/\s*\S+/g) ?? [];
+}
+
+/** What is left of a text of which `heard` came through, from the beginning of the clause that was cut; '' if none. */
+export function remainderOf(text: string, heard: string): string {
+  const planned = comparable(text);
+  const said = comparable(heard).map((word) => word.text);
+  const whole = planned.map((word) => word.text);
+  if (whole.length === 0 || contains(said, whole)) return '';
+  let known = Math.min(whole.length - 1, said.length);
+  while (known > 0 && !whole.slice(0, known).every((word, index) => word === said[said.length - known + index]))
+    known--;
+  // What was heard is nothing of this text: somebody else spoke, so there is nothing to go on with.
+  if (known === 0 && said.length > 0) return '';
+  const cut = planned[known]?.start ?? 0;
+  const clause = Math.max(
+    ...[...text.slice(0, cut).matchAll(/[,;:.!?]\s+/g)].map((match) => match.index + match[0].length),
+    0,
+  );
+  return text.slice(clause).trim();
+}
+
+function contains(said: readonly string[], whole: readonly string[]): boolean {
+  for (let start = 0; start + whole.length <= said.length; start++) {
+    if (whole.every((word, index) => word === said[start + index])) return true;
+  }
+  return false;
+}
+
+function comparable(text: string): { text: string; start: number }[] {
+  return [...text.toLowerCase().matchAll(/[\p{L}\p{N}]+(?:['’][\p{L}]+)*/gu)].map((match) => ({
+    text: match[0],
+    start: match.index,
+  }));
+}
