@@ -18,11 +18,16 @@ export const timezoneSchema = z.string().refine(isTimezone, {
   params: { type: 'timezone' },
 });
 
+/** Names found good: asking takes longer than all other checks of a configuration together. */
+const knownTimezones = new Set<string>();
+
 function isTimezone(name: string): boolean {
+  if (knownTimezones.has(name)) return true;
   // Offsets such as +02:00 are taken by some runtimes only.
   if (!/^[A-Za-z]/.test(name)) return false;
   try {
-    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';
+    knownTimezones.add(new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone);
+    return true;
   } catch {
     return false;
   }
