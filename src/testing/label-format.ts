@@ -7,7 +7,7 @@ const times = { startMs: z.number().min(0), endMs: z.number().min(0) };
  * `fixtures/README.md` documents the JSON form; `.lab` and `.rttm` files are read into the same shape.
  */
 export const labelsSchema = z.object({
-  /** Somebody speaks; silences shorter than 100 ms do not split a stretch. */
+  /** Somebody speaks; in our own recordings silences under 150 ms do not split a stretch. */
   speech: z.array(z.strictObject({ ...times, speaker: z.string().optional() })),
   /** Absent where the words' times are not known. */
   words: z.array(z.strictObject({ ...times, word: z.string().min(1) })).optional(),
