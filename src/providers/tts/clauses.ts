@@ -14,6 +14,8 @@ export interface ClauseOptions {
   maxChars?: number;
 }
 
+/** An end is looked for in this much of a word, which may be endless. Longer than any abbreviation. */
+const TAIL_CHARS = 24;
 const SENTENCE_PAUSE_MS = 300;
 const CLAUSE_PAUSE_MS = 150;
 
@@ -25,10 +27,14 @@ const WIDE_CLAUSE_END = /[、，；：][”’」』】）]*$/u;
 
 /** Words whose full stop does not end a sentence, whatever follows (lower case, without the stop). */
 const TITLES = new Set(
-  'mr mrs ms dr prof rev hon gen col capt lt sgt st mt fr sr jr vs no nr fig vol approx est dept bzw sog ca evtl dra sra srta mme mlle mgr ing'.split(' '),
+  'mr mrs ms dr prof rev hon gen col capt lt sgt st mt fr sr jr vs no nr fig vol approx est dept bzw sog ca evtl dra sra srta mme mlle mgr ing'.split(
+    ' ',
+  ),
 );
 /** Those that may end one: they do where a capital follows. */
-const ABBREVIATIONS = new Set('etc inc ltd co corp ave blvd rd jan feb mar apr jun jul aug sep sept oct nov dec usw'.split(' '));
+const ABBREVIATIONS = new Set(
+  'etc inc ltd co corp ave blvd rd jan feb mar apr jun jul aug sep sept oct nov dec usw'.split(' '),
+);
 
 /** The clauses of `text` in order; together they hold all that is not space. */
 export function splitClauses(text: string, options: ClauseOptions = {}): Clause[] {
@@ -74,13 +80,14 @@ function widePieces(run: string, at: number): Piece[] {
 }
 
 function endsSentence(word: Piece, next: Piece): boolean {
-  if (WIDE_SENTENCE_END.test(word.text)) return true;
+  const tail = word.text.slice(-TAIL_CHARS);
+  if (WIDE_SENTENCE_END.test(tail)) return true;
   // Without a space after it an end is part of the word, as in a wide piece that a comma ended.
-  if (!SENTENCE_END.test(word.text) || word.end === next.start) return false;
+  if (!SENTENCE_END.test(tail) || word.end === next.start) return false;
   const nextIsCapital = /^["'“‘«([¿¡]*(?:\p{Lu}|\p{Lo})/u.test(next.text);
   const nextIsSmall = /^\p{Ll}/u.test(next.text);
-  const stem = /^["'“‘«([]*(.*?)\.["'”’»)\]]*$/u.exec(word.text)?.[1];
-  if (stem === undefined) return !(word.text.includes('…') && nextIsSmall); // ! ? and others end it
+  const stem = /^["'“‘«([]*(.*?)\.["'”’»)\]]*$/u.exec(tail)?.[1];
+  if (stem === undefined) return !(tail.includes('…') && nextIsSmall); // ! ? and others end it
   if (stem.endsWith('..')) return !nextIsSmall; // three dots trail off or end
   const bare = stem.toLowerCase();
   if (TITLES.has(bare)) return false;

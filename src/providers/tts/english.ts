@@ -31,7 +31,8 @@ const MAGNITUDES: Readonly<Record<string, string>> = { k: 'thousand', m: 'millio
 /** Symbol, amount, decimals, magnitude: "€20", "£30.50", "$5M". flite itself reads only plain dollars. */
 const MONEY = /([$€£¥₹])(\d[\d,]*)(?:\.(\d{1,2})(?!\d))?(bn|[kmb])?\b/giu;
 const EMAIL = /^([\w.+-]{1,64})@([\w-]{1,63}(?:\.[\w-]{1,63}){1,8})([.,;:!?]*)$/u;
-const HOST = /^([\w-]{1,63}(?:\.[\w-]{1,63}){0,6}\.(?:com|org|net|io|dev|ai|app|edu|gov|info|co|uk|de|eu))([.,;:!?]*)$/iu;
+const HOST =
+  /^([\w-]{1,63}(?:\.[\w-]{1,63}){0,6}\.(?:com|org|net|io|dev|ai|app|edu|gov|info|co|uk|de|eu))([.,;:!?]*)$/iu;
 
 const SYMBOLS: readonly [RegExp, string][] = [
   [/°\s?C\b/gu, ' degrees Celsius '],
@@ -63,7 +64,8 @@ export function pronounceEnglish(word: string): string {
 function address(word: string): string | undefined {
   const dotted = (name: string): string => name.replaceAll('.', ' dot ');
   const email = EMAIL.exec(word);
-  if (email !== null) return `${dotted(email[1] ?? '').replaceAll('_', ' underscore ')} at ${dotted(email[2] ?? '')}${email[3] ?? ''}`;
+  if (email !== null)
+    return `${dotted(email[1] ?? '').replaceAll('_', ' underscore ')} at ${dotted(email[2] ?? '')}${email[3] ?? ''}`;
   const host = HOST.exec(word);
   return host === null ? undefined : `${dotted(host[1] ?? '')}${host[2] ?? ''}`;
 }

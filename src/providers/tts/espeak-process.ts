@@ -43,7 +43,19 @@ export function findEspeak(searchPath: string | undefined = process.env['PATH'])
  */
 export function runEspeak(program: string, speech: EspeakSpeech): Mailbox<EngineAudio> {
   const { voice, wordsPerMinute, pitch } = speech;
-  const options = ['-v', voice, '-s', String(wordsPerMinute), '-p', String(pitch), '-b', '1', '-z', '--stdin', '--stdout'];
+  const options = [
+    '-v',
+    voice,
+    '-s',
+    String(wordsPerMinute),
+    '-p',
+    String(pitch),
+    '-b',
+    '1',
+    '-z',
+    '--stdin',
+    '--stdout',
+  ];
   const child = spawn(program, options, { stdio: 'pipe' });
   const mailbox = new Mailbox<EngineAudio>(() => child.kill('SIGKILL'));
   const fail = (reason: string): void => {
@@ -73,8 +85,13 @@ export function runEspeak(program: string, speech: EspeakSpeech): Mailbox<Engine
       fail(complaint.trim() || `it ended with code ${String(code)}`);
       return;
     }
-    blocks.flush();
-    mailbox.close();
+    try {
+      wav.end();
+      blocks.flush();
+      mailbox.close();
+    } catch (error) {
+      fail(reasonOf(error));
+    }
   });
   child.stdin.on('error', () => undefined); // it ended before it had read all: `close` says why
   child.stdin.end(`${speech.text}\n`);
@@ -91,7 +108,11 @@ export function listEspeakVoices(program: string, signal: AbortSignal): Promise<
     });
     child.on('error', (error) => {
       const reason = reasonOf(error);
-      reject(signal.aborted ? (signal.reason as Error) : new ParleyError('PROVIDER_FAILED', { provider: 'espeak-ng', reason }));
+      reject(
+        signal.aborted
+          ? (signal.reason as Error)
+          : new ParleyError('PROVIDER_FAILED', { provider: 'espeak-ng', reason }),
+      );
     });
     child.on('close', () => {
       resolve(parseEspeakVoices(table));

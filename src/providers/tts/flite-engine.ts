@@ -77,12 +77,14 @@ const FIVE_INTS_TO_INT = [0x60, 5, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 1, 0x7f];
  * A WebAssembly module that imports `e.f` and exports it as `g`: it gives a JavaScript function the type that a
  * slot of a function table must have.
  */
-const TRAMPOLINE = Uint8Array.from([
-  ...[0, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
-  ...[1, 1 + FIVE_INTS_TO_INT.length, 1, ...FIVE_INTS_TO_INT],
-  ...[2, 7, 1, 1, 0x65, 1, 0x66, 0, 0],
-  ...[7, 5, 1, 1, 0x67, 0, 0],
-]);
+const TRAMPOLINE = Uint8Array.from(
+  [
+    [0, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
+    [1, 1 + FIVE_INTS_TO_INT.length, 1, ...FIVE_INTS_TO_INT],
+    [2, 7, 1, 1, 0x65, 1, 0x66, 0, 0],
+    [7, 5, 1, 1, 0x67, 0, 0],
+  ].flat(),
+);
 
 /**
  * flite, loaded once and called through its C functions: a clause costs only its synthesis, audio streams out while
@@ -178,14 +180,16 @@ export class FliteEngine {
     return flush;
   }
 
+  /** Where flite says nothing (punctuation alone), a token takes no time. */
   #tokens(utterance: number): TokenTime[] {
     const times: TokenTime[] = [];
     const relation = this.#flite.utt_relation(utterance, this.#string('Token'));
+    let lastMs = 0;
     for (let item = this.#flite.relation_head(relation); item !== 0; item = this.#flite.item_next(item)) {
-      times.push({
-        startMs: 1000 * this.#flite.ffeature_float(item, this.#string(TOKEN_START)),
-        endMs: 1000 * this.#flite.ffeature_float(item, this.#string(TOKEN_END)),
-      });
+      const startMs = Math.max(lastMs, 1000 * this.#flite.ffeature_float(item, this.#string(TOKEN_START)));
+      const endMs = Math.max(startMs, 1000 * this.#flite.ffeature_float(item, this.#string(TOKEN_END)));
+      times.push({ startMs, endMs });
+      lastMs = endMs;
     }
     return times;
   }
@@ -203,11 +207,11 @@ export class FliteEngine {
 
   /**
    * The vocoder takes its noise from C's `rand`, whose state outlives a clause. There is no `srand` in the build,
-   * so the state is found as the words of memory that one call changes.
+   * so the state is found as the words of memory that some calls change.
    */
   #findSeed(): { index: number; value: number }[] {
     const before = new Int32Array(this.#flite.memory.buffer.slice(0));
-    this.#flite.rand();
+    for (let i = 0; i < 4; i++) this.#flite.rand();
     const after = new Int32Array(this.#flite.memory.buffer);
     const seed: { index: number; value: number }[] = [];
     for (let index = 0; index < before.length; index++) {

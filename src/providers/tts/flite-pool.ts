@@ -62,6 +62,7 @@ export class FlitePool {
 
   /** Starts the threads that are not up, one after the other: the first compiles for all. */
   async warmUp(): Promise<void> {
+    this.#closing.signal.throwIfAborted();
     for (const slot of this.#lanes.keys()) await (this.#lanes[slot] ?? this.#start(slot)).ready;
   }
 

@@ -2,7 +2,13 @@ import { availableParallelism } from 'node:os';
 import { ParleyError } from '../../errors.js';
 import { pronounceEnglish } from './english.js';
 import { FlitePool, type FlitePoolStats } from './flite-pool.js';
-import { DEFAULT_FLITE_VOICE, FLITE_VOICES, isFliteVoice } from './flite-voices.js';
+import {
+  DEFAULT_FLITE_VOICE,
+  FIXED_PITCH_VOICES,
+  FLITE_VOICES,
+  isFliteVoice,
+  type FliteVoiceId,
+} from './flite-voices.js';
 import { FLITE_LATENCY } from './latency.js';
 import { parseVoiceSettings } from './settings.js';
 import { speak } from './speech.js';
@@ -54,6 +60,10 @@ export class FliteTts implements TtsProvider {
   synthesize(request: TtsRequest): AsyncIterable<TtsAudio> {
     const voice = voiceOf(request);
     const settings = parseVoiceSettings(this.name, request.settings);
+    if (settings.pitch !== 1 && FIXED_PITCH_VOICES.has(voice)) {
+      const reason = `the voice ${voice} has one pitch only`;
+      throw new ParleyError('TTS_SETTING_INVALID', { provider: this.name, setting: 'pitch', reason });
+    }
     return speak(request, settings, {
       provider: this.name,
       latency: FLITE_LATENCY[voice],
@@ -72,7 +82,7 @@ export class FliteTts implements TtsProvider {
   }
 }
 
-function voiceOf({ voiceId, language }: TtsRequest): (typeof FLITE_VOICES)[number]['id'] {
+function voiceOf({ voiceId, language }: TtsRequest): FliteVoiceId {
   if (!speaksEnglish(language)) {
     throw new ParleyError('TTS_LANGUAGE_UNSUPPORTED', { language, reason: 'flite speaks English only' });
   }

@@ -21,9 +21,10 @@ export class Mailbox<T> implements AsyncIterableIterator<T> {
   push(item: T): void {
     if (this.#end !== undefined) return;
     if (this.#waiting === undefined) this.#items.push(item);
-    else this.#settle((waiting) => {
-      waiting.resolve({ value: item, done: false });
-    });
+    else
+      this.#settle((waiting) => {
+        waiting.resolve({ value: item, done: false });
+      });
   }
 
   close(): void {

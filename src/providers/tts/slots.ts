@@ -4,9 +4,8 @@
  */
 export class Slots {
   readonly #free: number[];
-  readonly #waiting: { take: (slot: number) => void; refuse: (reason: unknown) => void }[] = [];
-  #closedBy: unknown = undefined;
-  #closed = false;
+  readonly #waiting: { take: (slot: number) => void; refuse: (reason: Error) => void }[] = [];
+  #closedBy: Error | undefined;
 
   constructor(size: number) {
     this.#free = Array.from({ length: size }, (_, i) => i);
@@ -23,8 +22,8 @@ export class Slots {
    */
   take(signal: AbortSignal): Promise<number> {
     return new Promise((resolve, reject) => {
-      if (signal.aborted || this.#closed) {
-        reject((signal.aborted ? signal.reason : this.#closedBy) as Error);
+      if (signal.aborted || this.#closedBy !== undefined) {
+        reject(this.#closedBy ?? (signal.reason as Error));
         return;
       }
       const slot = this.#free.shift();
@@ -40,9 +39,9 @@ export class Slots {
           leave();
           resolve(given);
         },
-        refuse: (reason: unknown): void => {
+        refuse: (reason: Error): void => {
           leave();
-          reject(reason as Error);
+          reject(reason);
         },
       };
       const onAbort = (): void => {
@@ -61,9 +60,8 @@ export class Slots {
   }
 
   /** Refuses all who wait and all who come. May be called twice. */
-  close(reason: unknown): void {
-    if (this.#closed) return;
-    this.#closed = true;
+  close(reason: Error): void {
+    if (this.#closedBy !== undefined) return;
     this.#closedBy = reason;
     for (const entry of this.#waiting.splice(0)) entry.refuse(reason);
   }

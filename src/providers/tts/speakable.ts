@@ -17,29 +17,37 @@ export interface SpokenWord {
 /** Longer runs without a space are cut, so that no input makes a word of endless length. */
 const MAX_WORD_CHARS = 60;
 const SAYABLE = /[\p{L}\p{N}]/u;
+const ENDS_IN_SAYABLE = /[\p{L}\p{N}]$/u;
+const LONE_DASH = /^(?:[-–—]|--)$/u;
 /** Scripts that are written without spaces between words. */
-const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
-const URL = /\b(?:https?:\/\/|www\.)[^\s<>()[\]"'`*|]+/giu;
+const UNSPACED =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
+const URL = /\b(?:https?:\/\/|www\.)[^\s<>()[\]"'`*|]{1,2000}/giu;
 
 /** Mark-up of which only the first group (if there is one) is said. Every quantifier is bounded or cannot overlap. */
 const MARK_UP: readonly RegExp[] = [
-  /!?\[([^[\]\n]{0,300})\]\([^()\s]{0,2000}\)/gdu, // link or picture
-  /<\/?[a-z][^<>\n]{0,300}>/gdiu, // tag
-  /^[ \t]{0,20}(?:#{1,6}|>|[-*+•])(?=[ \t])/gdmu, // heading, quotation, bullet
-  /^[ \t]{0,20}(?:[-*_=]{3,200}|`{3}\w{0,30})[ \t]*$/gdmu, // rule, fence
-  /[*`~|#_]{2,}|[*`|{}[\]<>\\^]/gdu, // emphasis, code, table
-  /(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gdu, // emphasis by underscores
-  /[\p{Extended_Pictographic}\p{Emoji_Modifier}\p{Regional_Indicator}\u{FE0F}\u{20E3}\u{E0020}-\u{E007F}]/gdu, // emoji
-  /(?![\t\n\r])[\p{Cc}\p{Cf}\p{Co}\p{Cs}]/gdu, // control, invisible, private, half a character
+  /!?\[([^[\]\n]{0,300})\]\([^()\s]{0,2000}\)/dgu, // link or picture
+  /<\/?[a-z][^<>\n]{0,300}>/dgiu, // tag
+  /^[ \t]{0,20}(?:#{1,6}|>|[-*+•])(?=[ \t])/dgmu, // heading, quotation, bullet
+  /^[ \t]{0,20}(?:[-*_=]{3,200}|`{3}\w{0,30})[ \t]*$/dgmu, // rule, fence
+  /[*`~|#_]{2,}|[*`|{}[\]<>\\^]/dgu, // emphasis, code, table
+  /(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/dgu, // emphasis by underscores
+  /[\p{Extended_Pictographic}\p{Emoji_Modifier}\p{Regional_Indicator}\u{FE0F}\u{20E3}\u{E0020}-\u{E007F}]/dgu, // emoji
+  /(?![\t\n\r])[\p{Cc}\p{Cf}\p{Co}\p{Cs}]/dgu, // control, invisible, private, half a character
 ];
 
 /** Splits a text into its words and cleans each. */
 export function spokenWords(text: string): SpokenWord[] {
   const said = sayWhat(text);
-  return wordSpans(text).map(({ start, end }) => {
+  const words: SpokenWord[] = [];
+  for (const { start, end } of wordSpans(text)) {
     const spoken = said.slice(start, end).join('').trim();
-    return { text: text.slice(start, end), start, end, spoken: SAYABLE.test(spoken) ? spoken : '' };
-  });
+    const last = words.at(-1);
+    // A dash that stands alone is a pause after the word before it.
+    if (last !== undefined && LONE_DASH.test(spoken) && ENDS_IN_SAYABLE.test(last.spoken)) last.spoken += ',';
+    words.push({ text: text.slice(start, end), start, end, spoken: SAYABLE.test(spoken) ? spoken : '' });
+  }
+  return words;
 }
 
 /** For every UTF-16 unit of the text what is said for it. */
@@ -67,7 +75,7 @@ function sayWhat(text: string): string[] {
 /** Of an address only the host is worth hearing; punctuation after it belongs to the sentence. */
 function hostOf(url: string): string {
   const host = url.replace(/^https?:\/\//i, '').replace(/^www\./i, '');
-  const name = /^[^/?#:]*/.exec(host)?.[0] ?? '';
+  const name = /^[^/?#:]{0,200}/.exec(host)?.[0] ?? '';
   const tail = /[.,;:!?]*$/.exec(url)?.[0] ?? '';
   return name.replace(/[.,;!?]+$/, '') + tail;
 }

@@ -22,7 +22,7 @@ const ENVELOPE_MS = 10;
 const QUIET_SHARE = 0.04;
 const LEAST_PAUSE_MS = 60;
 /** A pause is looked for this share of the clause's length around where it is expected. */
-const REACH = 0.15;
+const REACH = 0.2;
 
 /**
  * @param words what is said for each word, with its punctuation; '' is a word that takes no time
@@ -120,7 +120,8 @@ function quietSpans(samples: Int16Array, sampleRateHz: number): WordTime[] {
     if (level < limit) {
       if (start < 0) start = i;
     } else if (start >= 0) {
-      if ((i - start) * ENVELOPE_MS >= LEAST_PAUSE_MS) spans.push({ startMs: start * ENVELOPE_MS, endMs: i * ENVELOPE_MS });
+      if ((i - start) * ENVELOPE_MS >= LEAST_PAUSE_MS)
+        spans.push({ startMs: start * ENVELOPE_MS, endMs: i * ENVELOPE_MS });
       start = -1;
     }
   }

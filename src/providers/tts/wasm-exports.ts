@@ -35,7 +35,8 @@ export function exportFunctions(wasm: Uint8Array, names: readonly string[]): Uin
   const out: Uint8Array[] = [wasm.subarray(0, HEADER_BYTES)];
   for (const { id, body } of sections) {
     if (id === SECTION_CUSTOM) continue;
-    const rewritten = id === SECTION_TABLE ? unlimitedTable(body) : id === SECTION_EXPORT ? extended(body, added) : body;
+    const rewritten =
+      id === SECTION_TABLE ? unlimitedTable(body) : id === SECTION_EXPORT ? extended(body, added) : body;
     out.push(Uint8Array.of(id), unsigned(rewritten.length), rewritten);
   }
   return concat(out);

@@ -34,13 +34,18 @@ export class WavStream {
     return this.#samples(data);
   }
 
+  /** @throws Error if the input ended inside the header; no input at all is no audio */
+  end(): void {
+    if (this.#header !== undefined && this.#header.length > 0) throw new Error('it is not a WAV file');
+  }
+
   /** Where the audio begins, once that much is there. */
   #parse(head: Buffer): number | undefined {
     if (head.length < 12) return undefined;
     if (head.toString('latin1', 0, 4) !== 'RIFF' || head.toString('latin1', 8, 12) !== 'WAVE') {
       throw new Error('it is not a WAV file');
     }
-    for (let at = 12; at + 8 <= head.length; ) {
+    for (let at = 12; at + 8 <= head.length;) {
       const name = head.toString('latin1', at, at + 4);
       const length = head.readUInt32LE(at + 4);
       if (name === 'data') {
@@ -49,7 +54,11 @@ export class WavStream {
       }
       if (name === 'fmt ') {
         if (at + 24 > head.length) return undefined;
-        const [format, channels, bits] = [head.readUInt16LE(at + 8), head.readUInt16LE(at + 10), head.readUInt16LE(at + 22)];
+        const [format, channels, bits] = [
+          head.readUInt16LE(at + 8),
+          head.readUInt16LE(at + 10),
+          head.readUInt16LE(at + 22),
+        ];
         if (format !== PCM || channels !== 1 || bits !== 16) throw new Error('it is not 16-bit mono PCM');
         this.#rateHz = head.readUInt32LE(at + 12);
       }

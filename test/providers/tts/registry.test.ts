@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest';
+import { chooseTts } from '../../../src/providers/tts/choose.js';
+import { EspeakTts } from '../../../src/providers/tts/espeak.js';
+import { findEspeak } from '../../../src/providers/tts/espeak-process.js';
+import { TTS_PROVIDERS, ttsProvider } from '../../../src/providers/tts/registry.js';
+import { codeOf, requestFor, speakAll } from './requests.js';
+
+describe('the registry of text to speech', () => {
+  it('makes each provider that it names', async () => {
+    for (const name of TTS_PROVIDERS) {
+      const provider = ttsProvider(name);
+      expect(provider.name).toBe(name);
+      expect(provider.virtualTime).toBe(true);
+      await provider.close();
+    }
+  });
+
+  it.each(['elevenlabs', '', 'toString', '__proto__'])('refuses %j and lists what it knows', (name) => {
+    expect(() => ttsProvider(name)).toThrow(`No text-to-speech provider is called "${name}". Known: flite, espeak-ng`);
+  });
+});
+
+describe('choosing a voice for a language', () => {
+  /** As on a machine without the program: an empty PATH. */
+  async function withoutEspeak<T>(work: () => Promise<T>): Promise<T> {
+    const path = process.env['PATH'];
+    process.env['PATH'] = '';
+    try {
+      return await work();
+    } finally {
+      process.env['PATH'] = path;
+    }
+  }
+
+  it.each(['en', 'en-US', 'en-GB', 'en-IN', 'multi'])('takes flite for %s', async (language) => {
+    expect(await withoutEspeak(() => chooseTts(language))).toBe('flite');
+  });
+
+  it('says what would help where nothing speaks it', async () => {
+    await withoutEspeak(async () => {
+      await expect(chooseTts('de')).rejects.toThrow(
+        'No voice here speaks "de": flite speaks English only; install espeak-ng',
+      );
+      const provider = new EspeakTts();
+      expect(provider.available).toBe(false);
+      expect(await provider.speaks('de')).toBe(false);
+      expect(await codeOf(speakAll(provider, requestFor('Hallo', { language: 'de' })))).toBe('TTS_ENGINE_MISSING');
+      expect(await codeOf(provider.warmUp())).toBe('TTS_ENGINE_MISSING');
+      expect(provider.voices()).toEqual([]);
+      await provider.close();
+    });
+  });
+
+  it.skipIf(findEspeak() === undefined && process.env['CI'] !== 'true')(
+    'takes espeak-ng for what it speaks (needs espeak-ng on PATH)',
+    async () => {
+      expect(await chooseTts('de')).toBe('espeak-ng');
+      expect(await chooseTts('zh-TW')).toBe('espeak-ng');
+      await expect(chooseTts('ilo')).rejects.toThrow('espeak-ng has no voice for it');
+    },
+  );
+});
