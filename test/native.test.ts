@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import * as native from '../src/native.js';
 
-async function loadAnew(): Promise<typeof import('../src/native.js')> {
+async function loadAnew(): Promise<typeof native> {
   vi.resetModules();
   return import('../src/native.js');
 }
@@ -13,9 +14,9 @@ afterEach(() => {
 describe('the native addon', () => {
   it('is not loaded with PARLEY_NATIVE=0, and says so', async () => {
     vi.stubEnv('PARLEY_NATIVE', '0');
-    const native = await loadAnew();
-    expect(native.nativeKernels()).toBeNull();
-    expect(native.nativeStatus()).toEqual({ loaded: false, reason: 'switched off by PARLEY_NATIVE=0' });
+    const anew = await loadAnew();
+    expect(anew.nativeKernels()).toBeNull();
+    expect(anew.nativeStatus()).toEqual({ loaded: false, reason: 'switched off by PARLEY_NATIVE=0' });
   });
 
   it.each([
@@ -24,17 +25,16 @@ describe('the native addon', () => {
   ])('is done without when the file %s', async (_, place, reason) => {
     vi.stubEnv('PARLEY_NATIVE', '1');
     vi.doMock('../src/package-files.js', () => ({ packageFile: () => new URL(place, import.meta.url) }));
-    const native = await loadAnew();
-    expect(native.nativeKernels()).toBeNull();
-    expect(native.nativeStatus()).toEqual({ loaded: false, reason: expect.stringMatching(reason) });
+    const anew = await loadAnew();
+    expect(anew.nativeKernels()).toBeNull();
+    expect(anew.nativeStatus()).toEqual({ loaded: false, reason: expect.stringMatching(reason) as unknown });
   });
 });
 
-const { nativeKernels } = await import('../src/native.js');
-const kernels = nativeKernels();
+const kernels = native.nativeKernels();
 
 describe.skipIf(kernels === null)('the arguments of a native function', () => {
-  const call = (...args: unknown[]): unknown => (kernels?.sileroWindow as (...all: unknown[]) => unknown)(...args);
+  const call = (...args: unknown[]): unknown => (kernels!.sileroWindow as (...all: unknown[]) => unknown)(...args);
 
   it.each([
     ['none', []],

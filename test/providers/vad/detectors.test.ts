@@ -127,9 +127,9 @@ describe('WebRTC VAD', () => {
     const provider = new WebRtcVad(() => {
       throw new Error('Cannot find module');
     });
-    const missing = expect.objectContaining({
+    const missing: unknown = expect.objectContaining({
       code: 'PROVIDER_FAILED',
-      message: expect.stringContaining('webrtcvad is not installed'),
+      message: expect.stringContaining('webrtcvad is not installed') as unknown,
     });
     await expect(provider.warmUp()).rejects.toEqual(missing);
     expect(() => provider.createDetector()).toThrow(missing);
