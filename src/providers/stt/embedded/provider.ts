@@ -1,0 +1,100 @@
+import { ParleyError } from '../../../errors.js';
+import type { SpeechLanguage } from '../lm/text.js';
+import type { SttEvents, SttOptions, SttProvider, SttStream } from '../stt.js';
+import type { VocabularyReport } from './protocol.js';
+import { EmbeddedStream } from './stream.js';
+import { WorkerHost } from './worker-host.js';
+
+export interface EmbeddedSttOptions {
+  /** Most sessions at once; each has a decoder of about 25 MB. Default 16. */
+  maxStreams?: number;
+  /** Language whose models `warmUp` loads. Default `en`. */
+  warmLanguage?: SpeechLanguage;
+  /** Told at each `open` what became of the agent's words. */
+  onVocabulary?: (report: VocabularyReport) => void;
+  /** The worker's entry; the built one by default. */
+  workerEntry?: URL;
+}
+
+const NAME = 'embedded';
+
+/**
+ * The recogniser that needs no account, key or network: PocketSphinx (as WebAssembly, package soundswallower) in a
+ * worker thread, with a language model made from what the agent is about. It understands what an agent's hints and
+ * an everyday vocabulary cover and says `understood: false` to the rest. docs/stt.md says how well.
+ */
+export class EmbeddedStt implements SttProvider {
+  readonly name = NAME;
+  readonly virtualTime = true;
+  readonly #options: EmbeddedSttOptions;
+  readonly #streams = new Map<number, EmbeddedStream | null>();
+  readonly #host: WorkerHost;
+  #nextStream = 1;
+
+  constructor(options: EmbeddedSttOptions = {}) {
+    this.#options = options;
+    this.#host = new WorkerHost((error) => {
+      for (const stream of [...this.#streams.values()]) stream?.fail(error);
+    }, options.workerEntry);
+  }
+
+  async warmUp(): Promise<void> {
+    await this.#host.request({ kind: 'warm', language: this.#options.warmLanguage ?? 'en' });
+  }
+
+  /**
+   * @throws ParleyError STT_LANGUAGE_UNSUPPORTED, STT_CAPACITY, PROVIDER_FAILED, SESSION_CLOSED after `close`; the
+   * signal's reason if it is aborted first.
+   */
+  async open(options: SttOptions, events: SttEvents): Promise<SttStream> {
+    const { signal, hints } = options;
+    signal.throwIfAborted();
+    const language = speechLanguage(options.language);
+    const limit = this.#options.maxStreams ?? 16;
+    if (this.#streams.size >= limit) throw new ParleyError('STT_CAPACITY', { provider: NAME, limit });
+
+    const id = this.#nextStream++;
+    this.#streams.set(id, null);
+    let report: VocabularyReport;
+    try {
+      const plainHints = { phrases: [...hints.phrases], texts: [...hints.texts], keywords: new Map(hints.keywords) };
+      const answer = await this.#host.request({ kind: 'open', stream: id, language, hints: plainHints });
+      report = answer as VocabularyReport;
+    } catch (error) {
+      this.#streams.delete(id);
+      throw error;
+    }
+    if (signal.aborted) {
+      this.#streams.delete(id);
+      this.#host.send({ kind: 'close', stream: id });
+      throw signal.reason;
+    }
+    const abort = (): void => {
+      void stream.close();
+    };
+    const stream = new EmbeddedStream(this.#host, id, options.clock, events, () => {
+      this.#streams.delete(id);
+      signal.removeEventListener('abort', abort);
+    });
+    this.#streams.set(id, stream);
+    signal.addEventListener('abort', abort, { once: true });
+    this.#options.onVocabulary?.(report);
+    return stream;
+  }
+
+  async close(): Promise<void> {
+    for (const stream of [...this.#streams.values()]) void stream?.close();
+    await this.#host.close();
+  }
+}
+
+/** `en-GB` is understood by the model of `en`. */
+function speechLanguage(code: string): SpeechLanguage {
+  const base = code.toLowerCase().split(/[-_]/)[0];
+  if (base === 'en' || base === 'fr') return base;
+  throw new ParleyError('STT_LANGUAGE_UNSUPPORTED', {
+    provider: 'The embedded recogniser',
+    language: code,
+    supported: 'en-* and fr-*',
+  });
+}

@@ -1,0 +1,119 @@
+import type { Clock } from '../../../clock/clock.js';
+import { EMBEDDED_LATENCY } from '../latency.js';
+import type { SttEvents, SttStream, SttTranscript } from '../stt.js';
+import type { Hypothesis } from './protocol.js';
+import { TurnAudio } from './turn-audio.js';
+import type { WorkerHost } from './worker-host.js';
+
+/**
+ * One session's hearing. A turn is one segment: each 100 ms of its audio asks the worker what it makes of the turn so
+ * far; the end of speech asks once more and calls the answer final. Speech that goes on before `endTurn` goes on in
+ * the same segment and replaces it. What is asked when depends on counts of samples alone.
+ */
+export class EmbeddedStream implements SttStream {
+  readonly #host: WorkerHost;
+  readonly #stream: number;
+  readonly #clock: Clock;
+  readonly #events: SttEvents;
+  readonly #onClose: () => void;
+  readonly #audio = new TurnAudio();
+  #segment = 0;
+  #asked = 0;
+  #delivered = 0;
+  #lastText = '';
+  #closed = false;
+
+  constructor(host: WorkerHost, stream: number, clock: Clock, events: SttEvents, onClose: () => void) {
+    this.#host = host;
+    this.#stream = stream;
+    this.#clock = clock;
+    this.#events = events;
+    this.#onClose = onClose;
+  }
+
+  push(samples: Int16Array, startSample: number): void {
+    if (this.#closed) return;
+    for (const chunk of this.#audio.push(samples, startSample)) this.#ask(chunk, false);
+  }
+
+  speechStarted(sample: number): void {
+    if (this.#closed) return;
+    for (const chunk of this.#audio.speechStarted(sample)) this.#ask(chunk, false);
+  }
+
+  speechStopped(sample: number): void {
+    if (this.#closed || !this.#audio.speaking) return;
+    this.#ask(this.#audio.speechStopped(sample), true);
+  }
+
+  endTurn(): void {
+    if (this.#closed || !this.#audio.inTurn) return;
+    this.#audio.endTurn();
+    this.#segment++;
+    this.#lastText = '';
+    this.#host.send({ kind: 'end', stream: this.#stream });
+  }
+
+  close(): Promise<void> {
+    if (!this.#closed) {
+      this.#closed = true;
+      this.#host.send({ kind: 'close', stream: this.#stream });
+      this.#onClose();
+    }
+    return Promise.resolve();
+  }
+
+  /** The stream is lost; tells the session once. */
+  fail(error: Error): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#host.send({ kind: 'close', stream: this.#stream });
+    this.#onClose();
+    this.#events.onError(error);
+  }
+
+  #ask(samples: Int16Array, isFinal: boolean): void {
+    const order = ++this.#asked;
+    const segment = this.#segment;
+    const work = this.#host.request({ kind: 'audio', stream: this.#stream, samples });
+    const dueMs = this.#clock.nowMs() + (isFinal ? EMBEDDED_LATENCY.finalMs : EMBEDDED_LATENCY.interimMs);
+    // Positions are told while the turn's audio still knows them: a turn may end before the answer comes.
+    const toSession = this.#audio.places();
+    this.#clock.settle(work, dueMs).then(
+      (answer) => {
+        this.#deliver(answer as Hypothesis, order, segment, isFinal, toSession);
+      },
+      (error: unknown) => {
+        this.fail(error as Error);
+      },
+    );
+  }
+
+  #deliver(
+    hypothesis: Hypothesis,
+    order: number,
+    segment: number,
+    isFinal: boolean,
+    toSession: (turnSample: number) => number,
+  ): void {
+    // An interim may come due after the final that was asked for later.
+    if (this.#closed || order < this.#delivered) return;
+    this.#delivered = order;
+    if (!isFinal && (segment !== this.#segment || hypothesis.text === this.#lastText)) return;
+    if (segment === this.#segment) this.#lastText = hypothesis.text;
+    const transcript: SttTranscript = {
+      segment,
+      text: hypothesis.text,
+      isFinal,
+      understood: hypothesis.understood,
+      confidence: hypothesis.confidence,
+      words: hypothesis.words.map((word) => ({
+        text: word.text,
+        startSample: toSession(word.startSample),
+        endSample: toSession(word.endSample),
+        confidence: word.confidence,
+      })),
+    };
+    this.#events.onTranscript(transcript);
+  }
+}

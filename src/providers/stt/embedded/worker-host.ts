@@ -1,0 +1,91 @@
+import { Worker } from 'node:worker_threads';
+import { ParleyError, reasonOf } from '../../../errors.js';
+import { workerFile } from '../../../package-files.js';
+import type { Answer, AnswerValue, Request } from './protocol.js';
+
+/** A request without the number that the host gives it. */
+export type RequestBody<Kind extends 'warm' | 'open' | 'audio'> = Omit<Extract<Request, { kind: Kind }>, 'id'>;
+
+interface Waiting {
+  resolve(value: AnswerValue): void;
+  reject(error: Error): void;
+}
+
+/**
+ * The recogniser's worker thread as seen from the outside. It is started by the first request, started anew after a
+ * crash, and keeps the process alive only while an answer is due.
+ */
+export class WorkerHost {
+  readonly #entry: URL;
+  readonly #waiting = new Map<number, Waiting>();
+  readonly #onCrash: (error: ParleyError) => void;
+  #worker: Worker | undefined;
+  #nextId = 1;
+  #closed = false;
+
+  /** `onCrash` is told once for each thread that ended without being asked to. */
+  constructor(onCrash: (error: ParleyError) => void, entry: URL = workerFile('providers/stt/embedded/worker')) {
+    this.#onCrash = onCrash;
+    this.#entry = entry;
+  }
+
+  /** Rejects with PROVIDER_FAILED if the worker cannot do it or dies over it, SESSION_CLOSED after `close`. */
+  request(body: RequestBody<'warm'> | RequestBody<'open'> | RequestBody<'audio'>): Promise<AnswerValue> {
+    if (this.#closed) return Promise.reject(new ParleyError('SESSION_CLOSED'));
+    const worker = (this.#worker ??= this.#start());
+    const id = this.#nextId++;
+    return new Promise((resolve, reject) => {
+      if (this.#waiting.size === 0) worker.ref();
+      this.#waiting.set(id, { resolve, reject });
+      worker.postMessage({ ...body, id }, 'samples' in body ? [body.samples.buffer as ArrayBuffer] : []);
+    });
+  }
+
+  /** A message that has no answer. */
+  send(message: Extract<Request, { kind: 'end' | 'close' }>): void {
+    this.#worker?.postMessage(message);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    const worker = this.#worker;
+    this.#worker = undefined;
+    this.#rejectAll(new ParleyError('SESSION_CLOSED'));
+    await worker?.terminate();
+  }
+
+  #start(): Worker {
+    const worker = new Worker(this.#entry);
+    worker.unref();
+    let reason = 'its thread ended';
+    worker.on('error', (error) => {
+      reason = reasonOf(error);
+    });
+    worker.on('exit', () => {
+      if (this.#worker !== worker) return;
+      this.#worker = undefined;
+      const error = failed(reason);
+      this.#rejectAll(error);
+      this.#onCrash(error);
+    });
+    worker.on('message', (answer: Answer) => {
+      if (this.#worker !== worker) return;
+      const waiting = this.#waiting.get(answer.id);
+      this.#waiting.delete(answer.id);
+      if (this.#waiting.size === 0) worker.unref();
+      if (answer.ok) waiting?.resolve(answer.value);
+      else waiting?.reject(failed(answer.reason));
+    });
+    return worker;
+  }
+
+  #rejectAll(error: Error): void {
+    const waiting = [...this.#waiting.values()];
+    this.#waiting.clear();
+    for (const { reject } of waiting) reject(error);
+  }
+}
+
+function failed(reason: string): ParleyError {
+  return new ParleyError('PROVIDER_FAILED', { provider: 'The embedded recogniser', reason });
+}

@@ -1,0 +1,184 @@
+/**
+ * A trigram language model with interpolated absolute discounting (Ney, Essen and Kneser 1994), laid out as states
+ * and arcs so that it can be handed to a decoder that knows only finite-state grammars.
+ *
+ * Each state is a history of up to two words. Its arcs carry the whole probability P(word | history) of the words
+ * seen after it; every other word is reached through the back-off, so that
+ *
+ *     sum over arcs P(w | h)  +  P(end | h)  +  backoff(h) * sum over unseen words P(w | shorter h)  =  1
+ */
+export interface WeightedSentence {
+  readonly words: readonly string[];
+  /** How often the sentence counts, above 0; fractions are fine. */
+  readonly weight: number;
+}
+
+export interface NgramOptions {
+  /** Part of each count that is given to words not seen after a history, above 0 and below 1. Default 0.5. */
+  discount?: number;
+  /** Count that every word of the vocabulary has at least, above 0. Default 0.3. */
+  floorCount?: number;
+  /**
+   * Histories of two words that were seen less often than this give no state of their own: a decoder pays for each
+   * state in every frame. Default 1.5.
+   */
+  minPairCount?: number;
+  /** The same for histories of one word. Default 0.5. */
+  minSingleCount?: number;
+}
+
+export interface NgramArc {
+  readonly probability: number;
+  /** Index of the state that follows. */
+  readonly target: number;
+}
+
+export interface NgramState {
+  /** The last words, oldest first: none, one or two. `<s>` stands for the sentence's start. */
+  readonly history: readonly string[];
+  readonly arcs: ReadonlyMap<string, NgramArc>;
+  /** P(the sentence ends | history), back-off included. */
+  readonly endProbability: number;
+  /** Where words without an arc are looked up, and the weight of that. Null at the state without history. */
+  readonly backoff: { readonly state: number; readonly weight: number } | null;
+}
+
+export interface NgramModel {
+  /** State 0 is the one without history. */
+  readonly states: readonly NgramState[];
+  /** Index of the state at the sentence's start. */
+  readonly start: number;
+  readonly vocabulary: readonly string[];
+}
+
+const START = '<s>';
+const END = '</s>';
+const SEPARATOR = ' ';
+
+interface Counts {
+  readonly words: Map<string, number>;
+  total: number;
+}
+
+/** Trains a model. Words of `extraWords` are known even where no sentence has them. Throws on an empty vocabulary. */
+export function trainNgram(
+  sentences: readonly WeightedSentence[],
+  extraWords: Iterable<string> = [],
+  options: NgramOptions = {},
+): NgramModel {
+  const discount = options.discount ?? 0.5;
+  const contexts = countContexts(sentences, options.minSingleCount ?? 0.5, options.minPairCount ?? 1.5);
+  const unigrams = new Map<string, number>([[END, 0]]);
+  for (const word of extraWords) unigrams.set(word, 0);
+  for (const { words, weight } of sentences) {
+    for (const word of [...words, END]) unigrams.set(word, (unigrams.get(word) ?? 0) + weight);
+  }
+  if (unigrams.size < 2) throw new RangeError('A language model needs at least one word');
+
+  // Histories in order of length, so that a history's back-off is complete before it is needed.
+  const histories = ['', ...[...contexts.keys()].sort((a, b) => lengthOf(a) - lengthOf(b))];
+  const index = new Map(histories.map((history, state) => [history, state]));
+  const states: NgramState[] = [unigramState(unigrams, options.floorCount ?? 0.3, index)];
+  for (const history of histories.slice(1)) {
+    states.push(historyState(history, contexts.get(history) as Counts, discount, index, states));
+  }
+  unigrams.delete(END);
+  return { states, start: index.get(START) ?? 0, vocabulary: [...unigrams.keys()] };
+}
+
+/** P(word | state), following back-offs. `null` asks for the sentence's end. 0 for a word that is not known. */
+export function probabilityOf(model: NgramModel, state: number, word: string | null): number {
+  const { arcs, endProbability, backoff } = model.states[state] as NgramState;
+  if (word === null) return endProbability;
+  const arc = arcs.get(word);
+  if (arc !== undefined) return arc.probability;
+  return backoff === null ? 0 : backoff.weight * probabilityOf(model, backoff.state, word);
+}
+
+/** What follows each history of one and two words. A pair whose second word has only one predecessor adds nothing. */
+function countContexts(
+  sentences: readonly WeightedSentence[],
+  minSingleCount: number,
+  minPairCount: number,
+): Map<string, Counts> {
+  const contexts = new Map<string, Counts>();
+  const predecessors = new Map<string, Set<string>>();
+  for (const { words, weight } of sentences) {
+    const padded = [START, ...words, END];
+    for (let i = 1; i < padded.length; i++) {
+      const word = padded[i] as string;
+      const last = padded[i - 1] as string;
+      count(contexts, last, word, weight);
+      if (i < 2) continue;
+      const beforeLast = padded[i - 2] as string;
+      count(contexts, beforeLast + SEPARATOR + last, word, weight);
+      let known = predecessors.get(last);
+      if (known === undefined) predecessors.set(last, (known = new Set()));
+      known.add(beforeLast);
+    }
+  }
+  for (const [history, { total }] of contexts) {
+    const last = history.split(SEPARATOR)[1];
+    if (last === undefined ? total < minSingleCount && history !== START : total < minPairCount)
+      contexts.delete(history);
+    else if (last !== undefined && predecessors.get(last)?.size === 1) contexts.delete(history);
+  }
+  return contexts;
+}
+
+function count(contexts: Map<string, Counts>, history: string, word: string, weight: number): void {
+  let counts = contexts.get(history);
+  if (counts === undefined) contexts.set(history, (counts = { words: new Map(), total: 0 }));
+  counts.words.set(word, (counts.words.get(word) ?? 0) + weight);
+  counts.total += weight;
+}
+
+function unigramState(counts: Map<string, number>, floorCount: number, index: Map<string, number>): NgramState {
+  let total = 0;
+  for (const value of counts.values()) total += Math.max(value, floorCount);
+  const probability = (word: string): number => Math.max(counts.get(word) ?? 0, floorCount) / total;
+  const arcs = new Map<string, NgramArc>();
+  for (const word of counts.keys()) {
+    if (word !== END) arcs.set(word, { probability: probability(word), target: index.get(word) ?? 0 });
+  }
+  return { history: [], arcs, endProbability: probability(END), backoff: null };
+}
+
+function historyState(
+  history: string,
+  counts: Counts,
+  discount: number,
+  index: Map<string, number>,
+  states: readonly NgramState[],
+): NgramState {
+  const words = history.split(SEPARATOR);
+  const last = words[words.length - 1] as string;
+  const lower = words.length === 2 ? (index.get(last) ?? 0) : 0;
+  const lowerModel: NgramModel = { states, start: 0, vocabulary: [] };
+
+  let given = 0;
+  for (const value of counts.words.values()) given += discountOf(value, discount);
+  const weight = given / counts.total;
+  const probability = (word: string): number => {
+    const seen = counts.words.get(word) ?? 0;
+    const direct = seen === 0 ? 0 : (seen - discountOf(seen, discount)) / counts.total;
+    return direct + weight * probabilityOf(lowerModel, lower, word === END ? null : word);
+  };
+
+  const arcs = new Map<string, NgramArc>();
+  for (const word of counts.words.keys()) {
+    if (word === END) continue;
+    const target = index.get(last + SEPARATOR + word) ?? index.get(word) ?? 0;
+    arcs.set(word, { probability: probability(word), target });
+  }
+  return { history: words, arcs, endProbability: probability(END), backoff: { state: lower, weight } };
+}
+
+/** Small fractional counts, as class expansions give them, lose half instead of more than they have. */
+function discountOf(value: number, discount: number): number {
+  return Math.min(discount, value / 2);
+}
+
+function lengthOf(history: string): number {
+  return history.split(SEPARATOR).length;
+}
