@@ -1,4 +1,4 @@
-import { baseLanguage, wordsOf } from './words.js';
+import { baseLanguage, phraseSet, wordsOf } from './words.js';
 
 /**
  * What words said over the agent mean: nothing that was said (`none`), an acknowledgement that it should go on
@@ -6,134 +6,89 @@ import { baseLanguage, wordsOf } from './words.js';
  */
 export type OverlapWords = 'none' | 'acknowledgement' | 'real';
 
-const ENGLISH = [
-  'mm',
-  'mhm',
-  'hm',
-  'hmm',
-  'mm-hm',
-  'mm-hmm',
-  'mmhmm',
-  'uh-huh',
-  'uhhuh',
-  'uh huh',
-  'mm hm',
-  'mm hmm',
-  'ah',
-  'aha',
-  'oh',
-  'ok',
-  'okay',
-  'yeah',
-  'yep',
-  'yup',
-  'yes',
-  'right',
-  'sure',
-  'alright',
-  'all right',
-  'fine',
-  'good',
-  'great',
-  'nice',
-  'cool',
-  'perfect',
-  'exactly',
-  'i see',
-  'got it',
-  'of course',
-  'go on',
-  'uh',
-  'um',
-  'er',
-  'well',
-];
+type PhrasesByLanguage = Readonly<Record<string, ReadonlySet<string>>>;
 
-const BY_LANGUAGE: Readonly<Record<string, readonly string[]>> = {
+const ENGLISH = phraseSet(`
+  mm, mmm, mhm, hm, hmm, mm-hm, mm-hmm, mmhmm, mm hm, mm hmm, uh-huh, uhhuh, uh huh, ah, aha, oh, ok, okay, yeah, yep, yup,
+  yes, right, sure, alright, all right, fine, good, great, nice, cool, perfect, exactly, i see, got it, of course, go on, uh,
+  um, er, well`);
+
+const ACKNOWLEDGEMENTS: PhrasesByLanguage = {
   en: ENGLISH,
-  de: [
-    'mhm',
-    'hm',
-    'aha',
-    'ah',
-    'ja',
-    'jaja',
-    'ok',
-    'okay',
-    'genau',
-    'gut',
-    'klar',
-    'richtig',
-    'stimmt',
-    'ach so',
-    'äh',
-    'ähm',
-  ],
-  fr: [
-    'mm',
-    'hm',
-    'mhm',
-    'ah',
-    'ok',
-    'okay',
-    'oui',
-    'ouais',
-    "d'accord",
-    'bien',
-    'très bien',
-    'je vois',
-    'voilà',
-    'euh',
-  ],
-  es: [
-    'mm',
-    'mhm',
-    'aha',
-    'ajá',
-    'ah',
-    'ok',
-    'okay',
-    'sí',
-    'si',
-    'vale',
-    'claro',
-    'bueno',
-    'bien',
-    'ya',
-    'entiendo',
-    'eh',
-  ],
-  pt: ['mm', 'mhm', 'ah', 'ok', 'okay', 'sim', 'tá', 'certo', 'claro', 'bom', 'entendi', 'isso', 'é'],
-  it: ['mm', 'mhm', 'ah', 'ok', 'okay', 'sì', 'si', 'certo', 'bene', 'va bene', 'capisco', 'esatto', 'giusto', 'eh'],
-  nl: ['mm', 'mhm', 'hm', 'ah', 'ok', 'oké', 'okay', 'ja', 'goed', 'prima', 'precies', 'juist', 'klopt', 'eh'],
-  hi: ['हाँ', 'हां', 'हम्म', 'ठीक', 'ठीक है', 'अच्छा', 'जी', 'जी हाँ', 'ok', 'okay'],
-  ja: ['はい', 'うん', 'ええ', 'そう', 'なるほど', 'そうですね', 'そうですか', 'ああ', 'うんうん'],
-  zh: ['嗯', '哦', '对', '是', '是的', '好', '好的', '行', '明白', '嗯嗯', '对对'],
+  de: phraseSet(`mm, mhm, hm, hmm, aha, ah, ja, jaja, jawohl, ok, okay, genau, gut, klar, alles klar, richtig, stimmt, ach so,
+    verstehe, äh, ähm`),
+  fr: phraseSet(`mm, mhm, hm, hum, ah, ok, okay, oui, ouais, d'accord, bien, très bien, je vois, voilà, euh`),
+  es: phraseSet(`mm, mhm, aha, ajá, ah, ok, okay, sí, si, vale, claro, bueno, bien, ya, entiendo, de acuerdo, eh`),
+  pt: phraseSet(`mm, mhm, aham, ah, ok, okay, sim, tá, tá bom, certo, claro, bom, entendi, isso, é`),
+  it: phraseSet(`mm, mhm, ah, ok, okay, sì, si, certo, bene, va bene, capisco, esatto, giusto, eh`),
+  nl: phraseSet(`mm, mhm, hm, ah, ok, oké, okay, ja, jaja, goed, prima, precies, juist, klopt, eh`),
+  hi: phraseSet(`हाँ, हां, हम्म, ठीक, ठीक है, अच्छा, जी, जी हाँ, जी हां, ok, okay`),
+  ja: phraseSet(`はい, うん, ええ, そう, なるほど, そうですね, そうですか, ああ, へえ, えっと`),
+  zh: phraseSet(`嗯, 哦, 啊, 对, 是, 是的, 好, 好的, 行, 明白, 知道了`),
 };
 
 /** What is said while the agent says goodbye, and is none to stay for. */
-const FAREWELLS: Readonly<Record<string, readonly string[]>> = {
-  en: ['bye', 'bye-bye', 'goodbye', 'good bye', 'thanks', 'thank you', 'you too', 'good night', 'see you', 'cheers'],
-  de: ['tschüss', 'danke', 'danke schön', 'auf wiederhören', 'auf wiedersehen', 'bis dann', 'ebenfalls'],
-  fr: ['au revoir', 'merci', 'bonne journée', 'bonne soirée', 'à bientôt', 'salut'],
-  es: ['adiós', 'gracias', 'muchas gracias', 'hasta luego', 'igualmente', 'chao'],
-  pt: ['adeus', 'tchau', 'obrigado', 'obrigada', 'até logo'],
-  it: ['arrivederci', 'grazie', 'ciao', 'buona giornata'],
-  nl: ['doei', 'dank je', 'dank u', 'bedankt', 'tot ziens', 'dag'],
+const FAREWELLS: PhrasesByLanguage = {
+  en: phraseSet(`bye, bye-bye, bye now, goodbye, good bye, thanks, thanks a lot, thank you, thank you so much, so much,
+    thank you very much, very much, you too, same to you, good night, good day, have a nice day, have a good day,
+    have a good one, take care, see you, see you then, see you soon, talk to you later, cheers`),
+  de: phraseSet(`tschüss, tschüs, danke, danke schön, vielen dank, auf wiederhören, auf wiedersehen, bis dann, bis bald,
+    ebenfalls, gleichfalls, ihnen auch, schönen tag noch, schönen tag`),
+  fr: phraseSet(`au revoir, merci, merci beaucoup, bonne journée, bonne soirée, à bientôt, salut, vous aussi, de même`),
+  es: phraseSet(
+    `adiós, gracias, muchas gracias, hasta luego, hasta pronto, igualmente, chao, buen día, que tenga buen día`,
+  ),
+  pt: phraseSet(`adeus, tchau, obrigado, obrigada, muito obrigado, muito obrigada, até logo, igualmente, bom dia`),
+  it: phraseSet(`arrivederci, grazie, grazie mille, ciao, buona giornata, buona serata, altrettanto, a presto`),
+  nl: phraseSet(`doei, dag, dank je, dank je wel, dank u, dank u wel, bedankt, tot ziens, fijne dag, insgelijks`),
+  hi: phraseSet(`धन्यवाद, शुक्रिया, नमस्ते, अलविदा, फिर मिलेंगे`),
+  ja: phraseSet(`ありがとう, ありがとうございます, ありがとうございました, 失礼します, さようなら, では, また`),
+  zh: phraseSet(`再见, 拜拜, 谢谢, 谢谢你, 谢谢您, 多谢`),
 };
+
+const AT_THE_END: PhrasesByLanguage = Object.fromEntries(
+  Object.entries(FAREWELLS).map(([language, farewells]) => [
+    language,
+    new Set([...farewells, ...(ACKNOWLEDGEMENTS[language] ?? [])]),
+  ]),
+);
+
+const WITHOUT_SPACES = new Set(['ja', 'zh']);
+/** Units (words, or characters where there are no spaces) of the longest phrase above. */
+const LONGEST_PHRASE = 11;
 
 /** Classifies what was said over the agent. `ending`: the agent is saying goodbye. */
 export function classifyOverlap(text: string, language: string, ending = false): OverlapWords {
   const words = wordsOf(text);
   if (words.length === 0) return 'none';
   const base = baseLanguage(language);
-  const known = new Set(BY_LANGUAGE[base] ?? ENGLISH);
-  if (ending) for (const farewell of FAREWELLS[base] ?? FAREWELLS['en'] ?? []) known.add(farewell);
-  for (let index = 0; index < words.length;) {
-    const two = `${words[index] ?? ''} ${words[index + 1] ?? ''}`;
-    if (known.has(two)) index += 2;
-    else if (known.has(words[index] ?? '')) index += 1;
-    else return 'real';
+  const phrases = phrasesOf(ending ? AT_THE_END : ACKNOWLEDGEMENTS, base);
+  const units = WITHOUT_SPACES.has(base) ? [...words.join('')] : words;
+  for (let index = 0; index < units.length;) {
+    const length = phraseAt(units, index, phrases, base);
+    if (length === 0) return 'real';
+    index += length;
   }
   return 'acknowledgement';
+}
+
+/** Whether a text holds a farewell. */
+export function holdsFarewell(text: string, language: string): boolean {
+  const base = baseLanguage(language);
+  const farewells = phrasesOf(FAREWELLS, base);
+  const words = wordsOf(text);
+  const units = WITHOUT_SPACES.has(base) ? [...words.join('')] : words;
+  return units.some((_unit, index) => phraseAt(units, index, farewells, base) > 0);
+}
+
+function phrasesOf(lists: PhrasesByLanguage, base: string): ReadonlySet<string> {
+  return (Object.hasOwn(lists, base) ? lists[base] : lists['en']) ?? ENGLISH;
+}
+
+/** Units of the longest phrase that begins at `index`, 0 = none does. */
+function phraseAt(units: readonly string[], index: number, phrases: ReadonlySet<string>, base: string): number {
+  const joint = WITHOUT_SPACES.has(base) ? '' : ' ';
+  let length = Math.min(LONGEST_PHRASE, units.length - index);
+  while (length > 0 && !phrases.has(units.slice(index, index + length).join(joint))) length--;
+  return length;
 }

@@ -15,14 +15,14 @@ export interface SayOptions {
 
 /** Has something spoken after everything that is queued. Returns the utterance's id. */
 export function say(core: Core, text: string, options: SayOptions): number {
+  const { queue } = core.state.speech;
   const id = core.newId();
   const entry = options.entry ?? addAssistantMessage(core);
   assistantAt(core, entry).parts.push({ utteranceId: id, text, heardChars: null });
   const interruptible = options.interruptible ?? core.config.interruption.allowed;
-  core.state.speech.queue.push({ id, text, kind: options.kind, interruptible, playing: false, entry });
+  queue.push({ id, text, kind: options.kind, interruptible, playing: false, entry });
   core.emit({ type: 'speak', utteranceId: id, text, kind: options.kind });
-  core.disarm('inactivity');
-  watch(core);
+  if (queue.length === 1) watch(core);
   return id;
 }
 
@@ -34,6 +34,10 @@ export function isSpeaking(core: Core): boolean {
 /** The utterance that is next or under way. */
 export function currentUtterance(core: Core): Utterance | undefined {
   return core.state.speech.queue[0];
+}
+
+export function findUtterance(core: Core, utteranceId: number): Utterance | undefined {
+  return core.state.speech.queue.find((utterance) => utterance.id === utteranceId);
 }
 
 export function hold(core: Core): void {
@@ -50,47 +54,50 @@ export function resume(core: Core): void {
   watch(core);
 }
 
-/** Drops all that has not been heard and cuts the history to what has. Returns the messages that were cut. */
+/** Drops all that has not been heard and cuts the history to what has. */
 export function drop(core: Core): void {
-  const { queue } = core.state.speech;
-  for (const utterance of queue) {
-    const heard = utterance.id === core.position.utteranceId ? core.position.heardChars : 0;
+  const { speech } = core.state;
+  if (speech.queue.length === 0 && !speech.held) return;
+  for (const utterance of speech.queue) {
+    const heard = heardChars(core, utterance);
     markHeard(core, utterance.entry, utterance.id, heard);
     if (heard < utterance.text.length) assistantAt(core, utterance.entry).interrupted = true;
   }
-  queue.length = 0;
-  core.state.speech.held = false;
+  speech.queue.length = 0;
+  speech.held = false;
   core.emit({ type: 'playout.drop' });
   watch(core);
 }
 
-export function onUtteranceStarted(core: Core, utteranceId: number): Utterance | undefined {
-  const utterance = core.state.speech.queue.find((candidate) => candidate.id === utteranceId);
-  if (utterance === undefined) return undefined;
+export function onUtteranceStarted(core: Core, utterance: Utterance): void {
+  if (utterance.playing) return;
   utterance.playing = true;
-  watch(core);
-  return utterance;
+  if (utterance === currentUtterance(core)) watch(core);
 }
 
-/** An utterance is over: heard whole, or (`failed`) never heard. */
-export function onUtteranceOver(core: Core, utteranceId: number, failed: boolean): Utterance | undefined {
+/** An utterance is over: heard whole, or (`failed`) as far as its voice went. */
+export function onUtteranceOver(core: Core, utterance: Utterance, failed: boolean): void {
   const { queue } = core.state.speech;
-  const index = queue.findIndex((candidate) => candidate.id === utteranceId);
-  const utterance = queue[index];
-  if (utterance === undefined) return undefined;
-  const heardOfFailed = core.position.utteranceId === utteranceId ? core.position.heardChars : 0;
-  markHeard(core, utterance.entry, utteranceId, failed ? heardOfFailed : utterance.text.length);
+  const index = queue.indexOf(utterance);
+  markHeard(core, utterance.entry, utterance.id, failed ? heardChars(core, utterance) : utterance.text.length);
   queue.splice(index, 1);
-  watch(core);
-  return utterance;
+  if (index === 0) watch(core);
 }
 
-/** Speech that neither begins nor ends in time is given up: playout that stands still must not end in silence. */
-export function onSpeechDeadline(core: Core): Utterance | undefined {
-  const utterance = currentUtterance(core);
-  if (utterance === undefined) return undefined;
-  core.trace('speech.stalled', { utteranceId: utterance.id, playing: utterance.playing });
-  return utterance;
+/** Whether the user has heard anything of a message. */
+export function wasHeard(core: Core, entry: number | null): boolean {
+  if (entry === null) return false;
+  if (assistantAt(core, entry).parts.some((part) => (part.heardChars ?? 0) > 0)) return true;
+  return core.state.speech.queue.some((utterance) => utterance.entry === entry && heardChars(core, utterance) > 0);
+}
+
+/** Characters of a queued utterance that have been heard; what lies before the one under way has been heard whole. */
+function heardChars(core: Core, utterance: Utterance): number {
+  const { queue } = core.state.speech;
+  const underWay = queue.findIndex((candidate) => candidate.id === core.position.utteranceId);
+  const index = queue.indexOf(utterance);
+  if (index < underWay) return utterance.text.length;
+  return index === underWay ? Math.max(0, core.position.heardChars) : 0;
 }
 
 /** Generous length of an utterance's audio, for the deadline on its end only. */
@@ -98,6 +105,7 @@ function longestMs(text: string): number {
   return 6000 + text.length * 250;
 }
 
+/** Whatever is next has to begin, and what is under way to end. */
 function watch(core: Core): void {
   const utterance = currentUtterance(core);
   core.disarm('speech.start', 'speech.end');

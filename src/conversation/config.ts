@@ -36,7 +36,10 @@ export interface InterruptionConfig {
   keepMessage: boolean;
   /** Whether the opening message may be interrupted. */
   openingAllowed: boolean;
-  /** Longest time that speech without words holds the agent. */
+  /**
+   * Speech that has lasted this long over the agent interrupts it if no transcript has come yet; if what came is an
+   * acknowledgement, or nothing that was understood, the agent goes on.
+   */
   maxHoldMs: number;
   /** How long after the user's speech has stopped its words are waited for. */
   wordsAfterStopMs: number;
@@ -58,7 +61,7 @@ export interface EndpointingConfig {
 }
 
 export interface FillerConfig {
-  /** Wait from the end of the turn until a filler is spoken, null = only when a stage stalls. */
+  /** Wait from the end of the turn until a filler is spoken; null = only when a stage stalls. */
   afterMs: number | null;
   /** Empty = short default phrases in the conversation's language. */
   messages: readonly string[];
@@ -105,7 +108,7 @@ export interface DeadlineConfig {
   speechStartMs: number;
   /** A tool that has not answered by then counts as failed. */
   toolMs: number;
-  /** Longest time from the decision to hang up to the line being closed. */
+  /** Longest time from the decision to hang up to the line being closed, beside what the last words take. */
   closingMs: number;
 }
 

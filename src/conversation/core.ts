@@ -1,18 +1,24 @@
 import type { ConversationConfig } from './config.js';
 import type { ConversationEffect, PlayoutPosition } from './events.js';
+import { isSpeakable } from './sentences.js';
 import type { ConversationState, DeadlineName } from './state.js';
+
+export const NOT_PLAYING: PlayoutPosition = { utteranceId: null, heardChars: 0 };
 
 /** What a machine works with during one step: the state, the moment, and where its effects go. */
 export class Core {
   readonly config: ConversationConfig;
   readonly state: ConversationState;
-  nowMs = 0;
-  position: PlayoutPosition = { utteranceId: null, heardChars: 0 };
+  position: PlayoutPosition = NOT_PLAYING;
   effects: ConversationEffect[] = [];
 
   constructor(config: ConversationConfig, state: ConversationState) {
     this.config = config;
     this.state = state;
+  }
+
+  get nowMs(): number {
+    return this.state.nowMs;
   }
 
   emit(effect: ConversationEffect): void {
@@ -34,5 +40,14 @@ export class Core {
 
   newId(): number {
     return this.state.nextId++;
+  }
+
+  /** One of several phrases, in turn, so that none comes twice running; null if there is none that can be spoken. */
+  choose(list: string, phrases: readonly string[]): string | null {
+    const speakable = phrases.filter(isSpeakable);
+    if (speakable.length === 0) return null;
+    const count = this.state.rotation[list] ?? 0;
+    this.state.rotation[list] = count + 1;
+    return speakable[count % speakable.length] ?? null;
   }
 }

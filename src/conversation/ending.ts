@@ -1,36 +1,44 @@
+import { holdsFarewell } from './acknowledgements.js';
 import * as speech from './agent-speech.js';
 import type { Core } from './core.js';
 import type { EndStatus } from './events.js';
+import { assistantAt, setToolResult, spokenText } from './history.js';
 import { phrasesFor } from './phrases.js';
 import { cancelReply } from './reply.js';
+import type { EndingState } from './state.js';
 
 /** The end of the call: the last words are played out, then the line is closed, once. */
 
-/** Says goodbye and closes the line when it has been heard. Real words of the user before that reopen it. */
-export function sayGoodbye(core: Core, ownWords: string | null, modelSpoke: boolean, entry?: number): void {
-  const { messages } = core.config.endCall;
-  const goodbye =
-    messages.length > 0
-      ? (messages[core.state.filler.next++ % messages.length] as string)
-      : (ownWords ?? (modelSpoke ? null : phrasesFor(core.config.language).goodbye));
-  if (goodbye !== null) speech.say(core, goodbye, { kind: 'goodbye', ...(entry === undefined ? {} : { entry }) });
-  beginEnding(core, 'agent-ended', true);
+/** Slow speech, for the deadline of the last words. */
+const MS_PER_CHAR = 120;
+
+/**
+ * Says goodbye and closes the line when it has been heard. Real words of the user before that reopen it.
+ * @param entry the message in the history that the goodbye belongs to
+ * @param callId the model's call that decided it
+ * @param ownWords the goodbye that the model put into the call
+ */
+export function sayGoodbye(core: Core, entry: number, callId: string, ownWords: string | null): void {
+  const goodbye = core.choose('goodbye', core.config.endCall.messages) ?? ownGoodbye(core, entry, ownWords);
+  if (goodbye !== null) speech.say(core, goodbye, { kind: 'goodbye', entry });
+  beginEnding(core, { status: 'agent-ended', reversible: true, call: { entry, callId } });
 }
 
 /** Ends by decision of the engine: everything else is dropped, `message` is said if there is one. */
 export function endNow(core: Core, status: EndStatus, message: string | null): void {
-  if (core.state.line === 'closed' || core.state.ending?.reversible === false) return;
-  cancelReply(core);
-  core.state.interruption = null;
-  core.disarm('interruption');
-  if (speech.isSpeaking(core)) speech.drop(core);
+  if (core.state.line !== 'open' || core.state.ending?.reversible === false) return;
+  fallSilent(core);
   if (message !== null) speech.say(core, message, { kind: 'goodbye', interruptible: false });
-  beginEnding(core, status, false);
+  beginEnding(core, { status, reversible: false, call: null });
 }
 
 /** The user spoke up before the line was closed: the conversation goes on. */
 export function reopen(core: Core): void {
-  if (core.state.ending?.reversible !== true) return;
+  const { ending } = core.state;
+  if (ending?.reversible !== true) return;
+  if (ending.call !== null) {
+    setToolResult(core, ending.call.entry, ending.call.callId, 'The call was not ended: the user went on.');
+  }
   core.state.ending = null;
   core.disarm('closing');
   core.trace('ending.reopened');
@@ -50,19 +58,32 @@ export function onClosingDue(core: Core): void {
 /** The line is gone, or goes now (`hangUp`). Nothing comes after this. */
 export function close(core: Core, status: EndStatus, hangUp: boolean): void {
   if (core.state.line === 'closed') return;
-  cancelReply(core);
-  if (speech.isSpeaking(core)) speech.drop(core);
+  fallSilent(core);
   core.state.line = 'closed';
-  core.state.ending = { status, reversible: false };
-  core.state.interruption = null;
+  core.state.ending = { status, reversible: false, call: null };
   core.state.deadlines = {};
   core.trace('ended', { status });
   if (hangUp) core.emit({ type: 'line.close', status });
 }
 
-function beginEnding(core: Core, status: EndStatus, reversible: boolean): void {
-  core.state.ending = { status, reversible };
+function fallSilent(core: Core): void {
+  cancelReply(core);
+  core.state.interruption = null;
+  core.disarm('interruption');
+  speech.drop(core);
+}
+
+/** The model's goodbye, unless it has said one already beside the call; a stock one where it said nothing at all. */
+function ownGoodbye(core: Core, entry: number, ownWords: string | null): string | null {
+  const { language } = core.config;
+  const said = spokenText(assistantAt(core, entry), true);
+  if (ownWords !== null && !holdsFarewell(said, language)) return ownWords;
+  return said === '' ? phrasesFor(language).goodbye : null;
+}
+
+function beginEnding(core: Core, ending: EndingState): void {
+  core.state.ending = ending;
   core.disarm('inactivity', 'idle', 'opening', 'filler');
-  core.arm('closing', core.nowMs + core.config.deadlines.closingMs);
-  closeIfDone(core);
+  const chars = core.state.speech.queue.reduce((sum, utterance) => sum + utterance.text.length, 0);
+  core.arm('closing', core.nowMs + core.config.deadlines.closingMs + chars * MS_PER_CHAR);
 }

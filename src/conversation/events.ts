@@ -57,13 +57,16 @@ export type ConversationEffect =
   | { type: 'tool.start'; call: ToolCall }
   /** What was transcribed has been taken as a turn. */
   | { type: 'stt.endTurn' }
+  /** A turn is answered. The same turn number again: it had not been over, and this is all of it. */
   | { type: 'user.said'; text: string; turn: number }
   /** Close the line; nothing comes after it. */
   | { type: 'line.close'; status: EndStatus }
   /** For the event log: a decision and its reasons. */
   | { type: 'trace'; name: string; data: Readonly<Record<string, string | number | boolean | null>> };
 
-export type UtteranceKind = 'opening' | 'reply' | 'filler' | 'tool' | 'prompt' | 'fallback' | 'goodbye';
+/** `prompt`: whether the user is still there; `announcement`: what somebody outside wants said. */
+export type UtteranceKind =
+  'opening' | 'reply' | 'filler' | 'tool' | 'prompt' | 'announcement' | 'fallback' | 'goodbye';
 
 /** How a conversation can end (call statuses of the interface that a conversation itself decides). */
 export type EndStatus = 'user-ended' | 'agent-ended' | 'api-ended' | 'timeout' | 'error';

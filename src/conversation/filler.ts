@@ -7,28 +7,35 @@ import { phrasesFor } from './phrases.js';
 
 /** A second filler comes no sooner than this after the first. */
 const REPEAT_MS = 6000;
+/** Somebody else has the floor: after this it is tried again. */
+const AGAIN_MS = 500;
 
+/** The wait for something to say has begun. */
 export function armFiller(core: Core): void {
   const { filler, deadlines } = core.config;
-  core.arm('filler', core.nowMs + (filler.afterMs ?? deadlines.stallFillerMs));
+  const { reply } = core.state;
+  if (reply === null) return;
+  // Neither an interruption nor a greeting is answered by a filler, unless the wait has become a stall.
+  const bridges = reply.userEntry !== null && !(reply.afterInterruption && reply.round === 1);
+  const waitMs = bridges
+    ? (filler.afterMs ?? deadlines.stallFillerMs)
+    : Math.max(filler.afterMs ?? 0, deadlines.stallFillerMs);
+  const { lastMs } = core.state.filler;
+  core.arm('filler', Math.max(core.nowMs + waitMs, lastMs === null ? 0 : lastMs + REPEAT_MS));
 }
 
 export function onFillerDue(core: Core): void {
-  const { reply, interruption, speech: voice } = core.state;
+  const { reply, interruption, turn } = core.state;
   if (reply === null || reply.phase === 'done') return;
-  // Audio of the reply is on its way, somebody is speaking, or the user has just cut the agent off.
-  const unwanted = voice.queue.length > 0 || interruption !== null || core.state.turn.speaking;
-  const patient = reply.afterInterruption && core.config.filler.afterMs !== null && reply.round === 1;
-  if (!unwanted && !patient) {
-    reply.entry ??= addAssistantMessage(core);
-    speech.say(core, nextFiller(core), { kind: 'filler', entry: reply.entry });
+  if (interruption !== null || turn.speaking || speech.isSpeaking(core)) {
+    core.arm('filler', core.nowMs + AGAIN_MS);
+    return;
   }
-  core.arm('filler', core.nowMs + REPEAT_MS);
-}
-
-/** In turn, so that none is said twice running. */
-function nextFiller(core: Core): string {
   const { messages } = core.config.filler;
-  const choice = messages.length > 0 ? messages : phrasesFor(core.config.language).fillers;
-  return choice[core.state.filler.next++ % choice.length] ?? '';
+  const phrase = core.choose('filler', messages) ?? core.choose('filler', phrasesFor(core.config.language).fillers);
+  core.state.filler.lastMs = core.nowMs;
+  core.arm('filler', core.nowMs + REPEAT_MS);
+  if (phrase === null) return;
+  reply.entry ??= addAssistantMessage(core);
+  speech.say(core, phrase, { kind: 'filler', entry: reply.entry });
 }

@@ -1,34 +1,36 @@
 import type { ChatMessage, ToolCall } from '../config/chat.js';
 import type { HistoryConfig } from './config.js';
 import type { Core } from './core.js';
-import type { HistoryEntry } from './state.js';
+import type { AssistantEntry, HistoryEntry } from './state.js';
 
 /** The user turn that stands for speech which was not understood. */
 export const INAUDIBLE = '[inaudible]';
 
 const STILL_RUNNING = 'Still running; the result will follow.';
 
-type AssistantEntry = Extract<HistoryEntry, { role: 'assistant' }>;
-
 export function addUserMessage(core: Core, content: string): number {
   return core.state.history.push({ role: 'user', content, atMs: core.nowMs }) - 1;
 }
 
+/** The turn was not over: its message goes, another will hold all of it. Indices of others stay as they are. */
+export function takeBackUserMessage(core: Core, entry: number): void {
+  core.state.history[entry] = { role: 'user', content: '', atMs: core.nowMs };
+}
+
 /** Opens an assistant message whose parts follow as they are spoken. */
 export function addAssistantMessage(core: Core): number {
-  const entry: HistoryEntry = { role: 'assistant', parts: [], toolCalls: [], interrupted: false, atMs: core.nowMs };
+  const entry: HistoryEntry = { role: 'assistant', parts: [], calls: [], interrupted: false, atMs: core.nowMs };
   return core.state.history.push(entry) - 1;
 }
 
-/** Adds a call to an assistant message, with its result (still open) right behind the message. */
-export function addToolCall(core: Core, entry: number, call: ToolCall): number {
-  assistantAt(core, entry).toolCalls.push(call);
-  return core.state.history.push({ role: 'tool', callId: call.id, content: null, atMs: core.nowMs }) - 1;
+/** Adds a call, its result still open, to an assistant message. */
+export function addToolCall(core: Core, entry: number, call: ToolCall): void {
+  assistantAt(core, entry).calls.push({ call, result: null });
 }
 
-export function setToolResult(core: Core, entry: number, content: string): void {
-  const message = core.state.history[entry];
-  if (message?.role === 'tool') message.content = content;
+export function setToolResult(core: Core, entry: number, callId: string, result: string): void {
+  const made = assistantAt(core, entry).calls.find(({ call }) => call.id === callId);
+  if (made !== undefined) made.result = result;
 }
 
 export function assistantAt(core: Core, entry: number): AssistantEntry {
@@ -40,7 +42,7 @@ export function assistantAt(core: Core, entry: number): AssistantEntry {
 /** Notes how much of an utterance was heard; the rest was never said. */
 export function markHeard(core: Core, entry: number, utteranceId: number, heardChars: number): void {
   const part = assistantAt(core, entry).parts.find((candidate) => candidate.utteranceId === utteranceId);
-  if (part !== undefined) part.heardChars = Math.min(heardChars, part.text.length);
+  if (part !== undefined) part.heardChars = Math.max(0, Math.min(heardChars, part.text.length));
 }
 
 /** What was heard of a message; with `expected`, what is still to be played counts as well. */
@@ -52,6 +54,13 @@ export function spokenText(entry: AssistantEntry, expected: boolean): string {
     .join(' ');
 }
 
+/** What the agent said last, or is about to have said. */
+export function lastSpoken(core: Core): string {
+  const said = (entry: HistoryEntry): boolean => entry.role === 'assistant' && entry.parts.length > 0;
+  const last = core.state.history.findLast(said);
+  return last?.role === 'assistant' ? spokenText(last, true) : '';
+}
+
 /** The history as messages. `expected`: count what is still being played as said (for the model's next request). */
 export function historyMessages(
   history: readonly HistoryEntry[],
@@ -59,24 +68,25 @@ export function historyMessages(
 ): ChatMessage[] {
   const messages: ChatMessage[] = [];
   for (const entry of history) {
-    if (entry.role === 'user') messages.push({ role: 'user', content: entry.content });
-    else if (entry.role === 'tool') {
-      messages.push({ role: 'tool', toolCallId: entry.callId, content: entry.content ?? STILL_RUNNING });
-    } else {
-      const content = entry.interrupted && !options.keepInterrupted ? '' : spokenText(entry, options.expected);
-      if (entry.toolCalls.length > 0) messages.push({ role: 'assistant', content, toolCalls: [...entry.toolCalls] });
-      else if (content !== '') messages.push({ role: 'assistant', content });
+    if (entry.role === 'user') {
+      if (entry.content !== '') messages.push({ role: 'user', content: entry.content });
+      continue;
+    }
+    const content = entry.interrupted && !options.keepInterrupted ? '' : spokenText(entry, options.expected);
+    if (entry.calls.length > 0) {
+      messages.push({ role: 'assistant', content, toolCalls: entry.calls.map(({ call }) => call) });
+    } else if (content !== '') messages.push({ role: 'assistant', content });
+    for (const { call, result } of entry.calls) {
+      messages.push({ role: 'tool', toolCallId: call.id, content: result ?? STILL_RUNNING });
     }
   }
-  return messages.filter((message) => message.role !== 'user' || message.content !== '');
+  return messages;
 }
 
 /** What the model is given: system prompt, then the latest messages within the agent's limits. */
 export function modelMessages(core: Core): ChatMessage[] {
-  const all = historyMessages(core.state.history, {
-    expected: true,
-    keepInterrupted: core.config.interruption.keepMessage,
-  });
+  const { allowed, keepMessage } = core.config.interruption;
+  const all = historyMessages(core.state.history, { expected: true, keepInterrupted: !allowed || keepMessage });
   const limited = limitMessages(all, core.config.history);
   return core.config.systemPrompt === ''
     ? limited
@@ -88,7 +98,7 @@ export function limitMessages(messages: readonly ChatMessage[], limits: HistoryC
   let kept = [...messages];
   if (limits.messageLimit !== null && kept.length > limits.messageLimit) {
     let start = kept.length - limits.messageLimit;
-    while (start < kept.length && kept[start]?.role === 'tool') start++;
+    while (start > 0 && kept[start]?.role === 'tool') start--;
     kept = kept.slice(start);
   }
   if (limits.toolResultLimit !== null) {

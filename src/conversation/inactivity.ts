@@ -1,39 +1,49 @@
 import * as speech from './agent-speech.js';
 import type { Core } from './core.js';
 import { endNow } from './ending.js';
+import type { UtteranceKind } from './events.js';
 import { phrasesFor } from './phrases.js';
 
-/** Silence on both sides: the agent asks whether the user is there, and ends the call when nobody is. */
+/**
+ * Silence on both sides: the agent asks whether the user is there, and ends the call when nobody is. Mere noise is no
+ * sign of the user, and asking is none either.
+ */
 
-/** A sign of the user. */
+/** A sign of the user: words or keys. */
 export function onUserActive(core: Core): void {
-  core.state.inactivity.prompts = 0;
+  core.state.inactivity = { prompts: 0, sinceMs: core.nowMs };
   core.state.lastActiveMs = core.nowMs;
-  core.disarm('inactivity');
+  core.disarm('inactivity', 'idle');
 }
 
-/** Neither side has anything to say: the waiting begins. */
+/** The agent has said something. */
+export function onAgentSpoke(core: Core, kind: UtteranceKind): void {
+  core.state.inactivity.sinceMs = core.nowMs;
+  if (kind !== 'prompt') core.state.lastActiveMs = core.nowMs;
+}
+
+/** Neither side has anything to say: the waiting goes on, from when it began. */
 export function onSilence(core: Core): void {
   const { inactivity, limits } = core.config;
-  if (core.state.inactivity.prompts === 0) core.state.lastActiveMs = core.nowMs;
-  if (inactivity !== null) core.arm('inactivity', core.nowMs + inactivity.idleMs);
   if (limits.maxIdleMs !== null) core.arm('idle', core.state.lastActiveMs + limits.maxIdleMs);
+  if (inactivity !== null) core.arm('inactivity', core.state.inactivity.sinceMs + inactivity.idleMs);
+}
+
+/** Somebody speaks, or is about to. */
+export function onBusy(core: Core): void {
+  core.disarm('inactivity', 'idle');
 }
 
 export function onInactivityDue(core: Core): void {
+  const { inactivity, language } = core.config;
   core.state.inactivity.prompts++;
+  core.state.inactivity.sinceMs = core.nowMs;
   core.trace('inactivity', { prompts: core.state.inactivity.prompts });
-  const message = core.config.inactivity?.message ?? phrasesFor(core.config.language).stillThere;
-  speech.say(core, message, { kind: 'prompt' });
+  speech.say(core, inactivity?.message ?? phrasesFor(language).stillThere, { kind: 'prompt' });
 }
 
-/** Nothing from the user for too long. */
-export function onIdleDue(core: Core): void {
-  const { limits, language } = core.config;
-  endNow(core, 'timeout', limits.message ?? phrasesFor(language).timeout);
-}
-
-export function onDurationDue(core: Core): void {
+/** Nothing from the user for too long, or the longest session is over. */
+export function onLimitDue(core: Core): void {
   const { limits, language } = core.config;
   endNow(core, 'timeout', limits.message ?? phrasesFor(language).timeout);
 }

@@ -1,9 +1,10 @@
-import { classifyOverlap } from './acknowledgements.js';
+import { classifyOverlap, type OverlapWords } from './acknowledgements.js';
 import * as speech from './agent-speech.js';
 import type { Core } from './core.js';
 import { reopen } from './ending.js';
+import { assistantAt, takeBackUserMessage } from './history.js';
 import { cancelReply } from './reply.js';
-import { startWaiting } from './tool-calls.js';
+import { abandonWaiting } from './tool-calls.js';
 import * as userTurn from './user-turn.js';
 
 /**
@@ -11,64 +12,76 @@ import * as userTurn from './user-turn.js';
  * drop what the agent had left to say, anything else lets it go on from the sample where it was held.
  */
 
+/** Noise that comes again and again holds the agent no longer than this many times `maxHoldMs`. */
+const LONGEST_HOLDS = 2;
+
 /** Step one: the user speaks while the agent speaks or is about to. */
 export function onSpeechStarted(core: Core): void {
-  if (core.state.interruption !== null || !agentHasSomethingToSay(core) || !mayInterrupt(core)) return;
-  core.state.interruption = { sinceMs: core.nowMs };
-  speech.hold(core);
-  core.arm('interruption', core.nowMs + core.config.interruption.maxHoldMs);
+  const { maxHoldMs } = core.config.interruption;
+  if (core.state.interruption === null) {
+    if (!agentHasSomethingToSay(core) || !mayInterrupt(core)) return;
+    core.state.interruption = { sinceMs: core.nowMs };
+    speech.hold(core);
+  }
+  const latestMs = core.state.interruption.sinceMs + LONGEST_HOLDS * maxHoldMs;
+  core.arm('interruption', Math.min(core.nowMs + maxHoldMs, latestMs));
 }
 
 /** The user has stopped: their words are waited for a little longer. */
 export function onSpeechStopped(core: Core): void {
-  if (core.state.interruption === null) return;
+  if (core.state.interruption === null || core.state.turn.speaking) return;
   core.arm('interruption', core.nowMs + core.config.interruption.wordsAfterStopMs);
   judge(core);
 }
 
 /** Step two, whenever more is known about the words. */
 export function judge(core: Core): void {
-  const words = overlapWords(core);
-  if (core.state.interruption === null) {
-    // Words of speech that was taken for noise at first.
-    if (words === 'real' && speech.isSpeaking(core) && mayInterrupt(core)) confirm(core);
-    return;
-  }
-  if (words === 'real') confirm(core);
-  else if (words === 'acknowledgement' && !core.state.turn.speaking && userTurn.isFinal(core)) falseAlarm(core);
+  if (overlapWords(core) === 'real') {
+    if (core.state.interruption !== null || (agentHasSomethingToSay(core) && mayInterrupt(core))) confirm(core);
+    else if (core.state.ending !== null) reopen(core); // what is being said may be played out, but the line stays open
+  } else if (core.state.interruption !== null && userTurn.isHeardOut(core)) falseAlarm(core);
 }
 
 /** The words had their time. */
 export function onDeadline(core: Core): void {
-  if (core.state.interruption === null) return;
-  if (overlapWords(core) === 'real') confirm(core);
+  const { interruption, turn } = core.state;
+  if (interruption === null) return;
+  // Whoever goes on talking over the agent for so long means it, even if the recogniser is late with the words.
+  const isLongTalk = turn.speaking && turn.segments.length === 0;
+  if (isLongTalk || overlapWords(core) === 'real') confirm(core);
   else falseAlarm(core);
 }
 
 /** What the user has said over the agent so far. */
-export function overlapWords(core: Core): ReturnType<typeof classifyOverlap> {
-  return classifyOverlap(userTurn.turnText(core), core.config.language, core.state.ending !== null);
+export function overlapWords(core: Core): OverlapWords {
+  return classifyOverlap(userTurn.segmentsText(core), core.config.language, core.state.ending !== null);
 }
 
 /** A real interruption: the agent's words end where they were heard, the floor is the user's. */
 export function confirm(core: Core): void {
   const { reply } = core.state;
-  const takeBack = reply !== null && !reply.audible && !reply.acted && reply.userEntry !== null;
+  const takenBack = canTakeBack(core) ? reply : null;
+  if (reply !== null && reply.entry !== null && reply.phase !== 'done') {
+    assistantAt(core, reply.entry).interrupted = true;
+  }
   core.state.interruption = null;
   core.disarm('interruption');
   reopen(core);
   speech.drop(core);
   cancelReply(core);
-  startWaiting(core);
-  if (takeBack) {
-    // Nothing of the answer was heard: the turn had not been over. What was said so far is its beginning.
-    core.state.history[reply.userEntry as number] = { role: 'user', content: '', atMs: core.nowMs };
-    core.state.turn.carried = reply.turnText;
-    core.trace('turn.continued', { turn: reply.turnNumber });
-  } else {
+  abandonWaiting(core);
+  if (takenBack?.userEntry == null) {
     core.state.turn.interrupts = true;
     core.trace('interruption', {});
+  } else {
+    // Nothing of the answer was heard: the turn had not been over. What was said so far is its beginning.
+    takeBackUserMessage(core, takenBack.userEntry);
+    core.state.turn.number = takenBack.turnNumber;
+    core.state.turn.interrupts = takenBack.afterInterruption;
+    userTurn.carry(core, takenBack.turnText);
+    core.trace('turn.continued', { turn: takenBack.turnNumber });
   }
+  if (userTurn.isOpen(core) && !core.state.turn.speaking) userTurn.scheduleEnd(core);
 }
 
 /** Noise, an echo or a "mm-hm": the agent goes on as if nothing had been. */
@@ -76,8 +89,21 @@ function falseAlarm(core: Core): void {
   core.trace('interruption.falseAlarm', { words: overlapWords(core) });
   core.state.interruption = null;
   core.disarm('interruption');
-  if (!core.state.turn.speaking) userTurn.closeTurn(core);
+  if (!core.state.turn.speaking) {
+    if (isEarlyAnswer(core)) userTurn.wait(core);
+    else userTurn.closeTurn(core);
+  }
   speech.resume(core);
+}
+
+/** "Yes" over the end of the agent's question is no mere acknowledgement but the answer. */
+export function isEarlyAnswer(core: Core): boolean {
+  const { reply, speech: voice } = core.state;
+  const last = voice.queue[0];
+  if (last === undefined || voice.queue.length > 1 || (reply !== null && reply.phase !== 'done')) return false;
+  if (overlapWords(core) !== 'acknowledgement' || !/[?？]["'”’)]*$/.test(last.text.trim())) return false;
+  const { utteranceId, heardChars } = core.position;
+  return last.kind === 'prompt' || (utteranceId === last.id && heardChars >= last.text.length / 2);
 }
 
 export function agentHasSomethingToSay(core: Core): boolean {
@@ -85,7 +111,16 @@ export function agentHasSomethingToSay(core: Core): boolean {
   return speech.isSpeaking(core) || (reply !== null && reply.phase !== 'done');
 }
 
+/** Whether the user may take the floor now. As long as nothing of an answer was heard, it is theirs in any case. */
 export function mayInterrupt(core: Core): boolean {
   if (core.state.ending?.reversible === false) return false;
-  return speech.currentUtterance(core)?.interruptible ?? core.config.interruption.allowed;
+  const utterance = speech.currentUtterance(core);
+  if (utterance?.playing !== true && canTakeBack(core)) return true;
+  return utterance?.interruptible ?? core.config.interruption.allowed;
+}
+
+/** The turn was answered, but nothing of the answer has been heard or done. */
+function canTakeBack(core: Core): boolean {
+  const { reply } = core.state;
+  return reply !== null && reply.userEntry !== null && !reply.acted && !speech.wasHeard(core, reply.entry);
 }

@@ -1,10 +1,12 @@
 import * as speech from './agent-speech.js';
 import type { Core } from './core.js';
-import { startReply } from './reply.js';
+import { OPENING_TURN, startReply } from './reply.js';
+import { isSpeakable } from './sentences.js';
 import { isOpen } from './user-turn.js';
 
 /** How the conversation begins: the agent greets, or waits for the user, but not for ever. */
 
+/** Somebody may be speaking: the end of their turn decides, or it is tried again after this. */
 const AGAIN_MS = 500;
 
 export function onLineOpened(core: Core): void {
@@ -15,8 +17,8 @@ export function onLineOpened(core: Core): void {
 
 /** The user did not begin. */
 export function onOpeningDue(core: Core): void {
-  if (isOpen(core)) {
-    core.arm('opening', core.nowMs + AGAIN_MS); // somebody may be speaking: their turn's end decides
+  if (isOpen(core) || core.state.digits !== '') {
+    core.arm('opening', core.nowMs + AGAIN_MS);
     return;
   }
   core.trace('opening.userSilent');
@@ -24,9 +26,9 @@ export function onOpeningDue(core: Core): void {
 }
 
 function open(core: Core): void {
-  const { firstMessage } = core.config.opening;
-  if (firstMessage !== null) {
-    const interruptible = core.config.interruption.allowed && core.config.interruption.openingAllowed;
-    speech.say(core, firstMessage, { kind: 'opening', interruptible });
-  } else startReply(core, { text: '', number: 0, entry: null, interrupts: false });
+  const { opening, interruption } = core.config;
+  if (opening.firstMessage !== null && isSpeakable(opening.firstMessage)) {
+    const interruptible = interruption.allowed && interruption.openingAllowed;
+    speech.say(core, opening.firstMessage, { kind: 'opening', interruptible });
+  } else startReply(core, { text: '', number: OPENING_TURN, entry: null, interrupts: false });
 }

@@ -2,6 +2,8 @@ import { baseLanguage } from './words.js';
 
 /** What the agent says of its own accord, without the model. */
 export interface Phrases {
+  /** The model should have opened the conversation, and failed. */
+  greeting: string;
   /** While a stage stalls. */
   fillers: readonly string[];
   /** The model failed or gave nothing. */
@@ -14,6 +16,7 @@ export interface Phrases {
 }
 
 const ENGLISH: Phrases = {
+  greeting: 'Hello, how can I help you?',
   fillers: ['Let me see.', 'One moment, please.', 'Just a second.'],
   fallback: "I'm sorry, I had trouble there. Could you say that again?",
   givingUp: "I'm sorry, something is wrong on my side. Please call again later. Goodbye.",
@@ -25,6 +28,7 @@ const ENGLISH: Phrases = {
 const BY_LANGUAGE: Readonly<Record<string, Phrases>> = {
   en: ENGLISH,
   de: {
+    greeting: 'Guten Tag, wie kann ich Ihnen helfen?',
     fillers: ['Moment bitte.', 'Ich schaue kurz nach.', 'Einen Augenblick.'],
     fallback: 'Entschuldigung, da ist etwas schiefgegangen. Können Sie das bitte wiederholen?',
     givingUp: 'Es tut mir leid, bei mir stimmt etwas nicht. Bitte rufen Sie später noch einmal an. Auf Wiederhören.',
@@ -33,6 +37,7 @@ const BY_LANGUAGE: Readonly<Record<string, Phrases>> = {
     timeout: 'Wir müssen hier leider enden. Auf Wiederhören.',
   },
   fr: {
+    greeting: 'Bonjour, que puis-je faire pour vous ?',
     fillers: ['Un instant.', 'Je regarde.', 'Une seconde, je vous prie.'],
     fallback: "Excusez-moi, j'ai eu un problème. Pouvez-vous répéter ?",
     givingUp: "Je suis désolé, j'ai un problème technique. Rappelez plus tard, s'il vous plaît. Au revoir.",
@@ -41,6 +46,7 @@ const BY_LANGUAGE: Readonly<Record<string, Phrases>> = {
     timeout: 'Nous devons nous arrêter ici. Au revoir.',
   },
   es: {
+    greeting: 'Hola, ¿en qué puedo ayudarle?',
     fillers: ['Un momento.', 'Déjeme ver.', 'Un segundo, por favor.'],
     fallback: 'Perdone, he tenido un problema. ¿Puede repetirlo?',
     givingUp: 'Lo siento, tengo un problema técnico. Llame más tarde, por favor. Adiós.',
@@ -49,6 +55,7 @@ const BY_LANGUAGE: Readonly<Record<string, Phrases>> = {
     timeout: 'Tenemos que terminar aquí. Adiós.',
   },
   it: {
+    greeting: 'Buongiorno, come posso aiutarla?',
     fillers: ['Un momento.', 'Vediamo.', 'Un attimo, per favore.'],
     fallback: 'Mi scusi, ho avuto un problema. Può ripetere?',
     givingUp: 'Mi dispiace, ho un problema tecnico. Richiami più tardi, per favore. Arrivederci.',
@@ -57,6 +64,7 @@ const BY_LANGUAGE: Readonly<Record<string, Phrases>> = {
     timeout: 'Dobbiamo fermarci qui. Arrivederci.',
   },
   pt: {
+    greeting: 'Olá, em que posso ajudar?',
     fillers: ['Um momento.', 'Deixe-me ver.', 'Só um segundo.'],
     fallback: 'Desculpe, tive um problema. Pode repetir?',
     givingUp: 'Desculpe, estou com um problema técnico. Ligue mais tarde, por favor. Adeus.',
@@ -65,6 +73,7 @@ const BY_LANGUAGE: Readonly<Record<string, Phrases>> = {
     timeout: 'Temos de terminar aqui. Adeus.',
   },
   nl: {
+    greeting: 'Goedendag, waarmee kan ik u helpen?',
     fillers: ['Een moment.', 'Even kijken.', 'Een ogenblik, alstublieft.'],
     fallback: 'Sorry, er ging iets mis. Kunt u dat herhalen?',
     givingUp: 'Het spijt me, er is bij mij iets mis. Bel later nog eens. Tot ziens.',
@@ -72,9 +81,37 @@ const BY_LANGUAGE: Readonly<Record<string, Phrases>> = {
     stillThere: 'Bent u er nog?',
     timeout: 'We moeten hier stoppen. Tot ziens.',
   },
+  hi: {
+    greeting: 'नमस्ते, मैं आपकी क्या मदद कर सकता हूँ?',
+    fillers: ['एक पल।', 'मैं देखता हूँ।', 'एक मिनट रुकिए।'],
+    fallback: 'माफ़ कीजिए, मुझे कुछ दिक्कत हुई। क्या आप फिर से कह सकते हैं?',
+    givingUp: 'माफ़ कीजिए, मेरी तरफ़ कुछ गड़बड़ है। कृपया बाद में फिर फ़ोन कीजिए। नमस्ते।',
+    goodbye: 'नमस्ते।',
+    stillThere: 'क्या आप वहाँ हैं?',
+    timeout: 'हमें यहीं रुकना होगा। नमस्ते।',
+  },
+  ja: {
+    greeting: 'こんにちは。ご用件をお伺いします。',
+    fillers: ['少々お待ちください。', '確認いたします。', 'えっと、そうですね。'],
+    fallback: '申し訳ありません、うまくいきませんでした。もう一度お願いできますか？',
+    givingUp: '申し訳ありません、こちらに問題が起きています。後ほどおかけ直しください。失礼します。',
+    goodbye: '失礼いたします。',
+    stillThere: 'もしもし、聞こえていますか？',
+    timeout: 'ここで終わりにさせていただきます。失礼します。',
+  },
+  zh: {
+    greeting: '您好，有什么可以帮您？',
+    fillers: ['请稍等。', '我看一下。', '稍等一下。'],
+    fallback: '抱歉，刚才出了点问题。您能再说一遍吗？',
+    givingUp: '抱歉，我这边出了问题。请稍后再打来。再见。',
+    goodbye: '再见。',
+    stillThere: '您还在吗？',
+    timeout: '我们只能到这里了。再见。',
+  },
 };
 
 /** Phrases of a language; English where there are none. */
 export function phrasesFor(language: string): Phrases {
-  return BY_LANGUAGE[baseLanguage(language)] ?? ENGLISH;
+  const base = baseLanguage(language);
+  return (Object.hasOwn(BY_LANGUAGE, base) ? BY_LANGUAGE[base] : undefined) ?? ENGLISH;
 }

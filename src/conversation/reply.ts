@@ -2,8 +2,8 @@ import type { ToolCall } from '../config/chat.js';
 import * as speech from './agent-speech.js';
 import type { Core } from './core.js';
 import { endCallTool } from './end-call.js';
-import { addAssistantMessage, modelMessages } from './history.js';
 import { armFiller } from './filler.js';
+import { addAssistantMessage, modelMessages } from './history.js';
 import { phrasesFor } from './phrases.js';
 import { cutSentences, isSpeakable } from './sentences.js';
 import type { ReplyState } from './state.js';
@@ -12,6 +12,10 @@ import type { ReplyState } from './state.js';
 
 /** Rounds of tools that one turn may take. */
 const MAX_ROUNDS = 6;
+/** Replies that may fail one after another before the agent gives up. */
+export const MAX_MODEL_FAILURES = 3;
+/** Number of the turn that the model opens the conversation with. */
+export const OPENING_TURN = 0;
 
 export interface TurnToAnswer {
   text: string;
@@ -35,22 +39,19 @@ export function startReply(core: Core, turn: TurnToAnswer): void {
     userEntry: turn.entry,
     calls: [],
     acted: false,
-    audible: false,
     afterInterruption: turn.interrupts,
   };
   request(core, core.state.reply);
-  armFiller(core);
 }
 
-/** Asks the model again, now that the tools of the last round have answered. Whether it may still be asked. */
-export function nextRound(core: Core, reply: ReplyState): boolean {
-  if (reply.round >= MAX_ROUNDS) {
-    core.trace('reply.tooManyRounds', { rounds: reply.round });
-    return false;
+/** Asks the model again, now that the tools of the last round have answered. */
+export function nextRound(core: Core, reply: ReplyState): void {
+  if (reply.round < MAX_ROUNDS) {
+    request(core, reply);
+    return;
   }
-  request(core, reply);
-  armFiller(core);
-  return true;
+  core.state.resultsUntold = false; // they would only start the same again
+  failReply(core, 'too many rounds of tools');
 }
 
 /** Lets go of the model's answer. What was said and done stays. */
@@ -71,39 +72,42 @@ export function replyTo(core: Core, requestId: number): ReplyState | null {
 }
 
 export function onText(core: Core, reply: ReplyState, text: string): void {
+  if (text === '') return;
   heardFromModel(core, reply);
-  reply.pending += text;
-  const cut = cutSentences(reply.pending, reply.pieces === 0);
+  const cut = cutSentences(reply.pending + text, reply.pieces === 0);
   reply.pending = cut.rest;
   for (const piece of cut.pieces) speakPiece(core, reply, piece);
 }
 
 export function onToolCall(core: Core, reply: ReplyState, call: ToolCall): void {
   heardFromModel(core, reply);
-  reply.calls.push(call);
+  reply.calls.push({ id: uniqueCallId(core, reply, call.id), name: call.name, arguments: call.arguments });
 }
 
-/** The model has said all of this round: what is left over is spoken. Whether there was anything at all. */
-export function finishRound(core: Core, reply: ReplyState): boolean {
+/** The model has said all of this round: what is left over is spoken. */
+export function finishRound(core: Core, reply: ReplyState): void {
   core.disarm('llm.first', 'llm.gap');
   const rest = reply.pending.trim();
+  reply.phase = 'done';
   reply.pending = '';
   if (isSpeakable(rest)) speakPiece(core, reply, rest);
-  return reply.pieces > 0 || reply.calls.length > 0;
 }
 
 /** The model failed, stalled or had nothing to say: the user is told, and told once. */
 export function failReply(core: Core, reason: string): void {
-  const { reply } = core.state;
+  const { reply, failures } = core.state;
   core.trace('reply.failed', { reason });
-  const spoke = (reply?.pieces ?? 0) > 0;
-  cancelReply(core);
-  core.state.failures.model++;
   // A reply that breaks off after some sentences has said something; the user will ask if it was too little.
-  if (!spoke) speech.say(core, phrasesFor(core.config.language).fallback, { kind: 'fallback' });
+  const spoke = reply !== null && reply.pieces > 0;
+  const opening = reply?.turnNumber === OPENING_TURN;
+  cancelReply(core);
+  failures.model++;
+  if (spoke || failures.model >= MAX_MODEL_FAILURES) return;
+  const { greeting, fallback } = phrasesFor(core.config.language);
+  speech.say(core, opening ? greeting : fallback, { kind: 'fallback' });
 }
 
-/** Message in the history that the agent's words of this turn go to. */
+/** Message in the history that the agent's words of this round go to. */
 export function replyEntry(core: Core, reply: ReplyState): number {
   reply.entry ??= addAssistantMessage(core);
   return reply.entry;
@@ -115,10 +119,11 @@ function request(core: Core, reply: ReplyState): void {
   reply.pending = '';
   reply.pieces = 0;
   reply.calls = [];
+  reply.entry = null;
   reply.round++;
-  if (reply.round > 1) reply.entry = null;
   core.state.resultsUntold = false;
   core.arm('llm.first', core.nowMs + core.config.deadlines.llmFirstMs);
+  armFiller(core);
   const tools = core.config.endCall.enabled ? [endCallTool(core.config.endCall)] : [];
   core.emit({ type: 'llm.start', requestId: reply.requestId, messages: modelMessages(core), tools });
 }
@@ -130,7 +135,21 @@ function heardFromModel(core: Core, reply: ReplyState): void {
 }
 
 function speakPiece(core: Core, reply: ReplyState, piece: string): void {
+  const { allowed, openingAllowed } = core.config.interruption;
+  const interruptible = allowed && (openingAllowed || reply.turnNumber !== OPENING_TURN);
   reply.pieces++;
   core.disarm('filler');
-  speech.say(core, piece, { kind: 'reply', entry: replyEntry(core, reply) });
+  speech.say(core, piece, { kind: 'reply', entry: replyEntry(core, reply), interruptible });
+}
+
+/** Some models number the calls of every reply from nought: an id that was there before gets a suffix. */
+function uniqueCallId(core: Core, reply: ReplyState, id: string): string {
+  const taken = new Set(reply.calls.map((call) => call.id));
+  for (const entry of core.state.history) {
+    if (entry.role === 'assistant') for (const { call } of entry.calls) taken.add(call.id);
+  }
+  const base = id === '' ? 'call' : id;
+  let unique = base;
+  for (let count = 2; taken.has(unique); count++) unique = `${base}-${String(count)}`;
+  return unique;
 }

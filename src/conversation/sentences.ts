@@ -67,5 +67,7 @@ function clauseEnd(text: string): number | undefined {
 function forcedEnd(text: string): number | undefined {
   if (text.length <= MAX_PIECE_CHARS) return undefined;
   const space = text.lastIndexOf(' ', MAX_PIECE_CHARS);
-  return space > 0 ? space + 1 : MAX_PIECE_CHARS;
+  if (space > 0) return space + 1;
+  const splitsPair = /[\uD800-\uDBFF]/.test(text[MAX_PIECE_CHARS - 1] ?? '');
+  return splitsPair ? MAX_PIECE_CHARS - 1 : MAX_PIECE_CHARS;
 }

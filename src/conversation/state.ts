@@ -1,31 +1,37 @@
 import type { ToolCall } from '../config/chat.js';
 import type { EndStatus, UtteranceKind } from './events.js';
 
-/** Everything a conversation knows, as plain data: one slice a machine. */
+/** Everything a conversation knows, as plain data (it survives JSON): one slice a machine. */
 export interface ConversationState {
   /** `line` is opened once and closed once. */
   line: 'waiting' | 'open' | 'closed';
-  openedMs: number;
+  /** Time of the latest step. */
+  nowMs: number;
   /** Due times by name; the earliest is when the conversation wants to be stepped next. */
   deadlines: Partial<Record<DeadlineName, number>>;
   history: HistoryEntry[];
   turn: TurnState;
+  /** Keys pressed so far of a row that goes on. */
   digits: string;
   speech: SpeechState;
   reply: ReplyState | null;
   interruption: InterruptionState | null;
   ending: EndingState | null;
-  filler: { next: number };
-  /** Times in a row that the agent asked whether the user is there. */
-  inactivity: { prompts: number };
+  filler: { lastMs: number | null };
+  /** How often something was chosen from each list of phrases, so that it is chosen in turn. */
+  rotation: Record<string, number>;
+  /** `prompts`: times in a row that the agent asked whether the user is there; `sinceMs`: neither side spoke since. */
+  inactivity: { prompts: number; sinceMs: number };
   /** Last moment that was not idle: a sign of the user, or the end of something the agent said to them. */
   lastActiveMs: number;
-  /** Calls that run, by id. */
-  tools: Record<string, RunningTool>;
+  /** Calls that run, or wait for their phrase. */
+  tools: RunningTool[];
   /** A result came that no request has told the model about yet. */
   resultsUntold: boolean;
-  /** Failures one after another: of the model's replies, and of the voice. */
-  failures: { model: number; voice: number };
+  /** What others want said, waiting for the user to finish. */
+  toSay: string[];
+  /** Failures one after another: of the model's replies, and of messages that the voice should have spoken. */
+  failures: { model: number; voice: number; voiceEntry: number | null };
   nextId: number;
 }
 
@@ -46,16 +52,22 @@ export type DeadlineName =
   | 'duration'
   | 'closing';
 
-export type HistoryEntry =
-  | { role: 'user'; content: string; atMs: number }
-  | {
-      role: 'assistant';
-      parts: SpokenPart[];
-      toolCalls: ToolCall[];
-      interrupted: boolean;
-      atMs: number;
-    }
-  | { role: 'tool'; callId: string; content: string | null; atMs: number };
+export type HistoryEntry = UserEntry | AssistantEntry;
+
+export interface UserEntry {
+  role: 'user';
+  content: string;
+  atMs: number;
+}
+
+export interface AssistantEntry {
+  role: 'assistant';
+  parts: SpokenPart[];
+  calls: CallEntry[];
+  /** The user cut it off. */
+  interrupted: boolean;
+  atMs: number;
+}
 
 export interface SpokenPart {
   utteranceId: number;
@@ -64,26 +76,35 @@ export interface SpokenPart {
   heardChars: number | null;
 }
 
+export interface CallEntry {
+  call: ToolCall;
+  /** Null while it runs. */
+  result: string | null;
+}
+
 /** What the user is saying and has not been answered yet. */
 export interface TurnState {
+  /** A turn that was answered too soon and goes on keeps its number. */
   number: number;
   /** Segments up to this one belong to earlier turns: what comes late for them is no news. */
   lastSegment: number;
   speaking: boolean;
-  /** Start of the first speech of this turn, null = nothing said yet. */
+  /** Start of the turn, null = nothing said yet. */
   startMs: number | null;
-  /** Start of the latest stretch of speech. */
-  speechStartMs: number;
+  /** Start of the latest stretch of speech, null = the VAD has heard none. */
+  speechStartMs: number | null;
   /** End of the latest speech; meaningless while speaking. */
   endMs: number;
   /** Speech that this turn holds in all, up to the latest end. */
   speechMs: number;
+  /** When the latest final transcript came. */
+  finalMs: number | null;
   /** It cut the agent off. */
   interrupts: boolean;
-  /** It is over, but the agent may not be interrupted: it is taken up when the agent has finished. */
+  /** It is over, but is taken up only when the agent has finished. */
   waiting: boolean;
   segments: Segment[];
-  /** Words of a turn that was answered too soon and has been taken back. */
+  /** Words that came before the segments: of a turn that was answered too soon, or typed. */
   carried: string;
 }
 
@@ -121,7 +142,7 @@ export interface ReplyState {
   pending: string;
   /** Pieces of this round that were handed to the voice. */
   pieces: number;
-  /** The reply's message in the history, once it has one. */
+  /** The message in the history that this round's words go to, once there is one. */
   entry: number | null;
   /** Requests made for this turn: 1, and one more after each round of tools. */
   round: number;
@@ -131,10 +152,8 @@ export interface ReplyState {
   /** Index of the user's message in the history, null where the agent speaks unasked. */
   userEntry: number | null;
   calls: ToolCall[];
-  /** Some tool of this turn was started: it cannot be taken back. */
+  /** Something was done that cannot be taken back. */
   acted: boolean;
-  /** Something of this turn's answer has been heard. */
-  audible: boolean;
   /** The turn cut the agent off: no filler answers it. */
   afterInterruption: boolean;
 }
@@ -145,7 +164,7 @@ export interface RunningTool {
   requestId: number;
   /** Starts when this utterance is over; null = started. */
   afterUtterance: number | null;
-  /** Index of its result in the history. */
+  /** Index of the message in the history that holds the call. */
   entry: number;
 }
 
@@ -157,12 +176,14 @@ export interface EndingState {
   status: EndStatus;
   /** The user's words can still reopen the conversation. */
   reversible: boolean;
+  /** The call by which the model decided it. */
+  call: { entry: number; callId: string } | null;
 }
 
 export function initialState(): ConversationState {
   return {
     line: 'waiting',
-    openedMs: 0,
+    nowMs: 0,
     deadlines: {},
     history: [],
     turn: newTurn(1),
@@ -171,12 +192,14 @@ export function initialState(): ConversationState {
     reply: null,
     interruption: null,
     ending: null,
-    filler: { next: 0 },
-    inactivity: { prompts: 0 },
+    filler: { lastMs: null },
+    rotation: {},
+    inactivity: { prompts: 0, sinceMs: 0 },
     lastActiveMs: 0,
-    tools: {},
+    tools: [],
     resultsUntold: false,
-    failures: { model: 0, voice: 0 },
+    toSay: [],
+    failures: { model: 0, voice: 0, voiceEntry: null },
     nextId: 1,
   };
 }
@@ -187,9 +210,10 @@ export function newTurn(number: number, lastSegment = -1): TurnState {
     lastSegment,
     speaking: false,
     startMs: null,
-    speechStartMs: 0,
+    speechStartMs: null,
     endMs: 0,
     speechMs: 0,
+    finalMs: null,
     interrupts: false,
     waiting: false,
     segments: [],

@@ -1,19 +1,29 @@
 import type { Core } from './core.js';
 import { scoreTurn, silenceNeededMs } from './endpointing.js';
-import { INAUDIBLE, spokenText } from './history.js';
+import { INAUDIBLE, lastSpoken } from './history.js';
 import { newTurn } from './state.js';
 
 /** The user's turn: gathers what is said and decides when it is over. */
 
 /** Speech shorter than this, without words, was no attempt to say something. */
 const MIN_UNINTELLIGIBLE_MS = 700;
+/** Words came, then none for this long, yet the VAD still hears speech: it hears something else. */
+const WORDS_STAND_STILL_MS = 5000;
+
+export interface TurnTranscript {
+  segment: number;
+  text: string;
+  isFinal: boolean;
+  understood: boolean;
+}
 
 export function onSpeechStarted(core: Core, startMs: number): void {
   const { turn } = core.state;
+  const start = notAfterNow(core, startMs);
   turn.speaking = true;
   turn.waiting = false;
-  turn.startMs ??= startMs;
-  turn.speechStartMs = startMs;
+  turn.startMs ??= start;
+  turn.speechStartMs = start;
   core.disarm('turn.end');
   core.arm('turn.stuck', core.nowMs + core.config.endpointing.stuckMs);
 }
@@ -22,44 +32,47 @@ export function onSpeechStopped(core: Core, endMs: number): void {
   const { turn } = core.state;
   if (!turn.speaking) return;
   turn.speaking = false;
-  turn.endMs = endMs;
-  turn.speechMs += Math.max(0, endMs - turn.speechStartMs);
+  turn.endMs = notAfterNow(core, endMs);
+  turn.speechMs += Math.max(0, turn.endMs - (turn.speechStartMs ?? turn.endMs));
   core.disarm('turn.stuck');
   scheduleEnd(core);
 }
 
-export function onTranscript(
-  core: Core,
-  transcript: { segment: number; text: string; isFinal: boolean; understood: boolean },
-): void {
+export function onTranscript(core: Core, transcript: TurnTranscript): void {
   const { turn } = core.state;
   const { segment, text, isFinal, understood } = transcript;
-  if (segment <= turn.lastSegment) return;
+  if (!Number.isSafeInteger(segment) || segment <= turn.lastSegment) return;
   const known = turn.segments.find((candidate) => candidate.segment === segment);
+  const newWords = text.trim() !== '' && text !== known?.text;
   if (known === undefined) turn.segments.push({ segment, text, isFinal, understood });
   else Object.assign(known, { text, isFinal, understood });
-  if (turn.startMs === null && text !== '') {
-    // The recogniser hears what the VAD does not.
-    turn.startMs = core.nowMs;
+  if (isFinal) turn.finalMs = core.nowMs;
+  if (turn.speaking) {
+    if (newWords) core.arm('turn.stuck', core.nowMs + Math.min(core.config.endpointing.stuckMs, WORDS_STAND_STILL_MS));
+    return;
+  }
+  if (turn.speechStartMs === null && newWords) {
+    // The recogniser hears what the VAD does not: its words are the only sign of speech.
+    turn.startMs ??= core.nowMs;
     turn.endMs = core.nowMs;
   }
-  if (turn.speaking) core.arm('turn.stuck', core.nowMs + core.config.endpointing.stuckMs);
-  else if (turn.startMs !== null) scheduleEnd(core);
+  if (turn.startMs !== null && !turn.waiting) scheduleEnd(core);
 }
 
-/** Words of the turn so far that were understood. */
+/** Words that were understood since the turn began or, if it goes on after an answer, since then. */
+export function segmentsText(core: Core): string {
+  return joined(core.state.turn.segments.filter(({ understood }) => understood).map(({ text }) => text));
+}
+
+/** Words of the whole turn so far that were understood. */
 export function turnText(core: Core): string {
-  const { carried, segments } = core.state.turn;
-  return [carried, ...segments.filter((segment) => segment.understood).map((segment) => segment.text)]
-    .map((text) => text.trim())
-    .filter((text) => text !== '')
-    .join(' ');
+  return joined([core.state.turn.carried, segmentsText(core)]);
 }
 
 /** Whether all that was said has its final transcript. */
-export function isFinal(core: Core): boolean {
-  const { segments } = core.state.turn;
-  return segments.length > 0 && segments.every((segment) => segment.isFinal);
+export function isHeardOut(core: Core): boolean {
+  const { segments, finalMs, endMs, speaking } = core.state.turn;
+  return !speaking && finalMs !== null && finalMs >= endMs && segments.every((segment) => segment.isFinal);
 }
 
 /** Something was said that is not answered yet. */
@@ -70,18 +83,13 @@ export function isOpen(core: Core): boolean {
 /** Sets when the turn ends if nothing more comes: scored anew with every transcript while silence grows. */
 export function scheduleEnd(core: Core): void {
   const { endpointing, language } = core.config;
-  const { turn } = core.state;
-  const final = isFinal(core);
-  const score = scoreTurn({
-    text: turnText(core),
-    language,
-    isFinal: final,
-    answersQuestion: agentAsked(core),
-  });
+  const isFinal = isHeardOut(core);
+  const score = scoreTurn({ text: turnText(core), language, isFinal, agentSaid: lastSpoken(core) });
   const needed = silenceNeededMs(score, endpointing);
-  const waitMs = final ? needed : Math.max(needed, endpointing.finalTranscriptMs);
-  core.trace('turn.scored', { completeness: round(score.completeness), digits: score.digits, final, waitMs });
-  core.arm('turn.end', Math.max(core.nowMs, turn.endMs + waitMs));
+  const waitMs = isFinal ? needed : Math.max(needed, endpointing.finalTranscriptMs);
+  const completeness = Math.round(score.completeness * 100) / 100;
+  core.trace('turn.scored', { completeness, digits: score.digits, final: isFinal, waitMs });
+  core.arm('turn.end', Math.max(core.nowMs, core.state.turn.endMs + waitMs));
 }
 
 /** What the turn said as a message, null if it was nothing. */
@@ -89,32 +97,50 @@ export function turnMessage(core: Core): string | null {
   const text = turnText(core);
   if (text !== '') return text;
   const { turn } = core.state;
-  const speechMs = turn.speechMs + (turn.speaking ? Math.max(0, core.nowMs - turn.speechStartMs) : 0);
+  const speechMs = turn.speechMs + (turn.speaking ? core.nowMs - (turn.speechStartMs ?? core.nowMs) : 0);
   const unclear = turn.segments.some((segment) => !segment.understood && segment.text.trim() !== '');
   return unclear || speechMs >= MIN_UNINTELLIGIBLE_MS ? INAUDIBLE : null;
 }
 
-/** Ends the turn, whatever becomes of it, and begins the next. */
-export function closeTurn(core: Core): void {
+/** The turn goes on with these words before it: what was answered too soon, or typed while the agent has the floor. */
+export function carry(core: Core, text: string): void {
+  const { turn } = core.state;
+  if (text !== INAUDIBLE) turn.carried = joined([turn.carried, text]);
+  turn.startMs ??= core.nowMs;
+}
+
+/** The turn is over, but is taken up only when the agent has finished. */
+export function wait(core: Core): void {
+  core.state.turn.waiting = true;
+  core.disarm('turn.end');
+}
+
+/**
+ * Ends the turn, whatever becomes of it, and begins the next.
+ * @param stuck the VAD hears speech where there is none: the next turn begins when it hears anew
+ */
+export function closeTurn(core: Core, stuck = false): void {
   const { turn } = core.state;
   const next = newTurn(turn.number + 1, Math.max(turn.lastSegment, ...turn.segments.map(({ segment }) => segment)));
-  if (turn.speaking) {
+  core.disarm('turn.end', 'turn.stuck');
+  if (turn.speaking && !stuck) {
     next.speaking = true;
     next.startMs = core.nowMs;
     next.speechStartMs = core.nowMs;
     core.arm('turn.stuck', core.nowMs + core.config.endpointing.stuckMs);
-  } else core.disarm('turn.stuck');
-  core.disarm('turn.end');
+  }
   core.state.turn = next;
   core.emit({ type: 'stt.endTurn' });
 }
 
-/** The agent's last words were a question. */
-function agentAsked(core: Core): boolean {
-  const last = core.state.history.findLast((entry) => entry.role === 'assistant');
-  return last?.role === 'assistant' && /[?？]["'”’)]*$/.test(spokenText(last, true));
+/** A clock that disagrees must not put the end of a turn into the future. */
+function notAfterNow(core: Core, atMs: number): number {
+  return Number.isFinite(atMs) && atMs <= core.nowMs ? atMs : core.nowMs;
 }
 
-function round(value: number): number {
-  return Math.round(value * 100) / 100;
+function joined(texts: readonly string[]): string {
+  return texts
+    .map((text) => text.trim())
+    .filter((text) => text !== '')
+    .join(' ');
 }

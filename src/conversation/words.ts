@@ -5,11 +5,21 @@ export function wordsOf(text: string): string[] {
       .toLowerCase()
       .normalize('NFKC')
       .replaceAll('’', "'")
-      .match(/[\p{L}\p{N}]+(?:['-][\p{L}\p{N}]+)*/gu) ?? []
+      .match(/[\p{L}\p{M}\p{N}]+(?:['-][\p{L}\p{M}\p{N}]+)*/gu) ?? []
   );
 }
 
 /** The language without its region: `en` for `en-US`. */
 export function baseLanguage(language: string): string {
   return language.split('-')[0] ?? language;
+}
+
+/** The words of a list that is written as one text, with any white space between them. */
+export function wordSet(text: string): ReadonlySet<string> {
+  return new Set(text.split(/\s+/).filter((word) => word !== ''));
+}
+
+/** The phrases of a list that is written as one text, with commas between them. */
+export function phraseSet(text: string): ReadonlySet<string> {
+  return new Set(text.split(',').map((phrase) => phrase.trim().replaceAll(/\s+/g, ' ')));
 }

@@ -1,0 +1,149 @@
+import * as speech from './agent-speech.js';
+import type { Core } from './core.js';
+import { closeIfDone, endNow, reopen } from './ending.js';
+import { addUserMessage } from './history.js';
+import * as inactivity from './inactivity.js';
+import * as interruption from './interruption.js';
+import { phrasesFor } from './phrases.js';
+import { MAX_MODEL_FAILURES, startReply } from './reply.js';
+import * as userTurn from './user-turn.js';
+import { MAX_VOICE_FAILURES } from './voice-failure.js';
+
+/** The floor: whose turn it is to speak, and what follows when it changes hands. */
+
+/** An interruption is being judged: the end of the turn waits for it, and is looked at again after this. */
+const AGAIN_MS = 200;
+
+/**
+ * The user's turn is over, as far as can be known: it is answered, kept for later, or was nothing.
+ * @param stuck no words come although the VAD still hears speech
+ */
+export function endTurn(core: Core, stuck = false): void {
+  if (core.state.interruption !== null) {
+    core.arm(stuck ? 'turn.stuck' : 'turn.end', core.nowMs + AGAIN_MS);
+    return;
+  }
+  if (userTurn.turnMessage(core) !== null && interruption.agentHasSomethingToSay(core)) {
+    const verdict = judgeOverlap(core);
+    if (verdict === 'later' && !core.state.turn.speaking) {
+      userTurn.wait(core);
+      return;
+    }
+    if (verdict !== 'now') {
+      core.trace('turn.ignored', { text: userTurn.turnText(core) });
+      userTurn.closeTurn(core, stuck);
+      return;
+    }
+    interruption.confirm(core);
+  }
+  const message = userTurn.turnMessage(core);
+  const { number, interrupts } = core.state.turn;
+  userTurn.closeTurn(core, stuck);
+  if (message !== null && core.state.ending === null) answer(core, message, number, interrupts);
+}
+
+/** A typed message is a turn at once, and cuts off what it may; nobody types by accident, so it is never dropped. */
+export function takeTyped(core: Core, text: string): void {
+  const message = text.trim();
+  if (message === '' || core.state.ending?.reversible === false) return;
+  inactivity.onUserActive(core);
+  if (interruption.agentHasSomethingToSay(core)) {
+    if (!interruption.mayInterrupt(core)) {
+      reopen(core);
+      userTurn.carry(core, message);
+      if (!core.state.turn.speaking) userTurn.wait(core);
+      return;
+    }
+    interruption.confirm(core);
+  }
+  const { number, interrupts } = core.state.turn;
+  const spoken = userTurn.turnText(core);
+  userTurn.closeTurn(core);
+  answer(core, spoken === '' ? message : `${spoken} ${message}`, number, interrupts);
+}
+
+/** Somebody outside has the agent say something: at once, unless the user is speaking. */
+export function takeAnnouncement(core: Core, text: string): void {
+  if (core.state.ending?.reversible !== false) core.state.toSay.push(text);
+}
+
+/** The agent has finished an utterance: what was said over it alone may have to go with it. */
+export function onUtteranceFinished(core: Core): void {
+  const { turn } = core.state;
+  if (speech.isSpeaking(core) || turn.speaking || turn.waiting || !userTurn.isOpen(core)) return;
+  if (!keepsOverlap(core)) userTurn.closeTurn(core);
+}
+
+/** What follows from the state as it is now, whatever led to it. */
+export function settle(core: Core): void {
+  if (core.state.line !== 'open') return;
+  giveUpIfHopeless(core);
+  if (isSilent(core) && core.state.turn.waiting) endTurn(core);
+  announce(core);
+  closeIfDone(core);
+  if (!isSilent(core)) {
+    inactivity.onBusy(core);
+    return;
+  }
+  core.state.reply = null;
+  if (core.state.resultsUntold) {
+    startReply(core, { text: '', number: core.state.turn.number, entry: null, interrupts: false });
+  } else if (core.state.deadlines.opening === undefined) inactivity.onSilence(core);
+}
+
+/** What becomes of a turn that is over while the agent has something to say. */
+function judgeOverlap(core: Core): 'now' | 'later' | 'never' {
+  const words = interruption.overlapWords(core);
+  if (words === 'real') {
+    if (interruption.mayInterrupt(core)) return 'now';
+    if (core.state.ending?.reversible === false) return 'never';
+    const reopens = core.state.ending !== null;
+    reopen(core);
+    return reopens || keepsOverlap(core) ? 'later' : 'never';
+  }
+  if (core.state.turn.carried !== '') return 'later';
+  return keepsOverlap(core) && interruption.isEarlyAnswer(core) ? 'later' : 'never';
+}
+
+/** Where the user may never interrupt, the configuration says what becomes of their words over the agent. */
+function keepsOverlap(core: Core): boolean {
+  return core.config.interruption.allowed || core.config.interruption.keepMessage;
+}
+
+function answer(core: Core, message: string, number: number, interrupts: boolean): void {
+  inactivity.onUserActive(core);
+  core.disarm('opening');
+  core.emit({ type: 'user.said', text: message, turn: number });
+  const entry = addUserMessage(core, message);
+  startReply(core, { text: message, number, entry, interrupts });
+}
+
+function announce(core: Core): void {
+  if (core.state.toSay.length === 0 || userTurn.isOpen(core) || core.state.ending?.reversible === false) return;
+  for (const text of core.state.toSay.splice(0)) speech.say(core, text, { kind: 'announcement' });
+}
+
+function giveUpIfHopeless(core: Core): void {
+  const { model, voice } = core.state.failures;
+  if (core.state.ending !== null) return;
+  if (voice >= MAX_VOICE_FAILURES) {
+    core.trace('givingUp', { model, voice });
+    endNow(core, 'error', null);
+  } else if (model >= MAX_MODEL_FAILURES) {
+    core.trace('givingUp', { model, voice });
+    endNow(core, 'error', phrasesFor(core.config.language).givingUp);
+  }
+}
+
+/** Nobody speaks, and nobody owes an answer. */
+function isSilent(core: Core): boolean {
+  const { line, ending, turn, digits } = core.state;
+  return (
+    line === 'open' &&
+    ending === null &&
+    core.state.interruption === null &&
+    !interruption.agentHasSomethingToSay(core) &&
+    (turn.waiting || !userTurn.isOpen(core)) &&
+    digits === ''
+  );
+}

@@ -1,0 +1,58 @@
+import * as speech from './agent-speech.js';
+import type { Core } from './core.js';
+import { phrasesFor } from './phrases.js';
+import { cancelReply } from './reply.js';
+import type { Utterance } from './state.js';
+import * as toolCalls from './tool-calls.js';
+
+/** The voice fails: what nobody heard must not end in silence. */
+
+/** Messages that may fail one after another before the agent gives up: without a voice there is no call. */
+export const MAX_VOICE_FAILURES = 3;
+
+/** An utterance is over and was heard. */
+export function onFinished(core: Core, utterance: Utterance): void {
+  core.state.failures.voice = 0;
+  core.state.failures.voiceEntry = null;
+  speech.onUtteranceOver(core, utterance, false);
+  toolCalls.onUtteranceOver(core, utterance.id);
+}
+
+/** The voice could not speak an utterance, or not to its end. What follows it may well be spoken. */
+export function onFailed(core: Core, utterance: Utterance, reason: string): void {
+  core.trace('speech.failed', { utteranceId: utterance.id, reason });
+  fail(core, utterance);
+  apologise(core);
+}
+
+/** Speech neither began nor ended in time. The rest of its message would keep the user waiting as long. */
+export function onStalled(core: Core): void {
+  const stalled = speech.currentUtterance(core);
+  if (stalled === undefined) return;
+  core.trace('speech.stalled', { utteranceId: stalled.id, playing: stalled.playing });
+  const { reply } = core.state;
+  const isReply = reply !== null && reply.entry === stalled.entry && stalled.kind === 'reply';
+  for (const utterance of [...core.state.speech.queue]) {
+    if (utterance.entry !== stalled.entry) continue;
+    core.emit({ type: 'speak.cancel', utteranceId: utterance.id });
+    fail(core, utterance);
+  }
+  if (isReply && reply.phase !== 'tools') cancelReply(core);
+  apologise(core);
+}
+
+function fail(core: Core, utterance: Utterance): void {
+  const { failures } = core.state;
+  // All of one message fails for one reason: it counts once.
+  if (failures.voiceEntry !== utterance.entry) failures.voice++;
+  failures.voiceEntry = utterance.entry;
+  speech.onUtteranceOver(core, utterance, true);
+  toolCalls.onUtteranceOver(core, utterance.id);
+}
+
+function apologise(core: Core): void {
+  const { failures, ending, reply } = core.state;
+  const isBusy = speech.isSpeaking(core) || (reply !== null && reply.phase !== 'done');
+  if (failures.voice >= MAX_VOICE_FAILURES || ending !== null || isBusy) return;
+  speech.say(core, phrasesFor(core.config.language).fallback, { kind: 'fallback' });
+}
