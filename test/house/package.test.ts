@@ -1,0 +1,52 @@
+import { readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { hasTool, SYSTEM_TOOLS } from '../../scripts/system-tools.mjs';
+import { packageFile } from '../../src/package-files.js';
+
+interface Package {
+  files: string[];
+  allowScripts: Record<string, boolean>;
+  dependencies: Record<string, string>;
+  devDependencies: Record<string, string>;
+  optionalDependencies?: Record<string, string>;
+}
+
+interface Lock {
+  packages: Record<string, { resolved?: string; hasInstallScript?: boolean; optional?: boolean; dev?: boolean }>;
+}
+
+const own = JSON.parse(readFileSync(packageFile('package.json'), 'utf8')) as Package;
+const lock = JSON.parse(readFileSync(packageFile('package-lock.json'), 'utf8')) as Lock;
+
+it('pins every dependency to one version', () => {
+  const all = { ...own.dependencies, ...own.devDependencies, ...own.optionalDependencies };
+  expect(Object.values(all).filter((version) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))).toEqual([]);
+});
+
+it('installs from whatever registry the user has', () => {
+  expect(Object.values(lock.packages).filter((it) => it.resolved !== undefined)).toEqual([]);
+});
+
+it('knows each dependency that runs a script at installation', () => {
+  const scripted = Object.entries(lock.packages)
+    .filter(([path, it]) => path !== '' && it.hasInstallScript === true)
+    .map(([path]) => path.replace(/^.*node_modules\//, ''));
+  // fsevents is for macOS only, and npm leaves it out elsewhere.
+  expect(scripted.filter((name) => name !== 'fsevents' && own.allowScripts[name] !== true)).toEqual([]);
+});
+
+it('does not ship what only tests need', () => {
+  expect(own.files).not.toContain('fixtures');
+  expect(own.files).not.toContain('test');
+});
+
+it('says of each system tool why the tests need it', () => {
+  for (const { command, package: name, why } of SYSTEM_TOOLS) {
+    expect([command, name, why].every((text) => text.length > 0)).toBe(true);
+  }
+});
+
+it('finds programs on the path, and none that is not there', () => {
+  expect(hasTool('node')).toBe(true);
+  expect(hasTool('parley-no-such-program')).toBe(false);
+});
