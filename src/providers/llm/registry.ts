@@ -1,3 +1,4 @@
+import { type ModelRoutes, SCRIPTED_MODEL } from '../../config/models.js';
 import { ParleyError } from '../../errors.js';
 import type { LlmProvider } from './llm.js';
 import { OpenAiProvider } from './openai.js';
@@ -5,28 +6,8 @@ import { fallbackScript } from './scripted/fallback-script.js';
 import { scriptedProvider } from './scripted/provider.js';
 import type { AgentScriptInput } from './scripted/schema.js';
 
-/** Model ids of the interface that OpenAI serves under the same names. */
-export const OPENAI_MODELS = ['gpt-4o', 'gpt-4o-mini', 'gpt-4.1', 'gpt-4.1-mini', 'gpt-4.1-nano'] as const;
-export const OPENAI_BASE_URL = 'https://api.openai.com/v1';
-
-/** Where the language models are: plain values, as the operator's settings give them. */
-export interface LlmSettings {
-  /** OpenAI itself or a server that takes its place: serves the built-in `gpt-…` ids and `openai/<any model>`. */
-  openai?: { apiKey?: string; baseUrl?: string };
-  /** A local Ollama: serves `ollama/<model>`. `baseUrl` with or without `/v1`. */
-  ollama?: { baseUrl: string };
-  /** Further model ids, or other places for known ones. `model` is the server's own name for it, default the id. */
-  models?: Readonly<Record<string, LlmModelSettings>>;
-  /** The rules of the `scripted` model. Default: an honest apology. */
-  script?: AgentScriptInput;
-}
-
-export interface LlmModelSettings {
-  baseUrl: string;
-  apiKey?: string;
-  model?: string;
-  headers?: Readonly<Record<string, string>>;
-}
+/** The adapter for servers with OpenAI's chat completions. */
+const OPENAI_ADAPTER = 'openai';
 
 /** Which provider serves which model id. Open: anything can be registered, a later entry replaces an earlier one. */
 export class LlmRegistry {
@@ -83,40 +64,48 @@ export class LlmRegistry {
   }
 }
 
-/** A registry with everything that the settings name, and `scripted`, which is always there. */
-export function llmRegistry(settings: LlmSettings = {}): LlmRegistry {
+export interface LlmRegistryOptions {
+  /** The rules of the `scripted` model. Default: an honest apology, see `fallbackScript`. */
+  script?: AgentScriptInput;
+  /** Headers for every request to a model server. */
+  headers?: Readonly<Record<string, string>>;
+}
+
+/**
+ * A registry of the models that the operator has (`modelRoutes` of the configuration says which), and `scripted`, which
+ * is always there. Models of one server and key share its connections. Throws PROVIDER_UNKNOWN for a route whose
+ * adapter does not exist, CONFIG_INVALID for an address that is none.
+ */
+export function llmRegistry(routes: ModelRoutes, options: LlmRegistryOptions = {}): LlmRegistry {
   const registry = new LlmRegistry();
-  registry.register('scripted', scriptedProvider(settings.script ?? fallbackScript));
-  const { openai, ollama, models = {} } = settings;
-  if (openai?.apiKey !== undefined || openai?.baseUrl !== undefined) {
-    const provider = new OpenAiProvider({
-      baseUrl: openai.baseUrl ?? OPENAI_BASE_URL,
-      ...(openai.apiKey === undefined ? {} : { apiKey: openai.apiKey }),
-      modelName: withoutPrefix('openai/'),
-    });
-    for (const id of OPENAI_MODELS) registry.register(id, provider);
-    registry.register('openai/*', provider);
-  }
-  if (ollama !== undefined) {
-    const root = ollama.baseUrl.replace(/\/+$/, '');
-    const baseUrl = root.endsWith('/v1') ? root : `${root}/v1`;
-    registry.register('ollama/*', new OpenAiProvider({ name: 'ollama', baseUrl, modelName: withoutPrefix('ollama/') }));
-  }
-  for (const [id, { baseUrl, apiKey, model, headers }] of Object.entries(models)) {
-    registry.register(
-      id,
-      new OpenAiProvider({
-        name: id,
-        baseUrl,
-        ...(apiKey === undefined ? {} : { apiKey }),
-        ...(headers === undefined ? {} : { headers }),
-        modelName: () => model ?? id,
-      }),
-    );
+  const servers = new Map<string, { provider: LlmProvider; names: Map<string, string> }>();
+  registry.register(SCRIPTED_MODEL, scriptedProvider(options.script ?? fallbackScript));
+  for (const [id, route] of routes) {
+    if (route.provider === SCRIPTED_MODEL) continue;
+    if (route.provider !== OPENAI_ADAPTER || route.baseUrl === null) {
+      const known = [OPENAI_ADAPTER, SCRIPTED_MODEL].join(', ');
+      throw new ParleyError('PROVIDER_UNKNOWN', { kind: 'language model', name: route.provider, known });
+    }
+    const key = JSON.stringify([route.baseUrl, route.apiKey]);
+    const server = servers.get(key) ?? openServer(route.baseUrl, route.apiKey, options);
+    servers.set(key, server);
+    server.names.set(id, route.model);
+    registry.register(id, server.provider);
   }
   return registry;
 }
 
-function withoutPrefix(prefix: string): (modelId: string) => string {
-  return (modelId) => (modelId.startsWith(prefix) ? modelId.slice(prefix.length) : modelId);
+function openServer(
+  baseUrl: string,
+  apiKey: string | null,
+  { headers }: LlmRegistryOptions,
+): { provider: LlmProvider; names: Map<string, string> } {
+  const names = new Map<string, string>();
+  const provider = new OpenAiProvider({
+    baseUrl,
+    ...(apiKey !== null && { apiKey }),
+    ...(headers && { headers }),
+    modelName: (id) => names.get(id) ?? id,
+  });
+  return { provider, names };
 }

@@ -1,6 +1,7 @@
 import { reasonOf } from '../../../errors.js';
 import { builtInRules, type CompiledRule } from './built-in.js';
 import { compilePattern, type Matcher } from './match.js';
+import { MatchMemory } from './memory.js';
 import { parsePattern } from './pattern.js';
 import {
   scriptError,
@@ -23,6 +24,8 @@ export interface CompiledScript {
   readonly builtIn: readonly CompiledRule[];
   readonly states: ReadonlyMap<string, CompiledState>;
   readonly forms: ReadonlyMap<string, CompiledForm>;
+  /** Of what was matched, for all conversations by this script. */
+  readonly memory: MatchMemory;
 }
 
 export interface CompiledState {
@@ -67,7 +70,7 @@ export function compileScript(source: AgentScript): CompiledScript {
   checks.say(source.greeting, 'greeting');
   for (const [name, say] of Object.entries(source.phrases)) checks.say(say, `phrases.${name}`);
   if (source.start !== undefined) checks.known('start', 'state', source.start, source.states);
-  return { source, slots, rules, builtIn: builtInRules(source.phrases), states, forms };
+  return { source, slots, rules, builtIn: builtInRules(source.phrases), states, forms, memory: new MatchMemory(slots) };
 }
 
 function compileRules(rules: readonly RuleDefinition[], path: string, checks: Checks): CompiledRule[] {

@@ -8,7 +8,7 @@ import type { DayNumber } from './slots/date.js';
 import type { SlotValue } from './slots/slot.js';
 import { fillArgument, fillText, remainderOf, variants } from './text.js';
 import { readToolResult } from './tool-result.js';
-import { utteranceWords, type Word } from './words.js';
+import type { Word } from './words.js';
 
 /** What the agent says and does in one turn. */
 export interface ScriptReply {
@@ -73,7 +73,7 @@ export class ScriptConversation implements FormTalk {
     this.#turns++;
     this.#ended = false;
     const { phrases } = this.script.source;
-    const words = utteranceWords(text);
+    const words = this.script.memory.wordsOf(text, this.today);
     // A call without a result was broken off: it has not happened, as far as anybody knows.
     if (this.#waiting?.running === false) this.#waiting = null;
     if (this.#waiting !== null) this.#speak(this.say(phrases.working));

@@ -1,5 +1,6 @@
 import type { CompiledForm } from './compile.js';
-import { matchAll, type Capture } from './match.js';
+import type { Capture } from './match.js';
+import type { MatchMemory } from './memory.js';
 import { isQuestion } from './slots/answer.js';
 import type { DayNumber } from './slots/date.js';
 import { textOf, type Slot, type SlotMatch } from './slots/slot.js';
@@ -9,6 +10,7 @@ import type { Word } from './words.js';
 export interface Extraction {
   form: CompiledForm;
   slots: ReadonlyMap<string, Slot>;
+  memory: MatchMemory;
   words: readonly Word[];
   today: DayNumber | null;
   /** The slot that was asked for: its value may be said without anything around it. */
@@ -62,10 +64,10 @@ export function extract(search: Extraction): Candidate[] {
   return taken;
 }
 
-function fillCandidates({ form, words, slots, today, filled, asked }: Extraction): Candidate[] {
+function fillCandidates({ form, words, memory, today, filled, asked }: Extraction): Candidate[] {
   const candidates: Candidate[] = [];
   for (const matcher of form.fill) {
-    for (const match of matchAll(matcher, words, slots, today)) {
+    for (const match of memory.matchAll(matcher, words, today)) {
       const values = match.captures.reduce((sum, capture) => sum + capture.end - capture.start, 0);
       const literals = match.end - match.start - values;
       for (const capture of match.captures) {

@@ -204,6 +204,7 @@ export class FormFilling {
     return extract({
       form: this.#form,
       slots: this.#talk.script.slots,
+      memory: this.#talk.script.memory,
       words,
       today: this.#talk.today,
       asked,

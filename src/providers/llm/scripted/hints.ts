@@ -9,7 +9,7 @@ import { variants } from './text.js';
 import { patternWords } from './words.js';
 
 /** Most sentences made of one pattern, and of a whole script. */
-const MAX_FROM_PATTERN = 80;
+const MAX_FROM_PATTERN = 48;
 const MAX_PHRASES = 1_800;
 const MAX_VALUES = 40;
 /** Values of each slot that are tried in each pattern; over all patterns every value comes up. */
@@ -35,7 +35,12 @@ export function speechHints(input: AgentScriptInput): SpeechHints {
   const script = parseScript(input);
   const values = new Map(Object.entries(script.slots).map(([name, slot]) => [name, spokenValues(slot)] as const));
   const phrases = new Set<string>();
-  const maker = new SentenceMaker(values);
+  // Synonyms such as "just me" stand alone; in patterns they make odd sentences.
+  const maker = new SentenceMaker(
+    new Map(
+      Object.entries(script.slots).map(([name, slot]) => [name, spokenValues({ ...slot, synonyms: {} })] as const),
+    ),
+  );
   // Sentences written for the recogniser first, then bare answers, then whatever rules and forms understand.
   for (const pattern of script.hints) maker.add(pattern, phrases, MAX_FROM_PATTERN * 2);
   for (const answer of ANSWERS.split('|')) phrases.add(answer);
@@ -201,7 +206,7 @@ function keywordsOf(script: AgentScript, values: ReadonlyMap<string, readonly st
 
 /** As a recogniser writes it: small letters, no punctuation. */
 function spoken(text: string): string {
-  return patternWords(text.replace(/o'clock/g, 'oclock'))
+  return patternWords(text)
     .map((word) =>
       word.text === 'oclock' ? "o'clock" : word.text === 'pm' ? 'p m' : word.text === 'am' ? 'a m' : word.text,
     )

@@ -4,11 +4,13 @@ import type { LlmPiece, LlmProvider, LlmRequest } from '../llm.js';
 import { compileScript, type CompiledScript } from './compile.js';
 import { ScriptConversation, type ScriptReply } from './conversation.js';
 import { parseScript, type AgentScriptInput } from './schema.js';
-import { parseIsoDate, type DayNumber } from './slots/date.js';
+import { dateIn } from './local-date.js';
 import { pieces } from './text.js';
 
 /** Milliseconds of virtual time until the first piece. On a real clock it comes at once. */
 const FIRST_PIECE_MS = 2;
+
+const PRACTICE_ROUNDS = 20;
 
 /**
  * The embedded scripted model: replies by an agent file's own rules. The same messages and tools always give the
@@ -28,7 +30,10 @@ class ScriptedProvider implements LlmProvider {
   }
 
   async warmUp(): Promise<void> {
-    // Nothing is loaded later: the script was made ready when the provider was.
+    // Nothing has to be loaded; but code that has run before is quick when the first guest speaks.
+    for (let round = 0; round < PRACTICE_ROUNDS; round++) {
+      new ScriptConversation(this.#script, [], round).user('hello, I would like something for four tomorrow, please');
+    }
   }
 
   async *complete(request: LlmRequest): AsyncGenerator<LlmPiece, void, undefined> {
@@ -58,17 +63,4 @@ function replyTo(script: CompiledScript, request: LlmRequest): ScriptReply {
     if (message.role !== 'system') last = message.role;
   }
   return last === 'user' || last === 'tool' ? conversation.reply : conversation.resume();
-}
-
-/**
- * Today's date where the conversation is: the first date behind the word "today" or "date" in a system message, as in
- * "Today is Saturday, 2026-11-21." Null where there is none; days are then handed on in the user's words.
- */
-function dateIn(messages: readonly ChatMessage[]): DayNumber | null {
-  for (const { role, content } of messages) {
-    const date =
-      role === 'system' ? /\b(?:today|date)\b[^\n]{0,60}?\b(\d{4}-\d{2}-\d{2})\b/i.exec(content)?.[1] : undefined;
-    if (date !== undefined) return parseIsoDate(date);
-  }
-  return null;
 }

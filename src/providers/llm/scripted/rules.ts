@@ -1,6 +1,6 @@
 import type { CompiledRule } from './built-in.js';
 import type { CompiledScript } from './compile.js';
-import { matchAll, type PatternMatch } from './match.js';
+import type { PatternMatch } from './match.js';
 import type { DayNumber } from './slots/date.js';
 import type { Word } from './words.js';
 
@@ -30,7 +30,7 @@ export function bestRule(
   const consider = (rules: readonly CompiledRule[], bonus: number, builtIn: boolean): void => {
     for (const rule of rules) {
       for (const matcher of rule.matchers) {
-        const match = matchAll(matcher, words, script.slots, today)[0];
+        const match = script.memory.matchAll(matcher, words, today)[0];
         if (match === undefined) continue;
         const score = match.score + bonus - (rule.last === true ? LAST_COST : 0);
         if (best === null || score > best.score) best = { rule, match, score, builtIn };

@@ -151,6 +151,12 @@ export function parseIsoDate(text: string): DayNumber | null {
   return match === null ? null : dayNumber(Number(match[1]), Number(match[2]) - 1, Number(match[3]));
 }
 
+/** 21, "November", 2026 as a day, or null where it is none. */
+export function parseDate(date: number, month: string, year: number): DayNumber | null {
+  const index = MONTHS.indexOf(month.toLowerCase());
+  return index < 0 ? null : dayNumber(year, index, date);
+}
+
 export function isoDate(day: DayNumber): string {
   return new Date(day * DAY_MS).toISOString().slice(0, 10);
 }

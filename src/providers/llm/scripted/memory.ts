@@ -1,0 +1,59 @@
+import { matchAll, type Matcher, type PatternMatch } from './match.js';
+import type { DayNumber } from './slots/date.js';
+import type { Slot } from './slots/slot.js';
+import { utteranceWords, type Word } from './words.js';
+
+/** How many utterances are remembered: several hundred turns of calls that run at the same time. */
+const MAX_UTTERANCES = 512;
+
+interface Remembered {
+  words: readonly Word[];
+  today: DayNumber | null;
+  matches: Map<Matcher, readonly PatternMatch[]>;
+}
+
+/**
+ * Matching depends on nothing but the words and the day, and a conversation is replayed for every request: what was
+ * found once is kept, so that a long call costs no more a turn than a short one.
+ */
+export class MatchMemory {
+  readonly #slots: ReadonlyMap<string, Slot>;
+  readonly #byText = new Map<string, Remembered>();
+  readonly #byWords = new WeakMap<readonly Word[], Remembered>();
+
+  constructor(slots: ReadonlyMap<string, Slot>) {
+    this.#slots = slots;
+  }
+
+  /** The words of an utterance: the same array as long as it is remembered. */
+  wordsOf(text: string, today: DayNumber | null): readonly Word[] {
+    const key = `${String(today)} ${text}`;
+    const known = this.#byText.get(key);
+    if (known !== undefined) {
+      // Deleted and set again, it is the youngest.
+      this.#byText.delete(key);
+      this.#byText.set(key, known);
+      return known.words;
+    }
+    const entry: Remembered = { words: utteranceWords(text), today, matches: new Map() };
+    this.#byText.set(key, entry);
+    this.#byWords.set(entry.words, entry);
+    if (this.#byText.size > MAX_UTTERANCES) {
+      const [oldest] = this.#byText.keys();
+      if (oldest !== undefined) this.#byText.delete(oldest);
+    }
+    return entry.words;
+  }
+
+  /** As `matchAll` of `match.ts`. */
+  matchAll(matcher: Matcher, words: readonly Word[], today: DayNumber | null): readonly PatternMatch[] {
+    const entry = this.#byWords.get(words);
+    if (entry?.today !== today) return matchAll(matcher, words, this.#slots, today);
+    let matches = entry.matches.get(matcher);
+    if (matches === undefined) {
+      matches = matchAll(matcher, words, this.#slots, today);
+      entry.matches.set(matcher, matches);
+    }
+    return matches;
+  }
+}
