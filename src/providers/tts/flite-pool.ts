@@ -117,7 +117,7 @@ export class FlitePool {
     this.#closing.signal.throwIfAborted();
     const stop = new Int32Array(new SharedArrayBuffer(4));
     const workerData: FliteWorkerData = { module: this.#module, stop: stop.buffer };
-    const worker = new Worker(this.#entry, { workerData });
+    const worker = new Worker(this.#entry, { workerData, execArgv: [] });
     let becomeReady: () => void = () => undefined;
     let failReady: (error: ParleyError) => void = () => undefined;
     const ready = new Promise<void>((resolve, reject) => {

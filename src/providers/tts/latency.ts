@@ -14,11 +14,11 @@ export interface TtsLatency {
 }
 
 export const FLITE_LATENCY: Readonly<Record<FliteVoiceId, TtsLatency>> = {
-  slt: { firstMs: 3, perCharMs: 0.4, blockMs: 1.2 },
-  rms: { firstMs: 3, perCharMs: 0.4, blockMs: 1.2 },
-  awb: { firstMs: 3, perCharMs: 0.4, blockMs: 1.2 },
-  kal16: { firstMs: 1, perCharMs: 0.03, blockMs: 0.1 },
-  kal: { firstMs: 1, perCharMs: 0.15, blockMs: 0.1 },
+  slt: { firstMs: 5, perCharMs: 0.4, blockMs: 1.2 },
+  rms: { firstMs: 4, perCharMs: 0.5, blockMs: 1.3 },
+  awb: { firstMs: 4, perCharMs: 0.4, blockMs: 1.2 },
+  kal16: { firstMs: 1, perCharMs: 0.05, blockMs: 0.1 },
+  kal: { firstMs: 1, perCharMs: 0.1, blockMs: 0.1 },
 };
 
-export const ESPEAK_LATENCY: TtsLatency = { firstMs: 9, perCharMs: 0.05, blockMs: 0.2 };
+export const ESPEAK_LATENCY: TtsLatency = { firstMs: 12, perCharMs: 0.1, blockMs: 0.3 };

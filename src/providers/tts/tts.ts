@@ -32,7 +32,10 @@ export interface TtsRequest {
 export interface TtsAudio {
   samples: Int16Array;
   sampleRateHz: number;
-  /** Words whose times are known by now, in milliseconds from the first sample of this request's audio. */
+  /**
+   * Words whose times have become known, in milliseconds from the first sample of this request's audio. Each is given
+   * once, in the text's order; words that are not spoken (emoji, mark-up) are given too and take no time.
+   */
   words?: readonly TtsWord[];
 }
 
