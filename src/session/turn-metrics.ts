@@ -43,7 +43,7 @@ export class TurnClock {
     this.#onAnswered = onAnswered;
   }
 
-  /** The user's turn is over and will be answered. */
+  /** The user's turn is over and will be answered. The number of the turn before again: that one had not been over. */
   decided(turn: number, heard: string, speechEndMs: number | null, nowMs: number): void {
     const metrics: TurnMetrics = {
       turn,
@@ -58,6 +58,7 @@ export class TurnClock {
       audioStartMs: null,
       interrupted: false,
     };
+    if (this.#open?.metrics.turn === turn) this.turns.pop();
     this.turns.push(metrics);
     this.#open = { metrics, decidedMs: nowMs, sentenceMs: null, utterances: new Set(), requests: new Set() };
   }

@@ -100,8 +100,9 @@ export class Voice {
       playout.complete(job.utteranceId);
     } catch (error) {
       if (signal.aborted) return;
-      playout.cancel(job.utteranceId);
+      // Told first: the conversation asks how far it was heard.
       onEvent({ type: 'utterance.failed', utteranceId: job.utteranceId, reason: reasonOf(error) });
+      playout.cancel(job.utteranceId);
     }
   }
 }
