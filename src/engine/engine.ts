@@ -74,7 +74,7 @@ export class Engine {
     this.#options = options;
     this.clock = options.clock ?? new RealClock();
     this.ticker = new Ticker(this.clock);
-    this.providers = new Providers({ models: options.models ?? new Map(), vad: options.vad, clock: this.clock });
+    this.providers = new Providers({ models: options.models ?? new Map(), vad: options.vad });
     // The network's time is real also where the conversation's is not.
     const networkClock = this.clock.virtual ? new RealClock() : this.clock;
     this.#client = new GuardedClient({ clock: networkClock, allowUrls: options.allowUrls ?? [] });
@@ -92,7 +92,7 @@ export class Engine {
       this.providers.vad().warmUp(),
       this.providers.stt(agent.stt.provider).warmUp(),
       this.providers.tts(agent.voice.provider).warmUp(),
-      this.providers.llm(agent.llm.model, undefined).provider.warmUp(),
+      this.providers.llm(agent.llm.model, undefined).warmUp(),
     ]);
   }
 
@@ -116,11 +116,10 @@ export class Engine {
       variables: agent.variables,
       reservedNames: [END_CALL],
     });
-    const model = request.llm === undefined ? this.providers.llm(agent.llm.model, request.script) : null;
     const chosen = {
       vad: request.vad ?? this.providers.vad(),
       stt: request.stt ?? this.providers.stt(agent.stt.provider),
-      llm: request.llm ?? (model as NonNullable<typeof model>).provider,
+      llm: request.llm ?? this.providers.llm(agent.llm.model, request.script),
       tts: request.tts ?? this.providers.tts(agent.voice.provider),
     };
     this.#checkTime([chosen.stt, chosen.llm, chosen.tts]);
@@ -132,7 +131,7 @@ export class Engine {
       transport: request.transport,
       vadThreshold: agent.vadThreshold,
       hints: this.#hints(agent, request.script),
-      model: model?.model ?? agent.llm.model,
+      model: agent.llm.model,
       temperature: agent.llm.temperature,
       voice: agent.voice,
       toolbox,

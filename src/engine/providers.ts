@@ -1,0 +1,86 @@
+import { type ModelRoutes, SCRIPTED_MODEL } from '../config/models.js';
+import type { LlmProvider } from '../providers/llm/llm.js';
+import { type LlmRegistry, llmRegistry } from '../providers/llm/registry.js';
+import { parseScript, scriptedProvider, speechHints as scriptHints } from '../providers/llm/scripted/index.js';
+import { sttProvider } from '../providers/stt/registry.js';
+import type { SttProvider } from '../providers/stt/stt.js';
+import { ttsProvider } from '../providers/tts/registry.js';
+import type { TtsProvider } from '../providers/tts/tts.js';
+import { DEFAULT_VAD, vadProvider } from '../providers/vad/registry.js';
+import type { VadProvider } from '../providers/vad/vad.js';
+
+/** What a script is made into, once for all sessions that have it. */
+interface Script {
+  provider: LlmProvider;
+  phrases: readonly string[];
+}
+
+/** The providers of one engine: each made when it is first asked for, shared by all sessions, closed together. */
+export class Providers {
+  readonly #vad: string;
+  readonly #models: LlmRegistry;
+  readonly #stt = new Map<string, SttProvider>();
+  readonly #tts = new Map<string, TtsProvider>();
+  readonly #scripts = new WeakMap<object, Script>();
+
+  /** @throws ParleyError PROVIDER_UNKNOWN for a model whose adapter does not exist */
+  constructor(options: { models: ModelRoutes; vad?: string | undefined }) {
+    this.#vad = options.vad ?? DEFAULT_VAD;
+    this.#models = llmRegistry(options.models);
+  }
+
+  /** @throws ParleyError PROVIDER_UNKNOWN */
+  vad(): VadProvider {
+    return vadProvider(this.#vad);
+  }
+
+  /** @throws ParleyError PROVIDER_UNKNOWN */
+  stt(name: string): SttProvider {
+    return shared(this.#stt, name, sttProvider);
+  }
+
+  /** @throws ParleyError PROVIDER_UNKNOWN */
+  tts(name: string): TtsProvider {
+    return shared(this.#tts, name, ttsProvider);
+  }
+
+  /**
+   * The provider of a model id. The scripted model follows `script` where there is one.
+   * @throws ParleyError PROVIDER_UNKNOWN, CONFIG_INVALID for a script with faults
+   */
+  llm(model: string, script: unknown): LlmProvider {
+    if (model === SCRIPTED_MODEL && script !== undefined) return this.#script(script).provider;
+    return this.#models.resolve(model);
+  }
+
+  /**
+   * What users of a script may say, for the recogniser.
+   * @throws ParleyError CONFIG_INVALID for a script with faults
+   */
+  scriptPhrases(script: unknown): readonly string[] {
+    return this.#script(script).phrases;
+  }
+
+  async close(): Promise<void> {
+    const all = [...this.#stt.values(), ...this.#tts.values(), this.#models];
+    await Promise.all(all.map((provider) => provider.close()));
+  }
+
+  #script(source: unknown): Script {
+    const known = typeof source === 'object' && source !== null ? this.#scripts.get(source) : undefined;
+    if (known !== undefined) return known;
+    const parsed = parseScript(source);
+    const script = { provider: scriptedProvider(parsed), phrases: scriptHints(parsed).phrases };
+    if (typeof source === 'object' && source !== null) this.#scripts.set(source, script);
+    return script;
+  }
+}
+
+function shared<T>(made: Map<string, T>, name: string, make: (name: string) => T): T {
+  let provider = made.get(name);
+  if (provider === undefined) {
+    provider = make(name);
+    made.set(name, provider);
+  }
+  return provider;
+}
