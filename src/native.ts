@@ -11,7 +11,7 @@ import { packageFile } from './package-files.js';
 /** The addon's functions. Each throws TypeError or RangeError, before it does any work, when an argument is wrong. */
 export interface NativeKernels {
   /** The inner loop of resampling: see `Polyphase` in src/audio/polyphase.ts. */
-  polyphase(
+  readonly polyphase: (
     history: Float64Array,
     coefficients: Float64Array,
     out: Int16Array,
@@ -21,7 +21,7 @@ export interface NativeKernels {
     phases: number,
     step: number,
     rows: number,
-  ): void;
+  ) => void;
   /** Silero VAD's weights, in the order of `SILERO_LAYOUT`: copied by the first call in the process. */
   sileroLoad(weights: Float32Array): void;
   /** The probability of speech in 512 samples; brings a stream's memory (`SILERO_STATE` floats) up to date. */

@@ -1,6 +1,7 @@
 import { DTMF_COLUMNS_HZ, DTMF_KEYS, DTMF_ROWS_HZ } from './dtmf-tones.js';
 import { BANK_SIZE, GoertzelBank } from './goertzel.js';
 import { dbToGain } from './level.js';
+import { checkRate } from './rates.js';
 
 export interface DtmfDigit {
   /** One of 0-9, *, #, A-D. */
@@ -57,8 +58,12 @@ export class DtmfDetector {
   #held = -1;
   #missed = 0;
 
-  /** @param sampleRateHz 8000 to 48000; 8 kHz is the cheapest and loses nothing */
+  /**
+   * @param sampleRateHz 8000 to 48000; 8 kHz is the cheapest and loses nothing
+   * @throws ParleyError AUDIO_RATE_UNSUPPORTED
+   */
   constructor(readonly sampleRateHz: number) {
+    checkRate(sampleRateHz);
     this.#hop = Math.round((HOP_MS * sampleRateHz) / 1000);
     this.#block = new Int16Array(this.#hop);
     const radians = [...DTMF_ROWS_HZ, ...DTMF_COLUMNS_HZ].map((hz) => (2 * Math.PI * hz) / sampleRateHz);
@@ -78,9 +83,10 @@ export class DtmfDetector {
   /** Takes the next samples, however they are cut, and returns the digits that became certain in them. */
   push(samples: Int16Array): readonly DtmfDigit[] {
     let found: DtmfDigit[] | undefined;
+    const block = this.#block;
     for (let at = 0; at < samples.length;) {
       const count = Math.min(this.#hop - this.#filled, samples.length - at);
-      for (let i = 0; i < count; i++) this.#block[this.#filled + i] = samples[at + i]!;
+      for (let i = 0, to = this.#filled; i < count; i++) block[to + i] = samples[at + i]!;
       this.#filled += count;
       at += count;
       if (this.#filled < this.#hop) break;
@@ -109,17 +115,18 @@ export class DtmfDetector {
 
   /** The key whose tones make up the last two hops, or -1. */
   #classify(): number {
+    const block = this.#block;
     let energy = 0;
-    for (let i = 0; i < this.#hop; i++) energy += this.#block[i]! * this.#block[i]!;
+    for (let i = 0; i < block.length; i++) energy += block[i]! * block[i]!;
     const both = energy + this.#halfEnergy;
     this.#halfEnergy = energy;
     const least = LEAST_AMPLITUDE ** 2 * this.#hop;
-    // Silence costs nothing: half a block with both tones has this energy at least.
+    // Silence costs next to nothing: half a block with both tones has this energy at least.
     if (energy < least / 2) {
       this.#halves.fill(0);
       return -1;
     }
-    this.#bank.measure(this.#block);
+    this.#bank.measure(block);
     this.#combine();
 
     // Powers as energies of the block: A^2 N / 2 for a tone of amplitude A.

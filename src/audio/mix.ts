@@ -24,12 +24,13 @@ export function softClip(value: number): number {
 export function mix(out: Int16Array, sources: readonly Int16Array[], gains?: readonly number[]): void {
   const length = out.length;
   if (sums.length < length) sums = new Float64Array(length);
-  sums.fill(0, 0, length);
+  const total = sums;
+  total.fill(0, 0, length);
   for (let s = 0; s < sources.length; s++) {
     const source = sources[s]!;
     const gain = gains?.[s] ?? 1;
     const count = Math.min(length, source.length);
-    for (let i = 0; i < count; i++) sums[i]! += source[i]! * gain;
+    for (let i = 0; i < count; i++) total[i]! += source[i]! * gain;
   }
-  for (let i = 0; i < length; i++) out[i] = Math.round(softClip(sums[i]!));
+  for (let i = 0; i < length; i++) out[i] = Math.round(softClip(total[i]!));
 }

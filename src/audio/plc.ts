@@ -1,4 +1,5 @@
 import { LONGEST_PERIOD_MS, pitchPeriod } from './pitch.js';
+import { checkRate } from './rates.js';
 
 /** As many periods as are ever repeated, and the quarter that is blended at their seam. */
 const MAX_PERIODS = 3;
@@ -33,7 +34,9 @@ export class LossConcealer {
   /** How far the last real sample lies from what the repetition expects before its first. */
   #step = 0;
 
+  /** @throws ParleyError AUDIO_RATE_UNSUPPORTED outside 8 to 48 kHz */
   constructor(readonly sampleRateHz: number) {
+    checkRate(sampleRateHz);
     const length = Math.ceil(((MAX_PERIODS + SEAM) * LONGEST_PERIOD_MS * sampleRateHz) / 1000) + 1;
     this.#past = new Float64Array(length);
     this.#source = new Float64Array(length);
@@ -90,29 +93,29 @@ export class LossConcealer {
     const tail = source.length - seam;
     const hold = this.#samples(HOLD_MS);
     const decay = this.#samples(SILENT_AFTER_MS) - hold;
-    for (let i = 0; i < count; i++, this.#elapsed++) {
-      const gain = 1 - (this.#elapsed - hold) / decay;
+    let at = this.#at;
+    let elapsed = this.#elapsed;
+    for (let i = 0; i < count; i++, elapsed++) {
+      const gain = 1 - (elapsed - hold) / decay;
       if (gain <= 0) {
         out[i] = 0;
         continue;
       }
-      if (this.#at === tail) this.#next = source.length - this.#period * this.#periods();
-      let value = source[this.#at]!;
-      const inSeam = this.#at - tail;
-      if (inSeam >= 0) {
-        const weight = rise(inSeam, seam);
-        value += (source[this.#next - seam + inSeam]! - value) * weight;
-      }
-      if (this.#elapsed < seam) value += this.#step * (1 - rise(this.#elapsed, seam));
+      if (at === tail) this.#next = source.length - this.#period * this.#periods(elapsed);
+      let value = source[at]!;
+      if (at >= tail) value += (source[this.#next - source.length + at]! - value) * rise(at - tail, seam);
+      if (elapsed < seam) value += this.#step * (1 - rise(elapsed, seam));
       out[i] = gain < 1 ? value * gain : value;
-      this.#at++;
-      if (this.#at === source.length) this.#at = this.#next;
+      at++;
+      if (at === source.length) at = this.#next;
     }
+    this.#at = at;
+    this.#elapsed = elapsed;
   }
 
   /** How many periods the next round repeats. */
-  #periods(): number {
-    return Math.min(MAX_PERIODS, 1 + Math.floor(this.#elapsed / this.#samples(MORE_PERIODS_EVERY_MS)));
+  #periods(elapsed: number): number {
+    return Math.min(MAX_PERIODS, 1 + Math.floor(elapsed / this.#samples(MORE_PERIODS_EVERY_MS)));
   }
 
   #remember(frame: Int16Array): void {

@@ -1,9 +1,6 @@
-import { ParleyError } from '../errors.js';
 import { polyphase as fastest, type Polyphase } from './polyphase.js';
+import { checkRate } from './rates.js';
 import { sincTable, type SincTable } from './sinc-table.js';
-
-const MIN_RATE_HZ = 8_000;
-const MAX_RATE_HZ = 48_000;
 
 /** Input samples taken at once; longer input goes in pieces. */
 const CHUNK = 960;
@@ -40,11 +37,8 @@ export class Resampler {
     readonly toHz: number,
     run: Polyphase = fastest,
   ) {
-    for (const sampleRateHz of [fromHz, toHz]) {
-      if (!Number.isInteger(sampleRateHz) || sampleRateHz < MIN_RATE_HZ || sampleRateHz > MAX_RATE_HZ) {
-        throw new ParleyError('AUDIO_RATE_UNSUPPORTED', { sampleRateHz });
-      }
-    }
+    checkRate(fromHz);
+    checkRate(toHz);
     this.#run = run;
     this.#table = fromHz === toHz ? undefined : sincTable(fromHz, toHz);
     this.#history = new Float64Array(this.#table ? this.#table.taps - 1 + CHUNK : 0);

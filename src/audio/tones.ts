@@ -1,4 +1,5 @@
 import { dbToGain } from './level.js';
+import { checkRate } from './rates.js';
 
 /** Long enough that a tone starts and ends without a click, short enough to leave a 40 ms digit alone. */
 const RAMP_MS = 4;
@@ -33,11 +34,15 @@ export class ToneGenerator {
   #part = 0;
   #at = 0;
 
-  /** @throws RangeError for a frequency outside 0 to half the rate, or a cadence without any length */
+  /**
+   * @throws ParleyError AUDIO_RATE_UNSUPPORTED outside 8 to 48 kHz; RangeError for a frequency outside 0 to half the
+   * rate, or a cadence without any length
+   */
   constructor(
     readonly sampleRateHz: number,
     options: ToneOptions,
   ) {
+    checkRate(sampleRateHz);
     const { frequenciesHz, levelDbfs = -16, cadenceMs, repeat = true } = options;
     for (const frequency of frequenciesHz) {
       if (!(frequency > 0 && frequency < sampleRateHz / 2)) throw new RangeError(`No tone of ${frequency} Hz`);

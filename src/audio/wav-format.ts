@@ -1,5 +1,6 @@
 import { ParleyError } from '../errors.js';
 import { encodeG711 } from './g711.js';
+import { checkRate } from './rates.js';
 
 /** Format tags of `fmt ` chunks (RFC 2361; Microsoft's mmreg.h). */
 export const WAV_TAG = { pcm: 1, float: 3, alaw: 6, mulaw: 7, extensible: 0xfffe } as const;
@@ -14,9 +15,7 @@ export interface WavLayout {
   readonly encoding: WavEncoding;
 }
 
-export const MAX_WAV_CHANNELS = 8;
-export const MIN_WAV_RATE_HZ = 8_000;
-export const MAX_WAV_RATE_HZ = 48_000;
+const MAX_CHANNELS = 8;
 
 const UINT32_MAX = 0xffff_ffff;
 /** The body of a `ds64` chunk without a table: RIFF size, data size and sample count in 64 bits each. */
@@ -25,11 +24,9 @@ const DS64_BYTES = 28;
 /** @throws ParleyError AUDIO_RATE_UNSUPPORTED, AUDIO_WAV_INVALID */
 export function checkLayout(layout: { readonly sampleRateHz: number; readonly channels: number }): void {
   const { sampleRateHz, channels } = layout;
-  if (!Number.isInteger(sampleRateHz) || sampleRateHz < MIN_WAV_RATE_HZ || sampleRateHz > MAX_WAV_RATE_HZ) {
-    throw new ParleyError('AUDIO_RATE_UNSUPPORTED', { sampleRateHz });
-  }
-  if (!Number.isInteger(channels) || channels < 1 || channels > MAX_WAV_CHANNELS) {
-    throw new ParleyError('AUDIO_WAV_INVALID', { reason: `${channels} channels (1 to ${MAX_WAV_CHANNELS} are read)` });
+  checkRate(sampleRateHz);
+  if (!Number.isInteger(channels) || channels < 1 || channels > MAX_CHANNELS) {
+    throw new ParleyError('AUDIO_WAV_INVALID', { reason: `${channels} channels (1 to ${MAX_CHANNELS} are read)` });
   }
 }
 
@@ -43,7 +40,8 @@ export function bytesPerFrame(layout: WavLayout): number {
  * chunk that files beyond 4 GiB need (RF64, EBU Tech 3306).
  */
 export function wavHeader(layout: WavLayout, frames: number, growable = false): Uint8Array {
-  const pcm = layout.encoding === 'pcm16';
+  const { encoding } = layout;
+  const pcm = encoding === 'pcm16';
   const fmtBytes = pcm ? 16 : 18;
   const length = 12 + (growable ? 8 + DS64_BYTES : 0) + 8 + fmtBytes + (pcm ? 0 : 12) + 8;
   const frameBytes = bytesPerFrame(layout);
@@ -84,7 +82,7 @@ export function wavHeader(layout: WavLayout, frames: number, growable = false): 
   }
   tag('fmt ');
   u32(fmtBytes);
-  u16(pcm ? WAV_TAG.pcm : WAV_TAG[layout.encoding as 'mulaw' | 'alaw']);
+  u16(encoding === 'pcm16' ? WAV_TAG.pcm : WAV_TAG[encoding]);
   u16(layout.channels);
   u32(layout.sampleRateHz);
   u32(layout.sampleRateHz * frameBytes);

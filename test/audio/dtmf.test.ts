@@ -135,7 +135,7 @@ describe('what is no digit', () => {
     let phase = 0;
     const sweep = Int16Array.from({ length: 80_000 }, (_, i) => {
       phase += (2 * Math.PI * (300 + (i / 80_000) * 2_000)) / 8_000;
-      return Math.round(6_000 * (Math.sin(phase) + Math.sin(1.5 * phase)));
+      return Math.round(6_000 * (Math.sin(phase) + Math.sin(1.2 * phase)));
     });
     expect(found(sweep, 8_000)).toBe('');
   });

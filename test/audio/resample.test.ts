@@ -213,7 +213,7 @@ describe('whole recordings', () => {
 
 describe('rates', () => {
   it.each([0, -8_000, 7_999, 48_001, 16_000.5, Number.NaN, Infinity])('refuses %d Hz', (rate) => {
-    const refusal = expect.objectContaining({ code: 'AUDIO_RATE_UNSUPPORTED' });
+    const refusal: unknown = expect.objectContaining({ code: 'AUDIO_RATE_UNSUPPORTED' });
     expect(() => new Resampler(rate, 16_000)).toThrow(refusal);
     expect(() => new Resampler(16_000, rate)).toThrow(refusal);
   });
@@ -240,7 +240,7 @@ describe.runIf(nativeKernels())('the native inner loop', () => {
   const call = (changes: Record<number, unknown>) => {
     const args: unknown[] = [new Float64Array(100), new Float64Array(16), new Int16Array(10), 10, 0, 0, 2, 1, 2];
     for (const [index, value] of Object.entries(changes)) args[Number(index)] = value;
-    return () => Reflect.apply(polyphase, undefined, args);
+    return (): void => Reflect.apply(polyphase, undefined, args) as undefined;
   };
 
   it('takes what is right', () => {
