@@ -82,7 +82,7 @@ function fillCandidates({ form, words, memory, today, filled, asked }: Extractio
 
 /** Values without a pattern: those that are clear anywhere, and the answer to the question that was asked. */
 function looseCandidates(search: Extraction): Candidate[] {
-  const { form, slots, words, today, asked, correcting, excluded } = search;
+  const { form, slots, memory, words, today, asked, correcting, excluded } = search;
   const candidates: Candidate[] = [];
   const types = form.slots.map(({ slot }) => slots.get(slot)?.definition.type);
   for (const { slot: name } of form.slots) {
@@ -91,9 +91,9 @@ function looseCandidates(search: Extraction): Candidate[] {
     const { type } = slot.definition;
     const alone = types.filter((other) => other === type).length === 1;
     const isAsked = name === asked;
-    for (let start = 0; start < words.length; start++) {
+    for (const [start, matches] of memory.valuesOf(slot, words, today).entries()) {
       if (excluded !== null && start >= excluded[0] && start < excluded[1]) continue;
-      for (const match of slot.matchesAt(words, start, today)) {
+      for (const match of matches) {
         const bare = isAsked ? isBareAnswer(type, match, start, search) : false;
         const corrected = correcting && alone && (type === 'number' || type === 'time');
         const clear = match.clear && (alone || type === 'enum');

@@ -44,7 +44,7 @@ export function speechHints(input: AgentScriptInput): SpeechHints {
   // Sentences written for the recogniser first, then bare answers, then whatever rules and forms understand.
   for (const pattern of script.hints) maker.add(pattern, phrases, MAX_FROM_PATTERN * 2);
   for (const answer of ANSWERS.split('|')) phrases.add(answer);
-  for (const spoken of values.values()) for (const value of spoken) phrases.add(value);
+  for (const list of values.values()) for (const value of list) phrases.add(value);
   for (const pattern of patternsOf(script)) maker.add(pattern, phrases, MAX_FROM_PATTERN);
   return {
     phrases: [...phrases].slice(0, MAX_PHRASES),

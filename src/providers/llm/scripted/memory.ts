@@ -1,6 +1,6 @@
 import { matchAll, type Matcher, type PatternMatch } from './match.js';
 import type { DayNumber } from './slots/date.js';
-import type { Slot } from './slots/slot.js';
+import type { Slot, SlotMatch } from './slots/slot.js';
 import { utteranceWords, type Word } from './words.js';
 
 /** How many utterances are remembered: several hundred turns of calls that run at the same time. */
@@ -10,6 +10,7 @@ interface Remembered {
   words: readonly Word[];
   today: DayNumber | null;
   matches: Map<Matcher, readonly PatternMatch[]>;
+  values: Map<Slot, readonly (readonly SlotMatch[])[]>;
 }
 
 /**
@@ -35,7 +36,7 @@ export class MatchMemory {
       this.#byText.set(key, known);
       return known.words;
     }
-    const entry: Remembered = { words: utteranceWords(text), today, matches: new Map() };
+    const entry: Remembered = { words: utteranceWords(text), today, matches: new Map(), values: new Map() };
     this.#byText.set(key, entry);
     this.#byWords.set(entry.words, entry);
     if (this.#byText.size > MAX_UTTERANCES) {
@@ -55,5 +56,15 @@ export class MatchMemory {
       entry.matches.set(matcher, matches);
     }
     return matches;
+  }
+
+  /** What a slot finds at every position. */
+  valuesOf(slot: Slot, words: readonly Word[], today: DayNumber | null): readonly (readonly SlotMatch[])[] {
+    const entry = this.#byWords.get(words);
+    const known = entry?.today === today ? entry?.values.get(slot) : undefined;
+    if (known !== undefined) return known;
+    const values = words.map((_word, start) => slot.matchesAt(words, start, today));
+    if (entry?.today === today) entry?.values.set(slot, values);
+    return values;
   }
 }

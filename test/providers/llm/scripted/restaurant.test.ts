@@ -227,7 +227,8 @@ describe('the demo agent', () => {
       const turn = step.result === undefined ? await dialogue.say(step.say ?? '') : await dialogue.result(step.result);
       if (step.reply !== undefined) expect(turn.text).toMatch(step.reply);
       const call = turn.calls[0];
-      if (step.books !== undefined) expect([call?.name, JSON.parse(call?.arguments ?? '{}')]).toEqual(['book_table', step.books]);
+      if (step.books !== undefined)
+        expect([call?.name, JSON.parse(call?.arguments ?? '{}')]).toEqual(['book_table', step.books]);
       else expect(call?.name).toBe(step.ends === true ? 'end_call' : undefined);
     }
   });

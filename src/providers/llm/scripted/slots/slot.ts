@@ -37,7 +37,7 @@ export class Slot {
     this.definition = definition;
     const phrases = Object.entries(definition.synonyms ?? {}).map(([phrase, value]) => ({
       words: patternWords(phrase),
-      value: value as string | number | boolean,
+      value,
       spoken: null as string | null,
     }));
     if (definition.type === 'enum') {
