@@ -1,12 +1,15 @@
+import { frameSamples } from '../../audio/frame.js';
 import type { TtsProvider } from './tts.js';
 
-/** A voice without sound, for conversations that are read: what it is given counts as heard at once. */
+const RATE_HZ = 16_000;
+
+/** A voice without sound, for conversations that are read: a frame of silence stands for any text. */
 export const silentTts: TtsProvider = {
   name: 'silent',
   virtualTime: true,
   warmUp: () => Promise.resolve(),
   async *synthesize() {
-    // No audio: the utterance is over as soon as its turn comes.
+    yield { samples: new Int16Array(frameSamples(RATE_HZ)), sampleRateHz: RATE_HZ };
   },
   voices: () => [],
   close: () => Promise.resolve(),

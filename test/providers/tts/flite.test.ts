@@ -81,7 +81,7 @@ describe('flite as a provider', () => {
     const duration = async (text: string): Promise<number> => (await speakAll(shared, requestFor(text))).durationMs;
     const together = await duration('Yes. No.');
     const pause = together - (await duration('Yes.')) - (await duration('No.'));
-    expect(Math.abs(pause - 300)).toBeLessThan(1);
+    expect(Math.abs(pause - 180)).toBeLessThan(1);
   });
 
   it.each(['', '   ', '🙂', '***', '你好', '\u0000', '— …'])('says nothing for %j and ends at once', async (text) => {
