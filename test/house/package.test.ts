@@ -12,7 +12,10 @@ interface Package {
 }
 
 interface Lock {
-  packages: Record<string, { resolved?: string; hasInstallScript?: boolean; optional?: boolean; dev?: boolean }>;
+  packages: Record<
+    string,
+    { resolved?: string; hasInstallScript?: boolean; optionalDependencies?: Record<string, string> }
+  >;
 }
 
 const own = JSON.parse(readFileSync(packageFile('package.json'), 'utf8')) as Package;
@@ -25,6 +28,12 @@ it('pins every dependency to one version', () => {
 
 it('installs from whatever registry the user has', () => {
   expect(Object.values(lock.packages).filter((it) => it.resolved !== undefined)).toEqual([]);
+});
+
+it('has each platform of each dependency in the lockfile, without which npm ci refuses it', () => {
+  const locked = new Set(Object.keys(lock.packages).map((path) => path.replace(/^.*node_modules\//, '')));
+  const wanted = Object.values(lock.packages).flatMap((it) => Object.keys(it.optionalDependencies ?? {}));
+  expect(wanted.filter((name) => !locked.has(name))).toEqual([]);
 });
 
 it('knows each dependency that runs a script at installation', () => {
