@@ -27,6 +27,9 @@ interface Format {
   readonly width: number;
 }
 
+/** Real files have a handful; a hostile one could be nothing but chunks. */
+const MAX_CHUNKS = 1000;
+
 /** Sizes that programs write when they do not know yet how long the file will be. */
 const UNKNOWN_SIZES: readonly number[] = [0xffff_ffff, 0x7fff_ffff, 0x7fff_f000, 0xffff_f000];
 
@@ -104,35 +107,43 @@ function findChunks(bytes: Uint8Array, warnings: string[]): Chunks {
   let data: Uint8Array | undefined;
   let data64: number | undefined;
   let at = 12;
-  while (at + 8 <= bytes.length) {
+  for (let count = 0; at + 8 <= bytes.length && !(fmt && data); count++) {
     const id = tagAt(bytes, at);
+    if (count === MAX_CHUNKS) throw invalid(`it has more than ${MAX_CHUNKS} chunks before its audio`);
     if (!isChunkId(id)) {
       warnings.push(`what follows byte ${at} is not a chunk and was ignored`);
       break;
     }
     const start = at + 8;
-    const room = bytes.length - start;
     const stated = view.getUint32(at + 4, true);
-    let size = id === 'data' && stated === 0xffff_ffff && data64 !== undefined ? data64 : stated;
-    if (id === 'data' && (size > room || (size === 0 && room > 0 && !isChunkChain(bytes, start)))) {
-      const open = size === 0 || UNKNOWN_SIZES.includes(size);
-      warnings.push(
-        open
-          ? 'the data chunk states no size and was read to the end of the file'
-          : `the data chunk states ${size} bytes and the file has ${room} of them`,
-      );
-      size = room;
-    }
+    const first = id === 'data' && !data;
+    const size = first ? dataSize(bytes, start, stated, data64, warnings) : stated;
     const body = bytes.subarray(start, start + size);
-    if (id === 'ds64' && body.length >= 16) data64 = Number(viewOf(body).getBigUint64(8, true));
+    if (first) data = body;
     else if (id === 'fmt ') fmt ??= body;
-    else if (id === 'data') {
-      if (data) warnings.push('it has more than one data chunk; the first was read');
-      data ??= body;
-    }
+    else if (id === 'ds64' && body.length >= 16) data64 = Number(viewOf(body).getBigUint64(8, true));
     at = nextChunk(bytes, start + size, warnings);
   }
   return { fmt, data };
+}
+
+/** How much of what follows `start` is audio, whatever the header states. */
+function dataSize(
+  bytes: Uint8Array,
+  start: number,
+  stated: number,
+  data64: number | undefined,
+  warnings: string[],
+): number {
+  const size = stated === 0xffff_ffff && data64 !== undefined ? data64 : stated;
+  const room = bytes.length - start;
+  if (size <= room && (size > 0 || room === 0 || isChunkChain(bytes, start))) return size;
+  warnings.push(
+    size === 0 || UNKNOWN_SIZES.includes(size)
+      ? 'the data chunk states no size and was read to the end of the file'
+      : `the data chunk states ${size} bytes and the file has ${room} of them`,
+  );
+  return room;
 }
 
 /** Chunks start at even offsets; some programs forget the padding byte. */
@@ -148,7 +159,7 @@ function nextChunk(bytes: Uint8Array, end: number, warnings: string[]): number {
 /** Whether whole chunks fill the file from `at` to its end. Tells an empty data chunk from one without a size. */
 function isChunkChain(bytes: Uint8Array, at: number): boolean {
   const view = viewOf(bytes);
-  while (at + 8 <= bytes.length && isChunkId(tagAt(bytes, at))) {
+  for (let count = 0; count < MAX_CHUNKS && at + 8 <= bytes.length && isChunkId(tagAt(bytes, at)); count++) {
     const size = view.getUint32(at + 4, true);
     at += 8 + size + (size & 1);
     if (at === bytes.length || at - 1 === bytes.length) return true;
