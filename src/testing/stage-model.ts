@@ -1,0 +1,113 @@
+import type { ChatMessage, ToolCall, ToolSpec } from '../config/chat.js';
+import type { ConversationEvent } from '../conversation/events.js';
+
+/** How a scripted reply comes. */
+export interface ReplyTiming {
+  /** From the request to the first piece. Default 200 ms. */
+  afterMs?: number;
+  /** Between pieces; a piece is a word. Default 20 ms. */
+  gapMs?: number;
+}
+
+export interface ScriptedCall {
+  name: string;
+  /** Default `{}`. A string is taken as it is, broken or not. */
+  args?: Readonly<Record<string, unknown>> | string;
+  /** Default: `call-1`, `call-2` … */
+  id?: string;
+}
+
+/** A request that the model was given. */
+export interface StageRequest {
+  requestId: number;
+  atMs: number;
+  messages: readonly ChatMessage[];
+  tools: readonly ToolSpec[];
+  cancelledMs: number | null;
+}
+
+interface Reply extends ReplyTiming {
+  text?: string;
+  calls?: readonly ScriptedCall[];
+  ends: 'done' | 'fails' | 'stalls';
+}
+
+/** Said to a request for which the script holds nothing. */
+export const UNSCRIPTED_REPLY = 'All right.';
+
+/** The model of a scenario: answers each request with the next reply of its script. */
+export class StageModel {
+  readonly requests: StageRequest[] = [];
+  readonly #send: (atMs: number, event: ConversationEvent) => void;
+  readonly #script: Reply[] = [];
+  #calls = 0;
+
+  constructor(send: (atMs: number, event: ConversationEvent) => void) {
+    this.#send = send;
+  }
+
+  says(text: string, timing: ReplyTiming = {}): this {
+    return this.#add({ ...timing, text, ends: 'done' });
+  }
+
+  /** Calls tools, side by side, after `saying` something. */
+  calls(calls: readonly ScriptedCall[], options: ReplyTiming & { saying?: string } = {}): this {
+    const { saying, ...timing } = options;
+    return this.#add({ ...timing, ...(saying !== undefined && { text: saying }), calls, ends: 'done' });
+  }
+
+  saysNothing(timing: ReplyTiming = {}): this {
+    return this.#add({ ...timing, ends: 'done' });
+  }
+
+  /** Reports a failure, after `saying` something. */
+  fails(options: ReplyTiming & { saying?: string } = {}): this {
+    const { saying, ...timing } = options;
+    return this.#add({ ...timing, ...(saying !== undefined && { text: saying }), ends: 'fails' });
+  }
+
+  /** Never goes on, after `saying` something. */
+  stalls(options: ReplyTiming & { saying?: string } = {}): this {
+    const { saying, ...timing } = options;
+    return this.#add({ ...timing, ...(saying !== undefined && { text: saying }), ends: 'stalls' });
+  }
+
+  start(requestId: number, atMs: number, messages: readonly ChatMessage[], tools: readonly ToolSpec[]): void {
+    const request: StageRequest = { requestId, atMs, messages, tools, cancelledMs: null };
+    this.requests.push(request);
+    const { text = '', calls = [], ends, afterMs = 200, gapMs = 20 } = this.#script.shift() ?? UNSCRIPTED;
+    const pieces: ConversationEvent[] = [
+      ...(text.match(/\S+\s*/g) ?? []).map((piece) => ({ type: 'llm.text' as const, requestId, text: piece })),
+      ...calls.map((call) => ({ type: 'llm.toolCall' as const, requestId, call: this.#call(call) })),
+    ];
+    let dueMs = atMs + afterMs;
+    for (const piece of pieces) {
+      this.#send(dueMs, piece);
+      dueMs += gapMs;
+    }
+    if (ends === 'done') this.#send(dueMs, { type: 'llm.done', requestId });
+    else if (ends === 'fails') this.#send(dueMs, { type: 'llm.failed', requestId, reason: 'scripted failure' });
+  }
+
+  cancel(requestId: number, atMs: number): void {
+    const request = this.requests.find((candidate) => candidate.requestId === requestId);
+    if (request !== undefined) request.cancelledMs ??= atMs;
+  }
+
+  /** What a request still has to say is said to nobody once it is cancelled. */
+  isLive(requestId: number): boolean {
+    return this.requests.some((request) => request.requestId === requestId && request.cancelledMs === null);
+  }
+
+  #add(reply: Reply): this {
+    this.#script.push(reply);
+    return this;
+  }
+
+  #call({ name, args = {}, id }: ScriptedCall): ToolCall {
+    const callId = id ?? `call-${String(++this.#calls)}`;
+    return { id: callId, name, arguments: typeof args === 'string' ? args : JSON.stringify(args) };
+  }
+}
+
+const UNSCRIPTED: Reply = { text: UNSCRIPTED_REPLY, ends: 'done' };

@@ -1,0 +1,139 @@
+import type { ConversationEvent, PlayoutPosition } from '../conversation/events.js';
+
+export interface StageVoiceOptions {
+  /** Length of the speech. Default 60 ms a character. */
+  msPerChar?: number;
+  /** From asking for speech to its audio. Default 80 ms. */
+  latencyMs?: number;
+}
+
+/** What becomes of an utterance: `empty` has no audio, the others fail or stand still after some of it was played. */
+export type VoiceFault = { type: 'empty' } | { type: 'fails' | 'stalls'; afterMs: number };
+
+/** What is told about the playing of utterances. */
+export interface VoiceWatcher {
+  /** Audio of an utterance goes to the line from `fromMs` to `toMs`. */
+  onPlayed(utteranceId: number, fromMs: number, toMs: number): void;
+}
+
+interface Track {
+  utteranceId: number;
+  text: string;
+  readyMs: number;
+  totalMs: number;
+  playedMs: number;
+  started: boolean;
+  fault: VoiceFault | null;
+}
+
+export const TICK_MS = 20;
+
+/** Voice and playout of a scenario: speaks utterances one after another, in ticks of 20 ms. */
+export class StageVoice {
+  readonly #options: Required<StageVoiceOptions>;
+  readonly #dispatch: (event: ConversationEvent) => void;
+  readonly #watcher: VoiceWatcher;
+  readonly #faults: VoiceFault[] = [];
+  #tracks: Track[] = [];
+  #held = false;
+  #lastTickMs = -TICK_MS;
+
+  constructor(options: StageVoiceOptions, dispatch: (event: ConversationEvent) => void, watcher: VoiceWatcher) {
+    this.#options = { msPerChar: 60, latencyMs: 80, ...options };
+    this.#dispatch = dispatch;
+    this.#watcher = watcher;
+  }
+
+  /** The next `count` utterances report a failure, after some of them was played. */
+  fails({ count = 1, afterMs = 0 } = {}): this {
+    return this.#add(count, { type: 'fails', afterMs });
+  }
+
+  /** The next `count` utterances give no (more) audio and no word of it either. */
+  stalls({ count = 1, afterMs = 0 } = {}): this {
+    return this.#add(count, { type: 'stalls', afterMs });
+  }
+
+  /** The next `count` utterances turn out to hold no audio. */
+  givesNoAudio({ count = 1 } = {}): this {
+    return this.#add(count, { type: 'empty' });
+  }
+
+  /** When it wants to play the next 20 ms; undefined while there is nothing to play. */
+  get nextTickMs(): number | undefined {
+    const track = this.#tracks[0];
+    if (track === undefined || this.#held || isStuck(track)) return undefined;
+    return Math.max(this.#lastTickMs + TICK_MS, Math.ceil(track.readyMs / TICK_MS) * TICK_MS);
+  }
+
+  position(): PlayoutPosition {
+    const track = this.#tracks[0];
+    if (track?.started !== true) return { utteranceId: null, heardChars: 0 };
+    return { utteranceId: track.utteranceId, heardChars: wholeWords(track, this.#options.msPerChar) };
+  }
+
+  speak(utteranceId: number, text: string, atMs: number): void {
+    const { msPerChar, latencyMs } = this.#options;
+    const fault = this.#faults.shift() ?? null;
+    const totalMs = fault?.type === 'empty' ? 0 : text.length * msPerChar;
+    this.#tracks.push({ utteranceId, text, readyMs: atMs + latencyMs, totalMs, playedMs: 0, started: false, fault });
+    this.#lastTickMs = Math.max(this.#lastTickMs, Math.ceil(atMs / TICK_MS) * TICK_MS - TICK_MS);
+  }
+
+  cancel(utteranceId: number): void {
+    this.#tracks = this.#tracks.filter((track) => track.utteranceId !== utteranceId);
+  }
+
+  hold(): void {
+    this.#held = true;
+  }
+
+  resume(atMs: number): void {
+    this.#held = false;
+    this.#lastTickMs = Math.max(this.#lastTickMs, Math.ceil(atMs / TICK_MS) * TICK_MS - TICK_MS);
+  }
+
+  drop(): void {
+    this.#held = false;
+    this.#tracks = [];
+  }
+
+  /** Plays the next 20 ms. */
+  tick(nowMs: number): void {
+    this.#lastTickMs = nowMs;
+    const track = this.#tracks[0];
+    if (track === undefined) return;
+    if (track.fault?.type === 'fails' && track.playedMs >= track.fault.afterMs) {
+      this.#dispatch({ type: 'utterance.failed', utteranceId: track.utteranceId, reason: 'scripted failure' });
+      this.cancel(track.utteranceId);
+      return;
+    }
+    if (!track.started && track.totalMs > 0) {
+      track.started = true;
+      this.#dispatch({ type: 'utterance.started', utteranceId: track.utteranceId });
+      if (this.#tracks[0] !== track || this.#held) return; // that was how it ended
+    }
+    const spokenMs = Math.min(TICK_MS, track.totalMs - track.playedMs);
+    track.playedMs += spokenMs;
+    if (spokenMs > 0) this.#watcher.onPlayed(track.utteranceId, nowMs, nowMs + spokenMs);
+    if (track.playedMs < track.totalMs) return;
+    this.#tracks.shift();
+    this.#dispatch({ type: 'utterance.finished', utteranceId: track.utteranceId });
+  }
+
+  #add(count: number, fault: VoiceFault): this {
+    for (let index = 0; index < count; index++) this.#faults.push(fault);
+    return this;
+  }
+}
+
+function isStuck(track: Track): boolean {
+  return track.fault?.type === 'stalls' && track.playedMs >= track.fault.afterMs;
+}
+
+/** Characters up to the end of the last word whose audio is over. */
+function wholeWords({ text, playedMs, totalMs }: Track, msPerChar: number): number {
+  if (playedMs >= totalMs) return text.length;
+  const chars = Math.floor(playedMs / msPerChar);
+  return text[chars] === ' ' ? chars : Math.max(0, text.lastIndexOf(' ', chars));
+}

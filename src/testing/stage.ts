@@ -1,0 +1,184 @@
+import type { ChatMessage } from '../config/chat.js';
+import { type ConversationConfig, DEFAULT_CONVERSATION } from '../conversation/config.js';
+import { Conversation } from '../conversation/conversation.js';
+import type { ConversationEffect, ConversationEvent, EndStatus } from '../conversation/events.js';
+import { historyMessages } from '../conversation/history.js';
+import { Agenda } from './stage-agenda.js';
+import { AgentExpectation } from './stage-expect.js';
+import { StageModel } from './stage-model.js';
+import { Timeline } from './stage-timeline.js';
+import { StageTools } from './stage-tools.js';
+import { StageUser } from './stage-user.js';
+import { StageVoice, type StageVoiceOptions } from './stage-voice.js';
+
+/** Settings that differ from the defaults, section by section. */
+export type StageConfig = {
+  [Key in keyof ConversationConfig]?: ConversationConfig[Key] extends string | readonly unknown[] | null
+    ? ConversationConfig[Key]
+    : ConversationConfig[Key] extends object
+      ? Partial<ConversationConfig[Key]>
+      : ConversationConfig[Key];
+};
+
+export interface StageOptions {
+  config?: StageConfig;
+  voice?: StageVoiceOptions;
+}
+
+/** A scenario that neither ends nor gets to what is waited for is stopped after this. */
+const LONGEST_MS = 24 * 3_600_000;
+
+/**
+ * A conversation played in virtual time, for tests that read like a script. The line opens at 0; times are milliseconds
+ * since then. Nothing waits and nothing is left to chance: the same script gives the same timeline.
+ *
+ *     const stage = new Stage({ config: { opening: { firstMessage: 'Hello, what can I do for you?' } } });
+ *     stage.model.says('For how many people?');
+ *     stage.user.says('I would like a table.', { from: 3000, to: 4200 });
+ *     stage.playTo(10_000);
+ *     stage.expectAgent('Hello').startsAt(80).isHeardWhole();
+ *     stage.expectAgent('For how many').startsAt(4800, 200);
+ */
+export class Stage {
+  readonly timeline = new Timeline();
+  readonly conversation: Conversation;
+  readonly user: StageUser;
+  readonly model: StageModel;
+  readonly tools: StageTools;
+  readonly voice: StageVoice;
+  readonly #agenda = new Agenda();
+  #nowMs = 0;
+
+  constructor({ config = {}, voice = {} }: StageOptions = {}) {
+    const send = (atMs: number, event: ConversationEvent): void => {
+      this.send(event, { at: atMs });
+    };
+    this.conversation = new Conversation(mergeConfig(config));
+    this.user = new StageUser(send);
+    this.model = new StageModel(send);
+    this.tools = new StageTools(send);
+    this.voice = new StageVoice(
+      voice,
+      (event) => {
+        this.#dispatch(event);
+      },
+      this.timeline,
+    );
+    this.send({ type: 'line.opened' }, { at: 0 });
+  }
+
+  get nowMs(): number {
+    return this.#nowMs;
+  }
+
+  /** What both sides said, the agent's part as far as it has been heard. */
+  get messages(): ChatMessage[] {
+    return historyMessages(this.conversation.state.history, { expected: false, keepInterrupted: true });
+  }
+
+  /** Has an event of any kind happen at a time. */
+  send(event: ConversationEvent, { at }: { at: number }): void {
+    this.#agenda.add(Math.max(at, this.#nowMs), () => {
+      if ('requestId' in event && !this.model.isLive(event.requestId)) return;
+      this.#dispatch(event);
+    });
+  }
+
+  /** Plays on until a time, or until the line is closed. */
+  playTo(atMs: number): this {
+    while (this.timeline.end === null && this.#advance(atMs));
+    this.#nowMs = Math.max(this.#nowMs, atMs);
+    return this;
+  }
+
+  /** Plays on until the user begins to hear an utterance with these words. Returns when that is. */
+  playUntilAgentSays(words: string): number {
+    const start = (): number | undefined =>
+      this.timeline.utterances.find(({ text, played }) => text.includes(words) && played.length > 0)?.played[0]?.from;
+    while (start() === undefined && this.timeline.end === null && this.#advance(LONGEST_MS));
+    const startMs = start();
+    if (startMs === undefined) throw new Error(`The agent never says "${words}".\n${this.timeline.toString()}`);
+    return startMs;
+  }
+
+  /** Plays on until the line is closed. Returns how it ended. */
+  playToEnd(): EndStatus {
+    while (this.timeline.end === null && this.#advance(LONGEST_MS));
+    if (this.timeline.end === null) throw new Error(`The conversation never ends.\n${this.timeline.toString()}`);
+    return this.timeline.end.status;
+  }
+
+  expectAgent(words: string): AgentExpectation {
+    return new AgentExpectation(this.timeline, words);
+  }
+
+  /** Does what comes next, if that is not after `untilMs`. */
+  #advance(untilMs: number): boolean {
+    const agendaMs = this.#agenda.nextMs ?? Infinity;
+    const tickMs = this.voice.nextTickMs ?? Infinity;
+    const deadlineMs = this.conversation.nextDeadlineMs ?? Infinity;
+    const nextMs = Math.min(agendaMs, tickMs, deadlineMs);
+    if (nextMs > untilMs) return false;
+    this.#nowMs = Math.max(this.#nowMs, nextMs);
+    if (agendaMs === nextMs) this.#agenda.runNext();
+    else if (tickMs === nextMs) this.voice.tick(this.#nowMs);
+    else this.#dispatch({ type: 'time' });
+    return true;
+  }
+
+  #dispatch(event: ConversationEvent): void {
+    if (this.timeline.end !== null) return;
+    if (event.type !== 'time') this.timeline.onEvent(this.#nowMs, event);
+    const effects = this.conversation.step(event, this.#nowMs, this.voice.position());
+    for (const effect of effects) {
+      this.timeline.onEffect(this.#nowMs, effect);
+      this.#carryOut(effect);
+    }
+    const { line, ending } = this.conversation.state;
+    if (line === 'closed') this.timeline.end = { atMs: this.#nowMs, status: ending?.status ?? 'error' };
+  }
+
+  #carryOut(effect: ConversationEffect): void {
+    switch (effect.type) {
+      case 'llm.start':
+        this.model.start(effect.requestId, this.#nowMs, effect.messages, effect.tools);
+        return;
+      case 'llm.cancel':
+        this.model.cancel(effect.requestId, this.#nowMs);
+        return;
+      case 'speak':
+        this.voice.speak(effect.utteranceId, effect.text, this.#nowMs);
+        return;
+      case 'speak.cancel':
+        this.voice.cancel(effect.utteranceId);
+        return;
+      case 'playout.hold':
+        this.voice.hold();
+        return;
+      case 'playout.resume':
+        this.voice.resume(this.#nowMs);
+        return;
+      case 'playout.drop':
+        this.voice.drop();
+        return;
+      case 'tool.start':
+        this.tools.start(effect.call, this.#nowMs);
+        return;
+      case 'stt.endTurn':
+      case 'user.said':
+      case 'line.close':
+      case 'trace':
+        return;
+    }
+  }
+}
+
+function mergeConfig(changes: StageConfig): ConversationConfig {
+  const merged: Record<string, unknown> = { ...DEFAULT_CONVERSATION };
+  for (const [section, change] of Object.entries(changes)) {
+    const isSection = typeof change === 'object' && change !== null && section !== 'toolSpeech';
+    const usual = DEFAULT_CONVERSATION[section as keyof ConversationConfig];
+    merged[section] = isSection && typeof usual === 'object' ? { ...usual, ...change } : change;
+  }
+  return merged as unknown as ConversationConfig;
+}
