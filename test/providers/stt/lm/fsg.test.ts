@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest';
+import { compileGrammar, type Grammar } from '../../../../src/providers/stt/lm/fsg.js';
+import { probabilityOf, trainNgram } from '../../../../src/providers/stt/lm/ngram.js';
+
+const say = (text: string, weight = 1) => ({ words: text.split(' '), weight });
+const MODEL = trainNgram(
+  [say('book the table on {day}', 3), say('clear the table now', 3), say('the day on {day}', 2)],
+  ['pizza', 'zzz'],
+);
+const DICTIONARY: Readonly<Record<string, readonly string[]>> = { the: ['the', 'the(2)'], zzz: [] };
+const GRAMMAR = compileGrammar(MODEL, {
+  pronunciations: (word) => DICTIONARY[word] ?? [word],
+  classes: new Map([['{day}', ['monday', 'tuesday']]]),
+  garbage: ['+g:AA', '+g:B'],
+  garbageProbability: 0.1,
+});
+
+interface Arc {
+  readonly from: number;
+  readonly to: number;
+  readonly label: string;
+  readonly probability: number;
+}
+
+function arcsOf(grammar: Grammar): Arc[] {
+  return [...grammar.arcProbabilities].map((probability, i) => ({
+    from: grammar.arcs[3 * i] ?? -1,
+    to: grammar.arcs[3 * i + 1] ?? -1,
+    label: grammar.labels[grammar.arcs[3 * i + 2] ?? -1] ?? '?',
+    probability,
+  }));
+}
+
+function nullsOf(grammar: Grammar): Map<string, number> {
+  return new Map(
+    [...grammar.nullProbabilities].map((probability, i) => [
+      `${String(grammar.nullArcs[2 * i])}>${String(grammar.nullArcs[2 * i + 1])}`,
+      probability,
+    ]),
+  );
+}
+
+const garbageState = GRAMMAR.final - 1;
+
+describe('grammar of a language model', () => {
+  it('has the model’s arcs, one for each pronunciation', () => {
+    const arcs = arcsOf(GRAMMAR).filter(({ from }) => from === 0);
+    const unigram = probabilityOf(MODEL, 0, 'the');
+    expect(arcs.find(({ label }) => label === 'the')?.probability).toBeCloseTo(unigram, 12);
+    expect(arcs.find(({ label }) => label === 'the(2)')?.probability).toBeCloseTo(unigram, 12);
+  });
+
+  it('shares a class’s probability among its words', () => {
+    const token = probabilityOf(MODEL, 0, '{day}');
+    for (const day of ['monday', 'tuesday']) {
+      const arc = arcsOf(GRAMMAR).find(({ from, label }) => from === 0 && label === day);
+      expect(arc?.probability).toBeCloseTo(token / 2, 12);
+    }
+    expect(GRAMMAR.labels).not.toContain('{day}');
+  });
+
+  it('leaves out words without a pronunciation', () => {
+    expect(GRAMMAR.labels).toContain('pizza');
+    expect(GRAMMAR.labels).not.toContain('zzz');
+  });
+
+  it('reaches every shorter history and the end in a single null arc', () => {
+    const nulls = nullsOf(GRAMMAR);
+    for (const [index, state] of MODEL.states.entries()) {
+      expect(nulls.get(`${String(index)}>${String(GRAMMAR.final)}`)).toBeCloseTo(state.endProbability, 12);
+      if (state.backoff === null) continue;
+      const lower = MODEL.states[state.backoff.state];
+      const whole = state.backoff.weight * (lower?.backoff?.weight ?? 1);
+      expect(nulls.get(`${String(index)}>0`)).toBeCloseTo(whole, 12);
+      expect(nulls.get(`${String(index)}>${String(state.backoff.state)}`)).toBeCloseTo(state.backoff.weight, 12);
+    }
+    expect(MODEL.states.some(({ history }) => history.length === 2)).toBe(true);
+  });
+
+  it('soaks up foreign speech in a loop of one-phone words', () => {
+    const loop = arcsOf(GRAMMAR).filter(({ to }) => to === garbageState);
+    expect(loop.map(({ from, label }) => `${String(from)} ${label}`).toSorted()).toEqual(
+      [`0 +g:AA`, `0 +g:B`, `${String(garbageState)} +g:AA`, `${String(garbageState)} +g:B`].toSorted(),
+    );
+    expect(nullsOf(GRAMMAR).get(`${String(garbageState)}>0`)).toBe(1);
+  });
+
+  it('names only states that exist and probabilities that are some', () => {
+    for (const state of [...GRAMMAR.nullArcs, ...arcsOf(GRAMMAR).flatMap(({ from, to }) => [from, to])]) {
+      expect(state).toBeGreaterThanOrEqual(0);
+      expect(state).toBeLessThan(GRAMMAR.stateCount);
+    }
+    for (const probability of [...GRAMMAR.arcProbabilities, ...GRAMMAR.nullProbabilities]) {
+      expect(probability).toBeGreaterThan(0);
+      expect(probability).toBeLessThanOrEqual(1);
+    }
+  });
+});
