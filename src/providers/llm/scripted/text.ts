@@ -85,17 +85,30 @@ export function remainderOf(text: string, heard: string): string {
   const said = comparable(heard).map((word) => word.text);
   const whole = planned.map((word) => word.text);
   if (whole.length === 0 || contains(said, whole)) return '';
-  let known = Math.min(whole.length - 1, said.length);
-  while (known > 0 && !whole.slice(0, known).every((word, index) => word === said[said.length - known + index]))
-    known--;
+  const known = heardWords(whole, said);
   // What was heard is nothing of this text: somebody else spoke, so there is nothing to go on with.
-  if (known === 0 && said.length > 0) return '';
+  if (known === null) return '';
   const cut = planned[known]?.start ?? 0;
   const clause = Math.max(
     ...[...text.slice(0, cut).matchAll(/[,;:.!?]\s+/g)].map((match) => match.index + match[0].length),
     0,
   );
   return text.slice(clause).trim();
+}
+
+/** How many words of a text were heard at the end of what was heard; the last one may be cut. Null if none. */
+function heardWords(whole: readonly string[], said: readonly string[]): number | null {
+  if (said.length === 0) return 0;
+  for (let known = Math.min(whole.length - 1, said.length); known > 0; known--) {
+    if (whole.slice(0, known).every((word, index) => word === said[said.length - known + index])) return known;
+  }
+  const last = said.at(-1) ?? '';
+  for (let known = Math.min(whole.length, said.length) - 1; known >= 0; known--) {
+    const begun = whole[known]?.startsWith(last) ?? false;
+    if (begun && whole.slice(0, known).every((word, index) => word === said[said.length - 1 - known + index]))
+      return known;
+  }
+  return null;
 }
 
 function contains(said: readonly string[], whole: readonly string[]): boolean {

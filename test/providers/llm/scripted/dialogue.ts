@@ -35,7 +35,8 @@ export class Dialogue {
   /** A request as the history stands; nothing is added to it. */
   async request(): Promise<Turn> {
     const clock = new VirtualClock();
-    const turn: { text: string; calls: ToolCall[]; done: boolean } = { text: '', calls: [], done: false };
+    const turn: { text: string; calls: ToolCall[] } = { text: '', calls: [] };
+    let done = false;
     const work = (async () => {
       const pieces = this.#provider.complete({
         model: 'scripted',
@@ -49,9 +50,9 @@ export class Dialogue {
         if (piece.type === 'text') turn.text += piece.text;
         else if (piece.type === 'toolCall') turn.calls.push(piece.call);
       }
-      turn.done = true;
+      done = true;
     })();
-    await clock.runUntil(() => turn.done);
+    await clock.runUntil(() => done);
     await work;
     return turn;
   }

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { parseAgentFile } from '../../../../src/config/agent-file.js';
 import { packageFile } from '../../../../src/package-files.js';
 import { scriptedProvider, speechHints, type AgentScriptInput } from '../../../../src/providers/llm/scripted/index.js';
 import { Dialogue, END_CALL, toolNamed } from './dialogue.js';
@@ -231,6 +232,10 @@ describe('the demo agent', () => {
         expect([call?.name, JSON.parse(call?.arguments ?? '{}')]).toEqual(['book_table', step.books]);
       else expect(call?.name).toBe(step.ends === true ? 'end_call' : undefined);
     }
+  });
+
+  it('is a valid agent file', () => {
+    expect(parseAgentFile(agent).name).toBe('The Crooked Fork');
   });
 
   it('passes only arguments that its tool has', async () => {

@@ -81,7 +81,7 @@ function calendarDay(words: readonly Word[], start: number, today: DayNumber | n
   if (named >= 0) {
     const from = text(at + 1) === 'the' ? at + 2 : at + 1;
     const date = ordinalAt(words, from) ?? dayOfMonth(words, from);
-    return date === null ? null : { day: nextDate(today, named, date.value), end: date.end, clear: true };
+    return date === null ? null : existing(nextDate(today, named, date.value), date.end, today);
   }
   const ordinal = ordinalAt(words, at);
   const date = ordinal ?? dayOfMonth(words, at);
@@ -89,10 +89,15 @@ function calendarDay(words: readonly Word[], start: number, today: DayNumber | n
   const month = MONTHS.indexOf(text(text(date.end) === 'of' ? date.end + 1 : date.end));
   if (month >= 0) {
     const end = date.end + (text(date.end) === 'of' ? 2 : 1);
-    return { day: nextDate(today, month, date.value), end, clear: true };
+    return existing(nextDate(today, month, date.value), end, today);
   }
   if (ordinal === null || at === start) return null;
   return { day: nextOfMonth(today, ordinal.value), end: ordinal.end, clear: false };
+}
+
+/** A clear date, unless there is no such day (the 31st of April). */
+function existing(day: DayNumber | null, end: number, today: DayNumber | null): FoundDate | null {
+  return day === null && today !== null ? null : { day, end, clear: true };
 }
 
 function dayOfMonth(words: readonly Word[], start: number): { value: number; end: number } | null {
