@@ -89,9 +89,7 @@ const CATALOGUE = {
   AUTH_FORBIDDEN: { message: 'This key does not allow that: {reason}', httpStatus: 403, retryable: false },
   NOT_FOUND: { message: 'There is no {what} "{id}"', httpStatus: 404, retryable: false },
   RATE_LIMITED: { message: 'Too many requests; try again in {seconds} s', httpStatus: 429, retryable: true },
-  BODY_TOO_LARGE: { message: 'The body is larger than {bytes} bytes', httpStatus: 413, retryable: false },
   SESSIONS_FULL: { message: 'All {limit} sessions are in use', httpStatus: 429, retryable: true },
-  SHUTTING_DOWN: { message: 'The daemon is shutting down', httpStatus: 503, retryable: true },
   // session
   AGENT_DISABLED: { message: 'This agent is disabled and takes no calls', httpStatus: 409, retryable: false },
   SESSION_CLOSED: { message: 'The session has ended', httpStatus: 409, retryable: false },
