@@ -57,16 +57,27 @@ const WITHOUT_SPACES = new Set(['ja', 'zh']);
 /** Units (words, or characters where there are no spaces) of the longest phrase above. */
 const LONGEST_PHRASE = 11;
 
-/** Classifies what was said over the agent. `ending`: the agent is saying goodbye. */
-export function classifyOverlap(text: string, language: string, ending = false): OverlapWords {
+export interface OverlapContext {
+  language: string;
+  /** The agent is saying goodbye. */
+  ending: boolean;
+  /** More words may follow: the beginning of a phrase ("I …", for "I see") may become one. */
+  goesOn: boolean;
+}
+
+/** Classifies what was said over the agent. */
+export function classifyOverlap(text: string, { language, ending, goesOn }: OverlapContext): OverlapWords {
   const words = wordsOf(text);
   if (words.length === 0) return 'none';
   const base = baseLanguage(language);
   const phrases = phrasesOf(ending ? AT_THE_END : ACKNOWLEDGEMENTS, base);
-  const units = WITHOUT_SPACES.has(base) ? [...words.join('')] : words;
+  const units = unitsOf(words, base);
   for (let index = 0; index < units.length;) {
     const length = phraseAt(units, index, phrases, base);
-    if (length === 0) return 'real';
+    if (length === 0) {
+      const rest = units.slice(index).join(jointOf(base)) + jointOf(base);
+      return goesOn && [...phrases].some((phrase) => phrase.startsWith(rest)) ? 'acknowledgement' : 'real';
+    }
     index += length;
   }
   return 'acknowledgement';
@@ -76,8 +87,7 @@ export function classifyOverlap(text: string, language: string, ending = false):
 export function holdsFarewell(text: string, language: string): boolean {
   const base = baseLanguage(language);
   const farewells = phrasesOf(FAREWELLS, base);
-  const words = wordsOf(text);
-  const units = WITHOUT_SPACES.has(base) ? [...words.join('')] : words;
+  const units = unitsOf(wordsOf(text), base);
   return units.some((_unit, index) => phraseAt(units, index, farewells, base) > 0);
 }
 
@@ -87,8 +97,15 @@ function phrasesOf(lists: PhrasesByLanguage, base: string): ReadonlySet<string> 
 
 /** Units of the longest phrase that begins at `index`, 0 = none does. */
 function phraseAt(units: readonly string[], index: number, phrases: ReadonlySet<string>, base: string): number {
-  const joint = WITHOUT_SPACES.has(base) ? '' : ' ';
   let length = Math.min(LONGEST_PHRASE, units.length - index);
-  while (length > 0 && !phrases.has(units.slice(index, index + length).join(joint))) length--;
+  while (length > 0 && !phrases.has(units.slice(index, index + length).join(jointOf(base)))) length--;
   return length;
+}
+
+function unitsOf(words: readonly string[], base: string): readonly string[] {
+  return WITHOUT_SPACES.has(base) ? [...words.join('')] : words;
+}
+
+function jointOf(base: string): string {
+  return WITHOUT_SPACES.has(base) ? '' : ' ';
 }

@@ -17,29 +17,34 @@ const LONGEST_HOLDS = 2;
 
 /** Step one: the user speaks while the agent speaks or is about to. */
 export function onSpeechStarted(core: Core): void {
-  const { maxHoldMs } = core.config.interruption;
   if (core.state.interruption === null) {
-    if (!agentHasSomethingToSay(core) || !mayInterrupt(core)) return;
+    if (!agentHasSomethingToSay(core) || !mayInterrupt(core) || core.nowMs < core.state.noisyUntilMs) return;
     core.state.interruption = { sinceMs: core.nowMs };
     speech.hold(core);
   }
-  const latestMs = core.state.interruption.sinceMs + LONGEST_HOLDS * maxHoldMs;
-  core.arm('interruption', Math.min(core.nowMs + maxHoldMs, latestMs));
+  armDeadline(core, core.config.interruption.maxHoldMs);
 }
 
 /** The user has stopped: their words are waited for a little longer. */
 export function onSpeechStopped(core: Core): void {
+  const { interruption, endpointing } = core.config;
   if (core.state.interruption === null || core.state.turn.speaking) return;
-  core.arm('interruption', core.nowMs + core.config.interruption.wordsAfterStopMs);
+  const { wordsAfterStopMs } = interruption;
+  // So much speech must have been something: the recogniser has the time that it has at the end of a turn.
+  const waitMs = userTurn.isWordless(core)
+    ? Math.max(wordsAfterStopMs, endpointing.finalTranscriptMs)
+    : wordsAfterStopMs;
+  armDeadline(core, waitMs);
   judge(core);
 }
 
 /** Step two, whenever more is known about the words. */
 export function judge(core: Core): void {
-  if (overlapWords(core) === 'real') {
+  const goesOn = !userTurn.isHeardOut(core);
+  if (overlapWords(core, goesOn) === 'real') {
     if (core.state.interruption !== null || (agentHasSomethingToSay(core) && mayInterrupt(core))) confirm(core);
     else if (core.state.ending !== null) reopen(core); // what is being said may be played out, but the line stays open
-  } else if (core.state.interruption !== null && userTurn.isHeardOut(core)) falseAlarm(core);
+  } else if (core.state.interruption !== null && !goesOn) falseAlarm(core);
 }
 
 /** The words had their time. */
@@ -47,14 +52,16 @@ export function onDeadline(core: Core): void {
   const { interruption, turn } = core.state;
   if (interruption === null) return;
   // Whoever goes on talking over the agent for so long means it, even if the recogniser is late with the words.
-  const isLongTalk = turn.speaking && turn.segments.length === 0;
+  const speechMs = turn.speaking ? core.nowMs - (turn.speechStartMs ?? core.nowMs) : 0;
+  const isLongTalk = turn.segments.length === 0 && speechMs >= core.config.interruption.maxHoldMs;
   if (isLongTalk || overlapWords(core) === 'real') confirm(core);
   else falseAlarm(core);
 }
 
-/** What the user has said over the agent so far. */
-export function overlapWords(core: Core): OverlapWords {
-  return classifyOverlap(userTurn.segmentsText(core), core.config.language, core.state.ending !== null);
+/** What the user has said over the agent so far. `goesOn`: more words may follow. */
+export function overlapWords(core: Core, goesOn = false): OverlapWords {
+  const { language } = core.config;
+  return classifyOverlap(userTurn.segmentsText(core), { language, ending: core.state.ending !== null, goesOn });
 }
 
 /** A real interruption: the agent's words end where they were heard, the floor is the user's. */
@@ -84,9 +91,18 @@ export function confirm(core: Core): void {
   if (userTurn.isOpen(core) && !core.state.turn.speaking) userTurn.scheduleEnd(core);
 }
 
+function armDeadline(core: Core, waitMs: number): void {
+  const sinceMs = core.state.interruption?.sinceMs ?? core.nowMs;
+  const latestMs = sinceMs + LONGEST_HOLDS * core.config.interruption.maxHoldMs;
+  core.arm('interruption', Math.min(core.nowMs + waitMs, latestMs));
+}
+
 /** Noise, an echo or a "mm-hm": the agent goes on as if nothing had been. */
 function falseAlarm(core: Core): void {
-  core.trace('interruption.falseAlarm', { words: overlapWords(core) });
+  const heldMs = core.nowMs - (core.state.interruption?.sinceMs ?? core.nowMs);
+  core.trace('interruption.falseAlarm', { words: overlapWords(core), heldMs });
+  // Noise that lasts must not silence the agent: from now on only words do, for as long as it was held.
+  if (heldMs >= core.config.interruption.maxHoldMs) core.state.noisyUntilMs = core.nowMs + heldMs;
   core.state.interruption = null;
   core.disarm('interruption');
   if (!core.state.turn.speaking) {

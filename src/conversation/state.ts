@@ -16,6 +16,8 @@ export interface ConversationState {
   speech: SpeechState;
   reply: ReplyState | null;
   interruption: InterruptionState | null;
+  /** Noise has held the agent for long: until then, sound alone does not hold it. */
+  noisyUntilMs: number;
   ending: EndingState | null;
   filler: { lastMs: number | null };
   /** How often something was chosen from each list of phrases, so that it is chosen in turn. */
@@ -191,6 +193,7 @@ export function initialState(): ConversationState {
     speech: { queue: [], held: false },
     reply: null,
     interruption: null,
+    noisyUntilMs: 0,
     ending: null,
     filler: { lastMs: null },
     rotation: {},

@@ -96,10 +96,13 @@ export function scheduleEnd(core: Core): void {
 export function turnMessage(core: Core): string | null {
   const text = turnText(core);
   if (text !== '') return text;
-  const { turn } = core.state;
-  const speechMs = turn.speechMs + (turn.speaking ? core.nowMs - (turn.speechStartMs ?? core.nowMs) : 0);
-  const unclear = turn.segments.some((segment) => !segment.understood && segment.text.trim() !== '');
-  return unclear || speechMs >= MIN_UNINTELLIGIBLE_MS ? INAUDIBLE : null;
+  const unclear = core.state.turn.segments.some((segment) => !segment.understood && segment.text.trim() !== '');
+  return unclear || isLong(core) ? INAUDIBLE : null;
+}
+
+/** Enough speech to have been something, and the recogniser has not said a word about it. */
+export function isWordless(core: Core): boolean {
+  return core.state.turn.segments.length === 0 && isLong(core);
 }
 
 /** The turn goes on with these words before it: what was answered too soon, or typed while the agent has the floor. */
@@ -131,6 +134,11 @@ export function closeTurn(core: Core, stuck = false): void {
   }
   core.state.turn = next;
   core.emit({ type: 'stt.endTurn' });
+}
+
+function isLong(core: Core): boolean {
+  const { speechMs, speaking, speechStartMs } = core.state.turn;
+  return speechMs + (speaking ? core.nowMs - (speechStartMs ?? core.nowMs) : 0) >= MIN_UNINTELLIGIBLE_MS;
 }
 
 /** A clock that disagrees must not put the end of a turn into the future. */

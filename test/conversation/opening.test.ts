@@ -124,7 +124,10 @@ describe('an opening that must not be interrupted', () => {
     stage.user.says('tell me about your tables', { from: 4000, to: 5000 });
     const startMs = stage.playUntilAgentSays('all of them');
     stage.user.says('stop', { from: startMs + 500, to: startMs + 800 });
-    stage.playTo(15_000).expectAgent('all of them').isCutAt(startMs + 560, 20);
+    stage
+      .playTo(15_000)
+      .expectAgent('all of them')
+      .isCutAt(startMs + 560, 20);
   });
 });
 
