@@ -8,6 +8,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { stripVTControlCharacters } from 'node:util';
 import { installTools } from './system-tools.mjs';
 import { countTests } from './test-counts.mjs';
 
@@ -81,10 +82,18 @@ function step(name, [program = '', ...args]) {
       console.log(
         `${code === 0 ? '✓' : '✗'} ${name}${since(startMs)}${signal === null ? '' : `, stopped by ${signal}`}`,
       );
-      if (code !== 0) console.log(Buffer.concat(output).toString());
+      if (code !== 0) console.log(shown(Buffer.concat(output).toString()));
       resolve(code === 0);
     });
   });
+}
+
+/**
+ * Without a terminal, without its colours: not every tool heeds NO_COLOR.
+ * @param {string} output
+ */
+function shown(output) {
+  return process.stdout.isTTY ? output : stripVTControlCharacters(output);
 }
 
 /** @param {number} startMs */
