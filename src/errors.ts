@@ -85,6 +85,11 @@ const CATALOGUE = {
   TALK_CLIENT_GONE: { message: 'The client has given no sign for {silentMs} ms', httpStatus: 408, retryable: true },
   // daemon
   DAEMON_CANNOT_LISTEN: { message: 'Cannot listen on {where}: {reason}', httpStatus: 500, retryable: false },
+  PAGE_NOT_BUILT: {
+    message: 'The page is missing; npm run build makes it: {reason}',
+    httpStatus: 500,
+    retryable: false,
+  },
   AUTH_REQUIRED: { message: 'The key is missing or wrong', httpStatus: 401, retryable: false },
   AUTH_FORBIDDEN: { message: 'This key does not allow that: {reason}', httpStatus: 403, retryable: false },
   NOT_FOUND: { message: 'There is no {what} "{id}"', httpStatus: 404, retryable: false },

@@ -8,9 +8,10 @@ import { openDatabase } from '../store/database.js';
 import { KeyStore } from '../store/keys.js';
 import { Access, isLoopbackName } from './access.js';
 import { AgentRegistry, type HostedAgent } from './agents.js';
-import { replyNotFound, replyWithError } from './replies.js';
+import { answerUnknownRoutes } from './not-found.js';
+import { errorReplies } from './replies.js';
 import { healthRoutes } from './routes/health.js';
-import { pageRoutes } from './routes/page.js';
+import { loadPage, pageRoutes } from './routes/page.js';
 import { sessionTokenRoutes } from './routes/session-tokens.js';
 import { TalkEndpoint } from './routes/talk.js';
 import { SessionTokens } from './session-tokens.js';
@@ -46,7 +47,8 @@ export class Daemon {
 
   constructor(options: DaemonOptions) {
     this.#options = options;
-    const { settings, engine } = options;
+    const { settings, engine, onError = () => undefined } = options;
+    const page = loadPage();
     for (const agent of options.agents) this.agents.add(agent);
     const database = openDatabase(settings.dataDir);
     this.#closeDatabase = () => database.close();
@@ -68,12 +70,12 @@ export class Daemon {
       ajv: { customOptions: { removeAdditional: false, coerceTypes: false } },
       http: { headersTimeout: 10_000, connectionsCheckingInterval: 2000 },
     });
-    this.#app.setErrorHandler(replyWithError);
-    this.#app.setNotFoundHandler(replyNotFound);
+    this.#app.setErrorHandler(errorReplies(onError));
+    answerUnknownRoutes(this.#app);
     healthRoutes(this.#app, () => this.#ready);
     sessionTokenRoutes(this.#app, access, tokens);
-    pageRoutes(this.#app, () => ({
-      publicKey: pageKey,
+    pageRoutes(this.#app, page, () => ({
+      public_key: pageKey,
       agents: this.agents.list().map(({ id, name }) => ({ id, name })),
     }));
     this.#talk = new TalkEndpoint({
@@ -85,7 +87,7 @@ export class Daemon {
       maxSessions: settings.limits.sessions,
       isOpen: () => this.#closing === null,
       onSessionEvent: options.onSessionEvent ?? (() => undefined),
-      onError: options.onError ?? (() => undefined),
+      onError,
     });
   }
 

@@ -2,32 +2,31 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { InvalidConfigError } from '../config/issues.js';
 import { ParleyError } from '../errors.js';
 
-/** Every error as the interface words it: `{detail: string}`, or for validation `{detail: [{loc, msg, type}]}`. */
-export function replyWithError(
-  error: FastifyError | ParleyError | Error,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): void {
-  if (error instanceof InvalidConfigError) {
-    void reply.code(422).send({ detail: error.issues });
-    return;
-  }
-  if (error instanceof ParleyError) {
-    if (error.code === 'RATE_LIMITED') void reply.header('retry-after', String(error.details['seconds'] ?? 1));
-    void reply.code(error.httpStatus).send({ detail: error.message });
-    return;
-  }
-  const status = 'statusCode' in error ? (error.statusCode ?? 500) : 500;
-  if (status === 413) {
-    void reply.code(413).send({ detail: error.message });
-  } else if (status >= 400 && status < 500) {
-    void reply.code(422).send({ detail: [{ loc: ['body'], msg: error.message, type: 'json_invalid' }] });
-  } else {
-    request.log.error(error);
-    void reply.code(500).send({ detail: 'Something went wrong inside parley; its log says what.' });
-  }
-}
-
-export function replyNotFound(request: FastifyRequest, reply: FastifyReply): void {
-  void reply.code(404).send({ detail: `There is nothing at ${request.method} ${request.url.split('?')[0] ?? ''}` });
+/**
+ * Answers every error as the interface words it: `{detail: string}`, or for validation `{detail: [{loc, msg, type}]}`.
+ * @param onFault told of what is parley's own fault; the client learns no more than that it is
+ */
+export function errorReplies(
+  onFault: (error: Error) => void,
+): (error: FastifyError | ParleyError | Error, request: FastifyRequest, reply: FastifyReply) => void {
+  return (error, _request, reply) => {
+    if (error instanceof InvalidConfigError) {
+      void reply.code(422).send({ detail: error.issues });
+      return;
+    }
+    if (error instanceof ParleyError) {
+      if (error.code === 'RATE_LIMITED') void reply.header('retry-after', String(error.details['seconds'] ?? 1));
+      void reply.code(error.httpStatus).send({ detail: error.message });
+      return;
+    }
+    const status = 'statusCode' in error ? (error.statusCode ?? 500) : 500;
+    if (status === 413) {
+      void reply.code(413).send({ detail: error.message });
+    } else if (status >= 400 && status < 500) {
+      void reply.code(422).send({ detail: [{ loc: ['body'], msg: error.message, type: 'json_invalid' }] });
+    } else {
+      onFault(error);
+      void reply.code(500).send({ detail: 'Something went wrong inside parley; its log says what.' });
+    }
+  };
 }

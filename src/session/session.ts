@@ -133,8 +133,9 @@ export class Session {
     });
     this.#turns = new TurnClock((metrics) => {
       this.#observe({ type: 'answered', metrics });
-      const { turn, responseMs, endOfTurnMs, llmFirstMs, ttsFirstMs } = metrics;
-      this.#tell({ type: 'metrics', turn: { turn, responseMs, endOfTurnMs, llmFirstMs, ttsFirstMs } });
+      const { turn, responseMs, endOfTurnMs, llmFirstMs, firstSentenceMs, ttsFirstMs } = metrics;
+      const times = { turn, responseMs, endOfTurnMs, llmFirstMs, firstSentenceMs, ttsFirstMs };
+      this.#tell({ type: 'metrics', turn: times });
     });
   }
 
@@ -146,6 +147,10 @@ export class Session {
     const { transport, ticker, conversation } = this.#options;
     this.#options.log?.({ v: LOG_VERSION, t: 0, kind: 'start', sessionId: this.id, config: conversation });
     this.#recogniser.open();
+    // Before the start, which may find the line dead already: then this is undone again.
+    this.#stopTicks = ticker.subscribe(() => {
+      transport.play(this.#playout.pull());
+    });
     transport.start({
       audio: (samples) => {
         if (this.#state === 'running') this.#hearing.audio(samples);
@@ -160,9 +165,6 @@ export class Session {
       closed: (error) => {
         this.#onLineClosed(error);
       },
-    });
-    this.#stopTicks = ticker.subscribe(() => {
-      transport.play(this.#playout.pull());
     });
     this.#tell({ type: 'ready', sessionId: this.id });
     this.#dispatch({ type: 'line.opened' });

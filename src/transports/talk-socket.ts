@@ -1,12 +1,15 @@
 import type { WebSocket } from 'ws';
-import { samplesToMs } from '../audio/frame.js';
+import { FRAME_MS, frameSamples, samplesToMs } from '../audio/frame.js';
 import type { Cancel, Clock } from '../clock/clock.js';
 import { ParleyError } from '../errors.js';
 import { PcmReader, pcmBytes } from './pcm.js';
-import type { Transport, TransportMessage, TransportSink } from './transport.js';
+import type { TalkServerMessage, TalkTurnTimes } from './talk-protocol.js';
+import type { Transport, TransportMessage, TransportSink, TurnTimes } from './transport.js';
 
 /** Rate of the talk socket, both ways. */
 export const TALK_RATE_HZ = 16_000;
+
+const SILENT_FRAME = Buffer.alloc(frameSamples(TALK_RATE_HZ) * 2);
 
 export interface TalkSocketOptions {
   clock: Clock;
@@ -16,6 +19,11 @@ export interface TalkSocketOptions {
   maxAheadMs?: number;
   /** Keep-alive: a ping this often; a client that answers none of two is gone. Default 20 s. */
   pingIntervalMs?: number;
+  /**
+   * Silence that is sent after speech, so that short pauses between sentences are no gaps in the stream: a client can
+   * tell audio that is late from audio that is not there. Default 240 ms.
+   */
+  silenceTailMs?: number;
 }
 
 export interface TalkSocketStats {
@@ -30,12 +38,17 @@ export interface TalkSocketStats {
 /** A client that sends this many bad messages is cut off. */
 const MAX_BAD_MESSAGES = 100;
 const MAX_TEXT_CHARS = 10_000;
+/** Control messages that a client may send at once, and how many more it may with every second. */
+const CONTROL_BURST = 100;
+const CONTROL_PER_SECOND = 50;
+/** Audio and messages between `initiate` and the start of the session that are kept. */
+const MAX_EARLY_BYTES = 320_000;
 /** How long a client may take to answer the close. */
 const CLOSE_TIMEOUT_MS = 2000;
 
 /**
- * A browser's (or any client's) side of `/talk` after its `initiate` was accepted: binary PCM both ways, JSON text
- * messages for everything else. The protocol is described in docs/talk-socket.md.
+ * A browser's (or any client's) side of `/talk` after its `initiate`: binary PCM both ways, JSON text messages for
+ * everything else. What comes before `start` is kept. The protocol is described in docs/talk-socket.md.
  */
 export class TalkSocketTransport implements Transport {
   readonly name = 'talk';
@@ -46,26 +59,36 @@ export class TalkSocketTransport implements Transport {
   readonly #options: Required<TalkSocketOptions>;
   readonly #pcm = new PcmReader();
   #sink: TransportSink | null = null;
-  #startMs = 0;
+  #startMs: number | null = null;
   #heardMs = 0;
   #unanswered = 0;
+  #early: { data: Buffer; isBinary: boolean }[] = [];
+  #earlyBytes = 0;
+  #controls = CONTROL_BURST;
+  #controlsMs = 0;
+  #silenceFrames = 0;
+  #held = false;
   #cancelPing: Cancel = () => undefined;
   #closing: Promise<void> | null = null;
 
   constructor(socket: WebSocket, options: TalkSocketOptions) {
     this.#socket = socket;
-    this.#options = { maxBufferedBytes: 512_000, maxAheadMs: 10_000, pingIntervalMs: 20_000, ...options };
+    this.#options = {
+      maxBufferedBytes: 512_000,
+      maxAheadMs: 10_000,
+      pingIntervalMs: 20_000,
+      silenceTailMs: 240,
+      ...options,
+    };
+    socket.pause();
+    socket.on('message', this.#onMessage);
   }
 
   start(sink: TransportSink): void {
     this.#sink = sink;
     this.#startMs = this.#options.clock.nowMs();
+    this.#controlsMs = this.#startMs;
     const socket = this.#socket;
-    socket.on('message', (data: Buffer, isBinary: boolean) => {
-      this.#unanswered = 0;
-      if (isBinary) this.#audio(data);
-      else this.#message(data.toString('utf8'));
-    });
     socket.on('pong', () => {
       this.#unanswered = 0;
     });
@@ -79,20 +102,26 @@ export class TalkSocketTransport implements Transport {
     // A client that left before the session was ready never sends another event.
     if (socket.readyState !== socket.OPEN) this.#gone();
     else this.#schedulePing();
-    socket.resume(); // whoever accepted the client paused it, so that nothing is lost before this
+    queueMicrotask(() => {
+      for (const { data, isBinary } of this.#early.splice(0)) this.#onMessage(data, isBinary);
+    });
+    socket.resume();
   }
 
   play(frame: Int16Array | null): void {
-    if (frame === null || !this.#canSend()) return;
-    const bytes = pcmBytes(frame);
-    this.stats.sentBytes += bytes.length;
-    this.#socket.send(bytes, { binary: true });
-    if (this.#socket.bufferedAmount > this.#options.maxBufferedBytes) {
-      this.#fail(new ParleyError('TALK_CLIENT_TOO_SLOW', { bytes: this.#socket.bufferedAmount }));
+    if (frame !== null) {
+      this.#silenceFrames = this.#held ? 0 : Math.round(this.#options.silenceTailMs / FRAME_MS);
+      this.#write(pcmBytes(frame));
+    } else if (this.#silenceFrames > 0) {
+      this.#silenceFrames--;
+      this.#write(SILENT_FRAME);
     }
   }
 
   send(message: TransportMessage): void {
+    if (message.type === 'pause') this.#held = true;
+    else if (message.type === 'unpause' || message.type === 'clear') this.#held = false;
+    if (message.type === 'pause' || message.type === 'clear') this.#silenceFrames = 0;
     this.#send(wireMessage(message));
   }
 
@@ -121,10 +150,21 @@ export class TalkSocketTransport implements Transport {
     });
   }
 
-  #audio(chunk: Buffer): void {
+  readonly #onMessage = (data: Buffer, isBinary: boolean): void => {
+    if (this.#startMs === null) {
+      this.#earlyBytes += data.length;
+      if (this.#earlyBytes <= MAX_EARLY_BYTES) this.#early.push({ data, isBinary });
+      return;
+    }
+    this.#unanswered = 0;
+    if (isBinary) this.#audio(data, this.#startMs);
+    else this.#message(data.toString('utf8'));
+  };
+
+  #audio(chunk: Buffer, startMs: number): void {
     this.stats.receivedBytes += chunk.length;
     const samples = this.#pcm.read(chunk);
-    const elapsedMs = this.#options.clock.nowMs() - this.#startMs;
+    const elapsedMs = this.#options.clock.nowMs() - startMs;
     const lengthMs = samplesToMs(samples.length, TALK_RATE_HZ);
     // Time passes for a client that pauses as well: what it did not send then cannot be made up later.
     this.#heardMs = Math.max(this.#heardMs, elapsedMs - this.#options.maxAheadMs);
@@ -137,13 +177,13 @@ export class TalkSocketTransport implements Transport {
   }
 
   #message(text: string): void {
-    const message = parse(text);
+    const message = this.#mayControl() ? parse(text) : null;
     switch (message?.method) {
       case 'ping':
         this.#send({ method: 'pong', ...(message.data !== undefined && { data: message.data }) });
         return;
       case 'text':
-        if (typeof message.data === 'string' && message.data.length <= MAX_TEXT_CHARS) {
+        if (typeof message.data === 'string' && message.data.length <= MAX_TEXT_CHARS && /\S/.test(message.data)) {
           this.#sink?.text(message.data);
           return;
         }
@@ -168,6 +208,17 @@ export class TalkSocketTransport implements Transport {
     if (this.stats.badMessages >= MAX_BAD_MESSAGES) this.#fail(new ParleyError('TALK_TOO_MANY_BAD_MESSAGES'));
   }
 
+  /** Whether the client keeps to a pace at which messages can have a meaning. */
+  #mayControl(): boolean {
+    const nowMs = this.#options.clock.nowMs();
+    const earned = ((nowMs - this.#controlsMs) / 1000) * CONTROL_PER_SECOND;
+    this.#controls = Math.min(CONTROL_BURST, this.#controls + earned);
+    this.#controlsMs = nowMs;
+    if (this.#controls < 1) return false;
+    this.#controls--;
+    return true;
+  }
+
   #schedulePing(): void {
     const { clock, pingIntervalMs } = this.#options;
     this.#cancelPing = clock.schedule(clock.nowMs() + pingIntervalMs, () => {
@@ -185,11 +236,19 @@ export class TalkSocketTransport implements Transport {
     return this.#socket.readyState === this.#socket.OPEN;
   }
 
-  #send(message: object): void {
+  #send(message: TalkServerMessage): void {
+    this.#write(JSON.stringify(message));
+  }
+
+  /** Sends text or audio, and gives up on a client that does not read what it is sent. */
+  #write(data: string | Buffer): void {
+    const socket = this.#socket;
     if (!this.#canSend()) return;
-    const text = JSON.stringify(message);
-    this.stats.sentBytes += text.length;
-    this.#socket.send(text);
+    this.stats.sentBytes += data.length;
+    socket.send(data, { binary: typeof data !== 'string' });
+    if (socket.bufferedAmount > this.#options.maxBufferedBytes) {
+      this.#fail(new ParleyError('TALK_CLIENT_TOO_SLOW', { bytes: socket.bufferedAmount }));
+    }
   }
 
   #fail(error: ParleyError): void {
@@ -212,7 +271,7 @@ interface ClientMessage {
 }
 
 /** A client's message, null if it is none. */
-export function parse(text: string): ClientMessage | null {
+function parse(text: string): ClientMessage | null {
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === 'object' && value !== null ? value : null;
@@ -221,7 +280,7 @@ export function parse(text: string): ClientMessage | null {
   }
 }
 
-function wireMessage(message: TransportMessage): object {
+function wireMessage(message: TransportMessage): TalkServerMessage {
   switch (message.type) {
     case 'ready':
       return { method: 'onready', payload: { session_id: message.sessionId } };
@@ -238,8 +297,19 @@ function wireMessage(message: TransportMessage): object {
     case 'action':
       return { method: 'ai_action', payload: { id: message.id, name: message.name, ...message.data } };
     case 'metrics':
-      return { method: 'onmetrics', payload: message.turn };
+      return { method: 'onmetrics', payload: wireTimes(message.turn) };
     case 'ended':
       return { method: 'onsessionended', payload: { status: message.status } };
   }
+}
+
+function wireTimes(times: TurnTimes): TalkTurnTimes {
+  return {
+    turn: times.turn,
+    response_ms: times.responseMs,
+    end_of_turn_ms: times.endOfTurnMs,
+    llm_first_ms: times.llmFirstMs,
+    first_sentence_ms: times.firstSentenceMs,
+    tts_first_ms: times.ttsFirstMs,
+  };
 }

@@ -48,6 +48,15 @@ export type TransportMessage =
   /** A real interruption: drop what has not been played. */
   | { type: 'clear' }
   | { type: 'action'; id: string; name: string; data: Readonly<Record<string, unknown>> }
-  /** How long the last turn took, by stage, in milliseconds. */
-  | { type: 'metrics'; turn: Readonly<Record<string, number | null>> }
+  | { type: 'metrics'; turn: TurnTimes }
   | { type: 'ended'; status: string };
+
+/** How long a turn's answer took, by stage, in milliseconds; see `TurnMetrics` of the session. */
+export interface TurnTimes {
+  turn: number;
+  responseMs: number | null;
+  endOfTurnMs: number | null;
+  llmFirstMs: number | null;
+  firstSentenceMs: number | null;
+  ttsFirstMs: number | null;
+}

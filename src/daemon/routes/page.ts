@@ -1,7 +1,9 @@
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname } from 'node:path';
+import { ParleyError, reasonOf } from '../../errors.js';
 import { packageFile } from '../../package-files.js';
+import type { PageDescription } from '../../transports/talk-protocol.js';
 
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
@@ -18,28 +20,29 @@ const SECURITY_HEADERS = {
   'permissions-policy': 'microphone=(self)',
 };
 
-/** What the page needs to know of this daemon. */
-export interface PageInfo {
-  publicKey: string;
-  agents: readonly { id: string; name: string }[];
-}
+/** The page's files, by name, as they are sent. */
+export type PageFiles = ReadonlyMap<string, { type: string; body: Buffer }>;
 
-/** The page to talk on: its files, read once, and what it is told at `/page.json`. */
-export function pageRoutes(app: FastifyInstance, info: () => PageInfo): void {
+/** Reads the page's files as the build left them. @throws ParleyError PAGE_NOT_BUILT */
+export function loadPage(): PageFiles {
   const folder = packageFile('dist/web/');
-  for (const name of readdirSync(folder)) {
-    const type = TYPES[extname(name)];
-    if (type === undefined) continue;
-    const body = readFileSync(new URL(name, folder));
-    const path = name === 'index.html' ? '/' : `/assets/${name}`;
-    app.get(path, (_request, reply) => serve(reply, type, body));
+  try {
+    const names = readdirSync(folder).filter((name) => TYPES[extname(name)] !== undefined);
+    return new Map(
+      names.map((name) => [name, { type: TYPES[extname(name)] ?? '', body: readFileSync(new URL(name, folder)) }]),
+    );
+  } catch (error) {
+    throw new ParleyError('PAGE_NOT_BUILT', { reason: reasonOf(error) }, { cause: error });
   }
-  app.get('/page.json', () => {
-    const { publicKey, agents } = info();
-    return { public_key: publicKey, agents };
-  });
 }
 
-function serve(reply: FastifyReply, type: string, body: Buffer): FastifyReply {
-  return reply.headers({ ...SECURITY_HEADERS, 'content-type': type, 'cache-control': 'no-cache' }).send(body);
+/** The page to talk on, at `/` and `/assets`, and what it is told at `/page.json`. */
+export function pageRoutes(app: FastifyInstance, files: PageFiles, describe: () => PageDescription): void {
+  for (const [name, { type, body }] of files) {
+    const path = name === 'index.html' ? '/' : `/assets/${name}`;
+    app.get(path, (_request, reply) =>
+      reply.headers({ ...SECURITY_HEADERS, 'content-type': type, 'cache-control': 'no-cache' }).send(body),
+    );
+  }
+  app.get('/page.json', describe);
 }

@@ -7,6 +7,7 @@ import { parseWith } from '../../config/issues.js';
 import type { Engine } from '../../engine/engine.js';
 import { ParleyError, reasonOf } from '../../errors.js';
 import type { SessionEvent } from '../../session/session-options.js';
+import type { TalkServerMessage } from '../../transports/talk-protocol.js';
 import { TalkSocketTransport } from '../../transports/talk-socket.js';
 import type { Access } from '../access.js';
 import type { AgentRegistry } from '../agents.js';
@@ -27,6 +28,8 @@ export interface TalkOptions {
 
 /** A client has to say who it is within this. */
 const INITIATE_TIMEOUT_MS = 10_000;
+/** How long a client that is sent away may take to answer the close. */
+const CLOSE_TIMEOUT_MS = 2000;
 /** Largest message: 32 s of audio. */
 const MAX_MESSAGE_BYTES = 1_048_576;
 /** WebSocket close codes: going on would break a rule; try again later; something failed here. */
@@ -38,7 +41,7 @@ const initiateSchema = z.strictObject({
   method: z.literal('initiate'),
   data: z.strictObject({
     public_key: z.string().min(1).max(500),
-    agent: z.strictObject({ agent_id: z.string().min(1).max(200) }),
+    agent: z.strictObject({ agent_id: z.string().min(1).max(200), agent_config: z.unknown().optional() }),
     metadata: z.record(z.string(), z.unknown()).nullish(),
     include_metadata_in_prompt: z.boolean().nullish(),
   }),
@@ -47,6 +50,10 @@ const initiateSchema = z.strictObject({
 /** `/talk`: the socket that browsers talk over. See docs/talk-socket.md for the protocol. */
 export class TalkEndpoint {
   readonly #options: TalkOptions;
+  /** Clients that have no session (yet, or any more). */
+  readonly #waiting = new Set<WebSocket>();
+  /** Sessions that are being made. */
+  #starting = 0;
   readonly #sockets = new WebSocketServer({
     noServer: true,
     maxPayload: MAX_MESSAGE_BYTES,
@@ -60,17 +67,14 @@ export class TalkEndpoint {
 
   /** Takes no more clients. Those who have not begun to talk are sent away. May be called twice. */
   close(): void {
-    this.#options.server.off('upgrade', this.#onUpgrade);
-    for (const socket of this.#sockets.clients) {
-      if (socket.listenerCount('message') === 0 || socket.isPaused) socket.terminate();
-    }
+    for (const client of this.#waiting) client.terminate();
     this.#sockets.close();
   }
 
   readonly #onUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
     socket.on('error', () => socket.destroy());
     const { access, isOpen } = this.#options;
-    if (new URL(request.url ?? '/', 'http://parley').pathname !== '/talk') {
+    if (request.url?.split('?')[0] !== '/talk') {
       refuse(socket, 404, 'Not Found');
       return;
     }
@@ -91,28 +95,35 @@ export class TalkEndpoint {
 
   #waitForInitiate(client: WebSocket): void {
     const { clock } = this.#options;
+    this.#waiting.add(client);
     client.on('error', () => undefined); // a close always follows
+    client.once('close', () => this.#waiting.delete(client));
     const cancel: Cancel = clock.schedule(clock.nowMs() + INITIATE_TIMEOUT_MS, () => {
-      end(client, POLICY_VIOLATION, 'the first message did not come in time');
+      this.#end(client, POLICY_VIOLATION, 'the first message did not come in time');
     });
     client.once('close', cancel);
     client.once('message', (data: Buffer, isBinary: boolean) => {
       cancel();
-      client.pause(); // until the session listens
-      void this.#begin(client, isBinary ? null : data.toString('utf8')).catch((error: unknown) => {
+      const transport = new TalkSocketTransport(client, { clock }); // keeps what comes until the session listens
+      void this.#begin(client, transport, isBinary ? null : data.toString('utf8')).catch((error: unknown) => {
         this.#sendAway(client, error);
       });
     });
   }
 
-  async #begin(client: WebSocket, text: string | null): Promise<void> {
-    const { engine, agents, access, clock, maxSessions, onSessionEvent } = this.#options;
+  async #begin(client: WebSocket, transport: TalkSocketTransport, text: string | null): Promise<void> {
+    const { engine, agents, access, maxSessions, onSessionEvent } = this.#options;
     const { data } = parseWith(initiateSchema, parseJson(text), ['initiate']);
     access.talker(data.public_key);
+    if (data.agent.agent_config != null) {
+      throw new ParleyError('AUTH_FORBIDDEN', { reason: 'with a public key no agent_config may be given' });
+    }
     const agent = agents.get(data.agent.agent_id);
-    if (engine.sessions.size >= maxSessions) throw new ParleyError('SESSIONS_FULL', { limit: maxSessions });
-    const transport = new TalkSocketTransport(client, { clock });
-    const session = await engine.createSession({
+    if (engine.sessions.size + this.#starting >= maxSessions) {
+      throw new ParleyError('SESSIONS_FULL', { limit: maxSessions });
+    }
+    this.#starting++;
+    const starting = engine.createSession({
       agent: agent.config,
       script: agent.script,
       transport,
@@ -122,6 +133,8 @@ export class TalkEndpoint {
         onSessionEvent(session.id, agent.id, event);
       },
     });
+    const session = await starting.finally(() => this.#starting--);
+    this.#waiting.delete(client);
     await session.run();
   }
 
@@ -129,10 +142,24 @@ export class TalkEndpoint {
     const known = error instanceof ParleyError;
     if (!known) this.#options.onError(error instanceof Error ? error : new Error(String(error)));
     const reason = known ? error.message : 'something went wrong inside parley';
+    const message: TalkServerMessage = { method: 'onerror', data: reason };
     client.resume();
-    if (client.readyState === client.OPEN) client.send(JSON.stringify({ method: 'onerror', data: reason }));
+    if (client.readyState === client.OPEN) client.send(JSON.stringify(message));
     const code = !known ? INTERNAL_ERROR : error.retryable ? TRY_AGAIN_LATER : POLICY_VIOLATION;
-    end(client, code, reason);
+    this.#end(client, code, reason);
+  }
+
+  /** Closes with a reason, cut to what a close frame can hold. */
+  #end(client: WebSocket, code: number, reason: string): void {
+    const { clock } = this.#options;
+    client.removeAllListeners('message');
+    let text = reason;
+    while (Buffer.byteLength(text) > 120) text = text.slice(0, -1);
+    const cancel = clock.schedule(clock.nowMs() + CLOSE_TIMEOUT_MS, () => {
+      client.terminate();
+    });
+    client.once('close', cancel);
+    client.close(code, text);
   }
 }
 
@@ -143,13 +170,6 @@ function parseJson(text: string | null): unknown {
   } catch {
     throw new ParleyError('CONFIG_INVALID', { reason: 'the first message is no JSON' });
   }
-}
-
-/** Closes with a reason, cut to what a close frame can hold. */
-function end(client: WebSocket, code: number, reason: string): void {
-  let text = reason;
-  while (Buffer.byteLength(text) > 120) text = text.slice(0, -1);
-  client.close(code, text);
 }
 
 function refuse(socket: Duplex, status: number, phrase: string, detail: string = phrase): void {

@@ -1,0 +1,65 @@
+/**
+ * What a client and the daemon say to each other around a talk session: types only, shared by both sides. The protocol
+ * is described in docs/talk-socket.md. Audio travels beside these as binary messages.
+ */
+
+/** The first message of a client. */
+export interface TalkInitiate {
+  method: 'initiate';
+  data: {
+    /** A session token or a public key. */
+    public_key: string;
+    agent: { agent_id: string };
+    metadata?: Readonly<Record<string, unknown>> | null;
+    include_metadata_in_prompt?: boolean | null;
+  };
+}
+
+/** What a client may send after that. */
+export type TalkClientMessage =
+  | { method: 'ping'; data?: unknown }
+  /** A typed message of the user. */
+  | { method: 'text'; data: string }
+  /** Keys: 0-9, *, #, A-D. */
+  | { method: 'dtmf'; data: string }
+  /** The answer to an `ai_action` that asks for one. */
+  | { method: 'form_result'; payload: { id: string; value: unknown } };
+
+export type TalkServerMessage =
+  | { method: 'onready'; payload: { session_id: string } }
+  | { method: 'ontranscript'; data: string; payload: { is_final: boolean } }
+  | { method: 'onresponsetext'; data: string; payload: { is_final: boolean } }
+  | { method: 'start_answering' | 'pause' | 'unpause' | 'clear' }
+  | { method: 'ai_action'; payload: { id: string; name: string } & Readonly<Record<string, unknown>> }
+  | { method: 'onmetrics'; payload: TalkTurnTimes }
+  | { method: 'onerror'; data: string }
+  | { method: 'onsessionended'; payload: { status: string } }
+  | { method: 'pong'; data?: unknown };
+
+/** How long an answer took, in milliseconds; null = the turn did not have this stage. */
+export interface TalkTurnTimes {
+  turn: number;
+  /** From the end of the user's speech to the first audio of the answer at the line. */
+  response_ms: number | null;
+  /** From the end of speech to the decision that the turn is over. */
+  end_of_turn_ms: number | null;
+  /** From that decision to the model's first piece. */
+  llm_first_ms: number | null;
+  /** From that decision to the first sentence given to the voice. */
+  first_sentence_ms: number | null;
+  /** From that sentence to its first audio. */
+  tts_first_ms: number | null;
+}
+
+/** The reply of `POST /sessions/token`. */
+export interface SessionTokenReply {
+  token: string;
+  /** Unix seconds. */
+  expires_at: number;
+}
+
+/** The reply of `GET /page.json`: what the page needs to know of its daemon. */
+export interface PageDescription {
+  public_key: string;
+  agents: readonly { id: string; name: string }[];
+}
