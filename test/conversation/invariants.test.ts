@@ -1,0 +1,350 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type ConversationConfig, DEFAULT_CONVERSATION } from '../../src/conversation/config.js';
+import { Conversation } from '../../src/conversation/conversation.js';
+import type { ConversationEffect, ConversationEvent, PlayoutPosition } from '../../src/conversation/events.js';
+import type { ConversationState } from '../../src/conversation/state.js';
+
+/** An event and when it comes. Ids below `FITTING` become the one that fits just now; others are stale or were never given. */
+interface Happening {
+  afterMs: number;
+  event: ConversationEvent;
+  position: PlayoutPosition;
+}
+
+const FITTING = 9;
+const WORDS = ['', 'yes', 'mm-hm', 'stop', 'a table for', 'four people, please.', 'five five', 'bye', 'I', '…'];
+const small = fc.integer({ min: 0, max: 12 });
+const words = fc.constantFrom(...WORDS);
+const odd = fc.constantFrom(-1, 0.5, 1e15, Number.NaN, Infinity);
+const time = fc.oneof({ weight: 9, arbitrary: fc.integer({ min: 0, max: 30_000 }) }, { weight: 1, arbitrary: odd });
+const name = fc.constantFrom('lookup', 'end_call', 'slow', 'constructor', '__proto__', '');
+const callId = fc.constantFrom('a', 'a', 'b', '__proto__', '', 'a-2');
+const args = fc.constantFrom('{}', '', '{"message":"Goodbye then."}', '{broken');
+
+const event: fc.Arbitrary<ConversationEvent> = fc.oneof(
+  fc.constant({ type: 'line.opened' as const }),
+  { weight: 6, arbitrary: fc.record({ type: fc.constant('speech.started' as const), startMs: time }) },
+  { weight: 6, arbitrary: fc.record({ type: fc.constant('speech.stopped' as const), endMs: time }) },
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      type: fc.constant('transcript' as const),
+      segment: fc.oneof({ weight: 9, arbitrary: small }, { weight: 1, arbitrary: odd }),
+      text: words,
+      isFinal: fc.boolean(),
+      understood: fc.boolean(),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ type: fc.constant('text' as const), text: words }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ type: fc.constant('digits' as const), digits: fc.constantFrom('1', '12#', '#', 'x', '*9') }),
+  },
+  { weight: 6, arbitrary: fc.record({ type: fc.constant('llm.text' as const), requestId: small, text: words }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      type: fc.constant('llm.toolCall' as const),
+      requestId: small,
+      call: fc.record({ id: callId, name, arguments: args }),
+    }),
+  },
+  { weight: 6, arbitrary: fc.record({ type: fc.constant('llm.done' as const), requestId: small }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ type: fc.constant('llm.failed' as const), requestId: small, reason: fc.constant('r') }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      type: fc.constant('tool.result' as const),
+      callId,
+      ok: fc.boolean(),
+      content: fc.constant('x'),
+    }),
+  },
+  { weight: 8, arbitrary: fc.record({ type: fc.constant('utterance.started' as const), utteranceId: small }) },
+  { weight: 8, arbitrary: fc.record({ type: fc.constant('utterance.finished' as const), utteranceId: small }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      type: fc.constant('utterance.failed' as const),
+      utteranceId: small,
+      reason: fc.constant('r'),
+    }),
+  },
+  fc.record({ type: fc.constant('command.say' as const), text: words }),
+  { weight: 20, arbitrary: fc.constant({ type: 'time' as const }) },
+);
+const lastEvent: fc.Arbitrary<ConversationEvent> = fc.constantFrom(
+  { type: 'line.closed', error: null },
+  { type: 'line.closed', error: 'broken' },
+  { type: 'command.end' },
+  { type: 'ears.failed', reason: 'r' },
+);
+
+const happening = (events: fc.Arbitrary<ConversationEvent>): fc.Arbitrary<Happening> =>
+  fc.record({
+    afterMs: fc.oneof(fc.integer({ min: 0, max: 400 }), fc.integer({ min: 0, max: 12_000 })),
+    event: events,
+    position: fc.record({ utteranceId: fc.option(small), heardChars: fc.oneof(small, fc.constantFrom(-5, 1e6)) }),
+  });
+const script = fc
+  .tuple(
+    fc.array(happening(event), { maxLength: 120 }),
+    fc.array(happening(lastEvent), { maxLength: 1 }),
+    fc.array(happening(event), { maxLength: 10 }),
+  )
+  .map(([before, end, after]) => [...before, ...end, ...after]);
+
+const config: fc.Arbitrary<ConversationConfig> = fc
+  .record({
+    firstMessage: fc.constantFrom(null, 'Hello, how can I help?'),
+    userStarts: fc.boolean(),
+    allowed: fc.boolean(),
+    keepMessage: fc.boolean(),
+    openingAllowed: fc.boolean(),
+    fillerMs: fc.constantFrom(null, 0, 1500),
+    endCall: fc.boolean(),
+    goodbyes: fc.constantFrom([], ['Goodbye.', 'So long.']),
+    idleMs: fc.constantFrom(null, 5000),
+    maxIdleMs: fc.constantFrom(null, 12_000),
+    stuckMs: fc.constantFrom(500, 12_000),
+    closingMs: fc.constantFrom(0, 15_000),
+    executeAfterMessage: fc.boolean(),
+  })
+  .map((c) => ({
+    ...DEFAULT_CONVERSATION,
+    opening: { firstMessage: c.firstMessage, userStarts: c.userStarts, userStartTimeoutMs: 4000 },
+    interruption: {
+      ...DEFAULT_CONVERSATION.interruption,
+      allowed: c.allowed,
+      keepMessage: c.keepMessage,
+      openingAllowed: c.openingAllowed,
+    },
+    endpointing: { ...DEFAULT_CONVERSATION.endpointing, stuckMs: c.stuckMs },
+    filler: { afterMs: c.fillerMs, messages: [] },
+    endCall: { enabled: c.endCall, instruction: null, messages: c.goodbyes },
+    inactivity: c.idleMs === null ? null : { idleMs: c.idleMs, message: null },
+    limits: { maxDurationMs: 300_000, maxIdleMs: c.maxIdleMs, message: null },
+    toolSpeech: {
+      slow: {
+        messages: ['One moment.'],
+        responseMode: 'strict' as const,
+        executeAfterMessage: c.executeAfterMessage,
+      },
+    },
+    deadlines: { ...DEFAULT_CONVERSATION.deadlines, closingMs: c.closingMs },
+  }));
+
+/** Watches the effects of one conversation. */
+class Watch {
+  readonly closes: string[] = [];
+  readonly #running = new Set<number>();
+  #held = false;
+  #closed = false;
+
+  see(effects: readonly ConversationEffect[], state: Readonly<ConversationState>): void {
+    for (const effect of effects) this.#seeOne(effect);
+    if (state.line === 'closed') this.#closed = true;
+    check(this.#held === (state.line === 'open' && state.speech.held), 'held or not');
+    check(this.#running.size === (modelIsAsked(state) ? 1 : 0), 'requests that run');
+  }
+
+  modelIsDone(requestId: number): void {
+    this.#running.delete(requestId);
+  }
+
+  #seeOne(effect: ConversationEffect): void {
+    check(!this.#closed, `${effect.type} after the end`);
+    switch (effect.type) {
+      case 'line.close':
+        this.closes.push(effect.status);
+        this.#closed = true;
+        return;
+      case 'llm.start':
+        check(this.#running.size === 0, 'a second request runs');
+        this.#running.add(effect.requestId);
+        check(
+          effect.messages.every((message) => message.content !== '' || 'toolCalls' in message),
+          'an empty message',
+        );
+        expectWellFormed(effect.messages);
+        return;
+      case 'llm.cancel':
+        check(this.#running.delete(effect.requestId), 'cancels what does not run');
+        return;
+      case 'playout.hold':
+        check(!this.#held, 'held twice');
+        this.#held = true;
+        return;
+      case 'playout.resume':
+        check(this.#held, 'resumed without a hold');
+        this.#held = false;
+        return;
+      case 'playout.drop':
+        this.#held = false;
+        return;
+      default:
+    }
+  }
+}
+
+/** As `expect`, but a hundred times faster: it is asked millions of times. */
+function check(isSo: boolean, otherwise: string): void {
+  if (!isSo) throw new Error(otherwise);
+}
+
+function modelIsAsked({ reply }: Readonly<ConversationState>): boolean {
+  return reply?.phase === 'thinking' || reply?.phase === 'streaming';
+}
+
+/** Every result stands right behind its call, once: what vendors insist on. */
+function expectWellFormed(messages: Extract<ConversationEffect, { type: 'llm.start' }>['messages']): void {
+  let open: string[] = [];
+  const seen = new Set<string>();
+  for (const message of messages) {
+    if (message.role === 'tool') {
+      check(open.includes(message.toolCallId), 'a result without its call');
+      open = open.filter((id) => id !== message.toolCallId);
+      continue;
+    }
+    check(open.length === 0, 'a call without its result');
+    if (message.role !== 'assistant') continue;
+    open = (message.toolCalls ?? []).map(({ id }) => id);
+    for (const id of open) check(!seen.has(id), `call ${id} twice`);
+    for (const id of open) seen.add(id);
+  }
+  check(open.length === 0, 'a call without its result');
+}
+
+/** Whatever is pending has a deadline of its own. */
+function expectDeadlines(conversation: Conversation): void {
+  const { state } = conversation;
+  const { deadlines, turn, speech, reply } = state;
+  const armed = (...names: (keyof typeof deadlines)[]): boolean => names.some((name) => deadlines[name] !== undefined);
+  if (state.line !== 'open') {
+    check(conversation.nextDeadlineMs === undefined, 'a deadline on a line that is not open');
+    return;
+  }
+  check(conversation.nextDeadlineMs !== undefined, 'no deadline at all');
+  for (const atMs of Object.values(deadlines)) check(Number.isFinite(atMs), 'a deadline at no time');
+  if (turn.startMs !== null && !turn.waiting) check(armed('turn.end', 'turn.stuck', 'interruption'), 'turn');
+  if (turn.waiting) check(speech.queue.length > 0 || reply !== null, 'waits for nobody');
+  if (speech.held) check(armed('interruption'), 'held');
+  else if (speech.queue.length > 0) check(armed('speech.start', 'speech.end'), 'speech');
+  if (reply?.phase === 'thinking') check(armed('llm.first'), 'thinking');
+  if (reply?.phase === 'streaming') check(armed('llm.gap'), 'streaming');
+  if (reply?.phase === 'tools') check(state.tools.length > 0, 'waits for no tool');
+  if (state.tools.length > 0) check(armed('tools'), 'tools');
+  if (state.digits !== '') check(armed('digits'), 'digits');
+  if (state.ending !== null) check(armed('closing'), 'ending');
+}
+
+/** Gives most events the id that fits, so that scripts get somewhere. */
+function fit(
+  happened: ConversationEvent,
+  { reply, speech, turn, tools }: Readonly<ConversationState>,
+): ConversationEvent {
+  if ('requestId' in happened && happened.requestId < FITTING && reply !== null) {
+    return { ...happened, requestId: reply.requestId };
+  }
+  if ('utteranceId' in happened && happened.utteranceId < FITTING && speech.queue[0] !== undefined) {
+    return { ...happened, utteranceId: speech.queue[0].id };
+  }
+  if (happened.type === 'transcript' && happened.segment < FITTING) {
+    return { ...happened, segment: turn.lastSegment + 1 + (happened.segment % 2) };
+  }
+  if (happened.type === 'tool.result' && happened.callId === 'a' && tools[0] !== undefined) {
+    return { ...happened, callId: tools[0].call.id };
+  }
+  return happened;
+}
+
+function fitPosition(position: PlayoutPosition, { speech }: Readonly<ConversationState>): PlayoutPosition {
+  const playing = speech.queue[0];
+  const fits = position.utteranceId !== null && position.utteranceId < FITTING && playing?.playing === true;
+  return fits ? { ...position, utteranceId: playing.id } : position;
+}
+
+/** Plays a script; `restoreAt`: from that step on with a conversation restored from JSON. */
+function play(settings: ConversationConfig, happenings: readonly Happening[], restoreAt?: number) {
+  let conversation = new Conversation(settings);
+  const watch = new Watch();
+  const effects: ConversationEffect[][] = [];
+  const done = (happened: ConversationEvent): void => {
+    if (happened.type === 'llm.done' || happened.type === 'llm.failed') {
+      const { reply } = conversation.state;
+      if (reply?.requestId === happened.requestId) watch.modelIsDone(happened.requestId);
+    }
+  };
+  const step = (happened: ConversationEvent, atMs: number, position?: PlayoutPosition): void => {
+    done(happened);
+    const followed = conversation.step(happened, atMs, position);
+    effects.push(structuredClone(followed));
+    watch.see(followed, conversation.state);
+    expectDeadlines(conversation);
+  };
+  let nowMs = 0;
+  step({ type: 'line.opened' }, 0);
+  for (const [index, { afterMs, event: happened, position }] of happenings.entries()) {
+    if (index === restoreAt) {
+      conversation = new Conversation(settings, JSON.parse(JSON.stringify(conversation.state)) as ConversationState);
+    }
+    // Deadlines are met, as a session would, unless the script has something earlier.
+    const untilMs = nowMs + afterMs;
+    for (let due = conversation.nextDeadlineMs; due !== undefined && due < untilMs; due = conversation.nextDeadlineMs) {
+      nowMs = Math.max(nowMs, due);
+      step({ type: 'time' }, nowMs);
+    }
+    nowMs = untilMs;
+    const { state } = conversation;
+    step(fit(happened, state), nowMs, fitPosition(position, state));
+  }
+  // Left alone, every conversation comes to an end by itself.
+  for (let count = 0; conversation.state.line === 'open'; count++) {
+    check(count < 3000, 'no end');
+    nowMs = Math.max(nowMs, conversation.nextDeadlineMs ?? 0);
+    step({ type: 'time' }, nowMs);
+  }
+  return { effects, state: conversation.state, watch };
+}
+
+describe('whatever happens, in whatever order', () => {
+  const seed = 20_261_121;
+
+  it('the rules hold at every step, and the conversation ends once', () => {
+    fc.assert(
+      fc.property(config, script, (settings, happenings) => {
+        const { state, watch } = play(settings, happenings);
+        expect(state.line).toBe('closed');
+        expect(watch.closes.length).toBeLessThanOrEqual(1);
+        expect(state.ending).not.toBeNull();
+        expect(state.speech).toEqual({ queue: [], held: false });
+        for (const entry of state.history) {
+          if (entry.role === 'assistant') for (const part of entry.parts) expect(part.heardChars).not.toBeNull();
+        }
+      }),
+      { numRuns: 1500, seed },
+    );
+  });
+
+  it('the same events give the same effects', () => {
+    fc.assert(
+      fc.property(config, script, (settings, happenings) => {
+        expect(play(settings, happenings).effects).toEqual(play(settings, happenings).effects);
+      }),
+      { numRuns: 300, seed },
+    );
+  });
+
+  it('a state that went through JSON goes on alike', () => {
+    fc.assert(
+      fc.property(config, script, fc.nat(60), (settings, happenings, restoreAt) => {
+        expect(play(settings, happenings, restoreAt).effects).toEqual(play(settings, happenings).effects);
+      }),
+      { numRuns: 600, seed },
+    );
+  });
+});
