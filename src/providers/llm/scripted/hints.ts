@@ -9,11 +9,11 @@ import { variants } from './text.js';
 import { patternWords } from './words.js';
 
 /** Most sentences made of one pattern, and of a whole script. */
-const MAX_FROM_PATTERN = 48;
+const MAX_FROM_PATTERN = 24;
 const MAX_PHRASES = 1_800;
-const MAX_VALUES = 40;
+const MAX_VALUES = 90;
 /** Values of each slot that are tried in each pattern; over all patterns every value comes up. */
-const VALUES_A_PATTERN = 16;
+const VALUES_A_PATTERN = 12;
 
 const ANSWERS =
   'yes|yes please|yes that is right|yes that is correct|that is right|correct|yeah|sure|okay|perfect|sounds good|exactly|no|no thank you|no thanks|nope|no that is wrong|that is not right|no that is all|nothing else|mm hm|uh huh|i see|all right|right|hello|hi|good evening|thank you|thanks|thank you very much|goodbye|bye|bye bye|please|sorry';
@@ -22,7 +22,7 @@ const NAMES =
     '|',
   );
 const DAYS =
-  'today|tonight|tomorrow|tomorrow evening|the day after tomorrow|monday|tuesday|wednesday|thursday|friday|saturday|sunday|next monday|next tuesday|next wednesday|next thursday|next friday|next saturday|next sunday|this friday|this saturday|friday evening|saturday evening|the first of may|the third of june|the fourth of july|december third|may twenty first'.split(
+  'today|tonight|tomorrow|the day after tomorrow|tomorrow|monday|tuesday|wednesday|tomorrow|thursday|friday|saturday|sunday|tomorrow|next monday|next tuesday|next wednesday|next thursday|next friday|next saturday|next sunday|this friday|this saturday|the first of may|the third of june|the fourth of july|december third|may twenty first'.split(
     '|',
   );
 
@@ -42,12 +42,12 @@ export function speechHints(input: AgentScriptInput): SpeechHints {
     ),
   );
   // Sentences written for the recogniser first, then bare answers, then whatever rules and forms understand.
-  for (const pattern of script.hints) maker.add(pattern, phrases, MAX_FROM_PATTERN * 2);
+  for (const pattern of script.hints) maker.add(pattern, phrases, MAX_FROM_PATTERN * 4);
   for (const answer of ANSWERS.split('|')) phrases.add(answer);
   for (const list of values.values()) for (const value of list) phrases.add(value);
   for (const pattern of patternsOf(script)) maker.add(pattern, phrases, MAX_FROM_PATTERN);
   return {
-    phrases: [...phrases].slice(0, MAX_PHRASES),
+    phrases: [...new Set([...phrases].flatMap((phrase) => [contracted(phrase), phrase]))].slice(0, MAX_PHRASES),
     texts: [...new Set(textsOf(script))],
     keywords: keywordsOf(script, values),
   };
@@ -56,7 +56,7 @@ export function speechHints(input: AgentScriptInput): SpeechHints {
 /** Typical values of a slot, as they are spoken. */
 function spokenValues(slot: SlotDefinition): string[] {
   const own = [...Object.keys(slot.synonyms ?? {}), ...(slot.examples ?? [])];
-  return [...new Set([...own, ...typicalValues(slot)])]
+  return [...own, ...typicalValues(slot)]
     .map(spoken)
     .filter((value) => value !== '')
     .slice(0, MAX_VALUES);
@@ -101,7 +101,8 @@ function typicalTimes(from: number, to: number): string[] {
     else if (minutes % 60 === 30) half.push(spokenTime(minutes, false), `half past ${hour}`);
     else others.push(minutes % 60 === 15 ? `quarter past ${hour}` : `quarter to ${next}`);
   }
-  return [...full, ...half, ...others];
+  // Round times are what people mostly say: they come up twice in every round of values.
+  return [...half, ...full, ...others, ...half, ...full];
 }
 
 /** Every pattern that a script understands. */
@@ -132,12 +133,24 @@ class SentenceMaker {
     }
   }
 
+  /** The next value in turn. Strides differ from slot to slot, so that every value meets many others. */
   #next(slot: string): string {
     const values = this.#values.get(slot) ?? [];
     const used = this.#used.get(slot) ?? 0;
     this.#used.set(slot, used + 1);
-    return values[used % Math.max(1, values.length)] ?? '';
+    return (
+      values[(used * stride(values.length, [...this.#values.keys()].indexOf(slot) + 1)) % Math.max(1, values.length)] ??
+      ''
+    );
   }
+}
+
+/** A step that visits all of `length` places, about the nth golden section apart. */
+function stride(length: number, nth: number): number {
+  const divisor = (a: number, b: number): number => (b === 0 ? a : divisor(b, a % b));
+  let step = Math.max(1, Math.round(length * 0.618 ** nth));
+  while (divisor(step, length) > 1) step++;
+  return step;
 }
 
 /** The word sequences of a pattern, slots as `{name}`, at most `limit`. */
@@ -198,10 +211,27 @@ function textsOf(script: AgentScript): string[] {
 function keywordsOf(script: AgentScript, values: ReadonlyMap<string, readonly string[]>): ReadonlyMap<string, number> {
   const keywords = new Map<string, number>();
   for (const [name, slot] of Object.entries(script.slots)) {
-    const weight = slot.type === 'name' ? 2 : slot.type === 'text' ? 1 : 3;
+    const weight = slot.type === 'name' ? 8 : slot.type === 'text' ? 1 : 3;
     for (const value of values.get(name) ?? []) keywords.set(value, weight);
   }
   return keywords;
+}
+
+const CONTRACTIONS: readonly (readonly [RegExp, string])[] = [
+  [/\b(i|we|you|they|it|that) would\b/g, "$1'd"],
+  [/\b(it|that|what|where|who|when|there|name) is\b/g, "$1's"],
+  [/\b(we|you|they) are\b/g, "$1're"],
+  [/\bi am\b/g, "i'm"],
+  [/\b(i|we|you|they|it|that) will\b/g, "$1'll"],
+  [/\bcan not\b/g, "can't"],
+  [/\bwill not\b/g, "won't"],
+  [/\b(do|does|did|is|are|was|would|could|should|have) not\b/g, "$1n't"],
+  [/\blet us\b/g, "let's"],
+];
+
+/** As people say it: patterns hold "I would", mouths say "I'd", and to a recogniser the two are different words. */
+function contracted(phrase: string): string {
+  return CONTRACTIONS.reduce((text, [written, said]) => text.replace(written, said), phrase);
 }
 
 /** As a recogniser writes it: small letters, no punctuation. */

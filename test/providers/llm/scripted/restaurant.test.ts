@@ -206,6 +206,14 @@ const dialogues: [string, Step[]][] = [
     ],
   ],
   [
+    'a name out of turn',
+    [
+      { say: 'a table for four tomorrow', reply: /time/ },
+      { say: 'miller', reply: /Miller.*time/ },
+      { say: 'seven thirty', reply: /four, tomorrow, at seven thirty, under the name Miller/ },
+    ],
+  ],
+  [
     'asking to repeat and to wait',
     [
       { say: 'book a table', reply: /how many/ },
@@ -260,9 +268,18 @@ describe('the demo agent', () => {
     expect(new Set(phrases).size).toBe(phrases.length);
     expect(speechHints(agent.script).phrases).toEqual(phrases);
     expect(phrases.join('\n')).toMatch(/^[a-z' \n]+$/);
-    for (const wanted of ['yes please', 'half past seven', 'tomorrow', 'do you have parking', 'goodbye']) {
+    for (const wanted of [
+      'yes please',
+      "i'd like to book a table for",
+      "that's right",
+      "what's on the menu",
+      'half past seven',
+      'tomorrow',
+      'do you have parking',
+      'goodbye',
+    ]) {
       expect(phrases.some((phrase) => phrase.includes(wanted.replace('do you have ', '')))).toBe(true);
     }
-    expect(keywords.get('miller')).toBe(2);
+    expect(keywords.get('miller')).toBeGreaterThan(1);
   });
 });

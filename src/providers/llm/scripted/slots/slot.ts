@@ -31,6 +31,7 @@ export class Slot {
   readonly #phrases: readonly { words: readonly Word[]; value: string | number | boolean; spoken: string | null }[];
   readonly #between: readonly [number, number] | undefined;
   readonly #closed: ReadonlySet<number>;
+  readonly #expected: ReadonlySet<string>;
 
   constructor(name: string, definition: SlotDefinition) {
     this.name = name;
@@ -52,6 +53,7 @@ export class Slot {
       definition.type === 'time' && definition.between !== undefined
         ? [parseClock(definition.between[0]) ?? 0, parseClock(definition.between[1]) ?? 0]
         : undefined;
+    this.#expected = new Set((definition.examples ?? []).map((example) => example.toLowerCase()));
     this.#closed = new Set(definition.type === 'date' ? (definition.closed ?? []).map(weekdayNamed) : []);
   }
 
@@ -96,7 +98,9 @@ export class Slot {
         const end = nameEnd(words, start);
         if (end === null) return null;
         const name = nameText(words.slice(start, end));
-        return { end, value: { value: name, spoken: name, allowed: true }, clear: false };
+        // A name that the script expects, and nothing else said, is one whatever was asked.
+        const clear = start === 0 && end === words.length && this.#expected.has(name.toLowerCase());
+        return { end, value: { value: name, spoken: name, allowed: true }, clear };
       }
       case 'yesno': {
         const answer = start === 0 ? answerOf(words) : null;
