@@ -9,6 +9,8 @@ import { phrasesFor } from './phrases.js';
 const REPEAT_MS = 6000;
 /** Somebody else has the floor: after this it is tried again. */
 const AGAIN_MS = 500;
+/** A wait that will be given up this soon is not bridged any more. */
+const GIVEN_UP_MS = 2000;
 
 /** The wait for something to say has begun. */
 export function armFiller(core: Core): void {
@@ -31,6 +33,7 @@ export function onFillerDue(core: Core): void {
     core.arm('filler', core.nowMs + AGAIN_MS);
     return;
   }
+  if ((core.state.deadlines['llm.first'] ?? Infinity) < core.nowMs + GIVEN_UP_MS) return;
   const { messages } = core.config.filler;
   const phrase = core.choose('filler', messages) ?? core.choose('filler', phrasesFor(core.config.language).fillers);
   core.state.filler.lastMs = core.nowMs;
