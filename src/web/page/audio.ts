@@ -1,0 +1,68 @@
+import { Microphone } from './microphone.js';
+import { Playback } from './playback.js';
+import { type CapturedChunk, LINE_RATE_HZ, type PlaybackState } from './worklet-messages.js';
+
+export interface AudioEvents {
+  onChunk(chunk: CapturedChunk): void;
+  onPlayback(state: PlaybackState): void;
+}
+
+const WORKLETS = ['/assets/capture-worklet.js', '/assets/playback-worklet.js'];
+
+/** Microphone and loudspeaker of one call, on one audio context. */
+export class CallAudio {
+  readonly playback: Playback;
+  /** Null where the call has none. */
+  readonly microphone: Microphone | null;
+  readonly #context: AudioContext;
+
+  private constructor(context: AudioContext, stream: MediaStream | null, events: AudioEvents) {
+    this.#context = context;
+    this.microphone =
+      stream === null
+        ? null
+        : Microphone.listen(context, stream, (chunk) => {
+            events.onChunk(chunk);
+          });
+    this.playback = new Playback(context, (state) => {
+      events.onPlayback(state);
+    });
+  }
+
+  /**
+   * Sets everything up. To be called from a click or a key: browsers play nothing before.
+   * @param stream from `Microphone.ask`, or null for a call that is typed
+   */
+  static async open(stream: MediaStream | null, events: AudioEvents): Promise<CallAudio> {
+    try {
+      return await CallAudio.#openAt({ sampleRate: LINE_RATE_HZ }, stream, events);
+    } catch {
+      // Not every browser can run at the line's rate: then the worklets resample.
+      return await CallAudio.#openAt({}, stream, events);
+    }
+  }
+
+  static async #openAt(rate: AudioContextOptions, stream: MediaStream | null, events: AudioEvents): Promise<CallAudio> {
+    const context = new AudioContext({ latencyHint: 'interactive', ...rate });
+    try {
+      await Promise.all(WORKLETS.map((path) => context.audioWorklet.addModule(path)));
+      await context.resume();
+      return new CallAudio(context, stream, events);
+    } catch (error) {
+      await context.close();
+      throw error;
+    }
+  }
+
+  get sampleRateHz(): number {
+    return this.#context.sampleRate;
+  }
+
+  /** May be called twice. */
+  close(): void {
+    if (this.#context.state === 'closed') return;
+    this.microphone?.close();
+    this.playback.close();
+    void this.#context.close();
+  }
+}

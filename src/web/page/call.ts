@@ -1,0 +1,218 @@
+import type { TalkClientMessage, TalkServerMessage, TalkTurnTimes } from '../../transports/talk-protocol.js';
+import { CallAudio } from './audio.js';
+import { nextPhase, type Phase, type PhaseEvent } from './phase.js';
+import { TalkSocket } from './socket.js';
+import type { PlaybackState } from './worklet-messages.js';
+
+export interface CallOptions {
+  /** A session token or a public key. */
+  token: string;
+  agentId: string;
+  /** From `Microphone.ask`; null = the user types. The call stops it at its end. */
+  stream: MediaStream | null;
+}
+
+export interface CallEvents {
+  onPhase(phase: Phase): void;
+  onTranscript(text: string, isFinal: boolean): void;
+  onResponse(text: string, isFinal: boolean): void;
+  /** What the agent was saying is cut off; its text comes once more, as far as it was heard. */
+  onInterrupted(): void;
+  /** What the user said over the agent was no interruption. */
+  onFalseAlarm(): void;
+  onTimes(times: TalkTurnTimes): void;
+  /** The agent does something, by name: a tool, a transfer. */
+  onAction(name: string): void;
+  /** Something went wrong that does not end the call. */
+  onProblem(message: string): void;
+  /** The call is over: a status of the server, or what went wrong. Not called after `hangUp`. */
+  onEnded(status: string | null, error: string | null): void;
+}
+
+/** What is worth watching in a call, for engineers and tests. */
+export interface CallStats extends PlaybackState {
+  phase: Phase;
+  sentChunks: number;
+  droppedChunks: number;
+  /** Rate of the audio context. */
+  sampleRateHz: number;
+  /** Loudness of the last 20 ms of the microphone, 0..1. */
+  microphoneLevel: number;
+}
+
+const READY_TIMEOUT_MS = 10_000;
+/** How long the last words may go on sounding after the line was closed. */
+const LAST_WORDS_MS = 4000;
+
+/** One call, from its beginning to its end. */
+export class Call {
+  readonly #events: CallEvents;
+  readonly #audio: CallAudio;
+  readonly #socket: TalkSocket;
+  readonly #timeout: number;
+  #phase: Phase = 'connecting';
+  #microphoneLevel = 0;
+  #wasPlaying = false;
+  #problem: string | null = null;
+  #status: string | null = null;
+  #over = false;
+
+  private constructor(audio: CallAudio, options: CallOptions, events: CallEvents) {
+    this.#audio = audio;
+    this.#events = events;
+    this.#socket = new TalkSocket(options.token, options.agentId, {
+      onMessage: (message) => {
+        this.#onMessage(message);
+      },
+      onAudio: (samples) => {
+        audio.playback.push(samples);
+      },
+      onClosed: (reason) => {
+        this.#onClosed(reason);
+      },
+    });
+    this.#timeout = setTimeout(() => {
+      this.#finish(null, 'The server took too long to answer.');
+    }, READY_TIMEOUT_MS);
+  }
+
+  /** Calls. To be called from a click or a key: browsers play nothing before. */
+  static async begin(options: CallOptions, events: CallEvents): Promise<Call> {
+    let call: Call | null = null;
+    const audio = await CallAudio.open(options.stream, {
+      onChunk: ({ samples, level }) => {
+        if (call === null || call.#phase === 'connecting') return;
+        call.#microphoneLevel = level;
+        call.#socket.sendAudio(samples);
+      },
+      onPlayback: ({ playing }) => {
+        if (call !== null) call.#onPlaying(playing);
+      },
+    });
+    call = new Call(audio, options, events);
+    return call;
+  }
+
+  get hasMicrophone(): boolean {
+    return this.#audio.microphone !== null;
+  }
+
+  get stats(): CallStats {
+    const { sentChunks, droppedChunks } = this.#socket.stats;
+    return {
+      ...this.#audio.playback.state,
+      phase: this.#phase,
+      sentChunks,
+      droppedChunks,
+      sampleRateHz: this.#audio.sampleRateHz,
+      microphoneLevel: this.#microphoneLevel,
+    };
+  }
+
+  set muted(muted: boolean) {
+    if (this.#audio.microphone !== null) this.#audio.microphone.muted = muted;
+  }
+
+  /** Says something by typing. */
+  type(text: string): void {
+    this.#send({ method: 'text', data: text });
+    this.#step('heard');
+  }
+
+  press(digits: string): void {
+    this.#send({ method: 'dtmf', data: digits });
+  }
+
+  /** Ends the call at once. May be called twice. */
+  hangUp(): void {
+    this.#over = true;
+    clearTimeout(this.#timeout);
+    this.#socket.close();
+    this.#audio.close();
+    this.#step('end');
+  }
+
+  #send(message: TalkClientMessage): void {
+    this.#socket.send(message);
+  }
+
+  #onMessage(message: TalkServerMessage): void {
+    switch (message.method) {
+      case 'onready':
+        clearTimeout(this.#timeout);
+        this.#step('ready');
+        return;
+      case 'ontranscript':
+        this.#step(message.payload.is_final ? 'heard' : 'hears');
+        this.#events.onTranscript(message.data, message.payload.is_final);
+        return;
+      case 'onresponsetext':
+        this.#events.onResponse(message.data, message.payload.is_final);
+        return;
+      case 'pause':
+        this.#audio.playback.hold();
+        this.#step('pause');
+        return;
+      case 'unpause':
+        this.#audio.playback.resume();
+        this.#step('unpause');
+        this.#events.onFalseAlarm();
+        return;
+      case 'clear':
+        this.#audio.playback.clear();
+        this.#step('clear');
+        this.#events.onInterrupted();
+        return;
+      case 'onmetrics':
+        this.#events.onTimes(message.payload);
+        return;
+      case 'ai_action':
+        this.#events.onAction(message.payload.name);
+        return;
+      case 'onerror':
+        this.#problem = message.data;
+        if (this.#phase !== 'connecting') this.#events.onProblem(message.data);
+        return;
+      case 'onsessionended':
+        this.#status = message.payload.status;
+        return;
+      case 'start_answering':
+      case 'pong':
+        return;
+    }
+  }
+
+  #onPlaying(playing: boolean): void {
+    if (playing === this.#wasPlaying) return;
+    this.#wasPlaying = playing;
+    this.#step(playing ? 'playing' : 'quiet');
+  }
+
+  #onClosed(reason: string | null): void {
+    if (this.#status === null) {
+      this.#finish(null, this.#problem ?? reason ?? 'The connection to the server was lost.');
+      return;
+    }
+    // What is still in the buffer, a goodbye say, is heard out.
+    const status = this.#status;
+    const untilMs = performance.now() + LAST_WORDS_MS;
+    const poll = setInterval(() => {
+      if (this.#audio.playback.state.bufferedMs > 0 && performance.now() < untilMs && !this.#over) return;
+      clearInterval(poll);
+      this.#finish(status, null);
+    }, 50);
+  }
+
+  #finish(status: string | null, error: string | null): void {
+    if (this.#over) return;
+    this.hangUp();
+    this.#events.onEnded(status, error);
+  }
+
+  #step(event: PhaseEvent): void {
+    const phase = nextPhase(this.#phase, event);
+    if (phase === this.#phase) return;
+    this.#phase = phase;
+    this.#events.onPhase(phase);
+  }
+}

@@ -1,0 +1,44 @@
+import type { PageDescription, SessionTokenReply } from '../../transports/talk-protocol.js';
+
+/** No request to the daemon may take longer. */
+const TIMEOUT_MS = 8000;
+
+/** The daemon that served this page. */
+export class Daemon {
+  /** What it tells about itself. Rejects with a sentence for people. */
+  async describe(): Promise<PageDescription> {
+    return (await this.#json('/page.json')) as PageDescription;
+  }
+
+  /** Whether its engines are warm. Rejects where it does not answer. */
+  async isReady(): Promise<boolean> {
+    const response = await this.#fetch('/readyz');
+    return response.ok;
+  }
+
+  /** A token that opens one session. */
+  async sessionToken(publicKey: string): Promise<string> {
+    const init = { method: 'POST', headers: { authorization: publicKey } };
+    return ((await this.#json('/sessions/token', init)) as SessionTokenReply).token;
+  }
+
+  async #json(path: string, init?: RequestInit): Promise<unknown> {
+    const response = await this.#fetch(path, init);
+    const body: unknown = await response.json().catch(() => null);
+    if (response.ok && body !== null) return body;
+    throw new Error(detailOf(body) ?? `The server answered ${String(response.status)}.`);
+  }
+
+  async #fetch(path: string, init: RequestInit = {}): Promise<Response> {
+    try {
+      return await fetch(path, { ...init, cache: 'no-store', signal: AbortSignal.timeout(TIMEOUT_MS) });
+    } catch (error) {
+      throw new Error('The server does not answer.', { cause: error });
+    }
+  }
+}
+
+function detailOf(body: unknown): string | null {
+  if (typeof body !== 'object' || body === null || !('detail' in body)) return null;
+  return typeof body.detail === 'string' ? body.detail : null;
+}

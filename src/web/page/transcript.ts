@@ -1,0 +1,143 @@
+import type { TalkTurnTimes } from '../../transports/talk-protocol.js';
+import { make } from './elements.js';
+import { turnTimesElement } from './turn-times.js';
+import { type HeardWords, withWords } from './words.js';
+
+/** Closer to the end than this, the view follows what is said. */
+const FOLLOW_WITHIN_PX = 80;
+
+/** What both sides say, as it is said. */
+export class Transcript {
+  readonly #list: HTMLElement;
+  readonly #scroller: HTMLElement;
+  #agentName = 'Agent';
+  /** The bubbles that still change. */
+  #user: { element: HTMLElement; words: HeardWords } | null = null;
+  #agent: { element: HTMLElement; text: HTMLElement; cut: boolean } | null = null;
+  #lastAnswer: HTMLElement | null = null;
+
+  constructor(list: HTMLElement, scroller: HTMLElement) {
+    this.#list = list;
+    this.#scroller = scroller;
+  }
+
+  /** A new call begins. */
+  begin(agentName: string): void {
+    this.#agentName = agentName;
+    this.#closeUser();
+    this.#agent = null;
+    this.#lastAnswer = null;
+    if (this.#list.childElementCount > 0) this.note('New call');
+  }
+
+  /** What was heard of the user: replaces what was taken for it before. */
+  user(text: string, isFinal: boolean): void {
+    if (text.trim() === '') return;
+    this.#dropUnheard();
+    this.#user ??= { element: this.#bubble('user', 'You'), words: { settled: '', latest: '', isFinal: false } };
+    this.#user.words = withWords(this.#user.words, text, isFinal);
+    const { element, words } = this.#user;
+    element.setAttribute('aria-busy', String(!words.isFinal));
+    const body = element.querySelector('.text');
+    const latest = make('span', words.isFinal ? '' : 'interim', words.latest);
+    body?.replaceChildren(...(words.settled === '' ? [latest] : [`${words.settled} `, latest]));
+    this.#follow();
+  }
+
+  /** What the user typed or keyed. */
+  typed(text: string, how: 'typed' | 'keyed'): void {
+    this.#dropUnheard();
+    this.#closeUser();
+    const element = this.#bubble('user', how === 'typed' ? 'You, typing' : 'You, on the keypad');
+    element.querySelector('.text')?.append(text);
+    this.#follow(true);
+  }
+
+  /** What the agent says, from the beginning of its answer. */
+  agent(text: string, isFinal: boolean): void {
+    if (!isFinal) this.#dropUnheard();
+    if (this.#agent === null) {
+      this.#closeUser();
+      const element = this.#bubble('agent', this.#agentName);
+      this.#agent = { element, text: element.querySelector('.text') as HTMLElement, cut: false };
+      this.#lastAnswer = element;
+    }
+    const { element, text: body, cut } = this.#agent;
+    const shown = body.textContent;
+    if (text.startsWith(shown)) body.append(make('span', 'fresh', text.slice(shown.length)));
+    else body.textContent = text;
+    element.setAttribute('aria-busy', String(!isFinal));
+    if (isFinal) {
+      if (cut) markCut(element);
+      this.#agent = null;
+    }
+    this.#follow();
+  }
+
+  /** The agent is cut off; what was heard of its answer comes as its final text, if anything was. */
+  interrupted(): void {
+    if (this.#agent !== null) this.#agent.cut = true;
+  }
+
+  /** What the user said was no turn of its own: what they say next is another. */
+  falseAlarm(): void {
+    this.#closeUser();
+  }
+
+  /** How long the latest answer took. */
+  times(times: TalkTurnTimes): void {
+    const element = turnTimesElement(times);
+    if (element !== null) this.#lastAnswer?.append(element);
+    this.#follow();
+  }
+
+  /** A line between the bubbles. */
+  note(text: string): void {
+    this.#list.append(make('li', 'note', text));
+    this.#follow();
+  }
+
+  /** Nothing of what is open will change any more. */
+  end(): void {
+    this.#dropUnheard();
+    this.#closeUser();
+    this.#agent?.element.removeAttribute('aria-busy');
+    this.#agent = null;
+  }
+
+  #bubble(side: 'user' | 'agent', name: string): HTMLElement {
+    const element = make('li', `bubble ${side}`);
+    element.append(make('span', 'name', name), make('p', 'text'));
+    this.#list.append(element);
+    return element;
+  }
+
+  #closeUser(): void {
+    this.#user?.element.removeAttribute('aria-busy');
+    this.#user?.element.querySelector('.interim')?.classList.remove('interim');
+    this.#user = null;
+  }
+
+  /** An answer that was cut off before a word of it was heard. */
+  #dropUnheard(): void {
+    if (this.#agent?.cut !== true) return;
+    this.#agent.element.remove();
+    this.#agent = null;
+  }
+
+  #follow(always = false): void {
+    const { scrollTop, scrollHeight, clientHeight } = this.#scroller;
+    if (always || scrollHeight - scrollTop - clientHeight < FOLLOW_WITHIN_PX + (this.#lastHeight() ?? 0)) {
+      this.#scroller.scrollTop = scrollHeight;
+    }
+  }
+
+  #lastHeight(): number | undefined {
+    return this.#list.lastElementChild?.getBoundingClientRect().height;
+  }
+}
+
+function markCut(element: HTMLElement): void {
+  element.classList.add('cut');
+  element.append(make('span', 'tag', 'interrupted'));
+}
