@@ -9,4 +9,4 @@ export interface SttLatency {
   finalMs: number;
 }
 
-export const EMBEDDED_LATENCY: SttLatency = { interimMs: 10, finalMs: 5 };
+export const EMBEDDED_LATENCY: SttLatency = { interimMs: 20, finalMs: 9 };

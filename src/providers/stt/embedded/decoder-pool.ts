@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { packageFile } from '../../../package-files.js';
 import type { SpeechHints } from '../stt.js';
 import { compileGrammar, type Grammar } from '../lm/fsg.js';
-import { corpusOf } from '../lm/hints.js';
+import { backgroundCorpus, corpusOf, type Corpus } from '../lm/hints.js';
 import { trainNgram } from '../lm/ngram.js';
 import { parsePhraseList, type PhraseList } from '../lm/phrase-list.js';
 import { guessPronunciation } from '../lm/pronounce.js';
@@ -27,6 +27,11 @@ interface Slot {
   readonly added: Set<string>;
 }
 
+interface Background {
+  readonly list: PhraseList;
+  readonly corpus: Corpus;
+}
+
 interface Compiled {
   readonly grammar: Grammar;
   readonly added: readonly (readonly [word: string, phones: string])[];
@@ -45,7 +50,7 @@ export class DecoderPool {
   readonly #idle: Slot[] = [];
   readonly #lent = new Map<SpeechDecoder, Slot>();
   readonly #compiled = new Map<string, Compiled>();
-  readonly #backgrounds = new Map<SpeechLanguage, PhraseList>();
+  readonly #backgrounds = new Map<SpeechLanguage, Background>();
   #module: Promise<SoundSwallower> | undefined;
 
   /** Has one decoder of the language ready, with the background vocabulary alone. */
@@ -100,16 +105,17 @@ export class DecoderPool {
     return { decoder: await SpeechDecoder.load(await this.#module, language), language, grammar: '', added: new Set() };
   }
 
-  async #background(language: SpeechLanguage): Promise<PhraseList> {
+  async #background(language: SpeechLanguage): Promise<Background> {
     let background = this.#backgrounds.get(language);
     if (background === undefined) {
-      background = parsePhraseList(await readFile(packageFile(BACKGROUND[language]), 'utf8'));
+      const list = parsePhraseList(await readFile(packageFile(BACKGROUND[language]), 'utf8'));
+      background = { list, corpus: backgroundCorpus(list) };
       this.#backgrounds.set(language, background);
     }
     return background;
   }
 
-  #compile(key: string, hints: SpeechHints, background: PhraseList, slot: Slot): Compiled {
+  #compile(key: string, hints: SpeechHints, background: Background, slot: Slot): Compiled {
     const known = this.#compiled.get(key);
     this.#compiled.delete(key);
     const compiled = known ?? compile(hints, background, slot);
@@ -120,9 +126,9 @@ export class DecoderPool {
   }
 }
 
-function compile(hints: SpeechHints, background: PhraseList, slot: Slot): Compiled {
+function compile(hints: SpeechHints, background: Background, slot: Slot): Compiled {
   const { decoder, language } = slot;
-  const corpus = corpusOf(hints, background, language);
+  const corpus = corpusOf(hints, background.list, background.corpus, language);
   const added: (readonly [string, string])[] = [];
   const leftOut: string[] = [];
   const pronunciations = (word: string): readonly string[] => {
@@ -140,7 +146,7 @@ function compile(hints: SpeechHints, background: PhraseList, slot: Slot): Compil
   const model = trainNgram(corpus.sentences, corpus.words);
   const grammar = compileGrammar(model, {
     pronunciations,
-    classes: background.wordClasses,
+    classes: background.list.wordClasses,
     garbage: decoder.garbage,
     garbageProbability: GARBAGE_PROBABILITY,
   });

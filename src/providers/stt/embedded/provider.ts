@@ -6,7 +6,7 @@ import { EmbeddedStream } from './stream.js';
 import { WorkerHost } from './worker-host.js';
 
 export interface EmbeddedSttOptions {
-  /** Most sessions at once; each has a decoder of about 25 MB. Default 16. */
+  /** Most sessions at once; each has a decoder of about 60 MB. Default 8. */
   maxStreams?: number;
   /** Language whose models `warmUp` loads. Default `en`. */
   warmLanguage?: SpeechLanguage;
@@ -50,7 +50,7 @@ export class EmbeddedStt implements SttProvider {
     const { signal, hints } = options;
     signal.throwIfAborted();
     const language = speechLanguage(options.language);
-    const limit = this.#options.maxStreams ?? 16;
+    const limit = this.#options.maxStreams ?? 8;
     if (this.#streams.size >= limit) throw new ParleyError('STT_CAPACITY', { provider: NAME, limit });
 
     const id = this.#nextStream++;

@@ -82,7 +82,7 @@ export class WorkerHost {
   #rejectAll(error: Error): void {
     const waiting = [...this.#waiting.values()];
     this.#waiting.clear();
-    for (const { reject } of waiting) reject(error);
+    for (const one of waiting) one.reject(error);
   }
 }
 

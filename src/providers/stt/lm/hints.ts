@@ -17,27 +17,33 @@ const MAX_SENTENCE_WORDS = 60;
 const MAX_PHRASES = 2_000;
 const MAX_TEXT_SENTENCES = 600;
 const MAX_KEYWORDS = 1_000;
+const MAX_KEYWORD_WEIGHT = 100;
+
+/** The everyday language that every agent's corpus begins with. Expanding it takes longer than an agent's hints. */
+export function backgroundCorpus(list: PhraseList): Corpus {
+  const sentences = list.phrases.flatMap(({ text, weight }) => expandPhrase(text, weight, list));
+  return { sentences, words: list.words };
+}
 
 /** The sentences and words of an agent's hints, on top of the background of its language. */
-export function corpusOf(hints: SpeechHints, background: PhraseList, language: SpeechLanguage): Corpus {
-  const sentences: WeightedSentence[] = [];
+export function corpusOf(hints: SpeechHints, list: PhraseList, background: Corpus, language: SpeechLanguage): Corpus {
+  const sentences = [...background.sentences];
   const add = (words: readonly string[], weight: number): void => {
-    sentences.push({ words: words.slice(0, MAX_SENTENCE_WORDS), weight });
+    if (words.length > 0) sentences.push({ words: words.slice(0, MAX_SENTENCE_WORDS), weight });
   };
-  for (const { text, weight } of background.phrases) sentences.push(...expandPhrase(text, weight, background));
   for (const phrase of hints.phrases.slice(0, MAX_PHRASES)) {
-    for (const { words, weight } of expandPhrase(phrase, WEIGHT.phrase, background)) {
-      add(
-        words.flatMap((word) => (background.wordClasses.has(word) ? [word] : spokenSentences(word, language).flat())),
-        weight,
+    for (const { words, weight } of expandPhrase(phrase, WEIGHT.phrase, list)) {
+      const spoken = words.map((word) =>
+        list.wordClasses.has(word) ? [word] : spokenSentences(word, language).flat(),
       );
+      add(spoken.flat(), weight);
     }
   }
   const spoken = hints.texts.flatMap((text) => spokenSentences(text, language)).slice(0, MAX_TEXT_SENTENCES);
   for (const words of spoken) add(words, WEIGHT.text);
   for (const [keyword, weight] of [...hints.keywords].slice(0, MAX_KEYWORDS)) {
-    for (const words of spokenSentences(keyword, language))
-      add(words, WEIGHT.keyword * Math.min(Math.max(weight, 0.1), 100));
+    const counted = WEIGHT.keyword * (weight > 0 ? Math.min(weight, MAX_KEYWORD_WEIGHT) : 1);
+    for (const words of spokenSentences(keyword, language)) add(words, counted);
   }
   return { sentences, words: background.words };
 }
