@@ -22,7 +22,7 @@ const NAMES =
     '|',
   );
 const DAYS =
-  'today|tonight|tomorrow|the day after tomorrow|tomorrow|monday|tuesday|wednesday|tomorrow|thursday|friday|saturday|sunday|tomorrow|next monday|next tuesday|next wednesday|next thursday|next friday|next saturday|next sunday|this friday|this saturday|the first of may|the third of june|the fourth of july|december third|may twenty first'.split(
+  'today|tonight|tomorrow|the day after tomorrow|monday|tuesday|wednesday|thursday|friday|saturday|sunday|next monday|next tuesday|next wednesday|next thursday|next friday|next saturday|next sunday|this friday|this saturday|the first of may|the third of june|the fourth of july|december third|may twenty first'.split(
     '|',
   );
 
@@ -35,11 +35,9 @@ export function speechHints(input: AgentScriptInput): SpeechHints {
   const script = parseScript(input);
   const values = new Map(Object.entries(script.slots).map(([name, slot]) => [name, spokenValues(slot)] as const));
   const phrases = new Set<string>();
-  // Synonyms such as "just me" stand alone; in patterns they make odd sentences.
+  // In patterns a script's own examples stand for all values, as often as they are listed.
   const maker = new SentenceMaker(
-    new Map(
-      Object.entries(script.slots).map(([name, slot]) => [name, spokenValues({ ...slot, synonyms: {} })] as const),
-    ),
+    new Map(Object.entries(script.slots).map(([name, slot]) => [name, patternValues(slot)] as const)),
   );
   // Sentences written for the recogniser first, then bare answers, then whatever rules and forms understand.
   for (const pattern of script.hints) maker.add(pattern, phrases, MAX_FROM_PATTERN * 4);
@@ -53,10 +51,18 @@ export function speechHints(input: AgentScriptInput): SpeechHints {
   };
 }
 
-/** Typical values of a slot, as they are spoken. */
+/** All that may well be said for a slot alone. */
 function spokenValues(slot: SlotDefinition): string[] {
-  const own = [...Object.keys(slot.synonyms ?? {}), ...(slot.examples ?? [])];
-  return [...own, ...typicalValues(slot)]
+  return inWords([...Object.keys(slot.synonyms ?? {}), ...(slot.examples ?? []), ...typicalValues(slot)]);
+}
+
+/** What is put into patterns; synonyms such as "just me" make odd sentences there. */
+function patternValues(slot: SlotDefinition): string[] {
+  return inWords(slot.examples ?? typicalValues(slot));
+}
+
+function inWords(values: readonly string[]): string[] {
+  return values
     .map(spoken)
     .filter((value) => value !== '')
     .slice(0, MAX_VALUES);
