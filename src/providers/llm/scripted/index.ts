@@ -1,4 +1,4 @@
 export { fallbackScript } from './fallback-script.js';
 export { speechHints } from './hints.js';
 export { scriptedProvider } from './provider.js';
-export { parseScript, type AgentScript, type AgentScriptInput } from './schema.js';
+export { parseScript, type AgentScriptInput } from './schema.js';

@@ -158,10 +158,8 @@ export type AgentScript = z.infer<typeof scriptSchema>;
 /** A script as it is written, with everything optional that has a default. */
 export type AgentScriptInput = z.input<typeof scriptSchema>;
 export type SlotDefinition = AgentScript['slots'][string];
-export type SlotType = SlotDefinition['type'];
 export type Say = z.infer<typeof say>;
 export type RuleDefinition = AgentScript['rules'][number];
-export type StateDefinition = AgentScript['states'][string];
 export type FormDefinition = AgentScript['forms'][string];
 export type FormSlot = FormDefinition['slots'][number];
 export type Action = z.infer<typeof action>;
