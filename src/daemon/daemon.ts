@@ -77,6 +77,7 @@ export class Daemon {
     pageRoutes(this.#app, page, () => ({
       public_key: pageKey,
       agents: this.agents.list().map(({ id, name }) => ({ id, name })),
+      ready: this.#ready,
     }));
     this.#talk = new TalkEndpoint({
       server: this.#app.server,

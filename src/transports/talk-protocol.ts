@@ -62,4 +62,6 @@ export interface SessionTokenReply {
 export interface PageDescription {
   public_key: string;
   agents: readonly { id: string; name: string }[];
+  /** Whether the engines are warm, as `/readyz` tells. */
+  ready: boolean;
 }

@@ -10,12 +10,6 @@ export class Daemon {
     return (await this.#json('/page.json')) as PageDescription;
   }
 
-  /** Whether its engines are warm. Rejects where it does not answer. */
-  async isReady(): Promise<boolean> {
-    const response = await this.#fetch('/readyz');
-    return response.ok;
-  }
-
   /** A token that opens one session. */
   async sessionToken(publicKey: string): Promise<string> {
     const init = { method: 'POST', headers: { authorization: publicKey } };

@@ -75,12 +75,14 @@ class Page {
   async #meet(): Promise<void> {
     this.#controls.status = 'Looking for the server …';
     try {
-      this.#description ??= await this.#daemon.describe();
-      this.#controls.agents = this.#description.agents;
-      while (!(await this.#daemon.isReady())) {
+      let description = await this.#daemon.describe();
+      this.#controls.agents = description.agents;
+      while (!description.ready) {
         this.#controls.status = 'The engines are warming up …';
         await new Promise((resolve) => setTimeout(resolve, READY_POLL_MS));
+        description = await this.#daemon.describe();
       }
+      this.#description = description;
       this.#controls.status = 'Ready';
       this.#controls.ready = true;
     } catch (error) {
