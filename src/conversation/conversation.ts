@@ -38,9 +38,8 @@ export class Conversation {
 
   /** When to step with a `time` event if nothing else happens before; undefined while the line is not open. */
   get nextDeadlineMs(): number | undefined {
-    let next: number | undefined;
-    for (const atMs of Object.values(this.#core.state.deadlines)) if (next === undefined || atMs < next) next = atMs;
-    return next;
+    const next = this.#core.nextDeadline;
+    return next === null ? undefined : (this.#core.state.deadlines[next] ?? undefined);
   }
 
   /**
@@ -54,7 +53,7 @@ export class Conversation {
     if (Number.isFinite(nowMs) && nowMs > core.state.nowMs) core.state.nowMs = nowMs;
     core.position = position;
     this.#on(event);
-    for (let due = this.#due(); due !== undefined; due = this.#due()) {
+    for (let due = this.#due(); due !== null; due = this.#due()) {
       core.disarm(due);
       this.#onDeadline(due);
     }
@@ -207,17 +206,9 @@ export class Conversation {
   }
 
   /** The deadline that has been due for longest. */
-  #due(): DeadlineName | undefined {
-    const { deadlines, nowMs } = this.#core.state;
-    let due: DeadlineName | undefined;
-    let dueMs = nowMs;
-    for (const [name, atMs] of Object.entries(deadlines) as [DeadlineName, number][]) {
-      if (atMs < dueMs || (atMs === dueMs && due === undefined)) {
-        due = name;
-        dueMs = atMs;
-      }
-    }
-    return due;
+  #due(): DeadlineName | null {
+    const { state, nextDeadline } = this.#core;
+    return nextDeadline !== null && (state.deadlines[nextDeadline] ?? Infinity) <= state.nowMs ? nextDeadline : null;
   }
 
   #withReply(requestId: number, then: (reply: ReplyState) => void): void {

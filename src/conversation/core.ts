@@ -29,13 +29,27 @@ export class Core {
     this.emit({ type: 'trace', name, data });
   }
 
+  /** The deadline that is due first, null while there is none. */
+  get nextDeadline(): DeadlineName | null {
+    const { deadlines } = this.state;
+    let next: DeadlineName | null = null;
+    let nextMs = Infinity;
+    for (const name in deadlines) {
+      const atMs = deadlines[name as DeadlineName];
+      if (atMs === null || atMs >= nextMs) continue;
+      next = name as DeadlineName;
+      nextMs = atMs;
+    }
+    return next;
+  }
+
   /** Sets or moves a deadline. */
   arm(name: DeadlineName, atMs: number): void {
     this.state.deadlines[name] = atMs;
   }
 
   disarm(...names: DeadlineName[]): void {
-    for (const name of names) delete this.state.deadlines[name];
+    for (const name of names) this.state.deadlines[name] = null;
   }
 
   newId(): number {

@@ -5,7 +5,7 @@ import type { EndStatus } from './events.js';
 import { assistantAt, setToolResult, spokenText } from './history.js';
 import { phrasesFor } from './phrases.js';
 import { cancelReply } from './reply.js';
-import type { EndingState } from './state.js';
+import { type EndingState, noDeadlines } from './state.js';
 
 /** The end of the call: the last words are played out, then the line is closed, once. */
 
@@ -61,7 +61,7 @@ export function close(core: Core, status: EndStatus, hangUp: boolean): void {
   fallSilent(core);
   core.state.line = 'closed';
   core.state.ending = { status, reversible: false, call: null };
-  core.state.deadlines = {};
+  core.state.deadlines = noDeadlines();
   core.trace('ended', { status });
   if (hangUp) core.emit({ type: 'line.close', status });
 }

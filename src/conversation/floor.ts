@@ -88,7 +88,7 @@ export function settle(core: Core): void {
   core.state.reply = null;
   if (core.state.resultsUntold) {
     startReply(core, { text: '', number: core.state.turn.number, entry: null, interrupts: false });
-  } else if (core.state.deadlines.opening === undefined) inactivity.onSilence(core);
+  } else if (core.state.deadlines.opening === null) inactivity.onSilence(core);
 }
 
 /** What becomes of a turn that is over while the agent has something to say. */

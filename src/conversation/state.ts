@@ -8,7 +8,7 @@ export interface ConversationState {
   /** Time of the latest step. */
   nowMs: number;
   /** Due times by name; the earliest is when the conversation wants to be stepped next. */
-  deadlines: Partial<Record<DeadlineName, number>>;
+  deadlines: Deadlines;
   history: HistoryEntry[];
   turn: TurnState;
   /** Keys pressed so far of a row that goes on. */
@@ -37,22 +37,28 @@ export interface ConversationState {
   nextId: number;
 }
 
-export type DeadlineName =
-  | 'turn.end'
-  | 'turn.stuck'
-  | 'interruption'
-  | 'opening'
-  | 'filler'
-  | 'llm.first'
-  | 'llm.gap'
-  | 'speech.start'
-  | 'speech.end'
-  | 'tools'
-  | 'digits'
-  | 'inactivity'
-  | 'idle'
-  | 'duration'
-  | 'closing';
+export type Deadlines = Record<DeadlineName, number | null>;
+
+export type DeadlineName = (typeof DEADLINES)[number];
+
+/** Of deadlines that are due at the same moment, the one named first comes first. */
+const DEADLINES = [
+  'turn.end',
+  'turn.stuck',
+  'interruption',
+  'opening',
+  'filler',
+  'llm.first',
+  'llm.gap',
+  'speech.start',
+  'speech.end',
+  'tools',
+  'digits',
+  'idle',
+  'inactivity',
+  'duration',
+  'closing',
+] as const;
 
 export type HistoryEntry = UserEntry | AssistantEntry;
 
@@ -186,7 +192,7 @@ export function initialState(): ConversationState {
   return {
     line: 'waiting',
     nowMs: 0,
-    deadlines: {},
+    deadlines: noDeadlines(),
     history: [],
     turn: newTurn(1),
     digits: '',
@@ -205,6 +211,10 @@ export function initialState(): ConversationState {
     failures: { model: 0, voice: 0, voiceEntry: null },
     nextId: 1,
   };
+}
+
+export function noDeadlines(): Deadlines {
+  return Object.fromEntries(DEADLINES.map((name) => [name, null])) as Deadlines;
 }
 
 export function newTurn(number: number, lastSegment = -1): TurnState {

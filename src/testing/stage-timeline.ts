@@ -1,4 +1,10 @@
-import type { ConversationEffect, ConversationEvent, EndStatus, UtteranceKind } from '../conversation/events.js';
+import type {
+  ConversationEffect,
+  ConversationEvent,
+  EndStatus,
+  PlayoutPosition,
+  UtteranceKind,
+} from '../conversation/events.js';
 import { TICK_MS } from './stage-voice.js';
 import type { Stretch } from './stage-user.js';
 
@@ -21,15 +27,16 @@ export interface TimelineEntry {
 
 /** What was done when, for expectations to look at and for people to read. */
 export class Timeline {
-  readonly events: { atMs: number; event: ConversationEvent }[] = [];
+  /** Every step of the conversation; given to another one, they lead to the same effects. */
+  readonly events: { atMs: number; event: ConversationEvent; position: PlayoutPosition }[] = [];
   readonly effects: { atMs: number; effect: ConversationEffect }[] = [];
   readonly utterances: StageUtterance[] = [];
   /** The user's turns as they were answered; one that went on replaces its first attempt. */
   readonly turns: { atMs: number; turn: number; text: string }[] = [];
   end: { atMs: number; status: EndStatus } | null = null;
 
-  onEvent(atMs: number, event: ConversationEvent): void {
-    this.events.push({ atMs, event });
+  onEvent(atMs: number, event: ConversationEvent, position: PlayoutPosition): void {
+    this.events.push({ atMs, event, position });
     if (event.type !== 'utterance.finished') return;
     const utterance = this.#find(event.utteranceId);
     if (utterance !== undefined) utterance.isWhole = utterance.played.length > 0;

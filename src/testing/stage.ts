@@ -128,8 +128,9 @@ export class Stage {
 
   #dispatch(event: ConversationEvent): void {
     if (this.timeline.end !== null) return;
-    if (event.type !== 'time') this.timeline.onEvent(this.#nowMs, event);
-    const effects = this.conversation.step(event, this.#nowMs, this.voice.position());
+    const position = this.voice.position();
+    this.timeline.onEvent(this.#nowMs, event, position);
+    const effects = this.conversation.step(event, this.#nowMs, position);
     for (const effect of effects) {
       this.timeline.onEffect(this.#nowMs, effect);
       this.#carryOut(effect);

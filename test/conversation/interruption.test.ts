@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { StageConfig } from '../../src/testing/stage.js';
-import type { Stage } from '../../src/testing/stage.js';
+import type { Stage, StageConfig } from '../../src/testing/stage.js';
 import { listening, timesOf, traces } from './listening.js';
 
 const LONG =

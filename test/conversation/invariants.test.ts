@@ -223,13 +223,13 @@ function expectWellFormed(messages: Extract<ConversationEffect, { type: 'llm.sta
 function expectDeadlines(conversation: Conversation): void {
   const { state } = conversation;
   const { deadlines, turn, speech, reply } = state;
-  const armed = (...names: (keyof typeof deadlines)[]): boolean => names.some((name) => deadlines[name] !== undefined);
+  const armed = (...names: (keyof typeof deadlines)[]): boolean => names.some((name) => deadlines[name] !== null);
   if (state.line !== 'open') {
     check(conversation.nextDeadlineMs === undefined, 'a deadline on a line that is not open');
     return;
   }
   check(conversation.nextDeadlineMs !== undefined, 'no deadline at all');
-  for (const atMs of Object.values(deadlines)) check(Number.isFinite(atMs), 'a deadline at no time');
+  for (const atMs of Object.values(deadlines)) check(atMs === null || Number.isFinite(atMs), 'a deadline at no time');
   if (turn.startMs !== null && !turn.waiting) check(armed('turn.end', 'turn.stuck', 'interruption'), 'turn');
   if (turn.waiting) check(speech.queue.length > 0 || reply !== null, 'waits for nobody');
   if (speech.held) check(armed('interruption'), 'held');

@@ -56,7 +56,8 @@ describe('cutSentences', () => {
   it('cuts endless text at a space, and never within a character', () => {
     const words = cutSentences('word '.repeat(100), false).pieces;
     expect(words.every((piece) => piece.length <= 240 && !piece.endsWith('wor'))).toBe(true);
-    for (const piece of cutSentences(`a${'😀'.repeat(300)}a`, false).pieces) expect(piece.isWellFormed()).toBe(true);
+    for (const piece of cutSentences(`a${'😀'.repeat(300)}a`, false).pieces)
+      expect(piece).not.toMatch(/\p{Surrogate}/u);
   });
 
   it('loses no word, however the text arrives', () => {
