@@ -70,8 +70,8 @@ export function takeAnnouncement(core: Core, text: string): void {
 /** The agent has finished an utterance: what was said over it alone may have to go with it. */
 export function onUtteranceFinished(core: Core): void {
   const { turn } = core.state;
-  if (speech.isSpeaking(core) || turn.speaking || turn.waiting || !userTurn.isOpen(core)) return;
-  if (!keepsOverlap(core)) userTurn.closeTurn(core);
+  if (interruption.keepsOverlap(core) || speech.isSpeaking(core) || !userTurn.isOpen(core)) return;
+  if (!turn.speaking && turn.carried === '') userTurn.closeTurn(core);
 }
 
 /** What follows from the state as it is now, whatever led to it. */
@@ -97,17 +97,13 @@ function judgeOverlap(core: Core): 'now' | 'later' | 'never' {
   if (words === 'real') {
     if (interruption.mayInterrupt(core)) return 'now';
     if (core.state.ending?.reversible === false) return 'never';
-    const reopens = core.state.ending !== null;
-    reopen(core);
-    return reopens || keepsOverlap(core) ? 'later' : 'never';
+    if (interruption.keepsOverlap(core)) {
+      reopen(core);
+      return 'later';
+    }
   }
   if (core.state.turn.carried !== '') return 'later';
-  return keepsOverlap(core) && interruption.isEarlyAnswer(core) ? 'later' : 'never';
-}
-
-/** Where the user may never interrupt, the configuration says what becomes of their words over the agent. */
-function keepsOverlap(core: Core): boolean {
-  return core.config.interruption.allowed || core.config.interruption.keepMessage;
+  return interruption.keepsOverlap(core) && interruption.isEarlyAnswer(core) ? 'later' : 'never';
 }
 
 function answer(core: Core, message: string, number: number, interrupts: boolean): void {

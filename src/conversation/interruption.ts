@@ -43,7 +43,7 @@ export function judge(core: Core): void {
   const goesOn = !userTurn.isHeardOut(core);
   if (overlapWords(core, goesOn) === 'real') {
     if (core.state.interruption !== null || (agentHasSomethingToSay(core) && mayInterrupt(core))) confirm(core);
-    else if (core.state.ending !== null) reopen(core); // what is being said may be played out, but the line stays open
+    else if (keepsOverlap(core)) reopen(core); // a goodbye is played out, but the line stays open
   } else if (core.state.interruption !== null && !goesOn) falseAlarm(core);
 }
 
@@ -72,6 +72,7 @@ export function confirm(core: Core): void {
     assistantAt(core, reply.entry).interrupted = true;
   }
   core.state.interruption = null;
+  core.state.turn.waiting = false;
   core.disarm('interruption');
   reopen(core);
   speech.drop(core);
@@ -133,6 +134,11 @@ export function mayInterrupt(core: Core): boolean {
   const utterance = speech.currentUtterance(core);
   if (utterance?.playing !== true && canTakeBack(core)) return true;
   return utterance?.interruptible ?? core.config.interruption.allowed;
+}
+
+/** Where the user may never interrupt, the configuration says what becomes of their words over the agent. */
+export function keepsOverlap(core: Core): boolean {
+  return core.config.interruption.allowed || core.config.interruption.keepMessage;
 }
 
 /** The turn was answered, but nothing of the answer has been heard or done. */

@@ -120,6 +120,12 @@ describe('words over the goodbye', () => {
     expect(stage.conversation.state.line).toBe('open');
   });
 
+  it('that are discarded wherever they are said over the agent are so here', () => {
+    const { stage, atMs } = sayingGoodbye({ interruption: { allowed: false, keepMessage: false } });
+    stage.user.says('Oh wait, one more thing.', { from: atMs + 600, to: atMs + 1500 });
+    expect(stage.playToEnd()).toBe('agent-ended');
+  });
+
   it('do not reopen an end that the engine has decided', () => {
     const stage = listening({ limits: { maxDurationMs: 10_000, message: 'We have to stop here now.' } });
     stage.user.says('But I still have a question!', { from: 10_500, to: 11_500 });

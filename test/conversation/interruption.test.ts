@@ -195,6 +195,15 @@ describe('an answer that comes over the end of the question', () => {
     stage.expectAgent('All right.').isHeardWhole();
   });
 
+  it('goes on to be a turn of its own when more follows', () => {
+    const { stage } = agentSpeaking({}, QUESTION);
+    const atMs = stage.playUntilAgentSays('is that right') + QUESTION.length * 60 - 1300;
+    stage.user.says('yes', { from: atMs, to: atMs + 300, finalMs: 150 });
+    stage.user.says('but make it five.', { from: atMs + 500, to: atMs + 2000, vad: false });
+    stage.playTo(20_000);
+    expect(texts(stage)).toEqual(['When are you open?', 'yes but make it five.']);
+  });
+
   it('is one while the question has only begun', () => {
     const { stage, atMs } = agentSpeaking({}, QUESTION.replaceAll(',', ''));
     stage.user.says('yes', { from: atMs - 500, to: atMs - 200 });
