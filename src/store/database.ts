@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3';
-import { mkdirSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** The database file's name in the data folder. */
@@ -19,12 +19,15 @@ const MIGRATIONS: readonly string[] = [
 ];
 
 /**
- * Opens the daemon's database in `dataDir` (made if missing, readable by its owner only) and brings its schema up to
- * date. What is committed survives a crash of the process and of the machine.
+ * Opens the daemon's database in `dataDir` (made if missing; both readable by their owner only) and brings its schema up
+ * to date. What is committed survives a crash of the process and of the machine.
  */
 export function openDatabase(dataDir: string): Database.Database {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  const database = new Database(join(dataDir, FILE_NAME), { timeout: 5000 });
+  const path = join(dataDir, FILE_NAME);
+  // The folder may be an older one that others can read; the database's own files take their mode from this one.
+  closeSync(openSync(path, 'a', 0o600));
+  const database = new Database(path, { timeout: 5000 });
   database.pragma('journal_mode = WAL');
   // The library's build makes WAL commits NORMAL by default, which can lose the last ones with the machine.
   database.pragma('synchronous = FULL');

@@ -38,7 +38,7 @@ export class CallAudio {
       return await CallAudio.#openAt({ sampleRate: LINE_RATE_HZ }, stream, events);
     } catch {
       // Not every browser can run at the line's rate: then the worklets resample.
-      return await CallAudio.#openAt({}, stream, events);
+      return CallAudio.#openAt({}, stream, events);
     }
   }
 

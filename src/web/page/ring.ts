@@ -15,7 +15,7 @@ const STEP_MS = 30;
 /** With reduced motion the ring changes this seldom, and nothing travels round it. */
 const CALM_STEP_MS = 160;
 const LOWEST_DB = -52;
-const RANGE_DB = 42;
+const RANGE_DB = 44;
 
 /**
  * A ring of ticks round the button. The agent's voice reaches outward, the user's inward; both run from the top down
@@ -129,7 +129,7 @@ function motion(phase: Phase, tick: number, age: number, nowMs: number): { glow:
 /** A level as a length, 0..1. */
 function height(level: number): number {
   if (level <= 0) return 0;
-  return Math.max(0, Math.min(1, (20 * Math.log10(level) - LOWEST_DB) / RANGE_DB));
+  return Math.max(0, Math.min(1, (20 * Math.log10(level) - LOWEST_DB) / RANGE_DB)) ** 1.7;
 }
 
 /** Moves a history on by one step; with reduced motion the whole of it takes the new value slowly. */

@@ -4,7 +4,7 @@ import { turnTimesElement } from './turn-times.js';
 import { type HeardWords, withWords } from './words.js';
 
 /** Closer to the end than this, the view follows what is said. */
-const FOLLOW_WITHIN_PX = 80;
+const FOLLOW_WITHIN_PX = 40;
 
 /** What both sides say, as it is said. */
 export class Transcript {
@@ -15,10 +15,21 @@ export class Transcript {
   #user: { element: HTMLElement; words: HeardWords } | null = null;
   #agent: { element: HTMLElement; text: HTMLElement; cut: boolean } | null = null;
   #lastAnswer: HTMLElement | null = null;
+  /** Whether the end is in view: then it stays there. */
+  #following = true;
 
   constructor(list: HTMLElement, scroller: HTMLElement) {
     this.#list = list;
     this.#scroller = scroller;
+    scroller.addEventListener('scroll', () => {
+      const { scrollTop, scrollHeight, clientHeight } = scroller;
+      this.#following = scrollHeight - scrollTop - clientHeight < FOLLOW_WITHIN_PX;
+    });
+    const observer = new ResizeObserver(() => {
+      this.#follow();
+    });
+    observer.observe(scroller);
+    observer.observe(list);
   }
 
   /** A new call begins. */
@@ -41,7 +52,6 @@ export class Transcript {
     const body = element.querySelector('.text');
     const latest = make('span', words.isFinal ? '' : 'interim', words.latest);
     body?.replaceChildren(...(words.settled === '' ? [latest] : [`${words.settled} `, latest]));
-    this.#follow();
   }
 
   /** What the user typed or keyed. */
@@ -50,7 +60,7 @@ export class Transcript {
     this.#closeUser();
     const element = this.#bubble('user', how === 'typed' ? 'You, typing' : 'You, on the keypad');
     element.querySelector('.text')?.append(text);
-    this.#follow(true);
+    this.#following = true;
   }
 
   /** What the agent says, from the beginning of its answer. */
@@ -71,7 +81,6 @@ export class Transcript {
       if (cut) markCut(element);
       this.#agent = null;
     }
-    this.#follow();
   }
 
   /** The agent is cut off; what was heard of its answer comes as its final text, if anything was. */
@@ -88,13 +97,11 @@ export class Transcript {
   times(times: TalkTurnTimes): void {
     const element = turnTimesElement(times);
     if (element !== null) this.#lastAnswer?.append(element);
-    this.#follow();
   }
 
   /** A line between the bubbles. */
   note(text: string): void {
     this.#list.append(make('li', 'note', text));
-    this.#follow();
   }
 
   /** Nothing of what is open will change any more. */
@@ -125,15 +132,8 @@ export class Transcript {
     this.#agent = null;
   }
 
-  #follow(always = false): void {
-    const { scrollTop, scrollHeight, clientHeight } = this.#scroller;
-    if (always || scrollHeight - scrollTop - clientHeight < FOLLOW_WITHIN_PX + (this.#lastHeight() ?? 0)) {
-      this.#scroller.scrollTop = scrollHeight;
-    }
-  }
-
-  #lastHeight(): number | undefined {
-    return this.#list.lastElementChild?.getBoundingClientRect().height;
+  #follow(): void {
+    if (this.#following) this.#scroller.scrollTop = this.#scroller.scrollHeight;
   }
 }
 

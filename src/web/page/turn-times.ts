@@ -3,7 +3,7 @@ import { make } from './elements.js';
 import { duration, median, STAGES, stagesOf } from './times.js';
 
 /** A bar ends here; longer answers fill it. */
-const FULL_BAR_MS = 2000;
+const FULL_BAR_MS = 1500;
 
 /** A turn's response time: the figure and a bar of its stages, which say what they are when pointed at. */
 export function turnTimesElement(times: TalkTurnTimes): HTMLElement | null {
