@@ -36,7 +36,10 @@ await build({
     {
       name: 'build-stays-outside',
       setup(bundler) {
-        bundler.onResolve({ filter: /^\.\.\/dist\// }, ({ path }) => ({ path: `../${path}`, external: true }));
+        bundler.onResolve({ filter: /^(\.\.\/)+dist\// }, ({ path }) => ({
+          path: path.replace(/^(\.\.\/)+/, '../../'),
+          external: true,
+        }));
       },
     },
   ],
