@@ -1,0 +1,101 @@
+import { describe, expect, it } from 'vitest';
+import { nextPhase, type Phase, type PhaseEvent } from '../../src/web/page/phase.js';
+import { duration, median, stagesOf } from '../../src/web/page/times.js';
+import { type HeardWords, withWords } from '../../src/web/page/words.js';
+
+describe('phases of a call', () => {
+  const run = (...events: PhaseEvent[]): Phase => events.reduce<Phase>(nextPhase, 'idle');
+
+  it.each<[Phase, PhaseEvent[]]>([
+    ['connecting', ['call']],
+    ['listening', ['call', 'ready']],
+    ['speaking', ['call', 'ready', 'playing']],
+    ['listening', ['call', 'ready', 'playing', 'quiet']],
+    ['listening', ['call', 'ready', 'hears']],
+    ['thinking', ['call', 'ready', 'hears', 'heard']],
+    ['listening', ['call', 'ready', 'heard', 'hears']],
+    ['speaking', ['call', 'ready', 'heard', 'playing']],
+    ['interrupted', ['call', 'ready', 'playing', 'pause']],
+    ['interrupted', ['call', 'ready', 'playing', 'pause', 'quiet']],
+    ['speaking', ['call', 'ready', 'playing', 'pause', 'quiet', 'unpause']],
+    ['interrupted', ['call', 'ready', 'playing', 'pause', 'quiet', 'clear', 'hears']],
+    ['thinking', ['call', 'ready', 'playing', 'pause', 'clear', 'heard']],
+    ['thinking', ['call', 'ready', 'heard', 'pause', 'unpause']],
+    ['idle', ['call', 'ready', 'playing', 'end']],
+    ['connecting', ['call', 'playing', 'heard']],
+    ['idle', ['ready', 'playing', 'pause']],
+  ])('%s after %j', (phase, events) => {
+    expect(run(...events)).toBe(phase);
+  });
+});
+
+describe('words of a turn', () => {
+  const hear = (...transcripts: [string, boolean][]): HeardWords =>
+    transcripts.reduce<HeardWords>((words, [text, isFinal]) => withWords(words, text, isFinal), {
+      settled: '',
+      latest: '',
+      isFinal: false,
+    });
+
+  it('replaces interim words by what comes next', () => {
+    expect(hear(['a', false], ['a table', false], ['the table for four', true])).toEqual({
+      settled: '',
+      latest: 'the table for four',
+      isFinal: true,
+    });
+  });
+
+  it('lets a final transcript be revised', () => {
+    const words = hear(['A table', true], ['a table for four', false], ['a table for four', true]);
+    expect(words).toEqual({ settled: '', latest: 'a table for four', isFinal: true });
+  });
+
+  it('appends what was said after a final transcript', () => {
+    const words = hear(['a table', true], ['for', false], ['for four', true], ['please', false]);
+    expect(words).toEqual({ settled: 'a table for four', latest: 'please', isFinal: false });
+  });
+});
+
+describe('response times', () => {
+  const times = {
+    turn: 1,
+    response_ms: 600,
+    end_of_turn_ms: 400,
+    llm_first_ms: 50,
+    first_sentence_ms: 90,
+    tts_first_ms: 80,
+  };
+
+  it('splits the response time into stages that add up to it', () => {
+    const stages = stagesOf(times);
+    expect(stages).toEqual([
+      { name: 'pause', ms: 400 },
+      { name: 'answer', ms: 90 },
+      { name: 'voice', ms: 80 },
+      { name: 'line', ms: 30 },
+    ]);
+  });
+
+  it.each([
+    [{ ...times, end_of_turn_ms: null, first_sentence_ms: null, tts_first_ms: null }],
+    [{ ...times, end_of_turn_ms: 900 }],
+    [{ ...times, first_sentence_ms: -20 }],
+  ])('adds up whatever is missing or odd: %j', (odd) => {
+    expect(stagesOf(odd).reduce((sum, { ms }) => sum + ms, 0)).toBe(600);
+  });
+
+  it('has no stages where there was no answer', () => {
+    expect(stagesOf({ ...times, response_ms: null })).toEqual([]);
+  });
+
+  it('takes the median', () => {
+    expect(median([])).toBeNull();
+    expect(median([5])).toBe(5);
+    expect(median([9, 1, 5])).toBe(5);
+    expect(median([1, 3, 9, 5])).toBe(4);
+  });
+
+  it('writes durations as people read them', () => {
+    expect([0, 84.4, 999.4, 999.5, 1234].map(duration)).toEqual(['0 ms', '84 ms', '999 ms', '1.00 s', '1.23 s']);
+  });
+});
