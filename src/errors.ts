@@ -69,6 +69,8 @@ const CATALOGUE = {
     retryable: false,
   },
   TTS_ENGINE_MISSING: { message: '{provider} cannot run here: {reason}', httpStatus: 503, retryable: false },
+  // files
+  FILE_NOT_WRITABLE: { message: 'Cannot write {path}: {reason}', httpStatus: 500, retryable: false },
   // sound device
   SOUND_DEVICE_FAILED: { message: '{command} failed: {reason}', httpStatus: 500, retryable: true },
   // talk socket

@@ -1,8 +1,11 @@
 /** parley, the engine: what embedders import. The daemon is `parley/daemon`, doubles and scenarios `parley/testing`. */
-export { Engine, type EngineOptions, type SessionRequest } from './engine/engine.js';
-export { Session } from './session/session.js';
+export { Engine } from './engine/engine.js';
+export type { AgentRequest, EngineOptions, SessionRequest } from './engine/options.js';
+export type { Session } from './session/session.js';
 export type { SessionEvent, SessionOptions } from './session/session-options.js';
 export type { FunctionCall, SessionReport } from './session/session-report.js';
+export type { LatencySummary, Percentiles } from './session/latency.js';
+export type { PlayoutStats } from './session/playout.js';
 export type { TurnMetrics } from './session/turn-metrics.js';
 export type { LogEntry, LogSink } from './session/event-log.js';
 export { Conversation } from './conversation/conversation.js';
@@ -19,7 +22,7 @@ export type { VadDetector, VadProvider } from './providers/vad/vad.js';
 export type { SpeechHints, SttEvents, SttOptions, SttProvider, SttStream, SttTranscript } from './providers/stt/stt.js';
 export type { LlmPiece, LlmProvider, LlmRequest } from './providers/llm/llm.js';
 export type { TtsAudio, TtsProvider, TtsRequest, TtsVoice, TtsWord } from './providers/tts/tts.js';
-export type { Toolbox, ToolContext, ToolResult } from './tools/tool.js';
+export type { AfterCallRun, Toolbox, ToolContext, ToolResult } from './tools/tool.js';
 export type { ChatMessage, ToolCall, ToolSpec } from './config/chat.js';
 export type { AgentConfig } from './config/agent.js';
 export { parseAgentConfig } from './config/parse.js';

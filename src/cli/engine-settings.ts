@@ -2,9 +2,10 @@ import { RealClock } from '../clock/real.js';
 import { type Detection, detectProviders } from '../config/detect.js';
 import { loadSettings } from '../config/load-settings.js';
 import type { Settings } from '../config/settings.js';
-import type { EngineOptions } from '../engine/engine.js';
+import type { EngineOptions } from '../engine/options.js';
 import { systemProbe } from '../net/probe.js';
 import type { CommandIo } from './command.js';
+import { DEMO_DESK_URL } from './demo-desk.js';
 
 export interface EngineSettings {
   settings: Settings;
@@ -32,7 +33,10 @@ export async function engineSettings(
       defaults: detection.defaults,
       models: detection.models,
       vad: detection.vad,
-      allowUrls: settings.allowUrls,
+      // The book of the demo restaurant; only its agent has the address.
+      allowUrls: [...settings.allowUrls, DEMO_DESK_URL],
+      maxPromptChars: settings.limits.promptChars,
+      maxToolReplyBytes: settings.limits.toolReplyBytes,
     },
     warnings,
   };

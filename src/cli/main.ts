@@ -76,5 +76,7 @@ function processIo(): CommandIo {
     });
   }
   const { stdout, stderr, stdin, env } = process;
+  // Whoever reads may stop reading (`parley run … | head`).
+  stdout.on('error', () => undefined);
   return { stdout, stderr, stdin, env, signal: abort.signal };
 }

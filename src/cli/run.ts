@@ -1,6 +1,4 @@
-import { createWriteStream } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
-import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { FRAME_MS } from '../audio/frame.js';
 import { resample } from '../audio/resample.js';
@@ -15,9 +13,10 @@ import type { LogEntry } from '../session/event-log.js';
 import type { SessionReport } from '../session/session-report.js';
 import { FileTransport } from '../transports/file.js';
 import { type Command, type CommandIo, UsageError } from './command.js';
-import { DEMO_DESK_URL, openDemoDesk, usesDemoDesk } from './demo-desk.js';
+import { openDemoDesk, usesDemoDesk } from './demo-desk.js';
 import { engineSettings } from './engine-settings.js';
 import { metadataOf } from './metadata.js';
+import { openOutput, type OutputFile } from './output-file.js';
 import { ProgressBar } from './progress.js';
 import { turnTable } from './turn-table.js';
 
@@ -49,10 +48,17 @@ a table of turns: what was heard, what was answered, and the response time by st
     const file = await loadAgentFile(options.agent);
     const user = await readUser(options.in, options.channel);
     for (const warning of user.warnings) io.stderr.write(`${options.in}: ${warning}\n`);
-    const { report, audio } = await converse(file, user, options, io);
-    if (options.out !== null) await writeWav(options.out, audio, user.sampleRateHz);
-    io.stdout.write(options.json ? `${JSON.stringify(report)}\n` : turnTable(report));
-    return io.signal.aborted ? 130 : report.status === 'error' ? 1 : 0;
+    const out = options.out === null ? null : await openOutput(options.out);
+    const trace = options.trace === null ? null : await openOutput(options.trace);
+    try {
+      const { report, audio } = await converse(file, user, options, io, trace);
+      await out?.write(encodeWav(audio, user.sampleRateHz));
+      io.stdout.write(options.json ? `${JSON.stringify(report)}\n` : turnTable(report));
+      return io.signal.aborted ? 130 : report.status === 'error' ? 1 : 0;
+    } finally {
+      await out?.close();
+      await trace?.close();
+    }
   },
 };
 
@@ -143,14 +149,13 @@ async function converse(
   user: User,
   options: RunOptions,
   io: CommandIo,
+  trace: OutputFile | null,
 ): Promise<{ report: SessionReport; audio: Int16Array }> {
   const clock: Clock = options.virtual ? new VirtualClock() : new RealClock();
-  const desk = usesDemoDesk(file.config) ? await openDemoDesk() : null;
   const { engine: found } = await engineSettings(io);
-  const allowUrls = [...found.allowUrls, ...options.allow, ...(usesDemoDesk(file.config) ? [DEMO_DESK_URL] : [])];
-  const engine = new Engine({ ...found, clock, allowUrls });
+  const engine = new Engine({ ...found, clock, allowUrls: [...found.allowUrls, ...options.allow] });
+  const desk = usesDemoDesk(file.config) ? await openDemoDesk() : null;
   const progress = new ProgressBar(io.stderr, 'playing');
-  const trace = options.trace === null ? null : createWriteStream(options.trace);
   try {
     const transport = new FileTransport({
       samples: user.samples,
@@ -168,24 +173,18 @@ async function converse(
       metadata: options.metadata,
       startUnixMs: options.startUnixMs,
       ...(options.virtual && { id: 'run' }),
-      ...(trace !== null && { log: (entry: LogEntry) => trace.write(`${JSON.stringify(entry)}\n`) }),
+      ...(trace !== null && { log: (entry: LogEntry) => trace.line(JSON.stringify(entry)) }),
     });
-    io.signal.addEventListener('abort', () => void session.close(), { once: true });
+    const stop = (): void => void session.close();
+    io.signal.addEventListener('abort', stop, { once: true });
+    if (io.signal.aborted) stop();
     let report: SessionReport | undefined;
     const finished = session.run().then((done) => (report = done));
     if (clock instanceof VirtualClock) await clock.runUntil(() => report !== undefined);
     return { report: await finished, audio: transport.recording() };
   } finally {
     progress.clear();
-    if (trace !== null) {
-      trace.end();
-      await once(trace, 'close');
-    }
     await engine.close();
     await desk?.close();
   }
-}
-
-async function writeWav(path: string, samples: Int16Array, sampleRateHz: number): Promise<void> {
-  await writeFile(path, encodeWav(samples, sampleRateHz));
 }

@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import { parseArgs, styleText } from 'node:util';
 import { type AgentFile, loadAgentFile } from '../config/agent-file.js';
 import { SETTING_NAMES } from '../config/load-settings.js';
@@ -9,10 +10,10 @@ import { nativeStatus } from '../native.js';
 import { packageFile } from '../package-files.js';
 import type { SessionEvent } from '../session/session-options.js';
 import type { Command, CommandIo } from './command.js';
-import { DEMO_DESK_URL, openDemoDesk, usesDemoDesk } from './demo-desk.js';
+import { openDemoDesk, usesDemoDesk } from './demo-desk.js';
 import { type EngineSettings, engineSettings } from './engine-settings.js';
 
-const DEMO_AGENT = packageFile('examples/restaurant/agent.json');
+const DEMO_AGENT = fileURLToPath(packageFile('examples/restaurant/agent.json'));
 
 export const serve: Command = {
   help: `
@@ -35,10 +36,7 @@ ${flagNames()
     const demo = agents.some((agent) => usesDemoDesk(agent.config));
     const say = (line: string): void => void io.stderr.write(`${line}\n`);
     const desk = demo ? await openDemoDesk((booking) => say(`booked: ${JSON.stringify(booking)}`)) : null;
-    const engine = new Engine({
-      ...found.engine,
-      allowUrls: [...found.engine.allowUrls, ...(demo ? [DEMO_DESK_URL] : [])],
-    });
+    const engine = new Engine(found.engine);
     let daemon: Daemon | undefined;
     try {
       daemon = new Daemon({
@@ -51,7 +49,7 @@ ${flagNames()
         },
         onError: (error) => say(`fault: ${error.stack ?? error.message}`),
       });
-      await serveUntilStopped(daemon, found, io, say);
+      await serveUntilStopped({ daemon, engine, agents }, found, io, say);
     } finally {
       await daemon?.close();
       await engine.close();
@@ -62,7 +60,7 @@ ${flagNames()
 };
 
 async function serveUntilStopped(
-  daemon: Daemon,
+  { daemon, engine, agents }: { daemon: Daemon; engine: Engine; agents: readonly HostedAgent[] },
   found: EngineSettings,
   io: CommandIo,
   say: (line: string) => void,
@@ -76,6 +74,7 @@ async function serveUntilStopped(
     say(`private key (shown this once): ${daemon.newPrivateKey}`);
   }
   io.stdout.write(`${styleText('bold', `Talk to it: ${address}/`)}\n`);
+  for (const agent of agents) await checkAgent(engine, agent);
   await daemon.warmUp();
   say('ready');
   await new Promise<void>((resolve) => {
@@ -114,7 +113,7 @@ function readFlags(args: readonly string[]): {
 /** The agents of the files, or the demo agent; ids follow from the names. */
 async function loadAgents(files: readonly string[]): Promise<HostedAgent[]> {
   const loaded: AgentFile[] = await Promise.all(
-    files.length === 0 ? [loadAgentFile(DEMO_AGENT.pathname)] : files.map((file) => loadAgentFile(file)),
+    files.length === 0 ? [loadAgentFile(DEMO_AGENT)] : files.map((file) => loadAgentFile(file)),
   );
   const taken = new Set<string>();
   return loaded.map((file) => {
@@ -128,6 +127,16 @@ async function loadAgents(files: readonly string[]): Promise<HostedAgent[]> {
     taken.add(id);
     return { ...file, id };
   });
+}
+
+/** @throws ParleyError that names the agent */
+async function checkAgent(engine: Engine, { name, config, script }: HostedAgent): Promise<void> {
+  try {
+    await engine.checkAgent({ agent: config, script });
+  } catch (error) {
+    if (!(error instanceof ParleyError)) throw error;
+    throw new ParleyError('CONFIG_INVALID', { reason: `the agent "${name}": ${error.message}` }, { cause: error });
+  }
 }
 
 function nativeLine(): string {

@@ -1,20 +1,22 @@
 import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
 import { parseArgs, styleText } from 'node:util';
-import { loadAgentFile } from '../config/agent-file.js';
+import { type AgentFile, loadAgentFile } from '../config/agent-file.js';
 import { Engine } from '../engine/engine.js';
 import { systemProbe } from '../net/probe.js';
 import { packageFile } from '../package-files.js';
 import { silentTts } from '../providers/tts/silent.js';
 import type { SessionEvent } from '../session/session-options.js';
+import type { SessionReport } from '../session/session-report.js';
 import { MemoryTransport } from '../transports/memory.js';
 import { SOUND_PROGRAMS, SoundDeviceTransport, type SoundPrograms } from '../transports/sound-device.js';
 import type { Command, CommandIo } from './command.js';
-import { DEMO_DESK_URL, openDemoDesk, usesDemoDesk } from './demo-desk.js';
+import { openDemoDesk, usesDemoDesk } from './demo-desk.js';
 import { engineSettings } from './engine-settings.js';
 import { LineFeed } from './line-feed.js';
 import { metadataOf } from './metadata.js';
 
-const DEMO_AGENT = packageFile('examples/restaurant/agent.json');
+const DEMO_AGENT = fileURLToPath(packageFile('examples/restaurant/agent.json'));
 
 export const talk: Command = {
   help: `
@@ -32,40 +34,17 @@ sox), else by typing. Lines that you type are said in your place in both. Ctrl-C
       args: [...args],
       options: { agent: { type: 'string' }, text: { type: 'boolean', default: false }, metadata: { type: 'string' } },
     });
-    const agent = await loadAgentFile(values.agent ?? DEMO_AGENT.pathname);
+    const metadata = metadataOf(values.metadata);
+    const agent = await loadAgentFile(values.agent ?? DEMO_AGENT);
     const programs = values.text ? null : await soundPrograms();
     if (programs === null && !values.text) {
       io.stderr.write('no arecord and aplay and no sox here: type in place of speaking\n');
     }
-    const demo = usesDemoDesk(agent.config);
-    const desk = demo ? await openDemoDesk() : null;
     const { engine: found } = await engineSettings(io);
-    const engine = new Engine({ ...found, allowUrls: [...found.allowUrls, ...(demo ? [DEMO_DESK_URL] : [])] });
-    const line = programs === null ? new MemoryTransport() : new SoundDeviceTransport({ programs });
+    const engine = new Engine(found);
+    const desk = usesDemoDesk(agent.config) ? await openDemoDesk() : null;
     try {
-      io.stderr.write(`${agent.name}: connecting …\n`);
-      const hangUp = (): void => {
-        if (line instanceof MemoryTransport) line.hangUp();
-        else void line.close();
-      };
-      const session = await engine.createSession({
-        agent: agent.config,
-        script: agent.script,
-        transport: line,
-        metadata: metadataOf(values.metadata),
-        ...(programs === null && { tts: silentTts }),
-        observe: (event) => {
-          show(event, io, programs !== null);
-          if (event.type === 'agent') feed.answered();
-        },
-      });
-      const feed = new LineFeed(io.stdin.isTTY !== true, (text) => session.sendText(text), hangUp);
-      const input = createInterface({ input: io.stdin });
-      input.on('line', (text) => feed.line(text));
-      input.on('close', () => feed.end());
-      io.signal.addEventListener('abort', hangUp, { once: true });
-      const report = await session.run();
-      input.close();
+      const report = await converse(engine, agent, metadata, programs, io);
       io.stderr.write(`${styleText('dim', `call over: ${report.status}`)}\n`);
       return io.signal.aborted ? 130 : report.status === 'error' ? 1 : 0;
     } finally {
@@ -74,6 +53,45 @@ sox), else by typing. Lines that you type are said in your place in both. Ctrl-C
     }
   },
 };
+
+async function converse(
+  engine: Engine,
+  agent: AgentFile,
+  metadata: Readonly<Record<string, unknown>>,
+  programs: SoundPrograms | null,
+  io: CommandIo,
+): Promise<SessionReport> {
+  const line = programs === null ? new MemoryTransport() : new SoundDeviceTransport({ programs, clock: engine.clock });
+  const hangUp = (): void => void line.close();
+  const isTyped = programs === null;
+  const isPerson = io.stdin.isTTY === true;
+  io.stderr.write(`${agent.name}: connecting …\n`);
+  const session = await engine.createSession({
+    agent: agent.config,
+    script: agent.script,
+    transport: line,
+    metadata,
+    ...(isTyped && { tts: silentTts }),
+    observe: (event) => {
+      show(event, io, !isTyped);
+      if (event.type === 'agent') feed.answered();
+    },
+  });
+  // By voice the call goes on without anything to read lines from.
+  const onLinesOver = isTyped || isPerson ? hangUp : (): void => undefined;
+  const feed = new LineFeed(!isPerson, (text) => session.sendText(text), onLinesOver);
+  const input = createInterface({ input: io.stdin });
+  input.on('line', (text) => feed.line(text));
+  input.on('close', () => feed.end());
+  io.signal.addEventListener('abort', hangUp, { once: true });
+  if (io.signal.aborted) hangUp();
+  try {
+    return await session.run();
+  } finally {
+    io.signal.removeEventListener('abort', hangUp);
+    input.close();
+  }
+}
 
 async function soundPrograms(): Promise<SoundPrograms | null> {
   for (const programs of SOUND_PROGRAMS) {

@@ -3,9 +3,10 @@ import type { SpeechHints } from '../providers/stt/stt.js';
 
 /**
  * What an agent's configuration tells a recogniser about the words to expect.
- * @param phrases what users of its script may say
+ * @param script what its script tells, where it has one. (Its texts are left out: they are what the agent says, and
+ *   in the embedded recogniser they draw the user's words towards the agent's.)
  */
-export function speechHints(agent: ResolvedAgent, phrases: readonly string[]): SpeechHints {
+export function speechHints(agent: ResolvedAgent, script: SpeechHints | null): SpeechHints {
   const texts = [
     agent.prompt,
     agent.opening.firstMessage ?? '',
@@ -16,5 +17,10 @@ export function speechHints(agent: ResolvedAgent, phrases: readonly string[]): S
       ...(tool.messages ?? []),
     ]),
   ];
-  return { phrases, texts: texts.filter((text) => text !== ''), keywords: agent.keywords };
+  return {
+    phrases: script?.phrases ?? [],
+    texts: texts.filter((text) => text !== ''),
+    // What the agent's configuration says of a word goes before what was found in the script.
+    keywords: new Map([...(script?.keywords ?? []), ...agent.keywords]),
+  };
 }

@@ -1,9 +1,9 @@
 import { type ModelRoutes, SCRIPTED_MODEL } from '../config/models.js';
 import type { LlmProvider } from '../providers/llm/llm.js';
 import { type LlmRegistry, llmRegistry } from '../providers/llm/registry.js';
-import { parseScript, scriptedProvider, speechHints as scriptHints } from '../providers/llm/scripted/index.js';
+import { parseScript, scriptedProvider, speechHints } from '../providers/llm/scripted/index.js';
 import { sttProvider } from '../providers/stt/registry.js';
-import type { SttProvider } from '../providers/stt/stt.js';
+import type { SpeechHints, SttProvider } from '../providers/stt/stt.js';
 import { ttsProvider } from '../providers/tts/registry.js';
 import type { TtsProvider } from '../providers/tts/tts.js';
 import { DEFAULT_VAD, vadProvider } from '../providers/vad/registry.js';
@@ -12,7 +12,7 @@ import type { VadProvider } from '../providers/vad/vad.js';
 /** What a script is made into, once for all sessions that have it. */
 interface Script {
   provider: LlmProvider;
-  phrases: readonly string[];
+  hints: SpeechHints;
 }
 
 /** The providers of one engine: each made when it is first asked for, shared by all sessions, closed together. */
@@ -57,8 +57,8 @@ export class Providers {
    * What users of a script may say, for the recogniser.
    * @throws ParleyError CONFIG_INVALID for a script with faults
    */
-  scriptPhrases(script: unknown): readonly string[] {
-    return this.#script(script).phrases;
+  scriptHints(script: unknown): SpeechHints {
+    return this.#script(script).hints;
   }
 
   async close(): Promise<void> {
@@ -70,7 +70,7 @@ export class Providers {
     const known = typeof source === 'object' && source !== null ? this.#scripts.get(source) : undefined;
     if (known !== undefined) return known;
     const parsed = parseScript(source);
-    const script = { provider: scriptedProvider(parsed), phrases: scriptHints(parsed).phrases };
+    const script = { provider: scriptedProvider(parsed), hints: speechHints(parsed) };
     if (typeof source === 'object' && source !== null) this.#scripts.set(source, script);
     return script;
   }

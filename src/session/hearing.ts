@@ -1,4 +1,5 @@
-import { HEARING_RATE_HZ, samplesToMs } from '../audio/frame.js';
+import { DtmfDetector } from '../audio/dtmf.js';
+import { frameSamples, HEARING_RATE_HZ, samplesToMs } from '../audio/frame.js';
 import { Resampler } from '../audio/resample.js';
 import type { ConversationEvent } from '../conversation/events.js';
 import type { SttStream } from '../providers/stt/stt.js';
@@ -9,37 +10,46 @@ export interface HearingOptions {
   /** Rate of the audio that `audio` is given. */
   inputRateHz: number;
   vad: VadDetector;
-  /** The recogniser to speak to just now. */
-  stt: () => SttStream;
+  stt: Pick<SttStream, 'push' | 'speechStarted' | 'speechStopped'>;
   /** Probability from which audio is speech, 0..1. */
   vadThreshold: number;
   nowMs: () => number;
   onEvent: (event: ConversationEvent) => void;
 }
 
+/** Audio is looked at in steps of a frame, so that a tone is told from the speech around it however the line cuts. */
+const STEP_SAMPLES = frameSamples(HEARING_RATE_HZ);
+const SILENCE = new Int16Array(STEP_SAMPLES);
+
 /**
- * The agent's ears: brings what the line delivers to 16 kHz, finds speech in it and hands it to the recogniser.
+ * The agent's ears: brings what the line delivers to 16 kHz, finds keypad tones and speech in it and hands it to the
+ * recogniser. A tone is neither speech nor anything to transcribe: while one sounds, silence is heard in its place.
+ * (It is known within 40 ms, before any speech that a VAD takes it for is long enough to be reported.)
+ *
  * Positions become times of the session's clock by taking the newest sample to have been spoken just now.
  */
 export class Hearing {
   readonly #options: HearingOptions;
   readonly #resampler: Resampler;
   readonly #detector: SpeechDetector;
+  readonly #keys = new DtmfDetector(HEARING_RATE_HZ);
   #received = 0;
+  #toneSounds = false;
 
   constructor(options: HearingOptions) {
     this.#options = options;
     this.#resampler = new Resampler(options.inputRateHz, HEARING_RATE_HZ);
+    const { stt, onEvent } = options;
     this.#detector = new SpeechDetector(
       options.vad.windowSamples,
       {
         onSpeechStart: (startSample) => {
-          options.stt().speechStarted(startSample);
-          options.onEvent({ type: 'speech.started', startMs: this.#msAt(startSample) });
+          stt.speechStarted(startSample);
+          onEvent({ type: 'speech.started', startMs: this.#msAt(startSample) });
         },
         onSpeechEnd: (endSample) => {
-          options.stt().speechStopped(endSample);
-          options.onEvent({ type: 'speech.stopped', endMs: this.#msAt(endSample) });
+          stt.speechStopped(endSample);
+          onEvent({ type: 'speech.stopped', endMs: this.#msAt(endSample) });
         },
       },
       { threshold: options.vadThreshold },
@@ -48,20 +58,34 @@ export class Hearing {
 
   /** Mono audio at the input rate, any length. */
   audio(samples: Int16Array): void {
-    if (samples.length === 0) return;
     const heard = this.#resampler.process(samples);
     const start = this.#received;
     this.#received += heard.length;
-    // The recogniser first: a speech edge that the VAD finds in these samples refers to audio it then has.
-    this.#options.stt().push(heard, start);
-    this.#options.vad.process(heard, this.#detector.onWindow);
+    for (let at = 0; at < heard.length; at += STEP_SAMPLES) {
+      this.#step(heard.subarray(at, at + STEP_SAMPLES), start + at);
+    }
   }
 
   close(): void {
     this.#options.vad.close();
   }
 
+  #step(samples: Int16Array, startSample: number): void {
+    const { stt, vad, onEvent } = this.#options;
+    const digits = this.#keys.push(samples);
+    this.#toneSounds = this.#keys.held !== undefined || digits.length > 0;
+    // The recogniser first: a speech edge that the VAD finds in these samples refers to audio it then has.
+    stt.push(this.#toneSounds ? SILENCE.subarray(0, samples.length) : samples, startSample);
+    vad.process(samples, this.#onWindow);
+    for (const { digit } of digits) onEvent({ type: 'digits', digits: digit });
+  }
+
+  readonly #onWindow = (probability: number, endSample: number): void => {
+    this.#detector.onWindow(this.#toneSounds ? 0 : probability, endSample);
+  };
+
   #msAt(sample: number): number {
-    return this.#options.nowMs() - samplesToMs(this.#received - sample, HEARING_RATE_HZ);
+    const lagMs = samplesToMs(this.#resampler.delaySamples, HEARING_RATE_HZ);
+    return this.#options.nowMs() - samplesToMs(this.#received - sample, HEARING_RATE_HZ) - lagMs;
   }
 }

@@ -1,6 +1,7 @@
 import { Fader, fadeOut } from '../audio/fade.js';
 import { frameSamples, msToSamples, samplesToMs } from '../audio/frame.js';
 import type { PlayoutPosition } from '../conversation/events.js';
+import { ParleyError } from '../errors.js';
 import type { TtsWord } from '../providers/tts/tts.js';
 import { HeardText } from './heard-text.js';
 
@@ -19,6 +20,8 @@ export interface PlayoutStats {
   underruns: number;
   /** Milliseconds of the agent's speech given to the line. */
   speechMs: number;
+  /** Frames that were never pulled because this machine was too late: the line had nothing in their place. */
+  skippedFrames: number;
 }
 
 /**
@@ -32,7 +35,7 @@ export class Playout {
   readonly #frameSamples: number;
   readonly #fadeSamples: number;
   readonly #fader = new Fader(1);
-  readonly stats: PlayoutStats = { underruns: 0, speechMs: 0 };
+  readonly stats: PlayoutStats = { underruns: 0, speechMs: 0, skippedFrames: 0 };
   #held = false;
   #starved = false;
   /** The few samples after a cut that are faded out, in the frame after it. */
@@ -40,10 +43,12 @@ export class Playout {
   /** Silence still to come before the next utterance. */
   #pauseSamples = 0;
 
+  /** @throws ParleyError AUDIO_RATE_UNSUPPORTED where 20 ms are no whole number of samples */
   constructor(sampleRateHz: number, events: PlayoutEvents) {
     this.sampleRateHz = sampleRateHz;
     this.#events = events;
     this.#frameSamples = frameSamples(sampleRateHz);
+    if (!Number.isInteger(this.#frameSamples)) throw new ParleyError('AUDIO_RATE_UNSUPPORTED', { sampleRateHz });
     this.#fadeSamples = msToSamples(FADE_MS, sampleRateHz);
   }
 
@@ -93,13 +98,16 @@ export class Playout {
   resume(): void {
     if (!this.#held) return;
     this.#held = false;
-    if (this.#queue[0]?.started === true) this.#fadeInNext();
+    // Where the fade of the hold has not gone out yet, nothing was interrupted.
+    if (this.#tail !== null) this.#tail = null;
+    else if (this.#queue[0]?.started === true) this.#fadeInNext();
   }
 
   /** Drops all that has not been played. */
   drop(): void {
     if (!this.#held) this.#cut();
     this.#held = false;
+    this.#starved = false;
     this.#queue.length = 0;
     this.#pauseSamples = 0;
     this.#fader.fadeTo(1, 0);
@@ -112,8 +120,12 @@ export class Playout {
     return { utteranceId: track.utteranceId, heardChars: this.#heardChars(track) };
   }
 
-  /** The next 20 ms, null = silence. */
-  pull(): Int16Array | null {
+  /**
+   * The next 20 ms, null = silence.
+   * @param skipped frames that the line did without since the last one; none of the audio is lost by it
+   */
+  pull(skipped = 0): Int16Array | null {
+    this.stats.skippedFrames += skipped;
     const tail = this.#tail;
     if (tail !== null) {
       this.#tail = null;
@@ -153,7 +165,7 @@ export class Playout {
         break;
       }
       this.#queue.shift();
-      this.#pauseSamples = track.pauseSamples;
+      if (track.started) this.#pauseSamples = track.pauseSamples;
       this.#events.onFinished(track.utteranceId);
     }
     if (voiced === 0) return null;
@@ -180,7 +192,7 @@ export class Playout {
   /** Keeps a few faded samples for the next frame, without moving the position. */
   #cut(): void {
     const track = this.#queue[0];
-    if (track?.started !== true) return;
+    if (track === undefined || track.played === 0) return;
     const tail = track.peek(this.#fadeSamples);
     if (tail.length === 0) return;
     this.#fader.fadeTo(0, tail.length);

@@ -1,6 +1,13 @@
-import { type Cancel, type Clock, delay } from '../clock/clock.js';
+import { type Clock, delay } from '../clock/clock.js';
 import { ParleyError, reasonOf } from '../errors.js';
-import type { SpeechHints, SttProvider, SttStream, SttTranscript } from '../providers/stt/stt.js';
+import type {
+  SpeechHints,
+  SttEvents,
+  SttOptions,
+  SttProvider,
+  SttStream,
+  SttTranscript,
+} from '../providers/stt/stt.js';
 import { SttBacklog } from './stt-backlog.js';
 
 export interface RecogniserOptions {
@@ -23,12 +30,18 @@ const RETRY_DELAYS_MS = [0, 250, 1000];
 /** A stream that has lived this long has proved itself: its failure is the first one again. */
 const PROVEN_MS = 30_000;
 
-/** The session's speech recognition, whatever becomes of the streams behind it. */
-export class Recogniser {
+/**
+ * The session's speech recognition: one stream to those who speak to it, whatever becomes of the provider's streams
+ * behind it. What is said while none is open is kept for the next one, and segments are counted on.
+ */
+export class Recogniser implements SttStream {
   readonly #options: RecogniserOptions;
-  #stream: SttStream = new SttBacklog();
-  /** Segments of a new stream are counted on from those of the old one. */
-  #segmentBase = 0;
+  /** Null = nothing is heard any more. */
+  #stream: SttStream | null = new SttBacklog();
+  /** What to do if that stream fails. */
+  #onFault: (error: unknown) => void = () => undefined;
+  /** Where the speech began that the VAD hears just now. */
+  #speechSample: number | null = null;
   #lastSegment = -1;
   #attempt = 0;
   #closed = false;
@@ -37,9 +50,30 @@ export class Recogniser {
     this.#options = options;
   }
 
-  /** What to speak to: the open stream, or what keeps the audio until there is one. */
-  get stream(): SttStream {
-    return this.#stream;
+  push(samples: Int16Array, startSample: number): void {
+    this.#tell((stream) => {
+      stream.push(samples, startSample);
+    });
+  }
+
+  speechStarted(sample: number): void {
+    this.#speechSample = sample;
+    this.#tell((stream) => {
+      stream.speechStarted(sample);
+    });
+  }
+
+  speechStopped(sample: number): void {
+    this.#speechSample = null;
+    this.#tell((stream) => {
+      stream.speechStopped(sample);
+    });
+  }
+
+  endTurn(): void {
+    this.#tell((stream) => {
+      stream.endTurn();
+    });
   }
 
   /** Opens the first stream, and another whenever one fails. Returns at once. */
@@ -50,42 +84,47 @@ export class Recogniser {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    await this.#stream.close();
+    const stream = this.#stream;
+    this.#stream = null;
+    await stream?.close();
+  }
+
+  #tell(say: (stream: SttStream) => void): void {
+    if (this.#stream === null) return;
+    const onFault = this.#onFault;
+    try {
+      say(this.#stream);
+    } catch (error) {
+      onFault(error);
+    }
   }
 
   async #open(): Promise<void> {
     const { stt, language, hints, clock, signal, onTranscript } = this.#options;
-    const backlog = new SttBacklog();
-    this.#stream = backlog;
-    this.#segmentBase = this.#lastSegment + 1;
-    const base = this.#segmentBase;
+    const openedMs = clock.nowMs();
+    const base = this.#lastSegment + 1;
+    let opened: SttStream | null = null;
     let failed = false;
-    let stream: SttStream | null = null;
     const fail = (error: unknown): void => {
       if (failed || this.#closed) return;
       failed = true;
-      void stream?.close().catch(() => undefined);
+      closeQuietly(opened);
+      if (clock.nowMs() - openedMs > PROVEN_MS) this.#attempt = 0;
+      this.#keepForLater();
       void this.#retry(reasonOf(error));
     };
-    const openedMs = clock.nowMs();
-    const timeout = new AbortController();
-    let cancel: Cancel = () => undefined;
-    const expiry = new Promise<never>((_resolve, reject) => {
-      cancel = clock.schedule(openedMs + OPEN_TIMEOUT_MS, () => {
-        const error = new ParleyError('PROVIDER_TIMEOUT', { provider: stt.name, timeoutMs: OPEN_TIMEOUT_MS });
-        timeout.abort(error);
-        reject(error);
-      });
+    this.#onFault = fail;
+    const deadline = new Deadline(clock, signal, () => {
+      return new ParleyError('PROVIDER_TIMEOUT', { provider: stt.name, timeoutMs: OPEN_TIMEOUT_MS });
     });
-    const either = AbortSignal.any([signal, timeout.signal]);
-    const opening = stt.open(
-      { language, hints, clock, signal: either },
+    const opening = openStream(
+      stt,
+      { language, hints, clock, signal: deadline.signal },
       {
         onTranscript: (transcript) => {
           if (failed || this.#closed) return;
           const segment = base + transcript.segment;
           this.#lastSegment = Math.max(this.#lastSegment, segment);
-          if (clock.nowMs() - openedMs > PROVEN_MS) this.#attempt = 0;
           onTranscript({ ...transcript, segment });
         },
         onError: fail,
@@ -93,27 +132,40 @@ export class Recogniser {
     );
     try {
       // Virtual time stands still meanwhile: how long the machine takes to load a model decides nothing.
-      stream = await Promise.race([clock.settle(opening, openedMs), expiry]);
+      opened = await Promise.race([clock.settle(opening, openedMs), deadline.passed]);
     } catch (error) {
-      void opening.then((late) => late.close()).catch(() => undefined);
+      void opening.then(closeQuietly, () => undefined);
       fail(error);
       return;
     } finally {
-      cancel();
+      deadline.lift();
     }
+    const kept = this.#stream;
     if (this.#closed || failed) {
-      await stream.close();
+      closeQuietly(opened);
       return;
     }
-    this.#stream = stream;
-    backlog.replayTo(stream);
+    this.#stream = opened;
+    if (!(kept instanceof SttBacklog)) return;
+    this.#tell((stream) => {
+      kept.replayTo(stream);
+    });
+  }
+
+  /** From now on what is said is kept until there is a stream again. */
+  #keepForLater(): void {
+    if (this.#stream instanceof SttBacklog) return;
+    const backlog = new SttBacklog();
+    // The next stream does not know that somebody is in the middle of a sentence.
+    if (this.#speechSample !== null) backlog.speechStarted(this.#speechSample);
+    this.#stream = backlog;
   }
 
   async #retry(reason: string): Promise<void> {
     const { clock, signal, onRetry, onFailed } = this.#options;
     const waitMs = RETRY_DELAYS_MS[this.#attempt++];
     if (waitMs === undefined) {
-      this.#stream = new SttBacklog();
+      this.#stream = null;
       onFailed(reason);
       return;
     }
@@ -123,6 +175,48 @@ export class Recogniser {
     } catch {
       return; // the session is over
     }
-    await this.#open();
+    if (!this.#closed) await this.#open();
+  }
+}
+
+/** The time that a stream has for opening; its signal outlives it, and is aborted when the session is over. */
+class Deadline {
+  readonly signal: AbortSignal;
+  /** Rejects when the time is over, or the session is. */
+  readonly passed: Promise<never>;
+  readonly lift: () => void;
+
+  constructor(clock: Clock, session: AbortSignal, error: () => Error) {
+    const timeout = new AbortController();
+    this.signal = AbortSignal.any([session, timeout.signal]);
+    let onAbort = (): void => undefined;
+    this.passed = new Promise((_resolve, reject) => {
+      onAbort = () => {
+        reject(this.signal.reason as Error);
+      };
+    });
+    this.passed.catch(() => undefined);
+    this.signal.addEventListener('abort', onAbort, { once: true });
+    const cancel = clock.schedule(clock.nowMs() + OPEN_TIMEOUT_MS, () => {
+      timeout.abort(error());
+    });
+    this.lift = () => {
+      cancel();
+      this.signal.removeEventListener('abort', onAbort);
+    };
+  }
+}
+
+/** As `stt.open`, but what it throws is a rejection too. */
+async function openStream(stt: SttProvider, options: SttOptions, events: SttEvents): Promise<SttStream> {
+  return stt.open(options, events);
+}
+
+/** Lets go of a stream that has failed, or was given up, already. */
+function closeQuietly(stream: SttStream | null): void {
+  try {
+    void stream?.close().catch(() => undefined);
+  } catch {
+    // it is as closed as it can be
   }
 }

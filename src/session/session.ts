@@ -3,14 +3,20 @@ import { Conversation } from '../conversation/conversation.js';
 import type { ConversationEffect, ConversationEvent } from '../conversation/events.js';
 import { historyMessages } from '../conversation/history.js';
 import { reasonOf } from '../errors.js';
-import type { TransportMessage } from '../transports/transport.js';
+import type { TransportSink } from '../transports/transport.js';
 import { Acting } from './acting.js';
+import { runAfterCall } from './after-call.js';
+import { Alarm } from './alarm.js';
+import { Audience } from './audience.js';
+import { closeInTime } from './closing.js';
 import { LOG_VERSION } from './event-log.js';
 import { Hearing } from './hearing.js';
+import { Journal } from './journal.js';
+import { latencySummary } from './latency.js';
 import { Playout } from './playout.js';
 import { Recogniser } from './recogniser.js';
-import type { SessionEvent, SessionOptions } from './session-options.js';
-import type { SessionReport } from './session-report.js';
+import type { SessionOptions } from './session-options.js';
+import type { FunctionCall, SessionReport } from './session-report.js';
 import { Thinking } from './thinking.js';
 import { TurnClock } from './turn-metrics.js';
 import { Voice } from './voice.js';
@@ -26,6 +32,8 @@ export class Session {
   readonly #options: SessionOptions;
   readonly #clock: Clock;
   readonly #conversation: Conversation;
+  readonly #journal: Journal;
+  readonly #audience: Audience;
   readonly #hearing: Hearing;
   readonly #recogniser: Recogniser;
   readonly #thinking: Thinking;
@@ -33,32 +41,40 @@ export class Session {
   readonly #playout: Playout;
   readonly #voice: Voice;
   readonly #turns: TurnClock;
+  readonly #alarm: Alarm;
   readonly #abort = new AbortController();
   readonly #events: ConversationEvent[] = [];
-  readonly #texts = new Map<number, string>();
-  readonly #faults: Record<string, number> = {};
   #resolveFinished!: (report: SessionReport) => void;
   #startMs = 0;
   #state: 'new' | 'running' | 'ending' | 'over' = 'new';
   #stepping = false;
   #stopTicks: Cancel = () => undefined;
-  #deadline: { atMs: number; cancel: Cancel } | null = null;
   #speechEndMs: number | null = null;
-  /** Text of the answer that is being spoken, as far as it has begun. */
-  #answer = '';
   #tokens = { prompt: 0, completion: 0 };
 
-  /** Prepares a session; providers should have been warmed up. */
+  /**
+   * Prepares a session; providers should have been warmed up.
+   * @throws ParleyError AUDIO_RATE_UNSUPPORTED for a transport whose rates are none
+   */
   constructor(options: SessionOptions) {
     this.id = options.id;
     this.#options = options;
     this.#clock = options.clock;
     this.finished = new Promise((resolve) => (this.#resolveFinished = resolve));
-    this.#conversation = new Conversation(options.conversation);
     const { transport, conversation, clock } = options;
+    const nowMs = (): number => this.#nowMs();
     const onEvent = (event: ConversationEvent): void => {
       this.#dispatch(event);
     };
+    this.#alarm = new Alarm(clock, () => {
+      onEvent({ type: 'time' });
+    });
+    this.#conversation = new Conversation(conversation);
+    this.#journal = new Journal(options.log, nowMs);
+    this.#audience = new Audience(transport, options.observe, this.#journal);
+    this.#turns = new TurnClock((metrics) => {
+      this.#audience.answered(metrics);
+    });
     this.#recogniser = new Recogniser({
       stt: options.stt,
       language: conversation.language,
@@ -67,11 +83,10 @@ export class Session {
       signal: this.#abort.signal,
       onTranscript: ({ segment, text, isFinal, understood }) => {
         onEvent({ type: 'transcript', segment, text, isFinal, understood });
-        if (understood) this.#tell({ type: 'transcript', text, isFinal });
-        if (understood) this.#observe({ type: 'transcript', text, isFinal });
+        if (understood && this.#state === 'running') this.#audience.transcribed(text, isFinal);
       },
       onRetry: (reason) => {
-        this.#fault('stt.failed', reason);
+        this.noteFault('stt.failed', reason);
       },
       onFailed: (reason) => {
         onEvent({ type: 'ears.failed', reason });
@@ -81,18 +96,20 @@ export class Session {
       inputRateHz: transport.inputRateHz,
       vad: options.vad.createDetector(),
       vadThreshold: options.vadThreshold ?? 0.5,
-      stt: () => this.#recogniser.stream,
-      nowMs: () => this.#nowMs(),
+      stt: this.#recogniser,
+      nowMs,
       onEvent,
     });
     this.#playout = new Playout(transport.outputRateHz, {
       onStarted: (utteranceId) => {
-        this.#onStarted(utteranceId);
+        this.#audience.utteranceStarted(utteranceId);
+        this.#turns.audible(utteranceId, this.#nowMs());
+        onEvent({ type: 'utterance.started', utteranceId });
       },
       onFinished: (utteranceId) => {
-        this.#turns.said(utteranceId, this.#texts.get(utteranceId) ?? '');
+        this.#turns.said(utteranceId, this.#audience.textOf(utteranceId));
         onEvent({ type: 'utterance.finished', utteranceId });
-        if (!this.#playout.busy && this.#conversation.state.reply === null) this.#finishAnswer('');
+        if (!this.#playout.busy && this.#conversation.state.reply === null) this.#audience.answerEnded();
       },
     });
     this.#voice = new Voice({
@@ -123,19 +140,12 @@ export class Session {
       toolbox: options.toolbox ?? null,
       sessionId: options.id,
       metadata: options.metadata ?? {},
-      signal: this.#abort.signal,
-      nowMs: () => this.#nowMs(),
+      nowMs,
       onResult: (call, { ok, result, tookMs }) => {
-        if (!ok) this.#fault('tool.failed', result);
-        this.#observe({ type: 'tool', call, ok, result, tookMs });
+        if (!ok) this.noteFault('tool.failed', result);
+        this.#audience.observe({ type: 'tool', call, ok, result, tookMs });
         onEvent({ type: 'tool.result', callId: call.id, ok, content: result });
       },
-    });
-    this.#turns = new TurnClock((metrics) => {
-      this.#observe({ type: 'answered', metrics });
-      const { turn, responseMs, endOfTurnMs, llmFirstMs, firstSentenceMs, ttsFirstMs } = metrics;
-      const times = { turn, responseMs, endOfTurnMs, llmFirstMs, firstSentenceMs, ttsFirstMs };
-      this.#tell({ type: 'metrics', turn: times });
     });
   }
 
@@ -144,29 +154,19 @@ export class Session {
     if (this.#state !== 'new') return this.finished;
     this.#state = 'running';
     this.#startMs = this.#clock.nowMs();
-    const { transport, ticker, conversation } = this.#options;
-    this.#options.log?.({ v: LOG_VERSION, t: 0, kind: 'start', sessionId: this.id, config: conversation });
+    const { ticker, conversation, transport } = this.#options;
+    this.#journal.write({ v: LOG_VERSION, t: 0, kind: 'start', sessionId: this.id, config: conversation });
     this.#recogniser.open();
-    // Before the start, which may find the line dead already: then this is undone again.
-    this.#stopTicks = ticker.subscribe(() => {
-      transport.play(this.#playout.pull());
+    try {
+      transport.start(this.#sink());
+    } catch (error) {
+      this.#onLineClosed(error);
+      return this.finished;
+    }
+    this.#stopTicks = ticker.subscribe((skipped) => {
+      this.#tick(skipped);
     });
-    transport.start({
-      audio: (samples) => {
-        if (this.#state === 'running') this.#hearing.audio(samples);
-      },
-      digits: (digits) => {
-        this.#dispatch({ type: 'digits', digits });
-      },
-      text: (text) => {
-        this.#dispatch({ type: 'text', text });
-      },
-      formResult: () => undefined,
-      closed: (error) => {
-        this.#onLineClosed(error);
-      },
-    });
-    this.#tell({ type: 'ready', sessionId: this.id });
+    this.#audience.tell({ type: 'ready', sessionId: this.id });
     this.#dispatch({ type: 'line.opened' });
     return this.finished;
   }
@@ -181,15 +181,51 @@ export class Session {
     this.#dispatch({ type: 'text', text });
   }
 
-  /** Ends the call (`api-ended`). May be called twice. */
+  /** Counts and logs a fault of something around the session that it goes on in spite of. */
+  noteFault(name: string, reason: string): void {
+    this.#journal.fault(name, reason);
+  }
+
+  /** Ends the call (`api-ended`). May be called twice, and before `run`. */
   async close(): Promise<SessionReport> {
-    if (this.#state === 'new') this.#finish();
+    if (this.#state === 'new') void this.#end();
     else this.#dispatch({ type: 'command.end' });
     return this.finished;
   }
 
   #nowMs(): number {
-    return this.#clock.nowMs() - this.#startMs;
+    return this.#state === 'new' ? 0 : this.#clock.nowMs() - this.#startMs;
+  }
+
+  #sink(): TransportSink {
+    return {
+      audio: (samples) => {
+        if (this.#state !== 'running') return;
+        try {
+          this.#hearing.audio(samples);
+        } catch (error) {
+          this.#dispatch({ type: 'ears.failed', reason: reasonOf(error) });
+        }
+      },
+      digits: (digits) => {
+        this.#dispatch({ type: 'digits', digits });
+      },
+      text: (text) => {
+        this.#dispatch({ type: 'text', text });
+      },
+      formResult: () => undefined,
+      closed: (error) => {
+        this.#onLineClosed(error);
+      },
+    };
+  }
+
+  #tick(skipped: number): void {
+    try {
+      this.#options.transport.play(this.#playout.pull(skipped));
+    } catch (error) {
+      this.#onLineClosed(error);
+    }
   }
 
   /** Steps the core with an event and carries out what follows; events that this raises queue up behind. */
@@ -203,17 +239,17 @@ export class Session {
     } finally {
       this.#stepping = false;
     }
-    this.#armDeadline();
+    const dueMs = this.#conversation.nextDeadlineMs;
+    if (this.#state === 'running') this.#alarm.set(dueMs === undefined ? undefined : this.#startMs + dueMs);
   }
 
   #step(event: ConversationEvent): void {
-    const { log } = this.#options;
     const t = this.#nowMs();
     const position = this.#playout.position();
-    log?.({ t, kind: 'event', event, position });
+    this.#journal.write({ t, kind: 'event', event, position });
     this.#note(event, t);
     for (const effect of this.#conversation.step(event, t, position)) {
-      log?.({ t, kind: 'effect', effect });
+      this.#journal.write({ t, kind: 'effect', effect });
       this.#carryOut(effect, t);
     }
   }
@@ -221,8 +257,9 @@ export class Session {
   #note(event: ConversationEvent, t: number): void {
     if (event.type === 'speech.stopped') this.#speechEndMs = event.endMs;
     else if (event.type === 'llm.text' || event.type === 'llm.toolCall') this.#turns.modelSpoke(event.requestId, t);
-    else if (event.type === 'utterance.failed') this.#fault('tts.failed', event.reason);
-    else if (event.type === 'llm.failed') this.#fault('llm.failed', event.reason);
+    else if (event.type === 'utterance.failed') this.noteFault('tts.failed', event.reason);
+    else if (event.type === 'llm.failed') this.noteFault('llm.failed', event.reason);
+    else if (event.type === 'ears.failed') this.noteFault('ears.failed', event.reason);
   }
 
   #carryOut(effect: ConversationEffect, t: number): void {
@@ -238,7 +275,7 @@ export class Session {
         this.#thinking.cancel(effect.requestId);
         return;
       case 'speak':
-        this.#texts.set(effect.utteranceId, effect.text);
+        this.#audience.expect(effect.utteranceId, effect.text);
         this.#turns.spoken(effect.utteranceId, t);
         this.#voice.speak(effect.utteranceId, effect.text);
         return;
@@ -247,11 +284,11 @@ export class Session {
         return;
       case 'playout.hold':
         this.#playout.hold();
-        this.#tell({ type: 'pause' });
+        this.#audience.tell({ type: 'pause' });
         return;
       case 'playout.resume':
         this.#playout.resume();
-        this.#tell({ type: 'unpause' });
+        this.#audience.tell({ type: 'unpause' });
         return;
       case 'playout.drop':
         this.#drop();
@@ -260,16 +297,16 @@ export class Session {
         this.#acting.start(effect.call);
         return;
       case 'stt.endTurn':
-        this.#recogniser.stream.endTurn();
+        this.#recogniser.endTurn();
         return;
       case 'user.said':
-        this.#finishAnswer('');
+        this.#audience.answerEnded();
         this.#turns.decided(effect.turn, effect.text, this.#speechEndMs, t);
         this.#speechEndMs = null;
-        this.#observe({ type: 'user', text: effect.text });
+        this.#audience.observe({ type: 'user', text: effect.text });
         return;
       case 'line.close':
-        this.#end();
+        void this.#end();
         return;
       case 'trace':
         if (effect.name === 'interruption') this.#turns.interrupted();
@@ -279,116 +316,84 @@ export class Session {
 
   #drop(): void {
     const { utteranceId, heardChars } = this.#playout.position();
-    const text = utteranceId === null ? '' : (this.#texts.get(utteranceId) ?? '');
+    const text = utteranceId === null ? '' : this.#audience.textOf(utteranceId);
     if (utteranceId !== null) this.#turns.said(utteranceId, text.slice(0, heardChars));
     this.#voice.drop();
-    this.#tell({ type: 'clear' });
-    this.#finishAnswer(text.slice(heardChars));
+    this.#audience.tell({ type: 'clear' });
+    this.#audience.answerEnded(text.slice(heardChars));
   }
 
-  #onStarted(utteranceId: number): void {
-    const text = this.#texts.get(utteranceId) ?? '';
-    if (this.#answer === '') this.#tell({ type: 'answering' });
-    this.#answer = this.#answer === '' ? text : `${this.#answer} ${text}`;
-    this.#tell({ type: 'response', text: this.#answer, isFinal: false });
-    this.#turns.audible(utteranceId, this.#nowMs());
-    this.#dispatch({ type: 'utterance.started', utteranceId });
-  }
-
-  /** The answer is over; `unheard` is the end of its text that was never played. */
-  #finishAnswer(unheard: string): void {
-    const text = this.#answer.slice(0, this.#answer.length - unheard.length).trim();
-    this.#answer = '';
-    if (text === '') return;
-    this.#tell({ type: 'response', text, isFinal: true });
-    this.#observe({ type: 'agent', text });
-  }
-
-  #armDeadline(): void {
-    const next = this.#state === 'running' ? this.#conversation.nextDeadlineMs : undefined;
-    if (next === this.#deadline?.atMs) return;
-    this.#deadline?.cancel();
-    this.#deadline = null;
-    if (next === undefined) return;
-    const cancel = this.#clock.schedule(this.#startMs + next, () => {
-      this.#deadline = null;
-      this.#dispatch({ type: 'time' });
-    });
-    this.#deadline = { atMs: next, cancel };
-  }
-
-  /** The conversation hangs up. */
-  #end(): void {
+  #onLineClosed(error: unknown): void {
+    const reason = error === undefined ? null : reasonOf(error);
+    if (reason !== null) this.noteFault('transport.failed', reason);
     if (this.#state !== 'running') return;
-    this.#state = 'ending';
-    this.#finishAnswer('');
-    this.#tell({ type: 'ended', status: this.#conversation.state.ending?.status ?? 'error' });
-    void this.#options.transport
-      .close()
-      .catch((error: unknown) => {
-        this.#fault('transport.close', reasonOf(error));
-      })
-      .then(() => {
-        this.#finish();
-      });
+    this.#dispatch({ type: 'line.closed', error: reason });
+    void this.#end();
   }
 
-  #onLineClosed(error: Error | undefined): void {
-    if (error !== undefined) this.#fault('transport.failed', error.message);
-    if (this.#state !== 'running') return;
-    this.#dispatch({ type: 'line.closed', error: error?.message ?? null });
-    this.#state = 'ending';
-    this.#finishAnswer('');
-    this.#finish();
-  }
-
-  #finish(): void {
-    if (this.#state === 'over') return;
-    this.#state = 'over';
+  /** The conversation is over: lets go of everything, does what comes after the call, and reports. */
+  async #end(): Promise<void> {
+    if (this.#state === 'ending' || this.#state === 'over') return;
+    const wasOpen = this.#state === 'running';
     const durationMs = this.#nowMs();
+    this.#state = 'ending';
+    this.#audience.answerEnded();
+    if (wasOpen) this.#audience.tell({ type: 'ended', status: this.#status });
     this.#stopTicks();
-    this.#deadline?.cancel();
+    this.#alarm.set(undefined);
     this.#abort.abort();
     this.#thinking.close();
+    this.#acting.close();
+    const { transport } = this.#options;
+    await this.#close('transport.close', () => transport.close());
     this.#voice.close();
-    this.#hearing.close();
-    const report: SessionReport = {
+    this.#hearing.close(); // not before: it may have been in the middle of some audio that led here
+    await this.#close('stt.close', () => this.#recogniser.close());
+    const afterCall = wasOpen ? await this.#afterCall() : [];
+    this.#state = 'over';
+    const report = this.#report(durationMs, afterCall);
+    this.#audience.observe({ type: 'ended', report });
+    this.#resolveFinished(report);
+  }
+
+  async #close(what: string, close: () => Promise<void>): Promise<void> {
+    const fault = await closeInTime(this.#clock, close);
+    if (fault !== null) this.noteFault(what, fault);
+  }
+
+  async #afterCall(): Promise<readonly FunctionCall[]> {
+    const system = { role: 'system', content: this.#options.conversation.systemPrompt } as const;
+    try {
+      return await runAfterCall(this.#options, [system, ...this.#messages()]);
+    } catch (error) {
+      this.noteFault('afterCall.failed', reasonOf(error));
+      return [];
+    }
+  }
+
+  get #status(): SessionReport['status'] {
+    return this.#conversation.state.ending?.status ?? 'api-ended';
+  }
+
+  #messages(): SessionReport['messages'] {
+    return historyMessages(this.#conversation.state.history, { expected: false, keepInterrupted: true });
+  }
+
+  #report(durationMs: number, afterCall: readonly FunctionCall[]): SessionReport {
+    const { turns } = this.#turns;
+    return {
       sessionId: this.id,
-      status: this.#conversation.state.ending?.status ?? 'api-ended',
+      status: this.#status,
       durationMs,
-      messages: historyMessages(this.#conversation.state.history, { expected: false, keepInterrupted: true }),
-      turns: this.#turns.turns,
-      functionCalls: this.#acting.calls,
+      messages: this.#messages(),
+      turns,
+      latency: latencySummary(turns),
+      functionCalls: [...this.#acting.calls, ...afterCall],
       ttsChars: this.#voice.chars,
       promptTokens: this.#tokens.prompt,
       completionTokens: this.#tokens.completion,
-      faults: this.#faults,
+      playout: this.#playout.stats,
+      faults: this.#journal.faults,
     };
-    void this.#recogniser
-      .close()
-      .catch((error: unknown) => {
-        this.#fault('stt.close', reasonOf(error));
-      })
-      .then(() => {
-        this.#observe({ type: 'ended', report });
-        this.#resolveFinished(report);
-      });
-  }
-
-  #tell(message: TransportMessage): void {
-    this.#options.transport.send(message);
-  }
-
-  #fault(name: string, reason: string): void {
-    this.#faults[name] = (this.#faults[name] ?? 0) + 1;
-    this.#options.log?.({ t: this.#nowMs(), kind: 'note', name, data: { reason } });
-  }
-
-  #observe(event: SessionEvent): void {
-    try {
-      this.#options.observe?.(event);
-    } catch (error) {
-      this.#fault('observer.failed', reasonOf(error));
-    }
   }
 }

@@ -13,8 +13,6 @@ type Entry =
 export class SttBacklog implements SttStream {
   #entries: Entry[] = [];
   #samples = 0;
-  /** Audio that was too old to keep. */
-  droppedSamples = 0;
 
   push(samples: Int16Array, startSample: number): void {
     this.#entries.push({ type: 'push', samples: samples.slice(), startSample });
@@ -24,7 +22,6 @@ export class SttBacklog implements SttStream {
       const [entry] = this.#entries.splice(oldest, 1);
       const length = entry?.type === 'push' ? entry.samples.length : 0;
       this.#samples -= length;
-      this.droppedSamples += length;
     }
   }
 

@@ -3,6 +3,7 @@ import type { ChatMessage, ToolSpec } from '../config/chat.js';
 import type { ConversationEvent } from '../conversation/events.js';
 import { reasonOf } from '../errors.js';
 import type { LlmProvider } from '../providers/llm/llm.js';
+import { untilAborted } from './abortable.js';
 
 export interface ThinkingOptions {
   llm: LlmProvider;
@@ -44,8 +45,8 @@ export class Thinking {
   ): Promise<void> {
     const { llm, model, temperature, clock, onEvent, onUsage } = this.#options;
     try {
-      for await (const piece of llm.complete({ model, messages, tools, temperature, clock, signal })) {
-        if (signal.aborted) return;
+      const pieces = llm.complete({ model, messages, tools, temperature, clock, signal });
+      for await (const piece of untilAborted(pieces, signal)) {
         if (piece.type === 'text') onEvent({ type: 'llm.text', requestId, text: piece.text });
         else if (piece.type === 'toolCall') onEvent({ type: 'llm.toolCall', requestId, call: piece.call });
         else onUsage(piece.promptTokens, piece.completionTokens);

@@ -3,6 +3,7 @@ import type { Clock } from '../clock/clock.js';
 import type { ConversationEvent } from '../conversation/events.js';
 import { reasonOf } from '../errors.js';
 import type { TtsProvider } from '../providers/tts/tts.js';
+import { untilAborted } from './abortable.js';
 import type { Playout } from './playout.js';
 
 export interface VoiceOptions {
@@ -86,8 +87,7 @@ export class Voice {
     let first = true;
     try {
       const request = { text: job.text, language, voiceId, model, settings, clock, signal };
-      for await (const audio of tts.synthesize(request)) {
-        if (signal.aborted) return;
+      for await (const audio of untilAborted(tts.synthesize(request), signal)) {
         if (resampler?.fromHz !== audio.sampleRateHz) {
           resampler = new Resampler(audio.sampleRateHz, playout.sampleRateHz);
         }

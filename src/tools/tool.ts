@@ -8,6 +8,24 @@ export interface Toolbox {
    * wrong. Rejects with the signal's reason when it is aborted.
    */
   run(call: ToolCall, context: ToolContext): Promise<ToolResult>;
+  /**
+   * Runs what is to run when the call is over, once. Rejects only with the signal's reason.
+   * @param known gives what is known of a tool's arguments, as JSON text of an object
+   */
+  runAfterCall?(
+    known: (spec: ToolSpec) => string | Promise<string>,
+    context: ToolContext,
+  ): Promise<readonly AfterCallRun[]>;
+}
+
+/** A tool that ran when the call was over. */
+export interface AfterCallRun {
+  name: string;
+  /** Those that were known and of the right type. */
+  arguments: Readonly<Record<string, unknown>>;
+  result: ToolResult;
+  /** Milliseconds, without finding out the arguments. */
+  tookMs: number;
 }
 
 export interface ToolContext {

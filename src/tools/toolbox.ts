@@ -1,10 +1,10 @@
+import type { Clock } from '../clock/clock.js';
 import type { ToolCall, ToolSpec } from '../config/chat.js';
 import { type AgentFunction, TOOL_NAME } from '../config/function.js';
 import { fillVariables } from '../config/variables.js';
 import { ParleyError } from '../errors.js';
-import type { Arguments } from './arguments.js';
 import { FunctionTool, type FunctionToolOptions } from './function-tool.js';
-import type { Toolbox, ToolContext, ToolResult } from './tool.js';
+import type { AfterCallRun, Toolbox, ToolContext, ToolResult } from './tool.js';
 
 export interface AgentToolboxOptions extends FunctionToolOptions {
   /** Names that the session uses itself. A function of such a name is refused. Default none. */
@@ -21,14 +21,6 @@ export interface ToolSpeech {
   executeAfterMessage: boolean;
 }
 
-/** A function that ran when the call had ended. */
-export interface AfterCallRun {
-  name: string;
-  /** Those that were known and of the right type. */
-  arguments: Arguments;
-  result: ToolResult;
-}
-
 /** The functions of an AgentConfig. Those with `run_after_call` are not offered during the call. */
 export class AgentToolbox implements Toolbox {
   readonly specs: readonly ToolSpec[];
@@ -38,10 +30,12 @@ export class AgentToolbox implements Toolbox {
   readonly speech: ReadonlyMap<string, ToolSpeech>;
   readonly #tools = new Map<string, FunctionTool>();
   readonly #afterCall: FunctionTool[] = [];
+  readonly #clock: Clock;
   #afterCallHasRun = false;
 
   /** @throws ParleyError CONFIG_INVALID where a name is repeated, reserved or none that models take. */
   constructor(functions: readonly AgentFunction[], options: AgentToolboxOptions) {
+    this.#clock = options.clock;
     const taken = new Set(options.reservedNames);
     const speech = new Map<string, ToolSpeech>();
     for (const fn of functions) {
@@ -93,7 +87,9 @@ export class AgentToolbox implements Toolbox {
         const text = await Promise.resolve(tool.spec)
           .then(known)
           .catch(() => '');
-        return { name: tool.spec.name, ...(await tool.runWithKnown(text, context)) };
+        const startMs = this.#clock.nowMs();
+        const run = await tool.runWithKnown(text, context);
+        return { name: tool.spec.name, ...run, tookMs: this.#clock.nowMs() - startMs };
       }),
     );
   }

@@ -1,6 +1,7 @@
 import { FRAME_MS, frameSamples } from '../audio/frame.js';
 import type { Cancel } from '../clock/clock.js';
 import type { Ticker } from '../clock/ticker.js';
+import { ParleyError } from '../errors.js';
 import type { Transport, TransportMessage, TransportSink } from './transport.js';
 
 export interface FileTransportOptions {
@@ -36,19 +37,28 @@ export class FileTransport implements Transport {
   #stopTicks: Cancel = () => undefined;
   #position = 0;
   #quietTicks = 0;
+  #closed = false;
 
+  /** @throws ParleyError AUDIO_RATE_UNSUPPORTED where 20 ms are no whole number of samples */
   constructor(options: FileTransportOptions) {
     this.#options = options;
     this.inputRateHz = options.sampleRateHz;
     this.outputRateHz = options.sampleRateHz;
     this.#frame = frameSamples(options.sampleRateHz);
+    if (!Number.isInteger(this.#frame)) {
+      throw new ParleyError('AUDIO_RATE_UNSUPPORTED', { sampleRateHz: options.sampleRateHz });
+    }
     this.#hangUpAfter = Math.ceil((options.hangUpAfterMs ?? 6000) / FRAME_MS);
   }
 
   start(sink: TransportSink): void {
     this.#sink = sink;
-    this.#stopTicks = this.#options.ticker.subscribe(() => {
-      this.#tick();
+    if (this.#closed) {
+      this.#end();
+      return;
+    }
+    this.#stopTicks = this.#options.ticker.subscribe((skipped) => {
+      this.#tick(skipped);
     });
   }
 
@@ -77,18 +87,22 @@ export class FileTransport implements Transport {
     return out;
   }
 
-  #tick(): void {
+  /** Ticks that this machine was too late for are made up here, so that both sides stay aligned in time. */
+  #tick(skipped: number): void {
     const { samples, onProgress } = this.#options;
-    const end = this.#position + this.#frame;
-    const frame = new Int16Array(this.#frame);
-    frame.set(samples.subarray(this.#position, end));
-    this.#position = end;
-    onProgress?.(Math.min(1, samples.length === 0 ? 1 : end / samples.length));
-    this.#sink?.audio(frame);
-    if (end >= samples.length && this.#quietTicks >= this.#hangUpAfter) this.#end();
+    for (let frame = 0; frame < skipped; frame++) this.#frames.push(null);
+    this.#quietTicks += skipped;
+    const audio = new Int16Array(this.#frame * (skipped + 1));
+    audio.set(samples.subarray(this.#position, this.#position + audio.length));
+    this.#position += audio.length;
+    const isOver = this.#position >= samples.length;
+    onProgress?.(isOver ? 1 : this.#position / samples.length);
+    this.#sink?.audio(audio);
+    if (isOver && this.#quietTicks >= this.#hangUpAfter) this.#end();
   }
 
   #end(): void {
+    this.#closed = true;
     const sink = this.#sink;
     this.#sink = null;
     this.#stopTicks();

@@ -20,6 +20,7 @@ export class MemoryTransport implements Transport {
   readonly #options: MemoryTransportOptions;
   #sink: TransportSink | null = null;
   #closed = false;
+  #error: Error | undefined;
   #early: ((sink: TransportSink) => void)[] = [];
 
   constructor(options: MemoryTransportOptions = {}) {
@@ -52,6 +53,7 @@ export class MemoryTransport implements Transport {
   hangUp(error?: Error): void {
     if (this.#closed) return;
     this.#closed = true;
+    this.#error = error;
     this.#sink?.closed(error);
   }
 
@@ -59,7 +61,7 @@ export class MemoryTransport implements Transport {
     this.#sink = sink;
     for (const deliver of this.#early) deliver(sink);
     this.#early = [];
-    if (this.#closed) sink.closed();
+    if (this.#closed) sink.closed(this.#error);
   }
 
   play(frame: Int16Array | null): void {

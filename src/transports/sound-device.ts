@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import type { Clock } from '../clock/clock.js';
 import { ParleyError } from '../errors.js';
 import { PcmReader, pcmBytes } from './pcm.js';
 import type { Transport, TransportMessage, TransportSink } from './transport.js';
@@ -23,12 +24,17 @@ export const SOUND_PROGRAMS: readonly SoundPrograms[] = [
 
 export interface SoundDeviceOptions {
   programs: SoundPrograms;
+  /** Times the end: programs that do not end by themselves are killed. */
+  clock: Clock;
   onMessage?: (message: TransportMessage) => void;
 }
 
 const SILENCE = Buffer.alloc(640);
 /** Audio that may wait for the loudspeaker before more is dropped, in bytes (300 ms). */
 const MAX_WAITING_BYTES = 9600;
+
+/** How long the player may take to play out what it has, and the recorder to stop. */
+const CLOSE_TIMEOUT_MS = 2000;
 
 /** The machine's own microphone and loudspeaker. */
 export class SoundDeviceTransport implements Transport {
@@ -47,19 +53,18 @@ export class SoundDeviceTransport implements Transport {
 
   start(sink: TransportSink): void {
     this.#sink = sink;
+    if (this.#closing !== null) {
+      this.#gone();
+      return;
+    }
     const pcm = new PcmReader();
     const { record, play } = this.#options.programs;
-    this.#recorder = this.#spawn(record, 'pipe');
+    this.#recorder = this.#spawn(record, ['ignore', 'pipe', 'pipe']);
     this.#recorder.stdout?.on('data', (chunk: Buffer) => {
       this.#sink?.audio(pcm.read(chunk));
     });
-    this.#player = this.#spawn(play, 'ignore');
+    this.#player = this.#spawn(play, ['pipe', 'ignore', 'pipe']);
     this.#player.stdin?.on('error', () => undefined); // its exit tells
-  }
-
-  /** Types a message in the user's place. */
-  text(text: string): void {
-    this.#sink?.text(text);
   }
 
   play(frame: Int16Array | null): void {
@@ -82,11 +87,16 @@ export class SoundDeviceTransport implements Transport {
     this.#gone();
     this.#recorder?.kill();
     this.#player?.stdin?.end(); // lets it play what it has
+    const { clock } = this.#options;
+    const cancel = clock.schedule(clock.nowMs() + CLOSE_TIMEOUT_MS, () => {
+      for (const child of children) child.kill('SIGKILL');
+    });
     await Promise.all(children.map(exited));
+    cancel();
   }
 
-  #spawn([command, ...args]: SoundPrograms['record'], stdout: 'pipe' | 'ignore'): ChildProcess {
-    const child = spawn(command, args, { stdio: ['pipe', stdout, 'pipe'] });
+  #spawn([command, ...args]: SoundPrograms['record'], stdio: ('pipe' | 'ignore')[]): ChildProcess {
+    const child = spawn(command, args, { stdio });
     let said = '';
     child.stderr?.on('data', (chunk: Buffer) => {
       said = (said + chunk.toString('utf8')).slice(-500);

@@ -19,6 +19,8 @@ export interface LlmRequest {
   model: string;
   messages: readonly ChatMessage[];
   tools: readonly ToolSpec[];
+  /** The reply is to be one call of this tool, which the last message asks for. */
+  requiredTool?: string;
   /** 0..2. */
   temperature: number;
   clock: Clock;

@@ -24,6 +24,9 @@ export function requestBody(request: LlmRequest, model: string, without: Readonl
       function: { name: tool.name, description: tool.description, parameters: tool.parameters },
     }));
   }
+  if (request.requiredTool !== undefined) {
+    body['tool_choice'] = { type: 'function', function: { name: request.requiredTool } };
+  }
   return JSON.stringify(body);
 }
 

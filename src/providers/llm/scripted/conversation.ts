@@ -113,6 +113,18 @@ export class ScriptConversation implements FormTalk {
     return { text: rest === '' ? this.question() : rest, calls: [] };
   }
 
+  /** A call of a tool with those of its parameters that are called as a slot that is filled. */
+  callWithKnown(tool: string): ScriptReply {
+    const properties = this.#tools.find(({ name }) => name === tool)?.parameters['properties'] ?? {};
+    const known = Object.keys(properties).flatMap((name) => {
+      const value = this.values.get(name)?.value;
+      return value === undefined ? [] : [[name, value] as const];
+    });
+    this.#calls = [];
+    this.#addCall(tool, Object.fromEntries(known));
+    return { text: '', calls: this.#calls };
+  }
+
   runRule(hit: RuleHit, words: readonly Word[]): string {
     for (const { slot, value } of hit.match.captures) if (value.allowed) this.values.set(slot, value);
     const text = this.run(hit.rule.action, hit, words);

@@ -54,13 +54,15 @@ class ScriptedProvider implements LlmProvider {
 
 /** Replays the messages and gives the reply that is due. */
 function replyTo(script: CompiledScript, request: LlmRequest): ScriptReply {
-  const conversation = new ScriptConversation(script, request.tools, dateIn(request.messages));
+  const { messages, requiredTool } = request;
+  const conversation = new ScriptConversation(script, request.tools, dateIn(messages));
   let last: ChatMessage['role'] = 'system';
-  for (const message of request.messages) {
+  for (const message of requiredTool === undefined ? messages : messages.slice(0, -1)) {
     if (message.role === 'user') conversation.user(message.content);
     else if (message.role === 'tool') conversation.toolResult(message.content);
     else if (message.role === 'assistant') conversation.heard(message.content);
     if (message.role !== 'system') last = message.role;
   }
+  if (requiredTool !== undefined) return conversation.callWithKnown(requiredTool);
   return last === 'user' || last === 'tool' ? conversation.reply : conversation.resume();
 }

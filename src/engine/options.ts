@@ -1,0 +1,53 @@
+import type { Clock } from '../clock/clock.js';
+import type { AgentConfig } from '../config/agent.js';
+import type { ModelRoutes } from '../config/models.js';
+import type { AgentDefaults } from '../config/resolve.js';
+import type { LlmProvider } from '../providers/llm/llm.js';
+import type { SttProvider } from '../providers/stt/stt.js';
+import type { TtsProvider } from '../providers/tts/tts.js';
+import type { VadProvider } from '../providers/vad/vad.js';
+import type { LogSink } from '../session/event-log.js';
+import type { SessionEvent } from '../session/session-options.js';
+import type { Transport } from '../transports/transport.js';
+
+export interface EngineOptions {
+  /** Default a RealClock. A VirtualClock refuses providers that cannot run in virtual time. */
+  clock?: Clock;
+  /** What an agent gets where it leaves the choice open. Default: the embedded engines. */
+  defaults?: Partial<AgentDefaults>;
+  /** Language models beside the scripted one, by id. */
+  models?: ModelRoutes;
+  /** Voice activity detection: `silero` (default) or `webrtc`. */
+  vad?: string;
+  /** Origins or full addresses that agents may call though they are private. */
+  allowUrls?: readonly string[];
+  /** Longest prompt of an agent in characters. Default 100,000. */
+  maxPromptChars?: number;
+  /** Largest reply of a tool's webhook in bytes. Default 65,536. */
+  maxToolReplyBytes?: number;
+}
+
+export interface AgentRequest {
+  /** Checked as `parseAgentConfig` does. */
+  agent: AgentConfig;
+  /** Rules of the scripted model, see docs/agent-scripts.md. Where another model answers, they stand in for it. */
+  script?: unknown;
+  /** Providers of the embedder's own in place of what the agent names. */
+  vad?: VadProvider;
+  stt?: SttProvider;
+  llm?: LlmProvider;
+  tts?: TtsProvider;
+  metadata?: Readonly<Record<string, unknown>>;
+  /** Default false. */
+  includeMetadataInPrompt?: boolean;
+}
+
+export interface SessionRequest extends AgentRequest {
+  transport: Transport;
+  /** Default a random UUID. */
+  id?: string;
+  /** The time that the conversation begins, in milliseconds since 1970. Default now. */
+  startUnixMs?: number;
+  observe?: (event: SessionEvent) => void;
+  log?: LogSink;
+}

@@ -1,0 +1,158 @@
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../clock/clock.js';
+import { RealClock } from '../clock/real.js';
+import type { Ticker } from '../clock/ticker.js';
+import { knownModels, SCRIPTED_MODEL } from '../config/models.js';
+import { type AgentConfigRules, parseAgentConfig } from '../config/parse.js';
+import { type AgentDefaults, EMBEDDED_DEFAULTS, type ResolvedAgent, resolveAgent } from '../config/resolve.js';
+import { refuseUnsupported } from '../config/unsupported.js';
+import { END_CALL } from '../conversation/end-call.js';
+import { ParleyError } from '../errors.js';
+import { GuardedClient } from '../net/guarded-client.js';
+import { FallbackLlmProvider } from '../providers/llm/fallback.js';
+import type { LlmProvider } from '../providers/llm/llm.js';
+import { STT_PROVIDERS } from '../providers/stt/registry.js';
+import { chooseTts } from '../providers/tts/choose.js';
+import { TTS_PROVIDERS } from '../providers/tts/registry.js';
+import { conversationConfig } from '../session/conversation-config.js';
+import { Session } from '../session/session.js';
+import type { SessionOptions } from '../session/session-options.js';
+import { AgentToolbox } from '../tools/toolbox.js';
+import { speechHints } from './hints.js';
+import type { AgentRequest, EngineOptions, SessionRequest } from './options.js';
+import { Providers } from './providers.js';
+
+/** What a session needs of its agent. */
+interface Plan {
+  agent: ResolvedAgent;
+  toolbox: AgentToolbox;
+  providers: Pick<SessionOptions, 'vad' | 'stt' | 'llm' | 'tts'>;
+}
+
+/** Where the engine makes its sessions: providers, toolboxes and the client, loaded when the first one is asked for. */
+export class Workshop {
+  readonly #options: EngineOptions;
+  readonly #clock: Clock;
+  readonly #ticker: Ticker;
+  readonly #providers: Providers;
+  readonly #client: GuardedClient;
+
+  /** @throws ParleyError PROVIDER_UNKNOWN for a model whose adapter does not exist */
+  constructor(options: EngineOptions, clock: Clock, ticker: Ticker) {
+    this.#options = options;
+    this.#clock = clock;
+    this.#ticker = ticker;
+    this.#providers = new Providers({ models: options.models ?? new Map(), vad: options.vad });
+    this.#client = new GuardedClient({
+      // The network's time is real also where the conversation's is not.
+      clock: clock.virtual ? new RealClock() : clock,
+      allowUrls: options.allowUrls ?? [],
+      ...(options.maxToolReplyBytes !== undefined && { maxBytes: options.maxToolReplyBytes }),
+    });
+  }
+
+  async warmUp(): Promise<void> {
+    const agent = resolveAgent({}, { defaults: this.#options.defaults ?? {} });
+    await Promise.all([
+      this.#providers.vad().warmUp(),
+      this.#providers.stt(agent.stt.provider).warmUp(),
+      this.#providers.tts(agent.voice.provider).warmUp(),
+      this.#providers.llm(agent.llm.model, undefined).warmUp(),
+    ]);
+  }
+
+  async check(request: AgentRequest): Promise<void> {
+    await this.#plan(request, () => undefined);
+  }
+
+  async makeSession(request: SessionRequest): Promise<Session> {
+    const { agent, toolbox, providers } = await this.#plan(request, (reason) => {
+      session.noteFault('llm.fallback', reason.message);
+    });
+    if (agent.status === 'disabled') throw new ParleyError('AGENT_DISABLED');
+    const { vad, stt, tts } = providers;
+    await Promise.all([vad.warmUp(), stt.warmUp(), tts.warmUp()]);
+    const session = new Session({
+      ...providers,
+      id: request.id ?? randomUUID(),
+      conversation: conversationConfig(agent, toolbox.speech, request.startUnixMs ?? Date.now()),
+      transport: request.transport,
+      vadThreshold: agent.vadThreshold,
+      hints: speechHints(agent, request.script === undefined ? null : this.#providers.scriptHints(request.script)),
+      model: agent.llm.model,
+      temperature: agent.llm.temperature,
+      voice: agent.voice,
+      toolbox,
+      metadata: agent.metadata,
+      clock: this.#clock,
+      ticker: this.#ticker,
+      ...(request.observe && { observe: request.observe }),
+      ...(request.log && { log: request.log }),
+    });
+    return session;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#providers.close(), this.#client.close()]);
+  }
+
+  async #plan(request: AgentRequest, onFallback: (reason: Error) => void): Promise<Plan> {
+    const config = parseAgentConfig(request.agent, this.#rules(request));
+    refuseUnsupported(config);
+    const agent = resolveAgent(config, {
+      defaults: await this.#defaults(request),
+      metadata: request.metadata ?? {},
+      includeMetadataInPrompt: request.includeMetadataInPrompt ?? false,
+    });
+    if (request.script !== undefined) this.#providers.scriptHints(request.script);
+    const providers = {
+      vad: request.vad ?? this.#providers.vad(),
+      stt: request.stt ?? this.#providers.stt(agent.stt.provider),
+      llm: request.llm ?? this.#model(agent.llm.model, request.script, onFallback),
+      tts: request.tts ?? this.#providers.tts(agent.voice.provider),
+    };
+    this.#checkTime([providers.stt, providers.llm, providers.tts]);
+    const toolbox = new AgentToolbox(agent.tools, {
+      client: this.#client,
+      clock: this.#clock,
+      variables: agent.variables,
+      reservedNames: [END_CALL],
+    });
+    return { agent, toolbox, providers };
+  }
+
+  /** What an agent may name here; where the embedder brings a provider, its name is the embedder's business. */
+  #rules({ llm, stt, tts }: AgentRequest): AgentConfigRules {
+    const { models = new Map(), maxPromptChars } = this.#options;
+    return {
+      ...(llm === undefined && { llmModels: [...new Set([...knownModels(models), SCRIPTED_MODEL])] }),
+      ...(stt === undefined && { sttProviders: STT_PROVIDERS }),
+      ...(tts === undefined && { voiceProviders: TTS_PROVIDERS }),
+      ...(maxPromptChars !== undefined && { maxPromptChars }),
+    };
+  }
+
+  /** What the agent leaves open: its own script speaks for it, and its language chooses the embedded voice. */
+  async #defaults({ agent, script, tts }: AgentRequest): Promise<AgentDefaults> {
+    const defaults = { ...EMBEDDED_DEFAULTS, ...this.#options.defaults };
+    if (script !== undefined && agent.llm == null) defaults.llmModel = SCRIPTED_MODEL;
+    if (agent.voice == null && tts === undefined && defaults.voiceProvider === EMBEDDED_DEFAULTS.voiceProvider) {
+      defaults.voiceProvider = await chooseTts(agent.language ?? defaults.language);
+    }
+    return defaults;
+  }
+
+  /** The agent's model; its script stands in for one that is not on this machine. */
+  #model(model: string, script: unknown, onFallback: (reason: Error) => void): LlmProvider {
+    const primary = this.#providers.llm(model, script);
+    if (primary.virtualTime || script === undefined) return primary;
+    const secondary = this.#providers.llm(SCRIPTED_MODEL, script);
+    return new FallbackLlmProvider({ primary, secondary, secondaryModel: SCRIPTED_MODEL, onFallback });
+  }
+
+  #checkTime(providers: readonly { name: string; virtualTime: boolean }[]): void {
+    if (!this.#clock.virtual) return;
+    const remote = providers.find((provider) => !provider.virtualTime);
+    if (remote !== undefined) throw new ParleyError('PROVIDER_REMOTE_IN_VIRTUAL_TIME', { provider: remote.name });
+  }
+}

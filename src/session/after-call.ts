@@ -1,0 +1,73 @@
+import type { Clock } from '../clock/clock.js';
+import type { ChatMessage, ToolSpec } from '../config/chat.js';
+import { untilAborted } from './abortable.js';
+import type { SessionOptions } from './session-options.js';
+import type { FunctionCall } from './session-report.js';
+
+type AfterCallOptions = Pick<SessionOptions, 'id' | 'toolbox' | 'llm' | 'model' | 'metadata' | 'clock'>;
+
+/** How long the model may take to say what is known. */
+const KNOWN_TIMEOUT_MS = 10_000;
+/** All of it together; a function of an agent may take five minutes. */
+const TIMEOUT_MS = 330_000;
+
+/**
+ * Runs the tools that run when the call is over, with what the conversation told of their arguments: the model is asked
+ * once for each. Rejects if that takes longer than any of it may.
+ * @param messages the conversation as the model knows it, system prompt included
+ */
+export async function runAfterCall(
+  options: AfterCallOptions,
+  messages: readonly ChatMessage[],
+): Promise<FunctionCall[]> {
+  const { toolbox, id: sessionId, metadata = {}, clock } = options;
+  if (toolbox?.runAfterCall === undefined) return [];
+  const runs = await withDeadline(clock, TIMEOUT_MS, async (signal) => {
+    const known = (spec: ToolSpec): Promise<string> =>
+      withDeadline(clock, KNOWN_TIMEOUT_MS, (deadline) => knownArguments(spec, options, messages, deadline));
+    return toolbox.runAfterCall?.(known, { sessionId, metadata, signal });
+  });
+  return (runs ?? []).map(({ name, arguments: known, result, tookMs }) => {
+    const { ok, content } = result;
+    return { name, arguments: JSON.stringify(known), ok, result: content, tookMs, runAfterCall: true };
+  });
+}
+
+/** What the model calls the tool with; empty if it does not. */
+async function knownArguments(
+  spec: ToolSpec,
+  { llm, model, clock }: AfterCallOptions,
+  messages: readonly ChatMessage[],
+  signal: AbortSignal,
+): Promise<string> {
+  const content = `The conversation is over. Call ${spec.name} now, with what it told; leave out what is not known.`;
+  const pieces = llm.complete({
+    model,
+    messages: [...messages, { role: 'user', content }],
+    tools: [spec],
+    requiredTool: spec.name,
+    temperature: 0,
+    clock,
+    signal,
+  });
+  for await (const piece of untilAborted(pieces, signal)) {
+    if (piece.type === 'toolCall' && piece.call.name === spec.name) return piece.call.arguments;
+  }
+  return '';
+}
+
+async function withDeadline<T>(clock: Clock, ms: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const abort = new AbortController();
+  const cancel = clock.schedule(clock.nowMs() + ms, () => {
+    abort.abort(new Error(`it took longer than ${String(ms / 1000)} s`));
+  });
+  const { signal } = abort;
+  const expired = new Promise<never>((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+  });
+  try {
+    return await Promise.race([work(signal), expired]);
+  } finally {
+    cancel();
+  }
+}

@@ -1,0 +1,32 @@
+import type { LogEntry, LogSink } from './event-log.js';
+
+/** What a session writes down: its event log, and the faults that it went on in spite of. */
+export class Journal {
+  /** By name, with how often each occurred. */
+  readonly faults: Record<string, number> = {};
+  readonly #nowMs: () => number;
+  #sink: LogSink | null;
+
+  constructor(sink: LogSink | undefined, nowMs: () => number) {
+    this.#sink = sink ?? null;
+    this.#nowMs = nowMs;
+  }
+
+  write(entry: LogEntry): void {
+    try {
+      this.#sink?.(entry);
+    } catch {
+      this.#sink = null; // a log that cannot be written must not cost the call
+      this.#count('log.failed');
+    }
+  }
+
+  fault(name: string, reason: string): void {
+    this.#count(name);
+    this.write({ t: this.#nowMs(), kind: 'note', name, data: { reason } });
+  }
+
+  #count(name: string): void {
+    this.faults[name] = (this.faults[name] ?? 0) + 1;
+  }
+}
