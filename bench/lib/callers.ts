@@ -62,7 +62,7 @@ export class Callers {
 
   async leave(): Promise<void> {
     this.#stop();
-    await Promise.all(this.#lines.map(({ session }) => session?.close()));
+    await Promise.all(this.#lines.flatMap(({ session }) => session?.close() ?? []));
   }
 
   #tick(): void {

@@ -1,6 +1,7 @@
 import { access, constants } from 'node:fs/promises';
+import { get as getHttp, type IncomingMessage } from 'node:http';
+import { get as getHttps } from 'node:https';
 import { delimiter, join } from 'node:path';
-import { Agent } from 'undici';
 import type { Probe } from '../config/detect.js';
 import { readBody } from './body.js';
 
@@ -10,15 +11,14 @@ const MAX_BYTES = 1_048_576;
 /** Looks at the machine and at addresses that the operator configured, which may be private ones. */
 export const systemProbe: Probe = {
   async json(url, signal) {
-    const { origin, pathname, search } = new URL(url);
-    const agent = new Agent({ headersTimeout: 0, bodyTimeout: 0 });
     try {
-      const reply = await agent.request({ origin, path: pathname + search, method: 'GET', signal });
-      const body = await readBody(reply.body, MAX_BYTES);
+      const reply = await get(url, signal);
+      const body = await readBody(reply, MAX_BYTES);
       if (reply.statusCode !== 200) throw new Error(`status ${String(reply.statusCode)}`);
       return JSON.parse(body.toString('utf8')) as unknown;
-    } finally {
-      await agent.destroy();
+    } catch (error) {
+      signal.throwIfAborted();
+      throw error;
     }
   },
 
@@ -35,3 +35,11 @@ export const systemProbe: Probe = {
     return found.includes(true);
   },
 };
+
+/** By Node's own client, on a connection of its own: this runs before the server answers, and undici takes long to load. */
+function get(url: string, signal: AbortSignal): Promise<IncomingMessage> {
+  const start = url.startsWith('https:') ? getHttps : getHttp;
+  return new Promise((resolve, reject) => {
+    start(url, { agent: false, signal }, resolve).on('error', reject);
+  });
+}
