@@ -32,8 +32,11 @@ const INITIAL_MEAN: Readonly<Record<SpeechLanguage, string>> = {
 const LANGUAGE_WEIGHT = 6.5;
 /** Scores come in units of 1024 steps of the logarithm's base 1.0001. */
 const SCORE_UNIT = 1024 * Math.log(1.0001);
-/** Narrower than the defaults (1e-48, 1e-48, 7e-29), with the same word errors on our recordings. */
-const BEAMS = { beam: 1e-40, pbeam: 1e-40, wbeam: 1e-22 } as const;
+/**
+ * How far behind the best a path may fall and still be followed. With the word beam as narrow as the decoder's default
+ * (7e-29) a back-off alone can end a path: its probability counts with the language weight as its power.
+ */
+const BEAMS = { beam: 1e-56, pbeam: 1e-50, wbeam: 1e-36 } as const;
 const GARBAGE = '+g:';
 
 /** Offsets (in 32-bit words) in the C struct `seg_iter_s` of soundswallower 0.6.3. */

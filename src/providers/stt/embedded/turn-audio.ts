@@ -51,7 +51,8 @@ export class TurnAudio {
     if (this.#speaking) return [];
     this.#speaking = true;
     const resumes = this.inTurn && this.#takenTo >= this.#history.start;
-    const from = resumes ? this.#takenTo : Math.max(sample - PRE_ROLL_SAMPLES, this.#history.start);
+    // Never from before the end of what was taken: that was the turn before, and would be heard again in this one.
+    const from = resumes ? this.#takenTo : Math.max(sample - PRE_ROLL_SAMPLES, this.#takenTo, this.#history.start);
     const audio = this.#history.readFrom(from);
     this.#places.push({ turn: this.#turnSamples, session: this.#history.end - audio.length });
     this.#takenTo = this.#history.end;

@@ -12,6 +12,8 @@ export interface Corpus {
 
 /** How much each kind of text counts. Phrases are what the user may say; texts only hold the topic's words. */
 const WEIGHT = { phrase: 12, text: 1, keyword: 2 } as const;
+/** Most that all phrases count together, so that a thousand of them do not drown "yes" and "wait". */
+const PHRASE_BUDGET = 4_000;
 /** Longest sentence that is learnt as a whole, in words. */
 const MAX_SENTENCE_WORDS = 60;
 const MAX_PHRASES = 2_000;
@@ -31,8 +33,10 @@ export function corpusOf(hints: SpeechHints, list: PhraseList, background: Corpu
   const add = (words: readonly string[], weight: number): void => {
     if (words.length > 0) sentences.push({ words: words.slice(0, MAX_SENTENCE_WORDS), weight });
   };
-  for (const phrase of hints.phrases.slice(0, MAX_PHRASES)) {
-    for (const { words, weight } of expandPhrase(phrase, WEIGHT.phrase, list)) {
+  const phrases = hints.phrases.slice(0, MAX_PHRASES);
+  const phraseWeight = Math.min(WEIGHT.phrase, PHRASE_BUDGET / phrases.length);
+  for (const phrase of phrases) {
+    for (const { words, weight } of expandPhrase(phrase, phraseWeight, list)) {
       const spoken = words.map((word) =>
         list.wordClasses.has(word) ? [word] : spokenSentences(word, language).flat(),
       );

@@ -56,6 +56,18 @@ describe('audio of a turn', () => {
     expect(audio.places()(0)).toBe(9400);
   });
 
+  it('never begins before the end of the turn before, which would be heard twice', () => {
+    const audio = new TurnAudio();
+    pushAll(audio, 0, 16_000);
+    audio.speechStarted(15_000);
+    pushAll(audio, 16_000, 20_800);
+    audio.speechStopped(19_500);
+    audio.endTurn();
+    pushAll(audio, 20_800, 22_400);
+    const chunks = [...audio.speechStarted(21_800), ...pushAll(audio, 22_400, 24_000)];
+    expect(join(chunks)).toEqual([...ramp(20_800, chunks.length * 1600)]);
+  });
+
   it('begins with what there is where speech comes first thing', () => {
     const audio = new TurnAudio();
     pushAll(audio, 0, 3200);
