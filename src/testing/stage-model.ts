@@ -1,6 +1,9 @@
 import type { ChatMessage, ToolCall, ToolSpec } from '../config/chat.js';
 import type { ConversationEvent } from '../conversation/events.js';
 
+/** What a model can tell. */
+export type ModelEvent = Extract<ConversationEvent, { requestId: number }>;
+
 /** How a scripted reply comes. */
 export interface ReplyTiming {
   /** From the request to the first piece. Default 200 ms. */
@@ -38,11 +41,11 @@ export const UNSCRIPTED_REPLY = 'All right.';
 /** The model of a scenario: answers each request with the next reply of its script. */
 export class StageModel {
   readonly requests: StageRequest[] = [];
-  readonly #send: (atMs: number, event: ConversationEvent) => void;
+  readonly #send: (atMs: number, event: ModelEvent) => void;
   readonly #script: Reply[] = [];
   #calls = 0;
 
-  constructor(send: (atMs: number, event: ConversationEvent) => void) {
+  constructor(send: (atMs: number, event: ModelEvent) => void) {
     this.#send = send;
   }
 
@@ -76,7 +79,7 @@ export class StageModel {
     const request: StageRequest = { requestId, atMs, messages, tools, cancelledMs: null };
     this.requests.push(request);
     const { text = '', calls = [], ends, afterMs = 200, gapMs = 20 } = this.#script.shift() ?? UNSCRIPTED;
-    const pieces: ConversationEvent[] = [
+    const pieces: ModelEvent[] = [
       ...(text.match(/\S+\s*/g) ?? []).map((piece) => ({ type: 'llm.text' as const, requestId, text: piece })),
       ...calls.map((call) => ({ type: 'llm.toolCall' as const, requestId, call: this.#call(call) })),
     ];

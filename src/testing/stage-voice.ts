@@ -7,8 +7,11 @@ export interface StageVoiceOptions {
   latencyMs?: number;
 }
 
-/** What becomes of an utterance: `empty` has no audio, the others fail or stand still after some of it was played. */
-export type VoiceFault = { type: 'empty' } | { type: 'fails' | 'stalls'; afterMs: number };
+/**
+ * What becomes of an utterance: `late` waits longer for its audio, `empty` has none, `fails` and `stalls` break off or
+ * stand still after some of it was played.
+ */
+export type VoiceFault = { type: 'none' | 'empty' } | { type: 'late' | 'fails' | 'stalls'; afterMs: number };
 
 /** What is told about the playing of utterances. */
 export interface VoiceWatcher {
@@ -44,6 +47,16 @@ export class StageVoice {
     this.#watcher = watcher;
   }
 
+  /** The next `count` utterances are spoken as they should be. */
+  speaks({ count = 1 } = {}): this {
+    return this.#add(count, { type: 'none' });
+  }
+
+  /** The audio of the next `count` utterances comes so much after it was asked for. */
+  isLate({ count = 1, afterMs }: { count?: number; afterMs: number }): this {
+    return this.#add(count, { type: 'late', afterMs });
+  }
+
   /** The next `count` utterances report a failure, after some of them was played. */
   fails({ count = 1, afterMs = 0 } = {}): this {
     return this.#add(count, { type: 'fails', afterMs });
@@ -57,6 +70,15 @@ export class StageVoice {
   /** The next `count` utterances turn out to hold no audio. */
   givesNoAudio({ count = 1 } = {}): this {
     return this.#add(count, { type: 'empty' });
+  }
+
+  /** Something is queued or being played. */
+  get busy(): boolean {
+    return this.#tracks.length > 0;
+  }
+
+  get held(): boolean {
+    return this.#held;
   }
 
   /** When it wants to play the next 20 ms; undefined while there is nothing to play. */
@@ -76,7 +98,8 @@ export class StageVoice {
     const { msPerChar, latencyMs } = this.#options;
     const fault = this.#faults.shift() ?? null;
     const totalMs = fault?.type === 'empty' ? 0 : text.length * msPerChar;
-    this.#tracks.push({ utteranceId, text, readyMs: atMs + latencyMs, totalMs, playedMs: 0, started: false, fault });
+    const readyMs = atMs + (fault?.type === 'late' ? fault.afterMs : latencyMs);
+    this.#tracks.push({ utteranceId, text, readyMs, totalMs, playedMs: 0, started: false, fault });
     this.#lastTickMs = Math.max(this.#lastTickMs, Math.ceil(atMs / TICK_MS) * TICK_MS - TICK_MS);
   }
 
@@ -98,33 +121,49 @@ export class StageVoice {
     this.#tracks = [];
   }
 
-  /** Plays the next 20 ms. */
-  tick(nowMs: number): void {
+  /**
+   * Plays the next 20 ms and, if nothing is to be told about them, those after them.
+   * @param untilMs the latest moment at which it may play, beside `nowMs`
+   * @returns when the last 20 ms began
+   */
+  play(nowMs: number, untilMs: number): number {
     this.#lastTickMs = nowMs;
     const track = this.#tracks[0];
-    if (track === undefined) return;
+    if (track === undefined) return nowMs;
     if (track.fault?.type === 'fails' && track.playedMs >= track.fault.afterMs) {
       this.#dispatch({ type: 'utterance.failed', utteranceId: track.utteranceId, reason: 'scripted failure' });
       this.cancel(track.utteranceId);
-      return;
+      return nowMs;
     }
-    if (!track.started && track.totalMs > 0) {
+    const starts = !track.started && track.totalMs > 0;
+    if (starts) {
       track.started = true;
       this.#dispatch({ type: 'utterance.started', utteranceId: track.utteranceId });
-      if (this.#tracks[0] !== track || this.#held) return; // that was how it ended
+      if (this.#tracks[0] !== track || this.#held) return nowMs; // that was how it ended
     }
-    const spokenMs = Math.min(TICK_MS, track.totalMs - track.playedMs);
+    const ticks = starts ? 1 : Math.max(1, Math.min(quietTicks(track), Math.floor((untilMs - nowMs) / TICK_MS) + 1));
+    const spokenMs = Math.min(TICK_MS * ticks, track.totalMs - track.playedMs);
     track.playedMs += spokenMs;
+    this.#lastTickMs = nowMs + (ticks - 1) * TICK_MS;
     if (spokenMs > 0) this.#watcher.onPlayed(track.utteranceId, nowMs, nowMs + spokenMs);
-    if (track.playedMs < track.totalMs) return;
-    this.#tracks.shift();
-    this.#dispatch({ type: 'utterance.finished', utteranceId: track.utteranceId });
+    if (track.playedMs >= track.totalMs) {
+      this.#tracks.shift();
+      this.#dispatch({ type: 'utterance.finished', utteranceId: track.utteranceId });
+    }
+    return this.#lastTickMs;
   }
 
   #add(count: number, fault: VoiceFault): this {
     for (let index = 0; index < count; index++) this.#faults.push(fault);
     return this;
   }
+}
+
+/** Ticks until one in which something is to be told. */
+function quietTicks({ fault, playedMs, totalMs }: Track): number {
+  const breaksOff = fault?.type === 'fails' || fault?.type === 'stalls';
+  const eventMs = breaksOff ? Math.min(totalMs - TICK_MS, fault.afterMs) : totalMs - TICK_MS;
+  return Math.ceil((eventMs - playedMs) / TICK_MS);
 }
 
 function isStuck(track: Track): boolean {

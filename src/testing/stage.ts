@@ -1,28 +1,34 @@
 import type { ChatMessage } from '../config/chat.js';
-import { type ConversationConfig, DEFAULT_CONVERSATION } from '../conversation/config.js';
 import { Conversation } from '../conversation/conversation.js';
-import type { ConversationEffect, ConversationEvent, EndStatus } from '../conversation/events.js';
+import type { ConversationEffect, ConversationEvent, EndStatus, PlayoutPosition } from '../conversation/events.js';
 import { historyMessages } from '../conversation/history.js';
+import { type ConfigChanges, mergeConfig } from './merge-config.js';
 import { Agenda } from './stage-agenda.js';
 import { AgentExpectation } from './stage-expect.js';
 import { StageModel } from './stage-model.js';
 import { Timeline } from './stage-timeline.js';
 import { StageTools } from './stage-tools.js';
 import { StageUser } from './stage-user.js';
-import { StageVoice, type StageVoiceOptions } from './stage-voice.js';
+import { StageVoice, type StageVoiceOptions, type VoiceWatcher } from './stage-voice.js';
 
 /** Settings that differ from the defaults, section by section. */
-export type StageConfig = {
-  [Key in keyof ConversationConfig]?: ConversationConfig[Key] extends string | readonly unknown[] | null
-    ? ConversationConfig[Key]
-    : ConversationConfig[Key] extends object
-      ? Partial<ConversationConfig[Key]>
-      : ConversationConfig[Key];
-};
+export type StageConfig = ConfigChanges;
+
+/** Something that looks at every step while a scenario plays. */
+export interface StageWatcher extends VoiceWatcher {
+  /** The conversation was stepped; its effects have not been carried out yet. They must not be changed. */
+  onStep(
+    atMs: number,
+    event: ConversationEvent,
+    position: PlayoutPosition,
+    effects: readonly ConversationEffect[],
+  ): void;
+}
 
 export interface StageOptions {
   config?: StageConfig;
   voice?: StageVoiceOptions;
+  watcher?: StageWatcher;
 }
 
 /** A scenario that neither ends nor gets to what is waited for is stopped after this. */
@@ -47,22 +53,33 @@ export class Stage {
   readonly tools: StageTools;
   readonly voice: StageVoice;
   readonly #agenda = new Agenda();
+  readonly #watcher: StageWatcher | null;
   #nowMs = 0;
 
-  constructor({ config = {}, voice = {} }: StageOptions = {}) {
+  constructor({ config = {}, voice = {}, watcher }: StageOptions = {}) {
+    this.#watcher = watcher ?? null;
     const send = (atMs: number, event: ConversationEvent): void => {
       this.send(event, { at: atMs });
     };
     this.conversation = new Conversation(mergeConfig(config));
     this.user = new StageUser(send);
-    this.model = new StageModel(send);
+    this.model = new StageModel((atMs, event) => {
+      this.#add(atMs, () => {
+        if (this.model.isLive(event.requestId)) this.#dispatch(event);
+      });
+    });
     this.tools = new StageTools(send);
     this.voice = new StageVoice(
       voice,
       (event) => {
         this.#dispatch(event);
       },
-      this.timeline,
+      {
+        onPlayed: (utteranceId, fromMs, toMs) => {
+          this.timeline.onPlayed(utteranceId, fromMs, toMs);
+          this.#watcher?.onPlayed(utteranceId, fromMs, toMs);
+        },
+      },
     );
     this.send({ type: 'line.opened' }, { at: 0 });
   }
@@ -78,8 +95,7 @@ export class Stage {
 
   /** Has an event of any kind happen at a time. */
   send(event: ConversationEvent, { at }: { at: number }): void {
-    this.#agenda.add(Math.max(at, this.#nowMs), () => {
-      if ('requestId' in event && !this.model.isLive(event.requestId)) return;
+    this.#add(at, () => {
       this.#dispatch(event);
     });
   }
@@ -112,6 +128,10 @@ export class Stage {
     return new AgentExpectation(this.timeline, words);
   }
 
+  #add(atMs: number, run: () => void): void {
+    this.#agenda.add(Math.max(atMs, this.#nowMs), run);
+  }
+
   /** Does what comes next, if that is not after `untilMs`. */
   #advance(untilMs: number): boolean {
     const agendaMs = this.#agenda.nextMs ?? Infinity;
@@ -121,8 +141,10 @@ export class Stage {
     if (nextMs > untilMs) return false;
     this.#nowMs = Math.max(this.#nowMs, nextMs);
     if (agendaMs === nextMs) this.#agenda.runNext();
-    else if (tickMs === nextMs) this.voice.tick(this.#nowMs);
-    else this.#dispatch({ type: 'time' });
+    else if (tickMs === nextMs) {
+      // What is on the agenda for the moment of a tick comes before it, a deadline after it.
+      this.#nowMs = this.voice.play(this.#nowMs, Math.min(agendaMs - 1, deadlineMs, untilMs));
+    } else this.#dispatch({ type: 'time' });
     return true;
   }
 
@@ -131,6 +153,7 @@ export class Stage {
     const position = this.voice.position();
     this.timeline.onEvent(this.#nowMs, event, position);
     const effects = this.conversation.step(event, this.#nowMs, position);
+    this.#watcher?.onStep(this.#nowMs, event, position, effects);
     for (const effect of effects) {
       this.timeline.onEffect(this.#nowMs, effect);
       this.#carryOut(effect);
@@ -172,14 +195,4 @@ export class Stage {
         return;
     }
   }
-}
-
-function mergeConfig(changes: StageConfig): ConversationConfig {
-  const merged: Record<string, unknown> = { ...DEFAULT_CONVERSATION };
-  for (const [section, change] of Object.entries(changes)) {
-    const isSection = typeof change === 'object' && change !== null && section !== 'toolSpeech';
-    const usual = DEFAULT_CONVERSATION[section as keyof ConversationConfig];
-    merged[section] = isSection && typeof usual === 'object' ? { ...usual, ...change } : change;
-  }
-  return merged as unknown as ConversationConfig;
 }
