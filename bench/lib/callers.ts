@@ -4,8 +4,8 @@ import { frameSamples, HEARING_RATE_HZ, msToSamples } from '../../dist/audio/fra
 import { decodeWav } from '../../dist/audio/wav.js';
 import { loadAgentFile } from '../../dist/config/agent-file.js';
 import { packageFile } from '../../dist/package-files.js';
-import type { Engine, SessionRequest } from '../../dist/engine/engine.js';
-import type { Session } from '../../dist/session/session.js';
+import type { Engine, Session, SessionRequest } from '../../dist/index.js';
+import { readFixtureLabels } from '../../dist/testing/labels.js';
 import { promptedStt } from '../../dist/testing/prompted-stt.js';
 import { MemoryTransport } from '../../dist/transports/memory.js';
 import { instantLlm, instantTts } from './instant.js';
@@ -16,8 +16,9 @@ export type Engines = 'doubles' | 'embedded';
 export type Conduct = 'idle' | 'talking';
 
 const CYCLE_MS = 10_000;
-const SPEECH = 'fixtures/audio/booking/slt/table.wav';
-const SAID = "Hi, I'd like to book a table for four tomorrow at half past seven.";
+/** Two recordings spoken as one sentence, without a pause in which a turn could seem to end. */
+const SPEECH = ['table-rms', 'address-slt'];
+const SAID = 'I would like to book a table for two on Friday evening, my address is twelve Station Road.';
 /** 4 s in the hum's voice. */
 const ANSWER = 'Certainly, I can do that for you. And under which name shall I write it down, please?';
 
@@ -100,8 +101,18 @@ function hiss(): Int16Array {
 
 function cycle(): Int16Array {
   const sound = hiss();
-  const { samples, sampleRateHz } = decodeWav(readFileSync(packageFile(SPEECH)));
-  if (sampleRateHz !== HEARING_RATE_HZ) throw new Error(`${SPEECH} is not at ${String(HEARING_RATE_HZ)} Hz`);
-  samples.forEach((sample, at) => (sound[at] = sample));
+  let at = 0;
+  for (const name of SPEECH) {
+    const base = fileURLToPath(packageFile(`fixtures/audio/clean/${name}`));
+    const { samples } = decodeWav(readFileSync(`${base}.wav`));
+    const [speech] = readFixtureLabels(`${base}.json`).speech;
+    if (speech === undefined) throw new Error(`nobody speaks in ${name}`);
+    const spoken = samples.subarray(
+      msToSamples(speech.startMs, HEARING_RATE_HZ),
+      msToSamples(speech.endMs, HEARING_RATE_HZ),
+    );
+    sound.set(spoken, at);
+    at += spoken.length;
+  }
   return sound;
 }
