@@ -25,8 +25,8 @@ export type { TtsAudio, TtsProvider, TtsRequest, TtsVoice, TtsWord } from './pro
 export type { AfterCallRun, Toolbox, ToolContext, ToolResult } from './tools/tool.js';
 export type { ChatMessage, ToolCall, ToolSpec } from './config/chat.js';
 export type { AgentConfig } from './config/agent.js';
-export { parseAgentConfig } from './config/parse.js';
-export { loadAgentFile, parseAgentFile, type AgentFile } from './config/agent-file.js';
+export type { AgentFile } from './config/agent-file.js';
+export { loadAgentFile, parseAgentConfig } from './engine/agents.js';
 export { decodeWav, encodeWav, type WavAudio } from './audio/wav.js';
 export { resample, Resampler } from './audio/resample.js';
 export { ParleyError, type ErrorCode } from './errors.js';

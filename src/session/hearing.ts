@@ -1,5 +1,5 @@
 import { DtmfDetector } from '../audio/dtmf.js';
-import { frameSamples, HEARING_RATE_HZ, samplesToMs } from '../audio/frame.js';
+import { frameSamples, HEARING_RATE_HZ, msToSamples, samplesToMs } from '../audio/frame.js';
 import { Resampler } from '../audio/resample.js';
 import type { ConversationEvent } from '../conversation/events.js';
 import type { SttStream } from '../providers/stt/stt.js';
@@ -20,6 +20,8 @@ export interface HearingOptions {
 /** Audio is looked at in steps of a frame, so that a tone is told from the speech around it however the line cuts. */
 const STEP_SAMPLES = frameSamples(HEARING_RATE_HZ);
 const SILENCE = new Int16Array(STEP_SAMPLES);
+/** A VAD takes this long to forget the beginning of a tone, which it heard before the tone was known as one. */
+const DEAF_SAMPLES = msToSamples(120, HEARING_RATE_HZ);
 
 /**
  * The agent's ears: brings what the line delivers to 16 kHz, finds keypad tones and speech in it and hands it to the
@@ -34,7 +36,8 @@ export class Hearing {
   readonly #detector: SpeechDetector;
   readonly #keys = new DtmfDetector(HEARING_RATE_HZ);
   #received = 0;
-  #toneSounds = false;
+  /** Audio to come in which a VAD's echo of the last tone is not taken for speech. */
+  #deafSamples = 0;
 
   constructor(options: HearingOptions) {
     this.#options = options;
@@ -73,15 +76,17 @@ export class Hearing {
   #step(samples: Int16Array, startSample: number): void {
     const { stt, vad, onEvent } = this.#options;
     const digits = this.#keys.push(samples);
-    this.#toneSounds = this.#keys.held !== undefined || digits.length > 0;
+    const toneSounds = this.#keys.held !== undefined || digits.length > 0;
+    this.#deafSamples = toneSounds ? DEAF_SAMPLES : Math.max(0, this.#deafSamples - samples.length);
+    const heard = toneSounds ? SILENCE.subarray(0, samples.length) : samples;
     // The recogniser first: a speech edge that the VAD finds in these samples refers to audio it then has.
-    stt.push(this.#toneSounds ? SILENCE.subarray(0, samples.length) : samples, startSample);
-    vad.process(samples, this.#onWindow);
+    stt.push(heard, startSample);
+    vad.process(heard, this.#onWindow);
     for (const { digit } of digits) onEvent({ type: 'digits', digits: digit });
   }
 
   readonly #onWindow = (probability: number, endSample: number): void => {
-    this.#detector.onWindow(this.#toneSounds ? 0 : probability, endSample);
+    this.#detector.onWindow(this.#deafSamples > 0 ? 0 : probability, endSample);
   };
 
   #msAt(sample: number): number {

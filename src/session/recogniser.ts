@@ -131,8 +131,7 @@ export class Recogniser implements SttStream {
       },
     );
     try {
-      // Virtual time stands still meanwhile: how long the machine takes to load a model decides nothing.
-      opened = await Promise.race([clock.settle(opening, openedMs), deadline.passed]);
+      opened = await Promise.race([opening, deadline.passed]);
     } catch (error) {
       void opening.then(closeQuietly, () => undefined);
       fail(error);

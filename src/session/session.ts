@@ -83,14 +83,10 @@ export class Session {
       signal: this.#abort.signal,
       onTranscript: ({ segment, text, isFinal, understood }) => {
         onEvent({ type: 'transcript', segment, text, isFinal, understood });
-        if (understood && this.#state === 'running') this.#audience.transcribed(text, isFinal);
+        if (understood && this.#isRunning) this.#audience.transcribed(text, isFinal);
       },
-      onRetry: (reason) => {
-        this.noteFault('stt.failed', reason);
-      },
-      onFailed: (reason) => {
-        onEvent({ type: 'ears.failed', reason });
-      },
+      onRetry: (reason) => this.noteFault('stt.failed', reason),
+      onFailed: (reason) => onEvent({ type: 'ears.failed', reason }),
     });
     this.#hearing = new Hearing({
       inputRateHz: transport.inputRateHz,
@@ -161,8 +157,8 @@ export class Session {
       transport.start(this.#sink());
     } catch (error) {
       this.#onLineClosed(error);
-      return this.finished;
     }
+    if (!this.#isRunning) return this.finished; // the user had gone already
     this.#stopTicks = ticker.subscribe((skipped) => {
       this.#tick(skipped);
     });
@@ -193,6 +189,10 @@ export class Session {
     return this.finished;
   }
 
+  get #isRunning(): boolean {
+    return this.#state === 'running';
+  }
+
   #nowMs(): number {
     return this.#state === 'new' ? 0 : this.#clock.nowMs() - this.#startMs;
   }
@@ -200,23 +200,17 @@ export class Session {
   #sink(): TransportSink {
     return {
       audio: (samples) => {
-        if (this.#state !== 'running') return;
+        if (!this.#isRunning) return;
         try {
           this.#hearing.audio(samples);
         } catch (error) {
           this.#dispatch({ type: 'ears.failed', reason: reasonOf(error) });
         }
       },
-      digits: (digits) => {
-        this.#dispatch({ type: 'digits', digits });
-      },
-      text: (text) => {
-        this.#dispatch({ type: 'text', text });
-      },
+      digits: (digits) => this.#dispatch({ type: 'digits', digits }),
+      text: (text) => this.#dispatch({ type: 'text', text }),
       formResult: () => undefined,
-      closed: (error) => {
-        this.#onLineClosed(error);
-      },
+      closed: (error) => this.#onLineClosed(error),
     };
   }
 
@@ -230,7 +224,7 @@ export class Session {
 
   /** Steps the core with an event and carries out what follows; events that this raises queue up behind. */
   #dispatch(event: ConversationEvent): void {
-    if (this.#state !== 'running') return;
+    if (!this.#isRunning) return;
     this.#events.push(event);
     if (this.#stepping) return;
     this.#stepping = true;
@@ -240,7 +234,7 @@ export class Session {
       this.#stepping = false;
     }
     const dueMs = this.#conversation.nextDeadlineMs;
-    if (this.#state === 'running') this.#alarm.set(dueMs === undefined ? undefined : this.#startMs + dueMs);
+    if (this.#isRunning) this.#alarm.set(dueMs === undefined ? undefined : this.#startMs + dueMs);
   }
 
   #step(event: ConversationEvent): void {
@@ -326,7 +320,7 @@ export class Session {
   #onLineClosed(error: unknown): void {
     const reason = error === undefined ? null : reasonOf(error);
     if (reason !== null) this.noteFault('transport.failed', reason);
-    if (this.#state !== 'running') return;
+    if (!this.#isRunning) return;
     this.#dispatch({ type: 'line.closed', error: reason });
     void this.#end();
   }
@@ -334,7 +328,7 @@ export class Session {
   /** The conversation is over: lets go of everything, does what comes after the call, and reports. */
   async #end(): Promise<void> {
     if (this.#state === 'ending' || this.#state === 'over') return;
-    const wasOpen = this.#state === 'running';
+    const wasOpen = this.#isRunning;
     const durationMs = this.#nowMs();
     this.#state = 'ending';
     this.#audience.answerEnded();

@@ -1,8 +1,10 @@
-/** What embedders' tests use beside `parley`: doubles of each provider, labels of recordings, a check for leaks. */
+/** What embedders test with: doubles of providers, scenarios in virtual time, the transport contract, labels, leaks. */
 export { energyVad } from './energy-vad.js';
-export { type Answer, functionLlm, type FunctionLlmOptions } from './function-llm.js';
+export { functionLlm, type Answer, type FunctionLlmOptions } from './function-llm.js';
 export { promptedStt, type PromptedSttOptions } from './prompted-stt.js';
 export { toneTts, type ToneTtsOptions } from './tone-tts.js';
-export { type FixtureLabels, type Labels, readFixtureLabels, readLabels, type ReadLabelsOptions } from './labels.js';
-export { assertNothingLeft, type LeakOptions, runningResources, type RunningResources } from './leaks.js';
-export { wordErrorRate, type WordErrors, wordErrors } from './wer.js';
+export { Stage, type StageConfig, type StageOptions } from './stage.js';
+export { transportContract, type ContractCheck, type ContractLine } from './transport-contract.js';
+export { readFixtureLabels, readLabels, type FixtureLabels, type Labels, type ReadLabelsOptions } from './labels.js';
+export { wordErrorRate, wordErrors, type WordErrors } from './wer.js';
+export { assertNothingLeft, runningResources, type LeakOptions, type RunningResources } from './leaks.js';

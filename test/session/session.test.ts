@@ -1,70 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { msToSamples } from '../../src/audio/frame.js';
-import { Ticker } from '../../src/clock/ticker.js';
-import { VirtualClock } from '../../src/clock/virtual.js';
-import { DEFAULT_CONVERSATION, type ConversationConfig } from '../../src/conversation/config.js';
-import type { LogEntry } from '../../src/session/event-log.js';
-import { Session } from '../../src/session/session.js';
-import type { SessionOptions } from '../../src/session/session-options.js';
-import type { SessionReport } from '../../src/session/session-report.js';
-import { energyVad } from '../../src/testing/energy-vad.js';
+import type { LlmRequest } from '../../src/providers/llm/llm.js';
 import { functionLlm } from '../../src/testing/function-llm.js';
-import { promptedStt } from '../../src/testing/prompted-stt.js';
-import { toneTts } from '../../src/testing/tone-tts.js';
-import { FileTransport } from '../../src/transports/file.js';
-
-/** A recording: tone where the user speaks. */
-function recording(lengthMs: number, ...speech: [number, number][]): Int16Array {
-  const samples = new Int16Array(msToSamples(lengthMs, 16_000));
-  for (const [fromMs, toMs] of speech) {
-    for (let at = msToSamples(fromMs, 16_000); at < msToSamples(toMs, 16_000); at++) {
-      samples[at] = Math.round(6000 * Math.sin(at / 5));
-    }
-  }
-  return samples;
-}
-
-interface Played {
-  report: SessionReport;
-  log: LogEntry[];
-  audio: Int16Array;
-  pending: number;
-}
-
-async function play(
-  samples: Int16Array,
-  lines: string[],
-  options: { conversation?: Partial<ConversationConfig> } & Partial<SessionOptions> = {},
-): Promise<Played> {
-  const clock = new VirtualClock();
-  const ticker = new Ticker(clock);
-  const transport = new FileTransport({ samples, sampleRateHz: 16_000, ticker, hangUpAfterMs: 4000 });
-  const log: LogEntry[] = [];
-  const { conversation, ...rest } = options;
-  const session = new Session({
-    id: 's1',
-    transport,
-    vad: energyVad(),
-    stt: promptedStt({ lines }),
-    llm: functionLlm(() => 'That is fine.'),
-    model: 'test',
-    tts: toneTts(),
-    clock,
-    ticker,
-    log: (entry) => log.push(entry),
-    ...rest,
-    conversation: {
-      ...DEFAULT_CONVERSATION,
-      opening: { ...DEFAULT_CONVERSATION.opening, firstMessage: 'Hello there.' },
-      ...conversation,
-    },
-  });
-  let report: SessionReport | undefined;
-  void session.run().then((done) => (report = done));
-  await clock.runUntil(() => report !== undefined, 600_000);
-  if (report === undefined) throw new Error('the session did not end');
-  return { report, log, audio: transport.recording(), pending: clock.pending };
-}
+import type { Toolbox } from '../../src/tools/tool.js';
+import { play, type Played, recording } from './support.js';
 
 function energyBetween(samples: Int16Array, fromMs: number, toMs: number): number {
   return samples
@@ -74,7 +13,7 @@ function energyBetween(samples: Int16Array, fromMs: number, toMs: number): numbe
 
 describe('a session over a recording', () => {
   it('greets, hears, answers and ends when the user hangs up', async () => {
-    const { report, pending } = await play(recording(5000, [2000, 3000]), ['can you help me please']);
+    const { report, pending } = await play(recording(5000, [2000, 3000]), { lines: ['can you help me please'] });
     expect(report.status).toBe('user-ended');
     expect(report.messages).toEqual([
       { role: 'assistant', content: 'Hello there.' },
@@ -86,7 +25,7 @@ describe('a session over a recording', () => {
   });
 
   it('measures the response from the end of speech to the first audio at the line', async () => {
-    const { report, audio } = await play(recording(6000, [2000, 3000]), ['can you help me please']);
+    const { report, audio } = await play(recording(6000, [2000, 3000]), { lines: ['can you help me please'] });
     const [turn] = report.turns;
     expect(turn?.speechEndMs).toBeCloseTo(3000, -2);
     expect(turn?.responseMs).toBeGreaterThan(0);
@@ -97,11 +36,10 @@ describe('a session over a recording', () => {
 
   it('falls silent within a frame when it is interrupted and keeps only what was heard', async () => {
     const long = 'one two three four five six seven eight nine ten eleven twelve.';
-    const { report, audio, log } = await play(
-      recording(9000, [1500, 2000], [4000, 5000]),
-      ['please tell me a story', 'stop that right now please'],
-      { llm: functionLlm(({ messages }) => (messages.length > 3 ? 'Very well.' : long)) },
-    );
+    const { report, audio, log } = await play(recording(9000, [1500, 2000], [4000, 5000]), {
+      lines: ['please tell me a story', 'stop that right now please'],
+      llm: functionLlm(({ messages }) => (messages.length > 3 ? 'Very well.' : long)),
+    });
     const hold = log.find((entry) => entry.kind === 'effect' && entry.effect.type === 'playout.hold');
     expect(hold?.t).toBeGreaterThan(4000);
     expect(hold?.t).toBeLessThan(4150);
@@ -113,9 +51,89 @@ describe('a session over a recording', () => {
   });
 
   it('decides alike to the bit in two runs', async () => {
-    const run = (): Promise<Played> => play(recording(5000, [2000, 3000]), ['can you help me please']);
+    const run = (): Promise<Played> => play(recording(5000, [2000, 3000]), { lines: ['can you help me please'] });
     const [first, second] = [await run(), await run()];
     expect(second.log).toEqual(first.log);
     expect(second.audio).toEqual(first.audio);
+  });
+
+  it('says what it is told to from outside, and takes what is typed', async () => {
+    const played = await play(recording(9000), {
+      before: (session, clock) => {
+        clock.schedule(2000, () => session.say('The shop closes soon.'));
+        clock.schedule(5000, () => session.sendText('  thank you '));
+      },
+    });
+    expect(played.report.messages.map(({ content }) => content)).toEqual([
+      'Hello there.',
+      'The shop closes soon.',
+      'thank you',
+      'That is fine.',
+    ]);
+    expect(played.events.filter(({ type }) => type === 'agent')).toHaveLength(3);
+    expect(played.report.turns[0]).toMatchObject({ heard: 'thank you', endOfTurnMs: null });
+  });
+
+  it('sums up how long the answers took', async () => {
+    const { report } = await play(recording(12_000, [2000, 3000], [6000, 7000]), {
+      lines: ['one more', 'and another one'],
+    });
+    expect(report.turns).toHaveLength(2);
+    const times = report.turns.map(({ responseMs }) => responseMs ?? 0);
+    expect(report.latency.responseMs).toMatchObject({ p50: Math.min(...times), p99: Math.max(...times) });
+    expect(report.playout).toMatchObject({ underruns: 0, skippedFrames: 0 });
+    expect(report.playout.speechMs).toBe(50 * ('Hello there.'.length + 2 * 'That is fine.'.length));
+  });
+});
+
+describe('tools after the call', () => {
+  const after = { name: 'rate', description: 'Rates the call.', parameters: { type: 'object', properties: {} } };
+  const asked: LlmRequest[] = [];
+  const toolbox: Toolbox = {
+    specs: [],
+    run: () => Promise.resolve({ ok: true, content: '' }),
+    runAfterCall: async (known, { signal }) => {
+      const text = await known(after);
+      signal.throwIfAborted();
+      return [{ name: 'rate', arguments: JSON.parse(text), result: { ok: true, content: 'thanks' }, tookMs: 5 }];
+    },
+  };
+
+  it('run once the line is closed, with what the model knows', async () => {
+    const llm = functionLlm((request) => {
+      if (request.requiredTool === undefined) return 'That is fine.';
+      asked.push(request);
+      return { calls: [{ name: 'rate', arguments: '{"score":5}' }] };
+    });
+    const played = await play(recording(6000, [2000, 3000]), { lines: ['it was very good'], llm, toolbox });
+    expect(played.report.functionCalls).toEqual([
+      { name: 'rate', arguments: '{"score":5}', ok: true, result: 'thanks', tookMs: 5, runAfterCall: true },
+    ]);
+    expect(asked).toHaveLength(1);
+    expect(asked[0]).toMatchObject({ requiredTool: 'rate', tools: [after], temperature: 0 });
+    expect(asked[0]?.messages.map(({ role }) => role)).toEqual(['system', 'assistant', 'user', 'assistant', 'user']);
+    expect(played.pending).toBe(0);
+    // The line was closed before: its length is that of the conversation.
+    const noTools = await play(recording(6000, [2000, 3000]), { lines: ['it was very good'] });
+    expect(played.report.durationMs).toBe(noTools.report.durationMs);
+  });
+
+  it('run without arguments where the model stalls, and hold nothing up for ever', async () => {
+    const llm = functionLlm((request) => (request.requiredTool === undefined ? 'That is fine.' : 'stall'));
+    const box: Toolbox = {
+      ...toolbox,
+      runAfterCall: async (known) => {
+        const text = await Promise.resolve(after)
+          .then(known)
+          .catch(() => '{}');
+        return [{ name: 'rate', arguments: JSON.parse(text), result: { ok: true, content: text }, tookMs: 0 }];
+      },
+    };
+    const played = await play(recording(3000), { llm, toolbox: box });
+    expect(played.report.functionCalls[0]).toMatchObject({ arguments: '{}', runAfterCall: true });
+    const stuck: Toolbox = { ...toolbox, runAfterCall: () => new Promise(() => undefined) };
+    const hung = await play(recording(3000), { toolbox: stuck });
+    expect(hung.report.faults).toEqual({ 'afterCall.failed': 1 });
+    expect([played.pending, hung.pending]).toEqual([0, 0]);
   });
 });

@@ -58,7 +58,9 @@ export class EmbeddedStt implements SttProvider {
     let report: VocabularyReport;
     try {
       const plainHints = { phrases: [...hints.phrases], texts: [...hints.texts], keywords: new Map(hints.keywords) };
-      const answer = await this.#host.request({ kind: 'open', stream: id, language, hints: plainHints });
+      const opening = this.#host.request({ kind: 'open', stream: id, language, hints: plainHints });
+      // Virtual time stands still meanwhile: how long the machine takes to load a model decides nothing.
+      const answer = await options.clock.settle(opening, options.clock.nowMs());
       report = answer as VocabularyReport;
     } catch (error) {
       this.#streams.delete(id);
