@@ -98,7 +98,9 @@ export class FileTransport implements Transport {
     const isOver = this.#position >= samples.length;
     onProgress?.(isOver ? 1 : this.#position / samples.length);
     this.#sink?.audio(audio);
-    if (isOver && this.#quietTicks >= this.#hangUpAfter) this.#end();
+    // The user who is still to speak does not hang up: only silence after the recording counts.
+    if (!isOver) this.#quietTicks = 0;
+    else if (this.#quietTicks >= this.#hangUpAfter) this.#end();
   }
 
   #end(): void {
