@@ -54,7 +54,7 @@ class Page {
       },
       onDigit: (digit) => {
         this.#call?.press(digit);
-        if (this.#call !== null) this.#transcript.typed(digit, 'keyed');
+        if (this.#call !== null) this.#transcript.keyed(digit);
       },
       onText: (text) => {
         this.#type(text);
@@ -176,7 +176,7 @@ class Page {
   /** A typed message; without a call it begins one. */
   #type(text: string): void {
     if (this.#call !== null && this.#controls.phase !== 'connecting') {
-      this.#transcript.typed(text, 'typed');
+      this.#transcript.typed(text);
       this.#call.type(text);
       return;
     }

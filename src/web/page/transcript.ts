@@ -6,14 +6,20 @@ import { type HeardWords, withWords } from './words.js';
 /** Closer to the end than this, the view follows what is said. */
 const FOLLOW_WITHIN_PX = 40;
 
+interface UserBubble {
+  element: HTMLElement;
+  words: HeardWords;
+}
+
 /** What both sides say, as it is said. */
 export class Transcript {
   readonly #list: HTMLElement;
   readonly #scroller: HTMLElement;
   #agentName = 'Agent';
   /** The bubbles that still change. */
-  #user: { element: HTMLElement; words: HeardWords } | null = null;
-  #agent: { element: HTMLElement; text: HTMLElement; cut: boolean } | null = null;
+  #user: UserBubble | null = null;
+  #agent: { element: HTMLElement; text: HTMLElement; cut: boolean; after: UserBubble | null } | null = null;
+  #keyed: HTMLElement | null = null;
   #lastAnswer: HTMLElement | null = null;
   /** Whether the end is in view: then it stays there. */
   #following = true;
@@ -54,12 +60,23 @@ export class Transcript {
     body?.replaceChildren(...(words.settled === '' ? [latest] : [`${words.settled} `, latest]));
   }
 
-  /** What the user typed or keyed. */
-  typed(text: string, how: 'typed' | 'keyed'): void {
+  /** What the user typed. */
+  typed(text: string): void {
     this.#dropUnheard();
     this.#closeUser();
-    const element = this.#bubble('user', how === 'typed' ? 'You, typing' : 'You, on the keypad');
-    element.querySelector('.text')?.append(text);
+    this.#bubble('user', 'You, typing').querySelector('.text')?.append(text);
+    this.#following = true;
+  }
+
+  /** A key that the user pressed; those in a row stand together. */
+  keyed(digit: string): void {
+    if (this.#keyed !== this.#list.lastElementChild) this.#keyed = null;
+    if (this.#keyed === null) {
+      this.#dropUnheard();
+      this.#closeUser();
+      this.#keyed = this.#bubble('user', 'You, on the keypad');
+    }
+    this.#keyed.querySelector('.text')?.append(digit);
     this.#following = true;
   }
 
@@ -67,9 +84,10 @@ export class Transcript {
   agent(text: string, isFinal: boolean): void {
     if (!isFinal) this.#dropUnheard();
     if (this.#agent === null) {
+      const after = this.#user;
       this.#closeUser();
       const element = this.#bubble('agent', this.#agentName);
-      this.#agent = { element, text: element.querySelector('.text') as HTMLElement, cut: false };
+      this.#agent = { element, text: element.querySelector('.text') as HTMLElement, cut: false, after };
       this.#lastAnswer = element;
     }
     const { element, text: body, cut } = this.#agent;
@@ -125,10 +143,11 @@ export class Transcript {
     this.#user = null;
   }
 
-  /** An answer that was cut off before a word of it was heard. */
+  /** An answer that was cut off before a word of it was heard came too soon: the user's turn goes on. */
   #dropUnheard(): void {
     if (this.#agent?.cut !== true) return;
     this.#agent.element.remove();
+    this.#user ??= this.#agent.after;
     this.#agent = null;
   }
 

@@ -1,0 +1,79 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { decodeWav, encodeWav } from '../../src/audio/wav.js';
+import { packageFile } from '../../src/package-files.js';
+
+/** A fixture that stands for the user at the microphone. */
+const SPOKEN = 'fixtures/audio/booking/slt/table';
+/** The agent greets before the user speaks. */
+const GREETING_MS = 7000;
+const SILENCE_AFTER_MS = 120_000;
+
+/** What the user says into every microphone of the browser. */
+export function spokenText(): string {
+  return (JSON.parse(readFileSync(packageFile(`${SPOKEN}.json`), 'utf8')) as { text: string }).text;
+}
+
+/** A real browser whose microphone is a recording. */
+export class TalkingBrowser {
+  /** Errors in any page's console, and exceptions. */
+  readonly errors: string[] = [];
+  readonly #browser: Browser;
+  readonly #folder: string;
+
+  private constructor(browser: Browser, folder: string) {
+    this.#browser = browser;
+    this.#folder = folder;
+  }
+
+  static async launch(): Promise<TalkingBrowser> {
+    const folder = mkdtempSync(join(tmpdir(), 'parley-browser-'));
+    const microphone = join(folder, 'microphone.wav');
+    writeFileSync(microphone, microphoneWav());
+    const browser = await chromium.launch({
+      executablePath: '/usr/bin/chromium',
+      args: [
+        '--no-sandbox',
+        '--disable-gpu',
+        '--disable-quic',
+        '--no-first-run',
+        '--disable-background-networking',
+        '--disable-component-update',
+        '--disable-sync',
+        '--use-fake-device-for-media-stream',
+        '--use-fake-ui-for-media-stream',
+        `--use-file-for-fake-audio-capture=${microphone}%noloop`,
+      ],
+    });
+    return new TalkingBrowser(browser, folder);
+  }
+
+  /** A page of its own, as another visitor has it. */
+  async open(address: string, prepare?: (page: Page) => Promise<unknown>): Promise<Page> {
+    const page = await this.#browser.newPage({ viewport: { width: 1200, height: 760 } });
+    page.on('console', (message) => {
+      if (message.type() === 'error') this.errors.push(message.text());
+    });
+    page.on('pageerror', (error) => this.errors.push(error.stack ?? error.message));
+    await prepare?.(page);
+    await page.goto(address);
+    await page.waitForSelector('#talk:enabled', { timeout: 60_000 });
+    return page;
+  }
+
+  async close(): Promise<void> {
+    await this.#browser.close();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}
+
+/** The fixture between silence, in the plain PCM that Chromium plays. */
+function microphoneWav(): Uint8Array {
+  const { samples, sampleRateHz } = decodeWav(readFileSync(packageFile(`${SPOKEN}.wav`)));
+  const before = (GREETING_MS * sampleRateHz) / 1000;
+  const all = new Int16Array(before + samples.length + (SILENCE_AFTER_MS * sampleRateHz) / 1000);
+  all.set(samples, before);
+  return encodeWav(all, sampleRateHz);
+}

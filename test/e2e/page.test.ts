@@ -1,0 +1,167 @@
+import type { Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { hasTool } from '../../scripts/system-tools.mjs';
+import { wordErrorRate } from '../../src/testing/wer.js';
+import { spokenText, TalkingBrowser } from './browser.js';
+import { ServedDaemon } from './served-daemon.js';
+
+/** A conversation takes as long as it takes, on a machine that does other things as well. */
+const PATIENCE = { timeout: 60_000 };
+
+describe.skipIf(!hasTool('chromium'))('the page, in a real browser', { timeout: 120_000 }, () => {
+  let daemon: ServedDaemon;
+  let browser: TalkingBrowser;
+  let page: Page;
+
+  beforeAll(async () => {
+    daemon = await ServedDaemon.start();
+    browser = await TalkingBrowser.launch();
+  }, 60_000);
+
+  afterAll(async () => {
+    await browser.close();
+    expect(await daemon.stop()).toBe(0);
+    expect(daemon.log).not.toContain('fault:');
+  }, 30_000);
+
+  beforeEach(async () => {
+    page = await browser.open(daemon.address);
+  }, 60_000);
+
+  afterEach(async () => {
+    await page.close();
+    expect(browser.errors.splice(0)).toEqual([]);
+  });
+
+  const phase = (name: string, on = page): Promise<unknown> =>
+    on.waitForSelector(`body[data-phase="${name}"]`, PATIENCE);
+  const answers = (on = page): Promise<string[]> => on.locator('.bubble.agent .text').allInnerTexts();
+  const anotherAnswer = (before: number, on = page): Promise<unknown> =>
+    on.locator('.bubble.agent').nth(before).waitFor(PATIENCE);
+
+  it('hears what is spoken, answers aloud and says how long that took; a second page talks at the same time', async () => {
+    const other = await browser.open(daemon.address);
+    await page.click('#talk');
+    await other.click('#talk');
+    for (const each of [page, other]) {
+      await phase('speaking', each);
+      await each.waitForFunction('parleyStats?.level > 0.01', undefined, PATIENCE);
+      await each.locator('.bubble.user .text').first().waitFor(PATIENCE);
+      await anotherAnswer(1, each);
+      await each.locator('.times-total').first().waitFor(PATIENCE);
+      await expect.poll(() => leastWordErrors(each), PATIENCE).toBeLessThan(0.5);
+      expect((await answers(each))[0]).toContain('Crooked Fork');
+      expect(await each.locator('.times-total').first().innerText()).toMatch(/^(\d+ ms|\d\.\d\d s)$/);
+      expect(await each.locator('.summary-figure').innerText()).toMatch(/\d/);
+      expect(await each.locator('.times .bar-part').count()).toBeGreaterThan(0);
+      expect(await each.evaluate('parleyStats.playedSamples')).toBeGreaterThan(16_000);
+      expect(await each.evaluate('parleyStats.sentChunks')).toBeGreaterThan(100);
+    }
+    await other.close();
+  });
+
+  it('takes typed words, shows them, and hangs up', async () => {
+    await page.click('#talk');
+    await anotherAnswer(0);
+    await page.fill('#text', 'When are you open?');
+    await page.press('#text', 'Enter');
+    await anotherAnswer(1);
+    expect(await page.locator('.bubble.user .text').innerText()).toBe('When are you open?');
+    expect((await answers())[1]).toMatch(/five/);
+    await page.click('#talk');
+    await phase('idle');
+    expect(await page.locator('.note').last().innerText()).toBe('You hung up');
+    await expectLog('user-ended');
+  });
+
+  it('begins a call by typing, without the microphone', async () => {
+    await page.fill('#text', 'Where are you?');
+    await page.click('.send');
+    await page.locator('.bubble.agent', { hasText: 'Harbour' }).waitFor(PATIENCE);
+    expect(await page.locator('#mute').isDisabled()).toBe(true);
+    expect(await page.evaluate('parleyStats.sentChunks')).toBe(0);
+  });
+
+  it('is worked by the keyboard alone', async () => {
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate('document.activeElement.id')).toBe('talk');
+    await page.keyboard.press('Space');
+    await phase('speaking');
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Space');
+    expect(await page.getAttribute('#mute', 'aria-pressed')).toBe('true');
+    await page.waitForFunction('parleyStats.microphoneLevel < 1e-6', undefined, PATIENCE);
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    await page.keyboard.type('12#');
+    expect(await page.locator('.bubble.user .text').allInnerTexts()).toEqual(['12#']);
+    await page.keyboard.press('Escape');
+    expect(await page.locator('#keypad').isHidden()).toBe(true);
+    expect(await page.evaluate('document.activeElement.id')).toBe('keypad-toggle');
+  });
+
+  it.each(['NotAllowedError', 'NotFoundError', 'NotReadableError'])('explains %s and offers typing', async (name) => {
+    const mute = await browser.open(daemon.address, (fresh) =>
+      fresh.addInitScript({
+        content: `navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException('', '${name}'));`,
+      }),
+    );
+    await mute.click('#talk');
+    await mute.locator('#notice').waitFor();
+    expect(await mute.locator('#notice-text').innerText()).toContain('You can type instead.');
+    expect(await mute.getAttribute('body', 'data-phase')).toBe('idle');
+    await mute.click('#notice-action');
+    await anotherAnswer(0, mute);
+    await mute.close();
+  });
+
+  it.each([
+    [320, 568],
+    [390, 844],
+    [820, 1180],
+    [1600, 1000],
+  ])('fits a window of %i by %i, in light and dark', async (width, height) => {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      await page.setViewportSize({ width, height });
+      const overflow = await page.evaluate(`({
+        x: document.documentElement.scrollWidth - innerWidth,
+        y: document.documentElement.scrollHeight - innerHeight,
+      })`);
+      expect(overflow).toEqual({ x: 0, y: 0 });
+      for (const id of ['#talk', '#mute', '#text']) expect(await page.locator(id).isVisible(), id).toBe(true);
+    }
+  });
+
+  it('says when the server is gone, and goes on when it is back', async () => {
+    const short = await ServedDaemon.start();
+    const lonely = await browser.open(short.address);
+    await lonely.click('#talk');
+    await phase('speaking', lonely);
+    await short.kill();
+    await phase('idle', lonely);
+    expect(await lonely.locator('#notice-text').innerText()).toBe('The connection to the server was lost.');
+    expect(await lonely.locator('#talk').isDisabled()).toBe(true);
+    await lonely.click('#notice-action');
+    await lonely.getByText('The server does not answer.').waitFor();
+    const { port } = new URL(short.address);
+    const back = await ServedDaemon.start(port);
+    await lonely.click('#notice-action');
+    await lonely.waitForSelector('#talk:enabled', PATIENCE);
+    await lonely.close();
+    await back.stop();
+    const expected = browser.errors.splice(0);
+    expect(expected.every((error) => error.includes('ERR_CONNECTION_REFUSED'))).toBe(true);
+  });
+
+  /** How well the best of the user's bubbles has what was said; a busy machine may take it for two turns. */
+  async function leastWordErrors(on: Page): Promise<number> {
+    const heard = await on.locator('.bubble.user .text').allInnerTexts();
+    return Math.min(1, ...heard.map((text) => wordErrorRate([[spokenText(), text]])));
+  }
+
+  /** Waits for a line of the daemon's log. */
+  async function expectLog(text: string): Promise<void> {
+    await expect.poll(() => daemon.log, PATIENCE).toContain(text);
+  }
+});
