@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../clock/clock.js';
-import { RealClock } from '../clock/real.js';
+import { RealClock, unixNow } from '../clock/real.js';
 import type { Ticker } from '../clock/ticker.js';
 import { knownModels, SCRIPTED_MODEL } from '../config/models.js';
 import { type AgentConfigRules, parseAgentConfig } from '../config/parse.js';
@@ -75,7 +75,7 @@ export class Workshop {
     const session = new Session({
       ...providers,
       id: request.id ?? randomUUID(),
-      conversation: conversationConfig(agent, toolbox.speech, request.startUnixMs ?? Date.now()),
+      conversation: conversationConfig(agent, toolbox.speech, request.startUnixMs ?? unixNow()),
       transport: request.transport,
       vadThreshold: agent.vadThreshold,
       hints: speechHints(agent, request.script === undefined ? null : this.#providers.scriptHints(request.script)),

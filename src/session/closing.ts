@@ -6,9 +6,13 @@ export const CLOSE_TIMEOUT_MS = 5000;
 
 /**
  * Closes something that somebody else wrote: waits until it is done, but not for ever, and never throws.
- * @returns why it was not done in good order, or null
+ * @param onFault it was not done in good order
  */
-export async function closeInTime(clock: Clock, close: () => Promise<void>): Promise<string | null> {
+export async function closeInTime(
+  clock: Clock,
+  close: () => Promise<void>,
+  onFault: (reason: string) => void,
+): Promise<void> {
   let cancel: Cancel = () => undefined;
   try {
     const closing = close();
@@ -22,9 +26,8 @@ export async function closeInTime(clock: Clock, close: () => Promise<void>): Pro
       });
       await Promise.race([closing, expired]);
     }
-    return null;
   } catch (error) {
-    return reasonOf(error);
+    onFault(reasonOf(error));
   } finally {
     cancel();
   }

@@ -121,12 +121,9 @@ export class Session {
         this.#turns.firstAudio(utteranceId, this.#nowMs());
       },
     });
+    const { llm, model, temperature = 0 } = options;
     this.#thinking = new Thinking({
-      llm: options.llm,
-      model: options.model,
-      temperature: options.temperature ?? 0,
-      clock,
-      onEvent,
+      ...{ llm, model, temperature, clock, onEvent },
       onUsage: (prompt, completion) => {
         this.#tokens.prompt += prompt;
         this.#tokens.completion += completion;
@@ -299,12 +296,25 @@ export class Session {
         this.#speechEndMs = null;
         this.#audience.observe({ type: 'user', text: effect.text });
         return;
+      case 'digits.send':
+        this.#dispatch({ type: 'tool.result', callId: effect.callId, ok: false, content: 'This line takes no keys.' });
+        return;
+      case 'line.transfer':
+        this.#dispatch({
+          type: 'transfer.result',
+          callId: effect.callId,
+          ok: false,
+          reason: 'This line cannot do it.',
+        });
+        return;
       case 'line.close':
         void this.#end();
         return;
       case 'trace':
         if (effect.name === 'interruption') this.#turns.interrupted();
         return;
+      case 'line.transfer.cancel':
+        return; // none is ever under way
     }
   }
 
@@ -339,20 +349,23 @@ export class Session {
     this.#thinking.close();
     this.#acting.close();
     const { transport } = this.#options;
-    await this.#close('transport.close', () => transport.close());
+    await closeInTime(
+      this.#clock,
+      () => transport.close(),
+      (reason) => this.noteFault('transport.close', reason),
+    );
     this.#voice.close();
     this.#hearing.close(); // not before: it may have been in the middle of some audio that led here
-    await this.#close('stt.close', () => this.#recogniser.close());
+    await closeInTime(
+      this.#clock,
+      () => this.#recogniser.close(),
+      (reason) => this.noteFault('stt.close', reason),
+    );
     const afterCall = wasOpen ? await this.#afterCall() : [];
     this.#state = 'over';
     const report = this.#report(durationMs, afterCall);
     this.#audience.observe({ type: 'ended', report });
     this.#resolveFinished(report);
-  }
-
-  async #close(what: string, close: () => Promise<void>): Promise<void> {
-    const fault = await closeInTime(this.#clock, close);
-    if (fault !== null) this.noteFault(what, fault);
   }
 
   async #afterCall(): Promise<readonly FunctionCall[]> {

@@ -3,8 +3,9 @@ import type { ToolCall } from '../config/chat.js';
 import { ParleyError } from '../errors.js';
 import type { LlmProvider, LlmRequest } from '../providers/llm/llm.js';
 
-/** What a test's model answers: words, calls, a fault, or nothing for ever. */
-export type Answer = string | { text?: string; calls?: readonly Omit<ToolCall, 'id'>[] } | { fault: string } | 'stall';
+/** What a test's model answers: words, calls, a fault, or (`stall`) nothing for ever. */
+export type Answer =
+  string | { text?: string; calls?: readonly Omit<ToolCall, 'id'>[] } | { fault: string } | { stall: true };
 
 export interface FunctionLlmOptions {
   /** Until the first piece. Default 100. */
@@ -27,7 +28,10 @@ export function functionLlm(
     async *complete(request) {
       const { clock, signal } = request;
       const said = answer(request);
-      if (said === 'stall') await delay(clock, Number.MAX_SAFE_INTEGER, signal);
+      if (typeof said === 'object' && 'stall' in said) {
+        await delay(clock, Number.MAX_SAFE_INTEGER, signal);
+        return;
+      }
       await delay(clock, firstMs, signal);
       const { text, calls: wanted, fault } = plain(said);
       if (fault !== undefined) throw new ParleyError('PROVIDER_FAILED', { provider: 'function', reason: fault });
@@ -41,7 +45,11 @@ export function functionLlm(
   };
 }
 
-function plain(said: Answer): { text: string; calls: readonly Omit<ToolCall, 'id'>[]; fault?: string } {
+function plain(said: Exclude<Answer, { stall: true }>): {
+  text: string;
+  calls: readonly Omit<ToolCall, 'id'>[];
+  fault?: string;
+} {
   if (typeof said === 'string') return { text: said, calls: [] };
   if ('fault' in said) return { text: '', calls: [], fault: said.fault };
   return { text: said.text ?? '', calls: said.calls ?? [] };

@@ -22,7 +22,7 @@ export interface ContractLine {
 export interface ContractCheck {
   name: string;
   /** Rejects with an AssertionError where the transport does not keep the contract. */
-  run(): Promise<void>;
+  run: () => Promise<void>;
 }
 
 /**
@@ -52,7 +52,7 @@ export async function transportContract(open: () => Promise<ContractLine>): Prom
 interface Check {
   name: string;
   needs?: 'sendAudio' | 'sendDigits' | 'sendText';
-  check(line: ContractLine, sink: Sink): Promise<void>;
+  check: (line: ContractLine, sink: Sink) => Promise<void>;
 }
 
 /** Writes down what a transport delivers. */

@@ -33,6 +33,12 @@ function ears(open: SttProvider['open']): SttProvider {
   return { name: 'ears', virtualTime: true, warmUp: nothing, close: nothing, open };
 }
 
+/** Ends at once. */
+async function* of<T>(...items: T[]): AsyncGenerator<T, void, undefined> {
+  await nothing();
+  yield* items;
+}
+
 /** Never comes, and does not react to signals either. */
 const stuck = new Promise<never>(() => undefined);
 
@@ -70,12 +76,7 @@ describe('a model', () => {
         throw new Error('no');
       }),
     ],
-    [
-      'says nothing at all',
-      model(async function* () {
-        await nothing();
-      }),
-    ],
+    ['says nothing at all', model(() => of())],
     [
       'never answers and ignores its signal',
       model(async function* () {
@@ -125,12 +126,7 @@ describe('a voice', () => {
         throw new Error('no');
       }),
     ],
-    [
-      'gives no audio',
-      voice(async function* () {
-        await nothing();
-      }),
-    ],
+    ['gives no audio', voice(() => of())],
     [
       'gives zero samples',
       voice(async function* () {

@@ -9,7 +9,7 @@ interface Line {
   playout: Playout;
   events: string[];
   /** Pulls frames; silence as zeros. */
-  pull(frames?: number): number[];
+  pull: (frames?: number) => number[];
 }
 
 function line(rate = RATE): Line {
@@ -29,6 +29,11 @@ function line(rate = RATE): Line {
 /** Samples that count up, none of them nought. */
 function ramp(from: number, length: number): Int16Array {
   return Int16Array.from({ length }, (_, index) => from + index);
+}
+
+/** `length` samples of one value. */
+function flat(value: number, length: number): number[] {
+  return Array.from({ length }, () => value);
 }
 
 function say(playout: Playout, id: number, samples: Int16Array, { text = 'some words', pauseMs = 0 } = {}): void {
@@ -57,7 +62,7 @@ describe('playing', () => {
     playout.append(1, new Int16Array(0));
     playout.complete(1);
     say(playout, 2, ramp(552, 200));
-    expect(pull(3)).toEqual([...ramp(1, 751), ...new Array<number>(3 * FRAME - 751).fill(0)]);
+    expect(pull(3)).toEqual([...ramp(1, 751), ...flat(0, 3 * FRAME - 751)]);
     expect(events).toEqual(['started 1', 'finished 1', 'started 2', 'finished 2']);
     expect(playout.busy).toBe(false);
   });
@@ -217,9 +222,9 @@ describe('a voice that is late', () => {
     expect(playout.pull()).toBeNull();
     expect(playout.stats.underruns).toBe(0); // it has not begun
     playout.append(1, new Int16Array(FRAME + 200).fill(1000));
-    expect(pull(1)).toEqual(new Array<number>(FRAME).fill(1000));
+    expect(pull(1)).toEqual(flat(1000, FRAME));
     const dry = pull(1);
-    expect(dry.slice(0, 200 - FADE)).toEqual(new Array<number>(200 - FADE).fill(1000));
+    expect(dry.slice(0, 200 - FADE)).toEqual(flat(1000, 200 - FADE));
     expect(dry[199]).toBeLessThan(50);
     expect(dry.slice(200).every((sample) => sample === 0)).toBe(true);
     expect(playout.pull()).toBeNull();
@@ -228,7 +233,7 @@ describe('a voice that is late', () => {
     playout.complete(1);
     const back = pull(1);
     expect(back[0]).toBeLessThan(50);
-    expect(back.slice(FADE)).toEqual(new Array<number>(FRAME - FADE).fill(1000));
+    expect(back.slice(FADE)).toEqual(flat(1000, FRAME - FADE));
   });
 
   it('counts the frames that the machine was too late for and loses nothing by them', () => {

@@ -95,7 +95,14 @@ describe('tools after the call', () => {
     runAfterCall: async (known, { signal }) => {
       const text = await known(after);
       signal.throwIfAborted();
-      return [{ name: 'rate', arguments: JSON.parse(text), result: { ok: true, content: 'thanks' }, tookMs: 5 }];
+      return [
+        {
+          name: 'rate',
+          arguments: JSON.parse(text) as Record<string, unknown>,
+          result: { ok: true, content: 'thanks' },
+          tookMs: 5,
+        },
+      ];
     },
   };
 
@@ -119,14 +126,21 @@ describe('tools after the call', () => {
   });
 
   it('run without arguments where the model stalls, and hold nothing up for ever', async () => {
-    const llm = functionLlm((request) => (request.requiredTool === undefined ? 'That is fine.' : 'stall'));
+    const llm = functionLlm((request) => (request.requiredTool === undefined ? 'That is fine.' : { stall: true }));
     const box: Toolbox = {
       ...toolbox,
       runAfterCall: async (known) => {
         const text = await Promise.resolve(after)
           .then(known)
           .catch(() => '{}');
-        return [{ name: 'rate', arguments: JSON.parse(text), result: { ok: true, content: text }, tookMs: 0 }];
+        return [
+          {
+            name: 'rate',
+            arguments: JSON.parse(text) as Record<string, unknown>,
+            result: { ok: true, content: text },
+            tookMs: 0,
+          },
+        ];
       },
     };
     const played = await play(recording(3000), { llm, toolbox: box });

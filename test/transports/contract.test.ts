@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { describe, it } from 'vitest';
-import WebSocket, { WebSocketServer } from 'ws';
+import { WebSocket, WebSocketServer } from 'ws';
 import { RealClock } from '../../src/clock/real.js';
 import { Ticker } from '../../src/clock/ticker.js';
 import { VirtualClock } from '../../src/clock/virtual.js';

@@ -100,7 +100,7 @@ expectTypeOf(energyVad()).toExtend<VadProvider>();
 expectTypeOf(toneTts()).toExtend<TtsProvider>();
 expectTypeOf(promptedStt).returns.toExtend<SttProvider>();
 expectTypeOf(functionLlm).returns.toExtend<LlmProvider>();
-expectTypeOf<'stall'>().toExtend<Answer>();
+expectTypeOf<{ stall: true }>().toExtend<Answer>();
 
 // Labels and leaks.
 expectTypeOf(readLabels('a.lab')).toEqualTypeOf<Labels>();
