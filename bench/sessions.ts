@@ -6,8 +6,9 @@
  *
  * Each case has a process of its own. In real time, callers send 20 ms frames at 16 kHz: a faint hiss, or (talking) 5 s
  * of speech and 4 s of answer in every 10 s. Counted is everything that the process does, from the caller's frame to
- * the frame of the answer; "nobody" is the ticker alone. Silero listens in all of them; `talking` has doubles for
- * recogniser, model and voice, `embedded` has the real ones, which work on threads of their own.
+ * the frame of the answer, divided by the sessions; what Node takes for an empty ticker ("nobody", measured first) is
+ * shown apart. Silero listens in all cases; `idle` and `talking` have doubles for recogniser, model and voice,
+ * `embedded idle` and `embedded` the real ones, which work on threads of their own.
  */
 import { parseArgs } from 'node:util';
 import { Engine } from '../dist/engine/engine.js';
@@ -39,6 +40,22 @@ interface Cost {
   rssMb: number;
 }
 
+const HEADER = [
+  'case',
+  'sessions',
+  'CPU ms/s a session',
+  'beyond nobody',
+  'main thread',
+  'worker threads',
+  'main thread waited for a processor',
+  'ticker late p50 ms',
+  'p99',
+  'max',
+  'skipped ticks',
+  'answers',
+  'RSS MB',
+];
+
 const { values } = parseArgs({
   options: {
     sessions: { type: 'string', default: '1,10,50' },
@@ -50,42 +67,30 @@ const { values } = parseArgs({
 
 if (values.one === undefined) {
   console.log(`${machine()}\nnative addon: ${nativeStatus().reason}\n`);
-  const rows: (string | number)[][] = [];
+  const measured = async (name: string, count: number): Promise<Cost> =>
+    measureInChild<Cost>([`--one=${name}:${String(count)}`, `--seconds=${values.seconds}`]);
+  const nobody = await measured('nobody', 0);
+  const rows = [row('nobody', 0, nobody, nobody)];
   for (const name of values.case.split(',')) {
-    for (const count of name === 'nobody' ? ['0'] : values.sessions.split(',')) {
-      rows.push(
-        row(name, Number(count), await measureInChild<Cost>([`--one=${name}:${count}`, `--seconds=${values.seconds}`])),
-      );
+    for (const count of values.sessions.split(',').map(Number)) {
+      rows.push(row(name, count, await measured(name, count), nobody));
     }
   }
-  const header = [
-    'case',
-    'sessions',
-    'CPU ms/s',
-    'main thread',
-    'workers',
-    'main thread waited',
-    'ticker late p50 ms',
-    'p99',
-    'max',
-    'skipped ticks',
-    'answers',
-    'RSS MB',
-  ];
-  console.log(`per session:\n${markdownTable([header, ...rows])}\n\n${machine()}`);
+  console.log(`${markdownTable([HEADER, ...rows])}\n\n${machine()}`);
 } else {
   const [name = '', count = '0'] = values.one.split(':');
   console.log(JSON.stringify(await measure(name, Number(count), Number(values.seconds))));
   process.exit(0);
 }
 
-function row(name: string, count: number, cost: Cost): (string | number)[] {
+function row(name: string, count: number, cost: Cost, nobody: Cost): (string | number)[] {
   const each = (ms: number): number => ms / Math.max(1, count);
   const { processMs, mainMs, workersMs, stolenMs, lateP50, lateP99, lateMax, skipped, answers, rssMb } = cost;
   return [
     name,
     String(count),
     each(processMs),
+    count === 0 ? '–' : each(processMs - nobody.processMs),
     each(mainMs),
     each(workersMs),
     each(stolenMs),
