@@ -7,7 +7,7 @@ import * as interruption from './interruption.js';
 import { phrasesFor } from './phrases.js';
 import { MAX_MODEL_FAILURES, startReply } from './reply.js';
 import * as userTurn from './user-turn.js';
-import { MAX_VOICE_FAILURES } from './voice-failure.js';
+import * as voiceFailure from './voice-failure.js';
 
 /** The floor: whose turn it is to speak, and what follows when it changes hands. */
 
@@ -88,7 +88,8 @@ export function settle(core: Core): void {
   core.state.reply = null;
   if (core.state.resultsUntold) {
     startReply(core, { text: '', number: core.state.turn.number, entry: null, interrupts: false });
-  } else if (core.state.deadlines.opening === null) inactivity.onSilence(core);
+  } else if (core.state.failures.unheard) voiceFailure.apologise(core);
+  else if (core.state.deadlines.opening === null) inactivity.onSilence(core);
 }
 
 /** What becomes of a turn that is over while the agent has something to say. */
@@ -112,6 +113,8 @@ function answer(core: Core, message: string, number: number, interrupts: boolean
   core.emit({ type: 'user.said', text: message, turn: number });
   const entry = addUserMessage(core, message);
   startReply(core, { text: message, number, entry, interrupts });
+  // Keys and typed words may come from somebody who is speaking: what they say then is waited for.
+  if (core.state.turn.speaking) interruption.onSpeechStarted(core);
 }
 
 function announce(core: Core): void {
@@ -122,7 +125,7 @@ function announce(core: Core): void {
 function giveUpIfHopeless(core: Core): void {
   const { model, voice } = core.state.failures;
   if (core.state.ending !== null) return;
-  if (voice >= MAX_VOICE_FAILURES) {
+  if (voice >= voiceFailure.MAX_VOICE_FAILURES) {
     core.trace('givingUp', { model, voice });
     endNow(core, 'error', null);
   } else if (model >= MAX_MODEL_FAILURES) {

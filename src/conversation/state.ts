@@ -32,8 +32,11 @@ export interface ConversationState {
   resultsUntold: boolean;
   /** What others want said, waiting for the user to finish. */
   toSay: string[];
-  /** Failures one after another: of the model's replies, and of messages that the voice should have spoken. */
-  failures: { model: number; voice: number; voiceEntry: number | null };
+  /**
+   * Failures one after another: of the model's replies, and of messages that the voice should have spoken. `unheard`:
+   * nothing has been heard since the voice failed.
+   */
+  failures: { model: number; voice: number; voiceEntry: number | null; unheard: boolean };
   nextId: number;
 }
 
@@ -208,7 +211,7 @@ export function initialState(): ConversationState {
     tools: [],
     resultsUntold: false,
     toSay: [],
-    failures: { model: 0, voice: 0, voiceEntry: null },
+    failures: { model: 0, voice: 0, voiceEntry: null, unheard: false },
     nextId: 1,
   };
 }

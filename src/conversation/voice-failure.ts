@@ -12,8 +12,7 @@ export const MAX_VOICE_FAILURES = 3;
 
 /** An utterance is over and was heard. */
 export function onFinished(core: Core, utterance: Utterance): void {
-  core.state.failures.voice = 0;
-  core.state.failures.voiceEntry = null;
+  Object.assign(core.state.failures, { voice: 0, voiceEntry: null, unheard: false });
   speech.onUtteranceOver(core, utterance, false);
   toolCalls.onUtteranceOver(core, utterance.id);
 }
@@ -22,7 +21,6 @@ export function onFinished(core: Core, utterance: Utterance): void {
 export function onFailed(core: Core, utterance: Utterance, reason: string): void {
   core.trace('speech.failed', { utteranceId: utterance.id, reason });
   fail(core, utterance);
-  apologise(core);
 }
 
 /** Speech neither began nor ended in time. The rest of its message would keep the user waiting as long. */
@@ -38,7 +36,12 @@ export function onStalled(core: Core): void {
     fail(core, utterance);
   }
   if (isReply && reply.phase !== 'tools') cancelReply(core);
-  apologise(core);
+}
+
+/** Neither side has anything to say, and what the agent said last was not heard. */
+export function apologise(core: Core): void {
+  core.state.failures.unheard = false;
+  speech.say(core, phrasesFor(core.config.language).fallback, { kind: 'fallback' });
 }
 
 function fail(core: Core, utterance: Utterance): void {
@@ -46,13 +49,7 @@ function fail(core: Core, utterance: Utterance): void {
   // All of one message fails for one reason: it counts once.
   if (failures.voiceEntry !== utterance.entry) failures.voice++;
   failures.voiceEntry = utterance.entry;
+  failures.unheard = true;
   speech.onUtteranceOver(core, utterance, true);
   toolCalls.onUtteranceOver(core, utterance.id);
-}
-
-function apologise(core: Core): void {
-  const { failures, ending, reply } = core.state;
-  const isBusy = speech.isSpeaking(core) || (reply !== null && reply.phase !== 'done');
-  if (failures.voice >= MAX_VOICE_FAILURES || ending !== null || isBusy) return;
-  speech.say(core, phrasesFor(core.config.language).fallback, { kind: 'fallback' });
 }
