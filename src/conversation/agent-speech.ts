@@ -56,6 +56,14 @@ export function resume(core: Core): void {
 
 /** Drops all that has not been heard and cuts the history to what has. */
 export function drop(core: Core): void {
+/** What is queued is played to its end, whatever was about to stop it. */
+export function playOut(core: Core): void {
+  core.state.interruption = null;
+  core.disarm('interruption');
+  for (const utterance of core.state.speech.queue) utterance.interruptible = false;
+  resume(core);
+}
+
   const { speech } = core.state;
   if (speech.queue.length === 0 && !speech.held) return;
   for (const utterance of speech.queue) {

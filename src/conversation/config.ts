@@ -4,12 +4,19 @@ export interface ConversationConfig {
   language: string;
   /** The whole system prompt, variables and notes filled in. */
   systemPrompt: string;
+  /** Who called whom: only one who is called may turn out to be a machine. */
+  direction: 'inbound' | 'outbound';
   opening: OpeningConfig;
   interruption: InterruptionConfig;
   endpointing: EndpointingConfig;
   filler: FillerConfig;
   endCall: EndCallConfig;
   /** Null = the agent does not ask whether the user is still there. */
+  /** Null = a machine is talked to like a person. Acts on outbound calls only. */
+  voicemail: VoicemailConfig | null;
+  /** Null, or without targets = calls are not transferred. */
+  transfer: TransferConfig | null;
+  keypad: KeypadConfig;
   inactivity: { idleMs: number; message: string | null } | null;
   limits: LimitsConfig;
   history: HistoryConfig;
@@ -80,6 +87,35 @@ export interface LimitsConfig {
   maxIdleMs: number | null;
   /** Said before a session ends by a limit. */
   message: string | null;
+export interface VoicemailConfig {
+  action: 'hangup' | 'message';
+  /** What is left after the beep; null = nothing: it hangs up. */
+  message: string | null;
+  /** A person who speaks up during the message makes it a conversation. */
+  continueOnVoiceActivity: boolean;
+  /** Phrases that tell a machine, beside the built-in ones. */
+  detectionPhrases: readonly string[];
+}
+
+export interface TransferConfig {
+  targets: readonly TransferTarget[];
+  instruction: string | null;
+  /** One of these is said first; empty = what the model says with the call. */
+  messages: readonly string[];
+}
+
+export interface TransferTarget {
+  phone: string;
+  /** When it is the right one. */
+  description: string | null;
+}
+
+/** The agent pressing keys. */
+export interface KeypadConfig {
+  enabled: boolean;
+  instruction: string | null;
+}
+
 }
 
 export interface HistoryConfig {
@@ -114,6 +150,8 @@ export interface DeadlineConfig {
 
 export const DEFAULT_CONVERSATION: ConversationConfig = {
   language: 'en-US',
+  /** A transfer that nobody has taken by then has failed. */
+  transferMs: number;
   systemPrompt: '',
   opening: { firstMessage: null, userStarts: false, userStartTimeoutMs: 8000 },
   interruption: { allowed: true, keepMessage: true, openingAllowed: true, maxHoldMs: 2000, wordsAfterStopMs: 500 },
@@ -121,6 +159,7 @@ export const DEFAULT_CONVERSATION: ConversationConfig = {
     responseDelayMs: 0,
     numberInputDelayMs: 0,
     minSilenceMs: 280,
+  direction: 'inbound',
     maxSilenceMs: 1600,
     finalTranscriptMs: 1200,
     stuckMs: 12_000,
@@ -134,9 +173,13 @@ export const DEFAULT_CONVERSATION: ConversationConfig = {
   deadlines: {
     llmFirstMs: 9000,
     llmGapMs: 8000,
+  voicemail: null,
+  transfer: null,
+  keypad: { enabled: false, instruction: null },
     stallFillerMs: 2500,
     speechStartMs: 5000,
     toolMs: 60_000,
     closingMs: 15_000,
   },
 };
+    transferMs: 60_000,

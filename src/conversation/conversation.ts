@@ -10,12 +10,14 @@ import * as inactivity from './inactivity.js';
 import * as interruption from './interruption.js';
 import { onLineOpened, onOpeningDue } from './opening.js';
 import { phrasesFor } from './phrases.js';
+import { isPressing } from './press-digits.js';
 import * as replies from './reply.js';
 import { endRound } from './round.js';
 import { isSpeakable } from './sentences.js';
 import { type ConversationState, type DeadlineName, initialState, type ReplyState, type Utterance } from './state.js';
 import * as toolCalls from './tool-calls.js';
 import * as userTurn from './user-turn.js';
+import { onTransferDue, onTransferResult } from './transfer.js';
 import * as voiceFailure from './voice-failure.js';
 
 /**
@@ -117,7 +119,11 @@ export class Conversation {
       case 'utterance.started':
         this.#withUtterance(event.utteranceId, (utterance) => {
           speech.onUtteranceStarted(core, utterance);
+        if (isPressing(core)) inactivity.onAgentSpoke(core, 'reply');
         });
+        return;
+      case 'transfer.result':
+        if (onTransferResult(core, event.callId, event.ok, event.reason)) close(core, 'agent-ended', true);
         return;
       case 'utterance.finished':
         this.#withUtterance(event.utteranceId, (utterance) => {
@@ -186,6 +192,9 @@ export class Conversation {
         return;
       case 'idle':
       case 'duration':
+      case 'transfer':
+        onTransferDue(core);
+        return;
         inactivity.onLimitDue(core);
         return;
       case 'closing':

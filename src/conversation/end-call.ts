@@ -1,4 +1,5 @@
 import type { ToolCall, ToolSpec } from '../config/chat.js';
+import { textArgument } from './call-arguments.js';
 import type { EndCallConfig } from './config.js';
 
 /** The action by which the model hangs up. */
@@ -23,12 +24,5 @@ export function endCallTool(config: EndCallConfig): ToolSpec {
 
 /** The goodbye that the model put into the call, if it is readable. */
 export function goodbyeOf(call: ToolCall): string | null {
-  try {
-    const parsed: unknown = JSON.parse(call.arguments === '' ? '{}' : call.arguments);
-    if (typeof parsed !== 'object' || parsed === null) return null;
-    const message = (parsed as Record<string, unknown>)['message'];
-    return typeof message === 'string' && message.trim() !== '' ? message.trim() : null;
-  } catch {
-    return null;
-  }
+  return textArgument(call.arguments, 'message');
 }

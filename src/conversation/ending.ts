@@ -7,6 +7,7 @@ import { phrasesFor } from './phrases.js';
 import { cancelReply } from './reply.js';
 import { type EndingState, noDeadlines } from './state.js';
 
+import { abandonTransfer } from './transfer.js';
 /** The end of the call: the last words are played out, then the line is closed, once. */
 
 /** Slow speech, for the deadline of the last words. */

@@ -16,11 +16,15 @@ export type ConversationEvent =
   | { type: 'digits'; digits: string }
   | { type: 'llm.text'; requestId: number; text: string }
   | { type: 'llm.toolCall'; requestId: number; call: ToolCall }
+  /** A mailbox's beep is over. */
+  | { type: 'beep'; endMs: number }
   | { type: 'llm.done'; requestId: number }
   | { type: 'llm.failed'; requestId: number; reason: string }
   | { type: 'tool.result'; callId: string; ok: boolean; content: string }
   /** The first sample of an utterance has been given to the line. */
   | { type: 'utterance.started'; utteranceId: number }
+  /** What became of a transfer; `reason` is what the model is told of a failure. */
+  | { type: 'transfer.result'; callId: string; ok: boolean; reason: string }
   /** The last sample of an utterance has been given to the line (an utterance without audio has no `started`). */
   | { type: 'utterance.finished'; utteranceId: number }
   | { type: 'utterance.failed'; utteranceId: number; reason: string }
@@ -64,9 +68,28 @@ export type ConversationEffect =
   /** For the event log: a decision and its reasons. */
   | { type: 'trace'; name: string; data: Readonly<Record<string, string | number | boolean | null>> };
 
-/** `prompt`: whether the user is still there; `announcement`: what somebody outside wants said. */
+/**
+ * `prompt`: whether the user is still there; `announcement`: what somebody outside wants said; `transfer`: that the user
+ * will be connected; `voicemail`: a message left with a machine.
+ */
 export type UtteranceKind =
-  'opening' | 'reply' | 'filler' | 'tool' | 'prompt' | 'announcement' | 'fallback' | 'goodbye';
+  | 'opening'
+  | 'reply'
+  | 'filler'
+  | 'tool'
+  | 'prompt'
+  | 'announcement'
+  | 'fallback'
+  | 'goodbye'
+  | 'transfer'
+  | 'voicemail';
 
 /** How a conversation can end (call statuses of the interface that a conversation itself decides). */
-export type EndStatus = 'user-ended' | 'agent-ended' | 'api-ended' | 'timeout' | 'error';
+  /** Press keys (0-9, *, #, A-D; `w` waits 500 ms); a `tool.result` of the call tells when they are sent. */
+  | { type: 'digits.send'; callId: string; digits: string }
+  /** Connect the user to somebody else; a `transfer.result` follows. */
+  | { type: 'line.transfer'; callId: string; target: string }
+  /** Give up the transfer that is under way. */
+  | { type: 'line.transfer.cancel' }
+export type EndStatus =
+  'user-ended' | 'agent-ended' | 'api-ended' | 'timeout' | 'error' | 'voicemail-hangup' | 'voicemail-message';

@@ -2,6 +2,7 @@ import * as speech from './agent-speech.js';
 import type { Core } from './core.js';
 import { addAssistantMessage } from './history.js';
 import { phrasesFor } from './phrases.js';
+import { isPressing } from './press-digits.js';
 
 /** Short words that bridge a wait: as configured, and in any case when a stage stalls. */
 
@@ -29,7 +30,7 @@ export function armFiller(core: Core): void {
 export function onFillerDue(core: Core): void {
   const { reply, interruption, turn } = core.state;
   if (reply === null || reply.phase === 'done') return;
-  if (interruption !== null || turn.speaking || speech.isSpeaking(core)) {
+  if (interruption !== null || turn.speaking || speech.isSpeaking(core) || isPressing(core)) {
     core.arm('filler', core.nowMs + AGAIN_MS);
     return;
   }

@@ -5,6 +5,7 @@ import { addUserMessage } from './history.js';
 import * as inactivity from './inactivity.js';
 import * as interruption from './interruption.js';
 import { phrasesFor } from './phrases.js';
+import { isPressing } from './press-digits.js';
 import { MAX_MODEL_FAILURES, startReply } from './reply.js';
 import * as userTurn from './user-turn.js';
 import * as voiceFailure from './voice-failure.js';
@@ -125,6 +126,7 @@ function announce(core: Core): void {
 function giveUpIfHopeless(core: Core): void {
   const { model, voice } = core.state.failures;
   if (core.state.ending !== null) return;
+  if (isPressing(core)) return;
   if (voice >= voiceFailure.MAX_VOICE_FAILURES) {
     core.trace('givingUp', { model, voice });
     endNow(core, 'error', null);

@@ -2,7 +2,9 @@ import { classifyOverlap, type OverlapWords } from './acknowledgements.js';
 import * as speech from './agent-speech.js';
 import type { Core } from './core.js';
 import { reopen } from './ending.js';
-import { assistantAt, takeBackUserMessage } from './history.js';
+import { addAssistantMessage, assistantAt, takeBackUserMessage } from './history.js';
+import { phrasesFor } from './phrases.js';
+import { isPressing } from './press-digits.js';
 import { cancelReply } from './reply.js';
 import { abandonWaiting } from './tool-calls.js';
 import * as userTurn from './user-turn.js';
@@ -125,12 +127,15 @@ export function isEarlyAnswer(core: Core): boolean {
 
 export function agentHasSomethingToSay(core: Core): boolean {
   const { reply } = core.state;
-  return speech.isSpeaking(core) || (reply !== null && reply.phase !== 'done');
+  return speech.isSpeaking(core) || core.state.transfer !== null || (reply !== null && reply.phase !== 'done');
 }
 
-/** Whether the user may take the floor now. As long as nothing of an answer was heard, it is theirs in any case. */
+/**
+ * Whether the user may take the floor now: never from a transfer, or from keys that are being pressed. As long as nothing
+ * of an answer was heard, it is theirs in any case.
+ */
 export function mayInterrupt(core: Core): boolean {
-  if (core.state.ending?.reversible === false) return false;
+  if (core.state.ending?.reversible === false || core.state.transfer !== null || isPressing(core)) return false;
   const utterance = speech.currentUtterance(core);
   if (utterance?.playing !== true && canTakeBack(core)) return true;
   return utterance?.interruptible ?? core.config.interruption.allowed;

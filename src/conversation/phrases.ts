@@ -11,6 +11,10 @@ export interface Phrases {
   /** The model keeps failing: the call ends. */
   givingUp: string;
   goodbye: string;
+  /** The user is about to be connected to somebody else. */
+  connecting: string;
+  /** To a machine that screens the call, where the model has no answer and there is no greeting. */
+  screened: string;
   stillThere: string;
   timeout: string;
 }
@@ -21,6 +25,8 @@ const ENGLISH: Phrases = {
   fallback: "I'm sorry, I had trouble there. Could you say that again?",
   givingUp: "I'm sorry, something is wrong on my side. Please call again later. Goodbye.",
   goodbye: 'Goodbye.',
+  connecting: "One moment, I'll connect you.",
+  screened: 'This is a call for you. I would like to speak with you in person, please.',
   stillThere: 'Are you still there?',
   timeout: 'We have to stop here. Goodbye.',
 };
@@ -33,6 +39,8 @@ const BY_LANGUAGE: Readonly<Record<string, Phrases>> = {
     fallback: 'Entschuldigung, da ist etwas schiefgegangen. Können Sie das bitte wiederholen?',
     givingUp: 'Es tut mir leid, bei mir stimmt etwas nicht. Bitte rufen Sie später noch einmal an. Auf Wiederhören.',
     goodbye: 'Auf Wiederhören.',
+    connecting: 'Einen Moment, ich verbinde Sie.',
+    screened: 'Dies ist ein Anruf für Sie. Ich möchte bitte persönlich mit Ihnen sprechen.',
     stillThere: 'Sind Sie noch da?',
     timeout: 'Wir müssen hier leider enden. Auf Wiederhören.',
   },
@@ -42,6 +50,8 @@ const BY_LANGUAGE: Readonly<Record<string, Phrases>> = {
     fallback: "Excusez-moi, j'ai eu un problème. Pouvez-vous répéter ?",
     givingUp: "Je suis désolé, j'ai un problème technique. Rappelez plus tard, s'il vous plaît. Au revoir.",
     goodbye: 'Au revoir.',
+    connecting: 'Un instant, je vous mets en relation.',
+    screened: "C'est un appel pour vous. J'aimerais vous parler en personne, s'il vous plaît.",
     stillThere: 'Êtes-vous toujours là ?',
     timeout: 'Nous devons nous arrêter ici. Au revoir.',
   },
@@ -51,6 +61,8 @@ const BY_LANGUAGE: Readonly<Record<string, Phrases>> = {
     fallback: 'Perdone, he tenido un problema. ¿Puede repetirlo?',
     givingUp: 'Lo siento, tengo un problema técnico. Llame más tarde, por favor. Adiós.',
     goodbye: 'Adiós.',
+    connecting: 'Un momento, le paso la llamada.',
+    screened: 'Es una llamada para usted. Me gustaría hablar con usted en persona, por favor.',
     stillThere: '¿Sigue ahí?',
     timeout: 'Tenemos que terminar aquí. Adiós.',
   },
@@ -60,6 +72,8 @@ const BY_LANGUAGE: Readonly<Record<string, Phrases>> = {
     fallback: 'Mi scusi, ho avuto un problema. Può ripetere?',
     givingUp: 'Mi dispiace, ho un problema tecnico. Richiami più tardi, per favore. Arrivederci.',
     goodbye: 'Arrivederci.',
+    connecting: 'Un momento, la metto in contatto.',
+    screened: 'È una chiamata per lei. Vorrei parlarle di persona, per favore.',
     stillThere: 'È ancora in linea?',
     timeout: 'Dobbiamo fermarci qui. Arrivederci.',
   },
@@ -69,6 +83,8 @@ const BY_LANGUAGE: Readonly<Record<string, Phrases>> = {
     fallback: 'Desculpe, tive um problema. Pode repetir?',
     givingUp: 'Desculpe, estou com um problema técnico. Ligue mais tarde, por favor. Adeus.',
     goodbye: 'Adeus.',
+    connecting: 'Um momento, vou transferir a chamada.',
+    screened: 'É uma chamada para si. Gostaria de falar consigo pessoalmente, por favor.',
     stillThere: 'Ainda está aí?',
     timeout: 'Temos de terminar aqui. Adeus.',
   },
@@ -78,6 +94,8 @@ const BY_LANGUAGE: Readonly<Record<string, Phrases>> = {
     fallback: 'Sorry, er ging iets mis. Kunt u dat herhalen?',
     givingUp: 'Het spijt me, er is bij mij iets mis. Bel later nog eens. Tot ziens.',
     goodbye: 'Tot ziens.',
+    connecting: 'Een moment, ik verbind u door.',
+    screened: 'Dit is een gesprek voor u. Ik wil u graag persoonlijk spreken.',
     stillThere: 'Bent u er nog?',
     timeout: 'We moeten hier stoppen. Tot ziens.',
   },
@@ -87,6 +105,8 @@ const BY_LANGUAGE: Readonly<Record<string, Phrases>> = {
     fallback: 'माफ़ कीजिए, मुझे कुछ दिक्कत हुई। क्या आप फिर से कह सकते हैं?',
     givingUp: 'माफ़ कीजिए, मेरी तरफ़ कुछ गड़बड़ है। कृपया बाद में फिर फ़ोन कीजिए। नमस्ते।',
     goodbye: 'नमस्ते।',
+    connecting: 'एक पल रुकिए, मैं आपको जोड़ता हूँ।',
+    screened: 'यह कॉल आपके लिए है। कृपया, मैं आपसे बात करना चाहता हूँ।',
     stillThere: 'क्या आप वहाँ हैं?',
     timeout: 'हमें यहीं रुकना होगा। नमस्ते।',
   },
@@ -96,6 +116,8 @@ const BY_LANGUAGE: Readonly<Record<string, Phrases>> = {
     fallback: '申し訳ありません、うまくいきませんでした。もう一度お願いできますか？',
     givingUp: '申し訳ありません、こちらに問題が起きています。後ほどおかけ直しください。失礼します。',
     goodbye: '失礼いたします。',
+    connecting: '少々お待ちください。おつなぎいたします。',
+    screened: 'お客様へのお電話です。ご本人様とお話しさせてください。',
     stillThere: 'もしもし、聞こえていますか？',
     timeout: 'ここで終わりにさせていただきます。失礼します。',
   },
@@ -105,6 +127,8 @@ const BY_LANGUAGE: Readonly<Record<string, Phrases>> = {
     fallback: '抱歉，刚才出了点问题。您能再说一遍吗？',
     givingUp: '抱歉，我这边出了问题。请稍后再打来。再见。',
     goodbye: '再见。',
+    connecting: '请稍等，我为您转接。',
+    screened: '这是打给您的电话，我想和您本人通话。',
     stillThere: '您还在吗？',
     timeout: '我们只能到这里了。再见。',
   },

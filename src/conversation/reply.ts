@@ -1,7 +1,7 @@
 import type { ToolCall } from '../config/chat.js';
+import { actionTools } from './actions.js';
 import * as speech from './agent-speech.js';
 import type { Core } from './core.js';
-import { endCallTool } from './end-call.js';
 import { armFiller } from './filler.js';
 import { addAssistantMessage, modelMessages } from './history.js';
 import { phrasesFor } from './phrases.js';
@@ -40,6 +40,7 @@ export function startReply(core: Core, turn: TurnToAnswer): void {
     calls: [],
     acted: false,
     afterInterruption: turn.interrupts,
+    pressed: false,
   };
   request(core, core.state.reply);
 }
@@ -124,8 +125,12 @@ function request(core: Core, reply: ReplyState): void {
   core.state.resultsUntold = false;
   core.arm('llm.first', core.nowMs + core.config.deadlines.llmFirstMs);
   armFiller(core);
-  const tools = core.config.endCall.enabled ? [endCallTool(core.config.endCall)] : [];
-  core.emit({ type: 'llm.start', requestId: reply.requestId, messages: modelMessages(core), tools });
+  core.emit({
+    type: 'llm.start',
+    requestId: reply.requestId,
+    messages: modelMessages(core),
+    tools: actionTools(core.config),
+  });
 }
 
 function heardFromModel(core: Core, reply: ReplyState): void {

@@ -21,6 +21,8 @@ export interface ConversationState {
   ending: EndingState | null;
   filler: { lastMs: number | null };
   /** How often something was chosen from each list of phrases, so that it is chosen in turn. */
+  /** The call is being handed to somebody else. */
+  transfer: TransferState | null;
   rotation: Record<string, number>;
   /** `prompts`: times in a row that the agent asked whether the user is there; `sinceMs`: neither side spoke since. */
   inactivity: { prompts: number; sinceMs: number };
@@ -59,6 +61,7 @@ const DEADLINES = [
   'digits',
   'idle',
   'inactivity',
+  'transfer',
   'duration',
   'closing',
 ] as const;
@@ -187,6 +190,27 @@ export interface EndingState {
   status: EndStatus;
   /** The user's words can still reopen the conversation. */
   reversible: boolean;
+  /** It has pressed keys, and may listen to what follows without a word. */
+  pressed: boolean;
+}
+
+export interface SpeculationState {
+  /** What becomes the reply if the turn ends with these words. Nothing of it is said, done or in the history. */
+  reply: ReplyState;
+  /** The words that it answers, in a form that can be compared. */
+  words: string;
+  /** What the model has said; with the id under which the voice makes a sentence ready. */
+  sentences: { text: string; utteranceId: number | null }[];
+  /** Text that is no whole sentence yet. */
+  pending: string;
+  /** The model has said all. */
+  done: boolean;
+  /** Messages in the history and calls that ran as the model was asked: with others it would answer otherwise. */
+  history: number;
+  tools: number;
+  startMs: number;
+  promptChars: number;
+  modelChars: number;
   /** The call by which the model decided it. */
   call: { entry: number; callId: string } | null;
 }
@@ -203,6 +227,16 @@ export function initialState(): ConversationState {
     reply: null,
     interruption: null,
     noisyUntilMs: 0,
+export interface TransferState {
+  /** The user is told (`notice`), then the line is connecting. */
+  phase: 'notice' | 'connecting';
+  target: string;
+  /** The call by which the model decided it, and the message in the history that holds it. */
+  entry: number;
+  callId: string;
+  requestId: number;
+}
+
     ending: null,
     filler: { lastMs: null },
     rotation: {},
@@ -225,6 +259,7 @@ export function newTurn(number: number, lastSegment = -1): TurnState {
     number,
     lastSegment,
     speaking: false,
+    transfer: null,
     startMs: null,
     speechStartMs: null,
     endMs: 0,

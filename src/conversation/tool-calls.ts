@@ -5,11 +5,13 @@ import type { Core } from './core.js';
 import { armFiller } from './filler.js';
 import { addToolCall, setToolResult } from './history.js';
 import { nextRound, replyEntry } from './reply.js';
+import { isPressDigits, keysOf } from './press-digits.js';
 import type { ReplyState, RunningTool } from './state.js';
 
 /** Calls of a reply: run side by side, each with its phrase; the model is asked again when all have answered. */
 
 const NO_ANSWER = 'The tool gave no answer in time.';
+const NO_KEYS = 'Nothing was pressed: `digits` may hold 0-9, *, #, A-D and w only, and needs a key.';
 const NOT_STARTED = 'Not started: the user interrupted before it began.';
 
 export function runCalls(core: Core, reply: ReplyState, calls: readonly ToolCall[]): void {
@@ -17,26 +19,57 @@ export function runCalls(core: Core, reply: ReplyState, calls: readonly ToolCall
   reply.acted = true;
   const entry = replyEntry(core, reply);
   const announced = new Map<string, number | null>();
+  const run = (call: ToolCall, afterUtterance: number | null): void => {
+    const tool: RunningTool = { call, requestId: reply.requestId, afterUtterance, entry };
+    core.state.tools.push(tool);
+    addToolCall(core, entry, call);
+    if (afterUtterance === null) start(core, tool);
+  };
   for (const call of calls) {
+    if (isPressDigits(core, call)) continue;
     const config = toolSpeech(core, call.name);
     // Several calls of one tool have one phrase.
     const utteranceId = announced.get(call.name) ?? announce(core, reply, call.name, config);
     announced.set(call.name, utteranceId);
-    const afterUtterance = config?.executeAfterMessage === true ? utteranceId : null;
-    core.state.tools.push({ call, requestId: reply.requestId, afterUtterance, entry });
-    addToolCall(core, entry, call);
-    if (afterUtterance === null) core.emit({ type: 'tool.start', call });
+    run(call, config?.executeAfterMessage === true ? utteranceId : null);
   }
   core.arm('tools', core.nowMs + core.config.deadlines.toolMs);
   armFiller(core);
+  // Tones and words do not go together: keys are pressed when all has been said.
+  for (const call of calls) {
+    if (!isPressDigits(core, call)) continue;
+    reply.pressed = true;
+    run(call, core.state.speech.queue.at(-1)?.id ?? null);
+  }
+  refuseWrongKeys(core, reply);
+}
+
+/** Carries out a call. */
+function start(core: Core, tool: RunningTool): void {
+  tool.afterUtterance = null;
+  if (!isPressDigits(core, tool.call)) {
+    core.emit({ type: 'tool.start', call: tool.call });
+    return;
+  }
+  const digits = keysOf(tool.call);
+  if (digits === null) return;
+  speech.playOut(core);
+  core.emit({ type: 'digits.send', callId: tool.call.id, digits });
+}
+
+function refuseWrongKeys(core: Core, reply: ReplyState): void {
+  for (const tool of core.state.tools.filter(({ requestId }) => requestId === reply.requestId)) {
+    if (!isPressDigits(core, tool.call) || keysOf(tool.call) !== null) continue;
+    core.trace('digits.refused', { callId: tool.call.id });
+    settle(core, tool, NO_KEYS);
+    continueReply(core, tool);
+  }
 }
 
 /** An utterance is over, heard or not: calls that waited for it start. */
 export function onUtteranceOver(core: Core, utteranceId: number): void {
   for (const tool of core.state.tools) {
-    if (tool.afterUtterance !== utteranceId) continue;
-    tool.afterUtterance = null;
-    core.emit({ type: 'tool.start', call: tool.call });
+    if (tool.afterUtterance === utteranceId) start(core, tool);
   }
 }
 

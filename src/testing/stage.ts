@@ -5,6 +5,7 @@ import { historyMessages } from '../conversation/history.js';
 import { type ConfigChanges, mergeConfig } from './merge-config.js';
 import { Agenda } from './stage-agenda.js';
 import { AgentExpectation } from './stage-expect.js';
+import { StageLine } from './stage-line.js';
 import { StageModel } from './stage-model.js';
 import { Timeline } from './stage-timeline.js';
 import { StageTools } from './stage-tools.js';
@@ -51,6 +52,7 @@ export class Stage {
   readonly user: StageUser;
   readonly model: StageModel;
   readonly tools: StageTools;
+  readonly line: StageLine;
   readonly voice: StageVoice;
   readonly #agenda = new Agenda();
   readonly #watcher: StageWatcher | null;
@@ -69,6 +71,7 @@ export class Stage {
       });
     });
     this.tools = new StageTools(send);
+    this.line = new StageLine(send);
     this.voice = new StageVoice(
       voice,
       (event) => {
@@ -187,6 +190,15 @@ export class Stage {
         return;
       case 'tool.start':
         this.tools.start(effect.call, this.#nowMs);
+        return;
+      case 'digits.send':
+        this.line.press(effect.callId, effect.digits, this.#nowMs);
+        return;
+      case 'line.transfer':
+        this.line.transfer(effect.callId, effect.target, this.#nowMs);
+        return;
+      case 'line.transfer.cancel':
+        this.line.cancelTransfer(this.#nowMs);
         return;
       case 'stt.endTurn':
       case 'user.said':

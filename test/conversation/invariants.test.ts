@@ -18,9 +18,18 @@ const small = fc.integer({ min: 0, max: 12 });
 const words = fc.constantFrom(...WORDS);
 const odd = fc.constantFrom(-1, 0.5, 1e15, Number.NaN, Infinity);
 const time = fc.oneof({ weight: 9, arbitrary: fc.integer({ min: 0, max: 30_000 }) }, { weight: 1, arbitrary: odd });
-const name = fc.constantFrom('lookup', 'end_call', 'slow', 'constructor', '__proto__', '');
+const name = fc.constantFrom(
+  'lookup',
+  'end_call',
+  'transfer_call',
+  'press_digits',
+  'slow',
+  'constructor',
+  '__proto__',
+  '',
+);
 const callId = fc.constantFrom('a', 'a', 'b', '__proto__', '', 'a-2');
-const args = fc.constantFrom('{}', '', '{"message":"Goodbye then."}', '{broken');
+const args = fc.constantFrom('{}', '', '{"message":"Goodbye then."}', '{"digits":"1w2"}', '{broken');
 
 const event: fc.Arbitrary<ConversationEvent> = fc.oneof(
   fc.constant({ type: 'line.opened' as const }),
@@ -74,6 +83,15 @@ const event: fc.Arbitrary<ConversationEvent> = fc.oneof(
       reason: fc.constant('r'),
     }),
   },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      type: fc.constant('transfer.result' as const),
+      callId,
+      ok: fc.boolean(),
+      reason: fc.constant('busy'),
+    }),
+  },
   fc.record({ type: fc.constant('command.say' as const), text: words }),
   { weight: 20, arbitrary: fc.constant({ type: 'time' as const }) },
 );
@@ -113,6 +131,7 @@ const config: fc.Arbitrary<ConversationConfig> = fc
     stuckMs: fc.constantFrom(500, 12_000),
     closingMs: fc.constantFrom(0, 15_000),
     executeAfterMessage: fc.boolean(),
+    actions: fc.boolean(),
   })
   .map((c) => ({
     ...DEFAULT_CONVERSATION,
@@ -126,6 +145,10 @@ const config: fc.Arbitrary<ConversationConfig> = fc
     endpointing: { ...DEFAULT_CONVERSATION.endpointing, stuckMs: c.stuckMs },
     filler: { afterMs: c.fillerMs, messages: [] },
     endCall: { enabled: c.endCall, instruction: null, messages: c.goodbyes },
+    transfer: c.actions
+      ? { targets: [{ phone: '+15550100', description: null }], instruction: null, messages: c.goodbyes }
+      : null,
+    keypad: { enabled: c.actions, instruction: null },
     inactivity: c.idleMs === null ? null : { idleMs: c.idleMs, message: null },
     limits: { maxDurationMs: 300_000, maxIdleMs: c.maxIdleMs, message: null },
     toolSpeech: {
@@ -231,12 +254,14 @@ function expectDeadlines(conversation: Conversation): void {
   check(conversation.nextDeadlineMs !== undefined, 'no deadline at all');
   for (const atMs of Object.values(deadlines)) check(atMs === null || Number.isFinite(atMs), 'a deadline at no time');
   if (turn.startMs !== null && !turn.waiting) check(armed('turn.end', 'turn.stuck', 'interruption'), 'turn');
-  if (turn.waiting) check(speech.queue.length > 0 || reply !== null, 'waits for nobody');
+  if (turn.waiting) check(speech.queue.length > 0 || reply !== null || state.digits !== '', 'waits for nobody');
   if (speech.held) check(armed('interruption'), 'held');
   else if (speech.queue.length > 0) check(armed('speech.start', 'speech.end'), 'speech');
   if (reply?.phase === 'thinking') check(armed('llm.first'), 'thinking');
   if (reply?.phase === 'streaming') check(armed('llm.gap'), 'streaming');
-  if (reply?.phase === 'tools') check(state.tools.length > 0, 'waits for no tool');
+  if (reply?.phase === 'tools') check(state.tools.length > 0 || state.transfer !== null, 'waits for no tool');
+  if (state.transfer?.phase === 'connecting') check(armed('transfer'), 'transfer');
+  if (state.transfer?.phase === 'notice') check(speech.queue.length > 0 && !speech.held, 'notice');
   if (state.tools.length > 0) check(armed('tools'), 'tools');
   if (state.digits !== '') check(armed('digits'), 'digits');
   if (state.ending !== null) check(armed('closing'), 'ending');
@@ -245,7 +270,7 @@ function expectDeadlines(conversation: Conversation): void {
 /** Gives most events the id that fits, so that scripts get somewhere. */
 function fit(
   happened: ConversationEvent,
-  { reply, speech, turn, tools }: Readonly<ConversationState>,
+  { reply, speech, turn, tools, transfer }: Readonly<ConversationState>,
 ): ConversationEvent {
   if ('requestId' in happened && happened.requestId < FITTING && reply !== null) {
     return { ...happened, requestId: reply.requestId };
@@ -258,6 +283,9 @@ function fit(
   }
   if (happened.type === 'tool.result' && happened.callId === 'a' && tools[0] !== undefined) {
     return { ...happened, callId: tools[0].call.id };
+  }
+  if (happened.type === 'transfer.result' && happened.callId === 'a' && transfer !== null) {
+    return { ...happened, callId: transfer.callId };
   }
   return happened;
 }

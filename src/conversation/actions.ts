@@ -1,0 +1,14 @@
+import type { ToolSpec } from '../config/chat.js';
+import type { ConversationConfig } from './config.js';
+import { endCallTool } from './end-call.js';
+import { pressDigitsTool } from './press-digits.js';
+import { transferCallTool } from './transfer-call.js';
+
+/** What the agent itself can do on the line, offered to the model beside its tools. */
+export function actionTools({ endCall, transfer, keypad }: ConversationConfig): ToolSpec[] {
+  const tools: ToolSpec[] = [];
+  if (endCall.enabled) tools.push(endCallTool(endCall));
+  if (transfer !== null && transfer.targets.length > 0) tools.push(transferCallTool(transfer));
+  if (keypad.enabled) tools.push(pressDigitsTool(keypad));
+  return tools;
+}
