@@ -2,6 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { WebSocket } from 'ws';
+import type { Clock } from '../../src/clock/clock.js';
+import { RealClock } from '../../src/clock/real.js';
 import { DEFAULT_SETTINGS, type Settings } from '../../src/config/settings.js';
 import { Daemon } from '../../src/daemon/daemon.js';
 import { Engine } from '../../src/engine/engine.js';
@@ -21,7 +23,7 @@ const AGENT = {
 
 /** A daemon on a free port, with a data folder of its own and the embedded engines. */
 export class House {
-  readonly engine = new Engine();
+  readonly engine: Engine;
   readonly faults: Error[] = [];
   readonly dataDir: string;
   readonly daemon: Daemon;
@@ -31,7 +33,8 @@ export class House {
   #tellEnded!: (report: SessionReport) => void;
   readonly #clients: WebSocket[] = [];
 
-  private constructor(settings: Partial<Settings>) {
+  private constructor(settings: Partial<Settings>, clock: Clock) {
+    this.engine = new Engine({ clock });
     this.ended = new Promise((resolve) => (this.#tellEnded = resolve));
     this.dataDir = settings.dataDir ?? mkdtempSync(join(tmpdir(), 'parley-daemon-'));
     this.daemon = new Daemon({
@@ -52,8 +55,8 @@ export class House {
     });
   }
 
-  static async open(settings: Partial<Settings> = {}): Promise<House> {
-    const house = new House(settings);
+  static async open(settings: Partial<Settings> = {}, clock: Clock = new RealClock()): Promise<House> {
+    const house = new House(settings, clock);
     house.address = await house.daemon.listen();
     return house;
   }

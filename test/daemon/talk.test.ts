@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { VirtualClock } from '../../src/clock/virtual.js';
+import { DEFAULT_SETTINGS } from '../../src/config/settings.js';
 import type { Message } from '../transports/inbox.js';
 import { House, PRIVATE_KEY } from './house.js';
 
@@ -158,6 +160,30 @@ describe('origins', () => {
 });
 
 describe('other limits', () => {
+  it('takes no more sessions than the operator allows, however they come', async () => {
+    const small = await House.open({ limits: { ...DEFAULT_SETTINGS.limits, sessions: 1 } });
+    const clients = [small.connect(), small.connect(), small.connect()];
+    await Promise.all(clients.map((client) => client.refused));
+    await Promise.all(clients.map((client) => client.initiate()));
+    const first = await Promise.all(clients.map((client) => client.inbox.next()));
+    expect(first.map(({ method }) => method).sort()).toEqual(['onerror', 'onerror', 'onready']);
+    const refused = clients[first.findIndex(({ method }) => method === 'onerror')];
+    expect(await refused?.inbox.closed).toEqual({ code: 1013, reason: 'All 1 sessions are in use' });
+    await small.close();
+  });
+
+  it('waits no longer than ten seconds for the first message', async () => {
+    const clock = new VirtualClock();
+    const slow = await House.open({}, clock);
+    const client = slow.connect();
+    await client.refused;
+    await clock.advanceBy(9999);
+    expect(client.socket.readyState).toBe(client.socket.OPEN);
+    await clock.advanceBy(1);
+    expect(await client.inbox.closed).toEqual({ code: 1008, reason: 'the first message did not come in time' });
+    await slow.close();
+  });
+
   it('has nothing but /talk', async () => {
     const { WebSocket } = await import('ws');
     const socket = new WebSocket(`${house.address.replace('http', 'ws')}/talks`);

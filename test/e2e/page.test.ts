@@ -78,6 +78,7 @@ describe.skipIf(!hasTool('chromium'))('the page, in a real browser', { timeout: 
     await page.fill('#text', 'Where are you?');
     await page.click('.send');
     await page.locator('.bubble.agent', { hasText: 'Harbour' }).waitFor(PATIENCE);
+    expect(await page.locator('.bubble.user .text').allInnerTexts()).toEqual(['Where are you?']);
     expect(await page.locator('#mute').isDisabled()).toBe(true);
     expect(await page.evaluate('parleyStats.sentChunks')).toBe(0);
   });

@@ -139,7 +139,7 @@ class Page {
     return {
       onPhase: (phase) => {
         this.#onPhase(phase);
-        if (phase === 'listening') for (const text of this.#untold.splice(0)) this.#call?.type(text);
+        if (phase === 'listening') for (const text of this.#untold.splice(0)) this.#type(text);
       },
       onTranscript: (text, isFinal) => {
         transcript.user(text, isFinal);

@@ -10,10 +10,15 @@ export interface RingSource {
 /** Ticks round the whole ring; each half shows the same. */
 const TICKS = 96;
 const HISTORY = TICKS / 2 + 1;
-/** One step of the history. */
+/** Lengths as parts of the canvas: the ring itself, a tick at rest, and the longest ones of both sides. */
+const RADIUS = 0.36;
+const DOT = 0.006;
+const OUTWARD = 0.125;
+const INWARD = 0.085;
+/** One step of the history, and the time between two pictures. */
 const STEP_MS = 30;
-/** With reduced motion the ring changes this seldom, and nothing travels round it. */
-const CALM_STEP_MS = 160;
+/** The same where nothing happens, and with reduced motion: then nothing travels round the ring either. */
+const CALM_STEP_MS = 120;
 const LOWEST_DB = -52;
 const RANGE_DB = 44;
 
@@ -41,14 +46,13 @@ export class Ring {
   }
 
   readonly #frame = (nowMs: number): void => {
-    const source = this.#source();
-    const stepMs = this.#calm.matches ? CALM_STEP_MS : STEP_MS;
-    if (nowMs - this.#lastStepMs >= stepMs) {
-      this.#lastStepMs = nowMs;
-      this.#step(source);
-    }
-    this.#draw(source.phase, nowMs);
     requestAnimationFrame(this.#frame);
+    const source = this.#source();
+    const stepMs = this.#calm.matches || source.phase === 'idle' ? CALM_STEP_MS : STEP_MS;
+    if (nowMs - this.#lastStepMs < stepMs) return;
+    this.#lastStepMs = nowMs;
+    this.#step(source);
+    this.#draw(source.phase, nowMs);
   };
 
   #step({ phase, microphone, agent }: RingSource): void {
@@ -70,37 +74,24 @@ export class Ring {
     context.clearRect(-size / 2, -size / 2, size, size);
     context.lineCap = 'round';
     context.lineWidth = size / 150;
-    const radius = size * 0.36;
+    const calm = this.#calm.matches;
+    const radius = size * RADIUS;
+    const dot = size * DOT;
+    const rest = new Path2D();
+    const outward = new Path2D();
+    const inward = new Path2D();
     for (let tick = 0; tick < TICKS; tick++) {
       const age = Math.min(tick, TICKS - tick);
-      const angle = (tick / TICKS) * 2 * Math.PI - Math.PI / 2;
-      const { glow, lift } = this.#calm.matches ? { glow: REST, lift: 0 } : motion(phase, tick, age, nowMs);
-      const outward = Math.max(this.#agent[age] ?? 0, lift) * size * 0.125;
-      const inward = (this.#user[age] ?? 0) * size * 0.085;
-      const rest = size * 0.006;
-      this.#tick(context, angle, radius, radius + rest, this.#colours.ink, glow);
-      if (outward > rest) this.#tick(context, angle, radius, radius + outward, this.#colours.accent, 0.95);
-      if (inward > rest)
-        this.#tick(context, angle, radius - size * 0.014, radius - size * 0.014 - inward, this.#colours.ink, 0.62);
+      const lift = Math.max(this.#agent[age] ?? 0, calm ? 0 : liftOf(phase, tick, age, nowMs)) * size * OUTWARD;
+      const dip = (this.#user[age] ?? 0) * size * INWARD;
+      if (lift > dot) addTick(outward, tick, radius, radius + lift);
+      else addTick(rest, tick, radius, radius + dot);
+      if (dip > dot) addTick(inward, tick, radius - 2 * dot, radius - 2 * dot - dip);
     }
-  }
-
-  #tick(
-    context: CanvasRenderingContext2D,
-    angle: number,
-    from: number,
-    to: number,
-    colour: string,
-    alpha: number,
-  ): void {
-    const x = Math.cos(angle);
-    const y = Math.sin(angle);
-    context.globalAlpha = alpha;
-    context.strokeStyle = colour;
-    context.beginPath();
-    context.moveTo(x * from, y * from);
-    context.lineTo(x * to, y * to);
-    context.stroke();
+    const { ink, accent } = this.#colours;
+    stroke(context, rest, ink, phase === 'idle' && !calm ? 0.34 + 0.08 * Math.sin(nowMs / 1100) : 0.34);
+    stroke(context, inward, ink, 0.62);
+    stroke(context, outward, accent, 0.95);
   }
 
   #readColours(): void {
@@ -109,21 +100,28 @@ export class Ring {
   }
 }
 
-/** How visible a tick is when nothing happens. */
-const REST = 0.28;
-
-/** What a phase does to a tick by itself: how visible it is, and how far it reaches outward, 0..1. */
-function motion(phase: Phase, tick: number, age: number, nowMs: number): { glow: number; lift: number } {
+/** How far a phase lifts a tick by itself, 0..1. */
+function liftOf(phase: Phase, tick: number, age: number, nowMs: number): number {
   if (phase === 'connecting') {
     const behind = ((((nowMs / 1400) * TICKS - tick) % TICKS) + TICKS) % TICKS;
-    return { glow: REST, lift: 0.3 * Math.max(0, 1 - behind / (TICKS * 0.4)) ** 2 };
+    return 0.3 * Math.max(0, 1 - behind / (TICKS * 0.4)) ** 2;
   }
-  if (phase === 'thinking') {
-    const wave = Math.sin(nowMs / 260 - age / 3.4);
-    return { glow: REST, lift: 0.05 + 0.16 * Math.max(0, wave) ** 2 };
-  }
-  const breath = phase === 'idle' ? 0.1 * Math.sin(nowMs / 1300 - age / 9) : 0.1;
-  return { glow: REST + breath, lift: 0 };
+  if (phase === 'thinking') return 0.05 + 0.16 * Math.max(0, Math.sin(nowMs / 260 - age / 3.4)) ** 2;
+  return 0;
+}
+
+function addTick(path: Path2D, tick: number, from: number, to: number): void {
+  const angle = (tick / TICKS) * 2 * Math.PI - Math.PI / 2;
+  const x = Math.cos(angle);
+  const y = Math.sin(angle);
+  path.moveTo(x * from, y * from);
+  path.lineTo(x * to, y * to);
+}
+
+function stroke(context: CanvasRenderingContext2D, path: Path2D, colour: string, alpha: number): void {
+  context.globalAlpha = alpha;
+  context.strokeStyle = colour;
+  context.stroke(path);
 }
 
 /** A level as a length, 0..1. */
