@@ -54,8 +54,6 @@ export function resume(core: Core): void {
   watch(core);
 }
 
-/** Drops all that has not been heard and cuts the history to what has. */
-export function drop(core: Core): void {
 /** What is queued is played to its end, whatever was about to stop it. */
 export function playOut(core: Core): void {
   core.state.interruption = null;
@@ -64,6 +62,8 @@ export function playOut(core: Core): void {
   resume(core);
 }
 
+/** Drops all that has not been heard and cuts the history to what has. */
+export function drop(core: Core): void {
   const { speech } = core.state;
   if (speech.queue.length === 0 && !speech.held) return;
   for (const utterance of speech.queue) {

@@ -11,12 +11,12 @@ export interface ConversationConfig {
   endpointing: EndpointingConfig;
   filler: FillerConfig;
   endCall: EndCallConfig;
-  /** Null = the agent does not ask whether the user is still there. */
   /** Null = a machine is talked to like a person. Acts on outbound calls only. */
   voicemail: VoicemailConfig | null;
   /** Null, or without targets = calls are not transferred. */
   transfer: TransferConfig | null;
   keypad: KeypadConfig;
+  /** Null = the agent does not ask whether the user is still there. */
   inactivity: { idleMs: number; message: string | null } | null;
   limits: LimitsConfig;
   history: HistoryConfig;
@@ -81,12 +81,6 @@ export interface EndCallConfig {
   messages: readonly string[];
 }
 
-export interface LimitsConfig {
-  maxDurationMs: number;
-  /** Time without input from the user after which the session ends; null = none. */
-  maxIdleMs: number | null;
-  /** Said before a session ends by a limit. */
-  message: string | null;
 export interface VoicemailConfig {
   action: 'hangup' | 'message';
   /** What is left after the beep; null = nothing: it hangs up. */
@@ -116,6 +110,12 @@ export interface KeypadConfig {
   instruction: string | null;
 }
 
+export interface LimitsConfig {
+  maxDurationMs: number;
+  /** Time without input from the user after which the session ends; null = none. */
+  maxIdleMs: number | null;
+  /** Said before a session ends by a limit. */
+  message: string | null;
 }
 
 export interface HistoryConfig {
@@ -144,28 +144,31 @@ export interface DeadlineConfig {
   speechStartMs: number;
   /** A tool that has not answered by then counts as failed. */
   toolMs: number;
+  /** A transfer that nobody has taken by then has failed. */
+  transferMs: number;
   /** Longest time from the decision to hang up to the line being closed, beside what the last words take. */
   closingMs: number;
 }
 
 export const DEFAULT_CONVERSATION: ConversationConfig = {
   language: 'en-US',
-  /** A transfer that nobody has taken by then has failed. */
-  transferMs: number;
   systemPrompt: '',
+  direction: 'inbound',
   opening: { firstMessage: null, userStarts: false, userStartTimeoutMs: 8000 },
   interruption: { allowed: true, keepMessage: true, openingAllowed: true, maxHoldMs: 2000, wordsAfterStopMs: 500 },
   endpointing: {
     responseDelayMs: 0,
     numberInputDelayMs: 0,
     minSilenceMs: 280,
-  direction: 'inbound',
     maxSilenceMs: 1600,
     finalTranscriptMs: 1200,
     stuckMs: 12_000,
   },
   filler: { afterMs: null, messages: [] },
   endCall: { enabled: false, instruction: null, messages: [] },
+  voicemail: null,
+  transfer: null,
+  keypad: { enabled: false, instruction: null },
   inactivity: null,
   limits: { maxDurationMs: 3_600_000, maxIdleMs: null, message: null },
   history: { messageLimit: null, toolResultLimit: null },
@@ -173,13 +176,10 @@ export const DEFAULT_CONVERSATION: ConversationConfig = {
   deadlines: {
     llmFirstMs: 9000,
     llmGapMs: 8000,
-  voicemail: null,
-  transfer: null,
-  keypad: { enabled: false, instruction: null },
     stallFillerMs: 2500,
     speechStartMs: 5000,
     toolMs: 60_000,
+    transferMs: 60_000,
     closingMs: 15_000,
   },
 };
-    transferMs: 60_000,

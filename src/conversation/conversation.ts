@@ -16,8 +16,8 @@ import { endRound } from './round.js';
 import { isSpeakable } from './sentences.js';
 import { type ConversationState, type DeadlineName, initialState, type ReplyState, type Utterance } from './state.js';
 import * as toolCalls from './tool-calls.js';
-import * as userTurn from './user-turn.js';
 import { onTransferDue, onTransferResult } from './transfer.js';
+import * as userTurn from './user-turn.js';
 import * as voiceFailure from './voice-failure.js';
 
 /**
@@ -114,16 +114,16 @@ export class Conversation {
         });
         return;
       case 'tool.result':
+        if (isPressing(core)) inactivity.onAgentSpoke(core, 'reply');
         toolCalls.onResult(core, event.callId, event.ok, event.content);
+        return;
+      case 'transfer.result':
+        if (onTransferResult(core, event.callId, event.ok, event.reason)) close(core, 'agent-ended', true);
         return;
       case 'utterance.started':
         this.#withUtterance(event.utteranceId, (utterance) => {
           speech.onUtteranceStarted(core, utterance);
-        if (isPressing(core)) inactivity.onAgentSpoke(core, 'reply');
         });
-        return;
-      case 'transfer.result':
-        if (onTransferResult(core, event.callId, event.ok, event.reason)) close(core, 'agent-ended', true);
         return;
       case 'utterance.finished':
         this.#withUtterance(event.utteranceId, (utterance) => {
@@ -184,6 +184,9 @@ export class Conversation {
       case 'tools':
         toolCalls.onToolsDue(core);
         return;
+      case 'transfer':
+        onTransferDue(core);
+        return;
       case 'digits':
         digits.commit(core);
         return;
@@ -192,9 +195,6 @@ export class Conversation {
         return;
       case 'idle':
       case 'duration':
-      case 'transfer':
-        onTransferDue(core);
-        return;
         inactivity.onLimitDue(core);
         return;
       case 'closing':

@@ -6,8 +6,8 @@ import { assistantAt, setToolResult, spokenText } from './history.js';
 import { phrasesFor } from './phrases.js';
 import { cancelReply } from './reply.js';
 import { type EndingState, noDeadlines } from './state.js';
-
 import { abandonTransfer } from './transfer.js';
+
 /** The end of the call: the last words are played out, then the line is closed, once. */
 
 /** Slow speech, for the deadline of the last words. */
@@ -68,6 +68,7 @@ export function close(core: Core, status: EndStatus, hangUp: boolean): void {
 }
 
 function fallSilent(core: Core): void {
+  abandonTransfer(core);
   cancelReply(core);
   core.state.interruption = null;
   core.disarm('interruption');

@@ -14,17 +14,17 @@ export type ConversationEvent =
   /** A typed message. */
   | { type: 'text'; text: string }
   | { type: 'digits'; digits: string }
-  | { type: 'llm.text'; requestId: number; text: string }
-  | { type: 'llm.toolCall'; requestId: number; call: ToolCall }
   /** A mailbox's beep is over. */
   | { type: 'beep'; endMs: number }
+  | { type: 'llm.text'; requestId: number; text: string }
+  | { type: 'llm.toolCall'; requestId: number; call: ToolCall }
   | { type: 'llm.done'; requestId: number }
   | { type: 'llm.failed'; requestId: number; reason: string }
   | { type: 'tool.result'; callId: string; ok: boolean; content: string }
-  /** The first sample of an utterance has been given to the line. */
-  | { type: 'utterance.started'; utteranceId: number }
   /** What became of a transfer; `reason` is what the model is told of a failure. */
   | { type: 'transfer.result'; callId: string; ok: boolean; reason: string }
+  /** The first sample of an utterance has been given to the line. */
+  | { type: 'utterance.started'; utteranceId: number }
   /** The last sample of an utterance has been given to the line (an utterance without audio has no `started`). */
   | { type: 'utterance.finished'; utteranceId: number }
   | { type: 'utterance.failed'; utteranceId: number; reason: string }
@@ -59,6 +59,12 @@ export type ConversationEffect =
   /** Drop everything that has not been played, and any synthesis that is under way. */
   | { type: 'playout.drop' }
   | { type: 'tool.start'; call: ToolCall }
+  /** Press keys (0-9, *, #, A-D; `w` waits 500 ms); a `tool.result` of the call tells when they are sent. */
+  | { type: 'digits.send'; callId: string; digits: string }
+  /** Connect the user to somebody else; a `transfer.result` follows. */
+  | { type: 'line.transfer'; callId: string; target: string }
+  /** Give up the transfer that is under way. */
+  | { type: 'line.transfer.cancel' }
   /** What was transcribed has been taken as a turn. */
   | { type: 'stt.endTurn' }
   /** A turn is answered. The same turn number again: it had not been over, and this is all of it. */
@@ -85,11 +91,5 @@ export type UtteranceKind =
   | 'voicemail';
 
 /** How a conversation can end (call statuses of the interface that a conversation itself decides). */
-  /** Press keys (0-9, *, #, A-D; `w` waits 500 ms); a `tool.result` of the call tells when they are sent. */
-  | { type: 'digits.send'; callId: string; digits: string }
-  /** Connect the user to somebody else; a `transfer.result` follows. */
-  | { type: 'line.transfer'; callId: string; target: string }
-  /** Give up the transfer that is under way. */
-  | { type: 'line.transfer.cancel' }
 export type EndStatus =
   'user-ended' | 'agent-ended' | 'api-ended' | 'timeout' | 'error' | 'voicemail-hangup' | 'voicemail-message';

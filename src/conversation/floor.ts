@@ -7,6 +7,7 @@ import * as interruption from './interruption.js';
 import { phrasesFor } from './phrases.js';
 import { isPressing } from './press-digits.js';
 import { MAX_MODEL_FAILURES, startReply } from './reply.js';
+import { connectWhenSaid } from './transfer.js';
 import * as userTurn from './user-turn.js';
 import * as voiceFailure from './voice-failure.js';
 
@@ -120,13 +121,13 @@ function answer(core: Core, message: string, number: number, interrupts: boolean
 
 function announce(core: Core): void {
   if (core.state.toSay.length === 0 || userTurn.isOpen(core) || core.state.ending?.reversible === false) return;
+  if (isPressing(core)) return;
   for (const text of core.state.toSay.splice(0)) speech.say(core, text, { kind: 'announcement' });
 }
 
 function giveUpIfHopeless(core: Core): void {
   const { model, voice } = core.state.failures;
   if (core.state.ending !== null) return;
-  if (isPressing(core)) return;
   if (voice >= voiceFailure.MAX_VOICE_FAILURES) {
     core.trace('givingUp', { model, voice });
     endNow(core, 'error', null);

@@ -19,10 +19,10 @@ export interface ConversationState {
   /** Noise has held the agent for long: until then, sound alone does not hold it. */
   noisyUntilMs: number;
   ending: EndingState | null;
-  filler: { lastMs: number | null };
-  /** How often something was chosen from each list of phrases, so that it is chosen in turn. */
   /** The call is being handed to somebody else. */
   transfer: TransferState | null;
+  filler: { lastMs: number | null };
+  /** How often something was chosen from each list of phrases, so that it is chosen in turn. */
   rotation: Record<string, number>;
   /** `prompts`: times in a row that the agent asked whether the user is there; `sinceMs`: neither side spoke since. */
   inactivity: { prompts: number; sinceMs: number };
@@ -58,10 +58,10 @@ const DEADLINES = [
   'speech.start',
   'speech.end',
   'tools',
+  'transfer',
   'digits',
   'idle',
   'inactivity',
-  'transfer',
   'duration',
   'closing',
 ] as const;
@@ -170,26 +170,6 @@ export interface ReplyState {
   acted: boolean;
   /** The turn cut the agent off: no filler answers it. */
   afterInterruption: boolean;
-}
-
-export interface RunningTool {
-  call: ToolCall;
-  /** The request whose reply asked for it. */
-  requestId: number;
-  /** Starts when this utterance is over; null = started. */
-  afterUtterance: number | null;
-  /** Index of the message in the history that holds the call. */
-  entry: number;
-}
-
-export interface InterruptionState {
-  sinceMs: number;
-}
-
-export interface EndingState {
-  status: EndStatus;
-  /** The user's words can still reopen the conversation. */
-  reversible: boolean;
   /** It has pressed keys, and may listen to what follows without a word. */
   pressed: boolean;
 }
@@ -211,6 +191,36 @@ export interface SpeculationState {
   startMs: number;
   promptChars: number;
   modelChars: number;
+}
+
+export interface RunningTool {
+  call: ToolCall;
+  /** The request whose reply asked for it. */
+  requestId: number;
+  /** Starts when this utterance is over; null = started. */
+  afterUtterance: number | null;
+  /** Index of the message in the history that holds the call. */
+  entry: number;
+}
+
+export interface InterruptionState {
+  sinceMs: number;
+}
+
+export interface TransferState {
+  /** The user is told (`notice`), then the line is connecting. */
+  phase: 'notice' | 'connecting';
+  target: string;
+  /** The call by which the model decided it, and the message in the history that holds it. */
+  entry: number;
+  callId: string;
+  requestId: number;
+}
+
+export interface EndingState {
+  status: EndStatus;
+  /** The user's words can still reopen the conversation. */
+  reversible: boolean;
   /** The call by which the model decided it. */
   call: { entry: number; callId: string } | null;
 }
@@ -227,17 +237,8 @@ export function initialState(): ConversationState {
     reply: null,
     interruption: null,
     noisyUntilMs: 0,
-export interface TransferState {
-  /** The user is told (`notice`), then the line is connecting. */
-  phase: 'notice' | 'connecting';
-  target: string;
-  /** The call by which the model decided it, and the message in the history that holds it. */
-  entry: number;
-  callId: string;
-  requestId: number;
-}
-
     ending: null,
+    transfer: null,
     filler: { lastMs: null },
     rotation: {},
     inactivity: { prompts: 0, sinceMs: 0 },
@@ -259,7 +260,6 @@ export function newTurn(number: number, lastSegment = -1): TurnState {
     number,
     lastSegment,
     speaking: false,
-    transfer: null,
     startMs: null,
     speechStartMs: null,
     endMs: 0,
