@@ -125,7 +125,7 @@ export class Controls {
     this.#keypadToggle.disabled = !connected;
     this.#agentSelect.disabled = calling;
     this.#input.disabled = !this.#ready && !calling;
-    this.#line.hidden = !connected;
+    if (!connected) this.#line.textContent = '';
     if (calling) {
       if (connected)
         this.#status.textContent = this.#hasMicrophone ? 'On the line' : 'On the line, without a microphone';

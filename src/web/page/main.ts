@@ -161,7 +161,7 @@ class Page {
         transcript.note(`${name} …`);
       },
       onProblem: (message) => {
-        this.#notice.show(message);
+        this.#notice.show(message, { label: 'Dismiss', run: () => undefined });
       },
       onEnded: (status, error) => {
         this.#over(status === null ? 'The call was cut off' : (ENDINGS[status] ?? `Call ended: ${status}`));

@@ -1,4 +1,4 @@
-/** A message across the page, with a way out where there is one. */
+/** A message across the page, with a way out. */
 export class Notice {
   readonly #root: HTMLElement;
   readonly #text: HTMLElement;
@@ -16,10 +16,9 @@ export class Notice {
     });
   }
 
-  show(text: string, action?: { label: string; run: () => void }): void {
-    this.#action.hidden = action === undefined;
-    this.#action.textContent = action?.label ?? '';
-    this.#onAction = action?.run ?? (() => undefined);
+  show(text: string, action: { label: string; run: () => void }): void {
+    this.#action.textContent = action.label;
+    this.#onAction = action.run;
     this.#root.hidden = false;
     this.#text.textContent = text; // last: it is read out when it appears
   }
