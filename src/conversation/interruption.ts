@@ -5,6 +5,7 @@ import { reopen } from './ending.js';
 import { addAssistantMessage, assistantAt, takeBackUserMessage } from './history.js';
 import { phrasesFor } from './phrases.js';
 import { isPressing } from './press-digits.js';
+import { onAgentSpoke } from './inactivity.js';
 import { cancelReply } from './reply.js';
 import { abandonWaiting } from './tool-calls.js';
 import * as userTurn from './user-turn.js';
@@ -70,6 +71,8 @@ export function overlapWords(core: Core, goesOn = false): OverlapWords {
 export function confirm(core: Core): void {
   const { reply } = core.state;
   const takenBack = canTakeBack(core) ? reply : null;
+  const said = speech.currentUtterance(core);
+  if (said?.playing === true) onAgentSpoke(core, said.kind);
   if (reply !== null && reply.entry !== null && reply.phase !== 'done') {
     assistantAt(core, reply.entry).interrupted = true;
   }

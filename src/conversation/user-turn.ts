@@ -108,7 +108,9 @@ export function isWordless(core: Core): boolean {
 /** The turn goes on with these words before it: what was answered too soon, or typed while the agent has the floor. */
 export function carry(core: Core, text: string): void {
   const { turn } = core.state;
-  if (text !== INAUDIBLE) turn.carried = joined([turn.carried, text]);
+  // Speech that goes on and was not understood before is as long as all of it.
+  if (text === INAUDIBLE) turn.speechMs += turn.speaking ? MIN_UNINTELLIGIBLE_MS : 0;
+  else turn.carried = joined([turn.carried, text]);
   turn.startMs ??= core.nowMs;
 }
 
