@@ -1,0 +1,71 @@
+import type { ConfigChanges } from '../merge-config.js';
+import type { Random } from './random.js';
+
+const GOODBYES = [[], ['Goodbye.'], ['So long.', 'Thank you for calling. Goodbye.']] as const;
+const FILLERS = [[], ['Hm.'], ['Let me think.', 'One second.', '…']] as const;
+
+/** Settings of a conversation. A test holds this to vary every member of ConversationConfig. */
+export function randomConfig(random: Random): ConfigChanges {
+  const config: ConfigChanges = {};
+  const sections = Object.entries(SECTIONS(random));
+  // Most conversations differ from the defaults in some respects, few in all.
+  const share = random.pick([0.2, 0.5, 1]);
+  for (const [name, section] of sections) {
+    if (random.chance(share)) Object.assign(config, { [name]: section() });
+  }
+  // Nothing but a limit ends what no one else does; an hour of it would teach nothing more.
+  config.limits = { ...config.limits, maxDurationMs: random.pick([10_000, 60_000, 120_000, 240_000]) };
+  return config;
+}
+
+const SECTIONS = (random: Random): { [Key in keyof ConfigChanges]: () => ConfigChanges[Key] } => ({
+  language: () => random.pick(['en-US', 'en-GB', 'de-DE', 'fr-FR', 'hi-IN', 'ja-JP', 'zh-CN', 'ko-KR']),
+  systemPrompt: () => random.pick(['', 'You are the desk of a restaurant.']),
+  opening: () => ({
+    firstMessage: random.pick([null, '', 'Hello.', 'Hello, this is the desk of the restaurant. How can I help you?']),
+    userStarts: random.chance(0.5),
+    userStartTimeoutMs: random.pick([0, 2000, 8000]),
+  }),
+  interruption: () => ({
+    allowed: random.chance(0.7),
+    keepMessage: random.chance(0.5),
+    openingAllowed: random.chance(0.5),
+    maxHoldMs: random.pick([400, 2000, 4000]),
+    wordsAfterStopMs: random.pick([0, 500, 1500]),
+  }),
+  endpointing: () => ({
+    responseDelayMs: random.pick([0, 700, 3000]),
+    numberInputDelayMs: random.pick([0, 1000, 3000]),
+    minSilenceMs: random.pick([0, 280, 800]),
+    maxSilenceMs: random.pick([200, 1600, 4000]),
+    finalTranscriptMs: random.pick([0, 600, 1200]),
+    stuckMs: random.pick([1000, 5000, 12_000]),
+  }),
+  filler: () => ({ afterMs: random.pick([null, 0, 800, 4000]), messages: [...random.pick(FILLERS)] }),
+  endCall: () => ({
+    enabled: random.chance(0.8),
+    instruction: random.pick([null, 'Use it when all is said.']),
+    messages: [...random.pick(GOODBYES)],
+  }),
+  inactivity: () =>
+    random.chance(0.8)
+      ? { idleMs: random.pick([1000, 5000, 15_000]), message: random.pick([null, 'Hello?', 'Are you there?']) }
+      : null,
+  limits: () => ({ maxIdleMs: random.pick([null, 4000, 20_000]), message: random.pick([null, 'Time is up.']) }),
+  history: () => ({ messageLimit: random.pick([null, 1, 4]), toolResultLimit: random.pick([null, 0, 1]) }),
+  toolSpeech: () => ({
+    slow: {
+      messages: random.pick([[], ['One moment.'], ['I am looking it up.', 'Let me have a look.']]),
+      responseMode: random.pick(['strict', 'flexible'] as const),
+      executeAfterMessage: random.chance(0.5),
+    },
+  }),
+  deadlines: () => ({
+    llmFirstMs: random.pick([1500, 4000, 9000]),
+    llmGapMs: random.pick([1000, 4000, 8000]),
+    stallFillerMs: random.pick([500, 2500, 5000]),
+    speechStartMs: random.pick([500, 2000, 5000]),
+    toolMs: random.pick([1000, 10_000, 60_000]),
+    closingMs: random.pick([0, 3000, 15_000]),
+  }),
+});

@@ -1,0 +1,35 @@
+import type { ConversationEvent } from '../../conversation/events.js';
+import type { Random } from './random.js';
+import type { Act } from './script.js';
+
+/** Events that fit nothing, or that come twice, too late or out of order; and what others have the agent do. */
+export function randomStrays(random: Random): Act[] {
+  const acts: Act[] = [];
+  const count = random.chance(0.7) ? 0 : random.int(1, 6);
+  for (let index = 0; index < count; index++) {
+    acts.push({ on: 'stage', does: 'send', with: [randomStray(random), { at: random.int(0, 40_000) }] });
+  }
+  return acts;
+}
+
+function randomStray(random: Random): ConversationEvent {
+  const id = random.chance(0.9) ? random.int(0, 12) : random.pick([-1, 0.5, 1e15]);
+  const atMs = random.pick([-1000, random.int(0, 40_000), 1e12]);
+  const text = random.pick(['', 'yes', 'Nobody asked for this. Really.', '…']);
+  return random.weighted<ConversationEvent>([
+    [1, { type: 'line.opened' }],
+    [2, { type: 'speech.started', startMs: atMs }],
+    [2, { type: 'speech.stopped', endMs: atMs }],
+    [2, { type: 'transcript', segment: id, text, isFinal: random.chance(0.5), understood: random.chance(0.7) }],
+    [1, { type: 'digits', digits: random.pick(['', 'x', '***************************************9']) }],
+    [2, { type: 'tool.result', callId: random.pick(['call-1', 'same', 'nobody']), ok: true, content: text }],
+    [1, { type: 'utterance.finished', utteranceId: id + 1000 }],
+    [1, { type: 'utterance.failed', utteranceId: id + 1000, reason: 'stray' }],
+    [2, { type: 'llm.text', requestId: id, text }],
+    [2, { type: 'llm.done', requestId: id }],
+    [3, { type: 'command.say', text }],
+    [0.3, { type: 'ears.failed', reason: 'stray' }],
+    [0.3, { type: 'command.end' }],
+    [1, { type: 'time' }],
+  ]);
+}

@@ -1,0 +1,76 @@
+import type { ConversationConfig } from '../../../conversation/config.js';
+import type { UtteranceKind } from '../../../conversation/events.js';
+import type { ConversationState } from '../../../conversation/state.js';
+import { check, type Rule, type Step } from './rule.js';
+
+const TICK_MS = 20;
+/** A hold lasts this many times `maxHoldMs` at most, see `interruption`. */
+const LONGEST_HOLDS = 2;
+
+/** One voice at a time: the agent is silent while it is held, and does not begin while the user has the floor. */
+export class Floor implements Rule {
+  readonly #config: ConversationConfig;
+  #held = false;
+  #heldSinceMs = 0;
+  /** What the user is saying does not stop the agent: it was judged to be nothing, or may not interrupt. */
+  #talksOn = false;
+  #state: Readonly<ConversationState> | null = null;
+  #playing: { utteranceId: number; toMs: number } | null = null;
+  readonly #kinds = new Map<number, UtteranceKind>();
+
+  constructor(config: ConversationConfig) {
+    this.#config = config;
+  }
+
+  onStep(step: Step): void {
+    const { atMs, event, effects, state } = step;
+    if (event.type === 'speech.started') {
+      const goesOn = state.speech.queue.length > 0 && !state.speech.held;
+      this.#talksOn = goesOn || atMs < state.noisyUntilMs;
+    }
+    this.#expectRightToCut(step);
+    for (const effect of effects) {
+      if (effect.type === 'speak') this.#kinds.set(effect.utteranceId, effect.kind);
+      else if (effect.type === 'playout.hold') {
+        check(!this.#held, 'what is held is not held again');
+        this.#held = true;
+        this.#heldSinceMs = atMs;
+      } else if (effect.type === 'playout.resume') {
+        check(this.#held, 'what goes on was held');
+        this.#held = false;
+      } else if (effect.type === 'playout.drop') this.#held = false;
+      else if (effect.type === 'trace' && effect.name === 'interruption.falseAlarm') this.#talksOn = true;
+    }
+    check(this.#held === state.speech.held, 'held audio goes on or is dropped');
+    const longestMs = LONGEST_HOLDS * this.#config.interruption.maxHoldMs;
+    check(!this.#held || atMs <= this.#heldSinceMs + longestMs, 'a hold has an end');
+    if (event.type === 'utterance.started' && !this.#held) this.#expectFree(event.utteranceId, state);
+    this.#state = state;
+  }
+
+  onPlayed(utteranceId: number, fromMs: number, toMs: number): void {
+    check(!this.#held, 'what is held is not heard');
+    const state = this.#state;
+    check(state?.speech.queue[0]?.id === utteranceId || toMs - fromMs <= TICK_MS, 'only what is next is heard');
+    const last = this.#playing;
+    check(last === null || last.utteranceId === utteranceId || fromMs >= last.toMs - TICK_MS, 'one voice at a time');
+    this.#playing = { utteranceId, toMs };
+  }
+
+  /** The agent begins to say something: not while the user speaks, unless they may not interrupt or it was no speech. */
+  #expectFree(utteranceId: number, { turn, speech, ending }: Readonly<ConversationState>): void {
+    const utterance = speech.queue.find(({ id }) => id === utteranceId);
+    if (utterance === undefined || !turn.speaking) return;
+    const mayTalk = !utterance.interruptible || ending?.reversible === false || this.#talksOn;
+    check(mayTalk, 'the agent does not begin while the user speaks', () => utterance.kind);
+  }
+
+  /** Where interruption is not allowed, what is being heard is not cut off. */
+  #expectRightToCut({ event, position, effects, state }: Step): void {
+    const cuts = effects.some(({ type }) => type === 'playout.drop' || type === 'playout.hold');
+    if (!cuts || position.utteranceId === null || state.line !== 'open' || state.ending?.reversible === false) return;
+    const { allowed, openingAllowed } = this.#config.interruption;
+    const isOpening = this.#kinds.get(position.utteranceId) === 'opening';
+    check(allowed && (openingAllowed || !isOpening), 'what may not be interrupted is not', () => event.type);
+  }
+}

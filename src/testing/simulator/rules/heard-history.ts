@@ -1,0 +1,92 @@
+import type { ConversationEffect, ConversationEvent, PlayoutPosition } from '../../../conversation/events.js';
+import { historyMessages, INAUDIBLE } from '../../../conversation/history.js';
+import type { ConversationState } from '../../../conversation/state.js';
+import { check, type Rule, type Step } from './rule.js';
+
+interface Said {
+  text: string;
+  audible: boolean;
+  /** Null while it is queued or played; then the characters that the line has played. */
+  heardChars: number | null;
+}
+
+/** The history is what was heard, to the word: nothing was said that it lacks, and it has nothing that was not. */
+export class HeardHistory implements Rule {
+  readonly #said = new Map<number, Said>();
+  readonly #turns = new Map<number, string>();
+  /** The turn that was answered too soon and goes on. */
+  #continued: number | null = null;
+
+  onStep({ event, position, effects, state }: Step): void {
+    if ('utteranceId' in event) this.#end(event, position);
+    for (const effect of effects) this.#see(effect, position);
+    if (state.line === 'closed') this.#drop(position);
+  }
+
+  onPlayed(utteranceId: number): void {
+    const said = this.#said.get(utteranceId);
+    check(said !== undefined, 'only what was asked for is heard');
+    check(said.heardChars === null, 'what is over is not heard again');
+    said.audible = true;
+  }
+
+  onEnd({ history }: Readonly<ConversationState>): void {
+    const parts = new Map<number, number | null>();
+    for (const entry of history) {
+      if (entry.role === 'assistant') for (const part of entry.parts) parts.set(part.utteranceId, part.heardChars);
+    }
+    for (const [id, { text, audible, heardChars }] of this.#said) {
+      const noted = parts.get(id);
+      check(noted !== undefined, 'everything that was said is in the history', () => text);
+      check(
+        noted === heardChars,
+        'the history holds what was heard',
+        () => `${JSON.stringify(text)}: ${String(heardChars)} characters were heard, ${String(noted)} are noted`,
+      );
+      check(audible || heardChars === 0, 'what was never played was not heard', () => text);
+    }
+    const turns = [...this.#turns.values()];
+    const messages = historyMessages(history, { expected: false, keepInterrupted: true });
+    const noted = messages.flatMap(({ role, content }) => (role === 'user' ? [content] : []));
+    check(
+      JSON.stringify(noted) === JSON.stringify(turns),
+      'the turns are the messages of the user',
+      () => `${JSON.stringify(turns)}, but the history holds ${JSON.stringify(noted)}`,
+    );
+  }
+
+  #end(event: Extract<ConversationEvent, { utteranceId: number }>, position: PlayoutPosition): void {
+    const said = this.#said.get(event.utteranceId);
+    if (said?.heardChars !== null) return;
+    if (event.type === 'utterance.finished') said.heardChars = said.audible ? said.text.length : 0;
+    else if (event.type === 'utterance.failed') said.heardChars = heardNow(event.utteranceId, position);
+  }
+
+  #see(effect: ConversationEffect, position: PlayoutPosition): void {
+    if (effect.type === 'speak') {
+      check(!this.#said.has(effect.utteranceId), 'utterances have ids of their own');
+      this.#said.set(effect.utteranceId, { text: effect.text, audible: false, heardChars: null });
+    } else if (effect.type === 'speak.cancel') {
+      const said = this.#said.get(effect.utteranceId);
+      if (said !== undefined) said.heardChars ??= heardNow(effect.utteranceId, position);
+    } else if (effect.type === 'playout.drop') this.#drop(position);
+    else if (effect.type === 'user.said') {
+      check(this.#continued === null || this.#continued === effect.turn, 'a turn that goes on is said in the end');
+      this.#continued = null;
+      this.#turns.delete(effect.turn);
+      this.#turns.set(effect.turn, effect.text);
+    } else if (effect.type === 'trace' && effect.name === 'turn.continued') {
+      const turn = Number(effect.data['turn']);
+      this.#continued = this.#turns.get(turn) === INAUDIBLE ? null : turn;
+      this.#turns.delete(turn);
+    }
+  }
+
+  #drop(position: PlayoutPosition): void {
+    for (const [id, said] of this.#said) said.heardChars ??= heardNow(id, position);
+  }
+}
+
+function heardNow(utteranceId: number, position: PlayoutPosition): number {
+  return position.utteranceId === utteranceId ? position.heardChars : 0;
+}

@@ -1,0 +1,63 @@
+import type { ConfigChanges } from '../merge-config.js';
+import { Stage, type StageWatcher } from '../stage.js';
+import type { StageVoiceOptions } from '../stage-voice.js';
+
+/** A scenario as plain data: what a `Stage` is to be given, and the methods of its parts that are to be called. */
+export interface Script {
+  config: ConfigChanges;
+  voice: StageVoiceOptions;
+  acts: Act[];
+}
+
+/** Parts of a stage whose methods can be acts. Whatever these learn to do, scripts can do. */
+interface Parts {
+  user: Stage['user'];
+  model: Stage['model'];
+  tools: Stage['tools'];
+  voice: Stage['voice'];
+  stage: Stage;
+}
+
+type MethodOf<Part> = {
+  [Name in keyof Part]: Part[Name] extends (...args: never[]) => unknown ? Name : never;
+}[keyof Part];
+
+type ArgumentsOf<Method> = Method extends (...args: infer Args) => unknown ? Args : never;
+
+/** One call: `{ on: 'user', does: 'says', with: ['Hello.', { from: 0, to: 500 }] }`. */
+export type Act = {
+  [On in keyof Parts]: {
+    [Does in MethodOf<Parts[On]>]: { on: On; does: Does; with: ArgumentsOf<Parts[On][Does]> };
+  }[MethodOf<Parts[On]>];
+}[keyof Parts];
+
+/** A stage on which the script is set up, not played yet. */
+export function stageFor(script: Script, watcher?: StageWatcher): Stage {
+  const { config, voice, acts } = script;
+  const stage = new Stage({ config, voice, ...(watcher !== undefined && { watcher }) });
+  for (const act of acts) {
+    const part: object = act.on === 'stage' ? stage : stage[act.on];
+    const method = Reflect.get(part, act.does) as (...args: readonly unknown[]) => unknown;
+    method.apply(part, act.with);
+  }
+  return stage;
+}
+
+/** The script as the source of a scenario test. */
+export function toSource({ config, voice, acts }: Script): string {
+  const lines = [`const stage = new Stage(${literal({ config, voice })});`];
+  for (const { on, does, with: args } of acts) {
+    const receiver = on === 'stage' ? 'stage' : `stage.${on}`;
+    lines.push(`${receiver}.${does}(${args.map(literal).join(', ')});`);
+  }
+  return `${lines.join('\n')}\nstage.playToEnd();\n`;
+}
+
+function literal(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(literal).join(', ')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const members = Object.entries(value).map(
+    ([name, member]) => `${/^[a-z_$][\w$]*$/i.test(name) ? name : JSON.stringify(name)}: ${literal(member)}`,
+  );
+  return members.length === 0 ? '{}' : `{ ${members.join(', ')} }`;
+}

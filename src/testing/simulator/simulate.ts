@@ -1,0 +1,64 @@
+import type { ConversationState } from '../../conversation/state.js';
+import { mergeConfig } from '../merge-config.js';
+import type { Stage, StageWatcher } from '../stage.js';
+import { RULES } from './rules/index.js';
+import { check, RuleBroken, type Rule } from './rules/rule.js';
+import { type Script, stageFor } from './script.js';
+
+/** What became of one conversation. */
+export interface Outcome {
+  steps: number;
+  /** Virtual time that it took. */
+  lengthMs: number;
+  /** Null = every rule held at every step. */
+  failure: Failure | null;
+}
+
+export interface Failure {
+  /** The rule that was broken, or the error that was thrown. */
+  rule: string;
+  message: string;
+  atMs: number;
+  /** Everything that happened up to then, a line each. */
+  timeline: string;
+}
+
+/** Plays a script to its end and checks every rule at every step. */
+export function simulate(script: Script): Outcome {
+  const config = mergeConfig(script.config);
+  const rules = RULES.map((make) => make(config));
+  let stage: Stage | null = null;
+  let steps = 0;
+  const watcher: StageWatcher = {
+    onStep: (atMs, event, position, effects) => {
+      steps++;
+      const { state, nextDeadlineMs } = (stage as Stage).conversation;
+      const step = { atMs, event, position, effects, state, nextDeadlineMs };
+      for (const rule of rules) rule.onStep?.(step);
+    },
+    onPlayed: (utteranceId, fromMs, toMs) => {
+      for (const rule of rules) rule.onPlayed?.(utteranceId, fromMs, toMs);
+    },
+  };
+  try {
+    stage = stageFor(script, watcher);
+    stage.playToEnd();
+    expectOver(rules, stage);
+    return { steps, lengthMs: stage.nowMs, failure: null };
+  } catch (error) {
+    if (stage === null) throw error; // nothing was played: the script is wrong
+    return { steps, lengthMs: stage.nowMs, failure: failureOf(error, stage) };
+  }
+}
+
+function expectOver(rules: readonly Rule[], { conversation, voice }: Stage): void {
+  const state: Readonly<ConversationState> = conversation.state;
+  check(!voice.busy, 'the end leaves nothing to play');
+  for (const rule of rules) rule.onEnd?.(state);
+}
+
+function failureOf(error: unknown, { nowMs, timeline }: Stage): Failure {
+  const message = error instanceof Error ? error.message : String(error);
+  const rule = error instanceof RuleBroken ? error.rule : (message.split('\n')[0] ?? '');
+  return { rule, message: message.split('\n')[0] ?? '', atMs: nowMs, timeline: timeline.toString() };
+}
