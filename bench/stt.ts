@@ -246,7 +246,9 @@ function realRecordings(): Utterance[] {
     const [name = '', words = ''] = line.split('|');
     said.push(['real, read prose', `speech/${name}`, words]);
   }
-  for (const [, name = '', words = ''] of text('speech/ASR_train.json').matchAll(/"(\w+)": \{[^{}]*?"wrd": "(.*?)"/g)) {
+  for (const [, name = '', words = ''] of text('speech/ASR_train.json').matchAll(
+    /"(\w+)": \{\s*"wav"[^]*?"wrd": "(.*?)"/g,
+  )) {
     said.push(['real, read prose', `speech/${name}`, words]);
   }
   const short: Readonly<Record<string, string>> = {
