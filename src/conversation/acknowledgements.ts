@@ -57,6 +57,20 @@ const WITHOUT_SPACES = new Set(['ja', 'zh']);
 /** Units (words, or characters where there are no spaces) of the longest phrase above. */
 const LONGEST_PHRASE = 11;
 
+/** One of these stops the agent at once, however short. */
+const STOPS: PhrasesByLanguage = {
+  en: phraseSet('stop, wait, no, nope, hold, cancel, hey, quiet'),
+  de: phraseSet('stopp, stop, halt, warte, warten, nein, moment, falsch'),
+  fr: phraseSet('stop, arrête, arrêtez, attends, attendez, non'),
+  es: phraseSet('para, pare, alto, espera, espere, no, stop'),
+  pt: phraseSet('para, pare, espera, espere, não, stop'),
+  it: phraseSet('ferma, fermo, aspetta, aspetti, no, stop, basta'),
+  nl: phraseSet('stop, wacht, nee, ho'),
+  hi: phraseSet('रुको, रुकिए, नहीं, बस'),
+  ja: phraseSet('待って, ちょっと待って, 違う, 違います, いいえ, ストップ, やめて'),
+  zh: phraseSet('停, 等等, 等一下, 不, 不是, 不对, 别'),
+};
+
 export interface OverlapContext {
   language: string;
   /** The agent is saying goodbye. */
@@ -81,6 +95,18 @@ export function classifyOverlap(text: string, { language, ending, goesOn }: Over
     index += length;
   }
   return 'acknowledgement';
+}
+
+/** Whether interim words are enough to be sure that something was said: two, or one that always means it. */
+export function isTelling(text: string, language: string): boolean {
+  const base = baseLanguage(language);
+  const words = wordsOf(text);
+  const stops = phrasesOf(STOPS, base);
+  if (WITHOUT_SPACES.has(base)) {
+    const letters = words.join('');
+    return letters.length >= 4 || [...stops].some((stop) => letters.startsWith(stop));
+  }
+  return words.length >= 2 || words.some((word) => stops.has(word));
 }
 
 /** Whether a text holds a farewell. */

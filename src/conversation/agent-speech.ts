@@ -7,6 +7,8 @@ import type { Utterance } from './state.js';
 
 export interface SayOptions {
   kind: UtteranceKind;
+  /** Where it was prepared under an id. */
+  utteranceId?: number;
   /** Message in the history that this belongs to; a new one by default. */
   entry?: number;
   /** Default: what the agent's configuration allows. */
@@ -16,7 +18,7 @@ export interface SayOptions {
 /** Has something spoken after everything that is queued. Returns the utterance's id. */
 export function say(core: Core, text: string, options: SayOptions): number {
   const { queue } = core.state.speech;
-  const id = core.newId();
+  const id = options.utteranceId ?? core.newId();
   const entry = options.entry ?? addAssistantMessage(core);
   assistantAt(core, entry).parts.push({ utteranceId: id, text, heardChars: null });
   const interruptible = options.interruptible ?? core.config.interruption.allowed;

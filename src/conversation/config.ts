@@ -9,6 +9,7 @@ export interface ConversationConfig {
   opening: OpeningConfig;
   interruption: InterruptionConfig;
   endpointing: EndpointingConfig;
+  speculation: SpeculationConfig;
   filler: FillerConfig;
   endCall: EndCallConfig;
   /** Null = a machine is talked to like a person. Acts on outbound calls only. */
@@ -65,6 +66,11 @@ export interface EndpointingConfig {
   finalTranscriptMs: number;
   /** Speech for which nothing is transcribed closes the turn after this. */
   stuckMs: number;
+}
+
+export interface SpeculationConfig {
+  /** The answer is begun at a likely pause, before it is certain that the user has finished. */
+  enabled: boolean;
 }
 
 export interface FillerConfig {
@@ -164,6 +170,7 @@ export const DEFAULT_CONVERSATION: ConversationConfig = {
     finalTranscriptMs: 1200,
     stuckMs: 12_000,
   },
+  speculation: { enabled: true },
   filler: { afterMs: null, messages: [] },
   endCall: { enabled: false, instruction: null, messages: [] },
   voicemail: null,

@@ -14,6 +14,7 @@ import { isPressing } from './press-digits.js';
 import * as replies from './reply.js';
 import { endRound } from './round.js';
 import { isSpeakable } from './sentences.js';
+import * as speculation from './speculation.js';
 import { type ConversationState, type DeadlineName, initialState, type ReplyState, type Utterance } from './state.js';
 import * as toolCalls from './tool-calls.js';
 import { onTransferDue, onTransferResult } from './transfer.js';
@@ -66,6 +67,7 @@ export class Conversation {
   #on(event: ConversationEvent): void {
     const core = this.#core;
     if (core.state.line === 'waiting' && event.type !== 'line.opened' && event.type !== 'line.closed') return;
+    if ('requestId' in event && speculation.take(core, event)) return;
     switch (event.type) {
       case 'line.opened':
         this.#open();
@@ -80,6 +82,9 @@ export class Conversation {
       case 'speech.stopped':
         userTurn.onSpeechStopped(core, event.endMs);
         interruption.onSpeechStopped(core);
+        return;
+      case 'turn.judged':
+        userTurn.onJudged(core, event.probability);
         return;
       case 'transcript':
         userTurn.onTranscript(core, event);
@@ -161,6 +166,9 @@ export class Conversation {
         return;
       case 'turn.stuck':
         floor.endTurn(core, true);
+        return;
+      case 'speculation':
+        speculation.onDue(core);
         return;
       case 'interruption':
         interruption.onDeadline(core);

@@ -5,6 +5,7 @@ import type { EndStatus } from './events.js';
 import { assistantAt, setToolResult, spokenText } from './history.js';
 import { phrasesFor } from './phrases.js';
 import { cancelReply } from './reply.js';
+import * as speculation from './speculation.js';
 import { type EndingState, noDeadlines } from './state.js';
 import { abandonTransfer } from './transfer.js';
 
@@ -68,6 +69,7 @@ export function close(core: Core, status: EndStatus, hangUp: boolean): void {
 }
 
 function fallSilent(core: Core): void {
+  speculation.drop(core, 'the end');
   abandonTransfer(core);
   cancelReply(core);
   core.state.interruption = null;

@@ -1,5 +1,7 @@
 import type { EndpointingConfig } from './config.js';
-import { completenessOf, endsInDigits } from './completeness.js';
+import { completenessOf } from './completeness.js';
+import { dictationOf } from './dictation.js';
+import { QUESTION_MARK } from './turn-words.js';
 
 /** What is known about a turn when its end is scored. */
 export interface TurnEvidence {
@@ -9,27 +11,45 @@ export interface TurnEvidence {
   isFinal: boolean;
   /** What the agent said last, empty = nothing yet. */
   agentSaid: string;
+  /** An audio model's probability that the turn is over, 0..1; null = none was asked, or it has not answered. */
+  audio: number | null;
+  /** The longest pause after which this turn went on so far, in ms. */
+  longestPauseMs: number;
 }
 
 export interface TurnScore {
-  /** How complete the words are, 0 (surely goes on) to 1 (surely done). */
+  /** How complete the turn is, 0 (surely goes on) to 1 (surely done). */
   completeness: number;
-  /** The user is dictating digits. */
-  digits: boolean;
+  /** The user is dictating a number or an identifier. */
+  dictating: boolean;
+  /** Silence that this user leaves inside this turn, and some more: no sign of its end. */
+  rhythmMs: number;
 }
 
-/** A question for something that is spoken digit by digit, in the languages that have a word list. */
-const ASKS_FOR_DIGITS =
-  /(?:number|nummer|numéro|número|numero|digit|\bcode|código|codice|\bpin\b|\bzip\b|post ?code)/iu;
+/** Weight of the audio model beside the words; while something is dictated the words know better. */
+const AUDIO_WEIGHT = 0.6;
+const AUDIO_WEIGHT_DICTATING = 0.25;
+/** How much longer than the pauses before it a silence must be. */
+const RHYTHM_FACTOR = 1.25;
 
-/** Scores a transcript. Pure; a better judge (an audio model, say) can replace it. */
+/** Scores a turn as it is known now. Pure. */
 export function scoreTurn(evidence: TurnEvidence): TurnScore {
-  const { text, language, agentSaid } = evidence;
-  const digits = endsInDigits(text, ASKS_FOR_DIGITS.test(agentSaid));
-  let completeness = completenessOf(text, language, digits);
-  if (completeness > 0.5 && /[?？]["'”’)]*$/.test(agentSaid)) completeness += 0.15;
+  const { text, language, agentSaid, audio, longestPauseMs } = evidence;
+  const dictation = dictationOf(text, language, agentSaid);
+  let completeness = dictation?.completeness ?? completenessOf(text, language);
+  if (dictation === null && completeness > 0.5 && QUESTION_MARK.test(agentSaid)) completeness += 0.15;
   if (!evidence.isFinal) completeness -= 0.1;
-  return { completeness: Math.max(0, Math.min(0.95, completeness)), digits };
+  if (audio !== null) {
+    const weight = dictation === null ? AUDIO_WEIGHT : AUDIO_WEIGHT_DICTATING;
+    completeness += weight * (audio - completeness);
+  }
+  const dictating = dictation !== null && dictation.kind !== 'address';
+  const isUnsure = completeness < 0.6;
+  return {
+    completeness: Math.max(0, Math.min(0.95, completeness)),
+    dictating,
+    rhythmMs: dictation !== null || isUnsure ? longestPauseMs * RHYTHM_FACTOR : 0,
+  };
 }
 
 /**
@@ -37,7 +57,9 @@ export function scoreTurn(evidence: TurnEvidence): TurnScore {
  * completeness at `minSilenceMs` to none at `maxSilenceMs`; this is the moment at which the score meets it.
  */
 export function silenceNeededMs(score: TurnScore, config: EndpointingConfig): number {
+  const { minSilenceMs, maxSilenceMs, responseDelayMs, numberInputDelayMs } = config;
   const openness = 1 - Math.min(1, score.completeness / 0.9);
-  const scored = config.minSilenceMs + Math.max(0, config.maxSilenceMs - config.minSilenceMs) * openness;
-  return Math.round(Math.max(scored, config.responseDelayMs)) + (score.digits ? config.numberInputDelayMs : 0);
+  const scored = minSilenceMs + Math.max(0, maxSilenceMs - minSilenceMs) * openness;
+  const paced = Math.max(scored, Math.min(score.rhythmMs, maxSilenceMs));
+  return Math.round(Math.max(paced, responseDelayMs)) + (score.dictating ? numberInputDelayMs : 0);
 }

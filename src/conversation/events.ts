@@ -9,6 +9,8 @@ export type ConversationEvent =
   | { type: 'speech.started'; startMs: number }
   /** The VAD hears no speech since `endMs`. */
   | { type: 'speech.stopped'; endMs: number }
+  /** An audio model has judged the silence: the probability (0..1) that the user's turn is over. */
+  | { type: 'turn.judged'; probability: number }
   /** Replaces every earlier transcript of the same segment. */
   | { type: 'transcript'; segment: number; text: string; isFinal: boolean; understood: boolean }
   /** A typed message. */
@@ -46,11 +48,23 @@ export interface PlayoutPosition {
 
 /** What the conversation wants done. Effects are carried out in order. */
 export type ConversationEffect =
-  | { type: 'llm.start'; requestId: number; messages: readonly ChatMessage[]; tools: readonly ToolSpec[] }
+  /** `speculative`: an answer to a turn that may not be over; `llm.confirm` or `llm.cancel` follows. */
+  | {
+      type: 'llm.start';
+      requestId: number;
+      messages: readonly ChatMessage[];
+      tools: readonly ToolSpec[];
+      speculative: boolean;
+    }
+  /** The turn was over: what was asked speculatively is the answer. */
+  | { type: 'llm.confirm'; requestId: number }
+  /** The answer is not wanted any more. */
   | { type: 'llm.cancel'; requestId: number }
-  /** Synthesise and play after all utterances asked for before. */
+  /** Synthesise, for a `speak` (or a `speak.cancel`) of the same utterance that may follow. */
+  | { type: 'speak.prepare'; utteranceId: number; text: string }
+  /** Synthesise, unless it was prepared, and play after all utterances asked for before. */
   | { type: 'speak'; utteranceId: number; text: string; kind: UtteranceKind }
-  /** Give up one utterance; the ones after it go on. */
+  /** Give up one utterance, prepared or asked for; the ones after it go on. */
   | { type: 'speak.cancel'; utteranceId: number }
   /** Stop playing at once, keep what is left. */
   | { type: 'playout.hold' }

@@ -8,6 +8,7 @@ import { phrasesFor } from './phrases.js';
 import { isPressing } from './press-digits.js';
 import { MAX_MODEL_FAILURES, startReply } from './reply.js';
 import { connectWhenSaid } from './transfer.js';
+import * as speculation from './speculation.js';
 import * as userTurn from './user-turn.js';
 import * as voiceFailure from './voice-failure.js';
 
@@ -39,9 +40,11 @@ export function endTurn(core: Core, stuck = false): void {
     interruption.confirm(core);
   }
   const message = userTurn.turnMessage(core);
-  const { number, interrupts } = core.state.turn;
+  const { number, interrupts, cutOff } = core.state.turn;
   userTurn.closeTurn(core, stuck);
-  if (message !== null && core.state.ending === null) answer(core, message, number, interrupts);
+  if (core.state.ending !== null) return;
+  if (message !== null) answer(core, message, number, interrupts);
+  else if (cutOff !== null) interruption.takeUp(core, cutOff);
 }
 
 /** A typed message is a turn at once, and cuts off what it may; nobody types by accident, so it is never dropped. */
@@ -82,7 +85,9 @@ export function settle(core: Core): void {
   giveUpIfHopeless(core);
   if (isSilent(core) && core.state.turn.waiting) endTurn(core);
   announce(core);
+  connectWhenSaid(core);
   closeIfDone(core);
+  speculation.reconsider(core);
   if (!isSilent(core)) {
     inactivity.onBusy(core);
     return;
@@ -113,8 +118,8 @@ function answer(core: Core, message: string, number: number, interrupts: boolean
   inactivity.onUserActive(core);
   core.disarm('opening');
   core.emit({ type: 'user.said', text: message, turn: number });
-  const entry = addUserMessage(core, message);
-  startReply(core, { text: message, number, entry, interrupts });
+  const turn = { text: message, number, entry: addUserMessage(core, message), interrupts };
+  if (!speculation.confirm(core, turn)) startReply(core, turn);
   // Keys and typed words may come from somebody who is speaking: what they say then is waited for.
   if (core.state.turn.speaking) interruption.onSpeechStarted(core);
 }

@@ -84,9 +84,11 @@ export function historyMessages(
 }
 
 /** What the model is given: system prompt, then the latest messages within the agent's limits. */
-export function modelMessages(core: Core): ChatMessage[] {
+/** @param next a message that is not in the history (yet) */
+export function modelMessages(core: Core, next?: ChatMessage): ChatMessage[] {
   const { allowed, keepMessage } = core.config.interruption;
   const all = historyMessages(core.state.history, { expected: true, keepInterrupted: !allowed || keepMessage });
+  if (next !== undefined) all.push(next);
   const limited = limitMessages(all, core.config.history);
   return core.config.systemPrompt === ''
     ? limited

@@ -1,4 +1,4 @@
-import { classifyOverlap, type OverlapWords } from './acknowledgements.js';
+import { classifyOverlap, isTelling, type OverlapWords } from './acknowledgements.js';
 import * as speech from './agent-speech.js';
 import type { Core } from './core.js';
 import { reopen } from './ending.js';
@@ -7,6 +7,7 @@ import { phrasesFor } from './phrases.js';
 import { isPressing } from './press-digits.js';
 import { onAgentSpoke } from './inactivity.js';
 import { cancelReply } from './reply.js';
+import type { CutOff } from './state.js';
 import { abandonWaiting } from './tool-calls.js';
 import * as userTurn from './user-turn.js';
 
@@ -45,6 +46,11 @@ export function onSpeechStopped(core: Core): void {
 export function judge(core: Core): void {
   const goesOn = !userTurn.isHeardOut(core);
   if (overlapWords(core, goesOn) === 'real') {
+    if (goesOn && !areWordsSure(core)) {
+      // One interim word may be a misheard "mm-hm": its final form decides, or that more follows.
+      if (core.state.interruption !== null && !core.state.turn.speaking) awaitFinal(core);
+      return;
+    }
     if (core.state.interruption !== null || (agentHasSomethingToSay(core) && mayInterrupt(core))) confirm(core);
     else if (keepsOverlap(core)) reopen(core); // a goodbye is played out, but the line stays open
   } else if (core.state.interruption !== null && !goesOn) falseAlarm(core);
@@ -76,6 +82,7 @@ export function confirm(core: Core): void {
   if (reply !== null && reply.entry !== null && reply.phase !== 'done') {
     assistantAt(core, reply.entry).interrupted = true;
   }
+  const cutOff = cutOffNow(core);
   core.state.interruption = null;
   core.state.turn.waiting = false;
   core.disarm('interruption');
@@ -85,6 +92,7 @@ export function confirm(core: Core): void {
   abandonWaiting(core);
   if (takenBack?.userEntry == null) {
     core.state.turn.interrupts = true;
+    core.state.turn.cutOff = cutOff;
     core.trace('interruption', {});
   } else {
     // Nothing of the answer was heard: the turn had not been over. What was said so far is its beginning.
@@ -95,6 +103,37 @@ export function confirm(core: Core): void {
     core.trace('turn.continued', { turn: takenBack.turnNumber });
   }
   if (userTurn.isOpen(core) && !core.state.turn.speaking) userTurn.scheduleEnd(core);
+}
+
+/** The user cut the agent off and then said nothing that was understood: it begins the sentence again. */
+export function takeUp(core: Core, { texts, unfinished }: CutOff): void {
+  core.trace('interruption.cameToNothing', { sentences: texts.length });
+  const entry = addAssistantMessage(core);
+  for (const text of texts) speech.say(core, text, { kind: 'reply', entry });
+  if (unfinished)
+    core.state.resultsUntold = true; // and the model goes on from there
+  else if (texts.length === 0) speech.say(core, phrasesFor(core.config.language).fallback, { kind: 'fallback', entry });
+}
+
+function cutOffNow(core: Core): CutOff {
+  const { reply, speech: voice } = core.state;
+  const cut = voice.queue.filter(({ kind }) => kind !== 'filler' && kind !== 'prompt');
+  const unfinished = reply !== null && (reply.phase === 'thinking' || reply.phase === 'streaming');
+  return { texts: cut.map(({ text }) => text), unfinished };
+}
+
+/** Words that will not change into nothing: final ones, several, or one that always stops the agent. */
+function areWordsSure(core: Core): boolean {
+  const { language } = core.config;
+  const context = { language, ending: core.state.ending !== null, goesOn: true };
+  const final = core.state.turn.segments.filter(({ isFinal, understood }) => isFinal && understood);
+  const finalText = final.map(({ text }) => text).join(' ');
+  return classifyOverlap(finalText, context) === 'real' || isTelling(userTurn.segmentsText(core), language);
+}
+
+function awaitFinal(core: Core): void {
+  const { finalTranscriptMs } = core.config.endpointing;
+  armDeadline(core, Math.max(0, core.state.turn.endMs + finalTranscriptMs - core.nowMs));
 }
 
 function armDeadline(core: Core, waitMs: number): void {

@@ -1,4 +1,4 @@
-import type { ToolCall } from '../config/chat.js';
+import type { ChatMessage, ToolCall } from '../config/chat.js';
 import { actionTools } from './actions.js';
 import * as speech from './agent-speech.js';
 import type { Core } from './core.js';
@@ -27,7 +27,13 @@ export interface TurnToAnswer {
 
 export function startReply(core: Core, turn: TurnToAnswer): void {
   cancelReply(core);
-  core.state.reply = {
+  core.state.reply = newReply(turn);
+  request(core, core.state.reply);
+}
+
+/** A reply for which nothing has been asked yet. */
+export function newReply(turn: TurnToAnswer): ReplyState {
+  return {
     requestId: 0,
     phase: 'thinking',
     pending: '',
@@ -42,7 +48,6 @@ export function startReply(core: Core, turn: TurnToAnswer): void {
     afterInterruption: turn.interrupts,
     pressed: false,
   };
-  request(core, core.state.reply);
 }
 
 /** Asks the model again, now that the tools of the last round have answered. */
@@ -82,6 +87,10 @@ export function onText(core: Core, reply: ReplyState, text: string): void {
 
 export function onToolCall(core: Core, reply: ReplyState, call: ToolCall): void {
   heardFromModel(core, reply);
+  addCall(core, reply, call);
+}
+
+export function addCall(core: Core, reply: ReplyState, call: ToolCall): void {
   reply.calls.push({ id: uniqueCallId(core, reply, call.id), name: call.name, arguments: call.arguments });
 }
 
@@ -123,28 +132,45 @@ function request(core: Core, reply: ReplyState): void {
   reply.entry = null;
   reply.round++;
   core.state.resultsUntold = false;
-  core.arm('llm.first', core.nowMs + core.config.deadlines.llmFirstMs);
+  armModelDeadline(core, reply);
   armFiller(core);
-  core.emit({
-    type: 'llm.start',
-    requestId: reply.requestId,
-    messages: modelMessages(core),
-    tools: actionTools(core.config),
-  });
+  requestModel(core, reply.requestId, modelMessages(core), false);
+}
+
+export function requestModel(
+  core: Core,
+  requestId: number,
+  messages: readonly ChatMessage[],
+  speculative: boolean,
+): void {
+  core.emit({ type: 'llm.start', requestId, messages, tools: actionTools(core.config), speculative });
+}
+
+/** The model's next piece is waited for. */
+export function armModelDeadline(core: Core, reply: ReplyState): void {
+  const { llmFirstMs, llmGapMs } = core.config.deadlines;
+  core.disarm('llm.first', 'llm.gap');
+  if (reply.phase === 'thinking') core.arm('llm.first', core.nowMs + llmFirstMs);
+  else core.arm('llm.gap', core.nowMs + llmGapMs);
 }
 
 function heardFromModel(core: Core, reply: ReplyState): void {
   reply.phase = 'streaming';
-  core.disarm('llm.first');
-  core.arm('llm.gap', core.nowMs + core.config.deadlines.llmGapMs);
+  armModelDeadline(core, reply);
 }
 
-function speakPiece(core: Core, reply: ReplyState, piece: string): void {
+/** @param utteranceId where the voice has made it ready */
+export function speakPiece(core: Core, reply: ReplyState, piece: string, utteranceId: number | null = null): void {
   const { allowed, openingAllowed } = core.config.interruption;
   const interruptible = allowed && (openingAllowed || reply.turnNumber !== OPENING_TURN);
   reply.pieces++;
   core.disarm('filler');
-  speech.say(core, piece, { kind: 'reply', entry: replyEntry(core, reply), interruptible });
+  speech.say(core, piece, {
+    kind: 'reply',
+    entry: replyEntry(core, reply),
+    interruptible,
+    ...(utteranceId !== null && { utteranceId }),
+  });
 }
 
 /** Some models number the calls of every reply from nought: an id that was there before gets a suffix. */

@@ -15,6 +15,8 @@ export interface ConversationState {
   digits: string;
   speech: SpeechState;
   reply: ReplyState | null;
+  /** An answer that was begun before the turn is over. */
+  speculation: SpeculationState | null;
   interruption: InterruptionState | null;
   /** Noise has held the agent for long: until then, sound alone does not hold it. */
   noisyUntilMs: number;
@@ -50,6 +52,7 @@ export type DeadlineName = (typeof DEADLINES)[number];
 const DEADLINES = [
   'turn.end',
   'turn.stuck',
+  'speculation',
   'interruption',
   'opening',
   'filler',
@@ -111,15 +114,32 @@ export interface TurnState {
   endMs: number;
   /** Speech that this turn holds in all, up to the latest end. */
   speechMs: number;
+  /** The longest pause after which this turn went on. */
+  longestPauseMs: number;
+  /** What an audio model makes of the silence since `endMs`: the probability that the turn is over. */
+  judged: number | null;
+  /** How complete it was when it was last scored, 0..1. */
+  completeness: number;
+  /** Answers to it that were begun before it is over. */
+  speculations: number;
   /** When the latest final transcript came. */
   finalMs: number | null;
   /** It cut the agent off. */
   interrupts: boolean;
+  /** What it cut the agent off from, to be taken up again if it comes to nothing. */
+  cutOff: CutOff | null;
   /** It is over, but is taken up only when the agent has finished. */
   waiting: boolean;
   segments: Segment[];
   /** Words that came before the segments: of a turn that was answered too soon, or typed. */
   carried: string;
+}
+
+export interface CutOff {
+  /** Utterances that were not heard whole. */
+  texts: string[];
+  /** The model had not finished its answer. */
+  unfinished: boolean;
 }
 
 export interface Segment {
@@ -235,6 +255,7 @@ export function initialState(): ConversationState {
     digits: '',
     speech: { queue: [], held: false },
     reply: null,
+    speculation: null,
     interruption: null,
     noisyUntilMs: 0,
     ending: null,
@@ -264,8 +285,13 @@ export function newTurn(number: number, lastSegment = -1): TurnState {
     speechStartMs: null,
     endMs: 0,
     speechMs: 0,
+    longestPauseMs: 0,
+    judged: null,
+    completeness: 0,
+    speculations: 0,
     finalMs: null,
     interrupts: false,
+    cutOff: null,
     waiting: false,
     segments: [],
     carried: '',

@@ -20,7 +20,11 @@ export interface TurnTranscript {
 export function onSpeechStarted(core: Core, startMs: number): void {
   const { turn } = core.state;
   const start = notAfterNow(core, startMs);
+  if (turn.speechStartMs !== null && !turn.speaking) {
+    turn.longestPauseMs = Math.max(turn.longestPauseMs, start - turn.endMs);
+  }
   turn.speaking = true;
+  turn.judged = null;
   turn.waiting = false;
   turn.startMs ??= start;
   turn.speechStartMs = start;
@@ -35,6 +39,14 @@ export function onSpeechStopped(core: Core, endMs: number): void {
   turn.endMs = notAfterNow(core, endMs);
   turn.speechMs += Math.max(0, turn.endMs - (turn.speechStartMs ?? turn.endMs));
   core.disarm('turn.stuck');
+  scheduleEnd(core);
+}
+
+/** An audio model has listened to the end of the speech. */
+export function onJudged(core: Core, probability: number): void {
+  const { turn } = core.state;
+  if (turn.speaking || turn.startMs === null || turn.waiting || !(probability >= 0 && probability <= 1)) return;
+  turn.judged = probability;
   scheduleEnd(core);
 }
 
@@ -84,11 +96,20 @@ export function isOpen(core: Core): boolean {
 export function scheduleEnd(core: Core): void {
   const { endpointing, language } = core.config;
   const isFinal = isHeardOut(core);
-  const score = scoreTurn({ text: turnText(core), language, isFinal, agentSaid: lastSpoken(core) });
+  const { longestPauseMs, judged } = core.state.turn;
+  const score = scoreTurn({
+    text: turnText(core),
+    language,
+    isFinal,
+    agentSaid: lastSpoken(core),
+    audio: judged,
+    longestPauseMs,
+  });
+  core.state.turn.completeness = score.completeness;
   const needed = silenceNeededMs(score, endpointing);
   const waitMs = isFinal ? needed : Math.max(needed, endpointing.finalTranscriptMs);
   const completeness = Math.round(score.completeness * 100) / 100;
-  core.trace('turn.scored', { completeness, digits: score.digits, final: isFinal, waitMs });
+  core.trace('turn.scored', { completeness, dictating: score.dictating, final: isFinal, judged, waitMs });
   core.arm('turn.end', Math.max(core.nowMs, core.state.turn.endMs + waitMs));
 }
 

@@ -32,6 +32,8 @@ export class Playout {
   readonly sampleRateHz: number;
   readonly #events: PlayoutEvents;
   readonly #queue: Track[] = [];
+  /** Utterances that may be played. */
+  readonly #prepared = new Map<number, Track>();
   readonly #frameSamples: number;
   readonly #fadeSamples: number;
   readonly #fader = new Fader(1);
@@ -61,9 +63,20 @@ export class Playout {
     return this.#held;
   }
 
-  /** Puts an utterance at the end of the queue; its audio may come later. `pauseMs`: silence after it. */
-  add(utteranceId: number, text: string, pauseMs: number): void {
-    this.#queue.push(new Track(utteranceId, text, msToSamples(pauseMs, this.sampleRateHz)));
+  /** Gathers an utterance's audio for an `add` that may follow. `pauseMs`: silence after it. */
+  prepare(utteranceId: number, text: string, pauseMs: number): void {
+    this.#prepared.set(utteranceId, this.#track(utteranceId, text, pauseMs));
+  }
+
+  /**
+   * Puts an utterance at the end of the queue; its audio may come later. `pauseMs`: silence after it.
+   * @returns whether it was prepared: then its audio is there, or on its way
+   */
+  add(utteranceId: number, text: string, pauseMs: number): boolean {
+    const prepared = this.#prepared.get(utteranceId);
+    this.#prepared.delete(utteranceId);
+    this.#queue.push(prepared ?? this.#track(utteranceId, text, pauseMs));
+    return prepared !== undefined;
   }
 
   /** Audio of an utterance, at the playout's rate. Unknown (dropped) utterances are ignored. */
@@ -80,8 +93,9 @@ export class Playout {
     if (track !== undefined) track.complete = true;
   }
 
-  /** Takes one utterance out; what follows it moves up. */
+  /** Takes one utterance out, queued or prepared; what follows it moves up. */
   cancel(utteranceId: number): void {
+    this.#prepared.delete(utteranceId);
     const index = this.#queue.findIndex((track) => track.utteranceId === utteranceId);
     if (index === 0 && !this.#held) this.#cut();
     if (index >= 0) this.#queue.splice(index, 1);
@@ -103,8 +117,9 @@ export class Playout {
     else if (this.#queue[0]?.started === true) this.#fadeInNext();
   }
 
-  /** Drops all that has not been played. */
+  /** Drops all that has not been played, and all that was prepared. */
   drop(): void {
+    this.#prepared.clear();
     if (!this.#held) this.#cut();
     this.#held = false;
     this.#starved = false;
@@ -208,7 +223,11 @@ export class Playout {
   }
 
   #find(utteranceId: number): Track | undefined {
-    return this.#queue.find((track) => track.utteranceId === utteranceId);
+    return this.#queue.find((track) => track.utteranceId === utteranceId) ?? this.#prepared.get(utteranceId);
+  }
+
+  #track(utteranceId: number, text: string, pauseMs: number): Track {
+    return new Track(utteranceId, text, msToSamples(pauseMs, this.sampleRateHz));
   }
 }
 

@@ -1,7 +1,9 @@
 import type { ChatMessage } from '../config/chat.js';
 import type { EndStatus } from '../conversation/events.js';
+import type { TransferFailure } from '../transports/transport.js';
 import type { LatencySummary } from './latency.js';
 import type { PlayoutStats } from './playout.js';
+import type { SpeculationReport } from './speculation-report.js';
 import type { TurnMetrics } from './turn-metrics.js';
 
 export interface FunctionCall {
@@ -16,6 +18,15 @@ export interface FunctionCall {
   runAfterCall: boolean;
 }
 
+export interface TransferAttempt {
+  /** The number or address that the user was to be connected to. */
+  target: string;
+  ok: boolean;
+  /** Null where it worked. */
+  reason: TransferFailure | null;
+  tookMs: number;
+}
+
 /** What is left of a session when it is over. */
 export interface SessionReport {
   sessionId: string;
@@ -26,8 +37,11 @@ export interface SessionReport {
   turns: readonly TurnMetrics[];
   latency: LatencySummary;
   functionCalls: readonly FunctionCall[];
+  /** In the order in which they were tried; only the last can have worked. */
+  transfers: readonly TransferAttempt[];
   /** Characters given to the voice. */
   ttsChars: number;
+  speculation: Readonly<SpeculationReport>;
   promptTokens: number;
   completionTokens: number;
   playout: Readonly<PlayoutStats>;

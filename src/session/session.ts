@@ -13,10 +13,12 @@ import { LOG_VERSION } from './event-log.js';
 import { Hearing } from './hearing.js';
 import { Journal } from './journal.js';
 import { latencySummary } from './latency.js';
+import { LineActions } from './line-actions.js';
 import { Playout } from './playout.js';
 import { Recogniser } from './recogniser.js';
 import type { SessionOptions } from './session-options.js';
 import type { FunctionCall, SessionReport } from './session-report.js';
+import { countSpeculation, noSpeculations } from './speculation-report.js';
 import { Thinking } from './thinking.js';
 import { TurnClock } from './turn-metrics.js';
 import { Voice } from './voice.js';
@@ -38,6 +40,7 @@ export class Session {
   readonly #recogniser: Recogniser;
   readonly #thinking: Thinking;
   readonly #acting: Acting;
+  readonly #line: LineActions;
   readonly #playout: Playout;
   readonly #voice: Voice;
   readonly #turns: TurnClock;
@@ -51,6 +54,7 @@ export class Session {
   #stopTicks: Cancel = () => undefined;
   #speechEndMs: number | null = null;
   #tokens = { prompt: 0, completion: 0 };
+  readonly #speculation = noSpeculations();
 
   /**
    * Prepares a session; providers should have been warmed up.
@@ -63,18 +67,12 @@ export class Session {
     this.finished = new Promise((resolve) => (this.#resolveFinished = resolve));
     const { transport, conversation, clock } = options;
     const nowMs = (): number => this.#nowMs();
-    const onEvent = (event: ConversationEvent): void => {
-      this.#dispatch(event);
-    };
-    this.#alarm = new Alarm(clock, () => {
-      onEvent({ type: 'time' });
-    });
+    const onEvent = (event: ConversationEvent): void => this.#dispatch(event);
+    this.#alarm = new Alarm(clock, () => onEvent({ type: 'time' }));
     this.#conversation = new Conversation(conversation);
     this.#journal = new Journal(options.log, nowMs);
     this.#audience = new Audience(transport, options.observe, this.#journal);
-    this.#turns = new TurnClock((metrics) => {
-      this.#audience.answered(metrics);
-    });
+    this.#turns = new TurnClock((metrics) => this.#audience.answered(metrics));
     this.#recogniser = new Recogniser({
       stt: options.stt,
       language: conversation.language,
@@ -85,13 +83,15 @@ export class Session {
         onEvent({ type: 'transcript', segment, text, isFinal, understood });
         if (understood && this.#isRunning) this.#audience.transcribed(text, isFinal);
       },
-      onRetry: (reason) => this.noteFault('stt.failed', reason),
+      onRetry: this.#faultAs('stt.failed'),
       onFailed: (reason) => onEvent({ type: 'ears.failed', reason }),
     });
     this.#hearing = new Hearing({
       inputRateHz: transport.inputRateHz,
       vad: options.vad.createDetector(),
       vadThreshold: options.vadThreshold ?? 0.5,
+      ownTones: () => this.#line.ownTones,
+      hearsBeeps: () => this.#conversation.state.voicemail !== null,
       stt: this.#recogniser,
       nowMs,
       onEvent,
@@ -117,9 +117,7 @@ export class Session {
       clock,
       playout: this.#playout,
       onEvent,
-      onFirstAudio: (utteranceId) => {
-        this.#turns.firstAudio(utteranceId, this.#nowMs());
-      },
+      onFirstAudio: (utteranceId) => this.#turns.firstAudio(utteranceId, this.#nowMs()),
     });
     const { llm, model, temperature = 0 } = options;
     this.#thinking = new Thinking({
@@ -128,6 +126,12 @@ export class Session {
         this.#tokens.prompt += prompt;
         this.#tokens.completion += completion;
       },
+    });
+    this.#line = new LineActions({
+      transport,
+      clock,
+      onEvent,
+      onFault: (name, reason) => this.noteFault(name, reason),
     });
     this.#acting = new Acting({
       toolbox: options.toolbox ?? null,
@@ -186,6 +190,10 @@ export class Session {
     return this.finished;
   }
 
+  #faultAs(name: string): (reason: string) => void {
+    return (reason) => this.noteFault(name, reason);
+  }
+
   get #isRunning(): boolean {
     return this.#state === 'running';
   }
@@ -213,7 +221,7 @@ export class Session {
 
   #tick(skipped: number): void {
     try {
-      this.#options.transport.play(this.#playout.pull(skipped));
+      this.#options.transport.play(this.#line.pull() ?? this.#playout.pull(skipped));
     } catch (error) {
       this.#onLineClosed(error);
     }
@@ -256,14 +264,20 @@ export class Session {
   #carryOut(effect: ConversationEffect, t: number): void {
     switch (effect.type) {
       case 'llm.start':
-        this.#turns.asked(effect.requestId);
+        if (!effect.speculative) this.#turns.asked(effect.requestId);
         this.#thinking.start(effect.requestId, effect.messages, [
           ...effect.tools,
           ...(this.#options.toolbox?.specs ?? []),
         ]);
         return;
+      case 'llm.confirm':
+        this.#turns.confirmed(effect.requestId);
+        return;
       case 'llm.cancel':
         this.#thinking.cancel(effect.requestId);
+        return;
+      case 'speak.prepare':
+        this.#voice.prepare(effect.utteranceId, effect.text);
         return;
       case 'speak':
         this.#audience.expect(effect.utteranceId, effect.text);
@@ -297,24 +311,21 @@ export class Session {
         this.#audience.observe({ type: 'user', text: effect.text });
         return;
       case 'digits.send':
-        this.#dispatch({ type: 'tool.result', callId: effect.callId, ok: false, content: 'This line takes no keys.' });
+        this.#line.press(effect.callId, effect.digits);
         return;
       case 'line.transfer':
-        this.#dispatch({
-          type: 'transfer.result',
-          callId: effect.callId,
-          ok: false,
-          reason: 'This line cannot do it.',
-        });
+        this.#line.transfer(effect.callId, effect.target);
+        return;
+      case 'line.transfer.cancel':
+        this.#line.cancelTransfer();
         return;
       case 'line.close':
         void this.#end();
         return;
       case 'trace':
         if (effect.name === 'interruption') this.#turns.interrupted();
+        else countSpeculation(this.#speculation, effect);
         return;
-      case 'line.transfer.cancel':
-        return; // none is ever under way
     }
   }
 
@@ -348,19 +359,12 @@ export class Session {
     this.#abort.abort();
     this.#thinking.close();
     this.#acting.close();
+    this.#line.close();
     const { transport } = this.#options;
-    await closeInTime(
-      this.#clock,
-      () => transport.close(),
-      (reason) => this.noteFault('transport.close', reason),
-    );
+    await closeInTime(this.#clock, () => transport.close(), this.#faultAs('transport.close'));
     this.#voice.close();
     this.#hearing.close(); // not before: it may have been in the middle of some audio that led here
-    await closeInTime(
-      this.#clock,
-      () => this.#recogniser.close(),
-      (reason) => this.noteFault('stt.close', reason),
-    );
+    await closeInTime(this.#clock, () => this.#recogniser.close(), this.#faultAs('stt.close'));
     const afterCall = wasOpen ? await this.#afterCall() : [];
     this.#state = 'over';
     const report = this.#report(durationMs, afterCall);
@@ -370,12 +374,11 @@ export class Session {
 
   async #afterCall(): Promise<readonly FunctionCall[]> {
     const system = { role: 'system', content: this.#options.conversation.systemPrompt } as const;
-    try {
-      return await runAfterCall(this.#options, [system, ...this.#messages()]);
-    } catch (error) {
+    const runs = runAfterCall(this.#options, [system, ...this.#messages()]);
+    return runs.catch((error: unknown) => {
       this.noteFault('afterCall.failed', reasonOf(error));
       return [];
-    }
+    });
   }
 
   get #status(): SessionReport['status'] {
@@ -396,7 +399,9 @@ export class Session {
       turns,
       latency: latencySummary(turns),
       functionCalls: [...this.#acting.calls, ...afterCall],
+      transfers: this.#line.transfers,
       ttsChars: this.#voice.chars,
+      speculation: this.#speculation,
       promptTokens: this.#tokens.prompt,
       completionTokens: this.#tokens.completion,
       playout: this.#playout.stats,

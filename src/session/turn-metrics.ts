@@ -23,6 +23,8 @@ export interface TurnMetrics {
   /** Session time of that first audio. */
   audioStartMs: number | null;
   interrupted: boolean;
+  /** The answer had been begun before the decision; stages that were over by then took 0. */
+  speculative: boolean;
 }
 
 interface Open {
@@ -38,6 +40,8 @@ export class TurnClock {
   readonly turns: TurnMetrics[] = [];
   readonly #onAnswered: (metrics: TurnMetrics) => void;
   #open: Open | null = null;
+  /** Requests and utterances that had their first result before their turn was decided. */
+  readonly #early = { spoke: new Set<number>(), audio: new Set<number>() };
 
   constructor(onAnswered: (metrics: TurnMetrics) => void) {
     this.#onAnswered = onAnswered;
@@ -57,6 +61,7 @@ export class TurnClock {
       responseMs: null,
       audioStartMs: null,
       interrupted: false,
+      speculative: false,
     };
     if (this.#open?.metrics.turn === turn) this.turns.pop();
     this.turns.push(metrics);
@@ -67,9 +72,19 @@ export class TurnClock {
     this.#open?.requests.add(requestId);
   }
 
+  /** What was asked before the decision is the answer. */
+  confirmed(requestId: number): void {
+    const open = this.#open;
+    if (open === null) return;
+    open.requests.add(requestId);
+    open.metrics.speculative = true;
+    if (this.#early.spoke.has(requestId)) open.metrics.llmFirstMs = 0;
+  }
+
   modelSpoke(requestId: number, nowMs: number): void {
     const open = this.#open;
     if (open?.requests.has(requestId) === true) open.metrics.llmFirstMs ??= nowMs - open.decidedMs;
+    else this.#early.spoke.add(requestId);
   }
 
   spoken(utteranceId: number, nowMs: number): void {
@@ -79,11 +94,15 @@ export class TurnClock {
     if (open.sentenceMs !== null) return;
     open.sentenceMs = nowMs;
     open.metrics.firstSentenceMs = nowMs - open.decidedMs;
+    if (this.#early.audio.has(utteranceId)) open.metrics.ttsFirstMs = 0;
   }
 
   firstAudio(utteranceId: number, nowMs: number): void {
     const open = this.#open;
-    if (open?.sentenceMs == null || !open.utterances.has(utteranceId)) return;
+    if (open?.sentenceMs == null || !open.utterances.has(utteranceId)) {
+      this.#early.audio.add(utteranceId);
+      return;
+    }
     open.metrics.ttsFirstMs ??= nowMs - open.sentenceMs;
   }
 

@@ -42,12 +42,17 @@ export class Voice {
     this.#options = options;
   }
 
+  /** Synthesises an utterance that may have to be spoken: `speak` or `cancel` follows. */
+  prepare(utteranceId: number, text: string): void {
+    if (this.#closed) return;
+    this.#options.playout.prepare(utteranceId, text, pauseAfter(text));
+    this.#synthesiseLater(utteranceId, text);
+  }
+
   speak(utteranceId: number, text: string): void {
     if (this.#closed) return;
-    const pauseMs = /[.!?…。！？]["'”’)]*$/.test(text) ? SENTENCE_PAUSE_MS : CLAUSE_PAUSE_MS;
-    this.#options.playout.add(utteranceId, text, pauseMs);
-    this.#waiting.push({ utteranceId, text, abort: new AbortController() });
-    this.#next();
+    const prepared = this.#options.playout.add(utteranceId, text, pauseAfter(text));
+    if (!prepared) this.#synthesiseLater(utteranceId, text);
   }
 
   cancel(utteranceId: number): void {
@@ -66,6 +71,11 @@ export class Voice {
   close(): void {
     this.#closed = true;
     this.drop();
+  }
+
+  #synthesiseLater(utteranceId: number, text: string): void {
+    this.#waiting.push({ utteranceId, text, abort: new AbortController() });
+    this.#next();
   }
 
   #next(): void {
@@ -105,4 +115,8 @@ export class Voice {
       playout.cancel(job.utteranceId);
     }
   }
+}
+
+function pauseAfter(text: string): number {
+  return /[.!?…。！？]["'”’)]*$/.test(text) ? SENTENCE_PAUSE_MS : CLAUSE_PAUSE_MS;
 }

@@ -1,5 +1,5 @@
 import type { ChatMessage, ToolCall, ToolSpec } from '../config/chat.js';
-import type { ConversationEvent } from '../conversation/events.js';
+import type { ConversationEffect, ConversationEvent } from '../conversation/events.js';
 
 /** What a model can tell. */
 export type ModelEvent = Extract<ConversationEvent, { requestId: number }>;
@@ -27,6 +27,8 @@ export interface StageRequest {
   messages: readonly ChatMessage[];
   tools: readonly ToolSpec[];
   cancelledMs: number | null;
+  /** It was asked before the turn was over. */
+  speculative: boolean;
 }
 
 interface Reply extends ReplyTiming {
@@ -41,8 +43,11 @@ export const UNSCRIPTED_REPLY = 'All right.';
 /** The model of a scenario: answers each request with the next reply of its script. */
 export class StageModel {
   readonly requests: StageRequest[] = [];
+  /** Requests that were made before the turn was over, and contradicted. Their replies are given to the next ones. */
+  readonly contradicted: StageRequest[] = [];
   readonly #send: (atMs: number, event: ModelEvent) => void;
   readonly #script: Reply[] = [];
+  readonly #unconfirmed = new Map<number, Reply>();
   #calls = 0;
 
   constructor(send: (atMs: number, event: ModelEvent) => void) {
@@ -75,10 +80,12 @@ export class StageModel {
     return this.#add({ ...timing, ...(saying !== undefined && { text: saying }), ends: 'stalls' });
   }
 
-  start(requestId: number, atMs: number, messages: readonly ChatMessage[], tools: readonly ToolSpec[]): void {
-    const request: StageRequest = { requestId, atMs, messages, tools, cancelledMs: null };
-    this.requests.push(request);
-    const { text = '', calls = [], ends, afterMs = 200, gapMs = 20 } = this.#script.shift() ?? UNSCRIPTED;
+  start(effect: Extract<ConversationEffect, { type: 'llm.start' }>, atMs: number): void {
+    const { requestId, messages, tools, speculative } = effect;
+    const reply = this.#script.shift() ?? UNSCRIPTED;
+    this.requests.push({ requestId, atMs, messages, tools, speculative, cancelledMs: null });
+    if (speculative) this.#unconfirmed.set(requestId, reply);
+    const { text = '', calls = [], ends, afterMs = 200, gapMs = 20 } = reply;
     const pieces: ModelEvent[] = [
       ...(text.match(/\S+\s*/g) ?? []).map((piece) => ({ type: 'llm.text' as const, requestId, text: piece })),
       ...calls.map((call) => ({ type: 'llm.toolCall' as const, requestId, call: this.#call(call) })),
@@ -92,9 +99,22 @@ export class StageModel {
     else if (ends === 'fails') this.#send(dueMs, { type: 'llm.failed', requestId, reason: 'scripted failure' });
   }
 
+  /** The turn was over: what was asked speculatively is the answer. */
+  confirm(requestId: number): void {
+    this.#unconfirmed.delete(requestId);
+  }
+
   cancel(requestId: number, atMs: number): void {
     const request = this.requests.find((candidate) => candidate.requestId === requestId);
-    if (request !== undefined) request.cancelledMs ??= atMs;
+    if (request === undefined) return;
+    request.cancelledMs ??= atMs;
+    const reply = this.#unconfirmed.get(requestId);
+    if (reply === undefined) return;
+    // What nobody was to hear does not use up the script.
+    this.#unconfirmed.delete(requestId);
+    this.contradicted.push(request);
+    this.requests.splice(this.requests.indexOf(request), 1);
+    if (reply !== UNSCRIPTED) this.#script.unshift(reply);
   }
 
   /** What a request still has to say is said to nobody once it is cancelled. */

@@ -38,6 +38,7 @@ export class StageVoice {
   readonly #watcher: VoiceWatcher;
   readonly #faults: VoiceFault[] = [];
   #tracks: Track[] = [];
+  readonly #prepared = new Map<number, Track>();
   #held = false;
   #lastTickMs = -TICK_MS;
 
@@ -94,16 +95,30 @@ export class StageVoice {
     return { utteranceId: track.utteranceId, heardChars: wholeWords(track, this.#options.msPerChar) };
   }
 
+  /** Makes an utterance ready, to be spoken or cancelled. */
+  prepare(utteranceId: number, text: string, atMs: number): void {
+    this.#prepared.set(utteranceId, this.#track(utteranceId, text, atMs));
+  }
+
   speak(utteranceId: number, text: string, atMs: number): void {
+    this.#tracks.push(this.#prepared.get(utteranceId) ?? this.#track(utteranceId, text, atMs));
+    this.#prepared.delete(utteranceId);
+    this.#lastTickMs = Math.max(this.#lastTickMs, Math.ceil(atMs / TICK_MS) * TICK_MS - TICK_MS);
+  }
+
+  #track(utteranceId: number, text: string, atMs: number): Track {
     const { msPerChar, latencyMs } = this.#options;
     const fault = this.#faults.shift() ?? null;
     const totalMs = fault?.type === 'empty' ? 0 : text.length * msPerChar;
     const readyMs = atMs + (fault?.type === 'late' ? fault.afterMs : latencyMs);
-    this.#tracks.push({ utteranceId, text, readyMs, totalMs, playedMs: 0, started: false, fault });
-    this.#lastTickMs = Math.max(this.#lastTickMs, Math.ceil(atMs / TICK_MS) * TICK_MS - TICK_MS);
+    return { utteranceId, text, readyMs, totalMs, playedMs: 0, started: false, fault };
   }
 
   cancel(utteranceId: number): void {
+    const prepared = this.#prepared.get(utteranceId);
+    this.#prepared.delete(utteranceId);
+    // What nobody was to hear does not use up the script.
+    if (prepared?.fault != null) this.#faults.unshift(prepared.fault);
     this.#tracks = this.#tracks.filter((track) => track.utteranceId !== utteranceId);
   }
 

@@ -168,10 +168,16 @@ export class Stage {
   #carryOut(effect: ConversationEffect): void {
     switch (effect.type) {
       case 'llm.start':
-        this.model.start(effect.requestId, this.#nowMs, effect.messages, effect.tools);
+        this.model.start(effect, this.#nowMs);
+        return;
+      case 'llm.confirm':
+        this.model.confirm(effect.requestId);
         return;
       case 'llm.cancel':
         this.model.cancel(effect.requestId, this.#nowMs);
+        return;
+      case 'speak.prepare':
+        this.voice.prepare(effect.utteranceId, effect.text, this.#nowMs);
         return;
       case 'speak':
         this.voice.speak(effect.utteranceId, effect.text, this.#nowMs);

@@ -1,0 +1,185 @@
+import type { Core } from './core.js';
+import type { ConversationEvent } from './events.js';
+import { armFiller } from './filler.js';
+import { modelMessages } from './history.js';
+import { agentHasSomethingToSay } from './interruption.js';
+import {
+  addCall,
+  armModelDeadline,
+  cancelReply,
+  newReply,
+  requestModel,
+  speakPiece,
+  type TurnToAnswer,
+} from './reply.js';
+import { endRound } from './round.js';
+import { cutSentences } from './sentences.js';
+import type { SpeculationState } from './state.js';
+import { isHeardOut, isOpen, turnText } from './user-turn.js';
+import { wordsOf } from './words.js';
+
+/**
+ * The answer is begun before it is certain that the user has finished: at a likely pause the model is asked and its first
+ * sentence synthesised. If the turn ends with these words, the answer is there; if not, nobody has heard of it. Tools
+ * never run before that.
+ */
+
+/** A pause after words that are at least so complete is a likely end. */
+const LIKELY = 0.5;
+/** After other words, the model is asked this long before the turn ends if nothing more comes. */
+const HEAD_START_MS = 1000;
+/** A user who has gone on for so long has not made a mere sound. */
+const GOES_ON_MS = 400;
+/** A turn that has contradicted so many is no good for another. */
+const MOST_A_TURN = 3;
+
+type ModelEvent = Extract<ConversationEvent, { requestId: number }>;
+
+/** Begins, keeps or drops what is speculated on, as the state is now. */
+export function reconsider(core: Core): void {
+  const { turn, speculation } = core.state;
+  if (!core.config.speculation.enabled) return;
+  const reason = whyNot(core);
+  if (reason !== null) {
+    core.disarm('speculation');
+    drop(core, reason);
+    return;
+  }
+  if (turn.speaking) {
+    if (speculation === null) core.disarm('speculation');
+    else if (core.state.deadlines.speculation === null) core.arm('speculation', core.nowMs + GOES_ON_MS);
+    return;
+  }
+  core.disarm('speculation');
+  const words = wordsNow(core);
+  if (speculation?.words === words) return;
+  drop(core, 'other words');
+  // Speech that the VAD misses has no pauses: only its final words end.
+  const isPause = turn.speechStartMs !== null || isHeardOut(core);
+  if (words === '' || !isPause || turn.speculations >= MOST_A_TURN) return;
+  const startMs = (core.state.deadlines['turn.end'] ?? Infinity) - HEAD_START_MS;
+  if (turn.completeness >= LIKELY || startMs <= core.nowMs) begin(core, words);
+  else if (startMs < Infinity) core.arm('speculation', startMs);
+}
+
+/** The user goes on, or the silence has become likely to be the end. */
+export function onDue(core: Core): void {
+  if (core.state.turn.speaking) drop(core, 'more speech');
+}
+
+/** Takes an event of the request that is speculated on. */
+export function take(core: Core, event: ModelEvent): boolean {
+  const { speculation } = core.state;
+  if (speculation?.reply.requestId !== event.requestId || speculation.done) return false;
+  switch (event.type) {
+    case 'llm.text':
+      speculation.reply.phase = 'streaming';
+      takeText(core, speculation, event.text);
+      return true;
+    case 'llm.toolCall':
+      speculation.reply.phase = 'streaming';
+      speculation.modelChars += event.call.arguments.length;
+      addCall(core, speculation.reply, event.call);
+      return true;
+    case 'llm.done':
+      speculation.done = true;
+      return true;
+    case 'llm.failed':
+      core.state.turn.speculations = MOST_A_TURN; // asked again when the turn is over
+      drop(core, 'the model failed');
+      return true;
+  }
+}
+
+/** The turn is over. Returns whether its answer is the one that was speculated on. */
+export function confirm(core: Core, turn: TurnToAnswer): boolean {
+  const { speculation } = core.state;
+  if (speculation === null) return false;
+  if (speculation.words !== wordsOf(turn.text).join(' ')) drop(core, 'other words');
+  else if (speculation.history !== turn.entry || speculation.tools !== core.state.tools.length)
+    drop(core, 'other facts');
+  if (core.state.speculation === null) return false;
+  core.state.speculation = null;
+  core.disarm('speculation');
+  cancelReply(core);
+  const { sentences, pending, done, startMs } = speculation;
+  const { requestId, phase, calls } = speculation.reply;
+  core.emit({ type: 'llm.confirm', requestId });
+  core.trace('speculation.confirmed', { requestId, headStartMs: core.nowMs - startMs });
+  const reply = { ...newReply(turn), requestId, phase, calls, pending, round: 1 };
+  core.state.reply = reply;
+  core.state.resultsUntold = false;
+  armModelDeadline(core, reply);
+  armFiller(core);
+  for (const { text, utteranceId } of sentences) speakPiece(core, reply, text, utteranceId);
+  if (done) endRound(core, reply);
+  return true;
+}
+
+/** Lets go of what is speculated on, unheard. */
+export function drop(core: Core, reason: string): void {
+  const { speculation } = core.state;
+  if (speculation === null) return;
+  core.state.speculation = null;
+  core.disarm('speculation');
+  const { requestId } = speculation.reply;
+  core.emit({ type: 'llm.cancel', requestId });
+  let voiceChars = 0;
+  for (const { utteranceId, text } of speculation.sentences) {
+    if (utteranceId === null) continue;
+    voiceChars += text.length;
+    core.emit({ type: 'speak.cancel', utteranceId });
+  }
+  const { promptChars, modelChars } = speculation;
+  core.trace('speculation.dropped', { requestId, reason, promptChars, modelChars, voiceChars });
+}
+
+function begin(core: Core, words: string): void {
+  const text = turnText(core);
+  const messages = modelMessages(core, { role: 'user', content: text });
+  const reply = newReply({ text, number: core.state.turn.number, entry: null, interrupts: false });
+  reply.requestId = core.newId();
+  const promptChars = messages.reduce((sum, { content }) => sum + content.length, 0);
+  core.state.turn.speculations++;
+  core.state.speculation = {
+    reply,
+    words,
+    sentences: [],
+    pending: '',
+    done: false,
+    history: core.state.history.length,
+    tools: core.state.tools.length,
+    startMs: core.nowMs,
+    promptChars,
+    modelChars: 0,
+  };
+  core.trace('speculation.started', { requestId: reply.requestId, completeness: core.state.turn.completeness });
+  requestModel(core, reply.requestId, messages, true);
+}
+
+function takeText(core: Core, speculation: SpeculationState, text: string): void {
+  const { sentences } = speculation;
+  speculation.modelChars += text.length;
+  const cut = cutSentences(speculation.pending + text, sentences.length === 0);
+  speculation.pending = cut.rest;
+  for (const piece of cut.pieces) {
+    // The voice makes the first sentence ready, in which the first piece may be a mere clause.
+    const isFirst = sentences.every((sentence) => !/[.!?…。！？]["'”’)」』]*$/u.test(sentence.text));
+    const utteranceId = isFirst ? core.newId() : null;
+    if (utteranceId !== null) core.emit({ type: 'speak.prepare', utteranceId, text: piece });
+    sentences.push({ text: piece, utteranceId });
+  }
+}
+
+/** Why nothing may be speculated on just now, null = it may. */
+function whyNot(core: Core): string | null {
+  const { turn, ending, interruption, digits, toSay } = core.state;
+  if (!isOpen(core)) return 'no turn';
+  if (turn.waiting || interruption !== null || agentHasSomethingToSay(core)) return 'the agent speaks';
+  if (ending !== null) return 'the end';
+  return digits !== '' || toSay.length > 0 ? 'something else came' : null;
+}
+
+function wordsNow(core: Core): string {
+  return wordsOf(turnText(core)).join(' ');
+}
