@@ -238,7 +238,7 @@ function stages(answer: TurnMetrics, endMs: number, frameMs: number, finalsMs: r
     "decision to the model's first piece": answer.llmFirstMs ?? Number.NaN,
     'decision to the first sentence': answer.firstSentenceMs ?? Number.NaN,
     'first sentence to its first audio': answer.ttsFirstMs ?? Number.NaN,
-    'first audio to the frame (the tick)': frameMs - readyMs,
+    'first audio, or the decision if that is later, to the frame (the tick)': frameMs - readyMs,
   };
 }
 
