@@ -9,6 +9,7 @@ import { KeyStore } from '../store/keys.js';
 import { Access, isLoopbackName } from './access.js';
 import { AgentRegistry, type HostedAgent } from './agents.js';
 import { answerUnknownRoutes } from './not-found.js';
+import { callerOf, RateLimit } from './rate-limit.js';
 import { errorReplies } from './replies.js';
 import { healthRoutes } from './routes/health.js';
 import { loadPage, pageRoutes } from './routes/page.js';
@@ -26,6 +27,9 @@ export interface DaemonOptions {
   /** Faults of parley itself; the daemon goes on. Default: nothing. */
   onError?: (error: Error) => void;
 }
+
+/** What watches over the daemon asks as often as it likes. */
+const UNLIMITED: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
 
 /** How long sessions may take to end when the daemon closes. */
 const DRAIN_MS = 10_000;
@@ -72,6 +76,11 @@ export class Daemon {
     });
     this.#app.setErrorHandler(errorReplies(onError));
     answerUnknownRoutes(this.#app);
+    const requests = new RateLimit(settings.limits.requestsPerMinute, () => engine.clock.nowMs());
+    this.#app.addHook('onRequest', (request, _reply, done) => {
+      if (!UNLIMITED.has(request.url)) requests.take(callerOf(request.raw));
+      done();
+    });
     healthRoutes(this.#app, () => this.#ready);
     sessionTokenRoutes(this.#app, access, tokens);
     pageRoutes(this.#app, page, () => ({
@@ -84,6 +93,7 @@ export class Daemon {
       engine,
       agents: this.agents,
       access,
+      requests,
       clock: engine.clock,
       maxSessions: settings.limits.sessions,
       isOpen: () => this.#closing === null,

@@ -11,12 +11,14 @@ import type { TalkServerMessage } from '../../transports/talk-protocol.js';
 import { TalkSocketTransport } from '../../transports/talk-socket.js';
 import type { Access } from '../access.js';
 import type { AgentRegistry } from '../agents.js';
+import { callerOf, type RateLimit } from '../rate-limit.js';
 
 export interface TalkOptions {
   server: Server;
   engine: Engine;
   agents: AgentRegistry;
   access: Access;
+  requests: RateLimit;
   clock: Clock;
   /** Sessions that may run at once. */
   maxSessions: number;
@@ -73,7 +75,7 @@ export class TalkEndpoint {
 
   readonly #onUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
     socket.on('error', () => socket.destroy());
-    const { access, isOpen } = this.#options;
+    const { access, requests, isOpen } = this.#options;
     if (request.url?.split('?')[0] !== '/talk') {
       refuse(socket, 404, 'Not Found');
       return;
@@ -86,6 +88,12 @@ export class TalkEndpoint {
       access.origin(request.headers.origin, request.headers.host);
     } catch (error) {
       refuse(socket, 403, 'Forbidden', reasonOf(error));
+      return;
+    }
+    try {
+      requests.take(callerOf(request));
+    } catch (error) {
+      refuse(socket, 429, 'Too Many Requests', reasonOf(error));
       return;
     }
     this.#sockets.handleUpgrade(request, socket, head, (client) => {
