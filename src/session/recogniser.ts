@@ -43,6 +43,8 @@ export class Recogniser implements SttStream {
   /** Where the speech began that the VAD hears just now. */
   #speechSample: number | null = null;
   #lastSegment = -1;
+  /** Up to this segment the turns are over: what comes of them now is too late for anybody. */
+  #overSegment = -1;
   #attempt = 0;
   #closed = false;
 
@@ -71,6 +73,7 @@ export class Recogniser implements SttStream {
   }
 
   endTurn(): void {
+    this.#overSegment = this.#lastSegment;
     this.#tell((stream) => {
       stream.endTurn();
     });
@@ -124,6 +127,7 @@ export class Recogniser implements SttStream {
         onTranscript: (transcript) => {
           if (failed || this.#closed) return;
           const segment = base + transcript.segment;
+          if (segment <= this.#overSegment) return;
           this.#lastSegment = Math.max(this.#lastSegment, segment);
           onTranscript({ ...transcript, segment });
         },

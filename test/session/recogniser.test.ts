@@ -183,6 +183,21 @@ describe('opening', () => {
   });
 });
 
+describe('the end of a turn', () => {
+  it('is the end of its transcripts: a revision that comes later is for nobody', async () => {
+    const { clock, recogniser, streams, heard } = bench();
+    recogniser.open();
+    await clock.advanceBy(1);
+    streams[0]?.says(0, 'the name is');
+    streams[0]?.says(0, 'the name is hill');
+    recogniser.endTurn();
+    streams[0]?.says(0, 'the name is miller');
+    streams[0]?.says(1, 'yes');
+    expect(heard).toEqual(['0 the name is', '0 the name is hill', '1 yes']);
+    await recogniser.close();
+  });
+});
+
 describe('a stream that dies', () => {
   it('is followed by another, which is told that somebody is speaking; segments are counted on', async () => {
     const { clock, recogniser, streams, heard, log } = bench();
