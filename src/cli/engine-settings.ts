@@ -5,7 +5,6 @@ import type { Settings } from '../config/settings.js';
 import type { EngineOptions } from '../engine/options.js';
 import { systemProbe } from '../net/probe.js';
 import type { CommandIo } from './command.js';
-import { DEMO_DESK_URL } from './demo-desk.js';
 
 export interface EngineSettings {
   settings: Settings;
@@ -33,8 +32,7 @@ export async function engineSettings(
       defaults: detection.defaults,
       models: detection.models,
       vad: detection.vad,
-      // The book of the demo restaurant; only its agent has the address.
-      allowUrls: [...settings.allowUrls, DEMO_DESK_URL],
+      allowUrls: settings.allowUrls,
       maxPromptChars: settings.limits.promptChars,
       maxToolReplyBytes: settings.limits.toolReplyBytes,
     },

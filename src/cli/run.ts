@@ -13,7 +13,7 @@ import type { LogEntry } from '../session/event-log.js';
 import type { SessionReport } from '../session/session-report.js';
 import { FileTransport } from '../transports/file.js';
 import { type Command, type CommandIo, UsageError } from './command.js';
-import { openDemoDesk, usesDemoDesk } from './demo-desk.js';
+import { atDesk, openDemoDesk, usesDemoDesk } from './demo-desk.js';
 import { engineSettings } from './engine-settings.js';
 import { metadataOf } from './metadata.js';
 import { openOutput, type OutputFile } from './output-file.js';
@@ -153,8 +153,9 @@ async function converse(
 ): Promise<{ report: SessionReport; audio: Int16Array }> {
   const clock: Clock = options.virtual ? new VirtualClock() : new RealClock();
   const { engine: found } = await engineSettings(io);
-  const engine = new Engine({ ...found, clock, allowUrls: [...found.allowUrls, ...options.allow] });
   const desk = usesDemoDesk(file.config) ? await openDemoDesk() : null;
+  const allowUrls = [...found.allowUrls, ...options.allow, ...(desk === null ? [] : [desk.url])];
+  const engine = new Engine({ ...found, clock, allowUrls });
   const progress = new ProgressBar(io.stderr, 'playing');
   try {
     const transport = new FileTransport({
@@ -167,7 +168,7 @@ async function converse(
       },
     });
     const session = await engine.createSession({
-      agent: file.config,
+      agent: atDesk(file.config, desk),
       script: file.script,
       transport,
       metadata: options.metadata,

@@ -10,7 +10,7 @@ import { nativeStatus } from '../native.js';
 import { packageFile } from '../package-files.js';
 import type { SessionEvent } from '../session/session-options.js';
 import type { Command, CommandIo } from './command.js';
-import { openDemoDesk, usesDemoDesk } from './demo-desk.js';
+import { atDesk, openDemoDesk, usesDemoDesk } from './demo-desk.js';
 import { type EngineSettings, engineSettings } from './engine-settings.js';
 
 const DEMO_AGENT = fileURLToPath(packageFile('examples/restaurant/agent.json'));
@@ -32,11 +32,13 @@ ${flagNames()
   async run(args, io) {
     const { agentFiles, flags } = readFlags(args);
     const found = await engineSettings(io, flags);
-    const agents = await loadAgents(agentFiles);
-    const demo = agents.some((agent) => usesDemoDesk(agent.config));
+    const files = await loadAgents(agentFiles);
+    const demo = files.some((agent) => usesDemoDesk(agent.config));
     const say = (line: string): void => void io.stderr.write(`${line}\n`);
     const desk = demo ? await openDemoDesk((booking) => say(`booked: ${JSON.stringify(booking)}`)) : null;
-    const engine = new Engine(found.engine);
+    const agents = files.map((agent) => ({ ...agent, config: atDesk(agent.config, desk) }));
+    const allowUrls = [...found.engine.allowUrls, ...(desk === null ? [] : [desk.url])];
+    const engine = new Engine({ ...found.engine, allowUrls });
     let daemon: Daemon | undefined;
     try {
       daemon = new Daemon({

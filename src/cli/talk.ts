@@ -11,7 +11,7 @@ import type { SessionReport } from '../session/session-report.js';
 import { MemoryTransport } from '../transports/memory.js';
 import { SOUND_PROGRAMS, SoundDeviceTransport, type SoundPrograms } from '../transports/sound-device.js';
 import type { Command, CommandIo } from './command.js';
-import { openDemoDesk, usesDemoDesk } from './demo-desk.js';
+import { atDesk, openDemoDesk, usesDemoDesk } from './demo-desk.js';
 import { engineSettings } from './engine-settings.js';
 import { LineFeed } from './line-feed.js';
 import { metadataOf } from './metadata.js';
@@ -41,10 +41,10 @@ sox), else by typing. Lines that you type are said in your place in both. Ctrl-C
       io.stderr.write('no arecord and aplay and no sox here: type in place of speaking\n');
     }
     const { engine: found } = await engineSettings(io);
-    const engine = new Engine(found);
     const desk = usesDemoDesk(agent.config) ? await openDemoDesk() : null;
+    const engine = new Engine({ ...found, allowUrls: [...found.allowUrls, ...(desk === null ? [] : [desk.url])] });
     try {
-      const report = await converse(engine, agent, metadata, programs, io);
+      const report = await converse(engine, { ...agent, config: atDesk(agent.config, desk) }, metadata, programs, io);
       io.stderr.write(`${styleText('dim', `call over: ${report.status}`)}\n`);
       return io.signal.aborted ? 130 : report.status === 'error' ? 1 : 0;
     } finally {
@@ -72,6 +72,10 @@ async function converse(
     transport: line,
     metadata,
     ...(isTyped && { tts: silentTts }),
+    log: (entry) => {
+      if (entry.kind === 'note')
+        io.stderr.write(styleText('dim', `       ${entry.name}: ${String(entry.data['reason'])}\n`));
+    },
     observe: (event) => {
       show(event, io, !isTyped);
       if (event.type === 'agent') feed.answered();
