@@ -48,6 +48,7 @@ export async function main(args: readonly string[], io: CommandIo = processIo())
   try {
     return await command.run(rest, io);
   } catch (error) {
+    if (io.signal.aborted && error === io.signal.reason) return 130;
     if (error instanceof UsageError || isParseArgsError(error)) {
       io.stderr.write(`parley ${name}: ${error.message}\nTry: parley ${name} --help\n`);
       return 2;

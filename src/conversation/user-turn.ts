@@ -23,11 +23,11 @@ export function onSpeechStarted(core: Core, startMs: number): void {
   if (turn.speechStartMs !== null && !turn.speaking) {
     turn.longestPauseMs = Math.max(turn.longestPauseMs, start - turn.endMs);
   }
+  if (!turn.speaking) turn.speechStartMs = start; // told twice, it began the first time
   turn.speaking = true;
   turn.judged = null;
   turn.waiting = false;
   turn.startMs ??= start;
-  turn.speechStartMs = start;
   core.disarm('turn.end');
   core.arm('turn.stuck', core.nowMs + core.config.endpointing.stuckMs);
 }
