@@ -1,5 +1,5 @@
 import { randomConfig } from './random-config.js';
-import { randomModel, randomTools, randomVoice } from './random-providers.js';
+import { randomLine, randomModel, randomTools, randomVoice } from './random-providers.js';
 import { randomStrays } from './random-strays.js';
 import { randomUser } from './random-user.js';
 import { Random } from './random.js';
@@ -11,6 +11,7 @@ const SOURCES: readonly ((random: Random) => Act[])[] = [
   randomModel,
   randomTools,
   randomVoice,
+  randomLine,
   randomStrays,
 ];
 

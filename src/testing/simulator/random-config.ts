@@ -2,6 +2,7 @@ import type { ConfigChanges } from '../merge-config.js';
 import type { Random } from './random.js';
 
 const GOODBYES = [[], ['Goodbye.'], ['So long.', 'Thank you for calling. Goodbye.']] as const;
+const DESK = { phone: '+4930123456', description: 'the desk' };
 const FILLERS = [[], ['Hm.'], ['Let me think.', 'One second.', '…']] as const;
 
 /** Settings of a conversation. A test holds this to vary every member of ConversationConfig. */
@@ -21,6 +22,7 @@ export function randomConfig(random: Random): ConfigChanges {
 const SECTIONS = (random: Random): { [Key in keyof ConfigChanges]: () => ConfigChanges[Key] } => ({
   language: () => random.pick(['en-US', 'en-GB', 'de-DE', 'fr-FR', 'hi-IN', 'ja-JP', 'zh-CN', 'ko-KR']),
   systemPrompt: () => random.pick(['', 'You are the desk of a restaurant.']),
+  direction: () => random.pick(['inbound', 'outbound'] as const),
   opening: () => ({
     firstMessage: random.pick([null, '', 'Hello.', 'Hello, this is the desk of the restaurant. How can I help you?']),
     userStarts: random.chance(0.5),
@@ -41,12 +43,31 @@ const SECTIONS = (random: Random): { [Key in keyof ConfigChanges]: () => ConfigC
     finalTranscriptMs: random.pick([0, 600, 1200]),
     stuckMs: random.pick([1000, 5000, 12_000]),
   }),
+  speculation: () => ({ enabled: random.chance(0.5) }),
   filler: () => ({ afterMs: random.pick([null, 0, 800, 4000]), messages: [...random.pick(FILLERS)] }),
   endCall: () => ({
     enabled: random.chance(0.8),
     instruction: random.pick([null, 'Use it when all is said.']),
     messages: [...random.pick(GOODBYES)],
   }),
+  voicemail: () =>
+    random.chance(0.8)
+      ? {
+          action: random.pick(['hangup', 'message'] as const),
+          message: random.pick([null, 'This is the desk of the restaurant. Please call us back.']),
+          continueOnVoiceActivity: random.chance(0.5),
+          detectionPhrases: random.pick([[], ['a table for']]),
+        }
+      : null,
+  transfer: () =>
+    random.chance(0.8)
+      ? {
+          targets: random.pick([[], [DESK], [DESK, { phone: '+4930123457', description: null }]]),
+          instruction: random.pick([null, 'Use it when the user is angry.']),
+          messages: random.pick([[], ['I will put you through.']]),
+        }
+      : null,
+  keypad: () => ({ enabled: random.chance(0.7), instruction: random.pick([null, 'Use it in menus.']) }),
   inactivity: () =>
     random.chance(0.8)
       ? { idleMs: random.pick([1000, 5000, 15_000]), message: random.pick([null, 'Hello?', 'Are you there?']) }
@@ -66,6 +87,7 @@ const SECTIONS = (random: Random): { [Key in keyof ConfigChanges]: () => ConfigC
     stallFillerMs: random.pick([500, 2500, 5000]),
     speechStartMs: random.pick([500, 2000, 5000]),
     toolMs: random.pick([1000, 10_000, 60_000]),
+    transferMs: random.pick([1000, 20_000, 60_000]),
     closingMs: random.pick([0, 3000, 15_000]),
   }),
 });

@@ -11,7 +11,8 @@ const REPLIES = [
   'one two three four five six seven',
 ] as const;
 const TOOLS = ['lookup', 'slow', 'never', 'missing', 'constructor'] as const;
-const ARGUMENTS = ['{}', '', '{"message":"Goodbye then."}', '{"message":5}', '{broken'] as const;
+const ACTIONS = ['end_call', 'end_call', 'transfer_call', 'press_digits'] as const;
+const ARGUMENTS = ['{}', '', '{"message":"Goodbye then."}', '{"message":5}', '{"digits":"1w2#"}', '{broken'] as const;
 
 /** What the model answers, request by request. */
 export function randomModel(random: Random): Act[] {
@@ -45,6 +46,17 @@ export function randomTools(random: Random): Act[] {
   ];
 }
 
+/** What becomes of the transfers that the agent asks for. */
+export function randomLine(random: Random): Act[] {
+  const afterMs = random.pick([0, 2000, 15_000]);
+  return random.weighted<Act[]>([
+    [1, []],
+    [1, [{ on: 'line', does: 'connects', with: [{ afterMs }] }]],
+    [1, [{ on: 'line', does: 'doesNotConnect', with: ['busy', { afterMs }] }]],
+    [1, [{ on: 'line', does: 'rings', with: [] }]],
+  ]);
+}
+
 /** What becomes of the agent's utterances, one after another. */
 export function randomVoice(random: Random): Act[] {
   const acts: Act[] = [];
@@ -71,7 +83,8 @@ function randomTiming(random: Random, trouble: number): ReplyTiming {
 }
 
 function randomCalls(random: Random): ScriptedCall[] {
-  const names = random.chance(0.3) ? ['end_call'] : random.chance(0.2) ? [random.pick(TOOLS), 'end_call'] : [];
+  const names: string[] = random.chance(0.2) ? [random.pick(TOOLS)] : [];
+  if (random.chance(0.4)) names.push(random.pick(ACTIONS));
   while (names.length === 0 || random.chance(0.3)) names.push(random.pick(TOOLS));
   return names.map((name) => ({
     name,

@@ -23,6 +23,12 @@ function randomStray(random: Random): ConversationEvent {
     [2, { type: 'transcript', segment: id, text, isFinal: random.chance(0.5), understood: random.chance(0.7) }],
     [1, { type: 'digits', digits: random.pick(['', 'x', '***************************************9']) }],
     [2, { type: 'tool.result', callId: random.pick(['call-1', 'same', 'nobody']), ok: true, content: text }],
+    [2, { type: 'turn.judged', probability: random.pick([0, 0.5, 1, -3]) }],
+    [2, { type: 'beep', endMs: atMs }],
+    [
+      1,
+      { type: 'transfer.result', callId: random.pick(['call-1', 'nobody']), ok: random.chance(0.5), reason: 'stray' },
+    ],
     [1, { type: 'utterance.finished', utteranceId: id + 1000 }],
     [1, { type: 'utterance.failed', utteranceId: id + 1000, reason: 'stray' }],
     [2, { type: 'llm.text', requestId: id, text }],

@@ -15,6 +15,7 @@ interface Parts {
   model: Stage['model'];
   tools: Stage['tools'];
   voice: Stage['voice'];
+  line: Stage['line'];
   stage: Stage;
 }
 

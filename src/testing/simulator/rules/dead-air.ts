@@ -21,7 +21,7 @@ export class DeadAir implements Rule {
   #owedMs: number | null = null;
   #signMs = 0;
   #failures = 0;
-  #userSpeaks = false;
+  #isBusy = false;
 
   constructor({ deadlines, endpointing, filler }: ConversationConfig) {
     const fillerMs = Math.max(filler.afterMs ?? 0, deadlines.stallFillerMs, FILLER_REPEAT_MS);
@@ -33,7 +33,7 @@ export class DeadAir implements Rule {
   onStep(step: Step): void {
     const { atMs, effects, state } = step;
     this.#expectSound(atMs);
-    if (isSignOfUser(step)) {
+    if (isSign(step)) {
       this.#signMs = atMs;
       this.#failures = 0;
     }
@@ -44,9 +44,11 @@ export class DeadAir implements Rule {
       } else if (effect.type === 'trace' && SIGNS.has(effect.name)) {
         this.#signMs = atMs;
         check(++this.#failures <= MOST_FAILURES, 'failures do not go on for ever');
-      } else if (effect.type === 'playout.resume') this.#signMs = atMs;
+      } else if (effect.type === 'playout.resume' || effect.type === 'line.transfer.cancel') this.#signMs = atMs;
+      else if (effect.type === 'digits.send') this.#owedMs = null;
     }
-    this.#userSpeaks = state.turn.speaking;
+    // Whoever is being connected hears it ring.
+    this.#isBusy = state.turn.speaking || state.transfer?.phase === 'connecting';
     if (state.line === 'closed') this.#owedMs = null;
   }
 
@@ -57,7 +59,7 @@ export class DeadAir implements Rule {
   }
 
   #expectSound(atMs: number): void {
-    if (this.#userSpeaks) this.#signMs = atMs;
+    if (this.#isBusy) this.#signMs = atMs;
     const silentMs = atMs - this.#signMs;
     check(
       this.#owedMs === null || silentMs <= this.#longestMs,
@@ -67,13 +69,14 @@ export class DeadAir implements Rule {
   }
 }
 
-function isSignOfUser({ event: { type } }: Step): boolean {
+function isSign({ event: { type } }: Step): boolean {
   return (
     type === 'speech.started' ||
     type === 'speech.stopped' ||
     type === 'transcript' ||
     type === 'text' ||
     type === 'digits' ||
-    type === 'command.say'
+    type === 'command.say' ||
+    type === 'transfer.result'
   );
 }

@@ -30,7 +30,9 @@ function onStep({ state, nextDeadlineMs }: Step): void {
   pending(!speech.held && speech.queue.length > 0, 'an utterance', 'speech.start', 'speech.end');
   pending(reply?.phase === 'thinking', 'a request', 'llm.first');
   pending(reply?.phase === 'streaming', 'a reply that streams', 'llm.gap');
-  check(reply?.phase !== 'tools' || state.tools.length > 0, 'a reply that waits for tools, waits for some');
+  const isBusy = state.tools.length > 0 || state.transfer !== null;
+  check(reply?.phase !== 'tools' || isBusy, 'a reply that waits for tools, waits for some');
+  pending(state.transfer?.phase === 'connecting', 'a transfer', 'transfer');
   pending(state.tools.length > 0, 'a tool', 'tools');
   pending(state.digits !== '', 'a row of keys', 'digits');
   pending(state.ending !== null, 'the end', 'closing');

@@ -1,44 +1,56 @@
 import type { ChatMessage } from '../../../config/chat.js';
-import type { ConversationEffect, ConversationEvent } from '../../../conversation/events.js';
+import type { ConversationEffect } from '../../../conversation/events.js';
 import { check, type Rule, type Step } from './rule.js';
 
-/** One request runs at a time, and only what runs is cancelled; the model is given messages that vendors take. */
+/**
+ * One request runs at a time, beside one that is speculated on, and only what runs is cancelled; the model is given
+ * messages that vendors take, and what it says to a turn that may not be over is neither said nor done.
+ */
 export class Requests implements Rule {
-  #running: number | null = null;
+  readonly #running = new Set<number>();
+  #speculative: number | null = null;
   readonly #startedTools = new Set<string>();
 
   onStep({ event, effects, state }: Step): void {
-    this.#hear(event);
+    if (event.type === 'llm.done' || event.type === 'llm.failed') this.#running.delete(event.requestId);
     for (const effect of effects) this.#see(effect);
-    const { reply } = state;
-    const asked = reply?.phase === 'thinking' || reply?.phase === 'streaming' ? reply.requestId : null;
-    check(this.#running === asked, 'the request that runs is the one that is waited for');
-    for (const { call, afterUtterance } of state.tools) {
+    const { reply, speculation, tools } = state;
+    const asked = new Set<number>();
+    if (reply?.phase === 'thinking' || reply?.phase === 'streaming') asked.add(reply.requestId);
+    if (speculation?.done === false) asked.add(speculation.reply.requestId);
+    const same = asked.size === this.#running.size && [...asked].every((id) => this.#running.has(id));
+    check(same, 'the request that runs is the one that is waited for');
+    const speculated = speculation?.reply.requestId ?? null;
+    check(this.#speculative === speculated, 'a request is speculated on until it is confirmed or cancelled');
+    for (const { call, requestId, afterUtterance } of tools) {
+      check(requestId !== speculated, 'nothing is done speculatively');
       check(afterUtterance !== null || this.#startedTools.has(call.id), 'a tool that is waited for was started');
     }
   }
 
   onEnd(): void {
-    check(this.#running === null, 'no request outlives the line');
-  }
-
-  #hear(event: ConversationEvent): void {
-    const isOver = event.type === 'llm.done' || event.type === 'llm.failed';
-    if (isOver && event.requestId === this.#running) this.#running = null;
+    check(this.#running.size === 0, 'no request outlives the line');
   }
 
   #see(effect: ConversationEffect): void {
     if (effect.type === 'llm.start') {
-      check(this.#running === null, 'one request runs at a time');
-      this.#running = effect.requestId;
+      const others = [...this.#running].filter((id) => id !== this.#speculative);
+      check(others.length === 0 || effect.speculative, 'one request runs at a time');
+      check(!effect.speculative || this.#speculative === null, 'one request is speculated on at a time');
+      if (effect.speculative) this.#speculative = effect.requestId;
+      this.#running.add(effect.requestId);
       expectWellFormed(effect.messages);
+    } else if (effect.type === 'llm.confirm') {
+      check(this.#speculative === effect.requestId, 'only what is speculated on is confirmed');
+      this.#speculative = null;
     } else if (effect.type === 'llm.cancel') {
-      check(this.#running === effect.requestId, 'only what runs is cancelled');
-      this.#running = null;
+      const isSpeculative = this.#speculative === effect.requestId;
+      check(this.#running.delete(effect.requestId) || isSpeculative, 'only what runs is cancelled');
+      if (isSpeculative) this.#speculative = null;
     } else if (effect.type === 'tool.start') {
       check(!this.#startedTools.has(effect.call.id), 'a call is made once');
       this.#startedTools.add(effect.call.id);
-    }
+    } else if (effect.type === 'digits.send') this.#startedTools.add(effect.callId);
   }
 }
 
