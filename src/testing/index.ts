@@ -4,6 +4,8 @@ export { functionLlm, type Answer, type FunctionLlmOptions } from './function-ll
 export { promptedStt, type PromptedSttOptions } from './prompted-stt.js';
 export { toneTts, type ToneTtsOptions } from './tone-tts.js';
 export { Stage, type StageConfig, type StageOptions } from './stage.js';
+export { generate, seedOf, shrink, simulate, stageFor, toSource } from './simulator/index.js';
+export type { Act, Failure, Outcome, Script } from './simulator/index.js';
 export { transportContract, type ContractCheck, type ContractLine } from './transport-contract.js';
 export { readFixtureLabels, readLabels, type FixtureLabels, type Labels, type ReadLabelsOptions } from './labels.js';
 export { wordErrorRate, wordErrors, type WordErrors } from './wer.js';
