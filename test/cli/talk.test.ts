@@ -1,0 +1,138 @@
+import { chmod, readFile, writeFile } from 'node:fs/promises';
+import { delimiter } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { resample } from '../../src/audio/resample.js';
+import { decodeWav } from '../../src/audio/wav.js';
+import { pcmBytes } from '../../src/transports/pcm.js';
+import { httpServer } from '../net/local-server.js';
+import { DEMO_AGENT, fixture, inFolder, parley } from './support.js';
+
+describe('parley talk --text', () => {
+  it('completes a booking from lines that are piped in', { timeout: 60_000 }, async () => {
+    const bookings: unknown[] = [];
+    const server = await httpServer((_request, response, body) => {
+      bookings.push(JSON.parse(body));
+      response.end('{"reference":"R7"}');
+    });
+    await inFolder(async (path) => {
+      const agent = (await readFile(DEMO_AGENT, 'utf8')).replaceAll('http://127.0.0.1:8089', server.origin);
+      await writeFile(path('agent.json'), agent);
+      await writeFile(path('settings.json'), JSON.stringify({ allowUrls: [server.origin] }));
+      const { code, out, err } = await parley(['talk', '--text', '--agent', path('agent.json')], {
+        stdin: [
+          'I would like a table for four on the first of May at half past seven',
+          'Miller',
+          'yes please',
+          'no, that is all',
+        ],
+        env: { PARLEY_CONFIG: path('settings.json') },
+      });
+      expect(code).toBe(0);
+      expect(bookings).toEqual([
+        expect.objectContaining({
+          party: 4,
+          date: expect.stringMatching(/-05-01$/) as string,
+          time: '19:30',
+          name: 'Miller',
+        }),
+      ]);
+      expect(out).toMatch(/^agent {2}Good evening/);
+      expect(out).toMatch(/you {4}Miller/);
+      expect(err).toMatch(/book_table\(.*\) → \{"reference":"R7"\}/);
+      expect(err).toContain('call over: agent-ended');
+    });
+    await server.close();
+  });
+
+  it('hangs up when the lines are over, and on Ctrl-C', { timeout: 60_000 }, async () => {
+    const over = await parley(['talk', '--text'], { stdin: ['when are you open'] });
+    expect([over.code, over.err.includes('call over: user-ended')]).toEqual([0, true]);
+    expect(over.out).toContain('five in the evening');
+    const stop = new AbortController();
+    const stopped = await parley(['talk', '--text'], {
+      stdin: ['when are you open'],
+      signal: stop.signal,
+      onOutput: (text) => text.includes('you') && stop.abort(new Error('SIGINT')),
+    });
+    expect(stopped.code).toBe(130);
+  });
+});
+
+const AGENT = {
+  name: 'Short',
+  config: { first_message: 'Hi.', flow: { agent_terminate_call: { enabled: true } } },
+  script: { greeting: 'Hi.', rules: [{ when: 'yes', say: 'Goodbye then.', end: true }] },
+};
+
+/** Sends raw sound from a file at the pace of a microphone, beginning with a second of silence; then only silence. */
+const RECORDER = `#!/usr/bin/env node
+const sound = require('node:fs').readFileSync(process.env.FAKE_SOUND);
+let at = -32000;
+const start = performance.now();
+setInterval(() => {
+  for (const due = (performance.now() - start) * 32 - 32000; at < due; at += 640) {
+    process.stdout.write(at >= 0 && at + 640 <= sound.length ? sound.subarray(at, at + 640) : Buffer.alloc(640));
+  }
+}, 20);
+`;
+const PLAYER = `#!/usr/bin/env node
+process.stdin.pipe(require('node:fs').createWriteStream(process.env.FAKE_PLAYED));
+`;
+
+describe('parley talk by voice', () => {
+  it('speaks through arecord and aplay', { timeout: 60_000 }, async () => {
+    await inFolder(async (path) => {
+      const { samples, sampleRateHz } = decodeWav(await readFile(fixture('booking/slt/yes.wav')));
+      await writeFile(path('sound.raw'), pcmBytes(resample(samples, sampleRateHz, 16_000)));
+      await writeFile(path('agent.json'), JSON.stringify(AGENT));
+      await withPrograms(path, { arecord: RECORDER, aplay: PLAYER }, async () => {
+        const { code, out, err } = await parley(['talk', '--agent', path('agent.json')]);
+        expect([code, err.includes('call over: agent-ended')]).toEqual([0, true]);
+        expect(out).toMatch(/agent {2}Hi\.\n(.*\n)*you {4}yes please\nagent {2}Goodbye then\.\n/);
+        expect(err).toMatch(/answered after \d+ ms/);
+      });
+      const played = await readFile(path('played.raw'));
+      expect(played.length % 640).toBe(0);
+      expect(played.some((byte) => byte !== 0)).toBe(true);
+    });
+  });
+
+  it('tells that a program fails, and ends', { timeout: 60_000 }, async () => {
+    await inFolder(async (path) => {
+      await writeFile(path('agent.json'), JSON.stringify(AGENT));
+      const broken = '#!/bin/sh\necho "no such device" >&2\nexit 3\n';
+      await withPrograms(path, { arecord: broken, aplay: PLAYER }, async () => {
+        const { code, err } = await parley(['talk', '--agent', path('agent.json')]);
+        expect([code, err.includes('call over: error')]).toEqual([1, true]);
+        expect(err).toMatch(/arecord failed: no such device/);
+      });
+    });
+  });
+});
+
+/** Puts programs before all others on the PATH while `work` runs. */
+async function withPrograms(
+  path: (name: string) => string,
+  programs: Readonly<Record<string, string>>,
+  work: () => Promise<void>,
+): Promise<void> {
+  for (const [name, text] of Object.entries(programs)) {
+    await writeFile(path(name), text);
+    await chmod(path(name), 0o755);
+  }
+  const before = { ...process.env };
+  const env = {
+    PATH: `${path('.')}${delimiter}${before['PATH'] ?? ''}`,
+    FAKE_SOUND: path('sound.raw'),
+    FAKE_PLAYED: path('played.raw'),
+  };
+  Object.assign(process.env, env);
+  try {
+    await work();
+  } finally {
+    for (const name of Object.keys(env)) {
+      if (before[name] === undefined) delete process.env[name];
+      else process.env[name] = before[name];
+    }
+  }
+}
