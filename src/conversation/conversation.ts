@@ -20,6 +20,7 @@ import * as toolCalls from './tool-calls.js';
 import { onTransferDue, onTransferResult } from './transfer.js';
 import * as userTurn from './user-turn.js';
 import * as voiceFailure from './voice-failure.js';
+import * as voicemail from './voicemail.js';
 
 /**
  * One spoken conversation as a pure state machine: no I/O, no clock, no chance. Events go in, effects come out, and
@@ -77,17 +78,21 @@ export class Conversation {
         return;
       case 'speech.started':
         userTurn.onSpeechStarted(core, event.startMs);
+        voicemail.onSpeechStarted(core, event.startMs);
         interruption.onSpeechStarted(core);
         return;
       case 'speech.stopped':
         userTurn.onSpeechStopped(core, event.endMs);
+        voicemail.onSpeechStopped(core, event.endMs);
         interruption.onSpeechStopped(core);
         return;
       case 'turn.judged':
         userTurn.onJudged(core, event.probability);
         return;
       case 'transcript':
+        if (voicemail.isLate(core)) return;
         userTurn.onTranscript(core, event);
+        voicemail.onTranscript(core, event.segment, event.text, event.understood);
         if (userTurn.segmentsText(core) !== '') inactivity.onUserActive(core);
         interruption.judge(core);
         return;
@@ -96,6 +101,9 @@ export class Conversation {
         return;
       case 'digits':
         digits.onDigits(core, event.digits);
+        return;
+      case 'beep':
+        voicemail.onBeep(core);
         return;
       case 'llm.text':
         this.#withReply(event.requestId, (reply) => {
@@ -133,6 +141,7 @@ export class Conversation {
       case 'utterance.finished':
         this.#withUtterance(event.utteranceId, (utterance) => {
           inactivity.onAgentSpoke(core, utterance.kind);
+          voicemail.onAgentHeard(core);
           if (utterance.playing) voiceFailure.onFinished(core, utterance);
           else voiceFailure.onFailed(core, utterance, 'no audio');
           floor.onUtteranceFinished(core);
@@ -195,6 +204,12 @@ export class Conversation {
       case 'transfer':
         onTransferDue(core);
         return;
+      case 'voicemail':
+        voicemail.onVoicemailDue(core);
+        return;
+      case 'voicemail.cadence':
+        voicemail.onCadenceDue(core);
+        return;
       case 'digits':
         digits.commit(core);
         return;
@@ -219,6 +234,7 @@ export class Conversation {
     state.lastActiveMs = core.nowMs;
     state.inactivity.sinceMs = core.nowMs;
     core.arm('duration', core.nowMs + core.config.limits.maxDurationMs);
+    voicemail.onLineOpened(core);
     onLineOpened(core);
   }
 

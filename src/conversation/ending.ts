@@ -68,7 +68,8 @@ export function close(core: Core, status: EndStatus, hangUp: boolean): void {
   if (hangUp) core.emit({ type: 'line.close', status });
 }
 
-function fallSilent(core: Core): void {
+/** Drops all that the agent was saying, or about to say. */
+export function fallSilent(core: Core): void {
   speculation.drop(core, 'the end');
   abandonTransfer(core);
   cancelReply(core);
@@ -85,7 +86,8 @@ function ownGoodbye(core: Core, entry: number, ownWords: string | null): string 
   return said === '' ? phrasesFor(language).goodbye : null;
 }
 
-function beginEnding(core: Core, ending: EndingState): void {
+/** The line is closed when all has been said. */
+export function beginEnding(core: Core, ending: EndingState): void {
   core.state.ending = ending;
   core.disarm('inactivity', 'idle', 'opening', 'filler');
   const chars = core.state.speech.queue.reduce((sum, utterance) => sum + utterance.text.length, 0);

@@ -11,6 +11,7 @@ import { connectWhenSaid } from './transfer.js';
 import * as speculation from './speculation.js';
 import * as userTurn from './user-turn.js';
 import * as voiceFailure from './voice-failure.js';
+import * as voicemail from './voicemail.js';
 
 /** The floor: whose turn it is to speak, and what follows when it changes hands. */
 
@@ -24,6 +25,10 @@ const AGAIN_MS = 200;
 export function endTurn(core: Core, stuck = false): void {
   if (core.state.interruption !== null) {
     core.arm(stuck ? 'turn.stuck' : 'turn.end', core.nowMs + AGAIN_MS);
+    return;
+  }
+  if (voicemail.isMailbox(core)) {
+    userTurn.wait(core);
     return;
   }
   if (userTurn.turnMessage(core) !== null && interruption.agentHasSomethingToSay(core)) {
@@ -51,6 +56,7 @@ export function endTurn(core: Core, stuck = false): void {
 export function takeTyped(core: Core, text: string): void {
   const message = text.trim();
   if (message === '' || core.state.ending?.reversible === false) return;
+  voicemail.onPerson(core, 'types');
   inactivity.onUserActive(core);
   if (interruption.agentHasSomethingToSay(core)) {
     if (!interruption.mayInterrupt(core)) {
@@ -86,6 +92,7 @@ export function settle(core: Core): void {
   if (isSilent(core) && core.state.turn.waiting) endTurn(core);
   announce(core);
   connectWhenSaid(core);
+  voicemail.settle(core);
   closeIfDone(core);
   speculation.reconsider(core);
   if (!isSilent(core)) {
@@ -126,7 +133,7 @@ function answer(core: Core, message: string, number: number, interrupts: boolean
 
 function announce(core: Core): void {
   if (core.state.toSay.length === 0 || userTurn.isOpen(core) || core.state.ending?.reversible === false) return;
-  if (isPressing(core)) return;
+  if (isPressing(core) || voicemail.isMailbox(core)) return;
   for (const text of core.state.toSay.splice(0)) speech.say(core, text, { kind: 'announcement' });
 }
 
@@ -149,6 +156,7 @@ function isSilent(core: Core): boolean {
     line === 'open' &&
     ending === null &&
     core.state.interruption === null &&
+    !voicemail.isMailbox(core) &&
     !interruption.agentHasSomethingToSay(core) &&
     (turn.waiting || !userTurn.isOpen(core)) &&
     digits === ''

@@ -5,6 +5,7 @@ import type { Core } from './core.js';
 import { armFiller } from './filler.js';
 import { addAssistantMessage, modelMessages } from './history.js';
 import { phrasesFor } from './phrases.js';
+import { screeningAnswer } from './screening.js';
 import { cutSentences, isSpeakable } from './sentences.js';
 import type { ReplyState } from './state.js';
 
@@ -114,7 +115,8 @@ export function failReply(core: Core, reason: string): void {
   failures.model++;
   if (spoke || failures.model >= MAX_MODEL_FAILURES) return;
   const { greeting, fallback } = phrasesFor(core.config.language);
-  speech.say(core, opening ? greeting : fallback, { kind: 'fallback' });
+  const answer = reply === null ? null : screeningAnswer(core, reply.turnText);
+  speech.say(core, opening ? greeting : (answer ?? fallback), { kind: 'fallback' });
 }
 
 /** Message in the history that the agent's words of this round go to. */

@@ -173,7 +173,8 @@ function takeText(core: Core, speculation: SpeculationState, text: string): void
 
 /** Why nothing may be speculated on just now, null = it may. */
 function whyNot(core: Core): string | null {
-  const { turn, ending, interruption, digits, toSay } = core.state;
+  const { turn, ending, interruption, digits, toSay, voicemail } = core.state;
+  if (voicemail?.phase === 'greeting' || voicemail?.screening === true) return 'a machine speaks';
   if (!isOpen(core)) return 'no turn';
   if (turn.waiting || interruption !== null || agentHasSomethingToSay(core)) return 'the agent speaks';
   if (ending !== null) return 'the end';

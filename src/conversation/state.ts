@@ -23,6 +23,8 @@ export interface ConversationState {
   ending: EndingState | null;
   /** The call is being handed to somebody else. */
   transfer: TransferState | null;
+  /** A machine may have answered, or has; null = a person has. */
+  voicemail: VoicemailState | null;
   filler: { lastMs: number | null };
   /** How often something was chosen from each list of phrases, so that it is chosen in turn. */
   rotation: Record<string, number>;
@@ -62,6 +64,8 @@ const DEADLINES = [
   'speech.end',
   'tools',
   'transfer',
+  'voicemail',
+  'voicemail.cadence',
   'digits',
   'idle',
   'inactivity',
@@ -227,6 +231,29 @@ export interface InterruptionState {
   sinceMs: number;
 }
 
+export interface VoicemailState {
+  /** It is open who has answered (`listening`), a mailbox greets, or the message is being left. */
+  phase: 'listening' | 'greeting' | 'message';
+  /** What was said since the answer. */
+  segments: { segment: number; text: string }[];
+  speaking: boolean;
+  /** Start of the speech that goes on, or was the last, without a pause; null = nobody has spoken in this phase. */
+  stretchMs: number | null;
+  /** End of the latest speech. */
+  endMs: number | null;
+  /** Greets like a person: briefly. */
+  personal: boolean;
+  /** A machine is asking who calls … */
+  screening: boolean;
+  /** … or has asked. */
+  screened: boolean;
+  /** Has let the agent finish after that. */
+  listened: boolean;
+  beeped: boolean;
+  /** The message in the history, once it is being left. */
+  entry: number | null;
+}
+
 export interface TransferState {
   /** The user is told (`notice`), then the line is connecting. */
   phase: 'notice' | 'connecting';
@@ -260,6 +287,7 @@ export function initialState(): ConversationState {
     noisyUntilMs: 0,
     ending: null,
     transfer: null,
+    voicemail: null,
     filler: { lastMs: null },
     rotation: {},
     inactivity: { prompts: 0, sinceMs: 0 },

@@ -165,7 +165,7 @@ function isLong(core: Core): boolean {
 }
 
 /** A clock that disagrees must not put the end of a turn into the future. */
-function notAfterNow(core: Core, atMs: number): number {
+export function notAfterNow(core: Core, atMs: number): number {
   return Number.isFinite(atMs) && atMs <= core.nowMs ? atMs : core.nowMs;
 }
 

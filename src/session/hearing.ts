@@ -1,3 +1,4 @@
+import { BeepDetector } from '../audio/beep.js';
 import { DtmfDetector } from '../audio/dtmf.js';
 import { frameSamples, HEARING_RATE_HZ, msToSamples, samplesToMs } from '../audio/frame.js';
 import { Resampler } from '../audio/resample.js';
@@ -14,6 +15,10 @@ export interface HearingOptions {
   /** Probability from which audio is speech, 0..1. */
   vadThreshold: number;
   nowMs: () => number;
+  /** Whether keys that are heard now may be the agent's own, which are nobody's input. Default: they never are. */
+  ownTones?: () => boolean;
+  /** Whether a mailbox's beep is of interest, once somebody has spoken. Default: it never is. */
+  hearsBeeps?: () => boolean;
   onEvent: (event: ConversationEvent) => void;
 }
 
@@ -35,6 +40,10 @@ export class Hearing {
   readonly #resampler: Resampler;
   readonly #detector: SpeechDetector;
   readonly #keys = new DtmfDetector(HEARING_RATE_HZ);
+  readonly #beeps = new BeepDetector(HEARING_RATE_HZ);
+  /** Somebody, or something, has spoken; and where the beep detector began. */
+  #spoken = false;
+  #beepFrom: number | null = null;
   #received = 0;
   /** Audio to come in which a VAD's echo of the last tone is not taken for speech. */
   #deafSamples = 0;
@@ -82,7 +91,15 @@ export class Hearing {
     // The recogniser first: a speech edge that the VAD finds in these samples refers to audio it then has.
     stt.push(heard, startSample);
     vad.process(heard, this.#onWindow);
-    for (const { digit } of digits) onEvent({ type: 'digits', digits: digit });
+    if (this.#options.ownTones?.() !== true) for (const { digit } of digits) onEvent({ type: 'digits', digits: digit });
+    if (this.#spoken && this.#options.hearsBeeps?.() === true) this.#listenForBeep(samples, startSample);
+  }
+
+  #listenForBeep(samples: Int16Array, startSample: number): void {
+    const fromSample = (this.#beepFrom ??= startSample);
+    for (const { endSample } of this.#beeps.push(samples)) {
+      this.#options.onEvent({ type: 'beep', endMs: this.#msAt(fromSample + endSample) });
+    }
   }
 
   readonly #onWindow = (probability: number, endSample: number): void => {

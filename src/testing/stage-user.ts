@@ -21,11 +21,23 @@ export interface SaysOptions extends Stretch {
   segment?: number;
 }
 
+export interface GreetsOptions {
+  from: number;
+  /** Between sentences. Default 400. */
+  pauseMs?: number;
+  /** Default 60. */
+  msPerChar?: number;
+  /** Silence before the beep. Default: none comes. */
+  beepAfterMs?: number;
+}
+
 /** Delays of what listens: the VAD's onset and offset, and an interim transcript behind its word. */
 const VAD_ON_MS = 60;
 const VAD_OFF_MS = 90;
 const INTERIM_MS = 150;
 const FINAL_MS = 250;
+/** From the end of a beep until it is certain that it was one. */
+const BEEP_OFF_MS = 80;
 
 /** The user of a scenario: what they do and when, and what is heard of it with the delays of real ears. */
 export class StageUser {
@@ -62,6 +74,25 @@ export class StageUser {
   /** Sound that the VAD takes for speech from some time on, without end. */
   noiseWithoutEnd({ from }: { from: number }): void {
     this.#send(from + VAD_ON_MS, { type: 'speech.started', startMs: from });
+  }
+
+  /** A machine answers: sentence after sentence, then perhaps its beep. Returns when it has finished, beep included. */
+  greets(sentences: readonly string[], { from, pauseMs = 400, msPerChar = 60, beepAfterMs }: GreetsOptions): number {
+    let atMs = from;
+    for (const [index, sentence] of sentences.entries()) {
+      if (index > 0) atMs += pauseMs;
+      const to = atMs + sentence.length * msPerChar;
+      this.says(sentence, { from: atMs, to });
+      atMs = to;
+    }
+    return beepAfterMs === undefined ? atMs : this.beeps({ at: atMs + beepAfterMs });
+  }
+
+  /** A mailbox beeps. Returns when that is over; it is heard a little later. */
+  beeps({ at, lengthMs = 400 }: { at: number; lengthMs?: number }): number {
+    const endMs = at + lengthMs;
+    this.#send(endMs + BEEP_OFF_MS, { type: 'beep', endMs });
+    return endMs;
   }
 
   types(text: string, { at }: { at: number }): void {

@@ -1,10 +1,14 @@
-import type { Transport, TransportMessage, TransportSink } from './transport.js';
+import type { TransferOutcome, Transport, TransportMessage, TransportSink } from './transport.js';
 
 export interface MemoryTransportOptions {
   /** Rate of both directions. Default 16000. */
   sampleRateHz?: number;
   /** The agent's audio, 20 ms a call; null = silence. */
   onFrame?: (frame: Int16Array | null) => void;
+  /** Connects calls to others. Default: the line cannot. */
+  transfer?: (target: string, signal: AbortSignal) => Promise<TransferOutcome>;
+  /** Sends the agent's keys. Default: they are given to `onFrame` as tones. */
+  sendDigits?: (digits: string, signal: AbortSignal) => Promise<void>;
   /** Every side-channel message. */
   onMessage?: (message: TransportMessage) => void;
 }
@@ -17,6 +21,8 @@ export class MemoryTransport implements Transport {
   readonly name = 'memory';
   readonly inputRateHz: number;
   readonly outputRateHz: number;
+  readonly transfer?: (target: string, signal: AbortSignal) => Promise<TransferOutcome>;
+  readonly sendDigits?: (digits: string, signal: AbortSignal) => Promise<void>;
   readonly #options: MemoryTransportOptions;
   #sink: TransportSink | null = null;
   #closed = false;
@@ -27,6 +33,8 @@ export class MemoryTransport implements Transport {
     this.#options = options;
     this.inputRateHz = options.sampleRateHz ?? 16_000;
     this.outputRateHz = this.inputRateHz;
+    if (options.transfer !== undefined) this.transfer = options.transfer;
+    if (options.sendDigits !== undefined) this.sendDigits = options.sendDigits;
   }
 
   /** The user's audio, mono, any length. Before `start` it is kept; after the close it is ignored. */

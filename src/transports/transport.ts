@@ -18,7 +18,22 @@ export interface Transport {
   send(message: TransportMessage): void;
   /** Ends the line. What `play` was given before is still heard where that is possible. May be called twice. */
   close(): Promise<void>;
+  /**
+   * Connects the user to a phone number or address. After success `close` ends the agent's part only, and a line that
+   * closes by itself does so after this has resolved. Aborted: the attempt is given up, the line stays as it was.
+   * Transports that cannot do it leave this out.
+   */
+  transfer?(target: string, signal: AbortSignal): Promise<TransferOutcome>;
+  /**
+   * Sends keys: 0-9, *, #, A-D, each as 100 ms of tone and 100 ms of silence; `w` waits 500 ms. Resolves when all is
+   * sent. Transports without a way of their own leave this out, and are given tones to play.
+   */
+  sendDigits?(digits: string, signal: AbortSignal): Promise<void>;
 }
+
+export type TransferOutcome = { ok: true } | { ok: false; reason: TransferFailure };
+
+export type TransferFailure = 'busy' | 'no-answer' | 'rejected' | 'unsupported' | 'failed';
 
 /** What a session takes from its transport. None of these throws. */
 export interface TransportSink {

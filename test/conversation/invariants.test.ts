@@ -13,7 +13,21 @@ interface Happening {
 }
 
 const FITTING = 9;
-const WORDS = ['', 'yes', 'mm-hm', 'stop', 'a table for', 'four people, please.', 'five five', 'bye', 'I', '…'];
+const WORDS = [
+  '',
+  'leave a message after the tone',
+  'say your name',
+  'please hold',
+  'yes',
+  'mm-hm',
+  'stop',
+  'a table for',
+  'four people, please.',
+  'five five',
+  'bye',
+  'I',
+  '…',
+];
 const small = fc.integer({ min: 0, max: 12 });
 const words = fc.constantFrom(...WORDS);
 const odd = fc.constantFrom(-1, 0.5, 1e15, Number.NaN, Infinity);
@@ -35,6 +49,10 @@ const event: fc.Arbitrary<ConversationEvent> = fc.oneof(
   fc.constant({ type: 'line.opened' as const }),
   { weight: 6, arbitrary: fc.record({ type: fc.constant('speech.started' as const), startMs: time }) },
   { weight: 6, arbitrary: fc.record({ type: fc.constant('speech.stopped' as const), endMs: time }) },
+  fc.record({
+    type: fc.constant('turn.judged' as const),
+    probability: fc.oneof(fc.double({ min: 0, max: 1, noNaN: true }), odd),
+  }),
   {
     weight: 8,
     arbitrary: fc.record({
@@ -92,6 +110,7 @@ const event: fc.Arbitrary<ConversationEvent> = fc.oneof(
       reason: fc.constant('busy'),
     }),
   },
+  { weight: 2, arbitrary: fc.record({ type: fc.constant('beep' as const), endMs: time }) },
   fc.record({ type: fc.constant('command.say' as const), text: words }),
   { weight: 20, arbitrary: fc.constant({ type: 'time' as const }) },
 );
@@ -132,6 +151,9 @@ const config: fc.Arbitrary<ConversationConfig> = fc
     closingMs: fc.constantFrom(0, 15_000),
     executeAfterMessage: fc.boolean(),
     actions: fc.boolean(),
+    voicemail: fc.constantFrom(null, 'hangup' as const, 'message' as const),
+    continues: fc.boolean(),
+    outbound: fc.boolean(),
   })
   .map((c) => ({
     ...DEFAULT_CONVERSATION,
@@ -148,6 +170,16 @@ const config: fc.Arbitrary<ConversationConfig> = fc
     transfer: c.actions
       ? { targets: [{ phone: '+15550100', description: null }], instruction: null, messages: c.goodbyes }
       : null,
+    direction: c.outbound ? ('outbound' as const) : ('inbound' as const),
+    voicemail:
+      c.voicemail === null
+        ? null
+        : {
+            action: c.voicemail,
+            message: 'Please call back.',
+            continueOnVoiceActivity: c.continues,
+            detectionPhrases: [],
+          },
     keypad: { enabled: c.actions, instruction: null },
     inactivity: c.idleMs === null ? null : { idleMs: c.idleMs, message: null },
     limits: { maxDurationMs: 300_000, maxIdleMs: c.maxIdleMs, message: null },
@@ -165,6 +197,8 @@ const config: fc.Arbitrary<ConversationConfig> = fc
 class Watch {
   readonly closes: string[] = [];
   readonly #running = new Set<number>();
+  /** An answer that was speculated on is cancelled, if it is not confirmed, also when it is complete. */
+  readonly #speculative = new Set<number>();
   #held = false;
   #closed = false;
 
@@ -173,10 +207,17 @@ class Watch {
     if (state.line === 'closed') this.#closed = true;
     check(this.#held === (state.line === 'open' && state.speech.held), 'held or not');
     check(this.#running.size === (modelIsAsked(state) ? 1 : 0), 'requests that run');
+    check(this.#speculated === (state.speculation?.reply.requestId ?? null), 'what is speculated on');
+    check(this.#speculated === null || state.ending === null, 'speculates on the end');
+    check(
+      [...this.#prepared].every((id) => state.speculation?.sentences.some(({ utteranceId }) => utteranceId === id)),
+      'prepared for nothing',
+    );
   }
 
   modelIsDone(requestId: number): void {
     this.#running.delete(requestId);
+    this.#done.add(requestId);
   }
 
   #seeOne(effect: ConversationEffect): void {
@@ -187,8 +228,14 @@ class Watch {
         this.#closed = true;
         return;
       case 'llm.start':
-        check(this.#running.size === 0, 'a second request runs');
-        this.#running.add(effect.requestId);
+        if (effect.speculative) {
+          check(this.#speculated === null, 'speculates twice');
+          this.#speculated = effect.requestId;
+        } else {
+          check(this.#running.size === 0, 'a second request runs');
+          this.#running.add(effect.requestId);
+        }
+        if (effect.speculative) this.#speculative.add(effect.requestId);
         check(
           effect.messages.every((message) => message.content !== '' || 'toolCalls' in message),
           'an empty message',
@@ -196,7 +243,10 @@ class Watch {
         expectWellFormed(effect.messages);
         return;
       case 'llm.cancel':
-        check(this.#running.delete(effect.requestId), 'cancels what does not run');
+        check(
+          this.#running.delete(effect.requestId) || this.#speculative.has(effect.requestId),
+          'cancels what does not run',
+        );
         return;
       case 'playout.hold':
         check(!this.#held, 'held twice');
@@ -219,7 +269,8 @@ function check(isSo: boolean, otherwise: string): void {
   if (!isSo) throw new Error(otherwise);
 }
 
-function modelIsAsked({ reply }: Readonly<ConversationState>): boolean {
+function modelIsAsked({ reply, speculation }: Readonly<ConversationState>): boolean {
+  if (speculation !== null && !speculation.done) return true;
   return reply?.phase === 'thinking' || reply?.phase === 'streaming';
 }
 
@@ -254,7 +305,12 @@ function expectDeadlines(conversation: Conversation): void {
   check(conversation.nextDeadlineMs !== undefined, 'no deadline at all');
   for (const atMs of Object.values(deadlines)) check(atMs === null || Number.isFinite(atMs), 'a deadline at no time');
   if (turn.startMs !== null && !turn.waiting) check(armed('turn.end', 'turn.stuck', 'interruption'), 'turn');
-  if (turn.waiting) check(speech.queue.length > 0 || reply !== null || state.digits !== '', 'waits for nobody');
+  if (turn.waiting)
+    check(
+      speech.queue.length > 0 || reply !== null || state.digits !== '' || state.voicemail !== null,
+      'waits for nobody',
+    );
+  if (state.voicemail !== null && state.ending === null) check(armed('voicemail'), 'voicemail');
   if (speech.held) check(armed('interruption'), 'held');
   else if (speech.queue.length > 0) check(armed('speech.start', 'speech.end'), 'speech');
   if (reply?.phase === 'thinking') check(armed('llm.first'), 'thinking');
@@ -270,10 +326,11 @@ function expectDeadlines(conversation: Conversation): void {
 /** Gives most events the id that fits, so that scripts get somewhere. */
 function fit(
   happened: ConversationEvent,
-  { reply, speech, turn, tools, transfer }: Readonly<ConversationState>,
+  { reply, speculation, speech, turn, tools, transfer }: Readonly<ConversationState>,
 ): ConversationEvent {
-  if ('requestId' in happened && happened.requestId < FITTING && reply !== null) {
-    return { ...happened, requestId: reply.requestId };
+  const asked = speculation?.reply ?? reply;
+  if ('requestId' in happened && happened.requestId < FITTING && asked !== null) {
+    return { ...happened, requestId: asked.requestId };
   }
   if ('utteranceId' in happened && happened.utteranceId < FITTING && speech.queue[0] !== undefined) {
     return { ...happened, utteranceId: speech.queue[0].id };
@@ -303,8 +360,9 @@ function play(settings: ConversationConfig, happenings: readonly Happening[], re
   const effects: ConversationEffect[][] = [];
   const done = (happened: ConversationEvent): void => {
     if (happened.type === 'llm.done' || happened.type === 'llm.failed') {
-      const { reply } = conversation.state;
-      if (reply?.requestId === happened.requestId) watch.modelIsDone(happened.requestId);
+      const { reply, speculation } = conversation.state;
+      const asked = speculation?.reply.requestId ?? reply?.requestId;
+      if (asked === happened.requestId) watch.modelIsDone(happened.requestId);
     }
   };
   const step = (happened: ConversationEvent, atMs: number, position?: PlayoutPosition): void => {

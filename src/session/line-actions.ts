@@ -1,0 +1,158 @@
+import { dialMs, dialTones } from '../audio/dial-tones.js';
+import { frameSamples } from '../audio/frame.js';
+import type { Clock } from '../clock/clock.js';
+import type { ConversationEvent } from '../conversation/events.js';
+import { reasonOf } from '../errors.js';
+import type { TransferFailure, Transport, TransportMessage } from '../transports/transport.js';
+import type { TransferAttempt } from './session-report.js';
+
+export interface LineActionsOptions {
+  transport: Transport;
+  clock: Clock;
+  onEvent: (event: ConversationEvent) => void;
+  onFault: (name: string, reason: string) => void;
+  tell: (message: TransportMessage) => void;
+}
+
+/** What the model is told of a transfer that failed. */
+const FAILURES: Readonly<Record<TransferFailure, string>> = {
+  busy: 'the line is busy',
+  'no-answer': 'nobody answered',
+  rejected: 'the call was rejected',
+  unsupported: 'this line cannot transfer calls',
+  failed: 'it failed',
+};
+
+/** A transport may take so much longer to send keys than they last. */
+const SPARE_MS = 10_000;
+/** What comes back of the agent's own tones comes this late at most. */
+const ECHO_MS = 300;
+
+/**
+ * What the agent does on the line beside speaking: hands the call to somebody else, and presses keys. A transport that
+ * has no way of its own to send keys is given them as tones, in place of the silence that the agent keeps meanwhile.
+ */
+export class LineActions {
+  readonly transfers: TransferAttempt[] = [];
+  readonly #options: LineActionsOptions;
+  readonly #closing = new AbortController();
+  #transferring: AbortController | null = null;
+  /** Keys go out one row after another. */
+  #presses: Promise<void> = Promise.resolve();
+  #pressing = 0;
+  #quietFromMs = -Infinity;
+  #tones: { samples: Int16Array; at: number; onSent: () => void } | null = null;
+
+  constructor(options: LineActionsOptions) {
+    this.#options = options;
+  }
+
+  /** Whether keys that are heard now may be the agent's own. */
+  get ownTones(): boolean {
+    return this.#pressing > 0 || this.#options.clock.nowMs() < this.#quietFromMs;
+  }
+
+  /** The next 20 ms of the agent's tones; null = none is being sent, the line is the voice's. */
+  pull(): Int16Array | null {
+    const tones = this.#tones;
+    if (tones === null) return null;
+    const frame = new Int16Array(frameSamples(this.#options.transport.outputRateHz));
+    frame.set(tones.samples.subarray(tones.at, tones.at + frame.length));
+    tones.at += frame.length;
+    if (tones.at >= tones.samples.length) {
+      this.#tones = null;
+      tones.onSent();
+    }
+    return frame;
+  }
+
+  /** Presses keys; the event `tool.result` tells when they are sent. */
+  press(callId: string, digits: string): void {
+    this.#pressing++;
+    this.#presses = this.#presses.then(() => this.#press(callId, digits));
+  }
+
+  /** Connects the user to somebody else; `transfer.result` tells whether that worked. */
+  transfer(callId: string, target: string): void {
+    this.#transferring?.abort();
+    const abort = new AbortController();
+    this.#transferring = abort;
+    this.#options.tell({ type: 'action', id: callId, name: 'transfer', data: { phone: target } });
+    void this.#transfer(callId, target, abort.signal);
+  }
+
+  cancelTransfer(): void {
+    this.#transferring?.abort();
+    this.#transferring = null;
+  }
+
+  /** Breaks off what is under way. May be called twice. */
+  close(): void {
+    this.cancelTransfer();
+    this.#closing.abort();
+    this.#tones = null;
+  }
+
+  async #transfer(callId: string, target: string, signal: AbortSignal): Promise<void> {
+    const { transport, clock, onEvent, onFault } = this.#options;
+    const startMs = clock.nowMs();
+    let failure: TransferFailure | null = transport.transfer === undefined ? 'unsupported' : null;
+    try {
+      const outcome = await transport.transfer?.(target, signal);
+      if (outcome?.ok === false) failure = outcome.reason;
+    } catch (error) {
+      failure = signal.aborted ? 'no-answer' : 'failed';
+      if (!signal.aborted) onFault('transfer.failed', reasonOf(error));
+    }
+    this.transfers.push({ target, ok: failure === null, reason: failure, tookMs: clock.nowMs() - startMs });
+    if (signal.aborted) return;
+    this.#transferring = null;
+    onEvent({
+      type: 'transfer.result',
+      callId,
+      ok: failure === null,
+      reason: failure === null ? '' : FAILURES[failure],
+    });
+  }
+
+  async #press(callId: string, digits: string): Promise<void> {
+    const { clock, onEvent, onFault } = this.#options;
+    let result = { ok: true, content: `Pressed ${[...digits].join(' ')}.` };
+    try {
+      await this.#send(digits);
+    } catch (error) {
+      result = { ok: false, content: `The keys could not be pressed: ${reasonOf(error)}` };
+      if (!this.#closing.signal.aborted) onFault('digits.failed', reasonOf(error));
+    }
+    this.#pressing--;
+    this.#quietFromMs = clock.nowMs() + ECHO_MS;
+    if (!this.#closing.signal.aborted) onEvent({ type: 'tool.result', callId, ...result });
+  }
+
+  /** Resolves when the keys are sent; rejects if that takes too long, or the call is over. */
+  async #send(digits: string): Promise<void> {
+    const { transport, clock } = this.#options;
+    const abort = new AbortController();
+    const cancel = clock.schedule(clock.nowMs() + dialMs(digits) + SPARE_MS, () =>
+      abort.abort(new Error('it took too long')),
+    );
+    const signal = AbortSignal.any([abort.signal, this.#closing.signal]);
+    try {
+      signal.throwIfAborted();
+      const aborted = new Promise<never>((_resolve, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+      });
+      const sending = transport.sendDigits?.(digits, signal) ?? this.#play(digits);
+      await Promise.race([sending, aborted]);
+    } finally {
+      this.#tones = null;
+      cancel();
+    }
+  }
+
+  #play(digits: string): Promise<void> {
+    return new Promise((resolve) => {
+      this.#tones = { samples: dialTones(digits, this.#options.transport.outputRateHz), at: 0, onSent: resolve };
+    });
+  }
+}
