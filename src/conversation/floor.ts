@@ -48,8 +48,10 @@ export function endTurn(core: Core, stuck = false): void {
   const { number, interrupts, cutOff } = core.state.turn;
   userTurn.closeTurn(core, stuck);
   if (core.state.ending !== null) return;
-  if (message !== null) answer(core, message, number, interrupts);
-  else if (cutOff !== null) interruption.takeUp(core, cutOff);
+  if (message !== null) {
+    const heard = voicemail.heardAs(core, message);
+    if (heard !== null) answer(core, heard, number, interrupts);
+  } else if (cutOff !== null) interruption.takeUp(core, cutOff);
 }
 
 /** A typed message is a turn at once, and cuts off what it may; nobody types by accident, so it is never dropped. */

@@ -56,6 +56,7 @@ export class Hearing {
       options.vad.windowSamples,
       {
         onSpeechStart: (startSample) => {
+          this.#spoken = true;
           stt.speechStarted(startSample);
           onEvent({ type: 'speech.started', startMs: this.#msAt(startSample) });
         },

@@ -132,6 +132,7 @@ export class Session {
       clock,
       onEvent,
       onFault: (name, reason) => this.noteFault(name, reason),
+      tell: (message) => this.#audience.tell(message),
     });
     this.#acting = new Acting({
       toolbox: options.toolbox ?? null,
