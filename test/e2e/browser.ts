@@ -9,7 +9,8 @@ import { packageFile } from '../../src/package-files.js';
 const SPOKEN = 'fixtures/audio/booking/slt/table';
 /** The agent greets before the user speaks. */
 const GREETING_MS = 7000;
-const SILENCE_AFTER_MS = 120_000;
+/** Then they wait for an answer and, as people do, say it again. */
+const SILENCE_AFTER_MS = 8000;
 
 /** What the user says into every microphone of the browser. */
 export function spokenText(): string {
@@ -44,7 +45,7 @@ export class TalkingBrowser {
         '--disable-sync',
         '--use-fake-device-for-media-stream',
         '--use-fake-ui-for-media-stream',
-        `--use-file-for-fake-audio-capture=${microphone}%noloop`,
+        `--use-file-for-fake-audio-capture=${microphone}`,
       ],
     });
     return new TalkingBrowser(browser, folder);
@@ -69,7 +70,7 @@ export class TalkingBrowser {
   }
 }
 
-/** The fixture between silence, in the plain PCM that Chromium plays. */
+/** The fixture between silence, in the plain PCM that Chromium plays, again and again. */
 function microphoneWav(): Uint8Array {
   const { samples, sampleRateHz } = decodeWav(readFileSync(packageFile(`${SPOKEN}.wav`)));
   const before = (GREETING_MS * sampleRateHz) / 1000;
