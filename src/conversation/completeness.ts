@@ -22,14 +22,17 @@ function byWords(text: string, words: readonly string[], known: TurnWords, engli
   const last = words.at(-1) ?? '';
   const asks = words.length >= 3 && known.asking.has(words[0] ?? '');
   if (known.hesitation.has(last)) return 0.05;
+  if (words.every((word) => known.greeting.has(word))) return 0.6;
+  // "No" is often no more than the beginning.
+  if (words.length === 1 && known.refusing.has(last)) return 0.72;
   if (words.length <= 3 && words.every((word) => known.answers.has(word))) return 0.95;
   // "Where are you from" and "Who is this for" are whole, "can I have a table for" is not.
   if (known.open.has(last)) return asks && english && WH.has(words[0] ?? '') && PREPOSITIONS.has(last) ? 0.5 : 0.1;
   if (english && isOpenEnglish(words)) return 0.15;
   if (/[,;:–—-]\s*$/u.test(text)) return 0.3;
   if (known.closing.has(last) && words.length >= 2) return 0.9;
-  if (known.halfOpen.has(last) && !(english && isShortAnswer(words))) return 0.4;
-  if (asks) return 0.85;
+  if (known.halfOpen.has(last) && !(english && isShortAnswer(words))) return 0.35;
+  if (asks) return words.length > 3 || WH.has(words[0] ?? '') ? 0.85 : 0.65;
   return byPunctuation(text, words.length);
 }
 

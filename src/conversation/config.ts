@@ -165,8 +165,8 @@ export const DEFAULT_CONVERSATION: ConversationConfig = {
   endpointing: {
     responseDelayMs: 0,
     numberInputDelayMs: 0,
-    minSilenceMs: 280,
-    maxSilenceMs: 1600,
+    minSilenceMs: 240,
+    maxSilenceMs: 1800,
     finalTranscriptMs: 1200,
     stuckMs: 12_000,
   },

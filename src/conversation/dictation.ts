@@ -83,7 +83,7 @@ function digitsOf(
     if (!alone || agentSaid !== '') return whole === null ? null : { kind: 'digits', completeness: 0.2 };
     return { kind: 'digits', completeness: 0.35 };
   }
-  if (whole === null) return { kind: 'digits', completeness: run.digits < 4 ? 0.3 : 0.45 };
+  if (whole === null) return { kind: 'digits', completeness: run.digits < 4 ? 0.2 : 0.28 };
   const most = Math.max(...whole);
   if (run.digits >= most) return { kind: 'digits', completeness: 0.85 };
   if (run.digits < Math.min(...whole)) return { kind: 'digits', completeness: 0.15 };

@@ -29,6 +29,10 @@ export interface TurnScore {
 /** Weight of the audio model beside the words; while something is dictated the words know better. */
 const AUDIO_WEIGHT = 0.6;
 const AUDIO_WEIGHT_DICTATING = 0.25;
+/** Completeness from which a turn is surely complete. */
+const SURE = 0.9;
+/** How fast the silence needed falls as words become complete: words that tell little are soon answered. */
+const STEEPNESS = 2;
 /** How much longer than the pauses before it a silence must be. */
 const RHYTHM_FACTOR = 1.25;
 
@@ -58,7 +62,7 @@ export function scoreTurn(evidence: TurnEvidence): TurnScore {
  */
 export function silenceNeededMs(score: TurnScore, config: EndpointingConfig): number {
   const { minSilenceMs, maxSilenceMs, responseDelayMs, numberInputDelayMs } = config;
-  const openness = 1 - Math.min(1, score.completeness / 0.9);
+  const openness = (1 - Math.min(1, score.completeness / SURE)) ** STEEPNESS;
   const scored = minSilenceMs + Math.max(0, maxSilenceMs - minSilenceMs) * openness;
   const paced = Math.max(scored, Math.min(score.rhythmMs, maxSilenceMs));
   return Math.round(Math.max(paced, responseDelayMs)) + (score.dictating ? numberInputDelayMs : 0);

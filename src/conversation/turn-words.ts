@@ -8,6 +8,9 @@ export interface TurnWords {
   halfOpen: ReadonlySet<string>;
   /** Said while thinking about what comes. */
   hesitation: ReadonlySet<string>;
+  /** Before what somebody has to say. */
+  greeting: ReadonlySet<string>;
+  refusing: ReadonlySet<string>;
   /** Alone, or a few of them together, they are a whole answer. */
   answers: ReadonlySet<string>;
   /** Last words of somebody who has finished: "please", "thanks". */
@@ -31,11 +34,18 @@ function turnWords(lists: Lists): TurnWords {
     open: wordSet(open),
     halfOpen: wordSet(halfOpen),
     hesitation: wordSet(hesitation),
+    greeting: wordSet(GREETINGS),
+    refusing: wordSet(REFUSALS),
     answers: wordSet(answers),
     closing: wordSet(closing),
     asking: wordSet(asking),
   };
 }
+
+const GREETINGS = `hello hi hey there good morning afternoon evening hola buenos buenas días tardes noches bonjour salut bonsoir allô
+  hallo guten tag morgen abend moin servus olá oi bom dia boa tarde noite alô ciao buongiorno buonasera salve pronto goedemorgen
+  goedemiddag goedenavond hoi नमस्ते हैलो`;
+const REFUSALS = 'no nope nein non não nee nah नहीं';
 
 /** Languages whose words are written apart. */
 export const TURN_WORDS: Readonly<Record<string, TurnWords>> = {

@@ -10,6 +10,9 @@ const MIN_UNINTELLIGIBLE_MS = 700;
 /** Words came, then none for this long, yet the VAD still hears speech: it hears something else. */
 const WORDS_STAND_STILL_MS = 5000;
 
+/** Interim words that come later than this behind the end of speech are of speech that the VAD misses. */
+const LATE_WORDS_MS = 500;
+
 export interface TurnTranscript {
   segment: number;
   text: string;
@@ -63,7 +66,8 @@ export function onTranscript(core: Core, transcript: TurnTranscript): void {
     if (newWords) core.arm('turn.stuck', core.nowMs + Math.min(core.config.endpointing.stuckMs, WORDS_STAND_STILL_MS));
     return;
   }
-  if (turn.speechStartMs === null && newWords) {
+  const unheard = turn.speechStartMs === null || (!isFinal && core.nowMs > turn.endMs + LATE_WORDS_MS);
+  if (newWords && unheard) {
     // The recogniser hears what the VAD does not: its words are the only sign of speech.
     turn.startMs ??= core.nowMs;
     turn.endMs = core.nowMs;

@@ -33,7 +33,7 @@ export interface StageRequest {
 
 interface Reply extends ReplyTiming {
   text?: string;
-  calls?: readonly ScriptedCall[];
+  calls?: readonly ToolCall[];
   ends: 'done' | 'fails' | 'stalls';
 }
 
@@ -61,7 +61,12 @@ export class StageModel {
   /** Calls tools, side by side, after `saying` something. */
   calls(calls: readonly ScriptedCall[], options: ReplyTiming & { saying?: string } = {}): this {
     const { saying, ...timing } = options;
-    return this.#add({ ...timing, ...(saying !== undefined && { text: saying }), calls, ends: 'done' });
+    return this.#add({
+      ...timing,
+      ...(saying !== undefined && { text: saying }),
+      calls: calls.map((call) => this.#call(call)),
+      ends: 'done',
+    });
   }
 
   saysNothing(timing: ReplyTiming = {}): this {
@@ -88,7 +93,7 @@ export class StageModel {
     const { text = '', calls = [], ends, afterMs = 200, gapMs = 20 } = reply;
     const pieces: ModelEvent[] = [
       ...(text.match(/\S+\s*/g) ?? []).map((piece) => ({ type: 'llm.text' as const, requestId, text: piece })),
-      ...calls.map((call) => ({ type: 'llm.toolCall' as const, requestId, call: this.#call(call) })),
+      ...calls.map((call) => ({ type: 'llm.toolCall' as const, requestId, call })),
     ];
     let dueMs = atMs + afterMs;
     for (const piece of pieces) {

@@ -5,6 +5,8 @@ export interface StageVoiceOptions {
   msPerChar?: number;
   /** From asking for speech to its audio. Default 80 ms. */
   latencyMs?: number;
+  /** How an utterance is spoken, in milliseconds, where that differs. */
+  timing?: (text: string) => { latencyMs: number; lastsMs: number } | null;
 }
 
 /**
@@ -33,7 +35,7 @@ export const TICK_MS = 20;
 
 /** Voice and playout of a scenario: speaks utterances one after another, in ticks of 20 ms. */
 export class StageVoice {
-  readonly #options: Required<StageVoiceOptions>;
+  readonly #options: { msPerChar: number; latencyMs: number } & StageVoiceOptions;
   readonly #dispatch: (event: ConversationEvent) => void;
   readonly #watcher: VoiceWatcher;
   readonly #faults: VoiceFault[] = [];
@@ -92,7 +94,7 @@ export class StageVoice {
   position(): PlayoutPosition {
     const track = this.#tracks[0];
     if (track?.started !== true) return { utteranceId: null, heardChars: 0 };
-    return { utteranceId: track.utteranceId, heardChars: wholeWords(track, this.#options.msPerChar) };
+    return { utteranceId: track.utteranceId, heardChars: wholeWords(track) };
   }
 
   /** Makes an utterance ready, to be spoken or cancelled. */
@@ -109,8 +111,9 @@ export class StageVoice {
   #track(utteranceId: number, text: string, atMs: number): Track {
     const { msPerChar, latencyMs } = this.#options;
     const fault = this.#faults.shift() ?? null;
-    const totalMs = fault?.type === 'empty' ? 0 : text.length * msPerChar;
-    const readyMs = atMs + (fault?.type === 'late' ? fault.afterMs : latencyMs);
+    const timing = this.#options.timing?.(text) ?? { latencyMs, lastsMs: text.length * msPerChar };
+    const totalMs = fault?.type === 'empty' ? 0 : timing.lastsMs;
+    const readyMs = atMs + (fault?.type === 'late' ? fault.afterMs : timing.latencyMs);
     return { utteranceId, text, readyMs, totalMs, playedMs: 0, started: false, fault };
   }
 
@@ -186,8 +189,8 @@ function isStuck(track: Track): boolean {
 }
 
 /** Characters up to the end of the last word whose audio is over. */
-function wholeWords({ text, playedMs, totalMs }: Track, msPerChar: number): number {
+function wholeWords({ text, playedMs, totalMs }: Track): number {
   if (playedMs >= totalMs) return text.length;
-  const chars = Math.floor(playedMs / msPerChar);
+  const chars = Math.floor((playedMs / totalMs) * text.length);
   return text[chars] === ' ' ? chars : Math.max(0, text.lastIndexOf(' ', chars));
 }

@@ -94,11 +94,16 @@ describe('words that are complete', () => {
   });
 
   it('a short answer is as complete as can be', () => {
-    const texts = ['yes', 'no', 'okay thanks', 'ja', 'oui', 'sí', 'हाँ', 'はい', '好的'];
+    const texts = ['yes', 'no thanks', 'okay thanks', 'ja', 'oui', 'sí', 'हाँ', 'はい', '好的'];
     const languages = ['en-US', 'en-US', 'en-US', 'de-DE', 'fr-FR', 'es-ES', 'hi-IN', 'ja-JP', 'zh-CN'];
     texts.forEach((text, at) => {
       expect(completenessOf(text, languages[at] ?? '')).toBeGreaterThanOrEqual(0.9);
     });
+  });
+
+  it.each(['hello', 'good evening', 'no'])('"%s" may be the whole, or its beginning', (text) => {
+    expect(score(text).completeness).toBeGreaterThan(0.5);
+    expect(score(text).completeness).toBeLessThan(score('yes').completeness);
   });
 
   it('a question may end in a preposition', () => {
@@ -210,7 +215,12 @@ describe('silenceNeededMs', () => {
 
   it('falls from the longest to the least silence as the words become complete', () => {
     const needed = [0, 0.45, 0.9, 1].map((completeness) => silenceNeededMs(scored(completeness), endpointing));
-    expect(needed).toEqual([maxSilenceMs, (minSilenceMs + maxSilenceMs) / 2, minSilenceMs, minSilenceMs]);
+    expect(needed).toEqual([
+      maxSilenceMs,
+      minSilenceMs + (maxSilenceMs - minSilenceMs) / 4,
+      minSilenceMs,
+      minSilenceMs,
+    ]);
   });
 
   it('is never less than the response delay, and dictation gets its own on top', () => {

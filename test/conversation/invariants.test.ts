@@ -197,8 +197,11 @@ const config: fc.Arbitrary<ConversationConfig> = fc
 class Watch {
   readonly closes: string[] = [];
   readonly #running = new Set<number>();
-  /** An answer that was speculated on is cancelled, if it is not confirmed, also when it is complete. */
-  readonly #speculative = new Set<number>();
+  /** Utterances made ready that are neither spoken nor given up. */
+  readonly #prepared = new Set<number>();
+  readonly #done = new Set<number>();
+  /** What is speculated on. It is confirmed or cancelled, also when it is complete. */
+  #speculated: number | null = null;
   #held = false;
   #closed = false;
 
@@ -235,7 +238,6 @@ class Watch {
           check(this.#running.size === 0, 'a second request runs');
           this.#running.add(effect.requestId);
         }
-        if (effect.speculative) this.#speculative.add(effect.requestId);
         check(
           effect.messages.every((message) => message.content !== '' || 'toolCalls' in message),
           'an empty message',
@@ -243,10 +245,21 @@ class Watch {
         expectWellFormed(effect.messages);
         return;
       case 'llm.cancel':
-        check(
-          this.#running.delete(effect.requestId) || this.#speculative.has(effect.requestId),
-          'cancels what does not run',
-        );
+        if (effect.requestId === this.#speculated) this.#speculated = null;
+        else check(this.#running.delete(effect.requestId), 'cancels what does not run');
+        return;
+      case 'llm.confirm':
+        check(effect.requestId === this.#speculated, 'confirms what was not asked');
+        check(this.#running.size === 0, 'a second request runs');
+        this.#speculated = null;
+        if (!this.#done.has(effect.requestId)) this.#running.add(effect.requestId);
+        return;
+      case 'speak.prepare':
+        this.#prepared.add(effect.utteranceId);
+        return;
+      case 'speak':
+      case 'speak.cancel':
+        this.#prepared.delete(effect.utteranceId);
         return;
       case 'playout.hold':
         check(!this.#held, 'held twice');
@@ -269,8 +282,7 @@ function check(isSo: boolean, otherwise: string): void {
   if (!isSo) throw new Error(otherwise);
 }
 
-function modelIsAsked({ reply, speculation }: Readonly<ConversationState>): boolean {
-  if (speculation !== null && !speculation.done) return true;
+function modelIsAsked({ reply }: Readonly<ConversationState>): boolean {
   return reply?.phase === 'thinking' || reply?.phase === 'streaming';
 }
 

@@ -54,8 +54,8 @@ describe('tools', () => {
     stage.model.calls([{ name: 'tables', args: { at: '19:00' } }, { name: 'weather' }]).says('Three tables, outside.');
     stage.user.says('Is there a table outside?', ASKED);
     stage.playTo(10_000);
-    expect(stage.tools.runs.map(({ startMs }) => startMs)).toEqual([2720, 2720]);
-    expect(stage.model.requests[1]?.atMs).toBe(2720 + 900);
+    expect(stage.tools.runs.map(({ startMs }) => startMs)).toEqual([2690, 2690]);
+    expect(stage.model.requests[1]?.atMs).toBe(2690 + 900);
     expect(stage.model.requests[1]?.messages.slice(1)).toEqual([
       {
         role: 'assistant',

