@@ -70,6 +70,7 @@ const CATALOGUE = {
   },
   TTS_ENGINE_MISSING: { message: '{provider} cannot run here: {reason}', httpStatus: 503, retryable: false },
   // files
+  FILE_NOT_READABLE: { message: 'Cannot read {path}: {reason}', httpStatus: 422, retryable: false },
   FILE_NOT_WRITABLE: { message: 'Cannot write {path}: {reason}', httpStatus: 500, retryable: false },
   // sound device
   SOUND_DEVICE_FAILED: { message: '{command} failed: {reason}', httpStatus: 500, retryable: true },
@@ -102,6 +103,12 @@ const CATALOGUE = {
   SESSION_CLOSED: { message: 'The session has ended', httpStatus: 409, retryable: false },
   // testing
   LABELS_INVALID: { message: 'Not a readable label file: {file}: {reason}', httpStatus: 422, retryable: false },
+  LOG_INVALID: { message: 'Not a readable event log: {reason}', httpStatus: 422, retryable: false },
+  LOG_VERSION_UNSUPPORTED: {
+    message: 'The event log has version {version}; this parley reads version {supported}',
+    httpStatus: 422,
+    retryable: false,
+  },
   LEFT_RUNNING: { message: 'Still running: {resources}', httpStatus: 500, retryable: false },
 } as const satisfies Record<string, CatalogueEntry>;
 

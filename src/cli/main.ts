@@ -22,6 +22,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'play a recording through a whole conversation',
     load: async () => (await import('./run.js')).run,
   },
+  replay: {
+    summary: 'play the event log of a session again, or with other settings',
+    load: async () => (await import('./replay.js')).replay,
+  },
 };
 
 /** The `parley` command. Returns the exit code. */
