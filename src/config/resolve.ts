@@ -49,6 +49,20 @@ export interface ResolvedAgent {
   /** `afterMs` null = fillers only when a stage stalls. */
   filler: { afterMs: number | null; messages: readonly string[] };
   endCall: { enabled: boolean; instruction: string | null; messages: readonly string[] };
+  /** Null = machines are talked to like people. */
+  voicemail: {
+    action: 'hangup' | 'message';
+    message: string | null;
+    continueOnVoiceActivity: boolean;
+    detectionPhrases: readonly string[];
+  } | null;
+  /** Null = calls are not transferred. */
+  transfer: {
+    targets: readonly { phone: string; description: string | null }[];
+    instruction: string | null;
+    messages: readonly string[];
+  } | null;
+  keypad: { enabled: boolean; instruction: string | null };
   /** Null = the agent does not ask whether the user is still there. */
   inactivity: { idleMs: number; message: string | null } | null;
   limits: { maxDurationMs: number; maxIdleMs: number | null; message: string | null };
@@ -117,10 +131,15 @@ export function resolveAgent(config: AgentConfig, options: ResolveOptions = {}):
   };
 }
 
+type Fill = (text: string | null | undefined) => string;
+
 function flowOf(
   flow: Flow,
-  fill: (text: string | null | undefined) => string,
-): Pick<ResolvedAgent, 'interruption' | 'endpointing' | 'filler' | 'endCall' | 'inactivity'> {
+  fill: Fill,
+): Pick<
+  ResolvedAgent,
+  'interruption' | 'endpointing' | 'filler' | 'endCall' | 'voicemail' | 'transfer' | 'keypad' | 'inactivity'
+> {
   const fillers = flow.auto_fill_responses;
   const idle = flow.inactivity_handling;
   return {
@@ -139,8 +158,41 @@ function flowOf(
       instruction: fill(flow.agent_terminate_call?.instruction) || null,
       messages: phrases(flow.agent_terminate_call?.messages, fill),
     },
+    voicemail: voicemailOf(flow.voicemail, fill),
+    transfer: transferOf(flow.call_transfer, fill),
+    keypad: {
+      enabled: flow.dtmf_dial?.enabled ?? false,
+      instruction: fill(flow.dtmf_dial?.instruction) || null,
+    },
     inactivity:
       idle?.idle_time == null ? null : { idleMs: idle.idle_time * 1_000, message: fill(idle.message) || null },
+  };
+}
+
+/** One whose members all ask for nothing is off. */
+function voicemailOf(voicemail: Flow['voicemail'], fill: Fill): ResolvedAgent['voicemail'] {
+  const message = fill(voicemail?.message).trim() || null;
+  const detectionPhrases = phrases(voicemail?.detection_phrases, fill);
+  const continueOnVoiceActivity = voicemail?.continue_on_voice_activity ?? false;
+  const isOff = voicemail?.action == null && message === null && !continueOnVoiceActivity;
+  if (isOff && detectionPhrases.length === 0) return null;
+  return { action: voicemail?.action ?? 'hangup', message, continueOnVoiceActivity, detectionPhrases };
+}
+
+/** `phone` comes first, unless `phones` describes it. */
+function transferOf(transfer: Flow['call_transfer'], fill: Fill): ResolvedAgent['transfer'] {
+  const described = (transfer?.phones ?? []).map(({ phone, description }) => ({
+    phone: fill(phone).trim(),
+    description: fill(description).trim() || null,
+  }));
+  const single = { phone: fill(transfer?.phone).trim(), description: null };
+  const all = described.some(({ phone }) => phone === single.phone) ? described : [single, ...described];
+  const targets = all.filter(({ phone }, index) => phone !== '' && all.findIndex((it) => it.phone === phone) === index);
+  if (targets.length === 0) return null;
+  return {
+    targets,
+    instruction: fill(transfer?.instruction) || null,
+    messages: phrases(transfer?.messages, fill),
   };
 }
 

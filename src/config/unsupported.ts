@@ -26,9 +26,6 @@ export const UNSUPPORTED_FIELDS: readonly UnsupportedField[] = [
   { path: 'call_settings.enable_recording' },
   { path: 'call_settings.background' },
   { path: 'memory', when: 'user_identifier_key' },
-  { path: 'flow.voicemail' },
-  { path: 'flow.call_transfer' },
-  { path: 'flow.dtmf_dial', when: 'enabled' },
 ];
 
 /** The dotted paths of the fields that `config` asks for something and that this version does not act on. */

@@ -1,8 +1,11 @@
 import type { ToolSpec } from '../config/chat.js';
 import type { ConversationConfig } from './config.js';
-import { endCallTool } from './end-call.js';
-import { pressDigitsTool } from './press-digits.js';
-import { transferCallTool } from './transfer-call.js';
+import { END_CALL, endCallTool } from './end-call.js';
+import { PRESS_DIGITS, pressDigitsTool } from './press-digits.js';
+import { TRANSFER_CALL, transferCallTool } from './transfer-call.js';
+
+/** Names that no tool of an agent may have. */
+export const ACTION_NAMES: readonly string[] = [END_CALL, TRANSFER_CALL, PRESS_DIGITS];
 
 /** What the agent itself can do on the line, offered to the model beside its tools. */
 export function actionTools({ endCall, transfer, keypad }: ConversationConfig): ToolSpec[] {

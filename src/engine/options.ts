@@ -44,6 +44,8 @@ export interface AgentRequest {
 
 export interface SessionRequest extends AgentRequest {
   transport: Transport;
+  /** `outbound`: the agent has called, and a machine may answer. Default `inbound`. */
+  direction?: 'inbound' | 'outbound';
   /** Default a random UUID. */
   id?: string;
   /** The time that the conversation begins, in milliseconds since 1970. Default now. */

@@ -6,7 +6,7 @@ import { knownModels, SCRIPTED_MODEL } from '../config/models.js';
 import { type AgentConfigRules, parseAgentConfig } from '../config/parse.js';
 import { type AgentDefaults, EMBEDDED_DEFAULTS, type ResolvedAgent, resolveAgent } from '../config/resolve.js';
 import { refuseUnsupported } from '../config/unsupported.js';
-import { END_CALL } from '../conversation/end-call.js';
+import { ACTION_NAMES } from '../conversation/actions.js';
 import { ParleyError } from '../errors.js';
 import { GuardedClient } from '../net/guarded-client.js';
 import { FallbackLlmProvider } from '../providers/llm/fallback.js';
@@ -75,7 +75,7 @@ export class Workshop {
     const session = new Session({
       ...providers,
       id: request.id ?? randomUUID(),
-      conversation: conversationConfig(agent, toolbox.speech, request.startUnixMs ?? unixNow()),
+      conversation: conversationConfig(agent, toolbox.speech, request.startUnixMs ?? unixNow(), request.direction),
       transport: request.transport,
       vadThreshold: agent.vadThreshold,
       hints: speechHints(agent, request.script === undefined ? null : this.#providers.scriptHints(request.script)),
@@ -116,7 +116,7 @@ export class Workshop {
       client: this.#client,
       clock: this.#clock,
       variables: agent.variables,
-      reservedNames: [END_CALL],
+      reservedNames: ACTION_NAMES,
     });
     return { agent, toolbox, providers };
   }

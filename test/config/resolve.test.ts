@@ -23,6 +23,9 @@ describe('resolveAgent', () => {
       endpointing: { responseDelayMs: 0, numberInputDelayMs: 0 },
       filler: { afterMs: null, messages: [] },
       endCall: { enabled: false, instruction: null, messages: [] },
+      voicemail: null,
+      transfer: null,
+      keypad: { enabled: false, instruction: null },
       inactivity: null,
       limits: { maxDurationMs: 3_600_000, maxIdleMs: null, message: null },
       history: { messageLimit: null, toolResultLimit: null },
@@ -32,11 +35,72 @@ describe('resolveAgent', () => {
     const emptyParts: AgentConfig = {
       prompt: '',
       first_message: '',
-      flow: { interruption: {}, response_delay: {}, agent_terminate_call: {}, inactivity_handling: {} },
+      flow: {
+        interruption: {},
+        response_delay: {},
+        agent_terminate_call: {},
+        inactivity_handling: {},
+        voicemail: { message: '', continue_on_voice_activity: false, detection_phrases: [''] },
+        call_transfer: { phone: '', phones: [], messages: [] },
+        dtmf_dial: {},
+      },
       session_timeout: {},
       speech_to_text: {},
     };
     expect(resolveAgent(emptyParts)).toEqual(expected);
+  });
+
+  it('reads voicemail, transfer and keys, their variables filled in', () => {
+    const agent = resolveAgent(
+      {
+        flow: {
+          voicemail: { action: 'message', message: 'Hi {Name}, call back.', detection_phrases: ['{Name} is out', ' '] },
+          call_transfer: {
+            phone: '+2',
+            phones: [
+              { phone: '+1', description: 'for {Name}' },
+              { phone: '+2', description: 'sales' },
+              { phone: '+1', description: 'again' },
+              { phone: ' {Desk}' },
+              { phone: '' },
+            ],
+            messages: ['One moment, {Name}.'],
+          },
+          dtmf_dial: { enabled: true, instruction: 'Press 1 for {Name}.' },
+        },
+      },
+      { metadata: { Name: 'Tom', Desk: 'sip:desk@example.com' } },
+    );
+    expect(agent.voicemail).toEqual({
+      action: 'message',
+      message: 'Hi Tom, call back.',
+      continueOnVoiceActivity: false,
+      detectionPhrases: ['Tom is out'],
+    });
+    expect(agent.transfer).toEqual({
+      targets: [
+        { phone: '+1', description: 'for Tom' },
+        { phone: '+2', description: 'sales' },
+        { phone: 'sip:desk@example.com', description: null },
+      ],
+      instruction: null,
+      messages: ['One moment, Tom.'],
+    });
+    expect(agent.keypad).toEqual({ enabled: true, instruction: 'Press 1 for Tom.' });
+  });
+
+  it.each([
+    [{ voicemail: { action: 'hangup' } }, 'hangup'],
+    [{ voicemail: { message: 'Hi.' } }, 'hangup'],
+    [{ voicemail: { continue_on_voice_activity: true } }, 'hangup'],
+    [{ voicemail: { detection_phrases: ['x'] } }, 'hangup'],
+  ] as const)('takes %j for a wish', (flow, action) => {
+    expect(resolveAgent({ flow } as AgentConfig).voicemail?.action).toBe(action);
+  });
+
+  it('puts a phone of its own before the others', () => {
+    const { transfer } = resolveAgent({ flow: { call_transfer: { phone: '+1', phones: [{ phone: '+2' }] } } });
+    expect(transfer?.targets.map(({ phone }) => phone)).toEqual(['+1', '+2']);
   });
 
   it('turns every unit into milliseconds and says so in the name', () => {

@@ -6,9 +6,8 @@ import { FULL } from './full-config.js';
 
 describe('unsupportedFields', () => {
   it('names each field that this version does not act on', () => {
-    const config: AgentConfig = { ...FULL, flow: { ...FULL.flow, dtmf_dial: { enabled: true } } };
     const all = UNSUPPORTED_FIELDS.map(({ path, when }) => (when === undefined ? path : `${path}.${when}`));
-    expect(unsupportedFields(config)).toEqual(all.filter((path) => path !== 'speech_to_text.denoiser'));
+    expect(unsupportedFields(FULL)).toEqual(all.filter((path) => path !== 'speech_to_text.denoiser'));
     expect(() => {
       refuseUnsupported({ memory: { user_identifier_key: 'id' }, knowledge_base: { files: ['f'] } });
     }).toThrow('This version of parley does not act on knowledge_base.files, memory.user_identifier_key yet');
@@ -16,8 +15,7 @@ describe('unsupportedFields', () => {
 
   it('lets pass what is supported', () => {
     const { flow, language, llm, prompt, session_timeout, status, timezone, tools, voice } = FULL;
-    const { voicemail: _voicemail, call_transfer: _transfer, ...supportedFlow } = flow ?? {};
-    const config = { flow: supportedFlow, language, llm, prompt, session_timeout, status, timezone, tools, voice };
+    const config = { flow, language, llm, prompt, session_timeout, status, timezone, tools, voice };
     expect(unsupportedFields(config)).toEqual([]);
     refuseUnsupported(config);
   });
@@ -33,11 +31,6 @@ describe('unsupportedFields', () => {
       speech_to_text: { multilingual: false, denoise: false, denoiser: { settings: {} } },
       call_settings: { enable_recording: false, background: null },
       memory: { user_identifier_key: '' },
-      flow: {
-        voicemail: { message: '', continue_on_voice_activity: false, detection_phrases: [] },
-        call_transfer: { phone: '', phones: [], messages: [] },
-        dtmf_dial: { enabled: false, instruction: 'x' },
-      },
     };
     expect(unsupportedFields(config)).toEqual([]);
   });
