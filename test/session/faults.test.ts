@@ -106,7 +106,8 @@ describe('a model', () => {
       lines: ['one thing', 'another thing', 'a third thing', 'a fourth thing'],
     });
     expectClean(played, 'error');
-    expect(played.report.faults['llm.failed']).toBe(3);
+    // Answers that were begun early and failed were tried again when the turn was certain.
+    expect(played.report.faults['llm.failed']).toBeGreaterThanOrEqual(3);
   });
 });
 

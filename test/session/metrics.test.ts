@@ -47,9 +47,21 @@ describe('the clock of turns', () => {
         responseMs: 510,
         audioStartMs: 1510,
         interrupted: false,
+        speculative: false,
       },
     ]);
     expect(answered).toHaveLength(1);
+  });
+
+  it('takes nothing for a stage of an answer that was begun before the decision', () => {
+    const { turns } = clock();
+    turns.modelSpoke(5, 1100);
+    turns.firstAudio(5, 1200);
+    turns.decided(1, 'early', 1000, 1300);
+    turns.confirmed(5);
+    turns.spoken(5, 1300);
+    turns.audible(5, 1320);
+    expect(turns.turns[0]).toMatchObject({ speculative: true, llmFirstMs: 0, ttsFirstMs: 0, responseMs: 320 });
   });
 
   it('counts a typed turn from when it was taken', () => {
