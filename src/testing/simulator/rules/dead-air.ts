@@ -41,7 +41,8 @@ export class DeadAir implements Rule {
       if (effect.type === 'user.said') {
         this.#owedMs = atMs;
         this.#signMs = atMs;
-      } else if (effect.type === 'trace' && SIGNS.has(effect.name)) {
+      } else if (effect.type === 'trace' && effect.name === 'voicemail.detected') this.#owedMs = null;
+      else if (effect.type === 'trace' && SIGNS.has(effect.name)) {
         this.#signMs = atMs;
         check(++this.#failures <= MOST_FAILURES, 'failures do not go on for ever');
       } else if (effect.type === 'playout.resume' || effect.type === 'line.transfer.cancel') this.#signMs = atMs;

@@ -7,7 +7,7 @@ export function deadlines(): Rule {
 }
 
 function onStep({ state, nextDeadlineMs }: Step): void {
-  const { turn, speech, reply } = state;
+  const { turn, speech, reply, voicemail } = state;
   if (state.line !== 'open') {
     check(nextDeadlineMs === undefined, 'no deadline while the line is not open');
     return;
@@ -22,9 +22,14 @@ function onStep({ state, nextDeadlineMs }: Step): void {
   };
   pending(turn.startMs !== null && !turn.waiting, 'an open turn', 'turn.end', 'turn.stuck', 'interruption');
   check(
-    !turn.waiting || speech.queue.length > 0 || reply !== null || state.digits !== '',
-    'a turn that waits, waits for the agent or for keys',
+    !turn.waiting ||
+      speech.queue.length > 0 ||
+      reply !== null ||
+      state.digits !== '' ||
+      voicemail?.phase === 'greeting',
+    'a turn that waits, waits for the agent, for keys or for a machine to finish',
   );
+  pending(voicemail !== null && voicemail.phase !== 'message', 'a machine that may be there', 'voicemail');
   pending(speech.held, 'a hold', 'interruption');
   pending(state.interruption !== null, 'an interruption', 'interruption');
   pending(!speech.held && speech.queue.length > 0, 'an utterance', 'speech.start', 'speech.end');

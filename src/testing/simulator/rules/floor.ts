@@ -38,6 +38,7 @@ export class Floor implements Rule {
       } else if (effect.type === 'playout.resume') {
         check(this.#held, 'what goes on was held');
         this.#held = false;
+        this.#talksOn = true;
       } else if (effect.type === 'playout.drop') this.#held = false;
       else if (effect.type === 'trace' && effect.name === 'interruption.falseAlarm') this.#talksOn = true;
     }
@@ -60,7 +61,8 @@ export class Floor implements Rule {
   /** The agent begins to say something: not while the user speaks, unless they may not interrupt or it was no speech. */
   #expectFree(utteranceId: number, { turn, speech, ending }: Readonly<ConversationState>): void {
     const utterance = speech.queue.find(({ id }) => id === utteranceId);
-    if (utterance === undefined || !turn.speaking) return;
+    // A machine records whatever sounds.
+    if (utterance === undefined || utterance.kind === 'voicemail' || !turn.speaking) return;
     const mayTalk = !utterance.interruptible || ending?.reversible === false || this.#talksOn;
     check(mayTalk, 'the agent does not begin while the user speaks', () => utterance.kind);
   }
@@ -71,6 +73,8 @@ export class Floor implements Rule {
     if (!cuts || position.utteranceId === null || state.line !== 'open' || state.ending?.reversible === false) return;
     const { allowed, openingAllowed } = this.#config.interruption;
     const isOpening = this.#kinds.get(position.utteranceId) === 'opening';
+    // A machine is not talked to any longer, whatever people may do.
+    if (effects.some((effect) => effect.type === 'trace' && effect.name.startsWith('voicemail.'))) return;
     check(allowed && (openingAllowed || !isOpening), 'what may not be interrupted is not', () => event.type);
   }
 }
