@@ -25,6 +25,8 @@ export interface HearingOptions {
 /** Audio is looked at in steps of a frame, so that a tone is told from the speech around it however the line cuts. */
 const STEP_SAMPLES = frameSamples(HEARING_RATE_HZ);
 const SILENCE = new Int16Array(STEP_SAMPLES);
+/** The least that a mailbox says before its beep. */
+const GREETING_SAMPLES = msToSamples(300, HEARING_RATE_HZ);
 /** A VAD takes this long to forget the beginning of a tone, which it heard before the tone was known as one. */
 const DEAF_SAMPLES = msToSamples(120, HEARING_RATE_HZ);
 
@@ -41,8 +43,8 @@ export class Hearing {
   readonly #detector: SpeechDetector;
   readonly #keys = new DtmfDetector(HEARING_RATE_HZ);
   readonly #beeps = new BeepDetector(HEARING_RATE_HZ);
-  /** Somebody, or something, has spoken; and where the beep detector began. */
-  #spoken = false;
+  /** Where somebody, or something, first spoke; and where the beep detector began. */
+  #spokenFrom: number | null = null;
   #beepFrom: number | null = null;
   #received = 0;
   /** Audio to come in which a VAD's echo of the last tone is not taken for speech. */
@@ -56,7 +58,7 @@ export class Hearing {
       options.vad.windowSamples,
       {
         onSpeechStart: (startSample) => {
-          this.#spoken = true;
+          this.#spokenFrom ??= startSample;
           stt.speechStarted(startSample);
           onEvent({ type: 'speech.started', startMs: this.#msAt(startSample) });
         },
@@ -93,13 +95,16 @@ export class Hearing {
     stt.push(heard, startSample);
     vad.process(heard, this.#onWindow);
     if (this.#options.ownTones?.() !== true) for (const { digit } of digits) onEvent({ type: 'digits', digits: digit });
-    if (this.#spoken && this.#options.hearsBeeps?.() === true) this.#listenForBeep(samples, startSample);
+    if (this.#options.hearsBeeps?.() === true) this.#listenForBeep(samples, startSample);
   }
 
   #listenForBeep(samples: Int16Array, startSample: number): void {
-    const fromSample = (this.#beepFrom ??= startSample);
-    for (const { endSample } of this.#beeps.push(samples)) {
-      this.#options.onEvent({ type: 'beep', endMs: this.#msAt(fromSample + endSample) });
+    if (this.#spokenFrom === null) return;
+    this.#beepFrom ??= startSample;
+    for (const beep of this.#beeps.push(samples)) {
+      // To some VADs a beep is speech: it does not make its own greeting.
+      if (this.#beepFrom + beep.startSample < this.#spokenFrom + GREETING_SAMPLES) continue;
+      this.#options.onEvent({ type: 'beep', endMs: this.#msAt(this.#beepFrom + beep.endSample) });
     }
   }
 
