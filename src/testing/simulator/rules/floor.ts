@@ -72,7 +72,9 @@ export class Floor implements Rule {
     const cuts = effects.some(({ type }) => type === 'playout.drop' || type === 'playout.hold');
     if (!cuts || position.utteranceId === null || state.line !== 'open' || state.ending?.reversible === false) return;
     const { allowed, openingAllowed } = this.#config.interruption;
-    const isOpening = this.#kinds.get(position.utteranceId) === 'opening';
+    const kind = this.#kinds.get(position.utteranceId);
+    if (kind === 'voicemail') return; // has a setting of its own
+    const isOpening = kind === 'opening';
     // A machine is not talked to any longer, whatever people may do.
     if (effects.some((effect) => effect.type === 'trace' && effect.name.startsWith('voicemail.'))) return;
     check(allowed && (openingAllowed || !isOpening), 'what may not be interrupted is not', () => event.type);

@@ -1,0 +1,17 @@
+import { readFile } from 'node:fs/promises';
+import { transform } from 'esbuild';
+import { describe, expect, it } from 'vitest';
+import { packageFile } from '../../src/package-files.js';
+import { Stage } from '../../src/testing/stage.js';
+
+describe('docs/scenario-tests.md', () => {
+  it('holds an example that plays as it says', async () => {
+    const page = await readFile(packageFile('docs/scenario-tests.md'), 'utf8');
+    const [, example = ''] = /```ts\nimport \{ Stage \} from 'parley\/testing';\n([^]*?)```/.exec(page) ?? [];
+    const { code } = await transform(example, { loader: 'ts' });
+    // eslint-disable-next-line typescript/no-implied-eval -- the example is the page's own
+    const stage = new Function('Stage', `${code}return stage;`)(Stage) as Stage;
+    expect(stage.timeline.end?.status).toBe('user-ended');
+    expect(stage.timeline.turns.map(({ text }) => text)).toEqual(['When are you open?']);
+  });
+});
