@@ -129,9 +129,11 @@ export class Conversation {
       case 'tool.result':
         if (isPressing(core)) inactivity.onAgentSpoke(core, 'reply');
         toolCalls.onResult(core, event.callId, event.ok, event.content);
+        interruption.listenAgain(core);
         return;
       case 'transfer.result':
         if (onTransferResult(core, event.callId, event.ok, event.reason)) close(core, 'agent-ended', true);
+        interruption.listenAgain(core);
         return;
       case 'utterance.started':
         this.#withUtterance(event.utteranceId, (utterance) => {
@@ -200,9 +202,11 @@ export class Conversation {
         return;
       case 'tools':
         toolCalls.onToolsDue(core);
+        interruption.listenAgain(core);
         return;
       case 'transfer':
         onTransferDue(core);
+        interruption.listenAgain(core);
         return;
       case 'voicemail':
         voicemail.onVoicemailDue(core);

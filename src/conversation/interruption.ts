@@ -29,6 +29,12 @@ export function onSpeechStarted(core: Core): void {
   armDeadline(core, core.config.interruption.maxHoldMs);
 }
 
+/** The agent has begun on something new: whoever is speaking already, while it could not be interrupted, is waited for. */
+export function listenAgain(core: Core): void {
+  const { turn, reply } = core.state;
+  if (turn.speaking && reply?.phase === 'thinking' && !speech.isSpeaking(core)) onSpeechStarted(core);
+}
+
 /** The user has stopped: their words are waited for a little longer. */
 export function onSpeechStopped(core: Core): void {
   const { interruption, endpointing } = core.config;
