@@ -16,7 +16,7 @@ import { parseArgs } from 'node:util';
 import { frameSamples, HEARING_RATE_HZ, samplesToMs } from '../dist/audio/frame.js';
 import { resample } from '../dist/audio/resample.js';
 import { decodeWav } from '../dist/audio/wav.js';
-import { DEMO_DESK_URL, openDemoDesk } from '../dist/cli/demo-desk.js';
+import { atDesk, type DemoDesk, openDemoDesk } from '../dist/cli/demo-desk.js';
 import { RealClock } from '../dist/clock/real.js';
 import { loadAgentFile } from '../dist/config/agent-file.js';
 import { Engine } from '../dist/engine/engine.js';
@@ -126,19 +126,19 @@ type Stages = Record<string, number>;
 async function embeddedDefault(): Promise<void> {
   const desk = await openDemoDesk();
   const clock = new RealClock();
-  const engine = new Engine({ clock, allowUrls: [DEMO_DESK_URL] });
+  const engine = new Engine({ clock, allowUrls: [desk.url] });
   await engine.warmUp();
   const turns: Stages[] = [];
   let missed = 0;
   for (let round = 0; round < Number(values.rounds); round++) {
     for (const track of TRACKS) {
-      const { found, expected } = await playTrack(engine, clock, track);
+      const { found, expected } = await playTrack(engine, clock, desk, track);
       turns.push(...found);
       missed += expected - found.length;
     }
   }
   await engine.close();
-  await desk?.close();
+  await desk.close();
   const names = Object.keys(turns[0] ?? {});
   const rows = names.map((name) => {
     const all = turns.map((turn) => turn[name] ?? Number.NaN).filter((ms) => !Number.isNaN(ms));
@@ -153,6 +153,7 @@ async function embeddedDefault(): Promise<void> {
 async function playTrack(
   engine: Engine,
   clock: RealClock,
+  desk: DemoDesk,
   track: string,
 ): Promise<{ found: Stages[]; expected: number }> {
   const base = new URL(track, BOOKINGS);
@@ -181,7 +182,7 @@ async function playTrack(
     at += frame;
   });
   const session = await engine.createSession({
-    agent: file.config,
+    agent: atDesk(file.config, desk),
     script: file.script,
     transport,
     observe: (event) => {
