@@ -130,7 +130,7 @@ function answer(core: Core, message: string, number: number, interrupts: boolean
   const turn = { text: message, number, entry: addUserMessage(core, message), interrupts };
   if (!speculation.confirm(core, turn)) startReply(core, turn);
   // Keys and typed words may come from somebody who is speaking: what they say then is waited for.
-  interruption.listenAgain(core);
+  if (core.state.turn.speaking) interruption.onSpeechStarted(core);
 }
 
 function announce(core: Core): void {
