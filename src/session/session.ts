@@ -13,14 +13,14 @@ import { LOG_VERSION } from './event-log.js';
 import { Hearing } from './hearing.js';
 import { Journal } from './journal.js';
 import { latencySummary } from './latency.js';
+import { Ledger } from './ledger.js';
 import { LineActions } from './line-actions.js';
 import { Playout } from './playout.js';
 import { Recogniser } from './recogniser.js';
 import type { SessionOptions } from './session-options.js';
 import type { FunctionCall, SessionReport } from './session-report.js';
-import { countSpeculation, noSpeculations } from './speculation-report.js';
 import { Thinking } from './thinking.js';
-import { TurnClock } from './turn-metrics.js';
+import { together, TurnJudge } from './turn-judge.js';
 import { Voice } from './voice.js';
 
 /**
@@ -38,12 +38,13 @@ export class Session {
   readonly #audience: Audience;
   readonly #hearing: Hearing;
   readonly #recogniser: Recogniser;
+  readonly #judge: TurnJudge | null;
   readonly #thinking: Thinking;
   readonly #acting: Acting;
   readonly #line: LineActions;
   readonly #playout: Playout;
   readonly #voice: Voice;
-  readonly #turns: TurnClock;
+  readonly #ledger: Ledger;
   readonly #alarm: Alarm;
   readonly #abort = new AbortController();
   readonly #events: ConversationEvent[] = [];
@@ -52,9 +53,6 @@ export class Session {
   #state: 'new' | 'running' | 'ending' | 'over' = 'new';
   #stepping = false;
   #stopTicks: Cancel = () => undefined;
-  #speechEndMs: number | null = null;
-  #tokens = { prompt: 0, completion: 0 };
-  readonly #speculation = noSpeculations();
 
   /**
    * Prepares a session; providers should have been warmed up.
@@ -72,7 +70,7 @@ export class Session {
     this.#conversation = new Conversation(conversation);
     this.#journal = new Journal(options.log, nowMs);
     this.#audience = new Audience(transport, options.observe, this.#journal);
-    this.#turns = new TurnClock((metrics) => this.#audience.answered(metrics));
+    this.#ledger = new Ledger((metrics) => this.#audience.answered(metrics));
     this.#recogniser = new Recogniser({
       stt: options.stt,
       language: conversation.language,
@@ -86,24 +84,34 @@ export class Session {
       onRetry: this.#faultAs('stt.failed'),
       onFailed: (reason) => onEvent({ type: 'ears.failed', reason }),
     });
+    this.#judge =
+      options.turnModel === undefined
+        ? null
+        : new TurnJudge({
+            model: options.turnModel,
+            language: conversation.language,
+            clock,
+            onJudged: (probability) => onEvent({ type: 'turn.judged', probability }),
+            onFault: (reason) => this.noteFault('turnModel.failed', reason),
+          });
     this.#hearing = new Hearing({
       inputRateHz: transport.inputRateHz,
       vad: options.vad.createDetector(),
       vadThreshold: options.vadThreshold ?? 0.5,
       ownTones: () => this.#line.ownTones,
       hearsBeeps: () => this.#conversation.state.voicemail !== null,
-      stt: this.#recogniser,
+      stt: this.#judge === null ? this.#recogniser : together(this.#recogniser, this.#judge),
       nowMs,
       onEvent,
     });
     this.#playout = new Playout(transport.outputRateHz, {
       onStarted: (utteranceId) => {
         this.#audience.utteranceStarted(utteranceId);
-        this.#turns.audible(utteranceId, this.#nowMs());
+        this.#ledger.turns.audible(utteranceId, this.#nowMs());
         onEvent({ type: 'utterance.started', utteranceId });
       },
       onFinished: (utteranceId) => {
-        this.#turns.said(utteranceId, this.#audience.textOf(utteranceId));
+        this.#ledger.turns.said(utteranceId, this.#audience.textOf(utteranceId));
         onEvent({ type: 'utterance.finished', utteranceId });
         if (!this.#playout.busy && this.#conversation.state.reply === null) this.#audience.answerEnded();
       },
@@ -117,15 +125,12 @@ export class Session {
       clock,
       playout: this.#playout,
       onEvent,
-      onFirstAudio: (utteranceId) => this.#turns.firstAudio(utteranceId, this.#nowMs()),
+      onFirstAudio: (utteranceId) => this.#ledger.turns.firstAudio(utteranceId, this.#nowMs()),
     });
     const { llm, model, temperature = 0 } = options;
     this.#thinking = new Thinking({
       ...{ llm, model, temperature, clock, onEvent },
-      onUsage: (prompt, completion) => {
-        this.#tokens.prompt += prompt;
-        this.#tokens.completion += completion;
-      },
+      onUsage: (prompt, completion) => this.#ledger.onUsage(prompt, completion),
     });
     this.#line = new LineActions({
       transport,
@@ -247,32 +252,28 @@ export class Session {
     const t = this.#nowMs();
     const position = this.#playout.position();
     this.#journal.write({ t, kind: 'event', event, position });
-    this.#note(event, t);
+    this.#ledger.onEvent(event, t);
+    this.#noteFaultIn(event);
     for (const effect of this.#conversation.step(event, t, position)) {
       this.#journal.write({ t, kind: 'effect', effect });
-      this.#carryOut(effect, t);
+      this.#ledger.onEffect(effect, t);
+      this.#carryOut(effect);
     }
   }
 
-  #note(event: ConversationEvent, t: number): void {
-    if (event.type === 'speech.stopped') this.#speechEndMs = event.endMs;
-    else if (event.type === 'llm.text' || event.type === 'llm.toolCall') this.#turns.modelSpoke(event.requestId, t);
-    else if (event.type === 'utterance.failed') this.noteFault('tts.failed', event.reason);
+  #noteFaultIn(event: ConversationEvent): void {
+    if (event.type === 'utterance.failed') this.noteFault('tts.failed', event.reason);
     else if (event.type === 'llm.failed') this.noteFault('llm.failed', event.reason);
     else if (event.type === 'ears.failed') this.noteFault('ears.failed', event.reason);
   }
 
-  #carryOut(effect: ConversationEffect, t: number): void {
+  #carryOut(effect: ConversationEffect): void {
     switch (effect.type) {
       case 'llm.start':
-        if (!effect.speculative) this.#turns.asked(effect.requestId);
         this.#thinking.start(effect.requestId, effect.messages, [
           ...effect.tools,
           ...(this.#options.toolbox?.specs ?? []),
         ]);
-        return;
-      case 'llm.confirm':
-        this.#turns.confirmed(effect.requestId);
         return;
       case 'llm.cancel':
         this.#thinking.cancel(effect.requestId);
@@ -282,7 +283,6 @@ export class Session {
         return;
       case 'speak':
         this.#audience.expect(effect.utteranceId, effect.text);
-        this.#turns.spoken(effect.utteranceId, t);
         this.#voice.speak(effect.utteranceId, effect.text);
         return;
       case 'speak.cancel':
@@ -304,11 +304,10 @@ export class Session {
         return;
       case 'stt.endTurn':
         this.#recogniser.endTurn();
+        this.#judge?.endTurn();
         return;
       case 'user.said':
         this.#audience.answerEnded();
-        this.#turns.decided(effect.turn, effect.text, this.#speechEndMs, t);
-        this.#speechEndMs = null;
         this.#audience.observe({ type: 'user', text: effect.text });
         return;
       case 'digits.send':
@@ -323,17 +322,16 @@ export class Session {
       case 'line.close':
         void this.#end();
         return;
+      case 'llm.confirm':
       case 'trace':
-        if (effect.name === 'interruption') this.#turns.interrupted();
-        else countSpeculation(this.#speculation, effect);
-        return;
+        return; // for the ledger and the log
     }
   }
 
   #drop(): void {
     const { utteranceId, heardChars } = this.#playout.position();
     const text = utteranceId === null ? '' : this.#audience.textOf(utteranceId);
-    if (utteranceId !== null) this.#turns.said(utteranceId, text.slice(0, heardChars));
+    if (utteranceId !== null) this.#ledger.turns.said(utteranceId, text.slice(0, heardChars));
     this.#voice.drop();
     this.#audience.tell({ type: 'clear' });
     this.#audience.answerEnded(text.slice(heardChars));
@@ -364,6 +362,7 @@ export class Session {
     const { transport } = this.#options;
     await closeInTime(this.#clock, () => transport.close(), this.#faultAs('transport.close'));
     this.#voice.close();
+    this.#judge?.close();
     this.#hearing.close(); // not before: it may have been in the middle of some audio that led here
     await closeInTime(this.#clock, () => this.#recogniser.close(), this.#faultAs('stt.close'));
     const afterCall = wasOpen ? await this.#afterCall() : [];
@@ -391,20 +390,20 @@ export class Session {
   }
 
   #report(durationMs: number, afterCall: readonly FunctionCall[]): SessionReport {
-    const { turns } = this.#turns;
+    const { turns, tokens, speculation } = this.#ledger;
     return {
       sessionId: this.id,
       status: this.#status,
       durationMs,
       messages: this.#messages(),
-      turns,
-      latency: latencySummary(turns),
+      turns: turns.turns,
+      latency: latencySummary(turns.turns),
       functionCalls: [...this.#acting.calls, ...afterCall],
       transfers: this.#line.transfers,
       ttsChars: this.#voice.chars,
-      speculation: this.#speculation,
-      promptTokens: this.#tokens.prompt,
-      completionTokens: this.#tokens.completion,
+      speculation,
+      promptTokens: tokens.prompt,
+      completionTokens: tokens.completion,
       playout: this.#playout.stats,
       faults: this.#journal.faults,
     };

@@ -1,0 +1,37 @@
+import type { ConversationEffect, ConversationEvent } from '../conversation/events.js';
+import { countSpeculation, noSpeculations } from './speculation-report.js';
+import { TurnClock, type TurnMetrics } from './turn-metrics.js';
+
+/** A session's figures: takes them from what happens to the conversation and from what it wants done. */
+export class Ledger {
+  readonly turns: TurnClock;
+  readonly speculation = noSpeculations();
+  readonly tokens = { prompt: 0, completion: 0 };
+  #speechEndMs: number | null = null;
+
+  /** @param onAnswered the first audio of an answer goes to the line */
+  constructor(onAnswered: (metrics: TurnMetrics) => void) {
+    this.turns = new TurnClock(onAnswered);
+  }
+
+  onEvent(event: ConversationEvent, nowMs: number): void {
+    if (event.type === 'speech.stopped') this.#speechEndMs = event.endMs;
+    else if (event.type === 'llm.text' || event.type === 'llm.toolCall') this.turns.modelSpoke(event.requestId, nowMs);
+  }
+
+  onEffect(effect: ConversationEffect, nowMs: number): void {
+    if (effect.type === 'llm.start' && !effect.speculative) this.turns.asked(effect.requestId);
+    else if (effect.type === 'llm.confirm') this.turns.confirmed(effect.requestId);
+    else if (effect.type === 'speak') this.turns.spoken(effect.utteranceId, nowMs);
+    else if (effect.type === 'user.said') {
+      this.turns.decided(effect.turn, effect.text, this.#speechEndMs, nowMs);
+      this.#speechEndMs = null;
+    } else if (effect.type === 'trace' && effect.name === 'interruption') this.turns.interrupted();
+    else if (effect.type === 'trace') countSpeculation(this.speculation, effect);
+  }
+
+  onUsage(promptTokens: number, completionTokens: number): void {
+    this.tokens.prompt += promptTokens;
+    this.tokens.completion += completionTokens;
+  }
+}
