@@ -80,7 +80,7 @@ export class BeepDetector {
     this.#hop = msToSamples(HOP_MS, sampleRateHz);
     this.#block = new Int16Array(2 * this.#hop);
     this.#bins = Array.from({ length: BANKS }, (_, index) => {
-      const hz = Array.from({ length: BANK_SIZE }, (_, bin) => FIRST_HZ + (index * BANK_SIZE + bin) * STEP_HZ);
+      const hz = Array.from({ length: BANK_SIZE }).map((_value, bin) => FIRST_HZ + (index * BANK_SIZE + bin) * STEP_HZ);
       const radians = hz.map((frequency) => (2 * Math.PI * frequency) / sampleRateHz);
       return { bank: new GoertzelBank(radians), radians };
     });

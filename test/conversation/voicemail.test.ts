@@ -97,7 +97,7 @@ describe('a machine', () => {
     expect(stage.playToEnd()).toBe('voicemail-hangup');
     expect(stage.timeline.end?.atMs).toBeLessThan(5000);
     expect(stage.timeline.utterances.every(({ isWhole }) => !isWhole)).toBe(true);
-    expect(stage.messages).toContainEqual({ role: 'user', content: expect.stringContaining('cannot take your call') });
+    expect(stage.messages.map(({ content }) => content).join(' ')).toContain('cannot take your call');
   });
 
   it('is left the message right after its beep', () => {
