@@ -16,6 +16,7 @@ const INTERFACES = [
   'providers/llm/llm',
   'providers/stt/stt',
   'providers/tts/tts',
+  'providers/turn/turn',
   'providers/vad/speech-detector',
   'providers/vad/vad',
   'tools/tool',

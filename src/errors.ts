@@ -35,6 +35,11 @@ const CATALOGUE = {
     httpStatus: 422,
     retryable: false,
   },
+  TURN_MODEL_UNUSABLE: {
+    message: 'The turn model {path} cannot be used: {reason}',
+    httpStatus: 500,
+    retryable: false,
+  },
   PROVIDER_FAILED: { message: '{provider} failed: {reason}', httpStatus: 502, retryable: true },
   PROVIDER_REFUSED: { message: '{provider} refused the request: {reason}', httpStatus: 502, retryable: false },
   PROVIDER_TIMEOUT: { message: '{provider} gave nothing within {timeoutMs} ms', httpStatus: 504, retryable: true },

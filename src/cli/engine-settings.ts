@@ -32,6 +32,8 @@ export async function engineSettings(
       defaults: detection.defaults,
       models: detection.models,
       vad: detection.vad,
+      speculation: settings.speculation,
+      ...(settings.turnModelPath !== null && { turnModel: settings.turnModelPath }),
       allowUrls: settings.allowUrls,
       maxPromptChars: settings.limits.promptChars,
       maxToolReplyBytes: settings.limits.toolReplyBytes,

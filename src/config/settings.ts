@@ -96,6 +96,16 @@ export const settingsFileSchema = z.strictObject({
   stt: setting(nameSchema.nullable(), 'Speech recognition where an agent names none. Unset = the embedded one.', {
     env: 'PARLEY_STT',
   }),
+  turnModelPath: setting(
+    nameSchema.nullable(),
+    'ONNX file of an audio model that listens for the end of a turn; needs the package onnxruntime-node. Unset = none.',
+    { env: 'PARLEY_TURN_MODEL_PATH' },
+  ),
+  speculation: setting(
+    z.boolean(),
+    'Whether answers begin at a likely pause, before it is certain that the user has finished.',
+    { env: 'PARLEY_SPECULATION' },
+  ),
   llmModel: setting(nameSchema.nullable(), 'Language model where an agent names none. Unset = the best one found.', {
     env: 'PARLEY_LLM_MODEL',
   }),
@@ -140,6 +150,8 @@ export const DEFAULT_SETTINGS: Omit<Settings, 'dataDir'> = {
   cartesiaApiKey: null,
   vad: null,
   stt: null,
+  turnModelPath: null,
+  speculation: true,
   llmModel: null,
   tts: null,
   voiceId: null,

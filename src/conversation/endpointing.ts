@@ -33,6 +33,8 @@ const AUDIO_WEIGHT_DICTATING = 0.25;
 const SURE = 0.9;
 /** How fast the silence needed falls as words become complete: words that tell little are soon answered. */
 const STEEPNESS = 2;
+/** Below this the pauses that the user has made before count. */
+const UNSURE = 0.6;
 /** How much longer than the pauses before it a silence must be. */
 const RHYTHM_FACTOR = 1.25;
 
@@ -48,11 +50,10 @@ export function scoreTurn(evidence: TurnEvidence): TurnScore {
     completeness += weight * (audio - completeness);
   }
   const dictating = dictation !== null && dictation.kind !== 'address';
-  const isUnsure = completeness < 0.6;
   return {
     completeness: Math.max(0, Math.min(0.95, completeness)),
     dictating,
-    rhythmMs: dictation !== null || isUnsure ? longestPauseMs * RHYTHM_FACTOR : 0,
+    rhythmMs: completeness < UNSURE ? longestPauseMs * RHYTHM_FACTOR : 0,
   };
 }
 

@@ -28,6 +28,8 @@ import { wordsOf } from './words.js';
 const LIKELY = 0.5;
 /** After other words, the model is asked this long before the turn ends if nothing more comes. */
 const HEAD_START_MS = 1000;
+/** Interim words are behind what is said: they are waited for so long from the end of speech. */
+const INTERIM_MS = 200;
 /** A user who has gone on for so long has not made a mere sound. */
 const GOES_ON_MS = 400;
 /** A turn that has contradicted so many is no good for another. */
@@ -57,8 +59,8 @@ export function reconsider(core: Core): void {
   // Speech that the VAD misses has no pauses: only its final words end.
   const isPause = turn.speechStartMs !== null || isHeardOut(core);
   if (words === '' || !isPause || turn.speculations >= MOST_A_TURN) return;
-  const startMs = (core.state.deadlines['turn.end'] ?? Infinity) - HEAD_START_MS;
-  if (turn.completeness >= LIKELY || startMs <= core.nowMs) begin(core, words);
+  const startMs = startOf(core);
+  if (startMs <= core.nowMs) begin(core, words);
   else if (startMs < Infinity) core.arm('speculation', startMs);
 }
 
@@ -132,6 +134,14 @@ export function drop(core: Core, reason: string): void {
   }
   const { promptChars, modelChars } = speculation;
   core.trace('speculation.dropped', { requestId, reason, promptChars, modelChars, voiceChars });
+}
+
+/** When the pause has become likely to be the end. */
+function startOf(core: Core): number {
+  const { turn, deadlines } = core.state;
+  const lastMs = (deadlines['turn.end'] ?? Infinity) - HEAD_START_MS;
+  if (turn.completeness < LIKELY) return lastMs;
+  return isHeardOut(core) ? core.nowMs : turn.endMs + INTERIM_MS;
 }
 
 function begin(core: Core, words: string): void {

@@ -5,6 +5,7 @@ import type { AgentDefaults } from '../config/resolve.js';
 import type { LlmProvider } from '../providers/llm/llm.js';
 import type { SttProvider } from '../providers/stt/stt.js';
 import type { TtsProvider } from '../providers/tts/tts.js';
+import type { TurnModel } from '../providers/turn/turn.js';
 import type { VadProvider } from '../providers/vad/vad.js';
 import type { LogSink } from '../session/event-log.js';
 import type { SessionEvent } from '../session/session-options.js';
@@ -19,6 +20,10 @@ export interface EngineOptions {
   models?: ModelRoutes;
   /** Voice activity detection: `silero` (default) or `webrtc`. */
   vad?: string;
+  /** Answers begin at a likely pause, before it is certain that the user has finished. Default true. */
+  speculation?: boolean;
+  /** An audio model that listens for the end of a turn: the embedder's own, or the path of an ONNX file. Default none. */
+  turnModel?: TurnModel | string;
   /** Origins or full addresses that agents may call though they are private. */
   allowUrls?: readonly string[];
   /** Longest prompt of an agent in characters. Default 100,000. */

@@ -6,6 +6,8 @@ import { sttProvider } from '../providers/stt/registry.js';
 import type { SpeechHints, SttProvider } from '../providers/stt/stt.js';
 import { ttsProvider } from '../providers/tts/registry.js';
 import type { TtsProvider } from '../providers/tts/tts.js';
+import { OnnxTurnModel } from '../providers/turn/onnx.js';
+import type { TurnModel } from '../providers/turn/turn.js';
 import { DEFAULT_VAD, vadProvider } from '../providers/vad/registry.js';
 import type { VadProvider } from '../providers/vad/vad.js';
 
@@ -18,20 +20,28 @@ interface Script {
 /** The providers of one engine: each made when it is first asked for, shared by all sessions, closed together. */
 export class Providers {
   readonly #vad: string;
+  readonly #turnModel: TurnModel | null;
   readonly #models: LlmRegistry;
   readonly #stt = new Map<string, SttProvider>();
   readonly #tts = new Map<string, TtsProvider>();
   readonly #scripts = new WeakMap<object, Script>();
 
   /** @throws ParleyError PROVIDER_UNKNOWN for a model whose adapter does not exist */
-  constructor(options: { models: ModelRoutes; vad?: string | undefined }) {
+  constructor(options: { models: ModelRoutes; vad?: string | undefined; turnModel?: TurnModel | string | undefined }) {
     this.#vad = options.vad ?? DEFAULT_VAD;
+    const { turnModel = null } = options;
+    this.#turnModel = typeof turnModel === 'string' ? new OnnxTurnModel({ path: turnModel }) : turnModel;
     this.#models = llmRegistry(options.models);
   }
 
   /** @throws ParleyError PROVIDER_UNKNOWN */
   vad(): VadProvider {
     return vadProvider(this.#vad);
+  }
+
+  /** Null = the words alone tell when a turn is over. */
+  turnModel(): TurnModel | null {
+    return this.#turnModel;
   }
 
   /** @throws ParleyError PROVIDER_UNKNOWN */
@@ -63,7 +73,7 @@ export class Providers {
 
   async close(): Promise<void> {
     const all = [...this.#stt.values(), ...this.#tts.values(), this.#models];
-    await Promise.all(all.map((provider) => provider.close()));
+    await Promise.all([...all.map((provider) => provider.close()), this.#turnModel?.close()]);
   }
 
   #script(source: unknown): Script {

@@ -42,7 +42,11 @@ export class Workshop {
     this.#options = options;
     this.#clock = clock;
     this.#ticker = ticker;
-    this.#providers = new Providers({ models: options.models ?? new Map(), vad: options.vad });
+    this.#providers = new Providers({
+      models: options.models ?? new Map(),
+      vad: options.vad,
+      turnModel: options.turnModel,
+    });
     this.#client = new GuardedClient({
       // The network's time is real also where the conversation's is not.
       clock: clock.virtual ? new RealClock() : clock,
@@ -55,6 +59,7 @@ export class Workshop {
     const agent = resolveAgent({}, { defaults: this.#options.defaults ?? {} });
     await Promise.all([
       this.#providers.vad().warmUp(),
+      this.#providers.turnModel()?.warmUp(),
       this.#providers.stt(agent.stt.provider).warmUp(),
       this.#providers.tts(agent.voice.provider).warmUp(),
       this.#providers.llm(agent.llm.model, undefined).warmUp(),
@@ -71,11 +76,15 @@ export class Workshop {
     });
     if (agent.status === 'disabled') throw new ParleyError('AGENT_DISABLED');
     const { vad, stt, tts } = providers;
-    await Promise.all([vad.warmUp(), stt.warmUp(), tts.warmUp()]);
+    const turnModel = this.#providers.turnModel();
+    await Promise.all([vad.warmUp(), stt.warmUp(), tts.warmUp(), turnModel?.warmUp()]);
     const session = new Session({
       ...providers,
       id: request.id ?? randomUUID(),
-      conversation: conversationConfig(agent, toolbox.speech, request.startUnixMs ?? unixNow(), request.direction),
+      conversation: {
+        ...conversationConfig(agent, toolbox.speech, request.startUnixMs ?? unixNow(), request.direction),
+        speculation: { enabled: this.#options.speculation ?? true },
+      },
       transport: request.transport,
       vadThreshold: agent.vadThreshold,
       hints: speechHints(agent, request.script === undefined ? null : this.#providers.scriptHints(request.script)),
@@ -83,6 +92,7 @@ export class Workshop {
       temperature: agent.llm.temperature,
       voice: agent.voice,
       toolbox,
+      ...(turnModel !== null && { turnModel }),
       metadata: agent.metadata,
       clock: this.#clock,
       ticker: this.#ticker,

@@ -5,6 +5,7 @@ import type { ConversationConfig } from '../conversation/config.js';
 import type { LlmProvider } from '../providers/llm/llm.js';
 import type { SpeechHints, SttProvider } from '../providers/stt/stt.js';
 import type { TtsProvider } from '../providers/tts/tts.js';
+import type { TurnModel } from '../providers/turn/turn.js';
 import type { VadProvider } from '../providers/vad/vad.js';
 import type { Toolbox } from '../tools/tool.js';
 import type { Transport } from '../transports/transport.js';
@@ -21,6 +22,8 @@ export interface SessionOptions {
   vadThreshold?: number;
   stt: SttProvider;
   hints?: SpeechHints;
+  /** Listens for the end of a turn, beside the words. Default none. */
+  turnModel?: TurnModel;
   llm: LlmProvider;
   model: string;
   /** 0..2, default 0. */

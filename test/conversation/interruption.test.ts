@@ -264,3 +264,114 @@ describe('interruption not allowed', () => {
     expect(texts(stage)).toEqual(['When are you open?', 'for four at seven']);
   });
 });
+
+describe('one interim word', () => {
+  it('that turns out to be nothing does not stop the agent', () => {
+    const { stage, atMs } = agentSpeaking();
+    const hear = (at: number, text: string, isFinal: boolean, understood = true): void => {
+      stage.send({ type: 'transcript', segment: 1, text, isFinal, understood }, { at });
+    };
+    stage.user.noise({ from: atMs, to: atMs + 400 });
+    hear(atMs + 200, 'the', false);
+    hear(atMs + 300, 'name', false);
+    hear(atMs + 500, 'name', true, false);
+    stage.playTo(20_000);
+    stage
+      .expectAgent('We are open')
+      .pauses(atMs + 60, atMs + 500, 20)
+      .isHeardWhole();
+    expect(texts(stage)).toEqual(['When are you open?']);
+  });
+
+  it.each(['stop', 'wait', 'no'])('"%s" stops it at once', (word) => {
+    const { stage, atMs } = agentSpeaking();
+    stage.user.says(`${word} that was not what I asked`, { from: atMs, to: atMs + 3000 });
+    stage.playTo(20_000);
+    expect(timesOf(stage, 'playout.drop')[0]).toBe(Math.round(atMs + 3000 / 7 + 150));
+  });
+
+  it('stops it when its final transcript says so', () => {
+    const { stage, atMs } = agentSpeaking();
+    stage.user.says('tomorrow', { from: atMs, to: atMs + 600 });
+    stage.playTo(20_000);
+    expect(timesOf(stage, 'playout.drop')[0]).toBe(atMs + 600 + 250);
+  });
+
+  it('stops it when the final transcript never comes', () => {
+    const { stage, atMs } = agentSpeaking();
+    stage.user.says('tomorrow', { from: atMs, to: atMs + 600, final: false });
+    stage.playTo(20_000);
+    stage.expectAgent('We are open').isCutAt(atMs + 60, 20);
+    expect(texts(stage)[1]).toBe('tomorrow');
+  });
+
+  it('stops it when the speech goes on for long', () => {
+    const { stage, atMs } = agentSpeaking();
+    stage.user.noise({ from: atMs, to: atMs + 4000 });
+    stage.send({ type: 'transcript', segment: 1, text: 'well', isFinal: false, understood: true }, { at: atMs + 300 });
+    stage.send(
+      { type: 'transcript', segment: 1, text: 'tomorrow', isFinal: false, understood: true },
+      { at: atMs + 600 },
+    );
+    stage.playTo(atMs + 3000);
+    expect(timesOf(stage, 'playout.drop')[0]).toBe(atMs + 60 + 2000);
+  });
+
+  it.each([
+    ['ja-JP', '待ってください', true],
+    ['ja-JP', '明日', false],
+    ['zh-CN', '等一下', true],
+    ['de-DE', 'Moment', true],
+  ])('%s: %s', (language, words, atOnce) => {
+    const { stage, atMs } = agentSpeaking({ language });
+    stage.send({ type: 'speech.started', startMs: atMs }, { at: atMs + 60 });
+    stage.send({ type: 'transcript', segment: 1, text: words, isFinal: false, understood: true }, { at: atMs + 400 });
+    stage.playTo(atMs + 500);
+    expect(timesOf(stage, 'playout.drop')).toHaveLength(atOnce ? 1 : 0);
+  });
+});
+
+describe('an interruption that comes to nothing', () => {
+  const misheard = (stage: Stage, atMs: number): void => {
+    stage.user.says('no I', { from: atMs, to: atMs + 500, final: false, finalMs: 95 });
+    stage.send({ type: 'transcript', segment: 1, text: '', isFinal: true, understood: true }, { at: atMs + 700 });
+  };
+
+  it('is followed by the sentence that was interrupted, and those after it', () => {
+    const { stage } = agentSpeaking({}, 'We open at noon. The kitchen closes at ten. The bar closes at two.');
+    const atMs = stage.playUntilAgentSays('The kitchen') + 700;
+    misheard(stage, atMs);
+    stage.playTo(30_000);
+    const heard = stage.timeline.utterances.filter(({ isWhole }) => isWhole).map(({ text }) => text);
+    expect(heard).toEqual(['We open at noon.', 'The kitchen closes at ten.', 'The bar closes at two.']);
+    expect(traces(stage)).toContain('interruption.cameToNothing');
+    expect(texts(stage)).toEqual(['When are you open?']);
+    expect(stage.messages.map(({ content }) => content)).toEqual([
+      'When are you open?',
+      'We open at noon. The kitchen',
+      'The kitchen closes at ten. The bar closes at two.',
+    ]);
+  });
+
+  it('lets the model go on where it had not finished', () => {
+    const stage = listening();
+    stage.model.stalls({ saying: 'We open at noon. And then' }).says('We close at eleven.');
+    stage.user.says('When are you open?', { from: 1000, to: 2200 });
+    misheard(stage, stage.playUntilAgentSays('We open') + 400);
+    stage.playTo(20_000);
+    stage.expectAgent('We close at eleven.').isHeardWhole();
+    expect(stage.timeline.utterances.map(({ text }) => text)).toEqual([
+      'We open at noon.',
+      'We open at noon.',
+      'We close at eleven.',
+    ]);
+  });
+
+  it('of the agent asking whether somebody is there is not asked again at once', () => {
+    const stage = listening({ inactivity: { idleMs: 4000, message: 'Are you still there, or did we get cut off?' } });
+    stage.user.says('Hello.', { from: 1000, to: 1500 });
+    misheard(stage, stage.playUntilAgentSays('Are you still') + 400);
+    stage.playTo(20_000);
+    stage.expectAgent('I had trouble there').isHeardWhole();
+  });
+});

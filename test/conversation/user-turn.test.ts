@@ -269,3 +269,107 @@ describe('a turn that was answered too soon', () => {
     expect(stage.messages[0]).toEqual({ role: 'user', content: 'a table for two' });
   });
 });
+
+describe('as a caller sees it', () => {
+  const asks = (question: string): Stage => {
+    const stage = listening({ opening: { firstMessage: question, userStarts: false } });
+    stage.playTo(6000);
+    return stage;
+  };
+  const FINAL = { finalMs: 95 };
+  const delayOf = (stage: Stage, endMs: number): number => (stage.playTo(60_000).timeline.turns[0]?.atMs ?? 0) - endMs;
+
+  it('"yes" is answered at once', () => {
+    const stage = asks('Shall I book it?');
+    stage.user.says('yes', { from: 7000, to: 7300, ...FINAL });
+    expect(delayOf(stage, 7300)).toBe(240);
+  });
+
+  it('a number is heard to its end, pauses and all', () => {
+    const stage = asks('What is your phone number?');
+    stage.user.says('five five five', { from: 7000, to: 8000, ...FINAL });
+    stage.user.says('zero one nine', { from: 9000, to: 10_000, ...FINAL });
+    stage.user.says('four two six eight', { from: 11_000, to: 12_200, ...FINAL });
+    stage.playTo(30_000);
+    expect(texts(stage)).toEqual(['five five five zero one nine four two six eight']);
+  });
+
+  it('a code is answered as soon as it has as many digits as were asked for', () => {
+    const stage = asks('What are the last four digits of your card?');
+    stage.user.says('four two', { from: 7000, to: 7600, ...FINAL });
+    stage.user.says('seven one', { from: 8600, to: 9300, ...FINAL });
+    expect(delayOf(stage, 9300)).toBeLessThan(400);
+    expect(texts(stage)).toEqual(['four two seven one']);
+  });
+
+  it('an e-mail address is heard to its end', () => {
+    const stage = asks('What is your e-mail address?');
+    stage.user.says('john dot miller at', { from: 7000, to: 8500, ...FINAL });
+    stage.user.says('example dot', { from: 9600, to: 10_400, ...FINAL });
+    stage.user.says('com', { from: 11_300, to: 11_600, ...FINAL });
+    stage.playTo(30_000);
+    expect(texts(stage)).toEqual(['john dot miller at example dot com']);
+  });
+
+  it('who pauses for long in a turn is given as long again', () => {
+    const stage = listening();
+    stage.user.says('seven four', { from: 1000, to: 1800, ...FINAL });
+    stage.user.says('nine two', { from: 2700, to: 3500, ...FINAL });
+    stage.user.says('six one', { from: 4550, to: 5300, ...FINAL });
+    stage.playTo(30_000);
+    expect(texts(stage)).toEqual(['seven four nine two six one']);
+  });
+
+  it('number_input_delay comes on top, to the millisecond', () => {
+    const delay = (numberInputDelayMs: number): number => {
+      const stage = listening({ endpointing: { responseDelayMs: 2000, numberInputDelayMs } });
+      stage.user.says('five five five', { from: 1000, to: 2200, ...FINAL });
+      return delayOf(stage, 2200);
+    };
+    expect(delay(0)).toBe(2000);
+    expect(delay(1234)).toBe(3234);
+  });
+});
+
+describe('an audio model', () => {
+  const judged = (probability: number, text = 'I would like a table'): number => {
+    const stage = listening();
+    stage.user.says(text, { from: 1000, to: 2200, finalMs: 95 });
+    stage.send({ type: 'turn.judged', probability }, { at: 2340 });
+    return endedAfter(stage, 2200);
+  };
+
+  it('that hears the end lets the turn end sooner', () => {
+    expect(judged(0.99)).toBeLessThan(judged(0.5));
+    expect(judged(0.99)).toBeLessThanOrEqual(260);
+  });
+
+  it('that hears that more follows lets it end later, but lets it end', () => {
+    expect(judged(0.01)).toBeGreaterThan(800);
+    expect(judged(0.01)).toBeLessThanOrEqual(1800);
+  });
+
+  it('is no match for words that go on', () => {
+    expect(judged(1, 'I would like a table for')).toBeGreaterThan(350);
+  });
+
+  it.each([Number.NaN, -1, 7, Infinity])('that says %s has said nothing', (probability) => {
+    expect(judged(probability)).toBe(judged(Number.NaN));
+  });
+
+  it('that judged a pause says nothing about the next', () => {
+    const stage = listening();
+    stage.user.says('I would like a table', { from: 1000, to: 2200, finalMs: 95 });
+    stage.send({ type: 'turn.judged', probability: 0 }, { at: 2300 });
+    stage.user.says('for four please.', { from: 2800, to: 3600, finalMs: 95 });
+    expect(endedAfter(stage, 3600)).toBe(240);
+  });
+
+  it('that judges while the user speaks is not listened to', () => {
+    const stage = listening();
+    stage.send({ type: 'turn.judged', probability: 1 }, { at: 500 });
+    stage.user.says('I would like a table for', { from: 1000, to: 2200 });
+    stage.send({ type: 'turn.judged', probability: 1 }, { at: 1500 });
+    expect(endedAfter(stage, 2200)).toBeGreaterThan(1300);
+  });
+});

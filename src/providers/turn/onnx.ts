@@ -1,0 +1,136 @@
+import { access } from 'node:fs/promises';
+import { Worker } from 'node:worker_threads';
+import { HEARING_RATE_HZ } from '../../audio/frame.js';
+import { ParleyError, reasonOf } from '../../errors.js';
+import { workerFile } from '../../package-files.js';
+import type { OnnxAnswer, OnnxQuestion, OnnxWorkerData } from './onnx-worker.js';
+import type { TurnModel, TurnRequest } from './turn.js';
+
+export interface OnnxTurnModelOptions {
+  /**
+   * An ONNX file with one input and one output. An input called `input_features` gets Whisper's log-mel spectrogram of
+   * 8 s (1 × 80 × 800), as Smart Turn v3 wants it; any other the samples themselves (1 × 128,000). The output is the
+   * probability that the turn is over, its logit, or a pair of logits.
+   */
+  path: string;
+  /** The package that runs it. Default `onnxruntime-node`, which the operator installs beside parley. */
+  runtime?: string;
+  /** The worker's entry; the built one by default. */
+  workerEntry?: URL;
+}
+
+const WINDOW_S = 8;
+/** What an answer takes in virtual time. */
+const LATENCY_MS = 40;
+
+interface Waiting {
+  resolve(value: number): void;
+  reject(error: Error): void;
+}
+
+/** An audio model in a thread of its own: running it blocks. */
+export class OnnxTurnModel implements TurnModel {
+  readonly name = 'onnx';
+  readonly virtualTime = true;
+  readonly windowS = WINDOW_S;
+  readonly #options: OnnxTurnModelOptions;
+  readonly #waiting = new Map<number, Waiting>();
+  #worker: Worker | null = null;
+  #warm: Promise<void> | null = null;
+  #nextId = 1;
+  #closed = false;
+
+  constructor(options: OnnxTurnModelOptions) {
+    this.#options = options;
+  }
+
+  /** @throws ParleyError TURN_MODEL_UNUSABLE, with what is missing or wrong */
+  warmUp(): Promise<void> {
+    this.#warm ??= this.#load().catch((error: unknown) => {
+      this.#warm = null;
+      throw error;
+    });
+    return this.#warm;
+  }
+
+  async judge({ samples, clock, signal }: TurnRequest): Promise<number> {
+    signal.throwIfAborted();
+    await this.warmUp();
+    const id = this.#nextId++;
+    const asked = new Promise<number>((resolve, reject) => {
+      if (this.#worker === null) {
+        reject(this.#closed ? new ParleyError('SESSION_CLOSED') : this.#unusable('its thread ended'));
+        return;
+      }
+      if (this.#waiting.size === 0) this.#worker.ref();
+      this.#waiting.set(id, { resolve, reject });
+      this.#worker.postMessage({ id, samples } satisfies OnnxQuestion);
+    });
+    const probability = await clock.settle(asked, clock.nowMs() + LATENCY_MS);
+    signal.throwIfAborted();
+    return probability;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    const worker = this.#worker;
+    this.#worker = null;
+    this.#rejectAll(new ParleyError('SESSION_CLOSED'));
+    await worker?.terminate();
+  }
+
+  async #load(): Promise<void> {
+    if (this.#closed) throw new ParleyError('SESSION_CLOSED');
+    const {
+      path,
+      runtime = 'onnxruntime-node',
+      workerEntry = workerFile('providers/turn/onnx-worker'),
+    } = this.#options;
+    try {
+      await access(path);
+    } catch {
+      throw this.#unusable('there is no such file');
+    }
+    const data: OnnxWorkerData = { path, runtime, windowSamples: WINDOW_S * HEARING_RATE_HZ };
+    const worker = new Worker(workerEntry, { workerData: data });
+    this.#worker = worker;
+    let reason = 'its thread ended';
+    worker.on('error', (error) => {
+      reason = reasonOf(error);
+    });
+    worker.on('exit', () => {
+      if (this.#worker !== worker) return;
+      this.#worker = null;
+      this.#warm = null; // the next question starts another
+      this.#rejectAll(this.#unusable(reason));
+    });
+    worker.on('message', (answer: OnnxAnswer) => this.#onAnswer(answer));
+    try {
+      await new Promise<number>((resolve, reject) => this.#waiting.set(0, { resolve, reject }));
+    } catch (error) {
+      this.#worker = null;
+      await worker.terminate();
+      const missing = /Cannot find (?:package|module)/u.test(reasonOf(error));
+      if (missing) throw this.#unusable(`the package ${runtime} is not installed (npm install ${runtime})`);
+      throw error;
+    }
+  }
+
+  #onAnswer(answer: OnnxAnswer): void {
+    const waiting = this.#waiting.get(answer.id);
+    this.#waiting.delete(answer.id);
+    if (this.#waiting.size === 0) this.#worker?.unref();
+    if (answer.ok) waiting?.resolve(answer.value);
+    else waiting?.reject(this.#unusable(answer.reason));
+  }
+
+  #unusable(reason: string): ParleyError {
+    return new ParleyError('TURN_MODEL_UNUSABLE', { path: this.#options.path, reason });
+  }
+
+  #rejectAll(error: Error): void {
+    const waiting = [...this.#waiting.values()];
+    this.#waiting.clear();
+    for (const one of waiting) one.reject(error);
+  }
+}

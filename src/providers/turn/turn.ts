@@ -1,0 +1,31 @@
+import type { Clock } from '../../clock/clock.js';
+
+/**
+ * Judges from the sound of speech whether its speaker has finished: melody, pace and breath tell what words do not. It
+ * is asked at each pause; what it says refines the score that the words give (docs/flow/end-of-turn.md).
+ */
+export interface TurnModel {
+  readonly name: string;
+  /** True where the answer depends only on the audio and comes at times from a table. */
+  readonly virtualTime: boolean;
+  /** Seconds of audio that it looks at. */
+  readonly windowS: number;
+  /** Loads what it needs. May be called again; later calls return at once. */
+  warmUp(): Promise<void>;
+  /**
+   * The probability, 0..1, that the turn is over. Rejects with a ParleyError if it fails, and with the signal's reason
+   * if that is aborted first.
+   */
+  judge(request: TurnRequest): Promise<number>;
+  /** May be called twice. */
+  close(): Promise<void>;
+}
+
+export interface TurnRequest {
+  /** Mono, 16 kHz: the latest `windowS` seconds at most, up to the pause and what there is of it. Not changed after. */
+  samples: Int16Array;
+  /** A code of the interface's language list, such as `en-US`. */
+  language: string;
+  clock: Clock;
+  signal: AbortSignal;
+}
