@@ -1,5 +1,6 @@
 import type { Clock } from '../clock/clock.js';
 import type { ChatMessage, ToolSpec } from '../config/chat.js';
+import { reasonOf } from '../errors.js';
 import { untilAborted } from './abortable.js';
 import type { SessionOptions } from './session-options.js';
 import type { FunctionCall } from './session-report.js';
@@ -13,24 +14,31 @@ const TIMEOUT_MS = 330_000;
 
 /**
  * Runs the tools that run when the call is over, with what the conversation told of their arguments: the model is asked
- * once for each. Rejects if that takes longer than any of it may.
+ * once for each.
  * @param messages the conversation as the model knows it, system prompt included
+ * @param onFault it took longer than any of it may, or failed as a whole
  */
 export async function runAfterCall(
   options: AfterCallOptions,
   messages: readonly ChatMessage[],
+  onFault: (reason: string) => void,
 ): Promise<FunctionCall[]> {
   const { toolbox, id: sessionId, metadata = {}, clock } = options;
   if (toolbox?.runAfterCall === undefined) return [];
-  const runs = await withDeadline(clock, TIMEOUT_MS, async (signal) => {
-    const known = (spec: ToolSpec): Promise<string> =>
-      withDeadline(clock, KNOWN_TIMEOUT_MS, (deadline) => knownArguments(spec, options, messages, deadline));
-    return toolbox.runAfterCall?.(known, { sessionId, metadata, signal });
-  });
-  return (runs ?? []).map(({ name, arguments: known, result, tookMs }) => {
-    const { ok, content } = result;
-    return { name, arguments: JSON.stringify(known), ok, result: content, tookMs, runAfterCall: true };
-  });
+  try {
+    const runs = await withDeadline(clock, TIMEOUT_MS, async (signal) => {
+      const known = (spec: ToolSpec): Promise<string> =>
+        withDeadline(clock, KNOWN_TIMEOUT_MS, (deadline) => knownArguments(spec, options, messages, deadline));
+      return toolbox.runAfterCall?.(known, { sessionId, metadata, signal });
+    });
+    return (runs ?? []).map(({ name, arguments: known, result, tookMs }) => {
+      const { ok, content } = result;
+      return { name, arguments: JSON.stringify(known), ok, result: content, tookMs, runAfterCall: true };
+    });
+  } catch (error) {
+    onFault(reasonOf(error));
+    return [];
+  }
 }
 
 /** What the model calls the tool with; empty if it does not. */

@@ -1,3 +1,4 @@
+import type { ConversationEvent, PlayoutPosition } from '../conversation/events.js';
 import type { LogEntry, LogSink } from './event-log.js';
 
 /** What a session writes down: its event log, and the faults that it went on in spite of. */
@@ -19,6 +20,13 @@ export class Journal {
       this.#sink = null; // a log that cannot be written must not cost the call
       this.#count('log.failed');
     }
+  }
+
+  /** What happens to the conversation; some of it is a fault. */
+  event(event: ConversationEvent, t: number, position: PlayoutPosition): void {
+    this.write({ t, kind: 'event', event, position });
+    if (event.type === 'utterance.failed') this.fault('tts.failed', event.reason);
+    else if (event.type === 'llm.failed' || event.type === 'ears.failed') this.fault(event.type, event.reason);
   }
 
   fault(name: string, reason: string): void {

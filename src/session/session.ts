@@ -251,20 +251,13 @@ export class Session {
   #step(event: ConversationEvent): void {
     const t = this.#nowMs();
     const position = this.#playout.position();
-    this.#journal.write({ t, kind: 'event', event, position });
+    this.#journal.event(event, t, position);
     this.#ledger.onEvent(event, t);
-    this.#noteFaultIn(event);
     for (const effect of this.#conversation.step(event, t, position)) {
       this.#journal.write({ t, kind: 'effect', effect });
       this.#ledger.onEffect(effect, t);
       this.#carryOut(effect);
     }
-  }
-
-  #noteFaultIn(event: ConversationEvent): void {
-    if (event.type === 'utterance.failed') this.noteFault('tts.failed', event.reason);
-    else if (event.type === 'llm.failed') this.noteFault('llm.failed', event.reason);
-    else if (event.type === 'ears.failed') this.noteFault('ears.failed', event.reason);
   }
 
   #carryOut(effect: ConversationEffect): void {
@@ -372,13 +365,9 @@ export class Session {
     this.#resolveFinished(report);
   }
 
-  async #afterCall(): Promise<readonly FunctionCall[]> {
+  #afterCall(): Promise<readonly FunctionCall[]> {
     const system = { role: 'system', content: this.#options.conversation.systemPrompt } as const;
-    const runs = runAfterCall(this.#options, [system, ...this.#messages()]);
-    return runs.catch((error: unknown) => {
-      this.noteFault('afterCall.failed', reasonOf(error));
-      return [];
-    });
+    return runAfterCall(this.#options, [system, ...this.#messages()], this.#faultAs('afterCall.failed'));
   }
 
   get #status(): SessionReport['status'] {
