@@ -3,7 +3,7 @@ export { Engine } from './engine/engine.js';
 export type { AgentRequest, EngineOptions, SessionRequest } from './engine/options.js';
 export type { Session } from './session/session.js';
 export type { SessionEvent, SessionOptions } from './session/session-options.js';
-export type { FunctionCall, SessionReport } from './session/session-report.js';
+export type { FunctionCall, SessionReport, TransferAttempt } from './session/session-report.js';
 export type { LatencySummary, Percentiles } from './session/latency.js';
 export type { PlayoutStats } from './session/playout.js';
 export type { TurnMetrics } from './session/turn-metrics.js';
@@ -11,7 +11,13 @@ export type { LogEntry, LogSink } from './session/event-log.js';
 export { Conversation } from './conversation/conversation.js';
 export { DEFAULT_CONVERSATION, type ConversationConfig } from './conversation/config.js';
 export type { ConversationEffect, ConversationEvent, EndStatus, PlayoutPosition } from './conversation/events.js';
-export type { Transport, TransportMessage, TransportSink } from './transports/transport.js';
+export type {
+  TransferFailure,
+  TransferOutcome,
+  Transport,
+  TransportMessage,
+  TransportSink,
+} from './transports/transport.js';
 export { FileTransport, type FileTransportOptions } from './transports/file.js';
 export { MemoryTransport, type MemoryTransportOptions } from './transports/memory.js';
 export type { Clock, Cancel } from './clock/clock.js';

@@ -32,7 +32,7 @@ const PAUSE_MS = 1000;
 /** A greeting up to this is short. */
 const SHORT_GREETING_MS = 2500;
 /** Silence that ends a mailbox's greeting; with a beep announced, which may be late, it is waited for longer. */
-const GREETING_END_MS = 2500;
+const GREETING_END_MS = 3500;
 const TONE_AWAITED_MS = 6000;
 /** The message is left by then in any case. */
 const GREETING_DEADLINE_MS = 30_000;

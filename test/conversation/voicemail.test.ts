@@ -125,7 +125,7 @@ describe('a machine', () => {
   });
 
   it.each([
-    ['2.5 s after the end of its greeting', ['I cannot take your call now.', 'Please leave a message.'], 2500],
+    ['3.5 s after the end of its greeting', ['I cannot take your call now.', 'Please leave a message.'], 3500],
     ['6 s where it announced a tone', GREETING, 6000],
   ])('without a beep is left the message %s', (_when, greeting, waitMs) => {
     const stage = calling();
@@ -140,7 +140,7 @@ describe('a machine', () => {
   it('that beeps late is left the message anew, once', () => {
     const stage = calling();
     const endMs = stage.user.greets(['I cannot take your call now.', 'Please leave a message.'], { from: 700 });
-    const beepMs = stage.user.beeps({ at: endMs + 2800 });
+    const beepMs = stage.user.beeps({ at: endMs + 3800 });
     stage.user.beeps({ at: beepMs + 1500 });
     expect(stage.playToEnd()).toBe('voicemail-message');
     expect(timesOf(stage, 'line.close')).toHaveLength(1);
