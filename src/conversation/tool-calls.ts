@@ -38,7 +38,7 @@ export function runCalls(core: Core, reply: ReplyState, calls: readonly ToolCall
   // Tones and words do not go together: keys are pressed when all has been said.
   for (const call of calls) {
     if (!isPressDigits(core, call)) continue;
-    reply.pressed = true;
+    if (keysOf(call) !== null) reply.pressed = true;
     run(call, core.state.speech.queue.at(-1)?.id ?? null);
   }
   refuseWrongKeys(core, reply);

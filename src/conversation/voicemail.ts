@@ -206,7 +206,7 @@ function detect(core: Core, voicemail: VoicemailState, by: MachinePhrase | 'beep
 /** The mailbox records: says the message, then hangs up. */
 function leaveMessage(core: Core): void {
   const { voicemail, config } = { voicemail: core.state.voicemail, config: core.config.voicemail };
-  if (voicemail === null || config?.message == null) return;
+  if (voicemail === null || config?.message == null || core.state.ending !== null) return;
   keepGreeting(core);
   core.disarm('voicemail', 'voicemail.cadence');
   voicemail.phase = 'message';
