@@ -1,11 +1,7 @@
 /**
- * The one audio format inside parley: mono signed 16-bit samples. Time on the media path is a count of samples
- * from the session's start, never wall time.
+ * The one audio format inside parley: mono signed 16-bit samples in an Int16Array, with their rate named beside them.
+ * Time on the media path is a count of samples from the session's start, never wall time.
  */
-export interface AudioFrame {
-  readonly samples: Int16Array;
-  readonly sampleRateHz: number;
-}
 
 /** Length of one frame of the media path. Every session is paced in steps of this length. */
 export const FRAME_MS = 20;

@@ -51,8 +51,6 @@ export const modelEntrySchema = z.strictObject({
   model: nameSchema.optional(),
 });
 
-export type ModelEntry = z.infer<typeof modelEntrySchema>;
-
 const limitsSchema = z.strictObject({
   bodyBytes: setting(z.int().min(1_024), 'Largest JSON body of a request.', { unit: 'bytes' }),
   promptChars: setting(z.int().min(1), 'Longest prompt.', { unit: 'characters' }),

@@ -34,5 +34,3 @@ export const voiceSchema = z
     ),
   })
   .meta({ id: 'Voice', description: 'The voice that the agent speaks with.' });
-
-export type Voice = z.infer<typeof voiceSchema>;

@@ -20,11 +20,6 @@ export interface StageUtterance {
   isWhole: boolean;
 }
 
-export interface TimelineEntry {
-  atMs: number;
-  text: string;
-}
-
 /** What was done when, for expectations to look at and for people to read. */
 export class Timeline {
   /** Every step of the conversation; given to another one, they lead to the same effects. */

@@ -103,7 +103,12 @@ describe('AgentToolbox.runAfterCall', () => {
     const known = (spec: { name: string }): string =>
       spec.name === 'rate' ? '{"score":"high","note":"ok","x":1}' : '';
     expect(await box.runAfterCall(known, CONTEXT)).toEqual([
-      { name: 'rate', arguments: { note: 'ok' }, result: { ok: true, content: 'did /rate' }, tookMs: expect.any(Number) },
+      {
+        name: 'rate',
+        arguments: { note: 'ok' },
+        result: { ok: true, content: 'did /rate' },
+        tookMs: expect.any(Number),
+      },
       { name: 'log', arguments: {}, result: { ok: true, content: 'did /log' }, tookMs: expect.any(Number) },
     ]);
     expect(bodies.sort()).toEqual(['/log {"session_id":"s-1"}', '/rate {"note":"ok","session_id":"s-1"}']);

@@ -89,7 +89,7 @@ describe('replay', () => {
   it('of a log from before a setting existed uses its default', async () => {
     const { log } = await session();
     const [start, ...rest] = log;
-    const { speculation: _unknown, ...config } = (start as { config: Record<string, unknown> }).config;
+    const { speculation: _unknown, ...config } = (start as unknown as { config: Record<string, unknown> }).config;
     const old = readLog(jsonLines([{ ...start, config } as unknown as LogEntry, ...rest]));
     expect(replay(old).difference).toBeNull();
   });
