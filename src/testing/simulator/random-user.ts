@@ -23,6 +23,13 @@ const WORDS = [
   '…',
 ] as const;
 
+const GREETING = [
+  'You have reached the desk.',
+  'We cannot take your call right now.',
+  'Please leave a message after the tone.',
+  'Who is calling, please?',
+] as const;
+
 /** What a person does who talks for a while, and the ears' trouble in hearing it. */
 export function randomUser(random: Random): Act[] {
   const acts: Act[] = [];
@@ -31,6 +38,18 @@ export function randomUser(random: Random): Act[] {
   const trouble = random.pick([0, 0.15, 0.6]);
   let atMs = random.int(0, 5000);
   let segment = 0;
+  if (random.chance(0.1)) {
+    // A machine answers, and perhaps a person after it.
+    const sentences = GREETING.slice(random.int(0, 3), random.int(1, 4));
+    const beep = random.chance(0.7) ? { beepAfterMs: random.pick([0, 500, 4000]) } : {};
+    acts.push({
+      on: 'user',
+      does: 'greets',
+      with: [sentences, { from: atMs, pauseMs: random.pick([200, 1500]), ...beep }],
+    });
+    segment = sentences.length;
+    atMs += 60 * sentences.join('').length;
+  }
   const says = (): void => {
     const words = random.pick(WORDS);
     const from = atMs;
@@ -60,6 +79,7 @@ export function randomUser(random: Random): Act[] {
         1.5,
         () => acts.push({ on: 'user', does: 'presses', with: [random.pick(['1', '55', '7#', '#']), { at: atMs }] }),
       ],
+      [0.3, () => acts.push({ on: 'user', does: 'beeps', with: [{ at: atMs }] })],
       [1.5, () => acts.push({ on: 'user', does: 'types', with: [random.pick(WORDS), { at: atMs }] })],
     ])();
   }

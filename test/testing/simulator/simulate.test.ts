@@ -8,6 +8,9 @@ import { simulate } from '../../../src/testing/simulator/simulate.js';
 import { Stage } from '../../../src/testing/stage.js';
 
 const SEED = 20_261_121;
+/** Settings that are sections, or off. */
+const OPTIONAL = new Set(['.voicemail', '.transfer', '.inactivity']);
+const ENDS = ['agent-ended', 'api-ended', 'error', 'timeout', 'user-ended', 'voicemail-hangup', 'voicemail-message'];
 /** Methods of a stage's parts by which the stage drives them. */
 const NOT_ACTS = new Set([
   ...['user', 'model', 'tools', 'voice', 'line'].map((part) => `${part}.constructor`),
@@ -64,7 +67,7 @@ describe('conversations that chance has written', () => {
     const note = (value: unknown, path: string): void => {
       const isSection = typeof value === 'object' && value !== null && !Array.isArray(value);
       if (isSection) for (const [name, member] of Object.entries(value)) note(member, `${path}.${name}`);
-      else seen.set(path, (seen.get(path) ?? new Set()).add(JSON.stringify(value)));
+      if (!isSection || OPTIONAL.has(path)) seen.set(path, (seen.get(path) ?? new Set()).add(JSON.stringify(value)));
     };
     note(DEFAULT_CONVERSATION, '');
     for (let index = 0; index < 400; index++) note(mergeConfig(generate(seedOf(SEED, index)).config), '');
@@ -76,7 +79,7 @@ describe('conversations that chance has written', () => {
     const acts = new Set<string>();
     const effects = new Set<string>();
     const ends = new Set<string>();
-    for (let index = 0; index < 400; index++) {
+    for (let index = 0; index < 1500; index++) {
       const script = generate(seedOf(SEED, index));
       for (const { on, does } of script.acts) acts.add(`${on}.${does}`);
       const stage = stageFor(script);
@@ -85,7 +88,7 @@ describe('conversations that chance has written', () => {
         effects.add(effect.type === 'speak' ? `speak ${effect.kind}` : effect.type);
       }
     }
-    expect([...ends].toSorted()).toEqual(['agent-ended', 'api-ended', 'error', 'timeout', 'user-ended']);
+    expect([...ends].toSorted()).toEqual(ENDS);
     for (const kind of [
       'opening',
       'reply',
@@ -96,6 +99,7 @@ describe('conversations that chance has written', () => {
       'fallback',
       'goodbye',
       'transfer',
+      'voicemail',
     ]) {
       expect(effects).toContain(`speak ${kind}`);
     }

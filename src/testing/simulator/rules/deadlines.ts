@@ -29,7 +29,11 @@ function onStep({ state, nextDeadlineMs }: Step): void {
       voicemail?.phase === 'greeting',
     'a turn that waits, waits for the agent, for keys or for a machine to finish',
   );
-  pending(voicemail !== null && voicemail.phase !== 'message', 'a machine that may be there', 'voicemail');
+  pending(
+    voicemail !== null && voicemail.phase !== 'message' && state.ending === null,
+    'a machine that may be there',
+    'voicemail',
+  );
   pending(speech.held, 'a hold', 'interruption');
   pending(state.interruption !== null, 'an interruption', 'interruption');
   pending(!speech.held && speech.queue.length > 0, 'an utterance', 'speech.start', 'speech.end');

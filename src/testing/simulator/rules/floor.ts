@@ -38,7 +38,6 @@ export class Floor implements Rule {
       } else if (effect.type === 'playout.resume') {
         check(this.#held, 'what goes on was held');
         this.#held = false;
-        this.#talksOn = true;
       } else if (effect.type === 'playout.drop') this.#held = false;
       else if (effect.type === 'trace' && effect.name === 'interruption.falseAlarm') this.#talksOn = true;
     }
