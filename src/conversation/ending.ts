@@ -5,7 +5,7 @@ import type { EndStatus } from './events.js';
 import { assistantAt, setToolResult, spokenText } from './history.js';
 import { phrasesFor } from './phrases.js';
 import { cancelReply } from './reply.js';
-import * as speculation from './speculation.js';
+import { dropSpeculation } from './speculation-drop.js';
 import { type EndingState, noDeadlines } from './state.js';
 import { abandonTransfer } from './transfer.js';
 
@@ -70,7 +70,7 @@ export function close(core: Core, status: EndStatus, hangUp: boolean): void {
 
 /** Drops all that the agent was saying, or about to say. */
 export function fallSilent(core: Core): void {
-  speculation.drop(core, 'the end');
+  dropSpeculation(core, 'the end');
   abandonTransfer(core);
   cancelReply(core);
   core.state.interruption = null;

@@ -13,6 +13,7 @@ import {
   type TurnToAnswer,
 } from './reply.js';
 import { endRound } from './round.js';
+import { dropSpeculation } from './speculation-drop.js';
 import { cutSentences } from './sentences.js';
 import type { SpeculationState } from './state.js';
 import { isHeardOut, isOpen, turnText } from './user-turn.js';
@@ -44,7 +45,7 @@ export function reconsider(core: Core): void {
   const reason = whyNot(core);
   if (reason !== null) {
     core.disarm('speculation');
-    drop(core, reason);
+    dropSpeculation(core, reason);
     return;
   }
   if (turn.speaking) {
@@ -55,7 +56,7 @@ export function reconsider(core: Core): void {
   core.disarm('speculation');
   const words = wordsNow(core);
   if (speculation?.words === words) return;
-  drop(core, 'other words');
+  dropSpeculation(core, 'other words');
   // Speech that the VAD misses has no pauses: only its final words end.
   const isPause = turn.speechStartMs !== null || isHeardOut(core);
   if (words === '' || !isPause || turn.speculations >= MOST_A_TURN) return;
@@ -66,7 +67,7 @@ export function reconsider(core: Core): void {
 
 /** The user goes on, or the silence has become likely to be the end. */
 export function onDue(core: Core): void {
-  if (core.state.turn.speaking) drop(core, 'more speech');
+  if (core.state.turn.speaking) dropSpeculation(core, 'more speech');
 }
 
 /** Takes an event of the request that is speculated on. */
@@ -88,7 +89,7 @@ export function take(core: Core, event: ModelEvent): boolean {
       return true;
     case 'llm.failed':
       core.state.turn.speculations = MOST_A_TURN; // asked again when the turn is over
-      drop(core, 'the model failed');
+      dropSpeculation(core, 'the model failed');
       return true;
   }
 }
@@ -97,9 +98,9 @@ export function take(core: Core, event: ModelEvent): boolean {
 export function confirm(core: Core, turn: TurnToAnswer): boolean {
   const { speculation } = core.state;
   if (speculation === null) return false;
-  if (speculation.words !== wordsOf(turn.text).join(' ')) drop(core, 'other words');
+  if (speculation.words !== wordsOf(turn.text).join(' ')) dropSpeculation(core, 'other words');
   else if (speculation.history !== turn.entry || speculation.tools !== core.state.tools.length)
-    drop(core, 'other facts');
+    dropSpeculation(core, 'other facts');
   if (core.state.speculation === null) return false;
   core.state.speculation = null;
   core.disarm('speculation');
@@ -116,24 +117,6 @@ export function confirm(core: Core, turn: TurnToAnswer): boolean {
   for (const { text, utteranceId } of sentences) speakPiece(core, reply, text, utteranceId);
   if (done) endRound(core, reply);
   return true;
-}
-
-/** Lets go of what is speculated on, unheard. */
-export function drop(core: Core, reason: string): void {
-  const { speculation } = core.state;
-  if (speculation === null) return;
-  core.state.speculation = null;
-  core.disarm('speculation');
-  const { requestId } = speculation.reply;
-  core.emit({ type: 'llm.cancel', requestId });
-  let voiceChars = 0;
-  for (const { utteranceId, text } of speculation.sentences) {
-    if (utteranceId === null) continue;
-    voiceChars += text.length;
-    core.emit({ type: 'speak.cancel', utteranceId });
-  }
-  const { promptChars, modelChars } = speculation;
-  core.trace('speculation.dropped', { requestId, reason, promptChars, modelChars, voiceChars });
 }
 
 /** When the pause has become likely to be the end. */
