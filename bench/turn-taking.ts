@@ -40,6 +40,7 @@ interface Point {
   /** Of the labelled pauses inside turns, those in which the turn was closed; 0..1. */
   cut: number;
   p50: number;
+  mean: number;
   p90: number;
 }
 
@@ -55,28 +56,29 @@ console.log(
 
 const baseline = SILENCES.map((silenceMs) => measure(String(silenceMs), turns, plainSilence(silenceMs)));
 const scored = SCALES.map((scale) => measure(String(scale), turns, core(scale)));
-const row = ({ name, cut, p50, p90 }: Point): (string | number)[] => [name, percent(cut), p50, p90];
+const row = ({ name, cut, p50, mean, p90 }: Point): (string | number)[] => [name, percent(cut), p50, mean, p90];
 console.log(
   markdownTable([
-    ['scale', 'false cut-offs', 'delay p50', 'delay p90', 'baseline p50 at as many', 'baseline p90', 'p50 is less by'],
+    ['scale', 'false cut-offs', 'delay p50', 'mean', 'p90', 'baseline p50 at as many', 'mean', 'p50 less by', 'mean'],
     ...scored.map((point) => {
       const equal = atCut(baseline, point.cut);
-      return [...row(point), equal.p50, equal.p90, percent(1 - point.p50 / equal.p50)];
+      const less = (own: number, other: number): string => percent(1 - own / other);
+      return [...row(point), equal.p50, equal.mean, less(point.p50, equal.p50), less(point.mean, equal.mean)];
     }),
   ]),
 );
 console.log(
-  `\nplain silence, ms\n${markdownTable([['silence', 'false cut-offs', 'delay p50', 'delay p90'], ...baseline.map(row)])}`,
+  `\nplain silence, ms\n${markdownTable([['silence', 'false cut-offs', 'delay p50', 'mean', 'p90'], ...baseline.map(row)])}`,
 );
 const groups = [...new Set(turns.map(({ group }) => group))].sort();
 console.log(
   `\nscale 1 by recordings\n${markdownTable([
-    ['recordings', 'turns', 'pauses', 'false cut-offs', 'delay p50', 'delay p90'],
+    ['recordings', 'turns', 'pauses', 'false cut-offs', 'delay p50', 'mean', 'p90'],
     ...groups.map((group) => {
       const of = turns.filter((turn) => turn.group === group);
-      const { cut, p50, p90 } = measure(group, of, core(1));
+      const { cut, p50, mean, p90 } = measure(group, of, core(1));
       const inside = of.reduce((sum, turn) => sum + turn.pauses.length, 0);
-      return [group, String(of.length), String(inside), inside === 0 ? '–' : percent(cut), p50, p90];
+      return [group, String(of.length), String(inside), inside === 0 ? '–' : percent(cut), p50, mean, p90];
     }),
   ])}`,
 );
@@ -103,7 +105,8 @@ function measure(name: string, of: readonly Turn[], detector: Detector): Point {
     const end = closes.find((atMs) => atMs >= turn.endMs - 50);
     if (end !== undefined) delays.push(end - turn.endMs);
   }
-  return { name, cut: inside === 0 ? 0 : cut / inside, p50: quantile(delays, 0.5), p90: quantile(delays, 0.9) };
+  const mean = delays.reduce((sum, ms) => sum + ms, 0) / delays.length;
+  return { name, cut: inside === 0 ? 0 : cut / inside, p50: quantile(delays, 0.5), mean, p90: quantile(delays, 0.9) };
 }
 
 /** Closed in the pause, or before the VAD could know that it was over. */
@@ -187,14 +190,14 @@ function heard({ edges, words }: Turn): { atMs: number; event: ConversationEvent
 }
 
 /** Where the baseline's curve has as many false cut-offs, between its points. */
-function atCut(curve: readonly Point[], cut: number): { p50: number; p90: number } {
+function atCut(curve: readonly Point[], cut: number): { p50: number; mean: number } {
   const after = curve.findIndex((point) => point.cut <= cut);
   const [low, high] = [curve[after - 1], curve[after]];
-  if (high === undefined) return { p50: Number.NaN, p90: Number.NaN };
+  if (high === undefined) return { p50: Number.NaN, mean: Number.NaN };
   if (low === undefined || low.cut === high.cut) return high;
   const share = (low.cut - cut) / (low.cut - high.cut);
   const between = (a: number, b: number): number => a + share * (b - a);
-  return { p50: between(low.p50, high.p50), p90: between(low.p90, high.p90) };
+  return { p50: between(low.p50, high.p50), mean: between(low.mean, high.mean) };
 }
 
 function percent(share: number): string {
