@@ -42,8 +42,8 @@ what it does with what the log holds. The exit code is 1 if anything is not the 
   },
 };
 
-async function readText(path: string): Promise<string> {
-  return await readFile(path, 'utf8').catch((error: unknown) => {
+function readText(path: string): Promise<string> {
+  return readFile(path, 'utf8').catch((error: unknown) => {
     throw new ParleyError('FILE_NOT_READABLE', { path, reason: reasonOf(error) });
   });
 }

@@ -10,7 +10,8 @@ describe('docs/scenario-tests.md', () => {
     const [, example = ''] = /```ts\nimport \{ Stage \} from 'parley\/testing';\n([^]*?)```/.exec(page) ?? [];
     const { code } = await transform(example, { loader: 'ts' });
     // eslint-disable-next-line typescript/no-implied-eval -- the example is the page's own
-    const stage = new Function('Stage', `${code}return stage;`)(Stage) as Stage;
+    const play = new Function('Stage', `${code}return stage;`) as (from: typeof Stage) => Stage;
+    const stage = play(Stage);
     expect(stage.timeline.end?.status).toBe('user-ended');
     expect(stage.timeline.turns.map(({ text }) => text)).toEqual(['When are you open?']);
   });

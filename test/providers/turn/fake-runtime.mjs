@@ -6,6 +6,10 @@ export class Tensor {
     if (type !== 'float32' || data.length !== dims.reduce((a, b) => a * b, 1)) throw new Error('wrong tensor');
     Object.assign(this, { data, dims });
   }
+
+  get size() {
+    return this.data.length;
+  }
 }
 
 export class InferenceSession {

@@ -113,7 +113,8 @@ describe('a log that is none', () => {
     [`${start}{"t":1,"kind":"effect","effect":3}\n`, 'LOG_INVALID', /line 2: the effect is missing/],
     [`${start}{"t":1,\n{"t":1,"kind":"note"}\n`, 'LOG_INVALID', /line 2: it is no JSON/],
   ])('%j', (text, code, message) => {
-    expect(() => readLog(text)).toThrow(expect.objectContaining({ code, message: expect.stringMatching(message) }));
+    expect(() => readLog(text)).toThrow(message);
+    expect(() => readLog(text)).toThrow(expect.objectContaining({ code }));
   });
 });
 
@@ -175,8 +176,8 @@ describe('what if', () => {
     [[], /the changes: an object is needed/],
   ])('the settings were %j: refused', async (changes, message) => {
     const { read } = await session();
-    expect(() => whatIf(read, changes as ConfigChanges)).toThrow(
-      expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.stringMatching(message) }),
-    );
+    const played = (): unknown => whatIf(read, changes as ConfigChanges);
+    expect(played).toThrow(message);
+    expect(played).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }));
   });
 });

@@ -118,8 +118,8 @@ async function simulatorWith({ machine, text, instead }: PlantedBug): Promise<ty
     plugins: [
       {
         name: 'planted bug',
-        setup({ onLoad }) {
-          onLoad({ filter: /\.ts$/ }, (args) =>
+        setup(bundler) {
+          bundler.onLoad({ filter: /\.ts$/ }, (args) =>
             args.path === path ? { contents: source.replace(text, instead), loader: 'ts' } : undefined,
           );
         },

@@ -57,7 +57,8 @@ describe('conversations that chance has written', () => {
       const played = stageFor(again);
       played.playToEnd();
       // eslint-disable-next-line typescript/no-implied-eval -- the source is the simulator's own
-      const fromSource = new Function('Stage', `${toSource(script)}return stage;`)(Stage) as Stage;
+      const run = new Function('Stage', `${toSource(script)}return stage;`) as (part: typeof Stage) => Stage;
+      const fromSource = run(Stage);
       expect(fromSource.timeline.toString()).toBe(played.timeline.toString());
     }
   });
