@@ -107,9 +107,9 @@ describe('AgentToolbox.runAfterCall', () => {
         name: 'rate',
         arguments: { note: 'ok' },
         result: { ok: true, content: 'did /rate' },
-        tookMs: expect.any(Number),
+        tookMs: expect.any(Number) as number,
       },
-      { name: 'log', arguments: {}, result: { ok: true, content: 'did /log' }, tookMs: expect.any(Number) },
+      { name: 'log', arguments: {}, result: { ok: true, content: 'did /log' }, tookMs: expect.any(Number) as number },
     ]);
     expect(bodies.sort()).toEqual(['/log {"session_id":"s-1"}', '/rate {"note":"ok","session_id":"s-1"}']);
     expect(await box.runAfterCall(known, CONTEXT)).toEqual([]);
