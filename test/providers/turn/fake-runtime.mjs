@@ -1,6 +1,7 @@
 /** Stands in for the package onnxruntime-node: a "model" is a JSON file that says what it takes and gives. */
 import { readFileSync } from 'node:fs';
 
+// oxlint-disable-next-line typescript/no-extraneous-class
 export class Tensor {
   constructor(type, data, dims) {
     if (type !== 'float32' || data.length !== dims.reduce((a, b) => a * b, 1)) throw new Error('wrong tensor');
