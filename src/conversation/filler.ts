@@ -34,7 +34,10 @@ export function onFillerDue(core: Core): void {
     core.arm('filler', core.nowMs + AGAIN_MS);
     return;
   }
-  if ((core.state.deadlines['llm.first'] ?? Infinity) < core.nowMs + GIVEN_UP_MS) return;
+  if ((core.state.deadlines['llm.first'] ?? Infinity) < core.nowMs + GIVEN_UP_MS) {
+    core.arm('filler', core.nowMs + AGAIN_MS); // it may begin after all, and then come word by word
+    return;
+  }
   const { messages } = core.config.filler;
   const phrase = core.choose('filler', messages) ?? core.choose('filler', phrasesFor(core.config.language).fillers);
   core.state.filler.lastMs = core.nowMs;

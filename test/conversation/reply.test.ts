@@ -372,3 +372,14 @@ describe('a model that fails', () => {
     stage.playTo(30_000).expectAgent('We open').isNeverSaid();
   });
 });
+
+describe('a model that begins late and then comes word by word', () => {
+  it('is bridged all the same', () => {
+    const stage = listening({ deadlines: { llmFirstMs: 1500, stallFillerMs: 500 }, speculation: { enabled: false } });
+    stage.model.says('We open at noon and close at eleven.', { afterMs: 1200, gapMs: 3000 });
+    stage.user.says('When are you open?', { from: 1000, to: 2200 });
+    stage.playTo(40_000);
+    expect(stage.timeline.utterances.filter(({ kind }) => kind === 'filler').length).toBeGreaterThan(1);
+    stage.expectAgent('We open at noon').isHeardWhole();
+  });
+});
