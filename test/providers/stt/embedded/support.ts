@@ -56,13 +56,21 @@ export class Listener {
     language = 'en-US',
     signal = new AbortController().signal,
   ): Promise<this> {
-    this.#stream = await stt.open(
+    let settled = false;
+    const opening = stt.open(
       { language, hints, clock: this.clock, signal },
       {
         onTranscript: (transcript) => this.heard.push({ transcript, atMs: this.clock.nowMs() }),
         onError: (error) => this.errors.push(error),
       },
     );
+    const done = (): void => {
+      settled = true;
+    };
+    opening.then(done, done);
+    // The opening takes no virtual time, but it does wait for the clock to be moved.
+    await this.clock.runUntil(() => settled);
+    this.#stream = await opening;
     return this;
   }
 
