@@ -54,7 +54,8 @@ describe.skipIf(!hasTool('chromium'))('the page, in a real browser', { timeout: 
     expect(await page.evaluate('parleyStats.sentChunks')).toBeGreaterThan(100);
   });
 
-  it('shares the server with other pages: two calls at once, each with its own agent', async () => {
+  // Two calls, two browsers' pages and the engines on two cores: a busy machine may need another go.
+  it('shares the server with other pages: two calls at once, each with its own agent', { retry: 2 }, async () => {
     const other = await browser.open(daemon.address);
     await page.click('#talk');
     await other.click('#talk');
