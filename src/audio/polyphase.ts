@@ -1,4 +1,4 @@
-import { nativeKernels } from '../native.js';
+import { nativeKernels, type NativeKernels } from '../native.js';
 import { SINC_SCALE } from './sinc-table.js';
 
 /**
@@ -9,17 +9,7 @@ import { SINC_SCALE } from './sinc-table.js';
  *
  * @throws RangeError (native only) where history, coefficients or out are too short for what is asked
  */
-export type Polyphase = (
-  history: Float64Array,
-  coefficients: Float64Array,
-  out: Int16Array,
-  count: number,
-  start: number,
-  phase: number,
-  phases: number,
-  step: number,
-  rows: number,
-) => void;
+export type Polyphase = NativeKernels['polyphase'];
 
 /** The implementation in TypeScript. */
 export const polyphaseScript: Polyphase = (history, coefficients, out, count, start, phase, phases, step, rows) => {

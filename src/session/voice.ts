@@ -1,3 +1,4 @@
+import { CLAUSE_PAUSE_MS, SENTENCE_PAUSE_MS } from '../audio/pauses.js';
 import { Resampler } from '../audio/resample.js';
 import type { Clock } from '../clock/clock.js';
 import type { ConversationEvent } from '../conversation/events.js';
@@ -18,10 +19,6 @@ export interface VoiceOptions {
   /** The first audio of an utterance has come from the provider. */
   onFirstAudio: (utteranceId: number) => void;
 }
-
-/** Pause after a sentence and after a clause; the provider's own silence has been trimmed away. */
-const SENTENCE_PAUSE_MS = 180;
-const CLAUSE_PAUSE_MS = 60;
 
 interface Job {
   readonly utteranceId: number;

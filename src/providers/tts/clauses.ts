@@ -1,3 +1,5 @@
+import { CLAUSE_PAUSE_MS, SENTENCE_PAUSE_MS } from '../../audio/pauses.js';
+
 /**
  * Cuts text where a speaker would breathe. Pure; takes time linear in the text.
  */
@@ -16,8 +18,6 @@ export interface ClauseOptions {
 
 /** An end is looked for in this much of a word, which may be endless. Longer than any abbreviation. */
 const TAIL_CHARS = 24;
-const SENTENCE_PAUSE_MS = 180;
-const CLAUSE_PAUSE_MS = 60;
 
 /** Ends of sentences in the scripts of the interface's languages, with what may close after them. */
 const SENTENCE_END = /[.!?…。！？｡؟۔।॥։።၊။]+["'”’»)\]」』】]*$/u;
