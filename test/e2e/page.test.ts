@@ -78,9 +78,9 @@ describe.skipIf(!hasTool('chromium'))('the page, in a real browser', { timeout: 
     await anotherAnswer(0);
     await page.fill('#text', 'When are you open?');
     await page.press('#text', 'Enter');
-    await anotherAnswer(1);
-    expect(await page.locator('.bubble.user .text').innerText()).toBe('When are you open?');
-    expect((await answers())[1]).toMatch(/five/);
+    // The browser's microphone speaks too, so there may be other bubbles beside these.
+    await page.locator('.bubble.agent', { hasText: 'five' }).waitFor(PATIENCE);
+    expect(await page.locator('.bubble.user .text').allInnerTexts()).toContain('When are you open?');
     await page.click('#talk');
     await phase('idle');
     expect(await page.locator('.note').last().innerText()).toBe('You hung up');

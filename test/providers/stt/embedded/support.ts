@@ -64,10 +64,11 @@ export class Listener {
         onError: (error) => this.errors.push(error),
       },
     );
-    const done = (): void => {
+    const settle = async (): Promise<void> => {
+      await Promise.allSettled([opening]);
       settled = true;
     };
-    opening.then(done, done);
+    void settle();
     // The opening takes no virtual time, but it does wait for the clock to be moved.
     await this.clock.runUntil(() => settled);
     this.#stream = await opening;
