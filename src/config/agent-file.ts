@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { agentConfigSchema, type AgentConfig } from './agent.js';
 import { parseWith } from './issues.js';
 import { readJsonFile } from './json-file.js';

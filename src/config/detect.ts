@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { type Clock } from '../clock/clock.js';
 import { type ModelRoutes, OPENAI_MODELS, SCRIPTED_MODEL, modelRoutes, ollamaUrl } from './models.js';
 import { type AgentDefaults, EMBEDDED_DEFAULTS } from './resolve.js';

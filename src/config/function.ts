@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { optional, required } from './field.js';
 import { phrasesSchema } from './text.js';
 import { headersSchema, httpUrlSchema } from './webhook.js';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** Every code that `language` takes. `multi` = find out which language the user speaks. */
 export const LANGUAGES = [

@@ -1,6 +1,6 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 import { InvalidConfigError, type ValidationIssue, parseWith } from './issues.js';
 import { readJsonFile } from './json-file.js';
 import { DEFAULT_SETTINGS, type Settings, type SettingsFile, settingsFileSchema } from './settings.js';

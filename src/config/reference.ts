@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { agentConfigSchema } from './agent.js';
 import { SETTING_NAMES } from './load-settings.js';
 import { DEFAULT_SETTINGS, settingsFileSchema } from './settings.js';

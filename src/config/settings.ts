@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { DEFAULT_LANGUAGE, languageSchema } from './language.js';
 import { timezoneSchema } from './text.js';
 

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** Most characters of one spoken phrase: a minute of speech or so. */
 const PHRASE_CHARS = 2_000;

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { optional, required } from './field.js';
 
 /** Voice vendors that the interface names. Registered providers of this installation come on top. */

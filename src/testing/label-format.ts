@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 const times = { startMs: z.number().min(0), endMs: z.number().min(0) };
 

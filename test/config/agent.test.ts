@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, expectTypeOf, it } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { agentConfigSchema, type AgentConfig } from '../../src/config/agent.js';
 import { InvalidConfigError, type ValidationIssue } from '../../src/config/issues.js';
 import { LANGUAGES } from '../../src/config/language.js';

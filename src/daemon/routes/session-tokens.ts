@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { z } from 'zod';
+import * as z from 'zod';
 import { parseWith } from '../../config/issues.js';
 import type { SessionTokenReply } from '../../transports/talk-protocol.js';
 import type { Access } from '../access.js';

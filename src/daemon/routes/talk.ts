@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Cancel, Clock } from '../../clock/clock.js';
 import { parseWith } from '../../config/issues.js';
 import type { Engine } from '../../engine/engine.js';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { ParleyError } from '../../../errors.js';
 import { parseClock } from './slots/time.js';
 import { weekdayNamed } from './slots/date.js';
