@@ -43,6 +43,8 @@ export const fixtureLabelsSchema = labelsSchema.extend({
   noise: z.strictObject({ kind: z.string(), snrDb: z.number().optional() }).optional(),
   /** What the line did to the sound, such as `300-3400 Hz, GSM 06.10`. */
   line: z.string().optional(),
+  /** What the agent had said, where the turn answers it. */
+  after: z.string().optional(),
 });
 
 export type Labels = z.infer<typeof labelsSchema>;
