@@ -13,7 +13,7 @@ import { LevelMeter } from '../dist/audio/level.js';
 import { mix } from '../dist/audio/mix.js';
 import { pitchPeriod } from '../dist/audio/pitch.js';
 import { LossConcealer } from '../dist/audio/plc.js';
-import { polyphase, polyphaseScript } from '../dist/audio/polyphase.js';
+import { polyphases, type Polyphase } from '../dist/audio/polyphase.js';
 import { Resampler } from '../dist/audio/resample.js';
 import { nativeStatus } from '../dist/native.js';
 
@@ -36,8 +36,7 @@ for (const [from, to] of [
 ] as const) {
   const input = sound(from / 50);
   report(`resample ${from} to ${to} Hz`, [
-    ...(polyphase === polyphaseScript ? [] : [['native', resampling(input, from, to, polyphase)] as const]),
-    ['TypeScript', resampling(input, from, to, polyphaseScript)],
+    ...polyphases().map(([name, run]) => [name, resampling(input, from, to, run)] as const),
     ['speex WASM SIMD, quality 5', speexResampling(input, from, to, 5)],
     ['speex WASM SIMD, quality 8', speexResampling(input, from, to, 8)],
   ]);
@@ -90,7 +89,7 @@ report('per frame, 48 kHz', [
   ['steady gain', () => fader.apply(out48)],
 ]);
 
-function resampling(input: Int16Array, from: number, to: number, inner: typeof polyphase): () => void {
+function resampling(input: Int16Array, from: number, to: number, inner: Polyphase): () => void {
   const resampler = new Resampler(from, to, inner);
   const out = new Int16Array(resampler.outputLength(input.length) + 1);
   return () => void resampler.processInto(input, out);

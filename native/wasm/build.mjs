@@ -7,7 +7,10 @@ import { fileURLToPath } from 'node:url';
 import wabt from 'wabt';
 
 /** Each kernel's source here, and the module that carries it, from the package's root. */
-export const WASM_KERNELS = [['silero-dense.wat', 'src/providers/vad/silero-dense-wasm.ts']];
+export const WASM_KERNELS = [
+  ['polyphase.wat', 'src/audio/polyphase-wasm.ts'],
+  ['silero-dense.wat', 'src/providers/vad/silero-dense-wasm.ts'],
+];
 
 /** The text of the module that carries the bytes of a .wat of this folder. */
 export async function assemble(source) {

@@ -1,11 +1,13 @@
 import { nativeKernels, type NativeKernels } from '../native.js';
+import { wasmPolyphase } from './polyphase-in-wasm.js';
 import { SINC_SCALE } from './sinc-table.js';
 
 /**
  * The inner loop of resampling: fills `out[0..count)`. Output k takes row `floor(phase * rows / phases)` of the
  * `rows * taps` coefficients times the samples `history[start..start + taps)`, where (start, phase) begins as given
  * and moves on by `step / phases` of a sample for each output. Results are rounded half up and clipped. Whole
- * numbers throughout, so that all implementations agree to the bit.
+ * numbers throughout, so that all implementations agree to the bit. Coefficients never change: the WASM one keeps a
+ * copy of each array.
  *
  * @throws RangeError (native only) where history, coefficients or out are too short for what is asked
  */
@@ -39,5 +41,16 @@ export const polyphaseScript: Polyphase = (history, coefficients, out, count, st
   }
 };
 
-/** The fastest one there is. */
-export const polyphase: Polyphase = nativeKernels()?.polyphase ?? polyphaseScript;
+/** The fastest one that runs here. */
+export const polyphase: Polyphase = nativeKernels()?.polyphase ?? wasmPolyphase(polyphaseScript) ?? polyphaseScript;
+
+/** All that run here, fastest first, for tests and benchmarks. */
+export function polyphases(): [name: 'native' | 'wasm' | 'typescript', run: Polyphase][] {
+  const native = nativeKernels()?.polyphase;
+  const inWasm = wasmPolyphase(polyphaseScript);
+  return [
+    ...(native ? [['native', native] as ['native', Polyphase]] : []),
+    ...(inWasm ? [['wasm', inWasm] as ['wasm', Polyphase]] : []),
+    ['typescript', polyphaseScript],
+  ];
+}

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { FLITE_VOICES, type FliteVoiceId } from './flite-voices.js';
 import { Wasi } from './wasi.js';
-import { wasm, type WasmMemory, type WasmModule, type WasmTable } from './webassembly.js';
+import { wasm, type WasmMemory, type WasmModule, type WasmTable } from '../../webassembly.js';
 import { exportFunctions, TABLE_EXPORT } from './wasm-exports.js';
 
 /** What one clause is spoken from. */

@@ -6,7 +6,7 @@ import type { FliteJob, FliteReply, FliteWorkerData } from './flite-worker.js';
 import { Mailbox } from './mailbox.js';
 import { Slots } from './slots.js';
 import type { EngineAudio } from './speech.js';
-import type { WasmModule } from './webassembly.js';
+import type { WasmModule } from '../../webassembly.js';
 
 export interface FlitePoolStats {
   /** Threads that are up. */

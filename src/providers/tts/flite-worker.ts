@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { reasonOf } from '../../errors.js';
 import { FliteEngine, type FliteSpeech, type TokenTime } from './flite-engine.js';
-import type { WasmModule } from './webassembly.js';
+import type { WasmModule } from '../../webassembly.js';
 
 /** Given to a new worker. */
 export interface FliteWorkerData {

@@ -1,4 +1,4 @@
-import type { WasmImports, WasmMemory } from './webassembly.js';
+import type { WasmImports, WasmMemory } from '../../webassembly.js';
 
 /**
  * The system calls that a C program compiled for WASI needs to be linked, with nothing behind them: no files, no

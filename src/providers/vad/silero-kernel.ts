@@ -1,5 +1,6 @@
 /** The three ways to compute Silero's network, and the choice between them. */
 import { nativeKernels } from '../../native.js';
+import { wasmKernelExports, type WasmMemory } from '../../webassembly.js';
 import { plainDense } from './silero-dense.js';
 import { WASM_BASE64 } from './silero-dense-wasm.js';
 import { SILERO_MEMORY, SileroForward, type DenseProduct } from './silero-forward.js';
@@ -23,15 +24,8 @@ export interface SileroKernel {
 
 /** What the WASM module exports. Addresses are in bytes. */
 interface DenseModule {
-  readonly memory: { readonly buffer: ArrayBuffer };
+  readonly memory: WasmMemory;
   dense(weights: number, bias: number, x: number, out: number, inputs: number, outputs: number, relu: number): void;
-}
-
-/** As much of the global as is used here: the types of Node and of ES2023 leave it out. */
-interface WebAssemblyApi {
-  validate(bytes: Uint8Array): boolean;
-  readonly Module: new (bytes: Uint8Array) => object;
-  readonly Instance: new (module: object) => { readonly exports: unknown };
 }
 
 const MAKERS: Readonly<Record<SileroKernelName, (weights: Float32Array) => SileroKernel | null>> = {
@@ -70,10 +64,8 @@ function nativeKernel(weights: Float32Array): SileroKernel | null {
 
 /** Null where the engine has no WASM or none with SIMD. */
 function wasmKernel(weights: Float32Array): SileroKernel | null {
-  const bytes = Buffer.from(WASM_BASE64, 'base64');
-  const { WebAssembly: wasm } = globalThis as { WebAssembly?: WebAssemblyApi };
-  if (wasm === undefined || !wasm.validate(bytes)) return null;
-  const module = new wasm.Instance(new wasm.Module(bytes)).exports as DenseModule;
+  const module = wasmKernelExports(WASM_BASE64) as DenseModule | null;
+  if (module === null) return null;
   const dense: DenseProduct = (layer, x, out, relu) =>
     module.dense(layer.weights * 4, layer.bias * 4, x * 4, out * 4, layer.inputs, layer.outputs, relu ? 1 : 0);
   const forward = new SileroForward(weights, new Float32Array(module.memory.buffer), dense);

@@ -1,6 +1,6 @@
 import wabtInit from 'wabt';
 import { describe, expect, it } from 'vitest';
-import { wasm } from '../../../src/providers/tts/webassembly.js';
+import { wasm } from '../../../src/webassembly.js';
 import { exportFunctions } from '../../../src/providers/tts/wasm-exports.js';
 
 const SOURCE = `(module
