@@ -41,7 +41,9 @@ export const sessionTimeoutSchema = z
       unit: 's',
       default: 'no limit',
     }),
-    message: optional(phraseSchema, 'Said before the line closes.', { default: 'nothing' }),
+    message: optional(phraseSchema, 'Said before the line closes.', {
+      default: "a short sentence in the conversation's language",
+    }),
   })
   .meta({ id: 'SessionTimeout', description: 'When a session ends by itself.' });
 

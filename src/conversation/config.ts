@@ -17,7 +17,7 @@ export interface ConversationConfig {
   /** Null, or without targets = calls are not transferred. */
   transfer: TransferConfig | null;
   keypad: KeypadConfig;
-  /** Null = the agent does not ask whether the user is still there. */
+  /** Null = the agent does not ask whether the user is still there. `message` null = a stock question. */
   inactivity: { idleMs: number; message: string | null } | null;
   limits: LimitsConfig;
   history: HistoryConfig;
@@ -120,7 +120,7 @@ export interface LimitsConfig {
   maxDurationMs: number;
   /** Time without input from the user after which the session ends; null = none. */
   maxIdleMs: number | null;
-  /** Said before a session ends by a limit. */
+  /** Said before a session ends by a limit; null = a stock sentence in the conversation's language. */
   message: string | null;
 }
 

@@ -17,7 +17,7 @@ import { dropSpeculation } from './speculation-drop.js';
 import { cutSentences } from './sentences.js';
 import type { SpeculationState } from './state.js';
 import { isHeardOut, isOpen, turnText } from './user-turn.js';
-import { wordsOf } from './words.js';
+import { sameForm } from './words.js';
 
 /**
  * The answer is begun before it is certain that the user has finished: at a likely pause the model is asked and its first
@@ -98,7 +98,7 @@ export function take(core: Core, event: ModelEvent): boolean {
 export function confirm(core: Core, turn: TurnToAnswer): boolean {
   const { speculation } = core.state;
   if (speculation === null) return false;
-  if (speculation.words !== wordsOf(turn.text).join(' ')) dropSpeculation(core, 'other words');
+  if (speculation.words !== sameForm(turn.text)) dropSpeculation(core, 'other words');
   else if (speculation.history !== turn.entry || speculation.tools !== core.state.tools.length)
     dropSpeculation(core, 'other facts');
   if (core.state.speculation === null) return false;
@@ -175,5 +175,5 @@ function whyNot(core: Core): string | null {
 }
 
 function wordsNow(core: Core): string {
-  return wordsOf(turnText(core)).join(' ');
+  return sameForm(turnText(core));
 }

@@ -9,6 +9,13 @@ export function wordsOf(text: string): string[] {
   );
 }
 
+/** Words and signs (`#`, `*`, `€`, `%`…) in a form that tells whether two texts ask for the same answer. */
+export function sameForm(text: string): string {
+  return (text.toLowerCase().normalize('NFKC').replaceAll('’', "'").match(SAME) ?? []).join(' ');
+}
+
+const SAME = /[\p{L}\p{M}\p{N}]+(?:['-][\p{L}\p{M}\p{N}]+)*|[\p{S}#*%&@]/gu;
+
 /** The language without its region: `en` for `en-US`. */
 export function baseLanguage(language: string): string {
   return language.split('-')[0] ?? language;

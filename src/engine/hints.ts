@@ -1,12 +1,23 @@
 import type { ResolvedAgent } from '../config/resolve.js';
+import type { ConversationConfig } from '../conversation/config.js';
+import { machineSentences } from '../conversation/voicemail-hints.js';
 import type { SpeechHints } from '../providers/stt/stt.js';
 
 /**
  * What an agent's configuration tells a recogniser about the words to expect.
  * @param script what its script tells, where it has one. (Its texts are left out: they are what the agent says, and
  *   in the embedded recogniser they draw the user's words towards the agent's.)
+ * @param direction on an outbound call a machine may answer: what it would say is expected too
  */
-export function speechHints(agent: ResolvedAgent, script: SpeechHints | null): SpeechHints {
+export function speechHints(
+  agent: ResolvedAgent,
+  script: SpeechHints | null,
+  direction: ConversationConfig['direction'] = 'inbound',
+): SpeechHints {
+  const listensForMachines = direction === 'outbound' && agent.voicemail !== null;
+  const machines = listensForMachines
+    ? [...(agent.voicemail?.detectionPhrases ?? []), ...machineSentences(agent.language)]
+    : [];
   const texts = [
     agent.prompt,
     agent.opening.firstMessage ?? '',
@@ -18,7 +29,7 @@ export function speechHints(agent: ResolvedAgent, script: SpeechHints | null): S
     ]),
   ];
   return {
-    phrases: script?.phrases ?? [],
+    phrases: [...(script?.phrases ?? []), ...machines],
     texts: texts.filter((text) => text !== ''),
     // What the agent's configuration says of a word goes before what was found in the script.
     keywords: new Map([...(script?.keywords ?? []), ...agent.keywords]),

@@ -87,7 +87,11 @@ export class Workshop {
       },
       transport: request.transport,
       vadThreshold: agent.vadThreshold,
-      hints: speechHints(agent, request.script === undefined ? null : this.#providers.scriptHints(request.script)),
+      hints: speechHints(
+        agent,
+        request.script === undefined ? null : this.#providers.scriptHints(request.script),
+        request.direction,
+      ),
       model: agent.llm.model,
       temperature: agent.llm.temperature,
       voice: agent.voice,

@@ -1,4 +1,4 @@
-import type { ConversationEvent, PlayoutPosition } from '../conversation/events.js';
+import type { ConversationEffect, ConversationEvent, PlayoutPosition } from '../conversation/events.js';
 import type { LogEntry, LogSink } from './event-log.js';
 
 /** What a session writes down: its event log, and the faults that it went on in spite of. */
@@ -7,6 +7,8 @@ export class Journal {
   readonly faults: Record<string, number> = {};
   readonly #nowMs: () => number;
   #sink: LogSink | null;
+  /** The request whose turn may not be over. */
+  #speculative: number | null = null;
 
   constructor(sink: LogSink | undefined, nowMs: () => number) {
     this.#sink = sink ?? null;
@@ -26,7 +28,18 @@ export class Journal {
   event(event: ConversationEvent, t: number, position: PlayoutPosition): void {
     this.write({ t, kind: 'event', event, position });
     if (event.type === 'utterance.failed') this.fault('tts.failed', event.reason);
-    else if (event.type === 'llm.failed' || event.type === 'ears.failed') this.fault(event.type, event.reason);
+    else if (event.type === 'ears.failed') this.fault(event.type, event.reason);
+    else if (event.type === 'llm.failed') {
+      // It is asked again in earnest: the turn has not failed for that.
+      this.fault(event.requestId === this.#speculative ? 'speculation.failed' : event.type, event.reason);
+    }
+  }
+
+  /** What the conversation wants done. */
+  effect(effect: ConversationEffect, t: number): void {
+    this.write({ t, kind: 'effect', effect });
+    if (effect.type === 'llm.start' && effect.speculative) this.#speculative = effect.requestId;
+    else if (effect.type === 'llm.confirm') this.#speculative = null;
   }
 
   fault(name: string, reason: string): void {

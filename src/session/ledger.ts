@@ -20,7 +20,10 @@ export class Ledger {
   }
 
   onEffect(effect: ConversationEffect, nowMs: number): void {
-    if (effect.type === 'llm.start' && !effect.speculative) this.turns.asked(effect.requestId);
+    if (effect.type === 'llm.start') this.turns.asked(effect.requestId, effect.speculative);
+    else if (effect.type === 'llm.cancel') this.turns.givenUp(effect.requestId);
+    else if (effect.type === 'speak.prepare') this.turns.prepared(effect.utteranceId);
+    else if (effect.type === 'speak.cancel') this.turns.unspoken(effect.utteranceId);
     else if (effect.type === 'llm.confirm') this.turns.confirmed(effect.requestId);
     else if (effect.type === 'speak') this.turns.spoken(effect.utteranceId, nowMs);
     else if (effect.type === 'user.said') {

@@ -42,7 +42,8 @@ export interface SessionOptions {
 
 export type SessionEvent =
   | { type: 'transcript'; text: string; isFinal: boolean }
-  | { type: 'user'; text: string }
+  /** A turn is answered. The same `turn` again: it had not been over, and this is all of it. */
+  | { type: 'user'; text: string; turn: number }
   | { type: 'agent'; text: string }
   | { type: 'tool'; call: ToolCall; ok: boolean; result: string; tookMs: number }
   /** The first audio of an answer went to the line. */

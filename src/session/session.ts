@@ -1,4 +1,4 @@
-import type { Cancel, Clock } from '../clock/clock.js';
+import type { Clock } from '../clock/clock.js';
 import { Conversation } from '../conversation/conversation.js';
 import type { ConversationEffect, ConversationEvent } from '../conversation/events.js';
 import { historyMessages } from '../conversation/history.js';
@@ -15,6 +15,7 @@ import { Journal } from './journal.js';
 import { latencySummary } from './latency.js';
 import { Ledger } from './ledger.js';
 import { LineActions } from './line-actions.js';
+import { Pacer } from './pacer.js';
 import { Playout } from './playout.js';
 import { Recogniser } from './recogniser.js';
 import type { SessionOptions } from './session-options.js';
@@ -43,6 +44,7 @@ export class Session {
   readonly #acting: Acting;
   readonly #line: LineActions;
   readonly #playout: Playout;
+  readonly #pacer: Pacer;
   readonly #voice: Voice;
   readonly #ledger: Ledger;
   readonly #alarm: Alarm;
@@ -52,7 +54,6 @@ export class Session {
   #startMs = 0;
   #state: 'new' | 'running' | 'ending' | 'over' = 'new';
   #stepping = false;
-  #stopTicks: Cancel = () => undefined;
 
   /**
    * Prepares a session; providers should have been warmed up.
@@ -115,7 +116,16 @@ export class Session {
         onEvent({ type: 'utterance.finished', utteranceId });
         if (!this.#playout.busy && this.#conversation.state.reply === null) this.#audience.answerEnded();
       },
+      onPlayable: () => this.#pacer.hurry(),
     });
+    this.#pacer = new Pacer(
+      transport,
+      {
+        pull: (skipped) => this.#line.pull() ?? this.#playout.pull(skipped),
+        playable: () => this.#playout.playable,
+      },
+      (error) => this.#onLineClosed(error),
+    );
     this.#voice = new Voice({
       tts: options.tts,
       language: conversation.language,
@@ -166,9 +176,7 @@ export class Session {
       this.#onLineClosed(error);
     }
     if (!this.#isRunning) return this.finished; // the user had gone already
-    this.#stopTicks = ticker.subscribe((skipped) => {
-      this.#tick(skipped);
-    });
+    this.#pacer.start(ticker);
     this.#audience.tell({ type: 'ready', sessionId: this.id });
     this.#dispatch({ type: 'line.opened' });
     return this.finished;
@@ -225,14 +233,6 @@ export class Session {
     };
   }
 
-  #tick(skipped: number): void {
-    try {
-      this.#options.transport.play(this.#line.pull() ?? this.#playout.pull(skipped));
-    } catch (error) {
-      this.#onLineClosed(error);
-    }
-  }
-
   /** Steps the core with an event and carries out what follows; events that this raises queue up behind. */
   #dispatch(event: ConversationEvent): void {
     if (!this.#isRunning) return;
@@ -254,7 +254,7 @@ export class Session {
     this.#journal.event(event, t, position);
     this.#ledger.onEvent(event, t);
     for (const effect of this.#conversation.step(event, t, position)) {
-      this.#journal.write({ t, kind: 'effect', effect });
+      this.#journal.effect(effect, t);
       this.#ledger.onEffect(effect, t);
       this.#carryOut(effect);
     }
@@ -286,8 +286,8 @@ export class Session {
         this.#audience.tell({ type: 'pause' });
         return;
       case 'playout.resume':
-        this.#playout.resume();
         this.#audience.tell({ type: 'unpause' });
+        this.#playout.resume();
         return;
       case 'playout.drop':
         this.#drop();
@@ -301,7 +301,7 @@ export class Session {
         return;
       case 'user.said':
         this.#audience.answerEnded();
-        this.#audience.observe({ type: 'user', text: effect.text });
+        this.#audience.observe({ type: 'user', text: effect.text, turn: effect.turn });
         return;
       case 'digits.send':
         this.#line.press(effect.callId, effect.digits);
@@ -346,7 +346,7 @@ export class Session {
     this.#state = 'ending';
     this.#audience.answerEnded();
     if (wasOpen) this.#audience.tell({ type: 'ended', status: this.#status });
-    this.#stopTicks();
+    this.#pacer.stop();
     this.#alarm.set(undefined);
     this.#abort.abort();
     this.#thinking.close();

@@ -40,8 +40,8 @@ export class TurnClock {
   readonly turns: TurnMetrics[] = [];
   readonly #onAnswered: (metrics: TurnMetrics) => void;
   #open: Open | null = null;
-  /** Requests and utterances that had their first result before their turn was decided. */
-  readonly #early = { spoke: new Set<number>(), audio: new Set<number>() };
+  /** Requests and utterances of an answer whose turn is not decided, with whether their first result is there. */
+  readonly #early = { requests: new Map<number, boolean>(), utterances: new Map<number, boolean>() };
 
   constructor(onAnswered: (metrics: TurnMetrics) => void) {
     this.#onAnswered = onAnswered;
@@ -68,39 +68,58 @@ export class TurnClock {
     this.#open = { metrics, decidedMs: nowMs, sentenceMs: null, utterances: new Set(), requests: new Set() };
   }
 
-  asked(requestId: number): void {
-    this.#open?.requests.add(requestId);
+  /** @param speculative before its turn is decided: `confirmed` or `givenUp` follows */
+  asked(requestId: number, speculative = false): void {
+    if (speculative) this.#early.requests.set(requestId, false);
+    else this.#open?.requests.add(requestId);
+  }
+
+  /** The voice makes an utterance ready: `spoken` or `unspoken` follows. */
+  prepared(utteranceId: number): void {
+    this.#early.utterances.set(utteranceId, false);
+  }
+
+  givenUp(requestId: number): void {
+    this.#early.requests.delete(requestId);
+  }
+
+  unspoken(utteranceId: number): void {
+    this.#early.utterances.delete(utteranceId);
   }
 
   /** What was asked before the decision is the answer. */
   confirmed(requestId: number): void {
     const open = this.#open;
+    const spoke = this.#early.requests.get(requestId) === true;
+    this.#early.requests.delete(requestId);
     if (open === null) return;
     open.requests.add(requestId);
     open.metrics.speculative = true;
-    if (this.#early.spoke.has(requestId)) open.metrics.llmFirstMs = 0;
+    if (spoke) open.metrics.llmFirstMs = 0;
   }
 
   modelSpoke(requestId: number, nowMs: number): void {
     const open = this.#open;
     if (open?.requests.has(requestId) === true) open.metrics.llmFirstMs ??= nowMs - open.decidedMs;
-    else this.#early.spoke.add(requestId);
+    else if (this.#early.requests.has(requestId)) this.#early.requests.set(requestId, true);
   }
 
   spoken(utteranceId: number, nowMs: number): void {
     const open = this.#open;
+    const sounds = this.#early.utterances.get(utteranceId) === true;
+    this.#early.utterances.delete(utteranceId);
     if (open === null) return;
     open.utterances.add(utteranceId);
     if (open.sentenceMs !== null) return;
     open.sentenceMs = nowMs;
     open.metrics.firstSentenceMs = nowMs - open.decidedMs;
-    if (this.#early.audio.has(utteranceId)) open.metrics.ttsFirstMs = 0;
+    if (sounds) open.metrics.ttsFirstMs = 0;
   }
 
   firstAudio(utteranceId: number, nowMs: number): void {
     const open = this.#open;
     if (open?.sentenceMs == null || !open.utterances.has(utteranceId)) {
-      this.#early.audio.add(utteranceId);
+      if (this.#early.utterances.has(utteranceId)) this.#early.utterances.set(utteranceId, true);
       return;
     }
     open.metrics.ttsFirstMs ??= nowMs - open.sentenceMs;
@@ -114,6 +133,11 @@ export class TurnClock {
     metrics.audioStartMs = nowMs;
     metrics.responseMs = nowMs - (metrics.speechEndMs ?? open.decidedMs);
     this.#onAnswered(metrics);
+  }
+
+  /** Answers begun early of which it is open what becomes of them: what is remembered for them. */
+  get undecided(): number {
+    return this.#early.requests.size + this.#early.utterances.size;
   }
 
   interrupted(): void {

@@ -178,6 +178,7 @@ describe('an answer that is contradicted', () => {
   it.each([
     ['a typed message', (stage: Stage) => stage.user.types('never mind', { at: 2500 })],
     ['keys', (stage: Stage) => stage.user.presses('1', { at: 2500 })],
+    ['a key that is no digit', (stage: Stage) => stage.user.presses('#', { at: 2500 })],
   ])('is dropped for %s', (_what, happens) => {
     const stage = listening({ endpointing: { responseDelayMs: 900 } });
     stage.user.says(QUESTION, ASKED);

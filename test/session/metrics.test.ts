@@ -55,13 +55,36 @@ describe('the clock of turns', () => {
 
   it('takes nothing for a stage of an answer that was begun before the decision', () => {
     const { turns } = clock();
+    turns.asked(5, true);
+    turns.prepared(6);
     turns.modelSpoke(5, 1100);
-    turns.firstAudio(5, 1200);
+    turns.firstAudio(6, 1200);
     turns.decided(1, 'early', 1000, 1300);
     turns.confirmed(5);
-    turns.spoken(5, 1300);
-    turns.audible(5, 1320);
+    turns.spoken(6, 1300);
+    turns.audible(6, 1320);
     expect(turns.turns[0]).toMatchObject({ speculative: true, llmFirstMs: 0, ttsFirstMs: 0, responseMs: 320 });
+  });
+
+  it('remembers nothing of answers that were given up, spoken or confirmed, however long the call', () => {
+    const { turns } = clock();
+    for (let id = 0; id < 1000; id += 2) {
+      turns.modelSpoke(id + 5000, id); // asked by nobody: the opening's, say
+      turns.firstAudio(id + 5000, id);
+      turns.asked(id, true);
+      turns.prepared(id + 1);
+      turns.modelSpoke(id, id);
+      turns.firstAudio(id + 1, id);
+      if (id % 4 === 0) {
+        turns.givenUp(id);
+        turns.unspoken(id + 1);
+        continue;
+      }
+      turns.decided(id, 'heard', id, id);
+      turns.confirmed(id);
+      turns.spoken(id + 1, id);
+    }
+    expect(turns.undecided).toBe(0);
   });
 
   it('counts a typed turn from when it was taken', () => {

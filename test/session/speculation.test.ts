@@ -62,4 +62,23 @@ describe('a session that speculates', () => {
     expect(report.messages.at(-1)?.content).toBe('That is fine.');
     expect(report.faults).toEqual({ 'tts.failed': 1 });
   });
+
+  it('counts a model that fails twice for one turn once, and the attempt before the turn was over apart', async () => {
+    const { report } = await play(recording(12_000, [2000, 3000]), {
+      lines: ['can you help me please'],
+      conversation: patient,
+      llm: functionLlm(() => ({ fault: 'overloaded' })),
+    });
+    expect(report.faults).toEqual({ 'speculation.failed': 1, 'llm.failed': 1 });
+  });
+
+  it('tells an observer which turn a message is, the same as the metrics of its answer', async () => {
+    const { events } = await play(recording(12_000, [2000, 3000], [7000, 8000]), { lines: ['one thing', 'and two'] });
+    const turns = events.flatMap((event) => (event.type === 'user' ? [[event.turn, event.text]] : []));
+    const answered = events.flatMap((event) =>
+      event.type === 'answered' ? [[event.metrics.turn, event.metrics.heard]] : [],
+    );
+    expect(turns).toHaveLength(2);
+    expect(answered).toEqual(turns);
+  });
 });
