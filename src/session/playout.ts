@@ -13,6 +13,8 @@ export interface PlayoutEvents {
   onStarted(utteranceId: number): void;
   /** Its last sample is in the frame that is being pulled, or it had none. */
   onFinished(utteranceId: number): void;
+  /** There is more to play than before: where nothing was, `playable` may be true now. */
+  onPlayable(): void;
 }
 
 export interface PlayoutStats {
@@ -25,7 +27,7 @@ export interface PlayoutStats {
 }
 
 /**
- * What is given to the line, pulled frame by frame by the ticker: utterances one after another, joined to the sample.
+ * What is given to the line, pulled frame by frame: utterances one after another, joined to the sample.
  * It can be held and goes on from the very sample, and it knows at any time how much of the text has been heard.
  */
 export class Playout {
@@ -63,6 +65,13 @@ export class Playout {
     return this.#held;
   }
 
+  /** A whole frame of audio, or an utterance's last part of one, can be pulled now. */
+  get playable(): boolean {
+    const track = this.#queue[0];
+    if (track === undefined || this.#held || this.#tail !== null || this.#pauseSamples > 0) return false;
+    return track.buffered >= this.#frameSamples || (track.complete && track.buffered > 0);
+  }
+
   /** Gathers an utterance's audio for an `add` that may follow. `pauseMs`: silence after it. */
   prepare(utteranceId: number, text: string, pauseMs: number): void {
     this.#prepared.set(utteranceId, this.#track(utteranceId, text, pauseMs));
@@ -76,6 +85,7 @@ export class Playout {
     const prepared = this.#prepared.get(utteranceId);
     this.#prepared.delete(utteranceId);
     this.#queue.push(prepared ?? this.#track(utteranceId, text, pauseMs));
+    this.#events.onPlayable();
     return prepared !== undefined;
   }
 
@@ -85,12 +95,15 @@ export class Playout {
     if (track === undefined) return;
     track.heard.addWords(words);
     track.append(samples);
+    this.#events.onPlayable();
   }
 
   /** All of an utterance's audio has been given. */
   complete(utteranceId: number): void {
     const track = this.#find(utteranceId);
-    if (track !== undefined) track.complete = true;
+    if (track === undefined) return;
+    track.complete = true;
+    this.#events.onPlayable();
   }
 
   /** Takes one utterance out, queued or prepared; what follows it moves up. */
@@ -98,7 +111,9 @@ export class Playout {
     this.#prepared.delete(utteranceId);
     const index = this.#queue.findIndex((track) => track.utteranceId === utteranceId);
     if (index === 0 && !this.#held) this.#cut();
-    if (index >= 0) this.#queue.splice(index, 1);
+    if (index < 0) return;
+    this.#queue.splice(index, 1);
+    this.#events.onPlayable();
   }
 
   /** Falls silent from the next frame on. */
@@ -115,6 +130,7 @@ export class Playout {
     // Where the fade of the hold has not gone out yet, nothing was interrupted.
     if (this.#tail !== null) this.#tail = null;
     else if (this.#queue[0]?.started === true) this.#fadeInNext();
+    this.#events.onPlayable();
   }
 
   /** Drops all that has not been played, and all that was prepared. */

@@ -1,8 +1,9 @@
 /**
  * How a session's audio gets in and out. Every transport passes the contract suite in `src/testing`.
  *
- * A transport delivers input as it comes and is given the agent's audio one 20 ms tick at a time, at most one tick
- * ahead of when it is heard.
+ * A transport delivers input as it comes and is given the agent's audio 20 ms at a time, a frame a tick. The first
+ * frame of speech after silence comes as soon as it is there, up to a tick early, and a silent tick is left out for it:
+ * the line is at most one frame ahead of the ticks.
  */
 export interface Transport {
   readonly name: string;

@@ -276,15 +276,16 @@ function utterancesOf(trace: string): Played[] {
     const last = played.at(-1);
     if (entry.kind === 'effect' && entry.effect.type === 'speak')
       texts.set(entry.effect.utteranceId, entry.effect.text);
-    // A cut fades out in the frame after it.
+    // A cut fades out in the frame after it, and the line may be a frame ahead.
     if (entry.kind === 'effect' && entry.effect.type === 'playout.drop' && last?.whole === false)
-      last.toMs = entry.t + 40;
+      last.toMs = entry.t + 60;
     if (entry.kind !== 'event') continue;
     const { event, t } = entry;
     if (event.type === 'utterance.started') {
       played.push({ text: texts.get(event.utteranceId) ?? '', fromMs: t, toMs: t, whole: false });
     }
-    if (event.type === 'utterance.finished' && last !== undefined) Object.assign(last, { toMs: t + 20, whole: true });
+    // Its last frame may have been given a tick early.
+    if (event.type === 'utterance.finished' && last !== undefined) Object.assign(last, { toMs: t + 40, whole: true });
   }
   return played;
 }

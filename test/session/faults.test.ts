@@ -303,7 +303,7 @@ describe('a line', () => {
   it('that breaks in mid-word ends the call at once, with nothing left running', async () => {
     const { session, clock, line } = live();
     const finished = session.run();
-    await clock.advanceBy(300);
+    await clock.advanceBy(200);
     line.hangUp(new Error('connection reset'));
     line.hangUp();
     const report = await finished;

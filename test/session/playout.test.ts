@@ -17,6 +17,7 @@ function line(rate = RATE): Line {
   const playout = new Playout(rate, {
     onStarted: (id) => events.push(`started ${String(id)}`),
     onFinished: (id) => events.push(`finished ${String(id)}`),
+    onPlayable: () => undefined,
   });
   const frame = rate / 50;
   return {
@@ -209,7 +210,7 @@ describe('dropping and cancelling', () => {
   });
 
   it('may be told to drop by whoever hears that an utterance began', () => {
-    const playout: Playout = new Playout(RATE, { onStarted: () => playout.drop(), onFinished: () => undefined });
+    const playout: Playout = new Playout(RATE, { onStarted: () => playout.drop(), onFinished: () => undefined, onPlayable: () => undefined });
     say(playout, 1, ramp(1, 4 * FRAME));
     expect([playout.pull(), playout.pull(), playout.busy]).toEqual([null, null, false]);
   });

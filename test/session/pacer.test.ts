@@ -1,0 +1,89 @@
+import { describe, expect, it } from 'vitest';
+import { Ticker } from '../../src/clock/ticker.js';
+import { VirtualClock } from '../../src/clock/virtual.js';
+import { Pacer } from '../../src/session/pacer.js';
+import { MemoryTransport } from '../../src/transports/memory.js';
+
+/** A source of numbered frames, and when each reached the line; null = a silent tick. */
+class Rig {
+  readonly clock = new VirtualClock();
+  readonly given: [atMs: number, frame: number | null][] = [];
+  readonly faults: unknown[] = [];
+  readonly queue: number[] = [];
+  readonly pacer: Pacer;
+
+  constructor(play?: () => void) {
+    const line = new MemoryTransport({
+      onFrame: (frame) => {
+        play?.();
+        this.given.push([this.clock.nowMs(), frame?.[0] ?? null]);
+      },
+    });
+    line.start({ audio: () => {}, digits: () => {}, text: () => {}, formResult: () => {}, closed: () => {} });
+    const source = {
+      pull: () => {
+        const next = this.queue.shift();
+        return next === undefined ? null : new Int16Array(320).fill(next);
+      },
+      playable: () => this.queue.length > 0,
+    };
+    this.pacer = new Pacer(line, source, (error) => this.faults.push(error));
+    this.pacer.start(new Ticker(this.clock));
+  }
+
+  async say(atMs: number, ...frames: number[]): Promise<void> {
+    await this.clock.advanceTo(atMs);
+    this.queue.push(...frames);
+    this.pacer.hurry();
+  }
+}
+
+describe('the pacer', () => {
+  it('gives the first frame after silence at once, the next at the tick, and leaves one silent tick out for it', async () => {
+    const rig = new Rig();
+    await rig.say(27, 1, 2, 3);
+    await rig.clock.advanceTo(120);
+    expect(rig.given).toEqual([
+      [20, null],
+      [27, 1],
+      [40, 2],
+      [60, 3],
+      [100, null],
+      [120, null],
+    ]);
+  });
+
+  it('is never more than one frame ahead, however often it is hurried', async () => {
+    const rig = new Rig();
+    await rig.say(22, 1, 2);
+    await rig.say(24, 3);
+    await rig.say(26, 4);
+    await rig.clock.advanceTo(100);
+    expect(rig.given.map(([atMs]) => atMs)).toEqual([20, 22, 40, 60, 80]);
+    await rig.say(105, 5);
+    await rig.clock.advanceTo(120);
+    expect(rig.given.slice(5)).toEqual([[105, 5]]);
+  });
+
+  it('does not hurry while the line is speaking, nor before the start, nor after the stop', async () => {
+    const rig = new Rig();
+    await rig.say(40, 1, 2);
+    expect(rig.given.at(-1)).toEqual([40, 1]);
+    await rig.clock.advanceTo(60);
+    await rig.say(61, 3);
+    expect(rig.given.at(-1)).toEqual([60, 2]);
+    rig.pacer.stop();
+    rig.pacer.stop();
+    await rig.clock.advanceTo(100);
+    await rig.say(101, 4);
+    expect(rig.given.at(-1)).toEqual([60, 2]);
+  });
+
+  it('reports a line that throws', async () => {
+    const rig = new Rig(() => {
+      throw new Error('broken');
+    });
+    await rig.say(5, 1);
+    expect(rig.faults).toEqual([new Error('broken')]);
+  });
+});
