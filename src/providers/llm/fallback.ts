@@ -1,5 +1,5 @@
 import { ParleyError } from '../../errors.js';
-import { Deadlines } from './deadlines.js';
+import { Deadlines } from '../deadlines.js';
 import type { LlmPiece, LlmProvider, LlmRequest } from './llm.js';
 
 export interface FallbackOptions {

@@ -3,7 +3,7 @@ import { Pool, type Dispatcher } from 'undici';
 import type { Clock } from '../../clock/clock.js';
 import { RealClock } from '../../clock/real.js';
 import { ParleyError, reasonOf } from '../../errors.js';
-import { Deadlines } from './deadlines.js';
+import { Deadlines } from '../deadlines.js';
 import type { LlmPiece, LlmProvider, LlmRequest } from './llm.js';
 import {
   errorMessage,

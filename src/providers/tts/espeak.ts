@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { ParleyError } from '../../errors.js';
 import { RealClock } from '../../clock/real.js';
-import { Deadlines } from '../llm/deadlines.js';
+import { Deadlines } from '../deadlines.js';
 import { espeakVoiceFor, type EspeakVoice } from './espeak-languages.js';
 import { findEspeak, listEspeakVoices, runEspeak, type EspeakSpeech } from './espeak-process.js';
 import { ESPEAK_LATENCY } from './latency.js';

@@ -1,6 +1,6 @@
 import { samplesToMs } from '../../audio/frame.js';
 import { mix } from '../../audio/mix.js';
-import { Deadlines } from '../llm/deadlines.js';
+import { Deadlines } from '../deadlines.js';
 import { splitClauses } from './clauses.js';
 import type { TtsLatency } from './latency.js';
 import type { VoiceSettings } from './settings.js';
