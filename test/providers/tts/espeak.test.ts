@@ -1,38 +1,24 @@
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
-import { VirtualClock } from '../../../src/clock/virtual.js';
+import { describe, expect, it } from 'vitest';
 import { LANGUAGES } from '../../../src/config/language.js';
 import { EspeakTts, type EspeakOptions } from '../../../src/providers/tts/espeak.js';
 import { espeakVoiceFor, parseEspeakVoices } from '../../../src/providers/tts/espeak-languages.js';
 import { findEspeak } from '../../../src/providers/tts/espeak-process.js';
-import type { TtsAudio, TtsRequest } from '../../../src/providers/tts/tts.js';
-import { codeOf, requestFor, speakAll } from './requests.js';
+import type { TtsRequest } from '../../../src/providers/tts/tts.js';
+import { abortAfterFirstBlock, codeOf, requestFor, speakAll, speakInVirtualTime, tidyUpAfterEach } from './requests.js';
 
 /** In CI the program must be there; elsewhere its tests are left out by name. */
 const missing = findEspeak() === undefined && process.env['CI'] !== 'true';
 const installed = missing ? describe.skip : describe;
 const because = missing ? ' (skipped: no program espeak-ng on PATH; apt-get install espeak-ng)' : '';
 
-const opened: EspeakTts[] = [];
-const folders: string[] = [];
-afterEach(async () => {
-  for (const provider of opened.splice(0)) await provider.close();
-  for (const folder of folders.splice(0)) await rm(folder, { recursive: true });
-});
-
-function open(options: EspeakOptions = {}): EspeakTts {
-  const provider = new EspeakTts(options);
-  opened.push(provider);
-  return provider;
-}
+const tidied = tidyUpAfterEach();
+const open = (options: EspeakOptions = {}): EspeakTts => tidied.open(new EspeakTts(options));
 
 /** A program of the same options with a fault of its own. */
 async function faulty(script: string): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'parley-tts-'));
-  folders.push(folder);
-  const path = join(folder, 'espeak-ng');
+  const path = join(await tidied.makeFolder(), 'espeak-ng');
   const voices =
     'if [ "$1" = --voices ]; then printf "Pty Language Age/Gender VoiceName File\\n 5 en-us --/M English_(America) gmw/en-US\\n"; exit 0; fi';
   await writeFile(path, `#!/bin/sh\n${voices}\n${script}\n`);
@@ -116,39 +102,18 @@ installed(`espeak-ng${because}`, () => {
 
   it('gives the same audio at the same times in every virtual run', async () => {
     const provider = open();
-    const run = async (): Promise<unknown[]> => {
-      const clock = new VirtualClock();
-      const seen: unknown[] = [];
-      let done = false;
-      const work = (async () => {
-        for await (const { samples, words } of provider.synthesize(
-          requestFor('Hello there. How are you?', { clock }),
-        )) {
-          seen.push([clock.nowMs(), Buffer.from(samples.buffer).toString('base64'), words]);
-        }
-        done = true;
-      })();
-      await provider.warmUp();
-      await clock.runUntil(() => done);
-      await work;
-      return seen;
-    };
-    expect(await run()).toEqual(await run());
+    const run = () => speakInVirtualTime(provider, 'Hello there. How are you?');
+    const first = await run();
+    expect(first.blocks.length).toBeGreaterThan(0);
+    expect(first.pending).toBe(0);
+    expect(await run()).toEqual(first);
   });
 
   it('is killed by an abort', async () => {
     const provider = open({ processes: 1 });
-    const gone = new AbortController();
-    const taken: TtsAudio[] = [];
-    const work = (async () => {
-      const request = requestFor('word '.repeat(100), { signal: gone.signal });
-      for await (const block of provider.synthesize(request)) {
-        taken.push(block);
-        gone.abort(new Error('barge-in'));
-      }
-    })();
-    await expect(work).rejects.toThrow('barge-in');
-    expect(taken.length).toBe(1);
+    const { error, blocks } = await abortAfterFirstBlock(provider, 'word '.repeat(100));
+    expect(error).toEqual(new Error('barge-in'));
+    expect(blocks).toBe(1);
     expect((await speakAll(provider, requestFor('Next.'))).durationMs).toBeGreaterThan(200);
   });
 

@@ -1,34 +1,20 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import { VirtualClock } from '../../../src/clock/virtual.js';
+import { afterAll, describe, expect, it } from 'vitest';
 import { FliteTts, type FliteOptions } from '../../../src/providers/tts/flite.js';
 import { estimateWordTimes } from '../../../src/providers/tts/timing.js';
-import type { TtsAudio, TtsRequest } from '../../../src/providers/tts/tts.js';
-import { codeOf, requestFor, speakAll } from './requests.js';
+import type { TtsRequest } from '../../../src/providers/tts/tts.js';
+import { abortAfterFirstBlock, codeOf, requestFor, speakAll, speakInVirtualTime, tidyUpAfterEach } from './requests.js';
 
 const shared = new FliteTts();
-const opened: FliteTts[] = [];
-const folders: string[] = [];
+const tidied = tidyUpAfterEach();
+const open = (options: FliteOptions = {}): FliteTts => tidied.open(new FliteTts(options));
 afterAll(() => shared.close());
-afterEach(async () => {
-  for (const provider of opened.splice(0)) await provider.close();
-  for (const folder of folders.splice(0)) await rm(folder, { recursive: true });
-});
-
-function open(options: FliteOptions = {}): FliteTts {
-  const provider = new FliteTts(options);
-  opened.push(provider);
-  return provider;
-}
 
 /** A worker with a fault of its own, given as code. */
 async function faulty(code: string): Promise<URL> {
-  const folder = await mkdtemp(join(tmpdir(), 'parley-tts-'));
-  folders.push(folder);
-  const path = join(folder, 'worker.mjs');
+  const path = join(await tidied.makeFolder(), 'worker.mjs');
   await writeFile(path, `import { parentPort } from 'node:worker_threads';\n${code}`);
   return pathToFileURL(path);
 }
@@ -126,47 +112,15 @@ describe('flite as a provider', () => {
   });
 });
 
-/** Comparing typed arrays one by one is slow. */
-function plain({ samples, ...rest }: TtsAudio): unknown {
-  return { ...rest, samples: Buffer.from(samples.buffer, samples.byteOffset, samples.byteLength).toString('base64') };
-}
-
 describe('flite in virtual time', () => {
-  async function timed(text: string): Promise<{ times: number[]; blocks: TtsAudio[] }> {
-    const clock = new VirtualClock();
-    const times: number[] = [];
-    const blocks: TtsAudio[] = [];
-    let done = false;
-    const work = (async () => {
-      for await (const block of shared.synthesize(requestFor(text, { clock }))) {
-        times.push(clock.nowMs());
-        blocks.push(block);
-      }
-      done = true;
-    })();
-    expect(await clock.runUntil(() => done, 60_000)).toBe(true);
-    await work;
-    return { times, blocks };
-  }
-
-  it('gives the same audio at the same times in every run', async () => {
+  it('gives the same audio at the same times in every run, and leaves no timer behind', async () => {
     const text = 'Hello there, how are you? I am fine, thanks.';
-    const first = await timed(text);
+    const first = await speakInVirtualTime(shared, text);
     await speakAll(shared, requestFor('something between', { voiceId: 'awb' }));
-    const second = await timed(text);
-    expect(second.times).toEqual(first.times);
-    expect(second.blocks.map(plain)).toEqual(first.blocks.map(plain));
-    expect(first.times[0]).toBeGreaterThan(0);
-    expect(first.times[0]).toBeLessThan(100);
-  });
-
-  it('leaves no timer behind', async () => {
-    const clock = new VirtualClock();
-    let done = false;
-    const work = speakAll(shared, requestFor('Hi.', { clock })).then(() => (done = true));
-    await clock.runUntil(() => done);
-    await work;
-    expect(clock.pending).toBe(0);
+    expect(await speakInVirtualTime(shared, text)).toEqual(first);
+    expect(first.blocks[0]?.atMs).toBeGreaterThan(0);
+    expect(first.blocks[0]?.atMs).toBeLessThan(100);
+    expect(first.pending).toBe(0);
   });
 });
 
@@ -204,17 +158,9 @@ describe("flite's threads", () => {
 
   it('stop what is aborted while it runs and go on with the next', async () => {
     const provider = open();
-    const gone = new AbortController();
-    const taken: TtsAudio[] = [];
-    const work = (async () => {
-      const request = requestFor('one two three four five six seven eight nine ten.', { signal: gone.signal });
-      for await (const block of provider.synthesize(request)) {
-        taken.push(block);
-        gone.abort(new Error('barge-in'));
-      }
-    })();
-    await expect(work).rejects.toThrow('barge-in');
-    expect(taken.length).toBe(1);
+    const { error, blocks } = await abortAfterFirstBlock(provider, 'one two three four five six seven eight nine ten.');
+    expect(error).toEqual(new Error('barge-in'));
+    expect(blocks).toBe(1);
     expect((await speakAll(provider, requestFor('Next.'))).durationMs).toBeGreaterThan(200);
   });
 
