@@ -10,8 +10,8 @@ const LONGEST_HOLDS = 2;
 /** One voice at a time: the agent is silent while it is held, and does not begin while the user has the floor. */
 export class Floor implements Rule {
   readonly #config: ConversationConfig;
-  #held = false;
-  #heldSinceMs = 0;
+  /** Null = not held. */
+  #heldSinceMs: number | null = null;
   /** What the user is saying does not stop the agent: it was judged to be nothing, or may not interrupt. */
   #talksOn = false;
   #state: Readonly<ConversationState> | null = null;
@@ -31,26 +31,20 @@ export class Floor implements Rule {
     this.#expectRightToCut(step);
     for (const effect of effects) {
       if (effect.type === 'speak') this.#kinds.set(effect.utteranceId, effect.kind);
-      else if (effect.type === 'playout.hold') {
-        check(!this.#held, 'what is held is not held again');
-        this.#held = true;
-        this.#heldSinceMs = atMs;
-      } else if (effect.type === 'playout.resume') {
-        check(this.#held, 'what goes on was held');
-        this.#held = false;
-      } else if (effect.type === 'playout.drop') this.#held = false;
       else if (effect.type === 'trace' && effect.name === 'interruption.falseAlarm') this.#talksOn = true;
+      else if (effect.type === 'playout.hold') this.#heldSinceMs = atMs;
     }
-    check(this.#held === state.speech.held, 'held audio goes on or is dropped');
+    const { held } = state.speech;
+    if (!held) this.#heldSinceMs = null;
     const longestMs = LONGEST_HOLDS * this.#config.interruption.maxHoldMs;
-    check(!this.#held || atMs <= this.#heldSinceMs + longestMs, 'a hold has an end');
-    if (event.type === 'utterance.started' && !this.#held) this.#expectFree(event.utteranceId, state);
+    check(atMs <= (this.#heldSinceMs ?? atMs) + longestMs, 'a hold has an end');
+    if (event.type === 'utterance.started' && !held) this.#expectFree(event.utteranceId, state);
     this.#state = state;
   }
 
   onPlayed(utteranceId: number, fromMs: number, toMs: number): void {
-    check(!this.#held, 'what is held is not heard');
     const state = this.#state;
+    check(state?.speech.held !== true, 'what is held is not heard');
     check(state?.speech.queue[0]?.id === utteranceId || toMs - fromMs <= TICK_MS, 'only what is next is heard');
     const last = this.#playing;
     check(last === null || last.utteranceId === utteranceId || fromMs >= last.toMs - TICK_MS, 'one voice at a time');

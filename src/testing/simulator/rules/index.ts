@@ -3,15 +3,22 @@ import { deadlines } from './deadlines.js';
 import { EndsOnce } from './ends-once.js';
 import { Floor } from './floor.js';
 import { HeardHistory } from './heard-history.js';
+import { Holds } from './holds.js';
 import { Requests } from './requests.js';
 import type { RuleMaker } from './rule.js';
 import { Timing } from './timing.js';
 
-/** Everything that holds in every conversation. */
-export const RULES: readonly RuleMaker[] = [
+/** What holds whatever a session does, events in impossible orders and at impossible times among it. */
+export const CORE_RULES: readonly RuleMaker[] = [
   deadlines,
   () => new Requests(),
+  () => new Holds(),
   (config) => new EndsOnce(config),
+];
+
+/** Everything that holds in every conversation of a session that keeps to the rules itself. */
+export const RULES: readonly RuleMaker[] = [
+  ...CORE_RULES,
   (config) => new Floor(config),
   () => new HeardHistory(),
   (config) => new DeadAir(config),

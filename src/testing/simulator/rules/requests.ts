@@ -10,6 +10,8 @@ export class Requests implements Rule {
   readonly #running = new Set<number>();
   #speculative: number | null = null;
   readonly #startedTools = new Set<string>();
+  /** Utterances made ready that are neither spoken nor given up. */
+  readonly #prepared = new Set<number>();
 
   onStep({ event, effects, state }: Step): void {
     if (event.type === 'llm.done' || event.type === 'llm.failed') this.#running.delete(event.requestId);
@@ -22,6 +24,10 @@ export class Requests implements Rule {
     check(same, 'the request that runs is the one that is waited for');
     const speculated = speculation?.reply.requestId ?? null;
     check(this.#speculative === speculated, 'a request is speculated on until it is confirmed or cancelled');
+    const { sentences = [] } = speculation ?? {};
+    const isMeant = (id: number): boolean => sentences.some(({ utteranceId }) => utteranceId === id);
+    check([...this.#prepared].every(isMeant), 'what is made ready is spoken or given up');
+    check(speculation === null || state.ending === null, 'no speculation on the end');
     for (const { call, requestId, afterUtterance } of tools) {
       check(requestId !== speculated, 'nothing is done speculatively');
       check(afterUtterance !== null || this.#startedTools.has(call.id), 'a tool that is waited for was started');
@@ -50,7 +56,9 @@ export class Requests implements Rule {
     } else if (effect.type === 'tool.start') {
       check(!this.#startedTools.has(effect.call.id), 'a call is made once');
       this.#startedTools.add(effect.call.id);
-    } else if (effect.type === 'digits.send') this.#startedTools.add(effect.callId);
+    } else if (effect.type === 'speak.prepare') this.#prepared.add(effect.utteranceId);
+    else if (effect.type === 'speak' || effect.type === 'speak.cancel') this.#prepared.delete(effect.utteranceId);
+    else if (effect.type === 'digits.send') this.#startedTools.add(effect.callId);
   }
 }
 
