@@ -51,17 +51,11 @@ process.exit(0);
 interface OwnShare {
   readyMs: number;
   frameMs: number;
-  /** From the beginning of the tick that takes the first frame to the frame at the transport. */
-  tickMs: number;
 }
 
 async function ownShare(idleSessions: number): Promise<void> {
   const clock = new RealClock();
   const engine = new Engine({ clock });
-  let tickMs = 0;
-  engine.ticker.subscribe(() => {
-    tickMs = clock.nowMs();
-  });
   const callers = new Callers(engine, 'idle', 'doubles');
   for (let caller = 0; caller < idleSessions; caller++) await callers.add(caller / idleSessions);
   if (idleSessions > 0) await sleep(8000);
@@ -74,8 +68,7 @@ async function ownShare(idleSessions: number): Promise<void> {
       if (frame === null || answered === null) return;
       const decidedMs = (answered.audioStartMs ?? 0) - (answered.responseMs ?? 0);
       const readyMs = (answered.firstSentenceMs ?? 0) + (answered.ttsFirstMs ?? 0);
-      const nowMs = clock.nowMs();
-      turns.push({ readyMs, frameMs: nowMs - startMs - decidedMs, tickMs: nowMs - tickMs });
+      turns.push({ readyMs, frameMs: clock.nowMs() - startMs - decidedMs });
       answered = null;
     },
   });
@@ -99,7 +92,7 @@ async function ownShare(idleSessions: number): Promise<void> {
     const spoken = new Promise<void>((resolve) => (over = resolve));
     session.sendText('A table for two, please.'); // a turn that is over as it comes
     await spoken;
-    await sleep(SENTENCE_PAUSE_MS + 40 + ((turn * 7) % 20)); // at every phase of the ticker
+    await sleep(SENTENCE_PAUSE_MS + 40 + ((turn * 7) % 20)); // at every phase of the ticker, whose tick it does not wait for
   }
   await session.close();
   await callers.leave();
@@ -115,7 +108,6 @@ async function ownShare(idleSessions: number): Promise<void> {
       ['from the decision', 'p50', 'p95', 'p99', "the process's first"],
       row('to the first audio, ready to be played', ({ readyMs }) => readyMs),
       row('to the first frame at the transport', ({ frameMs }) => frameMs),
-      row('of that, without the wait for the tick', (turn) => turn.readyMs + turn.tickMs),
     ])}\n`,
   );
 }
