@@ -10,6 +10,7 @@ import { nativeStatus } from '../dist/native.js';
 import { SILERO_KERNELS, sileroKernel } from '../dist/providers/vad/silero-kernel.js';
 import { SileroVad } from '../dist/providers/vad/silero.js';
 import type { VadDetector, VadProvider } from '../dist/providers/vad/vad.js';
+import { WEBRTC_KERNELS } from '../dist/providers/vad/webrtc-kernel.js';
 import { WebRtcVad } from '../dist/providers/vad/webrtc.js';
 
 const RATE_HZ = 16_000;
@@ -30,10 +31,12 @@ const contenders: Contender[] = [];
 for (const kernel of SILERO_KERNELS) {
   if (sileroKernel(kernel) !== null) await enter(`silero, ${kernel}`, new SileroVad({ kernel }));
 }
-try {
-  await enter('webrtc', new WebRtcVad());
-} catch (error) {
-  console.log(`webrtc left out: ${String(error)}`);
+for (const kernel of WEBRTC_KERNELS) {
+  try {
+    await enter(`webrtc, ${kernel}`, new WebRtcVad({ kernel }));
+  } catch (error) {
+    console.log(`webrtc left out: ${String(error)}`);
+  }
 }
 
 const sound = babble();

@@ -1,107 +1,92 @@
 /**
- * WebRTC's VAD through the optional dependency `webrtcvad`: a few microseconds a frame, for machines packed with calls.
- * It judges by the shape of the spectrum alone, so steady noise, keyboards and music often pass for speech.
+ * WebRTC's VAD: a few microseconds a frame, for machines packed with calls. It judges by the shape of the spectrum
+ * alone, so steady noise, keyboards and music often pass for speech.
  */
-import { createRequire } from 'node:module';
-import { isMainThread } from 'node:worker_threads';
-import { HEARING_RATE_HZ } from '../../audio/frame.js';
 import { ParleyError } from '../../errors.js';
 import type { VadDetector, VadProvider } from './vad.js';
+import {
+  nativeWebRtcKernel,
+  WEBRTC_WINDOW,
+  wasmWebRtcKernel,
+  type WebRtcJudge,
+  type WebRtcKernel,
+  type WebRtcKernelName,
+} from './webrtc-kernel.js';
 import { WindowBuffer } from './window-buffer.js';
 
-/** What the package exports. One instance judges one stream, in pieces of 10, 20 or 30 ms. */
-interface Package {
-  readonly default: new (sampleRateHz: number, mode: number) => Judge;
-}
-interface Judge {
-  process(samples: Buffer): boolean;
+export interface WebRtcOptions {
+  /** Which build; default the native one where it is there and may run, else the WASM one. */
+  readonly kernel?: WebRtcKernelName;
 }
 
-/** 20 ms: one frame of the media path. */
-const WINDOW_SAMPLES = 320;
-/** The strictest of the four; the others take most noise for speech. */
-const MODE = 3;
 /** How much of the probability each window makes up. */
 const WEIGHT = 0.4;
 
 /**
- * The provider `webrtc`. The package only says yes or no for each window; the probability is the share of recent windows
- * that were speech, older ones weighing ever less. From silence, a threshold of 0.5 is reached by 2 windows of speech in
- * a row (40 ms), 0.8 by 4, 0.9 by 5.
+ * The provider `webrtc`. WebRTC's code only says yes or no for each window; the probability is the share of recent
+ * windows that were speech, older ones weighing ever less. From silence, a threshold of 0.5 is reached by 2 windows of
+ * speech in a row (40 ms), 0.8 by 4, 0.9 by 5.
  */
 export class WebRtcVad implements VadProvider {
   readonly name = 'webrtc';
-  readonly #require: (name: string) => unknown;
-  #package: Package | null = null;
+  readonly #wanted: WebRtcKernelName | undefined;
+  #kernel: WebRtcKernel | null = null;
 
-  /** @param require how to load the package */
-  constructor(require: (name: string) => unknown = createRequire(import.meta.url)) {
-    this.#require = require;
+  constructor(options: WebRtcOptions = {}) {
+    this.#wanted = options.kernel;
   }
 
-  /** @throws ParleyError `PROVIDER_FAILED` when the package is not there, or off the main thread. */
-  warmUp(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#load();
-      resolve();
-    });
+  /** @throws ParleyError `PROVIDER_FAILED` when the build that is asked for, or neither of them, runs here. */
+  async warmUp(): Promise<void> {
+    this.#kernel ??=
+      (this.#wanted === 'wasm' ? null : nativeWebRtcKernel()) ??
+      (this.#wanted === 'native' ? null : await wasmWebRtcKernel());
+    if (this.#kernel === null) throw failed(`its ${this.#wanted ?? 'WASM'} build does not run here`);
   }
 
-  /** @throws ParleyError as `warmUp` does */
+  /** @throws ParleyError `PROVIDER_FAILED` before `warmUp` */
   createDetector(): VadDetector {
-    return new WebRtcDetector(this.#load());
-  }
-
-  #load(): Package {
-    // It keeps a reference in a C++ global, and a second thread that loads it brings the process down.
-    if (!isMainThread) throw failed('the package webrtcvad works on the main thread only');
-    try {
-      this.#package ??= this.#require('webrtcvad') as Package;
-    } catch (error) {
-      throw failed('the optional package webrtcvad is not installed or did not compile', error);
-    }
-    return this.#package;
+    if (this.#kernel === null) throw failed('it was not warmed up');
+    return new WebRtcDetector(this.#kernel);
   }
 }
 
 class WebRtcDetector implements VadDetector {
-  readonly windowSamples = WINDOW_SAMPLES;
-  readonly #create: () => Judge;
+  readonly windowSamples = WEBRTC_WINDOW;
   readonly #windows: WindowBuffer;
-  #vad: Judge | null;
+  #judge: WebRtcJudge | null;
   #probability = 0;
   #onWindow: ((probability: number, endSample: number) => void) | null = null;
 
-  constructor({ default: JudgeClass }: Package) {
-    this.#create = () => new JudgeClass(HEARING_RATE_HZ, MODE);
-    this.#vad = this.#create();
-    this.#windows = new WindowBuffer(WINDOW_SAMPLES, (endSample) => {
-      const isSpeech = this.#vad?.process(bytes) === true;
+  constructor(kernel: WebRtcKernel) {
+    this.#windows = new WindowBuffer(WEBRTC_WINDOW, (endSample) => {
+      const isSpeech = this.#judge?.isSpeech() === true;
       this.#probability += WEIGHT * ((isSpeech ? 1 : 0) - this.#probability);
       this.#onWindow?.(this.#probability, endSample);
     });
-    const bytes = Buffer.from(this.#windows.window.buffer);
+    this.#judge = kernel.createJudge(this.#windows.window);
   }
 
   process(samples: Int16Array, onWindow: (probability: number, endSample: number) => void): void {
-    if (this.#vad === null) return;
+    if (this.#judge === null) return;
     this.#onWindow = onWindow;
     this.#windows.push(samples);
   }
 
   reset(): void {
-    if (this.#vad === null) return;
-    this.#vad = this.#create();
+    if (this.#judge === null) return;
+    this.#judge.reset();
     this.#probability = 0;
     this.#windows.reset();
   }
 
   close(): void {
-    this.#vad = null;
+    this.#judge?.free();
+    this.#judge = null;
     this.#onWindow = null;
   }
 }
 
-function failed(reason: string, cause?: unknown): ParleyError {
-  return new ParleyError('PROVIDER_FAILED', { provider: 'webrtc', reason }, { cause });
+function failed(reason: string): ParleyError {
+  return new ParleyError('PROVIDER_FAILED', { provider: 'webrtc', reason });
 }

@@ -1,16 +1,25 @@
 /** What every detector must do, and how well Silero and WebRTC tell voices from other sounds. */
 import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { workerFile } from '../../../src/package-files.js';
+import { resample } from '../../../src/audio/resample.js';
+import { decodeWav } from '../../../src/audio/wav.js';
+import { packageFile, workerFile } from '../../../src/package-files.js';
 import type { VadDetector, VadProvider } from '../../../src/providers/vad/vad.js';
 import { SileroVad } from '../../../src/providers/vad/silero.js';
 import { SILERO_KERNELS, sileroKernel } from '../../../src/providers/vad/silero-kernel.js';
 import { WebRtcVad } from '../../../src/providers/vad/webrtc.js';
+import { nativeWebRtcKernel, wasmWebRtcKernel, WEBRTC_WINDOW } from '../../../src/providers/vad/webrtc-kernel.js';
 import { join, noise, pieces, silence, tone, voice } from './signals.js';
 
+/** Where there is none, the WASM build does its work: no reason to fail, but to say so. */
+const nativeWebRtc = nativeWebRtcKernel();
+const because = nativeWebRtc === null ? ' (skipped: the optional package webrtcvad is not there)' : '';
+
 const PROVIDERS: [string, VadProvider][] = [
-  ['webrtc', new WebRtcVad()],
+  ['webrtc (wasm)', new WebRtcVad({ kernel: 'wasm' })],
+  ...(nativeWebRtc === null ? [] : [['webrtc (native)', new WebRtcVad({ kernel: 'native' })] as [string, VadProvider]]),
   ...SILERO_KERNELS.filter((kernel) => sileroKernel(kernel) !== null).map((kernel): [string, VadProvider] => [
     `silero (${kernel})`,
     new SileroVad({ kernel }),
@@ -123,38 +132,82 @@ describe('Silero', () => {
 });
 
 describe('WebRTC VAD', () => {
-  it('says clearly that its package is missing', async () => {
-    const provider = new WebRtcVad(() => {
-      throw new Error('Cannot find module');
-    });
-    const missing: unknown = expect.objectContaining({
-      code: 'PROVIDER_FAILED',
-      message: expect.stringContaining('webrtcvad is not installed') as unknown,
-    });
-    await expect(provider.warmUp()).rejects.toEqual(missing);
-    expect(() => provider.createDetector()).toThrow(missing);
-  });
-
-  it('needs two windows of speech for a probability of 0.5', () => {
-    class Always {
-      process(): boolean {
-        return true;
+  it.skipIf(nativeWebRtc === null)(`decides natively and in WASM alike, window by window${because}`, async () => {
+    const wasm = await wasmWebRtcKernel();
+    const fixtures = packageFile('fixtures/audio/');
+    const recordings = readdirSync(fixtures, { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.wav'))
+      .map((name) => decodeWav(readFileSync(new URL(name, fixtures))))
+      .map(({ channels, sampleRateHz }) => resample(channels[0]!, sampleRateHz, 16_000));
+    let speech = 0;
+    let different = 0;
+    for (const sound of [...recordings, noise(5000, 30_000), tone(3000, 425), silence(1000), UTTERANCE]) {
+      const window = new Int16Array(WEBRTC_WINDOW);
+      const [one, other] = [nativeWebRtc!.createJudge(window), wasm!.createJudge(window)];
+      for (let at = 0; at + WEBRTC_WINDOW <= sound.length; at += WEBRTC_WINDOW) {
+        window.set(sound.subarray(at, at + WEBRTC_WINDOW));
+        const isSpeech = one.isSpeech();
+        if (isSpeech) speech++;
+        if (isSpeech !== other.isSpeech()) different++;
       }
+      one.free();
+      other.free();
     }
-    const detector = new WebRtcVad(() => ({ default: Always })).createDetector();
-    expect(probabilities(detector, [silence(60)])).toEqual([0.4, 0.64, expect.closeTo(0.784)]);
+    expect(speech).toBeGreaterThan(10_000);
+    expect(different).toBe(0);
   });
 
-  it('refuses to run off the main thread, where its package would crash', async () => {
+  it('has no native build where its package is missing', () => {
+    const missing = (): never => {
+      throw new Error('Cannot find module');
+    };
+    expect(nativeWebRtcKernel(missing)).toBeNull();
+  });
+
+  it('must be warmed up', async () => {
+    const provider = new WebRtcVad();
+    const notYet: unknown = expect.objectContaining({
+      code: 'PROVIDER_FAILED',
+      message: expect.stringContaining('not warmed up') as unknown,
+    });
+    expect(() => provider.createDetector()).toThrow(notYet);
+    await provider.warmUp();
+    expect(() => provider.createDetector().close()).not.toThrow();
+  });
+
+  it('reaches a probability of 0.5 with two windows of speech', async () => {
+    const provider = new WebRtcVad();
+    await provider.warmUp();
+    const heard = probabilities(provider.createDetector(), [voice(1504, 210)]);
+    const first = heard.findIndex((probability) => probability > 0);
+    expect(heard.slice(first, first + 3)).toEqual([0.4, 0.64, expect.closeTo(0.784)]);
+  });
+
+  it('gives back the memory of a stream that is over', async () => {
+    const kernel = await wasmWebRtcKernel();
+    const window = new Int16Array(WEBRTC_WINDOW);
+    // 700 bytes each: without that, its 16 MB would not do.
+    for (let i = 0; i < 50_000; i++) kernel!.createJudge(window).free();
+  });
+
+  it('runs off the main thread too, where the native package would crash', async () => {
     const code = `
-      import(${JSON.stringify(workerFile('providers/vad/webrtc').href)})
-        .then(({ WebRtcVad }) => new WebRtcVad().warmUp())
-        .then(() => 'it ran', (error) => error.message)
-        .then((message) => require('node:worker_threads').parentPort.postMessage(message));`;
-    const worker = new Worker(code, { eval: true });
-    const [message] = (await once(worker, 'message')) as [string];
+      const { parentPort, workerData } = require('node:worker_threads');
+      import(${JSON.stringify(workerFile('providers/vad/webrtc').href)}).then(async ({ WebRtcVad }) => {
+        const refused = await new WebRtcVad({ kernel: 'native' }).warmUp().catch((error) => error.message);
+        const provider = new WebRtcVad();
+        await provider.warmUp();
+        const heard = [];
+        provider.createDetector().process(workerData, (probability) => heard.push(probability));
+        parentPort.postMessage([refused, heard]);
+      });`;
+    const worker = new Worker(code, { eval: true, workerData: UTTERANCE });
+    const [[refused, heard]] = (await once(worker, 'message')) as [[string, number[]]];
     await worker.terminate();
-    expect(message).toContain('main thread only');
+    expect(refused).toContain('native build does not run here');
+    const provider = new WebRtcVad();
+    await provider.warmUp();
+    expect(heard).toEqual(probabilities(provider.createDetector(), [UTTERANCE]));
   });
 });
 
