@@ -5,7 +5,7 @@ import { functionLlm } from '../../../src/testing/function-llm.js';
 import { type EventLog, readLog, replay, whatIf } from '../../../src/testing/replay/index.js';
 import type { ConfigChanges } from '../../../src/testing/merge-config.js';
 import { generate } from '../../../src/testing/simulator/generate.js';
-import { seedOf } from '../../../src/testing/simulator/random.js';
+import { seedOf } from '../../../src/random.js';
 import { stageFor } from '../../../src/testing/simulator/script.js';
 import { mergeConfig } from '../../../src/testing/merge-config.js';
 import { play, recording } from '../../session/support.js';

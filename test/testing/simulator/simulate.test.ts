@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { DEFAULT_CONVERSATION } from '../../../src/conversation/config.js';
 import { mergeConfig } from '../../../src/testing/merge-config.js';
 import { generate } from '../../../src/testing/simulator/generate.js';
-import { seedOf } from '../../../src/testing/simulator/random.js';
+import { seedOf } from '../../../src/random.js';
 import { stageFor, toSource, type Script } from '../../../src/testing/simulator/script.js';
 import { simulate } from '../../../src/testing/simulator/simulate.js';
 import { Stage } from '../../../src/testing/stage.js';
