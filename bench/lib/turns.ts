@@ -1,23 +1,28 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { extname, join, relative } from 'node:path';
-import { HEARING_RATE_HZ, msToSamples, samplesToMs } from '../../dist/audio/frame.js';
+import { basename, dirname, extname, join, relative } from 'node:path';
+import { HEARING_RATE_HZ, msToSamples } from '../../dist/audio/frame.js';
 import { resample } from '../../dist/audio/resample.js';
 import { decodeWav } from '../../dist/audio/wav.js';
-import { vadProvider } from '../../dist/providers/vad/registry.js';
-import { SpeechDetector } from '../../dist/providers/vad/speech-detector.js';
 import { readFixtureLabels, readLabels, type Labels } from '../../dist/testing/labels.js';
+import { turnsOf } from '../../dist/testing/turns.js';
 
-/** A turn of a labelled recording, with what a VAD and a recogniser would tell of it and when. Times in ms. */
+/** A labelled turn and its sound. Times in ms from the sound's first sample. */
 export interface Turn {
   name: string;
   group: string;
+  /** Which half it belongs to: rules may be fitted to one, and are judged by the other. */
+  half: 'tuned' | 'held out';
   language: string;
-  /** Labelled silences inside the turn. */
-  pauses: Stretch[];
-  /** Where it is over, by its label. */
+  /** What the agent had said, empty = nothing that the turn answers. */
+  after: string;
+  /** 16 kHz, with silence behind it so that every end can be waited for. */
+  audio: Int16Array;
+  /** Labelled silences inside the turn; null where the labels do not mark short ones. */
+  pauses: Stretch[] | null;
+  /** Where it is over. */
   endMs: number;
-  edges: Edge[];
-  words: (Stretch & { word: string })[];
+  /** Null where the labels have none. */
+  words: (Stretch & { word: string })[] | null;
 }
 
 export interface Stretch {
@@ -25,113 +30,146 @@ export interface Stretch {
   endMs: number;
 }
 
-/** Speech began or ended at `edgeMs`; known at `atMs`. */
-export interface Edge {
-  type: 'started' | 'stopped';
-  atMs: number;
-  edgeMs: number;
+/** A recording with its labels. */
+export interface Labelled {
+  name: string;
+  group: string;
+  wav: string;
+  labels: Labels;
+  language: string;
+  after: string;
+  text: string;
 }
 
 /** Shorter silences belong to the speech. */
-const MIN_PAUSE_MS = 150;
-/** Silence put after each recording, so that every end can be waited for. */
+export const MIN_PAUSE_MS = 150;
+/** Sound that is kept before a turn that is cut out of a recording. */
+const LEAD_MS = 300;
 const SILENCE_MS = 4000;
+/** Chooses the halves: other numbers choose others. */
+const SPLIT_SEED = 3;
 
-/** The turns of all labelled recordings below a folder that have words, or a text from which to place them. */
-export async function labelledTurns(folder: string, root: string): Promise<Turn[]> {
+/** The labelled recordings below a folder. */
+export function labelledRecordings(folder: string, root: string): Labelled[] {
   if (!existsSync(folder)) return [];
-  const vad = vadProvider('silero');
-  await vad.warmUp();
-  const wavs = readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && extname(entry.name) === '.wav')
-    .map((entry) => join(entry.parentPath, entry.name))
-    .sort();
-  return wavs.flatMap((wav) => {
-    const stem = wav.slice(0, -'.wav'.length);
-    const name = relative(folder, stem);
-    const group = `${root}/${name.split('/')[0] ?? ''}`;
-    const labelled = labelsOf(stem);
-    if (labelled === null) return [];
-    const edges = hear(wav, vad.createDetector());
-    return split(labelled.labels, edges).map((turn) => ({ ...turn, name, group, language: labelled.language }));
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name));
+  return files
+    .filter((file) => extname(file) === '.wav')
+    .sort()
+    .flatMap((wav) => {
+      const name = relative(folder, wav).slice(0, -'.wav'.length);
+      const read = labelsOf(wav, files);
+      return read === null ? [] : [{ name, group: `${root}/${name.split('/')[0] ?? ''}`, wav, ...read }];
+    });
+}
+
+/** The turns of recordings, each on its own: what is said after it, or by others in its silences, is left out. */
+export function turnsIn(recordings: readonly Labelled[]): Turn[] {
+  return recordings.flatMap((recording) => {
+    const { labels, name, group, language, after, text, wav } = recording;
+    if (labels.events !== undefined || labels.speech.length === 0) return [];
+    const { samples, sampleRateHz } = decodeWav(readFileSync(wav));
+    const audio = resample(samples, sampleRateHz, HEARING_RATE_HZ);
+    return cut(labels).map(({ startMs, endMs, untilMs, pauses, others }, at) => {
+      const fromMs = Math.max(0, startMs - LEAD_MS);
+      const local = <T extends Stretch>(it: T): T => ({
+        ...it,
+        startMs: it.startMs - fromMs,
+        endMs: it.endMs - fromMs,
+      });
+      const { words } = labels;
+      return {
+        name: at === 0 ? name : `${name} ${String(at + 1)}`,
+        group,
+        half: halfOf(text === '' ? name : text),
+        language,
+        after,
+        audio: alone(audio, fromMs, untilMs, others),
+        pauses: pauses?.filter((pause) => pause.endMs - pause.startMs >= MIN_PAUSE_MS).map(local) ?? null,
+        endMs: endMs - fromMs,
+        words: words?.filter((word) => word.startMs >= startMs - 50 && word.startMs < endMs).map(local) ?? null,
+      };
+    });
   });
 }
 
-function labelsOf(stem: string): { labels: Labels; language: string } | null {
+/** By sentence, so that the same words in another voice or noise are in the same half (FNV-1a). */
+function halfOf(text: string): Turn['half'] {
+  let hash = 2_166_136_261 ^ SPLIT_SEED;
+  for (const letter of text.toLowerCase()) hash = Math.imul(hash ^ letter.charCodeAt(0), 16_777_619) >>> 0;
+  return (hash >>> 15) % 2 === 0 ? 'tuned' : 'held out';
+}
+
+function labelsOf(
+  wav: string,
+  files: readonly string[],
+): Pick<Labelled, 'labels' | 'language' | 'after' | 'text'> | null {
+  const stem = wav.slice(0, -'.wav'.length);
+  const plain = (labels: Labels) => ({ labels, language: 'en', after: '', text: '' });
   if (existsSync(`${stem}.json`)) {
     const labels = readFixtureLabels(`${stem}.json`);
-    if (labels.text === '' || labels.events !== undefined) return null;
-    const language = /(?:^|\/)(de|es|fr|it|nl)$/u.exec(stem)?.[1] ?? 'en';
-    return { labels: { ...labels, words: labels.words ?? placed(labels.text, labels.speech) }, language };
+    const language = /^(de|es|fr|it|nl|pt)(?:-|$)/u.exec(basename(stem))?.[1] ?? 'en';
+    return { labels, language, after: labels.after ?? '', text: labels.text };
   }
-  const file = `${stem}.lab`;
-  if (!existsSync(file)) return null;
-  const labels = readLabels(file);
-  return labels.words === undefined ? null : { labels, language: 'en' };
-}
-
-/** Words of a text over the speech it is spoken in, each as long as it has letters. */
-function placed(text: string, speech: readonly Stretch[]): (Stretch & { word: string })[] {
-  const words = text.match(/[\p{L}\p{M}\p{N}'’-]+/gu) ?? [];
-  const letters = words.reduce((sum, word) => sum + word.length, 0);
-  const totalMs = speech.reduce((sum, { startMs, endMs }) => sum + endMs - startMs, 0);
-  let spokenMs = 0;
-  const at = (ms: number): number => {
-    let rest = ms;
-    for (const { startMs, endMs } of speech) {
-      if (rest <= endMs - startMs + 1e-6) return startMs + rest;
-      rest -= endMs - startMs;
+  const own = ['.lab', '.rttm'].map((extension) => stem + extension).find((file) => existsSync(file));
+  if (own !== undefined) return plain(readLabels(own));
+  for (const file of files.filter((name) => extname(name) === '.rttm' && dirname(name) === dirname(wav))) {
+    try {
+      return plain(readLabels(file, { recording: basename(stem) }));
+    } catch {
+      // That file covers other recordings.
     }
-    return speech.at(-1)?.endMs ?? 0;
-  };
-  return words.map((word) => {
-    const startMs = at(spokenMs + 1);
-    spokenMs += (totalMs * word.length) / letters;
-    return { word: word.toLowerCase(), startMs, endMs: at(spokenMs) };
-  });
+  }
+  return null;
 }
 
-function hear(wav: string, detector: ReturnType<ReturnType<typeof vadProvider>['createDetector']>): Edge[] {
-  const { samples, sampleRateHz } = decodeWav(readFileSync(wav));
-  const heard = resample(samples, sampleRateHz, HEARING_RATE_HZ);
-  const audio = new Int16Array(heard.length + msToSamples(SILENCE_MS, HEARING_RATE_HZ));
-  audio.set(heard);
-  const edges: Edge[] = [];
-  const ms = (sample: number): number => samplesToMs(sample, HEARING_RATE_HZ);
-  const speech = new SpeechDetector(detector.windowSamples, {
-    onSpeechStart: (edge, at) => edges.push({ type: 'started', atMs: ms(at), edgeMs: ms(edge) }),
-    onSpeechEnd: (edge, at) => edges.push({ type: 'stopped', atMs: ms(at), edgeMs: ms(edge) }),
-  });
-  detector.process(audio, speech.onWindow);
-  detector.close();
-  return edges;
+interface CutTurn extends Stretch {
+  pauses: Stretch[] | null;
+  /** What comes behind it until somebody speaks again belongs to its sound. */
+  untilMs: number;
+  /** Speech of others alone while it lasts. */
+  others: Stretch[];
 }
 
-/** Cuts a recording at the pauses that end a turn. */
-function split(labels: Labels, edges: readonly Edge[]): Pick<Turn, 'pauses' | 'endMs' | 'edges' | 'words'>[] {
-  const pauses = labels.pauses ?? gaps(labels.speech);
-  const words = labels.words ?? [];
-  const last = labels.speech.at(-1)?.endMs ?? 0;
+/** Our own labels name the pauses that end a turn; those of others are found by the rules of `turnsOf`. */
+function cut(labels: Labels): CutTurn[] {
+  const { speech, pauses } = labels;
+  if (pauses === undefined) {
+    return turnsOf(speech).map((turn) => ({
+      ...turn,
+      pauses: null,
+      untilMs: nextAfter(turn.endMs, speech),
+      others: turn.speech.slice(1).flatMap(({ startMs }, at) => {
+        const gap = { startMs: turn.speech[at]?.endMs ?? 0, endMs: startMs };
+        const silent = turn.pauses.some((pause) => pause.startMs === gap.startMs);
+        return silent ? [] : [gap];
+      }),
+    }));
+  }
   const ends = pauses.filter(({ kind }) => kind === 'end-of-turn').map(({ startMs }) => startMs);
-  if (ends.length === 0) ends.push(last);
   let fromMs = 0;
-  return ends.map((endMs, at) => {
-    const next = labels.speech.find(({ startMs }) => startMs > endMs)?.startMs;
-    const untilMs = at === ends.length - 1 || next === undefined ? Infinity : next - 100;
-    const within = ({ startMs }: Stretch): boolean => startMs >= fromMs && startMs < endMs;
-    const turn = {
-      endMs,
-      pauses: pauses.filter((pause) => within(pause) && pause.endMs - pause.startMs >= MIN_PAUSE_MS),
-      words: words.filter(within),
-      edges: edges.filter(({ atMs }) => atMs >= fromMs && atMs < untilMs),
-    };
-    fromMs = untilMs;
-    return turn;
+  return (ends.length > 0 ? ends : [speech.at(-1)?.endMs ?? 0]).map((endMs) => {
+    const startMs = speech.find((stretch) => stretch.startMs >= fromMs)?.startMs ?? 0;
+    fromMs = endMs;
+    const inside = pauses.filter((pause) => pause.startMs >= startMs && pause.startMs < endMs);
+    return { startMs, endMs, untilMs: nextAfter(endMs, speech), pauses: inside, others: [] };
   });
 }
 
-function gaps(speech: readonly Stretch[]): NonNullable<Labels['pauses']> {
-  return speech.slice(1).map((stretch, at) => {
-    return { startMs: speech[at]?.endMs ?? 0, endMs: stretch.startMs, kind: 'inside-turn' as const };
-  });
+/** Where somebody begins to speak, or still speaks, behind the end of a turn. */
+function nextAfter(endMs: number, speech: readonly Stretch[]): number {
+  const marginMs = 20; // labels are not that exact, and a voice fades
+  const later = speech.filter((stretch) => stretch.endMs > endMs).map(({ startMs }) => startMs);
+  return Math.max(endMs + marginMs, Math.min(...later) - 100);
+}
+
+function alone(audio: Int16Array, fromMs: number, untilMs: number, others: readonly Stretch[]): Int16Array {
+  const at = (ms: number): number => Math.min(audio.length, msToSamples(ms, HEARING_RATE_HZ));
+  const own = audio.slice(at(fromMs), at(untilMs));
+  for (const { startMs, endMs } of others) own.fill(0, at(startMs - fromMs), at(endMs - fromMs));
+  const whole = new Int16Array(own.length + msToSamples(SILENCE_MS, HEARING_RATE_HZ));
+  whole.set(own);
+  return whole;
 }

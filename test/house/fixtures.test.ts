@@ -60,7 +60,7 @@ function checkSpans(labels: FixtureLabels): void {
   for (const word of words) {
     expect(speech.some((it) => word.startMs > it.startMs - 120 && word.endMs < it.endMs + 120)).toBe(true);
   }
-  const said = labels.text.toLowerCase().replace(/[^\w' -]/g, '');
+  const said = labels.text.toLowerCase().replace(/[^\p{L}\p{M}\p{N}' -]/gu, '');
   if (words.length > 0) expect(words.map((it) => it.word).join(' ')).toBe(said);
   expect(pauses).toHaveLength(speech.length);
   if (speech.length > 0) {
