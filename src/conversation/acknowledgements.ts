@@ -1,10 +1,10 @@
 import { baseLanguage, phraseSet, wordsOf } from './words.js';
 
 /**
- * What words said over the agent mean: nothing that was said (`none`), an acknowledgement that it should go on
- * (`acknowledgement`), or something it has to stop for (`real`).
+ * What words said over the agent mean: nothing that was said (`none`), the agent's own words (`echo`), an
+ * acknowledgement that it should go on (`acknowledgement`), or something it has to stop for (`real`).
  */
-export type OverlapWords = 'none' | 'acknowledgement' | 'real';
+export type OverlapWords = 'none' | 'echo' | 'acknowledgement' | 'real';
 
 type PhrasesByLanguage = Readonly<Record<string, ReadonlySet<string>>>;
 
@@ -46,12 +46,25 @@ const FAREWELLS: PhrasesByLanguage = {
   zh: phraseSet(`再见, 拜拜, 谢谢, 谢谢你, 谢谢您, 多谢`),
 };
 
-const AT_THE_END: PhrasesByLanguage = Object.fromEntries(
-  Object.entries(FAREWELLS).map(([language, farewells]) => [
-    language,
-    new Set([...farewells, ...(ACKNOWLEDGEMENTS[language] ?? [])]),
-  ]),
-);
+/** Said while the agent greets, often because both begin at once: no reason to stop greeting. */
+const GREETINGS: PhrasesByLanguage = {
+  en: phraseSet(`hello, hi, hey, hi there, hello there, hey there, good morning, good afternoon, good evening, speaking,
+    this is he, this is she`),
+  de: phraseSet('hallo, hi, guten tag, guten morgen, guten abend, tag, moin, servus, grüezi, ja bitte, bitte'),
+  fr: phraseSet('allô, allo, bonjour, bonsoir, salut, oui allô'),
+  es: phraseSet('hola, aló, diga, dígame, buenas, buenos días, buenas tardes, buenas noches'),
+  pt: phraseSet('alô, olá, oi, está, estou, sim, bom dia, boa tarde, boa noite'),
+  it: phraseSet('pronto, ciao, buongiorno, buonasera, salve'),
+  nl: phraseSet('hallo, hoi, goedemorgen, goedemiddag, goedenavond, goedendag'),
+  hi: phraseSet('हैलो, हेलो, नमस्ते, नमस्कार'),
+  ja: phraseSet('もしもし, こんにちは, おはようございます, こんばんは'),
+  zh: phraseSet('喂, 你好, 您好'),
+};
+
+const AT_THE_END = withAcknowledgements(FAREWELLS);
+const AT_THE_OPENING = withAcknowledgements(GREETINGS);
+
+const EXPECTED = { opening: AT_THE_OPENING, middle: ACKNOWLEDGEMENTS, ending: AT_THE_END } as const;
 
 const WITHOUT_SPACES = new Set(['ja', 'zh']);
 /** Units (words, or characters where there are no spaces) of the longest phrase above. */
@@ -73,18 +86,18 @@ const STOPS: PhrasesByLanguage = {
 
 export interface OverlapContext {
   language: string;
-  /** The agent is saying goodbye. */
-  ending: boolean;
+  /** What the agent says is the beginning of the call, or its end: greetings or farewells are nothing to stop for. */
+  part: 'opening' | 'middle' | 'ending';
   /** More words may follow: the beginning of a phrase ("I …", for "I see") may become one. */
   goesOn: boolean;
 }
 
 /** Classifies what was said over the agent. */
-export function classifyOverlap(text: string, { language, ending, goesOn }: OverlapContext): OverlapWords {
+export function classifyOverlap(text: string, { language, part, goesOn }: OverlapContext): OverlapWords {
   const words = wordsOf(text);
   if (words.length === 0) return 'none';
   const base = baseLanguage(language);
-  const phrases = phrasesOf(ending ? AT_THE_END : ACKNOWLEDGEMENTS, base);
+  const phrases = phrasesOf(EXPECTED[part], base);
   const units = unitsOf(words, base);
   for (let index = 0; index < units.length;) {
     const length = phraseAt(units, index, phrases, base);
@@ -97,6 +110,20 @@ export function classifyOverlap(text: string, { language, ending, goesOn }: Over
   return 'acknowledgement';
 }
 
+/** Whether a text holds nothing but acknowledgements. */
+export function isAcknowledgement(text: string, language: string): boolean {
+  return classifyOverlap(text, { language, part: 'middle', goesOn: false }) === 'acknowledgement';
+}
+
+/** Whether a text holds something that stops the agent, however short. */
+export function holdsStop(text: string, language: string): boolean {
+  const base = baseLanguage(language);
+  const words = wordsOf(text);
+  const stops = phrasesOf(STOPS, base);
+  if (!WITHOUT_SPACES.has(base)) return words.some((word) => stops.has(word));
+  return [...stops].some((stop) => words.join('').includes(stop));
+}
+
 /** Whether interim words are enough to be sure that something was said: two, or one that always means it. */
 export function isTelling(text: string, language: string): boolean {
   const base = baseLanguage(language);
@@ -106,7 +133,7 @@ export function isTelling(text: string, language: string): boolean {
     const letters = words.join('');
     return letters.length >= 4 || [...stops].some((stop) => letters.startsWith(stop));
   }
-  return words.length >= 2 || words.some((word) => stops.has(word));
+  return words.length >= 2 || holdsStop(text, language);
 }
 
 /** Whether a text holds a farewell. */
@@ -115,6 +142,15 @@ export function holdsFarewell(text: string, language: string): boolean {
   const farewells = phrasesOf(FAREWELLS, base);
   const units = unitsOf(wordsOf(text), base);
   return units.some((_unit, index) => phraseAt(units, index, farewells, base) > 0);
+}
+
+function withAcknowledgements(lists: PhrasesByLanguage): PhrasesByLanguage {
+  return Object.fromEntries(
+    Object.entries(lists).map(([language, phrases]) => [
+      language,
+      new Set([...phrases, ...(ACKNOWLEDGEMENTS[language] ?? [])]),
+    ]),
+  );
 }
 
 function phrasesOf(lists: PhrasesByLanguage, base: string): ReadonlySet<string> {
@@ -128,10 +164,12 @@ function phraseAt(units: readonly string[], index: number, phrases: ReadonlySet<
   return length;
 }
 
-function unitsOf(words: readonly string[], base: string): readonly string[] {
+/** Words of a language, or its characters where it has no spaces. */
+export function unitsOf(words: readonly string[], base: string): readonly string[] {
   return WITHOUT_SPACES.has(base) ? [...words.join('')] : words;
 }
 
-function jointOf(base: string): string {
+/** What stands between two units. */
+export function jointOf(base: string): string {
   return WITHOUT_SPACES.has(base) ? '' : ' ';
 }

@@ -5,6 +5,9 @@ import type { Utterance } from './state.js';
 
 /** The agent's voice: what it says, in which order, and how much of it has been heard. */
 
+/** So much of what was said is kept. */
+const SAID_CHARS = 600;
+
 export interface SayOptions {
   kind: UtteranceKind;
   /** Where it was prepared under an id. */
@@ -13,6 +16,8 @@ export interface SayOptions {
   entry?: number;
   /** Default: what the agent's configuration allows. */
   interruptible?: boolean;
+  /** The voice failed to say it the first time. */
+  again?: boolean;
 }
 
 /** Has something spoken after everything that is queued. Returns the utterance's id. */
@@ -22,8 +27,9 @@ export function say(core: Core, text: string, options: SayOptions): number {
   const entry = options.entry ?? addAssistantMessage(core);
   assistantAt(core, entry).parts.push({ utteranceId: id, text, heardChars: null });
   const interruptible = options.interruptible ?? core.config.interruption.allowed;
-  queue.push({ id, text, kind: options.kind, interruptible, playing: false, entry });
-  core.emit({ type: 'speak', utteranceId: id, text, kind: options.kind });
+  const { kind, again = false } = options;
+  queue.push({ id, text, kind, interruptible, playing: false, entry, again });
+  core.emit({ type: 'speak', utteranceId: id, text, kind });
   if (queue.length === 1) watch(core);
   return id;
 }
@@ -71,6 +77,7 @@ export function drop(core: Core): void {
   for (const utterance of speech.queue) {
     const heard = heardChars(core, utterance);
     markHeard(core, utterance.entry, utterance.id, heard);
+    noteSaid(core, utterance.text.slice(0, heard));
     if (heard < utterance.text.length) assistantAt(core, utterance.entry).interrupted = true;
   }
   speech.queue.length = 0;
@@ -85,11 +92,20 @@ export function onUtteranceStarted(core: Core, utterance: Utterance): void {
   if (utterance === currentUtterance(core)) watch(core);
 }
 
+/** The voice is late in the middle of an utterance (`isDry`), or there is more of it again. */
+export function onSupply(core: Core, utterance: Utterance, isDry: boolean): void {
+  if (utterance !== currentUtterance(core) || !utterance.playing || core.state.speech.held) return;
+  if (isDry) core.arm('speech.end', core.nowMs + core.config.deadlines.speechStartMs);
+  else watch(core);
+}
+
 /** An utterance is over: heard whole, or (`failed`) as far as its voice went. */
 export function onUtteranceOver(core: Core, utterance: Utterance, failed: boolean): void {
   const { queue } = core.state.speech;
   const index = queue.indexOf(utterance);
-  markHeard(core, utterance.entry, utterance.id, failed ? heardChars(core, utterance) : utterance.text.length);
+  const heard = failed ? heardChars(core, utterance) : utterance.text.length;
+  markHeard(core, utterance.entry, utterance.id, heard);
+  noteSaid(core, utterance.text.slice(0, heard));
   queue.splice(index, 1);
   if (index === 0) watch(core);
 }
@@ -108,6 +124,15 @@ function heardChars(core: Core, utterance: Utterance): number {
   const index = queue.indexOf(utterance);
   if (index < underWay) return utterance.text.length;
   return index === underWay ? Math.max(0, core.position.heardChars) : 0;
+}
+
+/** Keeps in mind what was heard last: the microphone may bring it back. */
+function noteSaid(core: Core, text: string): void {
+  const { said } = core.state.speech;
+  if (text === '') return;
+  said.text = `${said.text} ${text}`.slice(-SAID_CHARS);
+  said.chars += text.length + 1;
+  said.endMs = core.nowMs;
 }
 
 /** Generous length of an utterance's audio, for the deadline on its end only. */

@@ -146,7 +146,7 @@ export interface DeadlineConfig {
   /** The longest gap between two pieces of a reply. */
   llmGapMs: number;
   stallFillerMs: number;
-  /** From asking for speech to its first audio at the line. */
+  /** From asking for speech to its first audio at the line, and the longest gap in the middle of it. */
   speechStartMs: number;
   /** A tool that has not answered by then counts as failed. */
   toolMs: number;

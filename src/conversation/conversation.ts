@@ -4,7 +4,7 @@ import { Core, NOT_PLAYING } from './core.js';
 import * as digits from './digits.js';
 import { close, endNow, onClosingDue } from './ending.js';
 import type { ConversationEffect, ConversationEvent, PlayoutPosition } from './events.js';
-import { onFillerDue } from './filler.js';
+import { onAgentHeard, onFillerDue } from './filler.js';
 import * as floor from './floor.js';
 import * as inactivity from './inactivity.js';
 import * as interruption from './interruption.js';
@@ -93,7 +93,7 @@ export class Conversation {
         if (voicemail.isLate(core)) return;
         userTurn.onTranscript(core, event);
         voicemail.onTranscript(core, event.segment, event.text, event.understood);
-        if (userTurn.segmentsText(core) !== '') inactivity.onUserActive(core);
+        if (userTurn.segmentsText(core) !== '' && !interruption.isEcho(core)) inactivity.onUserActive(core);
         interruption.judge(core);
         return;
       case 'text':
@@ -143,6 +143,7 @@ export class Conversation {
       case 'utterance.finished':
         this.#withUtterance(event.utteranceId, (utterance) => {
           inactivity.onAgentSpoke(core, utterance.kind);
+          onAgentHeard(core);
           voicemail.onAgentHeard(core);
           if (utterance.playing) voiceFailure.onFinished(core, utterance);
           else voiceFailure.onFailed(core, utterance, 'no audio');
@@ -152,6 +153,12 @@ export class Conversation {
       case 'utterance.failed':
         this.#withUtterance(event.utteranceId, (utterance) => {
           voiceFailure.onFailed(core, utterance, event.reason);
+        });
+        return;
+      case 'utterance.starved':
+      case 'utterance.fed':
+        this.#withUtterance(event.utteranceId, (utterance) => {
+          speech.onSupply(core, utterance, event.type === 'utterance.starved');
         });
         return;
       case 'ears.failed':

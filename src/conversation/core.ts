@@ -58,7 +58,7 @@ export class Core {
 
   /** One of several phrases, in turn, so that none comes twice running; null if there is none that can be spoken. */
   choose(list: string, phrases: readonly string[]): string | null {
-    const speakable = phrases.filter(isSpeakable);
+    const speakable = [...new Set(phrases)].filter(isSpeakable);
     if (speakable.length === 0) return null;
     const count = this.state.rotation[list] ?? 0;
     this.state.rotation[list] = count + 1;

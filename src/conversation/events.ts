@@ -30,6 +30,10 @@ export type ConversationEvent =
   /** The last sample of an utterance has been given to the line (an utterance without audio has no `started`). */
   | { type: 'utterance.finished'; utteranceId: number }
   | { type: 'utterance.failed'; utteranceId: number; reason: string }
+  /** The voice is late: the line has nothing to play in the middle of an utterance … */
+  | { type: 'utterance.starved'; utteranceId: number }
+  /** … and now it has again. */
+  | { type: 'utterance.fed'; utteranceId: number }
   /** Speech recognition is lost for good. */
   | { type: 'ears.failed'; reason: string }
   /** Somebody outside (the API, an embedder) has the agent say something, or ends the call. */

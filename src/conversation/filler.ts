@@ -24,7 +24,18 @@ export function armFiller(core: Core): void {
     ? (filler.afterMs ?? deadlines.stallFillerMs)
     : Math.max(filler.afterMs ?? 0, deadlines.stallFillerMs);
   const { lastMs } = core.state.filler;
-  core.arm('filler', Math.max(core.nowMs + waitMs, lastMs === null ? 0 : lastMs + REPEAT_MS));
+  const { endMs } = core.state.speech.said;
+  // Behind words of this turn (a tool's phrase, say) only a stall is bridged.
+  const quietMs = reply.round > 1 && endMs !== null ? endMs + deadlines.stallFillerMs : 0;
+  core.arm('filler', Math.max(core.nowMs + waitMs, quietMs, lastMs === null ? 0 : lastMs + REPEAT_MS));
+}
+
+/** Something was said meanwhile: the wait begins anew, and only a stall is bridged. */
+export function onAgentHeard(core: Core): void {
+  const dueMs = core.state.deadlines.filler;
+  if (dueMs === null) return;
+  const { filler, deadlines } = core.config;
+  core.arm('filler', Math.max(dueMs, core.nowMs + Math.max(filler.afterMs ?? 0, deadlines.stallFillerMs)));
 }
 
 export function onFillerDue(core: Core): void {
@@ -38,11 +49,22 @@ export function onFillerDue(core: Core): void {
     core.arm('filler', core.nowMs + AGAIN_MS); // it may begin after all, and then come word by word
     return;
   }
-  const { messages } = core.config.filler;
-  const phrase = core.choose('filler', messages) ?? core.choose('filler', phrasesFor(core.config.language).fillers);
-  core.state.filler.lastMs = core.nowMs;
+  const phrase = nextPhrase(core, reply.turnNumber);
+  core.state.filler = { lastMs: core.nowMs, text: phrase, turn: reply.turnNumber };
   core.arm('filler', core.nowMs + REPEAT_MS);
   if (phrase === null) return;
   reply.entry ??= addAssistantMessage(core);
   speech.say(core, phrase, { kind: 'filler', entry: reply.entry });
+}
+
+/** The next phrase. Where only one is configured, a second one in the same turn is a stock phrase. */
+function nextPhrase(core: Core, turn: number): string | null {
+  const { text, turn: lastTurn } = core.state.filler;
+  const stock = phrasesFor(core.config.language).fillers;
+  const phrase = core.choose('filler', core.config.filler.messages) ?? core.choose('filler', stock);
+  if (phrase === null || phrase !== text || turn !== lastTurn) return phrase;
+  return core.choose(
+    'filler',
+    stock.filter((candidate) => candidate !== phrase),
+  );
 }

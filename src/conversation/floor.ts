@@ -17,6 +17,8 @@ import * as voicemail from './voicemail.js';
 
 /** An interruption is being judged: the end of the turn waits for it, and is looked at again after this. */
 const AGAIN_MS = 200;
+/** Sound that ends this soon behind the agent's words was over them. */
+const OVER_MS = 400;
 
 /**
  * The user's turn is over, as far as can be known: it is answered, kept for later, or was nothing.
@@ -31,6 +33,8 @@ export function endTurn(core: Core, stuck = false): void {
     userTurn.wait(core);
     return;
   }
+  if (stuck) core.trace('turn.stuck', { text: userTurn.turnText(core) });
+  if (isNothing(core)) userTurn.forgetWords(core);
   if (userTurn.turnMessage(core) !== null && interruption.agentHasSomethingToSay(core)) {
     const verdict = judgeOverlap(core);
     if (verdict === 'later' && !core.state.turn.speaking) {
@@ -70,6 +74,7 @@ export function takeTyped(core: Core, text: string): void {
     interruption.confirm(core);
   }
   const { number, interrupts } = core.state.turn;
+  if (interruption.isEcho(core)) userTurn.forgetWords(core);
   const spoken = userTurn.turnText(core);
   userTurn.closeTurn(core);
   answer(core, spoken === '' ? message : `${spoken} ${message}`, number, interrupts);
@@ -106,6 +111,18 @@ export function settle(core: Core): void {
     startReply(core, { text: '', number: core.state.turn.number, entry: null, interrupts: false });
   } else if (core.state.failures.unheard) voiceFailure.apologise(core);
   else if (core.state.deadlines.opening === null) inactivity.onSilence(core);
+}
+
+/** The agent's own words, or sound over them of which nothing was understood: not to be answered when it has finished. */
+function isNothing(core: Core): boolean {
+  const { turn, speech: voice } = core.state;
+  if (interruption.isEcho(core)) {
+    core.trace('turn.echo', { text: userTurn.segmentsText(core) });
+    interruption.onEcho(core);
+    return true;
+  }
+  if (turn.overChars === null || turn.speaking || userTurn.segmentsText(core) !== '') return false;
+  return turn.endMs <= (voice.said.endMs ?? -Infinity) + OVER_MS;
 }
 
 /** What becomes of a turn that is over while the agent has something to say. */

@@ -1,12 +1,19 @@
-import { classifyOverlap, isTelling, type OverlapWords } from './acknowledgements.js';
+import {
+  classifyOverlap,
+  isAcknowledgement,
+  isTelling,
+  type OverlapContext,
+  type OverlapWords,
+} from './acknowledgements.js';
 import * as speech from './agent-speech.js';
 import type { Core } from './core.js';
+import { beyondEcho } from './echo.js';
 import { reopen } from './ending.js';
 import { addAssistantMessage, assistantAt, takeBackUserMessage } from './history.js';
 import { phrasesFor } from './phrases.js';
 import { isPressing } from './press-digits.js';
 import { onAgentSpoke } from './inactivity.js';
-import { cancelReply } from './reply.js';
+import { cancelReply, mayInterruptOpening, OPENING_TURN } from './reply.js';
 import type { CutOff } from './state.js';
 import { abandonWaiting } from './tool-calls.js';
 import * as userTurn from './user-turn.js';
@@ -18,6 +25,8 @@ import * as userTurn from './user-turn.js';
 
 /** Noise that comes again and again holds the agent no longer than this many times `maxHoldMs`. */
 const LONGEST_HOLDS = 2;
+/** A line on which the agent hears itself will bring more of it. */
+const ECHO_MS = 20_000;
 
 /** Step one: the user speaks while the agent speaks or is about to. */
 export function onSpeechStarted(core: Core): void {
@@ -75,8 +84,23 @@ export function onDeadline(core: Core): void {
 
 /** What the user has said over the agent so far. `goesOn`: more words may follow. */
 export function overlapWords(core: Core, goesOn = false): OverlapWords {
-  const { language } = core.config;
-  return classifyOverlap(userTurn.segmentsText(core), { language, ending: core.state.ending !== null, goesOn });
+  const text = userTurn.segmentsText(core);
+  const own = beyondEcho(core, text, core.state.turn.overChars);
+  if (own !== null && own !== '') return 'acknowledgement';
+  const words = classifyOverlap(text, { language: core.config.language, part: partOf(core), goesOn });
+  // "Hello" at the same time as the agent's may be either: nothing to stop for.
+  return own === '' && words === 'real' ? 'echo' : words;
+}
+
+/** Whether what was heard of the turn is what the agent was saying meanwhile. */
+export function isEcho(core: Core): boolean {
+  const { overChars, waiting } = core.state.turn;
+  return !waiting && beyondEcho(core, userTurn.segmentsText(core), overChars) === '';
+}
+
+/** The agent hears itself here: for a while, sound alone does not hold it. */
+export function onEcho(core: Core): void {
+  core.state.noisyUntilMs = Math.max(core.state.noisyUntilMs, core.nowMs + ECHO_MS);
 }
 
 /** A real interruption: the agent's words end where they were heard, the floor is the user's. */
@@ -91,6 +115,7 @@ export function confirm(core: Core): void {
   const cutOff = cutOffNow(core);
   core.state.interruption = null;
   core.state.turn.waiting = false;
+  core.state.turn.overChars = null; // and no echo, whatever follows
   core.disarm('interruption');
   reopen(core);
   speech.drop(core);
@@ -131,7 +156,7 @@ function cutOffNow(core: Core): CutOff {
 /** Words that will not change into nothing: final ones, several, or one that always stops the agent. */
 function areWordsSure(core: Core): boolean {
   const { language } = core.config;
-  const context = { language, ending: core.state.ending !== null, goesOn: true };
+  const context = { language, part: partOf(core), goesOn: true };
   const final = core.state.turn.segments.filter(({ isFinal, understood }) => isFinal && understood);
   const finalText = final.map(({ text }) => text).join(' ');
   return classifyOverlap(finalText, context) === 'real' || isTelling(userTurn.segmentsText(core), language);
@@ -151,9 +176,13 @@ function armDeadline(core: Core, waitMs: number): void {
 /** Noise, an echo or a "mm-hm": the agent goes on as if nothing had been. */
 function falseAlarm(core: Core): void {
   const heldMs = core.nowMs - (core.state.interruption?.sinceMs ?? core.nowMs);
-  core.trace('interruption.falseAlarm', { words: overlapWords(core), heldMs });
+  const words = overlapWords(core);
+  core.trace('interruption.falseAlarm', { words, heldMs });
+  if (words === 'echo') onEcho(core);
   // Noise that lasts must not silence the agent: from now on only words do, for as long as it was held.
-  if (heldMs >= core.config.interruption.maxHoldMs) core.state.noisyUntilMs = core.nowMs + heldMs;
+  if (heldMs >= core.config.interruption.maxHoldMs) {
+    core.state.noisyUntilMs = Math.max(core.state.noisyUntilMs, core.nowMs + heldMs);
+  }
   core.state.interruption = null;
   core.disarm('interruption');
   if (!core.state.turn.speaking) {
@@ -163,14 +192,36 @@ function falseAlarm(core: Core): void {
   speech.resume(core);
 }
 
-/** "Yes" over the end of the agent's question is no mere acknowledgement but the answer. */
+/**
+ * "Yes" over the end of the agent's question is no mere acknowledgement but the answer, and "hello" over a greeting
+ * that asks nothing is another greeting.
+ */
 export function isEarlyAnswer(core: Core): boolean {
   const { reply, speech: voice } = core.state;
   const last = voice.queue[0];
   if (last === undefined || voice.queue.length > 1 || (reply !== null && reply.phase !== 'done')) return false;
-  if (overlapWords(core) !== 'acknowledgement' || !/[?？]["'”’)]*$/.test(last.text.trim())) return false;
+  if (overlapWords(core) !== 'acknowledgement') return false;
+  const asks = /[?？]["'”’)]*$/.test(last.text.trim());
+  if (isGreeting(core)) return !asks;
   const { utteranceId, heardChars } = core.position;
-  return last.kind === 'prompt' || (utteranceId === last.id && heardChars >= last.text.length / 2);
+  return asks && (last.kind === 'prompt' || (utteranceId === last.id && heardChars >= last.text.length / 2));
+}
+
+/** Whether what passes for an acknowledgement does so only because the agent greets. */
+function isGreeting(core: Core): boolean {
+  if (partOf(core) !== 'opening') return false;
+  const text = userTurn.segmentsText(core);
+  const own = beyondEcho(core, text, core.state.turn.overChars) ?? '';
+  return own === '' && !isAcknowledgement(text, core.config.language);
+}
+
+function partOf(core: Core): OverlapContext['part'] {
+  if (core.state.ending !== null) return 'ending';
+  return isOpening(core) ? 'opening' : 'middle';
+}
+
+function isOpening(core: Core): boolean {
+  return speech.currentUtterance(core)?.kind === 'opening' || core.state.reply?.turnNumber === OPENING_TURN;
 }
 
 export function agentHasSomethingToSay(core: Core): boolean {
@@ -186,7 +237,8 @@ export function mayInterrupt(core: Core): boolean {
   if (core.state.ending?.reversible === false || core.state.transfer !== null || isPressing(core)) return false;
   const utterance = speech.currentUtterance(core);
   if (utterance?.playing !== true && canTakeBack(core)) return true;
-  return utterance?.interruptible ?? core.config.interruption.allowed;
+  if (utterance !== undefined) return utterance.interruptible;
+  return isOpening(core) ? mayInterruptOpening(core) : core.config.interruption.allowed;
 }
 
 /** Where the user may never interrupt, the configuration says what becomes of their words over the agent. */

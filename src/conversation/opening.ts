@@ -1,6 +1,6 @@
 import * as speech from './agent-speech.js';
 import type { Core } from './core.js';
-import { OPENING_TURN, startReply } from './reply.js';
+import { mayInterruptOpening, OPENING_TURN, startReply } from './reply.js';
 import { isSpeakable } from './sentences.js';
 import { isOpen } from './user-turn.js';
 
@@ -26,9 +26,8 @@ export function onOpeningDue(core: Core): void {
 }
 
 function open(core: Core): void {
-  const { opening, interruption } = core.config;
-  if (opening.firstMessage !== null && isSpeakable(opening.firstMessage)) {
-    const interruptible = interruption.allowed && interruption.openingAllowed;
-    speech.say(core, opening.firstMessage, { kind: 'opening', interruptible });
+  const { firstMessage } = core.config.opening;
+  if (firstMessage !== null && isSpeakable(firstMessage)) {
+    speech.say(core, firstMessage, { kind: 'opening', interruptible: mayInterruptOpening(core) });
   } else startReply(core, { text: '', number: OPENING_TURN, entry: null, interrupts: false });
 }

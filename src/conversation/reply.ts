@@ -116,7 +116,8 @@ export function failReply(core: Core, reason: string): void {
   if (spoke || failures.model >= MAX_MODEL_FAILURES) return;
   const { greeting, fallback } = phrasesFor(core.config.language);
   const answer = reply === null ? null : screeningAnswer(core, reply.turnText);
-  speech.say(core, opening ? greeting : (answer ?? fallback), { kind: 'fallback' });
+  if (opening) speech.say(core, greeting, { kind: 'fallback', interruptible: mayInterruptOpening(core) });
+  else speech.say(core, answer ?? fallback, { kind: 'fallback' });
 }
 
 /** Message in the history that the agent's words of this round go to. */
@@ -163,8 +164,8 @@ function heardFromModel(core: Core, reply: ReplyState): void {
 
 /** @param utteranceId where the voice has made it ready */
 export function speakPiece(core: Core, reply: ReplyState, piece: string, utteranceId: number | null = null): void {
-  const { allowed, openingAllowed } = core.config.interruption;
-  const interruptible = allowed && (openingAllowed || reply.turnNumber !== OPENING_TURN);
+  const isOpening = reply.turnNumber === OPENING_TURN;
+  const interruptible = isOpening ? mayInterruptOpening(core) : core.config.interruption.allowed;
   reply.pieces++;
   core.disarm('filler');
   speech.say(core, piece, {
@@ -173,6 +174,11 @@ export function speakPiece(core: Core, reply: ReplyState, piece: string, utteran
     interruptible,
     ...(utteranceId !== null && { utteranceId }),
   });
+}
+
+/** Whether the configuration lets the user interrupt what opens the call. */
+export function mayInterruptOpening(core: Core): boolean {
+  return core.config.interruption.allowed && core.config.interruption.openingAllowed;
 }
 
 /** Some models number the calls of every reply from nought: an id that was there before gets a suffix. */

@@ -2,7 +2,7 @@ import type { Core } from './core.js';
 import type { ConversationEvent } from './events.js';
 import { armFiller } from './filler.js';
 import { modelMessages } from './history.js';
-import { agentHasSomethingToSay } from './interruption.js';
+import { agentHasSomethingToSay, isEcho } from './interruption.js';
 import {
   addCall,
   armModelDeadline,
@@ -171,6 +171,7 @@ function whyNot(core: Core): string | null {
   if (!isOpen(core)) return 'no turn';
   if (turn.waiting || interruption !== null || agentHasSomethingToSay(core)) return 'the agent speaks';
   if (ending !== null) return 'the end';
+  if (isEcho(core)) return 'an echo';
   return digits !== '' || toSay.length > 0 ? 'something else came' : null;
 }
 

@@ -25,7 +25,8 @@ export interface ConversationState {
   transfer: TransferState | null;
   /** A machine may have answered, or has; null = a person has. */
   voicemail: VoicemailState | null;
-  filler: { lastMs: number | null };
+  /** The last one: when, what, and for which turn. */
+  filler: { lastMs: number | null; text: string | null; turn: number | null };
   /** How often something was chosen from each list of phrases, so that it is chosen in turn. */
   rotation: Record<string, number>;
   /** `prompts`: times in a row that the agent asked whether the user is there; `sinceMs`: neither side spoke since. */
@@ -40,9 +41,9 @@ export interface ConversationState {
   toSay: string[];
   /**
    * Failures one after another: of the model's replies, and of messages that the voice should have spoken. `unheard`:
-   * nothing has been heard since the voice failed.
+   * nothing has been heard since the voice failed; `again`: what has to be said again then.
    */
-  failures: { model: number; voice: number; voiceEntry: number | null; unheard: boolean };
+  failures: { model: number; voice: number; voiceEntry: number | null; unheard: boolean; again: Again | null };
   nextId: number;
 }
 
@@ -114,6 +115,8 @@ export interface TurnState {
   startMs: number | null;
   /** Start of the latest stretch of speech, null = the VAD has heard none. */
   speechStartMs: number | null;
+  /** How much the agent had said in all when it began over the agent's words; null = the agent was silent. */
+  overChars: number | null;
   /** End of the latest speech; meaningless while speaking. */
   endMs: number;
   /** Speech that this turn holds in all, up to the latest end. */
@@ -157,6 +160,8 @@ export interface SpeechState {
   /** In the order of playing; the first may be playing. */
   queue: Utterance[];
   held: boolean;
+  /** What of the utterances that are over was heard: the end of it, its length in all, and when it ended. */
+  said: { text: string; chars: number; endMs: number | null };
 }
 
 export interface Utterance {
@@ -167,6 +172,14 @@ export interface Utterance {
   playing: boolean;
   /** Index of its message in the history. */
   entry: number;
+  /** It is said for the second time, because the voice failed. */
+  again: boolean;
+}
+
+export interface Again {
+  text: string;
+  kind: UtteranceKind;
+  interruptible: boolean;
 }
 
 export interface ReplyState {
@@ -280,7 +293,7 @@ export function initialState(): ConversationState {
     history: [],
     turn: newTurn(1),
     digits: '',
-    speech: { queue: [], held: false },
+    speech: { queue: [], held: false, said: { text: '', chars: 0, endMs: null } },
     reply: null,
     speculation: null,
     interruption: null,
@@ -288,14 +301,14 @@ export function initialState(): ConversationState {
     ending: null,
     transfer: null,
     voicemail: null,
-    filler: { lastMs: null },
+    filler: { lastMs: null, text: null, turn: null },
     rotation: {},
     inactivity: { prompts: 0, sinceMs: 0 },
     lastActiveMs: 0,
     tools: [],
     resultsUntold: false,
     toSay: [],
-    failures: { model: 0, voice: 0, voiceEntry: null, unheard: false },
+    failures: { model: 0, voice: 0, voiceEntry: null, unheard: false, again: null },
     nextId: 1,
   };
 }
@@ -311,6 +324,7 @@ export function newTurn(number: number, lastSegment = -1): TurnState {
     speaking: false,
     startMs: null,
     speechStartMs: null,
+    overChars: null,
     endMs: 0,
     speechMs: 0,
     longestPauseMs: 0,

@@ -1,4 +1,5 @@
 import type { Core } from './core.js';
+import { saidAt, saidBefore } from './echo.js';
 import { scoreTurn, silenceNeededMs } from './endpointing.js';
 import { INAUDIBLE, lastSpoken } from './history.js';
 import { newTurn } from './state.js';
@@ -28,6 +29,7 @@ export function onSpeechStarted(core: Core, startMs: number): void {
   }
   if (!turn.speaking) turn.speechStartMs = start; // told twice, it began the first time
   turn.speaking = true;
+  if (turn.startMs === null) turn.overChars = saidAt(core, start);
   turn.judged = null;
   turn.waiting = false;
   turn.startMs ??= start;
@@ -62,6 +64,7 @@ export function onTranscript(core: Core, transcript: TurnTranscript): void {
   if (known === undefined) turn.segments.push({ segment, text, isFinal, understood });
   else Object.assign(known, { text, isFinal, understood });
   if (isFinal) turn.finalMs = core.nowMs;
+  turn.overChars ??= saidBefore(core);
   if (turn.speaking) {
     if (newWords) core.arm('turn.stuck', core.nowMs + Math.min(core.config.endpointing.stuckMs, WORDS_STAND_STILL_MS));
     return;
@@ -83,6 +86,14 @@ export function segmentsText(core: Core): string {
 /** Words of the whole turn so far that were understood. */
 export function turnText(core: Core): string {
   return joined([core.state.turn.carried, segmentsText(core)]);
+}
+
+/** What was said since the turn began, or goes on, was nothing. */
+export function forgetWords(core: Core): void {
+  const { turn } = core.state;
+  turn.lastSegment = Math.max(turn.lastSegment, ...turn.segments.map(({ segment }) => segment));
+  turn.segments = [];
+  turn.speechMs = 0;
 }
 
 /** Whether all that was said has its final transcript. */
@@ -157,6 +168,7 @@ export function closeTurn(core: Core, stuck = false): void {
     next.speaking = true;
     next.startMs = core.nowMs;
     next.speechStartMs = core.nowMs;
+    next.overChars = saidAt(core, core.nowMs);
     core.arm('turn.stuck', core.nowMs + core.config.endpointing.stuckMs);
   }
   core.state.turn = next;

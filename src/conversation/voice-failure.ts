@@ -1,7 +1,7 @@
 import * as speech from './agent-speech.js';
 import type { Core } from './core.js';
 import { phrasesFor } from './phrases.js';
-import { cancelReply } from './reply.js';
+import { cancelReply, mayInterruptOpening } from './reply.js';
 import type { Utterance } from './state.js';
 import * as toolCalls from './tool-calls.js';
 
@@ -12,7 +12,7 @@ export const MAX_VOICE_FAILURES = 3;
 
 /** An utterance is over and was heard. */
 export function onFinished(core: Core, utterance: Utterance): void {
-  Object.assign(core.state.failures, { voice: 0, voiceEntry: null, unheard: false });
+  Object.assign(core.state.failures, { voice: 0, voiceEntry: null, unheard: false, again: null });
   speech.onUtteranceOver(core, utterance, false);
   toolCalls.onUtteranceOver(core, utterance.id);
 }
@@ -38,10 +38,17 @@ export function onStalled(core: Core): void {
   if (isReply && reply.phase !== 'tools') cancelReply(core);
 }
 
-/** Neither side has anything to say, and what the agent said last was not heard. */
+/** Neither side has anything to say, and what the agent said last was not heard. Who asked nothing is not asked again. */
 export function apologise(core: Core): void {
-  core.state.failures.unheard = false;
-  speech.say(core, phrasesFor(core.config.language).fallback, { kind: 'fallback' });
+  const { again } = core.state.failures;
+  const { fallback, greeting } = phrasesFor(core.config.language);
+  Object.assign(core.state.failures, { unheard: false, again: null });
+  if (again !== null) {
+    const { text, kind, interruptible } = again;
+    speech.say(core, text, { kind, interruptible, again: true });
+  } else if (!core.state.history.some(({ role }) => role === 'user')) {
+    speech.say(core, greeting, { kind: 'fallback', interruptible: mayInterruptOpening(core) });
+  } else speech.say(core, fallback, { kind: 'fallback' });
 }
 
 function fail(core: Core, utterance: Utterance): void {
@@ -50,6 +57,8 @@ function fail(core: Core, utterance: Utterance): void {
   if (failures.voiceEntry !== utterance.entry) failures.voice++;
   failures.voiceEntry = utterance.entry;
   failures.unheard = true;
+  const isAnswer = utterance.kind !== 'opening' && utterance.kind !== 'announcement';
+  if (!isAnswer && !utterance.again) failures.again = utterance;
   speech.onUtteranceOver(core, utterance, true);
   toolCalls.onUtteranceOver(core, utterance.id);
 }

@@ -13,6 +13,8 @@ export interface PlayoutEvents {
   onStarted(utteranceId: number): void;
   /** Its last sample is in the frame that is being pulled, or it had none. */
   onFinished(utteranceId: number): void;
+  /** In the middle of it there is nothing to play (`isDry`), or there is again. */
+  onSupply(utteranceId: number, isDry: boolean): void;
   /** There is more to play than before: where nothing was, `playable` may be true now. */
   onPlayable(): void;
 }
@@ -42,6 +44,8 @@ export class Playout {
   readonly stats: PlayoutStats = { underruns: 0, speechMs: 0, skippedFrames: 0 };
   #held = false;
   #starved = false;
+  /** The utterance that has run dry, as far as was told. */
+  #dry: number | null = null;
   /** The few samples after a cut that are faded out, in the frame after it. */
   #tail: Int16Array | null = null;
   /** Silence still to come before the next utterance. */
@@ -127,6 +131,7 @@ export class Playout {
   resume(): void {
     if (!this.#held) return;
     this.#held = false;
+    this.#dry = null; // to be told anew
     // Where the fade of the hold has not gone out yet, nothing was interrupted.
     if (this.#tail !== null) this.#tail = null;
     else if (this.#queue[0]?.started === true) this.#fadeInNext();
@@ -175,6 +180,7 @@ export class Playout {
     const frame = new Int16Array(this.#frameSamples);
     let filled = 0;
     let voiced = 0;
+    let dry: number | null = null;
     for (let track = this.#queue[0]; track !== undefined && filled < frame.length; track = this.#queue[0]) {
       if (!track.started && this.#pauseSamples > 0) {
         const silence = Math.min(this.#pauseSamples, frame.length - filled);
@@ -192,13 +198,18 @@ export class Playout {
       voiced += took;
       if (track.buffered > 0) break; // the frame is full
       if (!track.complete) {
-        if (track.started) this.#starve(frame.subarray(0, filled));
+        if (track.started) {
+          this.#starve(frame.subarray(0, filled));
+          dry = track.utteranceId;
+        }
         break;
       }
       this.#queue.shift();
       if (track.started) this.#pauseSamples = track.pauseSamples;
+      if (this.#dry === track.utteranceId) this.#dry = null;
       this.#events.onFinished(track.utteranceId);
     }
+    this.#tellSupply(dry);
     if (voiced === 0) return null;
     this.#fader.apply(frame);
     if (this.#starved) this.#fadeInNext();
@@ -218,6 +229,14 @@ export class Playout {
     if (spoken.length === 0) return;
     fadeOut(spoken, this.#fadeSamples);
     this.#starved = true;
+  }
+
+  #tellSupply(dry: number | null): void {
+    const before = this.#dry;
+    if (before === dry) return;
+    this.#dry = dry;
+    if (before !== null) this.#events.onSupply(before, false);
+    if (dry !== null) this.#events.onSupply(dry, true);
   }
 
   /** Keeps a few faded samples for the next frame, without moving the position. */

@@ -116,14 +116,12 @@ export class Session {
         onEvent({ type: 'utterance.finished', utteranceId });
         if (!this.#playout.busy && this.#conversation.state.reply === null) this.#audience.answerEnded();
       },
+      onSupply: (utteranceId, isDry) => onEvent({ type: isDry ? 'utterance.starved' : 'utterance.fed', utteranceId }),
       onPlayable: () => this.#pacer.hurry(),
     });
     this.#pacer = new Pacer(
       transport,
-      {
-        pull: (skipped) => this.#line.pull() ?? this.#playout.pull(skipped),
-        playable: () => this.#playout.playable,
-      },
+      { pull: (skipped) => this.#line.pull() ?? this.#playout.pull(skipped), playable: () => this.#playout.playable },
       (error) => this.#onLineClosed(error),
     );
     this.#voice = new Voice({

@@ -28,6 +28,8 @@ interface Track {
   totalMs: number;
   playedMs: number;
   started: boolean;
+  /** That it stands still was told. */
+  told: boolean;
   fault: VoiceFault | null;
 }
 
@@ -87,7 +89,7 @@ export class StageVoice {
   /** When it wants to play the next 20 ms; undefined while there is nothing to play. */
   get nextTickMs(): number | undefined {
     const track = this.#tracks[0];
-    if (track === undefined || this.#held || isStuck(track)) return undefined;
+    if (track === undefined || this.#held || (isStuck(track) && (track.told || !track.started))) return undefined;
     return Math.max(this.#lastTickMs + TICK_MS, Math.ceil(track.readyMs / TICK_MS) * TICK_MS);
   }
 
@@ -114,7 +116,7 @@ export class StageVoice {
     const timing = this.#options.timing?.(text) ?? { latencyMs, lastsMs: text.length * msPerChar };
     const totalMs = fault?.type === 'empty' ? 0 : timing.lastsMs;
     const readyMs = atMs + (fault?.type === 'late' ? fault.afterMs : timing.latencyMs);
-    return { utteranceId, text, readyMs, totalMs, playedMs: 0, started: false, fault };
+    return { utteranceId, text, readyMs, totalMs, playedMs: 0, started: false, told: false, fault };
   }
 
   cancel(utteranceId: number): void {
@@ -131,6 +133,7 @@ export class StageVoice {
 
   resume(atMs: number): void {
     this.#held = false;
+    if (this.#tracks[0] !== undefined) this.#tracks[0].told = false;
     this.#lastTickMs = Math.max(this.#lastTickMs, Math.ceil(atMs / TICK_MS) * TICK_MS - TICK_MS);
   }
 
@@ -151,6 +154,11 @@ export class StageVoice {
     if (track.fault?.type === 'fails' && track.playedMs >= track.fault.afterMs) {
       this.#dispatch({ type: 'utterance.failed', utteranceId: track.utteranceId, reason: 'scripted failure' });
       this.cancel(track.utteranceId);
+      return nowMs;
+    }
+    if (isStuck(track)) {
+      track.told = true;
+      this.#dispatch({ type: 'utterance.starved', utteranceId: track.utteranceId });
       return nowMs;
     }
     const starts = !track.started && track.totalMs > 0;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { classifyOverlap, holdsFarewell } from '../../src/conversation/acknowledgements.js';
 
-const classify = (text: string, language = 'en-US', more: { ending?: boolean; goesOn?: boolean } = {}) =>
-  classifyOverlap(text, { language, ending: false, goesOn: false, ...more });
+const classify = (text: string, language = 'en-US', more: { part?: 'opening' | 'ending'; goesOn?: boolean } = {}) =>
+  classifyOverlap(text, { language, part: 'middle', goesOn: false, ...more });
 
 describe('classifyOverlap', () => {
   it.each(['', '  ', '…', '?!'])('nothing: %j', (text) => {
@@ -36,10 +36,10 @@ describe('classifyOverlap', () => {
 
   it('farewells count as such only at the end', () => {
     expect(classify('thank you so much, bye')).toBe('real');
-    expect(classify('thank you so much, bye', 'en-US', { ending: true })).toBe('acknowledgement');
-    expect(classify('danke, tschüss', 'de-DE', { ending: true })).toBe('acknowledgement');
-    expect(classify('谢谢，再见', 'zh-CN', { ending: true })).toBe('acknowledgement');
-    expect(classify('thanks, but one more thing', 'en-US', { ending: true })).toBe('real');
+    expect(classify('thank you so much, bye', 'en-US', { part: 'ending' })).toBe('acknowledgement');
+    expect(classify('danke, tschüss', 'de-DE', { part: 'ending' })).toBe('acknowledgement');
+    expect(classify('谢谢，再见', 'zh-CN', { part: 'ending' })).toBe('acknowledgement');
+    expect(classify('thanks, but one more thing', 'en-US', { part: 'ending' })).toBe('real');
   });
 
   it('takes no time over hostile input', () => {

@@ -118,6 +118,23 @@ describe('an opening that must not be interrupted', () => {
     stage.expectAgent('as the law demands').isHeardWhole();
   });
 
+  it('also while the model still thinks about it', () => {
+    const stage = new Stage({ config: { interruption } });
+    stage.model.says('This call is recorded for training, as the law demands.', { afterMs: 1500 });
+    stage.user.says('I want a table', { from: 300, to: 1100 });
+    stage.playTo(12_000);
+    stage.expectAgent('as the law demands').isHeardWhole();
+    stage.expectAgent('All right.').isHeardWhole();
+    expect(stage.model.requests[0]?.cancelledMs).toBeNull();
+  });
+
+  it('also where stock words stand in for the model’s', () => {
+    const stage = new Stage({ config: { interruption } });
+    stage.model.fails();
+    stage.user.says('I want a table', { from: 600, to: 1400 });
+    stage.playTo(12_000).expectAgent('Hello, how can I help you?').isHeardWhole();
+  });
+
   it('while later words of the agent may be', () => {
     const stage = new Stage({ config: { opening, interruption } });
     stage.model.says('We have many tables, all of them by the window and with a view over the sea.');

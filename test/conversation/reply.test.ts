@@ -289,6 +289,39 @@ describe('fillers', () => {
     expect(stage.timeline.utterances.filter(({ kind }) => kind === 'filler')).toHaveLength(1);
   });
 
+  it('do not follow the phrase of a tool at once: it has bridged the wait', () => {
+    const stage = listening({ filler: { afterMs: 300, messages: ['Well now.'] }, toolSpeech: { tables: speech({}) } });
+    stage.tools.answers('tables', '3 free', { afterMs: 1000 });
+    stage.model.calls([{ name: 'tables' }]).says('Yes, there is.', { afterMs: 1500 });
+    stage.user.says('Is there a table?', ASKED);
+    stage.playTo(10_000);
+    stage.expectAgent('Yes, there is.').isHeardWhole();
+    stage.expectAgent('Well now.').isNeverSaid();
+  });
+
+  it('bridge what is a stall also behind the phrase of a tool', () => {
+    const stage = listening({ filler: { afterMs: 800, messages: ['Well now.'] }, toolSpeech: { tables: speech({}) } });
+    stage.tools.answers('tables', '3 free', { afterMs: 9000 });
+    stage.model.calls([{ name: 'tables' }], { afterMs: 50 }).says('Yes, there is.');
+    stage.user.says('Is there a table?', ASKED);
+    const endMs = stage.playUntilAgentSays('Let me look.') + 'Let me look.'.length * 60;
+    stage.playTo(20_000);
+    stage.expectAgent('Well now.').startsAt(endMs + 2500, 100);
+  });
+
+  it('are never the same twice in one wait, even where only one is configured', () => {
+    const stage = listening({ filler: { afterMs: 0, messages: ['Well now.', 'Well now.'] } });
+    stage.tools.answers('tables', '3 free', { afterMs: 20_000 });
+    stage.model
+      .calls([{ name: 'tables' }], { afterMs: 500 })
+      .says('Yes.')
+      .says('Yes.');
+    stage.user.says('Is there a table?', ASKED);
+    stage.playTo(30_000);
+    const said = stage.timeline.utterances.filter(({ kind }) => kind === 'filler').map(({ text }) => text);
+    expect(said.slice(0, 3)).toEqual(['Well now.', expect.not.stringMatching('Well now.'), 'Well now.']);
+  });
+
   it('bridge a stall by default, and do not crowd', () => {
     const stage = listening();
     stage.tools.answers('tables', '3 free', { afterMs: 14_000 });

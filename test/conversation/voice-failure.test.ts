@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Stage } from '../../src/testing/stage.js';
-import { listening, timesOf } from './listening.js';
+import { listening, timesOf, traces } from './listening.js';
 
 const ASKED = { from: 1000, to: 2200 };
 
@@ -88,6 +88,64 @@ describe('a voice that fails', () => {
       expect(stage.timeline.end?.atMs).toBeLessThan(30_000);
     },
   );
+
+  it('in the middle of a long sentence is noticed as soon as at its beginning', () => {
+    const stage = listening();
+    stage.voice.stalls({ afterMs: 1000 });
+    stage.model.says(
+      'We are open every day of the week from noon until eleven in the evening ' + 'and so on '.repeat(20),
+    );
+    stage.user.says('When do you open?', ASKED);
+    const startMs = stage.playUntilAgentSays('We are open');
+    stage.playTo(40_000);
+    stage.expectAgent('I had trouble there').startsAt(startMs + 1000 + 5000, 200);
+    expect(traces(stage)).toContain('speech.stalled');
+  });
+
+  it('in the middle and goes on in time is not given up, however often', () => {
+    const stage = listening();
+    const text = 'We are open every day of the week';
+    stage.model.says(text);
+    stage.user.says('When do you open?', ASKED);
+    const startMs = stage.playUntilAgentSays(text);
+    for (let atMs = startMs + 300; atMs < startMs + 1500; atMs += 200) {
+      stage.send({ type: 'utterance.starved', utteranceId: 2 }, { at: atMs });
+      stage.send({ type: 'utterance.fed', utteranceId: 2 }, { at: atMs + 100 });
+    }
+    stage.playTo(40_000).expectAgent(text).isHeardWhole();
+  });
+
+  it('at the greeting has it said again: there is nothing that the user could repeat', () => {
+    const stage = new Stage({ config: { opening: { firstMessage: 'This call is recorded. Hello.' } } });
+    stage.voice.fails();
+    stage.playTo(10_000);
+    const said = stage.timeline.utterances.map(({ text, kind }) => [text, kind]);
+    expect(said).toEqual([
+      ['This call is recorded. Hello.', 'opening'],
+      ['This call is recorded. Hello.', 'opening'],
+    ]);
+    expect(stage.messages).toEqual([{ role: 'assistant', content: 'This call is recorded. Hello.' }]);
+  });
+
+  it('at the greeting twice has a stock one said', () => {
+    const stage = new Stage({ config: { opening: { firstMessage: 'Good evening to you.' } } });
+    stage.voice.fails({ count: 2 });
+    stage.playTo(20_000);
+    stage.expectAgent('how can I help you').isHeardWhole();
+    stage.expectAgent('trouble').isNeverSaid();
+  });
+
+  it('at what the API has it say says it again, once', () => {
+    const stage = listening();
+    stage.user.says('Hello there.', ASKED);
+    stage.playTo(6000);
+    stage.voice.fails();
+    stage.send({ type: 'command.say', text: 'Your taxi has arrived.' }, { at: 6500 });
+    stage.playTo(20_000);
+    const said = stage.timeline.utterances.filter(({ text }) => text === 'Your taxi has arrived.');
+    expect(said.map(({ isWhole }) => isWhole)).toEqual([false, true]);
+    stage.expectAgent('trouble').isNeverSaid();
+  });
 
   it('over the goodbye closes the line all the same', () => {
     const stage = listening({ endCall: { enabled: true } });

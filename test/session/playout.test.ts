@@ -17,6 +17,7 @@ function line(rate = RATE): Line {
   const playout = new Playout(rate, {
     onStarted: (id) => events.push(`started ${String(id)}`),
     onFinished: (id) => events.push(`finished ${String(id)}`),
+    onSupply: (id, isDry) => events.push(`${isDry ? 'dry' : 'fed'} ${String(id)}`),
     onPlayable: () => undefined,
   });
   const frame = rate / 50;
@@ -210,13 +211,39 @@ describe('dropping and cancelling', () => {
   });
 
   it('may be told to drop by whoever hears that an utterance began', () => {
-    const playout: Playout = new Playout(RATE, { onStarted: () => playout.drop(), onFinished: () => undefined, onPlayable: () => undefined });
+    const playout: Playout = new Playout(RATE, {
+      onStarted: () => playout.drop(),
+      onFinished: () => undefined,
+      onSupply: () => undefined,
+      onPlayable: () => undefined,
+    });
     say(playout, 1, ramp(1, 4 * FRAME));
     expect([playout.pull(), playout.pull(), playout.busy]).toEqual([null, null, false]);
   });
 });
 
 describe('a voice that is late', () => {
+  it('is told of once, until there is more', () => {
+    const { playout, events, pull } = line();
+    playout.add(1, 'late', 0);
+    pull(3); // not begun: another deadline is for that
+    playout.append(1, ramp(1, FRAME + 100));
+    pull(5);
+    playout.append(1, ramp(1, 2 * FRAME));
+    pull(1);
+    expect(events).toEqual(['started 1', 'dry 1', 'fed 1']);
+    pull(4);
+    playout.hold();
+    pull(2);
+    playout.resume();
+    pull(2);
+    expect(events.slice(3)).toEqual(['dry 1', 'dry 1']); // told anew behind a hold
+    playout.append(1, ramp(1, FRAME));
+    playout.complete(1);
+    pull(2);
+    expect(events.slice(5)).toEqual(['finished 1']);
+  });
+
   it('fades what there is out and what comes in, and counts the frames', () => {
     const { playout, pull } = line();
     playout.add(1, 'late', 0);

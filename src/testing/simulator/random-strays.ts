@@ -31,6 +31,7 @@ function randomStray(random: Random): ConversationEvent {
     ],
     [1, { type: 'utterance.finished', utteranceId: id + 1000 }],
     [1, { type: 'utterance.failed', utteranceId: id + 1000, reason: 'stray' }],
+    [1, { type: random.pick(['utterance.starved', 'utterance.fed']), utteranceId: id }],
     [2, { type: 'llm.text', requestId: id, text }],
     [2, { type: 'llm.done', requestId: id }],
     [3, { type: 'command.say', text }],

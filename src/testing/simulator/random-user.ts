@@ -19,6 +19,9 @@ const WORDS = [
   'No, that is not what I said, listen to me for a moment, please.',
   'ja genau',
   'はい',
+  'hello',
+  'how can I help you', // as the agent says itself
+  'let me think',
   '',
   '…',
 ] as const;
