@@ -77,6 +77,15 @@ const CATALOGUE = {
   // files
   FILE_NOT_READABLE: { message: 'Cannot read {path}: {reason}', httpStatus: 422, retryable: false },
   FILE_NOT_WRITABLE: { message: 'Cannot write {path}: {reason}', httpStatus: 500, retryable: false },
+  // phone network
+  NUMBER_INVALID: {
+    message: 'Not a phone number with its country code, such as +12025550123: {number}',
+    httpStatus: 422,
+    retryable: false,
+  },
+  NUMBER_UNAVAILABLE: { message: '{number} cannot be bought', httpStatus: 409, retryable: false },
+  NUMBER_NOT_OWNED: { message: '{number} is none of our numbers', httpStatus: 404, retryable: false },
+  CARRIER_CLOSED: { message: 'The connection to the carrier {carrier} is closed', httpStatus: 503, retryable: true },
   // sound device
   SOUND_DEVICE_FAILED: { message: '{command} failed: {reason}', httpStatus: 500, retryable: true },
   // talk socket

@@ -1,0 +1,271 @@
+import type { Cancel, Clock } from '../../clock/clock.js';
+import type { Ticker } from '../../clock/ticker.js';
+import { ParleyError } from '../../errors.js';
+import { Random } from '../../random.js';
+import type { TransferOutcome } from '../../transports/transport.js';
+import type { CallRequest, Carrier, CarrierCall, NumberOffer, NumberQuery } from '../carrier.js';
+import { Bridge } from './bridge.js';
+import { SimulatedCall } from './call.js';
+import { offers } from './inventory.js';
+import type { SimulatedNumber } from './script.js';
+import type { SoundLibrary } from './sounds.js';
+
+export interface SimulatedNetworkOptions {
+  clock: Clock;
+  /** Paces every call. */
+  ticker: Ticker;
+  /** The numbers that somebody or something answers at. */
+  numbers: readonly SimulatedNumber[];
+  sounds: SoundLibrary;
+  /** Of the network's chance: which packets are lost. Default 1. */
+  seed?: number;
+  /** Numbers that are ours from the start. */
+  owned?: readonly string[];
+  /** Every 20 ms of every call, as each end hears them. */
+  tap?: (call: SimulatedCall, frames: { agent: Int16Array | null; far: Int16Array | null }) => void;
+  /** A listener has thrown, or a sound could not be made. */
+  onError?: (error: unknown) => void;
+}
+
+const NUMBER = /^\+[1-9]\d{6,14}$/;
+/** A network takes so long to find the far end. */
+const SETUP_MS = 200;
+/** How long a transferred call rings. */
+const TRANSFER_RING_MS = 30_000;
+
+/**
+ * A phone network inside the process, and the carrier that parley has without any account: numbers can be had, calls go
+ * to numbers that behave as their scripts say, and come in from them. In virtual time a call takes as long as its
+ * computation.
+ */
+export class SimulatedNetwork implements Carrier {
+  readonly name = 'simulated';
+  /** All calls that are under way. */
+  readonly calls = new Set<SimulatedCall>();
+  readonly #options: SimulatedNetworkOptions;
+  readonly #numbers: ReadonlyMap<string, SimulatedNumber>;
+  readonly #owned: Set<string>;
+  readonly #random: Random;
+  #placed = 0;
+  #listener: ((call: CarrierCall) => void) | null = null;
+  #stopTicks: Cancel | null = null;
+  #closed = false;
+
+  constructor(options: SimulatedNetworkOptions) {
+    this.#options = options;
+    this.#numbers = new Map(options.numbers.map((number) => [number.number, number]));
+    this.#owned = new Set(options.owned ?? []);
+    this.#random = new Random(options.seed ?? 1);
+  }
+
+  searchNumbers(query: NumberQuery): Promise<readonly NumberOffer[]> {
+    const taken = (number: string): boolean => this.#owned.has(number) || this.#numbers.has(number);
+    return Promise.resolve(offers(query, taken));
+  }
+
+  buyNumber(number: string): Promise<void> {
+    const isFree = NUMBER.test(number) && !this.#owned.has(number) && !this.#numbers.has(number);
+    if (!isFree) return Promise.reject(new ParleyError('NUMBER_UNAVAILABLE', { number }));
+    this.#owned.add(number);
+    return Promise.resolve();
+  }
+
+  releaseNumber(number: string): Promise<void> {
+    if (!this.#owned.delete(number)) return Promise.reject(new ParleyError('NUMBER_NOT_OWNED', { number }));
+    return Promise.resolve();
+  }
+
+  ownedNumbers(): Promise<readonly string[]> {
+    return Promise.resolve([...this.#owned]);
+  }
+
+  placeCall(request: CallRequest): SimulatedCall {
+    if (this.#closed) throw new ParleyError('CARRIER_CLOSED', { carrier: this.name });
+    for (const number of [request.from, request.to]) {
+      if (!NUMBER.test(number)) throw new ParleyError('NUMBER_INVALID', { number });
+    }
+    const { from, to, ringTimeoutMs, headers = {} } = request;
+    const far = this.#numbers.get(to);
+    const call = this.#call('outbound', from, to, headers, far ?? { ...NOBODY, number: to });
+    this.#after(SETUP_MS, call, () => void this.#ring(call, far ?? null, ringTimeoutMs));
+    return call;
+  }
+
+  receiveCalls(listener: (call: CarrierCall) => void): Cancel {
+    this.#listener = listener;
+    return () => {
+      if (this.#listener === listener) this.#listener = null;
+    };
+  }
+
+  /**
+   * Somebody calls one of our numbers, or what is none.
+   * @param caller who speaks; `number` is who calls. It hangs up after `patienceMs` (default 30 000) without an answer
+   */
+  callIn(caller: SimulatedNumber, to: string, { patienceMs = 30_000 } = {}): SimulatedCall {
+    if (this.#closed) throw new ParleyError('CARRIER_CLOSED', { carrier: this.name });
+    const call = this.#call('inbound', caller.number, to, {}, caller);
+    this.#after(SETUP_MS, call, () => void this.#deliver(call, caller, patienceMs));
+    return call;
+  }
+
+  close(): Promise<void> {
+    this.#closed = true;
+    this.#listener = null;
+    for (const call of this.calls) call.finish({ cause: 'failed', by: 'network', reason: 'the network has gone' });
+    return Promise.resolve();
+  }
+
+  #call(
+    direction: 'inbound' | 'outbound',
+    from: string,
+    to: string,
+    headers: Readonly<Record<string, string>>,
+    far: SimulatedNumber,
+  ): SimulatedCall {
+    const { clock, sounds, tap, onError } = this.#options;
+    const id = `sim-${String(++this.#placed)}`;
+    const call: SimulatedCall = new SimulatedCall({
+      ...{ id, carrier: this.name, direction, from, to, headers, far },
+      soundOf: (step) => sounds.of(far, step),
+      random: new Random(this.#random.int(0, 2 ** 31 - 1)),
+      nowMs: () => clock.nowMs(),
+      onTransfer: (target, signal) => this.#transfer(call, target, signal),
+      onConnect: (other) => this.#connect(call, other),
+      onAnswered: () => this.#startTicks(),
+      onEnded: () => this.#ended(call),
+      onListenerError: (error) => onError?.(error),
+      tap: tap && ((frames) => tap(call, frames)),
+    });
+    this.calls.add(call);
+    return call;
+  }
+
+  async #ring(call: SimulatedCall, far: SimulatedNumber | null, ringTimeoutMs: number): Promise<void> {
+    if (far === null) {
+      call.finish({ cause: 'failed', by: 'network', reason: '404 Not Found' });
+      return;
+    }
+    if (far.picksUp === 'fails') call.finish({ cause: 'failed', by: 'network', reason: '503 Service Unavailable' });
+    else if (far.picksUp === 'busy') call.finish({ cause: 'busy', by: 'remote', reason: '486 Busy Here' });
+    if (!(await this.#prepared(call, far))) return;
+    call.ring();
+    this.#after(ringTimeoutMs, call, () => {
+      if (call.state === 'ringing')
+        call.finish({ cause: 'no-answer', by: 'agent', reason: '480 Temporarily Unavailable' });
+    });
+    if (far.picksUp === 'rings') return;
+    this.#after(far.ringMs, call, () => {
+      if (call.state !== 'ringing') return;
+      if (far.picksUp === 'rejects') call.finish({ cause: 'rejected', by: 'remote', reason: '603 Decline' });
+      else call.pickUp();
+    });
+  }
+
+  async #deliver(call: SimulatedCall, caller: SimulatedNumber, patienceMs: number): Promise<void> {
+    const listener = this.#owned.has(call.to) ? this.#listener : null;
+    if (listener === null) {
+      call.finish({ cause: 'failed', by: 'network', reason: '404 Not Found' });
+      return;
+    }
+    if (!(await this.#prepared(call, caller))) return;
+    call.ring();
+    this.#after(patienceMs, call, () => {
+      if (call.state === 'ringing') call.finish({ cause: 'hangup', by: 'remote', reason: '487 Request Terminated' });
+    });
+    try {
+      listener(call);
+    } catch (error) {
+      this.#options.onError?.(error);
+      call.finish({ cause: 'failed', by: 'network', reason: '500 Server Internal Error' });
+    }
+  }
+
+  /** Has the sounds of the far end made; whether the call is still there. */
+  async #prepared(call: SimulatedCall, far: SimulatedNumber): Promise<boolean> {
+    try {
+      await this.#options.sounds.prepare(far);
+    } catch (error) {
+      this.#options.onError?.(error);
+      call.finish({ cause: 'failed', by: 'network', reason: '500 Server Internal Error' });
+    }
+    return call.end === null;
+  }
+
+  /** Blind transfer: the target is called, and where it answers the far end is connected to it. */
+  async #transfer(call: SimulatedCall, target: string, signal: AbortSignal): Promise<TransferOutcome> {
+    if (!NUMBER.test(target) || this.#closed) return { ok: false, reason: 'failed' };
+    const other = this.placeCall({ from: call.to, to: target, ringTimeoutMs: TRANSFER_RING_MS });
+    const outcome = await new Promise<TransferOutcome>((resolve) => {
+      const giveUp = (): void => other.hangUp();
+      signal.addEventListener('abort', giveUp, { once: true });
+      other.onState((state) => {
+        if (state === 'answered') resolve({ ok: true });
+        if (state === 'ended') resolve({ ok: false, reason: failureOf(other) });
+        if (state === 'answered' || state === 'ended') signal.removeEventListener('abort', giveUp);
+      });
+      if (signal.aborted) giveUp();
+    });
+    if (!outcome.ok) return outcome;
+    return this.#connect(call, other);
+  }
+
+  #connect(call: SimulatedCall, other: CarrierCall): TransferOutcome {
+    if (!(other instanceof SimulatedCall) || call === other) return { ok: false, reason: 'failed' };
+    if (call.state !== 'answered' || other.state !== 'answered') {
+      other.hangUp();
+      return { ok: false, reason: 'failed' };
+    }
+    const over = { cause: 'hangup', by: 'remote', reason: 'the other side hung up' } as const;
+    const bridge = new Bridge(
+      (end, keys) => (end === 'first' ? call : other).actor.digits(keys),
+      () => {
+        call.finish(over);
+        other.finish(over);
+      },
+    );
+    call.handOver(bridge.first);
+    other.handOver(bridge.second);
+    other.hangUp(); // the agent's part of it
+    return { ok: true };
+  }
+
+  #ended(call: SimulatedCall): void {
+    this.calls.delete(call);
+    if (this.calls.size > 0) return;
+    this.#stopTicks?.();
+    this.#stopTicks = null;
+  }
+
+  #startTicks(): void {
+    this.#stopTicks ??= this.#options.ticker.subscribe(() => {
+      for (const call of this.calls) call.tick();
+    });
+  }
+
+  /** Later, unless the call has ended by then. */
+  #after(ms: number, call: SimulatedCall, then: () => void): void {
+    const { clock } = this.#options;
+    const cancel = clock.schedule(clock.nowMs() + ms, then);
+    call.onState((state) => {
+      if (state === 'ended') cancel();
+    });
+  }
+}
+
+function failureOf({ end }: SimulatedCall): 'busy' | 'no-answer' | 'rejected' | 'failed' {
+  const cause = end?.cause ?? 'failed';
+  if (cause === 'canceled') return 'no-answer';
+  return cause === 'busy' || cause === 'no-answer' || cause === 'rejected' ? cause : 'failed';
+}
+
+const NOBODY: Omit<SimulatedNumber, 'number'> = {
+  name: 'nobody',
+  does: 'is not in service',
+  picksUp: 'fails',
+  ringMs: 0,
+  inBandDigits: false,
+  voice: '',
+  line: {},
+  steps: [],
+};
