@@ -75,8 +75,8 @@ async function serveUntilStopped(
   if (daemon.newPrivateKey !== null) {
     say(`private key (shown this once): ${daemon.newPrivateKey}`);
   }
-  io.stdout.write(`${styleText('bold', `Talk to it: ${address}/`)}\n`);
   for (const agent of agents) await checkAgent(engine, agent);
+  io.stdout.write(`${styleText('bold', `Talk to it: ${address}/`)}\n`);
   await daemon.warmUp();
   say('ready');
   await new Promise<void>((resolve) => {
@@ -91,7 +91,9 @@ async function listen(daemon: Daemon, { settings }: EngineSettings): Promise<str
     return await daemon.listen();
   } catch (error) {
     const where = `${settings.host}:${String(settings.port)}`;
-    throw new ParleyError('DAEMON_CANNOT_LISTEN', { where, reason: reasonOf(error) }, { cause: error });
+    const isTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
+    const reason = isTaken ? 'something listens there already; PARLEY_PORT sets another port' : reasonOf(error);
+    throw new ParleyError('DAEMON_CANNOT_LISTEN', { where, reason }, { cause: error });
   }
 }
 
@@ -112,13 +114,20 @@ function readFlags(args: readonly string[]): {
   return { agentFiles: agent ?? [], flags };
 }
 
-/** The agents of the files, or the demo agent; ids follow from the names. */
+/**
+ * The agents of the files, or the demo agent; ids follow from the names.
+ * @throws ParleyError CONFIG_INVALID where two have the same name: nobody could tell them apart
+ */
 async function loadAgents(files: readonly string[]): Promise<HostedAgent[]> {
   const loaded: AgentFile[] = await Promise.all(
     files.length === 0 ? [loadAgentFile(DEMO_AGENT)] : files.map((file) => loadAgentFile(file)),
   );
   const taken = new Set<string>();
-  return loaded.map((file) => {
+  return loaded.map((file, index) => {
+    if (loaded.findIndex(({ name }) => name === file.name) < index) {
+      const reason = `${String(files[index])}: another agent is called "${file.name}" too`;
+      throw new ParleyError('CONFIG_INVALID', { reason });
+    }
     const slug =
       file.name
         .toLowerCase()
@@ -137,7 +146,8 @@ async function checkAgent(engine: Engine, { name, config, script }: HostedAgent)
     await engine.checkAgent({ agent: config, script });
   } catch (error) {
     if (!(error instanceof ParleyError)) throw error;
-    throw new ParleyError('CONFIG_INVALID', { reason: `the agent "${name}": ${error.message}` }, { cause: error });
+    const fault = error.code === 'CONFIG_INVALID' ? error.details['reason'] : error.message;
+    throw new ParleyError('CONFIG_INVALID', { reason: `the agent "${name}": ${String(fault)}` }, { cause: error });
   }
 }
 

@@ -1,6 +1,7 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import * as z from 'zod';
+import { ParleyError } from '../errors.js';
 import { InvalidConfigError, type ValidationIssue, parseWith } from './issues.js';
 import { readJsonFile } from './json-file.js';
 import { DEFAULT_SETTINGS, type Settings, type SettingsFile, settingsFileSchema } from './settings.js';
@@ -60,10 +61,10 @@ export async function loadSettings(sources: SettingSources = {}): Promise<Loaded
   return {
     settings: {
       ...DEFAULT_SETTINGS,
-      dataDir: defaultDataDir(env),
       ...fromFile,
       ...fromEnv.values,
       ...fromFlags.values,
+      dataDir: fromFlags.values.dataDir ?? fromEnv.values.dataDir ?? fromFile.dataDir ?? defaultDataDir(env),
       limits: { ...DEFAULT_SETTINGS.limits, ...fromFile.limits },
     },
     file,
@@ -123,10 +124,19 @@ function innermost(schema: z.ZodType): z.ZodType {
   return schema;
 }
 
-/** `$XDG_DATA_HOME/parley`, else `~/.local/share/parley`. */
+/**
+ * `$XDG_DATA_HOME/parley`, else `~/.local/share/parley`.
+ * @throws ParleyError CONFIG_INVALID for a user without a home
+ */
 function defaultDataDir(env: Texts): string {
-  const home = given(env['HOME']) ?? homedir();
-  return join(given(env['XDG_DATA_HOME']) ?? join(home, '.local', 'share'), 'parley');
+  const dataHome = given(env['XDG_DATA_HOME']);
+  if (dataHome !== undefined) return join(dataHome, 'parley');
+  try {
+    return join(given(env['HOME']) ?? homedir(), '.local', 'share', 'parley');
+  } catch (error) {
+    const reason = 'PARLEY_DATA_DIR: not set, and there is no home folder to keep data in';
+    throw new ParleyError('CONFIG_INVALID', { reason }, { cause: error });
+  }
 }
 
 /** An empty value counts as unset. */

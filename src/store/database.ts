@@ -1,6 +1,7 @@
 import Database from 'better-sqlite3';
-import { closeSync, mkdirSync, openSync } from 'node:fs';
-import { join } from 'node:path';
+import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { ParleyError, reasonOf } from '../errors.js';
 
 /** The database file's name in the data folder. */
 const FILE_NAME = 'parley.db';
@@ -21,19 +22,42 @@ const MIGRATIONS: readonly string[] = [
 /**
  * Opens the daemon's database in `dataDir` (made if missing; both readable by their owner only) and brings its schema up
  * to date. What is committed survives a crash of the process and of the machine.
+ * @throws ParleyError FILE_NOT_WRITABLE where that is not possible: no right to it, a file in its place, no database in it
  */
 export function openDatabase(dataDir: string): Database.Database {
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  try {
+    return open(dataDir);
+  } catch (error) {
+    const path = `the data folder ${dataDir} (PARLEY_DATA_DIR)`;
+    throw new ParleyError('FILE_NOT_WRITABLE', { path, reason: reasonOf(error) }, { cause: error });
+  }
+}
+
+function open(dataDir: string): Database.Database {
+  makeFolder(dataDir);
   const path = join(dataDir, FILE_NAME);
   // The folder may be an older one that others can read; the database's own files take their mode from this one.
   closeSync(openSync(path, 'a', 0o600));
   const database = new Database(path, { timeout: 5000 });
-  database.pragma('journal_mode = WAL');
-  // The library's build makes WAL commits NORMAL by default, which can lose the last ones with the machine.
-  database.pragma('synchronous = FULL');
-  database.pragma('foreign_keys = ON');
-  migrate(database);
+  try {
+    database.pragma('journal_mode = WAL');
+    // The library's build makes WAL commits NORMAL by default, which can lose the last ones with the machine.
+    database.pragma('synchronous = FULL');
+    database.pragma('foreign_keys = ON');
+    migrate(database);
+  } catch (error) {
+    database.close();
+    throw error;
+  }
   return database;
+}
+
+/** With the folders above it. Node's own `recursive` never returns where the system has none to give, as below /proc. */
+function makeFolder(path: string): void {
+  if (existsSync(path)) return;
+  const above = dirname(path);
+  if (above !== path) makeFolder(above);
+  mkdirSync(path, { mode: 0o700 });
 }
 
 function migrate(database: Database.Database): void {

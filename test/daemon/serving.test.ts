@@ -56,8 +56,8 @@ describe('parley serve', () => {
     const port = String((server.address() as AddressInfo).port);
     const { code, err } = await serve(['--port', port], 'ready');
     expect(code).toBe(1);
-    expect(err).toMatch(
-      new RegExp(`Cannot listen on 127\\.0\\.0\\.1:${port}: .*EADDRINUSE.* \\[DAEMON_CANNOT_LISTEN\\]`),
+    expect(err).toContain(
+      `127.0.0.1:${port}: something listens there already; PARLEY_PORT sets another port [DAEMON_CANNOT_LISTEN]\n`,
     );
     await new Promise((resolve) => server.close(resolve));
   });

@@ -1,0 +1,77 @@
+/** Each of these gives one clear line and a code that is not 0, and no stack. */
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parley, type Ran } from './support.js';
+
+let folder = '';
+const inFolder = (name: string): string => join(folder, name);
+const AGENT = { name: 'Echo', config: { prompt: 'Echo.', first_message: 'Hello.' } };
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'parley-strange-'));
+  await writeFile(inFolder('broken.json'), '{"name": "X",');
+  await writeFile(inFolder('empty.json'), '');
+  await writeFile(inFolder('list.json'), '[]');
+  await writeFile(inFolder('echo.json'), JSON.stringify(AGENT));
+  await writeFile(inFolder('echo-too.json'), JSON.stringify(AGENT));
+  await writeFile(inFolder('typo.json'), JSON.stringify({ ...AGENT, config: { ...AGENT.config, promt: 'x' } }));
+  await writeFile(inFolder('lost.json'), JSON.stringify({ ...AGENT, script: { start: 'nowhere', states: {} } }));
+  await writeFile(inFolder('a-file'), 'not a folder');
+  await mkdir(inFolder('not-a-database'));
+  await writeFile(inFolder('not-a-database/parley.db'), 'This is a text, and a long one at that. '.repeat(200));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+/** Starts the daemon where it should not start. */
+function serve(args: readonly string[], env: Record<string, string> = {}): Promise<Ran> {
+  const signal = AbortSignal.timeout(15_000);
+  return parley(['serve', ...args], { env: { PARLEY_PORT: '0', PARLEY_DATA_DIR: inFolder('data'), ...env }, signal });
+}
+
+function expectOneLine({ code, out, err }: Ran, words: RegExp | string): void {
+  expect([code, out]).toEqual([1, '']);
+  expect(err.trim().split('\n')).toHaveLength(1);
+  expect(err).toMatch(words);
+  expect(err).toMatch(/^parley serve: .+ \[[A-Z_]+\]\n$/);
+}
+
+describe('parley serve refuses', () => {
+  it.each([
+    ['a port that there is not', { PARLEY_PORT: '99999' }, /PARLEY_PORT: .*65535/],
+    ['a port that is no number', { PARLEY_PORT: 'http' }, /PARLEY_PORT: .*number/],
+    ['a settings file that is not there', { PARLEY_CONFIG: '/nowhere.json' }, /\/nowhere\.json: cannot be read/],
+    ['a folder that the system does not make', { PARLEY_DATA_DIR: '/proc/parley' }, /data folder \/proc\/parley/],
+    ['a host that there is not', { PARLEY_HOST: 'no-such-host.invalid' }, /Cannot listen on no-such-host\.invalid/],
+  ])('%s', async (_, env, words) => {
+    expectOneLine(await serve([], env), words);
+  });
+
+  it.each([
+    ['a file in place of the data folder', 'a-file', /a-file \(PARLEY_DATA_DIR\)/],
+    ['a data folder with something else in it', 'not-a-database', /file is not a database/],
+  ])('%s', async (_, name, words) => {
+    expectOneLine(await serve([], { PARLEY_DATA_DIR: inFolder(name) }), words);
+  });
+
+  it.each([
+    [['missing.json'], /missing\.json: cannot be read/],
+    [['broken.json'], /broken\.json: not JSON/],
+    [['empty.json'], /empty\.json: not JSON/],
+    [['list.json'], /list\.json.*object/],
+    [['typo.json'], /typo\.json: config\.promt: Unknown field/],
+    [['echo.json', 'echo-too.json'], /echo-too\.json: another agent is called "Echo" too/],
+    [['echo.json', 'echo.json'], /another agent is called "Echo" too/],
+  ])('the agent %j', async (files, words) => {
+    expectOneLine(await serve(files.flatMap((file) => ['--agent', inFolder(file)])), words);
+  });
+
+  it('a script with a fault, before it says where to talk', async () => {
+    const { code, out, err } = await serve(['--agent', inFolder('lost.json')]);
+    expect([code, out]).toEqual([1, '']);
+    expect(err.trim().split('\n').at(-1)).toBe(
+      'parley serve: The configuration is not valid: the agent "Echo": script: start: there is no state "nowhere" (none is defined) [CONFIG_INVALID]',
+    );
+  });
+});
