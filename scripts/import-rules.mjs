@@ -42,11 +42,12 @@ export const MAY_IMPORT = {
   session: [...BASE, 'conversation', ...INTERFACES],
   store: ['config', 'clock', 'tools', 'session'],
   engine: LIBRARY,
-  testing: [...LIBRARY, 'engine'],
-  daemon: [...LIBRARY, 'engine', 'testing'],
-  cli: [...LIBRARY, 'engine', 'testing', 'daemon'],
+  calls: [...LIBRARY, 'engine'],
+  testing: [...LIBRARY, 'engine', 'calls'],
+  daemon: [...LIBRARY, 'engine', 'calls', 'testing'],
+  cli: [...LIBRARY, 'engine', 'calls', 'testing', 'daemon'],
   web: [],
-  index: [...LIBRARY, 'engine'],
+  index: [...LIBRARY, 'engine', 'calls'],
 };
 
 /** Type-only imports that are allowed besides: messages that both ends of a socket share. */

@@ -45,6 +45,8 @@ export interface AgentRequest {
   metadata?: Readonly<Record<string, unknown>>;
   /** Default false. */
   includeMetadataInPrompt?: boolean;
+  /** The two ends of a phone call: the variables `{FromPhone}` and `{ToPhone}`. */
+  phones?: { readonly from: string; readonly to: string };
 }
 
 export interface SessionRequest extends AgentRequest {

@@ -117,6 +117,8 @@ export class Workshop {
       defaults: await this.#defaults(request),
       metadata: request.metadata ?? {},
       includeMetadataInPrompt: request.includeMetadataInPrompt ?? false,
+      fromPhone: request.phones?.from ?? null,
+      toPhone: request.phones?.to ?? null,
     });
     if (request.script !== undefined) this.#providers.scriptHints(request.script);
     const providers = {

@@ -1,0 +1,152 @@
+import type { CallRecord, CallState, CarrierCall } from '../carriers/carrier.js';
+import { type Clock, delay } from '../clock/clock.js';
+import { ParleyError, reasonOf } from '../errors.js';
+import type { Session } from '../session/session.js';
+import type { SessionReport } from '../session/session-report.js';
+import { type CallEndStatus, type CallStatus, silentStatus } from './call-status.js';
+
+/** What is left of a call when it is over. */
+export interface CallReport {
+  status: CallEndStatus;
+  /** Why it went wrong, in words for people; null where it did not. */
+  error: string | null;
+  /** The carrier's own account; null where the call never got to it. */
+  carrier: CallRecord | null;
+  /** Null where nobody answered. */
+  session: SessionReport | null;
+}
+
+export interface AgentCallOptions {
+  clock: Clock;
+  call: CarrierCall;
+  /** Makes the session of the call, which runs once the call is answered. */
+  openSession: (call: CarrierCall) => Promise<Session>;
+  /** Each status from the second on; the last is the call's end. */
+  onStatus: (status: CallStatus) => void;
+}
+
+/** A session may take so long to get ready after the answer; the caller hears nothing meanwhile. */
+const READY_MS = 10_000;
+/** A carrier may take so long to end a call whose line has been closed. */
+const HANG_UP_MS = 5000;
+
+/** An agent on a phone call, from the placing or the ringing to the end. */
+export class AgentCall {
+  /** Resolves when the call is over and nothing of it runs any more. Never rejects. */
+  readonly finished: Promise<CallReport>;
+  readonly call: CarrierCall;
+  readonly #options: AgentCallOptions;
+  readonly #session: Promise<Session>;
+  readonly #answered: Promise<void>;
+  readonly #ended: Promise<void>;
+  #isHungUp = false;
+  #status: CallStatus = 'initiated';
+
+  constructor(options: AgentCallOptions) {
+    this.#options = options;
+    this.call = options.call;
+    const { call } = options;
+    let onAnswered!: () => void;
+    let onEnded!: () => void;
+    this.#answered = new Promise((resolve) => (onAnswered = resolve));
+    this.#ended = new Promise((resolve) => (onEnded = resolve));
+    const note = (state: CallState): void => {
+      if (state === 'ringing') this.#enter('ringing');
+      if (state === 'answered') onAnswered();
+      if (state === 'ended') onEnded();
+    };
+    call.onState(note);
+    if (call.state !== 'initiated') note(call.state);
+    this.#session = options.openSession(call);
+    this.#session.catch(() => undefined); // `finished` tells
+    this.finished = this.#run();
+  }
+
+  get status(): CallStatus {
+    return this.#status;
+  }
+
+  /** The session, once it is made. Rejects where the agent cannot have one. */
+  get session(): Promise<Session> {
+    return this.#session;
+  }
+
+  /** Ends the call (`api-ended`), or gives it up before the answer (`canceled`). May be called twice. */
+  async hangUp(): Promise<CallReport> {
+    this.#isHungUp = true;
+    if (this.call.state !== 'answered') this.call.hangUp();
+    else await this.#session.then((session) => session.close()).catch(() => this.call.hangUp());
+    return this.finished;
+  }
+
+  async #run(): Promise<CallReport> {
+    const report = await this.#talk();
+    await this.#carrierEnded();
+    this.#enter(report.status);
+    return { ...report, carrier: this.call.record() };
+  }
+
+  async #talk(): Promise<CallReport> {
+    const { call } = this;
+    let session: Session | null;
+    try {
+      session = await this.#ready();
+    } catch (error) {
+      call.hangUp();
+      return this.#silent(reasonOf(error));
+    }
+    call.answer();
+    const answered = session !== null && (await Promise.race([this.#answered.then(() => true), this.#ended]));
+    if (session === null || answered !== true) {
+      void this.#session.then((unused) => unused.close());
+      return this.#silent(null);
+    }
+    this.#enter('in-progress');
+    if (this.#isHungUp) void session.close();
+    const report = await session.run();
+    return { status: report.status, error: faultOf(report), carrier: null, session: report };
+  }
+
+  /** The session; null where the call ended before it was there. */
+  async #ready(): Promise<Session | null> {
+    const waiting = new AbortController();
+    try {
+      return await Promise.race([this.#session, this.#ended.then(() => null), this.#late(waiting.signal)]);
+    } finally {
+      waiting.abort();
+    }
+  }
+
+  async #late(signal: AbortSignal): Promise<never> {
+    // Whoever is called hears nothing from the answer on; a caller hears it ring.
+    if (this.call.direction === 'outbound') await this.#answered;
+    await delay(this.#options.clock, READY_MS, signal);
+    throw new ParleyError('CALL_AGENT_LATE', { seconds: READY_MS / 1000 });
+  }
+
+  /** @param error what went wrong on our side; null = the call says */
+  #silent(error: string | null): CallReport {
+    const end = this.call.end ?? { cause: 'failed', by: 'agent', reason: 'it was not answered' };
+    const status = error === null ? silentStatus(end, this.call.record().answeredMs !== null) : 'failed';
+    return { status, error: status === 'failed' ? (error ?? end.reason) : null, carrier: null, session: null };
+  }
+
+  /** The carrier's end follows the line's; one that does not come is enforced. */
+  async #carrierEnded(): Promise<void> {
+    const { call, clock } = this.#options;
+    if (call.state === 'ended') return;
+    const waiting = new AbortController();
+    await Promise.race([this.#ended, delay(clock, HANG_UP_MS, waiting.signal)]);
+    waiting.abort();
+    call.hangUp();
+  }
+
+  #enter(status: CallStatus): void {
+    this.#status = status;
+    this.#options.onStatus(status);
+  }
+}
+
+function faultOf({ status, faults }: SessionReport): string | null {
+  return status === 'error' ? `the session broke off: ${Object.keys(faults).join(', ') || 'no reason known'}` : null;
+}

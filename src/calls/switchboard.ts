@@ -1,0 +1,115 @@
+import type { CarrierCall, Carrier } from '../carriers/carrier.js';
+import type { Cancel } from '../clock/clock.js';
+import type { Engine } from '../engine/engine.js';
+import type { AgentRequest, SessionRequest } from '../engine/options.js';
+import { ParleyError } from '../errors.js';
+import type { Session } from '../session/session.js';
+import { AgentCall } from './agent-call.js';
+import type { CallStatus } from './call-status.js';
+
+/** An agent for a call, and who watches it. */
+export interface CallAgent extends AgentRequest, Pick<SessionRequest, 'id' | 'observe' | 'log' | 'startUnixMs'> {
+  /** Each status of the call, in order; the last is its end. */
+  onStatus?: (status: CallStatus) => void;
+}
+
+export interface OutboundCall extends CallAgent {
+  /** One of the carrier's own numbers. */
+  from: string;
+  to: string;
+  /** The call is given up when nobody has answered for so long. Default 45 000. */
+  ringTimeoutMs?: number;
+  headers?: Readonly<Record<string, string>>;
+}
+
+export interface SwitchboardOptions {
+  engine: Engine;
+  carrier: Carrier;
+  /** A route for an incoming call could not be found because of a fault. */
+  onError?: (error: unknown) => void;
+}
+
+/** Who answers a call that comes in; null = nobody, the caller is refused. */
+export type Route = (call: CarrierCall) => Promise<CallAgent | null> | CallAgent | null;
+
+/** Agents on the telephone: places their calls, and puts incoming ones through to them. */
+export class Switchboard {
+  readonly #options: SwitchboardOptions;
+  readonly #calls = new Set<AgentCall>();
+  #stopReceiving: Cancel = () => undefined;
+  #closing: Promise<void> | null = null;
+
+  constructor(options: SwitchboardOptions) {
+    this.#options = options;
+  }
+
+  /** Calls that are under way. */
+  get calls(): ReadonlySet<AgentCall> {
+    return this.#calls;
+  }
+
+  /**
+   * Calls somebody on behalf of an agent. What becomes of the call is in its statuses and its report.
+   * @throws ParleyError as `Engine.checkAgent`, AGENT_DISABLED, NUMBER_INVALID, CARRIER_CLOSED, SESSION_CLOSED; then
+   * nobody was called
+   */
+  async place(request: OutboundCall): Promise<AgentCall> {
+    const { engine, carrier } = this.#options;
+    const { from, to, ringTimeoutMs = 45_000, headers, onStatus, ...agent } = request;
+    if (agent.agent.status === 'disabled') throw new ParleyError('AGENT_DISABLED');
+    onStatus?.('dispatching');
+    await engine.checkAgent({ ...agent, phones: { from, to } });
+    if (this.#closing !== null) throw new ParleyError('SESSION_CLOSED');
+    const call = carrier.placeCall({ from, to, ringTimeoutMs, ...(headers && { headers }) });
+    onStatus?.('initiated');
+    return this.#add(call, request);
+  }
+
+  /** Puts calls that come in through to agents. A new route takes the place of the one before. */
+  receive(route: Route): Cancel {
+    this.#stopReceiving();
+    const stop = this.#options.carrier.receiveCalls((call) => void this.#receive(call, route));
+    this.#stopReceiving = stop;
+    return stop;
+  }
+
+  /** Ends all calls. May be called twice. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #receive(call: CarrierCall, route: Route): Promise<void> {
+    let agent: CallAgent | null = null;
+    try {
+      agent = await route(call);
+    } catch (error) {
+      this.#options.onError?.(error);
+    }
+    if (agent === null || agent.agent.status === 'disabled' || this.#closing !== null) call.hangUp();
+    else this.#add(call, agent);
+  }
+
+  #add(call: CarrierCall, agent: CallAgent): AgentCall {
+    const { engine } = this.#options;
+    const added = new AgentCall({
+      clock: engine.clock,
+      call,
+      openSession: (line) => this.#open(line, agent),
+      onStatus: (status) => agent.onStatus?.(status),
+    });
+    this.#calls.add(added);
+    void added.finished.then(() => this.#calls.delete(added));
+    return added;
+  }
+
+  #open({ line, direction, from, to }: CarrierCall, agent: CallAgent): Promise<Session> {
+    const { onStatus: _told, ...request } = agent;
+    return this.#options.engine.createSession({ ...request, transport: line, direction, phones: { from, to } });
+  }
+
+  async #close(): Promise<void> {
+    this.#stopReceiving();
+    await Promise.all([...this.#calls].map((call) => call.hangUp()));
+  }
+}

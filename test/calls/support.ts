@@ -1,0 +1,80 @@
+import { SimulatedNetwork, type SimulatedNetworkOptions } from '../../src/carriers/simulated/network.js';
+import type { SimulatedNumber } from '../../src/carriers/simulated/script.js';
+import { SoundLibrary } from '../../src/carriers/simulated/sounds.js';
+import type { CallReport } from '../../src/calls/agent-call.js';
+import type { CallStatus } from '../../src/calls/call-status.js';
+import { type CallAgent, Switchboard } from '../../src/calls/switchboard.js';
+import { VirtualClock } from '../../src/clock/virtual.js';
+import { Engine } from '../../src/engine/engine.js';
+import type { SessionEvent } from '../../src/session/session-options.js';
+import { energyVad } from '../../src/testing/energy-vad.js';
+import { functionLlm } from '../../src/testing/function-llm.js';
+import { promptedStt } from '../../src/testing/prompted-stt.js';
+import { toneTts } from '../../src/testing/tone-tts.js';
+import { toneVoice } from '../carriers/simulated/support.js';
+
+export const OWN = '+12025550199';
+
+/** A switchboard on a simulated network in virtual time, with doubles for recogniser, model and voice. */
+export class PhoneRig {
+  readonly clock = new VirtualClock();
+  readonly engine = new Engine({ clock: this.clock });
+  readonly errors: unknown[] = [];
+  readonly network: SimulatedNetwork;
+  readonly switchboard: Switchboard;
+
+  constructor(numbers: readonly SimulatedNumber[], options: Partial<SimulatedNetworkOptions> = {}) {
+    const onError = (error: unknown): void => void this.errors.push(error);
+    this.network = new SimulatedNetwork({
+      clock: this.clock,
+      ticker: this.engine.ticker,
+      numbers,
+      sounds: new SoundLibrary(toneVoice, new URL('file:///')),
+      owned: [OWN],
+      onError,
+      ...options,
+    });
+    this.switchboard = new Switchboard({ engine: this.engine, carrier: this.network, onError });
+  }
+
+  /** An agent of doubles; `lines` are what the recogniser hears, one for each stretch of speech. */
+  agent(lines: readonly string[], config: CallAgent['agent'] = {}): Call {
+    const statuses: CallStatus[] = [];
+    const events: SessionEvent[] = [];
+    return {
+      statuses,
+      events,
+      agent: { prompt: 'You call people.', first_message: 'Hello, this is the desk.', ...config },
+      vad: energyVad(),
+      stt: promptedStt({ lines }),
+      llm: functionLlm(({ messages }) => {
+        const last = messages.at(-1);
+        const said = last?.content ?? '';
+        const [, name, args] = /^use (\w+) (.*)$/.exec(last?.role === 'user' ? said : '') ?? [];
+        return name === undefined ? `I heard ${said}` : { calls: [{ name, arguments: args ?? '{}' }] };
+      }),
+      tts: toneTts(),
+      onStatus: (status) => statuses.push(status),
+      observe: (event) => events.push(event),
+    };
+  }
+
+  async finished(call: { finished: Promise<CallReport> }, withinMs = 600_000): Promise<CallReport> {
+    let report: CallReport | undefined;
+    void call.finished.then((done) => (report = done));
+    await this.clock.runUntil(() => report !== undefined, withinMs);
+    if (report === undefined) throw new Error('the call did not end');
+    return report;
+  }
+
+  async close(): Promise<void> {
+    await this.switchboard.close();
+    await this.network.close();
+    await this.engine.close();
+  }
+}
+
+export interface Call extends CallAgent {
+  statuses: CallStatus[];
+  events: SessionEvent[];
+}

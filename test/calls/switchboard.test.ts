@@ -1,0 +1,227 @@
+import { describe, expect, it } from 'vitest';
+import type { AgentCall } from '../../src/calls/agent-call.js';
+import { numbersOf } from '../carriers/simulated/support.js';
+import { OWN, PhoneRig } from './support.js';
+
+const [PERSON, BUSY, ABSENT, REJECTING, BROKEN, MANAGER] = [
+  '+12025550101',
+  '+12025550102',
+  '+12025550103',
+  '+12025550104',
+  '+12025550105',
+  '+12025550114',
+];
+
+const NUMBERS = numbersOf(
+  {
+    number: PERSON,
+    steps: [
+      { wait: 300 },
+      { say: 'hello?' },
+      { listen: {} },
+      { say: 'yes please do that' },
+      { listen: { orMs: 5000 } },
+      { hangUp: true },
+    ],
+  },
+  { number: BUSY, picksUp: 'busy' },
+  { number: ABSENT, picksUp: 'rings' },
+  { number: REJECTING, picksUp: 'rejects' },
+  { number: BROKEN, picksUp: 'fails' },
+  { number: MANAGER, ringMs: 500, steps: [{ say: 'manager here' }, { note: 'talked' }, { wait: 20_000 }] },
+);
+
+async function rigged(test: (rig: PhoneRig) => Promise<void>): Promise<void> {
+  const rig = new PhoneRig(NUMBERS);
+  try {
+    await test(rig);
+    expect(rig.errors).toEqual([]);
+  } finally {
+    await rig.close();
+  }
+  expect(rig.clock.pending).toBe(0);
+}
+
+describe('an outbound call', () => {
+  it('goes from dispatching to its end, and both hear each other', () =>
+    rigged(async (rig) => {
+      const agent = rig.agent(['hello', 'yes please']);
+      const call = await rig.switchboard.place({ ...agent, from: OWN, to: PERSON });
+      const report = await rig.finished(call);
+      expect(agent.statuses).toEqual(['dispatching', 'initiated', 'ringing', 'in-progress', 'user-ended']);
+      expect(report).toMatchObject({ status: 'user-ended', error: null });
+      expect(report.carrier).toMatchObject({ from: OWN, to: PERSON, end: { cause: 'hangup', by: 'remote' } });
+      const said = report.session?.messages.map(({ role, content }) => `${role}: ${content}`);
+      expect(said).toContain('user: yes please');
+      expect(said?.join(' ')).toContain('I heard yes please');
+      expect(rig.switchboard.calls.size).toBe(0);
+    }));
+
+  it.each([
+    [BUSY, 'busy', null],
+    [ABSENT, 'no-answer', null],
+    [REJECTING, 'failed', '603 Decline'],
+    [BROKEN, 'failed', '503 Service Unavailable'],
+    ['+12025550188', 'failed', '404 Not Found'],
+  ])('to %s ends %s', (to, status, error) =>
+    rigged(async (rig) => {
+      const agent = rig.agent([]);
+      const call = await rig.switchboard.place({ ...agent, from: OWN, to, ringTimeoutMs: 20_000 });
+      expect(await rig.finished(call)).toMatchObject({ status, error, session: null, carrier: { answeredMs: null } });
+      expect(agent.statuses.at(-1)).toBe(status);
+      expect(agent.statuses).not.toContain('in-progress');
+    }),
+  );
+
+  it('is refused before anybody is called where the agent cannot speak', () =>
+    rigged(async (rig) => {
+      const place = (config: Record<string, unknown>, to: string = PERSON) =>
+        rig.switchboard.place({ ...rig.agent([], config), from: OWN, to });
+      await expect(place({ vad_threshold: 7 })).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
+      await expect(place({ status: 'disabled' })).rejects.toMatchObject({ code: 'AGENT_DISABLED' });
+      await expect(place({}, '110')).rejects.toMatchObject({ code: 'NUMBER_INVALID' });
+      expect(rig.network.calls.size).toBe(0);
+    }));
+
+  it('can be given up while it rings, and ended while it is going on', () =>
+    rigged(async (rig) => {
+      const ringing = await rig.switchboard.place({ ...rig.agent([]), from: OWN, to: ABSENT });
+      await rig.clock.runUntil(() => ringing.status === 'ringing', 10_000);
+      void ringing.hangUp();
+      expect((await rig.finished(ringing)).status).toBe('canceled');
+      const talking = await rig.switchboard.place({ ...rig.agent([]), from: OWN, to: PERSON });
+      await rig.clock.runUntil(() => talking.status === 'in-progress', 10_000);
+      void talking.hangUp();
+      expect(await rig.finished(talking)).toMatchObject({ status: 'api-ended', carrier: { end: { by: 'agent' } } });
+    }));
+
+  it('knows both numbers as variables', () =>
+    rigged(async (rig) => {
+      const agent = rig.agent([], { first_message: 'From {FromPhone} to {ToPhone}.' });
+      const call = await rig.switchboard.place({ ...agent, from: OWN, to: PERSON });
+      const { session } = await rig.finished(call);
+      expect(session?.messages.map(({ content }) => content).join(' ')).toContain(`From ${OWN} to ${PERSON}.`);
+    }));
+
+  it('that is answered before the agent is ready gives up after ten seconds', () =>
+    rigged(async (rig) => {
+      const stuck = { ...rig.agent([]), vad: { ...rig.agent([]).vad!, warmUp: () => new Promise<void>(() => {}) } };
+      const call = await rig.switchboard.place({ ...stuck, from: OWN, to: MANAGER });
+      const { status, error, carrier } = await rig.finished(call);
+      expect([status, error]).toEqual(['failed', 'The agent was not ready within 10 s']);
+      expect(carrier?.answeredMs).not.toBeNull();
+    }));
+});
+
+describe('a transfer', () => {
+  const TRANSFER = { flow: { call_transfer: { phone: MANAGER, messages: ['I put you through.'] } } };
+
+  it('that works leaves the user with somebody else', () =>
+    rigged(async (rig) => {
+      const agent = rig.agent(['hello', 'use transfer_call {}'], TRANSFER);
+      const call = await rig.switchboard.place({ ...agent, from: OWN, to: PERSON });
+      let notes: readonly string[] = [];
+      await rig.clock.runUntil(() => {
+        const manager = [...rig.network.calls].find(({ to }) => to === MANAGER);
+        notes = manager?.notes ?? notes;
+        return notes.includes('talked');
+      }, 60_000);
+      const report = await rig.finished(call);
+      expect(report).toMatchObject({ status: 'agent-ended', carrier: { end: { cause: 'transferred' } } });
+      expect(report.session?.transfers).toMatchObject([{ target: MANAGER, ok: true }]);
+    }));
+
+  it('that fails comes back to the user, who is told', () =>
+    rigged(async (rig) => {
+      const busy = { flow: { call_transfer: { phone: BUSY, messages: ['I put you through.'] } } };
+      const agent = rig.agent(['hello', 'use transfer_call {}'], busy);
+      const call = await rig.switchboard.place({ ...agent, from: OWN, to: PERSON });
+      const report = await rig.finished(call);
+      expect(report.session?.transfers).toMatchObject([{ target: BUSY, ok: false, reason: 'busy' }]);
+      expect(report.status).toBe('user-ended');
+      expect(report.session?.messages.at(-1)?.role).toBe('assistant');
+    }));
+});
+
+describe('an inbound call', () => {
+  const [caller] = numbersOf({
+    number: '+12025550177',
+    steps: [{ listen: {} }, { say: 'is this the desk' }, { listen: {} }, { hangUp: true }],
+  });
+
+  it('is answered by the agent of its number', () =>
+    rigged(async (rig) => {
+      const agent = rig.agent(['is this the desk']);
+      rig.switchboard.receive(({ to, from }) => (to === OWN && from === '+12025550177' ? agent : null));
+      const call = rig.network.callIn(caller!, OWN);
+      await rig.clock.runUntil(() => rig.switchboard.calls.size === 1, 10_000);
+      const report = await rig.finished([...rig.switchboard.calls][0] as AgentCall);
+      expect(agent.statuses).toEqual(['ringing', 'in-progress', 'user-ended']);
+      expect(report.session?.messages.map(({ content }) => content).join(' ')).toContain('I heard is this the desk');
+      expect(call.end).toMatchObject({ cause: 'hangup', by: 'remote' });
+    }));
+
+  it.each([
+    ['nobody is meant', () => null, 'rejected'],
+    ['the agent is disabled', (rig: PhoneRig) => rig.agent([], { status: 'disabled' }), 'rejected'],
+  ])('is refused where %s', (_why, route, cause) =>
+    rigged(async (rig) => {
+      rig.switchboard.receive(() => route(rig));
+      const call = rig.network.callIn(caller!, OWN);
+      await rig.clock.runUntil(() => call.end !== null, 60_000);
+      expect(call.end?.cause).toBe(cause);
+      expect(call.record().answeredMs).toBeNull();
+    }),
+  );
+
+  it('to a number that is not ours is not in service', () =>
+    rigged(async (rig) => {
+      rig.switchboard.receive(() => rig.agent([]));
+      const call = rig.network.callIn(caller!, '+12025550198');
+      await rig.clock.runUntil(() => call.end !== null, 10_000);
+      expect(call.end).toMatchObject({ cause: 'failed', reason: '404 Not Found' });
+    }));
+
+  it('is refused where its route cannot be found because of a fault', async () => {
+    const rig = new PhoneRig(NUMBERS);
+    rig.switchboard.receive(() => Promise.reject(new Error('the database is away')));
+    const call = rig.network.callIn(caller!, OWN);
+    await rig.clock.runUntil(() => call.end !== null, 60_000);
+    expect([call.end?.cause, rig.errors.map(String)]).toEqual(['rejected', ['Error: the database is away']]);
+    await rig.close();
+  });
+});
+
+describe('a thousand calls at once', () => {
+  it('end as their numbers do, every one accounted for', { timeout: 120_000 }, async () => {
+    const rig = new PhoneRig(NUMBERS);
+    const expected: Record<string, string> = {
+      [PERSON]: 'user-ended',
+      [BUSY]: 'busy',
+      [ABSENT]: 'no-answer',
+      [REJECTING]: 'failed',
+      [BROKEN]: 'failed',
+    };
+    const kinds = Object.keys(expected);
+    const calls = await Promise.all(
+      Array.from({ length: 1000 }, async (_, index) => {
+        const to = kinds[index % kinds.length] ?? PERSON;
+        return rig.switchboard.place({ ...rig.agent(['hello', 'yes']), from: OWN, to, ringTimeoutMs: 20_000 });
+      }),
+    );
+    expect(rig.network.calls.size).toBe(1000);
+    let over = 0;
+    for (const { finished } of calls) void finished.then(() => over++);
+    await rig.clock.runUntil(() => over === calls.length, 300_000);
+    const counts: Record<string, number> = {};
+    for (const { call, finished } of calls) {
+      const { status } = await finished;
+      expect(status).toBe(expected[call.to]);
+      counts[status] = (counts[status] ?? 0) + 1;
+    }
+    expect(counts).toEqual({ 'user-ended': 200, busy: 200, 'no-answer': 200, failed: 400 });
+    expect([rig.network.calls.size, rig.switchboard.calls.size, rig.errors]).toEqual([0, 0, []]);
+    await rig.close();
+    expect(rig.clock.pending).toBe(0);
+  });
+});
