@@ -229,7 +229,7 @@ export class Conversation {
         return;
       case 'idle':
       case 'duration':
-        inactivity.onLimitDue(core);
+        inactivity.onLimitDue(core, name);
         return;
       case 'closing':
         onClosingDue(core);

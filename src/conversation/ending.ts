@@ -8,6 +8,7 @@ import { cancelReply } from './reply.js';
 import { dropSpeculation } from './speculation-drop.js';
 import { type EndingState, noDeadlines } from './state.js';
 import { abandonTransfer } from './transfer.js';
+import { wordsOf } from './words.js';
 
 /** The end of the call: the last words are played out, then the line is closed, once. */
 
@@ -21,7 +22,8 @@ const MS_PER_CHAR = 120;
  * @param ownWords the goodbye that the model put into the call
  */
 export function sayGoodbye(core: Core, entry: number, callId: string, ownWords: string | null): void {
-  const goodbye = core.choose('goodbye', core.config.endCall.messages) ?? ownGoodbye(core, entry, ownWords);
+  const phrase = core.choose('goodbye', core.config.endCall.messages);
+  const goodbye = phrase === null ? ownGoodbye(core, entry, ownWords) : unlessSaid(core, entry, phrase);
   if (goodbye !== null) speech.say(core, goodbye, { kind: 'goodbye', entry });
   beginEnding(core, { status: 'agent-ended', reversible: true, call: { entry, callId } });
 }
@@ -54,7 +56,9 @@ export function closeIfDone(core: Core): void {
 
 /** The last words took too long: the line is closed regardless. */
 export function onClosingDue(core: Core): void {
-  if (core.state.ending !== null) close(core, core.state.ending.status, true);
+  if (core.state.ending === null) return;
+  core.trace('ending.stalled');
+  close(core, core.state.ending.status, true);
 }
 
 /** The line is gone, or goes now (`hangUp`). Nothing comes after this. */
@@ -78,6 +82,12 @@ export function fallSilent(core: Core): void {
   speech.drop(core);
 }
 
+/** A goodbye that the model has just said by itself, word for word, is not said again. */
+function unlessSaid(core: Core, entry: number, phrase: string): string | null {
+  const said = wordsOf(spokenText(assistantAt(core, entry), true)).join(' ');
+  return ` ${said} `.includes(` ${wordsOf(phrase).join(' ')} `) ? null : phrase;
+}
+
 /** The model's goodbye, unless it has said one already beside the call; a stock one where it said nothing at all. */
 function ownGoodbye(core: Core, entry: number, ownWords: string | null): string | null {
   const { language } = core.config;
@@ -89,6 +99,7 @@ function ownGoodbye(core: Core, entry: number, ownWords: string | null): string 
 /** The line is closed when all has been said. */
 export function beginEnding(core: Core, ending: EndingState): void {
   core.state.ending = ending;
+  core.trace('ending', { status: ending.status, reversible: ending.reversible });
   core.disarm('inactivity', 'idle', 'opening', 'filler');
   const chars = core.state.speech.queue.reduce((sum, utterance) => sum + utterance.text.length, 0);
   core.arm('closing', core.nowMs + core.config.deadlines.closingMs + chars * MS_PER_CHAR);

@@ -30,12 +30,14 @@ export function armFiller(core: Core): void {
   core.arm('filler', Math.max(core.nowMs + waitMs, quietMs, lastMs === null ? 0 : lastMs + REPEAT_MS));
 }
 
-/** Something was said meanwhile: the wait begins anew, and only a stall is bridged. */
+/** Something was said meanwhile, and more is to come: the wait begins anew, and only a stall is bridged. */
 export function onAgentHeard(core: Core): void {
-  const dueMs = core.state.deadlines.filler;
-  if (dueMs === null) return;
-  const { filler, deadlines } = core.config;
-  core.arm('filler', Math.max(dueMs, core.nowMs + Math.max(filler.afterMs ?? 0, deadlines.stallFillerMs)));
+  const { filler, reply, deadlines } = core.state;
+  const streams = reply?.phase === 'thinking' || reply?.phase === 'streaming';
+  if (deadlines.filler === null && !streams) return;
+  const stallMs = Math.max(core.config.filler.afterMs ?? 0, core.config.deadlines.stallFillerMs);
+  const repeatMs = filler.lastMs === null ? 0 : filler.lastMs + REPEAT_MS;
+  core.arm('filler', Math.max(deadlines.filler ?? 0, core.nowMs + stallMs, repeatMs));
 }
 
 export function onFillerDue(core: Core): void {
@@ -53,6 +55,7 @@ export function onFillerDue(core: Core): void {
   core.state.filler = { lastMs: core.nowMs, text: phrase, turn: reply.turnNumber };
   core.arm('filler', core.nowMs + REPEAT_MS);
   if (phrase === null) return;
+  core.trace('filler', { turn: reply.turnNumber, phase: reply.phase });
   reply.entry ??= addAssistantMessage(core);
   speech.say(core, phrase, { kind: 'filler', entry: reply.entry });
 }

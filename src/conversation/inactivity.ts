@@ -43,7 +43,8 @@ export function onInactivityDue(core: Core): void {
 }
 
 /** Nothing from the user for too long, or the longest session is over. */
-export function onLimitDue(core: Core): void {
+export function onLimitDue(core: Core, limit: 'idle' | 'duration'): void {
   const { limits, language } = core.config;
+  core.trace('limit', { limit });
   endNow(core, 'timeout', limits.message ?? phrasesFor(language).timeout);
 }

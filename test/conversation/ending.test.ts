@@ -46,6 +46,15 @@ describe('the agent hangs up', () => {
     expect(stage.timeline.utterances.map(({ text }) => text).join(' ')).toBe(expected.join(' '));
   });
 
+  it('and says a configured goodbye once, also where the model has said it already', () => {
+    const stage = listening({ endCall: { enabled: true, messages: [GOODBYE] } });
+    stage.model.calls([{ name: 'end_call' }], { saying: `You are welcome. ${GOODBYE}` });
+    stage.user.says('No, that is all.', SAID);
+    expect(stage.playToEnd()).toBe('agent-ended');
+    const said = stage.timeline.utterances.filter(({ text }) => text.includes('lovely evening'));
+    expect(said.map(({ isWhole }) => isWhole)).toEqual([true]);
+  });
+
   it.each(['', '{broken', '[]', '{"message":7}'])('with a stock goodbye where its arguments are %j', (args) => {
     const stage = listening({ endCall: { enabled: true } });
     stage.model.calls([{ name: 'end_call', args }]);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Stage, type StageConfig } from '../../src/testing/stage.js';
-import { listening, timesOf } from './listening.js';
+import { listening, timesOf, traces } from './listening.js';
 
 const HELLO = 'Hello there.';
 const HELLO_ENDS_MS = 80 + HELLO.length * 60;
@@ -66,6 +66,7 @@ describe('max_idle', () => {
   it('ends the session, with its message', () => {
     const stage = greeted({ limits });
     expect(stage.playToEnd()).toBe('timeout');
+    expect(traces(stage).slice(-3)).toEqual(['limit', 'ending', 'ended']);
     stage
       .expectAgent('I am hanging up')
       .startsAt(HELLO_ENDS_MS + 20_000, 100)

@@ -309,6 +309,16 @@ describe('fillers', () => {
     stage.expectAgent('Well now.').startsAt(endMs + 2500, 100);
   });
 
+  it('bridge a model that stands still in the middle of its answer', () => {
+    const stage = listening();
+    stage.model.stalls({ saying: 'We have three tables. And' });
+    stage.user.says('Is there a table?', ASKED);
+    const endMs = stage.playUntilAgentSays('We have three') + 'We have three tables.'.length * 60;
+    stage.playTo(20_000);
+    stage.expectAgent('Let me see.').startsAt(endMs + 2500, 100);
+    expect(stage.timeline.utterances.filter(({ kind }) => kind === 'filler')).toHaveLength(1);
+  });
+
   it('are never the same twice in one wait, even where only one is configured', () => {
     const stage = listening({ filler: { afterMs: 0, messages: ['Well now.', 'Well now.'] } });
     stage.tools.answers('tables', '3 free', { afterMs: 20_000 });
