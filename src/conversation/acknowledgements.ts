@@ -144,6 +144,15 @@ export function holdsFarewell(text: string, language: string): boolean {
   return units.some((_unit, index) => phraseAt(units, index, farewells, base) > 0);
 }
 
+/** Any language may be spoken: what acknowledges, or stops, in one of them. */
+function ofAll(lists: PhrasesByLanguage): ReadonlySet<string> {
+  const known = ALL.get(lists) ?? new Set(Object.values(lists).flatMap((phrases) => [...phrases]));
+  ALL.set(lists, known);
+  return known;
+}
+
+const ALL = new Map<PhrasesByLanguage, ReadonlySet<string>>();
+
 function withAcknowledgements(lists: PhrasesByLanguage): PhrasesByLanguage {
   return Object.fromEntries(
     Object.entries(lists).map(([language, phrases]) => [
@@ -154,6 +163,7 @@ function withAcknowledgements(lists: PhrasesByLanguage): PhrasesByLanguage {
 }
 
 function phrasesOf(lists: PhrasesByLanguage, base: string): ReadonlySet<string> {
+  if (base === 'multi') return ofAll(lists);
   return (Object.hasOwn(lists, base) ? lists[base] : lists['en']) ?? ENGLISH;
 }
 

@@ -22,7 +22,7 @@ export class HeardText {
 
   /**
    * Characters whose audio is over after `playedMs`. Without word times it is estimated from the share of the audio
-   * that has been played, rounded down to a whole word.
+   * that has been played, rounded down to a whole word, or a character where words have no spaces.
    * @param totalMs length of the whole audio, null while it is not known
    */
   charsAt(playedMs: number, totalMs: number | null): number {
@@ -32,11 +32,16 @@ export class HeardText {
       for (const end of this.#ends) if (end.endMs <= playedMs) chars = Math.max(chars, end.chars);
       return chars;
     }
-    const share = playedMs / (totalMs ?? this.#text.length * MS_PER_CHAR);
-    const upTo = Math.floor(this.#text.length * Math.min(1, share));
-    return Math.max(0, this.#text.lastIndexOf(' ', upTo));
+    const msPerChar = SPACELESS.test(this.#text) ? MS_PER_SYLLABLE : MS_PER_CHAR;
+    const share = playedMs / (totalMs ?? this.#text.length * msPerChar);
+    let end = Math.floor(this.#text.length * Math.min(1, share));
+    while (end > 0 && this.#text[end] !== ' ' && !SPACELESS.test(this.#text[end - 1] ?? '')) end--;
+    return end;
   }
 }
 
 /** Usual speaking rate: 15 characters a second. */
 const MS_PER_CHAR = 67;
+/** … and seven where a character is a syllable or so, and words have no spaces between them. */
+const MS_PER_SYLLABLE = 143;
+const SPACELESS = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}]/u;

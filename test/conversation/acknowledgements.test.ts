@@ -42,6 +42,14 @@ describe('classifyOverlap', () => {
     expect(classify('thanks, but one more thing', 'en-US', { part: 'ending' })).toBe('real');
   });
 
+  it('knows every list where the language is open', () => {
+    for (const words of ['mm-hm', 'ja genau', "d'accord", 'vale', 'はい', '嗯']) {
+      expect(classify(words, 'multi'), words).toBe('acknowledgement');
+    }
+    expect(classify('danke, tschüss', 'multi', { part: 'ending' })).toBe('acknowledgement');
+    for (const words of ['nein', 'stop', 'espera', 'basta']) expect(classify(words, 'multi'), words).toBe('real');
+  });
+
   it('takes no time over hostile input', () => {
     expect(classify('うん'.repeat(20_000) + 'x', 'ja-JP')).toBe('real');
     expect(classify('mm '.repeat(20_000), 'en-US')).toBe('acknowledgement');

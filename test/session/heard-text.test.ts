@@ -36,6 +36,13 @@ describe('heard text', () => {
     expect([300, 500].map((ms) => heard.charsAt(ms, null))).toEqual([3, 7]); // 15 characters a second
   });
 
+  it('estimates in characters where words have no spaces', () => {
+    const heard = new HeardText('正午に開店します');
+    expect([0, 250, 500, 1000].map((ms) => heard.charsAt(ms, 1000))).toEqual([0, 2, 4, 8]);
+    expect(heard.charsAt(430, null)).toBe(3);
+    expect(new HeardText('はい、正午です。').charsAt(5000, null)).toBe(7); // its end is not known
+  });
+
   it('hears all of an utterance whose audio is over, and of no text nothing', () => {
     expect(new HeardText('whole').charsAt(10, 10)).toBe(5);
     expect(new HeardText('').charsAt(0, 100)).toBe(0);
