@@ -1,160 +1,160 @@
-import { readFile } from 'node:fs/promises';
-import { packageFile } from '../../../package-files.js';
-import type { SpeechHints } from '../stt.js';
-import { compileGrammar, type Grammar } from '../lm/fsg.js';
-import { backgroundCorpus, corpusOf, type Corpus } from '../lm/hints.js';
-import { trainNgram } from '../lm/ngram.js';
-import { parsePhraseList, type PhraseList } from '../lm/phrase-list.js';
-import { guessPronunciation } from '../lm/pronounce.js';
 import type { SpeechLanguage } from '../lm/text.js';
-import { SpeechDecoder } from './decoder.js';
-import { GARBAGE_PROBABILITY } from './gate.js';
-import type { VocabularyReport } from './protocol.js';
-import { loadSoundSwallower, type SoundSwallower } from './soundswallower.js';
+import type { TurnDecoder } from './turn-decoder.js';
+import type { Vocabulary } from './vocabulary.js';
 
-/** A decoder on loan. */
-export interface Loan {
-  readonly decoder: SpeechDecoder;
-  readonly report: VocabularyReport;
+export interface DecoderPoolOptions {
+  /** Most decoders at once. */
+  readonly size: number;
+  readonly make: (language: SpeechLanguage) => Promise<TurnDecoder>;
+  /** Whether a session that is open has this vocabulary: its grammar is better not overwritten. */
+  readonly isWanted: (key: string) => boolean;
+  /** A decoder that was being made is there, or could not be. */
+  readonly onMade: () => void;
 }
 
 interface Slot {
-  readonly decoder: SpeechDecoder;
   readonly language: SpeechLanguage;
-  /** Key of the grammar that is loaded; empty for none. */
-  grammar: string;
-  /** Words that this decoder's dictionary was given. */
-  readonly added: Set<string>;
+  /** Null while it is being made. */
+  decoder: TurnDecoder | null;
+  /** Key of the vocabulary that is loaded; null for none. */
+  key: string | null;
+  /** Key of the vocabulary that it is being made for. */
+  madeFor: string | null;
+  /** The session that has it, or that it is being made for. */
+  borrower: number | null;
 }
-
-interface Background {
-  readonly list: PhraseList;
-  readonly corpus: Corpus;
-}
-
-interface Compiled {
-  readonly grammar: Grammar;
-  readonly added: readonly (readonly [word: string, phones: string])[];
-  readonly report: VocabularyReport;
-}
-
-const BACKGROUND: Readonly<Record<SpeechLanguage, string>> = { en: 'data/stt/en-us.txt', fr: 'data/stt/fr-fr.txt' };
-/** Compiled grammars that are kept, the most recently used ones: some hundred kB each. */
-const MAX_COMPILED = 32;
 
 /**
- * The worker's decoders: made when needed, lent to one stream at a time, kept for the next. A decoder that already
- * holds the agent's grammar is preferred, so that an agent's second call costs nothing.
+ * The worker's decoders: made when they are needed, lent to one session for one turn, kept for the next. At most
+ * `size`, whatever the number of sessions. One that already holds the agent's grammar is preferred; loading another
+ * takes a tenth of a second.
  */
 export class DecoderPool {
-  readonly #idle: Slot[] = [];
-  readonly #lent = new Map<SpeechDecoder, Slot>();
-  readonly #compiled = new Map<string, Compiled>();
-  readonly #backgrounds = new Map<SpeechLanguage, Background>();
-  #module: Promise<SoundSwallower> | undefined;
+  readonly #options: DecoderPoolOptions;
+  /** In the order of their last use, the newest last. */
+  readonly #slots: Slot[] = [];
+  /** Borrowers whose decoder could not be made, and why. */
+  readonly #failed = new Map<number, Error>();
 
-  /** Has one decoder of the language ready, with the background vocabulary alone. */
-  async warm(language: SpeechLanguage): Promise<void> {
-    if (this.#idle.some((slot) => slot.language === language)) return;
-    const loan = await this.borrow(language, { phrases: [], texts: [], keywords: new Map() });
-    this.giveBack(loan.decoder);
+  constructor(options: DecoderPoolOptions) {
+    this.#options = options;
   }
 
-  async borrow(language: SpeechLanguage, hints: SpeechHints): Promise<Loan> {
-    const key = JSON.stringify([language, hints.phrases, hints.texts, [...hints.keywords]]);
-    const background = await this.#background(language);
-    const slot = this.#takeIdle(language, key) ?? (await this.#make(language));
-    this.#lent.set(slot.decoder, slot);
+  /** Has one decoder of the language ready. Rejects if it cannot be made. */
+  async warm(language: SpeechLanguage): Promise<void> {
+    if (this.#slots.length < this.#options.size && !this.#slots.some((slot) => slot.language === language)) {
+      await this.#make(null, language, null);
+    }
+  }
+
+  /**
+   * A decoder with this vocabulary, which the borrower has until `giveBack`; undefined where none is free, or one is
+   * being made (`onMade` is called then). Throws if it cannot be made or refuses the vocabulary.
+   */
+  borrow(borrower: number, vocabulary: Vocabulary): TurnDecoder | undefined {
+    const failure = this.#failed.get(borrower);
+    if (failure !== undefined) {
+      this.#failed.delete(borrower);
+      throw failure;
+    }
+    const slot = this.#choose(borrower, vocabulary);
+    if (slot?.decoder == null) return undefined;
+    slot.borrower = borrower;
+    this.#load(slot, vocabulary);
+    return slot.decoder;
+  }
+
+  /**
+   * Loads a vocabulary before it is needed, where there is room for it. False while a decoder is being made for it;
+   * true where there is nothing more to do. Throws if the vocabulary is refused.
+   */
+  prepare(borrower: number, vocabulary: Vocabulary): boolean {
+    const isThere = this.#slots.some((slot) => {
+      return slot.key === vocabulary.key || (slot.madeFor === vocabulary.key && slot.borrower !== borrower);
+    });
+    if (isThere || this.#failed.has(borrower)) return true;
+    const slot = this.#spare(vocabulary) ?? this.#room(borrower, vocabulary);
+    if (slot !== undefined) this.#load(slot, vocabulary);
+    return !this.isMakingFor(borrower);
+  }
+
+  isMakingFor(borrower: number): boolean {
+    return this.#slots.some((slot) => slot.borrower === borrower && slot.decoder === null);
+  }
+
+  /** The borrower needs its decoder no more. */
+  giveBack(borrower: number): void {
+    this.#failed.delete(borrower);
+    const slot = this.#slots.find((one) => one.borrower === borrower);
+    if (slot === undefined) return;
+    slot.borrower = null;
+    slot.decoder?.stop();
+    this.#slots.splice(this.#slots.indexOf(slot), 1);
+    this.#slots.push(slot);
+  }
+
+  /** In this order: one with the grammar, one whose grammar nobody needs, a new one, one whose grammar is needed. */
+  #choose(borrower: number, vocabulary: Vocabulary): Slot | undefined {
+    const { key, language } = vocabulary;
+    const ready = this.#free().find((slot) => slot.key === key) ?? this.#spare(vocabulary);
+    if (ready !== undefined || this.#slots.length < this.#options.size)
+      return ready ?? this.#room(borrower, vocabulary);
+    const other = this.#free().find((slot) => slot.language === language);
+    if (other !== undefined) return other;
+    const foreign = this.#free()[0];
+    if (foreign !== undefined) this.#drop(foreign);
+    return this.#room(borrower, vocabulary);
+  }
+
+  #free(): Slot[] {
+    return this.#slots.filter((slot) => slot.borrower === null && slot.decoder !== null);
+  }
+
+  /** A free one whose grammar nobody needs. */
+  #spare({ language }: Vocabulary): Slot | undefined {
+    return this.#free().find(({ key, ...slot }) => {
+      return slot.language === language && (key === null || !this.#options.isWanted(key));
+    });
+  }
+
+  /** Begins to make one more, if there may be one and none is being made for this borrower. Never there at once. */
+  #room(borrower: number, { key, language }: Vocabulary): undefined {
+    if (!this.isMakingFor(borrower) && this.#slots.length < this.#options.size) {
+      // Whoever waits for it is told by `borrow`.
+      this.#make(borrower, language, key).catch(() => undefined);
+    }
+  }
+
+  #load(slot: Slot, vocabulary: Vocabulary): void {
+    if (slot.key === vocabulary.key) return;
+    slot.key = null;
     try {
-      const compiled = this.#compile(key, hints, background, slot);
-      if (slot.grammar === key) {
-        await slot.decoder.forgetSpeaker();
-        return { decoder: slot.decoder, report: compiled.report };
-      }
-      const missing = compiled.added.filter(([word]) => !slot.added.has(word));
-      slot.decoder.addWords(missing);
-      for (const [word] of missing) slot.added.add(word);
-      slot.grammar = '';
-      slot.decoder.setGrammar(compiled.grammar);
-      slot.grammar = key;
-      await slot.decoder.forgetSpeaker();
-      return { decoder: slot.decoder, report: compiled.report };
+      slot.decoder?.load(vocabulary);
+      slot.key = vocabulary.key;
     } catch (error) {
-      this.#lent.delete(slot.decoder);
-      slot.decoder.close();
+      this.#drop(slot);
       throw error;
     }
   }
 
-  giveBack(decoder: SpeechDecoder): void {
-    const slot = this.#lent.get(decoder);
-    if (slot === undefined) return;
-    this.#lent.delete(decoder);
-    decoder.endUtterance();
-    this.#idle.push(slot);
-  }
-
-  #takeIdle(language: SpeechLanguage, key: string): Slot | undefined {
-    let index = this.#idle.findIndex((slot) => slot.grammar === key);
-    if (index < 0) index = this.#idle.findIndex((slot) => slot.language === language);
-    return index < 0 ? undefined : this.#idle.splice(index, 1)[0];
-  }
-
-  async #make(language: SpeechLanguage): Promise<Slot> {
-    this.#module ??= loadSoundSwallower();
-    return { decoder: await SpeechDecoder.load(await this.#module, language), language, grammar: '', added: new Set() };
-  }
-
-  async #background(language: SpeechLanguage): Promise<Background> {
-    let background = this.#backgrounds.get(language);
-    if (background === undefined) {
-      const list = parsePhraseList(await readFile(packageFile(BACKGROUND[language]), 'utf8'));
-      background = { list, corpus: backgroundCorpus(list) };
-      this.#backgrounds.set(language, background);
+  async #make(borrower: number | null, language: SpeechLanguage, madeFor: string | null): Promise<void> {
+    const slot: Slot = { language, decoder: null, key: null, madeFor, borrower };
+    this.#slots.push(slot);
+    try {
+      slot.decoder = await this.#options.make(language);
+      slot.borrower = null;
+      slot.madeFor = null;
+    } catch (error) {
+      this.#drop(slot);
+      if (slot.borrower === null) throw error;
+      this.#failed.set(slot.borrower, error as Error);
+    } finally {
+      this.#options.onMade();
     }
-    return background;
   }
 
-  #compile(key: string, hints: SpeechHints, background: Background, slot: Slot): Compiled {
-    const known = this.#compiled.get(key);
-    this.#compiled.delete(key);
-    const compiled = known ?? compile(hints, background, slot);
-    this.#compiled.set(key, compiled);
-    const oldest = this.#compiled.keys().next();
-    if (this.#compiled.size > MAX_COMPILED && !oldest.done) this.#compiled.delete(oldest.value);
-    return compiled;
+  #drop(slot: Slot): void {
+    this.#slots.splice(this.#slots.indexOf(slot), 1);
+    slot.decoder?.close();
   }
-}
-
-function compile(hints: SpeechHints, background: Background, slot: Slot): Compiled {
-  const { decoder, language } = slot;
-  const corpus = corpusOf(hints, background.list, background.corpus, language);
-  const added: (readonly [string, string])[] = [];
-  const leftOut: string[] = [];
-  const pronunciations = (word: string): readonly string[] => {
-    // A word that this decoder was given for another agent is new to the next decoder that loads this grammar.
-    const entries = slot.added.has(word) ? [] : decoder.pronunciations(word);
-    if (entries.length > 0) return entries;
-    const phones = language === 'en' ? guessPronunciation(word) : null;
-    if (phones === null) {
-      leftOut.push(word);
-      return [];
-    }
-    added.push([word, phones]);
-    return [word];
-  };
-  const model = trainNgram(corpus.sentences, corpus.words);
-  const grammar = compileGrammar(model, {
-    pronunciations,
-    classes: background.list.wordClasses,
-    garbage: decoder.garbage,
-    garbageProbability: GARBAGE_PROBABILITY,
-  });
-  const report = {
-    words: new Set(grammar.labels.map((label) => label.replace(/\(\d+\)$/, ''))).size - decoder.garbage.length,
-    states: grammar.stateCount,
-    guessed: added.map(([word]) => word),
-    leftOut,
-  };
-  return { grammar, added, report };
 }

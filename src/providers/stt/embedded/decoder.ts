@@ -1,7 +1,9 @@
-import { readFileSync } from 'node:fs';
 import type { Grammar } from '../lm/fsg.js';
 import type { SpeechLanguage } from '../lm/text.js';
+import { GARBAGE, MODEL_FOLDER } from './language-data.js';
+import type { Pronunciation } from './lexicon.js';
 import { allocateText, readText, type NativeDecoder, type SoundSwallower } from './soundswallower.js';
+import type { SpeakerMean } from './speaker.js';
 
 /** One piece of the best path so far. Times are frames of 10 ms from the utterance's start, both ends included. */
 export interface DecodedSegment {
@@ -19,7 +21,6 @@ export interface DecodedSegment {
 /** Samples in one of the decoder's frames, at 16 kHz. */
 export const FRAME_SAMPLES = 160;
 
-const MODEL_FOLDER: Readonly<Record<SpeechLanguage, string>> = { en: 'en-us', fr: 'fr-fr' };
 /**
  * Mean of the spectrum (cepstra) that a session begins with, until it has heard its own speaker and line: the one the
  * authors of the English acoustic model give with it. The French one has none; the decoder's default is used.
@@ -37,32 +38,48 @@ const SCORE_UNIT = 1024 * Math.log(1.0001);
  * (7e-29) a back-off alone can end a path: its probability counts with the language weight as its power.
  */
 const BEAMS = { beam: 1e-56, pbeam: 1e-50, wbeam: 1e-36 } as const;
-const GARBAGE = '+g:';
 
 /** Offsets (in 32-bit words) in the C struct `seg_iter_s` of soundswallower 0.6.3. */
 const SEGMENT = { word: 2, startFrame: 3, endFrame: 4, acoustic: 5, language: 6 } as const;
 
-/** One recogniser: an acoustic model, a dictionary and the grammar it was last given. About 60 MB with the grammar of a typical agent. */
+/**
+ * Offsets (in 32-bit words) of soundswallower 0.6.3 that lead to the mean of the spectrum: `decoder_s`, `feat_s` and
+ * `cmn_t`. `load` checks them.
+ */
+const MEAN_PATH = { features: 3, normaliser: 14, mean: 0, sum: 2, frames: 3 } as const;
+const CEPSTRA = 13;
+
+/** A grammar that hears nothing. */
+const NOTHING: Grammar = {
+  stateCount: 2,
+  start: 0,
+  final: 1,
+  labels: [],
+  arcs: new Int32Array(0),
+  arcProbabilities: new Float64Array(0),
+  nullArcs: Int32Array.of(0, 1),
+  nullProbabilities: Float64Array.of(1),
+};
+
+/** One recogniser: an acoustic model (5 MB) and the words and the grammar that it was last given. */
 export class SpeechDecoder {
-  /** Names of the one-phone words of this language, for the grammar's garbage loop. */
-  readonly garbage: readonly string[];
   readonly #module: SoundSwallower;
   readonly #native: NativeDecoder;
   #buffer = 0;
   #bufferSamples = 0;
   #running = false;
 
-  private constructor(module: SoundSwallower, native: NativeDecoder, garbage: readonly string[]) {
+  private constructor(module: SoundSwallower, native: NativeDecoder) {
     this.#module = module;
     this.#native = native;
-    this.garbage = garbage;
   }
 
-  /** Loads the models of a language: about 250 ms. */
+  /** Loads the acoustic model of a language: about 80 ms. The decoder knows no words yet. */
   static async load(module: SoundSwallower, language: SpeechLanguage): Promise<SpeechDecoder> {
-    const folder = module.get_model_path(MODEL_FOLDER[language]);
     const native = new module.Decoder({
-      hmm: folder,
+      hmm: module.get_model_path(MODEL_FOLDER[language]),
+      // There is no such file: words come by `addWords`. With all 134,000 of the package's a decoder has 15 MB more.
+      dict: 'none',
       samprate: 16_000,
       loglevel: 'FATAL',
       cmninit: INITIAL_MEAN[language],
@@ -71,34 +88,49 @@ export class SpeechDecoder {
       ...BEAMS,
     });
     await native.initialize();
-    const phones = Object.keys(JSON.parse(readFileSync(`${folder}/phoneset.json`, 'utf8')) as object);
-    const garbage = phones.filter((phone) => /^\w+$/.test(phone) && phone !== 'SIL');
-    native.add_words(...garbage.map((phone) => [GARBAGE + phone, phone] as const));
-    return new SpeechDecoder(
-      module,
-      native,
-      garbage.map((phone) => GARBAGE + phone),
-    );
-  }
-
-  /** The dictionary's entries for a word: `the`, `the(2)`, `the(3)`; none for a word it does not know. */
-  pronunciations(word: string): string[] {
-    const entries: string[] = [];
-    for (let entry = word; this.#native.lookup_word(entry) !== null;) {
-      entries.push(entry);
-      entry = `${word}(${String(entries.length + 1)})`;
+    const decoder = new SpeechDecoder(module, native);
+    const { mean } = decoder.speaker;
+    if (INITIAL_MEAN[language].split(',').some((value, i) => Math.fround(Number(value)) !== mean[i])) {
+      throw new Error('The recogniser’s package is laid out differently from the version that parley was written for');
     }
-    return entries;
+    return decoder;
   }
 
-  /** Adds words with their phones to the dictionary. */
-  addWords(words: readonly (readonly [word: string, phones: string])[]): void {
-    if (words.length > 0) this.#native.add_words(...words);
+  /** What has been learnt of the speaker; set it between `startUtterance` and the first `feed`. */
+  get speaker(): SpeakerMean {
+    const [mean, sum, frames] = this.#meanAt();
+    return { mean: mean.slice(), sum: sum.slice(), frames: this.#module.HEAP32[frames] as number };
+  }
+
+  set speaker(speaker: SpeakerMean) {
+    const [mean, sum, frames] = this.#meanAt();
+    mean.set(speaker.mean);
+    sum.set(speaker.sum);
+    this.#module.HEAP32[frames] = speaker.frames;
+  }
+
+  /** Adds words to the dictionary, each once in a decoder's life. The grammar that is loaded goes on without them. */
+  addWords(words: Iterable<Pronunciation>): void {
+    const module = this.#module;
+    for (const [entry, phones] of words) {
+      const text = allocateText(module, entry);
+      const sounds = allocateText(module, phones);
+      const added = module._decoder_add_word(this.#native.cdecoder, text, sounds, 0);
+      module._free(text);
+      module._free(sounds);
+      if (added < 0) throw new Error(`The decoder refused the word "${entry}" (${phones})`);
+    }
   }
 
   /** Replaces the grammar. Throws if the decoder refuses it. */
   setGrammar(grammar: Grammar): void {
     this.endUtterance();
+    // The old one is freed only once the new one is complete; a grammar of nothing in between halves the peak.
+    this.#load(NOTHING);
+    this.#load(grammar);
+  }
+
+  #load(grammar: Grammar): void {
     const module = this.#module;
     const logmath = module._decoder_logmath(this.#native.cdecoder);
     const log = (probability: number): number =>
@@ -122,12 +154,6 @@ export class SpeechDecoder {
     }
     module._fsg_set_states(fsg, grammar.start, grammar.final);
     if (module._decoder_set_fsg(this.#native.cdecoder, fsg) !== 0) throw new Error('The decoder refused the grammar');
-  }
-
-  /** Forgets the last speaker and line: the running mean of the spectrum starts afresh. */
-  async forgetSpeaker(): Promise<void> {
-    this.endUtterance();
-    await this.#native.reinitialize_audio();
   }
 
   startUtterance(): void {
@@ -189,6 +215,18 @@ export class SpeechDecoder {
     if (!this.#running) return;
     this.#running = false;
     this.#native.stop();
+  }
+
+  /** Where in the module's memory the speaker's mean lies. */
+  #meanAt(): [mean: Float32Array, sum: Float32Array, frames: number] {
+    const { HEAP32, HEAPF32 } = this.#module;
+    const features = HEAP32[this.#native.cdecoder / 4 + MEAN_PATH.features] as number;
+    const normaliser = (HEAP32[features / 4 + MEAN_PATH.normaliser] as number) / 4;
+    const vector = (offset: number): Float32Array => {
+      const at = (HEAP32[normaliser + offset] as number) / 4;
+      return HEAPF32.subarray(at, at + CEPSTRA);
+    };
+    return [vector(MEAN_PATH.mean), vector(MEAN_PATH.sum), normaliser + MEAN_PATH.frames];
   }
 
   close(): void {

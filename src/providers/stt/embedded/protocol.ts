@@ -1,6 +1,12 @@
 import type { SpeechHints } from '../stt.js';
 import type { SpeechLanguage } from '../lm/text.js';
 
+/** What the worker is told when it starts. */
+export interface WorkerSettings {
+  /** Most decoders at once. */
+  readonly decoders: number;
+}
+
 /** Messages between the provider's thread and its worker. Every request but `close` and `end` has one answer. */
 export type Request =
   | { readonly kind: 'warm'; readonly id: number; readonly language: SpeechLanguage }
@@ -12,7 +18,14 @@ export type Request =
       readonly hints: SpeechHints;
     }
   /** Audio of the turn that is running (the first one begins it); asks what has been understood so far. */
-  | { readonly kind: 'audio'; readonly id: number; readonly stream: number; readonly samples: Int16Array }
+  | {
+      readonly kind: 'audio';
+      readonly id: number;
+      readonly stream: number;
+      readonly samples: Int16Array;
+      /** The user has stopped speaking: the transcript is waited for. */
+      readonly isFinal: boolean;
+    }
   /** The turn is over: the next audio begins a new one. */
   | { readonly kind: 'end'; readonly stream: number }
   | { readonly kind: 'close'; readonly stream: number };
@@ -21,6 +34,7 @@ export type Answer =
   | { readonly id: number; readonly ok: true; readonly value: AnswerValue }
   | { readonly id: number; readonly ok: false; readonly reason: string };
 
+/** Null for a warm-up, and for audio of a stream that was closed before it was decoded. */
 export type AnswerValue = VocabularyReport | Hypothesis | null;
 
 /** What became of an agent's hints. */

@@ -6,8 +6,13 @@ import { EmbeddedStream } from './stream.js';
 import { WorkerHost } from './worker-host.js';
 
 export interface EmbeddedSttOptions {
-  /** Most sessions at once; each has a decoder of about 60 MB. Default 8. */
+  /** Most sessions at once, whether their users speak or not. Default 32. */
   maxStreams?: number;
+  /**
+   * Most decoders, one or more: as many users can be listened to at the same time, others wait for one of them to
+   * pause. More than a processor can serve in real time are of no use. Default 4.
+   */
+  decoders?: number;
   /** Language whose models `warmUp` loads. Default `en`. */
   warmLanguage?: SpeechLanguage;
   /** Told at each `open` what became of the agent's words. */
@@ -33,9 +38,10 @@ export class EmbeddedStt implements SttProvider {
 
   constructor(options: EmbeddedSttOptions = {}) {
     this.#options = options;
-    this.#host = new WorkerHost((error) => {
+    const onCrash = (error: Error): void => {
       for (const stream of [...this.#streams.values()]) stream?.fail(error);
-    }, options.workerEntry);
+    };
+    this.#host = new WorkerHost({ decoders: Math.max(1, options.decoders ?? 4) }, onCrash, options.workerEntry);
   }
 
   async warmUp(): Promise<void> {
@@ -50,7 +56,7 @@ export class EmbeddedStt implements SttProvider {
     const { signal, hints } = options;
     signal.throwIfAborted();
     const language = speechLanguage(options.language);
-    const limit = this.#options.maxStreams ?? 8;
+    const limit = this.#options.maxStreams ?? 32;
     if (this.#streams.size >= limit) throw new ParleyError('STT_CAPACITY', { provider: NAME, limit });
 
     const id = this.#nextStream++;

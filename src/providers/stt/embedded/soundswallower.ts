@@ -8,16 +8,15 @@ import { fileURLToPath } from 'node:url';
 export interface SoundSwallower {
   readonly HEAPU8: Uint8Array;
   readonly HEAP32: Int32Array;
-  readonly HEAP16: Int16Array;
   readonly HEAPF32: Float32Array;
   readonly Decoder: new (config: Readonly<Record<string, string | number | boolean>>) => NativeDecoder;
   get_model_path(language: string): string;
   _malloc(bytes: number): number;
   _free(pointer: number): void;
   _decoder_logmath(decoder: number): number;
+  _decoder_add_word(decoder: number, word: number, phones: number, update: number): number;
   _decoder_set_fsg(decoder: number, fsg: number): number;
   _decoder_process_float32(decoder: number, data: number, count: number, noSearch: number, fullUtt: number): number;
-  _decoder_hyp(decoder: number, score: number): number;
   _decoder_seg_iter(decoder: number): number;
   _seg_iter_next(iterator: number): number;
   _logmath_log(logmath: number, value: number): number;
@@ -32,12 +31,8 @@ export interface SoundSwallower {
 export interface NativeDecoder {
   readonly cdecoder: number;
   initialize(): Promise<void>;
-  reinitialize_audio(): Promise<void>;
   start(): void;
   stop(): void;
-  lookup_word(word: string): string | null;
-  add_words(...entries: (readonly [word: string, phones: string])[]): void;
-  set_config(key: string, value: string | number): boolean;
   delete(): void;
 }
 

@@ -75,7 +75,7 @@ export class EmbeddedStream implements SttStream {
   #ask(samples: Int16Array, isFinal: boolean): void {
     const order = ++this.#asked;
     const segment = this.#segment;
-    const work = this.#host.request({ kind: 'audio', stream: this.#stream, samples });
+    const work = this.#host.request({ kind: 'audio', stream: this.#stream, samples, isFinal });
     const dueMs = this.#clock.nowMs() + (isFinal ? EMBEDDED_LATENCY.finalMs : EMBEDDED_LATENCY.interimMs);
     // Positions are told while the turn's audio still knows them: a turn may end before the answer comes.
     const toSession = this.#audio.places();

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { ParleyError, reasonOf } from '../../../errors.js';
 import { workerFile } from '../../../package-files.js';
-import type { Answer, AnswerValue, Request } from './protocol.js';
+import type { Answer, AnswerValue, Request, WorkerSettings } from './protocol.js';
 
 /** A request without the number that the host gives it. */
 export type RequestBody<Kind extends 'warm' | 'open' | 'audio'> = Omit<Extract<Request, { kind: Kind }>, 'id'>;
@@ -16,6 +16,7 @@ interface Waiting {
  * crash, and keeps the process alive only while an answer is due.
  */
 export class WorkerHost {
+  readonly #settings: WorkerSettings;
   readonly #entry: URL;
   readonly #waiting = new Map<number, Waiting>();
   readonly #onCrash: (error: ParleyError) => void;
@@ -24,7 +25,12 @@ export class WorkerHost {
   #closed = false;
 
   /** `onCrash` is told once for each thread that ended without being asked to. */
-  constructor(onCrash: (error: ParleyError) => void, entry: URL = workerFile('providers/stt/embedded/worker')) {
+  constructor(
+    settings: WorkerSettings,
+    onCrash: (error: ParleyError) => void,
+    entry: URL = workerFile('providers/stt/embedded/worker'),
+  ) {
+    this.#settings = settings;
     this.#onCrash = onCrash;
     this.#entry = entry;
   }
@@ -55,7 +61,7 @@ export class WorkerHost {
   }
 
   #start(): Worker {
-    const worker = new Worker(this.#entry);
+    const worker = new Worker(this.#entry, { workerData: this.#settings });
     worker.unref();
     let reason = 'its thread ended';
     worker.on('error', (error) => {

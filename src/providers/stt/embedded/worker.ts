@@ -1,90 +1,112 @@
-import { parentPort } from 'node:worker_threads';
+import { parentPort, workerData } from 'node:worker_threads';
+import { RealClock } from '../../../clock/real.js';
 import { reasonOf } from '../../../errors.js';
-import { DecoderPool } from './decoder-pool.js';
-import type { SpeechDecoder } from './decoder.js';
-import { judge } from './gate.js';
-import type { Answer, AnswerValue, Request } from './protocol.js';
-import { RoundRobin } from './scheduler.js';
+import type { SpeechHints } from '../stt.js';
+import type { SpeechLanguage } from '../lm/text.js';
+import { loadLanguage, MODEL_FOLDER, type LanguageData } from './language-data.js';
+import { LendingDesk } from './lending-desk.js';
+import type { Answer, AnswerValue, Request, WorkerSettings } from './protocol.js';
+import { loadSoundSwallower, type SoundSwallower } from './soundswallower.js';
+import { SoundSwallowerDecoder } from './turn-decoder.js';
+import { compileVocabulary, vocabularyKey, type Vocabulary } from './vocabulary.js';
 
 /** The recogniser's thread: hosts all decoders of the process and answers the requests of protocol.ts. */
 const port = parentPort;
 if (port === null) throw new Error('This file runs as a worker thread');
 
-const pool = new DecoderPool();
-const scheduler = new RoundRobin();
-const decoders = new Map<number, SpeechDecoder>();
-const inTurn = new Set<number>();
-/** Opening is one at a time: it waits for files in places, and the pool must not be entered twice. */
-let opening: Promise<void> = Promise.resolve();
+/** Vocabularies that are kept, the most recently used ones: some hundred kB each. */
+const MAX_VOCABULARIES = 32;
+
+const { decoders } = workerData as WorkerSettings;
+const languages = new Map<SpeechLanguage, Promise<LanguageData>>();
+const vocabularies = new Map<string, Vocabulary>();
+let loading: Promise<SoundSwallower> | undefined;
+const desk = new LendingDesk({
+  size: decoders,
+  make: async (language) => SoundSwallowerDecoder.make(await module(), language),
+  clock: new RealClock(),
+  soon: setImmediate,
+});
+/** Streams that were closed while they were being opened. */
+const closedEarly = new Set<number>();
+const opening = new Set<number>();
 
 port.on('message', (request: Request) => {
   switch (request.kind) {
     case 'warm':
-      openLater(request.id, async () => {
-        await pool.warm(request.language);
+      void answer(request.id, async () => {
+        await languageData(request.language);
+        await desk.warm(request.language);
         return null;
       });
       break;
     case 'open':
-      openLater(request.id, async () => {
-        const { decoder, report } = await pool.borrow(request.language, request.hints);
-        decoders.set(request.stream, decoder);
-        return report;
-      });
+      opening.add(request.stream);
+      void answer(request.id, () => open(request.stream, request.language, request.hints));
       break;
     case 'audio':
-      scheduler.add(request.stream, () => {
-        answer(request.id, () => decode(request.stream, request.samples));
+      desk.audio(request.stream, request.samples, request.isFinal, {
+        done: (value) => {
+          send({ id: request.id, ok: true, value });
+        },
+        failed: (error) => {
+          fail(request.id, error);
+        },
       });
       break;
     case 'end':
-      scheduler.add(request.stream, () => {
-        if (inTurn.delete(request.stream)) decoders.get(request.stream)?.endUtterance();
-      });
+      desk.end(request.stream);
       break;
     case 'close':
-      close(request.stream);
+      if (opening.has(request.stream)) closedEarly.add(request.stream);
+      desk.close(request.stream);
       break;
   }
 });
 
-function decode(stream: number, samples: Int16Array): AnswerValue {
-  const decoder = decoders.get(stream);
-  if (decoder === undefined) throw new Error('The stream is not open');
-  if (!inTurn.has(stream)) {
-    decoder.startUtterance();
-    inTurn.add(stream);
-  }
-  decoder.feed(samples);
-  return judge(decoder.bestPath());
-}
-
-function close(stream: number): void {
-  scheduler.drop(stream);
-  inTurn.delete(stream);
-  const decoder = decoders.get(stream);
-  if (decoder === undefined) return;
-  decoders.delete(stream);
-  pool.giveBack(decoder);
-}
-
-function openLater(id: number, work: () => Promise<AnswerValue>): void {
-  opening = opening.then(work).then(
-    (value) => {
-      send({ id, ok: true, value });
-    },
-    (error: unknown) => {
-      send({ id, ok: false, reason: reasonOf(error) });
-    },
-  );
-}
-
-function answer(id: number, work: () => AnswerValue): void {
+async function open(stream: number, language: SpeechLanguage, hints: SpeechHints): Promise<AnswerValue> {
   try {
-    send({ id, ok: true, value: work() });
-  } catch (error) {
-    send({ id, ok: false, reason: reasonOf(error) });
+    const data = await languageData(language);
+    const key = vocabularyKey(language, hints);
+    const vocabulary = vocabularies.get(key) ?? compileVocabulary(key, hints, data);
+    vocabularies.delete(key);
+    vocabularies.set(key, vocabulary);
+    const oldest = vocabularies.keys().next();
+    if (vocabularies.size > MAX_VOCABULARIES && !oldest.done) vocabularies.delete(oldest.value);
+    if (!closedEarly.has(stream)) desk.open(stream, vocabulary);
+    return vocabulary.report;
+  } finally {
+    opening.delete(stream);
+    closedEarly.delete(stream);
   }
+}
+
+function languageData(language: SpeechLanguage): Promise<LanguageData> {
+  let data = languages.get(language);
+  if (data === undefined) {
+    data = module().then((loaded) => loadLanguage(language, loaded.get_model_path(MODEL_FOLDER[language])));
+    languages.set(language, data);
+    data.catch(() => languages.delete(language));
+  }
+  return data;
+}
+
+function module(): Promise<SoundSwallower> {
+  return (loading ??= loadSoundSwallower());
+}
+
+async function answer(id: number, work: () => Promise<AnswerValue>): Promise<void> {
+  try {
+    send({ id, ok: true, value: await work() });
+  } catch (error) {
+    fail(id, error);
+  }
+}
+
+function fail(id: number, error: unknown): void {
+  send({ id, ok: false, reason: reasonOf(error) });
+  // The module is of no more use once it has trapped (out of memory, say). The next request starts another thread.
+  if (error instanceof Error && error.name === 'RuntimeError') process.exit(1);
 }
 
 function send(message: Answer): void {

@@ -156,6 +156,35 @@ describe('segments', () => {
     expect(first.filter(({ transcript }) => transcript.isFinal)).toHaveLength(3);
   });
 
+  it('decides alike to the bit with one decoder for two agents as with one for each', async () => {
+    const taxi = { phrases: ['a taxi to the railway station please'], texts: [], keywords: new Map<string, number>() };
+    const [table, more, ride] = await Promise.all([
+      speak(tts, 'a table for two'),
+      speak(tts, 'cancel my reservation please'),
+      speak(tts, 'a taxi to the railway station please', 'rms'),
+    ]);
+    const run = async (decoders: number) => {
+      const one = new EmbeddedStt({ decoders });
+      try {
+        const diner = await new Listener().open(one);
+        const rider = await new Listener().open(one, taxi);
+        await diner.speech(table, 500);
+        await rider.speech(ride, 300);
+        await diner.speech(more, 400);
+        diner.stream.endTurn();
+        rider.stream.endTurn();
+        await Promise.all([diner.speech(table, 400), rider.speech(ride, 400)]);
+        await Promise.all([diner.settle(), rider.settle()]);
+        return [diner.heard, rider.heard];
+      } finally {
+        await one.close();
+      }
+    };
+    const shared = await run(1);
+    expect(await run(2)).toEqual(shared);
+    expect(shared.map((heard) => heard.filter(({ transcript }) => transcript.isFinal).length)).toEqual([3, 2]);
+  }, 120_000);
+
   it('hears two sessions at once, each by its own words', async () => {
     const taxi = { phrases: ['a taxi to the railway station please'], texts: [], keywords: new Map<string, number>() };
     const [one, two] = await Promise.all([new Listener().open(stt), new Listener().open(stt, taxi)]);

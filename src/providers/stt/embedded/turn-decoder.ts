@@ -1,0 +1,72 @@
+import type { SpeechLanguage } from '../lm/text.js';
+import { SpeechDecoder } from './decoder.js';
+import { judge } from './gate.js';
+import type { Hypothesis } from './protocol.js';
+import type { SoundSwallower } from './soundswallower.js';
+import type { SpeakerMean } from './speaker.js';
+import type { Vocabulary } from './vocabulary.js';
+
+/** A decoder as the desk lends it: for one turn of one session. */
+export interface TurnDecoder {
+  readonly language: SpeechLanguage;
+  /** Gives it an agent's words and grammar; what it had is gone. Throws if it refuses them. */
+  load(vocabulary: Vocabulary): void;
+  /** Begins a turn. `null` is a speaker of whom nothing is known yet. */
+  start(speaker: SpeakerMean | null): void;
+  feed(samples: Int16Array): void;
+  hypothesis(): Hypothesis;
+  readonly speaker: SpeakerMean;
+  /** Forgets the turn. May be called when none is running. */
+  stop(): void;
+  close(): void;
+}
+
+/** The package's decoder. */
+export class SoundSwallowerDecoder implements TurnDecoder {
+  readonly language: SpeechLanguage;
+  readonly #decoder: SpeechDecoder;
+  readonly #stranger: SpeakerMean;
+  readonly #words = new Set<string>();
+
+  private constructor(language: SpeechLanguage, decoder: SpeechDecoder) {
+    this.language = language;
+    this.#decoder = decoder;
+    this.#stranger = decoder.speaker;
+  }
+
+  static async make(module: SoundSwallower, language: SpeechLanguage): Promise<SoundSwallowerDecoder> {
+    return new SoundSwallowerDecoder(language, await SpeechDecoder.load(module, language));
+  }
+
+  get speaker(): SpeakerMean {
+    return this.#decoder.speaker;
+  }
+
+  load({ words, grammar }: Vocabulary): void {
+    const missing = words.filter(([entry]) => !this.#words.has(entry));
+    this.#decoder.addWords(missing);
+    for (const [entry] of missing) this.#words.add(entry);
+    this.#decoder.setGrammar(grammar);
+  }
+
+  start(speaker: SpeakerMean | null): void {
+    this.#decoder.startUtterance();
+    this.#decoder.speaker = speaker ?? this.#stranger;
+  }
+
+  feed(samples: Int16Array): void {
+    this.#decoder.feed(samples);
+  }
+
+  hypothesis(): Hypothesis {
+    return judge(this.#decoder.bestPath());
+  }
+
+  stop(): void {
+    this.#decoder.endUtterance();
+  }
+
+  close(): void {
+    this.#decoder.close();
+  }
+}

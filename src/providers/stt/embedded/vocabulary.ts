@@ -1,0 +1,60 @@
+import type { SpeechHints } from '../stt.js';
+import { compileGrammar, type Grammar } from '../lm/fsg.js';
+import { corpusOf } from '../lm/hints.js';
+import { trainNgram } from '../lm/ngram.js';
+import { guessPronunciation } from '../lm/pronounce.js';
+import type { SpeechLanguage } from '../lm/text.js';
+import { GARBAGE_PROBABILITY } from './gate.js';
+import type { LanguageData } from './language-data.js';
+import type { Pronunciation } from './lexicon.js';
+import type { VocabularyReport } from './protocol.js';
+
+/** All that a decoder needs to understand an agent's users. */
+export interface Vocabulary {
+  /** The same for the same language and hints. */
+  readonly key: string;
+  readonly language: SpeechLanguage;
+  /** The dictionary entries of the grammar's labels. */
+  readonly words: readonly Pronunciation[];
+  readonly grammar: Grammar;
+  readonly report: VocabularyReport;
+}
+
+/** What two calls of one agent have in common. */
+export function vocabularyKey(language: SpeechLanguage, hints: SpeechHints): string {
+  return JSON.stringify([language, hints.phrases, hints.texts, [...hints.keywords]]);
+}
+
+/** Makes the language model and grammar of an agent. */
+export function compileVocabulary(key: string, hints: SpeechHints, data: LanguageData): Vocabulary {
+  const { language, lexicon, list, background } = data;
+  const corpus = corpusOf(hints, list, background, language);
+  const words: Pronunciation[] = [];
+  const guessed: string[] = [];
+  const leftOut: string[] = [];
+  const known = new Map<string, readonly string[]>();
+  const entriesOf = (word: string): readonly Pronunciation[] => {
+    const found = lexicon.pronunciations(word);
+    if (found.length > 0) return found;
+    const phones = language === 'en' ? guessPronunciation(word) : null;
+    (phones === null ? leftOut : guessed).push(word);
+    return phones === null ? [] : [[word, phones]];
+  };
+  const pronunciations = (word: string): readonly string[] => {
+    let labels = known.get(word);
+    if (labels === undefined) {
+      const entries = entriesOf(word);
+      words.push(...entries);
+      known.set(word, (labels = entries.map(([entry]) => entry)));
+    }
+    return labels;
+  };
+  const grammar = compileGrammar(trainNgram(corpus.sentences, corpus.words), {
+    pronunciations,
+    classes: list.wordClasses,
+    garbage: data.garbage.map(([label]) => label),
+    garbageProbability: GARBAGE_PROBABILITY,
+  });
+  const report = { words: known.size - leftOut.length, states: grammar.stateCount, guessed, leftOut };
+  return { key, language, words: [...words, ...data.garbage], grammar, report };
+}
