@@ -25,6 +25,8 @@ import * as userTurn from './user-turn.js';
 
 /** Noise that comes again and again holds the agent no longer than this many times `maxHoldMs`. */
 const LONGEST_HOLDS = 2;
+/** Noise this soon after the agent went on is the same again. */
+const COMES_BACK_MS = 800;
 /** A line on which the agent hears itself will bring more of it. */
 const ECHO_MS = 20_000;
 
@@ -175,14 +177,18 @@ function armDeadline(core: Core, waitMs: number): void {
 
 /** Noise, an echo or a "mm-hm": the agent goes on as if nothing had been. */
 function falseAlarm(core: Core): void {
-  const heldMs = core.nowMs - (core.state.interruption?.sinceMs ?? core.nowMs);
+  const { nowMs, state } = core;
+  const sinceMs = state.interruption?.sinceMs ?? nowMs;
+  const heldMs = nowMs - sinceMs;
   const words = overlapWords(core);
   core.trace('interruption.falseAlarm', { words, heldMs });
-  if (words === 'echo') onEcho(core);
+  const isNoise = words === 'none' || isEcho(core);
+  // Sound that stops with the agent and comes back with it is its own, even where nothing was understood.
+  const cameBack = state.noisyUntilMs > 0 && sinceMs - state.noisyUntilMs <= COMES_BACK_MS;
+  if (words === 'echo' || (isNoise && cameBack)) onEcho(core);
   // Noise that lasts must not silence the agent: from now on only words do, for as long as it was held.
-  if (heldMs >= core.config.interruption.maxHoldMs) {
-    core.state.noisyUntilMs = Math.max(core.state.noisyUntilMs, core.nowMs + heldMs);
-  }
+  const deafMs = heldMs >= core.config.interruption.maxHoldMs ? heldMs : 0;
+  if (isNoise || deafMs > 0) state.noisyUntilMs = Math.max(state.noisyUntilMs, nowMs + deafMs);
   core.state.interruption = null;
   core.disarm('interruption');
   if (!core.state.turn.speaking) {

@@ -49,6 +49,20 @@ describe('the agent’s own words in the user’s microphone', () => {
     expect(texts(stage)).toEqual(['Tell me something.']);
   });
 
+  it('of which nothing is understood hold it twice and no more', () => {
+    const { stage, startMs } = saying(LONG);
+    stage.user.noise({ from: startMs + 200, to: startMs + 500 });
+    for (let count = 0; count < 12; count++) {
+      const goesOnMs = timesOf(stage, 'playout.resume').at(-1) ?? startMs;
+      stage.playTo(stage.nowMs + 500);
+      const nextMs = timesOf(stage, 'playout.resume').at(-1) ?? startMs;
+      if (nextMs > goesOnMs) stage.user.noise({ from: nextMs + 200, to: nextMs + 500 });
+    }
+    stage.playTo(30_000);
+    expect(timesOf(stage, 'playout.hold')).toHaveLength(2);
+    expect(isHeardWhole(stage, LONG)).toBe(true);
+  });
+
   it('are not answered where they may not interrupt either', () => {
     const { stage, startMs } = saying(LONG, { interruption: { allowed: false } });
     stage.user.says(LONG.toLowerCase(), echoOf(LONG, LONG, startMs));
