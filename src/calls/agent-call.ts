@@ -57,7 +57,8 @@ export class AgentCall {
     };
     call.onState(note);
     if (call.state !== 'initiated') note(call.state);
-    this.#session = options.openSession(call);
+    // Virtual time waits for an agent to get ready: that is work of this machine's, and none of the conversation's.
+    this.#session = options.clock.settle(options.openSession(call), options.clock.nowMs());
     this.#session.catch(() => undefined); // `finished` tells
     this.finished = this.#run();
   }
@@ -98,7 +99,10 @@ export class AgentCall {
     call.answer();
     const answered = session !== null && (await Promise.race([this.#answered.then(() => true), this.#ended]));
     if (session === null || answered !== true) {
-      void this.#session.then((unused) => unused.close());
+      void this.#session.then(
+        (unused) => unused.close(),
+        () => undefined,
+      );
       return this.#silent(null);
     }
     this.#enter('in-progress');

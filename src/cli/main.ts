@@ -22,6 +22,14 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'play a recording through a whole conversation',
     load: async () => (await import('./run.js')).run,
   },
+  call: {
+    summary: 'have an agent call a number of the simulated phone network',
+    load: async () => (await import('./call.js')).call,
+  },
+  numbers: {
+    summary: 'list the numbers of the simulated phone network',
+    load: async () => (await import('./numbers.js')).numbers,
+  },
   replay: {
     summary: 'play the event log of a session again, or with other settings',
     load: async () => (await import('./replay.js')).replay,

@@ -15,12 +15,10 @@ import { FileTransport } from '../transports/file.js';
 import { type Command, type CommandIo, UsageError } from './command.js';
 import { atDesk, openDemoDesk, usesDemoDesk } from './demo-desk.js';
 import { engineSettings } from './engine-settings.js';
-import { metadataOf } from './metadata.js';
 import { openOutput, type OutputFile } from './output-file.js';
 import { ProgressBar } from './progress.js';
 import { turnTable } from './turn-table.js';
-
-const DAY_MS = 86_400_000;
+import { metadataOf, numberOf, startTime } from './values.js';
 
 export const run: Command = {
   help: `
@@ -102,29 +100,14 @@ function readOptions(args: readonly string[]): RunOptions {
     in: values.in,
     out: values.out ?? null,
     trace: values.trace ?? null,
-    channel: values.channel === undefined ? null : number('--channel', values.channel, 0, 7),
+    channel: values.channel === undefined ? null : numberOf('--channel', values.channel, 0, 7),
     json: values.json,
     virtual,
     startUnixMs: startTime(values.now, virtual),
     metadata: metadataOf(values.metadata),
     allow: values.allow,
-    hangUpAfterMs: number('--hang-up-after', values['hang-up-after'], 0, 3600) * 1000,
+    hangUpAfterMs: numberOf('--hang-up-after', values['hang-up-after'], 0, 3600) * 1000,
   };
-}
-
-/** The day is kept, so that "tomorrow" is tomorrow; the hour is not, so that two runs of a day are the same. */
-function startTime(now: string | undefined, virtual: boolean): number {
-  const unixMs = now === undefined ? Date.now() : Date.parse(now);
-  if (Number.isNaN(unixMs)) throw new UsageError('--now is no ISO 8601 time');
-  return virtual && now === undefined ? Math.floor(unixMs / DAY_MS) * DAY_MS + DAY_MS / 2 : unixMs;
-}
-
-function number(flag: string, text: string, least: number, most: number): number {
-  const value = Number(text);
-  if (text.trim() === '' || !(value >= least && value <= most)) {
-    throw new UsageError(`${flag} is a number from ${String(least)} to ${String(most)}`);
-  }
-  return value;
 }
 
 interface User {

@@ -14,7 +14,7 @@ import type { Command, CommandIo } from './command.js';
 import { atDesk, openDemoDesk, usesDemoDesk } from './demo-desk.js';
 import { engineSettings } from './engine-settings.js';
 import { LineFeed } from './line-feed.js';
-import { metadataOf } from './metadata.js';
+import { metadataOf } from './values.js';
 
 const DEMO_AGENT = fileURLToPath(packageFile('examples/restaurant/agent.json'));
 

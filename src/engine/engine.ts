@@ -3,7 +3,7 @@ import { RealClock } from '../clock/real.js';
 import { Ticker } from '../clock/ticker.js';
 import { ParleyError } from '../errors.js';
 import type { Session } from '../session/session.js';
-import type { AgentRequest, EngineOptions, SessionRequest } from './options.js';
+import type { AgentRequest, EngineOptions, SessionRequest, Speech, SpeechRequest } from './options.js';
 import type { Workshop } from './workshop.js';
 
 /**
@@ -60,6 +60,14 @@ export class Engine {
     this.#sessions.add(session);
     void session.finished.then(() => this.#sessions.delete(session));
     return session;
+  }
+
+  /**
+   * A text, spoken by one of the engine's voices.
+   * @throws ParleyError PROVIDER_UNKNOWN, or what the voice cannot do it for
+   */
+  async speech(request: SpeechRequest): Promise<Speech> {
+    return (await this.#load()).speech(request);
   }
 
   /** Ends every session and frees what they share. May be called twice. */

@@ -60,3 +60,21 @@ export interface SessionRequest extends AgentRequest {
   observe?: (event: SessionEvent) => void;
   log?: LogSink;
 }
+
+/** A text to be spoken outside any session: a preview of a voice, somebody on the simulated phone network. */
+export interface SpeechRequest {
+  text: string;
+  /** A TTS provider by its registered name. Default the engine's. */
+  provider?: string;
+  /** Default the provider's voice for the language. */
+  voiceId?: string;
+  /** Default the engine's. */
+  language?: string;
+  signal: AbortSignal;
+}
+
+/** Mono audio. */
+export interface Speech {
+  readonly samples: Int16Array;
+  readonly sampleRateHz: number;
+}

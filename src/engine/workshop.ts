@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { HEARING_RATE_HZ } from '../audio/frame.js';
 import type { Clock } from '../clock/clock.js';
 import { RealClock, unixNow } from '../clock/real.js';
 import type { Ticker } from '../clock/ticker.js';
@@ -19,7 +20,7 @@ import { Session } from '../session/session.js';
 import type { SessionOptions } from '../session/session-options.js';
 import { AgentToolbox } from '../tools/toolbox.js';
 import { speechHints } from './hints.js';
-import type { AgentRequest, EngineOptions, SessionRequest } from './options.js';
+import type { AgentRequest, EngineOptions, SessionRequest, Speech, SpeechRequest } from './options.js';
 import { Providers } from './providers.js';
 
 /** What a session needs of its agent. */
@@ -106,6 +107,23 @@ export class Workshop {
     return session;
   }
 
+  async speech(request: SpeechRequest): Promise<Speech> {
+    const { text, signal, voiceId = null } = request;
+    const defaults = { ...EMBEDDED_DEFAULTS, ...this.#options.defaults };
+    const language = request.language ?? defaults.language;
+    const tts = this.#providers.tts(request.provider ?? defaults.voiceProvider);
+    await tts.warmUp();
+    const pieces: Int16Array[] = [];
+    let sampleRateHz = HEARING_RATE_HZ;
+    // No conversation's time passes.
+    const asked = { text, language, voiceId, model: null, settings: {}, clock: new RealClock(), signal };
+    for await (const audio of tts.synthesize(asked)) {
+      sampleRateHz = audio.sampleRateHz;
+      pieces.push(audio.samples.slice());
+    }
+    return { samples: joined(pieces), sampleRateHz };
+  }
+
   async close(): Promise<void> {
     await Promise.all([this.#providers.close(), this.#client.close()]);
   }
@@ -171,4 +189,14 @@ export class Workshop {
     const remote = providers.find((provider) => !provider.virtualTime);
     if (remote !== undefined) throw new ParleyError('PROVIDER_REMOTE_IN_VIRTUAL_TIME', { provider: remote.name });
   }
+}
+
+function joined(pieces: readonly Int16Array[]): Int16Array {
+  const all = new Int16Array(pieces.reduce((length, piece) => length + piece.length, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    all.set(piece, at);
+    at += piece.length;
+  }
+  return all;
 }

@@ -17,16 +17,22 @@ export const OWN = '+12025550199';
 
 /** A switchboard on a simulated network in virtual time, with doubles for recogniser, model and voice. */
 export class PhoneRig {
-  readonly clock = new VirtualClock();
-  readonly engine = new Engine({ clock: this.clock });
+  readonly clock: VirtualClock;
+  readonly engine: Engine;
   readonly errors: unknown[] = [];
   readonly network: SimulatedNetwork;
   readonly switchboard: Switchboard;
 
-  constructor(numbers: readonly SimulatedNumber[], options: Partial<SimulatedNetworkOptions> = {}) {
+  constructor(
+    numbers: readonly SimulatedNumber[],
+    options: Partial<SimulatedNetworkOptions> = {},
+    clock = new VirtualClock(),
+  ) {
+    this.clock = clock;
+    this.engine = new Engine({ clock });
     const onError = (error: unknown): void => void this.errors.push(error);
     this.network = new SimulatedNetwork({
-      clock: this.clock,
+      clock,
       ticker: this.engine.ticker,
       numbers,
       sounds: new SoundLibrary(toneVoice, new URL('file:///')),
@@ -77,4 +83,13 @@ export class PhoneRig {
 export interface Call extends CallAgent {
   statuses: CallStatus[];
   events: SessionEvent[];
+}
+
+/** Moved by the test, but to those that ask it is no virtual time: it does not wait for work to be done. */
+export class ManualClock extends VirtualClock {
+  override readonly virtual = false as unknown as true;
+
+  override settle<T>(work: Promise<T>): Promise<T> {
+    return work;
+  }
 }

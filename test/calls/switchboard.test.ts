@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { AgentCall } from '../../src/calls/agent-call.js';
 import { numbersOf } from '../carriers/simulated/support.js';
-import { OWN, PhoneRig } from './support.js';
+import { ManualClock, OWN, PhoneRig } from './support.js';
 
 const [PERSON, BUSY, ABSENT, REJECTING, BROKEN, MANAGER] = [
   '+12025550101',
@@ -31,8 +31,7 @@ const NUMBERS = numbersOf(
   { number: MANAGER, ringMs: 500, steps: [{ say: 'manager here' }, { note: 'talked' }, { wait: 20_000 }] },
 );
 
-async function rigged(test: (rig: PhoneRig) => Promise<void>): Promise<void> {
-  const rig = new PhoneRig(NUMBERS);
+async function rigged(test: (rig: PhoneRig) => Promise<void>, rig = new PhoneRig(NUMBERS)): Promise<void> {
   try {
     await test(rig);
     expect(rig.errors).toEqual([]);
@@ -103,14 +102,16 @@ describe('an outbound call', () => {
       expect(session?.messages.map(({ content }) => content).join(' ')).toContain(`From ${OWN} to ${PERSON}.`);
     }));
 
-  it('that is answered before the agent is ready gives up after ten seconds', () =>
-    rigged(async (rig) => {
+  it('that is answered before the agent is ready gives up after ten seconds', () => {
+    const impatient = new PhoneRig(NUMBERS, {}, new ManualClock());
+    return rigged(async (rig) => {
       const stuck = { ...rig.agent([]), vad: { ...rig.agent([]).vad!, warmUp: () => new Promise<void>(() => {}) } };
       const call = await rig.switchboard.place({ ...stuck, from: OWN, to: MANAGER });
       const { status, error, carrier } = await rig.finished(call);
       expect([status, error]).toEqual(['failed', 'The agent was not ready within 10 s']);
       expect(carrier?.answeredMs).not.toBeNull();
-    }));
+    }, impatient);
+  });
 });
 
 describe('a transfer', () => {

@@ -142,12 +142,14 @@ export class SimulatedNetwork implements Carrier {
   }
 
   async #ring(call: SimulatedCall, far: SimulatedNumber | null, ringTimeoutMs: number): Promise<void> {
-    if (far === null) {
-      call.finish({ cause: 'failed', by: 'network', reason: '404 Not Found' });
-      return;
-    }
-    if (far.picksUp === 'fails') call.finish({ cause: 'failed', by: 'network', reason: '503 Service Unavailable' });
+    if (far === null) call.finish({ cause: 'failed', by: 'network', reason: '404 Not Found' });
+    else if (far.picksUp === 'fails')
+      call.finish({ cause: 'failed', by: 'network', reason: '503 Service Unavailable' });
     else if (far.picksUp === 'busy') call.finish({ cause: 'busy', by: 'remote', reason: '486 Busy Here' });
+    else await this.#ringAt(call, far, ringTimeoutMs);
+  }
+
+  async #ringAt(call: SimulatedCall, far: SimulatedNumber, ringTimeoutMs: number): Promise<void> {
     if (!(await this.#prepared(call, far))) return;
     call.ring();
     this.#after(ringTimeoutMs, call, () => {
@@ -183,8 +185,9 @@ export class SimulatedNetwork implements Carrier {
 
   /** Has the sounds of the far end made; whether the call is still there. */
   async #prepared(call: SimulatedCall, far: SimulatedNumber): Promise<boolean> {
+    const { clock, sounds } = this.#options;
     try {
-      await this.#options.sounds.prepare(far);
+      await clock.settle(sounds.prepare(far), clock.nowMs());
     } catch (error) {
       this.#options.onError?.(error);
       call.finish({ cause: 'failed', by: 'network', reason: '500 Server Internal Error' });

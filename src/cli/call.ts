@@ -1,0 +1,208 @@
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { parseArgs, styleText } from 'node:util';
+import { encodeWav } from '../audio/wav.js';
+import { PHONE_RATE_HZ } from '../carriers/simulated/path.js';
+import type { CallReport } from '../calls/agent-call.js';
+import type { CallStatus } from '../calls/call-status.js';
+import { simulatedCarrier } from '../calls/simulated-carrier.js';
+import { Switchboard } from '../calls/switchboard.js';
+import { RealClock } from '../clock/real.js';
+import { VirtualClock } from '../clock/virtual.js';
+import { loadAgentFile } from '../config/agent-file.js';
+import { Engine } from '../engine/engine.js';
+import { packageFile } from '../package-files.js';
+import type { LogEntry } from '../session/event-log.js';
+import type { SessionEvent } from '../session/session-options.js';
+import { type Command, type CommandIo, UsageError } from './command.js';
+import { atDesk, openDemoDesk, usesDemoDesk } from './demo-desk.js';
+import { engineSettings } from './engine-settings.js';
+import { openOutput } from './output-file.js';
+import { metadataOf, numberOf, startTime } from './values.js';
+
+const DEMO_AGENT = fileURLToPath(packageFile('examples/reminder/agent.json'));
+/** Whose call it is where nothing else is said: a number of the simulated network. */
+const OWN_NUMBER = '+12025550199';
+
+export const call: Command = {
+  help: `
+parley call NUMBER [--agent FILE] [options]
+
+Has an agent call a number of the simulated phone network and shows the call as it goes. \`parley numbers\` lists the
+numbers and what each does.
+
+  --agent FILE    the agent: {name, config, script?}; default one that reminds people of their booking
+  --from NUMBER   the caller's number, default ${OWN_NUMBER}
+  --ring S        seconds until the call is given up, default 45
+  --out FILE      a WAV of the call: who was called on the left, the agent on the right
+  --trace FILE    the event log, a JSON object a line
+  --json          print the report as JSON
+  --speed real    in real time (default), with any provider
+  --speed max     in virtual time, as fast as the machine can: embedded engines only
+  --now TIME      when the call takes place (ISO 8601). Default now; with --speed max, noon of today (UTC)
+  --metadata JSON the session's metadata, an object; its members are variables
+  --numbers FILE  simulated numbers of your own in place of the stock ones
+  --allow URL     an address that the agent may call though it is private; may be given several times
+`,
+  async run(args, io) {
+    const options = readOptions(args);
+    const file = await loadAgentFile(options.agent);
+    const out = options.out === null ? null : await openOutput(options.out);
+    const trace = options.trace === null ? null : await openOutput(options.trace);
+    const onLog = (entry: LogEntry): void => trace?.line(JSON.stringify(entry));
+    try {
+      const { report, audio } = await place(file, options, io, trace === null ? null : onLog);
+      await out?.write(audio);
+      if (options.json) io.stdout.write(`${JSON.stringify(report)}\n`);
+      else io.stdout.write(`${summary(report)}\n`);
+      return io.signal.aborted ? 130 : report.status === 'error' || report.status === 'failed' ? 1 : 0;
+    } finally {
+      await out?.close();
+      await trace?.close();
+    }
+  },
+};
+
+interface CallOptions {
+  to: string;
+  from: string;
+  agent: string;
+  ringTimeoutMs: number;
+  out: string | null;
+  trace: string | null;
+  json: boolean;
+  virtual: boolean;
+  startUnixMs: number;
+  metadata: Readonly<Record<string, unknown>>;
+  numbers: URL | null;
+  allow: readonly string[];
+}
+
+function readOptions(args: readonly string[]): CallOptions {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      agent: { type: 'string', default: DEMO_AGENT },
+      from: { type: 'string', default: OWN_NUMBER },
+      ring: { type: 'string', default: '45' },
+      out: { type: 'string' },
+      trace: { type: 'string' },
+      json: { type: 'boolean', default: false },
+      speed: { type: 'string', default: 'real' },
+      now: { type: 'string' },
+      metadata: { type: 'string' },
+      numbers: { type: 'string' },
+      allow: { type: 'string', multiple: true, default: [] },
+    },
+  });
+  const [to, ...others] = positionals;
+  if (to === undefined) throw new UsageError('the number to call is missing; `parley numbers` lists them');
+  if (others.length > 0) throw new UsageError('one number at a time');
+  if (values.speed !== 'real' && values.speed !== 'max') throw new UsageError('--speed is real or max');
+  const virtual = values.speed === 'max';
+  return {
+    to,
+    from: values.from,
+    agent: values.agent,
+    ringTimeoutMs: numberOf('--ring', values.ring, 1, 600) * 1000,
+    out: values.out ?? null,
+    trace: values.trace ?? null,
+    json: values.json,
+    virtual,
+    startUnixMs: startTime(values.now, virtual),
+    metadata: metadataOf(values.metadata),
+    numbers: values.numbers === undefined ? null : pathToFileURL(values.numbers),
+    allow: values.allow,
+  };
+}
+
+async function place(
+  file: Awaited<ReturnType<typeof loadAgentFile>>,
+  options: CallOptions,
+  io: CommandIo,
+  log: ((entry: LogEntry) => void) | null,
+): Promise<{ report: CallReport; audio: Uint8Array }> {
+  const clock = options.virtual ? new VirtualClock() : new RealClock();
+  const { engine: found } = await engineSettings(io);
+  const desk = usesDemoDesk(file.config) ? await openDemoDesk() : null;
+  const allowUrls = [...found.allowUrls, ...options.allow, ...(desk === null ? [] : [desk.url])];
+  const engine = new Engine({ ...found, clock, allowUrls });
+  const heard = { far: [] as Int16Array[], agent: [] as Int16Array[] };
+  const show = options.json ? null : io.stdout;
+  try {
+    const carrier = await simulatedCarrier({
+      engine,
+      owned: [options.from],
+      ...(options.numbers !== null && { numbers: options.numbers }),
+      onError: (error) => io.stderr.write(`the network: ${String(error)}\n`),
+      tap: ({ to }, { agent, far }) => {
+        if (to !== options.to) return; // a call that this one is transferred to
+        heard.far.push(agent ?? SILENCE);
+        heard.agent.push(far ?? SILENCE);
+      },
+    });
+    if (!options.virtual) await engine.warmUp();
+    const startMs = clock.nowMs();
+    const seconds = (): string => ((clock.nowMs() - startMs) / 1000).toFixed(1).padStart(6);
+    const line = (what: string): void => void show?.write(`${styleText('dim', seconds())}  ${what}\n`);
+    const switchboard = new Switchboard({ engine, carrier });
+    const placed = await switchboard.place({
+      agent: atDesk(file.config, desk),
+      script: file.script,
+      from: options.from,
+      to: options.to,
+      ringTimeoutMs: options.ringTimeoutMs,
+      metadata: options.metadata,
+      startUnixMs: options.startUnixMs,
+      ...(options.virtual && { id: 'call' }),
+      ...(log !== null && { log }),
+      onStatus: (status: CallStatus) => line(styleText('yellow', status)),
+      observe: (event) => tell(event, line),
+    });
+    const hangUp = (): void => void placed.hangUp();
+    io.signal.addEventListener('abort', hangUp, { once: true });
+    if (io.signal.aborted) hangUp();
+    let report: CallReport | undefined;
+    const finished = placed.finished.then((done) => (report = done));
+    if (clock instanceof VirtualClock) {
+      // To the end of everybody's call: whoever was transferred goes on talking.
+      await clock.runUntil(() => report !== undefined && carrier.calls.size === 0);
+    }
+    await finished;
+    await carrier.close();
+    return { report: await finished, audio: stereo(heard.far, heard.agent) };
+  } finally {
+    await engine.close();
+    await desk?.close();
+  }
+}
+
+function tell(event: SessionEvent, line: (what: string) => void): void {
+  if (event.type === 'agent') line(`${styleText('cyan', 'agent')}  ${event.text}`);
+  else if (event.type === 'user') line(`${styleText('green', 'them')}   ${event.text}`);
+  else if (event.type === 'tool')
+    line(styleText('dim', `${event.call.name}(${event.call.arguments}) → ${event.result}`));
+}
+
+function summary({ status, error, session, carrier }: CallReport): string {
+  const parts = [`ended: ${status}`];
+  if (session !== null) parts.push(`after ${(session.durationMs / 1000).toFixed(1)} s`);
+  for (const { target, ok, reason } of session?.transfers ?? []) {
+    parts.push(ok ? `connected to ${target}` : `not connected to ${target} (${String(reason)})`);
+  }
+  if (error !== null) parts.push(error);
+  const lost = (carrier?.packets.receivedLost ?? 0) + (carrier?.packets.sentLost ?? 0);
+  if (lost > 0) parts.push(`${String(lost)} packets lost`);
+  return parts.join(', ');
+}
+
+const SILENCE = new Int16Array(PHONE_RATE_HZ / 50);
+
+function stereo(left: readonly Int16Array[], right: readonly Int16Array[]): Uint8Array {
+  const joined = (frames: readonly Int16Array[]): Int16Array => {
+    const out = new Int16Array(frames.length * SILENCE.length);
+    frames.forEach((frame, index) => out.set(frame, index * SILENCE.length));
+    return out;
+  };
+  return encodeWav([joined(left), joined(right)], PHONE_RATE_HZ);
+}
