@@ -7,7 +7,7 @@
  * PARLEY_AUDIO_DIR names, to a session's ears. `--stt=labels` takes the labelled words as what a recogniser gives: an
  * interim transcript 150 ms after each word, the final one `--final-ms` after the end of speech, without punctuation.
  * `--stt=embedded` has the embedded recogniser listen, as for the demo agent. The conversation core decides. Its curve is
- * over `maxSilenceMs`; the baseline, over the same speech edges, closes a turn after a fixed silence and knows no words.
+ * over the scale of `minSilenceMs` and `maxSilenceMs`; the baseline, over the same speech edges, closes a turn after a fixed silence and knows no words.
  * `--half` measures one half of the sentences only, `--verbose` lists the turns (of the tuned half, unless told).
  */
 import { fileURLToPath } from 'node:url';
@@ -28,7 +28,7 @@ const { values } = parseArgs({
   },
 });
 const VADS = ['silero', 'webrtc'];
-const LONGEST_MS = [300, 400, 500, 600, 800, 1000, 1200, 1500, 1800, 2200, 2700, 3300, 4000];
+const SCALES = [0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.25, 1.5, 1.75, 2, 2.5, 3];
 const SILENCES_MS = [
   100, 150, 200, 250, 300, 350, 400, 450, 500, 550, 600, 650, 700, 750, 800, 850, 900, 950, 1000, 1100, 1200, 1300,
   1400, 1500, 1600, 1800, 2000, 2200, 2400,
@@ -70,13 +70,13 @@ if (values.verbose) list(all.filter(({ turn }) => turn.half === (values.half ?? 
 /** The curve of the core beside that of plain silence. */
 function compare(name: string, of: readonly HeardTurn[]): void {
   const baseline = SILENCES_MS.map((ms) => measure(String(ms), of, plainSilence(ms)));
-  const scored = LONGEST_MS.map((ms) => measure(String(ms), of, core({ maxSilenceMs: ms })));
+  const scored = SCALES.map((scale) => measure(String(scale), of, core(scale)));
   const row = ({ name: at, cut, p50, mean, p90 }: Point): (string | number)[] => [at, percent(cut), p50, mean, p90];
   console.log(`\n${name}: ${String(of.length)} turns with ${String(pausesIn(of))} labelled pauses inside\n`);
   const heads = ['false cut-offs', 'delay p50', 'mean', 'p90'];
   console.log(
     markdownTable([
-      ['maxSilenceMs', ...heads, 'baseline p50 at as many', 'mean', 'p90', 'p50 less by', 'mean', 'p90'],
+      ['scale', ...heads, 'baseline p50 at as many', 'mean', 'p90', 'p50 less by', 'mean', 'p90'],
       ...scored.map((point) => [...row(point), ...beside(point, atCut(baseline, point.cut))]),
     ]),
   );

@@ -43,8 +43,9 @@ export function plainSilence(silenceMs: number): Detector {
   };
 }
 
-/** The conversation core with its default settings but for these. */
-export function core(endpointing: Partial<ConversationConfig['endpointing']> = {}): Detector {
+/** The conversation core, with `scale` times the silence that it waits for by default. */
+export function core(scale = 1): Detector {
+  const { endpointing } = DEFAULT_CONVERSATION;
   return ({ turn, told }) => {
     const config: ConversationConfig = {
       ...DEFAULT_CONVERSATION,
@@ -54,7 +55,11 @@ export function core(endpointing: Partial<ConversationConfig['endpointing']> = {
           ? { ...DEFAULT_CONVERSATION.opening, userStarts: true, userStartTimeoutMs: 1e9 }
           : { ...DEFAULT_CONVERSATION.opening, firstMessage: turn.after },
       speculation: { ...DEFAULT_CONVERSATION.speculation, enabled: false },
-      endpointing: { ...DEFAULT_CONVERSATION.endpointing, ...endpointing },
+      endpointing: {
+        ...endpointing,
+        minSilenceMs: endpointing.minSilenceMs * scale,
+        maxSilenceMs: endpointing.maxSilenceMs * scale,
+      },
     };
     const conversation = new Conversation(config);
     const closes: number[] = [];

@@ -27,8 +27,9 @@ function byWords(text: string, words: readonly string[], known: TurnWords, engli
   if (words.length === 1 && known.refusing.has(last)) return 0.72;
   if (words.length <= 3 && words.every((word) => known.answers.has(word))) return 0.95;
   // "Where are you from" and "Who is this for" are whole, "can I have a table for" is not.
-  if (known.open.has(last)) return asks && english && WH.has(words[0] ?? '') && PREPOSITIONS.has(last) ? 0.5 : 0.1;
-  if (english && isOpenEnglish(words)) return 0.15;
+  if (english && STRANDED.test(words.join(' '))) return 0.6;
+  if (known.open.has(last)) return asks && english && WH.has(words[0] ?? '') && PREPOSITIONS.has(last) ? 0.5 : 0.06;
+  if (isUnfinished(words, known, english)) return 0.15;
   if (/[,;:–—-]\s*$/u.test(text)) return 0.3;
   if (known.closing.has(last) && words.length >= 2) return 0.9;
   if (known.halfOpen.has(last) && !(english && isShortAnswer(words))) return 0.35;
@@ -54,6 +55,10 @@ function byPunctuation(text: string, words: number): number {
 
 const WH = wordSet("what where who which what's where's who's how");
 const PREPOSITIONS = wordSet('for from to of at with into');
+/** "How are you", "what time is it", "where are they". */
+const WHOLE_QUESTION = /^(?:how|where|who|when) (?:is|are|was|were) (?:you|it|he|she|they|that|this)$|^time is it$/;
+/** "Something to write with". */
+const STRANDED = /(?:some|any|no)(?:thing|one|body|where) to \w+(?: \w+){0,3} (?:with|for|on|in|at|about|to)$/;
 /** After one of these, an auxiliary ends a short answer: "yes, it is". */
 const SUBJECTS = wordSet('i you he she it we they there that this');
 const AUXILIARIES = wordSet('is are was were am do does did have has had can could would should will may might must');
@@ -65,12 +70,9 @@ function isShortAnswer(words: readonly string[]): boolean {
   return words.slice(0, length - 2).every((word) => LEADS.has(word));
 }
 
-/** English that lacks its object: "my name is", "I would like", "can you", "I'm looking". */
-const WITHOUT_OBJECT =
-  /(?:^| )(?:(?:i|we) (?:want|need|require|have|had|got|was|am|meant|prefer|said)|(?:would|'d|i'd|we'd) (?:like|love|prefer|need)|(?:name|number|address|date|email|e-mail|mail|code|problem|question|issue|thing|idea|reason|party|time|answer) (?:is|was|are)|(?:can|could|would|will|do|did|are|should|may|might|must) (?:you|i|we|they|it)|(?:looking|waiting|hoping|trying|calling|asking|wondering|going|planning|supposed|able|used|talking|thinking)|(?:going|want|need|like|have|trying) to|(?:i|we) (?:do not|don't|didn't|did not) (?:want|need|have)|(?:it|that|this|there|he|she) (?:is|was|has|will|would|can)|kind of|sort of|lot of|out of|such as|as well as)$/;
-
-function isOpenEnglish(words: readonly string[]): boolean {
-  return !isShortAnswer(words) && WITHOUT_OBJECT.test(words.slice(-4).join(' '));
+function isUnfinished(words: readonly string[], known: TurnWords, english: boolean): boolean {
+  if (english && (isShortAnswer(words) || WHOLE_QUESTION.test(words.slice(-3).join(' ')))) return false;
+  return known.unfinished?.test(words.slice(-5).join(' ')) === true;
 }
 
 function own<T>(lists: Readonly<Record<string, T>>, base: string): T | undefined {

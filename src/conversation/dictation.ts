@@ -1,8 +1,9 @@
+import { askedIn, CARD, PHONE, type Asked } from './asked.js';
 import { baseLanguage, wordSet, wordsOf } from './words.js';
 
 /** Something given piece by piece, where a pause means nothing: a phone number, a spelled name, an e-mail address. */
 export interface Dictation {
-  kind: 'digits' | 'letters' | 'address';
+  kind: 'digits' | 'letters' | 'code' | 'date' | 'address';
   /** How complete it is, 0 (surely goes on) to 1 (surely done). */
   completeness: number;
 }
@@ -28,81 +29,136 @@ const LETTER_NAMES = wordSet(`alpha alfa bravo charlie delta echo foxtrot golf h
   november oscar papa quebec romeo sierra tango uniform victor whiskey x-ray yankee zulu`);
 const TOP_LEVELS = wordSet('com org net edu gov io ai co uk de fr es it nl pt br in jp cn eu us ca au info biz me');
 
-interface Asked {
-  pattern: RegExp;
-  kind: Dictation['kind'];
-  /** How many digits or letters may be the whole; null = any number. */
-  whole: readonly number[] | null;
-}
-
-const PHONE = [7, 10, 11, 12];
-/** What the agent can have asked for, the more exact first. */
-const ASKED: readonly Asked[] = [
-  { pattern: /e-?mail|courriel|correo|メール|邮箱|郵箱|ईमेल/iu, kind: 'address', whole: null },
-  { pattern: /\b(?:last|final) (?:four|4)\b|\bpin\b/iu, kind: 'digits', whole: [4] },
-  { pattern: /\b(?:six|6)[- ]digit/iu, kind: 'digits', whole: [6] },
-  { pattern: /\b(?:four|4)[- ]digit/iu, kind: 'digits', whole: [4] },
-  {
-    pattern: /\b(?:zip|post ?code|postal)|postleitzahl|\bplz\b|code postal|código postal|\bcap\b/iu,
-    kind: 'digits',
-    whole: [5],
-  },
-  { pattern: /\b(?:card|credit)|karten?nummer|carte|tarjeta|cartão|carta/iu, kind: 'digits', whole: [15, 16] },
-  { pattern: /phone|mobile|telefon|téléphone|teléfono|telefone|電話|电话|फ़?ोन/iu, kind: 'digits', whole: PHONE },
-  { pattern: /\bspell|buchstabier|épele|deletre|soletr|sillab|\bspel/iu, kind: 'letters', whole: null },
-  {
-    pattern: /number|nummer|numéro|número|numero|digit|\bcodes?\b|código|codice|番号|号码|नंबर/iu,
-    kind: 'digits',
-    whole: null,
-  },
-];
-/** A question that is answered with a mere number. */
-const ASKS_HOW_MANY =
-  /how (?:many|much|old|long)|what time|what day|which day|\bwhen\b|number of (?:people|guests|persons)|wie ?viele?|wann|combien|quand|cuánt|cuándo|quant[oaie]|quando|hoeveel|wanneer|कितने|何人|何時|几位|几点|多少/iu;
-
-/** What is being dictated at the end of a text, null = nothing. */
-export function dictationOf(text: string, language: string, agentSaid: string): Dictation | null {
+/**
+ * What is being dictated at the end of a turn, null = nothing.
+ * @param parts the turn's words, stretch by stretch as its pauses divide them
+ */
+export function dictationOf(parts: readonly string[], language: string, agentSaid: string): Dictation | null {
+  const text = parts.join(' ');
   const words = wordsOf(text);
-  const run = digitRun(words, digitWords(language));
-  const asked = ASKS_HOW_MANY.test(agentSaid) ? undefined : ASKED.find(({ pattern }) => pattern.test(agentSaid));
-  return addressOf(text, words, asked) ?? lettersOf(words, run, asked) ?? digitsOf(words, run, asked, agentSaid);
+  const names = digitWords(language);
+  const run = digitRun(words, names);
+  const asked = askedIn(agentSaid);
+  return (
+    addressOf(text, words, asked) ??
+    codeOf(words, names, asked) ??
+    lettersOf(words, run, asked, language) ??
+    dateOf(words, run, asked) ??
+    digitsOf(words, run, { asked, agentSaid, groups: groupsOf(parts, names) })
+  );
 }
 
-function digitsOf(
-  words: readonly string[],
-  run: DigitRun,
-  asked: Asked | undefined,
-  agentSaid: string,
-): Dictation | null {
-  if (run.digits === 0) return null;
-  const expected = asked?.kind === 'digits';
+interface DigitContext {
+  asked: Asked | null;
+  agentSaid: string;
+  /** Digits of each stretch at the end of the turn that is nothing but digits, and of the end of the one before. */
+  groups: readonly number[];
+}
+
+function digitsOf(words: readonly string[], run: DigitRun, context: DigitContext): Dictation | null {
+  const { asked, agentSaid, groups } = context;
+  if (run.digits === 0 || asked?.kind === 'date') return null;
+  const expected = asked?.kind === 'digits' || asked?.kind === 'code';
   const whole = expected ? asked.whole : ownWords(words);
   // "For four" is the size of a party, "five five five" a number being dictated.
   const alone = run.words === words.length && words.length > 0;
   if (!expected && run.digits < 3 && run.words < 2) {
+    if (asked?.kind === 'place' && alone) return { kind: 'digits', completeness: 0.15 };
     if (!alone || agentSaid !== '') return whole === null ? null : { kind: 'digits', completeness: 0.2 };
     return { kind: 'digits', completeness: 0.35 };
   }
-  if (whole === null) return { kind: 'digits', completeness: run.digits < 4 ? 0.2 : 0.28 };
-  const most = Math.max(...whole);
-  if (run.digits >= most) return { kind: 'digits', completeness: 0.85 };
-  if (run.digits < Math.min(...whole)) return { kind: 'digits', completeness: 0.15 };
-  return {
-    kind: 'digits',
-    completeness: whole.includes(run.digits) ? (run.digits === Math.min(...whole) ? 0.5 : 0.75) : 0.25,
-  };
+  const known = whole === null ? null : byLength(run.digits, whole);
+  // Fewer digits than it must have are no number yet, however they are grouped.
+  const short = whole !== null && run.digits < Math.min(...whole);
+  return { kind: 'digits', completeness: short ? SHORT : Math.max(known ?? 0, byGroups(groups)) };
+}
+
+/** A turn that surely goes on. */
+const SHORT = 0.06;
+
+function byLength(digits: number, whole: readonly number[]): number {
+  const least = Math.min(...whole);
+  if (digits >= Math.max(...whole)) return 0.85;
+  if (!whole.includes(digits)) return 0.25;
+  return digits === least ? 0.5 : 0.75;
+}
+
+/** Totals that numbers often have, where nobody has told how long this one is. */
+const USUAL_TOTALS: ReadonlySet<number> = new Set([8, 9, 10, 11, 12, 16]);
+
+/**
+ * Of a number of unknown length its groups tell: somebody who says many digits in one breath says all of them, and after
+ * groups of the same length one of another length is the last.
+ */
+function byGroups(groups: readonly number[]): number {
+  const total = groups.reduce((sum, digits) => sum + digits, 0);
+  const last = groups.at(-1) ?? 0;
+  const before = groups.slice(0, -1);
+  if (total < 4) return 0.2;
+  if (before.length === 0) return total >= 7 ? 0.6 : 0.35;
+  const even = before.every((digits) => digits === before[0]);
+  if (before.length >= 2 && even && last !== before[0]) return 0.6;
+  if (total >= 7 && last > Math.max(...before)) return 0.5;
+  return USUAL_TOTALS.has(total) ? 0.5 : total < 7 ? 0.25 : 0.35;
+}
+
+function groupsOf(parts: readonly string[], names: ReadonlySet<string>): number[] {
+  const groups: number[] = [];
+  for (const part of parts.toReversed()) {
+    const words = wordsOf(part);
+    const run = digitRun(words, names);
+    if (run.digits > 0) groups.unshift(run.digits);
+    if (run.words < words.length) break;
+  }
+  return groups;
 }
 
 /** "My number is" announces a phone number also where nobody asked for it. */
 function ownWords(words: readonly string[]): readonly number[] | null {
   const text = words.join(' ');
-  if (/(?:card|credit)/u.test(text)) return [15, 16];
-  return /\b(?:number is|number's|phone|mobile|call me (?:on|at)|reach me (?:on|at)|nummer ist|numéro est|número es)\b/u.test(
+  if (/(?:card|credit)/u.test(text)) return CARD;
+  return /\b(?:number is|number's|phone|mobile|call me (?:back )?(?:on|at)|reach me (?:on|at)|nummer ist|numéro est|número es)\b/u.test(
     text,
   )
     ? PHONE
     : null;
 }
+
+/** A year ends a date of birth; a day or a month alone does not. */
+function dateOf(words: readonly string[], run: DigitRun, asked: Asked | null): Dictation | null {
+  if (asked?.kind !== 'date' || words.length === 0) return null;
+  const written = words.filter((word) => /^\d+(?:-\d+)*$/u.test(word)).join('-');
+  const year = run.digits >= 4 || /(?:^|-)(?:19|20)\d\d$|(?:^|-)\d{1,2}-\d{1,2}-\d{2}$/u.test(written);
+  if (year && words.length >= 2) return { kind: 'date', completeness: 0.9 };
+  const begun = run.digits > 0 || words.some((word) => MONTHS.has(word) || ORDINAL.test(word));
+  return begun ? { kind: 'date', completeness: 0.2 } : null;
+}
+
+const MONTHS =
+  wordSet(`january february march april may june july august september october november december januar februar märz
+  mai juni juli oktober dezember janvier février mars avril juin juillet août septembre octobre novembre décembre enero febrero
+  marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre janeiro fevereiro março maio junho julho setembro
+  outubro novembro dezembro gennaio febbraio aprile maggio giugno luglio settembre ottobre dicembre januari februari maart mei
+  augustus`);
+const ORDINAL = /^(?:first|second|third|\w+th|twenty-\w+|thirty-\w+|\d+(?:st|nd|rd|th))$/u;
+
+/** Post codes and booking references, letters and digits mixed: "s w one a two a a". */
+function codeOf(words: readonly string[], names: ReadonlySet<string>, asked: Asked | null): Dictation | null {
+  if (asked?.kind !== 'code') return null;
+  let code = '';
+  for (const word of words.toReversed()) {
+    const sign = /^\p{L}$/u.test(word) && !names.has(word) ? word : LETTER_NAMES.has(word) ? word.slice(0, 1) : null;
+    const digits = digitsIn(word, names);
+    if (sign === null && digits === 0) break;
+    code = (sign ?? '0'.repeat(digits)) + code;
+  }
+  if (!/\p{L}/u.test(code) || code.length < 2) return null; // only digits: counted as such
+  const whole = asked.whole?.includes(6) === true ? code.length >= 6 : POST_CODE.test(code);
+  return { kind: 'code', completeness: whole ? 0.88 : 0.2 };
+}
+
+/** British, Canadian, Dutch; digits stand as 0. */
+const POST_CODE = /^(?:[a-z]{1,2}0[a-z0]?0[a-z]{2}|[a-z]0[a-z]0[a-z]0|0000[a-z]{2})$/u;
 
 /** Digits that a text ends in, and how many words they take. */
 interface DigitRun {
@@ -145,14 +201,12 @@ function digitsIn(word: string, names: ReadonlySet<string>): number {
 }
 
 /** "M I L L", "b as in bravo", "bravo oscar bravo". */
-function lettersOf(words: readonly string[], run: DigitRun, asked: Asked | undefined): Dictation | null {
+function lettersOf(words: readonly string[], run: DigitRun, asked: Asked | null, language: string): Dictation | null {
   const expected = asked?.kind === 'letters';
   const last = words.at(-1);
   if (last === undefined) return null;
-  const tail = words.slice(-4).join(' ');
-  if (/(?:^| )\p{L} (?:as in|for|like|wie|comme|de|come) \p{L}+$/u.test(tail))
-    return { kind: 'letters', completeness: 0.4 };
-  if (/(?:^| )\p{L} (?:as in|as|for|like|wie|comme)$/u.test(tail)) return { kind: 'letters', completeness: 0.1 };
+  const spelled = spelledLike(words, language);
+  if (spelled !== null) return { kind: 'letters', completeness: spelled };
   let letters = 0;
   while (letters < words.length && isLetter(words.at(-1 - letters) ?? '')) letters++;
   if (letters >= 2 || (expected && letters >= 1)) return { kind: 'letters', completeness: letters < 3 ? 0.25 : 0.45 };
@@ -162,12 +216,34 @@ function lettersOf(words: readonly string[], run: DigitRun, asked: Asked | undef
   return mixed ? { kind: 'letters', completeness: 0.4 } : null;
 }
 
+/** "B as in bravo" goes on with the next letter, "b as in" with its word. In English "I like" is no letter. */
+const LIKE: Readonly<Record<string, readonly string[]>> = {
+  en: ['as in', 'as', 'for', 'like'],
+  de: ['wie'],
+  fr: ['comme'],
+  es: ['de', 'como'],
+  pt: ['de', 'como'],
+  it: ['come'],
+  nl: ['van', 'als'],
+};
+
+function spelledLike(words: readonly string[], language: string): number | null {
+  const base = baseLanguage(language);
+  const tail = words.slice(-4).join(' ');
+  for (const like of (Object.hasOwn(LIKE, base) ? LIKE[base] : undefined) ?? []) {
+    const letter = base === 'en' && like !== 'as in' ? '[b-hj-z]' : '\\p{L}';
+    if (new RegExp(`(?:^| )${letter} ${like} \\p{L}+$`, 'u').test(tail) && tail !== `${like} in`) return 0.4;
+    if (new RegExp(`(?:^| )${letter} ${like}$`, 'u').test(tail)) return 0.1;
+  }
+  return null;
+}
+
 function isLetter(word: string): boolean {
   return /^[\p{Lu}\p{Ll}]$/u.test(word) || LETTER_NAMES.has(word);
 }
 
 /** "John dot Miller at example dot com". */
-function addressOf(text: string, words: readonly string[], asked: Asked | undefined): Dictation | null {
+function addressOf(text: string, words: readonly string[], asked: Asked | null): Dictation | null {
   const expected = asked?.kind === 'address';
   const at = Math.max(words.lastIndexOf('at'), words.lastIndexOf('arobase'), words.lastIndexOf('arroba'));
   const dot = Math.max(

@@ -11,6 +11,8 @@ export interface ConversationState {
   deadlines: Deadlines;
   history: HistoryEntry[];
   turn: TurnState;
+  /** The user's latest pauses inside turns, ms; and where the speech of the turn before this one ended. */
+  pace: { pausesMs: number[]; endMs: number | null };
   /** Keys pressed so far of a row that goes on. */
   digits: string;
   speech: SpeechState;
@@ -292,6 +294,7 @@ export function initialState(): ConversationState {
     deadlines: noDeadlines(),
     history: [],
     turn: newTurn(1),
+    pace: { pausesMs: [], endMs: null },
     digits: '',
     speech: { queue: [], held: false, said: { text: '', chars: 0, endMs: null } },
     reply: null,

@@ -13,6 +13,12 @@ const WORDS_STAND_STILL_MS = 5000;
 
 /** Interim words that come later than this behind the end of speech are of speech that the VAD misses. */
 const LATE_WORDS_MS = 500;
+/** A shorter silence lies between two words of anybody. */
+const MIN_PAUSE_MS = 150;
+/** A longer one is no habit of speaking. */
+const MAX_PAUSE_MS = 2500;
+/** So many of the user's latest pauses tell how they speak. */
+const KNOWN_PAUSES = 8;
 
 export interface TurnTranscript {
   segment: number;
@@ -25,7 +31,7 @@ export function onSpeechStarted(core: Core, startMs: number): void {
   const { turn } = core.state;
   const start = notAfterNow(core, startMs);
   if (turn.speechStartMs !== null && !turn.speaking) {
-    turn.longestPauseMs = Math.max(turn.longestPauseMs, start - turn.endMs);
+    notePause(core, start - turn.endMs);
   }
   if (!turn.speaking) turn.speechStartMs = start; // told twice, it began the first time
   turn.speaking = true;
@@ -78,6 +84,20 @@ export function onTranscript(core: Core, transcript: TurnTranscript): void {
   if (turn.startMs !== null && !turn.waiting) scheduleEnd(core);
 }
 
+/** The user went on after a silence: how this user pauses. */
+function notePause(core: Core, pauseMs: number): void {
+  const { turn, pace } = core.state;
+  if (pauseMs < MIN_PAUSE_MS) return;
+  turn.longestPauseMs = Math.max(turn.longestPauseMs, pauseMs);
+  if (pauseMs <= MAX_PAUSE_MS) pace.pausesMs = [...pace.pausesMs, pauseMs].slice(-KNOWN_PAUSES);
+}
+
+/** How this user pauses inside turns, 0 = too little is known. */
+function usualPauseMs(core: Core): number {
+  const { pausesMs } = core.state.pace;
+  return pausesMs.length < 3 ? 0 : pausesMs.reduce((sum, ms) => sum + ms, 0) / pausesMs.length;
+}
+
 /** Words that were understood since the turn began or, if it goes on after an answer, since then. */
 export function segmentsText(core: Core): string {
   return joined(core.state.turn.segments.filter(({ understood }) => understood).map(({ text }) => text));
@@ -112,13 +132,15 @@ export function scheduleEnd(core: Core): void {
   const { endpointing, language } = core.config;
   const isFinal = isHeardOut(core);
   const { longestPauseMs, judged } = core.state.turn;
+  const understood = core.state.turn.segments.filter((segment) => segment.understood);
   const score = scoreTurn({
-    text: turnText(core),
+    parts: [core.state.turn.carried, ...understood.map(({ text }) => text)],
     language,
     isFinal,
     agentSaid: lastSpoken(core),
     audio: judged,
     longestPauseMs,
+    usualPauseMs: usualPauseMs(core),
   });
   core.state.turn.completeness = score.completeness;
   const needed = silenceNeededMs(score, endpointing);
@@ -148,6 +170,10 @@ export function carry(core: Core, text: string): void {
   if (text === INAUDIBLE) turn.speechMs += turn.speaking ? MIN_UNINTELLIGIBLE_MS : 0;
   else turn.carried = joined([turn.carried, text]);
   turn.startMs ??= core.nowMs;
+  // What seemed to be its end was a pause.
+  const { endMs } = core.state.pace;
+  if (endMs !== null && turn.speechStartMs !== null) notePause(core, turn.speechStartMs - endMs);
+  core.state.pace.endMs = null;
 }
 
 /** The turn is over, but is taken up only when the agent has finished. */
@@ -164,6 +190,7 @@ export function closeTurn(core: Core, stuck = false): void {
   const { turn } = core.state;
   const next = newTurn(turn.number + 1, Math.max(turn.lastSegment, ...turn.segments.map(({ segment }) => segment)));
   core.disarm('turn.end', 'turn.stuck');
+  core.state.pace.endMs = turn.speaking || turn.speechStartMs === null ? null : turn.endMs;
   if (turn.speaking && !stuck) {
     next.speaking = true;
     next.startMs = core.nowMs;

@@ -5,12 +5,13 @@ import { dictationOf } from '../../src/conversation/dictation.js';
 import { scoreTurn, silenceNeededMs, type TurnEvidence } from '../../src/conversation/endpointing.js';
 
 const evidence = (text: string, more: Partial<TurnEvidence> = {}): TurnEvidence => ({
-  text,
+  parts: [text],
   language: 'en-US',
   isFinal: true,
   agentSaid: '',
   audio: null,
   longestPauseMs: 0,
+  usualPauseMs: 0,
   ...more,
 });
 const score = (text: string, language = 'en-US', agentSaid = '') => scoreTurn(evidence(text, { language, agentSaid }));
@@ -150,11 +151,11 @@ describe('dictation', () => {
     ['de-DE', 'null drei'],
     ['ko-KR', '010-1234'],
   ])('digits, %s: %s', (language, text) => {
-    expect(dictationOf(text, language, '')?.kind).toBe('digits');
+    expect(dictationOf([text], language, '')?.kind).toBe('digits');
   });
 
   it.each(['a table for four', 'at 7', 'number five please', '', 'I see', 'constructor'])('none: %s', (text) => {
-    expect(dictationOf(text, 'en-US', '')).toBeNull();
+    expect(dictationOf([text], 'en-US', '')).toBeNull();
   });
 
   it('one digit is enough where the agent asked for a number', () => {
@@ -171,22 +172,22 @@ describe('dictation', () => {
     ['What is your phone number?', 'five five five one two', 'two oh seven nine four six oh one two three four'],
     ['Your card number, please.', '4111 1111 1111', '4111 1111 1111 1111'],
   ])('how many are expected: %s', (agentSaid, part, whole) => {
-    expect(dictationOf(part, 'en-US', agentSaid)?.completeness).toBeLessThan(0.3);
-    expect(dictationOf(whole, 'en-US', agentSaid)?.completeness).toBeGreaterThan(0.7);
+    expect(dictationOf([part], 'en-US', agentSaid)?.completeness).toBeLessThan(0.3);
+    expect(dictationOf([whole], 'en-US', agentSaid)?.completeness).toBeGreaterThan(0.7);
   });
 
   it('"my number is" announces a phone number too', () => {
-    expect(dictationOf('my number is five five five', 'en-US', '')?.completeness).toBeLessThan(0.2);
-    expect(dictationOf('my number is', 'en-US', 'What is your number?')).toBeNull();
+    expect(dictationOf(['my number is five five five'], 'en-US', '')?.completeness).toBeLessThan(0.2);
+    expect(dictationOf(['my number is'], 'en-US', 'What is your number?')).toBeNull();
     expect(score('my number is').completeness).toBeLessThan(0.2);
   });
 
   it.each(['m i l', 'b as in bravo', 'bravo oscar bravo', 'M I double L'])('letters: %s', (text) => {
-    expect(dictationOf(text, 'en-US', 'Could you spell that?')?.kind).toBe('letters');
+    expect(dictationOf([text], 'en-US', 'Could you spell that?')?.kind).toBe('letters');
   });
 
   it('identifiers of letters and digits', () => {
-    expect(dictationOf('x b four seven', 'en-US', '')).toMatchObject({ kind: 'letters' });
+    expect(dictationOf(['x b four seven'], 'en-US', '')).toMatchObject({ kind: 'letters' });
   });
 
   it.each([
@@ -194,24 +195,29 @@ describe('dictation', () => {
     ['john dot miller at example', 0.3],
     ['john dot miller at example dot', 0.1],
   ])('an address goes on: %s', (text, most) => {
-    expect(dictationOf(text, 'en-US', 'What is your e-mail address?')?.completeness).toBeLessThanOrEqual(most);
+    expect(dictationOf([text], 'en-US', 'What is your e-mail address?')?.completeness).toBeLessThanOrEqual(most);
   });
 
   it('an address is complete with its last part', () => {
-    expect(dictationOf('john dot miller at example dot com', 'en-US', '')?.completeness).toBeGreaterThan(0.8);
-    expect(dictationOf('john@example.com', 'en-US', '')?.completeness).toBeGreaterThan(0.8);
-    expect(dictationOf('john@example', 'en-US', '')?.completeness).toBeLessThan(0.3);
+    expect(dictationOf(['john dot miller at example dot com'], 'en-US', '')?.completeness).toBeGreaterThan(0.8);
+    expect(dictationOf(['john@example.com'], 'en-US', '')?.completeness).toBeGreaterThan(0.8);
+    expect(dictationOf(['john@example'], 'en-US', '')?.completeness).toBeLessThan(0.3);
   });
 
   it('who does not want to give an address does not dictate one', () => {
-    expect(dictationOf("I don't have one", 'en-US', 'What is your e-mail address?')).toBeNull();
+    expect(dictationOf(["I don't have one"], 'en-US', 'What is your e-mail address?')).toBeNull();
   });
 });
 
 describe('silenceNeededMs', () => {
   const { endpointing } = DEFAULT_CONVERSATION;
   const { minSilenceMs, maxSilenceMs } = endpointing;
-  const scored = (completeness: number, dictating = false, rhythmMs = 0) => ({ completeness, dictating, rhythmMs });
+  const scored = (completeness: number, dictating = false, rhythmMs = 0, slowness = 1) => ({
+    completeness,
+    dictating,
+    rhythmMs,
+    slowness,
+  });
 
   it('falls from the longest to the least silence as the words become complete', () => {
     const needed = [0, 0.45, 0.9, 1].map((completeness) => silenceNeededMs(scored(completeness), endpointing));
@@ -233,6 +239,15 @@ describe('silenceNeededMs', () => {
   it('follows the pauses that this user makes', () => {
     expect(silenceNeededMs(scored(0.7, true, 1100), endpointing)).toBe(1100);
     expect(silenceNeededMs(scored(0.7, true, 60_000), endpointing)).toBe(maxSilenceMs);
+  });
+
+  it('waits longer for somebody who pauses for long, and never beyond the longest silence', () => {
+    const usual = silenceNeededMs(scored(0.6), endpointing);
+    const slow = silenceNeededMs(scored(0.6, false, 0, 1.5), endpointing);
+    expect((slow - minSilenceMs) / (usual - minSilenceMs)).toBeCloseTo(1.5, 1);
+    expect(silenceNeededMs(scored(0.05, false, 0, 1.5), endpointing)).toBe(maxSilenceMs);
+    const slowness = (usualPauseMs: number) => scoreTurn(evidence('a table', { usualPauseMs })).slowness;
+    expect([0, 500, 840, 5000].map(slowness)).toEqual([1, 1, 1.2, 1.5]);
   });
 
   it('holds the least silence where the longest is set below it', () => {

@@ -48,6 +48,33 @@ describe('the silence that ends a turn', () => {
     expect((stage.timeline.turns[0]?.atMs ?? 0) - 5000).toBeGreaterThanOrEqual(2000);
   });
 
+  it('is longer for a user who has paused for long in turns before', () => {
+    const ends = [false, true].map((slow) => {
+      const stage = listening();
+      const pauseMs = slow ? 1100 : 300;
+      let fromMs = 1000;
+      for (const words of ['I would like a', 'a quiet table for', 'two people and', 'a cot for the baby, please.']) {
+        stage.user.says(words, { from: fromMs, to: fromMs + 900 });
+        fromMs += 900 + pauseMs;
+      }
+      stage.user.says('by the window', { from: 15_000, to: 16_000 });
+      stage.playTo(20_000);
+      expect(texts(stage)).toHaveLength(2);
+      return (stage.timeline.turns[1]?.atMs ?? 0) - 16_000;
+    });
+    expect(ends[1]).toBeGreaterThan(ends[0] ?? 0);
+  });
+
+  it('takes the digits of each stretch for a group: one of another length is the last', () => {
+    const stage = listening();
+    stage.user.says('four four nine', { from: 1000, to: 2000 });
+    stage.user.says('eight one two', { from: 2400, to: 3400 });
+    stage.user.says('seven', { from: 3800, to: 4200 });
+    stage.playTo(10_000);
+    expect(texts(stage)).toEqual(['four four nine eight one two seven']);
+    expect((stage.timeline.turns[0]?.atMs ?? 0) - 4200).toBeLessThan(600);
+  });
+
   it('is not extended by number_input_delay after other words', () => {
     const stage = listening({ endpointing: { numberInputDelayMs: 5000 } });
     stage.user.says('a table for four, please.', { from: 1000, to: 2200 });
