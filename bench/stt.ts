@@ -167,12 +167,21 @@ console.log(`processor ${((used.user + used.system) / 1000 / seconds).toFixed(0)
 const paced: number[] = [];
 for (const utterance of utterances.slice(0, 12)) paced.push((await recognise(utterance, true)).finalMs);
 console.log(`final transcript ${quantiles(paced)} ms after the end of speech is told`);
+for (const speakers of [2, 4]) {
+  const finals: number[] = [];
+  for (let at = 0; at < 12; at += speakers) {
+    const together = utterances.slice(at, at + speakers).map((utterance) => recognise(utterance, true));
+    finals.push(...(await Promise.all(together)).map(({ finalMs }) => finalMs));
+  }
+  console.log(`with ${String(speakers)} speakers at once: ${quantiles(finals)} ms`);
+}
 
 const before = process.memoryUsage().rss;
 const many: SttStream[] = [];
-for (let i = 0; i < 5; i++) many.push(await open(HINTS, () => undefined));
-// One of the five had a decoder waiting.
-console.log(`memory per further session: ${mb((process.memoryUsage().rss - before) / 4)} MB`);
+for (let i = 0; i < 20; i++) many.push(await open(HINTS, () => undefined));
+console.log(
+  `resident with all decoders made: ${mb(before)} MB; per session more: ${((process.memoryUsage().rss - before) / 20e6).toFixed(1)} MB`,
+);
 for (const stream of many) await stream.close();
 await stt.close();
 await tts.close();

@@ -37,7 +37,7 @@ const SCORE_UNIT = 1024 * Math.log(1.0001);
  * How far behind the best a path may fall and still be followed. With the word beam as narrow as the decoder's default
  * (7e-29) a back-off alone can end a path: its probability counts with the language weight as its power.
  */
-const BEAMS = { beam: 1e-56, pbeam: 1e-50, wbeam: 1e-36 } as const;
+const BEAMS = { beam: 1e-50, pbeam: 1e-44, wbeam: 1e-32 } as const;
 
 /** Offsets (in 32-bit words) in the C struct `seg_iter_s` of soundswallower 0.6.3. */
 const SEGMENT = { word: 2, startFrame: 3, endFrame: 4, acoustic: 5, language: 6 } as const;

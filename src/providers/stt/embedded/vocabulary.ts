@@ -1,5 +1,5 @@
 import type { SpeechHints } from '../stt.js';
-import { compileGrammar, type Grammar } from '../lm/fsg.js';
+import { compileGrammar, wideTokens, type Grammar } from '../lm/fsg.js';
 import { corpusOf } from '../lm/hints.js';
 import { trainNgram } from '../lm/ngram.js';
 import { guessPronunciation } from '../lm/pronounce.js';
@@ -49,12 +49,15 @@ export function compileVocabulary(key: string, hints: SpeechHints, data: Languag
     }
     return labels;
   };
-  const grammar = compileGrammar(trainNgram(corpus.sentences, corpus.words), {
-    pronunciations,
-    classes: list.wordClasses,
-    garbage: data.garbage.map(([label]) => label),
-    garbageProbability: GARBAGE_PROBABILITY,
-  });
+  const grammar = compileGrammar(
+    trainNgram(corpus.sentences, corpus.words, { wideTokens: wideTokens(list.wordClasses) }),
+    {
+      pronunciations,
+      classes: list.wordClasses,
+      garbage: data.garbage.map(([label]) => label),
+      garbageProbability: GARBAGE_PROBABILITY,
+    },
+  );
   const report = { words: known.size - leftOut.length, states: grammar.stateCount, guessed, leftOut };
   return { key, language, words: [...words, ...data.garbage], grammar, report };
 }

@@ -3,7 +3,8 @@ import type { WordClasses } from './phrase-list.js';
 
 /**
  * A language model as a finite-state grammar, in plain arrays: what a decoder is loaded with. States 0 to n-1 are
- * those of the n-gram; then come the state inside speech that is no word of ours, and the final one.
+ * those of the n-gram; then come the state inside speech that is no word of ours, the final one, and those of wide
+ * classes.
  */
 export interface Grammar {
   readonly stateCount: number;
@@ -30,9 +31,19 @@ export interface GrammarOptions {
   garbageProbability: number;
 }
 
+/** Classes of at least so many words have states of their own. */
+const WIDE = 20;
+
+/** The classes whose words are laid out once for all histories, and not at each history that they follow. */
+export function wideTokens(classes: WordClasses): ReadonlySet<string> {
+  return new Set([...classes].filter(([, words]) => words.length >= WIDE).map(([token]) => token));
+}
+
 /**
  * Lays the model out for a decoder that follows one null arc at a time: back-offs of back-offs become arcs of their
- * own, and each state has an arc of its whole end probability to the final state.
+ * own, and each state has an arc of its whole end probability to the final state. A wide class after a history is an
+ * arc that consumes nothing to a state with the class's words, which all histories share: a decoder builds and follows
+ * some thirty nodes for each arc of a word.
  */
 export function compileGrammar(model: NgramModel, options: GrammarOptions): Grammar {
   const arcs: number[] = [];
@@ -64,15 +75,41 @@ export function compileGrammar(model: NgramModel, options: GrammarOptions): Gram
     nullProbabilities.push(probability);
   };
 
+  const wide = wideTokens(options.classes);
+  let stateCount = final + 1;
+  /** The shared states of each class, by the state that its words lead to. */
+  const classStates = new Map<string, Map<number, number>>();
+  const classState = (token: string, target: number): number => {
+    let states = classStates.get(token);
+    if (states === undefined) classStates.set(token, (states = new Map<number, number>()));
+    let state = states.get(target);
+    if (state === undefined) {
+      states.set(target, (state = stateCount++));
+      const entry = entries.get(token);
+      for (const label of entry?.labels ?? []) addArc(state, target, label, entry?.share ?? 1);
+    }
+    return state;
+  };
+  /** The classes of a state and of those it backs off to, but for the last, which has all words itself. */
+  const addClasses = (from: number, at: number, weight: number): void => {
+    if (at === 0) return;
+    for (const [token, arc] of model.states[at]?.arcs ?? []) {
+      if (wide.has(token)) addNull(from, classState(token, arc.target), weight * arc.probability);
+    }
+  };
+
   for (const [from, state] of model.states.entries()) {
     for (const [token, arc] of state.arcs) {
+      if (from !== 0 && wide.has(token)) continue;
       const entry = entries.get(token);
       for (const label of entry?.labels ?? []) addArc(from, arc.target, label, arc.probability * (entry?.share ?? 1));
     }
+    addClasses(from, from, 1);
     let weight = 1;
     for (let next = state.backoff; next !== null; next = model.states[next.state]?.backoff ?? null) {
       weight *= next.weight;
       addNull(from, next.state, weight);
+      addClasses(from, next.state, weight);
     }
     addNull(from, final, state.endProbability);
   }
@@ -84,7 +121,7 @@ export function compileGrammar(model: NgramModel, options: GrammarOptions): Gram
   addNull(garbageState, final, model.states[0]?.endProbability ?? 1);
 
   return {
-    stateCount: final + 1,
+    stateCount,
     start: model.start,
     final,
     labels,

@@ -34,13 +34,20 @@ export function corpusOf(hints: SpeechHints, list: PhraseList, background: Corpu
     if (words.length > 0) sentences.push({ words: words.slice(0, MAX_SENTENCE_WORDS), weight });
   };
   const phrases = hints.phrases.slice(0, MAX_PHRASES);
+  // A thousand phrases have a few hundred words, and most are spoken as they are written.
+  const spokenWords = new Map<string, readonly string[]>();
+  const spokenWord = (word: string): readonly string[] => {
+    let words = spokenWords.get(word);
+    if (words === undefined) {
+      words = list.wordClasses.has(word) ? [word] : spokenSentences(word, language).flat();
+      spokenWords.set(word, words);
+    }
+    return words;
+  };
   const phraseWeight = Math.min(WEIGHT.phrase, PHRASE_BUDGET / phrases.length);
   for (const phrase of phrases) {
     for (const { words, weight } of expandPhrase(phrase, phraseWeight, list)) {
-      const spoken = words.map((word) =>
-        list.wordClasses.has(word) ? [word] : spokenSentences(word, language).flat(),
-      );
-      add(spoken.flat(), weight);
+      add(words.flatMap(spokenWord), weight);
     }
   }
   const spoken = hints.texts.flatMap((text) => spokenSentences(text, language)).slice(0, MAX_TEXT_SENTENCES);

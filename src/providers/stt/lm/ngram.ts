@@ -25,6 +25,8 @@ export interface NgramOptions {
   minPairCount?: number;
   /** The same for histories of one word. Default 0.5. */
   minSingleCount?: number;
+  /** Tokens that stand for many words. Histories of two that end in one give no state of their own. */
+  wideTokens?: ReadonlySet<string>;
 }
 
 export interface NgramArc {
@@ -67,11 +69,16 @@ export function trainNgram(
   options: NgramOptions = {},
 ): NgramModel {
   const discount = options.discount ?? 0.5;
-  const contexts = countContexts(sentences, options.minSingleCount ?? 0.5, options.minPairCount ?? 1.5);
+  const contexts = countContexts(sentences, {
+    minSingleCount: options.minSingleCount ?? 0.5,
+    minPairCount: options.minPairCount ?? 1.5,
+    wideTokens: options.wideTokens ?? new Set(),
+  });
   const unigrams = new Map<string, number>([[END, 0]]);
   for (const word of extraWords) unigrams.set(word, 0);
   for (const { words, weight } of sentences) {
-    for (const word of [...words, END]) unigrams.set(word, (unigrams.get(word) ?? 0) + weight);
+    for (const word of words) unigrams.set(word, (unigrams.get(word) ?? 0) + weight);
+    unigrams.set(END, (unigrams.get(END) ?? 0) + weight);
   }
   if (unigrams.size < 2) throw new RangeError('A language model needs at least one word');
 
@@ -95,40 +102,64 @@ export function probabilityOf(model: NgramModel, state: number, word: string | n
   return backoff === null ? 0 : backoff.weight * probabilityOf(model, backoff.state, word);
 }
 
-/** What follows each history of one and two words. A pair whose second word has only one predecessor adds nothing. */
+/**
+ * What follows each history of one and two words. A pair whose second word has only one predecessor adds nothing.
+ * Words are numbers on the way, and a history is looked up from the one before it: no string is made for each of
+ * some ten thousands of words.
+ */
 function countContexts(
   sentences: readonly WeightedSentence[],
-  minSingleCount: number,
-  minPairCount: number,
+  { minSingleCount, minPairCount, wideTokens }: Required<Omit<NgramOptions, 'discount' | 'floorCount'>>,
 ): Map<string, Counts> {
-  const contexts = new Map<string, Counts>();
-  const predecessors = new Map<string, Set<string>>();
+  const numbers = new Map<string, number>();
+  const singles: Single[] = [];
+  const single = (word: string): Single => {
+    let number = numbers.get(word);
+    if (number === undefined) {
+      numbers.set(word, (number = singles.length));
+      singles.push({ number, word, counts: newCounts(), after: new Map() });
+    }
+    return singles[number] as Single;
+  };
+  const start = single(START);
   for (const { words, weight } of sentences) {
-    const padded = [START, ...words, END];
-    for (let i = 1; i < padded.length; i++) {
-      const word = padded[i] as string;
-      const last = padded[i - 1] as string;
-      count(contexts, last, word, weight);
-      if (i < 2) continue;
-      const beforeLast = padded[i - 2] as string;
-      count(contexts, beforeLast + SEPARATOR + last, word, weight);
-      let known = predecessors.get(last);
-      if (known === undefined) predecessors.set(last, (known = new Set()));
-      known.add(beforeLast);
+    let last = start;
+    let pair: Counts | null = null;
+    for (let i = 0; i <= words.length; i++) {
+      const word = words[i] ?? END;
+      count(last.counts, word, weight);
+      if (pair !== null) count(pair, word, weight);
+      if (i === words.length) break;
+      const next = single(word);
+      pair = next.after.get(last.number) ?? null;
+      if (pair === null) next.after.set(last.number, (pair = newCounts()));
+      last = next;
     }
   }
-  for (const [history, { total }] of contexts) {
-    const last = history.split(SEPARATOR)[1];
-    if (last === undefined ? total < minSingleCount && history !== START : total < minPairCount)
-      contexts.delete(history);
-    else if (last !== undefined && predecessors.get(last)?.size === 1) contexts.delete(history);
+  const contexts = new Map<string, Counts>();
+  for (const { word, counts, after } of singles) {
+    if (counts.total >= minSingleCount || word === START) contexts.set(word, counts);
+    if (after.size === 1 || wideTokens.has(word)) continue;
+    for (const [number, pairs] of after) {
+      if (pairs.total >= minPairCount) contexts.set((singles[number] as Single).word + SEPARATOR + word, pairs);
+    }
   }
   return contexts;
 }
 
-function count(contexts: Map<string, Counts>, history: string, word: string, weight: number): void {
-  let counts = contexts.get(history);
-  if (counts === undefined) contexts.set(history, (counts = { words: new Map(), total: 0 }));
+interface Single {
+  readonly number: number;
+  readonly word: string;
+  readonly counts: Counts;
+  /** What follows this word after each word before it, by that word's number. */
+  readonly after: Map<number, Counts>;
+}
+
+function newCounts(): Counts {
+  return { words: new Map(), total: 0 };
+}
+
+function count(counts: Counts, word: string, weight: number): void {
   counts.words.set(word, (counts.words.get(word) ?? 0) + weight);
   counts.total += weight;
 }

@@ -96,3 +96,41 @@ describe('grammar of a language model', () => {
     }
   });
 });
+
+describe('a wide class', () => {
+  const names = Array.from({ length: 20 }, (_, i) => `name${String(i)}`);
+  const model = trainNgram([say('it is {name} please', 3), say('call {name} now', 3), say('is it {name} now', 2)], [], {
+    wideTokens: new Set(['{name}']),
+  });
+  const grammar = compileGrammar(model, {
+    pronunciations: (word) => [word],
+    classes: new Map([['{name}', names]]),
+    garbage: ['+g:AA'],
+    garbageProbability: 0.1,
+  });
+
+  it('is laid out once for all the histories that it follows, and once without any', () => {
+    const arcs = arcsOf(grammar).filter(({ label }) => label === 'name7');
+    expect(arcs.map(({ from }) => from)).toEqual([0, grammar.final + 1]);
+    expect(arcs[0]?.to).toBe(arcs[1]?.to);
+    expect(arcs[1]?.probability).toBeCloseTo(1 / 20, 12);
+    expect(grammar.stateCount).toBe(grammar.final + 2);
+  });
+
+  it('is reached with the model’s probability, from back-offs too, in one step that consumes nothing', () => {
+    const shared = String(grammar.final + 1);
+    const nulls = nullsOf(grammar);
+    for (const [from, state] of model.states.entries()) {
+      const own = state.arcs.get('{name}');
+      const backoff = state.backoff;
+      if (from === 0 || backoff === null) continue;
+      const lower = backoff.state === 0 ? undefined : model.states[backoff.state]?.arcs.get('{name}');
+      const expected = own?.probability ?? (lower === undefined ? undefined : backoff.weight * lower.probability);
+      const found = nulls.get(`${String(from)}>${shared}`);
+      if (expected === undefined) expect(found).toBeUndefined();
+      else expect(found).toBeGreaterThan(0);
+      if (own === undefined && expected !== undefined) expect(found).toBeCloseTo(expected, 12);
+    }
+    expect(model.states.some(({ history }) => history.length === 2 && history[1] === '{name}')).toBe(false);
+  });
+});
