@@ -46,7 +46,7 @@ describe('parley replay', () => {
     const { code, out } = await replayed(trace, { endpointing: { responseDelayMs: 2500 } });
     expect(code).toBe(0);
     expect(out).toContain('as it was');
-    expect(out).toMatch(/ user +hello .* ≠ .* user +hello/);
+    expect(out).toMatch(/ user +i would like .* ≠ .* user +i would like/);
     expect(out).toMatch(/\d+ turns, [1-9]\d* of them not the same\n$/);
     const same = await replayed(trace, {});
     expect(same.out).toMatch(/ 0 of them not the same\n$/);
