@@ -109,7 +109,8 @@ export class Recogniser implements SttStream {
     let opened: SttStream | null = null;
     let failed = false;
     const fail = (error: unknown): void => {
-      if (failed || this.#closed) return;
+      // What ends with the session has not failed.
+      if (failed || this.#closed || signal.aborted) return;
       failed = true;
       closeQuietly(opened);
       if (clock.nowMs() - openedMs > PROVEN_MS) this.#attempt = 0;

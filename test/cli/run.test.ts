@@ -6,9 +6,9 @@ import { levelOf } from '../../src/audio/level.js';
 import { resample } from '../../src/audio/resample.js';
 import { decodeWav, encodeWav } from '../../src/audio/wav.js';
 import { encodeG711 } from '../../src/audio/g711.js';
-import type { LogEntry } from '../../src/session/event-log.js';
 import type { SessionReport } from '../../src/session/session-report.js';
 import { httpServer } from '../net/local-server.js';
+import { utterancesOf } from './played.js';
 import { DEMO_AGENT, fixture, inFolder, parley, type Ran } from './support.js';
 
 const TRACK = fixture('booking/slt/track.wav');
@@ -255,40 +255,6 @@ describe('Ctrl-C', () => {
     expect(await parley([...book.args, '--in', TRACK], { signal })).toEqual({ code: 130, out: '', err: '' });
   });
 });
-
-interface Played {
-  text: string;
-  fromMs: number;
-  toMs: number;
-  /** It was played to its end. */
-  whole: boolean;
-}
-
-/** The utterances that were played, from the event log. */
-function utterancesOf(trace: string): Played[] {
-  const entries = trace
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as LogEntry);
-  const texts = new Map<number, string>();
-  const played: Played[] = [];
-  for (const entry of entries) {
-    const last = played.at(-1);
-    if (entry.kind === 'effect' && entry.effect.type === 'speak')
-      texts.set(entry.effect.utteranceId, entry.effect.text);
-    // A cut fades out in the frame after it, and the line may be a frame ahead.
-    if (entry.kind === 'effect' && entry.effect.type === 'playout.drop' && last?.whole === false)
-      last.toMs = entry.t + 60;
-    if (entry.kind !== 'event') continue;
-    const { event, t } = entry;
-    if (event.type === 'utterance.started') {
-      played.push({ text: texts.get(event.utteranceId) ?? '', fromMs: t, toMs: t, whole: false });
-    }
-    // Its last frame may have been given a tick early.
-    if (event.type === 'utterance.finished' && last !== undefined) Object.assign(last, { toMs: t + 40, whole: true });
-  }
-  return played;
-}
 
 function muLawWav(samples: Int16Array, rateHz: number): Buffer {
   return wav(7, 1, rateHz, 8, Buffer.from(encodeG711('mulaw', samples)));

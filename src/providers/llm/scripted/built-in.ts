@@ -22,12 +22,14 @@ const PATTERNS = {
     '^[sorry] pardon [me]$',
     'what did you say',
     '^[sorry] what$',
+    '^(sorry|excuse me)$',
     'did not (hear|catch|understand|get) (you|that)',
   ],
   wait: [
     '(hold|hang) on',
     '(one|a) (moment|minute|second)',
     'just a (moment|minute|second)',
+    '^wait$',
     'let me (think|check|see)',
   ],
   cancel: [
@@ -39,7 +41,7 @@ const PATTERNS = {
     'changed my mind',
   ],
   help: ['^help', 'help me', 'what can (you|i) (do|say|ask)'],
-  thanks: ['(thanks|thank you)', 'thank you [very|so] much', 'thanks a lot'],
+  thanks: ['(thanks|thank you)', 'thank you [very|so] much', 'thanks a lot', '^cheers'],
   goodbye: [
     '(goodbye|bye|farewell)',
     'good bye',

@@ -69,6 +69,8 @@ export class ScriptConversation implements FormTalk {
     const rest = remainderOf(this.#reply.text, this.#heard);
     // What came of a tool is told before anything else where nobody has heard it yet.
     const untold = this.#tellsResult && this.#heard === '' ? this.#reply.text : '';
+    // A greeting that is none of the script's can be said again, too.
+    this.#repeatable ||= this.#heard;
     this.#begin();
     this.#turns++;
     this.#ended = false;
@@ -136,7 +138,7 @@ export class ScriptConversation implements FormTalk {
     for (const [slot, value] of Object.entries(action.set ?? {})) {
       this.values.set(slot, { value, spoken: String(value), allowed: true });
     }
-    if (action.repeat === true) return this.#repeatable === '' ? this.question() : this.#repeatable;
+    if (action.repeat === true) return this.#repeatable || this.question() || this.say(this.script.source.phrases.help);
     const parts = action.say === undefined ? [] : [this.say(action.say)];
     if (action.cancel === true) {
       if (this.#form !== null) this.#forget(this.#form.name);
@@ -178,10 +180,12 @@ export class ScriptConversation implements FormTalk {
     return this.#fill(wordings[times % wordings.length] ?? '', value);
   }
 
-  /** Something in its nth wording (from 0), and in the last one from there on. */
+  /** Something in its nth wording (from 0); from the last one on, that and the one before it in turn. */
   sayNth(say: Say, times: number, value?: string): string {
     const wordings = variants(say);
-    return this.#fill(wordings[Math.min(times, wordings.length - 1)] ?? '', value);
+    const beyond = Math.max(0, times - (wordings.length - 1));
+    const index = Math.max(0, Math.min(times, wordings.length - 1) - (beyond % 2));
+    return this.#fill(wordings[index] ?? '', value);
   }
 
   #answer(words: readonly Word[]): string {

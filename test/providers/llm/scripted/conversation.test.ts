@@ -93,7 +93,7 @@ describe('forms', () => {
     const dialogue = start();
     await dialogue.say('order');
     expect((await dialogue.say('hm well')).text).toContain('Just the number');
-    expect((await dialogue.say('twenty')).text).toBe('Twenty is too many. Just the number, please.');
+    expect((await dialogue.say('twenty')).text).toBe('Twenty is too many. How many cakes?');
   });
 
   it('keep an answer in free words from being taken for a question, unless it is one', async () => {

@@ -8,7 +8,7 @@ import { Dialogue, END_CALL, toolNamed } from './dialogue.js';
 /** The demo agent in text: whole conversations, each as what is said and what has to come back. */
 const agent = JSON.parse(readFileSync(packageFile('examples/restaurant/agent.json'), 'utf8')) as {
   script: AgentScriptInput;
-  config: { tools: { name: string; params: { name: string }[] }[] };
+  config: { first_message: string; tools: { name: string; params: { name: string }[] }[] };
 };
 
 /** `say` or a tool's `result`; then what the reply holds, the call's arguments, or that the agent hangs up. */
@@ -195,6 +195,40 @@ const dialogues: [string, Step[]][] = [
     ],
   ],
   [
+    'a few words, and a change of mind before the name',
+    [
+      { say: 'two people', reply: /Two.*Which day/ },
+      { say: 'tomorrow', reply: /what time/ },
+      { say: "I don't know", reply: /No hurry.*What time/ },
+      { say: 'half past seven', reply: /name/ },
+      { say: 'actually make it five', reply: /five.*name/ },
+      { say: 'm i l l e r', reply: /table for five.*Miller/ },
+      { say: 'yes', books: { ...table, party: 5 } },
+      { result: BOOKED, reply: /R101/ },
+      { say: "what's my reference", reply: /R101.*\?/ },
+      { say: 'change the time please', reply: /pencil/ },
+      { say: 'cheers, bye', ends: true },
+    ],
+  ],
+  [
+    'what is asked before anything is booked',
+    [
+      { say: 'sorry?', reply: /^Good evening/ },
+      { say: 'book a room', reply: /no beds.*table/ },
+      { say: 'no', reply: /No table, no problem/ },
+      { say: 'cancel that', reply: /Nothing to cross out/ },
+      { say: 'I want to cancel my table', reply: /pencil/ },
+      { say: 'can I talk to a human', reply: /kitchen/ },
+      { say: 'guten tag', reply: /English/ },
+      { say: 'no', reply: /fine/ },
+      { say: 'hello', reply: /table/ },
+      { say: 'hello', reply: /still here/ },
+      { say: 'table on the terrace for four tomorrow at half past seven', reply: /name/ },
+      { say: 'Miller', reply: /table on the terrace/ },
+      { say: 'yes', books: { ...table, wishes: 'a table on the terrace' } },
+    ],
+  ],
+  [
     'questions only',
     [
       { say: 'what time do you close', reply: /eleven/ },
@@ -225,8 +259,11 @@ const dialogues: [string, Step[]][] = [
   ],
 ];
 
+/** A call in which the greeting has been heard. */
 function start(): Dialogue {
-  return new Dialogue(scriptedProvider(agent.script), [toolNamed('book_table'), END_CALL]);
+  const dialogue = new Dialogue(scriptedProvider(agent.script), [toolNamed('book_table'), END_CALL]);
+  dialogue.messages.push({ role: 'assistant', content: agent.config.first_message });
+  return dialogue;
 }
 
 describe('the demo agent', () => {
@@ -239,6 +276,30 @@ describe('the demo agent', () => {
       if (step.books !== undefined)
         expect([call?.name, JSON.parse(call?.arguments ?? '{}')]).toEqual(['book_table', step.books]);
       else expect(call?.name).toBe(step.ends === true ? 'end_call' : undefined);
+    }
+  });
+
+  it.each([
+    ['mm-hm'],
+    ['glorp zap blarg'],
+    ['[inaudible]'],
+    ['what is on the menu'],
+    ['are you a robot'],
+    ['hello'],
+    ['no'],
+    ['at three in the morning'],
+    ['hold on'],
+  ])('never says the same twice running, however often it hears "%s"', async (words) => {
+    for (const opener of [null, 'a table for two tomorrow']) {
+      const dialogue = start();
+      if (opener !== null) await dialogue.say(opener);
+      let last = '';
+      for (let i = 0; i < 8; i++) {
+        const { text } = await dialogue.say(words);
+        expect(text).not.toBe('');
+        expect(text).not.toBe(last);
+        last = text;
+      }
     }
   });
 

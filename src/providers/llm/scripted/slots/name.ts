@@ -10,7 +10,8 @@ const NO_NAME = new Set(
     'a an and are at but by can could do does for from get give have hello here hi how i if in is it just kind make me ' +
     'my name named need no nope not of okay on or our people persons please right say so sorry sure table thank thanks ' +
     'that the then there they this time to today tomorrow tonight under wait was we what when where which who why will ' +
-    'with would yeah yep yes you your oh mmhm huh well good great fine party pm am'
+    'with would yeah yep yes you your oh mmhm huh well good great fine party pm am actually cancel change correction ' +
+    'excuse instead maybe nobody nothing pardon wrong'
   ).split(' '),
 );
 
