@@ -24,6 +24,8 @@ const WORDS: Reach = { near: 2, wide: 4, ahead: 2, few: 2 };
 const CHARACTERS: Reach = { near: 4, wide: 10, ahead: 6, few: 4 };
 /** How far back words lie that came without a sign of speech before them. */
 const UNSEEN_CHARS = 60;
+/** More than the words before that moment can be long. */
+const BACK_CHARS = 80;
 /** Speech that begins later than this after the agent's end is no echo. */
 const TAIL_MS = 100;
 /** So long between two sentences the agent is still speaking. */
@@ -52,10 +54,11 @@ export function beyondEcho(core: Core, text: string, since: number | null): stri
   const { language } = core.config;
   const base = baseLanguage(language);
   const units = unitsOf(wordsOf(text), base);
+  if (units.length === 0) return null;
   const reach = jointOf(base) === '' ? CHARACTERS : WORDS;
   const isFew = units.length <= reach.few;
   const window = windowOf(core, since, reach, isFew ? reach.near : reach.wide);
-  if (units.length === 0 || window.length === 0 || units.length > 2 * window.length) return null;
+  if (window.length === 0 || units.length > 2 * window.length) return null;
   if (isFew) {
     // "Stop" stops the agent whatever it is saying, and over the end of its question there may be an answer.
     const matches = window.some((_unit, at) => units.every((unit, index) => window[at + index] === unit));
@@ -73,11 +76,12 @@ function windowOf(core: Core, since: number, reach: Reach, back: number): readon
   const base = baseLanguage(core.config.language);
   const current = isPlaying(core) ? (speech.currentUtterance(core)?.text ?? '') : '';
   const heardChars = isPlaying(core) ? core.position.heardChars : 0;
-  const heard = `${core.state.speech.said.text} ${current.slice(0, heardChars)}`;
   const sinceChars = Math.max(0, saidNow(core) - since);
+  const all = `${core.state.speech.said.text} ${current.slice(0, heardChars)}`;
+  const heard = all.slice(-(sinceChars + BACK_CHARS)); // what is further back does not count
   const before = unitsOf(wordsOf(heard), base);
   const during = sinceChars === 0 ? [] : unitsOf(wordsOf(heard.slice(-sinceChars)), base);
-  const after = unitsOf(wordsOf(current.slice(heardChars)), base).slice(0, reach.ahead);
+  const after = unitsOf(wordsOf(current.slice(heardChars, heardChars + BACK_CHARS)), base).slice(0, reach.ahead);
   return [...before.slice(-(during.length + back)), ...after];
 }
 
