@@ -24,12 +24,14 @@ export function logMel(samples: Float32Array): Float32Array {
   let loudest = -Infinity;
   for (let frame = 0; frame < frames; frame++) {
     fold(samples, frame * HOP - WINDOW / 2, hann, even, odd);
+    const folded = quarters(even, odd);
     for (let bin = 0; bin < BINS; bin++) {
+      const [evens, odds] = folded[bin % 2 === 0 ? 0 : 1] as [Float64Array, Float64Array];
       let re = 0;
       let im = 0;
-      for (let n = 0, at = 0; n <= WINDOW / 2; n++) {
-        re += (even[n] as number) * (cos[at] as number);
-        im += (odd[n] as number) * (sin[at] as number);
+      for (let n = 0, at = 0; n <= WINDOW / 4; n++) {
+        re += (evens[n] as number) * (cos[at] as number);
+        im += (odds[n] as number) * (sin[at] as number);
         at += bin;
         if (at >= WINDOW) at -= WINDOW;
       }
@@ -66,6 +68,20 @@ function fold(samples: Float32Array, start: number, hann: Float64Array, even: Fl
   }
   even[WINDOW / 2] = sample(WINDOW / 2);
   odd[WINDOW / 2] = 0;
+}
+
+/** Both parts folded once more: about the middle they are alike or opposite, for even bins (first) and odd ones. */
+function quarters(even: Float64Array, odd: Float64Array): [Float64Array[], Float64Array[]] {
+  const half = WINDOW / 2;
+  const foldAgain = (part: Float64Array, sign: number): Float64Array =>
+    Float64Array.from({ length: half / 2 + 1 }, (_, n) => {
+      const value = part[n] as number;
+      return n === half / 2 ? value : value + sign * (part[half - n] as number);
+    });
+  return [
+    [foldAgain(even, 1), foldAgain(odd, -1)],
+    [foldAgain(even, -1), foldAgain(odd, 1)],
+  ];
 }
 
 interface Filter {
