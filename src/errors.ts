@@ -84,8 +84,10 @@ const CATALOGUE = {
     retryable: false,
   },
   NUMBER_UNAVAILABLE: { message: '{number} cannot be bought', httpStatus: 409, retryable: false },
+  NUMBER_NONE_FOR_SALE: { message: 'No number is for sale in {where}', httpStatus: 409, retryable: false },
   NUMBER_NOT_OWNED: { message: '{number} is none of our numbers', httpStatus: 404, retryable: false },
   CARRIER_CLOSED: { message: 'The connection to the carrier {carrier} is closed', httpStatus: 503, retryable: true },
+  CALL_REFUSED: { message: 'The call was not taken: {reason}', httpStatus: 409, retryable: false },
   CALL_AGENT_LATE: { message: 'The agent was not ready within {seconds} s', httpStatus: 503, retryable: true },
   // sound device
   SOUND_DEVICE_FAILED: { message: '{command} failed: {reason}', httpStatus: 500, retryable: true },

@@ -1,12 +1,12 @@
 import { SimulatedNetwork, type SimulatedNetworkOptions } from '../carriers/simulated/network.js';
-import { STOCK_NUMBERS, readNumbers } from '../carriers/simulated/numbers.js';
+import { readDirectory, STOCK_DIRECTORY } from '../carriers/simulated/directory.js';
 import { SoundLibrary } from '../carriers/simulated/sounds.js';
 import type { Engine } from '../engine/engine.js';
 
 export interface SimulatedCarrierOptions extends Pick<SimulatedNetworkOptions, 'owned' | 'onError' | 'seed' | 'tap'> {
   engine: Engine;
-  /** A file of numbers in place of the stock ones, see docs/phone-network.md. */
-  numbers?: URL;
+  /** Who is on the network, in place of the stock file; see docs/phone-network.md. */
+  directory?: URL;
 }
 
 /** A sentence of somebody on the network takes no longer to make. */
@@ -17,14 +17,14 @@ const SPEECH_MS = 20_000;
  * @throws ParleyError FILE_NOT_READABLE, InvalidConfigError
  */
 export async function simulatedCarrier(options: SimulatedCarrierOptions): Promise<SimulatedNetwork> {
-  const { engine, numbers = STOCK_NUMBERS, ...rest } = options;
+  const { engine, directory = STOCK_DIRECTORY, ...rest } = options;
   const speak = (text: string, voiceId: string) =>
     engine.speech({ text, provider: 'flite', voiceId, signal: AbortSignal.timeout(SPEECH_MS) });
   return new SimulatedNetwork({
     ...rest,
     clock: engine.clock,
     ticker: engine.ticker,
-    numbers: await readNumbers(numbers),
-    sounds: new SoundLibrary(speak, numbers),
+    ...(await readDirectory(directory)),
+    sounds: new SoundLibrary(speak, directory),
   });
 }

@@ -48,27 +48,35 @@ export class Switchboard {
     return this.#calls;
   }
 
+  /** Whether an agent could take a call. @throws ParleyError as `Engine.checkAgent`, AGENT_DISABLED */
+  async check(agent: AgentRequest): Promise<void> {
+    if (agent.agent.status === 'disabled') throw new ParleyError('AGENT_DISABLED');
+    await this.#options.engine.checkAgent(agent);
+  }
+
   /**
    * Calls somebody on behalf of an agent. What becomes of the call is in its statuses and its report.
-   * @throws ParleyError as `Engine.checkAgent`, AGENT_DISABLED, NUMBER_INVALID, CARRIER_CLOSED, SESSION_CLOSED; then
+   * @throws ParleyError as `check`, NUMBER_INVALID, CARRIER_CLOSED, SESSION_CLOSED; then
    * nobody was called
    */
   async place(request: OutboundCall): Promise<AgentCall> {
-    const { engine, carrier } = this.#options;
+    const { carrier } = this.#options;
     const { from, to, ringTimeoutMs = 45_000, headers, onStatus, ...agent } = request;
-    if (agent.agent.status === 'disabled') throw new ParleyError('AGENT_DISABLED');
     onStatus?.('dispatching');
-    await engine.checkAgent({ ...agent, phones: { from, to } });
+    await this.check({ ...agent, phones: { from, to } });
     if (this.#closing !== null) throw new ParleyError('SESSION_CLOSED');
     const call = carrier.placeCall({ from, to, ringTimeoutMs, ...(headers && { headers }) });
     onStatus?.('initiated');
     return this.#add(call, request);
   }
 
-  /** Puts calls that come in through to agents. A new route takes the place of the one before. */
-  receive(route: Route): Cancel {
+  /**
+   * Puts calls that come in through to agents. A new route takes the place of the one before.
+   * @param onCall told of each call that an agent takes
+   */
+  receive(route: Route, onCall: (call: AgentCall) => void = () => undefined): Cancel {
     this.#stopReceiving();
-    const stop = this.#options.carrier.receiveCalls((call) => void this.#receive(call, route));
+    const stop = this.#options.carrier.receiveCalls((call) => void this.#receive(call, route, onCall));
     this.#stopReceiving = stop;
     return stop;
   }
@@ -79,7 +87,7 @@ export class Switchboard {
     return this.#closing;
   }
 
-  async #receive(call: CarrierCall, route: Route): Promise<void> {
+  async #receive(call: CarrierCall, route: Route, onCall: (call: AgentCall) => void): Promise<void> {
     let agent: CallAgent | null = null;
     try {
       agent = await route(call);
@@ -87,7 +95,7 @@ export class Switchboard {
       this.#options.onError?.(error);
     }
     if (agent === null || agent.agent.status === 'disabled' || this.#closing !== null) call.hangUp();
-    else this.#add(call, agent);
+    else onCall(this.#add(call, agent));
   }
 
   #add(call: CarrierCall, agent: CallAgent): AgentCall {

@@ -1,15 +1,18 @@
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { parseArgs, styleText } from 'node:util';
 import { encodeWav } from '../audio/wav.js';
+import type { SimulatedNetwork } from '../carriers/simulated/network.js';
 import { PHONE_RATE_HZ } from '../carriers/simulated/path.js';
-import type { CallReport } from '../calls/agent-call.js';
+import type { AgentCall, CallReport } from '../calls/agent-call.js';
 import type { CallStatus } from '../calls/call-status.js';
 import { simulatedCarrier } from '../calls/simulated-carrier.js';
-import { Switchboard } from '../calls/switchboard.js';
+import { type CallAgent, Switchboard } from '../calls/switchboard.js';
+import type { Clock } from '../clock/clock.js';
 import { RealClock } from '../clock/real.js';
 import { VirtualClock } from '../clock/virtual.js';
 import { loadAgentFile } from '../config/agent-file.js';
 import { Engine } from '../engine/engine.js';
+import { ParleyError } from '../errors.js';
 import { packageFile } from '../package-files.js';
 import type { LogEntry } from '../session/event-log.js';
 import type { SessionEvent } from '../session/session-options.js';
@@ -19,19 +22,23 @@ import { engineSettings } from './engine-settings.js';
 import { openOutput } from './output-file.js';
 import { metadataOf, numberOf, startTime } from './values.js';
 
-const DEMO_AGENT = fileURLToPath(packageFile('examples/reminder/agent.json'));
+const CALLING_AGENT = fileURLToPath(packageFile('examples/reminder/agent.json'));
+const ANSWERING_AGENT = fileURLToPath(packageFile('examples/restaurant/agent.json'));
 /** Whose call it is where nothing else is said: a number of the simulated network. */
 const OWN_NUMBER = '+12025550199';
 
 export const call: Command = {
   help: `
 parley call NUMBER [--agent FILE] [options]
+parley call --inbound NUMBER [--agent FILE] [options]
 
-Has an agent call a number of the simulated phone network and shows the call as it goes. \`parley numbers\` lists the
-numbers and what each does.
+Has an agent call a number of the simulated phone network, or answer somebody there who calls it, and shows the call as
+it goes. \`parley numbers\` lists the numbers and what each does.
 
-  --agent FILE    the agent: {name, config, script?}; default one that reminds people of their booking
-  --from NUMBER   the caller's number, default ${OWN_NUMBER}
+  --agent FILE    the agent: {name, config, script?}; default one that reminds people of their booking, and for calls
+                  that come in the restaurant's front desk
+  --inbound NUMBER  who calls
+  --own NUMBER    the agent's number, default ${OWN_NUMBER}
   --ring S        seconds until the call is given up, default 45
   --out FILE      a WAV of the call: who was called on the left, the agent on the right
   --trace FILE    the event log, a JSON object a line
@@ -63,8 +70,10 @@ numbers and what each does.
 };
 
 interface CallOptions {
-  to: string;
-  from: string;
+  /** Who is called, or who calls. */
+  other: string;
+  inbound: boolean;
+  own: string;
   agent: string;
   ringTimeoutMs: number;
   out: string | null;
@@ -73,7 +82,7 @@ interface CallOptions {
   virtual: boolean;
   startUnixMs: number;
   metadata: Readonly<Record<string, unknown>>;
-  numbers: URL | null;
+  directory: URL | null;
   allow: readonly string[];
 }
 
@@ -82,8 +91,9 @@ function readOptions(args: readonly string[]): CallOptions {
     args: [...args],
     allowPositionals: true,
     options: {
-      agent: { type: 'string', default: DEMO_AGENT },
-      from: { type: 'string', default: OWN_NUMBER },
+      agent: { type: 'string' },
+      inbound: { type: 'string' },
+      own: { type: 'string', default: OWN_NUMBER },
       ring: { type: 'string', default: '45' },
       out: { type: 'string' },
       trace: { type: 'string' },
@@ -95,15 +105,16 @@ function readOptions(args: readonly string[]): CallOptions {
       allow: { type: 'string', multiple: true, default: [] },
     },
   });
-  const [to, ...others] = positionals;
-  if (to === undefined) throw new UsageError('the number to call is missing; `parley numbers` lists them');
+  const [other, ...others] = [...(values.inbound === undefined ? [] : [values.inbound]), ...positionals];
+  if (other === undefined) throw new UsageError('the number to call is missing; `parley numbers` lists them');
   if (others.length > 0) throw new UsageError('one number at a time');
   if (values.speed !== 'real' && values.speed !== 'max') throw new UsageError('--speed is real or max');
   const virtual = values.speed === 'max';
   return {
-    to,
-    from: values.from,
-    agent: values.agent,
+    other,
+    inbound: values.inbound !== undefined,
+    own: values.own,
+    agent: values.agent ?? (values.inbound === undefined ? CALLING_AGENT : ANSWERING_AGENT),
     ringTimeoutMs: numberOf('--ring', values.ring, 1, 600) * 1000,
     out: values.out ?? null,
     trace: values.trace ?? null,
@@ -111,7 +122,7 @@ function readOptions(args: readonly string[]): CallOptions {
     virtual,
     startUnixMs: startTime(values.now, virtual),
     metadata: metadataOf(values.metadata),
-    numbers: values.numbers === undefined ? null : pathToFileURL(values.numbers),
+    directory: values.numbers === undefined ? null : pathToFileURL(values.numbers),
     allow: values.allow,
   };
 }
@@ -132,11 +143,11 @@ async function place(
   try {
     const carrier = await simulatedCarrier({
       engine,
-      owned: [options.from],
-      ...(options.numbers !== null && { numbers: options.numbers }),
+      owned: [options.own],
+      ...(options.directory !== null && { directory: options.directory }),
       onError: (error) => io.stderr.write(`the network: ${String(error)}\n`),
-      tap: ({ to }, { agent, far }) => {
-        if (to !== options.to) return; // a call that this one is transferred to
+      tap: ({ from, to }, { agent, far }) => {
+        if (from !== options.other && to !== options.other) return; // somebody whom the call is transferred to
         heard.far.push(agent ?? SILENCE);
         heard.agent.push(far ?? SILENCE);
       },
@@ -146,35 +157,61 @@ async function place(
     const seconds = (): string => ((clock.nowMs() - startMs) / 1000).toFixed(1).padStart(6);
     const line = (what: string): void => void show?.write(`${styleText('dim', seconds())}  ${what}\n`);
     const switchboard = new Switchboard({ engine, carrier });
-    const placed = await switchboard.place({
+    const onCall = {
       agent: atDesk(file.config, desk),
       script: file.script,
-      from: options.from,
-      to: options.to,
-      ringTimeoutMs: options.ringTimeoutMs,
       metadata: options.metadata,
       startUnixMs: options.startUnixMs,
       ...(options.virtual && { id: 'call' }),
       ...(log !== null && { log }),
       onStatus: (status: CallStatus) => line(styleText('yellow', status)),
-      observe: (event) => tell(event, line),
-    });
+      observe: (event: SessionEvent) => tell(event, line),
+    };
+    const { own, other, ringTimeoutMs } = options;
+    if (options.inbound) await switchboard.check(onCall);
+    const placing = options.inbound
+      ? answer(carrier, switchboard, onCall, options)
+      : switchboard.place({ ...onCall, from: own, to: other, ringTimeoutMs });
+    const placed = await inTime(clock, placing);
     const hangUp = (): void => void placed.hangUp();
     io.signal.addEventListener('abort', hangUp, { once: true });
     if (io.signal.aborted) hangUp();
-    let report: CallReport | undefined;
-    const finished = placed.finished.then((done) => (report = done));
-    if (clock instanceof VirtualClock) {
-      // To the end of everybody's call: whoever was transferred goes on talking.
-      await clock.runUntil(() => report !== undefined && carrier.calls.size === 0);
-    }
-    await finished;
+    const report = await inTime(clock, placed.finished);
+    // Whoever was connected to somebody else goes on talking; in real time nobody waits for that.
+    if (clock instanceof VirtualClock) await clock.runUntil(() => carrier.calls.size === 0);
     await carrier.close();
-    return { report: await finished, audio: stereo(heard.far, heard.agent) };
+    return { report, audio: stereo(heard.far, heard.agent) };
   } finally {
     await engine.close();
     await desk?.close();
   }
+}
+
+/** Virtual time has to be moved while something is awaited. */
+async function inTime<T>(clock: Clock, work: Promise<T>): Promise<T> {
+  let settled = false;
+  const settle = (): void => void (settled = true);
+  void work.then(settle, settle);
+  if (clock instanceof VirtualClock) await clock.runUntil(() => settled);
+  return work;
+}
+
+/** Has somebody call in, and waits for the call to arrive. */
+function answer(
+  carrier: SimulatedNetwork,
+  switchboard: Switchboard,
+  agent: CallAgent,
+  { other, own, ringTimeoutMs }: CallOptions,
+): Promise<AgentCall> {
+  const caller = carrier.callers.get(other);
+  if (caller === undefined) throw new ParleyError('NOT_FOUND', { what: 'caller', id: other });
+  return new Promise((resolve, reject) => {
+    switchboard.receive(() => agent, resolve);
+    const incoming = carrier.callIn(caller, own, { patienceMs: ringTimeoutMs });
+    incoming.onState((state) => {
+      if (state === 'ended') reject(new ParleyError('CALL_REFUSED', { reason: incoming.end?.reason ?? '' }));
+    });
+  });
 }
 
 function tell(event: SessionEvent, line: (what: string) => void): void {

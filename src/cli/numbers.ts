@@ -1,6 +1,6 @@
 import { pathToFileURL } from 'node:url';
 import { parseArgs, styleText } from 'node:util';
-import { readNumbers, STOCK_NUMBERS } from '../carriers/simulated/numbers.js';
+import { readDirectory, STOCK_DIRECTORY } from '../carriers/simulated/directory.js';
 import type { Command } from './command.js';
 
 export const numbers: Command = {
@@ -17,15 +17,24 @@ Lists the numbers of the simulated phone network, and what each does when \`parl
       args: [...args],
       options: { numbers: { type: 'string' }, json: { type: 'boolean', default: false } },
     });
-    const list = await readNumbers(values.numbers === undefined ? STOCK_NUMBERS : pathToFileURL(values.numbers));
+    const file = values.numbers === undefined ? STOCK_DIRECTORY : pathToFileURL(values.numbers);
+    const directory = await readDirectory(file);
+    const [called, calling] = [directory.numbers, directory.callers].map((list) =>
+      list.map(({ number, name, does }) => ({ number, name, does })),
+    );
     if (values.json) {
-      io.stdout.write(`${JSON.stringify(list.map(({ number, name, does }) => ({ number, name, does })))}\n`);
+      io.stdout.write(`${JSON.stringify({ numbers: called, callers: calling })}\n`);
       return 0;
     }
-    const width = Math.max(...list.map(({ name }) => name.length));
-    for (const { number, name, does } of list) {
-      io.stdout.write(`${styleText('bold', number)}  ${name.padEnd(width)}  ${does}\n`);
-    }
+    const width = Math.max(...[...(called ?? []), ...(calling ?? [])].map(({ name }) => name.length));
+    const list = (title: string, entries: typeof called = []): void => {
+      if (entries.length > 0) io.stdout.write(`${title}\n`);
+      for (const { number, name, does } of entries) {
+        io.stdout.write(`  ${styleText('bold', number)}  ${name.padEnd(width)}  ${does}\n`);
+      }
+    };
+    list('Numbers to call (parley call NUMBER):', called);
+    list('People who call in (parley call --inbound NUMBER):', calling);
     return 0;
   },
 };

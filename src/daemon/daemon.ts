@@ -6,6 +6,7 @@ import type { Engine } from '../engine/engine.js';
 import type { SessionEvent } from '../session/session-options.js';
 import { openDatabase } from '../store/database.js';
 import { KeyStore } from '../store/keys.js';
+import { PhoneStore } from '../store/phones.js';
 import { Access, isLoopbackName } from './access.js';
 import { AgentRegistry, type HostedAgent } from './agents.js';
 import { answerUnknownRoutes } from './not-found.js';
@@ -13,9 +14,11 @@ import { callerOf, RateLimit } from './rate-limit.js';
 import { errorReplies } from './replies.js';
 import { healthRoutes } from './routes/health.js';
 import { loadPage, pageRoutes } from './routes/page.js';
+import { phoneRoutes } from './routes/phones.js';
 import { sessionTokenRoutes } from './routes/session-tokens.js';
 import { TalkEndpoint } from './routes/talk.js';
 import { SessionTokens } from './session-tokens.js';
+import type { Telephone } from './telephone.js';
 
 export interface DaemonOptions {
   settings: Settings;
@@ -45,7 +48,9 @@ export class Daemon {
   readonly #options: DaemonOptions;
   readonly #app: FastifyInstance;
   readonly #talk: TalkEndpoint;
+  readonly #phones: PhoneStore;
   readonly #closeDatabase: () => void;
+  #telephone: Promise<Telephone> | null = null;
   #ready = false;
   #closing: Promise<void> | null = null;
 
@@ -56,7 +61,9 @@ export class Daemon {
     for (const agent of options.agents) this.agents.add(agent);
     const database = openDatabase(settings.dataDir);
     this.#closeDatabase = () => database.close();
-    const keys = new KeyStore(database, () => Math.floor(Date.now() / 1000));
+    const nowSeconds = (): number => Math.floor(Date.now() / 1000);
+    const keys = new KeyStore(database, nowSeconds);
+    this.#phones = new PhoneStore(database);
     this.newPrivateKey = firstKeys(keys, settings);
     const pageKey = settings.publicKey ?? `pk_page_${randomBytes(24).toString('base64url')}`;
     const tokens = new SessionTokens(() => Date.now());
@@ -88,6 +95,12 @@ export class Daemon {
       agents: this.agents.list().map(({ id, name }) => ({ id, name })),
       ready: this.#ready,
     }));
+    phoneRoutes(this.#app, {
+      ...{ access, engine, nowSeconds },
+      agents: this.agents,
+      phones: this.#phones,
+      telephone: () => this.#openTelephone(),
+    });
     this.#talk = new TalkEndpoint({
       server: this.#app.server,
       engine,
@@ -117,7 +130,7 @@ export class Daemon {
 
   /** Loads the engines; `/readyz` says when it is done. @throws ParleyError when one cannot be loaded */
   async warmUp(): Promise<void> {
-    await this.#options.engine.warmUp();
+    await Promise.all([this.#options.engine.warmUp(), this.#openTelephone()]);
     this.#ready = true;
   }
 
@@ -127,9 +140,25 @@ export class Daemon {
     return this.#closing;
   }
 
+  /** Loaded late: whoever asks whether the daemon is there should not wait for its carrier. */
+  #openTelephone(): Promise<Telephone> {
+    const { engine, settings, onSessionEvent = () => undefined, onError = () => undefined } = this.#options;
+    this.#telephone ??= import('./telephone.js').then(({ Telephone }) =>
+      Telephone.open({
+        ...{ engine, onSessionEvent, onError },
+        agents: this.agents,
+        phones: this.#phones,
+        maxSessions: settings.limits.sessions,
+      }),
+    );
+    return this.#telephone;
+  }
+
   async #close(): Promise<void> {
     const { engine } = this.#options;
     this.#talk.close();
+    // One that could not be opened has told those who asked for it.
+    await (await this.#telephone?.catch(() => null))?.close();
     const { clock } = engine;
     await new Promise<void>((resolve) => {
       const cancel = clock.schedule(clock.nowMs() + DRAIN_MS, resolve);

@@ -17,6 +17,16 @@ const MIGRATIONS: readonly string[] = [
      created_at INTEGER NOT NULL,
      revoked_at INTEGER
    ) STRICT`,
+  `CREATE TABLE phones (
+     number TEXT PRIMARY KEY,
+     carrier TEXT NOT NULL,
+     status TEXT NOT NULL CHECK (status IN ('active', 'inactive')),
+     agent_id TEXT,
+     agent_config_override TEXT,
+     tags TEXT NOT NULL DEFAULT '[]',
+     address TEXT,
+     created_at INTEGER NOT NULL
+   ) STRICT`,
 ];
 
 /**

@@ -16,6 +16,8 @@ export interface SimulatedNetworkOptions {
   ticker: Ticker;
   /** The numbers that somebody or something answers at. */
   numbers: readonly SimulatedNumber[];
+  /** People who can be made to call in. Default none. */
+  callers?: readonly SimulatedNumber[];
   sounds: SoundLibrary;
   /** Of the network's chance: which packets are lost. Default 1. */
   seed?: number;
@@ -42,6 +44,8 @@ export class SimulatedNetwork implements Carrier {
   readonly name = 'simulated';
   /** All calls that are under way. */
   readonly calls = new Set<SimulatedCall>();
+  /** Whom `callIn` may take, by number. */
+  readonly callers: ReadonlyMap<string, SimulatedNumber>;
   readonly #options: SimulatedNetworkOptions;
   readonly #numbers: ReadonlyMap<string, SimulatedNumber>;
   readonly #owned: Set<string>;
@@ -53,6 +57,7 @@ export class SimulatedNetwork implements Carrier {
 
   constructor(options: SimulatedNetworkOptions) {
     this.#options = options;
+    this.callers = new Map((options.callers ?? []).map((caller) => [caller.number, caller]));
     this.#numbers = new Map(options.numbers.map((number) => [number.number, number]));
     this.#owned = new Set(options.owned ?? []);
     this.#random = new Random(options.seed ?? 1);

@@ -94,4 +94,22 @@ const numberSchema = z.strictObject({
 /** A number of the network, and whoever picks up there. */
 export type SimulatedNumber = z.infer<typeof numberSchema>;
 
-export const networkSchema = z.strictObject({ numbers: z.array(numberSchema).max(1000) });
+/** People who call in: `number` is whose call it is, `steps` begin with the answer. */
+const callerSchema = numberSchema.omit({ picksUp: true, ringMs: true });
+
+/** Numbers that can be called, and people who call. */
+export interface NetworkDirectory {
+  numbers: readonly SimulatedNumber[];
+  callers: readonly SimulatedNumber[];
+}
+
+const asNumber = (caller: z.infer<typeof callerSchema>): SimulatedNumber => ({
+  ...caller,
+  picksUp: 'rings',
+  ringMs: 0,
+});
+
+export const networkSchema = z.strictObject({
+  numbers: z.array(numberSchema).max(1000),
+  callers: z.array(callerSchema.transform(asNumber)).max(1000).default([]),
+});

@@ -1,0 +1,77 @@
+import { randomUUID } from 'node:crypto';
+import { simulatedCarrier } from '../calls/simulated-carrier.js';
+import { type CallAgent, Switchboard } from '../calls/switchboard.js';
+import type { Carrier, CarrierCall } from '../carriers/carrier.js';
+import type { SimulatedNetwork } from '../carriers/simulated/network.js';
+import type { Engine } from '../engine/engine.js';
+import { ParleyError } from '../errors.js';
+import type { SessionEvent } from '../session/session-options.js';
+import type { PhoneStore } from '../store/phones.js';
+import type { AgentRegistry } from './agents.js';
+
+export interface TelephoneOptions {
+  engine: Engine;
+  agents: AgentRegistry;
+  phones: PhoneStore;
+  maxSessions: number;
+  onSessionEvent: (sessionId: string, agentId: string, event: SessionEvent) => void;
+  onError: (error: Error) => void;
+}
+
+/** The daemon's phone: its carrier, and who answers which number. */
+export class Telephone {
+  readonly carrier: Carrier;
+  readonly #network: SimulatedNetwork;
+  readonly #switchboard: Switchboard;
+  readonly #options: TelephoneOptions;
+
+  private constructor(network: SimulatedNetwork, options: TelephoneOptions) {
+    this.carrier = network;
+    this.#network = network;
+    this.#options = options;
+    const onError = (error: unknown): void =>
+      options.onError(error instanceof Error ? error : new Error(String(error)));
+    this.#switchboard = new Switchboard({ engine: options.engine, carrier: network, onError });
+    this.#switchboard.receive((call) => this.#route(call));
+  }
+
+  /** @throws ParleyError FILE_NOT_READABLE, InvalidConfigError where the network's numbers are not what they should be */
+  static async open(options: TelephoneOptions): Promise<Telephone> {
+    const { engine, phones, onError } = options;
+    const owned = phones.list().map(({ number }) => number);
+    const carrier = await simulatedCarrier({
+      engine,
+      owned,
+      onError: (error) => onError(error instanceof Error ? error : new Error(String(error))),
+    });
+    return new Telephone(carrier, options);
+  }
+
+  /** Somebody of the simulated network calls one of our numbers. @throws ParleyError NOT_FOUND for an unknown caller */
+  callIn(caller: string, to: string): CarrierCall {
+    const known = this.#network.callers.get(caller);
+    if (known === undefined) throw new ParleyError('NOT_FOUND', { what: 'caller', id: caller });
+    return this.#network.callIn(known, to);
+  }
+
+  async close(): Promise<void> {
+    await this.#switchboard.close();
+    await this.carrier.close();
+  }
+
+  /** The agent of a number; null where nobody is to answer. */
+  #route({ to }: CarrierCall): CallAgent | null {
+    const { engine, agents, phones, maxSessions, onSessionEvent } = this.#options;
+    const phone = phones.get(to);
+    if (phone === null || phone.status !== 'active' || phone.agentId === null) return null;
+    if (engine.sessions.size >= maxSessions) return null;
+    const agent = agents.get(phone.agentId);
+    const id = randomUUID();
+    return {
+      id,
+      agent: { ...agent.config, ...phone.agentConfigOverride },
+      script: agent.script,
+      observe: (event) => onSessionEvent(id, agent.id, event),
+    };
+  }
+}

@@ -1,0 +1,115 @@
+import type Database from 'better-sqlite3';
+import type { AgentConfig } from '../config/agent.js';
+
+export type PhoneStatus = 'active' | 'inactive';
+
+/** A number of ours, and who answers it. */
+export interface StoredPhone {
+  /** E.164. */
+  number: string;
+  carrier: string;
+  status: PhoneStatus;
+  /** Null = nobody answers. */
+  agentId: string | null;
+  /** Takes the place of the agent's own fields, one by one. */
+  agentConfigOverride: AgentConfig | null;
+  tags: readonly string[];
+  /** Where the number was bought for, as the buyer gave it. */
+  address: Readonly<Record<string, string>> | null;
+  /** Unix seconds. */
+  createdAt: number;
+}
+
+/** What may be changed of a number. */
+export type PhoneChange = Partial<Pick<StoredPhone, 'status' | 'agentId' | 'agentConfigOverride' | 'tags'>>;
+
+interface Row {
+  number: string;
+  carrier: string;
+  status: PhoneStatus;
+  agent_id: string | null;
+  agent_config_override: string | null;
+  tags: string;
+  address: string | null;
+  created_at: number;
+}
+
+/** The daemon's phone numbers. */
+export class PhoneStore {
+  readonly #insert: Database.Statement<unknown[]>;
+  readonly #get: Database.Statement<unknown[], Row>;
+  readonly #list: Database.Statement<unknown[], Row>;
+  readonly #update: Database.Statement<unknown[]>;
+  readonly #remove: Database.Statement<unknown[]>;
+  readonly #change: (number: string, change: PhoneChange) => StoredPhone | null;
+
+  constructor(database: Database.Database) {
+    this.#insert = database.prepare(
+      `INSERT INTO phones (number, carrier, status, agent_id, agent_config_override, tags, address, created_at)
+       VALUES (@number, @carrier, @status, @agent_id, @agent_config_override, @tags, @address, @created_at)`,
+    );
+    this.#get = database.prepare('SELECT * FROM phones WHERE number = ?');
+    this.#list = database.prepare('SELECT * FROM phones ORDER BY created_at, number');
+    this.#update = database.prepare(
+      `UPDATE phones SET status = @status, agent_id = @agent_id, agent_config_override = @agent_config_override,
+       tags = @tags WHERE number = @number`,
+    );
+    this.#remove = database.prepare('DELETE FROM phones WHERE number = ?');
+    this.#change = database.transaction((number: string, change: PhoneChange): StoredPhone | null => {
+      const phone = this.get(number);
+      if (phone === null) return null;
+      const changed = { ...phone, ...change };
+      this.#update.run(rowOf(changed));
+      return changed;
+    });
+  }
+
+  add(phone: StoredPhone): void {
+    this.#insert.run(rowOf(phone));
+  }
+
+  get(number: string): StoredPhone | null {
+    const row = this.#get.get(number);
+    return row === undefined ? null : phoneOf(row);
+  }
+
+  list(): StoredPhone[] {
+    return this.#list.all().map(phoneOf);
+  }
+
+  /** The number as it is then; null where there is none. */
+  change(number: string, change: PhoneChange): StoredPhone | null {
+    return this.#change(number, change);
+  }
+
+  /** Returns whether there was such a number. */
+  remove(number: string): boolean {
+    return this.#remove.run(number).changes > 0;
+  }
+}
+
+function rowOf(phone: StoredPhone): Row {
+  const { number, carrier, status, agentId, agentConfigOverride, tags, address, createdAt } = phone;
+  return {
+    ...{ number, carrier, status },
+    agent_id: agentId,
+    agent_config_override: agentConfigOverride === null ? null : JSON.stringify(agentConfigOverride),
+    tags: JSON.stringify(tags),
+    address: address === null ? null : JSON.stringify(address),
+    created_at: createdAt,
+  };
+}
+
+function phoneOf(row: Row): StoredPhone {
+  return {
+    number: row.number,
+    carrier: row.carrier,
+    status: row.status,
+    agentId: row.agent_id,
+    agentConfigOverride:
+      row.agent_config_override === null ? null : (JSON.parse(row.agent_config_override) as AgentConfig),
+    tags: JSON.parse(row.tags) as string[],
+    address: row.address === null ? null : (JSON.parse(row.address) as Record<string, string>),
+    createdAt: row.created_at,
+  };
+}
