@@ -1,7 +1,5 @@
 import { msToSamples, samplesToMs } from './frame.js';
-import { BANK_SIZE, GoertzelBank } from './goertzel.js';
-import { dbToGain } from './level.js';
-import { checkRate } from './rates.js';
+import { HOP_MS, type Tone, ToneFinder } from './tone-finder.js';
 
 export interface Beep {
   readonly frequencyHz: number;
@@ -10,20 +8,6 @@ export interface Beep {
   readonly endSample: number;
 }
 
-/** Blocks overlap by half: each is this long and the one before. Two give 20 ms, a resolution of 50 Hz. */
-const HOP_MS = 10;
-/** Where a beep may lie; the bank looks every 50 Hz. */
-const LOWEST_HZ = 380;
-const HIGHEST_HZ = 2200;
-const STEP_HZ = 50;
-const FIRST_HZ = 350;
-const BANKS = 5;
-/** Least level of the block: -44 dBFS. */
-const LEAST_RMS = 32_768 * dbToGain(-44);
-/** Share of the block's energy that lies in the tone (and its octave). Speech has it in many harmonics. */
-const MIN_PURITY = 0.85;
-/** Share of it from which the octave is part of the tone. */
-const MIN_OCTAVE = 0.1;
 /** Steady blocks that make a beep: 13 of them span 140 ms, so that 150 ms are always enough and 125 ms never. */
 const BLOCKS_ON = 13;
 /** What sounds longer is a line's tone. */
@@ -49,21 +33,15 @@ interface Run {
 
 /**
  * Finds the beep after which a mailbox records: one steady tone (or one and its octave) of 150 ms to 2.5 s between
- * 380 and 2200 Hz. In overlapping blocks of 20 ms the strongest frequency is found, refined by how far its phase has
- * turned since the half before, and must hold nearly all of the energy, block after block, without straying. Tones of
- * two frequencies (ringback, busy, keypad), rows of tones and fax tones are none.
+ * 380 and 2200 Hz, block after block, without straying. Tones of two frequencies (ringback, busy, keypad), rows of tones
+ * and fax tones are none.
  *
  * A beep is told when it is over and nothing has followed for 60 ms. What rings in one frequency (425 Hz in Europe)
  * looks the same: listen only after the call was answered and somebody, or something, has spoken.
  */
 export class BeepDetector {
   readonly #hop: number;
-  /** The last two hops. */
-  readonly #block: Int16Array;
-  readonly #bins: readonly { bank: GoertzelBank; radians: readonly number[] }[];
-  /** Values of the half before, bank by bank. */
-  readonly #before = new Float64Array(BANKS * 2 * BANK_SIZE);
-  #filled = 0;
+  readonly #tones: ToneFinder;
   #hops = 0;
   #run: Run | null = null;
   /** Over, and long enough; told when nothing follows. */
@@ -76,33 +54,18 @@ export class BeepDetector {
    * @throws ParleyError AUDIO_RATE_UNSUPPORTED
    */
   constructor(readonly sampleRateHz: number) {
-    checkRate(sampleRateHz);
+    this.#tones = new ToneFinder(sampleRateHz);
     this.#hop = msToSamples(HOP_MS, sampleRateHz);
-    this.#block = new Int16Array(2 * this.#hop);
-    this.#bins = Array.from({ length: BANKS }, (_, index) => {
-      const hz = Array.from({ length: BANK_SIZE }).map((_value, bin) => FIRST_HZ + (index * BANK_SIZE + bin) * STEP_HZ);
-      const radians = hz.map((frequency) => (2 * Math.PI * frequency) / sampleRateHz);
-      return { bank: new GoertzelBank(radians), radians };
-    });
   }
 
   /** Takes the next samples, however they are cut, and returns the beeps that are certainly over. */
   push(samples: Int16Array): readonly Beep[] {
     let found: Beep[] | undefined;
-    const block = this.#block;
-    const hop = this.#hop;
-    for (let at = 0; at < samples.length;) {
-      const count = Math.min(hop - this.#filled, samples.length - at);
-      block.set(samples.subarray(at, at + count), hop + this.#filled);
-      this.#filled += count;
-      at += count;
-      if (this.#filled < hop) break;
-      this.#filled = 0;
+    this.#tones.push(samples, (tone) => {
       this.#hops++;
-      const beep = this.#follow(this.#classify());
+      const beep = this.#follow(tone);
       if (beep !== null) (found ??= []).push(beep);
-      block.copyWithin(0, hop);
-    }
+    });
     return found ?? NONE;
   }
 
@@ -148,76 +111,6 @@ export class BeepDetector {
     this.#inRow = false;
     return isBeep ? ended : null;
   }
-
-  /** The one tone that makes up the last two hops, or null. */
-  #classify(): Tone | null {
-    const block = this.#block;
-    const hop = this.#hop;
-    let energy = 0;
-    for (let i = 0; i < block.length; i++) energy += block[i]! * block[i]!;
-    if (energy < LEAST_RMS ** 2 * block.length) {
-      this.#before.fill(0);
-      return null;
-    }
-    const frequencyHz = this.#strongestHz(block.subarray(hop));
-    if (frequencyHz < LOWEST_HZ || frequencyHz > HIGHEST_HZ) return null;
-    // With the octave below, either may be the stronger from block to block: the lower one names the tone.
-    const octave = frequencyHz / 2 >= LOWEST_HZ ? this.#powerAt(frequencyHz / 2) : 0;
-    const lowestHz = octave > MIN_OCTAVE * energy ? frequencyHz / 2 : frequencyHz;
-    const power = this.#powerAt(frequencyHz);
-    const isAlone = power > MIN_PURITY * energy;
-    const both = power + (lowestHz < frequencyHz ? octave : isAlone ? 0 : this.#powerAt(2 * frequencyHz));
-    return both > MIN_PURITY * energy ? { frequencyHz: lowestHz, amplitude: Math.sqrt(both) } : null;
-  }
-
-  /** The strongest frequency of the block, from the phases of its two halves. */
-  #strongestHz(half: Int16Array): number {
-    let best = 0;
-    let bestPower = -1;
-    for (let index = 0; index < BANKS; index++) {
-      const { bank, radians } = this.#bins[index]!;
-      bank.measure(half);
-      const offset = index * 2 * BANK_SIZE;
-      for (let bin = 0; bin < BANK_SIZE; bin++) {
-        const re = bank.values[2 * bin]!;
-        const im = bank.values[2 * bin + 1]!;
-        const beforeRe = this.#before[offset + 2 * bin]!;
-        const beforeIm = this.#before[offset + 2 * bin + 1]!;
-        const turn = radians[bin]! * this.#hop;
-        const turnedRe = beforeRe * Math.cos(turn) - beforeIm * Math.sin(turn);
-        const turnedIm = beforeRe * Math.sin(turn) + beforeIm * Math.cos(turn);
-        const power = (turnedRe + re) ** 2 + (turnedIm + im) ** 2;
-        if (power > bestPower) {
-          bestPower = power;
-          // A tone beside the bin's own frequency turns by so much more (or less) in one hop.
-          const drift = Math.atan2(turnedRe * im - turnedIm * re, turnedRe * re + turnedIm * im);
-          best = ((radians[bin]! + drift / this.#hop) * this.sampleRateHz) / (2 * Math.PI);
-        }
-      }
-      this.#before.set(bank.values, offset);
-    }
-    return best;
-  }
-
-  /** Energy of the block that a frequency holds. */
-  #powerAt(frequencyHz: number): number {
-    const block = this.#block;
-    const radians = (2 * Math.PI * frequencyHz) / this.sampleRateHz;
-    const turn = 2 * Math.cos(radians);
-    let last = 0;
-    let before = 0;
-    for (let i = 0; i < block.length; i++) {
-      const next = turn * last - before + block[i]!;
-      before = last;
-      last = next;
-    }
-    return ((last * last + before * before - turn * last * before) * 2) / block.length;
-  }
-}
-
-interface Tone {
-  frequencyHz: number;
-  amplitude: number;
 }
 
 function belongs(tone: Tone, run: Run): boolean {

@@ -105,6 +105,9 @@ export class Conversation {
       case 'beep':
         voicemail.onBeep(core);
         return;
+      case 'fax':
+        voicemail.onFax(core, event.sign);
+        return;
       case 'llm.text':
         this.#withReply(event.requestId, (reply) => {
           replies.onText(core, reply, event.text);

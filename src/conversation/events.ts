@@ -18,6 +18,8 @@ export type ConversationEvent =
   | { type: 'digits'; digits: string }
   /** A mailbox's beep is over. */
   | { type: 'beep'; endMs: number }
+  /** A fax machine or a modem is on the line, known by its answering tone, its modem or its calling tone. */
+  | { type: 'fax'; sign: 'answer' | 'modem' | 'calling' }
   | { type: 'llm.text'; requestId: number; text: string }
   | { type: 'llm.toolCall'; requestId: number; call: ToolCall }
   | { type: 'llm.done'; requestId: number }

@@ -33,6 +33,11 @@ export function endTurn(core: Core, stuck = false): void {
     userTurn.wait(core);
     return;
   }
+  const menuMs = voicemail.menuGoesOnUntil(core);
+  if (!stuck && core.nowMs < menuMs) {
+    core.arm('turn.end', menuMs);
+    return;
+  }
   if (stuck) core.trace('turn.stuck', { text: userTurn.turnText(core) });
   if (isNothing(core)) userTurn.forgetWords(core);
   if (userTurn.turnMessage(core) !== null && interruption.agentHasSomethingToSay(core)) {

@@ -265,6 +265,8 @@ export interface VoicemailState {
   /** Has let the agent finish after that. */
   listened: boolean;
   beeped: boolean;
+  /** Nothing but the length of its speech has told that it is a mailbox. */
+  guessed: boolean;
   /** The message in the history, once it is being left. */
   entry: number | null;
 }

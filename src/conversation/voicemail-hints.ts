@@ -16,6 +16,9 @@ const ENGLISH: readonly string[] = [
   'the mailbox cannot accept any messages at this time',
   'please state your name and why you are calling',
   'record your name and the reason for your call',
+  'the person you are calling is using a screening service and will get a copy of this conversation',
+  'go ahead and say your name and why you are calling',
+  'if you record your name and reason for calling I will see if this person is available',
 ];
 
 const BY_LANGUAGE: Readonly<Record<string, readonly string[]>> = {

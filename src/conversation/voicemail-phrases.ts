@@ -13,6 +13,10 @@ interface MachineWords extends Readonly<Record<MachinePhrase, RegExp>> {
   tone: RegExp;
   /** A phone menu, which is talked to. */
   menu: RegExp;
+  /** What comes before one, also from people; then they ask something. */
+  welcome: RegExp;
+  /** Asked of a caller by people who answer, and by nothing that records. */
+  asks: RegExp;
 }
 
 /** Patterns over words in lower case with one space between them and no punctuation, apostrophes kept. */
@@ -36,12 +40,27 @@ const ENGLISH: MachineWords = {
       .join('|'),
   ),
   full: /\b(?:mailbox|mail box|memory|voicemail) (?:is|that you have reached is|belonging to [a-z ]{1,40} is)? ?(?:currently |now )?full\b|\b(?:cannot|can't|can not|not) (?:accept|accepting|take|taking|record) (?:any )?(?:new |more |any |further )*messages\b|\b(?:mailbox|voicemail|voice mailbox)[a-z' ]{0,30} (?:not been set up|hasn't been set up|not set up|not been initialized)\b/,
-  screening:
-    /\b(?:state|say|record|give|tell me) your (?:full )?name\b(?!.*\b(?:message|number)\b)|\b(?:why you're calling|why you are calling|(?:the )?reason (?:for your call|for calling|you're calling|you are calling))\b(?!.*\bmessage\b)|\bscreening service\b|\bcall(?:s)? (?:is|are) being screened\b|\bcall assist(?:ant)?\b.*\b(?:name|calling)\b/,
+  // Who asks for a message, or promises to call back, screens nothing.
+  screening: new RegExp(
+    `^(?!.*\\b(?:leave|message|call you back|get back to you|return your call)\\b).*(?:${[
+      /\b(?:state|say|record|give|tell me) your (?:full )?name\b(?!.*\bnumber\b)/,
+      /\b(?:why you're calling|why you are calling|(?:the )?reason (?:for your call|for calling|you're calling|you are calling))\b/,
+      /\bscreening service\b/,
+      /\bcalls? (?:is|are) being screened\b/,
+      /\bwill (?:get|receive) a (?:copy|transcript) of this (?:conversation|call)\b/,
+      /\bcall assist(?:ant)?\b.*\b(?:name|calling)\b/,
+      /\bsee if (?:this|the) person is available\b/,
+    ]
+      .map(({ source }) => source)
+      .join('|')})`,
+  ),
   wait: /\b(?:stay on the line|hold the line|please hold|hold on|one moment|please wait|connecting (?:you|your call)|i'll see if|try(?:ing)? to (?:connect|reach))\b/,
   hint: /\b(?:you've|you have) reached\b|\b(?:isn't|is not|not) (?:available|here|in|home)\b|\bout of (?:the )?office\b|\b(?:office|business|opening) hours\b|\bplease (?:call|try) (?:again|back)\b|\bthis call (?:may be|is) recorded\b/,
   tone: /\b(?:tone|beep|signal)\b/,
   menu: /\b(?:press|dial|enter|say) (?:\d|zero|one|two|three|four|five|six|seven|eight|nine|star|pound|hash|yes)\b|\bmain menu\b/,
+  welcome:
+    /\b(?:thank you|thanks) for calling\b|\bwelcome to\b|\bthis call (?:may be|is|will be) (?:recorded|monitored)\b|\bmenu (?:options )?ha(?:ve|s) (?:recently )?changed\b|\blisten (?:carefully )?to the following\b/,
+  asks: /\b(?:how|what) (?:can|may) (?:i|we) (?:help|do|direct|assist|be of)\b|\b(?:can|may) (?:i|we) (?:help|assist) you\b|\bwho(?:'s| is| am i) (?:this|there|calling|speaking|it)\b|\bhow (?:can|may) i direct your call\b/,
 };
 
 const BY_LANGUAGE: Readonly<Record<string, MachineWords>> = {
@@ -56,6 +75,8 @@ const BY_LANGUAGE: Readonly<Record<string, MachineWords>> = {
     hint: /\b(?:ist|sind|bin) (?:gerade |derzeit |leider |zur zeit )*nicht (?:da|zu hause|im büro|verfügbar)\b|\bsie haben\b.*\b(?:erreicht|gewählt)\b|\baußerhalb (?:unserer|der)\b/,
     tone: /(?:ton|piep|signal)\b/,
     menu: /\bdrücken sie\b|\bwählen sie die\b/,
+    welcome: /\bwillkommen bei\b|\b(?:danke|dank) für (?:ihren|den) anruf\b|\bgespräch\b.*\baufgezeichnet\b/,
+    asks: /\b(?:wie|womit) (?:kann|darf) ich (?:ihnen |dir )?(?:helfen|behilflich)\b|\bwas kann ich für (?:sie|dich)\b|\bwer (?:ist|spricht) (?:da|dort|denn)\b/,
   },
   fr: {
     machine:
@@ -67,6 +88,8 @@ const BY_LANGUAGE: Readonly<Record<string, MachineWords>> = {
     hint: /\bvous êtes (?:bien )?(?:sur|chez|en communication)\b|\babsente?s?\b|\bhoraires d'ouverture\b/,
     tone: /\b(?:bip|signal|ton)\b/,
     menu: /\b(?:tapez|appuyez sur|composez|faites le)\b/,
+    welcome: /\bbienvenue (?:chez|à|au|sur)\b|\bmerci de votre appel\b|\bconversation\b.*\benregistrée\b/,
+    asks: /\b(?:comment|en quoi) puis-je vous\b|\bque puis-je faire\b|\bqui est à l'appareil\b/,
   },
   es: {
     machine:
@@ -78,6 +101,8 @@ const BY_LANGUAGE: Readonly<Record<string, MachineWords>> = {
     hint: /\bha (?:llamado|contactado)\b|\bno (?:está|estoy|estamos) (?:en casa|aquí)\b|\bhorario de\b/,
     tone: /\b(?:señal|tono|pitido)\b/,
     menu: /\b(?:pulse|marque|oprima|presione)\b/,
+    welcome: /\bbienvenidos? a\b|\bgracias por (?:llamar|su llamada)\b|\bllamada\b.*\bgrabada\b/,
+    asks: /\ben qué (?:puedo|podemos|le puedo) (?:ayudar|servir)\w*|\bquién (?:habla|es|llama)\b/,
   },
   pt: {
     machine:
@@ -89,6 +114,8 @@ const BY_LANGUAGE: Readonly<Record<string, MachineWords>> = {
     hint: /\bvocê ligou para\b|\bligou para\b|\bnão (?:está|estou|estamos) (?:em casa|aqui)\b/,
     tone: /\b(?:sinal|bip|bipe|tom)\b/,
     menu: /\b(?:tecle|pressione|digite|prima)\b/,
+    welcome: /\bbem-vindo\b|\bbem vindo\b|\bobrigado por (?:ligar|sua ligação)\b|\b(?:chamada|ligação)\b.*\bgravada\b/,
+    asks: /\bem que (?:posso|podemos) ajudar|\bquem (?:fala|é|está falando)(?=\s|$)/,
   },
   it: {
     machine:
@@ -100,6 +127,9 @@ const BY_LANGUAGE: Readonly<Record<string, MachineWords>> = {
     hint: /\b(?:ha|avete|hai) chiamato\b|\bnon (?:sono|siamo) in casa\b|\bal momento assent[ei]\b/,
     tone: /\b(?:segnale|bip|tono)\b/,
     menu: /\b(?:prema|premere|digiti|digitare)\b/,
+    welcome:
+      /\bbenvenut[oi] (?:in|a|al|alla|da)\b|\bgrazie per (?:aver chiamato|la chiamata)\b|\bchiamata\b.*\bregistrata\b/,
+    asks: /\b(?:come|in cosa) (?:posso|possiamo) (?:aiutar|esser)\w*|\bchi parla\b/,
   },
   nl: {
     machine:
@@ -111,6 +141,8 @@ const BY_LANGUAGE: Readonly<Record<string, MachineWords>> = {
     hint: /\bu (?:bent|spreekt) (?:verbonden )?met de\b|\b(?:ben|is|zijn) (?:er )?(?:nu )?niet (?:thuis|aanwezig)\b/,
     tone: /(?:piep|toon)\b/,
     menu: /\b(?:toets|druk op|kies)\b/,
+    welcome: /\bwelkom bij\b|\bbedankt voor het bellen\b|\bgesprek\b.*\bopgenomen\b/,
+    asks: /\bwaarmee kan ik\b|\bmet wie spreek ik\b|\bwie is daar\b/,
   },
   hi: {
     machine:
@@ -121,6 +153,8 @@ const BY_LANGUAGE: Readonly<Record<string, MachineWords>> = {
     hint: /आपने .* (?:डायल|कॉल) किया|व्यस्त है/,
     tone: /बीप|टोन/,
     menu: /दबाएं|दबाएँ/,
+    welcome: /में आपका स्वागत|कॉल करने के लिए धन्यवाद/,
+    asks: /कैसे (?:मदद|सहायता)|कौन बोल/,
   },
   ja: {
     machine:
@@ -131,6 +165,8 @@ const BY_LANGUAGE: Readonly<Record<string, MachineWords>> = {
     hint: /営業時間|本日は.*終了/,
     tone: /ピー|発信音|信号音/,
     menu: /番.*押して|ボタンを押/,
+    welcome: /お電話ありがとうございます|録音させて/,
+    asks: /ご用件を(?:伺|お伺|うかが)|どちら様|どのようなご用件/,
   },
   zh: {
     machine:
@@ -141,6 +177,8 @@ const BY_LANGUAGE: Readonly<Record<string, MachineWords>> = {
     hint: /您拨打的|您所拨打|营业时间/,
     tone: /嘀|哔|滴|提示音/,
     menu: /请按|按\d|按[一二三四五六七八九零]/,
+    welcome: /欢迎致电|感谢(?:您)?(?:的)?来电|通话将被录音/,
+    asks: /有什么(?:可以|能)?(?:帮|为您)|请问(?:您)?(?:是)?(?:哪位|谁)/,
   },
 };
 
@@ -170,6 +208,18 @@ export function hintsAtMachine(text: string, language: string): boolean {
 export function isMenu(text: string, language: string): boolean {
   const said = plain(text);
   return wordsFor(language).some(({ menu }) => menu.test(said));
+}
+
+/** Whether a phone menu may follow. */
+export function announcesMenu(text: string, language: string): boolean {
+  const said = plain(text);
+  return wordsFor(language).some(({ welcome }) => welcome.test(said));
+}
+
+/** Whether the caller is asked something that people ask who answer a call. */
+export function asksCaller(text: string, language: string): boolean {
+  const said = plain(text);
+  return wordsFor(language).some(({ asks }) => asks.test(said));
 }
 
 /** Whether a greeting announces a beep. */

@@ -7,7 +7,9 @@ import { isSpeakable } from './sentences.js';
 import type { VoicemailState } from './state.js';
 import { closeTurn, notAfterNow, turnText } from './user-turn.js';
 import {
+  announcesMenu,
   announcesTone,
+  asksCaller,
   asksToWait,
   hintsAtMachine,
   isMenu,
@@ -36,6 +38,9 @@ const GREETING_END_MS = 3500;
 const TONE_AWAITED_MS = 6000;
 /** The message is left by then in any case. */
 const GREETING_DEADLINE_MS = 30_000;
+/** Silence between the choices of a phone menu, and before the first one. */
+const MENU_PAUSE_MS = 1500;
+const MENU_BEGINS_MS = 1000;
 /** More than this of a greeting is not kept. */
 const MAX_SEGMENTS = 50;
 
@@ -52,6 +57,7 @@ export function onLineOpened(core: Core): void {
     screened: false,
     listened: false,
     beeped: false,
+    guessed: false,
     entry: null,
   };
   core.arm('voicemail', core.nowMs + VERDICT_MS);
@@ -112,13 +118,19 @@ export function onBeep(core: Core): void {
   const isFirst = !voicemail.beeped;
   voicemail.beeped = true;
   if (voicemail.phase === 'listening') detect(core, voicemail, 'beep');
-  if (isMailbox(core)) leaveMessage(core);
+  if (isMailbox(core)) greetingOver(core);
   else if (voicemail.phase === 'message' && isFirst) startAnew(core, voicemail);
+}
+
+/** A fax machine: nobody to talk to, whoever called and whatever is configured. */
+export function onFax(core: Core, sign: string): void {
+  core.trace('voicemail.detected', { class: 'fax', by: sign });
+  hangUp(core);
 }
 
 /** The deadline of the phase. */
 export function onVoicemailDue(core: Core): void {
-  if (isMailbox(core)) leaveMessage(core);
+  if (isMailbox(core)) greetingOver(core);
   else onPerson(core, 'nothing tells a machine');
 }
 
@@ -126,7 +138,7 @@ export function onVoicemailDue(core: Core): void {
 export function onCadenceDue(core: Core): void {
   const { voicemail } = core.state;
   if (voicemail === null) return;
-  if (voicemail.phase === 'greeting') leaveMessage(core);
+  if (voicemail.phase === 'greeting') greetingOver(core);
   else if (voicemail.speaking) detect(core, voicemail, 'length');
   else voicemail.personal = true;
 }
@@ -137,6 +149,16 @@ export function onPerson(core: Core, reason: string): void {
   core.trace('voicemail.person', { reason });
   core.state.voicemail = null;
   core.disarm('voicemail', 'voicemail.cadence');
+}
+
+/** A phone menu goes on after its pauses: it is not answered before this, 0 = nothing like one is heard. */
+export function menuGoesOnUntil(core: Core): number {
+  const { config, state } = core;
+  if (config.direction !== 'outbound') return 0;
+  const text = turnText(core);
+  if (isMenu(text, config.language)) return state.turn.endMs + MENU_PAUSE_MS;
+  const mayBeOne = announcesMenu(text, config.language) && !asksCaller(text, config.language);
+  return mayBeOne ? state.turn.endMs + MENU_BEGINS_MS : 0;
 }
 
 /** What becomes of a turn before it is answered: null = it is not. */
@@ -175,25 +197,43 @@ export function settle(core: Core): void {
 
 function judgeWords(core: Core, voicemail: VoicemailState): void {
   const { language } = core.config;
-  const found = machinePhraseOf(textOf(voicemail), language, core.config.voicemail?.detectionPhrases ?? []);
+  const text = textOf(voicemail);
+  const found = machinePhraseOf(text, language, core.config.voicemail?.detectionPhrases ?? []);
   if (found === 'full') detect(core, voicemail, found);
+  else if (voicemail.phase === 'greeting' && voicemail.guessed) reconsider(core, voicemail, found, text);
   else if (voicemail.phase !== 'listening') return;
   else if (found === 'machine') detect(core, voicemail, found);
-  else if (found === 'screening' && !voicemail.screening) {
-    voicemail.screening = true;
-    core.trace('voicemail.screening');
-    fallSilent(core); // the answer is what it waits for
-    core.disarm('opening');
-  }
+  else if (found === 'screening') screen(core, voicemail);
 }
 
-/** It is a machine: what was being said to a person is dropped. */
+/** Only the length of the speech told a machine: now its words tell what it is. */
+function reconsider(core: Core, voicemail: VoicemailState, found: MachinePhrase | null, text: string): void {
+  const { language } = core.config;
+  if (found === 'machine') detect(core, voicemail, found);
+  else if (found === 'screening' || isMenu(text, language)) {
+    core.trace('voicemail.revoked', { reason: found ?? 'menu' });
+    voicemail.phase = 'listening';
+    voicemail.guessed = false;
+    core.arm('voicemail', core.nowMs + VERDICT_MS);
+    if (found === 'screening') screen(core, voicemail);
+  } else if (asksCaller(text, language)) onPerson(core, 'asks the caller');
+}
+
+/** The answer is what it waits for. */
+function screen(core: Core, voicemail: VoicemailState): void {
+  if (voicemail.screening) return;
+  voicemail.screening = true;
+  core.trace('voicemail.screening');
+  fallSilent(core);
+  core.disarm('opening');
+}
+
+/** It is a machine: what was being said to a person is dropped. One that was only guessed is listened to first. */
 function detect(core: Core, voicemail: VoicemailState, by: MachinePhrase | 'beep' | 'length'): void {
-  const { action, message } = core.config.voicemail ?? { action: 'hangup', message: null };
-  core.trace('voicemail.detected', { by });
-  if (action === 'hangup' || by === 'full' || message === null || !isSpeakable(message)) {
-    keepGreeting(core);
-    endNow(core, 'voicemail-hangup', null);
+  core.trace('voicemail.detected', { class: 'mailbox', by });
+  voicemail.guessed = by === 'length';
+  if (!voicemail.guessed && (by === 'full' || !leavesMessage(core))) {
+    hangUp(core);
     return;
   }
   fallSilent(core);
@@ -201,6 +241,21 @@ function detect(core: Core, voicemail: VoicemailState, by: MachinePhrase | 'beep
   voicemail.phase = 'greeting';
   core.arm('voicemail', core.nowMs + GREETING_DEADLINE_MS);
   watchCadence(core, voicemail);
+}
+
+function greetingOver(core: Core): void {
+  if (leavesMessage(core)) leaveMessage(core);
+  else hangUp(core);
+}
+
+function leavesMessage(core: Core): boolean {
+  const { voicemail } = core.config;
+  return voicemail?.action === 'message' && voicemail.message !== null && isSpeakable(voicemail.message);
+}
+
+function hangUp(core: Core): void {
+  keepGreeting(core);
+  endNow(core, 'voicemail-hangup', null);
 }
 
 /** The mailbox records: says the message, then hangs up. */
@@ -240,7 +295,11 @@ function watchCadence(core: Core, voicemail: VoicemailState): void {
   core.disarm('voicemail.cadence');
   if (phase === 'greeting') {
     if (speaking) return;
-    const silenceMs = announcesTone(text, language) ? TONE_AWAITED_MS : GREETING_END_MS;
+    const silenceMs = !leavesMessage(core)
+      ? PAUSE_MS
+      : announcesTone(text, language)
+        ? TONE_AWAITED_MS
+        : GREETING_END_MS;
     core.arm('voicemail.cadence', Math.max(core.nowMs, (endMs ?? core.nowMs) + silenceMs));
   } else if (phase === 'listening' && stretchMs !== null && !personal && !screening && !isMenu(text, language)) {
     const longMs = hintsAtMachine(text, language) ? LONG_HINTED_GREETING_MS : LONG_GREETING_MS;

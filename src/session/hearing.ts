@@ -1,5 +1,6 @@
 import { BeepDetector } from '../audio/beep.js';
 import { DtmfDetector } from '../audio/dtmf.js';
+import { FaxDetector } from '../audio/fax.js';
 import { frameSamples, HEARING_RATE_HZ, msToSamples, samplesToMs } from '../audio/frame.js';
 import { Resampler } from '../audio/resample.js';
 import type { ConversationEvent } from '../conversation/events.js';
@@ -27,6 +28,8 @@ const STEP_SAMPLES = frameSamples(HEARING_RATE_HZ);
 const SILENCE = new Int16Array(STEP_SAMPLES);
 /** The least that a mailbox says before its beep. */
 const GREETING_SAMPLES = msToSamples(300, HEARING_RATE_HZ);
+/** A fax machine shows itself by then, also one that shares its line with somebody who answers first. */
+const FAX_SAMPLES = msToSamples(60_000, HEARING_RATE_HZ);
 /** A VAD takes this long to forget the beginning of a tone, which it heard before the tone was known as one. */
 const DEAF_SAMPLES = msToSamples(120, HEARING_RATE_HZ);
 
@@ -43,6 +46,8 @@ export class Hearing {
   readonly #detector: SpeechDetector;
   readonly #keys = new DtmfDetector(HEARING_RATE_HZ);
   readonly #beeps = new BeepDetector(HEARING_RATE_HZ);
+  /** Null once a fax machine has been found. */
+  #fax: FaxDetector | null = new FaxDetector(HEARING_RATE_HZ);
   /** Where somebody, or something, first spoke; and where the beep detector began. */
   #spokenFrom: number | null = null;
   #beepFrom: number | null = null;
@@ -96,6 +101,14 @@ export class Hearing {
     vad.process(heard, this.#onWindow);
     if (this.#options.ownTones?.() !== true) for (const { digit } of digits) onEvent({ type: 'digits', digits: digit });
     if (this.#options.hearsBeeps?.() === true) this.#listenForBeep(samples, startSample);
+    if (this.#fax !== null && startSample < FAX_SAMPLES) this.#listenForFax(this.#fax, samples);
+  }
+
+  #listenForFax(fax: FaxDetector, samples: Int16Array): void {
+    const sign = fax.push(samples);
+    if (sign === null) return;
+    this.#fax = null;
+    this.#options.onEvent({ type: 'fax', sign });
   }
 
   #listenForBeep(samples: Int16Array, startSample: number): void {
