@@ -1,7 +1,7 @@
 import type { Core } from './core.js';
 import type { UtteranceKind } from './events.js';
 import { addAssistantMessage, assistantAt, markHeard } from './history.js';
-import type { Utterance } from './state.js';
+import { OPENING_TURN, type Utterance } from './state.js';
 
 /** The agent's voice: what it says, in which order, and how much of it has been heard. */
 
@@ -14,7 +14,7 @@ export interface SayOptions {
   utteranceId?: number;
   /** Message in the history that this belongs to; a new one by default. */
   entry?: number;
-  /** Default: what the agent's configuration allows. */
+  /** Default: what the agent's configuration allows; fillers and tools' phrases of the opening are part of it. */
   interruptible?: boolean;
   /** The voice failed to say it the first time. */
   again?: boolean;
@@ -26,7 +26,9 @@ export function say(core: Core, text: string, options: SayOptions): number {
   const id = options.utteranceId ?? core.newId();
   const entry = options.entry ?? addAssistantMessage(core);
   assistantAt(core, entry).parts.push({ utteranceId: id, text, heardChars: null });
-  const interruptible = options.interruptible ?? core.config.interruption.allowed;
+  const { allowed, openingAllowed } = core.config.interruption;
+  const isOpening = core.state.reply?.turnNumber === OPENING_TURN;
+  const interruptible = options.interruptible ?? (allowed && (openingAllowed || !isOpening));
   const { kind, again = false } = options;
   queue.push({ id, text, kind, interruptible, playing: false, entry, again });
   core.emit({ type: 'speak', utteranceId: id, text, kind });

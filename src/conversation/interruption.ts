@@ -13,8 +13,8 @@ import { addAssistantMessage, assistantAt, takeBackUserMessage } from './history
 import { phrasesFor } from './phrases.js';
 import { isPressing } from './press-digits.js';
 import { onAgentSpoke } from './inactivity.js';
-import { cancelReply, mayInterruptOpening, OPENING_TURN } from './reply.js';
-import type { CutOff } from './state.js';
+import { cancelReply, mayInterruptOpening } from './reply.js';
+import { type CutOff, OPENING_TURN } from './state.js';
 import { abandonWaiting } from './tool-calls.js';
 import * as userTurn from './user-turn.js';
 

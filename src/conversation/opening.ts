@@ -1,6 +1,7 @@
 import * as speech from './agent-speech.js';
 import type { Core } from './core.js';
-import { mayInterruptOpening, OPENING_TURN, startReply } from './reply.js';
+import { mayInterruptOpening, startReply } from './reply.js';
+import { OPENING_TURN } from './state.js';
 import { isSpeakable } from './sentences.js';
 import { isOpen } from './user-turn.js';
 

@@ -7,7 +7,7 @@ import { addAssistantMessage, modelMessages } from './history.js';
 import { phrasesFor } from './phrases.js';
 import { screeningAnswer } from './screening.js';
 import { cutSentences, isSpeakable } from './sentences.js';
-import type { ReplyState } from './state.js';
+import { OPENING_TURN, type ReplyState } from './state.js';
 
 /** The model's answer to a turn: asks, speaks what comes sentence by sentence, and gathers the calls it makes. */
 
@@ -15,8 +15,6 @@ import type { ReplyState } from './state.js';
 const MAX_ROUNDS = 6;
 /** Replies that may fail one after another before the agent gives up. */
 export const MAX_MODEL_FAILURES = 3;
-/** Number of the turn that the model opens the conversation with. */
-export const OPENING_TURN = 0;
 
 export interface TurnToAnswer {
   text: string;
@@ -164,14 +162,11 @@ function heardFromModel(core: Core, reply: ReplyState): void {
 
 /** @param utteranceId where the voice has made it ready */
 export function speakPiece(core: Core, reply: ReplyState, piece: string, utteranceId: number | null = null): void {
-  const isOpening = reply.turnNumber === OPENING_TURN;
-  const interruptible = isOpening ? mayInterruptOpening(core) : core.config.interruption.allowed;
   reply.pieces++;
   core.disarm('filler');
   speech.say(core, piece, {
     kind: 'reply',
     entry: replyEntry(core, reply),
-    interruptible,
     ...(utteranceId !== null && { utteranceId }),
   });
 }

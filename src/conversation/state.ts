@@ -1,6 +1,9 @@
 import type { ToolCall } from '../config/chat.js';
 import type { EndStatus, UtteranceKind } from './events.js';
 
+/** Number of the turn that the model opens the conversation with. */
+export const OPENING_TURN = 0;
+
 /** Everything a conversation knows, as plain data (it survives JSON): one slice a machine. */
 export interface ConversationState {
   /** `line` is opened once and closed once. */

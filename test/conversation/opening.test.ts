@@ -135,6 +135,16 @@ describe('an opening that must not be interrupted', () => {
     stage.playTo(12_000).expectAgent('Hello, how can I help you?').isHeardWhole();
   });
 
+  it('nor the phrase of a tool that it calls', () => {
+    const toolSpeech = {
+      look: { messages: ['I am looking it up for you.'], responseMode: 'strict' as const, executeAfterMessage: false },
+    };
+    const stage = new Stage({ config: { interruption, toolSpeech } });
+    stage.user.says('I want a table', { from: 4900, to: 6000 });
+    stage.model.calls([{ name: 'look', args: '{}' }], { afterMs: 5000 });
+    stage.playTo(12_000).expectAgent('I am looking it up').isHeardWhole();
+  });
+
   it('while later words of the agent may be', () => {
     const stage = new Stage({ config: { opening, interruption } });
     stage.model.says('We have many tables, all of them by the window and with a view over the sea.');
