@@ -20,6 +20,21 @@ export type {
 } from './transports/transport.js';
 export { FileTransport, type FileTransportOptions } from './transports/file.js';
 export { MemoryTransport, type MemoryTransportOptions } from './transports/memory.js';
+export type {
+  CallEnd,
+  CallRecord,
+  CallRequest,
+  CallState,
+  Carrier,
+  CarrierCall,
+  NumberOffer,
+  NumberQuery,
+} from './carriers/carrier.js';
+export { Switchboard, type CallAgent, type OutboundCall, type Route } from './calls/switchboard.js';
+export type { AgentCall, CallReport } from './calls/agent-call.js';
+export type { CallEndStatus, CallStatus } from './calls/call-status.js';
+export { simulatedCarrier, type SimulatedCarrierOptions } from './calls/simulated-carrier.js';
+export type { SimulatedNetwork } from './carriers/simulated/network.js';
 export type { Clock, Cancel } from './clock/clock.js';
 export { RealClock } from './clock/real.js';
 export { VirtualClock } from './clock/virtual.js';

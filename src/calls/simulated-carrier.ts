@@ -1,6 +1,4 @@
-import { SimulatedNetwork, type SimulatedNetworkOptions } from '../carriers/simulated/network.js';
-import { readDirectory, STOCK_DIRECTORY } from '../carriers/simulated/directory.js';
-import { SoundLibrary } from '../carriers/simulated/sounds.js';
+import type { SimulatedNetwork, SimulatedNetworkOptions } from '../carriers/simulated/network.js';
 import type { Engine } from '../engine/engine.js';
 
 export interface SimulatedCarrierOptions extends Pick<SimulatedNetworkOptions, 'owned' | 'onError' | 'seed' | 'tap'> {
@@ -17,6 +15,12 @@ const SPEECH_MS = 20_000;
  * @throws ParleyError FILE_NOT_READABLE, InvalidConfigError
  */
 export async function simulatedCarrier(options: SimulatedCarrierOptions): Promise<SimulatedNetwork> {
+  // Loaded late: whoever imports the library should not wait for what only this network needs.
+  const [{ SimulatedNetwork }, { readDirectory, STOCK_DIRECTORY }, { SoundLibrary }] = await Promise.all([
+    import('../carriers/simulated/network.js'),
+    import('../carriers/simulated/directory.js'),
+    import('../carriers/simulated/sounds.js'),
+  ]);
   const { engine, directory = STOCK_DIRECTORY, ...rest } = options;
   const speak = (text: string, voiceId: string) =>
     engine.speech({ text, provider: 'flite', voiceId, signal: AbortSignal.timeout(SPEECH_MS) });

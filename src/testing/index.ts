@@ -8,6 +8,7 @@ export { generate, seedOf, shrink, simulate, stageFor, toSource } from './simula
 export type { Act, Failure, Outcome, Script } from './simulator/index.js';
 export { readLog, replay, whatIf } from './replay/index.js';
 export type { Difference, EventLog, PlayedTurn, Replayed, WhatIf } from './replay/index.js';
+export { carrierContract, type ContractNetwork } from './carrier-contract.js';
 export { transportContract, type ContractCheck, type ContractLine } from './transport-contract.js';
 export { readFixtureLabels, readLabels, type FixtureLabels, type Labels, type ReadLabelsOptions } from './labels.js';
 export { wordErrorRate, wordErrors, type WordErrors } from './wer.js';
