@@ -112,9 +112,13 @@ function continueReply(core: Core, tool: RunningTool): void {
   if (!tools.some((other) => other.requestId === tool.requestId)) nextRound(core, reply);
 }
 
-/** Says the tool's phrase, unless it is a mere suggestion and the model has said something of its own. */
+/**
+ * Says the tool's phrase, unless it is a mere suggestion and the model has said something of its own. Returns the
+ * utterance that announces the call.
+ */
 function announce(core: Core, reply: ReplyState, name: string, config: ToolSpeechConfig | undefined): number | null {
-  if (config === undefined || (config.responseMode === 'flexible' && reply.pieces > 0)) return null;
+  if (config === undefined) return null;
+  if (config.responseMode === 'flexible' && reply.pieces > 0) return core.state.speech.queue.at(-1)?.id ?? null;
   const phrase = core.choose(`tool ${name}`, config.messages);
   if (phrase === null) return null;
   return speech.say(core, phrase, { kind: 'tool', entry: replyEntry(core, reply) });

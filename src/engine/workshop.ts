@@ -8,6 +8,7 @@ import { type AgentConfigRules, parseAgentConfig } from '../config/parse.js';
 import { type AgentDefaults, EMBEDDED_DEFAULTS, type ResolvedAgent, resolveAgent } from '../config/resolve.js';
 import { refuseUnsupported } from '../config/unsupported.js';
 import { ACTION_NAMES } from '../conversation/actions.js';
+import { type ConversationConfig, DEFAULT_CONVERSATION } from '../conversation/config.js';
 import { ParleyError } from '../errors.js';
 import { GuardedClient } from '../net/guarded-client.js';
 import { FallbackLlmProvider } from '../providers/llm/fallback.js';
@@ -85,6 +86,7 @@ export class Workshop {
       conversation: {
         ...conversationConfig(agent, toolbox.speech, request.startUnixMs ?? unixNow(), request.direction),
         speculation: { enabled: this.#options.speculation ?? true },
+        deadlines: toolDeadlines(toolbox),
       },
       transport: request.transport,
       vadThreshold: agent.vadThreshold,
@@ -189,6 +191,12 @@ export class Workshop {
     const remote = providers.find((provider) => !provider.virtualTime);
     if (remote !== undefined) throw new ParleyError('PROVIDER_REMOTE_IN_VIRTUAL_TIME', { provider: remote.name });
   }
+}
+
+/** A tool may answer as late as its own limit says. */
+function toolDeadlines({ longestMs }: AgentToolbox): ConversationConfig['deadlines'] {
+  const { deadlines } = DEFAULT_CONVERSATION;
+  return { ...deadlines, toolMs: Math.max(deadlines.toolMs, longestMs + 5_000) };
 }
 
 function joined(pieces: readonly Int16Array[]): Int16Array {

@@ -6,13 +6,14 @@ import { reasonOf } from '../errors.js';
 import type { GuardedClient, GuardedReply, GuardedRequest } from '../net/guarded-client.js';
 import { type Arguments, readArguments, usableArguments } from './arguments.js';
 import { functionSpec } from './function-spec.js';
-import type { ToolContext, ToolResult } from './tool.js';
+import type { Tool, ToolContext, ToolResult, ToolSpeech } from './tool.js';
+import { toolSpeech } from './tool-speech.js';
 
 export interface FunctionToolOptions {
   client: GuardedClient;
   /** The session's clock. In virtual time a webhook's reply comes `virtualLatencyMs` after the call. */
   clock: Clock;
-  /** Filled into descriptions, header values and the webhook's path and query. Default none. */
+  /** Filled into descriptions, messages, texts among the arguments, header values and the webhook's path and query. Default none. */
   variables?: Variables;
   /** Largest reply in bytes. Default: the client's. */
   maxReplyBytes?: number;
@@ -24,8 +25,10 @@ export interface FunctionToolOptions {
 const DEFAULT_TIMEOUT_S = 5;
 
 /** A webhook of an AgentConfig as a tool. */
-export class FunctionTool {
+export class FunctionTool implements Tool {
   readonly spec: ToolSpec;
+  readonly speech: ToolSpeech;
+  readonly maxMs: number;
   readonly #fn: AgentFunction;
   readonly #options: FunctionToolOptions;
   readonly #variables: Variables;
@@ -35,6 +38,8 @@ export class FunctionTool {
     this.#options = options;
     this.#variables = options.variables ?? new Map();
     this.spec = functionSpec(fn, this.#variables);
+    this.speech = toolSpeech(fn, this.#variables);
+    this.maxMs = (fn.timeout ?? DEFAULT_TIMEOUT_S) * 1_000;
   }
 
   /** Runs a call of the model's. Never rejects but with the signal's reason. */
@@ -63,10 +68,19 @@ export class FunctionTool {
     }
   }
 
+  /** A model that was told of `{FromPhone}` may answer with it. */
+  #filled(values: Arguments): Arguments {
+    const filled = Object.entries(values).map(([name, value]) => [
+      name,
+      typeof value === 'string' ? fillVariables(value, this.#variables) : value,
+    ]);
+    return Object.fromEntries(filled) as Arguments;
+  }
+
   #request(webhook: string, values: Arguments, context: ToolContext): GuardedRequest {
-    const { method, timeout, header, exclude_session_id, include_metadata } = this.#fn;
+    const { method, header, exclude_session_id, include_metadata } = this.#fn;
     const payload = {
-      ...values,
+      ...this.#filled(values),
       // After the arguments: one of the same name does not take their place.
       ...(exclude_session_id !== true && { session_id: context.sessionId }),
       ...(include_metadata === true && { metadata: context.metadata }),
@@ -77,7 +91,7 @@ export class FunctionTool {
     );
     const { maxReplyBytes } = this.#options;
     const shared = {
-      timeoutMs: (timeout ?? DEFAULT_TIMEOUT_S) * 1_000,
+      timeoutMs: this.maxMs,
       signal: context.signal,
       ...(maxReplyBytes !== undefined && { maxBytes: maxReplyBytes }),
     };

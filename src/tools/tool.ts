@@ -18,6 +18,27 @@ export interface Toolbox {
   ): Promise<readonly AfterCallRun[]>;
 }
 
+/** One thing that the agent can do; an AgentToolbox is made of them. */
+export interface Tool {
+  readonly spec: ToolSpec;
+  /** How the agent speaks around it. Default: not at all. */
+  readonly speech?: ToolSpeech;
+  /** The longest that one call may take, in milliseconds. */
+  readonly maxMs: number;
+  /** Runs a call of the model's. Never rejects but with the signal's reason. */
+  run(call: ToolCall, context: ToolContext): Promise<ToolResult>;
+}
+
+/** How the agent speaks around a tool. */
+export interface ToolSpeech {
+  /** Phrases to choose from, variables filled in. Empty = it says nothing. */
+  messages: readonly string[];
+  /** `strict` says one of the messages as written, `flexible` lets the model phrase it. */
+  responseMode: 'strict' | 'flexible';
+  /** The call starts when the message has been played, else while it plays. */
+  executeAfterMessage: boolean;
+}
+
 /** A tool that ran when the call was over. */
 export interface AfterCallRun {
   name: string;
@@ -32,6 +53,23 @@ export interface ToolContext {
   sessionId: string;
   metadata: Readonly<Record<string, unknown>>;
   signal: AbortSignal;
+  /** The user's client, where it can be asked for something. */
+  screen?: Screen;
+}
+
+/** A client of the user's that shows what it is asked to, and sends back what the user filled in. */
+export interface Screen {
+  /**
+   * Resolves with the client's `form_result`. Rejects with the signal's reason; the client is then told that nothing is
+   * waited for any more.
+   */
+  ask(form: ClientForm, signal: AbortSignal): Promise<unknown>;
+}
+
+/** What a client is asked for: an `ai_action` of this name, with these members. */
+export interface ClientForm {
+  name: string;
+  data: Readonly<Record<string, unknown>>;
 }
 
 export interface ToolResult {

@@ -1,34 +1,28 @@
 import type { Clock } from '../clock/clock.js';
 import type { ToolCall, ToolSpec } from '../config/chat.js';
 import { type AgentFunction, TOOL_NAME } from '../config/function.js';
-import { fillVariables } from '../config/variables.js';
 import { ParleyError } from '../errors.js';
 import { FunctionTool, type FunctionToolOptions } from './function-tool.js';
-import type { AfterCallRun, Toolbox, ToolContext, ToolResult } from './tool.js';
+import type { AfterCallRun, Tool, Toolbox, ToolContext, ToolResult, ToolSpeech } from './tool.js';
+import { announcedSpec } from './tool-speech.js';
 
 export interface AgentToolboxOptions extends FunctionToolOptions {
   /** Names that the session uses itself. A function of such a name is refused. Default none. */
   reservedNames?: readonly string[];
+  /** What the agent can do beside its functions. Default nothing. */
+  tools?: readonly Tool[];
 }
 
-/** How the agent speaks around a tool. */
-export interface ToolSpeech {
-  /** Phrases to choose from, variables filled in. Empty = it says nothing. */
-  messages: readonly string[];
-  /** `strict` says one of the messages as written, `flexible` lets the model phrase it. */
-  responseMode: 'strict' | 'flexible';
-  /** The call starts when the message has been played, else while it plays. */
-  executeAfterMessage: boolean;
-}
-
-/** The functions of an AgentConfig. Those with `run_after_call` are not offered during the call. */
+/** The functions of an AgentConfig, and what the agent can do beside them. Those with `run_after_call` are not offered during the call. */
 export class AgentToolbox implements Toolbox {
   readonly specs: readonly ToolSpec[];
   /** What the functions that run after the call take, for finding out what is known of it. */
   readonly afterCallSpecs: readonly ToolSpec[];
   /** By the function's name. */
   readonly speech: ReadonlyMap<string, ToolSpeech>;
-  readonly #tools = new Map<string, FunctionTool>();
+  /** The longest that any call may take, in milliseconds. */
+  readonly longestMs: number;
+  readonly #tools = new Map<string, Tool>();
   readonly #afterCall: FunctionTool[] = [];
   readonly #clock: Clock;
   #afterCallHasRun = false;
@@ -37,26 +31,24 @@ export class AgentToolbox implements Toolbox {
   constructor(functions: readonly AgentFunction[], options: AgentToolboxOptions) {
     this.#clock = options.clock;
     const taken = new Set(options.reservedNames);
-    const speech = new Map<string, ToolSpeech>();
+    const take = (name: string): void => {
+      checkName(name, taken);
+      taken.add(name);
+    };
     for (const fn of functions) {
-      checkName(fn.name, taken);
-      taken.add(fn.name);
+      take(fn.name);
       const tool = new FunctionTool(fn, options);
-      if (fn.run_after_call === true) {
-        this.#afterCall.push(tool);
-        continue;
-      }
-      this.#tools.set(fn.name, tool);
-      speech.set(fn.name, {
-        messages: (fn.messages ?? [])
-          .map((message) => fillVariables(message, options.variables ?? new Map()))
-          .filter((message) => message.trim() !== ''),
-        responseMode: fn.response_mode ?? 'strict',
-        executeAfterMessage: fn.execute_after_message ?? false,
-      });
+      if (fn.run_after_call === true) this.#afterCall.push(tool);
+      else this.#tools.set(fn.name, tool);
     }
-    this.speech = speech;
-    this.specs = [...this.#tools.values()].map(({ spec }) => spec);
+    for (const tool of options.tools ?? []) {
+      take(tool.spec.name);
+      this.#tools.set(tool.spec.name, tool);
+    }
+    const tools = [...this.#tools.values()];
+    this.speech = new Map(tools.flatMap(({ spec, speech }) => (speech === undefined ? [] : [[spec.name, speech]])));
+    this.specs = tools.map(({ spec, speech }) => announcedSpec(spec, speech));
+    this.longestMs = Math.max(0, ...tools.map(({ maxMs }) => maxMs));
     this.afterCallSpecs = this.#afterCall.map(({ spec }) => spec);
   }
 

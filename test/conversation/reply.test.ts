@@ -119,6 +119,17 @@ describe('tools', () => {
     }
   });
 
+  it("start after the model's own words, too, where these stand for the message", () => {
+    const toolSpeech = { tables: speech({ responseMode: 'flexible', executeAfterMessage: true }) };
+    const stage = listening({ toolSpeech });
+    stage.tools.answers('tables', '3 free');
+    stage.model.calls([{ name: 'tables' }], { saying: 'I am looking that up.' }).says('Yes.');
+    stage.user.says('Is there a table?', ASKED);
+    const saidMs = stage.playUntilAgentSays('I am looking');
+    stage.playTo(10_000).expectAgent('I am looking').isHeardWhole();
+    expect(stage.tools.runs[0]?.startMs).toBeGreaterThan(saidMs + 500);
+  });
+
   it('start although their message could not be spoken', () => {
     const stage = listening({ toolSpeech: { tables: speech({ executeAfterMessage: true }) } });
     stage.tools.answers('tables', '3 free');

@@ -122,6 +122,12 @@ describe('FunctionTool', () => {
     expect(seen[0]?.headers['content-type']).toBe('text/x');
   });
 
+  it('fills variables into the texts that the model passes on', async () => {
+    const variables = new Map([['FromPhone', '+4930123']]);
+    await run({}, { day: 'call {FromPhone}, not {Nobody}', size: 4 }, { variables });
+    expect(JSON.parse(seen[0]?.body ?? '')).toMatchObject({ day: 'call +4930123, not {Nobody}', size: 4 });
+  });
+
   it('does not let a variable break out of its header', async () => {
     const variables = new Map([['Key', 'a\r\nx-other: b']]);
     const result = await run({ header: { 'x-key': '{Key}' } }, { day: 'x' }, { variables });

@@ -67,6 +67,28 @@ describe('AgentToolbox', () => {
     });
   });
 
+  it('tells the model what to say itself where the messages are flexible', () => {
+    const messages = ['Hold on.', 'One moment.'];
+    const box = toolbox([
+      { name: 'one', messages, response_mode: 'flexible' },
+      { name: 'two', messages },
+      { name: 'three', response_mode: 'flexible' },
+    ]);
+    const [one, two, three] = box.specs.map(({ description }) => description);
+    expect(one).toMatch(/^Does\. Before you call it, .* own, in the language .* "Hold on\." or "One moment\."\.$/);
+    expect([two, three]).toEqual(['Does.', 'Does.']);
+  });
+
+  it('has tools of other kinds beside the functions, and knows how long any may take', async () => {
+    const spec = { name: 'other', description: 'Other.', parameters: {} };
+    const tools = [{ spec, maxMs: 7000, run: () => Promise.resolve({ ok: true, content: 'did it' }) }];
+    const box = toolbox([{ name: 'one' }], { tools });
+    expect(box.specs.map(({ name }) => name)).toEqual(['one', 'other']);
+    expect((await box.run({ id: 'c', name: 'other', arguments: '' }, CONTEXT)).content).toBe('did it');
+    expect([box.longestMs, toolbox([{ timeout: 90 }]).longestMs, toolbox([]).longestMs]).toEqual([7000, 90_000, 0]);
+    expect(() => toolbox([{ name: 'other' }], { tools })).toThrow(/two tools are called other/);
+  });
+
   it.each([
     [[{ name: 'a' }, { name: 'a' }], 'two tools are called a'],
     [[{ name: 'a' }, { name: 'a', run_after_call: true }], 'two tools are called a'],

@@ -1,0 +1,28 @@
+import type { ToolSpec } from '../config/chat.js';
+import type { AgentFunction } from '../config/function.js';
+import { type Variables, fillVariables } from '../config/variables.js';
+import type { ToolSpeech } from './tool.js';
+
+/** How an agent's configuration wants it to speak around a function. */
+export function toolSpeech(
+  fn: Pick<AgentFunction, 'messages' | 'response_mode'> & Partial<Pick<AgentFunction, 'execute_after_message'>>,
+  variables: Variables,
+): ToolSpeech {
+  return {
+    messages: (fn.messages ?? [])
+      .map((message) => fillVariables(message, variables))
+      .filter((message) => message.trim() !== ''),
+    responseMode: fn.response_mode ?? 'strict',
+    executeAfterMessage: fn.execute_after_message ?? false,
+  };
+}
+
+/** The tool as it is offered: a model that is to phrase the message has to know what it should say. */
+export function announcedSpec(spec: ToolSpec, speech: ToolSpeech | undefined): ToolSpec {
+  if (speech?.responseMode !== 'flexible' || speech.messages.length === 0) return spec;
+  const examples = speech.messages.map((message) => JSON.stringify(message)).join(' or ');
+  const hint =
+    'Before you call it, tell the user so in one short sentence of your own, in the language of the conversation, ' +
+    `to the effect of ${examples}.`;
+  return { ...spec, description: `${spec.description} ${hint}`.trim() };
+}
