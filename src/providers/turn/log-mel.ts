@@ -1,3 +1,4 @@
+import { RealFft } from '../../audio/fft.js';
 import { HEARING_RATE_HZ } from '../../audio/frame.js';
 
 /**
@@ -16,27 +17,14 @@ const BINS = WINDOW / 2 + 1;
  */
 export function logMel(samples: Float32Array): Float32Array {
   const frames = samples.length / HOP;
-  const { cos, sin, hann, filters } = tables();
+  const { fft, hann, filters } = tables();
   const out = new Float32Array(MEL_BANDS * frames);
-  const even = new Float64Array(WINDOW / 2 + 1);
-  const odd = new Float64Array(WINDOW / 2 + 1);
+  const window = new Float64Array(WINDOW);
   const power = new Float64Array(BINS);
   let loudest = -Infinity;
   for (let frame = 0; frame < frames; frame++) {
-    fold(samples, frame * HOP - WINDOW / 2, hann, even, odd);
-    const folded = quarters(even, odd);
-    for (let bin = 0; bin < BINS; bin++) {
-      const [evens, odds] = folded[bin % 2 === 0 ? 0 : 1] as [Float64Array, Float64Array];
-      let re = 0;
-      let im = 0;
-      for (let n = 0, at = 0; n <= WINDOW / 4; n++) {
-        re += (evens[n] as number) * (cos[at] as number);
-        im += (odds[n] as number) * (sin[at] as number);
-        at += bin;
-        if (at >= WINDOW) at -= WINDOW;
-      }
-      power[bin] = re * re + im * im;
-    }
+    windowed(samples, frame * HOP - WINDOW / 2, hann, window);
+    fft.power(window, power);
     for (const [band, { first, weights }] of filters.entries()) {
       let sum = 0;
       for (let index = 0; index < weights.length; index++) {
@@ -51,37 +39,14 @@ export function logMel(samples: Float32Array): Float32Array {
   return out;
 }
 
-/** A windowed frame as its even and odd parts: half the work of the transform. Mirrored beyond the ends. */
-function fold(samples: Float32Array, start: number, hann: Float64Array, even: Float64Array, odd: Float64Array): void {
-  const sample = (n: number): number => {
+/** A windowed frame. Mirrored beyond the ends. */
+function windowed(samples: Float32Array, start: number, hann: Float64Array, out: Float64Array): void {
+  for (let n = 0; n < WINDOW; n++) {
     let at = start + n;
     if (at < 0) at = -at;
     if (at >= samples.length) at = 2 * samples.length - 2 - at;
-    return (samples[at] ?? 0) * (hann[n] as number);
-  };
-  even[0] = sample(0);
-  odd[0] = 0;
-  for (let n = 1; n < WINDOW / 2; n++) {
-    const [a, b] = [sample(n), sample(WINDOW - n)];
-    even[n] = a + b;
-    odd[n] = a - b;
+    out[n] = (samples[at] ?? 0) * (hann[n] as number);
   }
-  even[WINDOW / 2] = sample(WINDOW / 2);
-  odd[WINDOW / 2] = 0;
-}
-
-/** Both parts folded once more: about the middle they are alike or opposite, for even bins (first) and odd ones. */
-function quarters(even: Float64Array, odd: Float64Array): [Float64Array[], Float64Array[]] {
-  const half = WINDOW / 2;
-  const foldAgain = (part: Float64Array, sign: number): Float64Array =>
-    Float64Array.from({ length: half / 2 + 1 }, (_, n) => {
-      const value = part[n] as number;
-      return n === half / 2 ? value : value + sign * (part[half - n] as number);
-    });
-  return [
-    [foldAgain(even, 1), foldAgain(odd, -1)],
-    [foldAgain(even, -1), foldAgain(odd, 1)],
-  ];
 }
 
 interface Filter {
@@ -90,8 +55,7 @@ interface Filter {
 }
 
 interface Tables {
-  cos: Float64Array;
-  sin: Float64Array;
+  fft: RealFft;
   hann: Float64Array;
   filters: readonly Filter[];
 }
@@ -102,8 +66,7 @@ function tables(): Tables {
   if (made !== null) return made;
   const angle = (n: number): number => (2 * Math.PI * n) / WINDOW;
   made = {
-    cos: Float64Array.from({ length: WINDOW }, (_, n) => Math.cos(angle(n))),
-    sin: Float64Array.from({ length: WINDOW }, (_, n) => Math.sin(angle(n))),
+    fft: new RealFft(WINDOW),
     hann: Float64Array.from({ length: WINDOW }, (_, n) => 0.5 - 0.5 * Math.cos(angle(n))),
     filters: melFilters(),
   };
