@@ -32,7 +32,7 @@ describe('phone numbers', () => {
     });
     expect(status).toBe(200);
     expect(body).toEqual({
-      ...{ id: '+14155550100', create_at: expect.any(Number), status: 'active', agent_id: null },
+      ...{ id: '+14155550100', create_at: expect.any(Number) as number, status: 'active', agent_id: null },
       ...{ agent_config_override: null, tags: [] },
     });
     expect(await bought()).toBe('+14155550101');
