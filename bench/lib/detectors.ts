@@ -43,7 +43,10 @@ export function plainSilence(silenceMs: number): Detector {
   };
 }
 
-/** The conversation core, with `scale` times the silence that it waits for by default. */
+/**
+ * The conversation core, with `scale` times the silence that it waits for by default; never more than the most that it
+ * waits by default, in which hardly anybody goes on.
+ */
 export function core(scale = 1): Detector {
   const { endpointing } = DEFAULT_CONVERSATION;
   return ({ turn, told }) => {
@@ -58,7 +61,7 @@ export function core(scale = 1): Detector {
       endpointing: {
         ...endpointing,
         minSilenceMs: endpointing.minSilenceMs * scale,
-        maxSilenceMs: endpointing.maxSilenceMs * scale,
+        maxSilenceMs: endpointing.maxSilenceMs * Math.min(scale, 1),
       },
     };
     const conversation = new Conversation(config);
