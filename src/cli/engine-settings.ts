@@ -35,6 +35,7 @@ export async function engineSettings(
       speculation: settings.speculation,
       ...(settings.turnModelPath !== null && { turnModel: settings.turnModelPath }),
       allowUrls: settings.allowUrls,
+      serviceWebhooks: settings.serviceWebhooks,
       maxPromptChars: settings.limits.promptChars,
       maxToolReplyBytes: settings.limits.toolReplyBytes,
     },

@@ -92,6 +92,8 @@ export const serviceFunctionSchema = z
   })
   .meta({ id: 'ServiceFunction', description: "A function fulfilled by the caller's client or the operator." });
 
+export type ServiceFunction = z.infer<typeof serviceFunctionSchema>;
+
 export const appFunctionSchema = z
   .strictObject({
     name: required(toolNameSchema, 'The registered app function.'),
@@ -100,6 +102,8 @@ export const appFunctionSchema = z
     }),
   })
   .meta({ id: 'AppFunction', description: 'A ready-made function of another service.' });
+
+export type AppFunction = z.infer<typeof appFunctionSchema>;
 
 function refuseRepeatedNames(
   items: readonly { name: string }[],

@@ -1,6 +1,6 @@
 import type { AgentConfig } from './agent.js';
 import type { Flow } from './flow.js';
-import type { AgentFunction } from './function.js';
+import type { AgentFunction, AppFunction, ServiceFunction } from './function.js';
 import { DEFAULT_LANGUAGE, type Language } from './language.js';
 import { type Variables, type VariableSources, fillVariables, variablesOf } from './variables.js';
 
@@ -42,6 +42,8 @@ export interface ResolvedAgent {
   keywords: ReadonlyMap<string, number>;
   /** As configured; the toolbox fills in their variables. */
   tools: readonly AgentFunction[];
+  serviceFunctions: readonly ServiceFunction[];
+  appFunctions: readonly AppFunction[];
   /** `firstMessage` null = the model opens the conversation. */
   opening: { firstMessage: string | null; userStarts: boolean };
   interruption: { allowed: boolean; keepMessage: boolean; openingAllowed: boolean };
@@ -114,6 +116,8 @@ export function resolveAgent(config: AgentConfig, options: ResolveOptions = {}):
     },
     keywords: new Map(Object.entries(config.custom_vocabulary?.keywords ?? {})),
     tools: config.tools ?? [],
+    serviceFunctions: config.service_functions ?? [],
+    appFunctions: config.app_functions ?? [],
     opening: {
       firstMessage: fill(config.first_message) || null,
       userStarts: config.flow?.user_start_first ?? false,

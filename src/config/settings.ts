@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { DEFAULT_LANGUAGE, languageSchema } from './language.js';
 import { timezoneSchema } from './text.js';
+import { headersSchema } from './webhook.js';
 
 /** What an operator can set, and under which name in the environment. */
 interface SettingNotes {
@@ -50,6 +51,34 @@ export const modelEntrySchema = z.strictObject({
   /** The server's own name of the model. Default: the id. */
   model: nameSchema.optional(),
 });
+
+/** An address of the operator's own: it may be a private one. */
+const operatorAddressSchema = z.strictObject({ url: baseUrlSchema, headers: headersSchema.exactOptional() });
+
+/** Names as they stand in front of `__` in the names of the server's tools. */
+const mcpNameSchema = z.string().regex(/^[A-Za-z0-9-]{1,32}$/, 'Input should be 1 to 32 letters, digits or -');
+const mcpSharedShape = {
+  /** Names or ids of the agents that get its tools. Default: all agents. */
+  agents: z.array(nameSchema).exactOptional(),
+  /** How long one call may take, in seconds. Default 30. */
+  timeout: z.int().min(1).max(300).exactOptional(),
+};
+
+/** A server of the Model Context Protocol: reached over HTTP, or run as a command. */
+export const mcpServerSchema = z.union([
+  z.strictObject({ url: baseUrlSchema, headers: headersSchema.exactOptional(), ...mcpSharedShape }),
+  z.strictObject({
+    command: nameSchema,
+    args: z.array(z.string().max(4_000)).max(100).exactOptional(),
+    /** Comes on top of PATH, HOME and the like; secrets of parley's own environment are not passed on. */
+    env: z.record(z.string().min(1), z.string()).exactOptional(),
+    ...mcpSharedShape,
+  }),
+]);
+
+const webhookSecretSchema = z
+  .string()
+  .regex(/^whsec_[A-Za-z0-9+/]{32,88}={0,2}$/, 'Input should be whsec_ and 24 to 64 bytes as base64');
 
 const limitsSchema = z.strictObject({
   bodyBytes: setting(z.int().min(1_024), 'Largest JSON body of a request.', { unit: 'bytes' }),
@@ -123,8 +152,28 @@ export const settingsFileSchema = z.strictObject({
     z.record(nameSchema, modelEntrySchema),
     'Language models by id: `{provider?, baseUrl?, apiKey?, model?}`. Only in the file.',
   ),
+  webhookSecret: setting(
+    webhookSecretSchema.nullable(),
+    'Signs what is sent to `session_data_webhook` (Standard Webhooks): `whsec_` and base64. Unset = not signed.',
+    { env: 'PARLEY_WEBHOOK_SECRET', secret: true },
+  ),
+  serviceWebhooks: setting(
+    z.record(nameSchema, operatorAddressSchema),
+    'Where calls of service functions go, by the name of the function: `{url, headers?}`. Only in the file.',
+  ),
+  appBaseUrls: setting(
+    z.record(nameSchema, baseUrlSchema),
+    'Roots of the APIs of apps, by the name of the app (`cal.com`), in place of the public ones. Only in the file.',
+  ),
+  mcpServers: setting(
+    z.record(mcpNameSchema, mcpServerSchema),
+    'MCP servers whose tools agents get, see [tools](tools.md#mcp): `{url, headers?}` or `{command, args?, env?}`, with ' +
+      '`agents?` and `timeout?`. Only in the file.',
+  ),
   limits: setting(limitsSchema, 'Limits. Only in the file.'),
 });
+
+export type McpServerSetting = z.infer<typeof mcpServerSchema>;
 
 export type SettingsFile = z.infer<typeof settingsFileSchema>;
 export type Limits = Required<z.infer<typeof limitsSchema>>;
@@ -157,6 +206,10 @@ export const DEFAULT_SETTINGS: Omit<Settings, 'dataDir'> = {
   timezone: 'UTC',
   maxDurationS: 3_600,
   models: {},
+  webhookSecret: null,
+  serviceWebhooks: {},
+  appBaseUrls: {},
+  mcpServers: {},
   limits: {
     bodyBytes: 1_048_576,
     promptChars: 100_000,

@@ -12,7 +12,6 @@ interface UnsupportedField {
  * them for something, in place of quietly doing without.
  */
 export const UNSUPPORTED_FIELDS: readonly UnsupportedField[] = [
-  { path: 'service_functions' },
   { path: 'app_functions' },
   { path: 'custom_llm_websocket' },
   { path: 'session_data_webhook' },

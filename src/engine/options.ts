@@ -9,6 +9,7 @@ import type { TurnModel } from '../providers/turn/turn.js';
 import type { VadProvider } from '../providers/vad/vad.js';
 import type { LogSink } from '../session/event-log.js';
 import type { SessionEvent } from '../session/session-options.js';
+import type { ServiceAddress } from '../tools/service-webhook.js';
 import type { Transport } from '../transports/transport.js';
 
 export interface EngineOptions {
@@ -26,6 +27,8 @@ export interface EngineOptions {
   turnModel?: TurnModel | string;
   /** Origins or full addresses that agents may call though they are private. */
   allowUrls?: readonly string[];
+  /** Where calls of service functions of the type `webhook` go, by the function's name. Default: to the user's client. */
+  serviceWebhooks?: Readonly<Record<string, ServiceAddress>>;
   /** Longest prompt of an agent in characters. Default 100,000. */
   maxPromptChars?: number;
   /** Largest reply of a tool's webhook in bytes. Default 65,536. */

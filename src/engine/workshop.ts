@@ -20,6 +20,7 @@ import { conversationConfig } from '../session/conversation-config.js';
 import { Session } from '../session/session.js';
 import type { SessionOptions } from '../session/session-options.js';
 import { AgentToolbox } from '../tools/toolbox.js';
+import { agentTools } from './agent-tools.js';
 import { speechHints } from './hints.js';
 import type { AgentRequest, EngineOptions, SessionRequest, Speech, SpeechRequest } from './options.js';
 import { Providers } from './providers.js';
@@ -38,6 +39,8 @@ export class Workshop {
   readonly #ticker: Ticker;
   readonly #providers: Providers;
   readonly #client: GuardedClient;
+  /** For what the operator configured: agents cannot make it call anything else. */
+  readonly #operatorClient: GuardedClient;
 
   /** @throws ParleyError PROVIDER_UNKNOWN for a model whose adapter does not exist */
   constructor(options: EngineOptions, clock: Clock, ticker: Ticker) {
@@ -49,12 +52,14 @@ export class Workshop {
       vad: options.vad,
       turnModel: options.turnModel,
     });
-    this.#client = new GuardedClient({
-      // The network's time is real also where the conversation's is not.
+    // The network's time is real also where the conversation's is not.
+    const network = {
       clock: clock.virtual ? new RealClock() : clock,
-      allowUrls: options.allowUrls ?? [],
       ...(options.maxToolReplyBytes !== undefined && { maxBytes: options.maxToolReplyBytes }),
-    });
+    };
+    this.#client = new GuardedClient({ ...network, allowUrls: options.allowUrls ?? [] });
+    const operatorUrls = Object.values(options.serviceWebhooks ?? {}).map(({ url }) => url);
+    this.#operatorClient = new GuardedClient({ ...network, allowUrls: operatorUrls });
   }
 
   async warmUp(): Promise<void> {
@@ -127,7 +132,7 @@ export class Workshop {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#providers.close(), this.#client.close()]);
+    await Promise.all([this.#providers.close(), this.#client.close(), this.#operatorClient.close()]);
   }
 
   async #plan(request: AgentRequest, onFallback: (reason: Error) => void): Promise<Plan> {
@@ -153,6 +158,12 @@ export class Workshop {
       clock: this.#clock,
       variables: agent.variables,
       reservedNames: ACTION_NAMES,
+      tools: agentTools(agent, {
+        clock: this.#clock,
+        operatorClient: this.#operatorClient,
+        serviceWebhooks: this.#options.serviceWebhooks ?? {},
+        hasScreen: 'transport' in request && (request as SessionRequest).transport.showsForms === true,
+      }),
     });
     return { agent, toolbox, providers };
   }

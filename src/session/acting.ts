@@ -1,12 +1,13 @@
 import type { ToolCall } from '../config/chat.js';
 import { reasonOf } from '../errors.js';
-import type { Toolbox, ToolResult } from '../tools/tool.js';
+import type { Screen, Toolbox, ToolResult } from '../tools/tool.js';
 import type { FunctionCall } from './session-report.js';
 
 export interface ActingOptions {
   toolbox: Toolbox | null;
   sessionId: string;
   metadata: Readonly<Record<string, unknown>>;
+  screen: Screen;
   nowMs: () => number;
   /** A call has its result; not called any more after `close`. */
   onResult: (call: ToolCall, result: FunctionCall) => void;
@@ -53,12 +54,12 @@ export class Acting {
   }
 
   async #result(call: ToolCall): Promise<ToolResult> {
-    const { toolbox, sessionId, metadata } = this.#options;
+    const { toolbox, sessionId, metadata, screen } = this.#options;
     if (toolbox?.specs.some((spec) => spec.name === call.name) !== true) {
       return { ok: false, content: `There is no tool called "${call.name}".` };
     }
     try {
-      return await toolbox.run(call, { sessionId, metadata, signal: this.#abort.signal });
+      return await toolbox.run(call, { sessionId, metadata, screen, signal: this.#abort.signal });
     } catch (error) {
       return { ok: false, content: `The tool failed: ${reasonOf(error)}` };
     }

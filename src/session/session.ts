@@ -8,6 +8,7 @@ import { Acting } from './acting.js';
 import { runAfterCall } from './after-call.js';
 import { Alarm } from './alarm.js';
 import { Audience } from './audience.js';
+import { ClientForms } from './client-forms.js';
 import { closeInTime } from './closing.js';
 import { LOG_VERSION } from './event-log.js';
 import { Hearing } from './hearing.js';
@@ -41,6 +42,7 @@ export class Session {
   readonly #recogniser: Recogniser;
   readonly #judge: TurnJudge | null;
   readonly #thinking: Thinking;
+  readonly #forms = new ClientForms((message) => this.#audience.tell(message));
   readonly #acting: Acting;
   readonly #line: LineActions;
   readonly #playout: Playout;
@@ -148,10 +150,8 @@ export class Session {
       tell: (message) => this.#audience.tell(message),
     });
     this.#acting = new Acting({
-      toolbox: options.toolbox ?? null,
-      sessionId: options.id,
-      metadata: options.metadata ?? {},
-      nowMs,
+      ...{ toolbox: options.toolbox ?? null, sessionId: options.id, metadata: options.metadata ?? {} },
+      ...{ screen: this.#forms, nowMs },
       onResult: (call, { ok, result, tookMs }) => {
         if (!ok) this.noteFault('tool.failed', result);
         this.#audience.observe({ type: 'tool', call, ok, result, tookMs });
@@ -226,7 +226,7 @@ export class Session {
       },
       digits: (digits) => this.#dispatch({ type: 'digits', digits }),
       text: (text) => this.#dispatch({ type: 'text', text }),
-      formResult: () => undefined,
+      formResult: (id, value) => this.#forms.result(id, value),
       closed: (error) => this.#onLineClosed(error),
     };
   }

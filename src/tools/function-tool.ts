@@ -3,9 +3,10 @@ import type { AgentFunction } from '../config/function.js';
 import { type Variables, fillVariables } from '../config/variables.js';
 import type { Clock } from '../clock/clock.js';
 import { reasonOf } from '../errors.js';
-import type { GuardedClient, GuardedReply, GuardedRequest } from '../net/guarded-client.js';
+import type { GuardedClient, GuardedRequest } from '../net/guarded-client.js';
 import { type Arguments, readArguments, usableArguments } from './arguments.js';
 import { functionSpec } from './function-spec.js';
+import { resultOf } from './reply-result.js';
 import type { Tool, ToolContext, ToolResult, ToolSpeech } from './tool.js';
 import { toolSpeech } from './tool-speech.js';
 
@@ -116,41 +117,4 @@ function withQuery(address: string, payload: Readonly<Record<string, unknown>>):
     url.searchParams.set(name, typeof value === 'string' ? value : JSON.stringify(value));
   }
   return url.href;
-}
-
-/** Longest part of a failing reply that the model is shown, in characters. */
-const MAX_ERROR_CHARS = 500;
-
-function resultOf(reply: GuardedReply): ToolResult {
-  const text = textOf(reply);
-  if (reply.status < 200 || reply.status > 299) {
-    const detail = text === null || text === '' ? '' : ` and said: ${text.slice(0, MAX_ERROR_CHARS)}`;
-    return { ok: false, content: `The service answered with status ${String(reply.status)}${detail}` };
-  }
-  if (text === null) return { ok: false, content: "The service's reply could not be read: it is not text." };
-  if (text === '') return { ok: true, content: 'Done. The service sent nothing back.' };
-  if (/[/+]json\b/i.test(reply.headers['content-type'] ?? '') && !isJson(text)) {
-    return { ok: false, content: "The service's reply could not be read: it is broken JSON." };
-  }
-  return { ok: true, content: text };
-}
-
-/** The body as text; null where it is none. */
-function textOf(reply: GuardedReply): string | null {
-  const charset = /charset="?([\w-]+)/i.exec(reply.headers['content-type'] ?? '')?.[1] ?? 'utf-8';
-  try {
-    const text = new TextDecoder(charset, { fatal: true }).decode(reply.body).trim();
-    return text.includes('\0') ? null : text;
-  } catch {
-    return null;
-  }
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }

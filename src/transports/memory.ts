@@ -9,6 +9,8 @@ export interface MemoryTransportOptions {
   transfer?: (target: string, signal: AbortSignal) => Promise<TransferOutcome>;
   /** Sends the agent's keys. Default: they are given to `onFrame` as tones. */
   sendDigits?: (digits: string, signal: AbortSignal) => Promise<void>;
+  /** Whether `onMessage` answers actions with `pushFormResult`. Default false. */
+  showsForms?: boolean;
   /** Every side-channel message. */
   onMessage?: (message: TransportMessage) => void;
 }
@@ -21,6 +23,7 @@ export class MemoryTransport implements Transport {
   readonly name = 'memory';
   readonly inputRateHz: number;
   readonly outputRateHz: number;
+  readonly showsForms: boolean;
   readonly transfer?: (target: string, signal: AbortSignal) => Promise<TransferOutcome>;
   readonly sendDigits?: (digits: string, signal: AbortSignal) => Promise<void>;
   readonly #options: MemoryTransportOptions;
@@ -33,6 +36,7 @@ export class MemoryTransport implements Transport {
     this.#options = options;
     this.inputRateHz = options.sampleRateHz ?? 16_000;
     this.outputRateHz = this.inputRateHz;
+    this.showsForms = options.showsForms ?? false;
     if (options.transfer !== undefined) this.transfer = options.transfer;
     if (options.sendDigits !== undefined) this.sendDigits = options.sendDigits;
   }
@@ -54,6 +58,13 @@ export class MemoryTransport implements Transport {
   pushText(text: string): void {
     this.#deliver((sink) => {
       sink.text(text);
+    });
+  }
+
+  /** The value of a form that an action asked for. */
+  pushFormResult(id: string, value: unknown): void {
+    this.#deliver((sink) => {
+      sink.formResult(id, value);
     });
   }
 

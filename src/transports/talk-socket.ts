@@ -54,6 +54,7 @@ export class TalkSocketTransport implements Transport {
   readonly name = 'talk';
   readonly inputRateHz = TALK_RATE_HZ;
   readonly outputRateHz = TALK_RATE_HZ;
+  readonly showsForms = true;
   readonly stats: TalkSocketStats = { receivedBytes: 0, sentBytes: 0, droppedMs: 0, badMessages: 0 };
   readonly #socket: WebSocket;
   readonly #options: Required<TalkSocketOptions>;

@@ -11,6 +11,8 @@ export interface Transport {
   readonly inputRateHz: number;
   /** Rate of what `play` takes. */
   readonly outputRateHz: number;
+  /** Whether the user's client answers an `action` message with a form result. Default false. */
+  readonly showsForms?: boolean;
   /** Begins to deliver. Called once; what arrived before is delivered now. */
   start(sink: TransportSink): void;
   /** The agent's audio for one tick: exactly 20 ms at `outputRateHz`, or null for silence. Never throws. */

@@ -18,6 +18,8 @@ describe('resolveAgent', () => {
       stt: { provider: 'embedded', model: null },
       keywords: new Map(),
       tools: [],
+      serviceFunctions: [],
+      appFunctions: [],
       opening: { firstMessage: null, userStarts: false },
       interruption: { allowed: true, keepMessage: true, openingAllowed: true },
       endpointing: { responseDelayMs: 0, numberInputDelayMs: 0 },

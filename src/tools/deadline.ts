@@ -1,0 +1,22 @@
+import type { Cancel, Clock } from '../clock/clock.js';
+
+/**
+ * A signal that is aborted after `ms`, or with `outer`, whose reason it then has.
+ * @returns with `cancel`, which is to be called in any case
+ */
+export function abortAfter(clock: Clock, ms: number, outer: AbortSignal): { signal: AbortSignal; cancel: Cancel } {
+  const abort = new AbortController();
+  const onAbort = (): void => abort.abort(outer.reason);
+  const cancelTimer = clock.schedule(clock.nowMs() + ms, () => {
+    abort.abort(new Error(`it took longer than ${String(ms / 1000)} s`));
+  });
+  outer.addEventListener('abort', onAbort, { once: true });
+  if (outer.aborted) onAbort();
+  return {
+    signal: abort.signal,
+    cancel: () => {
+      cancelTimer();
+      outer.removeEventListener('abort', onAbort);
+    },
+  };
+}

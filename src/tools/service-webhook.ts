@@ -1,0 +1,95 @@
+import type { ToolCall, ToolSpec } from '../config/chat.js';
+import type { Clock } from '../clock/clock.js';
+import type { ServiceFunction } from '../config/function.js';
+import type { Variables } from '../config/variables.js';
+import { reasonOf } from '../errors.js';
+import type { GuardedClient } from '../net/guarded-client.js';
+import { type Arguments, readArguments } from './arguments.js';
+import { abortAfter } from './deadline.js';
+import { functionSpec } from './function-spec.js';
+import { resultOf } from './reply-result.js';
+import type { Tool, ToolContext, ToolResult, ToolSpeech } from './tool.js';
+import { toolSpeech } from './tool-speech.js';
+
+/** Where the operator has the calls of a service function sent. */
+export interface ServiceAddress {
+  url: string;
+  headers?: Readonly<Record<string, string>>;
+}
+
+export interface ServiceWebhookOptions {
+  /** The operator's client: it may call the operator's own addresses. */
+  client: GuardedClient;
+  clock: Clock;
+  variables: Variables;
+  /** Null = the user's client carries the call out. */
+  address: ServiceAddress | null;
+  /** Whether the user's client answers. */
+  hasScreen: boolean;
+}
+
+const TIMEOUT_MS = 10_000;
+/** A client may have to ask its user. */
+const CLIENT_TIMEOUT_MS = 60_000;
+/** When a reply comes in virtual time. */
+const VIRTUAL_LATENCY_MS = 100;
+
+/** A function of the operator's, or, where they have named no address for it, of the user's client. */
+export class ServiceWebhook implements Tool {
+  readonly spec: ToolSpec;
+  readonly speech: ToolSpeech;
+  readonly maxMs: number;
+  readonly #fn: ServiceFunction;
+  readonly #options: ServiceWebhookOptions;
+
+  constructor(fn: ServiceFunction, options: ServiceWebhookOptions) {
+    this.#fn = fn;
+    this.#options = options;
+    this.maxMs = options.address === null ? CLIENT_TIMEOUT_MS : TIMEOUT_MS;
+    this.spec = functionSpec(fn, options.variables);
+    this.speech = toolSpeech(fn, options.variables);
+  }
+
+  async run(call: ToolCall, context: ToolContext): Promise<ToolResult> {
+    context.signal.throwIfAborted();
+    const { name } = this.#fn;
+    const read = readArguments(this.#fn.params ?? [], call.arguments);
+    if (!read.ok) return { ok: false, content: `${read.problem} Correct that and call ${name} again.` };
+    try {
+      const { address } = this.#options;
+      if (address !== null) return await this.#post(address, read.values, context);
+      return await this.#askClient(read.values, context);
+    } catch (error) {
+      context.signal.throwIfAborted();
+      return { ok: false, content: `${name} failed. ${reasonOf(error)}.` };
+    }
+  }
+
+  async #post({ url, headers }: ServiceAddress, params: Arguments, context: ToolContext): Promise<ToolResult> {
+    const { client, clock } = this.#options;
+    const reply = client.request({
+      url,
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify({ name: this.#fn.name, params, session_id: context.sessionId }),
+      timeoutMs: TIMEOUT_MS,
+      signal: context.signal,
+    });
+    return resultOf(await clock.settle(reply, clock.nowMs() + VIRTUAL_LATENCY_MS));
+  }
+
+  async #askClient(params: Arguments, context: ToolContext): Promise<ToolResult> {
+    const { name, type, data } = this.#fn;
+    if (!this.#options.hasScreen || context.screen === undefined) {
+      return { ok: false, content: `${name} cannot be done on this line: there is nothing at the other end to do it.` };
+    }
+    const deadline = abortAfter(this.#options.clock, CLIENT_TIMEOUT_MS, context.signal);
+    try {
+      const answer = await context.screen.ask({ name, data: { type, params, data } }, deadline.signal);
+      if (answer === null || answer === undefined) return { ok: true, content: 'Done. Nothing came back.' };
+      return { ok: true, content: typeof answer === 'string' ? answer : JSON.stringify(answer) };
+    } finally {
+      deadline.cancel();
+    }
+  }
+}

@@ -1,0 +1,111 @@
+import type { ToolCall, ToolSpec } from '../config/chat.js';
+import type { Clock } from '../clock/clock.js';
+import type { Param, ServiceFunction } from '../config/function.js';
+import { type Variables, fillVariables } from '../config/variables.js';
+import { type Arguments, readArguments } from './arguments.js';
+import { abortAfter } from './deadline.js';
+import { isMissing, readValue } from './form-value.js';
+import { functionSpec } from './function-spec.js';
+import type { Screen, Tool, ToolContext, ToolResult, ToolSpeech } from './tool.js';
+import { toolSpeech } from './tool-speech.js';
+
+/** How long a user may take to fill a form in. */
+const FORM_MS = 120_000;
+
+export interface WebFormOptions {
+  clock: Clock;
+  variables: Variables;
+  /** Whether the user's client shows forms. Where it does not, the agent is to ask by voice. */
+  hasScreen: boolean;
+}
+
+/**
+ * Has the user fill in a field on their screen. On a line without one the model asks by voice and gives the value with
+ * the call, which is checked in the same way.
+ */
+export class WebForm implements Tool {
+  readonly spec: ToolSpec;
+  readonly speech: ToolSpeech;
+  readonly maxMs = FORM_MS;
+  readonly #fn: ServiceFunction;
+  readonly #options: WebFormOptions;
+  /** The field, its texts filled in. */
+  readonly #field: Param;
+  readonly #params: readonly Param[];
+
+  constructor(fn: ServiceFunction, options: WebFormOptions) {
+    this.#fn = fn;
+    this.#options = options;
+    const { param } = fn.data;
+    this.#field = { ...param, description: fillVariables(param.description ?? '', options.variables) };
+    this.#params = withField(fn.params ?? [], options.hasScreen ? null : param);
+    this.spec = functionSpec({ ...fn, params: [...this.#params] }, options.variables);
+    this.speech = toolSpeech(fn, options.variables);
+  }
+
+  async run(call: ToolCall, context: ToolContext): Promise<ToolResult> {
+    context.signal.throwIfAborted();
+    const read = readArguments(this.#params, call.arguments);
+    if (!read.ok) return { ok: false, content: `${read.problem} Correct that and call ${this.#fn.name} again.` };
+    const given = read.values[this.#field.name];
+    if (!this.#options.hasScreen || context.screen === undefined) return this.#byVoice(given);
+    return this.#onScreen(context.screen, read.values, context.signal);
+  }
+
+  #byVoice(given: unknown): ToolResult {
+    const { name, type, required } = this.#field;
+    if (isMissing(given)) {
+      if (required !== true && given !== undefined) return { ok: true, content: valueText(this.#field, null) };
+      const repeat = type?.toLowerCase() === 'email' ? ' Have it spelled, and read it back.' : '';
+      return {
+        ok: false,
+        content:
+          `The user has no screen here. Ask them for ${name} (${type ?? 'string'}) in words.${repeat} ` +
+          `Then call ${this.#fn.name} again with ${name}.`,
+      };
+    }
+    const value = readValue(this.#field, given);
+    if (value.ok) return { ok: true, content: valueText(this.#field, value.value) };
+    return { ok: false, content: `${value.problem} Ask the user again, then call ${this.#fn.name} with it.` };
+  }
+
+  async #onScreen(screen: Screen, values: Arguments, signal: AbortSignal): Promise<ToolResult> {
+    const { clock } = this.#options;
+    const deadline = abortAfter(clock, FORM_MS, signal);
+    const { name, type } = this.#fn;
+    const { [this.#field.name]: suggested, ...params } = values;
+    let problem: string | null = null;
+    let value: unknown = suggested ?? null;
+    try {
+      for (;;) {
+        const data = { param: this.#field, value, ...(problem !== null && { problem }) };
+        const answer = await screen.ask({ name, data: { type, params, data } }, deadline.signal);
+        if (isMissing(answer)) return skipped(this.#field);
+        const read = readValue(this.#field, answer);
+        if (read.ok) return { ok: true, content: valueText(this.#field, read.value) };
+        ({ problem } = read);
+        value = answer;
+      }
+    } catch {
+      signal.throwIfAborted();
+      return { ok: false, content: 'The user did not fill in the form in time. Ask whether they need help with it.' };
+    } finally {
+      deadline.cancel();
+    }
+  }
+}
+
+/** The field is an argument, too, where there is no other way to it; it is checked here and not before. */
+function withField(params: readonly Param[], field: Param | null): readonly Param[] {
+  if (field === null || params.some(({ name }) => name === field.name)) return params;
+  return [...params, { ...field, required: false }];
+}
+
+function skipped({ name, required }: Param): ToolResult {
+  if (required !== true) return { ok: true, content: valueText({ name }, null) };
+  return { ok: false, content: `The user closed the form without filling in ${name}.` };
+}
+
+function valueText({ name }: Param, value: string | number | boolean | null): string {
+  return JSON.stringify({ [name]: value });
+}
