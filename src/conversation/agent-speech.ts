@@ -7,6 +7,8 @@ import { OPENING_TURN, type Utterance } from './state.js';
 
 /** So much of what was said is kept. */
 const SAID_CHARS = 600;
+/** A longer pause would be taken for a lost line. */
+const MAX_PAUSE_MS = 10_000;
 
 export interface SayOptions {
   kind: UtteranceKind;
@@ -30,10 +32,18 @@ export function say(core: Core, text: string, options: SayOptions): number {
   const isOpening = core.state.reply?.turnNumber === OPENING_TURN;
   const interruptible = options.interruptible ?? (allowed && (openingAllowed || !isOpening));
   const { kind, again = false } = options;
-  queue.push({ id, text, kind, interruptible, playing: false, entry, again });
+  queue.push({ id, text, kind, interruptible, playing: false, pauseMs: 0, entry, again });
   core.emit({ type: 'speak', utteranceId: id, text, kind });
   if (queue.length === 1) watch(core);
   return id;
+}
+
+/** Leaves silence behind what is to be said last, as the model wants it. */
+export function pauseAfterLast(core: Core, pauseMs: number): void {
+  const last = core.state.speech.queue.at(-1);
+  if (last === undefined || !Number.isFinite(pauseMs)) return;
+  last.pauseMs = Math.min(pauseMs, MAX_PAUSE_MS);
+  core.emit({ type: 'speak.pause', utteranceId: last.id, pauseMs: last.pauseMs });
 }
 
 /** Something is queued or being played. */
@@ -109,6 +119,7 @@ export function onUtteranceOver(core: Core, utterance: Utterance, failed: boolea
   markHeard(core, utterance.entry, utterance.id, heard);
   noteSaid(core, utterance.text.slice(0, heard));
   queue.splice(index, 1);
+  if (!failed) core.state.speech.pausedUntilMs = core.nowMs + utterance.pauseMs;
   if (index === 0) watch(core);
 }
 
@@ -148,5 +159,9 @@ function watch(core: Core): void {
   core.disarm('speech.start', 'speech.end');
   if (utterance === undefined || core.state.speech.held) return;
   if (utterance.playing) core.arm('speech.end', core.nowMs + longestMs(utterance.text));
-  else core.arm('speech.start', core.nowMs + core.config.deadlines.speechStartMs);
+  else
+    core.arm(
+      'speech.start',
+      Math.max(core.nowMs, core.state.speech.pausedUntilMs) + core.config.deadlines.speechStartMs,
+    );
 }

@@ -1,3 +1,5 @@
+import type { ChatMessage } from '../config/chat.js';
+
 /** How one conversation is to be held. Plain data, made from an AgentConfig and the operator's settings. */
 export interface ConversationConfig {
   /** A code of the interface's language list. */
@@ -17,10 +19,16 @@ export interface ConversationConfig {
   /** Null, or without targets = calls are not transferred. */
   transfer: TransferConfig | null;
   keypad: KeypadConfig;
+  /** Null = the language stays as it is. */
+  switchLanguage: SwitchLanguageConfig | null;
+  /** A wish not to be called again is noticed, acknowledged and reported. */
+  doNotCall: boolean;
   /** Null = the agent does not ask whether the user is still there. `message` null = a stock question. */
   inactivity: { idleMs: number; message: string | null } | null;
   limits: LimitsConfig;
   history: HistoryConfig;
+  /** Messages of an earlier session, which come first in what the model is given. */
+  earlier: readonly ChatMessage[];
   /** How the agent speaks around each tool, by the tool's name. */
   toolSpeech: Readonly<Record<string, ToolSpeechConfig>>;
   deadlines: DeadlineConfig;
@@ -99,6 +107,8 @@ export interface VoicemailConfig {
 
 export interface TransferConfig {
   targets: readonly TransferTarget[];
+  /** Whoever answers for the model may name any other target, too. Default false. */
+  anyTarget?: boolean;
   instruction: string | null;
   /** One of these is said first; empty = what the model says with the call. */
   messages: readonly string[];
@@ -114,6 +124,12 @@ export interface TransferTarget {
 export interface KeypadConfig {
   enabled: boolean;
   instruction: string | null;
+}
+
+/** Changing the language in mid-conversation. */
+export interface SwitchLanguageConfig {
+  /** Codes of the interface's language list. */
+  languages: readonly string[];
 }
 
 export interface LimitsConfig {
@@ -176,9 +192,12 @@ export const DEFAULT_CONVERSATION: ConversationConfig = {
   voicemail: null,
   transfer: null,
   keypad: { enabled: false, instruction: null },
+  switchLanguage: null,
+  doNotCall: false,
   inactivity: null,
   limits: { maxDurationMs: 3_600_000, maxIdleMs: null, message: null },
   history: { messageLimit: null, toolResultLimit: null },
+  earlier: [],
   toolSpeech: {},
   deadlines: {
     llmFirstMs: 9000,

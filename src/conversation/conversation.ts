@@ -1,4 +1,5 @@
 import * as speech from './agent-speech.js';
+import * as commands from './commands.js';
 import type { ConversationConfig } from './config.js';
 import { Core, NOT_PLAYING } from './core.js';
 import * as digits from './digits.js';
@@ -110,7 +111,7 @@ export class Conversation {
         return;
       case 'llm.text':
         this.#withReply(event.requestId, (reply) => {
-          replies.onText(core, reply, event.text);
+          replies.onText(core, reply, event);
         });
         return;
       case 'llm.toolCall':
@@ -166,10 +167,19 @@ export class Conversation {
         return;
       case 'ears.failed':
         core.trace('ears.failed', { reason: event.reason });
-        endNow(core, 'error', phrasesFor(core.config.language).givingUp);
+        endNow(core, 'error', phrasesFor(core.language).givingUp);
         return;
       case 'command.say':
         if (isSpeakable(event.text)) floor.takeAnnouncement(core, event.text);
+        return;
+      case 'command.hangUp':
+        commands.hangUp(core);
+        return;
+      case 'command.transfer':
+        commands.transfer(core, event.target);
+        return;
+      case 'language':
+        commands.switchTo(core, event.language);
         return;
       case 'command.end':
         endNow(core, 'api-ended', null);

@@ -21,6 +21,11 @@ export class Core {
     return this.state.nowMs;
   }
 
+  /** What is spoken now. */
+  get language(): string {
+    return this.state.language ?? this.config.language;
+  }
+
   emit(effect: ConversationEffect): void {
     this.effects.push(effect);
   }

@@ -51,7 +51,7 @@ export function saidBefore(core: Core): number | null {
  */
 export function beyondEcho(core: Core, text: string, since: number | null): string | null {
   if (since === null) return null;
-  const { language } = core.config;
+  const { language } = core;
   const base = baseLanguage(language);
   const units = unitsOf(wordsOf(text), base);
   if (units.length === 0) return null;
@@ -73,7 +73,7 @@ export function beyondEcho(core: Core, text: string, since: number | null): stri
 }
 
 function windowOf(core: Core, since: number, reach: Reach, back: number): readonly string[] {
-  const base = baseLanguage(core.config.language);
+  const base = baseLanguage(core.language);
   const current = isPlaying(core) ? (speech.currentUtterance(core)?.text ?? '') : '';
   const heardChars = isPlaying(core) ? core.position.heardChars : 0;
   const sinceChars = Math.max(0, saidNow(core) - since);

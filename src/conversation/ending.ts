@@ -90,7 +90,7 @@ function unlessSaid(core: Core, entry: number, phrase: string): string | null {
 
 /** The model's goodbye, unless it has said one already beside the call; a stock one where it said nothing at all. */
 function ownGoodbye(core: Core, entry: number, ownWords: string | null): string | null {
-  const { language } = core.config;
+  const { language } = core;
   const said = spokenText(assistantAt(core, entry), true);
   if (ownWords !== null && !holdsFarewell(said, language)) return ownWords;
   return said === '' ? phrasesFor(language).goodbye : null;

@@ -20,7 +20,8 @@ export type ConversationEvent =
   | { type: 'beep'; endMs: number }
   /** A fax machine or a modem is on the line, known by its answering tone, its modem or its calling tone. */
   | { type: 'fax'; sign: 'answer' | 'modem' | 'calling' }
-  | { type: 'llm.text'; requestId: number; text: string }
+  /** `flush`: speak what there is now, whole sentence or not; `pauseMs`: leave so much silence behind it. */
+  | { type: 'llm.text'; requestId: number; text: string; flush?: boolean; pauseMs?: number }
   | { type: 'llm.toolCall'; requestId: number; call: ToolCall }
   | { type: 'llm.done'; requestId: number }
   | { type: 'llm.failed'; requestId: number; reason: string }
@@ -41,6 +42,12 @@ export type ConversationEvent =
   /** Somebody outside (the API, an embedder) has the agent say something, or ends the call. */
   | { type: 'command.say'; text: string }
   | { type: 'command.end' }
+  /** The agent itself is done: the call ends when all has been said. */
+  | { type: 'command.hangUp' }
+  /** The user is to be connected to somebody else when all has been said. */
+  | { type: 'command.transfer'; target: string }
+  /** What is spoken from now on: the model has changed the language, or the user was found to speak another one. */
+  | { type: 'language'; language: string }
   /** A deadline is due: see `Conversation.nextDeadlineMs`. */
   | { type: 'time' };
 
@@ -70,6 +77,8 @@ export type ConversationEffect =
   | { type: 'speak.prepare'; utteranceId: number; text: string }
   /** Synthesise, unless it was prepared, and play after all utterances asked for before. */
   | { type: 'speak'; utteranceId: number; text: string; kind: UtteranceKind }
+  /** Leave so much silence behind an utterance in place of the usual breath. */
+  | { type: 'speak.pause'; utteranceId: number; pauseMs: number }
   /** Give up one utterance, prepared or asked for; the ones after it go on. */
   | { type: 'speak.cancel'; utteranceId: number }
   /** Stop playing at once, keep what is left. */
@@ -81,6 +90,10 @@ export type ConversationEffect =
   | { type: 'tool.start'; call: ToolCall }
   /** Press keys (0-9, *, #, A-D; `w` waits 500 ms); a `tool.result` of the call tells when they are sent. */
   | { type: 'digits.send'; callId: string; digits: string }
+  /** Hear and speak another language; a `tool.result` of the call tells whether that is possible, a `language` comes first. */
+  | { type: 'language.switch'; callId: string; language: string }
+  /** The user does not want to be called again: found by a rule in their words, or by the model. */
+  | { type: 'doNotCall'; by: 'rule' | 'model' }
   /** Connect the user to somebody else; a `transfer.result` follows. */
   | { type: 'line.transfer'; callId: string; target: string }
   /** Give up the transfer that is under way. */

@@ -63,7 +63,7 @@ export function onFillerDue(core: Core): void {
 /** The next phrase. Where only one is configured, a second one in the same turn is a stock phrase. */
 function nextPhrase(core: Core, turn: number): string | null {
   const { text, turn: lastTurn } = core.state.filler;
-  const stock = phrasesFor(core.config.language).fillers;
+  const stock = phrasesFor(core.language).fillers;
   const phrase = core.choose('filler', core.config.filler.messages) ?? core.choose('filler', stock);
   if (phrase === null || phrase !== text || turn !== lastTurn) return phrase;
   return core.choose(

@@ -1,5 +1,7 @@
 import * as speech from './agent-speech.js';
+import * as commands from './commands.js';
 import type { Core } from './core.js';
+import { takesOffList } from './do-not-call-wish.js';
 import { closeIfDone, endNow, reopen } from './ending.js';
 import { addUserMessage } from './history.js';
 import * as inactivity from './inactivity.js';
@@ -103,6 +105,7 @@ export function settle(core: Core): void {
   giveUpIfHopeless(core);
   if (isSilent(core) && core.state.turn.waiting) endTurn(core);
   announce(core);
+  commands.settle(core);
   connectWhenSaid(core);
   voicemail.settle(core);
   closeIfDone(core);
@@ -150,6 +153,7 @@ function answer(core: Core, message: string, number: number, interrupts: boolean
   core.disarm('opening');
   core.emit({ type: 'user.said', text: message, turn: number });
   const turn = { text: message, number, entry: addUserMessage(core, message), interrupts };
+  if (takesOffList(core, message)) return;
   if (!speculation.confirm(core, turn)) startReply(core, turn);
   // Keys and typed words may come from somebody who is speaking: what they say then is waited for.
   if (core.state.turn.speaking) interruption.onSpeechStarted(core);
@@ -169,7 +173,7 @@ function giveUpIfHopeless(core: Core): void {
     endNow(core, 'error', null);
   } else if (model >= MAX_MODEL_FAILURES) {
     core.trace('givingUp', { model, voice });
-    endNow(core, 'error', phrasesFor(core.config.language).givingUp);
+    endNow(core, 'error', phrasesFor(core.language).givingUp);
   }
 }
 

@@ -1,6 +1,7 @@
 import type { ChatMessage, ToolCall } from '../config/chat.js';
 import type { HistoryConfig } from './config.js';
 import type { Core } from './core.js';
+import { languageNote } from './switch-language.js';
 import type { AssistantEntry, HistoryEntry } from './state.js';
 
 /** The user turn that stands for speech which was not understood. */
@@ -83,16 +84,18 @@ export function historyMessages(
   return messages;
 }
 
-/** What the model is given: system prompt, then the latest messages within the agent's limits. */
-/** @param next a message that is not in the history (yet) */
+/**
+ * What the model is given: system prompt, then the latest messages within the agent's limits.
+ * @param next a message that is not in the history (yet)
+ */
 export function modelMessages(core: Core, next?: ChatMessage): ChatMessage[] {
   const { allowed, keepMessage } = core.config.interruption;
   const all = historyMessages(core.state.history, { expected: true, keepInterrupted: !allowed || keepMessage });
   if (next !== undefined) all.push(next);
-  const limited = limitMessages(all, core.config.history);
-  return core.config.systemPrompt === ''
-    ? limited
-    : [{ role: 'system', content: core.config.systemPrompt }, ...limited];
+  const limited = limitMessages([...core.config.earlier, ...all], core.config.history);
+  const note = core.state.language === null ? '' : languageNote(core.state.language);
+  const system = [core.config.systemPrompt, note].filter((part) => part !== '').join('\n\n');
+  return system === '' ? limited : [{ role: 'system', content: system }, ...limited];
 }
 
 /** Keeps the latest messages; a tool result never stays without its call, nor a call without its result. */

@@ -35,16 +35,16 @@ export function onBusy(core: Core): void {
 }
 
 export function onInactivityDue(core: Core): void {
-  const { inactivity, language } = core.config;
+  const { inactivity } = core.config;
   core.state.inactivity.prompts++;
   core.state.inactivity.sinceMs = core.nowMs;
   core.trace('inactivity', { prompts: core.state.inactivity.prompts });
-  speech.say(core, inactivity?.message ?? phrasesFor(language).stillThere, { kind: 'prompt' });
+  speech.say(core, inactivity?.message ?? phrasesFor(core.language).stillThere, { kind: 'prompt' });
 }
 
 /** Nothing from the user for too long, or the longest session is over. */
 export function onLimitDue(core: Core, limit: 'idle' | 'duration'): void {
-  const { limits, language } = core.config;
+  const { limits } = core.config;
   core.trace('limit', { limit });
-  endNow(core, 'timeout', limits.message ?? phrasesFor(language).timeout);
+  endNow(core, 'timeout', limits.message ?? phrasesFor(core.language).timeout);
 }

@@ -89,7 +89,7 @@ export function overlapWords(core: Core, goesOn = false): OverlapWords {
   const text = userTurn.segmentsText(core);
   const own = beyondEcho(core, text, core.state.turn.overChars);
   if (own !== null && own !== '') return 'acknowledgement';
-  const words = classifyOverlap(text, { language: core.config.language, part: partOf(core), goesOn });
+  const words = classifyOverlap(text, { language: core.language, part: partOf(core), goesOn });
   // "Hello" at the same time as the agent's may be either: nothing to stop for.
   return own === '' && words === 'real' ? 'echo' : words;
 }
@@ -145,7 +145,7 @@ export function takeUp(core: Core, { texts, unfinished }: CutOff): void {
   for (const text of texts) speech.say(core, text, { kind: 'reply', entry });
   if (unfinished)
     core.state.resultsUntold = true; // and the model goes on from there
-  else if (texts.length === 0) speech.say(core, phrasesFor(core.config.language).fallback, { kind: 'fallback', entry });
+  else if (texts.length === 0) speech.say(core, phrasesFor(core.language).fallback, { kind: 'fallback', entry });
 }
 
 function cutOffNow(core: Core): CutOff {
@@ -157,7 +157,7 @@ function cutOffNow(core: Core): CutOff {
 
 /** Words that will not change into nothing: final ones, several, or one that always stops the agent. */
 function areWordsSure(core: Core): boolean {
-  const { language } = core.config;
+  const { language } = core;
   const context = { language, part: partOf(core), goesOn: true };
   const final = core.state.turn.segments.filter(({ isFinal, understood }) => isFinal && understood);
   const finalText = final.map(({ text }) => text).join(' ');
@@ -218,7 +218,7 @@ function isGreeting(core: Core): boolean {
   if (partOf(core) !== 'opening') return false;
   const text = userTurn.segmentsText(core);
   const own = beyondEcho(core, text, core.state.turn.overChars) ?? '';
-  return own === '' && !isAcknowledgement(text, core.config.language);
+  return own === '' && !isAcknowledgement(text, core.language);
 }
 
 function partOf(core: Core): OverlapContext['part'] {

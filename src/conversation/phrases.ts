@@ -16,6 +16,8 @@ export interface Phrases {
   /** To a machine that screens the call, where the model has no answer and there is no greeting. */
   screened: string;
   stillThere: string;
+  /** The user does not want to be called again: acknowledged, with a goodbye. */
+  doNotCall: string;
   timeout: string;
 }
 
@@ -28,6 +30,7 @@ const ENGLISH: Phrases = {
   connecting: "One moment, I'll connect you.",
   screened: 'This is a call for you. I would like to speak with you in person, please.',
   stillThere: 'Are you still there?',
+  doNotCall: 'I have noted that, and you will not be called again. Goodbye.',
   timeout: 'We have to stop here. Goodbye.',
 };
 
@@ -42,6 +45,7 @@ const BY_LANGUAGE: Readonly<Record<string, Phrases>> = {
     connecting: 'Einen Moment, ich verbinde Sie.',
     screened: 'Dies ist ein Anruf für Sie. Ich möchte bitte persönlich mit Ihnen sprechen.',
     stillThere: 'Sind Sie noch da?',
+    doNotCall: 'Ich habe das vermerkt, Sie werden nicht mehr angerufen. Auf Wiederhören.',
     timeout: 'Wir müssen hier leider enden. Auf Wiederhören.',
   },
   fr: {
@@ -53,6 +57,7 @@ const BY_LANGUAGE: Readonly<Record<string, Phrases>> = {
     connecting: 'Un instant, je vous mets en relation.',
     screened: "C'est un appel pour vous. J'aimerais vous parler en personne, s'il vous plaît.",
     stillThere: 'Êtes-vous toujours là ?',
+    doNotCall: "C'est noté, vous ne serez plus appelé. Au revoir.",
     timeout: 'Nous devons nous arrêter ici. Au revoir.',
   },
   es: {
@@ -64,6 +69,7 @@ const BY_LANGUAGE: Readonly<Record<string, Phrases>> = {
     connecting: 'Un momento, le paso la llamada.',
     screened: 'Es una llamada para usted. Me gustaría hablar con usted en persona, por favor.',
     stillThere: '¿Sigue ahí?',
+    doNotCall: 'Lo he anotado, no volveremos a llamarle. Adiós.',
     timeout: 'Tenemos que terminar aquí. Adiós.',
   },
   it: {
@@ -75,6 +81,7 @@ const BY_LANGUAGE: Readonly<Record<string, Phrases>> = {
     connecting: 'Un momento, la metto in contatto.',
     screened: 'È una chiamata per lei. Vorrei parlarle di persona, per favore.',
     stillThere: 'È ancora in linea?',
+    doNotCall: 'Ne ho preso nota, non sarà più chiamato. Arrivederci.',
     timeout: 'Dobbiamo fermarci qui. Arrivederci.',
   },
   pt: {
@@ -86,6 +93,7 @@ const BY_LANGUAGE: Readonly<Record<string, Phrases>> = {
     connecting: 'Um momento, vou transferir a chamada.',
     screened: 'É uma chamada para si. Gostaria de falar consigo pessoalmente, por favor.',
     stillThere: 'Ainda está aí?',
+    doNotCall: 'Ficou registado, não voltaremos a ligar. Adeus.',
     timeout: 'Temos de terminar aqui. Adeus.',
   },
   nl: {
@@ -97,6 +105,7 @@ const BY_LANGUAGE: Readonly<Record<string, Phrases>> = {
     connecting: 'Een moment, ik verbind u door.',
     screened: 'Dit is een gesprek voor u. Ik wil u graag persoonlijk spreken.',
     stillThere: 'Bent u er nog?',
+    doNotCall: 'Dat is genoteerd, u wordt niet meer gebeld. Tot ziens.',
     timeout: 'We moeten hier stoppen. Tot ziens.',
   },
   hi: {
@@ -108,6 +117,7 @@ const BY_LANGUAGE: Readonly<Record<string, Phrases>> = {
     connecting: 'एक पल रुकिए, मैं आपको जोड़ता हूँ।',
     screened: 'यह कॉल आपके लिए है। कृपया, मैं आपसे बात करना चाहता हूँ।',
     stillThere: 'क्या आप वहाँ हैं?',
+    doNotCall: 'मैंने नोट कर लिया है, आपको फिर फ़ोन नहीं किया जाएगा। नमस्ते।',
     timeout: 'हमें यहीं रुकना होगा। नमस्ते।',
   },
   ja: {
@@ -119,6 +129,7 @@ const BY_LANGUAGE: Readonly<Record<string, Phrases>> = {
     connecting: '少々お待ちください。おつなぎいたします。',
     screened: 'お客様へのお電話です。ご本人様とお話しさせてください。',
     stillThere: 'もしもし、聞こえていますか？',
+    doNotCall: '承知いたしました。今後お電話はいたしません。失礼いたします。',
     timeout: 'ここで終わりにさせていただきます。失礼します。',
   },
   zh: {
@@ -130,6 +141,7 @@ const BY_LANGUAGE: Readonly<Record<string, Phrases>> = {
     connecting: '请稍等，我为您转接。',
     screened: '这是打给您的电话，我想和您本人通话。',
     stillThere: '您还在吗？',
+    doNotCall: '已经记下了，以后不会再给您打电话。再见。',
     timeout: '我们只能到这里了。再见。',
   },
 };

@@ -2,11 +2,12 @@ import type { ChatMessage, ToolCall } from '../config/chat.js';
 import { actionTools } from './actions.js';
 import * as speech from './agent-speech.js';
 import type { Core } from './core.js';
+import type { ConversationEvent } from './events.js';
 import { armFiller } from './filler.js';
 import { addAssistantMessage, modelMessages } from './history.js';
 import { phrasesFor } from './phrases.js';
 import { screeningAnswer } from './screening.js';
-import { cutSentences, isSpeakable } from './sentences.js';
+import { type Cut, cutSentences, isSpeakable } from './sentences.js';
 import { OPENING_TURN, type ReplyState } from './state.js';
 
 /** The model's answer to a turn: asks, speaks what comes sentence by sentence, and gathers the calls it makes. */
@@ -15,6 +16,9 @@ import { OPENING_TURN, type ReplyState } from './state.js';
 const MAX_ROUNDS = 6;
 /** Replies that may fail one after another before the agent gives up. */
 export const MAX_MODEL_FAILURES = 3;
+
+/** A piece of the model's text, see the event. */
+export type ModelText = Pick<Extract<ConversationEvent, { type: 'llm.text' }>, 'text' | 'flush' | 'pauseMs'>;
 
 export interface TurnToAnswer {
   text: string;
@@ -76,12 +80,21 @@ export function replyTo(core: Core, requestId: number): ReplyState | null {
   return reply?.requestId === requestId && (reply.phase === 'thinking' || reply.phase === 'streaming') ? reply : null;
 }
 
-export function onText(core: Core, reply: ReplyState, text: string): void {
-  if (text === '') return;
+export function onText(core: Core, reply: ReplyState, said: ModelText): void {
+  const { text, flush = false, pauseMs = 0 } = said;
+  if (text === '' && !flush && pauseMs === 0) return;
   heardFromModel(core, reply);
-  const cut = cutSentences(reply.pending + text, reply.pieces === 0);
-  reply.pending = cut.rest;
-  for (const piece of cut.pieces) speakPiece(core, reply, piece);
+  const { pieces, rest } = cutText(reply.pending, said, reply.pieces === 0);
+  reply.pending = rest;
+  for (const piece of pieces) speakPiece(core, reply, piece);
+  if (pauseMs > 0) speech.pauseAfterLast(core, pauseMs);
+}
+
+/** The pieces that are whole now. A flush, and a pause, end one wherever the text stands. */
+export function cutText(pending: string, { text, flush = false, pauseMs = 0 }: ModelText, first: boolean): Cut {
+  const { pieces, rest } = cutSentences(pending + text, first);
+  if (!flush && pauseMs === 0) return { pieces, rest };
+  return isSpeakable(rest) ? { pieces: [...pieces, rest.trim()], rest: '' } : { pieces, rest: '' };
 }
 
 export function onToolCall(core: Core, reply: ReplyState, call: ToolCall): void {
@@ -112,7 +125,7 @@ export function failReply(core: Core, reason: string): void {
   cancelReply(core);
   failures.model++;
   if (spoke || failures.model >= MAX_MODEL_FAILURES) return;
-  const { greeting, fallback } = phrasesFor(core.config.language);
+  const { greeting, fallback } = phrasesFor(core.language);
   const answer = reply === null ? null : screeningAnswer(core, reply.turnText);
   if (opening) speech.say(core, greeting, { kind: 'fallback', interruptible: mayInterruptOpening(core) });
   else speech.say(core, answer ?? fallback, { kind: 'fallback' });

@@ -14,5 +14,5 @@ export function screeningTurn(message: string): string {
 export function screeningAnswer(core: Core, turnText: string): string | null {
   if (!turnText.startsWith(NOTE)) return null;
   const { firstMessage } = core.config.opening;
-  return firstMessage !== null && isSpeakable(firstMessage) ? firstMessage : phrasesFor(core.config.language).screened;
+  return firstMessage !== null && isSpeakable(firstMessage) ? firstMessage : phrasesFor(core.language).screened;
 }

@@ -1,3 +1,4 @@
+import { pauseAfterLast } from './agent-speech.js';
 import type { Core } from './core.js';
 import type { ConversationEvent } from './events.js';
 import { armFiller } from './filler.js';
@@ -7,6 +8,8 @@ import {
   addCall,
   armModelDeadline,
   cancelReply,
+  cutText,
+  type ModelText,
   newReply,
   requestModel,
   speakPiece,
@@ -14,7 +17,6 @@ import {
 } from './reply.js';
 import { endRound } from './round.js';
 import { dropSpeculation } from './speculation-drop.js';
-import { cutSentences } from './sentences.js';
 import type { SpeculationState } from './state.js';
 import { isHeardOut, isOpen, turnText } from './user-turn.js';
 import { sameForm } from './words.js';
@@ -77,7 +79,7 @@ export function take(core: Core, event: ModelEvent): boolean {
   switch (event.type) {
     case 'llm.text':
       speculation.reply.phase = 'streaming';
-      takeText(core, speculation, event.text);
+      takeText(core, speculation, event);
       return true;
     case 'llm.toolCall':
       speculation.reply.phase = 'streaming';
@@ -114,7 +116,10 @@ export function confirm(core: Core, turn: TurnToAnswer): boolean {
   core.state.resultsUntold = false;
   armModelDeadline(core, reply);
   armFiller(core);
-  for (const { text, utteranceId } of sentences) speakPiece(core, reply, text, utteranceId);
+  for (const { text, utteranceId, pauseMs } of sentences) {
+    speakPiece(core, reply, text, utteranceId);
+    if (pauseMs > 0) pauseAfterLast(core, pauseMs);
+  }
   if (done) endRound(core, reply);
   return true;
 }
@@ -150,18 +155,20 @@ function begin(core: Core, words: string): void {
   requestModel(core, reply.requestId, messages, true);
 }
 
-function takeText(core: Core, speculation: SpeculationState, text: string): void {
+function takeText(core: Core, speculation: SpeculationState, said: ModelText): void {
   const { sentences } = speculation;
-  speculation.modelChars += text.length;
-  const cut = cutSentences(speculation.pending + text, sentences.length === 0);
+  speculation.modelChars += said.text.length;
+  const cut = cutText(speculation.pending, said, sentences.length === 0);
   speculation.pending = cut.rest;
   for (const piece of cut.pieces) {
     // The voice makes the first sentence ready, in which the first piece may be a mere clause.
     const isFirst = sentences.every((sentence) => !/[.!?…。！？]["'”’)」』]*$/u.test(sentence.text));
     const utteranceId = isFirst ? core.newId() : null;
     if (utteranceId !== null) core.emit({ type: 'speak.prepare', utteranceId, text: piece });
-    sentences.push({ text: piece, utteranceId });
+    sentences.push({ text: piece, utteranceId, pauseMs: 0 });
   }
+  const last = sentences.at(-1);
+  if (last !== undefined) last.pauseMs = said.pauseMs ?? 0;
 }
 
 /** Why nothing may be speculated on just now, null = it may. */

@@ -12,6 +12,10 @@ export interface ConversationState {
   nowMs: number;
   /** Due times by name; the earliest is when the conversation wants to be stepped next. */
   deadlines: Deadlines;
+  /** What is spoken since the conversation changed its language; null = as configured. */
+  language: string | null;
+  /** The user has asked not to be called again. */
+  doNotCall: boolean;
   history: HistoryEntry[];
   turn: TurnState;
   /** The user's latest pauses inside turns, ms; and where the speech of the turn before this one ended. */
@@ -28,6 +32,8 @@ export interface ConversationState {
   ending: EndingState | null;
   /** The call is being handed to somebody else. */
   transfer: TransferState | null;
+  /** Somebody outside wants the user connected to this target, as soon as nobody speaks. */
+  transferTo: string | null;
   /** A machine may have answered, or has; null = a person has. */
   voicemail: VoicemailState | null;
   /** The last one: when, what, and for which turn. */
@@ -165,6 +171,8 @@ export interface SpeechState {
   /** In the order of playing; the first may be playing. */
   queue: Utterance[];
   held: boolean;
+  /** A pause that the model asked for goes on until then. */
+  pausedUntilMs: number;
   /** What of the utterances that are over was heard: the end of it, its length in all, and when it ended. */
   said: { text: string; chars: number; endMs: number | null };
 }
@@ -175,6 +183,8 @@ export interface Utterance {
   kind: UtteranceKind;
   interruptible: boolean;
   playing: boolean;
+  /** Silence that the model wants behind it; 0 = the usual breath. */
+  pauseMs: number;
   /** Index of its message in the history. */
   entry: number;
   /** It is said for the second time, because the voice failed. */
@@ -222,7 +232,7 @@ export interface SpeculationState {
   /** The words that it answers, in a form that can be compared. */
   words: string;
   /** What the model has said; with the id under which the voice makes a sentence ready. */
-  sentences: { text: string; utteranceId: number | null }[];
+  sentences: { text: string; utteranceId: number | null; pauseMs: number }[];
   /** Text that is no whole sentence yet. */
   pending: string;
   /** The model has said all. */
@@ -297,17 +307,20 @@ export function initialState(): ConversationState {
     line: 'waiting',
     nowMs: 0,
     deadlines: noDeadlines(),
+    language: null,
+    doNotCall: false,
     history: [],
     turn: newTurn(1),
     pace: { pausesMs: [], endMs: null },
     digits: '',
-    speech: { queue: [], held: false, said: { text: '', chars: 0, endMs: null } },
+    speech: { queue: [], held: false, pausedUntilMs: 0, said: { text: '', chars: 0, endMs: null } },
     reply: null,
     speculation: null,
     interruption: null,
     noisyUntilMs: 0,
     ending: null,
     transfer: null,
+    transferTo: null,
     voicemail: null,
     filler: { lastMs: null, text: null, turn: null },
     rotation: {},

@@ -3,10 +3,12 @@ import * as speech from './agent-speech.js';
 import type { ToolSpeechConfig } from './config.js';
 import type { Core } from './core.js';
 import { armFiller } from './filler.js';
+import { DO_NOT_CALL_NOTED, isDoNotCall, noteDoNotCall } from './do-not-call.js';
 import { addToolCall, setToolResult } from './history.js';
 import { nextRound, replyEntry } from './reply.js';
 import { isPressDigits, keysOf } from './press-digits.js';
 import type { ReplyState, RunningTool } from './state.js';
+import { isSwitchLanguage, languageOf, switchRefusal } from './switch-language.js';
 
 /** Calls of a reply: run side by side, each with its phrase; the model is asked again when all have answered. */
 
@@ -41,12 +43,21 @@ export function runCalls(core: Core, reply: ReplyState, calls: readonly ToolCall
     if (keysOf(call) !== null) reply.pressed = true;
     run(call, core.state.speech.queue.at(-1)?.id ?? null);
   }
-  refuseWrongKeys(core, reply);
+  settleAtOnce(core, reply);
 }
 
 /** Carries out a call. */
 function start(core: Core, tool: RunningTool): void {
   tool.afterUtterance = null;
+  if (isDoNotCall(core, tool.call)) {
+    noteDoNotCall(core, 'model');
+    return;
+  }
+  if (isSwitchLanguage(core, tool.call)) {
+    const language = languageOf(core, tool.call);
+    if (language !== null) core.emit({ type: 'language.switch', callId: tool.call.id, language });
+    return;
+  }
   if (!isPressDigits(core, tool.call)) {
     core.emit({ type: 'tool.start', call: tool.call });
     return;
@@ -57,13 +68,22 @@ function start(core: Core, tool: RunningTool): void {
   core.emit({ type: 'digits.send', callId: tool.call.id, digits });
 }
 
-function refuseWrongKeys(core: Core, reply: ReplyState): void {
+/** Calls that nobody outside has a part in: refused, or done already. */
+function settleAtOnce(core: Core, reply: ReplyState): void {
   for (const tool of core.state.tools.filter(({ requestId }) => requestId === reply.requestId)) {
-    if (!isPressDigits(core, tool.call) || keysOf(tool.call) !== null) continue;
-    core.trace('digits.refused', { callId: tool.call.id });
-    settle(core, tool, NO_KEYS);
+    const result = resultAtOnce(core, tool.call);
+    if (result === null) continue;
+    settle(core, tool, result);
     continueReply(core, tool);
   }
+}
+
+function resultAtOnce(core: Core, call: ToolCall): string | null {
+  if (isDoNotCall(core, call)) return DO_NOT_CALL_NOTED;
+  if (isSwitchLanguage(core, call)) return switchRefusal(core, call);
+  if (!isPressDigits(core, call) || keysOf(call) !== null) return null;
+  core.trace('digits.refused', { callId: call.id });
+  return NO_KEYS;
 }
 
 /** An utterance is over, heard or not: calls that waited for it start. */

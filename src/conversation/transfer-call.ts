@@ -27,13 +27,13 @@ export function transferCallTool({ targets, instruction, messages }: TransferCon
 }
 
 /** The target that a call names, however it writes the number; the only one where it names none. Null = not in the list. */
-export function targetOf(call: ToolCall, { targets }: TransferConfig): string | null {
+export function targetOf(call: ToolCall, { targets, anyTarget = false }: TransferConfig): string | null {
   const wanted = textArgument(call.arguments, 'phone');
   if (wanted === null) return targets.length === 1 ? (targets[0]?.phone ?? null) : null;
   return (
     targets.find(({ phone }) => phone === wanted)?.phone ??
     targets.find(({ phone }) => plain(phone) !== '' && plain(phone) === plain(wanted))?.phone ??
-    null
+    (anyTarget ? wanted : null)
   );
 }
 

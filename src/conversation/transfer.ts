@@ -94,5 +94,5 @@ function fail(core: Core, reason: string): void {
 function ownNotice(core: Core, entry: number, call: ToolCall): string | null {
   const words = textArgument(call.arguments, 'message');
   if (words !== null) return words;
-  return spokenText(assistantAt(core, entry), true) === '' ? phrasesFor(core.config.language).connecting : null;
+  return spokenText(assistantAt(core, entry), true) === '' ? phrasesFor(core.language).connecting : null;
 }

@@ -129,13 +129,13 @@ export function isOpen(core: Core): boolean {
 
 /** Sets when the turn ends if nothing more comes: scored anew with every transcript while silence grows. */
 export function scheduleEnd(core: Core): void {
-  const { endpointing, language } = core.config;
+  const { endpointing } = core.config;
   const isFinal = isHeardOut(core);
   const { longestPauseMs, judged } = core.state.turn;
   const understood = core.state.turn.segments.filter((segment) => segment.understood);
   const score = scoreTurn({
     parts: [core.state.turn.carried, ...understood.map(({ text }) => text)],
-    language,
+    language: core.language,
     isFinal,
     agentSaid: lastSpoken(core),
     audio: judged,

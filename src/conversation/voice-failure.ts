@@ -41,7 +41,7 @@ export function onStalled(core: Core): void {
 /** Neither side has anything to say, and what the agent said last was not heard. Who asked nothing is not asked again. */
 export function apologise(core: Core): void {
   const { again } = core.state.failures;
-  const { fallback, greeting } = phrasesFor(core.config.language);
+  const { fallback, greeting } = phrasesFor(core.language);
   Object.assign(core.state.failures, { unheard: false, again: null });
   if (again !== null) {
     const { text, kind, interruptible } = again;

@@ -156,8 +156,8 @@ export function menuGoesOnUntil(core: Core): number {
   const { config, state } = core;
   if (config.direction !== 'outbound') return 0;
   const text = turnText(core);
-  if (isMenu(text, config.language)) return state.turn.endMs + MENU_PAUSE_MS;
-  const mayBeOne = announcesMenu(text, config.language) && !asksCaller(text, config.language);
+  if (isMenu(text, core.language)) return state.turn.endMs + MENU_PAUSE_MS;
+  const mayBeOne = announcesMenu(text, core.language) && !asksCaller(text, core.language);
   return mayBeOne ? state.turn.endMs + MENU_BEGINS_MS : 0;
 }
 
@@ -166,7 +166,7 @@ export function heardAs(core: Core, message: string): string | null {
   const { voicemail } = core.state;
   if (voicemail?.phase !== 'listening') return message;
   if (!voicemail.screening) {
-    if (voicemail.screened && asksToWait(message, core.config.language)) {
+    if (voicemail.screened && asksToWait(message, core.language)) {
       core.trace('voicemail.waiting');
       return null;
     }
@@ -208,7 +208,7 @@ function judgeWords(core: Core, voicemail: VoicemailState): void {
 
 /** Only the length of the speech told a machine: now its words tell what it is. */
 function reconsider(core: Core, voicemail: VoicemailState, found: MachinePhrase | null, text: string): void {
-  const { language } = core.config;
+  const { language } = core;
   if (found === 'machine') detect(core, voicemail, found);
   else if (found === 'screening' || isMenu(text, language)) {
     core.trace('voicemail.revoked', { reason: found ?? 'menu' });
@@ -290,7 +290,7 @@ function keepGreeting(core: Core): void {
 /** While it listens: speech for too long. In a greeting: silence for long enough. */
 function watchCadence(core: Core, voicemail: VoicemailState): void {
   const { phase, speaking, stretchMs, endMs, personal, screening } = voicemail;
-  const { language } = core.config;
+  const { language } = core;
   const text = textOf(voicemail);
   core.disarm('voicemail.cadence');
   if (phase === 'greeting') {

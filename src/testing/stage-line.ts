@@ -17,6 +17,8 @@ interface Outcome {
 /** A tone and the gap after it, as phone systems need them, and what `w` waits. */
 const KEY_MS = 200;
 const WAIT_MS = 500;
+/** Another recogniser and another voice are there after this. */
+const SWITCH_MS = 100;
 
 /** The line of a scenario: connects the user to others, or not, and sends the keys that the agent presses. */
 export class StageLine {
@@ -49,6 +51,12 @@ export class StageLine {
     this.transfers.push({ target, atMs, cancelledMs: null });
     const { ok, reason, afterMs } = this.#outcomes.shift() ?? { ok: false, reason: 'unsupported', afterMs: 0 };
     if (afterMs !== null) this.#send(atMs + afterMs, { type: 'transfer.result', callId, ok, reason });
+  }
+
+  /** Every language can be had. */
+  switchLanguage(callId: string, language: string, atMs: number): void {
+    this.#send(atMs + SWITCH_MS, { type: 'language', language });
+    this.#send(atMs + SWITCH_MS, { type: 'tool.result', callId, ok: true, content: `Now in ${language}.` });
   }
 
   cancelTransfer(atMs: number): void {

@@ -27,6 +27,8 @@ interface Track {
   readyMs: number;
   totalMs: number;
   playedMs: number;
+  /** Silence behind it. */
+  pauseMs: number;
   started: boolean;
   /** That it stands still was told. */
   told: boolean;
@@ -45,6 +47,7 @@ export class StageVoice {
   readonly #prepared = new Map<number, Track>();
   #held = false;
   #lastTickMs = -TICK_MS;
+  #pausedUntilMs = 0;
 
   constructor(options: StageVoiceOptions, dispatch: (event: ConversationEvent) => void, watcher: VoiceWatcher) {
     this.#options = { msPerChar: 60, latencyMs: 80, ...options };
@@ -90,7 +93,8 @@ export class StageVoice {
   get nextTickMs(): number | undefined {
     const track = this.#tracks[0];
     if (track === undefined || this.#held || (isStuck(track) && (track.told || !track.started))) return undefined;
-    return Math.max(this.#lastTickMs + TICK_MS, Math.ceil(track.readyMs / TICK_MS) * TICK_MS);
+    const readyMs = track.started ? track.readyMs : Math.max(track.readyMs, this.#pausedUntilMs);
+    return Math.max(this.#lastTickMs + TICK_MS, Math.ceil(readyMs / TICK_MS) * TICK_MS);
   }
 
   position(): PlayoutPosition {
@@ -116,7 +120,7 @@ export class StageVoice {
     const timing = this.#options.timing?.(text) ?? { latencyMs, lastsMs: text.length * msPerChar };
     const totalMs = fault?.type === 'empty' ? 0 : timing.lastsMs;
     const readyMs = atMs + (fault?.type === 'late' ? fault.afterMs : timing.latencyMs);
-    return { utteranceId, text, readyMs, totalMs, playedMs: 0, started: false, told: false, fault };
+    return { utteranceId, text, readyMs, totalMs, playedMs: 0, pauseMs: 0, started: false, told: false, fault };
   }
 
   cancel(utteranceId: number): void {
@@ -125,6 +129,12 @@ export class StageVoice {
     // What nobody was to hear does not use up the script.
     if (prepared?.fault != null) this.#faults.unshift(prepared.fault);
     this.#tracks = this.#tracks.filter((track) => track.utteranceId !== utteranceId);
+  }
+
+  /** Leaves so much silence behind an utterance. */
+  pause(utteranceId: number, pauseMs: number): void {
+    const track = this.#tracks.find((candidate) => candidate.utteranceId === utteranceId);
+    if (track !== undefined) track.pauseMs = pauseMs;
   }
 
   hold(): void {
@@ -140,6 +150,7 @@ export class StageVoice {
   drop(): void {
     this.#held = false;
     this.#tracks = [];
+    this.#pausedUntilMs = 0;
   }
 
   /**
@@ -174,6 +185,7 @@ export class StageVoice {
     if (spokenMs > 0) this.#watcher.onPlayed(track.utteranceId, nowMs, nowMs + spokenMs);
     if (track.playedMs >= track.totalMs) {
       this.#tracks.shift();
+      this.#pausedUntilMs = this.#lastTickMs + TICK_MS + track.pauseMs;
       this.#dispatch({ type: 'utterance.finished', utteranceId: track.utteranceId });
     }
     return this.#lastTickMs;

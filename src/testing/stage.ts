@@ -206,6 +206,13 @@ export class Stage {
       case 'line.transfer.cancel':
         this.line.cancelTransfer(this.#nowMs);
         return;
+      case 'language.switch':
+        this.line.switchLanguage(effect.callId, effect.language, this.#nowMs);
+        return;
+      case 'speak.pause':
+        this.voice.pause(effect.utteranceId, effect.pauseMs);
+        return;
+      case 'doNotCall':
       case 'stt.endTurn':
       case 'user.said':
       case 'line.close':

@@ -7,6 +7,7 @@ const OPTIONAL = {
   inactivity: { idleMs: 0, message: null },
   voicemail: { action: 'hangup', message: null, continueOnVoiceActivity: false, detectionPhrases: [] },
   transfer: { targets: [], instruction: null, messages: [] },
+  switchLanguage: { languages: [] },
 } as const satisfies Partial<ConversationConfig>;
 
 const ALL_SETTINGS: Readonly<Record<string, unknown>> = { ...DEFAULT_CONVERSATION, ...OPTIONAL };

@@ -75,6 +75,8 @@ export function requestOf(effect: ConversationEffect): { callId: string; asked: 
       return { callId: effect.call.id, asked: `${effect.call.name}(${effect.call.arguments})` };
     case 'digits.send':
       return { callId: effect.callId, asked: `press ${effect.digits}` };
+    case 'language.switch':
+      return { callId: effect.callId, asked: `speak ${effect.language}` };
     case 'line.transfer':
       return { callId: effect.callId, asked: `transfer ${effect.target}` };
     default:

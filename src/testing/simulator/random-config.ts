@@ -67,6 +67,16 @@ const SECTIONS = (random: Random): { [Key in keyof ConfigChanges]: () => ConfigC
           messages: random.pick([[], ['I will put you through.']]),
         }
       : null,
+  switchLanguage: () => (random.chance(0.7) ? { languages: random.pick([[], ['en-US', 'fr'], ['de', 'ja']]) } : null),
+  earlier: () =>
+    random.pick([
+      [],
+      [
+        { role: 'user' as const, content: 'A table for two.' },
+        { role: 'assistant' as const, content: 'When?' },
+      ],
+    ]),
+  doNotCall: () => random.chance(0.7),
   keypad: () => ({ enabled: random.chance(0.7), instruction: random.pick([null, 'Use it in menus.']) }),
   inactivity: () =>
     random.chance(0.8)

@@ -11,8 +11,16 @@ const REPLIES = [
   'one two three four five six seven',
 ] as const;
 const TOOLS = ['lookup', 'slow', 'never', 'missing', 'constructor'] as const;
-const ACTIONS = ['end_call', 'end_call', 'transfer_call', 'press_digits'] as const;
-const ARGUMENTS = ['{}', '', '{"message":"Goodbye then."}', '{"message":5}', '{"digits":"1w2#"}', '{broken'] as const;
+const ACTIONS = ['end_call', 'end_call', 'transfer_call', 'press_digits', 'switch_language', 'do_not_call'] as const;
+const ARGUMENTS = [
+  '{}',
+  '',
+  '{"message":"Goodbye then."}',
+  '{"message":5}',
+  '{"digits":"1w2#"}',
+  '{"language":"fr"}',
+  '{broken',
+] as const;
 
 /** What the model answers, request by request. */
 export function randomModel(random: Random): Act[] {

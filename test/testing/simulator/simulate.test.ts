@@ -9,16 +9,27 @@ import { Stage } from '../../../src/testing/stage.js';
 
 const SEED = 20_261_121;
 /** Settings that are sections, or off. */
-const OPTIONAL = new Set(['.voicemail', '.transfer', '.inactivity']);
+const OPTIONAL = new Set(['.switchLanguage', '.voicemail', '.transfer', '.inactivity']);
 const ENDS = ['agent-ended', 'api-ended', 'error', 'timeout', 'user-ended', 'voicemail-hangup', 'voicemail-message'];
 /** Methods of a stage's parts by which the stage drives them. */
 const NOT_ACTS = new Set([
   ...['user', 'model', 'tools', 'voice', 'line'].map((part) => `${part}.constructor`),
   ...['start', 'confirm', 'cancel', 'isLive'].map((method) => `model.${method}`),
-  ...['tools.start', 'line.transfer', 'line.cancelTransfer', 'line.press'],
-  ...['busy', 'held', 'nextTickMs', 'position', 'prepare', 'speak', 'cancel', 'hold', 'resume', 'drop', 'play'].map(
-    (method) => `voice.${method}`,
-  ),
+  ...['tools.start', 'line.transfer', 'line.cancelTransfer', 'line.press', 'line.switchLanguage'],
+  ...[
+    'busy',
+    'held',
+    'nextTickMs',
+    'position',
+    'prepare',
+    'speak',
+    'cancel',
+    'pause',
+    'hold',
+    'resume',
+    'drop',
+    'play',
+  ].map((method) => `voice.${method}`),
 ]);
 /** Virtual time is fast, a busy machine is not. */
 const LONG_MS = 300_000;

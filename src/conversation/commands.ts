@@ -1,0 +1,54 @@
+import type { ToolCall } from '../config/chat.js';
+import type { Core } from './core.js';
+import { beginEnding } from './ending.js';
+import { cancelReply, newReply } from './reply.js';
+import { dropSpeculation } from './speculation-drop.js';
+import { TRANSFER_CALL, targetOf } from './transfer-call.js';
+import { beginTransfer } from './transfer.js';
+
+/** What whoever answers for the model has done with the call outside of an answer. */
+
+/** The call ends when all has been said, unless the user goes on before that. */
+export function hangUp(core: Core): void {
+  if (core.state.ending !== null) return;
+  dropSpeculation(core, 'the end');
+  cancelReply(core);
+  beginEnding(core, { status: 'agent-ended', reversible: true, call: null });
+}
+
+/** The user is connected to somebody else as soon as neither side is in the middle of a sentence. */
+export function transfer(core: Core, target: string): void {
+  const { config, state } = core;
+  if (state.ending !== null || state.transfer !== null) return;
+  if (config.transfer === null || targetOf(callOf(core, target), config.transfer) === null) {
+    core.trace('transfer.refused', {});
+    return;
+  }
+  state.transferTo = target;
+}
+
+/** What was commanded is done once the user is silent. */
+export function settle(core: Core): void {
+  const { state } = core;
+  const { transferTo, turn } = state;
+  if (transferTo === null || turn.speaking || turn.segments.length > 0 || state.interruption !== null) return;
+  state.transferTo = null;
+  if (state.ending !== null || state.transfer !== null || state.tools.length > 0) return;
+  dropSpeculation(core, 'a transfer');
+  if (state.reply?.phase !== 'done') cancelReply(core);
+  const unasked = { text: '', number: turn.number, entry: null, interrupts: false };
+  state.reply ??= { ...newReply(unasked), requestId: core.newId(), phase: 'done' };
+  beginTransfer(core, state.reply, callOf(core, transferTo));
+}
+
+function callOf(core: Core, target: string): ToolCall {
+  return { id: `transfer-${String(core.newId())}`, name: TRANSFER_CALL, arguments: JSON.stringify({ phone: target }) };
+}
+
+/** From now on this is spoken. */
+export function switchTo(core: Core, language: string): void {
+  if (language === core.language) return;
+  core.trace('language', { from: core.language, to: language });
+  dropSpeculation(core, 'another language');
+  core.state.language = language;
+}
