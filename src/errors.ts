@@ -17,6 +17,12 @@ const CATALOGUE = {
     httpStatus: 422,
     retryable: false,
   },
+  AUDIO_UNDECODABLE: { message: 'The audio file cannot be used: {reason}', httpStatus: 422, retryable: false },
+  AUDIO_DECODER_MISSING: {
+    message: 'There is no program ffmpeg on PATH, which {format} audio needs (Debian: apt-get install ffmpeg)',
+    httpStatus: 503,
+    retryable: false,
+  },
   // configuration
   CONFIG_INVALID: { message: 'The configuration is not valid: {reason}', httpStatus: 422, retryable: false },
   CONFIG_FIELD_UNSUPPORTED: {

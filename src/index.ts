@@ -7,6 +7,8 @@ export type { FunctionCall, SessionReport, TransferAttempt } from './session/ses
 export type { LatencySummary, Percentiles } from './session/latency.js';
 export type { PlayoutStats } from './session/playout.js';
 export type { TurnMetrics } from './session/turn-metrics.js';
+export type { RecordingFile, RecordingSink } from './session/recording.js';
+export { recordingFolder } from './session/recording-folder.js';
 export type { LogEntry, LogSink } from './session/event-log.js';
 export { Conversation } from './conversation/conversation.js';
 export { DEFAULT_CONVERSATION, type ConversationConfig } from './conversation/config.js';

@@ -42,6 +42,7 @@ it goes. \`parley numbers\` lists the numbers and what each does.
   --ring S        seconds until the call is given up, default 45
   --out FILE      a WAV of the call: who was called on the left, the agent on the right
   --trace FILE    the event log, a JSON object a line
+  --recordings DIR  where agents with enable_recording are recorded; default recordings in the data folder
   --json          print the report as JSON
   --speed real    in real time (default), with any provider
   --speed max     in virtual time, as fast as the machine can: embedded engines only
@@ -78,6 +79,7 @@ interface CallOptions {
   ringTimeoutMs: number;
   out: string | null;
   trace: string | null;
+  recordings: string | undefined;
   json: boolean;
   virtual: boolean;
   startUnixMs: number;
@@ -97,6 +99,7 @@ function readOptions(args: readonly string[]): CallOptions {
       ring: { type: 'string', default: '45' },
       out: { type: 'string' },
       trace: { type: 'string' },
+      recordings: { type: 'string' },
       json: { type: 'boolean', default: false },
       speed: { type: 'string', default: 'real' },
       now: { type: 'string' },
@@ -118,6 +121,7 @@ function readOptions(args: readonly string[]): CallOptions {
     ringTimeoutMs: numberOf('--ring', values.ring, 1, 600) * 1000,
     out: values.out ?? null,
     trace: values.trace ?? null,
+    recordings: values.recordings,
     json: values.json,
     virtual,
     startUnixMs: startTime(values.now, virtual),
@@ -137,7 +141,8 @@ async function place(
   const { engine: found } = await engineSettings(io);
   const desk = usesDemoDesk(file.config) ? await openDemoDesk() : null;
   const allowUrls = [...found.allowUrls, ...options.allow, ...(desk === null ? [] : [desk.url])];
-  const engine = new Engine({ ...found, clock, allowUrls });
+  const { recordings = found.recordings } = options;
+  const engine = new Engine({ ...found, clock, allowUrls, recordings });
   const heard = { far: [] as Int16Array[], agent: [] as Int16Array[] };
   const show = options.json ? null : io.stdout;
   try {

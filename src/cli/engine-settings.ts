@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { RealClock } from '../clock/real.js';
 import { type Detection, detectProviders } from '../config/detect.js';
 import { loadSettings } from '../config/load-settings.js';
@@ -10,7 +11,7 @@ export interface EngineSettings {
   settings: Settings;
   detection: Detection;
   /** For `new Engine`. */
-  engine: EngineOptions & { allowUrls: readonly string[] };
+  engine: EngineOptions & { allowUrls: readonly string[]; recordings: string };
   /** What the operator should read about the settings. */
   warnings: readonly string[];
 }
@@ -39,6 +40,8 @@ export async function engineSettings(
       maxPromptChars: settings.limits.promptChars,
       maxToolReplyBytes: settings.limits.toolReplyBytes,
     },
+      recordings: join(settings.dataDir, 'recordings'),
+      mediaCacheDir: join(settings.dataDir, 'media'),
     warnings,
   };
 }

@@ -32,6 +32,7 @@ a table of turns: what was heard, what was answered, and the response time by st
   --channel N     which channel of a stereo file is the user (0, 1 …); default all of them, mixed
   --out FILE      a WAV of the agent
   --trace FILE    the event log, a JSON object a line
+  --recordings DIR  where agents with enable_recording are recorded; default recordings in the data folder
   --json          print the report as JSON
   --speed real    in real time (default), with any provider
   --speed max     in virtual time, as fast as the machine can: embedded engines only, each with its usual latency;
@@ -65,6 +66,7 @@ interface RunOptions {
   in: string;
   out: string | null;
   trace: string | null;
+  recordings: string | undefined;
   channel: number | null;
   json: boolean;
   virtual: boolean;
@@ -82,6 +84,7 @@ function readOptions(args: readonly string[]): RunOptions {
       in: { type: 'string' },
       out: { type: 'string' },
       trace: { type: 'string' },
+      recordings: { type: 'string' },
       channel: { type: 'string' },
       json: { type: 'boolean', default: false },
       speed: { type: 'string', default: 'real' },
@@ -100,6 +103,7 @@ function readOptions(args: readonly string[]): RunOptions {
     in: values.in,
     out: values.out ?? null,
     trace: values.trace ?? null,
+    recordings: values.recordings,
     channel: values.channel === undefined ? null : numberOf('--channel', values.channel, 0, 7),
     json: values.json,
     virtual,
@@ -138,7 +142,8 @@ async function converse(
   const { engine: found } = await engineSettings(io);
   const desk = usesDemoDesk(file.config) ? await openDemoDesk() : null;
   const allowUrls = [...found.allowUrls, ...options.allow, ...(desk === null ? [] : [desk.url])];
-  const engine = new Engine({ ...found, clock, allowUrls });
+  const { recordings = found.recordings } = options;
+  const engine = new Engine({ ...found, clock, allowUrls, recordings });
   const progress = new ProgressBar(io.stderr, 'playing');
   try {
     const transport = new FileTransport({

@@ -20,7 +20,7 @@ const DEMO_AGENT = fileURLToPath(packageFile('examples/restaurant/agent.json'));
 
 export const talk: Command = {
   help: `
-parley talk [--agent FILE] [--text]
+parley talk [--agent FILE] [--text] [--recordings DIR]
 
 The conversation in this terminal: by voice where the machine has a microphone and a loudspeaker (arecord and aplay, or
 sox), else by typing. Lines that you type are said in your place in both. Ctrl-C or Ctrl-D hangs up.
@@ -28,11 +28,17 @@ sox), else by typing. Lines that you type are said in your place in both. Ctrl-C
   --agent FILE   the agent: {name, config, script?}; default the demo agent
   --text         type and read; nothing is recorded or played
   --metadata JSON the session's metadata, an object
+  --recordings DIR  where agents with enable_recording are recorded; default recordings in the data folder
 `,
   async run(args, io) {
     const { values } = parseArgs({
       args: [...args],
-      options: { agent: { type: 'string' }, text: { type: 'boolean', default: false }, metadata: { type: 'string' } },
+      options: {
+        agent: { type: 'string' },
+        text: { type: 'boolean', default: false },
+        metadata: { type: 'string' },
+        recordings: { type: 'string' },
+      },
     });
     const metadata = metadataOf(values.metadata);
     const agent = await loadAgentFile(values.agent ?? DEMO_AGENT);
@@ -42,7 +48,9 @@ sox), else by typing. Lines that you type are said in your place in both. Ctrl-C
     }
     const { engine: found } = await engineSettings(io);
     const desk = usesDemoDesk(agent.config) ? await openDemoDesk() : null;
-    const engine = new Engine({ ...found, allowUrls: [...found.allowUrls, ...(desk === null ? [] : [desk.url])] });
+    const allowUrls = [...found.allowUrls, ...(desk === null ? [] : [desk.url])];
+    const { recordings = found.recordings } = values;
+    const engine = new Engine({ ...found, allowUrls, recordings });
     try {
       const report = await converse(engine, { ...agent, config: atDesk(agent.config, desk) }, metadata, programs, io);
       io.stderr.write(`${styleText('dim', `call over: ${report.status}`)}\n`);

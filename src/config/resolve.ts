@@ -2,6 +2,7 @@ import type { AgentConfig } from './agent.js';
 import type { Flow } from './flow.js';
 import type { AgentFunction, AppFunction, ServiceFunction } from './function.js';
 import { DEFAULT_LANGUAGE, type Language } from './language.js';
+import { type ResolvedSound, soundOf } from './sound.js';
 import { type Variables, type VariableSources, fillVariables, variablesOf } from './variables.js';
 
 /** What stands where a configuration leaves a choice to the operator. */
@@ -38,6 +39,7 @@ export interface ResolvedAgent {
   voice: ResolvedVoice;
   llm: { model: string; temperature: number };
   stt: { provider: string; model: string | null };
+  sound: ResolvedSound;
   /** Words that speech recognition favours, with their weights. */
   keywords: ReadonlyMap<string, number>;
   /** As configured; the toolbox fills in their variables. */
@@ -113,6 +115,7 @@ export function resolveAgent(config: AgentConfig, options: ResolveOptions = {}):
     stt: {
       provider: config.speech_to_text?.provider ?? defaults.sttProvider,
       model: nonEmpty(config.speech_to_text?.model),
+    sound: soundOf(config),
     },
     keywords: new Map(Object.entries(config.custom_vocabulary?.keywords ?? {})),
     tools: config.tools ?? [],

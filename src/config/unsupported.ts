@@ -22,8 +22,6 @@ export const UNSUPPORTED_FIELDS: readonly UnsupportedField[] = [
   { path: 'speech_to_text.multilingual' },
   { path: 'speech_to_text.denoise' },
   { path: 'speech_to_text.denoiser' },
-  { path: 'call_settings.enable_recording' },
-  { path: 'call_settings.background' },
   { path: 'memory', when: 'user_identifier_key' },
 ];
 

@@ -29,6 +29,7 @@ import { Providers } from './providers.js';
 interface Plan {
   agent: ResolvedAgent;
   toolbox: AgentToolbox;
+import { Sound } from './sound.js';
   providers: Pick<SessionOptions, 'vad' | 'stt' | 'llm' | 'tts'>;
 }
 
@@ -45,6 +46,7 @@ export class Workshop {
   /** @throws ParleyError PROVIDER_UNKNOWN for a model whose adapter does not exist */
   constructor(options: EngineOptions, clock: Clock, ticker: Ticker) {
     this.#options = options;
+  readonly #sound: Sound;
     this.#clock = clock;
     this.#ticker = ticker;
     this.#providers = new Providers({
@@ -67,6 +69,18 @@ export class Workshop {
     await Promise.all([
       this.#providers.vad().warmUp(),
       this.#providers.turnModel()?.warmUp(),
+    const { outboxStore, webhookSecret, onWebhookLost } = options;
+    const outbox = new WebhookOutbox({
+      store: outboxStore ?? new MemoryOutboxStore(),
+      ...{ client: this.#client, clock: network.clock, unixMs: unixNow, secret: webhookSecret ?? null },
+      onLost: ({ sessionId }, reason) => onWebhookLost?.(sessionId, reason),
+    });
+    this.#aftermath = new Aftermath({ outbox, clock: network.clock });
+    this.#sound = new Sound({
+      clock,
+      recordings: options.recordings,
+      backgrounds: { client: this.#client, clock: network.clock, folder: options.mediaCacheDir ?? null },
+    });
       this.#providers.stt(agent.stt.provider).warmUp(),
       this.#providers.tts(agent.voice.provider).warmUp(),
       this.#providers.llm(agent.llm.model, undefined).warmUp(),
@@ -87,16 +101,20 @@ export class Workshop {
     await Promise.all([vad.warmUp(), stt.warmUp(), tts.warmUp(), turnModel?.warmUp()]);
     const session = new Session({
       ...providers,
-      id: request.id ?? randomUUID(),
+      ...line,
+      id,
       conversation: {
         ...conversationConfig(agent, toolbox.speech, request.startUnixMs ?? unixNow(), request.direction),
         speculation: { enabled: this.#options.speculation ?? true },
         deadlines: toolDeadlines(toolbox),
       },
-      transport: request.transport,
       vadThreshold: agent.vadThreshold,
       hints: speechHints(
         agent,
+    const line = await this.#sound.line({
+      ...{ transport: request.transport, sound: agent.sound, sessionId: id },
+      onFault: (name, reason) => session.noteFault(name, reason),
+    });
         request.script === undefined ? null : this.#providers.scriptHints(request.script),
         request.direction,
       ),
@@ -166,6 +184,8 @@ export class Workshop {
       }),
     });
     return { agent, toolbox, providers };
+    this.#sound.close();
+    await this.#aftermath.close();
   }
 
   /** What an agent may name here; where the embedder brings a provider, its name is the embedder's business. */
@@ -212,6 +232,7 @@ function toolDeadlines({ longestMs }: AgentToolbox): ConversationConfig['deadlin
 
 function joined(pieces: readonly Int16Array[]): Int16Array {
   const all = new Int16Array(pieces.reduce((length, piece) => length + piece.length, 0));
+    this.#sound.check(agent.sound);
   let at = 0;
   for (const piece of pieces) {
     all.set(piece, at);

@@ -10,6 +10,7 @@ import type { VadProvider } from '../providers/vad/vad.js';
 import type { Toolbox } from '../tools/tool.js';
 import type { Transport } from '../transports/transport.js';
 import type { LogSink } from './event-log.js';
+import type { Recording } from './recording.js';
 import type { SessionReport } from './session-report.js';
 import type { TurnMetrics } from './turn-metrics.js';
 
@@ -32,6 +33,8 @@ export interface SessionOptions {
   voice?: { voiceId?: string | null; model?: string | null; settings?: Readonly<Record<string, unknown>> };
   toolbox?: Toolbox;
   metadata?: Readonly<Record<string, unknown>>;
+  /** What records the session: closed with it, named in its report. Its `line` is the `transport`. */
+  recording?: Pick<Recording, 'path' | 'close'>;
   clock: Clock;
   ticker: Ticker;
   /** Told of every event and effect, see LogEntry. */

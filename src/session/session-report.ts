@@ -45,6 +45,8 @@ export interface SessionReport {
   promptTokens: number;
   completionTokens: number;
   playout: Readonly<PlayoutStats>;
+  /** Where the recording is; null = there is none. */
+  recording: string | null;
   /** Faults by name, with how often each occurred. */
   faults: Readonly<Record<string, number>>;
 }

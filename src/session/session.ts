@@ -355,7 +355,8 @@ export class Session {
     this.#voice.close();
     this.#judge?.close();
     this.#hearing.close(); // not before: it may have been in the middle of some audio that led here
-    await closeInTime(this.#clock, () => this.#recogniser.close(), this.#faultAs('stt.close'));
+    const hearing = closeInTime(this.#clock, () => this.#recogniser.close(), this.#faultAs('stt.close'));
+    await Promise.all([hearing, this.#options.recording?.close()]);
     const afterCall = wasOpen ? await this.#afterCall() : [];
     this.#state = 'over';
     const report = this.#report(durationMs, afterCall);
@@ -392,6 +393,7 @@ export class Session {
       promptTokens: tokens.prompt,
       completionTokens: tokens.completion,
       playout: this.#playout.stats,
+      recording: this.#options.recording?.path ?? null,
       faults: this.#journal.faults,
     };
   }

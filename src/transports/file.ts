@@ -62,10 +62,10 @@ export class FileTransport implements Transport {
     });
   }
 
-  play(frame: Int16Array | null): void {
+  play(frame: Int16Array | null, isBackground = false): void {
     if (this.#sink === null) return;
     this.#frames.push(frame);
-    this.#quietTicks = frame === null ? this.#quietTicks + 1 : 0;
+    this.#quietTicks = frame === null || isBackground ? this.#quietTicks + 1 : 0;
   }
 
   send(message: TransportMessage): void {

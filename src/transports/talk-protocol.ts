@@ -29,8 +29,10 @@ export type TalkServerMessage =
   | { method: 'onready'; payload: { session_id: string } }
   | { method: 'ontranscript'; data: string; payload: { is_final: boolean } }
   | { method: 'onresponsetext'; data: string; payload: { is_final: boolean } }
-  | { method: 'start_answering' | 'pause' | 'unpause' | 'clear' }
-  | { method: 'ai_action'; payload: { id: string; name: string } & Readonly<Record<string, unknown>> }
+  | { method: 'start_answering' }
+  /** `sound_goes_on`: a background is playing, so there is nothing to hold or to drop. */
+  | { method: 'pause' | 'unpause' | 'clear'; payload?: { sound_goes_on: true } }
+  | { method: 'ai_action'; payload: TalkAction }
   | { method: 'onmetrics'; payload: TalkTurnTimes }
   | { method: 'onerror'; data: string }
   | { method: 'onsessionended'; payload: { status: string } }

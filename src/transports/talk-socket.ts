@@ -294,7 +294,7 @@ function wireMessage(message: TransportMessage): TalkServerMessage {
     case 'pause':
     case 'unpause':
     case 'clear':
-      return { method: message.type };
+      return { method: message.type, ...(message.soundGoesOn && { payload: { sound_goes_on: true } }) };
     case 'action':
       return { method: 'ai_action', payload: { id: message.id, name: message.name, ...message.data } };
     case 'metrics':

@@ -15,8 +15,11 @@ export interface Transport {
   readonly showsForms?: boolean;
   /** Begins to deliver. Called once; what arrived before is delivered now. */
   start(sink: TransportSink): void;
-  /** The agent's audio for one tick: exactly 20 ms at `outputRateHz`, or null for silence. Never throws. */
-  play(frame: Int16Array | null): void;
+  /**
+   * The agent's audio for one tick: exactly 20 ms at `outputRateHz`, or null for silence. Never throws.
+   * @param isBackground nobody speaks in it: to whoever waits for the agent to be silent it is silence. Default false
+   */
+  play(frame: Int16Array | null, isBackground?: boolean): void;
   /** Tells the user's client what is going on; transports without a side channel ignore it. Never throws. */
   send(message: TransportMessage): void;
   /** Ends the line. What `play` was given before is still heard where that is possible. May be called twice. */
@@ -60,14 +63,17 @@ export type TransportMessage =
   /** A reply's first audio comes next. */
   | { type: 'answering' }
   /** The user may be interrupting: hold what has not been played. */
-  | { type: 'pause' }
+  | { type: 'pause'; soundGoesOn?: SoundGoesOn }
   /** A false alarm: go on from where it was held. */
-  | { type: 'unpause' }
+  | { type: 'unpause'; soundGoesOn?: SoundGoesOn }
   /** A real interruption: drop what has not been played. */
-  | { type: 'clear' }
+  | { type: 'clear'; soundGoesOn?: SoundGoesOn }
   | { type: 'action'; id: string; name: string; data: Readonly<Record<string, unknown>> }
   | { type: 'metrics'; turn: TurnTimes }
   | { type: 'ended'; status: string };
+
+/** There is a background: what is played is the background alone, and goes on without a stop. */
+type SoundGoesOn = true;
 
 /** How long a turn's answer took, by stage, in milliseconds; see `TurnMetrics` of the session. */
 export interface TurnTimes {

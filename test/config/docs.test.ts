@@ -61,6 +61,6 @@ describe('agentConfigReference', () => {
     expect(field('speech_to_text')).toMatchObject({ status: 'in part' });
     expect(field('flow.voicemail.message')).toMatchObject({ status: 'acts' });
     expect(field('knowledge_base.messages')).toMatchObject({ status: 'refused' });
-    expect(field('call_settings')).toMatchObject({ status: 'refused' });
+    expect(field('call_settings')).toMatchObject({ status: 'acts' });
   });
 });

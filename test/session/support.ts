@@ -11,6 +11,7 @@ import { functionLlm } from '../../src/testing/function-llm.js';
 import { promptedStt } from '../../src/testing/prompted-stt.js';
 import { toneTts } from '../../src/testing/tone-tts.js';
 import { FileTransport } from '../../src/transports/file.js';
+import type { Transport } from '../../src/transports/transport.js';
 
 /** A recording of the user: a tone where they speak. */
 export function recording(lengthMs: number, ...speech: [fromMs: number, toMs: number][]): Int16Array {
@@ -36,13 +37,15 @@ export interface PlayOptions extends Partial<Omit<SessionOptions, 'conversation'
   conversation?: Partial<ConversationConfig>;
   /** What each stretch of speech says. */
   lines?: readonly string[];
+  /** Puts something around the line. */
+  wrap?: (transport: Transport, clock: VirtualClock) => Transport;
   /** Called when the session is about to run. */
   before?: (session: Session, clock: VirtualClock) => void;
 }
 
 /** Plays a recording through a session of doubles in virtual time. */
 export async function play(samples: Int16Array, options: PlayOptions = {}): Promise<Played> {
-  const { conversation, lines = [], before, ...rest } = options;
+  const { conversation, lines = [], before, wrap = (transport) => transport, ...rest } = options;
   const clock = new VirtualClock();
   const ticker = new Ticker(clock);
   const file = new FileTransport({ samples, sampleRateHz: 16_000, ticker, hangUpAfterMs: 4000 });
@@ -50,7 +53,7 @@ export async function play(samples: Int16Array, options: PlayOptions = {}): Prom
   const events: SessionEvent[] = [];
   const session = new Session({
     id: 's1',
-    transport: file,
+    transport: wrap(file, clock),
     vad: energyVad(),
     stt: promptedStt({ lines }),
     llm: functionLlm(() => 'That is fine.'),

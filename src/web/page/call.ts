@@ -150,16 +150,16 @@ export class Call {
         this.#events.onResponse(message.data, message.payload.is_final);
         return;
       case 'pause':
-        this.#audio.playback.hold();
+        if (message.payload === undefined) this.#audio.playback.hold();
         this.#step('pause');
         return;
       case 'unpause':
-        this.#audio.playback.resume();
+        if (message.payload === undefined) this.#audio.playback.resume();
         this.#step('unpause');
         this.#events.onFalseAlarm();
         return;
       case 'clear':
-        this.#audio.playback.clear();
+        if (message.payload === undefined) this.#audio.playback.clear();
         this.#step('clear');
         this.#events.onInterrupted();
         return;

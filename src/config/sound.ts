@@ -1,0 +1,23 @@
+import type { AgentConfig } from './agent.js';
+
+/** What an agent's configuration says about the sound of its calls. */
+export interface ResolvedSound {
+  /** The call is recorded. */
+  recording: boolean;
+  /** Null = none that could be heard. */
+  background: { url: string; volume: number } | null;
+}
+
+export function soundOf(config: AgentConfig): ResolvedSound {
+  const { enable_recording = false, background } = config.call_settings ?? {};
+  const volume = background?.volume ?? 1;
+  return {
+    recording: enable_recording === true && recordingAllowed(config),
+    background: background == null || volume === 0 ? null : { url: background.url, volume },
+  };
+}
+
+/** Nothing is recorded of those who opted out, whatever else the configuration asks for. */
+export function recordingAllowed({ privacy_settings }: AgentConfig): boolean {
+  return privacy_settings?.opt_out_data_collection !== true;
+}

@@ -1,0 +1,92 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { unixNow } from '../clock/real.js';
+import { ParleyError } from '../errors.js';
+import type { GuardedClient } from './guarded-client.js';
+
+export interface MediaStoreOptions {
+  client: GuardedClient;
+  /** Where files are kept between runs; null = nowhere. */
+  folder: string | null;
+  /** Largest file in bytes. Default 20 MB. */
+  maxBytes?: number;
+  /** For the whole of a file. Default 20 s. */
+  timeoutMs?: number;
+}
+
+/** A file is asked for anew after a day; the old one stands in where that fails. */
+const FRESH_MS = 86_400_000;
+/** Files that are kept; the oldest go first. */
+const MAX_FILES = 100;
+
+/** Files of addresses that customers configure: fetched by the guarded client, kept on disk for a day. */
+export class MediaStore {
+  readonly #client: GuardedClient;
+  readonly #folder: string | null;
+  readonly #maxBytes: number;
+  readonly #timeoutMs: number;
+
+  constructor(options: MediaStoreOptions) {
+    this.#client = options.client;
+    this.#folder = options.folder;
+    this.#maxBytes = options.maxBytes ?? 20_000_000;
+    this.#timeoutMs = options.timeoutMs ?? 20_000;
+  }
+
+  /** @throws ParleyError NET_ADDRESS_REFUSED, NET_TIMEOUT, NET_TOO_LARGE, NET_FAILED; the signal's reason */
+  async fetch(url: string, signal: AbortSignal): Promise<Uint8Array> {
+    this.#client.guard.check(url); // an address that may not be called any more is not answered from the disk either
+    const path = this.#folder === null ? null : join(this.#folder, createHash('sha256').update(url).digest('hex'));
+    const kept = path === null ? null : await read(path);
+    if (kept !== null && unixNow() - kept.savedUnixMs < FRESH_MS) return kept.bytes;
+    try {
+      const bytes = await this.#get(url, signal);
+      if (path !== null) await this.#keep(path, bytes).catch(() => undefined); // it works without, only slower
+      return bytes;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (kept === null) throw error;
+      return kept.bytes;
+    }
+  }
+
+  async #get(url: string, signal: AbortSignal): Promise<Uint8Array> {
+    const { status, body } = await this.#client.request({
+      ...{ url, signal },
+      timeoutMs: this.#timeoutMs,
+      maxBytes: this.#maxBytes,
+    });
+    if (status !== 200) throw new ParleyError('NET_FAILED', { reason: `the reply's status is ${String(status)}` });
+    return body;
+  }
+
+  /** Whole or not at all: another process may be reading. */
+  async #keep(path: string, bytes: Uint8Array): Promise<void> {
+    const folder = this.#folder ?? '';
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const part = `${path}.${randomUUID()}.part`;
+    try {
+      await writeFile(part, bytes, { mode: 0o600 });
+      await rename(part, path);
+    } finally {
+      await rm(part, { force: true });
+    }
+    const names = (await readdir(folder)).filter((name) => /^[0-9a-f]{64}$/.test(name));
+    if (names.length <= MAX_FILES) return;
+    const files = await Promise.all(
+      names.map(async (name) => ({ name, savedMs: (await stat(join(folder, name))).mtimeMs })),
+    );
+    files.sort((a, b) => b.savedMs - a.savedMs);
+    await Promise.all(files.slice(MAX_FILES).map(({ name }) => rm(join(folder, name), { force: true })));
+  }
+}
+
+async function read(path: string): Promise<{ bytes: Uint8Array; savedUnixMs: number } | null> {
+  try {
+    const [bytes, { mtimeMs }] = await Promise.all([readFile(path), stat(path)]);
+    return { bytes, savedUnixMs: mtimeMs };
+  } catch {
+    return null;
+  }
+}
