@@ -24,12 +24,12 @@ import { agentTools } from './agent-tools.js';
 import { speechHints } from './hints.js';
 import type { AgentRequest, EngineOptions, SessionRequest, Speech, SpeechRequest } from './options.js';
 import { Providers } from './providers.js';
+import { Sound } from './sound.js';
 
 /** What a session needs of its agent. */
 interface Plan {
   agent: ResolvedAgent;
   toolbox: AgentToolbox;
-import { Sound } from './sound.js';
   providers: Pick<SessionOptions, 'vad' | 'stt' | 'llm' | 'tts'>;
 }
 
@@ -40,13 +40,13 @@ export class Workshop {
   readonly #ticker: Ticker;
   readonly #providers: Providers;
   readonly #client: GuardedClient;
+  readonly #sound: Sound;
   /** For what the operator configured: agents cannot make it call anything else. */
   readonly #operatorClient: GuardedClient;
 
   /** @throws ParleyError PROVIDER_UNKNOWN for a model whose adapter does not exist */
   constructor(options: EngineOptions, clock: Clock, ticker: Ticker) {
     this.#options = options;
-  readonly #sound: Sound;
     this.#clock = clock;
     this.#ticker = ticker;
     this.#providers = new Providers({
@@ -62,6 +62,11 @@ export class Workshop {
     this.#client = new GuardedClient({ ...network, allowUrls: options.allowUrls ?? [] });
     const operatorUrls = Object.values(options.serviceWebhooks ?? {}).map(({ url }) => url);
     this.#operatorClient = new GuardedClient({ ...network, allowUrls: operatorUrls });
+    this.#sound = new Sound({
+      clock,
+      recordings: options.recordings,
+      backgrounds: { client: this.#client, clock: network.clock, folder: options.mediaCacheDir ?? null },
+    });
   }
 
   async warmUp(): Promise<void> {
@@ -69,18 +74,6 @@ export class Workshop {
     await Promise.all([
       this.#providers.vad().warmUp(),
       this.#providers.turnModel()?.warmUp(),
-    const { outboxStore, webhookSecret, onWebhookLost } = options;
-    const outbox = new WebhookOutbox({
-      store: outboxStore ?? new MemoryOutboxStore(),
-      ...{ client: this.#client, clock: network.clock, unixMs: unixNow, secret: webhookSecret ?? null },
-      onLost: ({ sessionId }, reason) => onWebhookLost?.(sessionId, reason),
-    });
-    this.#aftermath = new Aftermath({ outbox, clock: network.clock });
-    this.#sound = new Sound({
-      clock,
-      recordings: options.recordings,
-      backgrounds: { client: this.#client, clock: network.clock, folder: options.mediaCacheDir ?? null },
-    });
       this.#providers.stt(agent.stt.provider).warmUp(),
       this.#providers.tts(agent.voice.provider).warmUp(),
       this.#providers.llm(agent.llm.model, undefined).warmUp(),
@@ -99,6 +92,11 @@ export class Workshop {
     const { vad, stt, tts } = providers;
     const turnModel = this.#providers.turnModel();
     await Promise.all([vad.warmUp(), stt.warmUp(), tts.warmUp(), turnModel?.warmUp()]);
+    const id = request.id ?? randomUUID();
+    const line = await this.#sound.line({
+      ...{ transport: request.transport, sound: agent.sound, sessionId: id },
+      onFault: (name, reason) => session.noteFault(name, reason),
+    });
     const session = new Session({
       ...providers,
       ...line,
@@ -111,10 +109,6 @@ export class Workshop {
       vadThreshold: agent.vadThreshold,
       hints: speechHints(
         agent,
-    const line = await this.#sound.line({
-      ...{ transport: request.transport, sound: agent.sound, sessionId: id },
-      onFault: (name, reason) => session.noteFault(name, reason),
-    });
         request.script === undefined ? null : this.#providers.scriptHints(request.script),
         request.direction,
       ),
@@ -150,6 +144,7 @@ export class Workshop {
   }
 
   async close(): Promise<void> {
+    this.#sound.close();
     await Promise.all([this.#providers.close(), this.#client.close(), this.#operatorClient.close()]);
   }
 
@@ -170,6 +165,7 @@ export class Workshop {
       llm: request.llm ?? this.#model(agent.llm.model, request.script, onFallback),
       tts: request.tts ?? this.#providers.tts(agent.voice.provider),
     };
+    this.#sound.check(agent.sound);
     this.#checkTime([providers.stt, providers.llm, providers.tts]);
     const toolbox = new AgentToolbox(agent.tools, {
       client: this.#client,
@@ -184,8 +180,6 @@ export class Workshop {
       }),
     });
     return { agent, toolbox, providers };
-    this.#sound.close();
-    await this.#aftermath.close();
   }
 
   /** What an agent may name here; where the embedder brings a provider, its name is the embedder's business. */
@@ -232,7 +226,6 @@ function toolDeadlines({ longestMs }: AgentToolbox): ConversationConfig['deadlin
 
 function joined(pieces: readonly Int16Array[]): Int16Array {
   const all = new Int16Array(pieces.reduce((length, piece) => length + piece.length, 0));
-    this.#sound.check(agent.sound);
   let at = 0;
   for (const piece of pieces) {
     all.set(piece, at);

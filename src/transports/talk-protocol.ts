@@ -32,7 +32,7 @@ export type TalkServerMessage =
   | { method: 'start_answering' }
   /** `sound_goes_on`: a background is playing, so there is nothing to hold or to drop. */
   | { method: 'pause' | 'unpause' | 'clear'; payload?: { sound_goes_on: true } }
-  | { method: 'ai_action'; payload: TalkAction }
+  | { method: 'ai_action'; payload: { id: string; name: string } & Readonly<Record<string, unknown>> }
   | { method: 'onmetrics'; payload: TalkTurnTimes }
   | { method: 'onerror'; data: string }
   | { method: 'onsessionended'; payload: { status: string } }
