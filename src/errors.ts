@@ -83,6 +83,14 @@ const CATALOGUE = {
   // files
   FILE_NOT_READABLE: { message: 'Cannot read {path}: {reason}', httpStatus: 422, retryable: false },
   FILE_NOT_WRITABLE: { message: 'Cannot write {path}: {reason}', httpStatus: 500, retryable: false },
+  // knowledge base
+  KNOWLEDGE_FILE_TOO_LARGE: { message: '{name} is larger than {limit} bytes', httpStatus: 413, retryable: false },
+  KNOWLEDGE_FULL: {
+    message: 'The knowledge base holds {limit} files already, which is its limit',
+    httpStatus: 413,
+    retryable: false,
+  },
+  KNOWLEDGE_FAILED: { message: 'The knowledge base failed: {reason}', httpStatus: 500, retryable: true },
   // phone network
   NUMBER_INVALID: {
     message: 'Not a phone number with its country code, such as +12025550123: {number}',

@@ -1,0 +1,129 @@
+import { randomUUID } from 'node:crypto';
+import { stat } from 'node:fs/promises';
+import { RealClock, unixNow } from '../clock/real.js';
+import { ParleyError, reasonOf } from '../errors.js';
+import { unreadable } from '../tools/knowledge/blocks.js';
+import { Embedder } from '../tools/knowledge/embeddings.js';
+import { formatOf, mimeTypeOf, READABLE } from '../tools/knowledge/formats.js';
+import type { KnowledgeFile, KnowledgeQuery, Passage } from '../tools/knowledge/knowledge.js';
+import { fuse } from '../tools/knowledge/fusion.js';
+import { textQuery } from '../tools/knowledge/query.js';
+import { readInThread } from '../tools/knowledge/read-in-thread.js';
+import type { KnowledgeSettings, NewFile } from './knowledge-protocol.js';
+import { KnowledgeTables } from './knowledge-tables.js';
+import { KnowledgeVectors } from './knowledge-vectors.js';
+
+/** Candidates that each ranking brings. */
+const CANDIDATES = 30;
+
+/** The knowledge base from inside its thread: files are read one after the other, searches go in between. */
+export class KnowledgeIndex {
+  readonly #settings: KnowledgeSettings;
+  readonly #clock = new RealClock();
+  readonly #tables: KnowledgeTables;
+  readonly #vectors: KnowledgeVectors | null;
+  /** Waits for the file that is being read. */
+  #reading: Promise<unknown> = Promise.resolve();
+
+  /** @throws Error where the database cannot be opened */
+  constructor(settings: KnowledgeSettings, onFault: (reason: string) => void) {
+    this.#settings = settings;
+    this.#tables = new KnowledgeTables(settings.path);
+    const { embedding } = settings;
+    this.#vectors =
+      embedding === null
+        ? null
+        : new KnowledgeVectors({ embedder: new Embedder(embedding, this.#clock), tables: this.#tables, onFault });
+    this.#vectors?.fill();
+  }
+
+  /** @throws ParleyError FILE_NOT_READABLE, KNOWLEDGE_FILE_TOO_LARGE, KNOWLEDGE_FULL, CONFIG_INVALID for an id twice */
+  add(file: NewFile): Promise<KnowledgeFile> {
+    const added = this.#reading.then(() => this.#add(file));
+    this.#reading = added.catch(() => undefined);
+    return added;
+  }
+
+  remove(id: string): boolean {
+    const removed = this.#tables.remove(id);
+    if (removed) this.#vectors?.forget(id);
+    return removed;
+  }
+
+  list(): KnowledgeFile[] {
+    return this.#tables.files();
+  }
+
+  known(ids: readonly string[]): string[] {
+    return this.#tables.known(ids);
+  }
+
+  filesOf(agentId: string): string[] {
+    return this.#tables.filesOf(agentId);
+  }
+
+  /** @throws ParleyError NOT_FOUND for a file that is not there; then nothing is changed */
+  setAgentFiles(agentId: string, fileIds: readonly string[]): void {
+    const known = new Set(this.known(fileIds));
+    const unknown = fileIds.find((id) => !known.has(id));
+    if (unknown !== undefined) throw new ParleyError('NOT_FOUND', { what: 'knowledge file', id: unknown });
+    this.#tables.setAgentFiles(agentId, fileIds);
+  }
+
+  async search({ text, fileIds, language, limit }: Omit<KnowledgeQuery, 'signal'>): Promise<Passage[]> {
+    const { match } = textQuery(text, language);
+    const byWords = match === null ? [] : this.#tables.matches(match, fileIds, CANDIDATES);
+    const byMeaning = (await this.#vectors?.nearest(text, fileIds, CANDIDATES)) ?? null;
+    const ids = byMeaning === null ? byWords : fuse([byWords, byMeaning]);
+    return this.#tables.passages(ids.slice(0, limit));
+  }
+
+  /** Resolves when every passage has its vector, or the last attempt to get them has failed. */
+  async vectorsReady(): Promise<void> {
+    await this.#vectors?.ready();
+  }
+
+  async #add({
+    id = randomUUID(),
+    name,
+    description = null,
+    fileType = null,
+    source,
+  }: NewFile): Promise<KnowledgeFile> {
+    const { limits } = this.#settings;
+    const format = formatOf(name, fileType);
+    if (format === null) throw unreadable(name, `its kind is not one of those that can be read: ${READABLE}`);
+    if (this.#tables.has(id))
+      throw new ParleyError('CONFIG_INVALID', { reason: `two knowledge files are called ${id}` });
+    if (this.#tables.count() >= limits.files) throw new ParleyError('KNOWLEDGE_FULL', { limit: limits.files });
+    const size = typeof source === 'string' ? await sizeOf(source, name) : source.byteLength;
+    if (size > limits.fileBytes) throw new ParleyError('KNOWLEDGE_FILE_TOO_LARGE', { name, limit: limits.fileBytes });
+    const createdAt = Math.floor(unixNow() / 1000);
+    const file = { id, name, description, fileType: mimeTypeOf(format), size, createdAt };
+    let passages = 0;
+    this.#tables.begin(file);
+    try {
+      const append = (chunks: Parameters<KnowledgeTables['append']>[1]): void => {
+        this.#tables.append(id, chunks);
+        passages += chunks.length;
+      };
+      await readInThread({ name, fileType, source }, append, this.#clock);
+      this.#tables.complete(id);
+    } catch (error) {
+      this.#tables.remove(id);
+      throw error;
+    }
+    this.#vectors?.fill();
+    return { ...file, passages };
+  }
+}
+
+async function sizeOf(path: string, name: string): Promise<number> {
+  try {
+    const found = await stat(path);
+    if (!found.isFile()) throw new Error('it is no file');
+    return found.size;
+  } catch (error) {
+    throw unreadable(name, reasonOf(error));
+  }
+}

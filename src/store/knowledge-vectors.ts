@@ -1,0 +1,124 @@
+import { reasonOf } from '../errors.js';
+import { EMBEDDING_BATCH, type Embedder } from '../tools/knowledge/embeddings.js';
+import type { KnowledgeTables } from './knowledge-tables.js';
+
+export interface KnowledgeVectorsOptions {
+  embedder: Embedder;
+  tables: KnowledgeTables;
+  /** Passages have no vectors (yet), or a question had none; words are searched all the same. */
+  onFault: (reason: string) => void;
+}
+
+/** Nobody waits for a passage's vector. */
+const PASSAGES_TIMEOUT_MS = 30_000;
+/** Somebody waits for a question's. */
+const QUESTION_TIMEOUT_MS = 1_000;
+/** Numbers of vectors that are kept in memory, 4 bytes each. */
+const MAX_CACHED_NUMBERS = 64_000_000;
+
+interface FileVectors {
+  ids: readonly number[];
+  vectors: readonly Float32Array[];
+  numbers: number;
+}
+
+/** Search by meaning: the vectors of passages, and which are nearest to a question's. */
+export class KnowledgeVectors {
+  readonly #options: KnowledgeVectorsOptions;
+  /** By file, the one used last at the end. */
+  readonly #cache = new Map<string, FileVectors>();
+  #filling: Promise<void> | null = null;
+
+  constructor(options: KnowledgeVectorsOptions) {
+    this.#options = options;
+  }
+
+  /** Gets the vectors that are missing, in the background. After a failure the next call tries again. */
+  fill(): void {
+    const { onFault } = this.#options;
+    const before = this.#filling ?? Promise.resolve();
+    const filling = before
+      .then(() => this.#fill())
+      .catch((error: unknown) => onFault(`passages were not embedded: ${reasonOf(error)}`))
+      .finally(() => {
+        if (this.#filling === filling) this.#filling = null;
+      });
+    this.#filling = filling;
+  }
+
+  async ready(): Promise<void> {
+    while (this.#filling !== null) await this.#filling;
+  }
+
+  forget(fileId: string): void {
+    this.#cache.delete(fileId);
+  }
+
+  /** Ids of the passages nearest to the question, nearest first; null where the model gives no vector in time. */
+  async nearest(question: string, fileIds: readonly string[], limit: number): Promise<number[] | null> {
+    const { embedder, onFault } = this.#options;
+    let target: Float32Array | undefined;
+    try {
+      [target] = await embedder.embed([question], QUESTION_TIMEOUT_MS);
+    } catch (error) {
+      onFault(`a question was not embedded: ${reasonOf(error)}`);
+    }
+    if (target === undefined) return null;
+    const scored: { id: number; score: number }[] = [];
+    for (const fileId of fileIds) {
+      const { ids, vectors } = this.#vectorsOf(fileId);
+      vectors.forEach((vector, index) => {
+        if (vector.length === target.length) scored.push({ id: ids[index] ?? 0, score: dot(vector, target) });
+      });
+    }
+    return scored
+      .sort((a, b) => b.score - a.score)
+      .slice(0, limit)
+      .map(({ id }) => id);
+  }
+
+  async #fill(): Promise<void> {
+    const { embedder, tables } = this.#options;
+    const { model } = embedder.route;
+    for (;;) {
+      const missing = tables.withoutVector(model, EMBEDDING_BATCH);
+      if (missing.length === 0) return;
+      const texts = missing.map(({ text }) => text);
+      const vectors = await embedder.embed(texts, PASSAGES_TIMEOUT_MS);
+      tables.putVectors(
+        model,
+        missing.flatMap(({ id }, index) => {
+          const vector = vectors[index];
+          return vector === undefined ? [] : [{ id, vector }];
+        }),
+      );
+      for (const { fileId } of missing) this.forget(fileId);
+    }
+  }
+
+  #vectorsOf(fileId: string): FileVectors {
+    const { tables, embedder } = this.#options;
+    const rows = this.#cache.get(fileId) ?? this.#read(tables.vectorsOf(fileId, embedder.route.model));
+    this.#cache.delete(fileId);
+    this.#cache.set(fileId, rows);
+    let numbers = [...this.#cache.values()].reduce((sum, it) => sum + it.numbers, 0);
+    for (const [oldest, { numbers: freed }] of this.#cache) {
+      if (numbers <= MAX_CACHED_NUMBERS || oldest === fileId) break;
+      this.#cache.delete(oldest);
+      numbers -= freed;
+    }
+    return rows;
+  }
+
+  #read(rows: readonly { id: number; vector: Float32Array }[]): FileVectors {
+    const vectors = rows.map(({ vector }) => vector);
+    return { ids: rows.map(({ id }) => id), vectors, numbers: vectors.reduce((sum, it) => sum + it.length, 0) };
+  }
+}
+
+/** Both of length 1: the cosine of their angle. */
+function dot(a: Float32Array, b: Float32Array): number {
+  let sum = 0;
+  for (let index = 0; index < a.length; index++) sum += (a[index] ?? 0) * (b[index] ?? 0);
+  return sum;
+}

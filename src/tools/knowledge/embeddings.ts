@@ -1,0 +1,74 @@
+import * as z from 'zod';
+import type { Clock } from '../../clock/clock.js';
+import { reasonOf } from '../../errors.js';
+import { GuardedClient } from '../../net/guarded-client.js';
+
+/** A model that makes texts into vectors: any server with OpenAI's `/embeddings`. */
+export interface EmbeddingRoute {
+  /** The API's root with its version. */
+  baseUrl: string;
+  apiKey: string | null;
+  /** The server's own name of the model. */
+  model: string;
+}
+
+/** Texts of one request. */
+export const EMBEDDING_BATCH = 64;
+
+/** 64 vectors of 4,096 numbers written out. */
+const MAX_REPLY_BYTES = 16_777_216;
+
+const replySchema = z.object({
+  data: z.array(z.object({ index: z.int().min(0), embedding: z.array(z.number()).min(1) })),
+});
+
+/** Asks a model for vectors. */
+export class Embedder {
+  readonly route: EmbeddingRoute;
+  readonly #client: GuardedClient;
+  readonly #signal = new AbortController().signal;
+
+  constructor(route: EmbeddingRoute, clock: Clock) {
+    this.route = route;
+    this.#client = new GuardedClient({ clock, allowUrls: [new URL(route.baseUrl).origin] });
+  }
+
+  /**
+   * The vectors of texts, each of length 1, in their order.
+   * @param texts at most 64
+   * @throws Error that says what the server did
+   */
+  async embed(texts: readonly string[], timeoutMs: number): Promise<Float32Array[]> {
+    const { baseUrl, apiKey, model } = this.route;
+    const reply = await this.#client.request({
+      url: `${baseUrl.replace(/\/+$/, '')}/embeddings`,
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...(apiKey !== null && { authorization: `Bearer ${apiKey}` }) },
+      body: JSON.stringify({ model, input: texts, encoding_format: 'float' }),
+      timeoutMs,
+      maxBytes: MAX_REPLY_BYTES,
+      signal: this.#signal,
+    });
+    if (reply.status !== 200) throw new Error(`the embedding server answered with status ${String(reply.status)}`);
+    const vectors = new Map(parsed(reply.body).map(({ index, embedding }) => [index, unit(embedding)]));
+    const length = vectors.get(0)?.length;
+    return texts.map((_text, index) => {
+      const vector = vectors.get(index);
+      if (vector === undefined || vector.length !== length) throw new Error('the embedding server left vectors out');
+      return vector;
+    });
+  }
+}
+
+function parsed(body: Buffer): z.infer<typeof replySchema>['data'] {
+  try {
+    return replySchema.parse(JSON.parse(body.toString('utf8'))).data;
+  } catch (error) {
+    throw new Error(`the embedding server's reply is not one (${reasonOf(error).slice(0, 100)})`, { cause: error });
+  }
+}
+
+function unit(vector: readonly number[]): Float32Array {
+  const length = Math.hypot(...vector) || 1;
+  return Float32Array.from(vector, (it) => it / length);
+}

@@ -1,0 +1,76 @@
+import type { Reader } from './blocks.js';
+
+/** Kinds of files that can be read: ending, MIME types, and the reader, loaded when the first one is read. */
+interface Format {
+  ending: string;
+  otherEndings?: readonly string[];
+  /** The first one is what a file of this ending is called. */
+  mimeTypes: readonly string[];
+  load: () => Promise<Reader>;
+}
+
+const FORMATS: readonly Format[] = [
+  {
+    ending: 'txt',
+    otherEndings: ['text', 'log'],
+    mimeTypes: ['text/plain'],
+    load: async () => (await import('./read-text.js')).readText,
+  },
+  {
+    ending: 'md',
+    otherEndings: ['markdown'],
+    mimeTypes: ['text/markdown', 'text/x-markdown'],
+    load: async () => (await import('./read-text.js')).readMarkdown,
+  },
+  {
+    ending: 'csv',
+    otherEndings: ['tsv'],
+    mimeTypes: ['text/csv', 'text/tab-separated-values', 'application/csv'],
+    load: async () => (await import('./read-tables.js')).readCsv,
+  },
+  {
+    ending: 'json',
+    mimeTypes: ['application/json', 'text/json'],
+    load: async () => (await import('./read-tables.js')).readJson,
+  },
+  {
+    ending: 'html',
+    otherEndings: ['htm', 'xhtml'],
+    mimeTypes: ['text/html', 'application/xhtml+xml'],
+    load: async () => (await import('./read-html.js')).readHtml,
+  },
+  {
+    ending: 'pdf',
+    mimeTypes: ['application/pdf', 'application/x-pdf'],
+    load: async () => (await import('./read-pdf.js')).readPdf,
+  },
+  {
+    ending: 'docx',
+    mimeTypes: ['application/vnd.openxmlformats-officedocument.wordprocessingml.document'],
+    load: async () => (await import('./read-docx.js')).readDocx,
+  },
+];
+
+/** What can be read, for messages. */
+export const READABLE = FORMATS.map(({ ending }) => ending).join(', ');
+
+/**
+ * The format of a file by its MIME type or ending (`md`); a type that says nothing is one that its name decides.
+ * Null = none that can be read.
+ */
+export function formatOf(name: string, fileType: string | null): Format | null {
+  const type = (fileType ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
+  const ending = /\.([a-z0-9]+)$/i.exec(name)?.[1]?.toLowerCase() ?? '';
+  const byEnding = (wanted: string): Format | undefined =>
+    FORMATS.find((it) => it.ending === wanted || it.otherEndings?.includes(wanted) === true);
+  const byType = FORMATS.find((it) => it.mimeTypes.includes(type)) ?? byEnding(type);
+  // Browsers and tools call much of what they do not know plain text.
+  if (byType !== undefined && byType.ending !== 'txt') return byType;
+  if (byType === undefined && type !== '' && type !== 'application/octet-stream') return null;
+  return byEnding(ending) ?? byType ?? null;
+}
+
+/** The MIME type that a file is listed with. */
+export function mimeTypeOf(format: Format): string {
+  return format.mimeTypes[0] ?? 'application/octet-stream';
+}

@@ -1,0 +1,226 @@
+import { baseLanguage, stopWords } from './stop-words.js';
+import { wordsOf } from './words.js';
+
+/** A question as the index takes it. */
+export interface TextQuery {
+  /** An FTS5 expression; null where there is nothing to look for. */
+  match: string | null;
+  /** What it looks for, each as the beginning of a word. */
+  stems: readonly string[];
+}
+
+/** A question that is longer than this is no question. */
+const MAX_WORDS = 40;
+/** Beginnings shorter than this fit too much. */
+const MIN_STEM = 4;
+
+/** Endings that words of a language are inflected with, the longest that fits is cut off. */
+const ENDINGS: Readonly<Record<string, readonly string[]>> = {
+  en: [
+    'ingly',
+    'ation',
+    'ions',
+    'ings',
+    'edly',
+    'ies',
+    'ied',
+    'ing',
+    'ion',
+    'ers',
+    'est',
+    'ed',
+    'es',
+    'er',
+    'ly',
+    's',
+    'y',
+    'e',
+  ],
+  de: ['ungen', 'heiten', 'keiten', 'ern', 'ung', 'est', 'em', 'en', 'er', 'es', 'et', 'st', 'e', 'n', 's', 't'],
+  fr: [
+    'ements',
+    'ement',
+    'ations',
+    'ation',
+    'euses',
+    'antes',
+    'aient',
+    'ants',
+    'ante',
+    'ent',
+    'ant',
+    'ees',
+    'ons',
+    'ait',
+    'ez',
+    'er',
+    'ee',
+    'es',
+    'ux',
+    'al',
+    'e',
+    's',
+  ],
+  es: [
+    'aciones',
+    'acion',
+    'mente',
+    'iendo',
+    'ando',
+    'ados',
+    'adas',
+    'idos',
+    'idas',
+    'ado',
+    'ada',
+    'ido',
+    'ida',
+    'es',
+    'ar',
+    'er',
+    'ir',
+    'as',
+    'os',
+    'an',
+    'en',
+    'a',
+    'e',
+    'o',
+    's',
+  ],
+  it: [
+    'azioni',
+    'azione',
+    'mente',
+    'ando',
+    'endo',
+    'ati',
+    'ate',
+    'ato',
+    'ata',
+    'are',
+    'ere',
+    'ire',
+    'a',
+    'e',
+    'i',
+    'o',
+  ],
+  pt: [
+    'acoes',
+    'acao',
+    'mente',
+    'ando',
+    'endo',
+    'ados',
+    'adas',
+    'ado',
+    'ada',
+    'oes',
+    'ao',
+    'es',
+    'ar',
+    'er',
+    'ir',
+    'as',
+    'os',
+    'a',
+    'e',
+    'o',
+    's',
+  ],
+  nl: ['heden', 'ingen', 'ing', 'en', 'er', 'es', 'e', 's', 't'],
+  pl: ['ami', 'ach', 'owi', 'ego', 'emu', 'ie', 'em', 'om', 'ow', 'ej', 'ym', 'a', 'e', 'i', 'o', 'u', 'y'],
+  sv: ['arna', 'erna', 'orna', 'ande', 'het', 'ar', 'er', 'or', 'en', 'et', 'na', 'a', 'e', 's', 't'],
+  da: ['erne', 'ende', 'hed', 'er', 'en', 'et', 'e', 's', 't'],
+  no: ['ene', 'ende', 'het', 'er', 'en', 'et', 'a', 'e', 's', 't'],
+  tr: ['larin', 'lerin', 'lari', 'leri', 'lar', 'ler', 'dan', 'den', 'nin', 'in', 'un', 'da', 'de', 'a', 'e', 'i', 'u'],
+  ru: [
+    'иями',
+    'ями',
+    'ами',
+    'ого',
+    'его',
+    'ому',
+    'ему',
+    'ыми',
+    'ими',
+    'иях',
+    'ях',
+    'ах',
+    'ии',
+    'ия',
+    'ий',
+    'ый',
+    'ой',
+    'ая',
+    'яя',
+    'ое',
+    'ее',
+    'ые',
+    'ие',
+    'ов',
+    'ев',
+    'ей',
+    'ам',
+    'ям',
+    'ом',
+    'ем',
+    'ть',
+    'а',
+    'я',
+    'о',
+    'е',
+    'ы',
+    'и',
+    'у',
+    'ю',
+    'ь',
+  ],
+};
+
+/** Numbers are heard as words and written as figures. */
+const FIGURES: ReadonlyMap<string, string> = new Map(
+  (
+    'one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen ' +
+    'nineteen twenty'
+  )
+    .split(' ')
+    .map((word, index): [string, string] => [word, String(index + 1)])
+    .concat(
+      'thirty forty fifty sixty seventy eighty ninety hundred'
+        .split(' ')
+        .map((word, index) => [word, String((index + 3) * 10)]),
+    ),
+);
+
+/**
+ * What to look for where somebody asks something: the words that mean something, each as it is and, from four letters on,
+ * as the beginning of its other forms, any of them; the ranking prefers passages with more and rarer ones.
+ * @param language such as `en-US` or `multi`
+ */
+export function textQuery(text: string, language: string): TextQuery {
+  const all = [...new Set(wordsOf(text))].slice(0, MAX_WORDS);
+  const stop = stopWords(language);
+  const meant = all.filter((word) => !stop.has(word));
+  const words = meant.length > 0 ? meant : all;
+  if (words.length === 0) return { match: null, stems: [] };
+  const base = baseLanguage(language);
+  const stems = words.map((word) => stemOf(word, base));
+  const parts = words.flatMap((word, index) => {
+    const stem = stems[index] ?? word;
+    const figure = base === 'en' ? FIGURES.get(word) : undefined;
+    return [
+      `"${word}"`,
+      ...(stem.length >= MIN_STEM && /^\p{L}/u.test(stem) ? [`"${stem}"*`] : []),
+      ...(figure === undefined ? [] : [`"${figure}"`]),
+    ];
+  });
+  return { match: parts.join(' OR '), stems };
+}
+
+/** A word without its ending, but never shorter than four letters. */
+function stemOf(word: string, base: string): string {
+  const ending = ENDINGS[base]?.find((it) => word.endsWith(it) && word.length - it.length >= MIN_STEM);
+  return ending === undefined ? word : word.slice(0, -ending.length);
+}

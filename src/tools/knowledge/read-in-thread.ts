@@ -1,0 +1,58 @@
+import { Worker } from 'node:worker_threads';
+import type { Cancel, Clock } from '../../clock/clock.js';
+import { ParleyError, reasonOf } from '../../errors.js';
+import { workerFile } from '../../package-files.js';
+import { unreadable } from './blocks.js';
+import type { ReaderJob, ReaderMessage } from './reader-worker.js';
+import type { IndexedChunk } from './reading.js';
+
+/** A file that takes longer is hostile or broken. */
+const TIMEOUT_MS = 120_000;
+/** Memory of the thread; what does not fit is refused. */
+const MAX_HEAP_MB = 1_024;
+
+/**
+ * Reads a file in a thread of its own, which is gone when this resolves.
+ * @param onChunks is given the passages as they come
+ * @throws ParleyError FILE_NOT_READABLE naming the file
+ */
+export async function readInThread(
+  job: ReaderJob,
+  onChunks: (chunks: readonly IndexedChunk[]) => void,
+  clock: Clock,
+  timeoutMs = TIMEOUT_MS,
+): Promise<void> {
+  const worker = new Worker(workerFile('tools/knowledge/reader-worker'), {
+    workerData: job,
+    execArgv: [],
+    resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB },
+  });
+  let cancel: Cancel = () => undefined;
+  try {
+    await new Promise<void>((resolve, reject) => {
+      const fail = (reason: string): void => reject(unreadable(job.name, reason));
+      cancel = clock.schedule(clock.nowMs() + timeoutMs, () => {
+        fail(`it took longer than ${String(timeoutMs / 1000)} s`);
+      });
+      worker.on('message', (message: ReaderMessage) => {
+        if (message.kind === 'chunks') {
+          try {
+            onChunks(message.chunks);
+          } catch (error) {
+            reject(error instanceof ParleyError ? error : unreadable(job.name, reasonOf(error)));
+          }
+          return;
+        }
+        if (message.kind === 'done') resolve();
+        else fail(message.reason);
+      });
+      worker.once('error', (error: Error & { code?: string }) => {
+        fail(error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? 'it does not fit into memory' : error.message);
+      });
+      worker.once('exit', () => fail('its reading was broken off'));
+    });
+  } finally {
+    cancel();
+    await worker.terminate();
+  }
+}

@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest';
+import { bestSentence } from '../../../src/tools/knowledge/best-sentence.js';
+import { fuse } from '../../../src/tools/knowledge/fusion.js';
+import { textQuery } from '../../../src/tools/knowledge/query.js';
+import { spaced, wordsOf } from '../../../src/tools/knowledge/words.js';
+
+describe('a spoken question', () => {
+  it.each([
+    ['en-US', 'Um, can you tell me what the refunds are like?', '"refunds" OR "refund"*'],
+    ['de', 'Wie sind denn die Öffnungszeiten?', '"offnungszeiten" OR "offnungszeit"*'],
+    ['fr', "C'est quoi les horaires d'ouverture ?", '"horaires" OR "horair"* OR "ouverture" OR "ouvertur"*'],
+    ['es-419', '¿Cuánto cuesta la devolución?', '"cuesta" OR "cuest"* OR "devolucion" OR "devolucion"*'],
+    ['en', 'the twenty five', '"twenty" OR "twent"* OR "20" OR "five" OR "five"* OR "5"'],
+    ['zh', '营业时间', '"营业" OR "业时" OR "时间"'],
+    ['ru', 'Когда работает магазин?', '"работает" OR "работает"* OR "магазин" OR "магазин"*'],
+  ])('in %s: %s', (language, question, match) => {
+    expect(textQuery(question, language).match).toBe(match);
+  });
+
+  it('of nothing but small words is still one', () => {
+    expect(textQuery('what is it', 'en').match).toBe('"what" OR "what"* OR "is" OR "it"');
+  });
+
+  it.each(['', '?!', '"', '" OR *'])('that means nothing to the index cannot break it: %s', (question) => {
+    const { match } = textQuery(question, 'en');
+    expect(match === null || /^"\w+"/.test(match)).toBe(true);
+  });
+
+  it('is cut where it goes on for ever', () => {
+    expect(textQuery(Array.from({ length: 500 }, (_, n) => `w${String(n)}`).join(' '), 'en').stems).toHaveLength(40);
+  });
+});
+
+it('sees words where none are written', () => {
+  expect(spaced('東京タワー open').split(' ').filter(Boolean)).toEqual(['東京', '京タ', 'タワ', 'ワー', 'open']);
+  expect(wordsOf('ร้านอาหารเปิด').length).toBeGreaterThan(1);
+  expect(wordsOf('Ça va, Zoë? Ἀθήνα')).toEqual(['ca', 'va', 'zoe', 'αθηνα']);
+});
+
+it('puts rankings together without comparing scores', () => {
+  expect(
+    fuse([
+      ['a', 'b', 'c'],
+      ['c', 'a', 'd'],
+    ]),
+  ).toEqual(['a', 'c', 'b', 'd']);
+});
+
+describe('the best sentence', () => {
+  const passage = (text: string, heading: string | null = null) => ({
+    ...{ fileId: 'f', fileName: 'f', page: null, heading, text },
+  });
+
+  it('is the one with most of the question in it', () => {
+    const passages = [passage('We sell kettles. The warranty on kettles is three years. Bye.')];
+    expect(bestSentence('how long is the warranty on a kettle', 'en', passages)).toBe(
+      'The warranty on kettles is three years.',
+    );
+  });
+
+  it('may have half of the question above it', () => {
+    expect(
+      bestSentence('when are deliveries on sunday', 'en', [passage('On sundays from ten.', 'Delivery times')]),
+    ).toBe('On sundays from ten.');
+  });
+
+  it('is none where too little fits', () => {
+    expect(
+      bestSentence('is there parking for bicycles nearby', 'en', [passage('Parking tickets are sold here.')]),
+    ).toBeNull();
+  });
+});
