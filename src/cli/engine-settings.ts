@@ -39,9 +39,9 @@ export async function engineSettings(
       serviceWebhooks: settings.serviceWebhooks,
       maxPromptChars: settings.limits.promptChars,
       maxToolReplyBytes: settings.limits.toolReplyBytes,
-    },
       recordings: join(settings.dataDir, 'recordings'),
       mediaCacheDir: join(settings.dataDir, 'media'),
+    },
     warnings,
   };
 }

@@ -36,10 +36,10 @@ export interface ResolvedAgent {
   variables: Variables;
   /** 0..1. */
   vadThreshold: number;
+  sound: ResolvedSound;
   voice: ResolvedVoice;
   llm: { model: string; temperature: number };
   stt: { provider: string; model: string | null };
-  sound: ResolvedSound;
   /** Words that speech recognition favours, with their weights. */
   keywords: ReadonlyMap<string, number>;
   /** As configured; the toolbox fills in their variables. */
@@ -110,12 +110,12 @@ export function resolveAgent(config: AgentConfig, options: ResolveOptions = {}):
     includeMetadataInPrompt: options.includeMetadataInPrompt ?? false,
     variables,
     vadThreshold: config.vad_threshold ?? 0.5,
+    sound: soundOf(config),
     voice: voiceOf(config, defaults),
     llm: { model: config.llm?.model ?? defaults.llmModel, temperature: config.llm?.temperature ?? 0 },
     stt: {
       provider: config.speech_to_text?.provider ?? defaults.sttProvider,
       model: nonEmpty(config.speech_to_text?.model),
-    sound: soundOf(config),
     },
     keywords: new Map(Object.entries(config.custom_vocabulary?.keywords ?? {})),
     tools: config.tools ?? [],

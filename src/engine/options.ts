@@ -9,7 +9,6 @@ import type { TurnModel } from '../providers/turn/turn.js';
 import type { VadProvider } from '../providers/vad/vad.js';
 import type { LogSink } from '../session/event-log.js';
 import type { RecordingSink } from '../session/recording.js';
-import type { CallOutcome } from '../session/call-history.js';
 import type { SessionEvent } from '../session/session-options.js';
 import type { ServiceAddress } from '../tools/service-webhook.js';
 import type { Transport } from '../transports/transport.js';
@@ -31,17 +30,11 @@ export interface EngineOptions {
   allowUrls?: readonly string[];
   /** Where calls of service functions of the type `webhook` go, by the function's name. Default: to the user's client. */
   serviceWebhooks?: Readonly<Record<string, ServiceAddress>>;
-  /** Longest prompt of an agent in characters. Default 100,000. */
   /** Where recordings go: a folder, or something of the embedder's. Default nowhere: agents that ask for them are refused. */
   recordings?: RecordingSink | string;
   /** Folder in which fetched backgrounds are kept. Default none: they are fetched anew by each process. */
   mediaCacheDir?: string;
-  /** Signs what `session_data_webhook`s are sent: `whsec_` and base64. Default: it is not signed. */
-  webhookSecret?: string;
-  /** Where that is kept until it has arrived. Default: in memory, as long as the process lives. */
-  outboxStore?: OutboxStore;
-  /** A message to a `session_data_webhook` was given up. */
-  onWebhookLost?: (sessionId: string, reason: string) => void;
+  /** Longest prompt of an agent in characters. Default 100,000. */
   maxPromptChars?: number;
   /** Largest reply of a tool's webhook in bytes. Default 65,536. */
   maxToolReplyBytes?: number;
