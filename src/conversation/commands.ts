@@ -1,7 +1,7 @@
 import type { ToolCall } from '../config/chat.js';
 import type { Core } from './core.js';
 import { beginEnding } from './ending.js';
-import { cancelReply, newReply } from './reply.js';
+import { newReply } from './reply.js';
 import { dropSpeculation } from './speculation-drop.js';
 import { TRANSFER_CALL, targetOf } from './transfer-call.js';
 import { beginTransfer } from './transfer.js';
@@ -10,13 +10,10 @@ import { beginTransfer } from './transfer.js';
 
 /** The call ends when all has been said, unless the user goes on before that. */
 export function hangUp(core: Core): void {
-  if (core.state.ending !== null) return;
-  dropSpeculation(core, 'the end');
-  cancelReply(core);
-  beginEnding(core, { status: 'agent-ended', reversible: true, call: null });
+  if (core.state.ending === null) core.state.commanded = { target: null };
 }
 
-/** The user is connected to somebody else as soon as neither side is in the middle of a sentence. */
+/** The user is connected to somebody else when all has been said and they are silent. */
 export function transfer(core: Core, target: string): void {
   const { config, state } = core;
   if (state.ending !== null || state.transfer !== null) return;
@@ -24,21 +21,26 @@ export function transfer(core: Core, target: string): void {
     core.trace('transfer.refused', {});
     return;
   }
-  state.transferTo = target;
+  state.commanded = { target };
 }
 
-/** What was commanded is done once the user is silent. */
+/** What was commanded is done once the answer is there and the user is silent. */
 export function settle(core: Core): void {
   const { state } = core;
-  const { transferTo, turn } = state;
-  if (transferTo === null || turn.speaking || turn.segments.length > 0 || state.interruption !== null) return;
-  state.transferTo = null;
+  const { commanded, turn, reply } = state;
+  if (commanded === null || turn.speaking || turn.segments.length > 0 || state.interruption !== null) return;
+  if (reply !== null && reply.phase !== 'done') return;
+  state.commanded = null;
   if (state.ending !== null || state.transfer !== null || state.tools.length > 0) return;
+  if (commanded.target === null) {
+    dropSpeculation(core, 'the end');
+    beginEnding(core, { status: 'agent-ended', reversible: true, call: null });
+    return;
+  }
   dropSpeculation(core, 'a transfer');
-  if (state.reply?.phase !== 'done') cancelReply(core);
   const unasked = { text: '', number: turn.number, entry: null, interrupts: false };
   state.reply ??= { ...newReply(unasked), requestId: core.newId(), phase: 'done' };
-  beginTransfer(core, state.reply, callOf(core, transferTo));
+  beginTransfer(core, state.reply, callOf(core, commanded.target));
 }
 
 function callOf(core: Core, target: string): ToolCall {

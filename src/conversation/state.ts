@@ -32,8 +32,8 @@ export interface ConversationState {
   ending: EndingState | null;
   /** The call is being handed to somebody else. */
   transfer: TransferState | null;
-  /** Somebody outside wants the user connected to this target, as soon as nobody speaks. */
-  transferTo: string | null;
+  /** Somebody outside wants the user connected to this target, or (null) the call ended, when all has been said. */
+  commanded: { target: string | null } | null;
   /** A machine may have answered, or has; null = a person has. */
   voicemail: VoicemailState | null;
   /** The last one: when, what, and for which turn. */
@@ -320,7 +320,7 @@ export function initialState(): ConversationState {
     noisyUntilMs: 0,
     ending: null,
     transfer: null,
-    transferTo: null,
+    commanded: null,
     voicemail: null,
     filler: { lastMs: null, text: null, turn: null },
     rotation: {},

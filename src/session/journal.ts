@@ -1,5 +1,7 @@
 import type { ConversationEffect, ConversationEvent, PlayoutPosition } from '../conversation/events.js';
 import type { LogEntry, LogSink } from './event-log.js';
+import { withoutText } from './privacy.js';
+import type { SessionOptions } from './session-options.js';
 
 /** What a session writes down: its event log, and the faults that it went on in spite of. */
 export class Journal {
@@ -7,17 +9,36 @@ export class Journal {
   readonly faults: Record<string, number> = {};
   readonly #nowMs: () => number;
   #sink: LogSink | null;
+  #watch: LogSink | null;
+  readonly #optOut: boolean;
+  #started = false;
+  readonly #early: LogEntry[] = [];
   /** The request whose turn may not be over. */
   #speculative: number | null = null;
 
-  constructor(sink: LogSink | undefined, nowMs: () => number) {
-    this.#sink = sink ?? null;
+  constructor({ log, watch, optOut = false }: Pick<SessionOptions, 'log' | 'watch' | 'optOut'>, nowMs: () => number) {
+    this.#sink = log ?? null;
+    this.#watch = watch ?? null;
+    this.#optOut = optOut;
     this.#nowMs = nowMs;
   }
 
+  /** The log begins with the session's start: what is noted before waits for it. */
   write(entry: LogEntry): void {
+    this.#tellWatch(entry);
+    if (entry.kind === 'note' && !this.#started) {
+      this.#early.push(entry);
+      return;
+    }
+    this.#write(entry);
+    if (entry.kind !== 'start') return;
+    this.#started = true;
+    for (const note of this.#early.splice(0)) this.#write(note);
+  }
+
+  #write(entry: LogEntry): void {
     try {
-      this.#sink?.(entry);
+      this.#sink?.(this.#optOut ? withoutText(entry) : entry);
     } catch {
       this.#sink = null; // a log that cannot be written must not cost the call
       this.#count('log.failed');
@@ -45,6 +66,15 @@ export class Journal {
   fault(name: string, reason: string): void {
     this.#count(name);
     this.write({ t: this.#nowMs(), kind: 'note', name, data: { reason } });
+  }
+
+  #tellWatch(entry: LogEntry): void {
+    try {
+      this.#watch?.(entry);
+    } catch {
+      this.#watch = null;
+      this.#count('watch.failed');
+    }
   }
 
   #count(name: string): void {

@@ -110,6 +110,12 @@ export class Playout {
     this.#events.onPlayable();
   }
 
+  /** Leaves so much silence behind an utterance in place of the usual. */
+  pauseAfter(utteranceId: number, pauseMs: number): void {
+    const track = this.#find(utteranceId);
+    if (track !== undefined) track.pauseSamples = msToSamples(pauseMs, this.sampleRateHz);
+  }
+
   /** Takes one utterance out, queued or prepared; what follows it moves up. */
   cancel(utteranceId: number): void {
     this.#prepared.delete(utteranceId);
@@ -279,7 +285,7 @@ class Track {
   constructor(
     readonly utteranceId: number,
     text: string,
-    readonly pauseSamples: number,
+    public pauseSamples: number,
   ) {
     this.heard = new HeardText(text);
   }

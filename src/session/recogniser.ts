@@ -13,6 +13,8 @@ import { SttBacklog } from './stt-backlog.js';
 export interface RecogniserOptions {
   stt: SttProvider;
   language: string;
+  model?: string;
+  multilingual?: boolean;
   hints: SpeechHints;
   clock: Clock;
   signal: AbortSignal;
@@ -35,7 +37,7 @@ const PROVEN_MS = 30_000;
  * behind it. What is said while none is open is kept for the next one, and segments are counted on.
  */
 export class Recogniser implements SttStream {
-  readonly #options: RecogniserOptions;
+  #options: RecogniserOptions;
   /** Null = nothing is heard any more. */
   #stream: SttStream | null = new SttBacklog();
   /** What to do if that stream fails. */
@@ -46,6 +48,10 @@ export class Recogniser implements SttStream {
   /** Up to this segment the turns are over: what comes of them now is too late for anybody. */
   #overSegment = -1;
   #attempt = 0;
+  /** What is to listen from the next turn on. */
+  #next: Pick<RecogniserOptions, 'stt' | 'language'> | null = null;
+  /** Counts the changes: what comes of streams before the latest is too late. */
+  #generation = 0;
   #closed = false;
 
   constructor(options: RecogniserOptions) {
@@ -74,6 +80,7 @@ export class Recogniser implements SttStream {
 
   endTurn(): void {
     this.#overSegment = this.#lastSegment;
+    this.#change();
     this.#tell((stream) => {
       stream.endTurn();
     });
@@ -82,6 +89,12 @@ export class Recogniser implements SttStream {
   /** Opens the first stream, and another whenever one fails. Returns at once. */
   open(): void {
     void this.#open();
+  }
+
+  /** Listens for another language from the next turn on; at once where nobody has spoken in this one. */
+  use(next: Pick<RecogniserOptions, 'stt' | 'language'>): void {
+    this.#next = next;
+    if (this.#speechSample === null && this.#lastSegment === this.#overSegment) this.#change();
   }
 
   async close(): Promise<void> {
@@ -102,7 +115,22 @@ export class Recogniser implements SttStream {
     }
   }
 
+  #change(): void {
+    const next = this.#next;
+    this.#next = null;
+    if (next === null || this.#closed || this.#stream === null) return;
+    this.#options = { ...this.#options, ...next };
+    const old = this.#stream;
+    this.#generation++;
+    this.#keepForLater();
+    if (!(old instanceof SttBacklog)) closeQuietly(old);
+    this.#attempt = 0;
+    void this.#open();
+  }
+
   async #open(): Promise<void> {
+    const { model, multilingual } = this.#options;
+    const generation = this.#generation;
     const { stt, language, hints, clock, signal, onTranscript } = this.#options;
     const openedMs = clock.nowMs();
     const base = this.#lastSegment + 1;
@@ -110,7 +138,7 @@ export class Recogniser implements SttStream {
     let failed = false;
     const fail = (error: unknown): void => {
       // What ends with the session has not failed.
-      if (failed || this.#closed || signal.aborted) return;
+      if (failed || this.#closed || signal.aborted || generation !== this.#generation) return;
       failed = true;
       closeQuietly(opened);
       if (clock.nowMs() - openedMs > PROVEN_MS) this.#attempt = 0;
@@ -123,10 +151,14 @@ export class Recogniser implements SttStream {
     });
     const opening = openStream(
       stt,
-      { language, hints, clock, signal: deadline.signal },
+      {
+        ...{ language, hints, clock, signal: deadline.signal },
+        ...(model !== undefined && { model }),
+        ...(multilingual !== undefined && { multilingual }),
+      },
       {
         onTranscript: (transcript) => {
-          if (failed || this.#closed) return;
+          if (failed || this.#closed || generation !== this.#generation) return;
           const segment = base + transcript.segment;
           if (segment <= this.#overSegment) return;
           this.#lastSegment = Math.max(this.#lastSegment, segment);
@@ -145,7 +177,7 @@ export class Recogniser implements SttStream {
       deadline.lift();
     }
     const kept = this.#stream;
-    if (this.#closed || failed) {
+    if (this.#closed || failed || generation !== this.#generation) {
       closeQuietly(opened);
       return;
     }
@@ -166,6 +198,7 @@ export class Recogniser implements SttStream {
   }
 
   async #retry(reason: string): Promise<void> {
+    const generation = this.#generation;
     const { clock, signal, onRetry, onFailed } = this.#options;
     const waitMs = RETRY_DELAYS_MS[this.#attempt++];
     if (waitMs === undefined) {
@@ -179,7 +212,7 @@ export class Recogniser implements SttStream {
     } catch {
       return; // the session is over
     }
-    if (!this.#closed) await this.#open();
+    if (!this.#closed && generation === this.#generation) await this.#open();
   }
 }
 

@@ -3,13 +3,14 @@ import type { Ticker } from '../clock/ticker.js';
 import type { ToolCall } from '../config/chat.js';
 import type { ConversationConfig } from '../conversation/config.js';
 import type { LlmProvider } from '../providers/llm/llm.js';
-import type { SpeechHints, SttProvider } from '../providers/stt/stt.js';
+import type { SpeechHints, SttOptions, SttProvider } from '../providers/stt/stt.js';
 import type { TtsProvider } from '../providers/tts/tts.js';
 import type { TurnModel } from '../providers/turn/turn.js';
 import type { VadProvider } from '../providers/vad/vad.js';
 import type { Toolbox } from '../tools/tool.js';
 import type { Transport } from '../transports/transport.js';
 import type { LogSink } from './event-log.js';
+import type { Languages } from './language-switch.js';
 import type { Recording } from './recording.js';
 import type { SessionReport } from './session-report.js';
 import type { TurnMetrics } from './turn-metrics.js';
@@ -23,6 +24,11 @@ export interface SessionOptions {
   vadThreshold?: number;
   stt: SttProvider;
   hints?: SpeechHints;
+  /** What is listened for at first. Default the conversation's language. */
+  startLanguage?: string;
+  sttOptions?: Pick<SttOptions, 'model' | 'multilingual'>;
+  /** Languages that the session may change to. Default none. */
+  languages?: Languages;
   /** Listens for the end of a turn, beside the words. Default none. */
   turnModel?: TurnModel;
   llm: LlmProvider;
@@ -37,6 +43,10 @@ export interface SessionOptions {
   recording?: Pick<Recording, 'path' | 'close'>;
   clock: Clock;
   ticker: Ticker;
+  /** Nothing that is said may be kept: the log and the report have times and kinds only. Default false. */
+  optOut?: boolean;
+  /** Part of the session: told of every event and effect, texts included, before the log is. Keeps nothing. */
+  watch?: LogSink;
   /** Told of every event and effect, see LogEntry. */
   log?: LogSink;
   /** What embedders and daemons watch. A listener that throws is noted in the log and otherwise ignored. */

@@ -37,6 +37,8 @@ export interface SessionReport {
   turns: readonly TurnMetrics[];
   latency: LatencySummary;
   functionCalls: readonly FunctionCall[];
+  /** The user has asked not to be called again. */
+  doNotCall: boolean;
   /** In the order in which they were tried; only the last can have worked. */
   transfers: readonly TransferAttempt[];
   /** Characters given to the voice. */

@@ -3,7 +3,6 @@ import { Conversation } from '../conversation/conversation.js';
 import type { ConversationEffect, ConversationEvent } from '../conversation/events.js';
 import { historyMessages } from '../conversation/history.js';
 import { reasonOf } from '../errors.js';
-import type { TransportSink } from '../transports/transport.js';
 import { Acting } from './acting.js';
 import { runAfterCall } from './after-call.js';
 import { Alarm } from './alarm.js';
@@ -13,16 +12,18 @@ import { closeInTime } from './closing.js';
 import { LOG_VERSION } from './event-log.js';
 import { Hearing } from './hearing.js';
 import { Journal } from './journal.js';
-import { latencySummary } from './latency.js';
 import { Ledger } from './ledger.js';
+import { LanguageSwitch } from './language-switch.js';
 import { LineActions } from './line-actions.js';
+import { lineSink } from './line-sink.js';
 import { Pacer } from './pacer.js';
 import { Playout } from './playout.js';
 import { Recogniser } from './recogniser.js';
+import { reportOf } from './report.js';
 import type { SessionOptions } from './session-options.js';
 import type { FunctionCall, SessionReport } from './session-report.js';
 import { Thinking } from './thinking.js';
-import { together, TurnJudge } from './turn-judge.js';
+import { together, type TurnJudge, turnJudge } from './turn-judge.js';
 import { Voice } from './voice.js';
 
 /**
@@ -48,6 +49,7 @@ export class Session {
   readonly #playout: Playout;
   readonly #pacer: Pacer;
   readonly #voice: Voice;
+  readonly #languages: LanguageSwitch;
   readonly #ledger: Ledger;
   readonly #alarm: Alarm;
   readonly #abort = new AbortController();
@@ -71,32 +73,30 @@ export class Session {
     const onEvent = (event: ConversationEvent): void => this.#dispatch(event);
     this.#alarm = new Alarm(clock, () => onEvent({ type: 'time' }));
     this.#conversation = new Conversation(conversation);
-    this.#journal = new Journal(options.log, nowMs);
+    this.#journal = new Journal(options, nowMs);
     this.#audience = new Audience(transport, options.observe, this.#journal);
     this.#ledger = new Ledger((metrics) => this.#audience.answered(metrics));
     this.#recogniser = new Recogniser({
       stt: options.stt,
-      language: conversation.language,
+      language: options.startLanguage ?? conversation.language,
+      ...options.sttOptions,
       hints: options.hints ?? { phrases: [], texts: [], keywords: new Map() },
       clock,
       signal: this.#abort.signal,
       onTranscript: ({ segment, text, isFinal, understood }) => {
         onEvent({ type: 'transcript', segment, text, isFinal, understood });
+        if (understood && isFinal) this.#languages.heard(text);
         if (understood && this.#isRunning) this.#audience.transcribed(text, isFinal);
       },
       onRetry: this.#faultAs('stt.failed'),
       onFailed: (reason) => onEvent({ type: 'ears.failed', reason }),
     });
-    this.#judge =
-      options.turnModel === undefined
-        ? null
-        : new TurnJudge({
-            model: options.turnModel,
-            language: conversation.language,
-            clock,
-            onJudged: (probability) => onEvent({ type: 'turn.judged', probability }),
-            onFault: (reason) => this.noteFault('turnModel.failed', reason),
-          });
+    const language = (): string => this.#conversation.state.language ?? conversation.language;
+    this.#judge = turnJudge(options.turnModel, {
+      ...{ language, clock },
+      onJudged: (probability) => onEvent({ type: 'turn.judged', probability }),
+      onFault: this.#faultAs('turnModel.failed'),
+    });
     this.#hearing = new Hearing({
       inputRateHz: transport.inputRateHz,
       vad: options.vad.createDetector(),
@@ -137,6 +137,11 @@ export class Session {
       onEvent,
       onFirstAudio: (utteranceId) => this.#ledger.turns.firstAudio(utteranceId, this.#nowMs()),
     });
+    this.#languages = new LanguageSwitch({
+      ...{ languages: options.languages ?? null, current: language, clock, onEvent },
+      ...{ recogniser: this.#recogniser, voice: this.#voice },
+      onFault: this.#faultAs('language.missing'),
+    });
     const { llm, model, temperature = 0 } = options;
     this.#thinking = new Thinking({
       ...{ llm, model, temperature, clock, onEvent },
@@ -169,7 +174,10 @@ export class Session {
     this.#journal.write({ v: LOG_VERSION, t: 0, kind: 'start', sessionId: this.id, config: conversation });
     this.#recogniser.open();
     try {
-      transport.start(this.#sink());
+      const onEvent = (event: ConversationEvent): void => this.#dispatch(event);
+      const isRunning = (): boolean => this.#isRunning;
+      const onClosed = (error: unknown): void => this.#onLineClosed(error);
+      transport.start(lineSink({ hearing: this.#hearing, forms: this.#forms, isRunning, onEvent, onClosed }));
     } catch (error) {
       this.#onLineClosed(error);
     }
@@ -195,6 +203,11 @@ export class Session {
     this.#journal.fault(name, reason);
   }
 
+  /** Has the agent end the call (`agent-ended`), or connect the user to somebody else, when all has been said. */
+  finish(target: string | null = null): void {
+    this.#dispatch(target === null ? { type: 'command.hangUp' } : { type: 'command.transfer', target });
+  }
+
   /** Ends the call (`api-ended`). May be called twice, and before `run`. */
   async close(): Promise<SessionReport> {
     if (this.#state === 'new') void this.#end();
@@ -212,23 +225,6 @@ export class Session {
 
   #nowMs(): number {
     return this.#state === 'new' ? 0 : this.#clock.nowMs() - this.#startMs;
-  }
-
-  #sink(): TransportSink {
-    return {
-      audio: (samples) => {
-        if (!this.#isRunning) return;
-        try {
-          this.#hearing.audio(samples);
-        } catch (error) {
-          this.#dispatch({ type: 'ears.failed', reason: reasonOf(error) });
-        }
-      },
-      digits: (digits) => this.#dispatch({ type: 'digits', digits }),
-      text: (text) => this.#dispatch({ type: 'text', text }),
-      formResult: (id, value) => this.#forms.result(id, value),
-      closed: (error) => this.#onLineClosed(error),
-    };
   }
 
   /** Steps the core with an event and carries out what follows; events that this raises queue up behind. */
@@ -276,6 +272,12 @@ export class Session {
         this.#audience.expect(effect.utteranceId, effect.text);
         this.#voice.speak(effect.utteranceId, effect.text);
         return;
+      case 'speak.pause':
+        this.#voice.pause(effect.utteranceId, effect.pauseMs);
+        return;
+      case 'language.switch':
+        this.#languages.switch(effect.callId, effect.language);
+        return;
       case 'speak.cancel':
         this.#voice.cancel(effect.utteranceId);
         return;
@@ -299,6 +301,7 @@ export class Session {
         return;
       case 'user.said':
         this.#audience.answerEnded();
+        this.#languages.heard(effect.text);
         this.#audience.observe({ type: 'user', text: effect.text, turn: effect.turn });
         return;
       case 'digits.send':
@@ -314,6 +317,7 @@ export class Session {
         void this.#end();
         return;
       case 'llm.confirm':
+      case 'doNotCall':
       case 'trace':
         return; // for the ledger and the log
     }
@@ -350,6 +354,7 @@ export class Session {
     this.#thinking.close();
     this.#acting.close();
     this.#line.close();
+    this.#languages.close();
     const { transport } = this.#options;
     await closeInTime(this.#clock, () => transport.close(), this.#faultAs('transport.close'));
     this.#voice.close();
@@ -378,23 +383,17 @@ export class Session {
   }
 
   #report(durationMs: number, afterCall: readonly FunctionCall[]): SessionReport {
-    const { turns, tokens, speculation } = this.#ledger;
-    return {
-      sessionId: this.id,
-      status: this.#status,
-      durationMs,
+    const { optOut = false, recording } = this.#options;
+    return reportOf({
+      ...{ sessionId: this.id, status: this.#status, durationMs, optOut, ledger: this.#ledger },
       messages: this.#messages(),
-      turns: turns.turns,
-      latency: latencySummary(turns.turns),
       functionCalls: [...this.#acting.calls, ...afterCall],
+      doNotCall: this.#conversation.state.doNotCall,
       transfers: this.#line.transfers,
       ttsChars: this.#voice.chars,
-      speculation,
-      promptTokens: tokens.prompt,
-      completionTokens: tokens.completion,
       playout: this.#playout.stats,
-      recording: this.#options.recording?.path ?? null,
+      recording: recording?.path ?? null,
       faults: this.#journal.faults,
-    };
+    });
   }
 }

@@ -47,7 +47,7 @@ export class Thinking {
     try {
       const pieces = llm.complete({ model, messages, tools, temperature, clock, signal });
       for await (const piece of untilAborted(pieces, signal)) {
-        if (piece.type === 'text') onEvent({ type: 'llm.text', requestId, text: piece.text });
+        if (piece.type === 'text') onEvent({ ...piece, type: 'llm.text', requestId });
         else if (piece.type === 'toolCall') onEvent({ type: 'llm.toolCall', requestId, call: piece.call });
         else onUsage(piece.promptTokens, piece.completionTokens);
       }

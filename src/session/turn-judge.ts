@@ -6,7 +6,8 @@ import type { TurnModel } from '../providers/turn/turn.js';
 
 export interface TurnJudgeOptions {
   model: TurnModel;
-  language: string;
+  /** What is spoken now. */
+  language: () => string;
   clock: Clock;
   /** The pause has been judged: the probability that the turn is over. */
   onJudged: (probability: number) => void;
@@ -67,7 +68,7 @@ export class TurnJudge implements Pick<SttStream, 'push' | 'speechStarted' | 'sp
     });
     try {
       const samples = this.#latest();
-      const probability = await model.judge({ samples, language, clock, signal: asking.signal });
+      const probability = await model.judge({ samples, language: language(), clock, signal: asking.signal });
       if (!asking.signal.aborted) onJudged(probability);
     } catch (error) {
       if (!asking.signal.aborted) onFault(reasonOf(error));
@@ -83,6 +84,11 @@ export class TurnJudge implements Pick<SttStream, 'push' | 'speechStarted' | 'sp
       (_, at) => this.#ring[(from + at) % this.#ring.length] ?? 0,
     );
   }
+}
+
+/** Null where there is no model. */
+export function turnJudge(model: TurnModel | undefined, options: Omit<TurnJudgeOptions, 'model'>): TurnJudge | null {
+  return model === undefined ? null : new TurnJudge({ model, ...options });
 }
 
 /** Has several listen to the same. */

@@ -23,12 +23,14 @@ export interface VoiceOptions {
 interface Job {
   readonly utteranceId: number;
   readonly text: string;
+  /** As they were when it was asked for. */
+  readonly options: VoiceOptions;
   readonly abort: AbortController;
 }
 
 /** The agent's mouth: has each utterance synthesised, one after another, and fills the playout with it. */
 export class Voice {
-  readonly #options: VoiceOptions;
+  #options: VoiceOptions;
   #waiting: Job[] = [];
   #running: Job | null = null;
   #closed = false;
@@ -52,6 +54,16 @@ export class Voice {
     if (!prepared) this.#synthesiseLater(utteranceId, text);
   }
 
+  /** Speaks so from the next utterance on. */
+  use(voice: Pick<VoiceOptions, 'tts' | 'language' | 'voiceId' | 'model' | 'settings'>): void {
+    this.#options = { ...this.#options, ...voice };
+  }
+
+  /** Leaves so much silence behind an utterance. */
+  pause(utteranceId: number, pauseMs: number): void {
+    this.#options.playout.pauseAfter(utteranceId, pauseMs);
+  }
+
   cancel(utteranceId: number): void {
     this.#waiting = this.#waiting.filter((job) => job.utteranceId !== utteranceId);
     if (this.#running?.utteranceId === utteranceId) this.#running.abort.abort();
@@ -71,7 +83,7 @@ export class Voice {
   }
 
   #synthesiseLater(utteranceId: number, text: string): void {
-    this.#waiting.push({ utteranceId, text, abort: new AbortController() });
+    this.#waiting.push({ utteranceId, text, options: this.#options, abort: new AbortController() });
     this.#next();
   }
 
@@ -87,7 +99,7 @@ export class Voice {
   }
 
   async #synthesise(job: Job): Promise<void> {
-    const { tts, language, voiceId, model, settings, clock, playout, onEvent, onFirstAudio } = this.#options;
+    const { tts, language, voiceId, model, settings, clock, playout, onEvent, onFirstAudio } = job.options;
     const { signal } = job.abort;
     this.chars += job.text.length;
     let resampler: Resampler | null = null;

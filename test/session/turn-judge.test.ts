@@ -28,7 +28,7 @@ function bench(judge: Judge) {
   const faults: string[] = [];
   const turnJudge = new TurnJudge({
     model: modelOf(judge),
-    language: 'en-US',
+    language: () => 'en-US',
     clock,
     onJudged: (probability) => judged.push(probability),
     onFault: (reason) => faults.push(reason),

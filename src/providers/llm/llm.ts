@@ -28,7 +28,8 @@ export interface LlmRequest {
 }
 
 export type LlmPiece =
-  | { type: 'text'; text: string }
+  /** `flush`: what there is now is to be spoken, whole sentence or not; `pauseMs`: with so much silence behind it. */
+  | { type: 'text'; text: string; flush?: boolean; pauseMs?: number }
   /** A whole call; models that stream arguments are gathered up first. */
   | { type: 'toolCall'; call: ToolCall }
   | { type: 'usage'; promptTokens: number; completionTokens: number };

@@ -5,6 +5,8 @@ export interface SttProvider {
   readonly name: string;
   /** True where results depend only on the audio and come at times from a table, so that virtual time is possible. */
   readonly virtualTime: boolean;
+  /** What it can do beside the least. Default: any language, one at a time, no models to choose from. */
+  readonly abilities?: SttAbilities;
   /** Loads models or opens connections before they are needed. */
   warmUp(): Promise<void>;
   /** One stream for one session. Rejects with a ParleyError if it cannot be had. */
@@ -13,7 +15,20 @@ export interface SttProvider {
   close(): Promise<void>;
 }
 
+export interface SttAbilities {
+  /** Whether it understands a language of the interface's list. Default: every one. */
+  understands?: (language: string) => boolean;
+  /** Understands several languages in one stream. */
+  multilingual?: boolean;
+  /** Has models that can be named. */
+  models?: boolean;
+}
+
 export interface SttOptions {
+  /** The provider's model by its name. Default: the provider's choice. */
+  model?: string;
+  /** Several languages may be spoken. Asked only of providers that can. */
+  multilingual?: boolean;
   /** A code of the interface's language list, such as `en-US`. */
   language: string;
   hints: SpeechHints;

@@ -73,6 +73,10 @@ export class FliteTts implements TtsProvider {
     });
   }
 
+  speaks(language: string): Promise<boolean> {
+    return Promise.resolve(speaksEnglish(language));
+  }
+
   voices(): readonly TtsVoice[] {
     return FLITE_VOICES;
   }

@@ -11,6 +11,8 @@ export interface TtsProvider {
    * synthesis fails and the signal's reason when it is aborted. Silence before and after the speech is trimmed.
    */
   synthesize(request: TtsRequest): AsyncIterable<TtsAudio>;
+  /** Whether it has a voice for a language. Absent = every voice speaks every language. */
+  speaks?(language: string): Promise<boolean>;
   /** The voices this provider has, those for `language` first. */
   voices(): readonly TtsVoice[];
   close(): Promise<void>;

@@ -31,6 +31,7 @@ const NAME = 'embedded';
 export class EmbeddedStt implements SttProvider {
   readonly name = NAME;
   readonly virtualTime = true;
+  readonly abilities = { understands: (language: string): boolean => baseOf(language) !== null };
   readonly #options: EmbeddedSttOptions;
   readonly #streams = new Map<number, EmbeddedStream | null>();
   readonly #host: WorkerHost;
@@ -98,11 +99,16 @@ export class EmbeddedStt implements SttProvider {
 
 /** `en-GB` is understood by the model of `en`. */
 function speechLanguage(code: string): SpeechLanguage {
-  const base = code.toLowerCase().split(/[-_]/)[0];
-  if (base === 'en' || base === 'fr') return base;
+  const base = baseOf(code);
+  if (base !== null) return base;
   throw new ParleyError('STT_LANGUAGE_UNSUPPORTED', {
     provider: 'The embedded recogniser',
     language: code,
     supported: 'en-* and fr-*',
   });
+}
+
+function baseOf(code: string): SpeechLanguage | null {
+  const base = code.toLowerCase().split(/[-_]/)[0];
+  return base === 'en' || base === 'fr' ? base : null;
 }

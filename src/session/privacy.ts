@@ -1,0 +1,50 @@
+import type { LogEntry } from './event-log.js';
+import type { SessionReport } from './session-report.js';
+
+/**
+ * What is left of a session whose user has opted out of data collection: times and kinds of what happened, and nothing
+ * of what was said, typed, pressed, looked up or done.
+ */
+
+/** Members whose texts are the engine's own words and names. */
+const OWN_TEXTS: ReadonlySet<string> = new Set([
+  'v',
+  'kind',
+  'type',
+  'name',
+  'status',
+  'sign',
+  'phase',
+  'limit',
+  'by',
+  'callId',
+  'id',
+  'sessionId',
+  'role',
+]);
+
+/** Members that are left out as a whole: the user's words are not only in texts of their own. */
+const LEFT_OUT: Readonly<Record<string, unknown>> = { messages: [], tools: [], earlier: [], toolSpeech: {} };
+
+/** An entry of the event log without any text. */
+export function withoutText(entry: LogEntry): LogEntry {
+  return blank(entry) as LogEntry;
+}
+
+/** A report without any text. */
+export function reportWithoutText(report: SessionReport): SessionReport {
+  return {
+    ...report,
+    messages: [],
+    turns: report.turns.map((turn) => blank(turn) as typeof turn),
+    functionCalls: report.functionCalls.map((call) => ({ ...call, arguments: '{}', result: '' })),
+  };
+}
+
+function blank(value: unknown, key = ''): unknown {
+  if (typeof value === 'string') return OWN_TEXTS.has(key) ? value : '';
+  if (typeof value !== 'object' || value === null) return value;
+  if (Object.hasOwn(LEFT_OUT, key)) return LEFT_OUT[key];
+  if (Array.isArray(value)) return value.map((one) => blank(one, key));
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, blank(member, name)]));
+}
