@@ -93,7 +93,7 @@ export class Conversation {
       case 'transcript':
         if (voicemail.isLate(core)) return;
         userTurn.onTranscript(core, event);
-        voicemail.onTranscript(core, event.segment, event.text, event.understood);
+        voicemail.onTranscript(core, event);
         if (userTurn.segmentsText(core) !== '' && !interruption.isEcho(core)) inactivity.onUserActive(core);
         interruption.judge(core);
         return;

@@ -1,5 +1,6 @@
 import type { ToolCall } from '../config/chat.js';
 import type { EndStatus, UtteranceKind } from './events.js';
+import type { MachinePhrase } from './voicemail-phrases.js';
 
 /** Number of the turn that the model opens the conversation with. */
 export const OPENING_TURN = 0;
@@ -280,6 +281,8 @@ export interface VoicemailState {
   beeped: boolean;
   /** Nothing but the length of its speech has told that it is a mailbox. */
   guessed: boolean;
+  /** What the words tell, and since when. */
+  phrase: { found: MachinePhrase; sinceMs: number } | null;
   /** The message in the history, once it is being left. */
   entry: number | null;
 }

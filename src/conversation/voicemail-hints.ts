@@ -1,6 +1,9 @@
 import { baseLanguage } from './words.js';
 
-/** What machines say when they answer a call, as sentences that a recogniser can expect; see `voicemail-phrases`. */
+/**
+ * What machines say when they answer a call, and what people ask, as sentences that a recogniser can expect; see
+ * `voicemail-phrases`.
+ */
 
 const ENGLISH: readonly string[] = [
   'please leave a message after the tone',
@@ -18,7 +21,26 @@ const ENGLISH: readonly string[] = [
   'record your name and the reason for your call',
   'the person you are calling is using a screening service and will get a copy of this conversation',
   'go ahead and say your name and why you are calling',
+  'this is the call assistant who is calling please and what is it about',
+  'please state your name and the reason for your call',
+  'thank you please stay on the line',
   'if you record your name and reason for calling I will see if this person is available',
+  'thank you for calling',
+  'welcome to',
+  'if you know your extension please enter it now',
+  'for opening hours press one',
+  'please listen to the following options',
+  'this call may be recorded',
+  'for this press one',
+  'press two for that',
+  'to hear this again press nine',
+  'to speak to a person press zero',
+  'hello who is this please',
+  'who is calling please',
+  'how can I help you',
+  'how may I help you today',
+  'what can I do for you',
+  'how may I direct your call',
 ];
 
 const BY_LANGUAGE: Readonly<Record<string, readonly string[]>> = {

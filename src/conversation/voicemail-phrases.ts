@@ -57,7 +57,7 @@ const ENGLISH: MachineWords = {
   wait: /\b(?:stay on the line|hold the line|please hold|hold on|one moment|please wait|connecting (?:you|your call)|i'll see if|try(?:ing)? to (?:connect|reach))\b/,
   hint: /\b(?:you've|you have) reached\b|\b(?:isn't|is not|not) (?:available|here|in|home)\b|\bout of (?:the )?office\b|\b(?:office|business|opening) hours\b|\bplease (?:call|try) (?:again|back)\b|\bthis call (?:may be|is) recorded\b/,
   tone: /\b(?:tone|beep|signal)\b/,
-  menu: /\b(?:press|dial|enter|say) (?:\d|zero|one|two|three|four|five|six|seven|eight|nine|star|pound|hash|yes)\b|\bmain menu\b/,
+  menu: /\b(?:press|dial|enter|say) (?:\d|zero|one|two|three|four|five|six|seven|eight|nine|star|pound|hash|yes)\b|\bmain menu\b|\b(?:dial|enter) (?:it|your|the) (?:now|extension|number|account)\b/,
   welcome:
     /\b(?:thank you|thanks) for calling\b|\bwelcome to\b|\bthis call (?:may be|is|will be) (?:recorded|monitored)\b|\bmenu (?:options )?ha(?:ve|s) (?:recently )?changed\b|\blisten (?:carefully )?to the following\b/,
   asks: /\b(?:how|what) (?:can|may) (?:i|we) (?:help|do|direct|assist|be of)\b|\b(?:can|may) (?:i|we) (?:help|assist) you\b|\bwho(?:'s| is| am i) (?:this|there|calling|speaking|it)\b|\bhow (?:can|may) i direct your call\b/,

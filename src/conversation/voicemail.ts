@@ -5,7 +5,7 @@ import { addUserMessage } from './history.js';
 import { screeningTurn } from './screening.js';
 import { isSpeakable } from './sentences.js';
 import type { VoicemailState } from './state.js';
-import { closeTurn, notAfterNow, turnText } from './user-turn.js';
+import { closeTurn, notAfterNow, turnText, type TurnTranscript } from './user-turn.js';
 import {
   announcesMenu,
   announcesTone,
@@ -26,9 +26,9 @@ import {
 /** From the answer, or from an answer to a machine that screens the call, until whoever is there is a person. */
 const VERDICT_MS = 20_000;
 const SCREENED_MS = 60_000;
-/** People who answer do not talk for so long without a pause; with words that machines like, for half of it. */
+/** People who answer do not talk for so long without a pause; with words that machines like, for less. */
 const LONG_GREETING_MS = 8000;
-const LONG_HINTED_GREETING_MS = 4000;
+const LONG_HINTED_GREETING_MS = 6000;
 /** Silence that is more than a breath: a short greeting before it is a person's, a long one begins anew after it. */
 const PAUSE_MS = 1000;
 /** A greeting up to this is short. */
@@ -41,6 +41,8 @@ const GREETING_DEADLINE_MS = 30_000;
 /** Silence between the choices of a phone menu, and before the first one. */
 const MENU_PAUSE_MS = 1500;
 const MENU_BEGINS_MS = 1000;
+/** Words of an interim transcript may be others in the next: what they tell has to stand for so long. */
+const PHRASE_STANDS_MS = 300;
 /** More than this of a greeting is not kept. */
 const MAX_SEGMENTS = 50;
 
@@ -58,6 +60,7 @@ export function onLineOpened(core: Core): void {
     listened: false,
     beeped: false,
     guessed: false,
+    phrase: null,
     entry: null,
   };
   core.arm('voicemail', core.nowMs + VERDICT_MS);
@@ -87,13 +90,13 @@ export function onSpeechStopped(core: Core, endMs: number): void {
   watchCadence(core, voicemail);
 }
 
-export function onTranscript(core: Core, segment: number, text: string, understood: boolean): void {
+export function onTranscript(core: Core, { segment, text, isFinal, understood }: TurnTranscript): void {
   const { voicemail } = core.state;
   if (voicemail === null || !understood) return;
   const known = voicemail.segments.find((candidate) => candidate.segment === segment);
   if (known !== undefined) known.text = text;
   else if (voicemail.segments.push({ segment, text }) > MAX_SEGMENTS) voicemail.segments.shift();
-  if (voicemail.phase !== 'message') judgeWords(core, voicemail);
+  if (voicemail.phase !== 'message') judgeWords(core, voicemail, isFinal);
   watchCadence(core, voicemail);
 }
 
@@ -177,6 +180,7 @@ export function heardAs(core: Core, message: string): string | null {
   core.state.voicemail = {
     ...voicemail,
     segments: [],
+    phrase: null,
     screening: false,
     screened: true,
     personal: false,
@@ -195,10 +199,13 @@ export function settle(core: Core): void {
   else if (!speech.isSpeaking(core) && !speech.wasHeard(core, voicemail.entry)) ending.status = 'voicemail-hangup';
 }
 
-function judgeWords(core: Core, voicemail: VoicemailState): void {
-  const { language } = core.config;
+function judgeWords(core: Core, voicemail: VoicemailState, isFinal: boolean): void {
+  const { language } = core;
   const text = textOf(voicemail);
   const found = machinePhraseOf(text, language, core.config.voicemail?.detectionPhrases ?? []);
+  if (found !== voicemail.phrase?.found) voicemail.phrase = found === null ? null : { found, sinceMs: core.nowMs };
+  const stoodMs = core.nowMs - (voicemail.phrase?.sinceMs ?? core.nowMs);
+  if (found !== null && !isFinal && stoodMs < PHRASE_STANDS_MS) return;
   if (found === 'full') detect(core, voicemail, found);
   else if (voicemail.phase === 'greeting' && voicemail.guessed) reconsider(core, voicemail, found, text);
   else if (voicemail.phase !== 'listening') return;

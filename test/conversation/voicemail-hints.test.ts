@@ -1,11 +1,21 @@
 import { describe, expect, it } from 'vitest';
 import { HINTED_LANGUAGES, machineSentences } from '../../src/conversation/voicemail-hints.js';
-import { hintsAtMachine, machinePhraseOf } from '../../src/conversation/voicemail-phrases.js';
+import {
+  announcesMenu,
+  asksCaller,
+  asksToWait,
+  hintsAtMachine,
+  isMenu,
+  machinePhraseOf,
+} from '../../src/conversation/voicemail-phrases.js';
 
-describe('sentences that a recogniser is told to expect of machines', () => {
-  it.each(HINTED_LANGUAGES)('%s: each tells a machine, or hints at one', (language) => {
+const SIGNS = [hintsAtMachine, isMenu, announcesMenu, asksCaller, asksToWait];
+
+describe('sentences that a recogniser is told to expect of who answers', () => {
+  it.each(HINTED_LANGUAGES)('%s: each tells something', (language) => {
     for (const sentence of machineSentences(language)) {
-      const tells = machinePhraseOf(sentence, language, []) !== null || hintsAtMachine(sentence, language);
+      const tells =
+        machinePhraseOf(sentence, language, []) !== null || SIGNS.some((tellsOne) => tellsOne(sentence, language));
       expect(tells, sentence).toBe(true);
     }
   });

@@ -181,9 +181,9 @@ describe('a machine', () => {
     // What it says may still show what it is: it is listened to, without a word.
     expect((long.timeline.end?.atMs ?? 0) - lastWordMs).toBe(1000);
     const hinted = calling({ action: 'hangup' });
-    hinted.user.says('you have reached the Millers we are a family of four who like it here', { from: 500, to: 6000 });
+    hinted.user.says('you have reached the Millers we are a family of four who like it here', { from: 500, to: 7000 });
     expect(hinted.playToEnd()).toBe('voicemail-hangup');
-    expect(hinted.timeline.end?.atMs).toBe(7000);
+    expect(hinted.timeline.end?.atMs).toBe(8000);
   });
 
   it('is no phone menu, however long', () => {

@@ -9,7 +9,7 @@ export interface ReadResult {
 
 const RUNNING = /^still running\b/i;
 const FAILURE =
-  /\b(fail(ed|ure|s)?|error|timed? ?out|unreachable|refused|could not|cannot|did not (answer|reply)|interrupted|HTTP [345]\d\d|status [345]\d\d)\b/i;
+  /\b(fail(ed|ure|s)?|error|timed? ?out|unreachable|refused|could not|cannot|not connected|nothing was|no answer|did not (answer|reply)|interrupted|HTTP [345]\d\d|status [345]\d\d)\b/i;
 
 /**
  * Reads a tool's message. JSON has failed where it says so itself: `error`, `ok: false`, `success: false`, `status` 400 or
