@@ -1,11 +1,12 @@
-import type { Clock } from '../clock/clock.js';
 import type { ChatMessage, ToolSpec } from '../config/chat.js';
 import { reasonOf } from '../errors.js';
 import { untilAborted } from './abortable.js';
+import { withDeadline } from './deadline.js';
+import { remember } from './remembering.js';
 import type { SessionOptions } from './session-options.js';
 import type { FunctionCall } from './session-report.js';
 
-type AfterCallOptions = Pick<SessionOptions, 'id' | 'toolbox' | 'llm' | 'model' | 'metadata' | 'clock'>;
+type AfterCallOptions = Pick<SessionOptions, 'id' | 'toolbox' | 'llm' | 'model' | 'metadata' | 'clock' | 'memory'>;
 
 /** How long the model may take to say what is known. */
 const KNOWN_TIMEOUT_MS = 10_000;
@@ -13,12 +14,31 @@ const KNOWN_TIMEOUT_MS = 10_000;
 const TIMEOUT_MS = 330_000;
 
 /**
+ * What comes when the call is over: the tools that run then, and what is remembered of it.
+ * @param messages the conversation as the model knows it, system prompt included
+ * @param calls what was done during the call
+ * @returns the calls that were made now
+ */
+export async function afterCall(
+  options: AfterCallOptions,
+  messages: readonly ChatMessage[],
+  calls: readonly FunctionCall[],
+  onFault: (name: string, reason: string) => void,
+): Promise<FunctionCall[]> {
+  const [made] = await Promise.all([
+    runAfterCall(options, messages, (reason) => onFault('afterCall.failed', reason)),
+    remember(options, messages, calls, (reason) => onFault('memory.failed', reason)),
+  ]);
+  return made;
+}
+
+/**
  * Runs the tools that run when the call is over, with what the conversation told of their arguments: the model is asked
  * once for each.
  * @param messages the conversation as the model knows it, system prompt included
  * @param onFault it took longer than any of it may, or failed as a whole
  */
-export async function runAfterCall(
+async function runAfterCall(
   options: AfterCallOptions,
   messages: readonly ChatMessage[],
   onFault: (reason: string) => void,
@@ -62,20 +82,4 @@ async function knownArguments(
     if (piece.type === 'toolCall' && piece.call.name === spec.name) return piece.call.arguments;
   }
   return '';
-}
-
-async function withDeadline<T>(clock: Clock, ms: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const abort = new AbortController();
-  const cancel = clock.schedule(clock.nowMs() + ms, () => {
-    abort.abort(new Error(`it took longer than ${String(ms / 1000)} s`));
-  });
-  const { signal } = abort;
-  const expired = new Promise<never>((_resolve, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
-  });
-  try {
-    return await Promise.race([work(signal), expired]);
-  } finally {
-    cancel();
-  }
 }

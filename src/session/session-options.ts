@@ -11,6 +11,7 @@ import type { Toolbox } from '../tools/tool.js';
 import type { Transport } from '../transports/transport.js';
 import type { LogSink } from './event-log.js';
 import type { Languages } from './language-switch.js';
+import type { SessionMemory } from './memory.js';
 import type { Recording } from './recording.js';
 import type { SessionReport } from './session-report.js';
 import type { TurnMetrics } from './turn-metrics.js';
@@ -39,6 +40,8 @@ export interface SessionOptions {
   voice?: { voiceId?: string | null; model?: string | null; settings?: Readonly<Record<string, unknown>> };
   toolbox?: Toolbox;
   metadata?: Readonly<Record<string, unknown>>;
+  /** Where it leaves what it established of its user. Default nowhere. */
+  memory?: SessionMemory;
   /** What records the session: closed with it, named in its report. Its `line` is the `transport`. */
   recording?: Pick<Recording, 'path' | 'close'>;
   clock: Clock;

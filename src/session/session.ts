@@ -4,7 +4,7 @@ import type { ConversationEffect, ConversationEvent } from '../conversation/even
 import { historyMessages } from '../conversation/history.js';
 import { reasonOf } from '../errors.js';
 import { Acting } from './acting.js';
-import { runAfterCall } from './after-call.js';
+import { afterCall } from './after-call.js';
 import { Alarm } from './alarm.js';
 import { Audience } from './audience.js';
 import { ClientForms } from './client-forms.js';
@@ -362,16 +362,17 @@ export class Session {
     this.#hearing.close(); // not before: it may have been in the middle of some audio that led here
     const hearing = closeInTime(this.#clock, () => this.#recogniser.close(), this.#faultAs('stt.close'));
     await Promise.all([hearing, this.#options.recording?.close()]);
-    const afterCall = wasOpen ? await this.#afterCall() : [];
+    const calls = wasOpen ? await this.#afterCall() : [];
     this.#state = 'over';
-    const report = this.#report(durationMs, afterCall);
+    const report = this.#report(durationMs, calls);
     this.#audience.observe({ type: 'ended', report });
     this.#resolveFinished(report);
   }
 
   #afterCall(): Promise<readonly FunctionCall[]> {
     const system = { role: 'system', content: this.#options.conversation.systemPrompt } as const;
-    return runAfterCall(this.#options, [system, ...this.#messages()], this.#faultAs('afterCall.failed'));
+    const told = [system, ...this.#messages()];
+    return afterCall(this.#options, told, this.#acting.calls, (name, reason) => this.noteFault(name, reason));
   }
 
   get #status(): SessionReport['status'] {
@@ -382,12 +383,12 @@ export class Session {
     return historyMessages(this.#conversation.state.history, { expected: false, keepInterrupted: true });
   }
 
-  #report(durationMs: number, afterCall: readonly FunctionCall[]): SessionReport {
+  #report(durationMs: number, later: readonly FunctionCall[]): SessionReport {
     const { optOut = false, recording } = this.#options;
     return reportOf({
       ...{ sessionId: this.id, status: this.#status, durationMs, optOut, ledger: this.#ledger },
       messages: this.#messages(),
-      functionCalls: [...this.#acting.calls, ...afterCall],
+      functionCalls: [...this.#acting.calls, ...later],
       doNotCall: this.#conversation.state.doNotCall,
       transfers: this.#line.transfers,
       ttsChars: this.#voice.chars,
