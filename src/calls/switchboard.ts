@@ -3,8 +3,9 @@ import type { Cancel } from '../clock/clock.js';
 import type { Engine } from '../engine/engine.js';
 import type { AgentRequest, SessionRequest } from '../engine/options.js';
 import { ParleyError } from '../errors.js';
+import type { CallOutcome } from '../session/call-history.js';
 import type { Session } from '../session/session.js';
-import { AgentCall } from './agent-call.js';
+import { AgentCall, type CallReport } from './agent-call.js';
 import type { CallStatus } from './call-status.js';
 
 /** An agent for a call, and who watches it. */
@@ -103,7 +104,7 @@ export class Switchboard {
     const added = new AgentCall({
       clock: engine.clock,
       call,
-      openSession: (line) => this.#open(line, agent),
+      openSession: (line) => this.#open(line, agent, () => added.finished),
       onStatus: (status) => agent.onStatus?.(status),
     });
     this.#calls.add(added);
@@ -111,9 +112,18 @@ export class Switchboard {
     return added;
   }
 
-  #open({ line, direction, from, to }: CarrierCall, agent: CallAgent): Promise<Session> {
+  #open(
+    { id: callId, line, direction, from, to }: CarrierCall,
+    agent: CallAgent,
+    finished: () => Promise<CallReport>,
+  ): Promise<Session> {
     const { onStatus: _told, ...request } = agent;
-    return this.#options.engine.createSession({ ...request, transport: line, direction, phones: { from, to } });
+    const outcome = async (): Promise<CallOutcome> => {
+      const { status, error, carrier } = await finished();
+      return { status, error, carrier: carrier === null ? null : { ...carrier } };
+    };
+    const phones = { from, to };
+    return this.#options.engine.createSession({ ...request, transport: line, direction, phones, callId, outcome });
   }
 
   async #close(): Promise<void> {

@@ -37,6 +37,7 @@ export async function engineSettings(
       ...(settings.turnModelPath !== null && { turnModel: settings.turnModelPath }),
       allowUrls: settings.allowUrls,
       serviceWebhooks: settings.serviceWebhooks,
+      ...(settings.webhookSecret !== null && { webhookSecret: settings.webhookSecret }),
       maxPromptChars: settings.limits.promptChars,
       maxToolReplyBytes: settings.limits.toolReplyBytes,
       recordings: join(settings.dataDir, 'recordings'),

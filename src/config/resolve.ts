@@ -4,6 +4,7 @@ import type { AgentFunction, AppFunction, ServiceFunction } from './function.js'
 import { DEFAULT_LANGUAGE, type Language } from './language.js';
 import { type ResolvedSound, soundOf } from './sound.js';
 import { type Variables, type VariableSources, fillVariables, variablesOf } from './variables.js';
+import { type WebhookAddress, webhookAddress } from './webhook.js';
 
 /** What stands where a configuration leaves a choice to the operator. */
 export interface AgentDefaults {
@@ -22,6 +23,8 @@ export interface ResolveOptions extends VariableSources {
   defaults?: Partial<AgentDefaults>;
   /** Default false. */
   includeMetadataInPrompt?: boolean;
+  /** Comes after the agent's own prompt, as it is. Default none. */
+  extraPrompt?: string;
 }
 
 /** An agent ready for a session: defaults applied, variables filled in, units in the names. Plain data. */
@@ -45,6 +48,8 @@ export interface ResolvedAgent {
   /** As configured; the toolbox fills in their variables. */
   tools: readonly AgentFunction[];
   serviceFunctions: readonly ServiceFunction[];
+  /** Who is asked when a session begins, and told when it has ended; null = nobody. */
+  webhooks: { extraPrompt: WebhookAddress | null; sessionData: WebhookAddress | null };
   appFunctions: readonly AppFunction[];
   /** `firstMessage` null = the model opens the conversation. */
   opening: { firstMessage: string | null; userStarts: boolean };
@@ -105,7 +110,7 @@ export function resolveAgent(config: AgentConfig, options: ResolveOptions = {}):
     status: config.status ?? 'active',
     language: config.language ?? defaults.language,
     timezone: config.timezone ?? defaults.timezone,
-    prompt: fill(config.prompt),
+    prompt: [fill(config.prompt), options.extraPrompt?.trim() ?? ''].filter((part) => part !== '').join('\n\n'),
     metadata: options.metadata ?? {},
     includeMetadataInPrompt: options.includeMetadataInPrompt ?? false,
     variables,
@@ -120,6 +125,10 @@ export function resolveAgent(config: AgentConfig, options: ResolveOptions = {}):
     keywords: new Map(Object.entries(config.custom_vocabulary?.keywords ?? {})),
     tools: config.tools ?? [],
     serviceFunctions: config.service_functions ?? [],
+    webhooks: {
+      extraPrompt: webhookAddress(config.extra_prompt_webhook, variables),
+      sessionData: webhookAddress(config.session_data_webhook, variables),
+    },
     appFunctions: config.app_functions ?? [],
     opening: {
       firstMessage: fill(config.first_message) || null,

@@ -14,9 +14,7 @@ interface UnsupportedField {
 export const UNSUPPORTED_FIELDS: readonly UnsupportedField[] = [
   { path: 'app_functions' },
   { path: 'custom_llm_websocket' },
-  { path: 'session_data_webhook' },
   { path: 'privacy_settings' },
-  { path: 'extra_prompt_webhook' },
   { path: 'switch_language' },
   { path: 'knowledge_base', when: 'files' },
   { path: 'speech_to_text.multilingual' },

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { optional, required } from './field.js';
+import { type Variables, fillVariables } from './variables.js';
 
 /** Headers that the HTTP client or the connection owns. */
 const RESERVED_HEADERS = new Set([
@@ -55,6 +56,26 @@ export const webhookSchema = z.union([httpUrlSchema, webhookConfigSchema]);
 
 /** A WebSocket address, alone or with headers. */
 export const socketSchema = z.union([socketUrlSchema, socketConfigSchema]);
+
+/** Where a webhook's requests go. */
+export interface WebhookAddress {
+  url: string;
+  headers: Readonly<Record<string, string>>;
+}
+
+/** A configured webhook with its variables filled in and its headers' names in lower case; null = none. */
+export function webhookAddress(
+  webhook: z.infer<typeof webhookSchema> | null | undefined,
+  variables: Variables,
+): WebhookAddress | null {
+  if (webhook === null || webhook === undefined || webhook === '') return null;
+  const { url, headers } = typeof webhook === 'string' ? { url: webhook, headers: null } : webhook;
+  const filled = Object.entries(headers ?? {}).map(([name, value]) => [
+    name.toLowerCase(),
+    fillVariables(value, variables),
+  ]);
+  return { url: fillVariables(url, variables, encodeURIComponent), headers: Object.fromEntries(filled) };
+}
 
 function urlSchema(protocols: readonly string[]): z.ZodString {
   const names = protocols.map((protocol) => `${protocol}//`).join(' or ');

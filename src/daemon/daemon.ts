@@ -6,6 +6,7 @@ import type { Engine } from '../engine/engine.js';
 import type { SessionEvent } from '../session/session-options.js';
 import { openDatabase } from '../store/database.js';
 import { KeyStore } from '../store/keys.js';
+import { SqliteOutboxStore } from '../store/outbox.js';
 import { PhoneStore } from '../store/phones.js';
 import { Access, isLoopbackName } from './access.js';
 import { AgentRegistry, type HostedAgent } from './agents.js';
@@ -64,6 +65,10 @@ export class Daemon {
     const nowSeconds = (): number => Math.floor(Date.now() / 1000);
     const keys = new KeyStore(database, nowSeconds);
     this.#phones = new PhoneStore(database);
+    engine.keepIn({
+      outboxStore: new SqliteOutboxStore(database),
+      onWebhookLost: (sessionId, reason) => onError(new Error(`session_data_webhook of ${sessionId}: ${reason}`)),
+    });
     this.newPrivateKey = firstKeys(keys, settings);
     const pageKey = settings.publicKey ?? `pk_page_${randomBytes(24).toString('base64url')}`;
     const tokens = new SessionTokens(() => Date.now());

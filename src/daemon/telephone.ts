@@ -69,6 +69,7 @@ export class Telephone {
     const id = randomUUID();
     return {
       id,
+      agentId: agent.id,
       agent: { ...agent.config, ...phone.agentConfigOverride },
       script: agent.script,
       observe: (event) => onSessionEvent(id, agent.id, event),

@@ -13,7 +13,7 @@ import type { Workshop } from './workshop.js';
 export class Engine {
   readonly clock: Clock;
   readonly ticker: Ticker;
-  readonly #options: EngineOptions;
+  #options: EngineOptions;
   readonly #sessions = new Set<Session>();
   #workshop: Promise<Workshop> | null = null;
   #closing: Promise<void> | null = null;
@@ -27,6 +27,12 @@ export class Engine {
   /** Sessions that run. */
   get sessions(): ReadonlySet<Session> {
     return this.#sessions;
+  }
+
+  /** Says where what outlives a session is kept. To be called before anything else. */
+  keepIn(stores: Pick<EngineOptions, 'outboxStore' | 'onWebhookLost'>): void {
+    if (this.#workshop !== null) throw new Error('the engine is at work already');
+    this.#options = { ...this.#options, ...stores };
   }
 
   /**

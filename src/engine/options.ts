@@ -9,7 +9,9 @@ import type { TurnModel } from '../providers/turn/turn.js';
 import type { VadProvider } from '../providers/vad/vad.js';
 import type { LogSink } from '../session/event-log.js';
 import type { RecordingSink } from '../session/recording.js';
+import type { CallOutcome } from '../session/call-history.js';
 import type { SessionEvent } from '../session/session-options.js';
+import type { OutboxStore } from '../tools/outbox.js';
 import type { ServiceAddress } from '../tools/service-webhook.js';
 import type { Transport } from '../transports/transport.js';
 
@@ -34,6 +36,12 @@ export interface EngineOptions {
   recordings?: RecordingSink | string;
   /** Folder in which fetched backgrounds are kept. Default none: they are fetched anew by each process. */
   mediaCacheDir?: string;
+  /** Signs what `session_data_webhook`s are sent: `whsec_` and base64. Default: it is not signed. */
+  webhookSecret?: string;
+  /** Where that is kept until it has arrived. Default: in memory, as long as the process lives. */
+  outboxStore?: OutboxStore;
+  /** A message to a `session_data_webhook` was given up. */
+  onWebhookLost?: (sessionId: string, reason: string) => void;
   /** Longest prompt of an agent in characters. Default 100,000. */
   maxPromptChars?: number;
   /** Largest reply of a tool's webhook in bytes. Default 65,536. */
@@ -53,6 +61,8 @@ export interface AgentRequest {
   metadata?: Readonly<Record<string, unknown>>;
   /** Default false. */
   includeMetadataInPrompt?: boolean;
+  /** The agent's own id, for webhooks and the call's history. Default none. */
+  agentId?: string;
   /** The two ends of a phone call: the variables `{FromPhone}` and `{ToPhone}`. */
   phones?: { readonly from: string; readonly to: string };
 }
@@ -65,6 +75,11 @@ export interface SessionRequest extends AgentRequest {
   id?: string;
   /** The time that the conversation begins, in milliseconds since 1970. Default now. */
   startUnixMs?: number;
+  /** Ids for the call's history. Default none. */
+  callId?: string;
+  campaignId?: string;
+  /** How the phone call of this session ended; asked when the session is over. Default: it has none. */
+  outcome?: () => Promise<CallOutcome>;
   observe?: (event: SessionEvent) => void;
   log?: LogSink;
 }

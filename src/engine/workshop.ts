@@ -3,13 +3,14 @@ import { HEARING_RATE_HZ } from '../audio/frame.js';
 import type { Clock } from '../clock/clock.js';
 import { RealClock, unixNow } from '../clock/real.js';
 import type { Ticker } from '../clock/ticker.js';
+import type { AgentConfig } from '../config/agent.js';
 import { knownModels, SCRIPTED_MODEL } from '../config/models.js';
 import { type AgentConfigRules, parseAgentConfig } from '../config/parse.js';
 import { type AgentDefaults, EMBEDDED_DEFAULTS, type ResolvedAgent, resolveAgent } from '../config/resolve.js';
 import { refuseUnsupported } from '../config/unsupported.js';
 import { ACTION_NAMES } from '../conversation/actions.js';
 import { type ConversationConfig, DEFAULT_CONVERSATION } from '../conversation/config.js';
-import { ParleyError } from '../errors.js';
+import { ParleyError, reasonOf } from '../errors.js';
 import { GuardedClient } from '../net/guarded-client.js';
 import { FallbackLlmProvider } from '../providers/llm/fallback.js';
 import type { LlmProvider } from '../providers/llm/llm.js';
@@ -19,7 +20,11 @@ import { TTS_PROVIDERS } from '../providers/tts/registry.js';
 import { conversationConfig } from '../session/conversation-config.js';
 import { Session } from '../session/session.js';
 import type { SessionOptions } from '../session/session-options.js';
+import { MemoryOutboxStore } from '../tools/memory-outbox.js';
+import { WebhookOutbox } from '../tools/outbox.js';
+import { askForPrompt } from '../tools/prompt-webhook.js';
 import { AgentToolbox } from '../tools/toolbox.js';
+import { Aftermath } from './aftermath.js';
 import { agentTools } from './agent-tools.js';
 import { speechHints } from './hints.js';
 import type { AgentRequest, EngineOptions, SessionRequest, Speech, SpeechRequest } from './options.js';
@@ -28,6 +33,7 @@ import { Sound } from './sound.js';
 
 /** What a session needs of its agent. */
 interface Plan {
+  config: AgentConfig;
   agent: ResolvedAgent;
   toolbox: AgentToolbox;
   providers: Pick<SessionOptions, 'vad' | 'stt' | 'llm' | 'tts'>;
@@ -43,6 +49,7 @@ export class Workshop {
   readonly #sound: Sound;
   /** For what the operator configured: agents cannot make it call anything else. */
   readonly #operatorClient: GuardedClient;
+  readonly #aftermath: Aftermath;
 
   /** @throws ParleyError PROVIDER_UNKNOWN for a model whose adapter does not exist */
   constructor(options: EngineOptions, clock: Clock, ticker: Ticker) {
@@ -62,6 +69,13 @@ export class Workshop {
     this.#client = new GuardedClient({ ...network, allowUrls: options.allowUrls ?? [] });
     const operatorUrls = Object.values(options.serviceWebhooks ?? {}).map(({ url }) => url);
     this.#operatorClient = new GuardedClient({ ...network, allowUrls: operatorUrls });
+    const { outboxStore, webhookSecret, onWebhookLost } = options;
+    const outbox = new WebhookOutbox({
+      store: outboxStore ?? new MemoryOutboxStore(),
+      ...{ client: this.#client, clock: network.clock, unixMs: unixNow, secret: webhookSecret ?? null },
+      onLost: ({ sessionId }, reason) => onWebhookLost?.(sessionId, reason),
+    });
+    this.#aftermath = new Aftermath({ outbox, clock: network.clock });
     this.#sound = new Sound({
       clock,
       recordings: options.recordings,
@@ -85,14 +99,18 @@ export class Workshop {
   }
 
   async makeSession(request: SessionRequest): Promise<Session> {
-    const { agent, toolbox, providers } = await this.#plan(request, (reason) => {
-      session.noteFault('llm.fallback', reason.message);
+    const id = request.id ?? randomUUID();
+    const startUnixMs = request.startUnixMs ?? unixNow();
+    const early: [name: string, reason: string][] = [];
+    let made: Session | null = null;
+    const plan = await this.#briefedPlan({ ...request, id }, (name, reason) => {
+      if (made === null) early.push([name, reason]);
+      else made.noteFault(name, reason);
     });
-    if (agent.status === 'disabled') throw new ParleyError('AGENT_DISABLED');
+    const { agent, toolbox, providers } = plan;
     const { vad, stt, tts } = providers;
     const turnModel = this.#providers.turnModel();
     await Promise.all([vad.warmUp(), stt.warmUp(), tts.warmUp(), turnModel?.warmUp()]);
-    const id = request.id ?? randomUUID();
     const line = await this.#sound.line({
       ...{ transport: request.transport, sound: agent.sound, sessionId: id },
       onFault: (name, reason) => session.noteFault(name, reason),
@@ -102,7 +120,7 @@ export class Workshop {
       ...line,
       id,
       conversation: {
-        ...conversationConfig(agent, toolbox.speech, request.startUnixMs ?? unixNow(), request.direction),
+        ...conversationConfig(agent, toolbox.speech, startUnixMs, request.direction),
         speculation: { enabled: this.#options.speculation ?? true },
         deadlines: toolDeadlines(toolbox),
       },
@@ -123,7 +141,29 @@ export class Workshop {
       ...(request.observe && { observe: request.observe }),
       ...(request.log && { log: request.log }),
     });
+    made = session;
+    for (const [name, reason] of early) session.noteFault(name, reason);
+    this.#tellAfterwards(session, plan, request, startUnixMs);
     return session;
+  }
+
+  /** Has the session's record sent where the agent wants it. */
+  #tellAfterwards(session: Session, plan: Plan, request: SessionRequest, startUnixMs: number): void {
+    const { config, agent, providers } = plan;
+    const to = agent.webhooks.sessionData;
+    if (to === null) return;
+    const { agentId = null, callId = null, campaignId = null, phones = null, direction = 'inbound' } = request;
+    const { stt, llm, tts } = providers;
+    this.#aftermath.tell(session, {
+      to,
+      facts: {
+        ...{ agentId, callId, campaignId, phones, direction, startUnixMs, agentConfig: config },
+        ...{ metadata: agent.metadata, model: agent.llm.model, recordingUrl: null },
+        providers: { stt: stt.name, llm: llm.name, tts: tts.name },
+        optOut: config.privacy_settings?.opt_out_data_collection ?? false,
+      },
+      outcome: request.outcome ?? null,
+    });
   }
 
   async speech(request: SpeechRequest): Promise<Speech> {
@@ -145,10 +185,36 @@ export class Workshop {
 
   async close(): Promise<void> {
     this.#sound.close();
+    await this.#aftermath.close();
     await Promise.all([this.#providers.close(), this.#client.close(), this.#operatorClient.close()]);
   }
 
-  async #plan(request: AgentRequest, onFallback: (reason: Error) => void): Promise<Plan> {
+  /** The plan, with what the agent's webhook adds to its prompt and metadata; while it is asked, the engines warm up. */
+  async #briefedPlan(
+    request: SessionRequest & { id: string },
+    onFault: (name: string, reason: string) => void,
+  ): Promise<Plan> {
+    const onFallback = (reason: Error): void => onFault('llm.fallback', reason.message);
+    const plan = await this.#plan(request, onFallback);
+    const { agent, providers } = plan;
+    if (agent.status === 'disabled') throw new ParleyError('AGENT_DISABLED');
+    const address = agent.webhooks.extraPrompt;
+    if (address === null) return plan;
+    const { id: sessionId, agentId = null, phones = null } = request;
+    const { signal } = new AbortController();
+    const asking = askForPrompt(this.#client, address, {
+      ...{ sessionId, agentId, phones, metadata: agent.metadata, signal },
+    }).catch((error: unknown) => {
+      onFault('extraPromptWebhook.failed', reasonOf(error));
+      return null;
+    });
+    const [extra] = await Promise.all([asking, providers.vad.warmUp(), providers.stt.warmUp(), providers.tts.warmUp()]);
+    if (extra === null) return plan;
+    const metadata = { ...agent.metadata, ...extra.metadata };
+    return this.#plan({ ...request, metadata }, onFallback, extra.extraPrompt);
+  }
+
+  async #plan(request: AgentRequest, onFallback: (reason: Error) => void, extraPrompt = ''): Promise<Plan> {
     const config = parseAgentConfig(request.agent, this.#rules(request));
     refuseUnsupported(config);
     const agent = resolveAgent(config, {
@@ -157,6 +223,7 @@ export class Workshop {
       includeMetadataInPrompt: request.includeMetadataInPrompt ?? false,
       fromPhone: request.phones?.from ?? null,
       toPhone: request.phones?.to ?? null,
+      extraPrompt,
     });
     if (request.script !== undefined) this.#providers.scriptHints(request.script);
     const providers = {
@@ -179,7 +246,7 @@ export class Workshop {
         hasScreen: 'transport' in request && (request as SessionRequest).transport.showsForms === true,
       }),
     });
-    return { agent, toolbox, providers };
+    return { config, agent, toolbox, providers };
   }
 
   /** What an agent may name here; where the embedder brings a provider, its name is the embedder's business. */

@@ -27,6 +27,20 @@ const MIGRATIONS: readonly string[] = [
      address TEXT,
      created_at INTEGER NOT NULL
    ) STRICT`,
+  `CREATE TABLE webhook_deliveries (
+     seq INTEGER PRIMARY KEY,
+     id TEXT NOT NULL UNIQUE,
+     session_id TEXT NOT NULL,
+     url TEXT NOT NULL,
+     headers TEXT NOT NULL,
+     body TEXT NOT NULL,
+     created_unix_ms REAL NOT NULL,
+     attempts INTEGER NOT NULL,
+     due_unix_ms REAL,
+     delivered_unix_ms REAL,
+     error TEXT
+   ) STRICT;
+   CREATE INDEX webhook_deliveries_open ON webhook_deliveries (session_id, seq) WHERE due_unix_ms IS NOT NULL`,
 ];
 
 /**

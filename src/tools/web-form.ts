@@ -60,7 +60,7 @@ export class WebForm implements Tool {
       return {
         ok: false,
         content:
-          `The user has no screen here. Ask them for ${name} (${type ?? 'string'}) in words.${repeat} ` +
+          `The form cannot be shown: the user has no screen here. Ask them for ${name} (${type ?? 'string'}) in words.${repeat} ` +
           `Then call ${this.#fn.name} again with ${name}.`,
       };
     }
@@ -88,7 +88,7 @@ export class WebForm implements Tool {
       }
     } catch {
       signal.throwIfAborted();
-      return { ok: false, content: 'The user did not fill in the form in time. Ask whether they need help with it.' };
+      return { ok: false, content: 'The user did not answer the form in time. Ask whether they need help with it.' };
     } finally {
       deadline.cancel();
     }
@@ -103,7 +103,7 @@ function withField(params: readonly Param[], field: Param | null): readonly Para
 
 function skipped({ name, required }: Param): ToolResult {
   if (required !== true) return { ok: true, content: valueText({ name }, null) };
-  return { ok: false, content: `The user closed the form without filling in ${name}.` };
+  return { ok: false, content: `The form failed: the user closed it without filling in ${name}.` };
 }
 
 function valueText({ name }: Param, value: string | number | boolean | null): string {

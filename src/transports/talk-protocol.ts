@@ -32,11 +32,34 @@ export type TalkServerMessage =
   | { method: 'start_answering' }
   /** `sound_goes_on`: a background is playing, so there is nothing to hold or to drop. */
   | { method: 'pause' | 'unpause' | 'clear'; payload?: { sound_goes_on: true } }
-  | { method: 'ai_action'; payload: { id: string; name: string } & Readonly<Record<string, unknown>> }
+  | { method: 'ai_action'; payload: TalkAction }
   | { method: 'onmetrics'; payload: TalkTurnTimes }
   | { method: 'onerror'; data: string }
   | { method: 'onsessionended'; payload: { status: string } }
   | { method: 'pong'; data?: unknown };
+
+/** The agent does something. With a `type`, the client is asked for it, and answers with a `form_result` of this id. */
+export interface TalkAction {
+  id: string;
+  name: string;
+  /** `webform` (or `web_form`): the user is to fill in `data.param`. `webhook`: the client is to do it itself. */
+  type?: 'webform' | 'web_form' | 'webhook';
+  /** Arguments of the model's. */
+  params?: Readonly<Record<string, unknown>>;
+  data?: TalkForm;
+  /** Nothing is waited for any more: the form can go. */
+  withdrawn?: true;
+  /** Of a transfer: where to. */
+  phone?: string;
+}
+
+export interface TalkForm {
+  param: { name: string; type?: string | null; required?: boolean | null; description?: string | null };
+  /** A suggestion, or what was filled in before. */
+  value?: unknown;
+  /** What was wrong with it. */
+  problem?: string;
+}
 
 /** How long an answer took, in milliseconds; null = the turn did not have this stage. */
 export interface TalkTurnTimes {

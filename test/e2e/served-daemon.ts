@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { packageFile } from '../../src/package-files.js';
 
-/** `parley serve` as its own process, with the demo agent, on a free port, with a data folder of its own. */
+/** `parley serve` as its own process, by default with the demo agent, on a free port, with a data folder of its own. */
 export class ServedDaemon {
   readonly address: string;
   readonly #process: ChildProcess;
@@ -20,10 +20,12 @@ export class ServedDaemon {
     this.#log = log;
   }
 
-  static async start(port = '0'): Promise<ServedDaemon> {
+  /** @param agentFile an agent to serve in place of the demo */
+  static async start(port = '0', agentFile?: string): Promise<ServedDaemon> {
     const folder = mkdtempSync(join(tmpdir(), 'parley-served-'));
     // Nothing of the machine's own settings and keys: what is tested is what a newcomer gets.
-    const child = spawn(process.execPath, [fileURLToPath(packageFile('bin/parley.js')), 'serve', '--port', port], {
+    const args = ['serve', '--port', port, ...(agentFile === undefined ? [] : ['--agent', agentFile])];
+    const child = spawn(process.execPath, [fileURLToPath(packageFile('bin/parley.js')), ...args], {
       env: { PATH: process.env['PATH'], PARLEY_DATA_DIR: folder, PARLEY_PUBLIC_KEY: 'pk_served' },
       stdio: ['ignore', 'pipe', 'pipe'],
     });

@@ -70,7 +70,7 @@ describe('a webform', () => {
   it('may be closed by the user', async () => {
     expect(await run(form(), {}, new Client(null))).toEqual({
       ok: false,
-      content: 'The user closed the form without filling in email.',
+      content: 'The form failed: the user closed it without filling in email.',
     });
     const optional = form({ data: { param: { name: 'email', type: 'email' } } });
     expect(await run(optional, {}, new Client(''))).toEqual({ ok: true, content: '{"email":null}' });
@@ -81,7 +81,7 @@ describe('a webform', () => {
     const tool = form({}, true, clock);
     const late = run(tool, {}, new Client());
     await clock.advanceBy(tool.maxMs);
-    expect((await late).content).toContain('did not fill in the form in time');
+    expect((await late).content).toContain('did not answer the form in time');
     const abort = new AbortController();
     const reason = new Error('hung up');
     const call = { id: 'c', name: 'ask_email', arguments: '' };

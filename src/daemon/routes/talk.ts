@@ -132,6 +132,7 @@ export class TalkEndpoint {
     }
     this.#starting++;
     const starting = engine.createSession({
+      agentId: agent.id,
       agent: agent.config,
       script: agent.script,
       transport,

@@ -1,4 +1,9 @@
-import type { TalkClientMessage, TalkServerMessage, TalkTurnTimes } from '../../transports/talk-protocol.js';
+import type {
+  TalkAction,
+  TalkClientMessage,
+  TalkServerMessage,
+  TalkTurnTimes,
+} from '../../transports/talk-protocol.js';
 import { CallAudio } from './audio.js';
 import { nextPhase, type Phase, type PhaseEvent } from './phase.js';
 import { TalkSocket } from './socket.js';
@@ -21,8 +26,8 @@ export interface CallEvents {
   /** What the user said over the agent was no interruption. */
   onFalseAlarm(): void;
   onTimes(times: TalkTurnTimes): void;
-  /** The agent does something, by name: a tool, a transfer. */
-  onAction(name: string): void;
+  /** The agent does something, or asks the user for it. */
+  onAction(action: TalkAction): void;
   /** Something went wrong that does not end the call. */
   onProblem(message: string): void;
   /** The call is over: a status of the server, or what went wrong. Not called after `hangUp`. */
@@ -123,6 +128,11 @@ export class Call {
     this.#send({ method: 'dtmf', data: digits });
   }
 
+  /** Answers an action that asked for something. */
+  answerForm(id: string, value: unknown): void {
+    this.#send({ method: 'form_result', payload: { id, value } });
+  }
+
   /** Ends the call at once. May be called twice. */
   hangUp(): void {
     this.#over = true;
@@ -167,7 +177,7 @@ export class Call {
         this.#events.onTimes(message.payload);
         return;
       case 'ai_action':
-        this.#events.onAction(message.payload.name);
+        this.#events.onAction(message.payload);
         return;
       case 'onerror':
         this.#problem = message.data;

@@ -3,6 +3,7 @@ import { Call, type CallEvents, type CallStats } from './call.js';
 import { Controls } from './controls.js';
 import { Daemon } from './daemon.js';
 import { byId } from './elements.js';
+import { Forms } from './forms.js';
 import { Microphone, MicrophoneError } from './microphone.js';
 import { Notice } from './notice.js';
 import type { Phase } from './phase.js';
@@ -36,6 +37,10 @@ class Page {
   );
   readonly #transcript = new Transcript(byId('transcript', HTMLElement), byId('scroller', HTMLElement));
   readonly #summary = new TimesSummary(byId('summary', HTMLElement));
+  readonly #forms = new Forms(byId('forms', HTMLElement), (id, value) => {
+    this.#call?.answerForm(id, value);
+    this.#controls.focusText();
+  });
   readonly #controls: Controls;
   #description: PageDescription | null = null;
   #call: Call | null = null;
@@ -157,8 +162,8 @@ class Page {
         transcript.times(times);
         this.#summary.add(times);
       },
-      onAction: (name) => {
-        transcript.note(`${name} …`);
+      onAction: (action) => {
+        if (!this.#forms.take(action)) transcript.note(`${action.name} …`);
       },
       onProblem: (message) => {
         this.#notice.show(message, { label: 'Dismiss', run: () => undefined });
@@ -196,6 +201,7 @@ class Page {
     this.#call = null;
     this.#untold = [];
     this.#onPhase('idle');
+    this.#forms.clear();
     this.#transcript.end();
     if (note !== null) this.#transcript.note(note);
     this.#controls.status = 'Ready';

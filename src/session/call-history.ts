@@ -1,0 +1,173 @@
+import type { ChatMessage, ToolCall } from '../config/chat.js';
+import type { Percentiles } from './latency.js';
+import type { FunctionCall, SessionReport } from './session-report.js';
+
+/** What is known of a session beside its report. */
+export interface CallFacts {
+  agentId: string | null;
+  agentConfig: Readonly<Record<string, unknown>>;
+  callId: string | null;
+  campaignId: string | null;
+  /** When it began, in milliseconds since 1970. */
+  startUnixMs: number;
+  metadata: Readonly<Record<string, unknown>>;
+  /** Null where it was no phone call. */
+  phones: { readonly from: string; readonly to: string } | null;
+  direction: 'inbound' | 'outbound';
+  /** Who did what in it, by name. */
+  providers: { readonly stt: string; readonly llm: string; readonly tts: string };
+  /** The language model's id. */
+  model: string;
+  /** How the call ended; null where the session's own end says it. */
+  outcome: CallOutcome | null;
+  recordingUrl: string | null;
+  /** Nothing that was said may be kept. */
+  optOut: boolean;
+}
+
+/** How a phone call ended, which may have had no conversation. */
+export interface CallOutcome {
+  status: string;
+  /** Why it went wrong, in words; null where it did not. */
+  error: string | null;
+  /** The carrier's own account. */
+  carrier: Readonly<Record<string, unknown>> | null;
+}
+
+/** A call as `/call-logs` lists it and `session_data_webhook` is sent it. Members that are not known are null. */
+export interface CallHistoryItem {
+  agent_id: string | null;
+  agent_config: Readonly<Record<string, unknown>>;
+  /** Seconds. */
+  duration: number;
+  /** Unix seconds, with a fraction. */
+  ts: number;
+  /** JSON text of an array of messages. */
+  chat: string;
+  chars_used: number;
+  session_id: string;
+  call_id: string | null;
+  cost_breakdown: readonly CostItem[];
+  voip: Readonly<Record<string, unknown>> | null;
+  recording: { recording_url: string } | null;
+  metadata: Readonly<Record<string, unknown>>;
+  function_calls: readonly HistoryFunctionCall[];
+  call_status: string;
+  campaign_id: string | null;
+  error_message: string | null;
+  call_metrics: CallMetrics;
+  carrier_call_log: Readonly<Record<string, unknown>> | null;
+}
+
+export interface HistoryFunctionCall {
+  name: string;
+  /** The arguments; as text where they were no JSON. */
+  params: unknown;
+  result: string;
+  run_after_call: boolean;
+}
+
+/** What was used. `credit` is 0: this version knows no prices. */
+export type CostItem =
+  | { type: 'stt'; provider: string; credit: number; seconds: number }
+  | { type: 'llm'; provider: string; credit: number; model: string; prompt_tokens: number; completion_tokens: number }
+  | { type: 'tts'; provider: string; credit: number; chars: number };
+
+/** Milliseconds; null where no turn had the stage. */
+export interface CallMetrics {
+  /** From the end of the user's speech to the first audio of the answer. */
+  utterance_latency: Percentiles | null;
+  /** Of that, until the turn counted as over. */
+  end_of_turn: Percentiles | null;
+  /** From then to the model's first piece. */
+  llm_first: Percentiles | null;
+  first_sentence: Percentiles | null;
+  /** From that sentence to its first audio. */
+  tts_first: Percentiles | null;
+  turns: number;
+}
+
+export function callHistoryItem(report: SessionReport, facts: CallFacts): CallHistoryItem {
+  const { outcome, optOut } = facts;
+  return {
+    agent_id: facts.agentId,
+    agent_config: facts.agentConfig,
+    duration: report.durationMs / 1000,
+    ts: facts.startUnixMs / 1000,
+    chat: optOut ? '[]' : JSON.stringify(report.messages.map(wireMessage)),
+    chars_used: report.ttsChars,
+    session_id: report.sessionId,
+    call_id: facts.callId,
+    cost_breakdown: costs(report, facts),
+    voip: voipOf(report, facts),
+    recording: optOut || facts.recordingUrl === null ? null : { recording_url: facts.recordingUrl },
+    metadata: facts.metadata,
+    function_calls: report.functionCalls.map((call) => functionCall(call, optOut)),
+    call_status: outcome?.status ?? report.status,
+    campaign_id: facts.campaignId,
+    error_message: errorOf(report, outcome),
+    call_metrics: metricsOf(report),
+    carrier_call_log: outcome?.carrier ?? null,
+  };
+}
+
+/** As the interface's chat messages are. */
+function wireMessage(message: ChatMessage): Readonly<Record<string, unknown>> {
+  const { role, content } = message;
+  if (role === 'tool') return { role, content, tool_call_id: message.toolCallId };
+  if (role === 'assistant' && message.toolCalls !== undefined) {
+    return { role, content, tool_calls: message.toolCalls.map(wireToolCall) };
+  }
+  return { role, content };
+}
+
+function wireToolCall({ id, name, arguments: args }: ToolCall): Readonly<Record<string, unknown>> {
+  return { id, type: 'function', function: { name, arguments: args } };
+}
+
+/** What was passed on and what came back is the user's data, too. */
+function functionCall({ name, arguments: args, result, runAfterCall }: FunctionCall, optOut: boolean) {
+  const told = optOut ? { params: {}, result: '' } : { params: parsed(args), result };
+  return { name, ...told, run_after_call: runAfterCall };
+}
+
+function parsed(text: string): unknown {
+  if (text.trim() === '') return {};
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function costs(report: SessionReport, { providers, model }: CallFacts): CostItem[] {
+  const { promptTokens: prompt_tokens, completionTokens: completion_tokens } = report;
+  return [
+    { type: 'stt', provider: providers.stt, credit: 0, seconds: report.durationMs / 1000 },
+    { type: 'llm', provider: providers.llm, credit: 0, model, prompt_tokens, completion_tokens },
+    { type: 'tts', provider: providers.tts, credit: 0, chars: report.ttsChars },
+  ];
+}
+
+function voipOf({ transfers }: SessionReport, { phones, direction }: CallFacts): CallHistoryItem['voip'] {
+  const last = transfers.at(-1);
+  const transfer = last === undefined ? null : { to: last.target, ok: last.ok, reason: last.reason };
+  if (phones === null) return transfer === null ? null : { from: null, to: null, direction, transfer };
+  return { from: phones.from, to: phones.to, direction, transfer };
+}
+
+function errorOf({ status, faults }: SessionReport, outcome: CallOutcome | null): string | null {
+  if (outcome !== null) return outcome.error;
+  return status === 'error' ? `the session broke off: ${Object.keys(faults).join(', ') || 'no reason known'}` : null;
+}
+
+function metricsOf({ latency, turns }: SessionReport): CallMetrics {
+  return {
+    utterance_latency: latency.responseMs,
+    end_of_turn: latency.endOfTurnMs,
+    llm_first: latency.llmFirstMs,
+    first_sentence: latency.firstSentenceMs,
+    tts_first: latency.ttsFirstMs,
+    turns: turns.length,
+  };
+}

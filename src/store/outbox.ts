@@ -1,0 +1,77 @@
+import type Database from 'better-sqlite3';
+import type { Delivery, OutboxStore } from '../tools/outbox.js';
+
+interface Row {
+  id: string;
+  session_id: string;
+  url: string;
+  headers: string;
+  body: string;
+  created_unix_ms: number;
+  attempts: number;
+}
+
+/** Messages that are done with are kept for so long, for those who ask what became of them. */
+const KEEP_DONE_MS = 30 * 24 * 3_600_000;
+
+/** The daemon's outgoing messages. What was added survives the process. */
+export class SqliteOutboxStore implements OutboxStore {
+  readonly #add: (delivery: Delivery) => void;
+  readonly #due: Database.Statement<unknown[], Row>;
+  readonly #next: Database.Statement<unknown[], { due: number | null }>;
+  readonly #delivered: Database.Statement<unknown[]>;
+  readonly #failed: Database.Statement<unknown[]>;
+
+  constructor(database: Database.Database) {
+    const insert = database.prepare(
+      `INSERT INTO webhook_deliveries (id, session_id, url, headers, body, created_unix_ms, attempts, due_unix_ms)
+       VALUES (@id, @sessionId, @url, @headers, @body, @createdUnixMs, @attempts, @createdUnixMs)`,
+    );
+    const purge = database.prepare('DELETE FROM webhook_deliveries WHERE due_unix_ms IS NULL AND created_unix_ms < ?');
+    this.#add = database.transaction((delivery: Delivery) => {
+      purge.run(delivery.createdUnixMs - KEEP_DONE_MS);
+      insert.run({ ...delivery, headers: JSON.stringify(delivery.headers) });
+    });
+    const heads = `SELECT MIN(seq) FROM webhook_deliveries WHERE due_unix_ms IS NOT NULL GROUP BY session_id`;
+    this.#due = database.prepare(
+      `SELECT id, session_id, url, headers, body, created_unix_ms, attempts FROM webhook_deliveries
+       WHERE seq IN (${heads}) AND due_unix_ms <= ? ORDER BY due_unix_ms, seq LIMIT 100`,
+    );
+    this.#next = database.prepare(`SELECT MIN(due_unix_ms) AS due FROM webhook_deliveries WHERE seq IN (${heads})`);
+    this.#delivered = database.prepare(
+      `UPDATE webhook_deliveries SET attempts = attempts + 1, due_unix_ms = NULL, delivered_unix_ms = ?, error = NULL
+       WHERE id = ?`,
+    );
+    this.#failed = database.prepare(
+      'UPDATE webhook_deliveries SET attempts = attempts + 1, due_unix_ms = ?, error = ? WHERE id = ?',
+    );
+  }
+
+  add(delivery: Delivery): void {
+    this.#add(delivery);
+  }
+
+  due(nowUnixMs: number): Delivery[] {
+    return this.#due.all(nowUnixMs).map((row) => ({
+      id: row.id,
+      sessionId: row.session_id,
+      url: row.url,
+      headers: JSON.parse(row.headers) as Record<string, string>,
+      body: row.body,
+      createdUnixMs: row.created_unix_ms,
+      attempts: row.attempts,
+    }));
+  }
+
+  nextDueUnixMs(): number | null {
+    return this.#next.get()?.due ?? null;
+  }
+
+  delivered(id: string, nowUnixMs: number): void {
+    this.#delivered.run(nowUnixMs, id);
+  }
+
+  failed(id: string, reason: string, retryUnixMs: number | null): void {
+    this.#failed.run(retryUnixMs, reason, id);
+  }
+}

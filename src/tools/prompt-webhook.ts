@@ -1,0 +1,87 @@
+import * as z from 'zod';
+import type { WebhookAddress } from '../config/webhook.js';
+import { reasonOf } from '../errors.js';
+import type { GuardedClient } from '../net/guarded-client.js';
+
+export interface PromptRequest {
+  sessionId: string;
+  /** Null where the session's agent has no id. */
+  agentId: string | null;
+  /** The two ends of a phone call. */
+  phones: { readonly from: string; readonly to: string } | null;
+  metadata: Readonly<Record<string, unknown>>;
+  signal: AbortSignal;
+}
+
+/** What the webhook adds to the session. */
+export interface ExtraPrompt {
+  metadata: Readonly<Record<string, unknown>>;
+  extraPrompt: string;
+}
+
+/** A call waits no longer than this. */
+const TIMEOUT_MS = 2_000;
+
+const replySchema = z.object({
+  metadata: z.record(z.string(), z.unknown()).nullish(),
+  extra_prompt: z.string().max(100_000).nullish(),
+});
+
+/**
+ * Asks an `extra_prompt_webhook`: GET with `session_id`, `agent_id`, `from`, `to` and the metadata as its query.
+ * @throws Error in words for the operator where there is no usable reply within 2 s
+ */
+export async function askForPrompt(
+  client: GuardedClient,
+  { url, headers }: WebhookAddress,
+  request: PromptRequest,
+): Promise<ExtraPrompt> {
+  const reply = await client.request({
+    url: withQuery(url, request),
+    headers: { accept: 'application/json', ...headers },
+    timeoutMs: TIMEOUT_MS,
+    signal: request.signal,
+  });
+  if (reply.status < 200 || reply.status > 299) throw new Error(`it answered with status ${String(reply.status)}`);
+  const text = reply.body.toString('utf8').trim();
+  if (text === '') return { metadata: {}, extraPrompt: '' };
+  const { metadata, extra_prompt } = parse(text);
+  return { metadata: metadata ?? {}, extraPrompt: extra_prompt ?? '' };
+}
+
+function parse(text: string): z.infer<typeof replySchema> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new Error(`its reply is no JSON: ${reasonOf(error)}`, { cause: error });
+  }
+  const read = replySchema.safeParse(value);
+  if (!read.success) throw new Error('its reply is not {metadata, extra_prompt}');
+  return read.data;
+}
+
+/** What the session says of itself comes last: metadata cannot stand in for it. */
+function withQuery(address: string, { sessionId, agentId, phones, metadata }: PromptRequest): string {
+  if (!URL.canParse(address)) return address; // for the client to refuse
+  const url = new URL(address);
+  for (const [name, value] of flattened(metadata)) url.searchParams.set(name, value);
+  for (const name of ['agent_id', 'from', 'to']) url.searchParams.delete(name);
+  url.searchParams.set('session_id', sessionId);
+  if (agentId !== null) url.searchParams.set('agent_id', agentId);
+  if (phones !== null) {
+    url.searchParams.set('from', phones.from);
+    url.searchParams.set('to', phones.to);
+  }
+  return url.href;
+}
+
+/** `{a: {b: 1}}` is `a.b=1`; texts as they are, all else as JSON. Null is left out. */
+function flattened(members: Readonly<Record<string, unknown>>, prefix = ''): [string, string][] {
+  return Object.entries(members).flatMap(([key, value]): [string, string][] => {
+    if (value === null || value === undefined) return [];
+    if (typeof value === 'string') return [[prefix + key, value]];
+    if (typeof value !== 'object' || Array.isArray(value)) return [[prefix + key, JSON.stringify(value)]];
+    return flattened(value as Readonly<Record<string, unknown>>, `${prefix}${key}.`);
+  });
+}

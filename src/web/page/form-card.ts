@@ -1,0 +1,91 @@
+import type { TalkForm } from '../../transports/talk-protocol.js';
+import { make } from './elements.js';
+import { fieldKind, fieldLabel, fieldValue } from './form-fields.js';
+
+/** A field that the agent asks the user to fill in. */
+export class FormCard {
+  readonly element: HTMLFormElement;
+  readonly #field: HTMLInputElement | HTMLSelectElement;
+
+  /** @param onDone with the value, or null where the user does not want to; called once */
+  constructor(id: string, form: TalkForm, onDone: (value: string | number | boolean | null) => void) {
+    const { param, problem } = form;
+    const fieldId = `field-${id}`;
+    this.#field = fieldOf(form, fieldId);
+    const label = document.createElement('label');
+    label.htmlFor = fieldId;
+    label.textContent = fieldLabel(form);
+    const send = button('submit', 'form-send', 'Send');
+    const skip = button('button', 'form-skip', 'Skip');
+    const row = make('div', 'form-row');
+    row.append(this.#field, send, skip);
+    this.element = document.createElement('form');
+    this.element.className = 'form-card';
+    this.element.setAttribute('aria-label', 'The agent asks');
+    this.element.append(label);
+    if (problem !== undefined) {
+      const line = make('p', 'form-problem', problem);
+      line.id = `${fieldId}-problem`;
+      line.setAttribute('role', 'alert');
+      this.#field.setAttribute('aria-describedby', line.id);
+      this.#field.setAttribute('aria-invalid', 'true');
+      this.element.append(line);
+    }
+    this.element.append(row);
+    let done = false;
+    const finish = (value: string | number | boolean | null): void => {
+      if (done) return;
+      done = true;
+      onDone(value);
+    };
+    this.element.addEventListener('submit', (event) => {
+      event.preventDefault();
+      finish(fieldValue(param.type, this.#field.value));
+    });
+    this.element.addEventListener('keydown', (event) => {
+      if (event.key === 'Escape') finish(null);
+    });
+    skip.addEventListener('click', () => finish(null));
+  }
+
+  /** The keyboard goes to the field, unless the user is in the middle of typing. */
+  focus(): void {
+    const active = document.activeElement;
+    const isTyping = active instanceof HTMLInputElement && active.value !== '';
+    if (!isTyping) this.#field.focus();
+  }
+}
+
+function fieldOf({ param, value }: TalkForm, id: string): HTMLInputElement | HTMLSelectElement {
+  const kind = fieldKind(param.type);
+  const isPlain = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
+  const suggested = isPlain ? String(value) : '';
+  if (kind.control === 'choice') {
+    const select = document.createElement('select');
+    select.append(new Option('', ''), new Option('Yes', 'true'), new Option('No', 'false'));
+    select.value = suggested;
+    return prepared(select, id);
+  }
+  const input = document.createElement('input');
+  input.type = kind.type;
+  input.inputMode = kind.inputMode;
+  input.autocomplete = kind.autocomplete;
+  input.maxLength = 10_000;
+  if (kind.type === 'number') input.step = 'any';
+  input.value = suggested;
+  return prepared(input, id);
+}
+
+function prepared<T extends HTMLInputElement | HTMLSelectElement>(field: T, id: string): T {
+  field.id = id;
+  field.required = true; // an empty field is what Skip is for
+  return field;
+}
+
+function button(type: 'submit' | 'button', className: string, text: string): HTMLButtonElement {
+  const element = document.createElement('button');
+  element.type = type;
+  element.className = className;
+  element.textContent = text;
+  return element;
+}

@@ -1,0 +1,46 @@
+import type { TalkAction } from '../../transports/talk-protocol.js';
+import { FormCard } from './form-card.js';
+
+/** The forms that the agent has opened and the user has not yet filled in. */
+export class Forms {
+  readonly #root: HTMLElement;
+  readonly #onResult: (id: string, value: unknown) => void;
+  readonly #cards = new Map<string, FormCard>();
+
+  constructor(root: HTMLElement, onResult: (id: string, value: unknown) => void) {
+    this.#root = root;
+    this.#onResult = onResult;
+  }
+
+  /** Shows, or takes back, what an action asks for. Returns whether it asks for anything. */
+  take({ id, type, data, withdrawn }: TalkAction): boolean {
+    if (type === undefined) return false;
+    this.#remove(id);
+    if (withdrawn === true) return true;
+    if ((type !== 'webform' && type !== 'web_form') || data === undefined) {
+      // A function of somebody's own client: this page has none.
+      this.#onResult(id, { error: 'this page cannot do that' });
+      return true;
+    }
+    const card = new FormCard(id, data, (value) => {
+      this.#remove(id);
+      this.#onResult(id, value);
+    });
+    this.#cards.set(id, card);
+    this.#root.append(card.element);
+    card.focus();
+    return true;
+  }
+
+  /** The call is over. */
+  clear(): void {
+    for (const id of this.#cards.keys()) this.#remove(id);
+  }
+
+  #remove(id: string): void {
+    const card = this.#cards.get(id);
+    if (card === undefined) return;
+    this.#cards.delete(id);
+    card.element.remove();
+  }
+}
