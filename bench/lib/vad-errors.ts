@@ -75,15 +75,16 @@ export class VadTally {
   }
 }
 
-/** Plays a recording to the VAD of that name. */
+/** Plays a recording to the VAD of that name. `through`: what becomes of the audio on the way. */
 export function hearWith(
   name: string,
   { wav, labels }: Labelled,
   threshold: number,
   tallies: readonly VadTally[],
+  through: (audio: Int16Array) => Int16Array = (audio) => audio,
 ): void {
   const { samples, sampleRateHz } = decodeWav(readFileSync(wav));
-  const audio = resample(samples, sampleRateHz, HEARING_RATE_HZ);
+  const audio = through(resample(samples, sampleRateHz, HEARING_RATE_HZ));
   const detector = vadProvider(name).createDetector();
   const heard: Heard[] = [];
   const ms = (sample: number): number => samplesToMs(sample, HEARING_RATE_HZ);

@@ -92,7 +92,23 @@ export const speechToTextSchema = z
     denoiser: optional(
       z
         .strictObject({
-          settings: optional(z.record(z.string(), z.unknown()), "The denoiser's own settings.", { default: 'its own' }),
+          settings: optional(
+            z
+              .strictObject({
+                strength: optional(z.number().min(0).max(1), 'How much of the noise is taken out; 0 = none.', {
+                  unit: '0..1',
+                  default: 1,
+                }),
+                applies_to: optional(
+                  z.enum(['stt', 'vad', 'both']),
+                  'Who hears without noise: speech recognition, voice activity detection or both.',
+                  { default: 'stt' },
+                ),
+              })
+              .meta({ id: 'DenoiserSettings', description: "The denoiser's own settings." }),
+            "The denoiser's own settings.",
+            { default: 'its own' },
+          ),
         })
         .meta({ id: 'Denoiser', description: 'How noise is taken out.' }),
       'How noise is taken out.',

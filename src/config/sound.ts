@@ -6,6 +6,8 @@ export interface ResolvedSound {
   recording: boolean;
   /** Null = none that could be heard. */
   background: { url: string; volume: number } | null;
+  /** Null = everybody hears the line as it is. `strength`: above 0, up to 1. */
+  denoise: { strength: number; vad: boolean; stt: boolean } | null;
 }
 
 export function soundOf(config: AgentConfig): ResolvedSound {
@@ -14,7 +16,15 @@ export function soundOf(config: AgentConfig): ResolvedSound {
   return {
     recording: enable_recording === true && recordingAllowed(config),
     background: background == null || volume === 0 ? null : { url: background.url, volume },
+    denoise: denoiseOf(config),
   };
+}
+
+function denoiseOf({ speech_to_text }: AgentConfig): ResolvedSound['denoise'] {
+  const { strength, applies_to } = speech_to_text?.denoiser?.settings ?? {};
+  const appliesTo = applies_to ?? 'stt';
+  if (speech_to_text?.denoise !== true || strength === 0) return null;
+  return { strength: strength ?? 1, vad: appliesTo !== 'stt', stt: appliesTo !== 'vad' };
 }
 
 /** Nothing is recorded of those who opted out, whatever else the configuration asks for. */

@@ -18,8 +18,6 @@ export const UNSUPPORTED_FIELDS: readonly UnsupportedField[] = [
   { path: 'switch_language' },
   { path: 'knowledge_base', when: 'files' },
   { path: 'speech_to_text.multilingual' },
-  { path: 'speech_to_text.denoise' },
-  { path: 'speech_to_text.denoiser' },
   { path: 'memory', when: 'user_identifier_key' },
 ];
 

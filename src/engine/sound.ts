@@ -1,3 +1,4 @@
+import { rnnoise } from '../audio/rnnoise.js';
 import type { Clock } from '../clock/clock.js';
 import type { ResolvedSound } from '../config/sound.js';
 import { ParleyError } from '../errors.js';
@@ -22,7 +23,7 @@ export interface LineRequest {
   onFault: (name: string, reason: string) => void;
 }
 
-/** What lies around the lines of an engine's sessions: recordings and backgrounds. */
+/** What lies around the lines of an engine's sessions: recordings, backgrounds and denoisers. */
 export class Sound {
   readonly #clock: Clock;
   readonly #recordings: RecordingSink | null;
@@ -41,8 +42,8 @@ export class Sound {
     throw new ParleyError('CONFIG_INVALID', { reason });
   }
 
-  /** The line that a session is to run on. */
-  async line(request: LineRequest): Promise<Pick<SessionOptions, 'transport' | 'recording'>> {
+  /** The line that a session is to run on, and what goes with it. */
+  async line(request: LineRequest): Promise<Pick<SessionOptions, 'transport' | 'recording' | 'denoising'>> {
     const { transport, sound, sessionId, onFault } = request;
     const recording =
       sound.recording && this.#recordings !== null
@@ -51,11 +52,13 @@ export class Sound {
             onFault: (reason) => onFault('recording.failed', reason),
           })
         : null;
+    const denoising = sound.denoise && { ...sound.denoise, denoiser: await rnnoise(sound.denoise.strength) };
     // The recording has the background too: it is what the line hears.
     const line = recording?.line ?? transport;
     return {
       transport: sound.background === null ? line : await this.#withBackground(line, sound.background, onFault),
       ...(recording !== null && { recording }),
+      ...(denoising !== null && { denoising }),
     };
   }
 

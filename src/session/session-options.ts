@@ -1,3 +1,4 @@
+import type { Denoising } from '../audio/denoiser.js';
 import type { Clock } from '../clock/clock.js';
 import type { Ticker } from '../clock/ticker.js';
 import type { ToolCall } from '../config/chat.js';
@@ -21,6 +22,8 @@ export interface SessionOptions {
   conversation: ConversationConfig;
   transport: Transport;
   vad: VadProvider;
+  /** Takes noise out of what is heard. Default: it is heard as it is. */
+  denoising?: Denoising;
   /** Probability from which audio is speech, 0..1. Default 0.5. */
   vadThreshold?: number;
   stt: SttProvider;

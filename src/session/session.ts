@@ -100,7 +100,7 @@ export class Session {
     this.#hearing = new Hearing({
       inputRateHz: transport.inputRateHz,
       vad: options.vad.createDetector(),
-      vadThreshold: options.vadThreshold ?? 0.5,
+      ...{ vadThreshold: options.vadThreshold ?? 0.5, denoising: options.denoising },
       ownTones: () => this.#line.ownTones,
       hearsBeeps: () => this.#conversation.state.voicemail !== null,
       stt: this.#judge === null ? this.#recogniser : together(this.#recogniser, this.#judge),

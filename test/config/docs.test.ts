@@ -58,7 +58,7 @@ describe('agentConfigReference', () => {
     expect(field('custom_vocabulary.keywords')).toMatchObject({ type: 'map to integer' });
     expect(field('flow')).toMatchObject({ status: 'acts' });
     expect(field('privacy_settings.opt_out_data_collection')).toMatchObject({ status: 'refused' });
-    expect(field('speech_to_text')).toMatchObject({ status: 'in part' });
+    expect(field('speech_to_text')).toMatchObject({ status: 'acts' });
     expect(field('flow.voicemail.message')).toMatchObject({ status: 'acts' });
     expect(field('knowledge_base.messages')).toMatchObject({ status: 'refused' });
     expect(field('call_settings')).toMatchObject({ status: 'acts' });

@@ -9,12 +9,14 @@ import type { AgentConfig } from '../../src/config/agent.js';
 import { resolveAgent } from '../../src/config/resolve.js';
 import { Engine } from '../../src/engine/engine.js';
 import type { EngineOptions } from '../../src/engine/options.js';
+import type { SttProvider } from '../../src/providers/stt/stt.js';
 import type { SessionReport } from '../../src/session/session-report.js';
 import { energyVad } from '../../src/testing/energy-vad.js';
 import { functionLlm } from '../../src/testing/function-llm.js';
 import { promptedStt } from '../../src/testing/prompted-stt.js';
 import { toneTts } from '../../src/testing/tone-tts.js';
 import { FileTransport } from '../../src/transports/file.js';
+import { noise, toSamples } from '../audio/signals.js';
 import { httpServer, type LocalServer } from '../net/local-server.js';
 import { recording } from '../session/support.js';
 
@@ -42,7 +44,7 @@ interface Called {
 }
 
 /** A call with one question, in virtual time. */
-async function call(agent: AgentConfig, options: EngineOptions = {}, user = USER): Promise<Called> {
+async function call(agent: AgentConfig, options: EngineOptions = {}, user = USER, stt = STT): Promise<Called> {
   const clock = new VirtualClock();
   const engine = new Engine({ clock, recordings: folder, allowUrls: [server.origin], ...options });
   try {
@@ -52,7 +54,7 @@ async function call(agent: AgentConfig, options: EngineOptions = {}, user = USER
       transport,
       id: 'call',
       vad: energyVad(),
-      stt: promptedStt({ lines: ['can you help me please'] }),
+      stt,
       llm: functionLlm(() => 'That is fine.'),
       tts: toneTts(),
     });
@@ -66,6 +68,7 @@ async function call(agent: AgentConfig, options: EngineOptions = {}, user = USER
   }
 }
 
+const STT = promptedStt({ lines: ['can you help me please'] });
 const USER = recording(6000, [2000, 3000]);
 
 describe('enable_recording', () => {
@@ -139,5 +142,41 @@ describe('background', () => {
   it('is not even asked for at volume 0', async () => {
     await call({ call_settings: { background: { url: `${server.origin}/hum.wav`, volume: 0 } } });
     expect(asked).toBe(0);
+  });
+});
+
+describe('denoise', () => {
+  /** What the recogniser was given of the last second of a call in hiss. */
+  async function heard(speech_to_text: AgentConfig['speech_to_text']): Promise<number> {
+    const hiss = toSamples(noise(3 * 16_000, 300, 5));
+    const given: number[] = [];
+    const stt: SttProvider = {
+      ...STT,
+      open: async (options, events) => {
+        const stream = await STT.open(options, events);
+        stream.push = (samples) => void given.push(...samples);
+        return stream;
+      },
+    };
+    await call({ speech_to_text }, {}, hiss, stt);
+    const second = given.slice(2 * 16_000, 3 * 16_000 - 1000);
+    return Math.sqrt(second.reduce((sum, value) => sum + value * value, 0) / second.length);
+  }
+
+  it('takes noise out before recognition, as strongly as is asked for, and where it is asked for', async () => {
+    const asItIs = await heard({});
+    expect(asItIs).toBeGreaterThan(250);
+    expect(await heard({ denoise: true })).toBeLessThan(asItIs / 4);
+    const half = await heard({ denoise: true, denoiser: { settings: { strength: 0.5 } } });
+    expect(half).toBeLessThan(0.7 * asItIs);
+    expect(half).toBeGreaterThan(0.3 * asItIs);
+    expect(await heard({ denoise: true, denoiser: { settings: { applies_to: 'vad' } } })).toBeCloseTo(asItIs, 0);
+    expect(await heard({ denoise: true, denoiser: { settings: { strength: 0 } } })).toBeCloseTo(asItIs, 0);
+    expect(await heard({ denoise: false, denoiser: { settings: { strength: 1 } } })).toBeCloseTo(asItIs, 0);
+  });
+
+  it.each([{ strength: 2 }, { applies_to: 'agent' }, { gain: 1 }])('refuses the settings %j', async (settings) => {
+    const speech_to_text = { denoise: true, denoiser: { settings } } as AgentConfig['speech_to_text'];
+    await expect(call({ speech_to_text })).rejects.toMatchObject({ code: 'CONFIG_INVALID', message: /denoiser/ });
   });
 });
