@@ -342,3 +342,98 @@ describe('a machine that screens the call', () => {
     expect(stage.playToEnd()).toBe('voicemail-hangup');
   });
 });
+
+describe('a greeting that is long, and no more, is a guess that its words take back:', () => {
+  const LONG =
+    'it took me a while to get to the phone because I was out in the garden with the dogs and the children'.repeat(2);
+
+  it.each(['hangup', 'message'] as const)('a person asks something (%s)', (action) => {
+    const stage = calling({ action });
+    stage.user.says(`${LONG} so who is this please?`, { from: 500, to: 12_000 });
+    stage.playTo(19_000);
+    expect(detectedBy(stage)).toEqual(['length']);
+    expect(stage.conversation.state.voicemail).toBeNull();
+    stage.expectAgent('All right.').isHeardWhole();
+  });
+
+  it.each(['hangup', 'message'] as const)('a menu comes to its keys (%s)', (action) => {
+    const stage = calling({ action });
+    stage.user.says(`${LONG} for sales press one`, { from: 500, to: 12_000 });
+    stage.playTo(19_000);
+    expect(traces(stage)).toContain('voicemail.revoked');
+    stage.expectAgent('All right.').isHeardWhole();
+  });
+
+  it.each(['hangup', 'message'] as const)('a screener comes to its question (%s)', (action) => {
+    const stage = calling({ action });
+    stage.model.says('It is about an order.');
+    stage.user.says(`${LONG} go ahead and say your name and why you are calling`, { from: 500, to: 12_000 });
+    stage.playTo(19_000);
+    expect(stage.model.requests[0]?.messages.at(-1)?.content).toMatch(/^\[An automatic call screening/);
+    stage.expectAgent('It is about an order.').isHeardWhole();
+  });
+
+  it('a mailbox says that it is one, and is hung up on at once', () => {
+    const stage = calling({ action: 'hangup' });
+    stage.user.says(`${LONG} leave a message after the tone`, { from: 500, to: 12_000 });
+    expect(stage.playToEnd()).toBe('voicemail-hangup');
+    expect(detectedBy(stage)).toEqual(['length', 'machine']);
+    expect(stage.timeline.end?.atMs).toBeLessThan(12_300);
+  });
+});
+
+describe('words of an interim transcript', () => {
+  it('that are others in the next tell nothing', () => {
+    const stage = calling({ action: 'hangup' });
+    const hears = (text: string, atMs: number, isFinal = false): void =>
+      stage.send({ type: 'transcript', segment: 1, text, isFinal, understood: true }, { at: atMs });
+    stage.send({ type: 'speech.started', startMs: 700 }, { at: 800 });
+    hears('you have reached the voicemail', 1500);
+    hears('you have reached the Millers', 1600);
+    stage.send({ type: 'speech.stopped', endMs: 1800 }, { at: 1900 });
+    hears('you have reached the Millers', 2000, true);
+    stage.playTo(8000);
+    expect(detectedBy(stage)).toEqual([]);
+    stage.expectAgent('All right.').isHeardWhole();
+  });
+});
+
+describe('a phone menu', () => {
+  const menu = (stage: Stage): void => {
+    stage.user.says('Thank you for calling Harbour Hotels.', { from: 500, to: 2500 });
+    stage.user.says('For rooms, press one.', { from: 3200, to: 4800 });
+    stage.user.says('For anything else, press nine.', { from: 6000, to: 7800 });
+  };
+
+  it('is heard out before it is answered', () => {
+    const stage = calling();
+    menu(stage);
+    stage.playTo(15_000);
+    expect(stage.timeline.turns).toHaveLength(1);
+    stage.expectAgent('All right.').startsAt(9300, 600);
+    expect(detectedBy(stage)).toEqual([]);
+  });
+
+  it('has the same words from a person who calls: no wait is added there', () => {
+    const stage = calling({}, { direction: 'inbound', opening: { firstMessage: 'Hello.' } });
+    stage.user.says('It said for rooms press one.', { from: 3000, to: 4800 });
+    stage.playTo(15_000);
+    expect(stage.expectAgent('All right.').isHeardWhole()).toBeDefined();
+    expect(stage.timeline.utterances.at(-1)?.askedMs).toBeLessThan(6000);
+  });
+});
+
+describe('a fax machine', () => {
+  it.each([
+    ['with voicemail', {}],
+    ['without', { voicemail: null }],
+    ['that has called', { voicemail: null, direction: 'inbound' as const }],
+  ])('is hung up on: %s', (_what, config) => {
+    const stage = calling({}, config);
+    stage.send({ type: 'fax', sign: 'answer' }, { at: 1500 });
+    expect(stage.playToEnd()).toBe('voicemail-hangup');
+    expect(stage.timeline.end?.atMs).toBe(1500);
+    const found = stage.timeline.effects.flatMap(({ effect }) => (effect.type === 'trace' ? [effect] : []));
+    expect(found.find(({ name }) => name === 'voicemail.detected')?.data).toEqual({ class: 'fax', by: 'answer' });
+  });
+});

@@ -1,0 +1,41 @@
+import { describe, expect, it } from 'vitest';
+import type { ConversationEvent } from '../../src/conversation/events.js';
+import { Hearing } from '../../src/session/hearing.js';
+import { energyVad } from '../../src/testing/energy-vad.js';
+import { answerTone } from '../../src/testing/fax-signals.js';
+
+const RATE = 8000;
+
+/** What is told of a fax machine that answers after so much silence, and when. */
+function hear(silenceMs: number): { event: ConversationEvent; atMs: number }[] {
+  const told: { event: ConversationEvent; atMs: number }[] = [];
+  let nowMs = 0;
+  const hearing = new Hearing({
+    inputRateHz: RATE,
+    vad: energyVad().createDetector(),
+    vadThreshold: 0.5,
+    stt: { push: () => undefined, speechStarted: () => undefined, speechStopped: () => undefined },
+    nowMs: () => nowMs,
+    onEvent: (event) => {
+      if (event.type === 'fax') told.push({ event, atMs: nowMs });
+    },
+  });
+  const tone = answerTone(6000, RATE, { reversals: true });
+  const silence = new Int16Array(RATE / 50);
+  for (; nowMs < silenceMs; nowMs += 20) hearing.audio(silence);
+  for (let at = 0; at < tone.length; at += RATE / 50, nowMs += 20) hearing.audio(tone.subarray(at, at + RATE / 50));
+  hearing.close();
+  return told;
+}
+
+describe('a fax machine', () => {
+  it('is told once, by its answering tone', () => {
+    const told = hear(400);
+    expect(told).toMatchObject([{ event: { type: 'fax', sign: 'answer' } }]);
+    expect(told[0]?.atMs).toBeLessThan(400 + 1300);
+  });
+
+  it('is looked for in the first minute only', () => {
+    expect(hear(61_000)).toEqual([]);
+  });
+});
