@@ -233,6 +233,7 @@ export class Workshop {
       tts: request.tts ?? this.#providers.tts(agent.voice.provider),
     };
     this.#sound.check(agent.sound);
+    providers.tts.checkSettings?.(agent.voice.settings, agent.voice.voiceId);
     this.#checkTime([providers.stt, providers.llm, providers.tts]);
     const toolbox = new AgentToolbox(agent.tools, {
       client: this.#client,

@@ -145,6 +145,15 @@ describe('background', () => {
   });
 });
 
+describe('voice.settings', () => {
+  it.each([{ rate: 3 }, { pitch: 0.4 }, { volume: 5 }, { stability: 0.5 }])('of flite refuse %j', async (settings) => {
+    const engine = new Engine({ clock: new VirtualClock() });
+    const agent: AgentConfig = { voice: { provider: 'flite', voice_id: 'slt', settings } };
+    await expect(engine.checkAgent({ agent })).rejects.toMatchObject({ code: 'TTS_SETTING_INVALID' });
+    await engine.close();
+  });
+});
+
 describe('denoise', () => {
   /** What the recogniser was given of the last second of a call in hiss. */
   async function heard(speech_to_text: AgentConfig['speech_to_text']): Promise<number> {

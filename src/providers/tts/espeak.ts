@@ -77,6 +77,11 @@ export class EspeakTts implements TtsProvider {
     });
   }
 
+  /** @throws ParleyError TTS_SETTING_INVALID */
+  checkSettings(settings: TtsRequest['settings']): void {
+    parseVoiceSettings(this.name, settings);
+  }
+
   /** Empty before `warmUp` or the first request. */
   voices(): readonly TtsVoice[] {
     return this.#voices.map(({ id, name }) => ({ id, name, language: id, sampleRateHz: SAMPLE_RATE_HZ }));

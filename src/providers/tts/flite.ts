@@ -10,7 +10,7 @@ import {
   type FliteVoiceId,
 } from './flite-voices.js';
 import { FLITE_LATENCY } from './latency.js';
-import { parseVoiceSettings } from './settings.js';
+import { parseVoiceSettings, type VoiceSettings } from './settings.js';
 import { speak } from './speech.js';
 import type { TtsAudio, TtsProvider, TtsRequest, TtsVoice } from './tts.js';
 
@@ -59,11 +59,7 @@ export class FliteTts implements TtsProvider {
    */
   synthesize(request: TtsRequest): AsyncIterable<TtsAudio> {
     const voice = voiceOf(request);
-    const settings = parseVoiceSettings(this.name, request.settings);
-    if (settings.pitch !== 1 && FIXED_PITCH_VOICES.has(voice)) {
-      const reason = `the voice ${voice} has one pitch only`;
-      throw new ParleyError('TTS_SETTING_INVALID', { provider: this.name, setting: 'pitch', reason });
-    }
+    const settings = this.checkSettings(request.settings, voice);
     return speak(request, settings, {
       provider: this.name,
       latency: FLITE_LATENCY[voice],
@@ -75,6 +71,16 @@ export class FliteTts implements TtsProvider {
 
   speaks(language: string): Promise<boolean> {
     return Promise.resolve(speaksEnglish(language));
+  }
+
+  /** @throws ParleyError TTS_SETTING_INVALID */
+  checkSettings(given: TtsRequest['settings'], voice: string | null): VoiceSettings {
+    const settings = parseVoiceSettings(this.name, given);
+    if (settings.pitch !== 1 && voice !== null && isFliteVoice(voice) && FIXED_PITCH_VOICES.has(voice)) {
+      const reason = `the voice ${voice} has one pitch only`;
+      throw new ParleyError('TTS_SETTING_INVALID', { provider: this.name, setting: 'pitch', reason });
+    }
+    return settings;
   }
 
   voices(): readonly TtsVoice[] {

@@ -7,6 +7,11 @@ export interface TtsProvider {
   readonly virtualTime: boolean;
   warmUp(): Promise<void>;
   /**
+   * Refuses settings before anything is to be said with them.
+   * @throws ParleyError TTS_SETTING_INVALID as `synthesize` would. Left out: it takes all
+   */
+  checkSettings?(settings: TtsRequest['settings'], voiceId: string | null): void;
+  /**
    * Speaks one piece of text (a clause or a sentence). Yields audio as it is made; throws a ParleyError when
    * synthesis fails and the signal's reason when it is aborted. Silence before and after the speech is trimmed.
    */

@@ -85,6 +85,21 @@ describe('flite as a provider', () => {
     expect(await peak(4)).toBeLessThanOrEqual(32_767);
   });
 
+  it('obeys rate and pitch', async () => {
+    const speak = (settings: Record<string, number>) =>
+      speakAll(shared, requestFor('We are open all night.', { voiceId: 'kal16', settings }));
+    const [own, fast, high] = [await speak({}), await speak({ rate: 2 }), await speak({ pitch: 1.5 })];
+    expect(fast.durationMs / own.durationMs).toBeCloseTo(0.5, 1);
+    expect(high.durationMs / own.durationMs).toBeCloseTo(1, 1);
+    expect(fundamentalHz(high.samples) / fundamentalHz(own.samples)).toBeCloseTo(1.5, 0);
+  });
+
+  it('tells beforehand which settings it would refuse', () => {
+    expect(() => shared.checkSettings({ rate: 9 }, null)).toThrow('it must be a number from 0.5 to 2');
+    expect(() => shared.checkSettings({ pitch: 1.2 }, 'rms')).toThrow('one pitch only');
+    expect(shared.checkSettings({ pitch: 1.2, rate: null }, 'slt')).toEqual({ rate: 1, pitch: 1.2, volume: 1 });
+  });
+
   it('refuses a wrong voice, setting or language before any work', () => {
     const start = (parts: Partial<TtsRequest>) => () => shared.synthesize(requestFor('Hi', parts));
     expect(start({ voiceId: 'alice' })).toThrow('flite has no voice called "alice". Known: slt, rms, awb, kal16, kal');
@@ -227,3 +242,14 @@ describe("flite's threads", () => {
     expect(await warming).toBe('SESSION_CLOSED');
   });
 });
+
+/** The pitch of speech, by the lag at which it is most like itself. */
+function fundamentalHz(samples: Int16Array): number {
+  let [best, at] = [0, 0];
+  for (let lag = 50; lag <= 250; lag++) {
+    let sum = 0;
+    for (let i = 0; i + lag < samples.length; i++) sum += samples[i]! * samples[i + lag]!;
+    if (sum > best) [best, at] = [sum, lag];
+  }
+  return 16_000 / at;
+}

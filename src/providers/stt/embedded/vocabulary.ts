@@ -1,6 +1,6 @@
 import type { SpeechHints } from '../stt.js';
 import { compileGrammar, wideTokens, type Grammar } from '../lm/fsg.js';
-import { corpusOf } from '../lm/hints.js';
+import { corpusOf, disfavoured } from '../lm/hints.js';
 import { trainNgram } from '../lm/ngram.js';
 import { guessPronunciation } from '../lm/pronounce.js';
 import type { SpeechLanguage } from '../lm/text.js';
@@ -29,6 +29,7 @@ export function vocabularyKey(language: SpeechLanguage, hints: SpeechHints): str
 export function compileVocabulary(key: string, hints: SpeechHints, data: LanguageData): Vocabulary {
   const { language, lexicon, list, background } = data;
   const corpus = corpusOf(hints, list, background, language);
+  const factors = disfavoured(hints, language);
   const words: Pronunciation[] = [];
   const guessed: string[] = [];
   const leftOut: string[] = [];
@@ -53,6 +54,7 @@ export function compileVocabulary(key: string, hints: SpeechHints, data: Languag
     trainNgram(corpus.sentences, corpus.words, { wideTokens: wideTokens(list.wordClasses) }),
     {
       pronunciations,
+      factorOf: (word) => factors.get(word) ?? 1,
       classes: list.wordClasses,
       garbage: data.garbage.map(([label]) => label),
       garbageProbability: GARBAGE_PROBABILITY,

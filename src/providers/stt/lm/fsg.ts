@@ -25,6 +25,8 @@ export interface GrammarOptions {
   pronunciations(word: string): readonly string[];
   /** Tokens of the model that stand for several words, each as likely as the others. */
   classes: WordClasses;
+  /** What a word's probability is multiplied by wherever it stands, above 0. Default 1 for all. */
+  factorOf?(word: string): number;
   /** One-phone entries that together can follow any speech: they soak up what is not in the vocabulary. */
   garbage: readonly string[];
   /** Probability of each garbage phone, above 0; see gate.ts for how it was chosen. */
@@ -58,7 +60,12 @@ export function compileGrammar(model: NgramModel, options: GrammarOptions): Gram
   const entries = new Map(
     model.vocabulary.map((token) => {
       const words = options.classes.get(token) ?? [token];
-      return [token, { labels: words.flatMap((word) => options.pronunciations(word)), share: 1 / words.length }];
+      const share = 1 / words.length;
+      const labelled = words.flatMap((word) => {
+        const part = share * (options.factorOf?.(word) ?? 1);
+        return options.pronunciations(word).map((label) => ({ label, share: part }));
+      });
+      return [token, labelled];
     }),
   );
   const addArc = (from: number, to: number, label: string, probability: number): void => {
@@ -85,8 +92,7 @@ export function compileGrammar(model: NgramModel, options: GrammarOptions): Gram
     let state = states.get(target);
     if (state === undefined) {
       states.set(target, (state = stateCount++));
-      const entry = entries.get(token);
-      for (const label of entry?.labels ?? []) addArc(state, target, label, entry?.share ?? 1);
+      for (const { label, share } of entries.get(token) ?? []) addArc(state, target, label, share);
     }
     return state;
   };
@@ -101,8 +107,7 @@ export function compileGrammar(model: NgramModel, options: GrammarOptions): Gram
   for (const [from, state] of model.states.entries()) {
     for (const [token, arc] of state.arcs) {
       if (from !== 0 && wide.has(token)) continue;
-      const entry = entries.get(token);
-      for (const label of entry?.labels ?? []) addArc(from, arc.target, label, arc.probability * (entry?.share ?? 1));
+      for (const { label, share } of entries.get(token) ?? []) addArc(from, arc.target, label, arc.probability * share);
     }
     addClasses(from, from, 1);
     let weight = 1;

@@ -27,6 +27,21 @@ export function backgroundCorpus(list: PhraseList): Corpus {
   return { sentences, words: list.words };
 }
 
+/**
+ * What the probability of words is multiplied by whose keywords have a weight below 0: a tenth for every ten. The words
+ * of a keyword share it.
+ */
+export function disfavoured({ keywords }: SpeechHints, language: SpeechLanguage): ReadonlyMap<string, number> {
+  const factors = new Map<string, number>();
+  for (const [keyword, weight] of [...keywords].slice(0, MAX_KEYWORDS)) {
+    if (weight >= 0) continue;
+    const words = spokenSentences(keyword, language).flat();
+    const factor = 10 ** (Math.max(weight, -MAX_KEYWORD_WEIGHT) / 10 / words.length);
+    for (const word of words) factors.set(word, factor);
+  }
+  return factors;
+}
+
 /** The sentences and words of an agent's hints, on top of the background of its language. */
 export function corpusOf(hints: SpeechHints, list: PhraseList, background: Corpus, language: SpeechLanguage): Corpus {
   const sentences = [...background.sentences];
@@ -53,7 +68,8 @@ export function corpusOf(hints: SpeechHints, list: PhraseList, background: Corpu
   const spoken = hints.texts.flatMap((text) => spokenSentences(text, language)).slice(0, MAX_TEXT_SENTENCES);
   for (const words of spoken) add(words, WEIGHT.text);
   for (const [keyword, weight] of [...hints.keywords].slice(0, MAX_KEYWORDS)) {
-    const counted = WEIGHT.keyword * (weight > 0 ? Math.min(weight, MAX_KEYWORD_WEIGHT) : 1);
+    if (weight <= 0) continue; // see disfavoured
+    const counted = WEIGHT.keyword * Math.min(weight, MAX_KEYWORD_WEIGHT);
     for (const words of spokenSentences(keyword, language)) add(words, counted);
   }
   return { sentences, words: background.words };

@@ -31,6 +31,25 @@ function arcsOf(grammar: Grammar): Arc[] {
   }));
 }
 
+const SHUNNED = compileGrammar(MODEL, {
+  pronunciations: (word) => DICTIONARY[word] ?? [word],
+  classes: new Map([['{day}', ['monday', 'tuesday']]]),
+  factorOf: (word) => (word === 'the' || word === 'monday' ? 0.1 : 1),
+  garbage: ['+g:AA', '+g:B'],
+  garbageProbability: 0.1,
+});
+
+describe('a word that is not wanted', () => {
+  it('is less likely wherever it stands, also within a class; the others are as they were', () => {
+    const shunned = arcsOf(SHUNNED);
+    expect(shunned).toHaveLength(arcsOf(GRAMMAR).length);
+    for (const [index, arc] of arcsOf(GRAMMAR).entries()) {
+      const factor = /^(the|the\(2\)|monday)$/.test(arc.label) ? 0.1 : 1;
+      expect(shunned[index]?.probability).toBeCloseTo(factor * arc.probability, 12);
+    }
+  });
+});
+
 function nullsOf(grammar: Grammar): Map<string, number> {
   return new Map(
     [...grammar.nullProbabilities].map((probability, i) => [
