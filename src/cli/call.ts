@@ -17,6 +17,7 @@ import { packageFile } from '../package-files.js';
 import type { LogEntry } from '../session/event-log.js';
 import type { SessionEvent } from '../session/session-options.js';
 import { type Command, type CommandIo, UsageError } from './command.js';
+import { openAgentStores } from './agent-stores.js';
 import { atDesk, openDemoDesk, usesDemoDesk } from './demo-desk.js';
 import { engineSettings } from './engine-settings.js';
 import { openOutput } from './output-file.js';
@@ -49,6 +50,7 @@ it goes. \`parley numbers\` lists the numbers and what each does.
   --now TIME      when the call takes place (ISO 8601). Default now; with --speed max, noon of today (UTC)
   --metadata JSON the session's metadata, an object; its members are variables
   --numbers FILE  simulated numbers of your own in place of the stock ones
+  --knowledge FILE  a file that the agent can consult: txt, md, csv, json, html, pdf or docx; may be given several times
   --allow URL     an address that the agent may call though it is private; may be given several times
 `,
   async run(args, io) {
@@ -86,6 +88,7 @@ interface CallOptions {
   metadata: Readonly<Record<string, unknown>>;
   directory: URL | null;
   allow: readonly string[];
+  knowledge: readonly string[];
 }
 
 function readOptions(args: readonly string[]): CallOptions {
@@ -106,6 +109,7 @@ function readOptions(args: readonly string[]): CallOptions {
       metadata: { type: 'string' },
       numbers: { type: 'string' },
       allow: { type: 'string', multiple: true, default: [] },
+      knowledge: { type: 'string', multiple: true, default: [] },
     },
   });
   const [other, ...others] = [...(values.inbound === undefined ? [] : [values.inbound]), ...positionals];
@@ -128,6 +132,7 @@ function readOptions(args: readonly string[]): CallOptions {
     metadata: metadataOf(values.metadata),
     directory: values.numbers === undefined ? null : pathToFileURL(values.numbers),
     allow: values.allow,
+    knowledge: values.knowledge,
   };
 }
 
@@ -138,11 +143,15 @@ async function place(
   log: ((entry: LogEntry) => void) | null,
 ): Promise<{ report: CallReport; audio: Uint8Array }> {
   const clock = options.virtual ? new VirtualClock() : new RealClock();
-  const { engine: found } = await engineSettings(io);
+  const { engine: found, settings } = await engineSettings(io);
+  const stores = await openAgentStores(file, {
+    ...{ settings, knowledge: options.knowledge, virtual: options.virtual },
+    onFault: (reason) => io.stderr.write(`knowledge: ${reason}\n`),
+  });
   const desk = usesDemoDesk(file.config) ? await openDemoDesk() : null;
   const allowUrls = [...found.allowUrls, ...options.allow, ...(desk === null ? [] : [desk.url])];
   const { recordings = found.recordings } = options;
-  const engine = new Engine({ ...found, clock, allowUrls, recordings });
+  const engine = new Engine({ ...found, ...stores.engine, clock, allowUrls, recordings });
   const heard = { far: [] as Int16Array[], agent: [] as Int16Array[] };
   const show = options.json ? null : io.stdout;
   try {
@@ -163,7 +172,8 @@ async function place(
     const line = (what: string): void => void show?.write(`${styleText('dim', seconds())}  ${what}\n`);
     const switchboard = new Switchboard({ engine, carrier });
     const onCall = {
-      agent: atDesk(file.config, desk),
+      agent: atDesk(stores.config, desk),
+      agentId: stores.agentId,
       script: file.script,
       metadata: options.metadata,
       startUnixMs: options.startUnixMs,
@@ -189,6 +199,7 @@ async function place(
   } finally {
     await engine.close();
     await desk?.close();
+    await stores.close();
   }
 }
 

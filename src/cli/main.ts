@@ -30,6 +30,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'list the numbers of the simulated phone network',
     load: async () => (await import('./numbers.js')).numbers,
   },
+  memories: {
+    summary: 'list or erase what agents remember of their users',
+    load: async () => (await import('./memories.js')).memories,
+  },
   replay: {
     summary: 'play the event log of a session again, or with other settings',
     load: async () => (await import('./replay.js')).replay,
@@ -72,7 +76,7 @@ export async function main(args: readonly string[], io: CommandIo = processIo())
 }
 
 function overview(): string {
-  const lines = Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name.padEnd(8)}${summary}`);
+  const lines = Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name.padEnd(9)}${summary}`);
   return `parley ${packageVersion()}: a voice agent engine\n\n${lines.join('\n')}\n\nparley <command> --help tells more.\n`;
 }
 

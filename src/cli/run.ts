@@ -13,6 +13,7 @@ import type { LogEntry } from '../session/event-log.js';
 import type { SessionReport } from '../session/session-report.js';
 import { FileTransport } from '../transports/file.js';
 import { type Command, type CommandIo, UsageError } from './command.js';
+import { openAgentStores } from './agent-stores.js';
 import { atDesk, openDemoDesk, usesDemoDesk } from './demo-desk.js';
 import { engineSettings } from './engine-settings.js';
 import { openOutput, type OutputFile } from './output-file.js';
@@ -39,6 +40,7 @@ a table of turns: what was heard, what was answered, and the response time by st
                   two runs decide alike to the bit
   --now TIME      when the conversation takes place (ISO 8601). Default now; with --speed max, noon of today (UTC)
   --metadata JSON the session's metadata, an object
+  --knowledge FILE  a file that the agent can consult: txt, md, csv, json, html, pdf or docx; may be given several times
   --allow URL     an address that the agent may call though it is private; may be given several times
   --hang-up-after S  the user hangs up when the agent has been silent this long after the recording; default 6
 `,
@@ -73,6 +75,7 @@ interface RunOptions {
   startUnixMs: number;
   metadata: Readonly<Record<string, unknown>>;
   allow: readonly string[];
+  knowledge: readonly string[];
   hangUpAfterMs: number;
 }
 
@@ -91,6 +94,7 @@ function readOptions(args: readonly string[]): RunOptions {
       now: { type: 'string' },
       metadata: { type: 'string' },
       allow: { type: 'string', multiple: true, default: [] },
+      knowledge: { type: 'string', multiple: true, default: [] },
       'hang-up-after': { type: 'string', default: '6' },
     },
   });
@@ -110,6 +114,7 @@ function readOptions(args: readonly string[]): RunOptions {
     startUnixMs: startTime(values.now, virtual),
     metadata: metadataOf(values.metadata),
     allow: values.allow,
+    knowledge: values.knowledge,
     hangUpAfterMs: numberOf('--hang-up-after', values['hang-up-after'], 0, 3600) * 1000,
   };
 }
@@ -139,11 +144,15 @@ async function converse(
   trace: OutputFile | null,
 ): Promise<{ report: SessionReport; audio: Int16Array }> {
   const clock: Clock = options.virtual ? new VirtualClock() : new RealClock();
-  const { engine: found } = await engineSettings(io);
+  const { engine: found, settings } = await engineSettings(io);
+  const stores = await openAgentStores(file, {
+    ...{ settings, knowledge: options.knowledge, virtual: options.virtual },
+    onFault: (reason) => io.stderr.write(`knowledge: ${reason}\n`),
+  });
   const desk = usesDemoDesk(file.config) ? await openDemoDesk() : null;
   const allowUrls = [...found.allowUrls, ...options.allow, ...(desk === null ? [] : [desk.url])];
   const { recordings = found.recordings } = options;
-  const engine = new Engine({ ...found, clock, allowUrls, recordings });
+  const engine = new Engine({ ...found, ...stores.engine, clock, allowUrls, recordings });
   const progress = new ProgressBar(io.stderr, 'playing');
   try {
     const transport = new FileTransport({
@@ -156,7 +165,8 @@ async function converse(
       },
     });
     const session = await engine.createSession({
-      agent: atDesk(file.config, desk),
+      agent: atDesk(stores.config, desk),
+      agentId: stores.agentId,
       script: file.script,
       transport,
       metadata: options.metadata,
@@ -175,5 +185,6 @@ async function converse(
     progress.clear();
     await engine.close();
     await desk?.close();
+    await stores.close();
   }
 }

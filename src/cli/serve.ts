@@ -12,6 +12,7 @@ import type { SessionEvent } from '../session/session-options.js';
 import type { Command, CommandIo } from './command.js';
 import { atDesk, openDemoDesk, usesDemoDesk } from './demo-desk.js';
 import { type EngineSettings, engineSettings } from './engine-settings.js';
+import { agentSlug } from './values.js';
 
 const DEMO_AGENT = fileURLToPath(packageFile('examples/restaurant/agent.json'));
 
@@ -38,7 +39,8 @@ ${flagNames()
     const desk = demo ? await openDemoDesk((booking) => say(`booked: ${JSON.stringify(booking)}`)) : null;
     const agents = files.map((agent) => ({ ...agent, config: atDesk(agent.config, desk) }));
     const allowUrls = [...found.engine.allowUrls, ...(desk === null ? [] : [desk.url])];
-    const engine = new Engine({ ...found.engine, allowUrls });
+    const onMcpFault = (server: string, reason: string): void => say(`mcp server ${server}: ${reason}`);
+    const engine = new Engine({ ...found.engine, allowUrls, onMcpFault });
     let daemon: Daemon | undefined;
     try {
       daemon = new Daemon({
@@ -128,11 +130,7 @@ async function loadAgents(files: readonly string[]): Promise<HostedAgent[]> {
       const reason = `${String(files[index])}: another agent is called "${file.name}" too`;
       throw new ParleyError('CONFIG_INVALID', { reason });
     }
-    const slug =
-      file.name
-        .toLowerCase()
-        .match(/[a-z0-9]+/g)
-        ?.join('-') ?? 'agent';
+    const slug = agentSlug(file.name);
     let id = slug;
     for (let number = 2; taken.has(id); number++) id = `${slug}-${String(number)}`;
     taken.add(id);

@@ -11,6 +11,7 @@ import type { SessionReport } from '../session/session-report.js';
 import { MemoryTransport } from '../transports/memory.js';
 import { SOUND_PROGRAMS, SoundDeviceTransport, type SoundPrograms } from '../transports/sound-device.js';
 import type { Command, CommandIo } from './command.js';
+import { openAgentStores } from './agent-stores.js';
 import { atDesk, openDemoDesk, usesDemoDesk } from './demo-desk.js';
 import { engineSettings } from './engine-settings.js';
 import { LineFeed } from './line-feed.js';
@@ -28,6 +29,7 @@ sox), else by typing. Lines that you type are said in your place in both. Ctrl-C
   --agent FILE   the agent: {name, config, script?}; default the demo agent
   --text         type and read; nothing is recorded or played
   --metadata JSON the session's metadata, an object
+  --knowledge FILE  a file that the agent can consult: txt, md, csv, json, html, pdf or docx; may be given several times
   --recordings DIR  where agents with enable_recording are recorded; default recordings in the data folder
 `,
   async run(args, io) {
@@ -38,6 +40,7 @@ sox), else by typing. Lines that you type are said in your place in both. Ctrl-C
         text: { type: 'boolean', default: false },
         metadata: { type: 'string' },
         recordings: { type: 'string' },
+        knowledge: { type: 'string', multiple: true, default: [] },
       },
     });
     const metadata = metadataOf(values.metadata);
@@ -46,25 +49,31 @@ sox), else by typing. Lines that you type are said in your place in both. Ctrl-C
     if (programs === null && !values.text) {
       io.stderr.write('no arecord and aplay and no sox here: type in place of speaking\n');
     }
-    const { engine: found } = await engineSettings(io);
+    const { engine: found, settings } = await engineSettings(io);
+    const stores = await openAgentStores(agent, {
+      ...{ settings, knowledge: values.knowledge, virtual: false },
+      onFault: (reason) => io.stderr.write(`knowledge: ${reason}\n`),
+    });
     const desk = usesDemoDesk(agent.config) ? await openDemoDesk() : null;
     const allowUrls = [...found.allowUrls, ...(desk === null ? [] : [desk.url])];
     const { recordings = found.recordings } = values;
-    const engine = new Engine({ ...found, allowUrls, recordings });
+    const engine = new Engine({ ...found, ...stores.engine, allowUrls, recordings });
     try {
-      const report = await converse(engine, { ...agent, config: atDesk(agent.config, desk) }, metadata, programs, io);
+      const hosted = { ...agent, id: stores.agentId, config: atDesk(stores.config, desk) };
+      const report = await converse(engine, hosted, metadata, programs, io);
       io.stderr.write(`${styleText('dim', `call over: ${report.status}`)}\n`);
       return io.signal.aborted ? 130 : report.status === 'error' ? 1 : 0;
     } finally {
       await engine.close();
       await desk?.close();
+      await stores.close();
     }
   },
 };
 
 async function converse(
   engine: Engine,
-  agent: AgentFile,
+  agent: AgentFile & { id: string },
   metadata: Readonly<Record<string, unknown>>,
   programs: SoundPrograms | null,
   io: CommandIo,
@@ -76,6 +85,7 @@ async function converse(
   io.stderr.write(`${agent.name}: connecting …\n`);
   const session = await engine.createSession({
     agent: agent.config,
+    agentId: agent.id,
     script: agent.script,
     transport: line,
     metadata,

@@ -32,3 +32,9 @@ export function numberOf(flag: string, text: string, least: number, most: number
   }
   return value;
 }
+
+/** The id of an agent that comes from a file. */
+export function agentSlug(name: string): string {
+  const words = name.toLowerCase().match(/[a-z0-9]+/g);
+  return words?.join('-') ?? 'agent';
+}

@@ -55,6 +55,19 @@ export function modelRoutes(settings: Settings, ollamaModels: readonly string[] 
   return routes;
 }
 
+/** How the operator's embedding model is reached; null = there is none. */
+export function embeddingRoute(settings: Settings): (Omit<ModelRoute, 'provider'> & { baseUrl: string }) | null {
+  const { embeddingModel: id, openaiBaseUrl, openaiApiKey, models } = settings;
+  if (id === null) return null;
+  const entry = Object.hasOwn(models, id) ? models[id] : undefined;
+  return {
+    baseUrl: entry?.baseUrl ?? openaiBaseUrl,
+    // A key goes only to the server that it was given for.
+    apiKey: entry?.apiKey ?? (entry?.baseUrl === undefined ? openaiApiKey : null),
+    model: entry?.model ?? id,
+  };
+}
+
 /** Model ids that a configuration may name: the interface's and those that can be used here. */
 export function knownModels(routes: ModelRoutes): string[] {
   return [...new Set([...INTERFACE_MODELS, ...routes.keys()])];

@@ -51,6 +51,10 @@ export interface ResolvedAgent {
   /** Who is asked when a session begins, and told when it has ended; null = nobody. */
   webhooks: { extraPrompt: WebhookAddress | null; sessionData: WebhookAddress | null };
   appFunctions: readonly AppFunction[];
+  /** Files that it consults, and what it says meanwhile. */
+  knowledge: { fileIds: readonly string[]; messages: readonly string[] };
+  /** Whom memories are of: the value of `memory.user_identifier_key`. Null = nothing is remembered. */
+  memoryUser: string | null;
   /** `firstMessage` null = the model opens the conversation. */
   opening: { firstMessage: string | null; userStarts: boolean };
   interruption: { allowed: boolean; keepMessage: boolean; openingAllowed: boolean };
@@ -130,6 +134,11 @@ export function resolveAgent(config: AgentConfig, options: ResolveOptions = {}):
       sessionData: webhookAddress(config.session_data_webhook, variables),
     },
     appFunctions: config.app_functions ?? [],
+    knowledge: {
+      fileIds: [...new Set(config.knowledge_base?.files)],
+      messages: phrases(config.knowledge_base?.messages, fill),
+    },
+    memoryUser: memoryUserOf(config, variables),
     opening: {
       firstMessage: fill(config.first_message) || null,
       userStarts: config.flow?.user_start_first ?? false,
@@ -145,6 +154,13 @@ export function resolveAgent(config: AgentConfig, options: ResolveOptions = {}):
       toolResultLimit: history?.history_tool_result_limit ?? null,
     },
   };
+}
+
+/** Nobody where nothing may be kept, and where the session does not say who it is with. */
+function memoryUserOf(config: AgentConfig, variables: Variables): string | null {
+  const key = config.memory?.user_identifier_key ?? '';
+  if (key === '' || config.privacy_settings?.opt_out_data_collection === true) return null;
+  return nonEmpty(variables.get(key)?.trim().slice(0, 500));
 }
 
 type Fill = (text: string | null | undefined) => string;

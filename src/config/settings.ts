@@ -58,7 +58,7 @@ const operatorAddressSchema = z.strictObject({ url: baseUrlSchema, headers: head
 /** Names as they stand in front of `__` in the names of the server's tools. */
 const mcpNameSchema = z.string().regex(/^[A-Za-z0-9-]{1,32}$/, 'Input should be 1 to 32 letters, digits or -');
 const mcpSharedShape = {
-  /** Names or ids of the agents that get its tools. Default: all agents. */
+  /** Ids of the agents that get its tools. Default: all agents. */
   agents: z.array(nameSchema).exactOptional(),
   /** How long one call may take, in seconds. Default 30. */
   timeout: z.int().min(1).max(300).exactOptional(),
@@ -85,6 +85,8 @@ const limitsSchema = z.strictObject({
   promptChars: setting(z.int().min(1), 'Longest prompt.', { unit: 'characters' }),
   requestsPerMinute: setting(z.int().min(1), 'Requests of one key.', { unit: 'per minute' }),
   sessions: setting(z.int().min(1), 'Sessions at once.', { unit: 'sessions' }),
+  knowledgeFileBytes: setting(z.int().min(1_024), 'Largest file of the knowledge base.', { unit: 'bytes' }),
+  knowledgeFiles: setting(z.int().min(1), 'Files of the knowledge base.', { unit: 'files' }),
   toolReplyBytes: setting(z.int().min(1_024), "Largest reply of a tool's webhook.", { unit: 'bytes' }),
 });
 
@@ -152,6 +154,15 @@ export const settingsFileSchema = z.strictObject({
     z.record(nameSchema, modelEntrySchema),
     'Language models by id: `{provider?, baseUrl?, apiKey?, model?}`. Only in the file.',
   ),
+  embeddingModel: setting(
+    nameSchema.nullable(),
+    'Model that finds passages of the knowledge base by meaning: an id of `models`, or one of OpenAI. Unset = by words alone.',
+    { env: 'PARLEY_EMBEDDING_MODEL' },
+  ),
+  memoryRetentionDays: setting(z.number().positive().max(36_500), 'How long agents remember a session.', {
+    env: 'PARLEY_MEMORY_RETENTION_DAYS',
+    unit: 'days',
+  }),
   webhookSecret: setting(
     webhookSecretSchema.nullable(),
     'Signs what is sent to `session_data_webhook` (Standard Webhooks): `whsec_` and base64. Unset = not signed.',
@@ -206,6 +217,8 @@ export const DEFAULT_SETTINGS: Omit<Settings, 'dataDir'> = {
   timezone: 'UTC',
   maxDurationS: 3_600,
   models: {},
+  embeddingModel: null,
+  memoryRetentionDays: 365,
   webhookSecret: null,
   serviceWebhooks: {},
   appBaseUrls: {},
@@ -215,6 +228,8 @@ export const DEFAULT_SETTINGS: Omit<Settings, 'dataDir'> = {
     promptChars: 100_000,
     requestsPerMinute: 600,
     sessions: 100,
+    knowledgeFileBytes: 20_971_520,
+    knowledgeFiles: 1_000,
     toolReplyBytes: 65_536,
   },
 };

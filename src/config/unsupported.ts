@@ -16,9 +16,7 @@ export const UNSUPPORTED_FIELDS: readonly UnsupportedField[] = [
   { path: 'custom_llm_websocket' },
   { path: 'privacy_settings' },
   { path: 'switch_language' },
-  { path: 'knowledge_base', when: 'files' },
   { path: 'speech_to_text.multilingual' },
-  { path: 'memory', when: 'user_identifier_key' },
 ];
 
 /** The dotted paths of the fields that `config` asks for something and that this version does not act on. */

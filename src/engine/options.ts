@@ -10,8 +10,10 @@ import type { VadProvider } from '../providers/vad/vad.js';
 import type { LogSink } from '../session/event-log.js';
 import type { RecordingSink } from '../session/recording.js';
 import type { CallOutcome } from '../session/call-history.js';
+import type { MemoryStore } from '../session/memory.js';
 import type { SessionEvent } from '../session/session-options.js';
 import type { OutboxStore } from '../tools/outbox.js';
+import type { Knowledge } from '../tools/knowledge/knowledge.js';
 import type { ServiceAddress } from '../tools/service-webhook.js';
 import type { Transport } from '../transports/transport.js';
 
@@ -42,6 +44,10 @@ export interface EngineOptions {
   outboxStore?: OutboxStore;
   /** A message to a `session_data_webhook` was given up. */
   onWebhookLost?: (sessionId: string, reason: string) => void;
+  /** What agents can look things up in; the engine does not close it. Default nothing: agents with files are refused. */
+  knowledge?: Knowledge;
+  /** What agents remember of their users. Default: in memory, as long as the process lives. */
+  memories?: MemoryStore;
   /** Longest prompt of an agent in characters. Default 100,000. */
   maxPromptChars?: number;
   /** Largest reply of a tool's webhook in bytes. Default 65,536. */

@@ -18,6 +18,7 @@ import { STT_PROVIDERS } from '../providers/stt/registry.js';
 import { chooseTts } from '../providers/tts/choose.js';
 import { TTS_PROVIDERS } from '../providers/tts/registry.js';
 import { conversationConfig } from '../session/conversation-config.js';
+import { InProcessMemories, type MemoryStore } from '../session/memory.js';
 import { Session } from '../session/session.js';
 import type { SessionOptions } from '../session/session-options.js';
 import { MemoryOutboxStore } from '../tools/memory-outbox.js';
@@ -27,6 +28,8 @@ import { AgentToolbox } from '../tools/toolbox.js';
 import { Aftermath } from './aftermath.js';
 import { agentTools } from './agent-tools.js';
 import { speechHints } from './hints.js';
+import { knowledgeTools } from './knowledge.js';
+import { remembering } from './memories.js';
 import type { AgentRequest, EngineOptions, SessionRequest, Speech, SpeechRequest } from './options.js';
 import { Providers } from './providers.js';
 import { Sound } from './sound.js';
@@ -50,6 +53,8 @@ export class Workshop {
   /** For what the operator configured: agents cannot make it call anything else. */
   readonly #operatorClient: GuardedClient;
   readonly #aftermath: Aftermath;
+  readonly #networkClock: Clock;
+  readonly #memories: MemoryStore;
 
   /** @throws ParleyError PROVIDER_UNKNOWN for a model whose adapter does not exist */
   constructor(options: EngineOptions, clock: Clock, ticker: Ticker) {
@@ -61,6 +66,7 @@ export class Workshop {
       vad: options.vad,
       turnModel: options.turnModel,
     });
+    this.#memories = options.memories ?? new InProcessMemories();
     // The network's time is real also where the conversation's is not.
     const network = {
       clock: clock.virtual ? new RealClock() : clock,
@@ -75,6 +81,7 @@ export class Workshop {
       ...{ client: this.#client, clock: network.clock, unixMs: unixNow, secret: webhookSecret ?? null },
       onLost: ({ sessionId }, reason) => onWebhookLost?.(sessionId, reason),
     });
+    this.#networkClock = network.clock;
     this.#aftermath = new Aftermath({ outbox, clock: network.clock });
     this.#sound = new Sound({
       clock,
@@ -103,14 +110,18 @@ export class Workshop {
     const startUnixMs = request.startUnixMs ?? unixNow();
     const early: [name: string, reason: string][] = [];
     let made: Session | null = null;
-    const plan = await this.#briefedPlan({ ...request, id }, (name, reason) => {
+    const onFault = (name: string, reason: string): void => {
       if (made === null) early.push([name, reason]);
       else made.noteFault(name, reason);
-    });
-    const { agent, toolbox, providers } = plan;
+    };
+    const plan = await this.#briefedPlan({ ...request, id }, onFault);
+    const { toolbox, providers } = plan;
     const { vad, stt, tts } = providers;
     const turnModel = this.#providers.turnModel();
-    await Promise.all([vad.warmUp(), stt.warmUp(), tts.warmUp(), turnModel?.warmUp()]);
+    const [{ agent, memory }] = await Promise.all([
+      this.#remembering(plan.agent, request.agentId, id, onFault),
+      ...[vad.warmUp(), stt.warmUp(), tts.warmUp(), turnModel?.warmUp()],
+    ]);
     const line = await this.#sound.line({
       ...{ transport: request.transport, sound: agent.sound, sessionId: id },
       onFault: (name, reason) => session.noteFault(name, reason),
@@ -136,6 +147,7 @@ export class Workshop {
       toolbox,
       ...(turnModel !== null && { turnModel }),
       metadata: agent.metadata,
+      ...(memory && { memory }),
       clock: this.#clock,
       ticker: this.#ticker,
       ...(request.observe && { observe: request.observe }),
@@ -145,6 +157,18 @@ export class Workshop {
     for (const [name, reason] of early) session.noteFault(name, reason);
     this.#tellAfterwards(session, plan, request, startUnixMs);
     return session;
+  }
+
+  #remembering(
+    agent: ResolvedAgent,
+    agentId = '',
+    sessionId: string,
+    onFault: (name: string, reason: string) => void,
+  ): ReturnType<typeof remembering> {
+    return remembering(agent, {
+      ...{ store: this.#memories, clock: this.#networkClock, agentId, sessionId, nowUnixMs: unixNow },
+      onFault: (reason) => onFault('memory.failed', reason),
+    });
   }
 
   /** Has the session's record sent where the agent wants it. */
@@ -240,12 +264,18 @@ export class Workshop {
       clock: this.#clock,
       variables: agent.variables,
       reservedNames: ACTION_NAMES,
-      tools: agentTools(agent, {
-        clock: this.#clock,
-        operatorClient: this.#operatorClient,
-        serviceWebhooks: this.#options.serviceWebhooks ?? {},
-        hasScreen: 'transport' in request && (request as SessionRequest).transport.showsForms === true,
-      }),
+      tools: [
+        ...agentTools(agent, {
+          clock: this.#clock,
+          operatorClient: this.#operatorClient,
+          serviceWebhooks: this.#options.serviceWebhooks ?? {},
+          hasScreen: 'transport' in request && (request as SessionRequest).transport.showsForms === true,
+        }),
+        ...(await knowledgeTools(agent, {
+          ...{ knowledge: this.#options.knowledge ?? null, agentId: request.agentId ?? null },
+          ...{ clock: this.#clock, networkClock: this.#networkClock },
+        })),
+      ],
     });
     return { config, agent, toolbox, providers };
   }

@@ -19,7 +19,7 @@ export interface MemoryStore {
 }
 
 /** Where a session leaves what it established. */
-export interface SessionMemory {
+export interface MemoryKeeper {
   keep(text: string): Promise<void>;
 }
 

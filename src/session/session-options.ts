@@ -12,7 +12,7 @@ import type { Toolbox } from '../tools/tool.js';
 import type { Transport } from '../transports/transport.js';
 import type { LogSink } from './event-log.js';
 import type { Languages } from './language-switch.js';
-import type { SessionMemory } from './memory.js';
+import type { MemoryKeeper } from './memory.js';
 import type { Recording } from './recording.js';
 import type { SessionReport } from './session-report.js';
 import type { TurnMetrics } from './turn-metrics.js';
@@ -44,7 +44,7 @@ export interface SessionOptions {
   toolbox?: Toolbox;
   metadata?: Readonly<Record<string, unknown>>;
   /** Where it leaves what it established of its user. Default nowhere. */
-  memory?: SessionMemory;
+  memory?: MemoryKeeper;
   /** What records the session: closed with it, named in its report. Its `line` is the `transport`. */
   recording?: Pick<Recording, 'path' | 'close'>;
   clock: Clock;

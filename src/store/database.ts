@@ -41,6 +41,14 @@ const MIGRATIONS: readonly string[] = [
      error TEXT
    ) STRICT;
    CREATE INDEX webhook_deliveries_open ON webhook_deliveries (session_id, seq) WHERE due_unix_ms IS NOT NULL`,
+  `CREATE TABLE memories (
+     session_id TEXT PRIMARY KEY,
+     agent_id TEXT NOT NULL,
+     user TEXT NOT NULL,
+     text TEXT NOT NULL,
+     unix_ms REAL NOT NULL
+   ) STRICT;
+   CREATE INDEX memories_of_user ON memories (user, agent_id, unix_ms)`,
 ];
 
 /**

@@ -60,7 +60,7 @@ describe('agentConfigReference', () => {
     expect(field('privacy_settings.opt_out_data_collection')).toMatchObject({ status: 'refused' });
     expect(field('speech_to_text')).toMatchObject({ status: 'acts' });
     expect(field('flow.voicemail.message')).toMatchObject({ status: 'acts' });
-    expect(field('knowledge_base.messages')).toMatchObject({ status: 'refused' });
+    expect(field('knowledge_base.messages')).toMatchObject({ status: 'acts' });
     expect(field('call_settings')).toMatchObject({ status: 'acts' });
   });
 });

@@ -9,8 +9,8 @@ describe('unsupportedFields', () => {
     const all = UNSUPPORTED_FIELDS.map(({ path, when }) => (when === undefined ? path : `${path}.${when}`));
     expect(unsupportedFields(FULL)).toEqual(all.filter((path) => path !== 'speech_to_text.denoiser'));
     expect(() => {
-      refuseUnsupported({ memory: { user_identifier_key: 'id' }, knowledge_base: { files: ['f'] } });
-    }).toThrow('This version of parley does not act on knowledge_base.files, memory.user_identifier_key yet');
+      refuseUnsupported({ app_functions: FULL.app_functions ?? [] });
+    }).toThrow('This version of parley does not act on app_functions yet');
   });
 
   it('lets pass what is supported', () => {

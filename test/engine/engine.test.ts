@@ -14,6 +14,7 @@ import { functionLlm } from '../../src/testing/function-llm.js';
 import { promptedStt } from '../../src/testing/prompted-stt.js';
 import { toneTts } from '../../src/testing/tone-tts.js';
 import { MemoryTransport } from '../../src/transports/memory.js';
+import { FULL } from '../config/full-config.js';
 import { httpServer, type LocalServer } from '../net/local-server.js';
 
 /** Sessions of doubles, so that nothing is loaded. */
@@ -60,10 +61,10 @@ describe('an agent', () => {
     ['that is disabled', { status: 'disabled' }, {}, 'AGENT_DISABLED', /disabled/],
     [
       'that asks for what is not there yet',
-      { memory: { user_identifier_key: 'id' } },
+      { app_functions: FULL.app_functions },
       {},
       'CONFIG_FIELD_UNSUPPORTED',
-      /memory/,
+      /app_functions/,
     ],
     [
       'with a model that nobody knows',

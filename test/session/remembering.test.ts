@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { LlmRequest } from '../../src/providers/llm/llm.js';
-import type { SessionMemory } from '../../src/session/memory.js';
+import type { MemoryKeeper } from '../../src/session/memory.js';
 import { plainSummary } from '../../src/session/remembering.js';
 import { type Answer, functionLlm } from '../../src/testing/function-llm.js';
 import { play, recording, saidBy } from './support.js';
@@ -8,7 +8,7 @@ import { play, recording, saidBy } from './support.js';
 const SPEECH = recording(4000, [1500, 2800]);
 const LINES = ['I would like the blue kettle'];
 
-function store(): SessionMemory & { kept: string[] } {
+function store(): MemoryKeeper & { kept: string[] } {
   const kept: string[] = [];
   return { kept, keep: async (text) => void kept.push(text) };
 }
@@ -57,11 +57,11 @@ it('keeps nothing where there was nothing, and nobody', async () => {
 
 it('is not held up by a model that is silent and a store that hangs or fails', async () => {
   const llm = summing(() => ({ stall: true }));
-  const hanging: SessionMemory = { keep: () => new Promise(() => undefined) };
+  const hanging: MemoryKeeper = { keep: () => new Promise(() => undefined) };
   const { report } = await play(SPEECH, { lines: LINES, memory: hanging, llm });
   expect(report.status).toBe('user-ended');
   expect(report.faults).toMatchObject({ 'memory.failed': 2 });
-  const failing: SessionMemory = { keep: () => Promise.reject(new Error('the disk is full')) };
+  const failing: MemoryKeeper = { keep: () => Promise.reject(new Error('the disk is full')) };
   const { report: second, log } = await play(SPEECH, { lines: LINES, memory: failing, llm: summing(() => 'no') });
   expect(second.status).toBe('user-ended');
   expect(JSON.stringify(log)).toContain('the disk is full');

@@ -1,0 +1,49 @@
+import type { Clock } from '../clock/clock.js';
+import type { ResolvedAgent } from '../config/resolve.js';
+import { ParleyError } from '../errors.js';
+import type { Knowledge } from '../tools/knowledge/knowledge.js';
+import { SearchTool } from '../tools/knowledge/search-tool.js';
+import type { Tool } from '../tools/tool.js';
+import { within } from './within.js';
+
+export interface KnowledgeToolsOptions {
+  /** Null = the engine has none. */
+  knowledge: Knowledge | null;
+  agentId: string | null;
+  /** The session's. */
+  clock: Clock;
+  /** Real time, also where the conversation's is not. */
+  networkClock: Clock;
+}
+
+/** A caller waits no longer to be told which files there are. */
+const FILES_TIMEOUT_MS = 3_000;
+
+/**
+ * What an agent consults: the files of its configuration, and those that it was given beside them.
+ * @throws ParleyError NOT_FOUND for a file of the configuration that is not there
+ */
+export async function knowledgeTools(agent: ResolvedAgent, options: KnowledgeToolsOptions): Promise<Tool[]> {
+  const { knowledge, agentId, clock, networkClock } = options;
+  const { fileIds: configured, messages } = agent.knowledge;
+  const fileIds = new Set(configured);
+  if (knowledge !== null) {
+    const given = agentId === null ? [] : knowledge.filesOf(agentId);
+    const [known, more] = await within(
+      networkClock,
+      FILES_TIMEOUT_MS,
+      Promise.all([configured.length === 0 ? [] : knowledge.known(configured), given]),
+    );
+    refuseUnknown(configured, known);
+    for (const id of more) fileIds.add(id);
+  } else {
+    refuseUnknown(configured, []);
+  }
+  if (knowledge === null || fileIds.size === 0) return [];
+  return [new SearchTool({ knowledge, fileIds: [...fileIds], language: agent.language, messages, clock })];
+}
+
+function refuseUnknown(wanted: readonly string[], known: readonly string[]): void {
+  const unknown = wanted.find((id) => !known.includes(id));
+  if (unknown !== undefined) throw new ParleyError('NOT_FOUND', { what: 'knowledge file', id: unknown });
+}
