@@ -101,6 +101,7 @@ const CATALOGUE = {
   NUMBER_NONE_FOR_SALE: { message: 'No number is for sale in {where}', httpStatus: 409, retryable: false },
   NUMBER_NOT_OWNED: { message: '{number} is none of our numbers', httpStatus: 404, retryable: false },
   CARRIER_CLOSED: { message: 'The connection to the carrier {carrier} is closed', httpStatus: 503, retryable: true },
+  DO_NOT_CALL: { message: '{number} is on the do-not-call list', httpStatus: 409, retryable: false },
   CALL_REFUSED: { message: 'The call was not taken: {reason}', httpStatus: 409, retryable: false },
   CALL_AGENT_LATE: { message: 'The agent was not ready within {seconds} s', httpStatus: 503, retryable: true },
   // sound device

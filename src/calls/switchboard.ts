@@ -9,7 +9,8 @@ import { AgentCall, type CallReport } from './agent-call.js';
 import type { CallStatus } from './call-status.js';
 
 /** An agent for a call, and who watches it. */
-export interface CallAgent extends AgentRequest, Pick<SessionRequest, 'id' | 'observe' | 'log' | 'startUnixMs'> {
+export interface CallAgent
+  extends AgentRequest, Pick<SessionRequest, 'id' | 'continuation' | 'observe' | 'log' | 'startUnixMs'> {
   /** Each status of the call, in order; the last is its end. */
   onStatus?: (status: CallStatus) => void;
 }
@@ -57,7 +58,7 @@ export class Switchboard {
 
   /**
    * Calls somebody on behalf of an agent. What becomes of the call is in its statuses and its report.
-   * @throws ParleyError as `check`, NUMBER_INVALID, CARRIER_CLOSED, SESSION_CLOSED; then
+   * @throws ParleyError as `check`, NUMBER_INVALID, DO_NOT_CALL, CARRIER_CLOSED, SESSION_CLOSED; then
    * nobody was called
    */
   async place(request: OutboundCall): Promise<AgentCall> {
@@ -65,6 +66,7 @@ export class Switchboard {
     const { from, to, ringTimeoutMs = 45_000, headers, onStatus, ...agent } = request;
     onStatus?.('dispatching');
     await this.check({ ...agent, phones: { from, to } });
+    if (this.#options.engine.doNotCall.has(to)) throw new ParleyError('DO_NOT_CALL', { number: to });
     if (this.#closing !== null) throw new ParleyError('SESSION_CLOSED');
     const call = carrier.placeCall({ from, to, ringTimeoutMs, ...(headers && { headers }) });
     onStatus?.('initiated');

@@ -16,12 +16,13 @@ import { ParleyError } from '../errors.js';
 import { packageFile } from '../package-files.js';
 import type { LogEntry } from '../session/event-log.js';
 import type { SessionEvent } from '../session/session-options.js';
+import { CallStores } from './call-stores.js';
 import { type Command, type CommandIo, UsageError } from './command.js';
 import { openAgentStores } from './agent-stores.js';
 import { atDesk, openDemoDesk, usesDemoDesk } from './demo-desk.js';
 import { engineSettings } from './engine-settings.js';
 import { openOutput } from './output-file.js';
-import { metadataOf, numberOf, startTime } from './values.js';
+import { continuationOf, metadataOf, numberOf, startTime } from './values.js';
 
 const CALLING_AGENT = fileURLToPath(packageFile('examples/reminder/agent.json'));
 const ANSWERING_AGENT = fileURLToPath(packageFile('examples/restaurant/agent.json'));
@@ -49,6 +50,7 @@ it goes. \`parley numbers\` lists the numbers and what each does.
   --speed max     in virtual time, as fast as the machine can: embedded engines only
   --now TIME      when the call takes place (ISO 8601). Default now; with --speed max, noon of today (UTC)
   --metadata JSON the session's metadata, an object; its members are variables
+  --continue FILE what the session goes on from, JSON: {messages?, session_id?, identifier_variable?}
   --numbers FILE  simulated numbers of your own in place of the stock ones
   --knowledge FILE  a file that the agent can consult: txt, md, csv, json, html, pdf or docx; may be given several times
   --allow URL     an address that the agent may call though it is private; may be given several times
@@ -86,6 +88,8 @@ interface CallOptions {
   virtual: boolean;
   startUnixMs: number;
   metadata: Readonly<Record<string, unknown>>;
+  /** The file of what the session goes on from. */
+  continue: string | undefined;
   directory: URL | null;
   allow: readonly string[];
   knowledge: readonly string[];
@@ -107,6 +111,7 @@ function readOptions(args: readonly string[]): CallOptions {
       speed: { type: 'string', default: 'real' },
       now: { type: 'string' },
       metadata: { type: 'string' },
+      continue: { type: 'string' },
       numbers: { type: 'string' },
       allow: { type: 'string', multiple: true, default: [] },
       knowledge: { type: 'string', multiple: true, default: [] },
@@ -130,6 +135,7 @@ function readOptions(args: readonly string[]): CallOptions {
     virtual,
     startUnixMs: startTime(values.now, virtual),
     metadata: metadataOf(values.metadata),
+    continue: values.continue,
     directory: values.numbers === undefined ? null : pathToFileURL(values.numbers),
     allow: values.allow,
     knowledge: values.knowledge,
@@ -151,7 +157,9 @@ async function place(
   const desk = usesDemoDesk(file.config) ? await openDemoDesk() : null;
   const allowUrls = [...found.allowUrls, ...options.allow, ...(desk === null ? [] : [desk.url])];
   const { recordings = found.recordings } = options;
-  const engine = new Engine({ ...found, ...stores.engine, clock, allowUrls, recordings });
+  const continuation = await continuationOf(options.continue);
+  const callStores = new CallStores(settings);
+  const engine = new Engine({ ...found, ...stores.engine, ...callStores.engine(), clock, allowUrls, recordings });
   const heard = { far: [] as Int16Array[], agent: [] as Int16Array[] };
   const show = options.json ? null : io.stdout;
   try {
@@ -176,6 +184,7 @@ async function place(
       agentId: stores.agentId,
       script: file.script,
       metadata: options.metadata,
+      ...(continuation !== null && { continuation }),
       startUnixMs: options.startUnixMs,
       ...(options.virtual && { id: 'call' }),
       ...(log !== null && { log }),
@@ -200,6 +209,7 @@ async function place(
     await engine.close();
     await desk?.close();
     await stores.close();
+    callStores.close();
   }
 }
 

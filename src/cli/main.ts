@@ -34,6 +34,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'list or erase what agents remember of their users',
     load: async () => (await import('./memories.js')).memories,
   },
+  'do-not-call': {
+    summary: 'list the numbers that agents do not call, add or remove some',
+    load: async () => (await import('./do-not-call.js')).doNotCall,
+  },
   replay: {
     summary: 'play the event log of a session again, or with other settings',
     load: async () => (await import('./replay.js')).replay,
@@ -76,7 +80,7 @@ export async function main(args: readonly string[], io: CommandIo = processIo())
 }
 
 function overview(): string {
-  const lines = Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name.padEnd(9)}${summary}`);
+  const lines = Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name.padEnd(13)}${summary}`);
   return `parley ${packageVersion()}: a voice agent engine\n\n${lines.join('\n')}\n\nparley <command> --help tells more.\n`;
 }
 

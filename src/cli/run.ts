@@ -12,6 +12,7 @@ import { ParleyError, reasonOf } from '../errors.js';
 import type { LogEntry } from '../session/event-log.js';
 import type { SessionReport } from '../session/session-report.js';
 import { FileTransport } from '../transports/file.js';
+import { CallStores } from './call-stores.js';
 import { type Command, type CommandIo, UsageError } from './command.js';
 import { openAgentStores } from './agent-stores.js';
 import { atDesk, openDemoDesk, usesDemoDesk } from './demo-desk.js';
@@ -19,7 +20,7 @@ import { engineSettings } from './engine-settings.js';
 import { openOutput, type OutputFile } from './output-file.js';
 import { ProgressBar } from './progress.js';
 import { turnTable } from './turn-table.js';
-import { metadataOf, numberOf, startTime } from './values.js';
+import { continuationOf, metadataOf, numberOf, startTime } from './values.js';
 
 export const run: Command = {
   help: `
@@ -40,6 +41,7 @@ a table of turns: what was heard, what was answered, and the response time by st
                   two runs decide alike to the bit
   --now TIME      when the conversation takes place (ISO 8601). Default now; with --speed max, noon of today (UTC)
   --metadata JSON the session's metadata, an object
+  --continue FILE what the session goes on from, JSON: {messages?, session_id?, identifier_variable?}
   --knowledge FILE  a file that the agent can consult: txt, md, csv, json, html, pdf or docx; may be given several times
   --allow URL     an address that the agent may call though it is private; may be given several times
   --hang-up-after S  the user hangs up when the agent has been silent this long after the recording; default 6
@@ -74,6 +76,8 @@ interface RunOptions {
   virtual: boolean;
   startUnixMs: number;
   metadata: Readonly<Record<string, unknown>>;
+  /** The file of what the session goes on from. */
+  continue: string | undefined;
   allow: readonly string[];
   knowledge: readonly string[];
   hangUpAfterMs: number;
@@ -93,6 +97,7 @@ function readOptions(args: readonly string[]): RunOptions {
       speed: { type: 'string', default: 'real' },
       now: { type: 'string' },
       metadata: { type: 'string' },
+      continue: { type: 'string' },
       allow: { type: 'string', multiple: true, default: [] },
       knowledge: { type: 'string', multiple: true, default: [] },
       'hang-up-after': { type: 'string', default: '6' },
@@ -113,6 +118,7 @@ function readOptions(args: readonly string[]): RunOptions {
     virtual,
     startUnixMs: startTime(values.now, virtual),
     metadata: metadataOf(values.metadata),
+    continue: values.continue,
     allow: values.allow,
     knowledge: values.knowledge,
     hangUpAfterMs: numberOf('--hang-up-after', values['hang-up-after'], 0, 3600) * 1000,
@@ -152,7 +158,9 @@ async function converse(
   const desk = usesDemoDesk(file.config) ? await openDemoDesk() : null;
   const allowUrls = [...found.allowUrls, ...options.allow, ...(desk === null ? [] : [desk.url])];
   const { recordings = found.recordings } = options;
-  const engine = new Engine({ ...found, ...stores.engine, clock, allowUrls, recordings });
+  const continuation = await continuationOf(options.continue);
+  const callStores = new CallStores(settings);
+  const engine = new Engine({ ...found, ...stores.engine, ...callStores.engine(), clock, allowUrls, recordings });
   const progress = new ProgressBar(io.stderr, 'playing');
   try {
     const transport = new FileTransport({
@@ -170,6 +178,7 @@ async function converse(
       script: file.script,
       transport,
       metadata: options.metadata,
+      ...(continuation !== null && { continuation }),
       startUnixMs: options.startUnixMs,
       ...(options.virtual && { id: 'run' }),
       ...(trace !== null && { log: (entry: LogEntry) => trace.line(JSON.stringify(entry)) }),
@@ -186,5 +195,6 @@ async function converse(
     await engine.close();
     await desk?.close();
     await stores.close();
+    callStores.close();
   }
 }

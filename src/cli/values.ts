@@ -1,3 +1,5 @@
+import { parseContinuation, type SessionContinuation } from '../config/continuation.js';
+import { readJsonFile } from '../config/json-file.js';
 import { UsageError } from './command.js';
 
 const DAY_MS = 86_400_000;
@@ -22,6 +24,11 @@ export function startTime(now: string | undefined, virtual: boolean): number {
   const unixMs = now === undefined ? Date.now() : Date.parse(now);
   if (Number.isNaN(unixMs)) throw new UsageError('--now is no ISO 8601 time');
   return virtual && now === undefined ? Math.floor(unixMs / DAY_MS) * DAY_MS + DAY_MS / 2 : unixMs;
+}
+
+/** What the file of `--continue` says that a session goes on from. @throws ParleyError CONFIG_INVALID */
+export async function continuationOf(path: string | undefined): Promise<SessionContinuation | null> {
+  return path === undefined ? null : parseContinuation(await readJsonFile(path), [path]);
 }
 
 /** The value of a flag that takes a number. @throws UsageError */

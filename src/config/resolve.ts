@@ -42,7 +42,13 @@ export interface ResolvedAgent {
   sound: ResolvedSound;
   voice: ResolvedVoice;
   llm: { model: string; temperature: number };
-  stt: { provider: string; model: string | null };
+  stt: { provider: string; model: string | null; multilingual: boolean };
+  /** Answers in place of the language model; null = none does. */
+  customLlm: WebhookAddress | null;
+  /** Null = the language stays as it is. With the language that the agent begins in. */
+  switchLanguage: { languages: readonly Language[] } | null;
+  /** What of the user's may be kept, and whether a wish not to be called again is looked for. */
+  privacy: { optOut: boolean; doNotCall: boolean };
   /** Words that speech recognition favours, with their weights. */
   keywords: ReadonlyMap<string, number>;
   /** As configured; the toolbox fills in their variables. */
@@ -125,6 +131,13 @@ export function resolveAgent(config: AgentConfig, options: ResolveOptions = {}):
     stt: {
       provider: config.speech_to_text?.provider ?? defaults.sttProvider,
       model: nonEmpty(config.speech_to_text?.model),
+      multilingual: config.speech_to_text?.multilingual ?? false,
+    },
+    customLlm: webhookAddress(config.custom_llm_websocket, variables),
+    switchLanguage: switchOf(config, config.language ?? defaults.language),
+    privacy: {
+      optOut: config.privacy_settings?.opt_out_data_collection ?? false,
+      doNotCall: config.privacy_settings?.do_not_call_detection ?? false,
     },
     keywords: new Map(Object.entries(config.custom_vocabulary?.keywords ?? {})),
     tools: config.tools ?? [],
@@ -161,6 +174,11 @@ function memoryUserOf(config: AgentConfig, variables: Variables): string | null 
   const key = config.memory?.user_identifier_key ?? '';
   if (key === '' || config.privacy_settings?.opt_out_data_collection === true) return null;
   return nonEmpty(variables.get(key)?.trim().slice(0, 500));
+}
+
+function switchOf({ switch_language }: AgentConfig, start: Language): ResolvedAgent['switchLanguage'] {
+  const languages = [...new Set([start, ...(switch_language?.languages ?? [])])].filter((code) => code !== 'multi');
+  return (switch_language?.languages ?? []).length === 0 ? null : { languages };
 }
 
 type Fill = (text: string | null | undefined) => string;

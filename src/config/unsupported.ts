@@ -13,10 +13,6 @@ interface UnsupportedField {
  */
 export const UNSUPPORTED_FIELDS: readonly UnsupportedField[] = [
   { path: 'app_functions' },
-  { path: 'custom_llm_websocket' },
-  { path: 'privacy_settings' },
-  { path: 'switch_language' },
-  { path: 'speech_to_text.multilingual' },
 ];
 
 /** The dotted paths of the fields that `config` asks for something and that this version does not act on. */

@@ -5,14 +5,17 @@ import type { Settings } from '../config/settings.js';
 import type { Engine } from '../engine/engine.js';
 import type { SessionEvent } from '../session/session-options.js';
 import { openDatabase } from '../store/database.js';
+import { DoNotCallStore } from '../store/do-not-call.js';
 import { KeyStore } from '../store/keys.js';
 import { SqliteOutboxStore } from '../store/outbox.js';
 import { PhoneStore } from '../store/phones.js';
+import { SessionStore } from '../store/sessions.js';
 import { Access, isLoopbackName } from './access.js';
 import { AgentRegistry, type HostedAgent } from './agents.js';
 import { answerUnknownRoutes } from './not-found.js';
 import { callerOf, RateLimit } from './rate-limit.js';
 import { errorReplies } from './replies.js';
+import { doNotCallRoutes } from './routes/do-not-call.js';
 import { healthRoutes } from './routes/health.js';
 import { loadPage, pageRoutes } from './routes/page.js';
 import { phoneRoutes } from './routes/phones.js';
@@ -65,7 +68,9 @@ export class Daemon {
     const nowSeconds = (): number => Math.floor(Date.now() / 1000);
     const keys = new KeyStore(database, nowSeconds);
     this.#phones = new PhoneStore(database);
+    const doNotCall = new DoNotCallStore(database);
     engine.keepIn({
+      ...{ doNotCall, sessionMemory: new SessionStore(database) },
       outboxStore: new SqliteOutboxStore(database),
       onWebhookLost: (sessionId, reason) => onError(new Error(`session_data_webhook of ${sessionId}: ${reason}`)),
     });
@@ -106,6 +111,7 @@ export class Daemon {
       phones: this.#phones,
       telephone: () => this.#openTelephone(),
     });
+    doNotCallRoutes(this.#app, { access, nowSeconds, list: doNotCall });
     this.#talk = new TalkEndpoint({
       server: this.#app.server,
       engine,

@@ -2,6 +2,7 @@ import type { Clock } from '../clock/clock.js';
 import { RealClock } from '../clock/real.js';
 import { Ticker } from '../clock/ticker.js';
 import { ParleyError } from '../errors.js';
+import { type DoNotCallList, MemoryDoNotCallList } from '../session/do-not-call.js';
 import type { Session } from '../session/session.js';
 import type { AgentRequest, EngineOptions, SessionRequest, Speech, SpeechRequest } from './options.js';
 import type { Workshop } from './workshop.js';
@@ -13,13 +14,13 @@ import type { Workshop } from './workshop.js';
 export class Engine {
   readonly clock: Clock;
   readonly ticker: Ticker;
-  #options: EngineOptions;
+  #options: EngineOptions & { doNotCall: DoNotCallList };
   readonly #sessions = new Set<Session>();
   #workshop: Promise<Workshop> | null = null;
   #closing: Promise<void> | null = null;
 
   constructor(options: EngineOptions = {}) {
-    this.#options = options;
+    this.#options = { doNotCall: new MemoryDoNotCallList(), ...options };
     this.clock = options.clock ?? new RealClock();
     this.ticker = new Ticker(this.clock);
   }
@@ -29,8 +30,13 @@ export class Engine {
     return this.#sessions;
   }
 
+  /** Numbers that its agents do not call. */
+  get doNotCall(): DoNotCallList {
+    return this.#options.doNotCall;
+  }
+
   /** Says where what outlives a session is kept. To be called before anything else. */
-  keepIn(stores: Pick<EngineOptions, 'outboxStore' | 'onWebhookLost'>): void {
+  keepIn(stores: Pick<EngineOptions, 'outboxStore' | 'onWebhookLost' | 'doNotCall' | 'sessionMemory'>): void {
     if (this.#workshop !== null) throw new Error('the engine is at work already');
     this.#options = { ...this.#options, ...stores };
   }

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock/clock.js';
 import type { AgentConfig } from '../config/agent.js';
+import type { SessionContinuation } from '../config/continuation.js';
 import type { ModelRoutes } from '../config/models.js';
 import type { AgentDefaults } from '../config/resolve.js';
 import type { LlmProvider } from '../providers/llm/llm.js';
@@ -11,6 +12,8 @@ import type { LogSink } from '../session/event-log.js';
 import type { RecordingSink } from '../session/recording.js';
 import type { CallOutcome } from '../session/call-history.js';
 import type { MemoryStore } from '../session/memory.js';
+import type { DoNotCallList } from '../session/do-not-call.js';
+import type { SessionMemory } from '../session/session-memory.js';
 import type { SessionEvent } from '../session/session-options.js';
 import type { OutboxStore } from '../tools/outbox.js';
 import type { Knowledge } from '../tools/knowledge/knowledge.js';
@@ -48,6 +51,10 @@ export interface EngineOptions {
   knowledge?: Knowledge;
   /** What agents remember of their users. Default: in memory, as long as the process lives. */
   memories?: MemoryStore;
+  /** Numbers that agents do not call. Default: a list that lasts as long as the engine. */
+  doNotCall?: DoNotCallList;
+  /** What was said in sessions that are over. Default: the latest ones, as long as the engine lasts. */
+  sessionMemory?: SessionMemory;
   /** Longest prompt of an agent in characters. Default 100,000. */
   maxPromptChars?: number;
   /** Largest reply of a tool's webhook in bytes. Default 65,536. */
@@ -81,6 +88,8 @@ export interface SessionRequest extends AgentRequest {
   id?: string;
   /** The time that the conversation begins, in milliseconds since 1970. Default now. */
   startUnixMs?: number;
+  /** What it goes on from. Default: nothing. */
+  continuation?: SessionContinuation;
   /** Ids for the call's history. Default none. */
   callId?: string;
   campaignId?: string;

@@ -17,9 +17,13 @@ import type { LlmProvider } from '../providers/llm/llm.js';
 import { STT_PROVIDERS } from '../providers/stt/registry.js';
 import { chooseTts } from '../providers/tts/choose.js';
 import { TTS_PROVIDERS } from '../providers/tts/registry.js';
+import type { SttProvider } from '../providers/stt/stt.js';
+import type { TtsProvider } from '../providers/tts/tts.js';
 import { conversationConfig } from '../session/conversation-config.js';
 import { InProcessMemories, type MemoryStore } from '../session/memory.js';
+import { MemoryDoNotCallList } from '../session/do-not-call.js';
 import { Session } from '../session/session.js';
+import { RecentSessions, type SessionMemory } from '../session/session-memory.js';
 import type { SessionOptions } from '../session/session-options.js';
 import { MemoryOutboxStore } from '../tools/memory-outbox.js';
 import { WebhookOutbox } from '../tools/outbox.js';
@@ -27,11 +31,15 @@ import { askForPrompt } from '../tools/prompt-webhook.js';
 import { AgentToolbox } from '../tools/toolbox.js';
 import { Aftermath } from './aftermath.js';
 import { agentTools } from './agent-tools.js';
+import { checkCustomLlm } from './custom-llm.js';
+import { messagesBefore, rememberWhenOver } from './earlier.js';
 import { speechHints } from './hints.js';
+import { checkStt, spokenLanguages } from './languages.js';
 import { knowledgeTools } from './knowledge.js';
 import { remembering } from './memories.js';
 import type { AgentRequest, EngineOptions, SessionRequest, Speech, SpeechRequest } from './options.js';
 import { Providers } from './providers.js';
+import { sessionParts } from './session-parts.js';
 import { Sound } from './sound.js';
 
 /** What a session needs of its agent. */
@@ -53,6 +61,7 @@ export class Workshop {
   /** For what the operator configured: agents cannot make it call anything else. */
   readonly #operatorClient: GuardedClient;
   readonly #aftermath: Aftermath;
+  readonly #memory: SessionMemory;
   readonly #networkClock: Clock;
   readonly #memories: MemoryStore;
 
@@ -72,6 +81,7 @@ export class Workshop {
       clock: clock.virtual ? new RealClock() : clock,
       ...(options.maxToolReplyBytes !== undefined && { maxBytes: options.maxToolReplyBytes }),
     };
+    this.#memory = options.sessionMemory ?? new RecentSessions();
     this.#client = new GuardedClient({ ...network, allowUrls: options.allowUrls ?? [] });
     const operatorUrls = Object.values(options.serviceWebhooks ?? {}).map(({ url }) => url);
     this.#operatorClient = new GuardedClient({ ...network, allowUrls: operatorUrls });
@@ -126,14 +136,23 @@ export class Workshop {
       ...{ transport: request.transport, sound: agent.sound, sessionId: id },
       onFault: (name, reason) => session.noteFault(name, reason),
     });
+    const before = { agent, agentId: request.agentId ?? null, phones: request.phones ?? null };
+    const parts = sessionParts({
+      ...{ agent, request, sessionId: id, guard: this.#client.guard, clock: this.#networkClock },
+      ...{ doNotCall: this.#options.doNotCall ?? new MemoryDoNotCallList(), session: () => session },
+    });
     const session = new Session({
       ...providers,
+      ...parts.options,
+      ...this.#languages(plan),
       ...line,
       id,
       conversation: {
         ...conversationConfig(agent, toolbox.speech, startUnixMs, request.direction),
         speculation: { enabled: this.#options.speculation ?? true },
         deadlines: toolDeadlines(toolbox),
+        earlier: messagesBefore(request.continuation ?? {}, this.#memory, before),
+        ...parts.conversation,
       },
       vadThreshold: agent.vadThreshold,
       hints: speechHints(
@@ -155,6 +174,9 @@ export class Workshop {
     });
     made = session;
     for (const [name, reason] of early) session.noteFault(name, reason);
+    const { llm } = parts.options;
+    if (llm !== undefined) void session.finished.then(() => llm.close());
+    rememberWhenOver(session, this.#memory, before);
     this.#tellAfterwards(session, plan, request, startUnixMs);
     return session;
   }
@@ -169,6 +191,17 @@ export class Workshop {
       ...{ store: this.#memories, clock: this.#networkClock, agentId, sessionId, nowUnixMs: unixNow },
       onFault: (reason) => onFault('memory.failed', reason),
     });
+  }
+
+  #languages({ agent, providers: { stt, tts } }: Plan): ReturnType<typeof spokenLanguages> {
+    const { defaults } = this.#options;
+    const names = [defaults?.sttProvider ?? EMBEDDED_DEFAULTS.sttProvider, ...STT_PROVIDERS];
+    const otherStt = (): SttProvider[] => names.map((name) => this.#providers.stt(name));
+    const embeddedTts = (name: string): TtsProvider => this.#providers.tts(name);
+    return spokenLanguages(
+      { agent, stt, tts, otherStt, embeddedTts },
+      defaults?.language ?? EMBEDDED_DEFAULTS.language,
+    );
   }
 
   /** Has the session's record sent where the agent wants it. */
@@ -258,6 +291,8 @@ export class Workshop {
     };
     this.#sound.check(agent.sound);
     providers.tts.checkSettings?.(agent.voice.settings, agent.voice.voiceId);
+    checkStt(agent, providers.stt);
+    if (agent.customLlm !== null) checkCustomLlm(agent.customLlm, this.#client.guard, this.#clock);
     this.#checkTime([providers.stt, providers.llm, providers.tts]);
     const toolbox = new AgentToolbox(agent.tools, {
       client: this.#client,

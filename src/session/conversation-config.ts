@@ -27,6 +27,8 @@ export function conversationConfig(
     voicemail: agent.voicemail,
     transfer: agent.transfer,
     keypad: agent.keypad,
+    switchLanguage: agent.switchLanguage,
+    doNotCall: agent.privacy.doNotCall,
     inactivity: agent.inactivity,
     limits: agent.limits,
     history: agent.history,

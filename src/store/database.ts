@@ -49,6 +49,25 @@ const MIGRATIONS: readonly string[] = [
      unix_ms REAL NOT NULL
    ) STRICT;
    CREATE INDEX memories_of_user ON memories (user, agent_id, unix_ms)`,
+  `CREATE TABLE do_not_call (
+     number TEXT PRIMARY KEY,
+     source TEXT NOT NULL CHECK (source IN ('rule', 'model', 'operator')),
+     session_id TEXT,
+     created_at INTEGER NOT NULL
+   ) STRICT;
+   CREATE TABLE finished_sessions (
+     id TEXT NOT NULL UNIQUE,
+     agent_id TEXT,
+     messages TEXT NOT NULL,
+     ended_ms INTEGER NOT NULL
+   ) STRICT;
+   CREATE TABLE session_identifiers (
+     session_id TEXT NOT NULL REFERENCES finished_sessions (id) ON DELETE CASCADE,
+     name TEXT NOT NULL,
+     value TEXT NOT NULL,
+     PRIMARY KEY (session_id, name)
+   ) STRICT;
+   CREATE INDEX session_identifiers_value ON session_identifiers (name, value)`,
 ];
 
 /**
@@ -65,9 +84,14 @@ export function openDatabase(dataDir: string): Database.Database {
   }
 }
 
+/** Where the database of a data folder is. */
+export function databaseFile(dataDir: string): string {
+  return join(dataDir, FILE_NAME);
+}
+
 function open(dataDir: string): Database.Database {
   makeFolder(dataDir);
-  const path = join(dataDir, FILE_NAME);
+  const path = databaseFile(dataDir);
   // The folder may be an older one that others can read; the database's own files take their mode from this one.
   closeSync(openSync(path, 'a', 0o600));
   const database = new Database(path, { timeout: 5000 });

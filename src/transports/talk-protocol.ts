@@ -12,6 +12,11 @@ export interface TalkInitiate {
     agent: { agent_id: string };
     metadata?: Readonly<Record<string, unknown>> | null;
     include_metadata_in_prompt?: boolean | null;
+    /** What the session goes on from. */
+    session_continuation?: {
+      session_id?: string | null;
+      messages?: readonly Readonly<Record<string, unknown>>[] | null;
+    } | null;
   };
 }
 

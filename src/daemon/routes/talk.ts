@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import * as z from 'zod';
 import type { Cancel, Clock } from '../../clock/clock.js';
+import { continuationSchema } from '../../config/continuation.js';
 import { parseWith } from '../../config/issues.js';
 import type { Engine } from '../../engine/engine.js';
 import { ParleyError, reasonOf } from '../../errors.js';
@@ -46,6 +47,7 @@ const initiateSchema = z.strictObject({
     agent: z.strictObject({ agent_id: z.string().min(1).max(200), agent_config: z.unknown().optional() }),
     metadata: z.record(z.string(), z.unknown()).nullish(),
     include_metadata_in_prompt: z.boolean().nullish(),
+    session_continuation: continuationSchema.nullish(),
   }),
 });
 
@@ -126,6 +128,10 @@ export class TalkEndpoint {
     if (data.agent.agent_config != null) {
       throw new ParleyError('AUTH_FORBIDDEN', { reason: 'with a public key no agent_config may be given' });
     }
+    // Who may say what the metadata is could be given anybody's conversation.
+    if (data.session_continuation?.identifier_variable != null) {
+      throw new ParleyError('AUTH_FORBIDDEN', { reason: 'with a public key no identifier_variable may be given' });
+    }
     const agent = agents.get(data.agent.agent_id);
     if (engine.sessions.size + this.#starting >= maxSessions) {
       throw new ParleyError('SESSIONS_FULL', { limit: maxSessions });
@@ -138,6 +144,7 @@ export class TalkEndpoint {
       transport,
       metadata: data.metadata ?? {},
       includeMetadataInPrompt: data.include_metadata_in_prompt ?? false,
+      ...(data.session_continuation != null && { continuation: data.session_continuation }),
       observe: (event) => {
         onSessionEvent(session.id, agent.id, event);
       },

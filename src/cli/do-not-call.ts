@@ -1,0 +1,54 @@
+import { parseArgs } from 'node:util';
+import { loadSettings } from '../config/load-settings.js';
+import { CallStores } from './call-stores.js';
+import { type Command, UsageError } from './command.js';
+
+export const doNotCall: Command = {
+  help: `
+parley do-not-call list [--json]
+parley do-not-call add NUMBER …
+parley do-not-call remove NUMBER …
+
+Numbers that agents do not call. Users who ask for it are put on the list by agents whose privacy_settings say so; the
+list is the daemon's, in its data folder.
+
+  --json  as JSON
+`,
+  async run(args, io) {
+    const { values, positionals } = parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: { json: { type: 'boolean', default: false } },
+    });
+    const [action, ...numbers] = positionals;
+    if (action !== 'list' && action !== 'add' && action !== 'remove') throw new UsageError('list, add or remove?');
+    if ((action === 'list') !== (numbers.length === 0)) {
+      throw new UsageError(action === 'list' ? 'list takes no numbers' : `${action} what?`);
+    }
+    const { settings } = await loadSettings({ env: io.env, flags: {} });
+    const stores = new CallStores(settings);
+    try {
+      const list = stores.doNotCall();
+      if (action === 'list') {
+        const entries = list.list();
+        if (values.json) io.stdout.write(`${JSON.stringify(entries)}\n`);
+        for (const { number, source, createdAt } of values.json ? [] : entries) {
+          io.stdout.write(`${number}  ${new Date(createdAt * 1000).toISOString()}  ${source}\n`);
+        }
+        return 0;
+      }
+      const createdAt = Math.floor(Date.now() / 1000);
+      let missing = 0;
+      for (const number of numbers) {
+        if (action === 'add') list.add({ number, source: 'operator', sessionId: null, createdAt });
+        else if (!list.remove(number)) {
+          missing++;
+          io.stderr.write(`${number} is not on the list\n`);
+        }
+      }
+      return missing === 0 ? 0 : 1;
+    } finally {
+      stores.close();
+    }
+  },
+};

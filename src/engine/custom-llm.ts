@@ -1,0 +1,49 @@
+import type { Clock } from '../clock/clock.js';
+import type { WebhookAddress } from '../config/webhook.js';
+import { ParleyError } from '../errors.js';
+import type { AddressGuard } from '../net/address-guard.js';
+import { dialGuarded } from '../net/guarded-socket.js';
+import { CustomSocketLlm, type CustomSocketOptions } from '../providers/llm/custom-socket/provider.js';
+import type { LogEntry, LogSink } from '../session/event-log.js';
+
+export interface CustomLlmOptions extends Omit<CustomSocketOptions, 'dial'> {
+  address: WebhookAddress;
+  guard: AddressGuard;
+}
+
+/** The server has to take the connection within this. */
+const CONNECT_TIMEOUT_MS = 4000;
+const MAX_MESSAGE_BYTES = 262_144;
+
+/** An agent's own server as the model of one session, and what tells it of the session. */
+export function customLlm({ address, guard, ...options }: CustomLlmOptions): { llm: CustomSocketLlm; watch: LogSink } {
+  const { clock } = options;
+  const limits = { connectTimeoutMs: CONNECT_TIMEOUT_MS, maxMessageBytes: MAX_MESSAGE_BYTES };
+  const llm = new CustomSocketLlm({
+    ...options,
+    dial: (events) => dialGuarded(guard, { ...address, ...limits, clock }, events),
+  });
+  return { llm, watch: (entry) => watch(llm, entry) };
+}
+
+/** @throws ParleyError NET_ADDRESS_REFUSED for an address that may not be called, as far as it tells by itself */
+export function checkCustomLlm({ url }: WebhookAddress, guard: AddressGuard, clock: Clock): void {
+  guard.check(url, ['ws:', 'wss:']);
+  if (clock.virtual) throw new ParleyError('PROVIDER_REMOTE_IN_VIRTUAL_TIME', { provider: 'custom_llm_websocket' });
+}
+
+/** Tells the server what happens in the session, as the session's log has it. */
+function watch(llm: CustomSocketLlm, entry: LogEntry): void {
+  if (entry.kind === 'start') llm.start();
+  else if (entry.kind === 'event') {
+    const { event } = entry;
+    if (event.type === 'transcript' && event.understood) llm.heard(event.text, event.isFinal);
+    else if (event.type === 'utterance.finished' || event.type === 'utterance.failed') llm.spoke(event.utteranceId);
+    // What is left of the answer is spoken in the same step.
+    else if (event.type === 'llm.done') queueMicrotask(() => llm.checkPlayed());
+  } else if (entry.kind === 'effect') {
+    const { effect } = entry;
+    if (effect.type === 'speak' && effect.kind === 'reply') llm.speaks(effect.utteranceId);
+    else if (effect.type === 'playout.drop') llm.dropped();
+  }
+}

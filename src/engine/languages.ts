@@ -1,0 +1,92 @@
+import type { ResolvedAgent } from '../config/resolve.js';
+import { ParleyError, reasonOf } from '../errors.js';
+import type { SttProvider } from '../providers/stt/stt.js';
+import { chooseTts } from '../providers/tts/choose.js';
+import type { TtsProvider } from '../providers/tts/tts.js';
+import type { Languages } from '../session/language-switch.js';
+import type { SessionOptions } from '../session/session-options.js';
+
+export interface LanguagesOptions {
+  agent: ResolvedAgent;
+  stt: SttProvider;
+  tts: TtsProvider;
+  /** Recognisers that may stand in for the agent's own where that does not understand a language. */
+  otherStt: () => readonly SttProvider[];
+  /** An embedded voice provider by its name. */
+  embeddedTts: (name: string) => TtsProvider;
+}
+
+/**
+ * Whether the recogniser can do what the agent asks of it.
+ * @throws ParleyError CONFIG_INVALID, STT_LANGUAGE_UNSUPPORTED
+ */
+export function checkStt({ stt, language }: ResolvedAgent, { name, abilities = {} }: SttProvider): void {
+  if (stt.multilingual && abilities.multilingual !== true) {
+    const reason = `speech_to_text.multilingual: the recogniser "${name}" understands one language at a time`;
+    throw new ParleyError('CONFIG_INVALID', { reason });
+  }
+  if (stt.model !== null && abilities.models !== true) {
+    const reason = `speech_to_text.model: the recogniser "${name}" has no models to choose from`;
+    throw new ParleyError('CONFIG_INVALID', { reason });
+  }
+  if (language !== 'multi' && abilities.understands?.(language) === false) {
+    const supported = 'other languages; name another recogniser in speech_to_text.provider';
+    throw new ParleyError('STT_LANGUAGE_UNSUPPORTED', { provider: `The recogniser "${name}"`, language, supported });
+  }
+}
+
+/** What the recogniser is asked for, and the languages that the session may change to. */
+export function spokenLanguages(
+  options: LanguagesOptions,
+  operatorLanguage: string,
+): Pick<SessionOptions, 'startLanguage' | 'sttOptions' | 'languages'> {
+  const { agent, stt } = options;
+  const { language } = agent;
+  const cannotFollow = language === 'multi' && stt.abilities?.understands?.('multi') === false;
+  const first = [operatorLanguage, 'en-US'].find(
+    (code) => code !== 'multi' && stt.abilities?.understands?.(code) !== false,
+  );
+  const mayChange = agent.switchLanguage !== null || language === 'multi';
+  return {
+    ...(cannotFollow && { startLanguage: first ?? 'en-US' }),
+    sttOptions: {
+      ...(agent.stt.model !== null && { model: agent.stt.model }),
+      ...(agent.stt.multilingual && { multilingual: true }),
+    },
+    ...(mayChange && { languages: languagesOf(options) }),
+  };
+}
+
+function languagesOf(options: LanguagesOptions): Languages {
+  return {
+    follows: options.agent.language === 'multi',
+    find: async (language) => {
+      const { stt, otherStt } = options;
+      const hears = [stt, ...otherStt()].find((one) => one.abilities?.understands?.(language) !== false);
+      if (hears === undefined) return { missing: `no speech recognition here understands "${language}"` };
+      try {
+        const speaks = await voiceFor(language, options);
+        await Promise.all([hears.warmUp(), speaks.tts.warmUp()]);
+        return { stt: hears, ...speaks };
+      } catch (error) {
+        return { missing: reasonOf(error) };
+      }
+    },
+  };
+}
+
+/** The agent's own voice where it speaks the language; else one that does, at the same pace and pitch. */
+async function voiceFor(language: string, { agent, tts, embeddedTts }: LanguagesOptions) {
+  const { voiceId, model, settings } = agent.voice;
+  const isOwn = baseOf(language) === baseOf(agent.language === 'multi' ? 'en' : agent.language);
+  if (isOwn || tts.speaks === undefined) return { tts, voiceId, model, settings };
+  if (await tts.speaks(language)) return { tts, voiceId: null, model, settings };
+  const name = await chooseTts(language);
+  // The embedded voices take the same settings; those of others mean nothing to them.
+  const isEmbedded = tts.name === 'flite' || tts.name === 'espeak-ng';
+  return { tts: embeddedTts(name), voiceId: null, model: null, settings: isEmbedded ? settings : {} };
+}
+
+function baseOf(language: string): string {
+  return language.split('-')[0] ?? language;
+}

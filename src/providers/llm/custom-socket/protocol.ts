@@ -1,0 +1,108 @@
+import type { ChatMessage } from '../../../config/chat.js';
+
+/** What parley says to a custom LLM server. One JSON object a message; docs/custom-llm.md describes them. */
+export type ToServer =
+  | { type: 'start_call'; data: CallFacts & { stream_id: number } }
+  | { type: 'stream_request'; data: { stream_id: number; transcript: readonly TranscriptLine[] } }
+  | { type: 'partial_transcript'; data: { session_id: string; transcript: string; is_final: boolean } }
+  | { type: 'playback_finished'; data: { session_id: string; stream_id: number } }
+  | { type: 'interrupt'; data: { stream_id: number } };
+
+/** What a server is told of the call. */
+export interface CallFacts {
+  agent_id: string | null;
+  call_sid: string | null;
+  session_id: string;
+  metadata: Readonly<Record<string, unknown>>;
+  voip: { from: string; to: string } | null;
+}
+
+export interface TranscriptLine {
+  role: 'user' | 'assistant' | 'system';
+  content: string;
+}
+
+/** What a server says. */
+export type FromServer =
+  | {
+      type: 'stream_response';
+      streamId: number;
+      content: string;
+      flush: boolean;
+      pauseMs: number;
+      endOfStream: boolean;
+    }
+  | { type: 'end_call'; streamId: number }
+  | { type: 'transfer_call'; streamId: number; destination: string };
+
+/** A phone number or a SIP address. */
+const DESTINATION = /^(?:\+?[\d ().-]{3,30}|sips?:[^\s]{3,200})$/;
+
+/** A message of the server's; null = it is none. Members that are not known are left out, as in any version of it. */
+export function readMessage(text: string): FromServer | null {
+  const message = objectOf(parsed(text));
+  const data = objectOf(message?.['data']);
+  const streamId = numberOf(data?.['stream_id']);
+  if (message === null || data === null || streamId === null) return null;
+  switch (message['type']) {
+    case 'stream_response':
+      return readResponse(data, streamId);
+    case 'terminate_call':
+    case 'end_call':
+      return { type: 'end_call', streamId };
+    case 'transfer_call': {
+      const { destination } = data;
+      if (typeof destination !== 'string' || !DESTINATION.test(destination.trim())) return null;
+      return { type: 'transfer_call', streamId, destination: destination.trim() };
+    }
+    default:
+      return null;
+  }
+}
+
+/**
+ * The conversation as a server is told of it: the system prompt is the server's own business, and what became of a
+ * transfer or a hang-up comes as a `system` line.
+ */
+export function transcriptOf(messages: readonly ChatMessage[]): TranscriptLine[] {
+  return messages.flatMap((message, index): TranscriptLine[] => {
+    const { role, content } = message;
+    if (role === 'system' && index === 0) return [];
+    if (content === '') return [];
+    return [{ role: role === 'tool' ? 'system' : role, content }];
+  });
+}
+
+function readResponse(data: Readonly<Record<string, unknown>>, streamId: number): FromServer | null {
+  const { content = '', flush = false, pause = 0, end_of_stream: endOfStream = false } = data;
+  const pauseMs = pause ?? 0;
+  if (typeof (content ?? '') !== 'string' || typeof (flush ?? false) !== 'boolean') return null;
+  if (typeof pauseMs !== 'number' || !(pauseMs >= 0) || typeof (endOfStream ?? false) !== 'boolean') return null;
+  return {
+    type: 'stream_response',
+    streamId,
+    content: (content ?? '') as string,
+    flush: flush === true,
+    pauseMs,
+    endOfStream: endOfStream === true,
+  };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+function objectOf(value: unknown): Readonly<Record<string, unknown>> | null {
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isObject ? (value as Record<string, unknown>) : null;
+}
+
+/** Some servers keep ids as texts. */
+function numberOf(value: unknown): number | null {
+  const number = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value;
+  return typeof number === 'number' && Number.isSafeInteger(number) ? number : null;
+}

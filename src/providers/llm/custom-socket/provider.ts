@@ -1,0 +1,237 @@
+import type { Cancel, Clock } from '../../../clock/clock.js';
+import { ParleyError, reasonOf } from '../../../errors.js';
+import type { LlmPiece, LlmProvider, LlmRequest } from '../llm.js';
+import { type CallFacts, type FromServer, readMessage, type ToServer, transcriptOf } from './protocol.js';
+import { ReplyStream } from './stream.js';
+
+/** A connection to the server. */
+export interface ServerLine {
+  readonly waitingBytes: number;
+  send(text: string): void;
+  close(): void;
+}
+
+export interface ServerLineEvents {
+  onOpen: () => void;
+  onText: (text: string) => void;
+  onClosed: (reason: string) => void;
+}
+
+export interface CustomSocketOptions {
+  /** Dials the server. What it throws for good (an address that may not be called) ends all attempts. */
+  dial: (events: ServerLineEvents) => Promise<ServerLine>;
+  facts: CallFacts;
+  clock: Clock;
+  /** The server ends the call (null), or hands it to somebody. */
+  onFinish: (destination: string | null) => void;
+  /** Something was wrong that the call goes on in spite of. */
+  onFault: (name: string, reason: string) => void;
+}
+
+/** Waits before dialling again; the last one from then on. */
+const RETRY_DELAYS_MS = [100, 400, 1000, 2000, 5000];
+/** A connection that has lasted so long has proved itself: the next attempt is the first one again. */
+const PROVEN_MS = 30_000;
+/** A server that reads so little is not there. */
+const MAX_WAITING_BYTES = 1_048_576;
+
+/**
+ * A server of the customer's that answers in place of a language model: one connection a session, kept up for as long as
+ * it lasts. A reply that was asked for and of which nothing has come is asked for again on the next connection; one that
+ * breaks off in the middle has failed, and what then is the conversation's business.
+ */
+export class CustomSocketLlm implements LlmProvider {
+  readonly name = 'custom_llm_websocket';
+  readonly virtualTime = false;
+  readonly #options: CustomSocketOptions;
+  readonly #greeting: ReplyStream;
+  /** The latest stream: the only one that is listened to. */
+  #current: ReplyStream;
+  #nextStream = 2;
+  #asked = false;
+  #line: ServerLine | null = null;
+  #isOpen = false;
+  #openedMs = 0;
+  /** Numbers the connections. */
+  #attempt = 0;
+  #retries = 0;
+  #cancelRetry: Cancel = () => undefined;
+  #refusal: Error | null = null;
+  #started = false;
+  #closed = false;
+
+  constructor(options: CustomSocketOptions) {
+    this.#options = options;
+    this.#greeting = new ReplyStream(1, null, this.name);
+    this.#current = this.#greeting;
+  }
+
+  warmUp(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  /** The call has begun: dials the server. */
+  start(): void {
+    if (this.#started) return;
+    this.#started = true;
+    this.#dial();
+  }
+
+  async *complete({ messages, requiredTool, signal }: LlmRequest): AsyncGenerator<LlmPiece, void, undefined> {
+    signal.throwIfAborted();
+    if (requiredTool !== undefined) return; // the protocol has no tools
+    if (this.#refusal !== null) throw this.#refusal;
+    const isGreeting = !this.#asked && messages.at(-1)?.role !== 'user';
+    this.#asked = true;
+    const stream = isGreeting ? this.#greeting : this.#ask(messages);
+    try {
+      yield* stream.pieces(signal);
+    } finally {
+      if (!stream.ended) this.#interrupt(stream);
+    }
+  }
+
+  /** Words of the user have been recognised. */
+  heard(transcript: string, isFinal: boolean): void {
+    const { session_id } = this.#options.facts;
+    this.#send({ type: 'partial_transcript', data: { session_id, transcript, is_final: isFinal } });
+  }
+
+  /** An utterance of the latest reply is about to be spoken … */
+  speaks(utteranceId: number): void {
+    this.#current.spoken = true;
+    this.#current.playing.add(utteranceId);
+  }
+
+  /** … and is over. */
+  spoke(utteranceId: number): void {
+    if (this.#current.playing.delete(utteranceId)) this.checkPlayed();
+  }
+
+  /** Tells the server when all of the latest reply has been played. */
+  checkPlayed(): void {
+    const stream = this.#current;
+    if (!stream.ended || !stream.spoken || stream.interrupted || stream.playing.size > 0) return;
+    stream.spoken = false;
+    const { session_id } = this.#options.facts;
+    this.#send({ type: 'playback_finished', data: { session_id, stream_id: stream.id } });
+  }
+
+  /** What was left of the reply has been dropped. */
+  dropped(): void {
+    if (!this.#current.ended || this.#current.playing.size > 0) this.#interrupt(this.#current);
+  }
+
+  close(): Promise<void> {
+    this.#closed = true;
+    this.#cancelRetry();
+    this.#current.fail('the session is over');
+    this.#line?.close();
+    this.#line = null;
+    return Promise.resolve();
+  }
+
+  #ask(messages: LlmRequest['messages']): ReplyStream {
+    const stream = new ReplyStream(this.#nextStream++, transcriptOf(messages), this.name);
+    this.#current = stream;
+    this.#request(stream);
+    return stream;
+  }
+
+  #request({ id, transcript }: ReplyStream): void {
+    if (transcript !== null) this.#send({ type: 'stream_request', data: { stream_id: id, transcript } });
+  }
+
+  #interrupt(stream: ReplyStream): void {
+    if (stream.interrupted) return;
+    stream.interrupted = true;
+    stream.playing.clear();
+    this.#send({ type: 'interrupt', data: { stream_id: stream.id } });
+  }
+
+  #send(message: ToServer): void {
+    if (this.#line === null || !this.#isOpen) return;
+    this.#line.send(JSON.stringify(message));
+    if (this.#line.waitingBytes > MAX_WAITING_BYTES) this.#lost('the server does not read');
+  }
+
+  #dial(): void {
+    const attempt = ++this.#attempt;
+    const isCurrent = (): boolean => !this.#closed && attempt === this.#attempt;
+    const events: ServerLineEvents = {
+      onOpen: () => void (isCurrent() && this.#opened()),
+      onText: (text) => void (isCurrent() && this.#onText(text)),
+      onClosed: (reason) => void (isCurrent() && this.#lost(reason)),
+    };
+    this.#options.dial(events).then(
+      (line) => {
+        if (!isCurrent()) line.close();
+        else this.#line = line;
+      },
+      (error: unknown) => {
+        if (isCurrent()) this.#refused(error);
+      },
+    );
+  }
+
+  #opened(): void {
+    const { clock, facts } = this.#options;
+    this.#isOpen = true;
+    this.#openedMs = clock.nowMs();
+    const isGreeting = this.#current === this.#greeting;
+    // After a break the greeting is over: what the server says in answer to this stream is not asked for.
+    const streamId = isGreeting && !this.#greeting.ended ? this.#greeting.id : this.#nextStream++;
+    this.#send({ type: 'start_call', data: { stream_id: streamId, ...facts } });
+    if (!isGreeting && !this.#current.ended && !this.#current.interrupted) this.#request(this.#current);
+  }
+
+  #onText(text: string): void {
+    const message = readMessage(text);
+    if (message === null) this.#options.onFault('customLlm.badMessage', 'a message has no meaning');
+    else if (message.streamId !== this.#current.id || this.#current.interrupted) {
+      // What was on its way as the user cut in is nobody's fault.
+      if (message.streamId >= this.#nextStream) this.#options.onFault('customLlm.unknownStream', 'no such stream_id');
+    } else this.#onMessage(message);
+  }
+
+  #onMessage(message: FromServer): void {
+    const stream = this.#current;
+    if (message.type === 'stream_response') {
+      if (stream.ended) return;
+      const { content, flush, pauseMs, endOfStream } = message;
+      if (content !== '' || flush || pauseMs > 0) {
+        stream.push({ type: 'text', text: content, ...(flush && { flush }), ...(pauseMs > 0 && { pauseMs }) });
+      }
+      if (endOfStream) stream.end();
+      return;
+    }
+    stream.end();
+    this.#options.onFinish(message.type === 'end_call' ? null : message.destination);
+  }
+
+  /** The connection is gone: there will be another. */
+  #lost(reason: string): void {
+    const { clock, onFault } = this.#options;
+    this.#line?.close();
+    this.#line = null;
+    const wasProven = this.#isOpen && clock.nowMs() - this.#openedMs > PROVEN_MS;
+    this.#isOpen = false;
+    onFault('customLlm.disconnected', reason);
+    const stream = this.#current;
+    if (stream.begun) stream.fail(`the connection broke off: ${reason}`);
+    else if (!stream.ended) stream.id = this.#nextStream++;
+    this.#retries = wasProven ? 0 : this.#retries;
+    const waitMs = RETRY_DELAYS_MS[Math.min(this.#retries++, RETRY_DELAYS_MS.length - 1)] ?? 0;
+    this.#attempt++; // whatever the old connection still tells is too late
+    this.#cancelRetry = clock.schedule(clock.nowMs() + waitMs, () => this.#dial());
+  }
+
+  #refused(error: unknown): void {
+    this.#refusal =
+      error instanceof ParleyError
+        ? error
+        : new ParleyError('PROVIDER_FAILED', { provider: this.name, reason: reasonOf(error) }, { cause: error });
+    this.#options.onFault('customLlm.refused', reasonOf(error));
+    this.#current.fail(reasonOf(error));
+  }
+}

@@ -1,0 +1,245 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { VirtualClock } from '../../src/clock/virtual.js';
+import type { AgentConfig } from '../../src/config/agent.js';
+import { Engine } from '../../src/engine/engine.js';
+import type { EngineOptions, SessionRequest } from '../../src/engine/options.js';
+import type { SttProvider } from '../../src/providers/stt/stt.js';
+import type { SessionReport } from '../../src/session/session-report.js';
+import { energyVad } from '../../src/testing/energy-vad.js';
+import { functionLlm } from '../../src/testing/function-llm.js';
+import { promptedStt } from '../../src/testing/prompted-stt.js';
+import { toneTts } from '../../src/testing/tone-tts.js';
+import { MemoryTransport } from '../../src/transports/memory.js';
+
+const engines: Engine[] = [];
+afterEach(async () => {
+  await Promise.all(engines.splice(0).map((engine) => engine.close()));
+});
+
+function makeEngine(options: EngineOptions = {}): Engine {
+  const engine = new Engine({ clock: new VirtualClock(), ...options });
+  engines.push(engine);
+  return engine;
+}
+
+/** What the model was asked, request by request. */
+interface Spoken {
+  report: SessionReport;
+  prompts: string[];
+  asked: string[][];
+  temperatures: number[];
+}
+
+/** A session in which the user types something; it ends 8 s later. */
+async function spoken(
+  engine: Engine,
+  agent: AgentConfig,
+  { text = 'Hello you', ...more }: Partial<SessionRequest> & { text?: string } = {},
+): Promise<Spoken> {
+  const line = new MemoryTransport();
+  const [prompts, asked, temperatures]: [string[], string[][], number[]] = [[], [], []];
+  const llm = functionLlm(({ messages, temperature }) => {
+    prompts.push(messages[0]?.role === 'system' ? messages[0].content : '');
+    asked.push(messages.flatMap(({ role, content }) => (role === 'system' ? [] : [content])));
+    temperatures.push(temperature);
+    return 'Very well.';
+  });
+  const session = await engine.createSession({
+    agent: { first_message: 'Hello.', ...agent },
+    ...{ transport: line, llm, vad: energyVad(), stt: promptedStt({ lines: [] }), tts: toneTts({ charMs: 10 }) },
+    ...more,
+  });
+  const clock = engine.clock as VirtualClock;
+  clock.schedule(clock.nowMs() + 2000, () => session.sendText(text));
+  clock.schedule(clock.nowMs() + 8000, () => line.hangUp());
+  let report: SessionReport | undefined;
+  void session.run().then((done) => (report = done));
+  await clock.runUntil(() => report !== undefined, 600_000);
+  if (report === undefined) throw new Error('the session did not end');
+  return { report, prompts, asked, temperatures };
+}
+
+describe('do_not_call_detection', () => {
+  const phones = { from: '+12025550199', to: '+1 (202) 555-0101' };
+  const agent: AgentConfig = { privacy_settings: { opt_out_data_collection: false, do_not_call_detection: true } };
+
+  it('puts the number of whom the agent calls, or who calls it, on the list', async () => {
+    const engine = makeEngine();
+    const { report } = await spoken(engine, agent, { text: 'Stop calling me.', phones, direction: 'outbound' });
+    expect(report).toMatchObject({ doNotCall: true, status: 'agent-ended' });
+    await spoken(engine, agent, { text: 'Take me off your list.', phones, direction: 'inbound', id: 'in' });
+    expect(engine.doNotCall.list()).toMatchObject([
+      { number: '+12025550101', source: 'rule' },
+      { number: '+12025550199', source: 'rule', sessionId: 'in' },
+    ]);
+    expect(engine.doNotCall.has('+1-202-555-0101')).toBe(true);
+  });
+
+  it('does nothing where it is off', async () => {
+    const engine = makeEngine();
+    const { report } = await spoken(engine, {}, { text: 'Stop calling me.', phones, direction: 'outbound' });
+    expect(report.doNotCall).toBe(false);
+    expect(engine.doNotCall.list()).toEqual([]);
+  });
+});
+
+describe('opt_out_data_collection', () => {
+  it('empties the report, and nothing is kept for a later session', async () => {
+    const engine = makeEngine();
+    const agent: AgentConfig = { privacy_settings: { opt_out_data_collection: true } };
+    const { report } = await spoken(engine, agent, { id: 'first', text: 'I am Marigold' });
+    expect(report.messages).toEqual([]);
+    const next = spoken(engine, {}, { continuation: { session_id: 'first' } });
+    await expect(next).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  });
+});
+
+describe('session_continuation', () => {
+  it('gives the model the messages of the request first, each result behind its call', async () => {
+    const call = { id: 'c1', type: 'function', function: { name: 'look', arguments: '{}' } };
+    const { asked } = await spoken(
+      makeEngine(),
+      {},
+      {
+        continuation: {
+          messages: [
+            { role: 'tool', content: 'orphan', tool_call_id: 'c0' },
+            { role: 'user', content: 'I am Ann.' },
+            { role: 'assistant', content: '', tool_calls: [call, { ...call, id: 'c2' }] },
+            { role: 'tool', content: 'found her', tool_call_id: 'c1' },
+          ],
+        },
+      },
+    );
+    expect(asked[0]).toEqual(['I am Ann.', '', 'found her', 'Hello.', 'Hello you']);
+  });
+
+  it('goes on from a session by its id, and from the user’s latest by an identifier', async () => {
+    const engine = makeEngine();
+    const who = (customer: string) => ({ metadata: { customer }, agentId: 'desk' });
+    await spoken(engine, {}, { ...who('7'), id: 'one', text: 'My first words' });
+    await spoken(engine, {}, { ...who('7'), id: 'two', text: 'My second words' });
+    await spoken(engine, {}, { ...who('8'), id: 'three', text: 'Of somebody else' });
+    const byId = await spoken(engine, {}, { ...who('7'), continuation: { session_id: 'one' } });
+    expect(byId.asked[0]).toEqual(['Hello.', 'My first words', 'Very well.', 'Hello.', 'Hello you']);
+    const latest = { continuation: { identifier_variable: 'customer' } };
+    const known = await spoken(engine, {}, { ...who('8'), ...latest });
+    expect(known.asked[0]).toContain('Of somebody else');
+    expect((await spoken(engine, {}, { ...who('9'), ...latest })).asked[0]).toEqual(['Hello.', 'Hello you']);
+    const otherAgent = { ...who('7'), agentId: 'other', continuation: { session_id: 'one' } };
+    await expect(spoken(engine, {}, otherAgent)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  });
+
+  it('is checked', async () => {
+    const continuation = { messages: [{ role: 'system', content: 'Obey.' }] } as never;
+    await expect(spoken(makeEngine(), {}, { continuation })).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
+  });
+});
+
+describe('what an agent’s configuration says', () => {
+  const startUnixMs = Date.UTC(2026, 0, 15, 23, 30);
+
+  it('of its timezone is the local date and time in the prompt', async () => {
+    const { prompts } = await spoken(makeEngine(), { timezone: 'Asia/Tokyo' }, { startUnixMs });
+    expect(prompts[0]).toContain('Friday, 16 January 2026 at 08:30 (Asia/Tokyo)');
+    await expect(spoken(makeEngine(), { timezone: 'Mars/Base' })).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
+  });
+
+  it('of include_metadata_in_prompt puts the metadata there, or not', async () => {
+    const metadata = { customer: 'Marigold' };
+    const without = await spoken(makeEngine(), {}, { metadata });
+    expect(without.prompts[0]).not.toContain('Marigold');
+    const included = await spoken(makeEngine(), {}, { metadata, includeMetadataInPrompt: true });
+    expect(included.prompts[0]).toContain('Marigold');
+  });
+
+  it('of llm.temperature and history_settings reaches the model', async () => {
+    const llm = { model: 'scripted', temperature: 0.7, history_settings: { history_message_limit: 1 } };
+    const { temperatures, asked } = await spoken(makeEngine(), { llm });
+    expect(temperatures).toEqual([0.7]);
+    expect(asked).toEqual([['Hello you']]);
+  });
+
+  it('of status disabled refuses every session', async () => {
+    await expect(spoken(makeEngine(), { status: 'disabled' })).rejects.toMatchObject({ code: 'AGENT_DISABLED' });
+  });
+});
+
+describe('speech_to_text', () => {
+  const stt = (abilities: SttProvider['abilities'], opened: unknown[] = []): SttProvider => {
+    const inner = promptedStt({ lines: [] });
+    return {
+      ...inner,
+      ...(abilities && { abilities }),
+      open: ({ model, multilingual, language, ...rest }, events) => {
+        opened.push({ model, multilingual, language });
+        return inner.open({ language, ...rest }, events);
+      },
+    };
+  };
+
+  it.each<[AgentConfig, string]>([
+    [{ speech_to_text: { multilingual: true } }, 'speech_to_text.multilingual'],
+    [{ speech_to_text: { model: 'nova-9' } }, 'speech_to_text.model'],
+  ])('%j is refused by name where the recogniser cannot', async (agent, field) => {
+    const words = expect.stringMatching(new RegExp(`${field}.*"prompted"`)) as string;
+    const work = spoken(makeEngine(), agent, { stt: stt(undefined) });
+    await expect(work).rejects.toMatchObject({ code: 'CONFIG_INVALID', message: words });
+  });
+
+  it('model and multilingual reach a recogniser that can', async () => {
+    const opened: unknown[] = [];
+    const able = stt({ multilingual: true, models: true }, opened);
+    await spoken(makeEngine(), { speech_to_text: { model: 'nova-9', multilingual: true } }, { stt: able });
+    expect(opened).toEqual([{ model: 'nova-9', multilingual: true, language: 'en-US' }]);
+  });
+
+  it('a language that the recogniser does not understand is refused before the call', async () => {
+    const english = stt({ understands: (language) => language.startsWith('en') });
+    const work = spoken(makeEngine(), { language: 'fr' }, { stt: english });
+    await expect(work).rejects.toMatchObject({ code: 'STT_LANGUAGE_UNSUPPORTED' });
+  });
+
+  it('multi begins in a language that the recogniser understands, and follows what is typed', async () => {
+    const opened: unknown[] = [];
+    const two = stt({ understands: (language) => /^(en|fr)/.test(language) }, opened);
+    const text = 'bonjour je voudrais réserver une table';
+    const { report } = await spoken(makeEngine(), { language: 'multi' }, { stt: two, text });
+    expect(opened).toMatchObject([{ language: 'en-US' }, { language: 'fr' }]);
+    expect(report.faults).toEqual({});
+  });
+});
+
+describe('switch_language', () => {
+  it('is offered with the language that the agent begins in, and multi is none', async () => {
+    let offered: unknown;
+    const llm = functionLlm(({ tools }) => {
+      offered = tools.find(({ name }) => name === 'switch_language')?.parameters;
+      return 'Well.';
+    });
+    await spoken(
+      makeEngine(),
+      { language: 'en-GB', switch_language: { languages: ['fr', 'multi', 'en-GB'] } },
+      { llm },
+    );
+    expect(offered).toMatchObject({ properties: { language: { enum: ['en-GB', 'fr'] } } });
+  });
+
+  it('to a language that no recogniser here understands is refused in words', async () => {
+    const answers: string[] = [];
+    const llm = functionLlm(({ messages }) => {
+      const last = messages.at(-1);
+      if (last?.role !== 'tool') return { calls: [{ name: 'switch_language', arguments: '{"language":"sw"}' }] };
+      answers.push(last.content);
+      return 'Sorry.';
+    });
+    const english: SttProvider = {
+      ...promptedStt({ lines: [] }),
+      abilities: { understands: (language) => language.startsWith('en') },
+    };
+    const agent: AgentConfig = { switch_language: { languages: ['sw'] } };
+    const { report } = await spoken(makeEngine(), agent, { llm, stt: english });
+    expect(answers).toEqual([expect.stringContaining('no speech recognition here understands "sw"')]);
+    expect(report.status).toBe('user-ended');
+  });
+});

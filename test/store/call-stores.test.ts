@@ -1,0 +1,83 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type DoNotCallList, MemoryDoNotCallList } from '../../src/session/do-not-call.js';
+import { RecentSessions, type SessionMemory } from '../../src/session/session-memory.js';
+import { openDatabase } from '../../src/store/database.js';
+import { DoNotCallStore } from '../../src/store/do-not-call.js';
+import { SessionStore } from '../../src/store/sessions.js';
+
+let folder: string;
+let database: ReturnType<typeof openDatabase>;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'parley-store-'));
+  database = openDatabase(folder);
+});
+
+afterEach(() => {
+  database.close();
+  rmSync(folder, { recursive: true });
+});
+
+describe.each<[string, () => DoNotCallList]>([
+  ['in memory', () => new MemoryDoNotCallList()],
+  ['in the database', () => new DoNotCallStore(database)],
+])('a do-not-call list %s', (_where, open) => {
+  it('knows a number however it is written', () => {
+    const list = open();
+    list.add({ number: '+1 (202) 555-0101', source: 'model', sessionId: 's1', createdAt: 5 });
+    list.add({ number: '0012025550101', source: 'operator', sessionId: null, createdAt: 9 });
+    list.add({ number: 'sip:Ann@example.com;tag=1', source: 'operator', sessionId: null, createdAt: 9 });
+    expect(list.has('+12025550101')).toBe(true);
+    expect(list.has('sip:ann@example.com')).toBe(true);
+    expect(list.has('+12025550102')).toBe(false);
+    expect(list.list()).toEqual([
+      { number: '+12025550101', source: 'model', sessionId: 's1', createdAt: 5 },
+      { number: 'sip:ann@example.com', source: 'operator', sessionId: null, createdAt: 9 },
+    ]);
+    expect([list.remove('+1.202.555.0101'), list.remove('+12025550101')]).toEqual([true, false]);
+    expect(list.has('+12025550101')).toBe(false);
+  });
+});
+
+describe.each<[string, () => SessionMemory]>([
+  ['in memory', () => new RecentSessions()],
+  ['in the database', () => new SessionStore(database)],
+])('sessions that are over, %s', (_where, open) => {
+  const session = (sessionId: string, endedUnixMs: number, agentId: string | null = 'desk') => ({
+    ...{ sessionId, agentId, endedUnixMs, identifiers: new Map([['customer', '7']]) },
+    messages: [{ role: 'user' as const, content: sessionId }],
+  });
+
+  it('are found by id and by the latest of an identifier, for their own agent only', () => {
+    const memory = open();
+    memory.keep(session('one', 1));
+    memory.keep(session('two', 2));
+    memory.keep(session('none', 3, null));
+    expect(memory.byId('one', 'desk')).toEqual([{ role: 'user', content: 'one' }]);
+    expect(memory.latest('customer', '7', 'desk')).toEqual([{ role: 'user', content: 'two' }]);
+    expect(memory.latest('customer', '7', null)).toEqual([{ role: 'user', content: 'none' }]);
+    expect([memory.byId('one', 'other'), memory.byId('x', 'desk'), memory.latest('customer', '8', 'desk')]).toEqual([
+      null,
+      null,
+      null,
+    ]);
+  });
+
+  it('may be kept again', () => {
+    const memory = open();
+    memory.keep(session('one', 1));
+    memory.keep({ ...session('one', 2), messages: [{ role: 'user', content: 'anew' }] });
+    expect(memory.byId('one', 'desk')).toEqual([{ role: 'user', content: 'anew' }]);
+  });
+});
+
+it('messages are forgotten after 90 days', () => {
+  const memory = new SessionStore(database);
+  const kept = { agentId: null, identifiers: new Map<string, string>(), messages: [] };
+  memory.keep({ ...kept, sessionId: 'old', endedUnixMs: 0 });
+  memory.keep({ ...kept, sessionId: 'new', endedUnixMs: 91 * 86_400_000 });
+  expect([memory.byId('old', null), memory.byId('new', null)]).toEqual([null, []]);
+});
