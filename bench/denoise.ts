@@ -62,16 +62,16 @@ function noisy(speech: Int16Array, noise: Int16Array, snrDb: number): Int16Array
   });
 }
 
-const noises = ['white', 'hum', 'keyboard', 'babble'].map((name) => ({
+const noises = ['hum', 'keyboard', 'babble'].map((name) => ({
   name,
   samples: recording(`${fixtures}/noise/${name}-alone.wav`),
 }));
 if (own !== undefined && existsSync(`${own}/noise`)) {
-  for (const name of ['engine_idling', 'people_talking', 'dog_bark', 'background_music']) {
+  for (const name of ['engine_idling', 'people_talking']) {
     if (existsSync(`${own}/noise/${name}.wav`)) noises.push({ name, samples: recording(`${own}/noise/${name}.wav`) });
   }
 }
-const sentences = ['rms', 'slt'].flatMap((voice) =>
+const sentences = ['rms'].flatMap((voice) =>
   readdirSync(`${fixtures}/booking/${voice}`)
     .filter((name) => name.endsWith('.json'))
     .map((name) => readFixtureLabels(`${fixtures}/booking/${voice}/${name}`))
@@ -103,7 +103,7 @@ async function recognise(audio: Int16Array): Promise<SttTranscript> {
   return final;
 }
 
-const words: Record<string, Record<string, string>> = {};
+console.log('word error rate');
 for (const { name, samples: noise } of noises) {
   for (const snrDb of SNRS_DB) {
     const row: Record<string, string> = {};
@@ -120,23 +120,22 @@ for (const { name, samples: noise } of noises) {
       row[strength === 0 ? 'as it is' : `strength ${String(strength)}`] =
         `${((100 * errors) / all).toFixed(0)} % (${String(accepted)} of ${String(sentences.length)} understood)`;
     }
-    words[`${name}, ${String(snrDb)} dB`] = row;
+    console.log(`${name}, ${String(snrDb)} dB`, row);
   }
 }
-console.log('word error rate');
-console.table(words);
 await stt.close();
 
 const labelled = labelledRecordings(fixtures, 'fixtures');
 const table: Record<string, ReturnType<VadTally['row']>> = {};
-for (const name of ['silero', 'webrtc']) {
-  await vadProvider(name).warmUp();
-  for (const strength of STRENGTHS) {
-    const denoise = await denoiserOf(strength);
+for (const strength of STRENGTHS) {
+  const denoise = await denoiserOf(strength);
+  const heard: [one: (typeof labelled)[number], audio: Int16Array][] = [];
+  for (const one of labelled) heard.push([one, await denoise(recording(one.wav))]);
+  for (const name of ['silero', 'webrtc']) {
+    await vadProvider(name).warmUp();
     const [inNoise, others] = [new VadTally(), new VadTally()];
-    for (const one of labelled) {
-      const clean = await denoise(recording(one.wav));
-      hearWith(name, one, 0.5, [one.group.includes('noise') ? inNoise : others], () => clean);
+    for (const [one, audio] of heard) {
+      hearWith(name, one, 0.5, [one.group.includes('noise') ? inNoise : others], () => audio);
     }
     const how = strength === 0 ? 'as it is' : `strength ${String(strength)}`;
     table[`${name}, in noise, ${how}`] = inNoise.row();

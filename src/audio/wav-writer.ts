@@ -12,6 +12,8 @@ export interface WavWriterOptions {
   readonly flushEveryMs?: number;
   /** Fails where the file exists, in place of emptying it. Default false. */
   readonly exclusive?: boolean;
+  /** Permissions of a new file. Default 0o666, less the process's mask. */
+  readonly mode?: number;
 }
 
 /**
@@ -43,10 +45,10 @@ export class WavWriter {
    * @throws ParleyError AUDIO_RATE_UNSUPPORTED, AUDIO_WAV_INVALID (channels); the file system's error
    */
   static async create(path: string, options: WavWriterOptions): Promise<WavWriter> {
-    const { sampleRateHz, channels = 1, encoding = 'pcm16', flushEveryMs = 1000, exclusive = false } = options;
+    const { sampleRateHz, channels = 1, encoding = 'pcm16', flushEveryMs = 1000, exclusive = false, mode } = options;
     const layout = { sampleRateHz, channels, encoding };
     checkLayout(layout);
-    const file = await open(path, exclusive ? 'wx' : 'w');
+    const file = await open(path, exclusive ? 'wx' : 'w', mode);
     const writer = new WavWriter(file, layout, Math.max(1, Math.round((flushEveryMs * sampleRateHz) / 1000)));
     try {
       await writeAll(file, wavHeader(layout, 0, true), 0);

@@ -9,7 +9,7 @@ const MAX_SAME_ID = 10_000;
 
 /**
  * A folder of recordings: `<session id>.wav`, 16 bits, user left and agent right. The folder is made when it is first
- * needed. A file is readable at every moment, also after a crash, and none is ever overwritten: a second one of the
+ * needed. Only this user may read it. A file is readable at every moment, also after a crash, and none is ever overwritten: a second one of the
  * same id is called `<session id>-2.wav`.
  */
 export function recordingFolder(path: string): RecordingSink {
@@ -20,7 +20,7 @@ export function recordingFolder(path: string): RecordingSink {
         .replace(/^\.+/, '_')
         .slice(0, 200);
       try {
-        await mkdir(path, { recursive: true });
+        await mkdir(path, { recursive: true, mode: 0o700 });
         return await create(join(path, name), sampleRateHz);
       } catch (error) {
         throw new ParleyError('FILE_NOT_WRITABLE', { path: join(path, `${name}.wav`), reason: reasonOf(error) });
@@ -33,7 +33,7 @@ async function create(stem: string, sampleRateHz: number): Promise<RecordingFile
   for (let copy = 1; ; copy++) {
     const path = copy === 1 ? `${stem}.wav` : `${stem}-${String(copy)}.wav`;
     try {
-      const writer = await WavWriter.create(path, { sampleRateHz, channels: 2, exclusive: true });
+      const writer = await WavWriter.create(path, { sampleRateHz, channels: 2, exclusive: true, mode: 0o600 });
       return { path, write: (user, agent) => writer.write(user, agent), close: () => writer.close() };
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || copy === MAX_SAME_ID) throw error;

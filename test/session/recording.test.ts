@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -201,6 +201,7 @@ describe('a recording', () => {
       await rig.close();
     }
     expect(readdirSync(folder).toSorted()).toEqual(['s1-2.wav', 's1-3.wav', 's1.wav']);
+    expect(statSync(join(folder, 's1-2.wav')).mode & 0o777).toBe(0o600);
   });
 
   it('makes no file for a line that never opened', async () => {
