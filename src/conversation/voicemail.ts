@@ -117,7 +117,8 @@ export function onBeep(core: Core): void {
   const { voicemail } = core.state;
   if (voicemail === null) return;
   core.trace('voicemail.beep');
-  if (voicemail.screening) return;
+  // A screener's own: its question is over, and nobody else has spoken yet.
+  if (voicemail.screening || (voicemail.screened && voicemail.segments.length === 0)) return;
   const isFirst = !voicemail.beeped;
   voicemail.beeped = true;
   if (voicemail.phase === 'listening') detect(core, voicemail, 'beep');

@@ -324,6 +324,16 @@ describe('a machine that screens the call', () => {
     stage.expectAgent('Hello Tom!').isHeardWhole();
   });
 
+  it('may beep for the answer, when its question is over', () => {
+    const stage = calling({ action: 'hangup' });
+    stage.model.says('It is about an order.');
+    stage.user.says('Please say your name after the tone, and we will try to connect you.', { from: 700, to: 4000 });
+    stage.user.beeps({ at: 6500, lengthMs: 300 });
+    stage.playTo(12_000);
+    expect(detectedBy(stage)).toEqual([]);
+    stage.expectAgent('It is about an order.').isHeardWhole();
+  });
+
   it('or leads to a mailbox', () => {
     const stage = calling();
     stage.model.says('Anna of the flower shop.');
