@@ -37,6 +37,8 @@ export async function engineSettings(
       ...(settings.turnModelPath !== null && { turnModel: settings.turnModelPath }),
       allowUrls: settings.allowUrls,
       serviceWebhooks: settings.serviceWebhooks,
+      appBaseUrls: settings.appBaseUrls,
+      mcpServers: settings.mcpServers,
       ...(settings.webhookSecret !== null && { webhookSecret: settings.webhookSecret }),
       maxPromptChars: settings.limits.promptChars,
       maxToolReplyBytes: settings.limits.toolReplyBytes,

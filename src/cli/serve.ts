@@ -39,7 +39,8 @@ ${flagNames()
     const desk = demo ? await openDemoDesk((booking) => say(`booked: ${JSON.stringify(booking)}`)) : null;
     const agents = files.map((agent) => ({ ...agent, config: atDesk(agent.config, desk) }));
     const allowUrls = [...found.engine.allowUrls, ...(desk === null ? [] : [desk.url])];
-    const engine = new Engine({ ...found.engine, allowUrls });
+    const onMcpFault = (server: string, reason: string): void => say(`mcp server ${server}: ${reason}`);
+    const engine = new Engine({ ...found.engine, allowUrls, onMcpFault });
     let daemon: Daemon | undefined;
     try {
       daemon = new Daemon({

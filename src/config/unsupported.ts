@@ -12,7 +12,6 @@ interface UnsupportedField {
  * them for something, in place of quietly doing without.
  */
 export const UNSUPPORTED_FIELDS: readonly UnsupportedField[] = [
-  { path: 'app_functions' },
 ];
 
 /** The dotted paths of the fields that `config` asks for something and that this version does not act on. */

@@ -3,6 +3,7 @@ import type { AgentConfig } from '../config/agent.js';
 import type { SessionContinuation } from '../config/continuation.js';
 import type { ModelRoutes } from '../config/models.js';
 import type { AgentDefaults } from '../config/resolve.js';
+import type { McpServerSetting } from '../config/settings.js';
 import type { LlmProvider } from '../providers/llm/llm.js';
 import type { SttProvider } from '../providers/stt/stt.js';
 import type { TtsProvider } from '../providers/tts/tts.js';
@@ -41,6 +42,12 @@ export interface EngineOptions {
   recordings?: RecordingSink | string;
   /** Folder in which fetched backgrounds are kept. Default none: they are fetched anew by each process. */
   mediaCacheDir?: string;
+  /** Roots of the APIs of apps in place of the public ones, by the app's name. */
+  appBaseUrls?: Readonly<Record<string, string>>;
+  /** MCP servers whose tools agents get, by the name in front of these. */
+  mcpServers?: Readonly<Record<string, McpServerSetting>>;
+  /** An MCP server cannot be reached, or has gone; it is tried again. */
+  onMcpFault?: (server: string, reason: string) => void;
   /** Signs what `session_data_webhook`s are sent: `whsec_` and base64. Default: it is not signed. */
   webhookSecret?: string;
   /** Where that is kept until it has arrived. Default: in memory, as long as the process lives. */

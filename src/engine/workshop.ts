@@ -27,6 +27,7 @@ import { RecentSessions, type SessionMemory } from '../session/session-memory.js
 import type { SessionOptions } from '../session/session-options.js';
 import { MemoryOutboxStore } from '../tools/memory-outbox.js';
 import { WebhookOutbox } from '../tools/outbox.js';
+import { McpServers } from '../tools/mcp/tools.js';
 import { askForPrompt } from '../tools/prompt-webhook.js';
 import { AgentToolbox } from '../tools/toolbox.js';
 import { Aftermath } from './aftermath.js';
@@ -61,6 +62,7 @@ export class Workshop {
   /** For what the operator configured: agents cannot make it call anything else. */
   readonly #operatorClient: GuardedClient;
   readonly #aftermath: Aftermath;
+  readonly #mcp: McpServers;
   readonly #memory: SessionMemory;
   readonly #networkClock: Clock;
   readonly #memories: MemoryStore;
@@ -83,8 +85,11 @@ export class Workshop {
     };
     this.#memory = options.sessionMemory ?? new RecentSessions();
     this.#client = new GuardedClient({ ...network, allowUrls: options.allowUrls ?? [] });
-    const operatorUrls = Object.values(options.serviceWebhooks ?? {}).map(({ url }) => url);
-    this.#operatorClient = new GuardedClient({ ...network, allowUrls: operatorUrls });
+    this.#operatorClient = new GuardedClient({ ...network, allowUrls: operatorUrls(options) });
+    this.#mcp = new McpServers({
+      ...{ servers: options.mcpServers ?? {}, clock: network.clock },
+      onFault: (server, reason) => options.onMcpFault?.(server, reason),
+    });
     const { outboxStore, webhookSecret, onWebhookLost } = options;
     const outbox = new WebhookOutbox({
       store: outboxStore ?? new MemoryOutboxStore(),
@@ -108,6 +113,7 @@ export class Workshop {
       this.#providers.stt(agent.stt.provider).warmUp(),
       this.#providers.tts(agent.voice.provider).warmUp(),
       this.#providers.llm(agent.llm.model, undefined).warmUp(),
+      this.#mcp.warmUp(),
     ]);
   }
 
@@ -242,7 +248,7 @@ export class Workshop {
 
   async close(): Promise<void> {
     this.#sound.close();
-    await this.#aftermath.close();
+    await Promise.all([this.#aftermath.close(), this.#mcp.close()]);
     await Promise.all([this.#providers.close(), this.#client.close(), this.#operatorClient.close()]);
   }
 
@@ -252,6 +258,7 @@ export class Workshop {
     onFault: (name: string, reason: string) => void,
   ): Promise<Plan> {
     const onFallback = (reason: Error): void => onFault('llm.fallback', reason.message);
+    await this.#mcp.warmUp();
     const plan = await this.#plan(request, onFallback);
     const { agent, providers } = plan;
     if (agent.status === 'disabled') throw new ParleyError('AGENT_DISABLED');
@@ -303,7 +310,7 @@ export class Workshop {
         ...agentTools(agent, {
           clock: this.#clock,
           operatorClient: this.#operatorClient,
-          serviceWebhooks: this.#options.serviceWebhooks ?? {},
+          ...{ mcp: this.#mcp, agentId: request.agentId ?? null, options: this.#options },
           hasScreen: 'transport' in request && (request as SessionRequest).transport.showsForms === true,
         }),
         ...(await knowledgeTools(agent, {
@@ -349,6 +356,12 @@ export class Workshop {
     const remote = providers.find((provider) => !provider.virtualTime);
     if (remote !== undefined) throw new ParleyError('PROVIDER_REMOTE_IN_VIRTUAL_TIME', { provider: remote.name });
   }
+}
+
+/** What the operator's client may call beside the public internet. */
+function operatorUrls({ serviceWebhooks = {}, appBaseUrls = {} }: EngineOptions): string[] {
+  const roots = Object.values(appBaseUrls).map((url) => new URL(url).origin);
+  return [...Object.values(serviceWebhooks).map(({ url }) => url), ...roots];
 }
 
 /** A tool may answer as late as its own limit says. */

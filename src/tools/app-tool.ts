@@ -1,0 +1,61 @@
+import type { Clock } from '../clock/clock.js';
+import type { ToolCall, ToolSpec } from '../config/chat.js';
+import type { AppFunction, Param } from '../config/function.js';
+import { reasonOf } from '../errors.js';
+import type { GuardedClient } from '../net/guarded-client.js';
+import type { App, AppAccount } from './apps/app.js';
+import { appOf } from './apps/registry.js';
+import { readArguments } from './arguments.js';
+import { functionSpec } from './function-spec.js';
+import type { Tool, ToolContext, ToolResult } from './tool.js';
+
+export interface AppToolOptions {
+  /** The operator's client: it may call the roots that the operator configured. */
+  client: GuardedClient;
+  clock: Clock;
+  /** IANA name of the agent's time zone. */
+  timezone: string;
+  /** A code of the interface's language list. */
+  language: string;
+  /** Roots in place of the services' own, by the service's name. */
+  baseUrls: Readonly<Record<string, string>>;
+}
+
+/** A ready-made function of another service. */
+export class AppTool implements Tool {
+  readonly spec: ToolSpec;
+  readonly maxMs = 10_000;
+  readonly #app: App;
+  readonly #account: AppAccount;
+  readonly #params: readonly Param[];
+  readonly #baseUrl: string;
+  readonly #options: AppToolOptions;
+
+  /** @throws ParleyError CONFIG_INVALID for an unknown app or the wrong credentials */
+  constructor(fn: AppFunction, options: AppToolOptions) {
+    const { timezone, language, baseUrls } = options;
+    this.#options = options;
+    this.#app = appOf(fn);
+    const spoken = language === 'multi' ? 'en' : (language.split('-')[0] ?? 'en');
+    this.#account = { credentials: fn.credentials ?? {}, timezone, language: spoken };
+    const { service, baseUrl } = this.#app;
+    this.#baseUrl = ((Object.hasOwn(baseUrls, service) ? baseUrls[service] : undefined) ?? baseUrl).replace(/\/+$/, '');
+    const { description, params } = this.#app.describe(this.#account);
+    this.#params = params;
+    this.spec = functionSpec({ name: fn.name, description, params: [...params] }, new Map());
+  }
+
+  async run(call: ToolCall, { signal }: ToolContext): Promise<ToolResult> {
+    signal.throwIfAborted();
+    const { name } = this.#app;
+    const read = readArguments(this.#params, call.arguments);
+    if (!read.ok) return { ok: false, content: `${read.problem} Correct that and call ${name} again.` };
+    try {
+      const { client, clock } = this.#options;
+      return await this.#app.run(read.values, this.#account, { client, clock, baseUrl: this.#baseUrl, signal });
+    } catch (error) {
+      signal.throwIfAborted();
+      return { ok: false, content: `${name} failed. ${reasonOf(error)}.` };
+    }
+  }
+}

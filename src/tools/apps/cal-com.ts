@@ -1,0 +1,182 @@
+import type { GuardedReply } from '../../net/guarded-client.js';
+import { isMissing, readValue } from '../form-value.js';
+import type { ToolResult } from '../tool.js';
+import type { App, AppCall } from './app.js';
+import { utcOf, wallTime } from './zoned-time.js';
+
+/**
+ * The calendar of cal.com, API v2: slots (version 2024-09-04, https://cal.com/docs/api-reference/v2/slots) and bookings
+ * (version 2024-08-13, https://cal.com/docs/api-reference/v2/bookings/create-a-booking).
+ */
+
+const BASE_URL = 'https://api.cal.com';
+const TIMEOUT_MS = 10_000;
+/** When a reply comes in virtual time. */
+const VIRTUAL_LATENCY_MS = 300;
+/** A model reads out a few, and has no use for hundreds. */
+const MAX_SLOTS = 60;
+const MAX_DAYS = 31;
+/** The longest piece of a fault that the model is shown, in characters. */
+const MAX_FAULT_CHARS = 300;
+
+const DATE = /^\d{4}-\d{2}-\d{2}$/;
+
+const shared = { service: 'cal.com', baseUrl: BASE_URL, optionalCredentials: ['contact_method'] } as const;
+
+export const getAvailableMeetingSlots: App = {
+  ...shared,
+  name: 'get_available_meeting_slots',
+  credentials: ['api_key', 'event_type_id'],
+  describe: ({ timezone }) => ({
+    description: `Finds the free times for a meeting. All times are local to ${timezone}. Offer two or three, not all.`,
+    params: [
+      { name: 'start_date', type: 'string', required: true, description: 'The first day to look at, as YYYY-MM-DD.' },
+      { name: 'end_date', type: 'string', description: 'The last day, as YYYY-MM-DD. Left out: the same day.' },
+    ],
+  }),
+  async run({ start_date: from, end_date: to = from }, { credentials, timezone }, call) {
+    const days = daysBetween(from, to);
+    if (days === null) return wrong('The days should be dates as YYYY-MM-DD, the last not before the first.');
+    if (days > MAX_DAYS) return wrong(`Ask for ${String(MAX_DAYS)} days at most.`);
+    const url = new URL(`${call.baseUrl}/v2/slots`);
+    url.searchParams.set('eventTypeId', credentials['event_type_id'] ?? '');
+    url.searchParams.set('start', utcOf(`${String(from)}T00:00:00`, timezone) ?? '');
+    url.searchParams.set('end', utcOf(`${String(to)}T23:59:59`, timezone) ?? '');
+    url.searchParams.set('timeZone', timezone);
+    const reply = await ask(call, { url: url.href, version: '2024-09-04', key: credentials['api_key'] ?? '' });
+    const data = dataOf(reply);
+    if (data === null) return failure(reply);
+    const slots = Object.values(data)
+      .flat()
+      .map((slot) => (isObject(slot) && typeof slot['start'] === 'string' ? wallTime(slot['start'], timezone) : null))
+      .filter((slot) => slot !== null)
+      .sort();
+    const more = slots.length > MAX_SLOTS ? { and_more: slots.length - MAX_SLOTS } : {};
+    return { ok: true, content: JSON.stringify({ timezone, slots: slots.slice(0, MAX_SLOTS), ...more }) };
+  },
+};
+
+export const bookMeetingSlot: App = {
+  ...shared,
+  name: 'book_meeting_slot',
+  credentials: ['api_key', 'event_type_id', 'contact_method'],
+  optionalCredentials: [],
+  describe: ({ credentials, timezone }) => ({
+    description: `Books a meeting at a free time. Read the time and the contact back before you call it.`,
+    params: [
+      {
+        name: 'start',
+        type: 'string',
+        required: true,
+        description: `Begin, local to ${timezone}, as YYYY-MM-DDTHH:MM; one of the free times.`,
+      },
+      { name: 'name', type: 'string', required: true, description: "The attendee's name." },
+      byPhone(credentials)
+        ? {
+            name: 'phone',
+            type: 'string',
+            required: true,
+            description: "The attendee's number with its country code, as +12025550123.",
+          }
+        : { name: 'email', type: 'email', required: true, description: "The attendee's email address." },
+    ],
+  }),
+  async run(values, { credentials, timezone, language }, call) {
+    const start = utcOf(String(values['start']), timezone);
+    if (start === null) return wrong('start should be a date and time as YYYY-MM-DDTHH:MM.');
+    if (isMissing(values['name'])) return wrong('The name is missing.');
+    const contact = contactOf(values, credentials);
+    if (typeof contact === 'string') return wrong(contact);
+    const eventTypeId = Number(credentials['event_type_id']);
+    const attendee = { name: String(values['name']).trim(), timeZone: timezone, language, ...contact };
+    const reply = await ask(call, {
+      url: `${call.baseUrl}/v2/bookings`,
+      version: '2024-08-13',
+      key: credentials['api_key'] ?? '',
+      body: { start, eventTypeId, attendee },
+    });
+    const booking = dataOf(reply);
+    if (booking === null) return failure(reply);
+    const { uid, status } = booking;
+    const begins = typeof booking['start'] === 'string' ? wallTime(booking['start'], timezone) : null;
+    return { ok: true, content: JSON.stringify({ booked: begins ?? values['start'], timezone, uid, status }) };
+  },
+};
+
+function byPhone(credentials: Readonly<Record<string, string>>): boolean {
+  return credentials['contact_method']?.trim().toLowerCase() === 'phone';
+}
+
+/** The attendee's contact, or what is wrong with it. */
+function contactOf(
+  values: Readonly<Record<string, unknown>>,
+  credentials: Readonly<Record<string, string>>,
+): { email: string } | { phoneNumber: string } | string {
+  if (byPhone(credentials)) {
+    const phoneNumber = String(values['phone']).replaceAll(/[\s().-]/g, '');
+    return /^\+[1-9]\d{6,14}$/.test(phoneNumber) ? { phoneNumber } : 'phone should be a number such as +12025550123.';
+  }
+  const email = readValue({ name: 'email', type: 'email' }, values['email']);
+  return email.ok ? { email: String(email.value) } : email.problem;
+}
+
+interface Request {
+  url: string;
+  version: string;
+  key: string;
+  body?: unknown;
+}
+
+function ask({ client, clock, signal }: AppCall, { url, version, key, body }: Request): Promise<GuardedReply> {
+  const headers = { authorization: `Bearer ${key}`, 'cal-api-version': version, accept: 'application/json' };
+  const reply = client.request({
+    ...(body === undefined
+      ? { url, headers }
+      : {
+          url,
+          method: 'POST',
+          headers: { ...headers, 'content-type': 'application/json' },
+          body: JSON.stringify(body),
+        }),
+    timeoutMs: TIMEOUT_MS,
+    signal,
+  });
+  return clock.settle(reply, clock.nowMs() + VIRTUAL_LATENCY_MS);
+}
+
+/** The `data` of a reply that succeeded, else null. */
+function dataOf({ status, body }: GuardedReply): Readonly<Record<string, unknown>> | null {
+  if (status < 200 || status > 299) return null;
+  const reply = parse(body.toString('utf8'));
+  return isObject(reply) && reply['status'] === 'success' && isObject(reply['data']) ? reply['data'] : null;
+}
+
+function failure({ status, body }: GuardedReply): ToolResult {
+  const reply = parse(body.toString('utf8'));
+  const error = isObject(reply) && isObject(reply['error']) ? reply['error'] : {};
+  const words = typeof error['message'] === 'string' ? ` and said: ${error['message'].slice(0, MAX_FAULT_CHARS)}` : '';
+  if (status === 401 || status === 403) return wrong('The calendar refused the key: this cannot be done now.');
+  return wrong(`The calendar answered with status ${String(status)}${words}`);
+}
+
+function wrong(content: string): ToolResult {
+  return { ok: false, content };
+}
+
+function daysBetween(from: unknown, to: unknown): number | null {
+  if (typeof from !== 'string' || typeof to !== 'string' || !DATE.test(from) || !DATE.test(to)) return null;
+  const days = (Date.parse(to) - Date.parse(from)) / 86_400_000 + 1;
+  return Number.isFinite(days) && days >= 1 ? days : null;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,189 @@
+import type { Clock } from '../../clock/clock.js';
+import { abortAfter } from '../deadline.js';
+import type { JsonRpcMessage, LinkEvents, McpLink } from './link.js';
+
+/** The protocol's version that is asked for; a server may answer with an older one. */
+const PROTOCOL_VERSION = '2025-06-18';
+const KNOWN_VERSIONS: ReadonlySet<string> = new Set([PROTOCOL_VERSION, '2025-03-26', '2024-11-05']);
+const OPEN_MS = 10_000;
+const METHOD_NOT_FOUND = -32_601;
+/** A server with more tools than that, or whose list has no end, is cut off. */
+const MAX_TOOLS = 256;
+const MAX_PAGES = 32;
+
+/** A tool as a server lists it. */
+export interface McpToolInfo {
+  name: string;
+  description: string;
+  inputSchema: Readonly<Record<string, unknown>>;
+}
+
+export interface ConnectionOptions {
+  clock: Clock;
+  link: (events: LinkEvents) => McpLink;
+  /** The server is gone. Called once, not after `close`. */
+  onClosed: (reason: string) => void;
+  /** Its tools have changed. */
+  onToolsChanged: () => void;
+}
+
+interface Pending {
+  resolve: (result: unknown) => void;
+  reject: (error: Error) => void;
+}
+
+/** One connection with one server: requests and their replies. */
+export class McpConnection {
+  readonly #options: ConnectionOptions;
+  readonly #link: McpLink;
+  readonly #pending = new Map<string | number, Pending>();
+  readonly #abort = new AbortController();
+  #ids = 0;
+
+  constructor(options: ConnectionOptions) {
+    this.#options = options;
+    this.#link = options.link({
+      onMessage: (message) => this.#take(message),
+      onClosed: (reason) => {
+        this.#failAll(reason);
+        options.onClosed(reason);
+      },
+    });
+  }
+
+  /** Introduces itself. Rejects in words where the server cannot be used. */
+  async open(): Promise<void> {
+    const params = {
+      protocolVersion: PROTOCOL_VERSION,
+      capabilities: {},
+      clientInfo: { name: 'parley', version: '0.1.0' },
+    };
+    const answer = await this.request('initialize', params, OPEN_MS, this.#abort.signal);
+    const version = memberOf(answer, 'protocolVersion');
+    if (typeof version !== 'string' || !KNOWN_VERSIONS.has(version)) {
+      throw new Error(`it speaks version ${String(version)} of the protocol`);
+    }
+    this.#link.agreed(version);
+    await this.#notify('notifications/initialized', {});
+  }
+
+  /** Every tool that the server has. */
+  async tools(): Promise<McpToolInfo[]> {
+    const tools: McpToolInfo[] = [];
+    let cursor: unknown;
+    for (let page = 0; page < MAX_PAGES && tools.length < MAX_TOOLS; page++) {
+      const params = typeof cursor === 'string' ? { cursor } : {};
+      const answer = await this.request('tools/list', params, OPEN_MS, this.#abort.signal);
+      const listed = memberOf(answer, 'tools');
+      for (const tool of Array.isArray(listed) ? listed : []) {
+        const info = toolInfo(tool);
+        if (info !== null) tools.push(info);
+      }
+      cursor = memberOf(answer, 'nextCursor');
+      if (typeof cursor !== 'string') break;
+    }
+    return tools.slice(0, MAX_TOOLS);
+  }
+
+  /** One request. Rejects with the signal's reason, with the server's words, or after `timeoutMs`. */
+  async request(
+    method: string,
+    params: Readonly<Record<string, unknown>>,
+    timeoutMs: number,
+    signal: AbortSignal,
+  ): Promise<unknown> {
+    signal.throwIfAborted();
+    const id = ++this.#ids;
+    const deadline = abortAfter(this.#options.clock, timeoutMs, signal);
+    const aborted = new Promise<never>((_resolve, reject) => {
+      deadline.signal.addEventListener('abort', () => reject(deadline.signal.reason as Error), { once: true });
+    });
+    const answer = new Promise<unknown>((resolve, reject) => this.#pending.set(id, { resolve, reject }));
+    // A stream that goes on after the answer is broken off with it.
+    const sending = new AbortController();
+    const message: JsonRpcMessage = { jsonrpc: '2.0', id, method, params };
+    const sent = this.#link.send(message, AbortSignal.any([deadline.signal, sending.signal])).then(
+      () => undefined,
+      (error: unknown) => this.#pending.get(id)?.reject(error instanceof Error ? error : new Error(String(error))),
+    );
+    try {
+      return await Promise.race([answer, aborted]);
+    } catch (error) {
+      if (deadline.signal.aborted && method !== 'initialize') this.#cancel(id, deadline.signal.reason);
+      throw error;
+    } finally {
+      this.#pending.delete(id);
+      deadline.cancel();
+      sending.abort();
+      answer.catch(() => undefined); // it may have been beaten by the deadline
+      await sent;
+    }
+  }
+
+  /** May be called twice. */
+  async close(): Promise<void> {
+    this.#abort.abort(new Error('the connection has been closed'));
+    this.#failAll('the connection has been closed');
+    await this.#link.close();
+  }
+
+  #cancel(requestId: number, reason: unknown): void {
+    const words = reason instanceof Error ? reason.message : 'it is not needed any more';
+    void this.#notify('notifications/cancelled', { requestId, reason: words });
+  }
+
+  async #notify(method: string, params: Readonly<Record<string, unknown>>): Promise<void> {
+    await this.#send({ jsonrpc: '2.0', method, params });
+  }
+
+  /** Something that no answer is waited for. */
+  async #send(message: JsonRpcMessage): Promise<void> {
+    const deadline = abortAfter(this.#options.clock, OPEN_MS, this.#abort.signal);
+    try {
+      await this.#link.send(message, deadline.signal);
+    } catch {
+      // If it matters, the next request tells.
+    } finally {
+      deadline.cancel();
+    }
+  }
+
+  #take(message: JsonRpcMessage): void {
+    const { id, method, result, error } = message;
+    if (method !== undefined) {
+      if (id !== undefined) void this.#send(replyTo(id, method));
+      else if (method === 'notifications/tools/list_changed') this.#options.onToolsChanged();
+      return;
+    }
+    const pending = id === undefined ? undefined : this.#pending.get(id);
+    if (error !== undefined) pending?.reject(new Error(error.message));
+    else pending?.resolve(result);
+  }
+
+  #failAll(reason: string): void {
+    for (const { reject } of this.#pending.values()) reject(new Error(reason));
+    this.#pending.clear();
+  }
+}
+
+/** A server may ask whether anybody is there; for all else this client has nothing to offer. */
+function replyTo(id: string | number, method: string): JsonRpcMessage {
+  if (method === 'ping') return { jsonrpc: '2.0', id, result: {} };
+  return { jsonrpc: '2.0', id, error: { code: METHOD_NOT_FOUND, message: `${method} is not supported` } };
+}
+
+function toolInfo(value: unknown): McpToolInfo | null {
+  const name = memberOf(value, 'name');
+  const description = memberOf(value, 'description');
+  const schema = memberOf(value, 'inputSchema');
+  if (typeof name !== 'string' || typeof schema !== 'object' || schema === null) return null;
+  return {
+    name,
+    description: typeof description === 'string' ? description : '',
+    inputSchema: schema as Record<string, unknown>,
+  };
+}
+
+export function memberOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
+}

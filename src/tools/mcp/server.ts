@@ -1,0 +1,116 @@
+import type { Cancel, Clock } from '../../clock/clock.js';
+import type { McpServerSetting } from '../../config/settings.js';
+import { reasonOf } from '../../errors.js';
+import { McpConnection, type McpToolInfo } from './connection.js';
+import { HttpLink } from './http-link.js';
+import type { LinkEvents, McpLink } from './link.js';
+import { StdioLink } from './stdio-link.js';
+
+export interface McpServerOptions {
+  setting: McpServerSetting;
+  /** A real one. */
+  clock: Clock;
+  /** It cannot be reached, or has gone. It is tried again. */
+  onFault: (reason: string) => void;
+}
+
+/** Waits before it is tried again, in milliseconds; the last one again and again. */
+const AGAIN_MS = [1_000, 5_000, 30_000, 120_000];
+
+/** One server of the operator's: connected in the background, and again when it is gone. */
+export class McpServer {
+  readonly timeoutMs: number;
+  readonly #options: McpServerOptions;
+  #connection: McpConnection | null = null;
+  /** One that is being opened. */
+  #opening: McpConnection | null = null;
+  #tools: readonly McpToolInfo[] = [];
+  #failures = 0;
+  #connecting: Promise<void> | null = null;
+  #cancelAgain: Cancel = () => undefined;
+  #closed = false;
+
+  constructor(options: McpServerOptions) {
+    this.#options = options;
+    this.timeoutMs = (options.setting.timeout ?? 30) * 1_000;
+  }
+
+  /** What it had when it was last asked: nobody waits for it. */
+  get tools(): readonly McpToolInfo[] {
+    return this.#tools;
+  }
+
+  /** Connects, if it is not connected. Resolves when that has worked or failed; never rejects. */
+  connect(): Promise<void> {
+    if (this.#closed || this.#connection !== null) return Promise.resolve();
+    this.#cancelAgain();
+    this.#connecting ??= this.#connect().finally(() => (this.#connecting = null));
+    return this.#connecting;
+  }
+
+  /** Calls a tool. Rejects in words where that fails, and with the signal's reason. */
+  async call(name: string, args: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<unknown> {
+    await this.connect();
+    signal.throwIfAborted();
+    const connection = this.#connection;
+    if (connection === null) throw new Error('it cannot be reached');
+    return connection.request('tools/call', { name, arguments: args }, this.timeoutMs, signal);
+  }
+
+  /** May be called twice. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#cancelAgain();
+    const connection = this.#connection;
+    this.#connection = null;
+    await Promise.all([connection?.close(), this.#opening?.close()]);
+    await this.#connecting;
+  }
+
+  async #connect(): Promise<void> {
+    const { clock } = this.#options;
+    const connection: McpConnection = new McpConnection({
+      clock,
+      link: (events) => this.#link(events),
+      onClosed: (reason) => {
+        if (this.#connection === connection) this.#lost(connection, reason);
+      },
+      onToolsChanged: () =>
+        void this.#list(connection).catch((error: unknown) => this.#lost(connection, reasonOf(error))),
+    });
+    this.#opening = connection;
+    try {
+      await connection.open();
+      await this.#list(connection);
+      if (this.#closed) throw new Error('the connection has been closed');
+      this.#connection = connection;
+      this.#failures = 0;
+    } catch (error) {
+      this.#lost(connection, reasonOf(error));
+    } finally {
+      this.#opening = null;
+    }
+  }
+
+  async #list(connection: McpConnection): Promise<void> {
+    this.#tools = await connection.tools();
+  }
+
+  #lost(connection: McpConnection, reason: string): void {
+    if (this.#connection === connection) this.#connection = null;
+    void connection.close();
+    if (this.#closed) return;
+    const { clock, onFault } = this.#options;
+    onFault(reason);
+    const waitMs = AGAIN_MS[Math.min(this.#failures, AGAIN_MS.length - 1)] ?? 0;
+    this.#failures++;
+    this.#cancelAgain = clock.schedule(clock.nowMs() + waitMs, () => void this.connect());
+  }
+
+  #link(events: LinkEvents): McpLink {
+    const { setting, clock } = this.#options;
+    if ('url' in setting) return new HttpLink({ ...events, url: setting.url, headers: setting.headers ?? {} });
+    const { command, args = [], env = {} } = setting;
+    return new StdioLink({ ...events, command, args, env, clock });
+  }
+}
