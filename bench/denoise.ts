@@ -2,7 +2,7 @@
  * What the denoiser does to speech recognition and to voice activity detection, and what it costs: word error rates of
  * sentences in noise, errors of the VAD over the labelled recordings, processor time per second of audio.
  *
- *   npm run build && node bench/run.mjs denoise
+ *   npm run build && node bench/run.mjs denoise [--only=stt|vad]
  *
  * The sentences are the booking ones of fixtures/, the noises those of fixtures/audio/noise and, where PARLEY_AUDIO_DIR
  * names a folder with noise/*.wav, those too.
@@ -22,6 +22,7 @@ import { HINTS } from './lib/restaurant-hints.js';
 import { labelledRecordings } from './lib/turns.js';
 import { hearWith, VadTally } from './lib/vad-errors.js';
 
+const only = process.argv.find((argument) => argument.startsWith('--only='))?.slice(7);
 const RATE_HZ = 16_000;
 const STRENGTHS = [0, 0.5, 1];
 const SNRS_DB = [15, 5];
@@ -104,7 +105,7 @@ async function recognise(audio: Int16Array): Promise<SttTranscript> {
 }
 
 console.log('word error rate');
-for (const { name, samples: noise } of noises) {
+for (const { name, samples: noise } of only === 'vad' ? [] : noises) {
   for (const snrDb of SNRS_DB) {
     const row: Record<string, string> = {};
     for (const strength of STRENGTHS) {
@@ -125,7 +126,7 @@ for (const { name, samples: noise } of noises) {
 }
 await stt.close();
 
-const labelled = labelledRecordings(fixtures, 'fixtures');
+const labelled = only === 'stt' ? [] : labelledRecordings(fixtures, 'fixtures');
 const table: Record<string, ReturnType<VadTally['row']>> = {};
 for (const strength of STRENGTHS) {
   const denoise = await denoiserOf(strength);

@@ -8,16 +8,27 @@ import { decodeWav } from './wav.js';
 /** Input that is resampled at once, in seconds: between the pieces, calls go on. */
 const SLICE_S = 1;
 
+/** A WAV above this size, in bytes, is left to ffmpeg where there is one: reading it here would hold up calls. */
+const LARGE_WAV = 2_000_000;
+
 /**
  * A file of any common audio format as one channel at a rate. Plain WAV is read here; the rest, and WAV of unusual
- * coding, by ffmpeg.
+ * coding or size, by ffmpeg.
  *
  * @throws ParleyError AUDIO_UNDECODABLE, AUDIO_DECODER_MISSING; the signal's reason
  */
 export async function decodeMedia(bytes: Uint8Array, options: Omit<FfmpegOptions, 'format'>): Promise<Int16Array> {
   const format = mediaFormat(bytes);
   if (format === null) throw new ParleyError('AUDIO_UNDECODABLE', { reason: 'it is no audio file of a known format' });
-  const plain = format === 'wav' ? plainWav(bytes) : null;
+  if (format !== 'wav') return decodeWithFfmpeg(bytes, { ...options, format });
+  if (bytes.length > LARGE_WAV) {
+    try {
+      return await decodeWithFfmpeg(bytes, { ...options, format });
+    } catch (error) {
+      if (!(error instanceof ParleyError) || error.code !== 'AUDIO_DECODER_MISSING') throw error;
+    }
+  }
+  const plain = plainWav(bytes);
   if (plain === null) return decodeWithFfmpeg(bytes, { ...options, format });
   const samples = plain.samples.subarray(0, options.maxLengthS * plain.sampleRateHz);
   return resampled(samples, plain.sampleRateHz, options.sampleRateHz, options.clock);

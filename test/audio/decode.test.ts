@@ -82,6 +82,14 @@ describe.skipIf(!hasFfmpeg)('ffmpeg', () => {
     expect(levelOf(middle).rmsDbfs).toBeCloseTo(levelOf(resample(TONE, 48_000, 16_000)).rmsDbfs, 0);
   });
 
+  it('decodes a large WAV, so that calls go on meanwhile', async () => {
+    const large = encodeWav(sine(1_100_000, 440, 48_000, 8000), 48_000);
+    const decoded = await decodeMedia(large, { ...options, maxLengthS: 20 });
+    expect(decoded).toHaveLength(20 * 16_000);
+    // Without the program it is read here.
+    expect(await decodeMedia(large, { ...options, maxLengthS: 20, program: '/nowhere/ffmpeg' })).toHaveLength(320_000);
+  });
+
   it('tells what is broken, and leaves nothing behind', async () => {
     const before = readdirSync(tmpdir()).filter((name) => name.startsWith('parley-media-')).length;
     const broken = Buffer.concat([Buffer.from('fLaC'), Buffer.alloc(5000, 0x5a)]);
