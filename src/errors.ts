@@ -90,6 +90,11 @@ const CATALOGUE = {
     httpStatus: 413,
     retryable: false,
   },
+  KNOWLEDGE_FILE_IN_USE: {
+    message: 'The agent "{agent}" lists the knowledge file "{id}"',
+    httpStatus: 409,
+    retryable: false,
+  },
   KNOWLEDGE_FAILED: { message: 'The knowledge base failed: {reason}', httpStatus: 500, retryable: true },
   // phone network
   NUMBER_INVALID: {

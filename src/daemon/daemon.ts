@@ -11,12 +11,15 @@ import { SqliteOutboxStore } from '../store/outbox.js';
 import { PhoneStore } from '../store/phones.js';
 import { SessionStore } from '../store/sessions.js';
 import { Access, isLoopbackName } from './access.js';
+import { AgentStores } from './agent-stores.js';
 import { AgentRegistry, type HostedAgent } from './agents.js';
 import { answerUnknownRoutes } from './not-found.js';
 import { callerOf, RateLimit } from './rate-limit.js';
 import { errorReplies } from './replies.js';
 import { doNotCallRoutes } from './routes/do-not-call.js';
 import { healthRoutes } from './routes/health.js';
+import { knowledgeRoutes } from './routes/knowledge.js';
+import { memoryRoutes } from './routes/memories.js';
 import { loadPage, pageRoutes } from './routes/page.js';
 import { phoneRoutes } from './routes/phones.js';
 import { sessionTokenRoutes } from './routes/session-tokens.js';
@@ -53,6 +56,7 @@ export class Daemon {
   readonly #app: FastifyInstance;
   readonly #talk: TalkEndpoint;
   readonly #phones: PhoneStore;
+  readonly #stores: AgentStores;
   readonly #closeDatabase: () => void;
   #telephone: Promise<Telephone> | null = null;
   #ready = false;
@@ -68,6 +72,9 @@ export class Daemon {
     const nowSeconds = (): number => Math.floor(Date.now() / 1000);
     const keys = new KeyStore(database, nowSeconds);
     this.#phones = new PhoneStore(database);
+    this.#stores = new AgentStores({ settings, database, onError, clock: engine.clock, nowUnixMs: () => Date.now() });
+    const { knowledge, memories, uploads } = this.#stores;
+    engine.keepIn({ knowledge, memories });
     const doNotCall = new DoNotCallStore(database);
     engine.keepIn({
       ...{ doNotCall, sessionMemory: new SessionStore(database) },
@@ -105,6 +112,8 @@ export class Daemon {
       agents: this.agents.list().map(({ id, name }) => ({ id, name })),
       ready: this.#ready,
     }));
+    knowledgeRoutes(this.#app, { access, agents: this.agents, knowledge, uploads });
+    memoryRoutes(this.#app, { access, memories });
     phoneRoutes(this.#app, {
       ...{ access, engine, nowSeconds },
       agents: this.agents,
@@ -179,6 +188,7 @@ export class Daemon {
       });
     });
     await this.#app.close();
+    await this.#stores.close();
     this.#closeDatabase();
   }
 }

@@ -36,7 +36,12 @@ export class Engine {
   }
 
   /** Says where what outlives a session is kept. To be called before anything else. */
-  keepIn(stores: Pick<EngineOptions, 'outboxStore' | 'onWebhookLost' | 'doNotCall' | 'sessionMemory'>): void {
+  keepIn(
+    stores: Pick<
+      EngineOptions,
+      'knowledge' | 'memories' | 'outboxStore' | 'onWebhookLost' | 'doNotCall' | 'sessionMemory'
+    >,
+  ): void {
     if (this.#workshop !== null) throw new Error('the engine is at work already');
     this.#options = { ...this.#options, ...stores };
   }
