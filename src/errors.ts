@@ -25,11 +25,6 @@ const CATALOGUE = {
   },
   // configuration
   CONFIG_INVALID: { message: 'The configuration is not valid: {reason}', httpStatus: 422, retryable: false },
-  CONFIG_FIELD_UNSUPPORTED: {
-    message: 'This version of parley does not act on {fields} yet, so it refuses the configuration',
-    httpStatus: 422,
-    retryable: false,
-  },
   // network
   NET_ADDRESS_REFUSED: { message: 'The address may not be called: {reason}', httpStatus: 422, retryable: false },
   NET_TIMEOUT: { message: 'There was no whole reply within {timeoutMs} ms', httpStatus: 504, retryable: true },

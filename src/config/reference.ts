@@ -2,7 +2,6 @@ import * as z from 'zod';
 import { agentConfigSchema } from './agent.js';
 import { SETTING_NAMES } from './load-settings.js';
 import { DEFAULT_SETTINGS, settingsFileSchema } from './settings.js';
-import { isUnsupported } from './unsupported.js';
 
 /** One field of AgentConfig as the documentation shows it. */
 export interface FieldReference {
@@ -13,8 +12,6 @@ export interface FieldReference {
   default: string;
   effect: string;
   required: boolean;
-  /** What this version does with it. `refused`: it refuses a configuration that asks the field for something. */
-  status: 'acts' | 'in part' | 'refused';
 }
 
 /** Every field of AgentConfig, in the schema's order, each before what lies below it. */
@@ -22,17 +19,20 @@ export function agentConfigReference(): FieldReference[] {
   return fieldsOf(agentConfigSchema, '');
 }
 
-/** `agentConfigReference` as a Markdown table. */
-export function agentConfigTable(): string {
+/**
+ * `agentConfigReference` as a Markdown table.
+ * @param shownBy the test file that shows a field
+ */
+export function agentConfigTable(shownBy: (path: string) => string): string {
   const rows = agentConfigReference().map((field) => [
     `\`${field.path}\``,
     field.type,
     field.unit,
     field.required ? 'required' : field.default,
     field.effect,
-    field.status,
+    shownBy(field.path),
   ]);
-  return markdownTable(['field', 'type', 'unit', 'default', 'effect', 'this version'], rows);
+  return markdownTable(['field', 'type', 'unit', 'default', 'effect', 'shown by'], rows);
 }
 
 /** The operator's settings as a Markdown table. */
@@ -72,12 +72,8 @@ function fieldsOf(schema: z.ZodObject, prefix: string): FieldReference[] {
       default: fallback,
       effect,
       required: !(field instanceof z.ZodOptional),
-      status: isUnsupported(path.replaceAll('[]', '')) ? 'refused' : 'acts',
     };
-    const inner = below(field, path);
-    const refused = inner.filter(({ status }) => status === 'refused').length;
-    if (refused > 0) own.status = refused === inner.length ? 'refused' : 'in part';
-    return [own, ...inner];
+    return [own, ...below(field, path)];
   });
 }
 

@@ -109,7 +109,7 @@ export const EMBEDDED_DEFAULTS: AgentDefaults = {
 };
 
 /**
- * Applies the defaults and fills in the variables. Does not judge: `parseAgentConfig` and `refuseUnsupported` do.
+ * Applies the defaults and fills in the variables. Does not judge: `parseAgentConfig` does.
  */
 export function resolveAgent(config: AgentConfig, options: ResolveOptions = {}): ResolvedAgent {
   const defaults = { ...EMBEDDED_DEFAULTS, ...options.defaults };

@@ -64,7 +64,7 @@ export class Engine {
 
   /**
    * A session that is ready to `run()`.
-   * @throws ParleyError CONFIG_INVALID, CONFIG_FIELD_UNSUPPORTED, AGENT_DISABLED, PROVIDER_UNKNOWN,
+   * @throws ParleyError CONFIG_INVALID, AGENT_DISABLED, PROVIDER_UNKNOWN,
    * PROVIDER_REMOTE_IN_VIRTUAL_TIME, AUDIO_RATE_UNSUPPORTED, SESSION_CLOSED
    */
   async createSession(request: SessionRequest): Promise<Session> {

@@ -7,7 +7,6 @@ import type { AgentConfig } from '../config/agent.js';
 import { knownModels, SCRIPTED_MODEL } from '../config/models.js';
 import { type AgentConfigRules, parseAgentConfig } from '../config/parse.js';
 import { type AgentDefaults, EMBEDDED_DEFAULTS, type ResolvedAgent, resolveAgent } from '../config/resolve.js';
-import { refuseUnsupported } from '../config/unsupported.js';
 import { ACTION_NAMES } from '../conversation/actions.js';
 import { type ConversationConfig, DEFAULT_CONVERSATION } from '../conversation/config.js';
 import { ParleyError, reasonOf } from '../errors.js';
@@ -63,8 +62,8 @@ export class Workshop {
   readonly #operatorClient: GuardedClient;
   readonly #aftermath: Aftermath;
   readonly #mcp: McpServers;
-  readonly #memory: SessionMemory;
   readonly #networkClock: Clock;
+  readonly #memory: SessionMemory;
   readonly #memories: MemoryStore;
 
   /** @throws ParleyError PROVIDER_UNKNOWN for a model whose adapter does not exist */
@@ -83,6 +82,7 @@ export class Workshop {
       clock: clock.virtual ? new RealClock() : clock,
       ...(options.maxToolReplyBytes !== undefined && { maxBytes: options.maxToolReplyBytes }),
     };
+    this.#networkClock = network.clock;
     this.#memory = options.sessionMemory ?? new RecentSessions();
     this.#client = new GuardedClient({ ...network, allowUrls: options.allowUrls ?? [] });
     this.#operatorClient = new GuardedClient({ ...network, allowUrls: operatorUrls(options) });
@@ -96,7 +96,6 @@ export class Workshop {
       ...{ client: this.#client, clock: network.clock, unixMs: unixNow, secret: webhookSecret ?? null },
       onLost: ({ sessionId }, reason) => onWebhookLost?.(sessionId, reason),
     });
-    this.#networkClock = network.clock;
     this.#aftermath = new Aftermath({ outbox, clock: network.clock });
     this.#sound = new Sound({
       clock,
@@ -280,7 +279,6 @@ export class Workshop {
 
   async #plan(request: AgentRequest, onFallback: (reason: Error) => void, extraPrompt = ''): Promise<Plan> {
     const config = parseAgentConfig(request.agent, this.#rules(request));
-    refuseUnsupported(config);
     const agent = resolveAgent(config, {
       defaults: await this.#defaults(request),
       metadata: request.metadata ?? {},

@@ -3,10 +3,17 @@ import { describe, expect, it } from 'vitest';
 import { parseWith } from '../../src/config/issues.js';
 import { agentConfigReference, agentConfigTable, limitsTable, settingsTable } from '../../src/config/reference.js';
 import { settingsFileSchema } from '../../src/config/settings.js';
+import { SHOWN_BY, testFileOf } from './shown-by.js';
 import { packageFile } from '../../src/package-files.js';
 
 const PAGE = packageFile('docs/configuration.md');
-const TABLES = { settings: settingsTable, limits: limitsTable, agent: agentConfigTable };
+const TABLES = { settings: settingsTable, limits: limitsTable, agent: () => agentConfigTable(link) };
+
+/** A link from the page to a test file. */
+function link(path: string): string {
+  const file = testFileOf(path);
+  return `[${file.replace(/\.test\.ts$/, '')}](../test/${file})`;
+}
 
 /** The page with its tables as the schemas have them. `PARLEY_UPDATE_DOCS=1` writes it. */
 function withTables(page: string): string {
@@ -34,6 +41,23 @@ describe('docs/configuration.md', () => {
   });
 });
 
+describe('the tests that show the fields', () => {
+  it('are named for every field, and for no other', () => {
+    expect(Object.keys(SHOWN_BY).toSorted()).toEqual(
+      agentConfigReference()
+        .map(({ path }) => path)
+        .toSorted(),
+    );
+  });
+
+  it.each(Object.entries(SHOWN_BY))('%s: %s', async (path, entry) => {
+    const [file = '', named] = entry.split(' ');
+    const words = named ?? path.replaceAll('[]', '').split('.').at(-1) ?? path;
+    const text = await readFile(packageFile(`test/${file}`), 'utf8');
+    expect(text).toMatch(new RegExp(`\\b${words}\\b`));
+  });
+});
+
 describe('agentConfigReference', () => {
   const fields = agentConfigReference();
   const field = (path: string): unknown => fields.find((candidate) => candidate.path === path);
@@ -47,20 +71,13 @@ describe('agentConfigReference', () => {
     }
   });
 
-  it('knows types, units and support', () => {
+  it('knows types and units', () => {
     expect(field('flow.response_delay')).toMatchObject({
       type: 'integer or ResponseDelay',
       unit: 'ms',
-      status: 'acts',
     });
     expect(field('flow.response_delay.number_input_delay')).toMatchObject({ type: 'integer', unit: 'ms' });
     expect(field('tools[].params[].name')).toMatchObject({ type: 'string', required: true });
     expect(field('custom_vocabulary.keywords')).toMatchObject({ type: 'map to integer' });
-    expect(field('flow')).toMatchObject({ status: 'acts' });
-    expect(field('privacy_settings.opt_out_data_collection')).toMatchObject({ status: 'refused' });
-    expect(field('speech_to_text')).toMatchObject({ status: 'acts' });
-    expect(field('flow.voicemail.message')).toMatchObject({ status: 'acts' });
-    expect(field('knowledge_base.messages')).toMatchObject({ status: 'acts' });
-    expect(field('call_settings')).toMatchObject({ status: 'acts' });
   });
 });

@@ -14,7 +14,6 @@ import { functionLlm } from '../../src/testing/function-llm.js';
 import { promptedStt } from '../../src/testing/prompted-stt.js';
 import { toneTts } from '../../src/testing/tone-tts.js';
 import { MemoryTransport } from '../../src/transports/memory.js';
-import { FULL } from '../config/full-config.js';
 import { httpServer, type LocalServer } from '../net/local-server.js';
 
 /** Sessions of doubles, so that nothing is loaded. */
@@ -59,13 +58,6 @@ describe('an agent', () => {
     ['with a member that there is not', { greeting: 'hi' }, {}, 'CONFIG_INVALID', /greeting/],
     ['that is no object', 'hello', {}, 'CONFIG_INVALID', /object/i],
     ['that is disabled', { status: 'disabled' }, {}, 'AGENT_DISABLED', /disabled/],
-    [
-      'that asks for what is not there yet',
-      { app_functions: FULL.app_functions },
-      {},
-      'CONFIG_FIELD_UNSUPPORTED',
-      /app_functions/,
-    ],
     [
       'with a model that nobody knows',
       { llm: { model: 'gpt-99' } },
