@@ -133,6 +133,31 @@ describe('loadSettings', () => {
     );
   });
 
+  it('takes servers, services and secrets that fit, and names those that do not', async () => {
+    const good = {
+      webhookSecret: `whsec_${'A'.repeat(32)}`,
+      serviceWebhooks: { points: { url: 'http://10.0.0.7/points' } },
+      mcpServers: {
+        a: { url: 'http://10.0.0.8/mcp', agents: ['x'] },
+        b: { command: 'serve', args: ['-v'], timeout: 5 },
+      },
+    };
+    expect((await loadSettings({ env: HOME, flags: { config: await file(good) } })).settings).toMatchObject(good);
+    for (const bad of [
+      { webhookSecret: 'whsec_short' },
+      { webhookSecret: 'A'.repeat(32) },
+      { serviceWebhooks: { points: 'http://10.0.0.7/points' } },
+      { appBaseUrls: { 'cal.com': 'ftp://x' } },
+      { mcpServers: { 'a b': { command: 'serve' } } },
+      { mcpServers: { a: { command: 'serve', url: 'http://x.example' } } },
+      { mcpServers: { a: {} } },
+    ]) {
+      expect(await placesRefused({ env: HOME, flags: { config: await file(bad) } }), JSON.stringify(bad)).not.toEqual(
+        [],
+      );
+    }
+  });
+
   it('reads a file with a byte order mark', async () => {
     const config = await file('\uFEFF{"port":9}');
     expect((await loadSettings({ env: HOME, flags: { config } })).settings.port).toBe(9);

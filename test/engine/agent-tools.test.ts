@@ -91,7 +91,7 @@ it("tools of the operator's MCP servers are called like any other, by the agents
   const example = { command: process.execPath, args: [MCP_SERVER, 'stdio'], agents: ['a-1'] };
   const engine = makeEngine({
     mcpServers: { ex: example, gone: { command: '/no/such/program' } },
-    onMcpFault: (server) => faults.push(server),
+    onMcpFault: (server: string) => faults.push(server),
   });
   const call = { name: 'ex__add', arguments: '{"a":1,"b":2}' };
   const tools = [{ name: 'ex__fail', description: 'The agent’s own.' }];
