@@ -25,7 +25,6 @@ export type {
 } from './transports/transport.js';
 export { FileTransport, type FileTransportOptions } from './transports/file.js';
 export { MemoryTransport, type MemoryTransportOptions } from './transports/memory.js';
-export type {
   CallEnd,
   CallRecord,
   CallRequest,
@@ -51,9 +50,6 @@ export type { TtsAudio, TtsProvider, TtsRequest, TtsVoice, TtsWord } from './pro
 export type { AfterCallRun, ClientForm, Screen, Toolbox, ToolContext, ToolResult } from './tools/tool.js';
 export type { Delivery, OutboxStore } from './tools/outbox.js';
 export type { CallHistoryItem, CallOutcome } from './session/call-history.js';
-export { KnowledgeBase, type KnowledgeBaseOptions } from './store/knowledge.js';
-export type { Knowledge, KnowledgeFile, KnowledgeQuery, Passage } from './tools/knowledge/knowledge.js';
-export type { Memory, MemoryStore } from './session/memory.js';
 export { KnowledgeBase, type KnowledgeBaseOptions } from './store/knowledge.js';
 export type { Knowledge, KnowledgeFile, KnowledgeQuery, Passage } from './tools/knowledge/knowledge.js';
 export type { Memory, MemoryStore } from './session/memory.js';
