@@ -25,6 +25,7 @@ export type {
 } from './transports/transport.js';
 export { FileTransport, type FileTransportOptions } from './transports/file.js';
 export { MemoryTransport, type MemoryTransportOptions } from './transports/memory.js';
+export type {
   CallEnd,
   CallRecord,
   CallRequest,
