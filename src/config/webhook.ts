@@ -74,7 +74,10 @@ export function webhookAddress(
     name.toLowerCase(),
     fillVariables(value, variables),
   ]);
-  return { url: fillVariables(url, variables, encodeURIComponent), headers: Object.fromEntries(filled) };
+  return {
+    url: fillVariables(url, variables, encodeURIComponent),
+    headers: Object.fromEntries(filled) as Record<string, string>,
+  };
 }
 
 function urlSchema(protocols: readonly string[]): z.ZodString {

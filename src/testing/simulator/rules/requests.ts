@@ -58,8 +58,7 @@ export class Requests implements Rule {
       this.#startedTools.add(effect.call.id);
     } else if (effect.type === 'speak.prepare') this.#prepared.add(effect.utteranceId);
     else if (effect.type === 'speak' || effect.type === 'speak.cancel') this.#prepared.delete(effect.utteranceId);
-    else if (effect.type === 'digits.send' || effect.type === 'language.switch')
-      this.#startedTools.add(effect.callId);
+    else if (effect.type === 'digits.send' || effect.type === 'language.switch') this.#startedTools.add(effect.callId);
   }
 }
 
