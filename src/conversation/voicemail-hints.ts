@@ -15,6 +15,8 @@ const ENGLISH: readonly string[] = [
   'the person you are calling is not available',
   'I will get back to you as soon as I can',
   'sorry we missed your call',
+  'I am not available at the moment',
+  'I am away from my desk',
   'the mailbox is full',
   'the mailbox cannot accept any messages at this time',
   'please state your name and why you are calling',

@@ -29,6 +29,7 @@ const ENGLISH: MachineWords = {
       /\b(?:voice ?mail|voice mailbox|mailbox|answering (?:machine|service)|voice messag(?:e|ing) (?:system|service))\b/,
       /\b(?:can't|cannot|can not|couldn't|unable to|not able to|not available to|unavailable to) (?:take|answer|come to|get to|pick up|reach) (?:your |the |my )?(?:call|phone)\b/,
       /\b(?:person|party|customer|subscriber|number|user|mobile|wireless customer) (?:you|that you|you've|you have|you are|you're)[a-z' ]{0,40}\b(?:not available|unavailable|not answering|switched off|not in service|cannot be reached)\b/,
+      /\b(?:i am|i'm|we are|we're) (?:currently |presently )?(?:not available|unavailable)\b/,
       /\b(?:get back to you|call you back|return your call) (?:as soon as|just as soon|shortly|when|at (?:my|our))\b/,
       /\b(?:i'll|i will|we'll|we will|and i'll) (?:get back to you|call you (?:right )?back|return your call)\b/,
       /\bto leave (?:a |your )?message press\b/,
