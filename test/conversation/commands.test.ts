@@ -74,8 +74,9 @@ describe('command.transfer', () => {
     expect(stage.line.transfers).toMatchObject([{ target: '+4930123456' }]);
   });
 
-  it('waits for a user who speaks', () => {
+  it('waits for a user who speaks, and for their answer', () => {
     const stage = listening({ transfer: { targets: [], instruction: null, messages: [], anyTarget: true } });
+    stage.model.says('I am sorry to hear that.');
     stage.user.says('I have been waiting for an hour and this is not good.', { from: 1000, to: 5000 });
     stage.send({ type: 'command.transfer', target: '+4930123456' }, { at: 2000 });
     stage.playTo(5000);
