@@ -149,7 +149,7 @@ function judgeOverlap(core: Core): 'now' | 'later' | 'never' {
 }
 
 function answer(core: Core, message: string, number: number, interrupts: boolean): void {
-  core.state.commanded = null; // the user has more to say
+  if (core.state.commanded?.target === null) core.state.commanded = null; // no goodbye: the user has more to say
   inactivity.onUserActive(core);
   core.disarm('opening');
   core.emit({ type: 'user.said', text: message, turn: number });
