@@ -5,7 +5,9 @@
  *   npm run build && node bench/run.mjs startup [--rounds=5]
  */
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -71,14 +73,16 @@ function inNode(script: string): Promise<Start> {
 /** Times from the moment that the process is asked for. */
 async function serve(): Promise<{ healthy: Start; ready: Start }> {
   const dataDir = mkdtempSync(join(tmpdir(), 'parley-bench-'));
+  // A port known beforehand: the address is printed only when the agents have been checked.
+  const port = await freePort();
+  const address = `http://127.0.0.1:${String(port)}`;
   const startMs = performance.now();
-  const child = spawn(process.execPath, [BIN, 'serve', '--port', '0'], {
-    stdio: ['ignore', 'pipe', 'pipe'],
+  const child = spawn(process.execPath, [BIN, 'serve', '--port', String(port)], {
+    stdio: 'ignore',
     env: { PATH: process.env['PATH'], PARLEY_DATA_DIR: dataDir },
   });
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
   try {
-    const address = await addressOf(child.stdout, child.stderr, ended);
     const until = async (path: string): Promise<Start> => {
       while (performance.now() - startMs < GIVE_UP_MS) {
         const response = await fetch(new URL(path, address)).catch(() => null);
@@ -97,22 +101,13 @@ async function serve(): Promise<{ healthy: Start; ready: Start }> {
   }
 }
 
-function addressOf(
-  stdout: NodeJS.ReadableStream,
-  stderr: NodeJS.ReadableStream,
-  ended: Promise<void>,
-): Promise<string> {
-  return new Promise((resolve, reject) => {
-    let out = '';
-    let faults = '';
-    stderr.on('data', (chunk: Buffer) => (faults += chunk.toString()));
-    stdout.on('data', (chunk: Buffer) => {
-      out += chunk.toString();
-      const address = /http:\/\/[\w.:[\]]+\//.exec(out)?.[0];
-      if (address !== undefined) resolve(address);
-    });
-    void ended.then(() => reject(new Error(`parley serve ended:\n${faults}`)));
-  });
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
 }
 
 /** A child's processor time and resident memory, from Linux's /proc; NaN elsewhere. */
