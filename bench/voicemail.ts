@@ -94,28 +94,29 @@ function verdictMs(kind: Kind, call: AnsweredCall): number | null {
 }
 
 async function messages(chosen: readonly Answerer[]): Promise<void> {
-  const after: number[] = [];
-  let [whole, calls, early] = [0, 0, 0];
-  let wholeMs = 0;
+  const left: { answerer: Answerer; seed: number; call: AnsweredCall; lengthMs: number; lateMs: number }[] = [];
   for (const [answerer, seed] of callsTo(chosen)) {
     const call = await callAnswerer(answerer, LEAVES, seed);
     const recordsMs = (call.notes.get('recording') ?? 0) - answerer.recordedMs;
-    const message = call.heard.filter(({ toMs }) => toMs > recordsMs);
-    const [first] = message;
-    const lengthMs = (message.at(-1)?.toMs ?? 0) - (first?.fromMs ?? 0);
-    calls++;
-    wholeMs = Math.max(wholeMs, lengthMs);
-    const isEarly = first !== undefined && first.fromMs < recordsMs;
-    if (isEarly) early++;
-    const isWhole = call.status === 'voicemail-message' && !isEarly && lengthMs > wholeMs - 300;
-    if (isWhole) whole++;
-    if (first !== undefined && answerer.beeps) after.push((first.fromMs - recordsMs) / 1000);
-    if (!isWhole || values.verbose)
-      tell(answerer, seed, call, `${isWhole ? 'whole' : 'NOT WHOLE'} ${String(lengthMs)} ms`);
+    const recorded = call.heard.filter(({ toMs }) => toMs > recordsMs);
+    const fromMs = Math.max(recordsMs, recorded[0]?.fromMs ?? Infinity);
+    left.push({ answerer, seed, call, lengthMs: (recorded.at(-1)?.toMs ?? 0) - fromMs, lateMs: fromMs - recordsMs });
   }
-  if (calls === 0) return;
-  console.log(`\n${String(whole)} of ${String(calls)} messages are recorded whole, ${String(early)} began too early.`);
-  console.log(`Behind a beep they begin after ${spread(after).join(' s (p50), ')} s (p90).`);
+  if (left.length === 0) return;
+  // The same words of the same voice: as long as nearly all of them are.
+  const wholeMs = quantile(
+    left.map(({ lengthMs }) => lengthMs),
+    0.5,
+  );
+  const isWhole = (one: (typeof left)[number]): boolean =>
+    one.call.status === 'voicemail-message' && Math.abs(one.lengthMs - wholeMs) < 200;
+  for (const one of left) {
+    const verdict = `${isWhole(one) ? 'whole' : 'NOT WHOLE'} ${String(one.lengthMs)} ms`;
+    if (!isWhole(one) || values.verbose) tell(one.answerer, one.seed, one.call, verdict);
+  }
+  const behind = left.filter(({ answerer }) => answerer.beeps).map(({ lateMs }) => lateMs / 1000);
+  console.log(`\n${String(left.filter(isWhole).length)} of ${String(left.length)} messages are recorded whole.`);
+  console.log(`Behind a beep they begin after ${spread(behind).join(' s (p50), ')} s (p90).`);
 }
 
 async function greetings(chosen: readonly Answerer[]): Promise<void> {
@@ -137,13 +138,11 @@ async function greetings(chosen: readonly Answerer[]): Promise<void> {
   if (chosen.length === 0) return;
   const row = (what: string, seconds: readonly number[]): string[] => [
     what,
-    Math.min(...seconds).toFixed(2),
-    quantile(seconds, 0.5).toFixed(2),
-    Math.max(...seconds).toFixed(2),
+    ...[0.1, 0.5, 0.9].map((share) => quantile(seconds, share).toFixed(2)),
   ];
   console.log(
     `\n${markdownTable([
-      ['seconds that `voicemail` adds', 'least', 'p50', 'most'],
+      ['seconds that `voicemail` adds', 'p10', 'p50', 'p90'],
       row("until the agent's first words", added.first),
       row("until its answer to the person's", added.answer),
     ])}`,
