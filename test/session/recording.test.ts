@@ -280,8 +280,10 @@ describe('a recording', () => {
     const { channels, warnings, sampleRateHz } = decodeWav(readFileSync(join(folder, 'crash.wav')));
     expect(warnings).toEqual([]);
     expect(sampleRateHz).toBe(16_000);
-    // Ten seconds were spoken; the last three had not settled.
-    expect(channels.map(({ length }) => length)).toEqual([7 * 16_000, 7 * 16_000]);
+    // Ten seconds were spoken; the last three had not settled, or not all of them when the end came.
+    const [user, agent] = channels.map(({ length }) => length / 16_000);
+    expect(user).toBe(agent);
+    expect([7, 8, 9, 10]).toContain(user);
     expect(channels[1]?.at(-1)).toBe(5);
   });
 });
