@@ -1,11 +1,13 @@
+import type { AgentConfig } from '../config/agent.js';
 import type { ChatMessage, ToolCall } from '../config/chat.js';
+import { redactAgentConfig } from '../config/redact.js';
 import type { Percentiles } from './latency.js';
 import type { FunctionCall, SessionReport } from './session-report.js';
 
 /** What is known of a session beside its report. */
 export interface CallFacts {
   agentId: string | null;
-  agentConfig: Readonly<Record<string, unknown>>;
+  agentConfig: AgentConfig;
   callId: string | null;
   campaignId: string | null;
   /** When it began, in milliseconds since 1970. */
@@ -21,7 +23,7 @@ export interface CallFacts {
   /** How the call ended; null where the session's own end says it. */
   outcome: CallOutcome | null;
   recordingUrl: string | null;
-  /** Nothing that was said may be kept. */
+  /** Nothing that was said, or is told of the user, may be kept. */
   optOut: boolean;
 }
 
@@ -37,7 +39,8 @@ export interface CallOutcome {
 /** A call as `/call-logs` lists it and `session_data_webhook` is sent it. Members that are not known are null. */
 export interface CallHistoryItem {
   agent_id: string | null;
-  agent_config: Readonly<Record<string, unknown>>;
+  /** Without its secrets. */
+  agent_config: AgentConfig;
   /** Seconds. */
   duration: number;
   /** Unix seconds, with a fraction. */
@@ -91,7 +94,7 @@ export function callHistoryItem(report: SessionReport, facts: CallFacts): CallHi
   const { outcome, optOut } = facts;
   return {
     agent_id: facts.agentId,
-    agent_config: facts.agentConfig,
+    agent_config: redactAgentConfig(facts.agentConfig),
     duration: report.durationMs / 1000,
     ts: facts.startUnixMs / 1000,
     chat: optOut ? '[]' : JSON.stringify(report.messages.map(wireMessage)),
@@ -101,7 +104,7 @@ export function callHistoryItem(report: SessionReport, facts: CallFacts): CallHi
     cost_breakdown: costs(report, facts),
     voip: voipOf(report, facts),
     recording: optOut || facts.recordingUrl === null ? null : { recording_url: facts.recordingUrl },
-    metadata: facts.metadata,
+    metadata: optOut ? {} : facts.metadata,
     function_calls: report.functionCalls.map((call) => functionCall(call, optOut)),
     call_status: outcome?.status ?? report.status,
     campaign_id: facts.campaignId,

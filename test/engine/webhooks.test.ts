@@ -163,6 +163,25 @@ describe('session_data_webhook', () => {
     ]);
   });
 
+  it('does not hold the secrets of the configuration', async () => {
+    const { item } = await play(agent(), { metadata: { Name: 'Ann' } });
+    expect(item?.agent_config).toEqual({
+      ...{ first_message: 'Hello {Name}.', tools: agent().tools },
+      session_data_webhook: { url: `${server.origin}/ended`, headers: { authorization: '***' } },
+    });
+  });
+
+  it('is told nothing of what was said, or of the user, where data collection is opted out of', async () => {
+    const optedOut = { ...agent(), privacy_settings: { opt_out_data_collection: true } };
+    const { item } = await play(optedOut, { metadata: { Name: 'Ann' }, id: 's-1' });
+    expect(item).toMatchObject({ session_id: 's-1', chat: '[]', recording: null, metadata: {} });
+    expect(item?.function_calls).toEqual([
+      { name: 'book', params: {}, result: '', run_after_call: false },
+      { name: 'note', params: {}, result: '', run_after_call: true },
+    ]);
+    expect(JSON.stringify(item)).not.toMatch(/Ann|Monday|R1|Done/);
+  });
+
   it('of a phone call is told how the call ended, whatever the session knows of it', async () => {
     const outcome = { status: 'no-answer', error: null, carrier: { id: 'c-9' } };
     const phones = { from: '+12025550100', to: '+12025550199' };
