@@ -5,6 +5,7 @@ import { ParleyError } from '../errors.js';
 import { InvalidConfigError, type ValidationIssue, parseWith } from './issues.js';
 import { readJsonFile } from './json-file.js';
 import { DEFAULT_SETTINGS, type Settings, type SettingsFile, settingsFileSchema } from './settings.js';
+import { fromText } from './text-value.js';
 
 export interface SettingSources {
   /** Values of command line flags by name without dashes: `{ port: '8080', 'data-dir': '/srv/parley' }`. */
@@ -95,33 +96,6 @@ function readTexts(
     }
   }
   return { values, issues };
-}
-
-const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
-  ['true', true],
-  ['1', true],
-  ['on', true],
-  ['yes', true],
-  ['false', false],
-  ['0', false],
-  ['off', false],
-  ['no', false],
-]);
-
-/** Text as the setting's kind of value; a number that is none stays text, so that the schema words the fault. */
-function fromText(text: string, schema: z.ZodType): unknown {
-  const kind = innermost(schema);
-  if (kind instanceof z.ZodArray) return text.split(/[\s,]+/).filter((part) => part !== '');
-  if (kind instanceof z.ZodNumber && /^\d+(\.\d+)?$/.test(text.trim())) return Number(text);
-  if (kind instanceof z.ZodBoolean) return BOOLEANS.get(text.trim().toLowerCase()) ?? text;
-  return kind instanceof z.ZodNumber ? text : text.trim();
-}
-
-function innermost(schema: z.ZodType): z.ZodType {
-  if (schema instanceof z.ZodExactOptional || schema instanceof z.ZodNullable) {
-    return innermost(schema.unwrap() as z.ZodType);
-  }
-  return schema;
 }
 
 /**

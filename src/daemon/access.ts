@@ -1,9 +1,11 @@
+import type { FastifyRequest } from 'fastify';
+import type { IncomingMessage } from 'node:http';
 import { ParleyError } from '../errors.js';
 import type { KeyStore, StoredKey } from '../store/keys.js';
 import type { SessionTokens } from './session-tokens.js';
 
 export interface AccessOptions {
-  keys: KeyStore;
+  keys: Pick<KeyStore, 'find'>;
   tokens: SessionTokens;
   /** Web origins that may talk beside the daemon's own; `*` = all. */
   allowedOrigins: readonly string[];
@@ -16,17 +18,26 @@ export interface AccessOptions {
 /** Who may do what. */
 export class Access {
   readonly #options: AccessOptions;
+  /** The keys of requests that are being answered. */
+  readonly #found = new WeakMap<IncomingMessage, StoredKey | null>();
 
   constructor(options: AccessOptions) {
     this.#options = options;
   }
 
-  /**
-   * The private key of an `authorization` header, with or without `Bearer`.
-   * @throws ParleyError AUTH_REQUIRED, AUTH_FORBIDDEN
-   */
-  privateKey(header: string | undefined): StoredKey {
-    const key = header === undefined ? null : this.#options.keys.find(header.replace(/^Bearer +/i, '').trim());
+  /** The stored key of the request's `authorization` header, with or without `Bearer`; null for none and for a wrong one. */
+  keyOf({ raw }: FastifyRequest): StoredKey | null {
+    const known = this.#found.get(raw);
+    if (known !== undefined) return known;
+    const text = bearer(raw.headers.authorization);
+    const key = text === '' ? null : this.#options.keys.find(text);
+    this.#found.set(raw, key);
+    return key;
+  }
+
+  /** @throws ParleyError AUTH_REQUIRED, AUTH_FORBIDDEN */
+  privateKey(request: FastifyRequest): StoredKey {
+    const key = this.keyOf(request);
     if (key === null) throw new ParleyError('AUTH_REQUIRED');
     if (key.kind !== 'private') throw new ParleyError('AUTH_FORBIDDEN', { reason: 'it is a public key' });
     return key;
@@ -64,6 +75,11 @@ export class Access {
     if (origin.host !== host) return false;
     return !this.#options.loopback || isLoopbackName(origin.hostname);
   }
+}
+
+/** What an `authorization` header holds, without `Bearer`. */
+export function bearer(header: string | undefined): string {
+  return (header ?? '').replace(/^Bearer +/i, '').trim();
 }
 
 /** Whether a host name or address means this machine. */

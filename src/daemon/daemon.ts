@@ -15,6 +15,8 @@ import { AgentStores } from './agent-stores.js';
 import { AgentRegistry, type HostedAgent } from './agents.js';
 import { answerUnknownRoutes } from './not-found.js';
 import { callerOf, RateLimit } from './rate-limit.js';
+import { Api } from './api/api.js';
+import { openApiRoutes } from './routes/openapi.js';
 import { errorReplies } from './replies.js';
 import { doNotCallRoutes } from './routes/do-not-call.js';
 import { healthRoutes } from './routes/health.js';
@@ -102,25 +104,27 @@ export class Daemon {
     answerUnknownRoutes(this.#app);
     const requests = new RateLimit(settings.limits.requestsPerMinute, () => engine.clock.nowMs());
     this.#app.addHook('onRequest', (request, _reply, done) => {
-      if (!UNLIMITED.has(request.url)) requests.take(callerOf(request.raw));
+      if (!UNLIMITED.has(request.url)) requests.take(access.keyOf(request)?.id ?? callerOf(request.raw));
       done();
     });
-    healthRoutes(this.#app, () => this.#ready);
-    sessionTokenRoutes(this.#app, access, tokens);
+    const api = new Api(this.#app, access);
+    openApiRoutes(api);
+    healthRoutes(api, () => this.#ready);
+    sessionTokenRoutes(api, access, tokens);
     pageRoutes(this.#app, page, () => ({
       public_key: pageKey,
       agents: this.agents.list().map(({ id, name }) => ({ id, name })),
       ready: this.#ready,
     }));
-    knowledgeRoutes(this.#app, { access, agents: this.agents, knowledge, uploads });
-    memoryRoutes(this.#app, { access, memories });
-    phoneRoutes(this.#app, {
-      ...{ access, engine, nowSeconds },
+    knowledgeRoutes(api, { agents: this.agents, knowledge, uploads });
+    memoryRoutes(api, memories);
+    phoneRoutes(api, {
+      ...{ engine, nowSeconds },
       agents: this.agents,
       phones: this.#phones,
       telephone: () => this.#openTelephone(),
     });
-    doNotCallRoutes(this.#app, { access, nowSeconds, list: doNotCall });
+    doNotCallRoutes(api, doNotCall, nowSeconds);
     this.#talk = new TalkEndpoint({
       server: this.#app.server,
       engine,

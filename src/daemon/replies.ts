@@ -23,7 +23,9 @@ export function errorReplies(
     if (status === 413) {
       void reply.code(413).send({ detail: error.message });
     } else if (status >= 400 && status < 500) {
-      void reply.code(422).send({ detail: [{ loc: ['body'], msg: error.message, type: 'json_invalid' }] });
+      const isType = 'code' in error && error.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE';
+      const type = isType ? 'content_type_invalid' : 'request_invalid';
+      void reply.code(422).send({ detail: [{ loc: ['body'], msg: error.message, type }] });
     } else {
       onFault(error);
       void reply.code(500).send({ detail: 'Something went wrong inside parley; its log says what.' });

@@ -80,10 +80,10 @@ describe('what is asked wrongly', () => {
   const headers = { authorization: PUBLIC_KEY, 'content-type': 'application/json' };
 
   it.each([
-    ['no JSON', '{', { loc: ['body'], type: 'json_invalid' }],
+    ['no JSON', '{', { loc: ['body', 1], type: 'json_invalid' }],
     ['an unknown field', '{"voice":"x"}', { loc: ['body', 'voice'], type: 'extra_forbidden' }],
     ['a list', '[]', { loc: ['body'], type: 'dict_type' }],
-    ['what JavaScript cannot hold', '{"__proto__":{}}', { loc: ['body'] }],
+    ['what JavaScript cannot hold', '{"__proto__":{}}', { loc: ['body', '__proto__'] }],
   ])('%s gets 422 with each fault', async (_name, body, issue) => {
     const answer = await house.ask('/sessions/token', {
       method: 'POST',

@@ -1,49 +1,49 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
 import * as z from 'zod';
-import { parseWith } from '../../config/issues.js';
 import { ParleyError } from '../../errors.js';
 import type { DoNotCallEntry, DoNotCallList } from '../../session/do-not-call.js';
-import type { Access } from '../access.js';
+import type { Api } from '../api/api.js';
+import { success } from '../api/schemas.js';
 
-export interface DoNotCallRoutesOptions {
-  access: Access;
-  list: DoNotCallList;
-  nowSeconds: () => number;
-}
-
-const numberSchema = z.strictObject({ phone: z.string().trim().min(1).max(200) });
+const body = z.strictObject({ phone: z.string().trim().min(1).max(200) });
+const entry = z
+  .strictObject({
+    phone: z.string(),
+    source: z.enum(['rule', 'model', 'operator']),
+    session_id: z.string().nullable(),
+    created_at: z.int().describe('Unix seconds'),
+  })
+  .meta({ id: 'DoNotCallEntry', description: 'A number that agents do not call, and who wished so.' });
 
 /** Numbers that agents do not call. */
-export function doNotCallRoutes(app: FastifyInstance, { access, list, nowSeconds }: DoNotCallRoutesOptions): void {
-  const guarded = {
-    onRequest: (request: FastifyRequest, _reply: unknown, done: () => void) => {
-      access.privateKey(request.headers.authorization);
-      done();
-    },
-  };
+export function doNotCallRoutes(api: Api, list: DoNotCallList, nowSeconds: () => number): void {
+  const path = '/do-not-call';
+  const tag = 'do-not-call';
 
-  app.get('/do-not-call', { ...guarded, handler: () => list.list().map(reply) });
+  api.add({
+    ...{ method: 'GET', path, tag, summary: 'Numbers that agents do not call' },
+    answer: z.array(entry),
+    handle: () => list.list().map(worded),
+  });
 
-  app.post('/do-not-call', {
-    ...guarded,
-    handler: (request) => {
-      const { phone } = parseWith(numberSchema, request.body, ['body']);
+  api.add({
+    ...{ method: 'POST', path, tag, summary: 'Add a number', body, answer: success },
+    errors: ['NUMBER_INVALID'],
+    handle: ({ body: { phone } }) => {
       list.add({ number: phone, source: 'operator', sessionId: null, createdAt: nowSeconds() });
       return { success: true };
     },
   });
 
-  app.delete('/do-not-call', {
-    ...guarded,
-    handler: (request) => {
-      const { phone } = parseWith(numberSchema, request.body, ['body']);
-      if (!list.remove(phone))
-        throw new ParleyError('NOT_FOUND', { what: 'number on the do-not-call list', id: phone });
-      return { success: true };
+  api.add({
+    ...{ method: 'DELETE', path, tag, summary: 'Remove a number', body, answer: success },
+    errors: ['NOT_FOUND'],
+    handle: ({ body: { phone } }) => {
+      if (list.remove(phone)) return { success: true };
+      throw new ParleyError('NOT_FOUND', { what: 'number on the do-not-call list', id: phone });
     },
   });
 }
 
-function reply({ number, source, sessionId, createdAt }: DoNotCallEntry): Record<string, unknown> {
+function worded({ number, source, sessionId, createdAt }: DoNotCallEntry): z.output<typeof entry> {
   return { phone: number, source, session_id: sessionId, created_at: createdAt };
 }

@@ -1,57 +1,66 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
 import * as z from 'zod';
-import { InvalidConfigError, parseWith } from '../../config/issues.js';
+import { InvalidConfigError } from '../../config/issues.js';
 import { ParleyError } from '../../errors.js';
 import type { KnowledgeBase } from '../../store/knowledge.js';
 import type { KnowledgeFile } from '../../tools/knowledge/knowledge.js';
-import type { Access } from '../access.js';
 import type { AgentRegistry } from '../agents.js';
+import type { Api } from '../api/api.js';
+import { success } from '../api/schemas.js';
 import type { Uploads } from '../uploads.js';
 
 export interface KnowledgeRoutesOptions {
-  access: Access;
   agents: AgentRegistry;
   knowledge: KnowledgeBase;
   uploads: Uploads;
 }
 
 const idSchema = z.string().min(1).max(200);
-const createSchema = z.strictObject({
-  object_key: z.string().min(1).max(200),
-  name: z.string().min(1).max(300),
-  description: z.string().max(2_000).nullish(),
-  file_type: z.string().max(200).nullish(),
-  size: z.int().min(0).nullish(),
-});
+const uploadSchema = z
+  .strictObject({ object_key: z.string(), name: z.string(), file_type: z.string().nullable(), size: z.int() })
+  .meta({ id: 'Upload', description: 'A file that waits to be made a knowledge file.' });
+const createSchema = z
+  .strictObject({
+    object_key: z.string().min(1).max(200).describe('As the upload was answered.'),
+    name: z.string().min(1).max(300),
+    description: z.string().max(2_000).nullish(),
+    file_type: z.string().max(200).nullish().describe('A MIME type. Default: told by the name.'),
+    size: z.int().min(0).nullish().describe('Bytes; must be right where it is given.'),
+  })
+  .meta({ id: 'KnowledgeFileCreate' });
+const fileSchema = z
+  .strictObject({
+    id: z.string(),
+    name: z.string(),
+    description: z.string().nullable(),
+    file_type: z.string(),
+    size: z.int().describe('Bytes'),
+    create_at: z.int().describe('Unix seconds'),
+  })
+  .meta({ id: 'KnowledgeFile', description: 'A file that agents can consult.' });
 const deleteSchema = z.strictObject({ id: idSchema });
 const agentFilesSchema = z.strictObject({ agent_id: idSchema, file_ids: z.array(idSchema).max(1_000) });
 
 /** Files that agents can consult: sent, read, listed, deleted, and given to agents. */
-export function knowledgeRoutes(app: FastifyInstance, options: KnowledgeRoutesOptions): void {
-  const { access, agents, knowledge, uploads } = options;
-  const guarded = {
-    onRequest: (request: FastifyRequest, _reply: unknown, done: () => void) => {
-      access.privateKey(request.headers.authorization);
-      done();
-    },
-  };
+export function knowledgeRoutes(api: Api, { agents, knowledge, uploads }: KnowledgeRoutesOptions): void {
+  const tag = 'knowledge';
 
-  // The form's body is taken as it comes: a file is larger than any JSON may be.
-  void app.register(async (forms) => {
-    forms.addContentTypeParser('multipart/form-data', (_request, payload, done) => done(null, payload));
-    forms.post('/knowledge/upload', {
-      ...guarded,
-      handler: async (request) => {
-        const { objectKey, name, fileType, size } = await uploads.receive(request);
-        return { object_key: objectKey, name, file_type: fileType, size };
-      },
-    });
+  api.add({
+    ...{ method: 'POST', path: '/knowledge/upload', tag, summary: 'Send a file, as the field `file` of a form' },
+    upload: 'multipart/form-data',
+    answer: uploadSchema,
+    errors: ['KNOWLEDGE_FILE_TOO_LARGE'],
+    handle: async ({ request }) => {
+      const { objectKey, name, fileType, size } = await uploads.receive(request);
+      return { object_key: objectKey, name, file_type: fileType, size };
+    },
   });
 
-  app.post('/knowledge/create_file', {
-    ...guarded,
-    handler: async (request) => {
-      const body = parseWith(createSchema, request.body, ['body']);
+  api.add({
+    ...{ method: 'POST', path: '/knowledge/create_file', tag, summary: 'Make an upload a file of the knowledge base' },
+    body: createSchema,
+    answer: fileSchema,
+    errors: ['NOT_FOUND', 'KNOWLEDGE_FULL'],
+    handle: async ({ body }) => {
       const source = await uploads.path(body.object_key);
       // A name without an ending says nothing of the kind of file; the upload's may.
       const fileType = body.file_type ?? (/\.[a-z0-9]+$/i.test(body.name) ? null : (source.split('.').pop() ?? null));
@@ -63,14 +72,16 @@ export function knowledgeRoutes(app: FastifyInstance, options: KnowledgeRoutesOp
         throw new InvalidConfigError([{ loc: ['body', 'size'], msg, type: 'value_error' }]);
       }
       await uploads.drop(body.object_key);
-      return reply(file);
+      return worded(file);
     },
   });
 
-  app.post('/knowledge/delete_file', {
-    ...guarded,
-    handler: async (request) => {
-      const { id } = parseWith(deleteSchema, request.body, ['body']);
+  api.add({
+    ...{ method: 'POST', path: '/knowledge/delete_file', tag, summary: 'Delete a file that no agent lists' },
+    body: deleteSchema,
+    answer: success,
+    errors: ['NOT_FOUND', 'KNOWLEDGE_FILE_IN_USE'],
+    handle: async ({ body: { id } }) => {
       const user = agents.list().find(({ config }) => config.knowledge_base?.files?.includes(id) === true);
       if (user !== undefined) throw new ParleyError('KNOWLEDGE_FILE_IN_USE', { id, agent: user.id });
       if (!(await knowledge.remove(id))) throw new ParleyError('NOT_FOUND', { what: 'knowledge file', id });
@@ -78,15 +89,19 @@ export function knowledgeRoutes(app: FastifyInstance, options: KnowledgeRoutesOp
     },
   });
 
-  app.get('/knowledge/list_files', {
-    ...guarded,
-    handler: async () => (await knowledge.list()).map(reply),
+  api.add({
+    ...{ method: 'GET', path: '/knowledge/list_files', tag, summary: 'All files' },
+    answer: z.array(fileSchema),
+    handle: async () => (await knowledge.list()).map(worded),
   });
 
-  app.post('/knowledge/set_agent_files', {
-    ...guarded,
-    handler: async (request) => {
-      const { agent_id: agentId, file_ids: fileIds } = parseWith(agentFilesSchema, request.body, ['body']);
+  api.add({
+    ...{ method: 'POST', path: '/knowledge/set_agent_files', tag, summary: 'Give files to an agent' },
+    description: 'They come on top of those that its configuration lists, in place of those given so before.',
+    body: agentFilesSchema,
+    answer: success,
+    errors: ['NOT_FOUND'],
+    handle: async ({ body: { agent_id: agentId, file_ids: fileIds } }) => {
       agents.get(agentId);
       await knowledge.setAgentFiles(agentId, fileIds);
       return { success: true };
@@ -95,6 +110,6 @@ export function knowledgeRoutes(app: FastifyInstance, options: KnowledgeRoutesOp
 }
 
 /** As the interface words it. */
-function reply({ id, name, description, fileType, size, createdAt }: KnowledgeFile): Record<string, unknown> {
+function worded({ id, name, description, fileType, size, createdAt }: KnowledgeFile): z.output<typeof fileSchema> {
   return { id, name, description, file_type: fileType, size, create_at: createdAt };
 }

@@ -1,38 +1,39 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
 import * as z from 'zod';
-import { parseWith } from '../../config/issues.js';
 import type { SqliteMemories } from '../../store/memory.js';
-import type { Access } from '../access.js';
+import type { Api } from '../api/api.js';
 
-const querySchema = z.strictObject({ agent_id: z.string().min(1).max(200).exactOptional() });
+const params = { user: z.string().min(1).max(500) };
+const query = { agent_id: z.string().min(1).max(200).exactOptional() };
+const memory = z
+  .strictObject({
+    agent_id: z.string(),
+    user: z.string(),
+    session_id: z.string(),
+    text: z.string(),
+    created_at: z.int().describe('Unix seconds'),
+  })
+  .meta({ id: 'Memory', description: 'What an agent keeps of one session.' });
 
 /** What agents remember of a user: read, and erased for good. */
-export function memoryRoutes(
-  app: FastifyInstance,
-  { access, memories }: { access: Access; memories: SqliteMemories },
-): void {
-  const guarded = {
-    onRequest: (request: FastifyRequest, _reply: unknown, done: () => void) => {
-      access.privateKey(request.headers.authorization);
-      done();
-    },
-  };
-  const chosen = ({ params, query }: FastifyRequest): { user: string; agentId: string | null } => {
-    const { agent_id: agentId = null } = parseWith(querySchema, query, ['query']);
-    return { user: (params as { user: string }).user, agentId };
-  };
-
-  app.get('/memories/:user', {
-    ...guarded,
-    handler: (request) =>
-      memories.list(chosen(request)).map(({ agentId, user, sessionId, text, unixMs }) => ({
-        ...{ agent_id: agentId, user, session_id: sessionId, text },
-        created_at: Math.floor(unixMs / 1000),
+export function memoryRoutes(api: Api, memories: SqliteMemories): void {
+  api.add({
+    ...{ method: 'GET', path: '/memories/{user}', tag: 'memories', params, query },
+    summary: 'What agents remember of a user',
+    answer: z.array(memory),
+    handle: ({ params: { user }, query: { agent_id: agentId = null } }) =>
+      memories.list({ user, agentId }).map((kept) => ({
+        ...{ agent_id: kept.agentId, user: kept.user, session_id: kept.sessionId, text: kept.text },
+        created_at: Math.floor(kept.unixMs / 1000),
       })),
   });
 
-  app.delete('/memories/:user', {
-    ...guarded,
-    handler: (request) => ({ success: true, erased: memories.erase(chosen(request)) }),
+  api.add({
+    ...{ method: 'DELETE', path: '/memories/{user}', tag: 'memories', params, query },
+    summary: 'Erase what agents remember of a user',
+    answer: z.strictObject({ success: z.boolean(), erased: z.int() }),
+    handle: ({ params: { user }, query: { agent_id: agentId = null } }) => ({
+      success: true,
+      erased: memories.erase({ user, agentId }),
+    }),
   });
 }

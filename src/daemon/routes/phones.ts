@@ -1,16 +1,14 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
 import * as z from 'zod';
 import { agentConfigSchema } from '../../config/agent.js';
-import { parseWith } from '../../config/issues.js';
 import type { Engine } from '../../engine/engine.js';
 import { ParleyError } from '../../errors.js';
 import type { PhoneStore, StoredPhone } from '../../store/phones.js';
-import type { Access } from '../access.js';
 import type { AgentRegistry } from '../agents.js';
+import type { Api } from '../api/api.js';
+import { success } from '../api/schemas.js';
 import type { Telephone } from '../telephone.js';
 
 export interface PhoneRoutesOptions {
-  access: Access;
   engine: Engine;
   agents: AgentRegistry;
   phones: PhoneStore;
@@ -19,39 +17,49 @@ export interface PhoneRoutesOptions {
 }
 
 const text = z.string().max(200);
-const purchaseSchema = z.strictObject({
-  country: text.nullish(),
-  area_code: text.nullish(),
-  street: text.nullish(),
-  city: text.nullish(),
-  state_region: text.nullish(),
-  postal_code: text.nullish(),
-});
-const agentSchema = z.strictObject({ agent_id: z.string().nullable() });
+const purchaseSchema = z
+  .strictObject({
+    country: text.nullish().describe('ISO 3166 alpha-2. Default US.'),
+    area_code: text.nullish(),
+    street: text.nullish(),
+    city: text.nullish(),
+    state_region: text.nullish(),
+    postal_code: text.nullish(),
+  })
+  .meta({ id: 'PhonePurchase', description: 'Where the number is to be of, and who buys it.' });
+const agentSchema = z.strictObject({ agent_id: z.string().nullable().describe('Null: nobody answers.') });
 const overrideSchema = z.strictObject({ agent_config_override: agentConfigSchema.nullable() });
 const changeSchema = z.strictObject({
   status: z.enum(['active', 'inactive']).exactOptional(),
   tags: z.array(text).max(100).exactOptional(),
 });
-const callSchema = z.strictObject({ caller: z.string() });
+const callSchema = z.strictObject({ caller: z.string().describe('Who calls, as `parley numbers` lists them.') });
+const phoneSchema = z
+  .strictObject({
+    id: z.string().describe('The number, E.164'),
+    create_at: z.int().describe('Unix seconds'),
+    status: z.enum(['active', 'inactive']),
+    agent_id: z.string().nullable(),
+    agent_config_override: agentConfigSchema.nullable(),
+    tags: z.array(z.string()),
+  })
+  .meta({ id: 'Phone', description: 'A number of ours, and who answers it.' });
+const params = { phone: z.string().min(1).max(100) };
 
 /** A carrier's answer takes no longer. */
 const CARRIER_MS = 15_000;
 
 /** The daemon's phone numbers: bought from the carrier, each with the agent that answers it. */
-export function phoneRoutes(app: FastifyInstance, options: PhoneRoutesOptions): void {
-  const { access, engine, agents, phones, telephone, nowSeconds } = options;
-  const guarded = {
-    onRequest: (request: FastifyRequest, _reply: unknown, done: () => void) => {
-      access.privateKey(request.headers.authorization);
-      done();
-    },
-  };
+export function phoneRoutes(api: Api, options: PhoneRoutesOptions): void {
+  const { engine, agents, phones, telephone, nowSeconds } = options;
+  const tag = 'phones';
 
-  app.post('/phones/purchase', {
-    ...guarded,
-    handler: async (request) => {
-      const { country, area_code, ...rest } = parseWith(purchaseSchema, request.body, ['body']);
+  api.add({
+    ...{ method: 'POST', path: '/phones/purchase', tag, summary: 'Buy a number from the carrier', header: 'required' },
+    body: purchaseSchema,
+    answer: phoneSchema,
+    errors: ['NUMBER_NONE_FOR_SALE', 'CARRIER_CLOSED'],
+    handle: async ({ body: { country, area_code, ...rest } }) => {
       const { carrier } = await telephone();
       const where = { country: country ?? 'US', ...(area_code != null && { areaCode: area_code }) };
       const signal = AbortSignal.timeout(CARRIER_MS);
@@ -73,26 +81,35 @@ export function phoneRoutes(app: FastifyInstance, options: PhoneRoutesOptions): 
         createdAt: nowSeconds(),
       };
       phones.add(phone);
-      return reply(phone);
+      return worded(phone);
     },
   });
 
-  app.get('/phones', { ...guarded, handler: () => phones.list().map(reply) });
-
-  app.get('/phones/:phone', { ...guarded, handler: (request) => reply(find(phones, request)) });
-
-  app.put('/phones/:phone', {
-    ...guarded,
-    handler: (request) => {
-      const change = parseWith(changeSchema, request.body, ['body']);
-      return reply(changed(phones, request, change));
-    },
+  api.add({
+    ...{ method: 'GET', path: '/phones', tag, summary: 'All numbers', answer: z.array(phoneSchema) },
+    handle: () => phones.list().map(worded),
   });
 
-  app.delete('/phones/:phone', {
-    ...guarded,
-    handler: async (request) => {
-      const { number } = find(phones, request);
+  api.add({
+    ...{ method: 'GET', path: '/phones/{phone}', tag, summary: 'A number', header: 'required', params },
+    answer: phoneSchema,
+    errors: ['NOT_FOUND'],
+    handle: ({ params: { phone } }) => worded(find(phones, phone)),
+  });
+
+  api.add({
+    ...{ method: 'PUT', path: '/phones/{phone}', tag, summary: 'Change a number', params, body: changeSchema },
+    answer: phoneSchema,
+    errors: ['NOT_FOUND'],
+    handle: ({ params: { phone }, body }) => worded(changed(phones, phone, body)),
+  });
+
+  api.add({
+    ...{ method: 'DELETE', path: '/phones/{phone}', tag, summary: 'Give a number back to the carrier', params },
+    answer: success,
+    errors: ['NOT_FOUND', 'CARRIER_CLOSED'],
+    handle: async ({ params: { phone } }) => {
+      const { number } = find(phones, phone);
       const { carrier } = await telephone();
       await carrier.releaseNumber(number, AbortSignal.timeout(CARRIER_MS));
       phones.remove(number);
@@ -100,60 +117,63 @@ export function phoneRoutes(app: FastifyInstance, options: PhoneRoutesOptions): 
     },
   });
 
-  app.post('/phones/:phone/set_agent', {
-    ...guarded,
-    handler: (request) => {
-      const { agent_id: agentId } = parseWith(agentSchema, request.body, ['body']);
-      find(phones, request);
+  api.add({
+    ...{ method: 'POST', path: '/phones/{phone}/set_agent', tag, summary: 'Who answers a number', params },
+    body: agentSchema,
+    answer: phoneSchema,
+    errors: ['NOT_FOUND'],
+    handle: ({ params: { phone }, body: { agent_id: agentId } }) => {
+      find(phones, phone);
       if (agentId !== null) agents.get(agentId);
-      return reply(changed(phones, request, { agentId }));
+      return worded(changed(phones, phone, { agentId }));
     },
   });
 
-  app.post('/phones/:phone/agent-config-override', {
-    ...guarded,
-    handler: async (request) => {
-      const { agent_config_override: override } = parseWith(overrideSchema, request.body, ['body']);
-      const { agentId } = find(phones, request);
+  api.add({
+    ...{ method: 'POST', path: '/phones/{phone}/agent-config-override', tag, params },
+    summary: "What is different for an agent's calls on a number",
+    description: "Its fields take the place of the agent's, one by one.",
+    body: overrideSchema,
+    answer: phoneSchema,
+    errors: ['NOT_FOUND'],
+    handle: async ({ params: { phone }, body: { agent_config_override: override } }) => {
+      const { agentId } = find(phones, phone);
       if (override !== null) {
         const agent = agentId === null ? null : agents.get(agentId);
         await engine.checkAgent({ agent: { ...agent?.config, ...override }, script: agent?.script });
       }
-      return reply(changed(phones, request, { agentConfigOverride: override }));
+      return worded(changed(phones, phone, { agentConfigOverride: override }));
     },
   });
 
   // The simulated network's own: there is nobody else who could call.
-  app.post('/phones/:phone/simulate_call', {
-    ...guarded,
-    handler: async (request) => {
-      const { caller } = parseWith(callSchema, request.body, ['body']);
-      const { number } = find(phones, request);
+  api.add({
+    ...{ method: 'POST', path: '/phones/{phone}/simulate_call', tag, params, body: callSchema },
+    summary: 'Have somebody of the simulated network call a number',
+    answer: z.strictObject({ call_id: z.string() }),
+    errors: ['NOT_FOUND'],
+    handle: async ({ params: { phone }, body: { caller } }) => {
+      const { number } = find(phones, phone);
       const call = (await telephone()).callIn(caller, number);
       return { call_id: call.id };
     },
   });
 }
 
-function find(phones: PhoneStore, { params }: FastifyRequest): StoredPhone {
-  const { phone: number } = params as { phone: string };
+function find(phones: PhoneStore, number: string): StoredPhone {
   const phone = phones.get(number);
   if (phone === null) throw new ParleyError('NOT_FOUND', { what: 'phone', id: number });
   return phone;
 }
 
-function changed(
-  phones: PhoneStore,
-  request: FastifyRequest,
-  change: Parameters<PhoneStore['change']>[1],
-): StoredPhone {
-  const phone = phones.change(find(phones, request).number, change);
-  if (phone === null) throw new ParleyError('NOT_FOUND', { what: 'phone', id: '' });
+function changed(phones: PhoneStore, number: string, change: Parameters<PhoneStore['change']>[1]): StoredPhone {
+  const phone = phones.change(number, change);
+  if (phone === null) throw new ParleyError('NOT_FOUND', { what: 'phone', id: number });
   return phone;
 }
 
 /** As the interface words it. */
-function reply(phone: StoredPhone): Record<string, unknown> {
+function worded(phone: StoredPhone): z.output<typeof phoneSchema> {
   const { number, createdAt, status, agentId, agentConfigOverride, tags } = phone;
   return {
     id: number,
@@ -161,6 +181,6 @@ function reply(phone: StoredPhone): Record<string, unknown> {
     status,
     agent_id: agentId,
     agent_config_override: agentConfigOverride,
-    tags,
+    tags: [...tags],
   };
 }

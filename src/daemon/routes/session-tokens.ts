@@ -1,24 +1,23 @@
-import type { FastifyInstance } from 'fastify';
 import * as z from 'zod';
-import { parseWith } from '../../config/issues.js';
-import type { SessionTokenReply } from '../../transports/talk-protocol.js';
 import type { Access } from '../access.js';
+import { bearer } from '../access.js';
+import type { Api } from '../api/api.js';
 import type { SessionTokens } from '../session-tokens.js';
 
-/** There is nothing to say in it yet; no body at all is the usual one. */
-const bodySchema = z.strictObject({});
+const answer = z
+  .strictObject({ token: z.string(), expires_at: z.int().describe('Unix seconds') })
+  .meta({ id: 'SessionToken', description: 'Opens one session.' });
 
 /** `POST /sessions/token`: a public key in `authorization`, from an allowed origin, gets a token for one session. */
-export function sessionTokenRoutes(app: FastifyInstance, access: Access, tokens: SessionTokens): void {
-  app.post('/sessions/token', {
-    // Before the body is read: who may not ask is not told what is wrong with the question.
-    onRequest: (request, _reply, done) => {
-      access.publicKey((request.headers.authorization ?? '').replace(/^Bearer +/i, '').trim());
-      access.origin(request.headers.origin, request.headers.host);
-      done();
+export function sessionTokenRoutes(api: Api, access: Access, tokens: SessionTokens): void {
+  api.add({
+    ...{ method: 'POST', path: '/sessions/token', tag: 'sessions', summary: 'A token for one session', answer },
+    description: 'The header `authorization` holds a public key. The token can be used once, within 60 s.',
+    gate: ({ headers }) => {
+      access.publicKey(bearer(headers.authorization));
+      access.origin(headers.origin, headers.host);
     },
-    handler: (request): SessionTokenReply => {
-      parseWith(bodySchema, request.body ?? {}, ['body']);
+    handle: () => {
       const { token, expiresAt } = tokens.mint();
       return { token, expires_at: expiresAt };
     },

@@ -1,0 +1,73 @@
+import type { FastifyRequest } from 'fastify';
+import * as z from 'zod';
+import { InvalidConfigError, parseWith, type ValidationIssue } from '../../config/issues.js';
+import { fromText } from '../../config/text-value.js';
+import type { AnyEndpoint, Shape } from './endpoint.js';
+import { jsonBody } from './json-body.js';
+
+/** There is nothing to say in it; no body at all is the usual one. */
+const NO_BODY = z.strictObject({}).optional();
+
+/** What one part of a request is checked by; made once for each endpoint. */
+export interface Checks {
+  params: z.ZodType;
+  query: z.ZodType;
+  queryShape: Shape;
+  body: z.ZodType | null;
+}
+
+export function checksOf({ method, params = {}, query = {}, body = NO_BODY, upload }: AnyEndpoint): Checks {
+  return {
+    params: z.strictObject({ ...params }),
+    query: z.strictObject({ ...query }),
+    queryShape: query,
+    body: method === 'GET' || upload !== undefined ? null : body,
+  };
+}
+
+/**
+ * The parts of a request, each as its schema takes it.
+ * @throws InvalidConfigError naming every fault of all parts
+ */
+export function checked(checks: Checks, request: FastifyRequest): { params: unknown; query: unknown; body: unknown } {
+  const issues: ValidationIssue[] = [];
+  const collect = (work: () => unknown): unknown => {
+    try {
+      return work();
+    } catch (error) {
+      if (!(error instanceof InvalidConfigError)) throw error;
+      issues.push(...error.issues);
+      return undefined;
+    }
+  };
+  const params = collect(() => parseWith(checks.params, request.params, ['path']));
+  const query = collect(() => queryOf(checks, request.query as Record<string, unknown>));
+  const body = collect(() => (checks.body === null ? request.body : bodyOf(checks.body, request)));
+  if (issues.length > 0) throw new InvalidConfigError(issues);
+  return { params, query, body };
+}
+
+function bodyOf(schema: z.ZodType, request: FastifyRequest): unknown {
+  const value = jsonBody(request);
+  if (value === undefined && !schema.safeParse(undefined).success) {
+    throw new InvalidConfigError([{ loc: ['body'], msg: 'Field required', type: 'missing' }]);
+  }
+  return parseWith(schema, value, ['body']);
+}
+
+/** Text that could not be parsed is named as such. */
+function queryOf({ query, queryShape }: Checks, texts: Record<string, unknown>): unknown {
+  const values: Record<string, unknown> = {};
+  for (const [name, text] of Object.entries(texts)) {
+    const schema = Object.hasOwn(queryShape, name) ? queryShape[name] : undefined;
+    values[name] = typeof text === 'string' && schema !== undefined ? fromText(text, schema) : text;
+  }
+  try {
+    return parseWith(query, values, ['query']);
+  } catch (error) {
+    if (!(error instanceof InvalidConfigError)) throw error;
+    throw new InvalidConfigError(
+      error.issues.map((issue) => ({ ...issue, type: issue.type.replace(/^(int|float|bool)_type$/, '$1_parsing') })),
+    );
+  }
+}

@@ -1,0 +1,61 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type * as z from 'zod';
+import type { ErrorCode } from '../../errors.js';
+import type { StoredKey } from '../../store/keys.js';
+
+/** Schemas by member name. */
+export type Shape = Readonly<Record<string, z.ZodType>>;
+
+type Values<S extends Shape> = z.output<z.ZodObject<S>>;
+
+/** A request whose every part has been checked. */
+export interface Call<P extends Shape, Q extends Shape, B extends z.ZodType> {
+  params: Values<P>;
+  query: Values<Q>;
+  body: z.output<B>;
+  /** Whose key it came with; null where the endpoint needs none. */
+  key: StoredKey | null;
+  request: FastifyRequest;
+  reply: FastifyReply;
+}
+
+/** Who may call an endpoint: whoever has a private key, anybody, or whom the function lets pass. */
+export type Gate = 'private' | 'open' | ((request: FastifyRequest) => void);
+
+/**
+ * One endpoint: the one source of its route, its validation and its part of the OpenAPI document.
+ */
+export interface Endpoint<P extends Shape, Q extends Shape, B extends z.ZodType, R extends z.ZodType> {
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** As OpenAPI writes it: `/agents/{agent_id}`. */
+  path: string;
+  /** The chapter of the docs that it stands in. */
+  tag: string;
+  /** One line. */
+  summary: string;
+  description?: string;
+  /** Default `private`. */
+  gate?: Gate;
+  /** How the document declares the header `authorization`; keys are needed just the same without. Default not at all. */
+  header?: 'required' | 'optional';
+  /** One schema for each name in the path. */
+  params?: P;
+  /** Their values are parsed from text. */
+  query?: Q;
+  /** Default: none, or an empty object. */
+  body?: B;
+  /** Largest body in bytes. Default the operator's `limits.bodyBytes`. */
+  bodyBytes?: number;
+  /** Media type of a body that the endpoint reads itself, as a stream. */
+  upload?: string;
+  /** The JSON of the 200 answer. */
+  answer?: R;
+  /** Media type of an answer that is no JSON. */
+  content?: string;
+  /** What else it can answer; the statuses are the catalogue's. */
+  errors?: readonly ErrorCode[];
+  handle: (call: Call<P, Q, B>) => Promise<z.output<R> | FastifyReply> | z.output<R> | FastifyReply;
+}
+
+/** An endpoint whose types do not matter any more. */
+export type AnyEndpoint = Endpoint<Shape, Shape, z.ZodType, z.ZodType>;

@@ -1,0 +1,159 @@
+import * as z from 'zod';
+import { errorCatalogue, type ErrorCode } from '../../errors.js';
+import type { AnyEndpoint, Shape } from './endpoint.js';
+
+type Json = Record<string, unknown>;
+
+/** The version of the interface; it does not follow the package's. */
+const INTERFACE_VERSION = '0.1.0';
+
+const detail = z
+  .strictObject({ detail: z.string() })
+  .meta({ id: 'ErrorDetail', description: 'What is wrong, in a sentence.' });
+const validation = z
+  .strictObject({
+    detail: z.array(
+      z
+        .strictObject({
+          loc: z
+            .array(z.union([z.string(), z.int()]))
+            .describe('Where: `body`, `query` or `path`, then names and indexes'),
+          msg: z.string(),
+          type: z.string().describe('A stable word for programs'),
+        })
+        .meta({ id: 'ValidationError' }),
+    ),
+  })
+  .meta({ id: 'HTTPValidationError', description: 'Every fault of the request.' });
+
+/** The OpenAPI 3.1 document of some endpoints. */
+export function openApiDocument(endpoints: readonly AnyEndpoint[]): Json {
+  const schemas: Json = {};
+  const schemaOf = (schema: z.ZodType, io: 'input' | 'output'): Json => hoisted(schema, io, schemas);
+  const paths: Record<string, Json> = {};
+  for (const endpoint of endpoints) {
+    (paths[endpoint.path] ??= {})[endpoint.method.toLowerCase()] = operation(endpoint, schemaOf);
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'parley',
+      version: INTERFACE_VERSION,
+      description: 'Voice agents: agents, calls, numbers, campaigns.',
+    },
+    paths,
+    components: {
+      schemas: Object.fromEntries(Object.entries(schemas).sort(([a], [b]) => (a < b ? -1 : 1))),
+      securitySchemes: {
+        key: {
+          type: 'apiKey',
+          in: 'header',
+          name: 'authorization',
+          description: 'A private key, with or without `Bearer`.',
+        },
+      },
+    },
+  };
+}
+
+type SchemaOf = (schema: z.ZodType, io: 'input' | 'output') => Json;
+
+function operation(endpoint: AnyEndpoint, schemaOf: SchemaOf): Json {
+  const { method, path, tag, summary, description, gate = 'private', header, body, upload } = endpoint;
+  const parameters = [
+    ...named('path', endpoint.params ?? {}, schemaOf),
+    ...named('query', endpoint.query ?? {}, schemaOf),
+    ...(header === undefined
+      ? []
+      : [{ name: 'authorization', in: 'header', required: header === 'required', schema: { type: 'string' } }]),
+  ];
+  const file = {
+    type: 'object',
+    properties: { file: { type: 'string', contentMediaType: 'application/octet-stream' } },
+  };
+  return {
+    operationId: operationId(method, path),
+    tags: [tag],
+    summary,
+    ...(description !== undefined && { description }),
+    ...(gate === 'private' && { security: [{ key: [] }] }),
+    ...(parameters.length > 0 && { parameters }),
+    ...(body !== undefined && {
+      requestBody: {
+        required: !body.safeParse(undefined).success,
+        content: { 'application/json': { schema: schemaOf(body, 'input') } },
+      },
+    }),
+    ...(upload !== undefined && { requestBody: { required: true, content: { [upload]: { schema: file } } } }),
+    responses: responses(endpoint, schemaOf),
+  };
+}
+
+function responses({ answer, content, gate = 'private', errors = [] }: AnyEndpoint, schemaOf: SchemaOf): Json {
+  const good = answer === undefined ? {} : { schema: schemaOf(answer, 'output') };
+  const all: Json = {
+    200: { description: 'OK', content: { [content ?? 'application/json']: good } },
+    422: {
+      description: 'The request is not valid',
+      content: {
+        'application/json': { schema: { anyOf: [schemaOf(validation, 'output'), schemaOf(detail, 'output')] } },
+      },
+    },
+  };
+  const statuses = new Map<number, string[]>();
+  const note = (code: ErrorCode): void => {
+    const { httpStatus, message } = errorCatalogue()[code];
+    if (httpStatus !== 422) statuses.set(httpStatus, [...(statuses.get(httpStatus) ?? []), message]);
+  };
+  if (gate !== 'open') for (const code of ['AUTH_REQUIRED', 'AUTH_FORBIDDEN'] as const) note(code);
+  for (const code of ['RATE_LIMITED', ...errors] as const) note(code);
+  for (const [status, messages] of statuses) {
+    const schema = schemaOf(detail, 'output');
+    all[status] = { description: messages.join('. '), content: { 'application/json': { schema } } };
+  }
+  return all;
+}
+
+function named(place: 'path' | 'query', shape: Shape, schemaOf: SchemaOf): Json[] {
+  return Object.entries(shape).map(([name, schema]) => {
+    const { description, ...rest } = schemaOf(schema, 'input');
+    return {
+      ...{ name, in: place, required: place === 'path' || !z.object({ schema }).safeParse({}).success },
+      ...(typeof description === 'string' && { description }),
+      schema: rest,
+    };
+  });
+}
+
+/** The schema as JSON Schema; those with an id of their own go into `schemas`, and are referred to. */
+function hoisted(schema: z.ZodType, io: 'input' | 'output', schemas: Json): Json {
+  const json = z.toJSONSchema(schema, { io, unrepresentable: 'any', target: 'draft-2020-12' }) as Json;
+  const { $schema: _version, $defs = {}, ...rest } = json;
+  for (const [id, definition] of Object.entries($defs as Record<string, Json>)) {
+    schemas[id] ??= referring(definition);
+  }
+  const whole = referring(rest) as Json;
+  const id = z.globalRegistry.get(schema)?.id;
+  if (id === undefined) return whole;
+  schemas[id] ??= whole;
+  return { $ref: `#/components/schemas/${id}` };
+}
+
+function referring(json: unknown): unknown {
+  if (Array.isArray(json)) return json.map(referring);
+  if (typeof json !== 'object' || json === null) return json;
+  return Object.fromEntries(
+    Object.entries(json)
+      .filter(([name]) => name !== 'id' || typeof (json as Json)['id'] !== 'string')
+      .map(([name, value]) =>
+        name === '$ref' && typeof value === 'string'
+          ? [name, value.replace('#/$defs/', '#/components/schemas/')]
+          : [name, referring(value)],
+      ),
+  );
+}
+
+/** `POST /phones/{phone}/set_agent` is `post_phones_phone_set_agent`. */
+function operationId(method: string, path: string): string {
+  return `${method.toLowerCase()}${path.replace(/[{}.]/g, '').replace(/[^A-Za-z0-9]+/g, '_')}`;
+}

@@ -1,0 +1,28 @@
+import Fastify from 'fastify';
+import type * as z from 'zod';
+import { Access } from '../../../src/daemon/access.js';
+import { Api } from '../../../src/daemon/api/api.js';
+import type { Endpoint, Shape } from '../../../src/daemon/api/endpoint.js';
+import { errorReplies } from '../../../src/daemon/replies.js';
+import { SessionTokens } from '../../../src/daemon/session-tokens.js';
+import type { StoredKey } from '../../../src/store/keys.js';
+
+const KEY: StoredKey = { id: '1', kind: 'private', name: 'test', hint: 'test', createdAt: 0 };
+
+/** An app with one endpoint; the key is `sk`. Asked without a network. */
+export function appWith<P extends Shape, Q extends Shape, B extends z.ZodType, R extends z.ZodType>(
+  endpoint: Endpoint<P, Q, B, R>,
+) {
+  const app = Fastify();
+  app.setErrorHandler(errorReplies(() => undefined));
+  const access = new Access({
+    keys: { find: (key) => (key === 'sk' ? KEY : null) },
+    tokens: new SessionTokens(() => 0),
+    allowedOrigins: [],
+    ownPublicKeys: new Set(),
+    loopback: true,
+  });
+  const api = new Api(app, access);
+  api.add(endpoint);
+  return { app, api };
+}
