@@ -22,14 +22,17 @@ export interface EspeakVoice {
   /** espeak-ng's code of the language, such as `en-us` or `cmn`: what `-v` takes. */
   id: string;
   name: string;
+  /** The same as the name of its file, such as `gmw/en-US`: what `-v` takes with a variant behind it. */
+  file: string;
 }
 
 /** The table that `espeak-ng --voices` prints: priority, language, age and sex, name, file, others. */
 export function parseEspeakVoices(table: string): EspeakVoice[] {
   const voices: EspeakVoice[] = [];
   for (const line of table.split('\n').slice(1)) {
-    const [, id, , name] = line.trim().split(/\s+/);
-    if (id !== undefined && name !== undefined) voices.push({ id, name: name.replaceAll('_', ' ') });
+    const [, id, , name, file] = line.trim().split(/\s+/);
+    if (id === undefined || name === undefined || file === undefined) continue;
+    voices.push({ id, name: name.replaceAll('_', ' '), file });
   }
   return voices;
 }

@@ -163,11 +163,14 @@ function voiceOf({ voiceId, language }: TtsRequest, known: readonly EspeakVoice[
     throw new ParleyError('TTS_LANGUAGE_UNSUPPORTED', { language, reason: 'espeak-ng has no voice for it' });
   }
   const [base, variant] = splitVariant(voiceId);
-  if (known.some((voice) => voice.id === base) && (variant === '' || VARIANT.test(variant))) return voiceId;
+  const voice = known.find(({ id }) => id === base);
+  // Behind some codes, `fr-fr` among them, espeak-ng leaves a variant out.
+  if (voice !== undefined && (variant === '' || VARIANT.test(variant)))
+    return variant === '' ? base : voice.file + variant;
   throw new ParleyError('TTS_VOICE_UNKNOWN', {
     provider: 'espeak-ng',
     voice: voiceId.slice(0, 100),
-    known: `${known.map((voice) => voice.id).join(', ')}; each also with +m1 to +m5 and +f1 to +f5`,
+    known: `${known.map(({ id }) => id).join(', ')}; each also with +m1 to +m5 and +f1 to +f5`,
   });
 }
 

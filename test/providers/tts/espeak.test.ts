@@ -75,7 +75,11 @@ installed(`espeak-ng${because}`, () => {
   it('speaks in the voice that is asked for, and refuses one it does not have', async () => {
     const provider = open();
     const speak = (voiceId: string) => speakAll(provider, requestFor('Hello.', { voiceId }));
-    expect((await speak('en-gb+f2')).durationMs).toBeGreaterThan(200);
+    for (const voice of ['en-gb', 'fr-fr', 'de']) {
+      const own = await speak(voice);
+      expect(own.durationMs).toBeGreaterThan(200);
+      expect((await speak(`${voice}+f2`)).samples).not.toEqual(own.samples);
+    }
     for (const bad of ['xx', 'en-us+', 'en-us+whisper', '--help', '../en', 'en-us/../../etc', '']) {
       expect(await codeOf(speak(bad))).toBe('TTS_VOICE_UNKNOWN');
     }
@@ -183,7 +187,7 @@ describe("espeak-ng's voices", () => {
   it('are read from its table', () => {
     const voices = parseEspeakVoices(table);
     expect(voices.length).toBe(6);
-    expect(voices[3]).toEqual({ id: 'en-us', name: 'English (America)' });
+    expect(voices[3]).toEqual({ id: 'en-us', name: 'English (America)', file: 'gmw/en-US' });
     expect(parseEspeakVoices('')).toEqual([]);
     expect(parseEspeakVoices('garbage\n\n x')).toEqual([]);
   });
