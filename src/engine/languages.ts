@@ -1,15 +1,18 @@
 import type { ResolvedAgent } from '../config/resolve.js';
 import { ParleyError, reasonOf } from '../errors.js';
-import type { SttProvider } from '../providers/stt/stt.js';
+import type { SpeechHints, SttProvider } from '../providers/stt/stt.js';
 import { chooseTts } from '../providers/tts/choose.js';
 import type { TtsProvider } from '../providers/tts/tts.js';
 import type { Languages } from '../session/language-switch.js';
 import type { SessionOptions } from '../session/session-options.js';
+import { baseOf } from './language-wishes.js';
 
 export interface LanguagesOptions {
   agent: ResolvedAgent;
   stt: SttProvider;
   tts: TtsProvider;
+  /** The words to expect of a user who speaks a language. */
+  hints: (language: string) => SpeechHints;
   /** Recognisers that may stand in for the agent's own where that does not understand a language. */
   otherStt: () => readonly SttProvider[];
   /** An embedded voice provider by its name. */
@@ -67,7 +70,7 @@ function languagesOf(options: LanguagesOptions): Languages {
       try {
         const speaks = await voiceFor(language, options);
         await Promise.all([hears.warmUp(), speaks.tts.warmUp()]);
-        return { stt: hears, ...speaks };
+        return { stt: hears, hints: options.hints(language), ...speaks };
       } catch (error) {
         return { missing: reasonOf(error) };
       }
@@ -85,8 +88,4 @@ async function voiceFor(language: string, { agent, tts, embeddedTts }: Languages
   // The embedded voices take the same settings; those of others mean nothing to them.
   const isEmbedded = tts.name === 'flite' || tts.name === 'espeak-ng';
   return { tts: embeddedTts(name), voiceId: null, model: null, settings: isEmbedded ? settings : {} };
-}
-
-function baseOf(language: string): string {
-  return language.split('-')[0] ?? language;
 }

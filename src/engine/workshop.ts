@@ -16,7 +16,7 @@ import type { LlmProvider } from '../providers/llm/llm.js';
 import { STT_PROVIDERS } from '../providers/stt/registry.js';
 import { chooseTts } from '../providers/tts/choose.js';
 import { TTS_PROVIDERS } from '../providers/tts/registry.js';
-import type { SttProvider } from '../providers/stt/stt.js';
+import type { SpeechHints, SttProvider } from '../providers/stt/stt.js';
 import type { TtsProvider } from '../providers/tts/tts.js';
 import { conversationConfig } from '../session/conversation-config.js';
 import { InProcessMemories, type MemoryStore } from '../session/memory.js';
@@ -96,7 +96,7 @@ export class Workshop {
       ...{ client: this.#client, clock: network.clock, unixMs: unixNow, secret: webhookSecret ?? null },
       onLost: ({ sessionId }, reason) => onWebhookLost?.(sessionId, reason),
     });
-    this.#aftermath = new Aftermath({ outbox, clock: network.clock });
+    this.#aftermath = new Aftermath({ outbox, clock: network.clock, history: options.history ?? null });
     this.#sound = new Sound({
       clock,
       recordings: options.recordings,
@@ -141,6 +141,9 @@ export class Workshop {
       ...{ transport: request.transport, sound: agent.sound, sessionId: id },
       onFault: (name, reason) => session.noteFault(name, reason),
     });
+    const script = request.script === undefined ? null : this.#providers.scriptHints(request.script);
+    const hintsIn = (language: string): SpeechHints => speechHints(agent, script, request.direction, language);
+    const languages = this.#languages(plan, hintsIn);
     const before = { agent, agentId: request.agentId ?? null, phones: request.phones ?? null };
     const parts = sessionParts({
       ...{ agent, request, sessionId: id, guard: this.#client.guard, clock: this.#networkClock },
@@ -149,7 +152,7 @@ export class Workshop {
     const session = new Session({
       ...providers,
       ...parts.options,
-      ...this.#languages(plan),
+      ...languages,
       ...line,
       id,
       conversation: {
@@ -160,11 +163,7 @@ export class Workshop {
         ...parts.conversation,
       },
       vadThreshold: agent.vadThreshold,
-      hints: speechHints(
-        agent,
-        request.script === undefined ? null : this.#providers.scriptHints(request.script),
-        request.direction,
-      ),
+      hints: hintsIn(languages.startLanguage ?? agent.language),
       model: agent.llm.model,
       temperature: agent.llm.temperature,
       voice: agent.voice,
@@ -198,22 +197,25 @@ export class Workshop {
     });
   }
 
-  #languages({ agent, providers: { stt, tts } }: Plan): ReturnType<typeof spokenLanguages> {
+  #languages(
+    { agent, providers: { stt, tts } }: Plan,
+    hints: (language: string) => SpeechHints,
+  ): ReturnType<typeof spokenLanguages> {
     const { defaults } = this.#options;
     const names = [defaults?.sttProvider ?? EMBEDDED_DEFAULTS.sttProvider, ...STT_PROVIDERS];
     const otherStt = (): SttProvider[] => names.map((name) => this.#providers.stt(name));
     const embeddedTts = (name: string): TtsProvider => this.#providers.tts(name);
     return spokenLanguages(
-      { agent, stt, tts, otherStt, embeddedTts },
+      { agent, stt, tts, hints, otherStt, embeddedTts },
       defaults?.language ?? EMBEDDED_DEFAULTS.language,
     );
   }
 
-  /** Has the session's record sent where the agent wants it. */
+  /** Has the session's record kept, and sent where the agent wants it. */
   #tellAfterwards(session: Session, plan: Plan, request: SessionRequest, startUnixMs: number): void {
     const { config, agent, providers } = plan;
     const to = agent.webhooks.sessionData;
-    if (to === null) return;
+    if (to === null && this.#options.history === undefined) return;
     const { agentId = null, callId = null, campaignId = null, phones = null, direction = 'inbound' } = request;
     const { stt, llm, tts } = providers;
     this.#aftermath.tell(session, {

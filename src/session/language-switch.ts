@@ -1,7 +1,7 @@
 import type { Clock } from '../clock/clock.js';
 import type { ConversationEvent } from '../conversation/events.js';
 import { reasonOf } from '../errors.js';
-import type { SttProvider } from '../providers/stt/stt.js';
+import type { SpeechHints, SttProvider } from '../providers/stt/stt.js';
 import type { TtsProvider } from '../providers/tts/tts.js';
 import { detectLanguage } from './detect-language.js';
 import type { Recogniser } from './recogniser.js';
@@ -10,6 +10,8 @@ import type { Voice } from './voice.js';
 /** What hears and speaks a language. */
 export interface Tongue {
   stt: SttProvider;
+  /** The words to expect in it. */
+  hints: SpeechHints;
   tts: TtsProvider;
   voiceId: string | null;
   model: string | null;
@@ -98,8 +100,8 @@ export class LanguageSwitch {
     }
     if ('missing' in tongue) return tongue.missing;
     if (this.#closed || order !== this.#asked) return 'another change came first';
-    const { stt, ...spoken } = tongue;
-    recogniser.use({ stt, language });
+    const { stt, hints, ...spoken } = tongue;
+    recogniser.use({ stt, language, hints });
     voice.use({ ...spoken, language });
     onEvent({ type: 'language', language });
     return null;

@@ -49,7 +49,7 @@ export class Recogniser implements SttStream {
   #overSegment = -1;
   #attempt = 0;
   /** What is to listen from the next turn on. */
-  #next: Pick<RecogniserOptions, 'stt' | 'language'> | null = null;
+  #next: Pick<RecogniserOptions, 'stt' | 'language' | 'hints'> | null = null;
   /** Counts the changes: what comes of streams before the latest is too late. */
   #generation = 0;
   #closed = false;
@@ -92,7 +92,7 @@ export class Recogniser implements SttStream {
   }
 
   /** Listens for another language from the next turn on; at once where nobody has spoken in this one. */
-  use(next: Pick<RecogniserOptions, 'stt' | 'language'>): void {
+  use(next: Pick<RecogniserOptions, 'stt' | 'language' | 'hints'>): void {
     this.#next = next;
     if (this.#speechSample === null && this.#lastSegment === this.#overSegment) this.#change();
   }

@@ -21,6 +21,23 @@ describe('what the recogniser is told to expect', () => {
     expect(speechHints(resolveAgent({}), null, 'outbound').phrases).toEqual([]);
   });
 
+  it('holds how to ask for another language, in the one that is spoken, where the agent may change to it', () => {
+    const bilingual = resolveAgent({ switch_language: { languages: ['fr-CA', 'de', 'multi'] } });
+    const english = speechHints(bilingual, script).phrases;
+    expect(english).toContain('a table for four');
+    expect(english).toContain('can we speak French please');
+    expect(english).toContain('do you speak German');
+    expect(english.join(' ')).not.toMatch(/English|multi/i);
+    const french = speechHints(bilingual, script, 'inbound', 'fr-CA').phrases;
+    expect(french).toContain('on peut continuer en anglais');
+    expect(french).not.toContain('a table for four');
+    const swahili = speechHints(bilingual, null, 'inbound', 'sw').phrases;
+    expect(swahili).toEqual(['Kiingereza', 'Kifaransa', 'Kijerumani']);
+    expect(speechHints(resolveAgent({ language: 'multi' }), script, 'inbound', 'en-US').phrases).toEqual(
+      script.phrases,
+    );
+  });
+
   it('holds the agent’s texts, and its own weights before those of the script', () => {
     const { texts, keywords } = speechHints(agent, script);
     expect(texts).toEqual(['Hello, this is the desk.']);

@@ -10,7 +10,13 @@ import { play, recording, saidBy } from './support.js';
 /** A recogniser and a voice that note the language of everything they are asked for. */
 function ears(opened: string[], lines: readonly string[]): SttProvider {
   const inner = promptedStt({ lines });
-  return { ...inner, open: (options, events) => (opened.push(options.language), inner.open(options, events)) };
+  return {
+    ...inner,
+    open: (options, events) => {
+      opened.push([options.language, ...options.hints.phrases].join(' '));
+      return inner.open(options, events);
+    },
+  };
 }
 
 function mouth(spoken: string[]): TtsProvider {
@@ -54,7 +60,10 @@ const french =
     find: (language) =>
       Promise.resolve(
         language === 'fr'
-          ? { stt: ears(opened, lines), tts: mouth(spoken), voiceId: 'fr-voice', model: null, settings: {} }
+          ? {
+              ...{ stt: ears(opened, lines), hints: { phrases: ['anglais'], texts: [], keywords: new Map() } },
+              ...{ tts: mouth(spoken), voiceId: 'fr-voice', model: null, settings: {} },
+            }
           : { missing: `nobody here speaks ${language}` },
       ),
   });
@@ -62,7 +71,8 @@ const french =
 describe('switch_language', () => {
   it('changes the recogniser and the voice from the next utterance on, and the log tells', async () => {
     const { opened, spoken, log, report } = await played(['French please'], french(['une table']));
-    expect(opened).toEqual(['en-US', 'fr']);
+    // With what is to be expected in it.
+    expect(opened).toEqual(['en-US', 'fr anglais']);
     expect(spoken[0]).toBe('en-US: Hello there.');
     expect(spoken.slice(1).every((text) => text.startsWith('fr: '))).toBe(true);
     expect(log.some((entry) => entry.kind === 'event' && entry.event.type === 'language')).toBe(true);
@@ -88,7 +98,7 @@ describe('multi', () => {
 
   it('follows the language that the user is heard to speak, before the answer is spoken', async () => {
     const { opened, spoken } = await played(['bonjour je voudrais une table'], french(['merci'], true), multi);
-    expect(opened).toEqual(['multi', 'fr']);
+    expect(opened).toEqual(['multi', 'fr anglais']);
     expect(spoken).toContain('fr: Très bien.');
   });
 
