@@ -96,7 +96,7 @@ export class Workshop {
       ...{ client: this.#client, clock: network.clock, unixMs: unixNow, secret: webhookSecret ?? null },
       onLost: ({ sessionId }, reason) => onWebhookLost?.(sessionId, reason),
     });
-    this.#aftermath = new Aftermath({ outbox, clock: network.clock, history: options.history ?? null });
+    this.#aftermath = new Aftermath({ outbox, clock: network.clock });
     this.#sound = new Sound({
       clock,
       recordings: options.recordings,
@@ -211,11 +211,11 @@ export class Workshop {
     );
   }
 
-  /** Has the session's record kept, and sent where the agent wants it. */
+  /** Has the session's record sent where the agent wants it. */
   #tellAfterwards(session: Session, plan: Plan, request: SessionRequest, startUnixMs: number): void {
     const { config, agent, providers } = plan;
     const to = agent.webhooks.sessionData;
-    if (to === null && this.#options.history === undefined) return;
+    if (to === null) return;
     const { agentId = null, callId = null, campaignId = null, phones = null, direction = 'inbound' } = request;
     const { stt, llm, tts } = providers;
     this.#aftermath.tell(session, {
