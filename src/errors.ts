@@ -127,6 +127,7 @@ const CATALOGUE = {
   },
   AUTH_REQUIRED: { message: 'The key is missing or wrong', httpStatus: 401, retryable: false },
   AUTH_FORBIDDEN: { message: 'This key does not allow that: {reason}', httpStatus: 403, retryable: false },
+  LINK_INVALID: { message: 'The link does not open: {reason}', httpStatus: 403, retryable: false },
   NOT_FOUND: { message: 'There is no {what} "{id}"', httpStatus: 404, retryable: false },
   RATE_LIMITED: { message: 'Too many requests; try again in {seconds} s', httpStatus: 429, retryable: true },
   SESSIONS_FULL: { message: 'All {limit} sessions are in use', httpStatus: 429, retryable: true },
