@@ -18,6 +18,8 @@ export interface CallReport {
 
 export interface AgentCallOptions {
   clock: Clock;
+  /** Of the session that `openSession` makes. */
+  sessionId: string;
   call: CarrierCall;
   /** Makes the session of the call, which runs once the call is answered. */
   openSession: (call: CarrierCall) => Promise<Session>;
@@ -34,6 +36,7 @@ const HANG_UP_MS = 5000;
 export class AgentCall {
   /** Resolves when the call is over and nothing of it runs any more. Never rejects. */
   readonly finished: Promise<CallReport>;
+  readonly sessionId: string;
   readonly call: CarrierCall;
   readonly #options: AgentCallOptions;
   readonly #session: Promise<Session>;
@@ -44,6 +47,7 @@ export class AgentCall {
 
   constructor(options: AgentCallOptions) {
     this.#options = options;
+    this.sessionId = options.sessionId;
     this.call = options.call;
     const { call } = options;
     let onAnswered!: () => void;

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { CarrierCall, Carrier } from '../carriers/carrier.js';
 import type { Cancel } from '../clock/clock.js';
 import type { Engine } from '../engine/engine.js';
@@ -10,7 +11,9 @@ import type { CallStatus } from './call-status.js';
 
 /** An agent for a call, and who watches it. */
 export interface CallAgent
-  extends AgentRequest, Pick<SessionRequest, 'id' | 'continuation' | 'observe' | 'log' | 'startUnixMs'> {
+  extends
+    AgentRequest,
+    Pick<SessionRequest, 'id' | 'callId' | 'campaignId' | 'continuation' | 'observe' | 'log' | 'startUnixMs'> {
   /** Each status of the call, in order; the last is its end. */
   onStatus?: (status: CallStatus) => void;
 }
@@ -103,10 +106,10 @@ export class Switchboard {
 
   #add(call: CarrierCall, agent: CallAgent): AgentCall {
     const { engine } = this.#options;
+    const { id = randomUUID() } = agent;
     const added = new AgentCall({
-      clock: engine.clock,
-      call,
-      openSession: (line) => this.#open(line, agent, () => added.finished),
+      ...{ clock: engine.clock, sessionId: id, call },
+      openSession: (line) => this.#open(line, { ...agent, id }, () => added.finished),
       onStatus: (status) => agent.onStatus?.(status),
     });
     this.#calls.add(added);
@@ -115,7 +118,7 @@ export class Switchboard {
   }
 
   #open(
-    { id: callId, line, direction, from, to }: CarrierCall,
+    { id: carrierId, line, direction, from, to }: CarrierCall,
     agent: CallAgent,
     finished: () => Promise<CallReport>,
   ): Promise<Session> {
@@ -125,6 +128,7 @@ export class Switchboard {
       return { status, error, carrier: carrier === null ? null : { ...carrier } };
     };
     const phones = { from, to };
+    const callId = agent.callId ?? carrierId;
     return this.#options.engine.createSession({ ...request, transport: line, direction, phones, callId, outcome });
   }
 

@@ -4,7 +4,8 @@ import type { AddressInfo } from 'node:net';
 import type { Settings } from '../config/settings.js';
 import type { Engine } from '../engine/engine.js';
 import type { SessionEvent } from '../session/session-options.js';
-import { openDatabase } from '../store/database.js';
+import { openOwnDatabase } from '../store/folder-lock.js';
+import { CallStore } from '../store/calls.js';
 import { DoNotCallStore } from '../store/do-not-call.js';
 import { KeyStore } from '../store/keys.js';
 import { SqliteOutboxStore } from '../store/outbox.js';
@@ -13,6 +14,8 @@ import { SessionStore } from '../store/sessions.js';
 import { Access, isLoopbackName } from './access.js';
 import { AgentStores } from './agent-stores.js';
 import { AgentRegistry, type HostedAgent } from './agents.js';
+import { CallLog } from './call-log.js';
+import { Doors } from './doors.js';
 import { answerUnknownRoutes } from './not-found.js';
 import { callerOf, RateLimit } from './rate-limit.js';
 import { Api } from './api/api.js';
@@ -45,6 +48,8 @@ const UNLIMITED: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
 
 /** How long sessions may take to end when the daemon closes. */
 const DRAIN_MS = 10_000;
+/** How long answers may take to be sent off when the daemon closes. */
+const LAST_ANSWERS_MS = 2000;
 
 /**
  * The platform's server: pages, endpoints and the talk socket over one engine. Thin: it checks, starts sessions and
@@ -59,7 +64,10 @@ export class Daemon {
   readonly #talk: TalkEndpoint;
   readonly #phones: PhoneStore;
   readonly #stores: AgentStores;
+  readonly #log: CallLog;
   readonly #closeDatabase: () => void;
+  readonly #doors: Doors;
+  #calls: () => number = () => 0;
   #telephone: Promise<Telephone> | null = null;
   #ready = false;
   #closing: Promise<void> | null = null;
@@ -69,8 +77,9 @@ export class Daemon {
     const { settings, engine, onError = () => undefined } = options;
     const page = loadPage();
     for (const agent of options.agents) this.agents.add(agent);
-    const database = openDatabase(settings.dataDir);
-    this.#closeDatabase = () => database.close();
+    const { database, close } = openOwnDatabase(settings.dataDir);
+    this.#closeDatabase = close;
+    this.#doors = new Doors({ clock: engine.clock, busy: () => this.busy });
     const nowSeconds = (): number => Math.floor(Date.now() / 1000);
     const keys = new KeyStore(database, nowSeconds);
     this.#phones = new PhoneStore(database);
@@ -83,6 +92,9 @@ export class Daemon {
       outboxStore: new SqliteOutboxStore(database),
       onWebhookLost: (sessionId, reason) => onError(new Error(`session_data_webhook of ${sessionId}: ${reason}`)),
     });
+    this.#log = new CallLog({ store: new CallStore(database, () => Date.now()) });
+    this.#log.closeOrphans();
+    engine.keepIn({ history: this.#log });
     this.newPrivateKey = firstKeys(keys, settings);
     const pageKey = settings.publicKey ?? `pk_page_${randomBytes(24).toString('base64url')}`;
     const tokens = new SessionTokens(() => Date.now());
@@ -109,7 +121,7 @@ export class Daemon {
     });
     const api = new Api(this.#app, access);
     openApiRoutes(api);
-    healthRoutes(api, () => this.#ready);
+    healthRoutes(api, () => (this.#doors.isOpen ? (this.#ready ? 'ready' : 'warming up') : 'shutting down'));
     sessionTokenRoutes(api, access, tokens);
     pageRoutes(this.#app, page, () => ({
       public_key: pageKey,
@@ -132,8 +144,9 @@ export class Daemon {
       access,
       requests,
       clock: engine.clock,
+      log: this.#log,
       maxSessions: settings.limits.sessions,
-      isOpen: () => this.#closing === null,
+      isOpen: () => this.#doors.isOpen,
       onSessionEvent: options.onSessionEvent ?? (() => undefined),
       onError,
     });
@@ -158,8 +171,23 @@ export class Daemon {
     this.#ready = true;
   }
 
+  /** Sessions and phone calls that go on. */
+  get busy(): number {
+    return Math.max(this.#options.engine.sessions.size, this.#calls());
+  }
+
+  /**
+   * Takes no new calls from now on, waits until those that run have ended, `drainS` seconds at most, and closes.
+   * @param hurry aborted: they are ended now
+   */
+  async drain(hurry?: AbortSignal): Promise<void> {
+    await this.#doors.empty(this.#options.settings.drainS * 1000, hurry);
+    await this.close();
+  }
+
   /** Takes no more calls, ends those that run, and frees everything. May be called twice. */
   close(): Promise<void> {
+    this.#doors.shut();
     this.#closing ??= this.#close();
     return this.#closing;
   }
@@ -167,14 +195,18 @@ export class Daemon {
   /** Loaded late: whoever asks whether the daemon is there should not wait for its carrier. */
   #openTelephone(): Promise<Telephone> {
     const { engine, settings, onSessionEvent = () => undefined, onError = () => undefined } = this.#options;
-    this.#telephone ??= import('./telephone.js').then(({ Telephone }) =>
-      Telephone.open({
+    this.#telephone ??= import('./telephone.js').then(async ({ Telephone }) => {
+      const telephone = await Telephone.open({
+        isOpen: () => this.#doors.isOpen,
         ...{ engine, onSessionEvent, onError },
         agents: this.agents,
         phones: this.#phones,
+        log: this.#log,
         maxSessions: settings.limits.sessions,
-      }),
-    );
+      });
+      this.#calls = () => telephone.calls;
+      return telephone;
+    });
     return this.#telephone;
   }
 
@@ -191,7 +223,10 @@ export class Daemon {
         resolve();
       });
     });
+    // Answers that do not end by themselves, or are read too slowly, would keep it open.
+    const cutOff = clock.schedule(clock.nowMs() + LAST_ANSWERS_MS, () => this.#app.server.closeAllConnections());
     await this.#app.close();
+    cutOff();
     await this.#stores.close();
     this.#closeDatabase();
   }

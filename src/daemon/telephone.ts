@@ -8,12 +8,16 @@ import { ParleyError } from '../errors.js';
 import type { SessionEvent } from '../session/session-options.js';
 import type { PhoneStore } from '../store/phones.js';
 import type { AgentRegistry } from './agents.js';
+import type { CallLog } from './call-log.js';
 
 export interface TelephoneOptions {
   engine: Engine;
   agents: AgentRegistry;
   phones: PhoneStore;
+  log: CallLog;
   maxSessions: number;
+  /** False while the daemon is shutting down: nobody answers any more. */
+  isOpen: () => boolean;
   onSessionEvent: (sessionId: string, agentId: string, event: SessionEvent) => void;
   onError: (error: Error) => void;
 }
@@ -32,7 +36,10 @@ export class Telephone {
     const onError = (error: unknown): void =>
       options.onError(error instanceof Error ? error : new Error(String(error)));
     this.#switchboard = new Switchboard({ engine: options.engine, carrier: network, onError });
-    this.#switchboard.receive((call) => this.#route(call));
+    this.#switchboard.receive(
+      (call) => this.#route(call),
+      (call) => void options.log.follow(call),
+    );
   }
 
   /** @throws ParleyError FILE_NOT_READABLE, InvalidConfigError where the network's numbers are not what they should be */
@@ -54,25 +61,36 @@ export class Telephone {
     return this.#network.callIn(known, to);
   }
 
+  /** How many calls are under way. */
+  get calls(): number {
+    return this.#switchboard.calls.size;
+  }
+
   async close(): Promise<void> {
     await this.#switchboard.close();
     await this.carrier.close();
   }
 
   /** The agent of a number; null where nobody is to answer. */
-  #route({ to }: CarrierCall): CallAgent | null {
-    const { engine, agents, phones, maxSessions, onSessionEvent } = this.#options;
+  #route(call: CarrierCall): CallAgent | null {
+    const { engine, agents, phones, log, maxSessions, onSessionEvent } = this.#options;
+    const { id: callId, from, to } = call;
     const phone = phones.get(to);
+    if (!this.#options.isOpen()) return null;
     if (phone === null || phone.status !== 'active' || phone.agentId === null) return null;
     if (engine.sessions.size >= maxSessions) return null;
-    const agent = agents.get(phone.agentId);
+    const { id: agentId, config, script } = agents.get(phone.agentId);
+    const agent = { ...config, ...phone.agentConfigOverride };
+    if (agent.status === 'disabled') return null;
     const id = randomUUID();
+    log.begin({
+      ...{ sessionId: id, callId, channel: 'phone', agentId, agentConfig: agent, phones: { from, to } },
+      status: 'ringing',
+    });
     return {
-      id,
-      agentId: agent.id,
-      agent: { ...agent.config, ...phone.agentConfigOverride },
-      script: agent.script,
-      observe: (event) => onSessionEvent(id, agent.id, event),
+      ...{ id, callId, agentId, agent, script },
+      observe: (event) => onSessionEvent(id, agentId, event),
+      onStatus: (status) => log.status(id, status),
     };
   }
 }

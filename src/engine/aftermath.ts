@@ -1,19 +1,24 @@
 import type { Clock } from '../clock/clock.js';
 import { delay } from '../clock/clock.js';
 import { reasonOf } from '../errors.js';
-import { type CallFacts, callHistoryItem, type CallOutcome } from '../session/call-history.js';
+import { type CallFacts, callHistoryItem, type CallHistoryItem, type CallOutcome } from '../session/call-history.js';
 import type { Session } from '../session/session.js';
+import type { SessionReport } from '../session/session-report.js';
 import type { Outbox } from '../tools/outbox.js';
 import type { WebhookAddress } from '../config/webhook.js';
+import type { CallHistory } from './options.js';
 
 export interface AftermathOptions {
   outbox: Outbox;
+  /** Null = nobody keeps them. */
+  history: CallHistory | null;
   /** A real one. */
   clock: Clock;
 }
 
 export interface Told {
-  to: WebhookAddress;
+  /** Null = nobody is sent it. */
+  to: WebhookAddress | null;
   facts: Omit<CallFacts, 'outcome'>;
   /** How the phone call ended, for sessions that have one; asked for when the session is over. */
   outcome: (() => Promise<CallOutcome>) | null;
@@ -31,10 +36,11 @@ export class Aftermath {
     this.#options = options;
   }
 
-  /** Sends the session's history item once it has ended. A session without a phone call that never ran has none. */
+  /** Keeps and sends the session's history item once it has ended. Nobody is sent that of a session that never ran, unless it
+   * was for a phone call. */
   tell(session: Session, told: Told): void {
     const work = this.#tell(session, told).catch((error: unknown) => {
-      session.noteFault('sessionDataWebhook.failed', reasonOf(error));
+      session.noteFault('aftermath.failed', reasonOf(error));
     });
     this.#pending.add(work);
     void work.then(() => this.#pending.delete(work));
@@ -48,10 +54,21 @@ export class Aftermath {
 
   async #tell(session: Session, { to, facts, outcome }: Told): Promise<void> {
     const report = await session.finished;
-    if (outcome === null && report.durationMs === 0) return;
     const ended = outcome === null ? null : await this.#within(outcome());
     const item = callHistoryItem(report, { ...facts, outcome: ended });
-    this.#options.outbox.send(session.id, to, JSON.stringify(item));
+    const kept = this.#keep(session, item, report);
+    const wasHeld = outcome !== null || report.durationMs > 0;
+    if (to !== null && wasHeld) this.#options.outbox.send(session.id, to, JSON.stringify(kept));
+  }
+
+  /** A log that cannot be written keeps nobody from being told. */
+  #keep(session: Session, item: CallHistoryItem, report: SessionReport): CallHistoryItem {
+    try {
+      return this.#options.history?.keep(item, report) ?? item;
+    } catch (error) {
+      session.noteFault('history.failed', reasonOf(error));
+      return item;
+    }
   }
 
   /** Null where it takes too long. */

@@ -11,11 +11,12 @@ import type { TurnModel } from '../providers/turn/turn.js';
 import type { VadProvider } from '../providers/vad/vad.js';
 import type { LogSink } from '../session/event-log.js';
 import type { RecordingSink } from '../session/recording.js';
-import type { CallOutcome } from '../session/call-history.js';
+import type { CallHistoryItem, CallOutcome } from '../session/call-history.js';
 import type { MemoryStore } from '../session/memory.js';
 import type { DoNotCallList } from '../session/do-not-call.js';
 import type { SessionMemory } from '../session/session-memory.js';
 import type { SessionEvent } from '../session/session-options.js';
+import type { SessionReport } from '../session/session-report.js';
 import type { OutboxStore } from '../tools/outbox.js';
 import type { Knowledge } from '../tools/knowledge/knowledge.js';
 import type { ServiceAddress } from '../tools/service-webhook.js';
@@ -58,6 +59,8 @@ export interface EngineOptions {
   knowledge?: Knowledge;
   /** What agents remember of their users. Default: in memory, as long as the process lives. */
   memories?: MemoryStore;
+  /** Keeps what is left of sessions that are over. Default: nobody does. */
+  history?: CallHistory;
   /** Numbers that agents do not call. Default: a list that lasts as long as the engine. */
   doNotCall?: DoNotCallList;
   /** What was said in sessions that are over. Default: the latest ones, as long as the engine lasts. */
@@ -66,6 +69,12 @@ export interface EngineOptions {
   maxPromptChars?: number;
   /** Largest reply of a tool's webhook in bytes. Default 65,536. */
   maxToolReplyBytes?: number;
+}
+
+/** A log of calls. */
+export interface CallHistory {
+  /** Returns the item as it was kept: that is what a `session_data_webhook` is sent. */
+  keep(item: CallHistoryItem, report: SessionReport): CallHistoryItem;
 }
 
 export interface AgentRequest {

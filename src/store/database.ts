@@ -68,6 +68,27 @@ const MIGRATIONS: readonly string[] = [
      PRIMARY KEY (session_id, name)
    ) STRICT;
    CREATE INDEX session_identifiers_value ON session_identifiers (name, value)`,
+  `CREATE TABLE calls (
+     ts_us INTEGER PRIMARY KEY,
+     session_id TEXT NOT NULL UNIQUE,
+     call_id TEXT UNIQUE,
+     channel TEXT NOT NULL CHECK (channel IN ('phone', 'talk', 'webrtc', 'chat')),
+     direction TEXT NOT NULL CHECK (direction IN ('inbound', 'outbound')),
+     agent_id TEXT,
+     campaign_id TEXT,
+     from_phone TEXT,
+     to_phone TEXT,
+     status TEXT NOT NULL,
+     ended_us INTEGER,
+     recording TEXT,
+     item TEXT NOT NULL
+   ) STRICT;
+   CREATE INDEX calls_of_agent ON calls (agent_id, ts_us);
+   CREATE INDEX calls_of_campaign ON calls (campaign_id, ts_us) WHERE campaign_id IS NOT NULL;
+   CREATE INDEX calls_from ON calls (from_phone, ts_us) WHERE from_phone IS NOT NULL;
+   CREATE INDEX calls_to ON calls (to_phone, ts_us) WHERE to_phone IS NOT NULL;
+   CREATE INDEX calls_of_status ON calls (status, ts_us);
+   CREATE INDEX calls_open ON calls (ts_us) WHERE ended_us IS NULL`,
 ];
 
 /**
@@ -90,7 +111,7 @@ export function databaseFile(dataDir: string): string {
 }
 
 function open(dataDir: string): Database.Database {
-  makeFolder(dataDir);
+  makeDataFolder(dataDir);
   const path = databaseFile(dataDir);
   // The folder may be an older one that others can read; the database's own files take their mode from this one.
   closeSync(openSync(path, 'a', 0o600));
@@ -108,11 +129,14 @@ function open(dataDir: string): Database.Database {
   return database;
 }
 
-/** With the folders above it. Node's own `recursive` never returns where the system has none to give, as below /proc. */
-function makeFolder(path: string): void {
+/**
+ * Makes a folder for its owner only, with the folders above it. Node's own `recursive` never returns where the system
+ * has none to give, as below /proc.
+ */
+export function makeDataFolder(path: string): void {
   if (existsSync(path)) return;
   const above = dirname(path);
-  if (above !== path) makeFolder(above);
+  if (above !== path) makeDataFolder(above);
   mkdirSync(path, { mode: 0o700 });
 }
 

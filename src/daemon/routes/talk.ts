@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
@@ -12,6 +13,7 @@ import type { TalkServerMessage } from '../../transports/talk-protocol.js';
 import { TalkSocketTransport } from '../../transports/talk-socket.js';
 import type { Access } from '../access.js';
 import type { AgentRegistry } from '../agents.js';
+import type { CallLog } from '../call-log.js';
 import { callerOf, type RateLimit } from '../rate-limit.js';
 
 export interface TalkOptions {
@@ -21,6 +23,7 @@ export interface TalkOptions {
   access: Access;
   requests: RateLimit;
   clock: Clock;
+  log: CallLog;
   /** Sessions that may run at once. */
   maxSessions: number;
   /** False while the daemon is shutting down. */
@@ -122,7 +125,7 @@ export class TalkEndpoint {
   }
 
   async #begin(client: WebSocket, transport: TalkSocketTransport, text: string | null): Promise<void> {
-    const { engine, agents, access, maxSessions, onSessionEvent } = this.#options;
+    const { engine, agents, access, log, maxSessions, onSessionEvent } = this.#options;
     const { data } = parseWith(initiateSchema, parseJson(text), ['initiate']);
     access.talker(data.public_key);
     if (data.agent.agent_config != null) {
@@ -137,7 +140,9 @@ export class TalkEndpoint {
       throw new ParleyError('SESSIONS_FULL', { limit: maxSessions });
     }
     this.#starting++;
+    const id = randomUUID();
     const starting = engine.createSession({
+      id,
       agentId: agent.id,
       agent: agent.config,
       script: agent.script,
@@ -146,11 +151,18 @@ export class TalkEndpoint {
       includeMetadataInPrompt: data.include_metadata_in_prompt ?? false,
       ...(data.session_continuation != null && { continuation: data.session_continuation }),
       observe: (event) => {
-        onSessionEvent(session.id, agent.id, event);
+        onSessionEvent(id, agent.id, event);
       },
     });
     const session = await starting.finally(() => this.#starting--);
     this.#waiting.delete(client);
+    try {
+      const { config: agentConfig, id: agentId } = agent;
+      log.begin({ sessionId: id, channel: 'talk', agentId, agentConfig, metadata: data.metadata ?? {} });
+    } catch (error) {
+      await session.close();
+      throw error;
+    }
     await session.run();
   }
 

@@ -1,0 +1,137 @@
+import type Database from 'better-sqlite3';
+import type { CallHistoryItem } from '../session/call-history.js';
+
+/** How somebody and an agent came together. */
+export type CallChannel = 'phone' | 'talk' | 'webrtc' | 'chat';
+
+/** A call, a browser session or a chat, as it stands. */
+export interface StoredCall {
+  sessionId: string;
+  callId: string | null;
+  channel: CallChannel;
+  direction: 'inbound' | 'outbound';
+  agentId: string | null;
+  campaignId: string | null;
+  fromPhone: string | null;
+  toPhone: string | null;
+  status: string;
+  /** Microseconds since 1970, unique: the order of the log. */
+  tsUs: number;
+  /** Microseconds since 1970; null while it goes on. */
+  endedUs: number | null;
+  /** Path of the recording; null = there is none. */
+  recording: string | null;
+  /** As `/call-logs` shows it, `call_status` and `ts` as above, without the recording's address. */
+  item: CallHistoryItem;
+}
+
+/** What a call is when it begins. */
+export type NewCall = Omit<StoredCall, 'tsUs' | 'endedUs' | 'recording'>;
+
+interface Row {
+  ts_us: number;
+  session_id: string;
+  call_id: string | null;
+  channel: CallChannel;
+  direction: 'inbound' | 'outbound';
+  agent_id: string | null;
+  campaign_id: string | null;
+  from_phone: string | null;
+  to_phone: string | null;
+  status: string;
+  ended_us: number | null;
+  recording: string | null;
+  item: string;
+}
+
+/** Every call there was and is. A call's row is there before it rings, and is brought up to date as it goes. */
+export class CallStore {
+  readonly #add: (call: NewCall) => StoredCall;
+  readonly #status: Database.Statement<unknown[]>;
+  readonly #end: Database.Statement<unknown[]>;
+  readonly #get: Database.Statement<unknown[], Row>;
+  readonly #byCallId: Database.Statement<unknown[], Row>;
+  readonly #open: Database.Statement<unknown[], Row>;
+  readonly #nowUs: () => number;
+
+  /** @param nowUnixMs the time of day, with a fraction where there is one */
+  constructor(database: Database.Database, nowUnixMs: () => number) {
+    this.#nowUs = () => Math.floor(nowUnixMs() * 1000);
+    const insert = database.prepare(
+      `INSERT INTO calls (ts_us, session_id, call_id, channel, direction, agent_id, campaign_id, from_phone, to_phone,
+         status, item)
+       VALUES (@tsUs, @sessionId, @callId, @channel, @direction, @agentId, @campaignId, @fromPhone, @toPhone, @status,
+         @item)`,
+    );
+    const latest = database.prepare<unknown[], { ts: number | null }>('SELECT MAX(ts_us) AS ts FROM calls');
+    this.#add = database.transaction((call: NewCall) => {
+      // Later than all others, also where the clock was set back: whoever pages through the log must not miss it.
+      const tsUs = Math.max(this.#nowUs(), (latest.get()?.ts ?? 0) + 1);
+      const item = { ...call.item, ts: tsUs / 1e6 };
+      insert.run({ ...call, tsUs, item: JSON.stringify(item) });
+      return { ...call, item, tsUs, endedUs: null, recording: null };
+    });
+    this.#status = database.prepare('UPDATE calls SET status = ? WHERE session_id = ? AND ended_us IS NULL');
+    this.#end = database.prepare(
+      `UPDATE calls SET status = @status, item = @item, recording = @recording, ended_us = @endedUs
+       WHERE session_id = @sessionId AND ended_us IS NULL`,
+    );
+    this.#get = database.prepare('SELECT * FROM calls WHERE session_id = ?');
+    this.#byCallId = database.prepare('SELECT * FROM calls WHERE call_id = ?');
+    this.#open = database.prepare('SELECT * FROM calls WHERE ended_us IS NULL ORDER BY ts_us');
+  }
+
+  add(call: NewCall): StoredCall {
+    return this.#add(call);
+  }
+
+  /** Brings the status of a call that goes on up to date. Returns whether there is such a call. */
+  setStatus(sessionId: string, status: string): boolean {
+    return this.#status.run(status, sessionId).changes > 0;
+  }
+
+  /** Closes a call. Returns it as it is kept; null where there is no such call that goes on. */
+  end(sessionId: string, item: CallHistoryItem, recording: string | null): StoredCall | null {
+    const call = this.get(sessionId);
+    if (call === null || call.endedUs !== null) return null;
+    const kept = { ...item, ts: call.tsUs / 1e6, recording: null };
+    const status = item.call_status;
+    const endedUs = this.#nowUs();
+    this.#end.run({ sessionId, status, recording, endedUs, item: JSON.stringify(kept) });
+    return { ...call, status, recording, endedUs, item: kept };
+  }
+
+  get(sessionId: string): StoredCall | null {
+    const row = this.#get.get(sessionId);
+    return row === undefined ? null : stored(row);
+  }
+
+  byCallId(callId: string): StoredCall | null {
+    const row = this.#byCallId.get(callId);
+    return row === undefined ? null : stored(row);
+  }
+
+  /** Calls that go on, the oldest first. */
+  open(): StoredCall[] {
+    return this.#open.all().map(stored);
+  }
+}
+
+function stored(row: Row): StoredCall {
+  const item = JSON.parse(row.item) as CallHistoryItem;
+  return {
+    sessionId: row.session_id,
+    callId: row.call_id,
+    channel: row.channel,
+    direction: row.direction,
+    agentId: row.agent_id,
+    campaignId: row.campaign_id,
+    fromPhone: row.from_phone,
+    toPhone: row.to_phone,
+    status: row.status,
+    tsUs: row.ts_us,
+    endedUs: row.ended_us,
+    recording: row.recording,
+    item: { ...item, call_status: row.status },
+  };
+}
