@@ -49,6 +49,21 @@ const PEOPLE: readonly (readonly Step[])[] = [
   ],
   [{ say: 'Front desk, please hold.' }, { wait: 6000 }, { say: 'Thank you for holding, how can I help you?' }],
   [{ say: 'I am driving right now, can you call me back later?' }],
+  [{ say: 'Sorry I missed your call this morning, I was in a meeting, what is it about?' }],
+  [{ say: 'Tom can not come to the phone right now, he is in the shower, who is calling?' }],
+  [{ say: 'I am in a meeting, I will call you back.' }],
+  [{ say: 'Mrs Miller is not available at the moment, would you like to leave a message?' }],
+  [{ say: 'Oh hi, I got your voicemail, I was about to call you back.' }],
+  [
+    {
+      say: 'Oh hi, yes, wait a second, I am just getting off the bus and there is so much noise here, let me walk round the corner, just a moment, so, now I think that I can hear you.',
+    },
+  ],
+  [
+    {
+      say: 'No, no, put that down, put it down I said. Sorry, I have the children here and they are all over the place, one has the cat and the other one has the scissors. Now, yes, hello.',
+    },
+  ],
   [{ say: 'Hello?' }, { wait: 1200 }, { say: 'Hello? I can not hear you very well, can you speak up a little?' }],
 ];
 
@@ -63,10 +78,11 @@ const MAILBOXES: readonly string[] = [
   'Thank you for calling Baker Dental. Our office is closed. Please leave your name, your number and a brief message, and we will return your call on the next business day.',
   'Hi, this is Laura. I am away from my desk or on the other line. Please leave your name, number and the reason for your call.',
   'You have reached the voice mailbox of Peter Parker. To leave a message, wait for the tone.',
+  'Hi there, this is Sam. If you hear this I am up on some mountain or down in some valley, or I have left the thing in the car again. You know how it works. Talk to you soon.',
   'Hello. This is the family Jones. We are out in the garden or on the road. Tell us who you are after the signal.',
 ];
-/** Without a beep: of these wordings no one tells a mailbox by anything else. */
-const BEEPLESS = new Set([1, 4, 7, 8]);
+/** Also without a beep: the last of these can then be told by its silence alone. */
+const BEEPLESS = new Set([1, 4, 7, 8, 10]);
 const BEEPS: readonly { hz: number[]; ms: number }[] = [
   { hz: [440], ms: 300 },
   { hz: [620], ms: 180 },

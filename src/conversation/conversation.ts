@@ -148,7 +148,7 @@ export class Conversation {
         this.#withUtterance(event.utteranceId, (utterance) => {
           inactivity.onAgentSpoke(core, utterance.kind);
           onAgentHeard(core);
-          voicemail.onAgentHeard(core);
+          voicemail.onAgentHeard(core, utterance.kind);
           if (utterance.playing) voiceFailure.onFinished(core, utterance);
           else voiceFailure.onFailed(core, utterance, 'no audio');
           floor.onUtteranceFinished(core);

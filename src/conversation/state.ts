@@ -276,11 +276,11 @@ export interface VoicemailState {
   screening: boolean;
   /** … or has asked. */
   screened: boolean;
-  /** Has let the agent finish after that. */
-  listened: boolean;
+  /** Start of the speech that went on for longer than people talk who answer; null = none has. */
+  suspectMs: number | null;
+  /** Has let the agent finish after the greeting, the latest time; null = not yet. */
+  listenedMs: number | null;
   beeped: boolean;
-  /** Nothing but the length of its speech has told that it is a mailbox. */
-  guessed: boolean;
   /** What the words tell, and since when. */
   phrase: { found: MachinePhrase; sinceMs: number } | null;
   /** The message in the history, once it is being left. */

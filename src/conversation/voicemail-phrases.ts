@@ -7,6 +7,11 @@ import { baseLanguage, wordsOf } from './words.js';
 export type MachinePhrase = 'machine' | 'full' | 'screening' | 'wait';
 
 interface MachineWords extends Readonly<Record<MachinePhrase, RegExp>> {
+  /**
+   * Said by machines and now and then by people, or so short that something else may have been misheard: two of these,
+   * or one and a `hint`, are a machine's, unless it also asks (`asks`).
+   */
+  signs: readonly RegExp[];
   /** Said by many machines, and by people who answer in the name of others. */
   hint: RegExp;
   /** The greeting says that there will be a beep. */
@@ -25,22 +30,27 @@ const ENGLISH: MachineWords = {
     [
       // An offer to take a message ("would you like to leave a message?") is a person's.
       /(?<!(?:like|want|wish|care|prefer) to )\b(?:leave|record) (?:me |us |him |her )?(?:a |an |your |the )?(?:(?:brief|short|detailed|quick|clear|voice|name) (?:and )?)*(?:message|name|number|details)\b/,
-      /\b(?:after|at|following|until) the (?:tone|beep|signal)\b/,
-      /\b(?:voice ?mail|voice mailbox|mailbox|answering (?:machine|service)|voice messag(?:e|ing) (?:system|service))\b/,
-      /\b(?:can't|cannot|can not|couldn't|unable to|not able to|not available to|unavailable to) (?:take|answer|come to|get to|pick up|reach) (?:your |the |my )?(?:call|phone)\b/,
+      /\b(?:i|we|i'm|i am|we're|we are) (?:[a-z]+ )?(?:can't|cannot|can not|couldn't|unable to|not able to|not available to|unavailable to) (?:take|answer|come to|get to|pick up|reach) (?:your |the |my )?(?:call|phone)\b/,
       /\b(?:person|party|customer|subscriber|number|user|mobile|wireless customer) (?:you|that you|you've|you have|you are|you're)[a-z' ]{0,40}\b(?:not available|unavailable|not answering|switched off|not in service|cannot be reached)\b/,
-      /\b(?:i am|i'm|we are|we're) (?:currently |presently )?(?:not available|unavailable)\b/,
-      /\b(?:get back to you|call you back|return your call) (?:as soon as|just as soon|shortly|when|at (?:my|our))\b/,
-      /\b(?:i'll|i will|we'll|we will|and i'll) (?:get back to you|call you (?:right )?back|return your call)\b/,
+      /\b(?:i am|i'm|we are|we're) (?:(?:currently|presently) (?:not available|unavailable)|(?:not available|unavailable) (?:right now|now|currently|at (?:the|this) (?:moment|time)))\b/,
       /\bto leave (?:a |your )?message press\b/,
-      /\byour call (?:has been|is being) (?:forwarded|transferred) to\b/,
-      /\b(?:away from (?:my|the) (?:phone|desk))\b/,
-      /\b(?:sorry (?:i|we) missed your call)\b/,
+      /\byour call (?:has been|is being) forwarded to\b/,
+      /\byour call (?:has been|is being) transferred to (?:an? )?(?:auto|voice)/,
     ]
       .map(({ source }) => source)
       .join('|'),
   ),
-  full: /\b(?:mailbox|mail box|memory|voicemail) (?:is|that you have reached is|belonging to [a-z ]{1,40} is)? ?(?:currently |now )?full\b|\b(?:cannot|can't|can not|not) (?:accept|accepting|take|taking|record) (?:any )?(?:new |more |any |further )*messages\b|\b(?:mailbox|voicemail|voice mailbox)[a-z' ]{0,30} (?:not been set up|hasn't been set up|not set up|not been initialized)\b/,
+  signs: [
+    // "I got your voicemail" says a person.
+    /(?<!\byour )\b(?:voice ?mail|voice mailbox|mailbox|answering (?:machine|service)|voice messag(?:e|ing) (?:system|service))\b/,
+    /\b(?:after|at|following|until) the (?:tone|beep|signal)\b/,
+    // Who says that he or she cannot come to the phone has.
+    /(?<!\b(?:he|she|they) )\b(?:can't|cannot|can not|couldn't|unable to|not able to|available to|unavailable to) (?:take|answer|come to|get to|pick up|reach) (?:your |the |my )?(?:call|phone)\b/,
+    /(?<!\b(?:he|she|they)(?: will|'ll) )(?<!\b(?:him|her|them) )\b(?:get back to you|call you (?:right )?back|return your call)\b|\bmissed your call\b/,
+    /\baway from (?:my|the) (?:phone|desk)\b/,
+    /\bleave (?:me|us|your)\b/,
+  ],
+  full: /\b(?:mailbox|mail box|memory|voicemail) (?:is|that you have reached is|belonging to [a-z ]{1,40} is)? ?(?:currently |now )?full\b|\b(?:cannot|can't|can not|not) (?:(?:accept|accepting|take|taking|record) (?:any )?|any )(?:new |more |any |further )*messages\b|\b(?:mailbox|voicemail|voice mailbox)[a-z' ]{0,30} (?:not been set up|hasn't been set up|not set up|not been initialized)\b/,
   // Who asks for a message, or promises to call back, screens nothing.
   screening: new RegExp(
     `^(?!.*\\b(?:leave|message|call you back|get back to you|return your call)\\b).*(?:${[
@@ -56,19 +66,25 @@ const ENGLISH: MachineWords = {
       .join('|')})`,
   ),
   wait: /\b(?:stay on the line|hold the line|please hold|hold on|one moment|please wait|connecting (?:you|your call)|i'll see if|try(?:ing)? to (?:connect|reach))\b/,
-  hint: /\b(?:you've|you have) reached\b|\b(?:isn't|is not|not) (?:available|here|in|home)\b|\bout of (?:the )?office\b|\b(?:office|business|opening) hours\b|\bplease (?:call|try) (?:again|back)\b|\bthis call (?:may be|is) recorded\b/,
+  hint: /\b(?:you've|you have) reached\b|\b(?:isn't|is not|not) (?:available|here|in|home)\b|\bunavailable\b|\b(?:nobody|no one) (?:is )?(?:available|here|in|home)\b|\bout of (?:the )?office\b|\b(?:office|business|opening) hours\b|\bplease (?:call|try) (?:again|back)\b|\bthis call (?:may be|is) recorded\b/,
   tone: /\b(?:tone|beep|signal)\b/,
   menu: /\b(?:press|dial|enter|say) (?:\d|zero|one|two|three|four|five|six|seven|eight|nine|star|pound|hash|yes)\b|\bmain menu\b|\b(?:dial|enter) (?:it|your|the) (?:now|extension|number|account)\b/,
   welcome:
     /\b(?:thank you|thanks) for calling\b|\bwelcome to\b|\bthis call (?:may be|is|will be) (?:recorded|monitored)\b|\bmenu (?:options )?ha(?:ve|s) (?:recently )?changed\b|\blisten (?:carefully )?to the following\b/,
-  asks: /\b(?:how|what) (?:can|may) (?:i|we) (?:help|do|direct|assist|be of)\b|\b(?:can|may) (?:i|we) (?:help|assist) you\b|\bwho(?:'s| is| am i) (?:this|there|calling|speaking|it)\b|\bhow (?:can|may) i direct your call\b/,
+  asks: /\b(?:how|what) (?:can|may) (?:i|we) (?:help|do|direct|assist|be of)\b|\b(?:can|may) (?:i|we) (?:help|assist) you\b|\b(?:can|may|could|shall) (?:i|we) (?:take|have) (?:a|your)\b|\bwho(?:'s| is| am i) (?:this|there|calling|speaking|it)\b|\bhow (?:can|may) i direct your call\b/,
 };
 
 const BY_LANGUAGE: Readonly<Record<string, MachineWords>> = {
   en: ENGLISH,
   de: {
     machine:
-      /\bhinterlass(?:en|t)?\b.*\bnachricht\b|\bnach dem (?:signalton|piepton|ton|signal|piep)\b|\b(?:mailbox|anrufbeantworter|sprachbox)\b|\b(?:nicht|vorübergehend nicht) (?:erreichbar|zu erreichen)\b|\brufe? (?:ich )?(?:sie |dich )?(?:so bald wie möglich |baldmöglichst )?zurück\b/,
+      /\bhinterlass(?:en|t)?\b.*\bnachricht\b|\b(?:teilnehmer|anschluss|gesprächspartner|rufnummer|person)\b.*\b(?:nicht erreichbar|nicht zu erreichen)\b/,
+    signs: [
+      /\bnach dem (?:signalton|piepton|ton|signal|piep)\b/,
+      /\b(?:mailbox|anrufbeantworter|sprachbox)\b/,
+      /\bnicht (?:erreichbar|zu erreichen)\b/,
+      /\brufe? (?:ich )?(?:sie |dich )?(?:so bald wie möglich |baldmöglichst )?zurück\b/,
+    ],
     full: /\b(?:mailbox|anrufbeantworter|speicher) ist (?:leider )?voll\b|\bkeine (?:weiteren )?nachrichten\b.*\b(?:aufnehmen|aufgenommen|aufzeichnen|hinterlassen)\b/,
     screening:
       /\b(?:nennen|sagen) sie (?:bitte )?ihren namen\b|\b(?:grund|anlass) (?:ihres|des) anrufs\b|\bwarum sie anrufen\b/,
@@ -81,7 +97,13 @@ const BY_LANGUAGE: Readonly<Record<string, MachineWords>> = {
   },
   fr: {
     machine:
-      /\b(?:laissez|laisser)(?:-moi|-nous)? (?:un |votre |vos )?(?:message|nom|coordonnées)\b|\baprès le (?:bip|signal|signal sonore|ton)\b|\b(?:messagerie|boîte vocale|répondeur)\b|\b(?:n'est|ne suis|ne sommes|n'êtes) pas (?:disponible|joignable)s?\b|\b(?:vous|je) (?:rappel(?:le|lerai|lerons))\b/,
+      /\b(?:laissez|laisser)(?:-moi|-nous)? (?:un |votre |vos )?(?:message|nom|coordonnées)\b|\b(?:correspondant|abonné|personne)\b.*\bn'est pas (?:disponible|joignable)\b/,
+    signs: [
+      /\baprès le (?:bip|signal|signal sonore|ton)\b/,
+      /\b(?:messagerie|boîte vocale|répondeur)\b/,
+      /\b(?:n'est|ne suis|ne sommes|n'êtes) pas (?:disponible|joignable)s?\b/,
+      /\b(?:vous|je) (?:rappel(?:le|lerai|lerons))\b/,
+    ],
     full: /\b(?:messagerie|boîte vocale|répondeur)\b.*\b(?:est )?(?:pleine|plein|saturée)\b|\bne peut (?:plus )?(?:recevoir|enregistrer)\b.*\bmessages?\b/,
     screening:
       /\b(?:dites|indiquez|donnez|enregistrez) votre nom\b(?!.*\bmessage\b)|\b(?:motif|raison|objet) de votre appel\b|\bpourquoi vous appelez\b/,
@@ -94,7 +116,13 @@ const BY_LANGUAGE: Readonly<Record<string, MachineWords>> = {
   },
   es: {
     machine:
-      /\b(?:deje|deja|dejar|dejad|grabe|graba)(?:me|nos)? (?:un |su |tu |el )?(?:breve )?(?:mensaje|nombre|recado)\b|\bdespués (?:de la|del) (?:señal|tono|pitido)\b|\b(?:buzón de voz|contestador|buzón)\b|\bno (?:está|estoy|estamos|se encuentra) disponibles?\b|\bno (?:puedo|podemos|puede) (?:atender|contestar)\b|\b(?:le|te) (?:llamaré|llamaremos|devolveré|devolveremos)\b/,
+      /\b(?:deje|deja|dejar|dejad|grabe|graba)(?:me|nos)? (?:un |su |tu |el )?(?:breve )?(?:mensaje|nombre|recado)\b|\bno (?:puedo|podemos|puede) (?:atender|contestar)\b/,
+    signs: [
+      /\bdespués (?:de la|del) (?:señal|tono|pitido)\b/,
+      /\b(?:buzón de voz|contestador|buzón)\b/,
+      /\bno (?:está|estoy|estamos|se encuentra) disponibles?\b/,
+      /\b(?:le|te) (?:llamaré|llamaremos|devolveré|devolveremos)\b/,
+    ],
     full: /\bbuzón\b.*\blleno\b|\bno (?:puede|se pueden) (?:recibir|grabar|dejar)\b.*\bmensajes\b/,
     screening:
       /\b(?:diga|indique|grabe) su nombre\b(?!.*\bmensaje\b)|\b(?:motivo|razón) de (?:su|la) llamada\b|\bpor qué llama\b/,
@@ -107,7 +135,12 @@ const BY_LANGUAGE: Readonly<Record<string, MachineWords>> = {
   },
   pt: {
     machine:
-      /\b(?:deixe|deixar|grave) (?:a sua |sua |uma |o seu |seu )?(?:mensagem|recado|nome)\b|\b(?:após|depois d)(?:o| o)? (?:sinal|bip|tom|bipe)\b|\b(?:caixa postal|correio de voz|caixa de correio|secretária eletrônica|voice mail)\b|\bnão (?:está|estou|estamos|se encontra) disponíve(?:l|is)\b|\bnão (?:posso|podemos|pode) atender\b/,
+      /\b(?:deixe|deixar|grave) (?:a sua |sua |uma |o seu |seu )?(?:mensagem|recado|nome)\b|\bnão (?:posso|podemos|pode) atender\b/,
+    signs: [
+      /\b(?:após|depois d)(?:o| o)? (?:sinal|bip|tom|bipe)\b/,
+      /\b(?:caixa postal|correio de voz|caixa de correio|secretária eletrônica|voice mail)\b/,
+      /\bnão (?:está|estou|estamos|se encontra) disponíve(?:l|is)\b/,
+    ],
     full: /\bcaixa\b.*\bcheia\b|\bnão pode receber\b.*\bmensagens\b/,
     screening:
       /\b(?:diga|grave|informe) (?:o )?seu nome\b(?!.*\bmensagem\b)|\bmotivo da (?:sua )?(?:chamada|ligação)\b|\bpor que est[áa] ligando\b/,
@@ -120,7 +153,13 @@ const BY_LANGUAGE: Readonly<Record<string, MachineWords>> = {
   },
   it: {
     machine:
-      /\b(?:lasci|lasciate|lasciare|lascia) (?:un |il vostro |il suo |il tuo )?(?:breve )?(?:messaggio|nome)\b|\bdopo il (?:segnale|bip|tono)\b|\b(?:segreteria telefonica|casella vocale|segreteria)\b|\bnon (?:è|sono|siamo) (?:al momento )?(?:raggiungibil[ei]|disponibil[ei])\b|\b(?:la|vi|ti) (?:richiamerò|richiameremo)\b/,
+      /\b(?:lasci|lasciate|lasciare|lascia) (?:un |il vostro |il suo |il tuo )?(?:breve )?(?:messaggio|nome)\b|\b(?:cliente|utente|numero|persona)\b.*\bnon (?:è|sono) (?:al momento )?(?:raggiungibil[ei]|disponibil[ei])\b/,
+    signs: [
+      /\bdopo il (?:segnale|bip|tono)\b/,
+      /\b(?:segreteria telefonica|casella vocale|segreteria)\b/,
+      /\bnon (?:è|sono|siamo) (?:al momento )?(?:raggiungibil[ei]|disponibil[ei])\b/,
+      /\b(?:la|vi|ti) (?:richiamerò|richiameremo)\b/,
+    ],
     full: /\b(?:casella|segreteria)\b.*\bpiena\b|\bnon può ricevere\b.*\bmessaggi\b/,
     screening:
       /\b(?:dica|dite|registri) il (?:suo|vostro) nome\b(?!.*\bmessaggio\b)|\bmotivo della (?:sua )?chiamata\b|\bperché (?:sta chiamando|chiama)\b/,
@@ -133,8 +172,13 @@ const BY_LANGUAGE: Readonly<Record<string, MachineWords>> = {
     asks: /\b(?:come|in cosa) (?:posso|possiamo) (?:aiutar|esser)\w*|\bchi parla\b/,
   },
   nl: {
-    machine:
-      /\b(?:spreek|laat)\b.*\b(?:bericht|boodschap|naam)\b|\bna de (?:piep|toon|pieptoon)\b|\b(?:voicemail|antwoordapparaat)\b|\b(?:niet|momenteel niet) bereikbaar\b|\b(?:bel|bellen) (?:ik |wij |we )?(?:u|je) (?:zo snel mogelijk )?terug\b/,
+    machine: /\b(?:spreek|laat)\b.*\b(?:bericht|boodschap|naam)\b/,
+    signs: [
+      /\bna de (?:piep|toon|pieptoon)\b/,
+      /\b(?:voicemail|antwoordapparaat)\b/,
+      /\bniet bereikbaar\b/,
+      /\b(?:bel|bellen) (?:ik |wij |we )?(?:u|je) (?:zo snel mogelijk )?terug\b/,
+    ],
     full: /\b(?:voicemail|mailbox)\b.*\bvol\b|\bgeen (?:nieuwe )?berichten\b.*\b(?:opnemen|achterlaten|inspreken)\b/,
     screening:
       /\b(?:zeg|noem|vermeld) uw naam\b(?!.*\bbericht\b)|\breden van uw (?:oproep|telefoontje|gesprek)\b|\bwaarom u belt\b/,
@@ -146,8 +190,8 @@ const BY_LANGUAGE: Readonly<Record<string, MachineWords>> = {
     asks: /\bwaarmee kan ik\b|\bmet wie spreek ik\b|\bwie is daar\b/,
   },
   hi: {
-    machine:
-      /संदेश (?:छोड़|रिकॉर्ड)|मैसेज छोड़|बीप के बाद|टोन के बाद|वॉइस ?मेल|उपलब्ध नहीं|पहुँच से बाहर|पहुंच से बाहर|स्विच ?ऑफ|उत्तर नहीं दे/,
+    machine: /संदेश (?:छोड़|रिकॉर्ड)|मैसेज छोड़|पहुँच से बाहर|पहुंच से बाहर|स्विच ?ऑफ/,
+    signs: [/बीप के बाद|टोन के बाद/, /वॉइस ?मेल/, /उपलब्ध नहीं/, /उत्तर नहीं दे/],
     full: /मेलबॉक्स भर|संदेश नहीं (?:छोड़|ले)/,
     screening: /अपना नाम (?:बताएं|बताएँ|बोलें|कहें)|कॉल करने का कारण|क्यों कॉल कर/,
     wait: /लाइन पर बने रह|प्रतीक्षा करें|होल्ड करें/,
@@ -158,8 +202,8 @@ const BY_LANGUAGE: Readonly<Record<string, MachineWords>> = {
     asks: /कैसे (?:मदद|सहायता)|कौन बोल/,
   },
   ja: {
-    machine:
-      /留守番|留守電|メッセージを(?:お|残|録|どうぞ)|(?:ピー|発信音|合図|信号音)(?:という音)?の(?:あと|後)|電話に出(?:られ|ることが)|電源が入っていない|電波の届かない|ただいま(?:留守|外出)/,
+    machine: /メッセージを(?:お|残|録|どうぞ)|電話に出(?:られ|ることが)|電源が入っていない|電波の届かない/,
+    signs: [/(?:ピー|発信音|合図|信号音)(?:という音)?の(?:あと|後)/, /留守番|留守電|ただいま(?:留守|外出)/],
     full: /(?:メッセージ|録音)が(?:いっぱい|一杯)|これ以上(?:メッセージ|録音)/,
     screening: /お名前(?:と|を).*(?:ご用件|お願い|おっしゃ|お話し)(?!.*メッセージ)|ご用件をおっしゃって/,
     wait: /お待ちください|お繋ぎ|おつなぎ/,
@@ -170,8 +214,8 @@ const BY_LANGUAGE: Readonly<Record<string, MachineWords>> = {
     asks: /ご用件を(?:伺|お伺|うかが)|どちら様|どのようなご用件/,
   },
   zh: {
-    machine:
-      /留言|语音信箱|(?:嘀|哔|滴|提示音)(?:的一声|声)?(?:之?后|以后)|(?:暂时)?无法接(?:听|通)|不在服务区|已关机|暂时不能接听/,
+    machine: /请.{0,12}留言|无法接(?:听|通)|不在服务区|已关机|暂时不能接听/,
+    signs: [/留言/, /语音信箱/, /(?:嘀|哔|滴|提示音)(?:的一声|声)?(?:之?后|以后)/],
     full: /信箱(?:已|已经)?满|无法留言/,
     screening: /(?:请说|请说出|请报|请告知).{0,4}(?:姓名|名字)(?!.*留言)|来电(?:原因|目的|事由)/,
     wait: /请稍等|请稍候|不要挂|正在为您(?:转接|接通)/,
@@ -190,6 +234,7 @@ export function machinePhraseOf(text: string, language: string, own: readonly st
   const said = plain(text);
   const lists = wordsFor(language);
   for (const name of CLASSES) if (lists.some((words) => words[name].test(said))) return name;
+  if (lists.some((words) => signsOf(words, said) >= 2) && !asksCaller(text, language)) return 'machine';
   return own.some((phrase) => holds(said, plain(phrase))) ? 'machine' : null;
 }
 
@@ -202,7 +247,7 @@ export function asksToWait(text: string, language: string): boolean {
 /** Whether these are words that machines use more than people. */
 export function hintsAtMachine(text: string, language: string): boolean {
   const said = plain(text);
-  return wordsFor(language).some(({ hint }) => hint.test(said));
+  return wordsFor(language).some((words) => signsOf(words, said) > 0);
 }
 
 /** Whether this is a phone menu. */
@@ -227,6 +272,10 @@ export function asksCaller(text: string, language: string): boolean {
 export function announcesTone(text: string, language: string): boolean {
   const said = plain(text);
   return wordsFor(language).some(({ tone }) => tone.test(said));
+}
+
+function signsOf({ signs, hint }: MachineWords, said: string): number {
+  return [hint, ...signs].filter((sign) => sign.test(said)).length;
 }
 
 function wordsFor(language: string): readonly MachineWords[] {

@@ -1,6 +1,7 @@
 import * as speech from './agent-speech.js';
 import type { Core } from './core.js';
 import { beginEnding, endNow, fallSilent } from './ending.js';
+import type { UtteranceKind } from './events.js';
 import { addUserMessage } from './history.js';
 import { screeningTurn } from './screening.js';
 import { isSpeakable } from './sentences.js';
@@ -19,20 +20,26 @@ import {
 
 /**
  * A machine that answers an outbound call. It is looked for beside the conversation, which goes on meanwhile as with a
- * person: phrases, the beep, or a greeting that goes on for long without a pause give it away. Who is not found to be a
- * machine in time is a person.
+ * person: phrases and the beep give it away. A greeting that goes on for long without a pause makes it suspect: it is
+ * answered like a person's, and silence after that is a machine's. Who is not found to be one in time is a person.
  */
 
 /** From the answer, or from an answer to a machine that screens the call, until whoever is there is a person. */
 const VERDICT_MS = 20_000;
 const SCREENED_MS = 60_000;
-/** People who answer do not talk for so long without a pause; with words that machines like, for less. */
+/** Few people who answer talk for so long without a pause; with words that machines like, for less. */
 const LONG_GREETING_MS = 8000;
 const LONG_HINTED_GREETING_MS = 6000;
 /** Silence that is more than a breath: a short greeting before it is a person's, a long one begins anew after it. */
 const PAUSE_MS = 1000;
 /** A greeting up to this is short. */
 const SHORT_GREETING_MS = 2500;
+/** Who is suspect has so long to say something when the agent has answered. */
+const UNANSWERED_MS = 10_000;
+/** … and at least so long when it has been asked whether it is there. */
+const PROMPTED_MS = 4000;
+/** … and for so long a beep or a phrase may still tell. */
+const SUSPECT_MS = 30_000;
 /** Silence that ends a mailbox's greeting; with a beep announced, which may be late, it is waited for longer. */
 const GREETING_END_MS = 3500;
 const TONE_AWAITED_MS = 6000;
@@ -57,9 +64,9 @@ export function onLineOpened(core: Core): void {
     personal: false,
     screening: false,
     screened: false,
-    listened: false,
+    suspectMs: null,
+    listenedMs: null,
     beeped: false,
-    guessed: false,
     phrase: null,
     entry: null,
   };
@@ -100,10 +107,13 @@ export function onTranscript(core: Core, { segment, text, isFinal, understood }:
   watchCadence(core, voicemail);
 }
 
-/** An utterance of the agent was heard to its end: who has greeted briefly and lets it finish is listening. */
-export function onAgentHeard(core: Core): void {
+/** An utterance of the agent was heard to its end: who has finished their greeting and lets it finish is listening. */
+export function onAgentHeard(core: Core, kind: UtteranceKind): void {
   const { voicemail } = core.state;
-  if (voicemail?.personal === true && !voicemail.speaking) voicemail.listened = true;
+  if (voicemail === null || voicemail.speaking || !(voicemail.personal || voicemail.suspectMs !== null)) return;
+  // Being asked whether one is there is no new answer.
+  if (kind !== 'prompt' || voicemail.listenedMs === null) voicemail.listenedMs = core.nowMs;
+  watchCadence(core, voicemail);
 }
 
 /** Words that belong to the greeting come late, over the message: nobody has spoken since it began. */
@@ -122,7 +132,7 @@ export function onBeep(core: Core): void {
   const isFirst = !voicemail.beeped;
   voicemail.beeped = true;
   if (voicemail.phase === 'listening') detect(core, voicemail, 'beep');
-  if (isMailbox(core)) greetingOver(core);
+  if (isMailbox(core)) leaveMessage(core);
   else if (voicemail.phase === 'message' && isFirst) startAnew(core, voicemail);
 }
 
@@ -134,7 +144,7 @@ export function onFax(core: Core, sign: string): void {
 
 /** The deadline of the phase. */
 export function onVoicemailDue(core: Core): void {
-  if (isMailbox(core)) greetingOver(core);
+  if (isMailbox(core)) leaveMessage(core);
   else onPerson(core, 'nothing tells a machine');
 }
 
@@ -142,9 +152,11 @@ export function onVoicemailDue(core: Core): void {
 export function onCadenceDue(core: Core): void {
   const { voicemail } = core.state;
   if (voicemail === null) return;
-  if (voicemail.phase === 'greeting') greetingOver(core);
-  else if (voicemail.speaking) detect(core, voicemail, 'length');
-  else voicemail.personal = true;
+  if (voicemail.phase === 'greeting') leaveMessage(core);
+  else if (voicemail.speaking) suspect(core, voicemail);
+  else if (voicemail.suspectMs === null) voicemail.personal = true;
+  else if (speech.isSpeaking(core)) watchCadence(core, voicemail);
+  else detect(core, voicemail, 'silence');
 }
 
 /** Whoever is there is a person. */
@@ -174,7 +186,7 @@ export function heardAs(core: Core, message: string): string | null {
       core.trace('voicemail.waiting');
       return null;
     }
-    if (voicemail.listened) onPerson(core, 'talks');
+    if (voicemail.listenedMs !== null) onPerson(core, 'talks');
     return message;
   }
   // What comes next is somebody else: the person, a mailbox, or the next question.
@@ -185,7 +197,8 @@ export function heardAs(core: Core, message: string): string | null {
     screening: false,
     screened: true,
     personal: false,
-    listened: false,
+    suspectMs: null,
+    listenedMs: null,
     stretchMs: null,
   };
   core.arm('voicemail', core.nowMs + SCREENED_MS);
@@ -208,23 +221,18 @@ function judgeWords(core: Core, voicemail: VoicemailState, isFinal: boolean): vo
   const stoodMs = core.nowMs - (voicemail.phrase?.sinceMs ?? core.nowMs);
   if (found !== null && !isFinal && stoodMs < PHRASE_STANDS_MS) return;
   if (found === 'full') detect(core, voicemail, found);
-  else if (voicemail.phase === 'greeting' && voicemail.guessed) reconsider(core, voicemail, found, text);
   else if (voicemail.phase !== 'listening') return;
   else if (found === 'machine') detect(core, voicemail, found);
   else if (found === 'screening') screen(core, voicemail);
+  else if (voicemail.suspectMs !== null && asksCaller(text, language)) onPerson(core, 'asks the caller');
 }
 
-/** Only the length of the speech told a machine: now its words tell what it is. */
-function reconsider(core: Core, voicemail: VoicemailState, found: MachinePhrase | null, text: string): void {
-  const { language } = core;
-  if (found === 'machine') detect(core, voicemail, found);
-  else if (found === 'screening' || isMenu(text, language)) {
-    core.trace('voicemail.revoked', { reason: found ?? 'menu' });
-    voicemail.phase = 'listening';
-    voicemail.guessed = false;
-    core.arm('voicemail', core.nowMs + VERDICT_MS);
-    if (found === 'screening') screen(core, voicemail);
-  } else if (asksCaller(text, language)) onPerson(core, 'asks the caller');
+/** Talks for longer than people do: if the agent's answer is met with silence it is a machine. */
+function suspect(core: Core, voicemail: VoicemailState): void {
+  core.trace('voicemail.suspected', { by: 'length' });
+  voicemail.suspectMs = voicemail.stretchMs;
+  voicemail.listenedMs = null;
+  core.arm('voicemail', core.nowMs + SUSPECT_MS);
 }
 
 /** The answer is what it waits for. */
@@ -236,11 +244,10 @@ function screen(core: Core, voicemail: VoicemailState): void {
   core.disarm('opening');
 }
 
-/** It is a machine: what was being said to a person is dropped. One that was only guessed is listened to first. */
-function detect(core: Core, voicemail: VoicemailState, by: MachinePhrase | 'beep' | 'length'): void {
+/** It is a machine: what was being said to a person is dropped. */
+function detect(core: Core, voicemail: VoicemailState, by: MachinePhrase | 'beep' | 'silence'): void {
   core.trace('voicemail.detected', { class: 'mailbox', by });
-  voicemail.guessed = by === 'length';
-  if (!voicemail.guessed && (by === 'full' || !leavesMessage(core))) {
+  if (by === 'full' || !leavesMessage(core)) {
     hangUp(core);
     return;
   }
@@ -249,11 +256,6 @@ function detect(core: Core, voicemail: VoicemailState, by: MachinePhrase | 'beep
   voicemail.phase = 'greeting';
   core.arm('voicemail', core.nowMs + GREETING_DEADLINE_MS);
   watchCadence(core, voicemail);
-}
-
-function greetingOver(core: Core): void {
-  if (leavesMessage(core)) leaveMessage(core);
-  else hangUp(core);
 }
 
 function leavesMessage(core: Core): boolean {
@@ -295,27 +297,34 @@ function keepGreeting(core: Core): void {
   closeTurn(core);
 }
 
-/** While it listens: speech for too long. In a greeting: silence for long enough. */
+/** While it listens: speech, or silence, for too long. In a greeting: silence for long enough. */
 function watchCadence(core: Core, voicemail: VoicemailState): void {
-  const { phase, speaking, stretchMs, endMs, personal, screening } = voicemail;
+  core.disarm('voicemail.cadence');
+  const dueMs = voicemail.phase === 'message' ? null : cadenceDueMs(core, voicemail);
+  if (dueMs !== null) core.arm('voicemail.cadence', Math.max(core.nowMs, dueMs));
+}
+
+function cadenceDueMs(core: Core, voicemail: VoicemailState): number | null {
+  const { phase, speaking, stretchMs, endMs, personal, screening, suspectMs, listenedMs } = voicemail;
   const { language } = core;
   const text = textOf(voicemail);
-  core.disarm('voicemail.cadence');
   if (phase === 'greeting') {
-    if (speaking) return;
-    const silenceMs = !leavesMessage(core)
-      ? PAUSE_MS
-      : announcesTone(text, language)
-        ? TONE_AWAITED_MS
-        : GREETING_END_MS;
-    core.arm('voicemail.cadence', Math.max(core.nowMs, (endMs ?? core.nowMs) + silenceMs));
-  } else if (phase === 'listening' && stretchMs !== null && !personal && !screening && !isMenu(text, language)) {
-    const longMs = hintsAtMachine(text, language) ? LONG_HINTED_GREETING_MS : LONG_GREETING_MS;
-    if (speaking) core.arm('voicemail.cadence', Math.max(core.nowMs, stretchMs + longMs));
-    else if (endMs !== null && endMs - stretchMs <= SHORT_GREETING_MS) {
-      core.arm('voicemail.cadence', Math.max(core.nowMs, endMs + PAUSE_MS));
-    }
+    if (speaking) return null;
+    return (endMs ?? core.nowMs) + (announcesTone(text, language) ? TONE_AWAITED_MS : GREETING_END_MS);
   }
+  if (stretchMs === null || personal || screening || isMenu(text, language)) return null;
+  if (!speaking && suspectMs === null) {
+    return endMs !== null && endMs - stretchMs <= SHORT_GREETING_MS ? endMs + PAUSE_MS : null;
+  }
+  if (asksCaller(text, language)) return null;
+  if (!speaking) {
+    if (listenedMs === null) return null;
+    if (speech.isSpeaking(core)) return core.nowMs + UNANSWERED_MS;
+    const sinceMs = Math.max(listenedMs, endMs ?? 0);
+    return Math.max(sinceMs + UNANSWERED_MS, core.state.inactivity.sinceMs + PROMPTED_MS);
+  }
+  if (suspectMs === stretchMs) return null;
+  return stretchMs + (hintsAtMachine(text, language) ? LONG_HINTED_GREETING_MS : LONG_GREETING_MS);
 }
 
 function textOf(voicemail: VoicemailState): string {

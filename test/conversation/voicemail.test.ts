@@ -44,6 +44,12 @@ describe('a person', () => {
     'He is not here right now, would you like to leave a message?',
     'You have reached the law firm of Miller and Sons, what can I do for you?',
     'Can you please call me back later?',
+    'Tom cannot come to the phone right now, he is in the shower. Who is calling?',
+    'He is not available at the moment, he will call you back.',
+    'Oh hi, I got your voicemail, I was about to call you back.',
+    'Sorry I missed your call, what is it about?',
+    'He is not available, can I take your name and have him get back to you?',
+    'Send yes at the tone.',
   ])('may say "%s"', (words) => {
     const stage = calling();
     stage.user.says(words, { from: 800, to: 800 + words.length * 50 });
@@ -170,29 +176,37 @@ describe('a machine', () => {
     stage.expectAgent(MESSAGE).startsAt(beepMs, 200);
   });
 
-  it('is known by talking long without a pause, sooner with words that machines like', () => {
-    const long = calling({ action: 'hangup' });
-    const lastWordMs = long.user.greets(['we are a family of four and we like to travel'.repeat(3), 'and so on'], {
-      from: 500,
-      pauseMs: 600,
-    });
-    expect(long.playToEnd()).toBe('voicemail-hangup');
-    expect(detectedBy(long)).toEqual(['length']);
-    // What it says may still show what it is: it is listened to, without a word.
-    expect((long.timeline.end?.atMs ?? 0) - lastWordMs).toBe(1000);
-    const hinted = calling({ action: 'hangup' });
-    hinted.user.says('you have reached the Millers we are a family of four who like it here', { from: 500, to: 7000 });
-    expect(hinted.playToEnd()).toBe('voicemail-hangup');
-    expect(hinted.timeline.end?.atMs).toBe(8000);
-  });
-
   it('is no phone menu, however long', () => {
     const stage = calling({ action: 'hangup' });
     stage.user.greets(['For sales, press one.', 'for anything else that you may want from us '.repeat(4)], {
       from: 500,
     });
     stage.playTo(19_000);
+    expect(traces(stage)).not.toContain('voicemail.suspected');
+  });
+
+  it.each([
+    'hello this is the Parker family after the tone',
+    'this is Peter my voicemail is broken',
+    'I will call you back',
+    'Tom cannot come to the phone right now',
+  ])('is not known by one sign: "%s"', (words) => {
+    const stage = calling({ action: 'hangup' });
+    stage.user.says(words, { from: 700, to: 700 + words.length * 60 });
+    stage.playTo(15_000);
     expect(detectedBy(stage)).toEqual([]);
+    stage.expectAgent('All right.').isHeardWhole();
+  });
+
+  it.each([
+    'you have reached the voicemail of Peter',
+    'we are away from the phone speak after the beep',
+    'nobody is home we will call you back',
+  ])('is known by two: "%s"', (words) => {
+    const stage = calling({ action: 'hangup' });
+    stage.user.says(words, { from: 700, to: 700 + words.length * 60 });
+    expect(stage.playToEnd()).toBe('voicemail-hangup');
+    expect(stage.timeline.end?.atMs).toBeLessThan(5000);
   });
 
   it('is known by a phrase of the agent itself', () => {
@@ -206,6 +220,13 @@ describe('a machine', () => {
     stage.user.greets(['The mailbox is full and cannot take any messages at this time.', 'Goodbye.'], { from: 700 });
     expect(stage.playToEnd()).toBe('voicemail-hangup');
     stage.expectAgent(MESSAGE).isNeverSaid();
+  });
+
+  it('is full also where only a part of that is heard', () => {
+    const stage = calling();
+    stage.user.says('cannot any messages at this time', { from: 700, to: 4000 });
+    expect(stage.playToEnd()).toBe('voicemail-hangup');
+    expect(detectedBy(stage)).toEqual(['full']);
   });
 
   it.each([null, ' … '])('is hung up on where the message is %j', (message) => {
@@ -353,28 +374,87 @@ describe('a machine that screens the call', () => {
   });
 });
 
-describe('a greeting that is long, and no more, is a guess that its words take back:', () => {
+describe('who talks for more than 8 s without a pause', () => {
   const LONG =
     'it took me a while to get to the phone because I was out in the garden with the dogs and the children'.repeat(2);
+  /** Of which nothing at all is understood. */
+  const talks = (stage: Stage): void => {
+    stage.user.says('', { from: 500, to: 12_000, interim: false, final: false });
+  };
 
-  it.each(['hangup', 'message'] as const)('a person asks something (%s)', (action) => {
+  it.each(['hangup', 'message'] as const)('is answered as anybody is, and a person who talks on (%s)', (action) => {
+    const stage = calling({ action });
+    stage.user.says(LONG, { from: 500, to: 12_000 });
+    stage.model.says('Is that all right with you?');
+    const atMs = stage.playUntilAgentSays('Is that all right');
+    expect(atMs).toBeLessThan(14_500);
+    stage.user.says('Yes, that is right.', { from: atMs + 9000, to: atMs + 10_500 });
+    stage.playTo(60_000);
+    expect(traces(stage)).toContain('voicemail.suspected');
+    expect(detectedBy(stage)).toEqual([]);
+    expect(stage.conversation.state.line).toBe('open');
+    stage.expectAgent('All right.').isHeardWhole();
+  });
+
+  it.each([
+    ['hangup', 'voicemail-hangup'],
+    ['message', 'voicemail-message'],
+  ] as const)('and then says nothing for 10 s is a machine (%s)', (action, status) => {
+    const stage = calling({ action });
+    stage.user.says(LONG, { from: 500, to: 12_000 });
+    const answeredMs = stage.playUntilAgentSays('All right.');
+    expect(stage.playToEnd()).toBe(status);
+    expect(detectedBy(stage)).toEqual(['silence']);
+    const verdict = stage.timeline.effects.find(
+      ({ effect }) => effect.type === 'trace' && effect.name === 'voicemail.detected',
+    );
+    expect((verdict?.atMs ?? 0) - answeredMs).toBeGreaterThan(10_000);
+    expect((verdict?.atMs ?? 0) - answeredMs).toBeLessThan(11_500);
+  });
+
+  it('has 4 s to answer when it is asked whether it is there', () => {
+    const stage = calling({ action: 'hangup' }, { inactivity: { idleMs: 9000, message: 'Are you still there?' } });
+    stage.user.says(LONG, { from: 500, to: 12_000 });
+    const askedMs = stage.playUntilAgentSays('Are you still there?');
+    stage.playTo(askedMs + 3500);
+    expect(detectedBy(stage)).toEqual([]);
+    stage.user.says('Yes, one moment.', { from: askedMs + 3600, to: askedMs + 4600 });
+    stage.playTo(askedMs + 20_000);
+    expect(detectedBy(stage)).toEqual([]);
+    expect(stage.conversation.state.line).toBe('open');
+  });
+
+  it('is suspect sooner with words that machines like', () => {
+    const at = (words: string): number | undefined => {
+      const stage = calling();
+      stage.user.says(words, { from: 500, to: 12_000 });
+      stage.playTo(13_000);
+      return stage.timeline.effects.find(
+        ({ effect }) => effect.type === 'trace' && effect.name === 'voicemail.suspected',
+      )?.atMs;
+    };
+    expect(at(LONG)).toBe(8500);
+    expect(at(`you have reached the Millers ${LONG}`)).toBe(6500);
+  });
+
+  it.each(['hangup', 'message'] as const)('and asks something is a person (%s)', (action) => {
     const stage = calling({ action });
     stage.user.says(`${LONG} so who is this please?`, { from: 500, to: 12_000 });
-    stage.playTo(19_000);
-    expect(detectedBy(stage)).toEqual(['length']);
+    stage.playTo(40_000);
+    expect(detectedBy(stage)).toEqual([]);
     expect(stage.conversation.state.voicemail).toBeNull();
     stage.expectAgent('All right.').isHeardWhole();
   });
 
-  it.each(['hangup', 'message'] as const)('a menu comes to its keys (%s)', (action) => {
+  it.each(['hangup', 'message'] as const)('and comes to its keys is a menu (%s)', (action) => {
     const stage = calling({ action });
     stage.user.says(`${LONG} for sales press one`, { from: 500, to: 12_000 });
-    stage.playTo(19_000);
-    expect(traces(stage)).toContain('voicemail.revoked');
+    stage.playTo(40_000);
+    expect(detectedBy(stage)).toEqual([]);
     stage.expectAgent('All right.').isHeardWhole();
   });
 
-  it.each(['hangup', 'message'] as const)('a screener comes to its question (%s)', (action) => {
+  it.each(['hangup', 'message'] as const)('and asks who calls may be a screener (%s)', (action) => {
     const stage = calling({ action });
     stage.model.says('It is about an order.');
     stage.user.says(`${LONG} go ahead and say your name and why you are calling`, { from: 500, to: 12_000 });
@@ -383,12 +463,21 @@ describe('a greeting that is long, and no more, is a guess that its words take b
     stage.expectAgent('It is about an order.').isHeardWhole();
   });
 
-  it('a mailbox says that it is one, and is hung up on at once', () => {
+  it('and says that it is a mailbox is hung up on at once', () => {
     const stage = calling({ action: 'hangup' });
     stage.user.says(`${LONG} leave a message after the tone`, { from: 500, to: 12_000 });
     expect(stage.playToEnd()).toBe('voicemail-hangup');
-    expect(detectedBy(stage)).toEqual(['length', 'machine']);
+    expect(detectedBy(stage)).toEqual(['machine']);
     expect(stage.timeline.end?.atMs).toBeLessThan(12_300);
+  });
+
+  it('is left the message behind its beep, though nothing of it was understood and the agent had answered', () => {
+    const stage = calling();
+    talks(stage);
+    const beepMs = stage.user.beeps({ at: 14_000 });
+    expect(stage.playToEnd()).toBe('voicemail-message');
+    expect(detectedBy(stage)).toEqual(['beep']);
+    stage.expectAgent(MESSAGE).startsAt(beepMs, 200).isHeardWhole();
   });
 });
 
