@@ -78,6 +78,11 @@ const CATALOGUE = {
   // files
   FILE_NOT_READABLE: { message: 'Cannot read {path}: {reason}', httpStatus: 422, retryable: false },
   FILE_NOT_WRITABLE: { message: 'Cannot write {path}: {reason}', httpStatus: 500, retryable: false },
+  SECRETS_UNREADABLE: {
+    message: 'What is stored in {what} cannot be decrypted: {reason} (docs/keys.md tells about keys)',
+    httpStatus: 500,
+    retryable: false,
+  },
   // knowledge base
   KNOWLEDGE_FILE_TOO_LARGE: { message: '{name} is larger than {limit} bytes', httpStatus: 413, retryable: false },
   KNOWLEDGE_FULL: {
@@ -138,6 +143,17 @@ const CATALOGUE = {
   LABELS_INVALID: { message: 'Not a readable label file: {file}: {reason}', httpStatus: 422, retryable: false },
   LOG_INVALID: { message: 'Not a readable event log: {reason}', httpStatus: 422, retryable: false },
   LOG_VERSION_UNSUPPORTED: {
+  KEY_LAST: {
+    message: 'The last private key cannot be revoked; make another one first',
+    httpStatus: 409,
+    retryable: false,
+  },
+  KEY_OF_ENVIRONMENT: {
+    message: 'This key is set by {variable}: change it there and restart',
+    httpStatus: 409,
+    retryable: false,
+  },
+  AGENT_IN_USE: { message: 'The agent "{agent}" answers {phone}', httpStatus: 409, retryable: false },
     message: 'The event log has version {version}; this parley reads version {supported}',
     httpStatus: 422,
     retryable: false,

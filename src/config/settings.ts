@@ -1,5 +1,7 @@
 import * as z from 'zod';
+import { agentConfigSchema } from './agent.js';
 import { DEFAULT_LANGUAGE, languageSchema } from './language.js';
+import { secretKeyBytes } from './secret-key.js';
 import { timezoneSchema } from './text.js';
 import { headersSchema } from './webhook.js';
 
@@ -24,7 +26,13 @@ const secretSchema = z
   .string()
   .max(500)
   .regex(/^[\x21-\x7e]+$/, 'Input should be printable characters without spaces');
+const secretKeySchema = z.string().refine((text) => secretKeyBytes(text) !== null, {
+  error: 'Input should be 32 bytes as base64 or hexadecimal, such as openssl rand -base64 32 prints',
+  params: { type: 'secret_key' },
+});
 const nameSchema = z.string().min(1).max(200);
+/** A disabled agent stays disabled. */
+const OVERRIDABLE_FIELDS = Object.keys(agentConfigSchema.shape).filter((field) => field !== 'status');
 const baseUrlSchema = z.string().refine((text) => isUrl(text, ['http:', 'https:']), {
   error: 'Input should be an http:// or https:// address',
   params: { type: 'url_parsing' },
@@ -33,7 +41,8 @@ const allowUrlSchema = z.string().refine((text) => isUrl(text, ['http:', 'https:
   error: 'Input should be an origin such as http://127.0.0.1:9000, or a full address',
   params: { type: 'url_parsing' },
 });
-const originSchema = z
+/** A web origin, or `*`. */
+export const originSchema = z
   .string()
   .refine((text) => text === '*' || (URL.canParse(text) && new URL(text).origin === text), {
     error: 'Input should be a web origin such as https://example.com, without a path, or *',
@@ -99,10 +108,22 @@ export const settingsFileSchema = z.strictObject({
     env: 'PARLEY_API_KEY',
     secret: true,
   }),
-  publicKey: setting(secretSchema.nullable(), 'The first public key. Unset = one is made at first start.', {
-    env: 'PARLEY_PUBLIC_KEY',
-    secret: true,
-  }),
+  publicKey: setting(
+    secretSchema.nullable(),
+    "A public key, which the daemon's own page uses too. Unset = the page's is made anew at each start.",
+    { env: 'PARLEY_PUBLIC_KEY', secret: true },
+  ),
+  secretKey: setting(
+    secretKeySchema.nullable(),
+    'Encrypts configurations in the database, see [keys](keys.md#secrets-at-rest): 32 bytes, as base64 or hexadecimal. ' +
+      'Unset = one is made in the data folder.',
+    { env: 'PARLEY_SECRET_KEY', secret: true },
+  ),
+  oldSecretKeys: setting(
+    z.array(secretKeySchema),
+    'Earlier values of `secretKey`: what they have encrypted is encrypted anew at the start.',
+    { env: 'PARLEY_OLD_SECRET_KEYS', secret: true },
+  ),
   allowUrls: setting(
     z.array(allowUrlSchema),
     'Exact origins or full addresses that agents may call though they are private.',
@@ -114,6 +135,27 @@ export const settingsFileSchema = z.strictObject({
     {
       env: 'PARLEY_ALLOWED_ORIGINS',
     },
+  ),
+  allowMissingOrigin: setting(
+    z.boolean().nullable(),
+    'Whether clients without an `Origin` header, which are no browsers, may talk with a public key. Unset = where the ' +
+      'daemon listens on loopback only.',
+    { env: 'PARLEY_ALLOW_MISSING_ORIGIN' },
+  ),
+  publicAgentConfigFields: setting(
+    z.array(z.enum(OVERRIDABLE_FIELDS)),
+    'Fields of AgentConfig that a client with a public key may set for its session, see ' +
+      '[the talk socket](talk-socket.md#initiate).',
+    { env: 'PARLEY_PUBLIC_AGENT_CONFIG_FIELDS' },
+  ),
+  page: setting(
+    z.boolean(),
+    'Whether there is a page at `/`, on which everybody who can reach it can talk with every agent.',
+    { env: 'PARLEY_PAGE' },
+  ),
+  regions: setting(
+    z.record(nameSchema, baseUrlSchema),
+    'Gateways by name, such as `us`: where widgets whose `region` is that name connect to. Only in the file.',
   ),
   openaiApiKey: setting(secretSchema.nullable(), "Key of OpenAI's models.", { env: 'OPENAI_API_KEY', secret: true }),
   openaiBaseUrl: setting(baseUrlSchema, 'Root of an API that speaks as OpenAI does.', { env: 'OPENAI_BASE_URL' }),
@@ -203,8 +245,14 @@ export const DEFAULT_SETTINGS: Omit<Settings, 'dataDir'> = {
   openaiApiKey: null,
   openaiBaseUrl: 'https://api.openai.com/v1',
   ollamaHost: 'http://127.0.0.1:11434',
+  secretKey: null,
+  oldSecretKeys: [],
   deepgramApiKey: null,
   elevenlabsApiKey: null,
+  allowMissingOrigin: null,
+  publicAgentConfigFields: [],
+  page: true,
+  regions: {},
   cartesiaApiKey: null,
   vad: null,
   stt: null,

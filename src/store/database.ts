@@ -89,6 +89,26 @@ const MIGRATIONS: readonly string[] = [
    CREATE INDEX calls_to ON calls (to_phone, ts_us) WHERE to_phone IS NOT NULL;
    CREATE INDEX calls_of_status ON calls (status, ts_us);
    CREATE INDEX calls_open ON calls (ts_us) WHERE ended_us IS NULL`,
+  `ALTER TABLE keys ADD COLUMN agents TEXT NOT NULL DEFAULT '[]';
+   ALTER TABLE keys ADD COLUMN origins TEXT NOT NULL DEFAULT '[]';
+   ALTER TABLE keys ADD COLUMN source TEXT CHECK (source IN ('environment'));
+   UPDATE keys SET source = 'environment' WHERE name IN ('PARLEY_API_KEY', 'PARLEY_PUBLIC_KEY');
+   CREATE TABLE agents (
+     id TEXT PRIMARY KEY,
+     created_at INTEGER NOT NULL,
+     version INTEGER NOT NULL,
+     embed TEXT
+   ) STRICT;
+   CREATE TABLE agent_versions (
+     agent_id TEXT NOT NULL REFERENCES agents (id) ON DELETE CASCADE,
+     version INTEGER NOT NULL,
+     name TEXT NOT NULL,
+     config TEXT NOT NULL,
+     script TEXT,
+     changed_at INTEGER NOT NULL,
+     changed_by TEXT,
+     PRIMARY KEY (agent_id, version)
+   ) STRICT`,
 ];
 
 /**

@@ -1,0 +1,145 @@
+import type Database from 'better-sqlite3';
+import type { AgentConfig } from '../config/agent.js';
+import type { SecretBox } from './secret-box.js';
+
+/** What an agent is; each change makes a new version of it. */
+export interface AgentContent {
+  name: string;
+  config: AgentConfig;
+  /** Rules of the embedded scripted model. Undefined = none. */
+  script?: unknown;
+}
+
+/** An agent as it is now. */
+export interface StoredAgent extends AgentContent {
+  id: string;
+  /** Unix seconds. */
+  createdAt: number;
+  /** Counts from 1. */
+  version: number;
+  /** By whom the latest change was made. */
+  changedBy: string | null;
+}
+
+/** An agent as it was from one change to the next. */
+export interface AgentVersion extends AgentContent {
+  version: number;
+  /** Unix seconds. */
+  changedAt: number;
+  /** The name of the key; null = the daemon itself, at its start. */
+  changedBy: string | null;
+}
+
+interface Row {
+  id: string;
+  created_at: number;
+  version: number;
+  name: string;
+  config: string;
+  script: string | null;
+  changed_at: number;
+  changed_by: string | null;
+}
+
+/** Versions kept of an agent; the oldest go first. */
+const MAX_VERSIONS = 1000;
+const PURPOSE = 'agent_versions.config';
+
+/** The daemon's agents with their earlier versions. Configurations are encrypted: they hold credentials. */
+export class AgentStore {
+  readonly #box: SecretBox;
+  readonly #all: Database.Statement<unknown[], Row>;
+  readonly #versions: Database.Statement<unknown[], Row>;
+  readonly #remove: Database.Statement<unknown[]>;
+  readonly #embed: Database.Statement<unknown[], string | null>;
+  readonly #setEmbed: Database.Statement<unknown[]>;
+  readonly #add: (agent: StoredAgent, changedAt: number) => void;
+  readonly #change: (agent: StoredAgent, changedAt: number) => void;
+
+  constructor(database: Database.Database, box: SecretBox) {
+    this.#box = box;
+    const columns = 'name, config, script, changed_at, changed_by';
+    this.#all = database.prepare(
+      `SELECT agents.id, agents.created_at, agents.version, ${columns} FROM agents
+       JOIN agent_versions AS now ON now.agent_id = agents.id AND now.version = agents.version
+       ORDER BY agents.created_at, agents.rowid`,
+    );
+    this.#versions = database.prepare(
+      `SELECT agent_id AS id, 0 AS created_at, version, ${columns} FROM agent_versions
+       WHERE agent_id = ? AND version < ? ORDER BY version DESC LIMIT ?`,
+    );
+    this.#remove = database.prepare('DELETE FROM agents WHERE id = ?');
+    this.#embed = database.prepare<unknown[], string | null>('SELECT embed FROM agents WHERE id = ?').pluck();
+    this.#setEmbed = database.prepare('UPDATE agents SET embed = ? WHERE id = ?');
+    const insert = database.prepare('INSERT INTO agents (id, created_at, version) VALUES (?, ?, ?)');
+    const move = database.prepare('UPDATE agents SET version = ? WHERE id = ?');
+    const keep = database.prepare(
+      `INSERT INTO agent_versions (agent_id, version, ${columns})
+       VALUES (@id, @version, @name, @config, @script, @changed_at, @changed_by)`,
+    );
+    const purge = database.prepare('DELETE FROM agent_versions WHERE agent_id = ? AND version <= ?');
+    this.#add = database.transaction((agent: StoredAgent, changedAt: number) => {
+      insert.run(agent.id, agent.createdAt, agent.version);
+      keep.run(this.#row(agent, changedAt));
+    });
+    this.#change = database.transaction((agent: StoredAgent, changedAt: number) => {
+      keep.run(this.#row(agent, changedAt));
+      move.run(agent.version, agent.id);
+      purge.run(agent.id, agent.version - MAX_VERSIONS);
+    });
+  }
+  /** In the order of their making. @throws ParleyError SECRETS_UNREADABLE */
+  all(): StoredAgent[] {
+    return this.#all.all().map((row) => ({
+      ...this.#content(row),
+      ...{ id: row.id, createdAt: row.created_at, version: row.version, changedBy: row.changed_by },
+    }));
+  }
+
+  /** @param agent its first version */
+  add(agent: StoredAgent): void {
+    this.#add(agent, agent.createdAt);
+  }
+
+  /** @param agent with its next version @param changedAt Unix seconds */
+  change(agent: StoredAgent, changedAt: number): void {
+    this.#change(agent, changedAt);
+  }
+
+  /** The latest first. @param before only versions before this one */
+  versions(id: string, { limit, before }: { limit: number; before: number }): AgentVersion[] {
+    return this.#versions.all(id, before, limit).map((row) => ({
+      ...this.#content(row),
+      ...{ version: row.version, changedAt: row.changed_at, changedBy: row.changed_by },
+    }));
+  }
+
+  /** With all its versions. Returns whether there was such an agent. */
+  remove(id: string): boolean {
+    return this.#remove.run(id).changes > 0;
+  }
+
+  /** The JSON of the widget's configuration, null where there is none. */
+  embed(id: string): string | null {
+    return this.#embed.get(id) ?? null;
+  }
+
+  setEmbed(id: string, embed: string | null): void {
+    this.#setEmbed.run(embed, id);
+  }
+
+  #content({ name, config, script }: Row): AgentContent {
+    const opened = JSON.parse(this.#box.open(config, PURPOSE)) as AgentConfig;
+    return { name, config: opened, ...(script !== null && { script: JSON.parse(script) as unknown }) };
+  }
+
+  #row({ id, version, name, config, script, changedBy }: StoredAgent, changedAt: number): Omit<Row, 'created_at'> {
+    return {
+      ...{ id, version, name },
+      config: this.#box.seal(JSON.stringify(config), PURPOSE),
+      script: script === undefined ? null : JSON.stringify(script),
+      changed_at: changedAt,
+      changed_by: changedBy,
+    };
+  }
+}

@@ -1,0 +1,89 @@
+import type Database from 'better-sqlite3';
+import { randomBytes } from 'node:crypto';
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { secretKeyBytes } from '../config/secret-key.js';
+import type { Settings } from '../config/settings.js';
+import { ParleyError, reasonOf } from '../errors.js';
+import { SecretBox } from './secret-box.js';
+
+/** In the data folder: one key a line, the first one is in use. */
+const FILE_NAME = 'secret.key';
+
+/** Columns that are sealed; the name of each is its purpose. */
+export const SEALED_COLUMNS = ['agent_versions.config', 'phones.agent_config_override'] as const;
+
+/**
+ * The box for what is encrypted in the database: with the operator's key, else with the data folder's, which is made at
+ * the first start. What other known keys have sealed (`oldSecretKeys`, the folder's), or nobody, is sealed anew.
+ * @throws ParleyError FILE_NOT_READABLE, FILE_NOT_WRITABLE for the key's file, SECRETS_UNREADABLE where no key fits
+ */
+export function openSecretBox(
+  database: Database.Database,
+  { dataDir, secretKey, oldSecretKeys }: Pick<Settings, 'dataDir' | 'secretKey' | 'oldSecretKeys'>,
+): SecretBox {
+  const path = join(dataDir, FILE_NAME);
+  const inFile = readKeys(path);
+  const old = oldSecretKeys.map((text) => keyOf(text, 'PARLEY_OLD_SECRET_KEYS'));
+  const own = secretKey === null ? [] : [keyOf(secretKey, 'PARLEY_SECRET_KEY')];
+  const [current = makeKey(path), ...others] = [...own, ...inFile];
+  const box = new SecretBox(current, [...others, ...old]);
+  reseal(database, box);
+  return box;
+}
+
+function keyOf(text: string, where: string): Buffer {
+  const key = secretKeyBytes(text);
+  if (key === null)
+    throw new ParleyError('FILE_NOT_READABLE', { path: where, reason: 'there is a line that is no key' });
+  return key;
+}
+
+function readKeys(path: string): Buffer[] {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw new ParleyError('FILE_NOT_READABLE', { path, reason: reasonOf(error) }, { cause: error });
+  }
+  const lines = text.split('\n').map((line) => line.trim());
+  const keys = lines.filter((line) => line !== '').map((line) => keyOf(line, path));
+  if (keys.length === 0) throw new ParleyError('FILE_NOT_READABLE', { path, reason: 'it holds no key' });
+  return keys;
+}
+
+/** It is on the disk before anything is encrypted with it. */
+function makeKey(path: string): Buffer {
+  const key = randomBytes(32);
+  try {
+    const fresh = `${path}.new`;
+    const file = openSync(fresh, 'w', 0o600);
+    writeSync(file, `${key.toString('base64')}\n`);
+    fsyncSync(file);
+    closeSync(file);
+    renameSync(fresh, path);
+    const folder = openSync(dirname(path), 'r');
+    fsyncSync(folder);
+    closeSync(folder);
+  } catch (error) {
+    throw new ParleyError('FILE_NOT_WRITABLE', { path, reason: reasonOf(error) }, { cause: error });
+  }
+  return key;
+}
+
+/** Seals with the current key what it has not sealed. */
+function reseal(database: Database.Database, box: SecretBox): void {
+  database.transaction(() => {
+    for (const place of SEALED_COLUMNS) {
+      const [table = '', column = ''] = place.split('.');
+      const ids = database
+        .prepare<unknown[], number>(`SELECT rowid FROM ${table} WHERE substr(${column}, 1, ?) <> ?`)
+        .pluck()
+        .all(box.prefix.length, box.prefix);
+      const get = database.prepare<unknown[], string>(`SELECT ${column} FROM ${table} WHERE rowid = ?`).pluck();
+      const set = database.prepare(`UPDATE ${table} SET ${column} = ? WHERE rowid = ?`);
+      for (const id of ids) set.run(box.seal(box.open(get.get(id) ?? '', place), place), id);
+    }
+  })();
+}
