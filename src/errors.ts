@@ -125,6 +125,16 @@ const CATALOGUE = {
   TALK_CLIENT_GONE: { message: 'The client has given no sign for {silentMs} ms', httpStatus: 408, retryable: true },
   // daemon
   DAEMON_CANNOT_LISTEN: { message: 'Cannot listen on {where}: {reason}', httpStatus: 500, retryable: false },
+  DAEMON_DRAINING: {
+    message: 'This daemon is shutting down and takes no new calls',
+    httpStatus: 503,
+    retryable: true,
+  },
+  DATA_FOLDER_IN_USE: {
+    message: 'Another daemon is using the data folder {path}; PARLEY_DATA_DIR names another one',
+    httpStatus: 409,
+    retryable: false,
+  },
   PAGE_NOT_BUILT: {
     message: 'The page is missing; npm run build makes it: {reason}',
     httpStatus: 500,

@@ -19,6 +19,11 @@ export interface CommandIo {
   env: Readonly<Record<string, string | undefined>>;
   /** Aborted by the first Ctrl-C or SIGTERM. */
   signal: AbortSignal;
+  /**
+   * Aborted by the second one, which otherwise ends the process; asking for it makes the third one do that. Undefined
+   * where there is no such thing.
+   */
+  hurry?: () => AbortSignal;
 }
 
 /** The command was called wrongly. */

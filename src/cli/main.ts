@@ -89,15 +89,22 @@ function isParseArgsError(error: unknown): error is Error {
 }
 
 function processIo(): CommandIo {
-  const abort = new AbortController();
-  for (const name of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(name, () => {
-      // The first one lets things end in order; a second one has its usual effect.
-      abort.abort(new Error(name));
-    });
-  }
+  // The first one lets things end in order; a second one has its usual effect.
+  const signal = onceToldToStop();
   const { stdout, stderr, stdin, env } = process;
   // Whoever reads may stop reading (`parley run … | head`).
   stdout.on('error', () => undefined);
-  return { stdout, stderr, stdin, env, signal: abort.signal };
+  return { stdout, stderr, stdin, env, signal, hurry: () => onceToldToStop() };
+}
+
+/** Aborted by the next Ctrl-C or SIGTERM. */
+function onceToldToStop(): AbortSignal {
+  const abort = new AbortController();
+  const names = ['SIGINT', 'SIGTERM'] as const;
+  const stop = (name: (typeof names)[number]): void => {
+    for (const each of names) process.off(each, stop);
+    abort.abort(new Error(name));
+  };
+  for (const name of names) process.on(name, stop);
+  return abort.signal;
 }

@@ -85,7 +85,13 @@ async function serveUntilStopped(
     if (io.signal.aborted) resolve();
     io.signal.addEventListener('abort', () => resolve(), { once: true });
   });
-  say('shutting down');
+  const hurry = io.hurry?.();
+  const { busy } = daemon;
+  const { drainS } = found.settings;
+  const going = busy === 1 ? '1 conversation goes on' : `${String(busy)} conversations go on`;
+  const limit = `for ${String(drainS)} s at most; once more (Ctrl-C, SIGTERM) ends ${busy === 1 ? 'it' : 'them'} now`;
+  say(busy === 0 ? 'shutting down' : `shutting down: ${going}, ${limit}`);
+  await daemon.drain(hurry);
 }
 
 async function listen(daemon: Daemon, { settings }: EngineSettings): Promise<string> {

@@ -192,6 +192,11 @@ export const settingsFileSchema = z.strictObject({
     env: 'PARLEY_MAX_DURATION_S',
     unit: 's',
   }),
+  drainS: setting(
+    z.number().min(0).max(86_400),
+    'How long conversations may go on when the daemon is told to stop; new ones are refused from then on.',
+    { env: 'PARLEY_DRAIN_S', unit: 's' },
+  ),
   models: setting(
     z.record(nameSchema, modelEntrySchema),
     'Language models by id: `{provider?, baseUrl?, apiKey?, model?}`. Only in the file.',
@@ -264,6 +269,7 @@ export const DEFAULT_SETTINGS: Omit<Settings, 'dataDir'> = {
   language: DEFAULT_LANGUAGE,
   timezone: 'UTC',
   maxDurationS: 3_600,
+  drainS: 30,
   models: {},
   embeddingModel: null,
   memoryRetentionDays: 365,

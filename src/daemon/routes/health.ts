@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { Api } from '../api/api.js';
 
 /** `/healthz`: the process answers. `/readyz`: the engines are warm, calls may come. */
-export function healthRoutes(api: Api, isReady: () => boolean): void {
+export function healthRoutes(api: Api, state: () => 'ready' | 'warming up' | 'shutting down'): void {
   const tag = 'operation';
   api.add({
     ...{ method: 'GET', path: '/healthz', tag, gate: 'open', summary: 'The process answers' },
@@ -11,12 +11,12 @@ export function healthRoutes(api: Api, isReady: () => boolean): void {
   });
   api.add({
     ...{ method: 'GET', path: '/readyz', tag, gate: 'open', summary: 'The engines are warm, calls may come' },
-    description: '503 with `{"status": "warming up"}` until then.',
-    answer: z.strictObject({ status: z.enum(['ready', 'warming up']) }),
+    description: '503 with `{"status": "warming up"}` until then, and with `"shutting down"` from SIGTERM on.',
+    answer: z.strictObject({ status: z.enum(['ready', 'warming up', 'shutting down']) }),
     handle: ({ reply }) => {
-      const ready = isReady();
-      void reply.code(ready ? 200 : 503);
-      return { status: ready ? 'ready' : 'warming up' } as const;
+      const status = state();
+      void reply.code(status === 'ready' ? 200 : 503);
+      return { status };
     },
   });
 }
