@@ -3,19 +3,11 @@ import { HEARING_RATE_HZ } from '../audio/frame.js';
 import type { Clock } from '../clock/clock.js';
 import { RealClock, unixNow } from '../clock/real.js';
 import type { Ticker } from '../clock/ticker.js';
-import type { AgentConfig } from '../config/agent.js';
-import { knownModels, SCRIPTED_MODEL } from '../config/models.js';
-import { type AgentConfigRules, parseAgentConfig } from '../config/parse.js';
-import { type AgentDefaults, EMBEDDED_DEFAULTS, type ResolvedAgent, resolveAgent } from '../config/resolve.js';
-import { ACTION_NAMES } from '../conversation/actions.js';
+import { EMBEDDED_DEFAULTS, type ResolvedAgent, resolveAgent } from '../config/resolve.js';
 import { type ConversationConfig, DEFAULT_CONVERSATION } from '../conversation/config.js';
 import { ParleyError, reasonOf } from '../errors.js';
 import { GuardedClient } from '../net/guarded-client.js';
-import { FallbackLlmProvider } from '../providers/llm/fallback.js';
-import type { LlmProvider } from '../providers/llm/llm.js';
 import { STT_PROVIDERS } from '../providers/stt/registry.js';
-import { chooseTts } from '../providers/tts/choose.js';
-import { TTS_PROVIDERS } from '../providers/tts/registry.js';
 import type { SpeechHints, SttProvider } from '../providers/stt/stt.js';
 import type { TtsProvider } from '../providers/tts/tts.js';
 import { conversationConfig } from '../session/conversation-config.js';
@@ -23,32 +15,21 @@ import { InProcessMemories, type MemoryStore } from '../session/memory.js';
 import { MemoryDoNotCallList } from '../session/do-not-call.js';
 import { Session } from '../session/session.js';
 import { RecentSessions, type SessionMemory } from '../session/session-memory.js';
-import type { SessionOptions } from '../session/session-options.js';
 import { MemoryOutboxStore } from '../tools/memory-outbox.js';
 import { WebhookOutbox } from '../tools/outbox.js';
 import { McpServers } from '../tools/mcp/tools.js';
 import { askForPrompt } from '../tools/prompt-webhook.js';
-import { AgentToolbox } from '../tools/toolbox.js';
+import type { AgentToolbox } from '../tools/toolbox.js';
 import { Aftermath } from './aftermath.js';
-import { agentTools } from './agent-tools.js';
-import { checkCustomLlm } from './custom-llm.js';
 import { messagesBefore, rememberWhenOver } from './earlier.js';
 import { speechHints } from './hints.js';
-import { checkStt, spokenLanguages } from './languages.js';
-import { knowledgeTools } from './knowledge.js';
+import { spokenLanguages } from './languages.js';
 import { remembering } from './memories.js';
 import type { AgentRequest, EngineOptions, SessionRequest, Speech, SpeechRequest } from './options.js';
+import { type Plan, Planner } from './planner.js';
 import { Providers } from './providers.js';
 import { sessionParts } from './session-parts.js';
 import { Sound } from './sound.js';
-
-/** What a session needs of its agent. */
-interface Plan {
-  config: AgentConfig;
-  agent: ResolvedAgent;
-  toolbox: AgentToolbox;
-  providers: Pick<SessionOptions, 'vad' | 'stt' | 'llm' | 'tts'>;
-}
 
 /** Where the engine makes its sessions: providers, toolboxes and the client, loaded when the first one is asked for. */
 export class Workshop {
@@ -65,6 +46,7 @@ export class Workshop {
   readonly #networkClock: Clock;
   readonly #memory: SessionMemory;
   readonly #memories: MemoryStore;
+  readonly #planner: Planner;
 
   /** @throws ParleyError PROVIDER_UNKNOWN for a model whose adapter does not exist */
   constructor(options: EngineOptions, clock: Clock, ticker: Ticker) {
@@ -96,11 +78,15 @@ export class Workshop {
       ...{ client: this.#client, clock: network.clock, unixMs: unixNow, secret: webhookSecret ?? null },
       onLost: ({ sessionId }, reason) => onWebhookLost?.(sessionId, reason),
     });
-    this.#aftermath = new Aftermath({ outbox, clock: network.clock });
+    this.#aftermath = new Aftermath({ outbox, clock: network.clock, history: options.history ?? null });
     this.#sound = new Sound({
       clock,
       recordings: options.recordings,
       backgrounds: { client: this.#client, clock: network.clock, folder: options.mediaCacheDir ?? null },
+    });
+    this.#planner = new Planner({
+      ...{ options, clock, networkClock: network.clock, providers: this.#providers, sound: this.#sound },
+      ...{ mcp: this.#mcp, client: this.#client, operatorClient: this.#operatorClient },
     });
   }
 
@@ -117,7 +103,7 @@ export class Workshop {
   }
 
   async check(request: AgentRequest): Promise<void> {
-    await this.#plan(request, () => undefined);
+    await this.#planner.plan(request, { onFallback: () => undefined });
   }
 
   async makeSession(request: SessionRequest): Promise<Session> {
@@ -211,11 +197,11 @@ export class Workshop {
     );
   }
 
-  /** Has the session's record sent where the agent wants it. */
+  /** Has the session's record kept, and sent where the agent wants it. */
   #tellAfterwards(session: Session, plan: Plan, request: SessionRequest, startUnixMs: number): void {
     const { config, agent, providers } = plan;
     const to = agent.webhooks.sessionData;
-    if (to === null) return;
+    if (to === null && this.#options.history === undefined) return;
     const { agentId = null, callId = null, campaignId = null, phones = null, direction = 'inbound' } = request;
     const { stt, llm, tts } = providers;
     this.#aftermath.tell(session, {
@@ -260,7 +246,7 @@ export class Workshop {
   ): Promise<Plan> {
     const onFallback = (reason: Error): void => onFault('llm.fallback', reason.message);
     await this.#mcp.warmUp();
-    const plan = await this.#plan(request, onFallback);
+    const plan = await this.#planner.plan(request, { onFallback });
     const { agent, providers } = plan;
     if (agent.status === 'disabled') throw new ParleyError('AGENT_DISABLED');
     const address = agent.webhooks.extraPrompt;
@@ -276,85 +262,7 @@ export class Workshop {
     const [extra] = await Promise.all([asking, providers.vad.warmUp(), providers.stt.warmUp(), providers.tts.warmUp()]);
     if (extra === null) return plan;
     const metadata = { ...agent.metadata, ...extra.metadata };
-    return this.#plan({ ...request, metadata }, onFallback, extra.extraPrompt);
-  }
-
-  async #plan(request: AgentRequest, onFallback: (reason: Error) => void, extraPrompt = ''): Promise<Plan> {
-    const config = parseAgentConfig(request.agent, this.#rules(request));
-    const agent = resolveAgent(config, {
-      defaults: await this.#defaults(request),
-      metadata: request.metadata ?? {},
-      includeMetadataInPrompt: request.includeMetadataInPrompt ?? false,
-      fromPhone: request.phones?.from ?? null,
-      toPhone: request.phones?.to ?? null,
-      extraPrompt,
-    });
-    if (request.script !== undefined) this.#providers.scriptHints(request.script);
-    const providers = {
-      vad: request.vad ?? this.#providers.vad(),
-      stt: request.stt ?? this.#providers.stt(agent.stt.provider),
-      llm: request.llm ?? this.#model(agent.llm.model, request.script, onFallback),
-      tts: request.tts ?? this.#providers.tts(agent.voice.provider),
-    };
-    this.#sound.check(agent.sound);
-    providers.tts.checkSettings?.(agent.voice.settings, agent.voice.voiceId);
-    checkStt(agent, providers.stt);
-    if (agent.customLlm !== null) checkCustomLlm(agent.customLlm, this.#client.guard, this.#clock);
-    this.#checkTime([providers.stt, providers.llm, providers.tts]);
-    const toolbox = new AgentToolbox(agent.tools, {
-      client: this.#client,
-      clock: this.#clock,
-      variables: agent.variables,
-      reservedNames: ACTION_NAMES,
-      tools: [
-        ...agentTools(agent, {
-          clock: this.#clock,
-          operatorClient: this.#operatorClient,
-          ...{ mcp: this.#mcp, agentId: request.agentId ?? null, options: this.#options },
-          hasScreen: 'transport' in request && (request as SessionRequest).transport.showsForms === true,
-        }),
-        ...(await knowledgeTools(agent, {
-          ...{ knowledge: this.#options.knowledge ?? null, agentId: request.agentId ?? null },
-          ...{ clock: this.#clock, networkClock: this.#networkClock },
-        })),
-      ],
-    });
-    return { config, agent, toolbox, providers };
-  }
-
-  /** What an agent may name here; where the embedder brings a provider, its name is the embedder's business. */
-  #rules({ llm, stt, tts }: AgentRequest): AgentConfigRules {
-    const { models = new Map(), maxPromptChars } = this.#options;
-    return {
-      ...(llm === undefined && { llmModels: [...new Set([...knownModels(models), SCRIPTED_MODEL])] }),
-      ...(stt === undefined && { sttProviders: STT_PROVIDERS }),
-      ...(tts === undefined && { voiceProviders: TTS_PROVIDERS }),
-      ...(maxPromptChars !== undefined && { maxPromptChars }),
-    };
-  }
-
-  /** What the agent leaves open: its own script speaks for it, and its language chooses the embedded voice. */
-  async #defaults({ agent, script, tts }: AgentRequest): Promise<AgentDefaults> {
-    const defaults = { ...EMBEDDED_DEFAULTS, ...this.#options.defaults };
-    if (script !== undefined && agent.llm == null) defaults.llmModel = SCRIPTED_MODEL;
-    if (agent.voice == null && tts === undefined && defaults.voiceProvider === EMBEDDED_DEFAULTS.voiceProvider) {
-      defaults.voiceProvider = await chooseTts(agent.language ?? defaults.language);
-    }
-    return defaults;
-  }
-
-  /** The agent's model; its script stands in for one that is not on this machine. */
-  #model(model: string, script: unknown, onFallback: (reason: Error) => void): LlmProvider {
-    const primary = this.#providers.llm(model, script);
-    if (primary.virtualTime || script === undefined) return primary;
-    const secondary = this.#providers.llm(SCRIPTED_MODEL, script);
-    return new FallbackLlmProvider({ primary, secondary, secondaryModel: SCRIPTED_MODEL, onFallback });
-  }
-
-  #checkTime(providers: readonly { name: string; virtualTime: boolean }[]): void {
-    if (!this.#clock.virtual) return;
-    const remote = providers.find((provider) => !provider.virtualTime);
-    if (remote !== undefined) throw new ParleyError('PROVIDER_REMOTE_IN_VIRTUAL_TIME', { provider: remote.name });
+    return this.#planner.plan({ ...request, metadata }, { onFallback, extraPrompt: extra.extraPrompt });
   }
 }
 
