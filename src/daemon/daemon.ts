@@ -16,7 +16,6 @@ import { AgentStores } from './agent-stores.js';
 import { AgentRegistry, type HostedAgent } from './agents.js';
 import { CallLog } from './call-log.js';
 import { Doors } from './doors.js';
-import { Doors } from './doors.js';
 import { answerUnknownRoutes } from './not-found.js';
 import { callerOf, RateLimit } from './rate-limit.js';
 import { Api } from './api/api.js';
@@ -49,8 +48,6 @@ const UNLIMITED: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
 
 /** How long sessions may take to end when the daemon closes. */
 const DRAIN_MS = 10_000;
-/** How long answers may take to be sent off when the daemon closes. */
-const LAST_ANSWERS_MS = 2000;
 /** How long answers may take to be sent off when the daemon closes. */
 const LAST_ANSWERS_MS = 2000;
 
@@ -188,23 +185,8 @@ export class Daemon {
     await this.close();
   }
 
-  /** Sessions and phone calls that go on. */
-  get busy(): number {
-    return Math.max(this.#options.engine.sessions.size, this.#calls());
-  }
-
-  /**
-   * Takes no new calls from now on, waits until those that run have ended, `drainS` seconds at most, and closes.
-   * @param hurry aborted: they are ended now
-   */
-  async drain(hurry?: AbortSignal): Promise<void> {
-    await this.#doors.empty(this.#options.settings.drainS * 1000, hurry);
-    await this.close();
-  }
-
   /** Takes no more calls, ends those that run, and frees everything. May be called twice. */
   close(): Promise<void> {
-    this.#doors.shut();
     this.#doors.shut();
     this.#closing ??= this.#close();
     return this.#closing;

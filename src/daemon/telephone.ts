@@ -66,11 +66,6 @@ export class Telephone {
     return this.#switchboard.calls.size;
   }
 
-  /** How many calls are under way. */
-  get calls(): number {
-    return this.#switchboard.calls.size;
-  }
-
   async close(): Promise<void> {
     await this.#switchboard.close();
     await this.carrier.close();
@@ -81,7 +76,6 @@ export class Telephone {
     const { engine, agents, phones, log, maxSessions, onSessionEvent } = this.#options;
     const { id: callId, from, to } = call;
     const phone = phones.get(to);
-    if (!this.#options.isOpen()) return null;
     if (!this.#options.isOpen()) return null;
     if (phone === null || phone.status !== 'active' || phone.agentId === null) return null;
     if (engine.sessions.size >= maxSessions) return null;
