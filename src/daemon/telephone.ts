@@ -12,7 +12,7 @@ import type { CallLog } from './call-log.js';
 
 export interface TelephoneOptions {
   engine: Engine;
-  agents: AgentRegistry;
+  agents: Pick<AgentRegistry, 'get'>;
   phones: PhoneStore;
   log: CallLog;
   maxSessions: number;

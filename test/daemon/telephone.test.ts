@@ -1,0 +1,94 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { CarrierCall } from '../../src/carriers/carrier.js';
+import { VirtualClock } from '../../src/clock/virtual.js';
+import { CallLog } from '../../src/daemon/call-log.js';
+import { Telephone, type TelephoneOptions } from '../../src/daemon/telephone.js';
+import { Engine } from '../../src/engine/engine.js';
+import { CallStore } from '../../src/store/calls.js';
+import { openDatabase } from '../../src/store/database.js';
+import { PhoneStore, type StoredPhone } from '../../src/store/phones.js';
+
+const OURS = '+12025550199';
+const SILENT_CALLER = '+12025550153';
+const PHONE: StoredPhone = {
+  ...{ number: OURS, carrier: 'simulated', status: 'active', agentId: 'baker', agentConfigOverride: null },
+  ...{ tags: [], address: null, createdAt: 0 },
+};
+const BAKER = { id: 'baker', name: 'Baker', config: { prompt: 'You sell bread.', llm: { model: 'scripted' } } };
+
+let dataDir: string;
+beforeEach(() => {
+  dataDir = mkdtempSync(join(tmpdir(), 'parley-phone-'));
+});
+afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
+
+interface Rung {
+  call: CarrierCall;
+  sessions: number;
+  faults: unknown[];
+}
+
+/** Somebody calls; what has come of it after ten seconds. */
+async function rings(phone: Partial<StoredPhone>, options: Partial<TelephoneOptions> = {}, to = OURS): Promise<Rung> {
+  const clock = new VirtualClock();
+  const engine = new Engine({ clock });
+  const database = openDatabase(dataDir);
+  const faults: unknown[] = [];
+  try {
+    const phones = new PhoneStore(database);
+    phones.add({ ...PHONE, ...phone });
+    const telephone = await Telephone.open({
+      ...{
+        engine,
+        phones,
+        log: new CallLog({ store: new CallStore(database, () => 0) }),
+        maxSessions: 10,
+        isOpen: () => true,
+      },
+      agents: { get: () => BAKER },
+      onSessionEvent: () => undefined,
+      onError: (error) => faults.push(error),
+      ...options,
+    });
+    const call = telephone.callIn(SILENT_CALLER, to);
+    await clock.runUntil(() => call.end !== null, clock.nowMs() + 10_000);
+    const rung = { call, sessions: engine.sessions.size, faults };
+    const closed = telephone.close();
+    await clock.runUntil(() => call.end !== null, clock.nowMs() + 10_000);
+    await closed;
+    return rung;
+  } finally {
+    await engine.close();
+    database.close();
+  }
+}
+
+describe('a call to a number of the daemon', () => {
+  it('is answered by its agent', { timeout: 60_000 }, async () => {
+    const { call, sessions, faults } = await rings({});
+    expect(call.record().answeredMs).not.toBeNull();
+    expect([sessions, faults]).toEqual([1, []]);
+  });
+
+  it.each<[string, Partial<StoredPhone>, Partial<TelephoneOptions>]>([
+    ['that is switched off', { status: 'inactive' }, {}],
+    ['without an agent', { agentId: null }, {}],
+    ['whose agent is disabled', {}, { agents: { get: () => ({ ...BAKER, config: { status: 'disabled' } }) } }],
+    ['whose agent is disabled there', { agentConfigOverride: { status: 'disabled' } }, {}],
+    ['while as many sessions as may be are under way', {}, { maxSessions: 0 }],
+    ['while the daemon shuts down', {}, { isOpen: () => false }],
+  ])('%s is refused', async (_which, phone, options) => {
+    const { call, sessions, faults } = await rings(phone, options);
+    expect(call.end).toMatchObject({ cause: 'rejected' });
+    expect(call.record().answeredMs).toBeNull();
+    expect([sessions, faults]).toEqual([0, []]);
+  });
+
+  it('that is not one of its own is not in service', async () => {
+    const { call } = await rings({}, {}, '+12025550198');
+    expect(call.end).toMatchObject({ cause: 'failed', reason: '404 Not Found' });
+  });
+});
