@@ -109,6 +109,29 @@ const MIGRATIONS: readonly string[] = [
      changed_by TEXT,
      PRIMARY KEY (agent_id, version)
    ) STRICT`,
+  // Whatever is filtered by, a page of calls is a few steps in an index, see call-pages.ts.
+  `CREATE INDEX calls_of_agent_status ON calls (agent_id, status, ts_us);
+   CREATE INDEX calls_of_campaign_status ON calls (campaign_id, status, ts_us) WHERE campaign_id IS NOT NULL;
+   CREATE INDEX calls_from_status ON calls (from_phone, status, ts_us) WHERE from_phone IS NOT NULL;
+   CREATE INDEX calls_to_status ON calls (to_phone, status, ts_us) WHERE to_phone IS NOT NULL;
+   CREATE INDEX calls_in_time ON calls (ts_us, agent_id, campaign_id, status, from_phone, to_phone);
+   CREATE INDEX calls_recorded ON calls (ts_us) WHERE recording IS NOT NULL;
+   CREATE TABLE call_numbers (
+     number TEXT PRIMARY KEY,
+     reversed TEXT NOT NULL
+   ) STRICT, WITHOUT ROWID;
+   CREATE INDEX call_numbers_reversed ON call_numbers (reversed);
+   INSERT INTO call_numbers (number, reversed)
+     WITH RECURSIVE
+       numbers (number) AS (
+         SELECT from_phone FROM calls WHERE from_phone IS NOT NULL
+         UNION SELECT to_phone FROM calls WHERE to_phone IS NOT NULL
+       ),
+       turned (number, taken, reversed) AS (
+         SELECT number, 0, '' FROM numbers
+         UNION ALL SELECT number, taken + 1, substr(number, taken + 1, 1) || reversed FROM turned WHERE taken < length(number)
+       )
+     SELECT number, reversed FROM turned WHERE taken = length(number)`,
 ];
 
 /**
