@@ -108,6 +108,44 @@ const CATALOGUE = {
   CARRIER_CLOSED: { message: 'The connection to the carrier {carrier} is closed', httpStatus: 503, retryable: true },
   DO_NOT_CALL: { message: '{number} is on the do-not-call list', httpStatus: 409, retryable: false },
   CALL_REFUSED: { message: 'The call was not taken: {reason}', httpStatus: 409, retryable: false },
+  NUMBER_INACTIVE: { message: '{number} is switched off', httpStatus: 409, retryable: false },
+  CALLS_STOPPED: { message: 'Outbound calls are stopped: {reason}', httpStatus: 409, retryable: true },
+  CALL_FORBIDDEN: { message: '{number} is never called: {reason}', httpStatus: 403, retryable: false },
+  CALL_NOT_ALLOWED: {
+    message: '{number} is not among the destinations that the setting calls.allowedPrefixes lists: {allowed}',
+    httpStatus: 403,
+    retryable: false,
+  },
+  LIMIT_CONCURRENT_CALLS: {
+    message: '{limit} calls are under way, which is the limit',
+    httpStatus: 429,
+    retryable: true,
+  },
+  LIMIT_CALLS_PER_MINUTE: {
+    message: 'No more than {limit} calls a minute; try again in {retryAfterS} s',
+    httpStatus: 429,
+    retryable: true,
+  },
+  LIMIT_DESTINATION_PER_MINUTE: {
+    message: 'No more than {limit} calls a minute to one number; try again in {retryAfterS} s',
+    httpStatus: 429,
+    retryable: true,
+  },
+  LIMIT_DESTINATION_PER_DAY: {
+    message: 'No more than {limit} calls to one number within 24 hours; try again in {retryAfterS} s',
+    httpStatus: 429,
+    retryable: true,
+  },
+  LIMIT_MINUTES_PER_DAY: {
+    message: 'Of {limit} minutes within 24 hours fewer are left than the call may last; try again in {retryAfterS} s',
+    httpStatus: 429,
+    retryable: true,
+  },
+  IDEMPOTENCY_KEY_REUSED: {
+    message: 'This Idempotency-Key came with another request before',
+    httpStatus: 409,
+    retryable: false,
+  },
   CALL_AGENT_LATE: { message: 'The agent was not ready within {seconds} s', httpStatus: 503, retryable: true },
   // sound device
   SOUND_DEVICE_FAILED: { message: '{command} failed: {reason}', httpStatus: 500, retryable: true },

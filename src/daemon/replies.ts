@@ -15,7 +15,9 @@ export function errorReplies(
       return;
     }
     if (error instanceof ParleyError) {
-      if (error.code === 'RATE_LIMITED') void reply.header('retry-after', String(error.details['seconds'] ?? 1));
+      if (error.httpStatus === 429) {
+        void reply.header('retry-after', String(error.details['retryAfterS'] ?? error.details['seconds'] ?? 1));
+      }
       void reply.code(error.httpStatus).send({ detail: error.message });
       return;
     }

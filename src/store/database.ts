@@ -132,6 +132,37 @@ const MIGRATIONS: readonly string[] = [
          UNION ALL SELECT number, taken + 1, substr(number, taken + 1, 1) || reversed FROM turned WHERE taken < length(number)
        )
      SELECT number, reversed FROM turned WHERE taken = length(number)`,
+  `CREATE TABLE dials (
+     session_id TEXT PRIMARY KEY,
+     to_phone TEXT NOT NULL,
+     at_us INTEGER NOT NULL,
+     reserved_s REAL NOT NULL,
+     answered_us INTEGER,
+     ended_us INTEGER
+   ) STRICT;
+   CREATE INDEX dials_at ON dials (at_us);
+   CREATE INDEX dials_to ON dials (to_phone, at_us);
+   CREATE INDEX dials_open ON dials (at_us) WHERE ended_us IS NULL;
+   CREATE TABLE idempotent_calls (
+     client TEXT NOT NULL,
+     key TEXT NOT NULL,
+     fingerprint TEXT NOT NULL,
+     session_id TEXT NOT NULL,
+     call_id TEXT NOT NULL,
+     at_us INTEGER NOT NULL,
+     PRIMARY KEY (client, key)
+   ) STRICT;
+   CREATE INDEX idempotent_calls_at ON idempotent_calls (at_us);
+   CREATE TABLE calls_stopped (
+     only INTEGER PRIMARY KEY CHECK (only = 1),
+     at_us INTEGER NOT NULL,
+     by TEXT
+   ) STRICT;
+   ALTER TABLE webhook_deliveries ADD COLUMN audience TEXT NOT NULL DEFAULT 'agent'
+     CHECK (audience IN ('agent', 'operator'));
+   DROP INDEX webhook_deliveries_open;
+   CREATE INDEX webhook_deliveries_open ON webhook_deliveries (audience, session_id, seq) WHERE due_unix_ms IS NOT NULL;
+   CREATE INDEX webhook_deliveries_session ON webhook_deliveries (session_id, seq)`,
 ];
 
 /**
