@@ -67,6 +67,7 @@ export async function loadSettings(sources: SettingSources = {}): Promise<Loaded
       ...fromFlags.values,
       dataDir: fromFlags.values.dataDir ?? fromEnv.values.dataDir ?? fromFile.dataDir ?? defaultDataDir(env),
       limits: { ...DEFAULT_SETTINGS.limits, ...fromFile.limits },
+      calls: { ...DEFAULT_SETTINGS.calls, ...fromFile.calls },
     },
     file,
     warnings: unknownVariables(env),
@@ -80,7 +81,7 @@ function readTexts(
   nameOf: (name: SettingName) => string | null,
   texts: Texts,
   dashes: string,
-): { values: Omit<SettingsFile, 'limits'>; issues: ValidationIssue[] } {
+): { values: Omit<SettingsFile, 'limits' | 'calls'>; issues: ValidationIssue[] } {
   const values: Record<string, unknown> = {};
   const issues: ValidationIssue[] = [];
   for (const name of names) {

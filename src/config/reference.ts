@@ -37,7 +37,7 @@ export function agentConfigTable(shownBy: (path: string) => string): string {
 
 /** The operator's settings as a Markdown table. */
 export function settingsTable(): string {
-  const rows = SETTING_NAMES.filter(({ key }) => key !== 'limits').map(({ key, env, flag, secret }) => {
+  const rows = SETTING_NAMES.filter(({ key }) => !isGroup(key)).map(({ key, env, flag, secret }) => {
     const schema = settingsFileSchema.shape[key];
     return [
       `\`${key}\``,
@@ -50,14 +50,24 @@ export function settingsTable(): string {
   return markdownTable(['in the file', 'environment', 'flag', 'default', 'effect'], rows);
 }
 
-/** The operator's limits as a Markdown table. */
+/** Settings that have members. */
+const GROUPS = ['limits', 'calls'] as const;
+
+function isGroup(key: string): boolean {
+  return GROUPS.some((group) => group === key);
+}
+
+/** The operator's limits and guards as a Markdown table. */
 export function limitsTable(): string {
-  const limits = settingsFileSchema.shape.limits.unwrap().shape;
-  const rows = Object.entries(limits).map(([key, schema]) => {
+  return markdownTable(['in the file', 'unit', 'default', 'effect'], GROUPS.flatMap(groupRows));
+}
+
+function groupRows(group: (typeof GROUPS)[number]): string[][] {
+  const defaults: Readonly<Record<string, unknown>> = DEFAULT_SETTINGS[group];
+  return Object.entries(settingsFileSchema.shape[group].unwrap().shape).map(([key, schema]) => {
     const { effect, unit } = describe(schema);
-    return [`\`limits.${key}\``, unit, shown(DEFAULT_SETTINGS.limits[key as keyof typeof limits]), effect];
+    return [`\`${group}.${key}\``, unit, shown(defaults[key]), effect];
   });
-  return markdownTable(['in the file', 'unit', 'default', 'effect'], rows);
 }
 
 function fieldsOf(schema: z.ZodObject, prefix: string): FieldReference[] {
@@ -121,6 +131,7 @@ function describe(schema: z.ZodType): { effect: string; unit: string; fallback: 
 
 function shown(value: unknown): string {
   if (value === null) return 'unset';
+  if (Array.isArray(value) && value.length > 0) return value.map(shown).join(', ');
   if (typeof value === 'object') return 'none';
   return `\`${plain(value)}\``;
 }

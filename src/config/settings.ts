@@ -99,6 +99,27 @@ const limitsSchema = z.strictObject({
   toolReplyBytes: setting(z.int().min(1_024), "Largest reply of a tool's webhook.", { unit: 'bytes' }),
 });
 
+const callsSchema = z.strictObject({
+  enabled: setting(z.boolean(), 'Whether agents may place calls.'),
+  allowedPrefixes: setting(
+    z.array(
+      z.string().regex(/^(?:\+[1-9]\d{0,14}|\*)$/, 'Input should be the beginning of a number, such as +44, or *'),
+    ),
+    'What numbers that are called may begin with, see [destinations](calls.md#destinations); * = anything.',
+  ),
+  concurrent: setting(z.int().min(1), 'Calls at once.', { unit: 'calls' }),
+  perMinute: setting(z.int().min(1), 'Calls begun within a minute.', { unit: 'per minute' }),
+  perDestinationPerMinute: setting(z.int().min(1), 'Of these to one number.', { unit: 'per minute' }),
+  perDestinationPerDay: setting(z.int().min(1), 'To one number within 24 hours.', { unit: 'per day' }),
+  minutesPerDay: setting(z.number().positive(), 'Minutes of all calls within 24 hours.', { unit: 'min' }),
+  maxDurationS: setting(
+    z.number().positive().max(86_400),
+    'Longest call that is placed, whatever the agent says; as much is reserved of `minutesPerDay` while it runs.',
+    { unit: 's' },
+  ),
+  ringS: setting(z.number().min(5).max(180), 'How long it rings before a call is given up.', { unit: 's' }),
+});
+
 /** The configuration file, all of it optional. The environment and flags give the same members one by one. */
 export const settingsFileSchema = z.strictObject({
   port: setting(z.int().min(0).max(65_535), 'Port to listen on; 0 = any free one.', { env: 'PARLEY_PORT' }),
@@ -228,6 +249,11 @@ export const settingsFileSchema = z.strictObject({
     'MCP servers whose tools agents get, see [tools](tools.md#mcp): `{url, headers?}` or `{command, args?, env?}`, with ' +
       '`agents?` and `timeout?`. Only in the file.',
   ),
+  callWebhook: setting(
+    operatorAddressSchema.nullable(),
+    'Is told when calls start and end, see [calls](calls.md#webhooks): `{url, headers?}`. Only in the file.',
+  ),
+  calls: setting(callsSchema, 'Guards of the calls that agents place. Only in the file.'),
   limits: setting(limitsSchema, 'Limits. Only in the file.'),
 });
 
@@ -235,9 +261,10 @@ export type McpServerSetting = z.infer<typeof mcpServerSchema>;
 
 export type SettingsFile = z.infer<typeof settingsFileSchema>;
 export type Limits = Required<z.infer<typeof limitsSchema>>;
+export type CallGuards = Required<z.infer<typeof callsSchema>>;
 
 /** Everything that the operator has set, and the defaults of the rest. */
-export type Settings = Required<Omit<SettingsFile, 'limits'>> & { limits: Limits };
+export type Settings = Required<Omit<SettingsFile, 'limits' | 'calls'>> & { limits: Limits; calls: CallGuards };
 
 /** Defaults of all but `dataDir`, which depends on the user. */
 export const DEFAULT_SETTINGS: Omit<Settings, 'dataDir'> = {
@@ -277,6 +304,18 @@ export const DEFAULT_SETTINGS: Omit<Settings, 'dataDir'> = {
   serviceWebhooks: {},
   appBaseUrls: {},
   mcpServers: {},
+  callWebhook: null,
+  calls: {
+    enabled: true,
+    allowedPrefixes: ['+1'],
+    concurrent: 10,
+    perMinute: 30,
+    perDestinationPerMinute: 2,
+    perDestinationPerDay: 10,
+    minutesPerDay: 1_200,
+    maxDurationS: 3_600,
+    ringS: 45,
+  },
   limits: {
     bodyBytes: 1_048_576,
     promptChars: 100_000,
