@@ -21,7 +21,7 @@ export const SHOWN_BY: Readonly<Record<string, string>> = {
     privacy_settings: 'engine/wishes.test.ts',
     custom_vocabulary: 'config/resolve.test.ts',
     extra_prompt_webhook: 'engine/webhooks.test.ts',
-    switch_language: 'engine/wishes.test.ts',
+    switch_language: 'engine/spoken-languages.test.ts',
     knowledge_base: 'engine/knowledge.test.ts',
     speech_to_text: 'engine/wishes.test.ts',
     call_settings: 'engine/sound.test.ts',

@@ -1,3 +1,4 @@
+import type { SpeechLanguage } from '../lm/text.js';
 import { FRAME_SAMPLES, type DecodedSegment } from './decoder.js';
 import type { Hypothesis, HypothesisWord } from './protocol.js';
 
@@ -14,8 +15,11 @@ import type { Hypothesis, HypothesisWord } from './protocol.js';
  */
 const WEIGHTS = { bias: 9, garbage: -8.7, perWord: 0.127, perFrame: 2.2 } as const;
 
-/** Probability of each phone of the garbage loop: higher lets it soak up more, known words badly spoken included. */
-export const GARBAGE_PROBABILITY = 0.15;
+/**
+ * Probability of each phone of the garbage loop: higher lets it soak up more, known words badly spoken included. The
+ * French model's phones fit more readily.
+ */
+export const GARBAGE_PROBABILITY: Readonly<Record<SpeechLanguage, number>> = { en: 0.15, fr: 0.06 };
 
 /** Below this confidence the words are a best guess and no more. */
 const UNDERSTOOD = 0.5;

@@ -57,7 +57,7 @@ export function compileVocabulary(key: string, hints: SpeechHints, data: Languag
       factorOf: (word) => factors.get(word) ?? 1,
       classes: list.wordClasses,
       garbage: data.garbage.map(([label]) => label),
-      garbageProbability: GARBAGE_PROBABILITY,
+      garbageProbability: GARBAGE_PROBABILITY[language],
     },
   );
   const report = { words: known.size - leftOut.length, states: grammar.stateCount, guessed, leftOut };
