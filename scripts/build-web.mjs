@@ -1,13 +1,12 @@
-/** Builds the page that the daemon serves: `src/web/page` into `dist/web`. `npm run build` runs this file. */
+/** Builds the pages that the daemon serves, to talk and to read: `src/web/page` and `src/web/docs` into `dist/web`. `npm run build` runs this file. */
 import { build } from 'esbuild';
 import { fileURLToPath } from 'node:url';
 
-const from = fileURLToPath(new URL('../src/web/page/', import.meta.url));
+const to = fileURLToPath(new URL('../dist/web/', import.meta.url));
 
-await build({
-  absWorkingDir: from,
-  entryPoints: ['main.ts', 'capture-worklet.ts', 'playback-worklet.ts', 'index.html', 'style.css', 'icon.svg'],
-  outdir: fileURLToPath(new URL('../dist/web/', import.meta.url)),
+/** @type {import('esbuild').BuildOptions} */
+const options = {
+  outdir: to,
   loader: { '.html': 'copy', '.svg': 'copy' },
   bundle: true,
   format: 'esm',
@@ -15,4 +14,28 @@ await build({
   target: ['chrome111', 'firefox121', 'safari16.4'],
   minify: true,
   logLevel: 'warning',
+};
+
+await build({
+  ...options,
+  absWorkingDir: folder('page'),
+  entryPoints: ['main.ts', 'capture-worklet.ts', 'playback-worklet.ts', 'index.html', 'style.css', 'icon.svg'],
 });
+await build({
+  ...options,
+  absWorkingDir: folder('docs'),
+  entryPoints: { docs: 'main.ts' },
+});
+await build({
+  ...options,
+  absWorkingDir: folder('docs'),
+  entryPoints: [
+    { in: 'index.html', out: 'docs' },
+    { in: 'style.css', out: 'docs' },
+  ],
+});
+
+/** @param {string} name */
+function folder(name) {
+  return fileURLToPath(new URL(`../src/web/${name}/`, import.meta.url));
+}

@@ -52,6 +52,8 @@ export interface Endpoint<P extends Shape, Q extends Shape, B extends z.ZodType,
   answer?: R;
   /** Media type of an answer that is no JSON. */
   content?: string;
+  /** Other statuses that have the same JSON, and what they mean. */
+  statuses?: Readonly<Record<number, string>>;
   /** What else it can answer; the statuses are the catalogue's. */
   errors?: readonly ErrorCode[];
   handle: (call: Call<P, Q, B>) => Promise<z.output<R> | FastifyReply> | z.output<R> | FastifyReply;

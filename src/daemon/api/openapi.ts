@@ -89,7 +89,8 @@ function operation(endpoint: AnyEndpoint, schemaOf: SchemaOf): Json {
   };
 }
 
-function responses({ answer, content, gate = 'private', errors = [] }: AnyEndpoint, schemaOf: SchemaOf): Json {
+function responses(endpoint: AnyEndpoint, schemaOf: SchemaOf): Json {
+  const { answer, content, gate = 'private', errors = [], statuses: others = {} } = endpoint;
   const good = answer === undefined ? {} : { schema: schemaOf(answer, 'output') };
   const all: Json = {
     200: { description: 'OK', content: { [content ?? 'application/json']: good } },
@@ -107,6 +108,9 @@ function responses({ answer, content, gate = 'private', errors = [] }: AnyEndpoi
   };
   if (gate !== 'open') for (const code of ['AUTH_REQUIRED', 'AUTH_FORBIDDEN'] as const) note(code);
   for (const code of ['RATE_LIMITED', ...errors] as const) note(code);
+  for (const [status, description] of Object.entries(others)) {
+    all[status] = { description, content: { 'application/json': good } };
+  }
   for (const [status, messages] of statuses) {
     const schema = schemaOf(detail, 'output');
     all[status] = { description: messages.join('. '), content: { 'application/json': { schema } } };

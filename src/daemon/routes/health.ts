@@ -11,8 +11,8 @@ export function healthRoutes(api: Api, state: () => 'ready' | 'warming up' | 'sh
   });
   api.add({
     ...{ method: 'GET', path: '/readyz', tag, gate: 'open', summary: 'The engines are warm, calls may come' },
-    description: '503 with `{"status": "warming up"}` until then, and with `"shutting down"` from SIGTERM on.',
     answer: z.strictObject({ status: z.enum(['ready', 'warming up', 'shutting down']) }),
+    statuses: { 503: 'Not yet, or not any more: they are warming up, or the daemon is shutting down' },
     handle: ({ reply }) => {
       const status = state();
       void reply.code(status === 'ready' ? 200 : 503);

@@ -20,10 +20,13 @@ const SECURITY_HEADERS = {
   'permissions-policy': 'microphone=(self)',
 };
 
-/** The page's files, by name, as they are sent. */
+/** Where pages are found; everything else is theirs. */
+const PATHS: Readonly<Record<string, string>> = { 'index.html': '/', 'docs.html': '/docs' };
+
+/** The pages' files, by name, as they are sent. */
 export type PageFiles = ReadonlyMap<string, { type: string; body: Buffer }>;
 
-/** Reads the page's files as the build left them. @throws ParleyError PAGE_NOT_BUILT */
+/** Reads the pages' files as the build left them. @throws ParleyError PAGE_NOT_BUILT */
 export function loadPage(): PageFiles {
   const folder = packageFile('dist/web/');
   try {
@@ -36,10 +39,10 @@ export function loadPage(): PageFiles {
   }
 }
 
-/** The page to talk on, at `/` and `/assets`, and what it is told at `/page.json`. */
+/** The page to talk on at `/`, the one on the endpoints at `/docs`, what both need, and what the first is told at `/page.json`. */
 export function pageRoutes(app: FastifyInstance, files: PageFiles, describe: () => PageDescription): void {
   for (const [name, { type, body }] of files) {
-    const path = name === 'index.html' ? '/' : `/assets/${name}`;
+    const path = PATHS[name] ?? `/assets/${name}`;
     app.get(path, (_request, reply) =>
       reply.headers({ ...SECURITY_HEADERS, 'content-type': type, 'cache-control': 'no-cache' }).send(body),
     );

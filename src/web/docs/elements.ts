@@ -1,0 +1,16 @@
+/** Makes an element with some attributes and children; text is text, never markup. */
+export function el<K extends keyof HTMLElementTagNameMap>(
+  name: K,
+  attributes: Readonly<Record<string, string>> = {},
+  ...children: (Node | string)[]
+): HTMLElementTagNameMap[K] {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  element.append(...children);
+  return element;
+}
+
+/** Text in which `code` between backticks is shown as such. */
+export function prose(text: string): (Node | string)[] {
+  return text.split('`').map((part, at) => (at % 2 === 0 ? part : el('code', {}, part)));
+}

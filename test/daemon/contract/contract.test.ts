@@ -1,0 +1,163 @@
+/**
+ * Every endpoint of `/openapi.json` is sent requests that its schemas take and such that are broken. Whatever comes, the
+ * answer is one that the document has: never a fault of the daemon's own, and 422 for what the schemas do not take.
+ * `PARLEY_CONTRACT_CASES` and `PARLEY_CONTRACT_SEED` change how many and which.
+ */
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import fc from 'fast-check';
+import { Pool } from 'undici';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { House, PRIVATE_KEY } from '../house.js';
+import { brokenOf } from './broken.js';
+import { type JsonSchema, valuesOf } from './json-schema.js';
+import { seedsOf } from './seeds.js';
+
+const CASES = Number(process.env['PARLEY_CONTRACT_CASES'] ?? 2_000);
+const SEED = Number(process.env['PARLEY_CONTRACT_SEED'] ?? 7);
+
+interface Operation {
+  parameters?: { name: string; in: 'path' | 'query' | 'header'; required: boolean; schema: JsonSchema }[];
+  requestBody?: { required: boolean; content: Record<string, { schema: JsonSchema }> };
+  responses: Record<string, { content: Record<string, { schema?: JsonSchema }> }>;
+}
+
+interface Case {
+  path: Record<string, string>;
+  query: Record<string, string>;
+  /** Undefined = none. */
+  body: unknown;
+  /** In place of the body. */
+  raw: { type: string; text: string } | null;
+}
+
+const house = await House.open({
+  limits: { ...(await import('../../../src/config/settings.js')).DEFAULT_SETTINGS.limits, requestsPerMinute: 1e9 },
+});
+const document = (await house.ask('/openapi.json')).body as {
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: Record<string, JsonSchema> };
+};
+const ajv = new Ajv2020({ strict: false, allErrors: false, validateFormats: false });
+ajv.addSchema(document, 'openapi');
+
+const client = new Pool(house.address, { connections: 4 });
+
+const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({
+    name: `${method.toUpperCase()} ${path}`,
+    path,
+    method,
+    operation,
+  })),
+);
+
+let known: Record<string, readonly unknown[]> = {};
+beforeAll(() => expect(operations.length).toBeGreaterThan(10));
+afterAll(async () => {
+  await client.destroy();
+  await house.close();
+});
+
+test.each(operations)('$name', { timeout: 300_000 }, async ({ path, method, operation }) => {
+  known = await seedsOf(house);
+  const options = { schemas: document.components.schemas, known };
+  const { parameters = [], requestBody } = operation;
+  const bodySchema = requestBody?.content['application/json']?.schema;
+  const takes = bodySchema === undefined ? null : ajv.compile(inDocument(bodySchema));
+  const answers = new Map<string, ReturnType<typeof ajv.compile>>();
+  const texts = (place: 'path' | 'query'): fc.Arbitrary<Record<string, string>> => {
+    const all = parameters.filter(({ in: where }) => where === place);
+    const optional = all.filter(({ required }) => !required).map(({ name }) => name);
+    const value = ({ name, schema }: (typeof all)[number]): fc.Arbitrary<string> => {
+      const good = known[name] ?? [];
+      const any = fc.oneof(valuesOf(schema, options).map(String), fc.string({ minLength: 1 }));
+      const mixed = good.length === 0 ? any : fc.oneof(fc.constantFrom(...good.map(String)), any);
+      // Clients normalise these away.
+      return place === 'path' ? mixed.filter(isSegment) : mixed;
+    };
+    return fc
+      .subarray(optional)
+      .chain((chosen) =>
+        fc.record(
+          Object.fromEntries(
+            all
+              .filter(({ name, required }) => required || chosen.includes(name))
+              .map((each) => [each.name, value(each)]),
+          ),
+        ),
+      );
+  };
+  const good = bodySchema === undefined ? fc.constant<unknown>(undefined) : valuesOf(bodySchema, options);
+  const bodies = bodySchema === undefined ? fc.constant<unknown>(undefined) : fc.oneof(good, brokenOf(good));
+  const raws = fc.record({
+    type: fc.constantFrom(
+      'application/json',
+      'text/plain',
+      'multipart/form-data',
+      'x',
+      'application/json; charset=utf-7',
+    ),
+    text: fc.oneof(fc.string(), fc.constantFrom('{', '[', 'null', '"', '{}}', '{"a":1,}', 'NaN', '\u0000')),
+  });
+  const cases: fc.Arbitrary<Case> = fc.record({
+    path: texts('path'),
+    query: texts('query'),
+    body: bodies,
+    raw: bodySchema === undefined ? fc.constant(null) : fc.option(raws, { freq: 20 }),
+  });
+
+  await fc.assert(
+    fc.asyncProperty(cases, async (one) => {
+      const url = urlOf(path, one);
+      const body = one.raw?.text ?? (one.body === undefined ? undefined : JSON.stringify(one.body));
+      const type = one.raw?.type ?? 'application/json';
+      const response = await client.request({
+        path: url,
+        method: method.toUpperCase(),
+        headers: { authorization: PRIVATE_KEY, ...(body !== undefined && { 'content-type': type }) },
+        body: body ?? null,
+        headersTimeout: 20_000,
+        bodyTimeout: 20_000,
+      });
+      const { statusCode: status } = response;
+      const mediaType = String(response.headers['content-type'] ?? '').split(';')[0] ?? '';
+      const documented = operation.responses[String(status)];
+      expect(documented, `${method} ${url} ${String(body)} was answered ${String(status)}`).toBeDefined();
+      expect(Object.keys(documented?.content ?? {}), `media type of ${String(status)}`).toContain(mediaType);
+      if (mediaType !== 'application/json') {
+        response.body.on('error', () => undefined).destroy(); // a stream may go on for long
+        return;
+      }
+      const answer: unknown = await response.body.json();
+      const key = String(status);
+      const schema = documented?.content['application/json']?.schema;
+      const check = answers.get(key) ?? ajv.compile(inDocument(schema ?? {}));
+      answers.set(key, check);
+      expect(check(answer) ? null : check.errors, JSON.stringify(answer)).toBeNull();
+      if (takes !== null && one.raw === null && one.body !== undefined && !takes(one.body)) {
+        expect(status, `${url} took ${String(body)}, which its schema does not`).toBe(422);
+      }
+    }),
+    { numRuns: CASES, seed: SEED, endOnFailure: true },
+  );
+  expect(house.faults).toEqual([]);
+});
+
+function isSegment(text: string): boolean {
+  try {
+    return !['', '.', '..', '%2e', '%2e%2e'].includes(encodeURIComponent(text).toLowerCase());
+  } catch {
+    return false; // half a surrogate pair has no place in an address
+  }
+}
+
+/** Its references lead into the document. */
+function inDocument(schema: JsonSchema): object {
+  return JSON.parse(JSON.stringify(schema).replaceAll('"#/components', '"openapi#/components')) as object;
+}
+
+function urlOf(path: string, { path: params, query }: Case): string {
+  const place = path.replace(/\{(\w+)\}/g, (_all, name: string) => encodeURIComponent(params[name] ?? ''));
+  const search = new URLSearchParams(query).toString();
+  return search === '' ? place : `${place}?${search}`;
+}
