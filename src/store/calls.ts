@@ -1,5 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { CallHistoryItem } from '../session/call-history.js';
+import { reversed } from './phone-pattern.js';
 
 /** How somebody and an agent came together. */
 export type CallChannel = 'phone' | 'talk' | 'webrtc' | 'chat';
@@ -19,7 +20,7 @@ export interface StoredCall {
   tsUs: number;
   /** Microseconds since 1970; null while it goes on. */
   endedUs: number | null;
-  /** Path of the recording; null = there is none. */
+  /** Path of the recording, below the data folder where it lies there; null = there is none. */
   recording: string | null;
   /** As `/call-logs` shows it, `call_status` and `ts` as above, without the recording's address. */
   item: CallHistoryItem;
@@ -28,7 +29,8 @@ export interface StoredCall {
 /** What a call is when it begins. */
 export type NewCall = Omit<StoredCall, 'tsUs' | 'endedUs' | 'recording'>;
 
-interface Row {
+/** A row of the table. */
+export interface CallRow {
   ts_us: number;
   session_id: string;
   call_id: string | null;
@@ -49,10 +51,14 @@ export class CallStore {
   readonly #add: (call: NewCall) => StoredCall;
   readonly #status: Database.Statement<unknown[]>;
   readonly #end: Database.Statement<unknown[]>;
-  readonly #get: Database.Statement<unknown[], Row>;
-  readonly #byCallId: Database.Statement<unknown[], Row>;
-  readonly #open: Database.Statement<unknown[], Row>;
+  readonly #get: Database.Statement<unknown[], CallRow>;
+  readonly #byCallId: Database.Statement<unknown[], CallRow>;
+  readonly #open: Database.Statement<unknown[], CallRow>;
+  readonly #ofNumber: Database.Statement<unknown[], CallRow>;
+  readonly #remove: (call: StoredCall) => boolean;
   readonly #nowUs: () => number;
+  /** Of the call that was added last, which may not be there any more. */
+  #lastUs = 0;
 
   /** @param nowUnixMs the time of day, with a fraction where there is one */
   constructor(database: Database.Database, nowUnixMs: () => number) {
@@ -63,12 +69,15 @@ export class CallStore {
        VALUES (@tsUs, @sessionId, @callId, @channel, @direction, @agentId, @campaignId, @fromPhone, @toPhone, @status,
          @item)`,
     );
+    const note = database.prepare('INSERT OR IGNORE INTO call_numbers (number, reversed) VALUES (?, ?)');
     const latest = database.prepare<unknown[], { ts: number | null }>('SELECT MAX(ts_us) AS ts FROM calls');
     this.#add = database.transaction((call: NewCall) => {
       // Later than all others, also where the clock was set back: whoever pages through the log must not miss it.
-      const tsUs = Math.max(this.#nowUs(), (latest.get()?.ts ?? 0) + 1);
+      const tsUs = Math.max(this.#nowUs(), (latest.get()?.ts ?? 0) + 1, this.#lastUs + 1);
+      this.#lastUs = tsUs;
       const item = { ...call.item, ts: tsUs / 1e6 };
       insert.run({ ...call, tsUs, item: JSON.stringify(item) });
+      for (const number of [call.fromPhone, call.toPhone]) if (number !== null) note.run(number, reversed(number));
       return { ...call, item, tsUs, endedUs: null, recording: null };
     });
     this.#status = database.prepare('UPDATE calls SET status = ? WHERE session_id = ? AND ended_us IS NULL');
@@ -78,6 +87,20 @@ export class CallStore {
     );
     this.#get = database.prepare('SELECT * FROM calls WHERE session_id = ?');
     this.#byCallId = database.prepare('SELECT * FROM calls WHERE call_id = ?');
+    this.#ofNumber = database.prepare(
+      `SELECT * FROM calls WHERE from_phone = @number UNION SELECT * FROM calls WHERE to_phone = @number ORDER BY ts_us`,
+    );
+    const remove = database.prepare('DELETE FROM calls WHERE ts_us = ? AND ended_us IS NOT NULL');
+    const forget = database.prepare(
+      `DELETE FROM call_numbers WHERE number = @number
+         AND NOT EXISTS (SELECT 1 FROM calls WHERE from_phone = @number)
+         AND NOT EXISTS (SELECT 1 FROM calls WHERE to_phone = @number)`,
+    );
+    this.#remove = database.transaction(({ tsUs, fromPhone, toPhone }: StoredCall) => {
+      if (remove.run(tsUs).changes === 0) return false;
+      for (const number of [fromPhone, toPhone]) if (number !== null) forget.run({ number });
+      return true;
+    });
     this.#open = database.prepare('SELECT * FROM calls WHERE ended_us IS NULL ORDER BY ts_us');
   }
 
@@ -103,21 +126,32 @@ export class CallStore {
 
   get(sessionId: string): StoredCall | null {
     const row = this.#get.get(sessionId);
-    return row === undefined ? null : stored(row);
+    return row === undefined ? null : callOf(row);
   }
 
   byCallId(callId: string): StoredCall | null {
     const row = this.#byCallId.get(callId);
-    return row === undefined ? null : stored(row);
+    return row === undefined ? null : callOf(row);
+  }
+
+  /** Calls from and to a number, the oldest first. */
+  ofNumber(number: string): StoredCall[] {
+    return this.#ofNumber.all({ number }).map(callOf);
+  }
+
+  /** Removes a call that has ended. Returns whether it was there. */
+  remove(call: StoredCall): boolean {
+    return this.#remove(call);
   }
 
   /** Calls that go on, the oldest first. */
   open(): StoredCall[] {
-    return this.#open.all().map(stored);
+    return this.#open.all().map(callOf);
   }
 }
 
-function stored(row: Row): StoredCall {
+/** A row as a call. */
+export function callOf(row: CallRow): StoredCall {
   const item = JSON.parse(row.item) as CallHistoryItem;
   return {
     sessionId: row.session_id,
