@@ -163,6 +163,45 @@ const MIGRATIONS: readonly string[] = [
    DROP INDEX webhook_deliveries_open;
    CREATE INDEX webhook_deliveries_open ON webhook_deliveries (audience, session_id, seq) WHERE due_unix_ms IS NOT NULL;
    CREATE INDEX webhook_deliveries_session ON webhook_deliveries (session_id, seq)`,
+  // Who is next is the head of an index for each place, see campaign-records.ts.
+  `CREATE TABLE campaigns (
+     id TEXT PRIMARY KEY,
+     name TEXT NOT NULL,
+     status TEXT NOT NULL CHECK (status IN ('idle', 'started', 'paused', 'finished', 'failed')),
+     caller TEXT,
+     include_metadata_in_prompt INTEGER NOT NULL,
+     overrides TEXT NOT NULL,
+     reason TEXT,
+     last_call_ms REAL,
+     created_at INTEGER NOT NULL
+   ) STRICT;
+   CREATE TABLE campaign_records (
+     seq INTEGER PRIMARY KEY,
+     campaign_id TEXT NOT NULL REFERENCES campaigns (id) ON DELETE CASCADE,
+     phone TEXT NOT NULL,
+     metadata TEXT NOT NULL,
+     place TEXT NOT NULL,
+     status TEXT NOT NULL CHECK (status IN ('not_started', 'started', 'finished', 'failed')),
+     session_id TEXT,
+     calling INTEGER NOT NULL,
+     attempts INTEGER NOT NULL,
+     retried TEXT NOT NULL,
+     due_ms REAL,
+     reason TEXT,
+     UNIQUE (campaign_id, phone)
+   ) STRICT;
+   CREATE INDEX campaign_records_due ON campaign_records (campaign_id, place, due_ms, seq) WHERE due_ms IS NOT NULL;
+   CREATE INDEX campaign_records_calling ON campaign_records (campaign_id, seq) WHERE calling = 1;
+   CREATE INDEX campaign_records_status ON campaign_records (campaign_id, status, seq);
+   CREATE INDEX campaign_records_seq ON campaign_records (campaign_id, seq);
+   CREATE TABLE campaign_rejections (
+     seq INTEGER PRIMARY KEY,
+     campaign_id TEXT NOT NULL REFERENCES campaigns (id) ON DELETE CASCADE,
+     phone TEXT NOT NULL,
+     metadata TEXT NOT NULL,
+     reason TEXT NOT NULL
+   ) STRICT;
+   CREATE INDEX campaign_rejections_seq ON campaign_rejections (campaign_id, seq)`,
 ];
 
 /**

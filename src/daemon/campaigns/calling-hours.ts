@@ -1,0 +1,50 @@
+import type { CallingHours } from '../../config/campaign-schedule.js';
+import { localTime, unixOfLocal } from './local-time.js';
+
+/** Whoever cannot be called within so long cannot be called at all. */
+const HORIZON_MS = 15 * 86_400_000;
+/** Days of the clock that are looked at for the next opening: a week, and one more for a day that is half over. */
+const DAYS = 8;
+
+/** Whether it is within the hours in all of the zones. */
+export function isWithinHours(hours: CallingHours, zones: readonly string[], unixMs: number): boolean {
+  return zones.every((zone) => isOpen(hours, zone, unixMs));
+}
+
+/**
+ * The first moment from `unixMs` on that is within the hours in all of the zones; null where there is none within two
+ * weeks.
+ */
+export function nextWithinHours(hours: CallingHours, zones: readonly string[], unixMs: number): number | null {
+  let atMs = unixMs;
+  while (atMs <= unixMs + HORIZON_MS) {
+    const latest = Math.max(atMs, ...zones.map((zone) => nextOpening(hours, zone, atMs)));
+    if (latest === atMs) return atMs;
+    atMs = latest;
+  }
+  return null;
+}
+
+function isOpen({ hoursStart, hoursEnd, days }: CallingHours, zone: string, unixMs: number): boolean {
+  const { weekday, minutes } = localTime(unixMs, zone);
+  return days.includes(weekday) && minutes >= minutesOf(hoursStart) && minutes < minutesOf(hoursEnd);
+}
+
+/** `unixMs` where the zone's hours are on. */
+function nextOpening(hours: CallingHours, zone: string, unixMs: number): number {
+  if (isOpen(hours, zone, unixMs)) return unixMs;
+  const { year, month, day } = localTime(unixMs, zone);
+  const start = minutesOf(hours.hoursStart);
+  for (let ahead = 0; ahead <= DAYS; ahead++) {
+    const openingMs = unixOfLocal(year, month, day + ahead, start, zone);
+    if (openingMs > unixMs && isOpen(hours, zone, openingMs)) return openingMs;
+  }
+  // The clocks leave out the hours of that day.
+  return unixMs + HORIZON_MS + 1;
+}
+
+/** `09:30` is 570. */
+function minutesOf(time: string): number {
+  const [hours = 0, minutes = 0] = time.split(':').map(Number);
+  return hours * 60 + minutes;
+}

@@ -1,0 +1,145 @@
+import type { CampaignSchedule } from '../../config/campaign-schedule.js';
+import { nextWithinHours } from './calling-hours.js';
+import { zonesOfPlace } from './phone-zones.js';
+
+/** A record that waits to be called. */
+export interface WaitingRecord {
+  seq: number;
+  /** Milliseconds since 1970 from which on it may be called. */
+  dueMs: number;
+  /** As `placeOfNumber` has it. */
+  place: string;
+}
+
+/** The records that wait. */
+export interface WaitingRecords {
+  /** Places with records that wait. */
+  places: (campaignId: string) => readonly string[];
+  /** The one that is due first; null where none waits. */
+  first: (campaignId: string, place: string) => WaitingRecord | null;
+}
+
+/** What is to be done. */
+export type Decision =
+  | { type: 'call'; campaignId: string; record: WaitingRecord }
+  /** For the records of a place there are no calling hours, ever. */
+  | { type: 'refuse'; campaignId: string; place: string; reason: string }
+  /** All of its records are settled. */
+  | { type: 'finish'; campaignId: string }
+  /** Nothing until then, if nothing happens before; null = until something happens. */
+  | { type: 'wait'; untilMs: number | null };
+
+interface Running {
+  schedule: CampaignSchedule;
+  /** Before this no call of the campaign is placed. */
+  slotMs: number;
+  /** The larger, the later it placed its last call. */
+  turn: number;
+}
+
+/**
+ * Decides whom the campaigns call next: within each one's pace, calls at once and calling hours, the campaigns in turn.
+ * Plain state and no clock: all times are milliseconds since 1970, passed in.
+ */
+export class Scheduler {
+  readonly #records: WaitingRecords;
+  readonly #running = new Map<string, Running>();
+  readonly #calls = new Map<string, number>();
+  #blockedMs = 0;
+  #turn = 0;
+
+  constructor(records: WaitingRecords) {
+    this.#records = records;
+  }
+
+  /** @param lastCallMs when the campaign placed its last call; null = never */
+  start(campaignId: string, schedule: CampaignSchedule, lastCallMs: number | null): void {
+    const slotMs = lastCallMs === null ? 0 : lastCallMs + gapMs(schedule);
+    this.#running.set(campaignId, { schedule, slotMs, turn: this.#turn });
+  }
+
+  /** No new calls; those that are under way go on. */
+  stop(campaignId: string): void {
+    this.#running.delete(campaignId);
+  }
+
+  isRunning(campaignId: string): boolean {
+    return this.#running.has(campaignId);
+  }
+
+  /** Calls of a campaign that are under way. */
+  calls(campaignId: string): number {
+    return this.#calls.get(campaignId) ?? 0;
+  }
+
+  began(campaignId: string, nowMs: number): void {
+    this.#calls.set(campaignId, this.calls(campaignId) + 1);
+    const running = this.#running.get(campaignId);
+    if (running === undefined) return;
+    running.slotMs = nowMs + gapMs(running.schedule);
+    running.turn = ++this.#turn;
+  }
+
+  ended(campaignId: string): void {
+    const left = this.calls(campaignId) - 1;
+    if (left > 0) this.#calls.set(campaignId, left);
+    else this.#calls.delete(campaignId);
+  }
+
+  /** No campaign places a call before then. */
+  block(untilMs: number): void {
+    this.#blockedMs = untilMs;
+  }
+
+  next(nowMs: number): Decision {
+    let untilMs = Number.POSITIVE_INFINITY;
+    const inTurn = [...this.#running].sort(([, a], [, b]) => a.turn - b.turn);
+    for (const [campaignId, running] of inTurn) {
+      const found = this.#look(campaignId, running, nowMs);
+      if (found.type !== 'wait') return found;
+      if (found.untilMs !== null) untilMs = Math.min(untilMs, found.untilMs);
+    }
+    return { type: 'wait', untilMs: untilMs === Number.POSITIVE_INFINITY ? null : untilMs };
+  }
+
+  #look(campaignId: string, running: Running, nowMs: number): Decision {
+    const { schedule } = running;
+    const calls = this.calls(campaignId);
+    const places = this.#records.places(campaignId);
+    if (places.length === 0) return calls === 0 ? { type: 'finish', campaignId } : { type: 'wait', untilMs: null };
+    if (calls >= schedule.concurrent) return { type: 'wait', untilMs: null };
+    // A clock that was set back must not hold the campaign up.
+    running.slotMs = Math.min(running.slotMs, nowMs + gapMs(schedule));
+    const freeMs = Math.max(nowMs, running.slotMs, this.#blockedMs);
+    let untilMs = Number.POSITIVE_INFINITY;
+    let first: WaitingRecord | null = null;
+    for (const place of places) {
+      const record = this.#records.first(campaignId, place);
+      if (record === null) continue;
+      const zones = zonesOf(place, schedule);
+      const fromMs = Math.max(freeMs, record.dueMs);
+      const atMs = nextWithinHours(schedule, zones, fromMs);
+      if (atMs === null) return { type: 'refuse', campaignId, place, reason: NEVER };
+      untilMs = Math.min(untilMs, atMs);
+      if (atMs <= nowMs && isBefore(record, first)) first = record;
+    }
+    if (first !== null) return { type: 'call', campaignId, record: first };
+    return { type: 'wait', untilMs: untilMs === Number.POSITIVE_INFINITY ? null : untilMs };
+  }
+}
+
+const NEVER =
+  'the number tells of several time zones that have no calling hours in common; name one as "timezone" in its metadata';
+
+function zonesOf(place: string, schedule: CampaignSchedule): readonly string[] {
+  const zones = zonesOfPlace(place);
+  return zones.length === 0 ? [schedule.timezone] : zones;
+}
+
+function isBefore(a: WaitingRecord, b: WaitingRecord | null): boolean {
+  return b === null || a.dueMs < b.dueMs || (a.dueMs === b.dueMs && a.seq < b.seq);
+}
+
+function gapMs({ perMinute }: CampaignSchedule): number {
+  return 60_000 / perMinute;
+}

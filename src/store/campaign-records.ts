@@ -1,0 +1,281 @@
+import type Database from 'better-sqlite3';
+
+export type RecordStatus = 'not_started' | 'started' | 'finished' | 'failed';
+
+/** Somebody whom a campaign calls. */
+export interface StoredRecord {
+  /** The order in which records were uploaded. */
+  seq: number;
+  campaignId: string;
+  /** E.164. */
+  phone: string;
+  metadata: Readonly<Record<string, unknown>>;
+  /** Which calling hours are theirs. */
+  place: string;
+  status: RecordStatus;
+  /** Of the latest call. */
+  sessionId: string | null;
+  /** Whether that call is under way. */
+  calling: boolean;
+  /** Calls so far. */
+  attempts: number;
+  /** Calls that were made again, by what for. */
+  retried: Readonly<Record<string, number>>;
+  /** When they are to be called, in milliseconds since 1970; null = they are being called, or nothing more is to come. */
+  dueMs: number | null;
+  /** What the latest call came to, where it is called again for that or has failed. */
+  reason: string | null;
+}
+
+export type NewRecord = Pick<StoredRecord, 'phone' | 'metadata' | 'place'> & { dueMs: number };
+
+/** What an upload was refused. */
+export interface StoredRejection {
+  seq: number;
+  /** As it was given. */
+  phone: string;
+  metadata: Readonly<Record<string, unknown>>;
+  reason: string;
+}
+
+/** What becomes of a record when its call is over. */
+export interface RecordEnd {
+  status: RecordStatus;
+  dueMs: number | null;
+  retried: Readonly<Record<string, number>>;
+  reason: string | null;
+}
+
+export interface PageOf {
+  campaignId: string;
+  /** `seq` of the last item before; 0 = from the start. */
+  after: number;
+  limit: number;
+}
+
+interface Row {
+  seq: number;
+  campaign_id: string;
+  phone: string;
+  metadata: string;
+  place: string;
+  status: RecordStatus;
+  session_id: string | null;
+  calling: number;
+  attempts: number;
+  retried: string;
+  due_ms: number | null;
+  reason: string | null;
+}
+
+/** More refusals of one campaign than these are forgotten, the oldest first. */
+const REJECTIONS = 10_000;
+
+/** Whom campaigns call, and how far they have come. */
+export class CampaignRecordStore {
+  readonly #addAll: (campaignId: string, records: readonly NewRecord[]) => boolean[];
+  readonly #rejectAll: (campaignId: string, rejections: readonly Omit<StoredRejection, 'seq'>[]) => void;
+  readonly #get: Database.Statement<unknown[], Row>;
+  readonly #bySeq: Database.Statement<unknown[], Row>;
+  readonly #page: Database.Statement<unknown[], Row>;
+  readonly #pageOfStatus: Database.Statement<unknown[], Row>;
+  readonly #rejections: Database.Statement<unknown[], { seq: number; phone: string; metadata: string; reason: string }>;
+  readonly #remove: Database.Statement<unknown[]>;
+  readonly #nextPlace: Database.Statement<unknown[], { place: string | null }>;
+  readonly #first: Database.Statement<unknown[], { seq: number; due_ms: number }>;
+  readonly #begin: (seq: number, sessionId: string, nowMs: number) => void;
+  readonly #end: Database.Statement<unknown[]>;
+  readonly #refuse: Database.Statement<unknown[]>;
+  readonly #refusePlace: Database.Statement<unknown[]>;
+  readonly #postpone: Database.Statement<unknown[]>;
+  readonly #calling: Database.Statement<unknown[], Row>;
+  readonly #counts: Database.Statement<unknown[], { status: RecordStatus; count: number }>;
+  readonly #rejected: Database.Statement<unknown[], { count: number }>;
+
+  constructor(database: Database.Database) {
+    const insert = database.prepare(
+      `INSERT INTO campaign_records (campaign_id, phone, metadata, place, status, calling, attempts, retried, due_ms)
+       VALUES (?, ?, ?, ?, 'not_started', 0, 0, '{}', ?) ON CONFLICT (campaign_id, phone) DO NOTHING`,
+    );
+    this.#addAll = database.transaction((campaignId: string, records: readonly NewRecord[]) =>
+      records.map(
+        ({ phone, metadata, place, dueMs }) =>
+          insert.run(campaignId, phone, JSON.stringify(metadata), place, dueMs).changes > 0,
+      ),
+    );
+    const reject = database.prepare(
+      'INSERT INTO campaign_rejections (campaign_id, phone, metadata, reason) VALUES (?, ?, ?, ?)',
+    );
+    const forget = database.prepare(
+      `DELETE FROM campaign_rejections WHERE campaign_id = @campaignId AND seq <=
+         (SELECT seq FROM campaign_rejections WHERE campaign_id = @campaignId ORDER BY seq DESC LIMIT 1 OFFSET ${String(REJECTIONS)})`,
+    );
+    this.#rejectAll = database.transaction(
+      (campaignId: string, rejections: readonly Omit<StoredRejection, 'seq'>[]) => {
+        for (const { phone, metadata, reason } of rejections)
+          reject.run(campaignId, phone, JSON.stringify(metadata), reason);
+        forget.run({ campaignId });
+      },
+    );
+    this.#get = database.prepare('SELECT * FROM campaign_records WHERE campaign_id = ? AND phone = ?');
+    this.#bySeq = database.prepare('SELECT * FROM campaign_records WHERE seq = ?');
+    this.#page = database.prepare(
+      'SELECT * FROM campaign_records WHERE campaign_id = @campaignId AND seq > @after ORDER BY seq LIMIT @limit',
+    );
+    this.#pageOfStatus = database.prepare(
+      `SELECT * FROM campaign_records WHERE campaign_id = @campaignId AND status = @status AND seq > @after
+       ORDER BY seq LIMIT @limit`,
+    );
+    this.#rejections = database.prepare(
+      `SELECT seq, phone, metadata, reason FROM campaign_rejections WHERE campaign_id = @campaignId AND seq > @after
+       ORDER BY seq LIMIT @limit`,
+    );
+    this.#remove = database.prepare('DELETE FROM campaign_records WHERE seq = ? AND calling = 0');
+    this.#nextPlace = database.prepare(
+      'SELECT MIN(place) AS place FROM campaign_records WHERE campaign_id = ? AND due_ms IS NOT NULL AND place > ?',
+    );
+    this.#first = database.prepare(
+      `SELECT seq, due_ms FROM campaign_records WHERE campaign_id = ? AND due_ms IS NOT NULL AND place = ?
+       ORDER BY due_ms, seq LIMIT 1`,
+    );
+    const begin = database.prepare(
+      `UPDATE campaign_records SET status = 'started', session_id = ?, calling = 1, attempts = attempts + 1, due_ms = NULL
+       WHERE seq = ? AND due_ms IS NOT NULL`,
+    );
+    const paced = database.prepare(
+      'UPDATE campaigns SET last_call_ms = ? WHERE id = (SELECT campaign_id FROM campaign_records WHERE seq = ?)',
+    );
+    this.#begin = database.transaction((seq: number, sessionId: string, nowMs: number) => {
+      if (begin.run(sessionId, seq).changes === 0) throw new Error(`record ${String(seq)} does not wait to be called`);
+      paced.run(nowMs, seq);
+    });
+    this.#end = database.prepare(
+      `UPDATE campaign_records SET status = @status, calling = 0, due_ms = @dueMs, retried = @retried, reason = @reason
+       WHERE seq = @seq AND session_id = @sessionId AND calling = 1`,
+    );
+    this.#refuse = database.prepare(
+      `UPDATE campaign_records SET status = 'failed', due_ms = NULL, reason = ? WHERE seq = ? AND due_ms IS NOT NULL`,
+    );
+    this.#refusePlace = database.prepare(
+      `UPDATE campaign_records SET status = 'failed', due_ms = NULL, reason = @reason
+       WHERE campaign_id = @campaignId AND due_ms IS NOT NULL AND place = @place`,
+    );
+    this.#postpone = database.prepare('UPDATE campaign_records SET due_ms = ? WHERE seq = ? AND due_ms IS NOT NULL');
+    this.#calling = database.prepare('SELECT * FROM campaign_records WHERE calling = 1 ORDER BY campaign_id, seq');
+    this.#counts = database.prepare(
+      'SELECT status, COUNT(*) AS count FROM campaign_records WHERE campaign_id = ? GROUP BY status',
+    );
+    this.#rejected = database.prepare('SELECT COUNT(*) AS count FROM campaign_rejections WHERE campaign_id = ?');
+  }
+
+  /** All in one transaction. Returns for each whether it was added; those that are there already are not. */
+  add(campaignId: string, records: readonly NewRecord[]): boolean[] {
+    return this.#addAll(campaignId, records);
+  }
+
+  /** Notes what an upload was refused. */
+  reject(campaignId: string, rejections: readonly Omit<StoredRejection, 'seq'>[]): void {
+    this.#rejectAll(campaignId, rejections);
+  }
+
+  get(campaignId: string, phone: string): StoredRecord | null {
+    return storedOrNull(this.#get.get(campaignId, phone));
+  }
+
+  bySeq(seq: number): StoredRecord | null {
+    return storedOrNull(this.#bySeq.get(seq));
+  }
+
+  /** In the order in which they were uploaded. @param status default all */
+  page(page: PageOf, status?: RecordStatus): StoredRecord[] {
+    return (status === undefined ? this.#page.all(page) : this.#pageOfStatus.all({ ...page, status })).map(stored);
+  }
+
+  rejections(page: PageOf): StoredRejection[] {
+    return this.#rejections
+      .all(page)
+      .map(({ metadata, ...rest }) => ({ ...rest, metadata: JSON.parse(metadata) as Record<string, unknown> }));
+  }
+
+  /** Returns false where the record is being called, or is not there. */
+  remove(seq: number): boolean {
+    return this.#remove.run(seq).changes > 0;
+  }
+
+  /** Places with records that wait to be called. A few steps in the index for each, however many records there are. */
+  places(campaignId: string): string[] {
+    const places: string[] = [];
+    if (this.first(campaignId, '') !== null) places.push('');
+    for (let next = this.#next(campaignId, ''); next !== null; next = this.#next(campaignId, next)) places.push(next);
+    return places;
+  }
+
+  /** The record of a place that is due first. */
+  first(campaignId: string, place: string): { seq: number; dueMs: number; place: string } | null {
+    const row = this.#first.get(campaignId, place);
+    return row === undefined ? null : { seq: row.seq, dueMs: row.due_ms, place };
+  }
+
+  /**
+   * A call to a record begins; to be run in the transaction that writes the call's row.
+   * @throws Error where the record does not wait to be called
+   */
+  begin(seq: number, sessionId: string, nowMs: number): void {
+    this.#begin(seq, sessionId, nowMs);
+  }
+
+  /** The call is over. Returns false where it was so already. */
+  end(seq: number, sessionId: string, end: RecordEnd): boolean {
+    return this.#end.run({ ...end, seq, sessionId, retried: JSON.stringify(end.retried) }).changes > 0;
+  }
+
+  /** A record is not called, for good. */
+  refuse(seq: number, reason: string): void {
+    this.#refuse.run(reason, seq);
+  }
+
+  /** None of a place that waits is called, for good. */
+  refusePlace(campaignId: string, place: string, reason: string): void {
+    this.#refusePlace.run({ campaignId, place, reason });
+  }
+
+  postpone(seq: number, dueMs: number): void {
+    this.#postpone.run(dueMs, seq);
+  }
+
+  /** Records whose calls are under way, or were when an earlier process stopped. */
+  calling(): StoredRecord[] {
+    return this.#calling.all().map(stored);
+  }
+
+  counts(campaignId: string): Record<RecordStatus | 'rejected', number> {
+    const counts = { not_started: 0, started: 0, finished: 0, failed: 0 };
+    for (const { status, count } of this.#counts.all(campaignId)) counts[status] = count;
+    return { ...counts, rejected: this.#rejected.get(campaignId)?.count ?? 0 };
+  }
+
+  #next(campaignId: string, after: string): string | null {
+    return this.#nextPlace.get(campaignId, after)?.place ?? null;
+  }
+}
+
+function storedOrNull(row: Row | undefined): StoredRecord | null {
+  return row === undefined ? null : stored(row);
+}
+
+function stored(row: Row): StoredRecord {
+  return {
+    seq: row.seq,
+    campaignId: row.campaign_id,
+    phone: row.phone,
+    metadata: JSON.parse(row.metadata) as Record<string, unknown>,
+    place: row.place,
+    status: row.status,
+    sessionId: row.session_id,
+    calling: row.calling === 1,
+    attempts: row.attempts,
+    retried: JSON.parse(row.retried) as Record<string, number>,
+    dueMs: row.due_ms,
+    reason: row.reason,
+  };
+}
