@@ -181,16 +181,6 @@ const CATALOGUE = {
   AUTH_REQUIRED: { message: 'The key is missing or wrong', httpStatus: 401, retryable: false },
   AUTH_FORBIDDEN: { message: 'This key does not allow that: {reason}', httpStatus: 403, retryable: false },
   LINK_INVALID: { message: 'The link does not open: {reason}', httpStatus: 403, retryable: false },
-  NOT_FOUND: { message: 'There is no {what} "{id}"', httpStatus: 404, retryable: false },
-  RATE_LIMITED: { message: 'Too many requests; try again in {seconds} s', httpStatus: 429, retryable: true },
-  SESSIONS_FULL: { message: 'All {limit} sessions are in use', httpStatus: 429, retryable: true },
-  // session
-  AGENT_DISABLED: { message: 'This agent is disabled and takes no calls', httpStatus: 409, retryable: false },
-  SESSION_CLOSED: { message: 'The session has ended', httpStatus: 409, retryable: false },
-  // testing
-  LABELS_INVALID: { message: 'Not a readable label file: {file}: {reason}', httpStatus: 422, retryable: false },
-  LOG_INVALID: { message: 'Not a readable event log: {reason}', httpStatus: 422, retryable: false },
-  LOG_VERSION_UNSUPPORTED: {
   KEY_LAST: {
     message: 'The last private key cannot be revoked; make another one first',
     httpStatus: 409,
@@ -202,6 +192,16 @@ const CATALOGUE = {
     retryable: false,
   },
   AGENT_IN_USE: { message: 'The agent "{agent}" answers {phone}', httpStatus: 409, retryable: false },
+  NOT_FOUND: { message: 'There is no {what} "{id}"', httpStatus: 404, retryable: false },
+  RATE_LIMITED: { message: 'Too many requests; try again in {seconds} s', httpStatus: 429, retryable: true },
+  SESSIONS_FULL: { message: 'All {limit} sessions are in use', httpStatus: 429, retryable: true },
+  // session
+  AGENT_DISABLED: { message: 'This agent is disabled and takes no calls', httpStatus: 409, retryable: false },
+  SESSION_CLOSED: { message: 'The session has ended', httpStatus: 409, retryable: false },
+  // testing
+  LABELS_INVALID: { message: 'Not a readable label file: {file}: {reason}', httpStatus: 422, retryable: false },
+  LOG_INVALID: { message: 'Not a readable event log: {reason}', httpStatus: 422, retryable: false },
+  LOG_VERSION_UNSUPPORTED: {
     message: 'The event log has version {version}; this parley reads version {supported}',
     httpStatus: 422,
     retryable: false,
