@@ -39,7 +39,7 @@ export class Engine {
   keepIn(
     stores: Pick<
       EngineOptions,
-      'knowledge' | 'memories' | 'outboxStore' | 'onWebhookLost' | 'doNotCall' | 'sessionMemory' | 'history'
+      'knowledge' | 'memories' | 'outboxStore' | 'onWebhookLost' | 'doNotCall' | 'sessionMemory' | 'history' | 'traces'
     >,
   ): void {
     if (this.#workshop !== null) throw new Error('the engine is at work already');

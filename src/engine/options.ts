@@ -17,6 +17,7 @@ import type { DoNotCallList } from '../session/do-not-call.js';
 import type { SessionMemory } from '../session/session-memory.js';
 import type { SessionEvent } from '../session/session-options.js';
 import type { SessionReport } from '../session/session-report.js';
+import type { SessionTraces } from '../session/trace-folder.js';
 import type { OutboxStore } from '../tools/outbox.js';
 import type { Knowledge } from '../tools/knowledge/knowledge.js';
 import type { ServiceAddress } from '../tools/service-webhook.js';
@@ -61,6 +62,8 @@ export interface EngineOptions {
   memories?: MemoryStore;
   /** Keeps what is left of sessions that are over. Default: nobody does. */
   history?: CallHistory;
+  /** Keeps the event log of every session. Default: nobody does. */
+  traces?: SessionTraces;
   /** Numbers that agents do not call. Default: a list that lasts as long as the engine. */
   doNotCall?: DoNotCallList;
   /** What was said in sessions that are over. Default: the latest ones, as long as the engine lasts. */

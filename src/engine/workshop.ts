@@ -14,6 +14,8 @@ import { conversationConfig } from '../session/conversation-config.js';
 import { InProcessMemories, type MemoryStore } from '../session/memory.js';
 import { MemoryDoNotCallList } from '../session/do-not-call.js';
 import { Session } from '../session/session.js';
+import type { SessionTrace } from '../session/trace-folder.js';
+import type { LogSink } from '../session/event-log.js';
 import { RecentSessions, type SessionMemory } from '../session/session-memory.js';
 import { MemoryOutboxStore } from '../tools/memory-outbox.js';
 import { WebhookOutbox } from '../tools/outbox.js';
@@ -135,6 +137,8 @@ export class Workshop {
       ...{ agent, request, sessionId: id, guard: this.#client.guard, clock: this.#networkClock },
       ...{ doNotCall: this.#options.doNotCall ?? new MemoryDoNotCallList(), session: () => session },
     });
+    const onTraceFault = (reason: string): void => session.noteFault('trace.failed', reason);
+    const { log, close: closeTrace } = sessionLog(request.log, this.#options.traces?.open(id, onTraceFault));
     const session = new Session({
       ...providers,
       ...parts.options,
@@ -160,9 +164,10 @@ export class Workshop {
       clock: this.#clock,
       ticker: this.#ticker,
       ...(request.observe && { observe: request.observe }),
-      ...(request.log && { log: request.log }),
+      ...(log && { log }),
     });
     made = session;
+    void session.finished.then(closeTrace);
     for (const [name, reason] of early) session.noteFault(name, reason);
     const { llm } = parts.options;
     if (llm !== undefined) void session.finished.then(() => llm.close());
@@ -264,6 +269,19 @@ export class Workshop {
     const metadata = { ...agent.metadata, ...extra.metadata };
     return this.#planner.plan({ ...request, metadata }, { onFallback, extraPrompt: extra.extraPrompt });
   }
+}
+
+/** Where a session's event log goes: to whoever asked for it, and to where those of all sessions are kept. */
+function sessionLog(
+  log: LogSink | undefined,
+  trace: SessionTrace | undefined,
+): { log: LogSink | undefined; close: () => Promise<void> } {
+  if (trace === undefined) return { log, close: async () => undefined };
+  const both: LogSink = (entry) => {
+    trace.log(entry);
+    log?.(entry);
+  };
+  return { log: both, close: () => trace.close() };
 }
 
 /** What the operator's client may call beside the public internet. */

@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { WavWriter } from '../audio/wav-writer.js';
 import { ParleyError, reasonOf } from '../errors.js';
+import { fileNameOf } from './file-name.js';
 import type { RecordingFile, RecordingSink } from './recording.js';
 
 /** Sessions of one id that a folder can hold. */
@@ -15,10 +16,7 @@ const MAX_SAME_ID = 10_000;
 export function recordingFolder(path: string): RecordingSink {
   return {
     async open({ sessionId, sampleRateHz }) {
-      const name = sessionId
-        .replaceAll(/[^\w.-]/g, '_')
-        .replace(/^\.+/, '_')
-        .slice(0, 200);
+      const name = fileNameOf(sessionId);
       try {
         await mkdir(path, { recursive: true, mode: 0o700 });
         return await create(join(path, name), sampleRateHz);
