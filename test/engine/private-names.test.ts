@@ -115,7 +115,9 @@ describe('a public name that leads to a private address is not called', () => {
   it('by tools[].webhook after the call', async () => {
     const tools = [{ name: 'note', description: 'Notes.', webhook: address('note'), run_after_call: true }];
     const { report } = await play({ tools });
-    expect(report.functionCalls).toMatchObject([{ name: 'note', ok: false, result: expect.stringMatching(REFUSED) }]);
+    expect(report.functionCalls).toMatchObject([
+      { name: 'note', ok: false, result: expect.stringMatching(REFUSED) as string },
+    ]);
   });
 
   it('by extra_prompt_webhook', async () => {
