@@ -26,7 +26,7 @@ export interface Parameter {
 
 export interface Schema {
   $ref?: string;
-  type?: string;
+  type?: string | string[];
   description?: string;
   const?: unknown;
   enum?: unknown[];
@@ -74,6 +74,10 @@ export function resolve(schema: Schema, document: OpenApiDocument): Schema {
 
 /** The branches of a value that may be null are its own; null is told apart. */
 export function withoutNull(schema: Schema): { schema: Schema; nullable: boolean } {
+  if (Array.isArray(schema.type)) {
+    const types = schema.type.filter((type) => type !== 'null');
+    return { schema: { ...schema, type: types[0] ?? 'null' }, nullable: types.length < schema.type.length };
+  }
   const choices = schema.anyOf ?? schema.oneOf;
   if (choices === undefined) return { schema, nullable: false };
   const rest = choices.filter(({ type }) => type !== 'null');
@@ -105,7 +109,7 @@ function plainKind(schema: Schema): string {
   if (schema.type === 'object' && typeof schema.additionalProperties === 'object') {
     return `object of ${plainKind(schema.additionalProperties)}`;
   }
-  return schema.type ?? 'any value';
+  return String(schema.type ?? 'any value');
 }
 
 function rangeOf({ minimum, maximum }: Schema): string {
@@ -124,13 +128,11 @@ export function exampleOf(raw: Schema, document: OpenApiDocument, depth = 0): un
   if (schema.type === 'array')
     return depth > 3 || schema.items === undefined ? [] : [exampleOf(schema.items, document, depth + 1)];
   if (schema.type === 'object') {
-    const names = Object.keys(schema.properties ?? {});
-    const shown = schema.required ?? (depth === 0 ? names.slice(0, 3) : []);
     return Object.fromEntries(
-      shown.map((name) => [name, exampleOf(schema.properties?.[name] ?? {}, document, depth + 1)]),
+      (schema.required ?? []).map((name) => [name, exampleOf(schema.properties?.[name] ?? {}, document, depth + 1)]),
     );
   }
   return (
-    { string: '', integer: schema.minimum ?? 0, number: schema.minimum ?? 0, boolean: false }[schema.type ?? ''] ?? {}
+    { string: '', integer: schema.minimum ?? 0, number: schema.minimum ?? 0, boolean: false }[String(schema.type)] ?? {}
   );
 }

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 /** The part of JSON Schema that the OpenAPI document uses. */
 export interface JsonSchema {
   $ref?: string;
-  type?: string;
+  type?: string | string[];
   const?: unknown;
   enum?: unknown[];
   anyOf?: JsonSchema[];
@@ -48,6 +48,9 @@ function makeValues(schema: JsonSchema, options: ArbitraryOptions): fc.Arbitrary
   if (schema.enum !== undefined) return fc.constantFrom(...schema.enum);
   const choices = schema.anyOf ?? schema.oneOf;
   if (choices !== undefined) return fc.oneof(...choices.map((choice) => valuesOf(choice, options)));
+  if (Array.isArray(schema.type)) {
+    return fc.oneof(...schema.type.map((type) => valuesOf({ ...schema, type }, options)));
+  }
   switch (schema.type) {
     case 'string':
       return textOf(schema);
