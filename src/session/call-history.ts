@@ -1,6 +1,7 @@
 import type { AgentConfig } from '../config/agent.js';
 import type { ChatMessage, ToolCall } from '../config/chat.js';
 import { redactAgentConfig } from '../config/redact.js';
+import { endReason } from './end-reason.js';
 import type { Percentiles } from './latency.js';
 import type { FunctionCall, SessionReport } from './session-report.js';
 
@@ -70,11 +71,13 @@ export interface HistoryFunctionCall {
   run_after_call: boolean;
 }
 
-/** What was used. `credit` is 0: this version knows no prices. */
+/** What was used, and what it cost by the operator's prices; 0 where they name none. */
 export type CostItem =
   | { type: 'stt'; provider: string; credit: number; seconds: number }
   | { type: 'llm'; provider: string; credit: number; model: string; prompt_tokens: number; completion_tokens: number }
-  | { type: 'tts'; provider: string; credit: number; chars: number };
+  | { type: 'tts'; provider: string; credit: number; chars: number }
+  /** A phone call, from the answer to the end, as the carrier bills it. */
+  | { type: 'voip'; provider: string; credit: number; minutes: number };
 
 /** Milliseconds; null where no turn had the stage. */
 export interface CallMetrics {
@@ -108,7 +111,7 @@ export function callHistoryItem(report: SessionReport, facts: CallFacts): CallHi
     function_calls: report.functionCalls.map((call) => functionCall(call, optOut)),
     call_status: outcome?.status ?? report.status,
     campaign_id: facts.campaignId,
-    error_message: errorOf(report, outcome),
+    error_message: endReason(report, outcome),
     call_metrics: metricsOf(report),
     carrier_call_log: outcome?.carrier ?? null,
   };
@@ -157,11 +160,6 @@ function voipOf({ transfers }: SessionReport, { phones, direction }: CallFacts):
   const transfer = last === undefined ? null : { to: last.target, ok: last.ok, reason: last.reason };
   if (phones === null) return transfer === null ? null : { from: null, to: null, direction, transfer };
   return { from: phones.from, to: phones.to, direction, transfer };
-}
-
-function errorOf({ status, faults }: SessionReport, outcome: CallOutcome | null): string | null {
-  if (outcome !== null) return outcome.error;
-  return status === 'error' ? `the session broke off: ${Object.keys(faults).join(', ') || 'no reason known'}` : null;
 }
 
 function metricsOf({ latency, turns }: SessionReport): CallMetrics {

@@ -7,6 +7,8 @@ import type { SessionOptions } from './session-options.js';
 export class Journal {
   /** By name, with how often each occurred. */
   readonly faults: Record<string, number> = {};
+  /** The last reason of each. */
+  readonly faultReasons: Record<string, string> = {};
   readonly #nowMs: () => number;
   #sink: LogSink | null;
   #watch: LogSink | null;
@@ -65,6 +67,7 @@ export class Journal {
 
   fault(name: string, reason: string): void {
     this.#count(name);
+    this.faultReasons[name] = reason;
     this.write({ t: this.#nowMs(), kind: 'note', name, data: { reason } });
   }
 

@@ -36,6 +36,7 @@ export function reportWithoutText(report: SessionReport): SessionReport {
   return {
     ...report,
     messages: [],
+    faultReasons: {},
     turns: report.turns.map((turn) => blank(turn) as typeof turn),
     functionCalls: report.functionCalls.map((call) => ({ ...call, arguments: '{}', result: '' })),
   };

@@ -51,4 +51,6 @@ export interface SessionReport {
   recording: string | null;
   /** Faults by name, with how often each occurred. */
   faults: Readonly<Record<string, number>>;
+  /** The last reason of each; none where the user has opted out of data collection. */
+  faultReasons?: Readonly<Record<string, string>>;
 }

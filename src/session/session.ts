@@ -395,6 +395,7 @@ export class Session {
       playout: this.#playout.stats,
       recording: recording?.path ?? null,
       faults: this.#journal.faults,
+      faultReasons: this.#journal.faultReasons,
     });
   }
 }

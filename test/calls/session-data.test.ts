@@ -23,10 +23,10 @@ class Watched extends MemoryOutboxStore {
 }
 
 it.each([
-  [PERSON, 'user-ended', 1],
-  [BUSY, 'busy', 0],
-  [ABSENT, 'no-answer', 0],
-])('the webhook is told of a call to %s that it ended %s', async (to, status, fewest) => {
+  [PERSON, 'user-ended', 1, null],
+  [BUSY, 'busy', 0, 'The line was busy. Call again later.'],
+  [ABSENT, 'no-answer', 0, 'Nobody answered. Call again later, or let it ring for longer.'],
+])('the webhook is told of a call to %s that it ended %s', async (to, status, fewest, error_message) => {
   const rig = new PhoneRig(NUMBERS);
   const store = new Watched();
   rig.engine.keepIn({ outboxStore: store });
@@ -38,7 +38,7 @@ it.each([
     await expect.poll(() => store.items.length).toBe(1);
     const [item] = store.items as [CallHistoryItem];
     expect(item).toMatchObject({
-      ...{ call_status: status, agent_id: 'a-1', call_id: call.call.id, error_message: null },
+      ...{ call_status: status, agent_id: 'a-1', call_id: call.call.id, error_message },
       voip: { from: OWN, to, direction: 'outbound' },
       carrier_call_log: JSON.parse(JSON.stringify(report.carrier)) as object,
     });

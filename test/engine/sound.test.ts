@@ -103,7 +103,8 @@ describe('enable_recording', () => {
     const sink = { open: () => Promise.reject(new Error('no disk')) };
     const broken = await call({ call_settings: { enable_recording: true } }, { recordings: sink });
     const plain = await call({});
-    expect(broken.report).toEqual({ ...plain.report, faults: { 'recording.failed': 1 } });
+    const told = { faults: { 'recording.failed': 1 }, faultReasons: { 'recording.failed': 'no disk' } };
+    expect(broken.report).toEqual({ ...plain.report, ...told });
   });
 });
 
@@ -132,7 +133,8 @@ describe('background', () => {
   it('is missing with a counted fault where it cannot be had', async () => {
     const plain = await call({});
     const gone = await call({ call_settings: { background: { url: `${server.origin}/gone.wav` } } });
-    expect(gone.report).toEqual({ ...plain.report, faults: { 'background.failed': 1 } });
+    const faultReasons = { 'background.failed': expect.any(String) as string };
+    expect(gone.report).toEqual({ ...plain.report, faults: { 'background.failed': 1 }, faultReasons });
     expect(gone.line).toEqual(plain.line);
     const call_settings = { background: { url: `${server.origin}/hum.wav` } };
     const refused = await call({ call_settings }, { allowUrls: [] });

@@ -1,0 +1,53 @@
+import type { CallOutcome } from './call-history.js';
+import type { SessionReport } from './session-report.js';
+
+type Ended = Pick<SessionReport, 'status' | 'faults' | 'faultReasons'>;
+
+/** What ends a session, the likeliest first: what went wrong, and what can be done. */
+const ENDING_FAULTS: readonly [fault: string, what: string, remedy: string][] = [
+  ['transport.failed', 'The line broke', "The network or the other side's device failed; the call can be made again."],
+  ['ears.failed', 'Speech recognition was lost', "Check the recogniser's key, quota and address."],
+  ['llm.failed', 'The language model did not answer', "Check the model's key, quota and address."],
+  ['tts.failed', 'The voice could not speak', "Check the voice provider's key and quota, and the agent's voice."],
+];
+
+/** Why a call ended that did not go well, for a person who can do something about it; null for one that did. */
+export function endReason(report: Ended, outcome: CallOutcome | null): string | null {
+  const status = outcome?.status ?? report.status;
+  if (status === 'error') return brokenOff(report, outcome);
+  return outcome === null ? null : unconnected(outcome);
+}
+
+/** As `endReason`, of a call that had no session. */
+export function unconnected({ status, error, carrier }: CallOutcome): string | null {
+  switch (status) {
+    case 'busy':
+      return 'The line was busy. Call again later.';
+    case 'no-answer':
+      return 'Nobody answered. Call again later, or let it ring for longer.';
+    case 'failed': {
+      const why = sentence('The call was not connected', error);
+      // What went wrong on our side says itself what to do.
+      return error === reasonOfCarrier(carrier) ? `${why} Check the number, and the account with the carrier.` : why;
+    }
+    default:
+      return error;
+  }
+}
+
+function reasonOfCarrier(carrier: CallOutcome['carrier']): unknown {
+  const end = carrier?.['end'];
+  return typeof end === 'object' && end !== null ? Reflect.get(end, 'reason') : null;
+}
+
+function brokenOff({ faults, faultReasons = {} }: Ended, outcome: CallOutcome | null): string {
+  for (const [fault, what, remedy] of ENDING_FAULTS) {
+    if (faults[fault] !== undefined) return `${sentence(what, faultReasons[fault] ?? null)} ${remedy}`;
+  }
+  const names = Object.keys(faults).join(', ');
+  return `${sentence('The session broke off', names || (outcome?.error ?? null))} Its trace tells what came before.`;
+}
+
+function sentence(what: string, reason: string | null): string {
+  return reason === null ? `${what}.` : `${what}: ${reason.replace(/[.\s]+$/, '')}.`;
+}
