@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import type { AgentCall } from '../calls/agent-call.js';
 import { simulatedCarrier } from '../calls/simulated-carrier.js';
-import { type CallAgent, Switchboard } from '../calls/switchboard.js';
+import { type CallAgent, type OutboundCall, Switchboard } from '../calls/switchboard.js';
 import type { Carrier, CarrierCall } from '../carriers/carrier.js';
 import type { SimulatedNetwork } from '../carriers/simulated/network.js';
+import { overriddenAgent } from '../config/override-agent.js';
 import type { Engine } from '../engine/engine.js';
 import { ParleyError } from '../errors.js';
 import type { SessionEvent } from '../session/session-options.js';
@@ -61,6 +63,19 @@ export class Telephone {
     return this.#network.callIn(known, to);
   }
 
+  /** Calls somebody on behalf of an agent; the log sees the call to its end. @throws ParleyError as `Switchboard.place` */
+  async place(call: OutboundCall): Promise<AgentCall> {
+    const placed = await this.#switchboard.place(call);
+    void this.#options.log.follow(placed);
+    return placed;
+  }
+
+  /** The call of a session that is under way. */
+  find(sessionId: string): AgentCall | null {
+    for (const call of this.#switchboard.calls) if (call.sessionId === sessionId) return call;
+    return null;
+  }
+
   /** How many calls are under way. */
   get calls(): number {
     return this.#switchboard.calls.size;
@@ -80,7 +95,7 @@ export class Telephone {
     if (phone === null || phone.status !== 'active' || phone.agentId === null) return null;
     if (engine.sessions.size >= maxSessions) return null;
     const { id: agentId, config, script } = agents.get(phone.agentId);
-    const agent = { ...config, ...phone.agentConfigOverride };
+    const agent = overriddenAgent(config, phone.agentConfigOverride);
     if (agent.status === 'disabled') return null;
     const id = randomUUID();
     log.begin({
