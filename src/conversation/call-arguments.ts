@@ -14,3 +14,11 @@ export function textArgument(args: string, name: string): string | null {
   const value = argumentOf(args, name);
   return typeof value === 'string' && value.trim() !== '' ? value.trim() : null;
 }
+
+/** Some models number the calls of every reply from nought: an id that was there before gets a suffix. */
+export function freeCallId(id: string, taken: ReadonlySet<string>): string {
+  const base = id === '' ? 'call' : id;
+  let free = base;
+  for (let count = 2; taken.has(free); count++) free = `${base}-${String(count)}`;
+  return free;
+}

@@ -1,5 +1,6 @@
 import type { ChatMessage, ToolCall } from '../config/chat.js';
 import { actionTools } from './actions.js';
+import { freeCallId } from './call-arguments.js';
 import * as speech from './agent-speech.js';
 import type { Core } from './core.js';
 import type { ConversationEvent } from './events.js';
@@ -13,7 +14,7 @@ import { OPENING_TURN, type ReplyState } from './state.js';
 /** The model's answer to a turn: asks, speaks what comes sentence by sentence, and gathers the calls it makes. */
 
 /** Rounds of tools that one turn may take. */
-const MAX_ROUNDS = 6;
+export const MAX_ROUNDS = 6;
 /** Replies that may fail one after another before the agent gives up. */
 export const MAX_MODEL_FAILURES = 3;
 
@@ -189,14 +190,10 @@ export function mayInterruptOpening(core: Core): boolean {
   return core.config.interruption.allowed && core.config.interruption.openingAllowed;
 }
 
-/** Some models number the calls of every reply from nought: an id that was there before gets a suffix. */
 function uniqueCallId(core: Core, reply: ReplyState, id: string): string {
   const taken = new Set(reply.calls.map((call) => call.id));
   for (const entry of core.state.history) {
     if (entry.role === 'assistant') for (const { call } of entry.calls) taken.add(call.id);
   }
-  const base = id === '' ? 'call' : id;
-  let unique = base;
-  for (let count = 2; taken.has(unique); count++) unique = `${base}-${String(count)}`;
-  return unique;
+  return freeCallId(id, taken);
 }

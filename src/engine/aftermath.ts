@@ -16,6 +16,9 @@ export interface AftermathOptions {
   clock: Clock;
 }
 
+/** A session, or a chat. */
+export type Finishing = Pick<Session, 'id' | 'finished' | 'noteFault'>;
+
 export interface Told {
   /** Null = nobody is sent it. */
   to: WebhookAddress | null;
@@ -36,14 +39,16 @@ export class Aftermath {
     this.#options = options;
   }
 
-  /** Keeps and sends the session's history item once it has ended. Nobody is sent that of a session that never ran, unless it
-   * was for a phone call. */
-  tell(session: Session, told: Told): void {
+  /**
+   * Keeps and sends the session's history item once it has ended. Nobody is sent that of a session that never ran,
+   * unless it was for a phone call. Resolves when it is kept; never rejects.
+   */
+  tell(session: Finishing, told: Told): Promise<void> {
     const work = this.#tell(session, told).catch((error: unknown) => {
       session.noteFault('aftermath.failed', reasonOf(error));
     });
     this.#pending.add(work);
-    void work.then(() => this.#pending.delete(work));
+    return work.then(() => void this.#pending.delete(work));
   }
 
   /** Resolves when every session that has ended is told of. May be called twice. */
@@ -52,7 +57,7 @@ export class Aftermath {
     await this.#options.outbox.close();
   }
 
-  async #tell(session: Session, { to, facts, outcome }: Told): Promise<void> {
+  async #tell(session: Finishing, { to, facts, outcome }: Told): Promise<void> {
     const report = await session.finished;
     const ended = outcome === null ? null : await this.#within(outcome());
     const item = callHistoryItem(report, { ...facts, outcome: ended });
@@ -62,7 +67,7 @@ export class Aftermath {
   }
 
   /** A log that cannot be written keeps nobody from being told. */
-  #keep(session: Session, item: CallHistoryItem, report: SessionReport): CallHistoryItem {
+  #keep(session: Finishing, item: CallHistoryItem, report: SessionReport): CallHistoryItem {
     try {
       return this.#options.history?.keep(item, report) ?? item;
     } catch (error) {

@@ -39,7 +39,11 @@ export function messagesBefore(
 }
 
 /** Keeps what was said for a later session, unless the user has opted out of that. */
-export function rememberWhenOver(session: Session, memory: SessionMemory, options: EarlierOptions): void {
+export function rememberWhenOver(
+  session: Pick<Session, 'finished'>,
+  memory: SessionMemory,
+  options: EarlierOptions,
+): void {
   const { agent, agentId, phones } = options;
   if (agent.privacy.optOut) return;
   void session.finished.then(({ sessionId, messages }) => {

@@ -4,7 +4,8 @@ import { Ticker } from '../clock/ticker.js';
 import { ParleyError } from '../errors.js';
 import { type DoNotCallList, MemoryDoNotCallList } from '../session/do-not-call.js';
 import type { Session } from '../session/session.js';
-import type { AgentRequest, EngineOptions, SessionRequest, Speech, SpeechRequest } from './options.js';
+import type { ChatPiece } from './chat.js';
+import type { AgentRequest, ChatRequest, EngineOptions, SessionRequest, Speech, SpeechRequest } from './options.js';
 import type { Workshop } from './workshop.js';
 
 /**
@@ -77,6 +78,17 @@ export class Engine {
     this.#sessions.add(session);
     void session.finished.then(() => this.#sessions.delete(session));
     return session;
+  }
+
+  /**
+   * An agent's answer to a conversation in writing, piece by piece as it comes, its tools included. It has no line, so
+   * hanging up, transferring, pressing keys and changing the language are not offered to its model. It ends when all
+   * that follows an `endOfSession` is done; a reader who leaves breaks it off.
+   * @throws ParleyError CONFIG_INVALID, NOT_FOUND, AGENT_DISABLED, PROVIDER_UNKNOWN, PROVIDER_FAILED, PROVIDER_REFUSED,
+   * PROVIDER_TIMEOUT, PROVIDER_REMOTE_IN_VIRTUAL_TIME, SESSION_CLOSED; the signal's reason when it is aborted
+   */
+  async *chat(request: ChatRequest): AsyncGenerator<ChatPiece, void, undefined> {
+    yield* (await this.#load()).chats.answer(request);
   }
 
   /**

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock/clock.js';
 import type { AgentConfig } from '../config/agent.js';
+import type { ChatMessage } from '../config/chat.js';
 import type { SessionContinuation } from '../config/continuation.js';
 import type { ModelRoutes } from '../config/models.js';
 import type { AgentDefaults } from '../config/resolve.js';
@@ -116,6 +117,21 @@ export interface SessionRequest extends AgentRequest {
   outcome?: () => Promise<CallOutcome>;
   observe?: (event: SessionEvent) => void;
   log?: LogSink;
+}
+
+/** A conversation in writing, whole, that is to be answered. */
+export interface ChatRequest extends Omit<AgentRequest, 'vad' | 'stt' | 'tts' | 'phones'> {
+  /** What was said so far. None: the agent opens as it would a spoken conversation. */
+  messages: readonly ChatMessage[];
+  /**
+   * The conversation is over with this answer, or with the agent's last message: functions with `run_after_call` run, it
+   * is remembered, kept in the history and sent to `session_data_webhook`. Default false: nothing of it is kept.
+   */
+  endOfSession?: boolean;
+  /** Default a random UUID. */
+  id?: string;
+  /** Breaks off the model and the tools at once; what comes after the end of a session is still done. */
+  signal: AbortSignal;
 }
 
 /** A text to be spoken outside any session: a preview of a voice, somebody on the simulated phone network. */

@@ -23,6 +23,7 @@ import { McpServers } from '../tools/mcp/tools.js';
 import { askForPrompt } from '../tools/prompt-webhook.js';
 import type { AgentToolbox } from '../tools/toolbox.js';
 import { Aftermath } from './aftermath.js';
+import { Chats } from './chat.js';
 import { messagesBefore, rememberWhenOver } from './earlier.js';
 import { speechHints } from './hints.js';
 import { spokenLanguages } from './languages.js';
@@ -49,6 +50,7 @@ export class Workshop {
   readonly #memory: SessionMemory;
   readonly #memories: MemoryStore;
   readonly #planner: Planner;
+  readonly chats: Chats;
 
   /** @throws ParleyError PROVIDER_UNKNOWN for a model whose adapter does not exist */
   constructor(options: EngineOptions, clock: Clock, ticker: Ticker) {
@@ -89,6 +91,10 @@ export class Workshop {
     this.#planner = new Planner({
       ...{ options, clock, networkClock: network.clock, providers: this.#providers, sound: this.#sound },
       ...{ mcp: this.#mcp, client: this.#client, operatorClient: this.#operatorClient },
+    });
+    this.chats = new Chats({
+      ...{ options, clock, networkClock: network.clock, planner: this.#planner, mcp: this.#mcp, client: this.#client },
+      ...{ aftermath: this.#aftermath, memories: this.#memories, sessionMemory: this.#memory },
     });
   }
 
@@ -209,7 +215,7 @@ export class Workshop {
     if (to === null && this.#options.history === undefined) return;
     const { agentId = null, callId = null, campaignId = null, phones = null, direction = 'inbound' } = request;
     const { stt, llm, tts } = providers;
-    this.#aftermath.tell(session, {
+    void this.#aftermath.tell(session, {
       to,
       facts: {
         ...{ agentId, callId, campaignId, phones, direction, startUnixMs, agentConfig: config },
@@ -240,6 +246,7 @@ export class Workshop {
 
   async close(): Promise<void> {
     this.#sound.close();
+    await this.chats.close();
     await Promise.all([this.#aftermath.close(), this.#mcp.close()]);
     await Promise.all([this.#providers.close(), this.#client.close(), this.#operatorClient.close()]);
   }

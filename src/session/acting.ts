@@ -7,7 +7,8 @@ export interface ActingOptions {
   toolbox: Toolbox | null;
   sessionId: string;
   metadata: Readonly<Record<string, unknown>>;
-  screen: Screen;
+  /** Default: the user's client cannot be asked for anything. */
+  screen?: Screen;
   nowMs: () => number;
   /** A call has its result; not called any more after `close`. */
   onResult: (call: ToolCall, result: FunctionCall) => void;
@@ -59,7 +60,8 @@ export class Acting {
       return { ok: false, content: `There is no tool called "${call.name}".` };
     }
     try {
-      return await toolbox.run(call, { sessionId, metadata, screen, signal: this.#abort.signal });
+      const { signal } = this.#abort;
+      return await toolbox.run(call, { sessionId, metadata, signal, ...(screen !== undefined && { screen }) });
     } catch (error) {
       return { ok: false, content: `The tool failed: ${reasonOf(error)}` };
     }

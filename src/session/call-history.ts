@@ -17,8 +17,8 @@ export interface CallFacts {
   /** Null where it was no phone call. */
   phones: { readonly from: string; readonly to: string } | null;
   direction: 'inbound' | 'outbound';
-  /** Who did what in it, by name. */
-  providers: { readonly stt: string; readonly llm: string; readonly tts: string };
+  /** Who did what in it, by name; in writing nobody hears or speaks. */
+  providers: { readonly stt: string | null; readonly llm: string; readonly tts: string | null };
   /** The language model's id. */
   model: string;
   /** How the call ended; null where the session's own end says it. */
@@ -148,10 +148,11 @@ function parsed(text: string): unknown {
 
 function costs(report: SessionReport, { providers, model }: CallFacts): CostItem[] {
   const { promptTokens: prompt_tokens, completionTokens: completion_tokens } = report;
+  const { stt, llm, tts } = providers;
   return [
-    { type: 'stt', provider: providers.stt, credit: 0, seconds: report.durationMs / 1000 },
-    { type: 'llm', provider: providers.llm, credit: 0, model, prompt_tokens, completion_tokens },
-    { type: 'tts', provider: providers.tts, credit: 0, chars: report.ttsChars },
+    ...(stt === null ? [] : [{ type: 'stt' as const, provider: stt, credit: 0, seconds: report.durationMs / 1000 }]),
+    { type: 'llm', provider: llm, credit: 0, model, prompt_tokens, completion_tokens },
+    ...(tts === null ? [] : [{ type: 'tts' as const, provider: tts, credit: 0, chars: report.ttsChars }]),
   ];
 }
 

@@ -1,0 +1,215 @@
+import type { Clock } from '../clock/clock.js';
+import type { ChatMessage, ToolCall } from '../config/chat.js';
+import { freeCallId } from '../conversation/call-arguments.js';
+import type { HistoryConfig } from '../conversation/config.js';
+import { limitMessages } from '../conversation/history.js';
+import { MAX_ROUNDS } from '../conversation/reply.js';
+import { ParleyError, reasonOf } from '../errors.js';
+import { Deadlines } from '../providers/deadlines.js';
+import type { LlmProvider } from '../providers/llm/llm.js';
+import { untilAborted } from '../session/abortable.js';
+import { Acting } from '../session/acting.js';
+import type { FunctionCall } from '../session/session-report.js';
+import type { AgentToolbox } from '../tools/toolbox.js';
+import { within } from './within.js';
+
+export interface ChatReplyOptions {
+  llm: LlmProvider;
+  model: string;
+  temperature: number;
+  /** Empty = none. */
+  systemPrompt: string;
+  history: HistoryConfig;
+  toolbox: AgentToolbox;
+  sessionId: string;
+  metadata: Readonly<Record<string, unknown>>;
+  clock: Clock;
+  /** Breaks off the model and the tools. */
+  signal: AbortSignal;
+}
+
+export type ReplyPiece =
+  /** A delta: all of them together are what the agent says. */
+  | { type: 'text'; text: string }
+  /** These calls are carried out now, side by side … */
+  | { type: 'tools'; calls: readonly ToolCall[] }
+  /** … and this became of each. */
+  | { type: 'tool'; call: ToolCall; ok: boolean; result: string; tookMs: number };
+
+/** The model's first piece, and the next one. Providers have limits of their own, which come first. */
+const FIRST_PIECE_MS = 20_000;
+const NEXT_PIECE_MS = 15_000;
+/** What a tool may take beyond its own limit. */
+const TOOL_GRACE_MS = 5_000;
+const NO_ANSWER = 'The tool gave no answer in time.';
+
+/** One answer of an agent in writing: the model's words as they come, its tools, and its words on their results. */
+export class ChatReply {
+  /** What the answer adds to the conversation, as far as it has come. */
+  readonly added: ChatMessage[] = [];
+  readonly tokens = { prompt: 0, completion: 0 };
+  readonly #options: ChatReplyOptions;
+  readonly #acting: Acting;
+  readonly #results = new Map<ToolCall, (record: FunctionCall) => void>();
+  /** What has been said since the last round of tools. */
+  #round = '';
+  /** The next text is parted from what came before it. */
+  #parted = false;
+
+  constructor(options: ChatReplyOptions) {
+    this.#options = options;
+    const { toolbox, sessionId, metadata, clock } = options;
+    this.#acting = new Acting({
+      ...{ toolbox, sessionId, metadata, nowMs: () => clock.nowMs() },
+      onResult: (call, record) => this.#results.get(call)?.(record),
+    });
+  }
+
+  /** What was done, in the order in which it ended. */
+  get calls(): readonly FunctionCall[] {
+    return this.#acting.calls;
+  }
+
+  /** Whether anything was said. */
+  get hasSpoken(): boolean {
+    return this.#round !== '' || this.added.some(({ role, content }) => role === 'assistant' && content !== '');
+  }
+
+  /** Says a text as it is. */
+  *say(text: string): Generator<ReplyPiece, void, undefined> {
+    yield* this.#text(text);
+    this.#endRound([]);
+  }
+
+  /**
+   * Answers.
+   * @throws ParleyError PROVIDER_FAILED, PROVIDER_REFUSED, PROVIDER_TIMEOUT; the signal's reason when it is aborted
+   */
+  async *pieces(messages: readonly ChatMessage[]): AsyncGenerator<ReplyPiece, void, undefined> {
+    const { signal } = this.#options;
+    const breakOff = (): void => this.#acting.close();
+    signal.addEventListener('abort', breakOff, { once: true });
+    try {
+      for (let round = 1; ; round++) {
+        const calls = yield* this.#ask([...messages, ...this.added]);
+        if (calls.length === 0) break;
+        if (round === MAX_ROUNDS) throw this.#failure('it called tools without an end');
+        yield* this.#announce(calls, messages);
+        yield { type: 'tools', calls };
+        const records = await this.#unlessAborted(this.#run(calls));
+        this.#endRound(calls, records);
+        for (const [index, { ok, result, tookMs }] of records.entries()) {
+          yield { type: 'tool', call: calls[index] as ToolCall, ok, result, tookMs };
+        }
+      }
+    } finally {
+      signal.removeEventListener('abort', breakOff);
+      this.#endRound([]);
+      this.#acting.close();
+    }
+  }
+
+  /** Asks the model once. Returns the calls that it makes. */
+  async *#ask(messages: readonly ChatMessage[]): AsyncGenerator<ReplyPiece, readonly ToolCall[], undefined> {
+    const { llm, model, temperature, toolbox, clock, signal } = this.#options;
+    const taken = new Set(messages.flatMap((one) => (one.role === 'assistant' ? (one.toolCalls ?? []) : [])).map(idOf));
+    const calls: ToolCall[] = [];
+    const deadlines = new Deadlines(clock, llm.name, signal);
+    const request = { model, temperature, messages: this.#limited(messages), tools: toolbox.specs, clock };
+    try {
+      deadlines.within(FIRST_PIECE_MS);
+      const reply = llm.complete({ ...request, signal: deadlines.signal });
+      for await (const piece of untilAborted(reply, deadlines.signal)) {
+        deadlines.pause(); // whoever reads may take their time
+        if (piece.type === 'text') yield* this.#text(piece.text);
+        else if (piece.type === 'toolCall') {
+          const id = freeCallId(piece.call.id, taken);
+          taken.add(id);
+          calls.push({ ...piece.call, id });
+        } else {
+          this.tokens.prompt += piece.promptTokens;
+          this.tokens.completion += piece.completionTokens;
+        }
+        deadlines.within(NEXT_PIECE_MS);
+      }
+    } catch (error) {
+      if (signal.aborted) throw signal.reason;
+      throw error instanceof ParleyError ? error : this.#failure(reasonOf(error), error);
+    } finally {
+      deadlines.end();
+    }
+    return calls;
+  }
+
+  #limited(messages: readonly ChatMessage[]): ChatMessage[] {
+    const { systemPrompt: content, history } = this.#options;
+    const limited = limitMessages(messages, history);
+    return content === '' ? limited : [{ role: 'system', content }, ...limited];
+  }
+
+  /** The phrase of each tool, unless it is a mere suggestion and the model has said something of its own. */
+  *#announce(calls: readonly ToolCall[], messages: readonly ChatMessage[]): Generator<ReplyPiece, void, undefined> {
+    const { speech } = this.#options.toolbox;
+    // Nothing is kept from one request to the next: the conversation's length chooses, so that phrases take turns.
+    const turn = messages.filter(({ role }) => role === 'user').length;
+    for (const name of new Set(calls.map((call) => call.name))) {
+      const { messages: phrases = [], responseMode } = speech.get(name) ?? {};
+      if (phrases.length === 0 || (responseMode === 'flexible' && this.#round.trim() !== '')) continue;
+      this.#parted = this.hasSpoken;
+      yield* this.#text(phrases[turn % phrases.length] as string);
+    }
+  }
+
+  #run(calls: readonly ToolCall[]): Promise<FunctionCall[]> {
+    const { clock, toolbox } = this.#options;
+    const maxMs = toolbox.longestMs + TOOL_GRACE_MS;
+    const results = calls.map(async (call): Promise<FunctionCall> => {
+      const result = new Promise<FunctionCall>((resolve) => this.#results.set(call, resolve));
+      this.#acting.start(call);
+      const { name, arguments: args } = call;
+      const late = { name, arguments: args, ok: false, result: NO_ANSWER, tookMs: maxMs, runAfterCall: false };
+      return within(clock, maxMs, result).catch(() => late);
+    });
+    return Promise.all(results);
+  }
+
+  async #unlessAborted<T>(work: Promise<T>): Promise<T> {
+    const once = async function* (): AsyncGenerator<T> {
+      yield await work;
+    };
+    for await (const result of untilAborted(once(), this.#options.signal)) return result;
+    throw new Error('unreachable');
+  }
+
+  /** A delta; one space parts it from what was said before a tool ran. */
+  *#text(text: string): Generator<ReplyPiece, void, undefined> {
+    if (text === '') return;
+    const space = this.#parted && !/^\s/.test(text) ? ' ' : '';
+    this.#parted = false;
+    this.#round += space + text;
+    yield { type: 'text', text: space + text };
+  }
+
+  /** What was said, and done, since the last round becomes messages. */
+  #endRound(calls: readonly ToolCall[], records: readonly FunctionCall[] = []): void {
+    const content = this.#round.trim();
+    this.#parted = this.hasSpoken;
+    this.#round = '';
+    if (calls.length === 0) {
+      if (content !== '') this.added.push({ role: 'assistant', content });
+      return;
+    }
+    this.added.push({ role: 'assistant', content, toolCalls: calls });
+    for (const [index, { result }] of records.entries()) {
+      this.added.push({ role: 'tool', toolCallId: (calls[index] as ToolCall).id, content: result });
+    }
+  }
+
+  #failure(reason: string, cause?: unknown): ParleyError {
+    return new ParleyError('PROVIDER_FAILED', { provider: this.#options.llm.name, reason }, { cause });
+  }
+}
+
+function idOf({ id }: ToolCall): string {
+  return id;
+}
