@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { agentConfigSchema } from './agent.js';
 import { DEFAULT_LANGUAGE, languageSchema } from './language.js';
+import { pricesSchema } from './prices.js';
 import { secretKeyBytes } from './secret-key.js';
 import { timezoneSchema } from './text.js';
 import { headersSchema } from './webhook.js';
@@ -97,6 +98,9 @@ const limitsSchema = z.strictObject({
   knowledgeFileBytes: setting(z.int().min(1_024), 'Largest file of the knowledge base.', { unit: 'bytes' }),
   knowledgeFiles: setting(z.int().min(1), 'Files of the knowledge base.', { unit: 'files' }),
   toolReplyBytes: setting(z.int().min(1_024), "Largest reply of a tool's webhook.", { unit: 'bytes' }),
+  traceBytes: setting(z.int().min(1_024), 'Largest trace of a session; what happens after that is left out.', {
+    unit: 'bytes',
+  }),
 });
 
 const callsSchema = z.strictObject({
@@ -144,6 +148,12 @@ export const settingsFileSchema = z.strictObject({
     z.array(secretKeySchema),
     'Earlier values of `secretKey`: what they have encrypted is encrypted anew at the start.',
     { env: 'PARLEY_OLD_SECRET_KEYS', secret: true },
+  ),
+  publicUrl: setting(
+    baseUrlSchema.nullable(),
+    'Where clients reach the daemon, such as https://calls.example.com, for the links it gives out. Unset = where the ' +
+      'request came to, or what it listens on.',
+    { env: 'PARLEY_PUBLIC_URL' },
   ),
   allowUrls: setting(
     z.array(allowUrlSchema),
@@ -231,6 +241,25 @@ export const settingsFileSchema = z.strictObject({
     env: 'PARLEY_MEMORY_RETENTION_DAYS',
     unit: 'days',
   }),
+  retentionDays: setting(
+    z.number().positive().max(36_500),
+    'How long calls stay in the log, with what was said in them, see [call logs](call-logs.md#how-long-calls-are-kept).',
+    { env: 'PARLEY_RETENTION_DAYS', unit: 'days' },
+  ),
+  recordingRetentionDays: setting(
+    z.number().positive().max(36_500),
+    'How long recordings and traces of calls are kept; no longer than the calls.',
+    { env: 'PARLEY_RECORDING_RETENTION_DAYS', unit: 'days' },
+  ),
+  traces: setting(
+    z.boolean(),
+    'Whether the event log of every session is kept, for `/call-logs/{session_id}/trace` and `parley replay`.',
+    { env: 'PARLEY_TRACES' },
+  ),
+  prices: setting(
+    pricesSchema,
+    'What calls cost, for their cost breakdown, see [call logs](call-logs.md#costs). Only in the file.',
+  ),
   webhookSecret: setting(
     webhookSecretSchema.nullable(),
     'Signs what is sent to `session_data_webhook` (Standard Webhooks): `whsec_` and base64. Unset = not signed.',
@@ -272,6 +301,7 @@ export const DEFAULT_SETTINGS: Omit<Settings, 'dataDir'> = {
   host: '127.0.0.1',
   apiKey: null,
   publicKey: null,
+  publicUrl: null,
   allowUrls: [],
   allowedOrigins: [],
   openaiApiKey: null,
@@ -300,6 +330,10 @@ export const DEFAULT_SETTINGS: Omit<Settings, 'dataDir'> = {
   models: {},
   embeddingModel: null,
   memoryRetentionDays: 365,
+  retentionDays: 365,
+  recordingRetentionDays: 90,
+  traces: true,
+  prices: {},
   webhookSecret: null,
   serviceWebhooks: {},
   appBaseUrls: {},
@@ -324,6 +358,7 @@ export const DEFAULT_SETTINGS: Omit<Settings, 'dataDir'> = {
     knowledgeFileBytes: 20_971_520,
     knowledgeFiles: 1_000,
     toolReplyBytes: 65_536,
+    traceBytes: 8_388_608,
   },
 };
 

@@ -1,0 +1,77 @@
+import type { Prices } from '../config/prices.js';
+import type { CallHistoryItem, CostItem } from '../session/call-history.js';
+
+/** Of a custom voice; 1 for any other. */
+export type MultiplierOf = (provider: string, voiceId: string) => number;
+
+const TOKENS = 1_000_000;
+const CHARS = 1_000_000;
+
+/** What a call used, with what it cost by the operator's prices; a phone call's line is an item of its own. */
+export function priced(item: CallHistoryItem, prices: Prices, multiplierOf: MultiplierOf): CostItem[] {
+  const { agent_config: agent } = item;
+  const costs = item.cost_breakdown.map((cost): CostItem => {
+    switch (cost.type) {
+      case 'stt':
+        return credited(cost, (cost.seconds / 60) * named(prices.stt, cost.provider, agent.speech_to_text?.model, 0));
+      case 'llm': {
+        const price = named(prices.llm, cost.provider, cost.model, FREE);
+        const { prompt_tokens: asked, completion_tokens: answered } = cost;
+        return credited(cost, (asked * price.prompt + answered * price.completion) / TOKENS);
+      }
+      case 'tts': {
+        const { voice } = agent;
+        const factor = voice == null ? 1 : multiplierOf(cost.provider, voice.voice_id);
+        return credited(cost, (cost.chars / CHARS) * named(prices.tts, cost.provider, voice?.model, 0) * factor);
+      }
+      case 'voip':
+        return cost;
+    }
+  });
+  const line = lineCost(item, prices);
+  return line === null ? costs : [...costs.filter(({ type }) => type !== 'voip'), line];
+}
+
+const FREE = { prompt: 0, completion: 0 };
+
+/** Millionths of the unit are kept. */
+function credited<T extends CostItem>(cost: T, credit: number): T {
+  return { ...cost, credit: Math.round(credit * 1e6) / 1e6 };
+}
+
+/** The price of a provider's model: under both names, under the model's, under the provider's. */
+function named<T>(
+  table: Readonly<Record<string, T>> = {},
+  provider: string,
+  model: string | null | undefined,
+  none: T,
+): T {
+  const names = model == null ? [provider] : [`${provider}/${model}`, model, provider];
+  const name = names.find((each) => Object.hasOwn(table, each));
+  return name === undefined ? none : (table[name] ?? none);
+}
+
+/** From the carrier's own account of the call; null where there is none. */
+function lineCost({ carrier_call_log: record }: CallHistoryItem, { voip = {} }: Prices): CostItem | null {
+  if (record === null) return null;
+  const { carrier, direction, to, answeredMs, endedMs } = record;
+  if (typeof carrier !== 'string') return null;
+  const tariff = Object.hasOwn(voip, carrier) ? (voip[carrier] ?? {}) : {};
+  const isTimed = typeof answeredMs === 'number' && typeof endedMs === 'number';
+  const seconds = isTimed ? (endedMs - answeredMs) / 1000 : 0;
+  const { roundToS = 1 } = tariff;
+  const minutes = (Math.ceil(seconds / roundToS) * roundToS) / 60;
+  const rates = (direction === 'inbound' ? tariff.inbound : tariff.outbound) ?? {};
+  const rate = typeof to === 'string' ? rateOf(rates, to) : 0;
+  return credited(
+    { type: 'voip', provider: carrier, credit: 0, minutes: Math.round(minutes * 1e4) / 1e4 },
+    minutes * rate,
+  );
+}
+
+/** Of the longest beginning that the number has. */
+function rateOf(rates: Readonly<Record<string, number>>, number: string): number {
+  const fitting = Object.keys(rates).filter((start) => start !== '*' && number.startsWith(start));
+  const longest = fitting.sort((a, b) => b.length - a.length)[0] ?? '*';
+  return rates[longest] ?? 0;
+}
