@@ -394,8 +394,7 @@ export class Session {
       ttsChars: this.#voice.chars,
       playout: this.#playout.stats,
       recording: recording?.path ?? null,
-      faults: this.#journal.faults,
-      faultReasons: this.#journal.faultReasons,
+      ...{ faults: this.#journal.faults, faultReasons: this.#journal.faultReasons },
     });
   }
 }
