@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { AgentVoice } from '../../src/web/page/agent-voice.js';
 import { nextPhase, type Phase, type PhaseEvent } from '../../src/web/page/phase.js';
 import { duration, median, stagesOf } from '../../src/web/page/times.js';
 import { type HeardWords, withWords } from '../../src/web/page/words.js';
@@ -26,6 +27,38 @@ describe('phases of a call', () => {
     ['idle', ['ready', 'playing', 'pause']],
   ])('%s after %j', (phase, events) => {
     expect(run(...events)).toBe(phase);
+  });
+});
+
+describe("the agent's voice", () => {
+  const at = (ms: number, playing = true) => ({ playing, playedSamples: ms * 16 });
+
+  it('is heard while its answer is played, and not while only the background is', () => {
+    const voice = new AgentVoice();
+    expect(voice.follow(at(0))).toBeNull(); // the background
+    voice.begins();
+    expect(voice.follow(at(100))).toBe('playing');
+    expect(voice.follow(at(130))).toBeNull();
+    voice.ends({ playedSamples: 130 * 16, bufferedMs: 60 });
+    expect(voice.follow(at(160))).toBeNull();
+    expect(voice.follow(at(190))).toBe('quiet');
+    expect(voice.follow(at(220))).toBeNull();
+    voice.begins();
+    expect(voice.follow(at(250))).toBe('playing');
+    voice.isCut();
+    expect(voice.follow(at(280))).toBe('quiet');
+  });
+
+  it('goes and comes with the loudspeaker where there is no background', () => {
+    const voice = new AgentVoice();
+    voice.begins();
+    expect(voice.follow(at(0, false))).toBeNull();
+    expect(voice.follow(at(20))).toBe('playing');
+    expect(voice.follow(at(40, false))).toBe('quiet');
+    expect(voice.follow(at(60))).toBe('playing');
+    voice.ends({ playedSamples: 60 * 16, bufferedMs: 40 });
+    voice.begins(); // the next answer, before that one is over
+    expect(voice.follow(at(200))).toBeNull();
   });
 });
 

@@ -4,6 +4,7 @@ import type {
   TalkServerMessage,
   TalkTurnTimes,
 } from '../../transports/talk-protocol.js';
+import { AgentVoice } from './agent-voice.js';
 import { CallAudio } from './audio.js';
 import { nextPhase, type Phase, type PhaseEvent } from './phase.js';
 import { TalkSocket } from './socket.js';
@@ -55,9 +56,9 @@ export class Call {
   readonly #audio: CallAudio;
   readonly #socket: TalkSocket;
   readonly #timeout: number;
+  readonly #agentVoice = new AgentVoice();
   #phase: Phase = 'connecting';
   #microphoneLevel = 0;
-  #wasPlaying = false;
   #problem: string | null = null;
   #status: string | null = null;
   #over = false;
@@ -90,8 +91,10 @@ export class Call {
         call.#microphoneLevel = level;
         call.#socket.sendAudio(samples);
       },
-      onPlayback: ({ playing }) => {
-        if (call !== null) call.#onPlaying(playing);
+      onPlayback: (state) => {
+        if (call === null) return;
+        const change = call.#agentVoice.follow(state);
+        if (change !== null) call.#step(change);
       },
     });
     call = new Call(audio, options, events);
@@ -157,6 +160,7 @@ export class Call {
         this.#events.onTranscript(message.data, message.payload.is_final);
         return;
       case 'onresponsetext':
+        if (message.payload.is_final) this.#agentVoice.ends(this.#audio.playback.state);
         this.#events.onResponse(message.data, message.payload.is_final);
         return;
       case 'pause':
@@ -170,6 +174,7 @@ export class Call {
         return;
       case 'clear':
         if (message.payload === undefined) this.#audio.playback.clear();
+        this.#agentVoice.isCut();
         this.#step('clear');
         this.#events.onInterrupted();
         return;
@@ -187,15 +192,11 @@ export class Call {
         this.#status = message.payload.status;
         return;
       case 'start_answering':
+        this.#agentVoice.begins();
+        return;
       case 'pong':
         return;
     }
-  }
-
-  #onPlaying(playing: boolean): void {
-    if (playing === this.#wasPlaying) return;
-    this.#wasPlaying = playing;
-    this.#step(playing ? 'playing' : 'quiet');
   }
 
   #onClosed(reason: string | null): void {
