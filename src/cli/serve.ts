@@ -3,12 +3,12 @@ import { parseArgs, styleText } from 'node:util';
 import { type AgentFile, loadAgentFile } from '../config/agent-file.js';
 import { SETTING_NAMES } from '../config/load-settings.js';
 import { Daemon } from '../daemon/daemon.js';
+import { type Log, openLog } from '../daemon/log/log.js';
 import type { HostedAgent } from '../daemon/agents.js';
 import { Engine } from '../engine/engine.js';
 import { ParleyError, reasonOf } from '../errors.js';
 import { nativeStatus } from '../native.js';
 import { packageFile } from '../package-files.js';
-import type { SessionEvent } from '../session/session-options.js';
 import type { Command, CommandIo } from './command.js';
 import { atDesk, openDemoDesk, usesDemoDesk } from './demo-desk.js';
 import { type EngineSettings, engineSettings } from './engine-settings.js';
@@ -35,11 +35,11 @@ ${flagNames()
     const found = await engineSettings(io, flags);
     const files = await loadAgents(agentFiles);
     const demo = files.some((agent) => usesDemoDesk(agent.config));
-    const say = (line: string): void => void io.stderr.write(`${line}\n`);
-    const desk = demo ? await openDemoDesk((booking) => say(`booked: ${JSON.stringify(booking)}`)) : null;
+    const log = openLog(io.stderr, found.settings);
+    const desk = demo ? await openDemoDesk(() => log.write('info', 'the demo agent has booked a table')) : null;
     const agents = files.map((agent) => ({ ...agent, config: atDesk(agent.config, desk) }));
     const allowUrls = [...found.engine.allowUrls, ...(desk === null ? [] : [desk.url])];
-    const onMcpFault = (server: string, reason: string): void => say(`mcp server ${server}: ${reason}`);
+    const onMcpFault = (server: string, reason: string): void => log.write('warn', `mcp server ${server}: ${reason}`);
     const engine = new Engine({ ...found.engine, allowUrls, onMcpFault });
     let daemon: Daemon | undefined;
     try {
@@ -47,13 +47,9 @@ ${flagNames()
         settings: found.settings,
         engine,
         agents,
-        onSessionEvent: (id, agentId, event) => {
-          const line = eventLine(id, agentId, event);
-          if (line !== null) say(line);
-        },
-        onError: (error) => say(`fault: ${error.stack ?? error.message}`),
+        log,
       });
-      await serveUntilStopped({ daemon, engine, agents }, found, io, say);
+      await serveUntilStopped({ daemon, engine, agents }, found, io, log);
     } finally {
       await daemon?.close();
       await engine.close();
@@ -67,15 +63,17 @@ async function serveUntilStopped(
   { daemon, engine, agents }: { daemon: Daemon; engine: Engine; agents: readonly HostedAgent[] },
   found: EngineSettings,
   io: CommandIo,
-  say: (line: string) => void,
+  log: Log,
 ): Promise<void> {
+  const say = (line: string): void => log.write('info', line);
   const address = await listen(daemon, found);
-  for (const warning of found.warnings) say(`note: ${warning}`);
+  for (const warning of found.warnings) log.write('warn', `note: ${warning}`);
   for (const finding of found.detection.findings) say(finding.line);
   for (const choice of found.detection.choices) say(choice);
   say(nativeLine());
   if (daemon.newPrivateKey !== null) {
-    say(`private key (shown this once): ${daemon.newPrivateKey}`);
+    // No log holds a key: it goes where the address goes.
+    io.stdout.write(`private key (shown this once): ${daemon.newPrivateKey}\n`);
   }
   for (const agent of agents) await checkAgent(engine, agent);
   io.stdout.write(`${styleText('bold', `Talk to it: ${address}/`)}\n`);
@@ -158,19 +156,4 @@ async function checkAgent(engine: Engine, { name, config, script }: HostedAgent)
 function nativeLine(): string {
   const { loaded, reason } = nativeStatus();
   return loaded ? 'native kernels: in use' : `native kernels: not in use (${reason}), the slower twins are`;
-}
-
-/** One line of the log; what was said stays out of it. */
-function eventLine(id: string, agentId: string, event: SessionEvent): string | null {
-  const who = `${agentId} ${id.slice(0, 8)}`;
-  if (event.type === 'answered') {
-    const { turn, responseMs } = event.metrics;
-    return `${who}: turn ${String(turn)} answered after ${(responseMs ?? 0).toFixed(0)} ms`;
-  }
-  if (event.type === 'tool') {
-    return `${who}: ${event.call.name} ${event.ok ? 'done' : 'failed'} in ${event.tookMs.toFixed(0)} ms`;
-  }
-  if (event.type !== 'ended') return null;
-  const { status, durationMs, turns } = event.report;
-  return `${who}: ${status} after ${(durationMs / 1000).toFixed(1)} s and ${String(turns.length)} turns`;
 }

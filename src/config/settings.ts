@@ -223,6 +223,28 @@ export const settingsFileSchema = z.strictObject({
     env: 'PARLEY_MAX_DURATION_S',
     unit: 's',
   }),
+  logLevel: setting(z.enum(['debug', 'info', 'warn', 'error', 'silent']), 'What is logged, from this level up.', {
+    env: 'PARLEY_LOG_LEVEL',
+  }),
+  logFormat: setting(
+    z.enum(['auto', 'json', 'text']),
+    'How it is logged, on the standard error output; `auto` = text in a terminal, lines of JSON elsewhere.',
+    { env: 'PARLEY_LOG_FORMAT' },
+  ),
+  otlpEndpoint: setting(
+    baseUrlSchema.nullable(),
+    'Where traces go, by OTLP over HTTP as JSON; `/v1/traces` is added. Unset = nowhere.',
+    { env: 'OTEL_EXPORTER_OTLP_ENDPOINT' },
+  ),
+  otlpHeaders: setting(z.string().max(4_000).nullable(), 'Headers for that: `name=value,name=value`.', {
+    env: 'OTEL_EXPORTER_OTLP_HEADERS',
+    secret: true,
+  }),
+  metrics: setting(
+    z.enum(['local', 'key', 'open']),
+    'Who reads `/metrics` without a private key: requests from this machine (`local`), nobody (`key`), all (`open`).',
+    { env: 'PARLEY_METRICS' },
+  ),
   drainS: setting(
     z.number().min(0).max(86_400),
     'How long conversations may go on when the daemon is told to stop; new ones are refused from then on.',
@@ -326,6 +348,11 @@ export const DEFAULT_SETTINGS: Omit<Settings, 'dataDir'> = {
   language: DEFAULT_LANGUAGE,
   timezone: 'UTC',
   maxDurationS: 3_600,
+  logLevel: 'info',
+  logFormat: 'auto',
+  otlpEndpoint: null,
+  otlpHeaders: null,
+  metrics: 'local',
   drainS: 30,
   models: {},
   embeddingModel: null,

@@ -10,13 +10,16 @@ import { DoNotCallStore } from '../store/do-not-call.js';
 import { KeyStore } from '../store/keys.js';
 import { SqliteOutboxStore } from '../store/outbox.js';
 import { PhoneStore } from '../store/phones.js';
+import { UnderWay } from '../store/under-way.js';
 import { SessionStore } from '../store/sessions.js';
 import { Access, isLoopbackName } from './access.js';
 import { AgentStores } from './agent-stores.js';
 import { AgentRegistry, type HostedAgent } from './agents.js';
 import { CallLog } from './call-log.js';
 import { Doors } from './doors.js';
+import { type Log, NO_LOG } from './log/log.js';
 import { answerUnknownRoutes } from './not-found.js';
+import { Operation } from './operation.js';
 import { callerOf, RateLimit } from './rate-limit.js';
 import { Api } from './api/api.js';
 import { openApiRoutes } from './routes/openapi.js';
@@ -25,6 +28,7 @@ import { doNotCallRoutes } from './routes/do-not-call.js';
 import { healthRoutes } from './routes/health.js';
 import { knowledgeRoutes } from './routes/knowledge.js';
 import { memoryRoutes } from './routes/memories.js';
+import { metricsRoutes } from './routes/metrics.js';
 import { loadPage, pageRoutes } from './routes/page.js';
 import { phoneRoutes } from './routes/phones.js';
 import { sessionTokenRoutes } from './routes/session-tokens.js';
@@ -37,14 +41,16 @@ export interface DaemonOptions {
   /** The daemon closes it. */
   engine: Engine;
   agents: readonly HostedAgent[];
-  /** What happens in sessions, for a log. */
+  /** Default none. */
+  log?: Log;
+  /** What happens in sessions. */
   onSessionEvent?: (sessionId: string, agentId: string, event: SessionEvent) => void;
   /** Faults of parley itself; the daemon goes on. Default: nothing. */
   onError?: (error: Error) => void;
 }
 
 /** What watches over the daemon asks as often as it likes. */
-const UNLIMITED: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
+const UNLIMITED: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics']);
 
 /** How long sessions may take to end when the daemon closes. */
 const DRAIN_MS = 10_000;
@@ -67,6 +73,7 @@ export class Daemon {
   readonly #log: CallLog;
   readonly #closeDatabase: () => void;
   readonly #doors: Doors;
+  readonly #operation: Operation;
   #calls: () => number = () => 0;
   #telephone: Promise<Telephone> | null = null;
   #ready = false;
@@ -74,12 +81,14 @@ export class Daemon {
 
   constructor(options: DaemonOptions) {
     this.#options = options;
-    const { settings, engine, onError = () => undefined } = options;
+    const { settings, engine } = options;
     const page = loadPage();
     for (const agent of options.agents) this.agents.add(agent);
     const { database, close } = openOwnDatabase(settings.dataDir);
     this.#closeDatabase = close;
     this.#doors = new Doors({ clock: engine.clock, busy: () => this.busy });
+    this.#operation = this.#operate(new UnderWay(database));
+    const { sessionEvent: onSessionEvent, error: onError } = this.#operation;
     const nowSeconds = (): number => Math.floor(Date.now() / 1000);
     const keys = new KeyStore(database, nowSeconds);
     this.#phones = new PhoneStore(database);
@@ -113,6 +122,7 @@ export class Daemon {
       http: { headersTimeout: 10_000, connectionsCheckingInterval: 2000 },
     });
     this.#app.setErrorHandler(errorReplies(onError));
+    this.#operation.watch(this.#app);
     answerUnknownRoutes(this.#app);
     const requests = new RateLimit(settings.limits.requestsPerMinute, () => engine.clock.nowMs());
     this.#app.addHook('onRequest', (request, _reply, done) => {
@@ -122,6 +132,7 @@ export class Daemon {
     const api = new Api(this.#app, access);
     openApiRoutes(api);
     healthRoutes(api, () => (this.#doors.isOpen ? (this.#ready ? 'ready' : 'warming up') : 'shutting down'));
+    metricsRoutes(api, { access, who: settings.metrics, text: () => this.#operation.metrics.text() });
     sessionTokenRoutes(api, access, tokens);
     pageRoutes(this.#app, page, () => ({
       public_key: pageKey,
@@ -147,7 +158,7 @@ export class Daemon {
       log: this.#log,
       maxSessions: settings.limits.sessions,
       isOpen: () => this.#doors.isOpen,
-      onSessionEvent: options.onSessionEvent ?? (() => undefined),
+      onSessionEvent,
       onError,
     });
   }
@@ -192,9 +203,26 @@ export class Daemon {
     return this.#closing;
   }
 
+  #operate(underWay: UnderWay): Operation {
+    const { settings, engine, log = NO_LOG, onSessionEvent, onError } = this.#options;
+    const endpoint = settings.otlpEndpoint;
+    return new Operation({
+      ...{ log, onSessionEvent, onError },
+      calls: () => underWay.calls(),
+      outbox: () => underWay.outbox(),
+      sessions: () => engine.sessions.size,
+      ready: () => this.#ready && this.#doors.isOpen,
+      ...(endpoint !== null && {
+        openTraces: async () =>
+          (await import('./traces/open.js')).openTraces(settings, { endpoint, clock: engine.clock, log }),
+      }),
+    });
+  }
+
   /** Loaded late: whoever asks whether the daemon is there should not wait for its carrier. */
   #openTelephone(): Promise<Telephone> {
-    const { engine, settings, onSessionEvent = () => undefined, onError = () => undefined } = this.#options;
+    const { engine, settings } = this.#options;
+    const { sessionEvent: onSessionEvent, error: onError } = this.#operation;
     this.#telephone ??= import('./telephone.js').then(async ({ Telephone }) => {
       const telephone = await Telephone.open({
         isOpen: () => this.#doors.isOpen,
@@ -227,6 +255,7 @@ export class Daemon {
     const cutOff = clock.schedule(clock.nowMs() + LAST_ANSWERS_MS, () => this.#app.server.closeAllConnections());
     await this.#app.close();
     cutOff();
+    await this.#operation.close();
     await this.#stores.close();
     this.#closeDatabase();
   }

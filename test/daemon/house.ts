@@ -6,6 +6,7 @@ import type { Clock } from '../../src/clock/clock.js';
 import { RealClock } from '../../src/clock/real.js';
 import { DEFAULT_SETTINGS, type Settings } from '../../src/config/settings.js';
 import { Daemon } from '../../src/daemon/daemon.js';
+import { type Log, NO_LOG } from '../../src/daemon/log/log.js';
 import { Engine } from '../../src/engine/engine.js';
 import type { SessionReport } from '../../src/session/session-report.js';
 import type { SessionTokenReply } from '../../src/transports/talk-protocol.js';
@@ -33,7 +34,7 @@ export class House {
   #tellEnded!: (report: SessionReport) => void;
   readonly #clients: WebSocket[] = [];
 
-  private constructor(settings: Partial<Settings>, clock: Clock) {
+  private constructor(settings: Partial<Settings>, clock: Clock, log: Log) {
     this.engine = new Engine({ clock });
     this.ended = new Promise((resolve) => (this.#tellEnded = resolve));
     this.dataDir = settings.dataDir ?? mkdtempSync(join(tmpdir(), 'parley-daemon-'));
@@ -52,11 +53,16 @@ export class House {
         if (event.type === 'ended') this.#tellEnded(event.report);
       },
       onError: (error) => this.faults.push(error),
+      log,
     });
   }
 
-  static async open(settings: Partial<Settings> = {}, clock: Clock = new RealClock()): Promise<House> {
-    const house = new House(settings, clock);
+  static async open(
+    settings: Partial<Settings> = {},
+    clock: Clock = new RealClock(),
+    log: Log = NO_LOG,
+  ): Promise<House> {
+    const house = new House(settings, clock, log);
     house.address = await house.daemon.listen();
     return house;
   }

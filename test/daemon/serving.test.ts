@@ -44,7 +44,7 @@ describe('parley serve', () => {
     const first = await serve(['--port', '0'], 'ready');
     expect(first.code).toBe(0);
     expect(first.out).toMatch(/Talk to it: http:\/\/127\.0\.0\.1:\d+\//);
-    expect(first.err).toMatch(/private key \(shown this once\): sk_.{43}\n/);
+    expect(first.out).toMatch(/private key \(shown this once\): sk_.{43}\n/);
     const second = await serve(['--port', '0'], 'ready');
     expect(second.err + second.out).not.toContain('sk_');
   });

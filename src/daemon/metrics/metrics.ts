@@ -1,0 +1,154 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { packageVersion } from '../../package-files.js';
+import type { SessionEvent } from '../../session/session-options.js';
+import type { SessionReport } from '../../session/session-report.js';
+import type { TurnMetrics } from '../../session/turn-metrics.js';
+import { Registry } from './registry.js';
+
+/** What is looked up when somebody asks. */
+export interface MetricSources {
+  /** Calls that go on, by how they came about and how far they are. */
+  calls: () => readonly { channel: string; status: string; count: number }[];
+  /** Sessions that hold an engine's line now. */
+  sessions: () => number;
+  /** Messages to webhooks that have not arrived. */
+  outbox: () => number;
+  ready: () => boolean;
+}
+
+/** Seconds. Answers are judged between a fifth of a second and a few. */
+const ANSWER_BOUNDS = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.65, 0.8, 1, 1.25, 1.5, 2, 3, 5, 10];
+const CALL_BOUNDS = [5, 15, 30, 60, 120, 300, 600, 1200, 3600];
+const HTTP_BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+/** The stages of an answer, as TurnMetrics names them and as `stage` does. */
+const STAGES = [
+  ['responseMs', 'response'],
+  ['endOfTurnMs', 'end_of_turn'],
+  ['llmFirstMs', 'llm_first'],
+  ['firstSentenceMs', 'first_sentence'],
+  ['ttsFirstMs', 'tts_first'],
+] as const satisfies readonly (readonly [keyof TurnMetrics, string])[];
+
+/** How often the event loop is looked at, in milliseconds; a delay counts from there on. */
+const LOOP_LOOK_MS = 20;
+
+/** The daemon's figures. docs/operation.md lists them. */
+export class Metrics {
+  readonly #registry = new Registry();
+  readonly #loop = monitorEventLoopDelay({ resolution: LOOP_LOOK_MS });
+  readonly #answers;
+  readonly #ended;
+  readonly #lengths;
+  readonly #tools;
+  readonly #faults;
+  readonly #frames;
+  readonly #errors;
+  readonly #requests;
+  readonly #requestTimes;
+
+  constructor(sources: MetricSources) {
+    const registry = this.#registry;
+    this.#loop.enable();
+    const version = packageVersion();
+    registry.read('gauge', 'parley_info', 'The version that runs.', () => [{ labels: { version }, value: 1 }]);
+    registry.read('gauge', 'parley_ready', '1 once the engines are warm and while new calls are taken.', () => [
+      { value: sources.ready() ? 1 : 0 },
+    ]);
+    registry.read('gauge', 'parley_sessions', 'Conversations that go on.', () => [{ value: sources.sessions() }]);
+    registry.read('gauge', 'parley_calls', 'Calls that are not over, by channel and status.', () =>
+      sources.calls().map(({ channel, status, count }) => ({ labels: { channel, status }, value: count })),
+    );
+    this.#ended = registry.counter('parley_sessions_ended_total', 'Conversations that are over, by how they ended.');
+    this.#lengths = registry.histogram('parley_session_seconds', 'How long conversations were.', CALL_BOUNDS);
+    this.#answers = registry.histogram(
+      'parley_answer_seconds',
+      'How long answers took, by stage; response is what the user waits.',
+      ANSWER_BOUNDS,
+    );
+    this.#tools = registry.counter('parley_tool_calls_total', 'Calls of tools, by whether they worked.');
+    this.#faults = registry.counter('parley_faults_total', 'Faults that conversations went on in spite of, by name.');
+    this.#frames = registry.counter(
+      'parley_playout_faults_total',
+      'Frames of 20 ms that ran dry within an utterance (underrun), or that this machine was too late for (skipped).',
+    );
+    this.#errors = registry.counter('parley_errors_total', 'Faults of parley itself; the log says which.');
+    registry.read('gauge', 'parley_webhook_outbox', 'Messages to webhooks that have not arrived yet.', () => [
+      { value: sources.outbox() },
+    ]);
+    this.#requests = registry.counter('parley_http_requests_total', 'HTTP requests, by route and status.');
+    this.#requestTimes = registry.histogram(
+      'parley_http_request_seconds',
+      'How long answers over HTTP took.',
+      HTTP_BOUNDS,
+    );
+    this.#process(registry);
+  }
+
+  /** A session's event. */
+  session(event: SessionEvent): void {
+    if (event.type === 'answered') {
+      for (const [member, stage] of STAGES) {
+        const ms = event.metrics[member];
+        if (ms !== null) this.#answers.observe(ms / 1000, { stage });
+      }
+    } else if (event.type === 'tool') this.#tools.add({ ok: String(event.ok) });
+    else if (event.type === 'ended') this.#end(event.report);
+  }
+
+  /** @param route its pattern, never what was asked for */
+  request(method: string, route: string, status: number, seconds: number): void {
+    this.#requests.add({ method, route, status: String(status) });
+    this.#requestTimes.observe(seconds);
+  }
+
+  error(): void {
+    this.#errors.add();
+  }
+
+  /** All of it as Prometheus reads it. The event loop's figures begin anew. */
+  text(): string {
+    const text = this.#registry.text();
+    this.#loop.reset();
+    return text;
+  }
+
+  /** May be called twice. */
+  close(): void {
+    this.#loop.disable();
+  }
+
+  #end({ status, durationMs, faults, playout }: SessionReport): void {
+    this.#ended.add({ status });
+    this.#lengths.observe(durationMs / 1000);
+    for (const [fault, count] of Object.entries(faults)) this.#faults.add({ fault }, count);
+    if (playout.underruns > 0) this.#frames.add({ kind: 'underrun' }, playout.underruns);
+    if (playout.skippedFrames > 0) this.#frames.add({ kind: 'skipped' }, playout.skippedFrames);
+  }
+
+  /** Names as Prometheus's own client libraries have them, where there is one. */
+  #process(registry: Registry): void {
+    const one = (type: 'counter' | 'gauge', name: string, help: string, value: () => number): void =>
+      registry.read(type, name, help, () => [{ value: value() }]);
+    const late = (ns: number): number => Math.max(0, ns / 1e9 - LOOP_LOOK_MS / 1000) || 0;
+    registry.read(
+      'gauge',
+      'parley_event_loop_delay_seconds',
+      'How late the event loop was since the last look.',
+      () => [
+        { labels: { quantile: '0.5' }, value: late(this.#loop.percentile(50)) },
+        { labels: { quantile: '0.99' }, value: late(this.#loop.percentile(99)) },
+        { labels: { quantile: '1' }, value: late(this.#loop.max) },
+      ],
+    );
+    one('counter', 'process_cpu_seconds_total', 'Processor time.', () => {
+      const { user, system } = process.cpuUsage();
+      return (user + system) / 1e6;
+    });
+    one('gauge', 'process_resident_memory_bytes', 'Resident memory.', () => process.memoryUsage.rss());
+    one('gauge', 'nodejs_heap_size_used_bytes', 'JavaScript heap in use.', () => process.memoryUsage().heapUsed);
+    one('gauge', 'nodejs_external_memory_bytes', 'Memory of buffers and addons.', () => process.memoryUsage().external);
+    const startedS = Date.now() / 1000 - process.uptime();
+    one('gauge', 'process_start_time_seconds', 'When it started, in seconds since 1970.', () => startedS);
+  }
+}

@@ -1,0 +1,146 @@
+/** Label values by label name. */
+export type Labels = Readonly<Record<string, string>>;
+
+export interface Sample {
+  labels?: Labels;
+  value: number;
+}
+
+type Type = 'counter' | 'gauge' | 'histogram';
+
+interface Family {
+  name: string;
+  help: string;
+  type: Type;
+  /** The lines below its HELP and TYPE. */
+  lines: () => string[];
+}
+
+/** More series of one name than this are not kept: labels must come from small sets. */
+const MAX_SERIES = 1000;
+
+/**
+ * Figures of the process, told in Prometheus's text format 0.0.4
+ * (https://prometheus.io/docs/instrumenting/exposition_formats/).
+ */
+export class Registry {
+  readonly #families: Family[] = [];
+
+  /** Something that is counted. */
+  counter(name: string, help: string): Counter {
+    const counter = new Counter(name);
+    this.#families.push({ name, help, type: 'counter', lines: () => counter.lines() });
+    return counter;
+  }
+
+  /** Something whose spread is counted in buckets of `le` and below. @param bounds rising, without infinity */
+  histogram(name: string, help: string, bounds: readonly number[]): Histogram {
+    const histogram = new Histogram(name, bounds);
+    this.#families.push({ name, help, type: 'histogram', lines: () => histogram.lines() });
+    return histogram;
+  }
+
+  /** Something that is looked up when it is asked for. */
+  read(type: 'counter' | 'gauge', name: string, help: string, samples: () => readonly Sample[]): void {
+    const lines = (): string[] => samples().map(({ labels = {}, value }) => line(name, labels, value));
+    this.#families.push({ name, help, type, lines });
+  }
+
+  /** All of it. Ends with a newline, as the format wants. */
+  text(): string {
+    const families = this.#families.map(({ name, help, type, lines }) =>
+      [
+        `# HELP ${name} ${help.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')}`,
+        `# TYPE ${name} ${type}`,
+        ...lines(),
+      ].join('\n'),
+    );
+    return `${families.join('\n')}\n`;
+  }
+}
+
+export class Counter {
+  readonly #name: string;
+  readonly #series = new Series(() => ({ value: 0 }));
+
+  constructor(name: string) {
+    this.#name = name;
+  }
+
+  add(labels: Labels = {}, by = 1): void {
+    this.#series.of(labels).value += by;
+  }
+
+  lines(): string[] {
+    return this.#series.lines((labels, { value }) => [line(this.#name, labels, value)]);
+  }
+}
+
+export class Histogram {
+  readonly #name: string;
+  readonly #bounds: readonly number[];
+  readonly #series: Series<{ counts: number[]; sum: number; count: number }>;
+
+  constructor(name: string, bounds: readonly number[]) {
+    this.#name = name;
+    this.#bounds = bounds;
+    this.#series = new Series(() => ({ counts: bounds.map(() => 0), sum: 0, count: 0 }));
+  }
+
+  observe(value: number, labels: Labels = {}): void {
+    const series = this.#series.of(labels);
+    const at = this.#bounds.findIndex((bound) => value <= bound);
+    if (at >= 0) series.counts[at] = (series.counts[at] ?? 0) + 1;
+    series.sum += value;
+    series.count++;
+  }
+
+  lines(): string[] {
+    return this.#series.lines((labels, { counts, sum, count }) => {
+      let below = 0;
+      const buckets = this.#bounds.map((bound, at) => {
+        below += counts[at] ?? 0;
+        return line(`${this.#name}_bucket`, { ...labels, le: String(bound) }, below);
+      });
+      return [
+        ...buckets,
+        line(`${this.#name}_bucket`, { ...labels, le: '+Inf' }, count),
+        line(`${this.#name}_sum`, labels, sum),
+        line(`${this.#name}_count`, labels, count),
+      ];
+    });
+  }
+}
+
+/** Values by their labels. */
+class Series<T> {
+  readonly #make: () => T;
+  readonly #all = new Map<string, { labels: Labels; value: T }>();
+
+  constructor(make: () => T) {
+    this.#make = make;
+  }
+
+  of(labels: Labels): T {
+    const key = JSON.stringify(Object.entries(labels));
+    let entry = this.#all.get(key);
+    if (entry === undefined) {
+      entry = { labels, value: this.#make() };
+      if (this.#all.size < MAX_SERIES) this.#all.set(key, entry);
+    }
+    return entry.value;
+  }
+
+  lines(of: (labels: Labels, value: T) => string[]): string[] {
+    return [...this.#all.values()].flatMap(({ labels, value }) => of(labels, value));
+  }
+}
+
+function line(name: string, labels: Labels, value: number): string {
+  const all = Object.entries(labels).map(([label, text]) => `${label}="${escaped(text)}"`);
+  return `${name}${all.length === 0 ? '' : `{${all.join(',')}}`} ${String(value)}`;
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
+}

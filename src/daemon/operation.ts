@@ -1,0 +1,120 @@
+import type { FastifyInstance } from 'fastify';
+import type { SessionEvent } from '../session/session-options.js';
+import type { SessionReport } from '../session/session-report.js';
+import type { Log, LogLevel } from './log/log.js';
+import { Metrics, type MetricSources } from './metrics/metrics.js';
+import type { SessionSpans } from './traces/session-spans.js';
+
+export interface OperationOptions extends MetricSources {
+  log: Log;
+  /** Default: no traces. */
+  openTraces?: () => Promise<SessionSpans>;
+  onSessionEvent?: ((sessionId: string, agentId: string, event: SessionEvent) => void) | undefined;
+  onError?: ((error: Error) => void) | undefined;
+}
+
+/** What an operator sees of the daemon's work: its figures, its log and its traces. */
+export class Operation {
+  readonly metrics: Metrics;
+  readonly #options: OperationOptions;
+  /** Sessions that have been heard of. */
+  readonly #begun = new Set<string>();
+  #traces: Promise<SessionSpans | null> | null = null;
+
+  constructor(options: OperationOptions) {
+    this.#options = options;
+    this.metrics = new Metrics(options);
+  }
+
+  readonly sessionEvent = (sessionId: string, agentId: string, event: SessionEvent): void => {
+    if (!this.#begun.has(sessionId)) {
+      this.#begun.add(sessionId);
+      this.#tell('debug', sessionId, agentId, 'conversation began');
+    }
+    this.metrics.session(event);
+    this.#log(sessionId, agentId, event);
+    this.#trace(sessionId, agentId, event);
+    if (event.type === 'ended') this.#begun.delete(sessionId);
+    this.#options.onSessionEvent?.(sessionId, agentId, event);
+  };
+
+  /** A fault of parley's own. */
+  readonly error = (error: Error): void => {
+    this.metrics.error();
+    this.#options.log.write('error', `fault: ${error.message}`, {}, error);
+    this.#options.onError?.(error);
+  };
+
+  /** Watches the answers of an HTTP server. To be called before its routes are made. */
+  watch(app: FastifyInstance): void {
+    app.addHook('onResponse', (request, reply, done) => {
+      const { method } = request;
+      const route = request.routeOptions.url ?? 'none';
+      const { statusCode: status, elapsedTime: ms } = reply;
+      this.metrics.request(method, route, status, ms / 1000);
+      const level = status >= 500 && status !== 503 ? 'warn' : 'debug';
+      const fields = { method, route, status, ms: Math.round(ms * 10) / 10 };
+      this.#options.log.write(level, `${method} ${route}: ${String(status)}`, fields);
+      done();
+    });
+  }
+
+  /** Sends off what there is. May be called twice. */
+  async close(): Promise<void> {
+    this.metrics.close();
+    await (await this.#traces)?.close();
+  }
+
+  #log(sessionId: string, agentId: string, event: SessionEvent): void {
+    if (event.type === 'answered') {
+      const { turn, responseMs, endOfTurnMs, llmFirstMs, ttsFirstMs } = event.metrics;
+      const ms = Math.round(responseMs ?? 0);
+      this.#tell('info', sessionId, agentId, `turn ${String(turn)} answered after ${String(ms)} ms`, {
+        ...{ turn, response_ms: rounded(responseMs), end_of_turn_ms: rounded(endOfTurnMs) },
+        ...{ llm_first_ms: rounded(llmFirstMs), tts_first_ms: rounded(ttsFirstMs) },
+      });
+    } else if (event.type === 'tool') {
+      const { call, ok, tookMs } = event;
+      const text = `${call.name} ${ok ? 'done' : 'failed'} in ${tookMs.toFixed(0)} ms`;
+      this.#tell(ok ? 'info' : 'warn', sessionId, agentId, text, { tool: call.name, ok, ms: rounded(tookMs) });
+    } else if (event.type === 'ended') this.#ended(agentId, event.report);
+  }
+
+  #ended(agentId: string, { sessionId, status, durationMs, turns, faults }: SessionReport): void {
+    const names = Object.keys(faults);
+    const also = names.length === 0 ? '' : `, with faults: ${names.join(', ')}`;
+    const text = `${status} after ${(durationMs / 1000).toFixed(1)} s and ${String(turns.length)} turns${also}`;
+    const fields = {
+      status,
+      duration_s: Math.round(durationMs / 100) / 10,
+      turns: turns.length,
+      faults: names.join(' '),
+    };
+    this.#tell(status === 'error' ? 'warn' : 'info', sessionId, agentId, text, fields);
+  }
+
+  #tell(
+    level: LogLevel,
+    session: string,
+    agent: string,
+    text: string,
+    fields: Readonly<Record<string, string | number | boolean | null>> = {},
+  ): void {
+    this.#options.log.write(level, `${agent} ${session.slice(0, 8)}: ${text}`, { session, agent, ...fields });
+  }
+
+  #trace(sessionId: string, agentId: string, event: SessionEvent): void {
+    const { openTraces } = this.#options;
+    if (openTraces === undefined || (event.type !== 'tool' && event.type !== 'ended')) return;
+    this.#traces ??= openTraces().catch((error: unknown) => {
+      this.error(error instanceof Error ? error : new Error(String(error)));
+      return null;
+    });
+    const atUnixMs = Date.now();
+    void this.#traces.then((traces) => traces?.add(sessionId, agentId, event, atUnixMs));
+  }
+}
+
+function rounded(ms: number | null): number | null {
+  return ms === null ? null : Math.round(ms);
+}
