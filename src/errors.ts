@@ -195,6 +195,28 @@ const CATALOGUE = {
   NOT_FOUND: { message: 'There is no {what} "{id}"', httpStatus: 404, retryable: false },
   RATE_LIMITED: { message: 'Too many requests; try again in {seconds} s', httpStatus: 429, retryable: true },
   SESSIONS_FULL: { message: 'All {limit} sessions are in use', httpStatus: 429, retryable: true },
+  // campaigns
+  CAMPAIGN_FINISHED: {
+    message: 'The campaign "{campaign}" is finished and cannot be changed',
+    httpStatus: 409,
+    retryable: false,
+  },
+  CAMPAIGN_NOT_READY: {
+    message: 'The campaign "{campaign}" cannot start: {reason}',
+    httpStatus: 409,
+    retryable: false,
+  },
+  CAMPAIGN_RUNNING: {
+    message: 'The campaign "{campaign}" is calling; stop it, and let its calls end, first',
+    httpStatus: 409,
+    retryable: true,
+  },
+  CAMPAIGN_TOO_MANY_RECORDS: {
+    message: 'A request may have {limit} records; send the others in further ones',
+    httpStatus: 413,
+    retryable: false,
+  },
+  RECORD_BEING_CALLED: { message: '{number} is being called just now', httpStatus: 409, retryable: true },
   // session
   AGENT_DISABLED: { message: 'This agent is disabled and takes no calls', httpStatus: 409, retryable: false },
   SESSION_CLOSED: { message: 'The session has ended', httpStatus: 409, retryable: false },

@@ -83,7 +83,7 @@ export class CampaignRecordStore {
   readonly #remove: Database.Statement<unknown[]>;
   readonly #nextPlace: Database.Statement<unknown[], { place: string | null }>;
   readonly #first: Database.Statement<unknown[], { seq: number; due_ms: number }>;
-  readonly #begin: (seq: number, sessionId: string, nowMs: number) => void;
+  readonly #begin: (seq: number, sessionId: string, nowMs: number) => boolean;
   readonly #end: Database.Statement<unknown[]>;
   readonly #refuse: Database.Statement<unknown[]>;
   readonly #refusePlace: Database.Statement<unknown[]>;
@@ -146,8 +146,9 @@ export class CampaignRecordStore {
       'UPDATE campaigns SET last_call_ms = ? WHERE id = (SELECT campaign_id FROM campaign_records WHERE seq = ?)',
     );
     this.#begin = database.transaction((seq: number, sessionId: string, nowMs: number) => {
-      if (begin.run(sessionId, seq).changes === 0) throw new Error(`record ${String(seq)} does not wait to be called`);
+      if (begin.run(sessionId, seq).changes === 0) return false;
       paced.run(nowMs, seq);
+      return true;
     });
     this.#end = database.prepare(
       `UPDATE campaign_records SET status = @status, calling = 0, due_ms = @dueMs, retried = @retried, reason = @reason
@@ -217,11 +218,11 @@ export class CampaignRecordStore {
   }
 
   /**
-   * A call to a record begins; to be run in the transaction that writes the call's row.
-   * @throws Error where the record does not wait to be called
+   * A call to a record begins; to be run in the transaction that writes the call's row. Returns false where the record
+   * does not wait to be called.
    */
-  begin(seq: number, sessionId: string, nowMs: number): void {
-    this.#begin(seq, sessionId, nowMs);
+  begin(seq: number, sessionId: string, nowMs: number): boolean {
+    return this.#begin(seq, sessionId, nowMs);
   }
 
   /** The call is over. Returns false where it was so already. */

@@ -35,6 +35,8 @@ interface Running {
   slotMs: number;
   /** The larger, the later it placed its last call. */
   turn: number;
+  /** As `nextCallMs`. */
+  nextMs: number | null;
 }
 
 /**
@@ -55,7 +57,7 @@ export class Scheduler {
   /** @param lastCallMs when the campaign placed its last call; null = never */
   start(campaignId: string, schedule: CampaignSchedule, lastCallMs: number | null): void {
     const slotMs = lastCallMs === null ? 0 : lastCallMs + gapMs(schedule);
-    this.#running.set(campaignId, { schedule, slotMs, turn: this.#turn });
+    this.#running.set(campaignId, { schedule, slotMs, turn: this.#turn, nextMs: null });
   }
 
   /** No new calls; those that are under way go on. */
@@ -65,6 +67,11 @@ export class Scheduler {
 
   isRunning(campaignId: string): boolean {
     return this.#running.has(campaignId);
+  }
+
+  /** When a campaign places its next call, as far as `next` has found out; null = that depends on what happens. */
+  nextCallMs(campaignId: string): number | null {
+    return this.#running.get(campaignId)?.nextMs ?? null;
   }
 
   /** Calls of a campaign that are under way. */
@@ -96,6 +103,7 @@ export class Scheduler {
     const inTurn = [...this.#running].sort(([, a], [, b]) => a.turn - b.turn);
     for (const [campaignId, running] of inTurn) {
       const found = this.#look(campaignId, running, nowMs);
+      running.nextMs = found.type === 'wait' ? found.untilMs : nowMs;
       if (found.type !== 'wait') return found;
       if (found.untilMs !== null) untilMs = Math.min(untilMs, found.untilMs);
     }

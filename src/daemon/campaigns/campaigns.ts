@@ -1,0 +1,235 @@
+import { randomUUID } from 'node:crypto';
+import type { Cancel, Clock } from '../../clock/clock.js';
+import type { CampaignSchedule } from '../../config/campaign-schedule.js';
+import { ParleyError } from '../../errors.js';
+import type { CampaignRecordStore, RecordStatus, StoredRecord } from '../../store/campaign-records.js';
+import type { CampaignChange, CampaignStatus, CampaignStore, StoredCampaign } from '../../store/campaigns.js';
+import type { PhoneStore } from '../../store/phones.js';
+import type { AgentRegistry } from '../agents.js';
+import { ProgressFeed, type ProgressListener } from './progress.js';
+import { CampaignRunner, type CampaignRunnerOptions } from './runner.js';
+import { addRecords, readPhoneNumber, type RecordInput } from './upload.js';
+
+export interface CampaignsOptions extends Pick<
+  CampaignRunnerOptions,
+  'campaigns' | 'records' | 'clock' | 'nowMs' | 'dial' | 'callOver' | 'isOpen' | 'onError'
+> {
+  campaigns: CampaignStore;
+  records: CampaignRecordStore;
+  clock: Clock;
+  phones: Pick<PhoneStore, 'get'>;
+  agents: Pick<AgentRegistry, 'get'>;
+  /** The operator's settings, which a campaign's own take the place of. */
+  schedule: CampaignSchedule;
+}
+
+/** How far a campaign is. */
+export interface CampaignProgress {
+  status: CampaignStatus;
+  /** Why it has failed. */
+  reason: string | null;
+  records: Record<RecordStatus | 'rejected', number>;
+  /** Calls that are under way. */
+  calls: number;
+  /** When the next one is due, in milliseconds since 1970; null = that depends on what happens. */
+  nextCallMs: number | null;
+}
+
+/** The daemon's campaigns: lists of people, each called by the agent of a number of ours. */
+export class Campaigns {
+  readonly #options: CampaignsOptions;
+  readonly #runner: CampaignRunner;
+  readonly #feed: ProgressFeed<CampaignProgress>;
+  /** Uploads that are not over, by campaign. */
+  readonly #filling = new Map<string, number>();
+
+  constructor(options: CampaignsOptions) {
+    this.#options = options;
+    this.#feed = new ProgressFeed({ clock: options.clock, snapshot: (id) => this.#snapshot(id) });
+    this.#runner = new CampaignRunner({
+      ...options,
+      scheduleOf: (campaign) => this.scheduleOf(campaign),
+      isFilling: (id) => this.#filling.has(id),
+      onChange: (id) => this.#feed.changed(id),
+    });
+  }
+
+  /** Goes on with what an earlier process was at. */
+  resume(): void {
+    this.#runner.resume();
+  }
+
+  create(name: string): StoredCampaign {
+    const campaign: StoredCampaign = {
+      id: randomUUID(),
+      name,
+      status: 'idle',
+      caller: null,
+      includeMetadataInPrompt: false,
+      overrides: {},
+      reason: null,
+      lastCallMs: null,
+      createdAt: Math.floor(this.#options.nowMs() / 1000),
+    };
+    this.#options.campaigns.add(campaign);
+    return campaign;
+  }
+
+  list(): StoredCampaign[] {
+    return this.#options.campaigns.list();
+  }
+
+  /** @throws ParleyError NOT_FOUND */
+  get(id: string): StoredCampaign {
+    const campaign = this.#options.campaigns.get(id);
+    if (campaign === null) throw new ParleyError('NOT_FOUND', { what: 'campaign', id });
+    return campaign;
+  }
+
+  /** How it calls: its own settings over the operator's. */
+  scheduleOf({ overrides }: StoredCampaign): CampaignSchedule {
+    return { ...this.#options.schedule, ...overrides };
+  }
+
+  /** @throws ParleyError NOT_FOUND, CAMPAIGN_FINISHED */
+  change(id: string, change: Pick<CampaignChange, 'name' | 'includeMetadataInPrompt' | 'overrides'>): StoredCampaign {
+    this.#changeable(id);
+    const campaign = this.#changed(id, change);
+    if (campaign.status === 'started' && change.overrides !== undefined) this.#runner.start(campaign);
+    return campaign;
+  }
+
+  /** @throws ParleyError NOT_FOUND, CAMPAIGN_FINISHED, NUMBER_NOT_OWNED */
+  async setCaller(id: string, phone: string): Promise<StoredCampaign> {
+    const read = await readPhoneNumber(phone);
+    const caller = 'number' in read ? read.number : phone;
+    this.#changeable(id);
+    if (this.#options.phones.get(caller) === null) throw new ParleyError('NUMBER_NOT_OWNED', { number: phone });
+    return this.#changed(id, { caller });
+  }
+
+  /** @throws ParleyError NOT_FOUND, CAMPAIGN_RUNNING while it calls */
+  remove(id: string): void {
+    const { name, status } = this.get(id);
+    if (status === 'started' || this.#runner.calls(id) > 0)
+      throw new ParleyError('CAMPAIGN_RUNNING', { campaign: name });
+    this.#options.campaigns.remove(id);
+    this.#feed.changed(id);
+  }
+
+  /** Begins to call, or goes on; nothing happens where it does so already. @throws ParleyError NOT_FOUND, CAMPAIGN_FINISHED, CAMPAIGN_NOT_READY */
+  start(id: string): StoredCampaign {
+    const campaign = this.#changeable(id);
+    if (campaign.status === 'started') return campaign;
+    this.#checkReady(campaign);
+    const started = this.#changed(id, { status: 'started', reason: null });
+    this.#runner.start(started);
+    return started;
+  }
+
+  /** No new calls; those that are under way end by themselves. @throws ParleyError NOT_FOUND, CAMPAIGN_FINISHED */
+  stop(id: string): StoredCampaign {
+    const campaign = this.#changeable(id);
+    if (campaign.status !== 'started') return campaign;
+    this.#changed(id, { status: 'paused' });
+    this.#runner.stop(id);
+    return this.get(id);
+  }
+
+  /**
+   * Adds the good records; the others are listed with what is wrong.
+   * @returns how many were refused
+   * @throws ParleyError NOT_FOUND, CAMPAIGN_FINISHED
+   */
+  async upload(id: string, records: readonly RecordInput[]): Promise<number> {
+    const { nowMs, records: store } = this.#options;
+    this.#changeable(id);
+    this.#filling.set(id, (this.#filling.get(id) ?? 0) + 1);
+    try {
+      return await addRecords(store, id, records, { nowMs, mayGoOn: () => void this.#changeable(id) });
+    } finally {
+      const others = (this.#filling.get(id) ?? 0) - 1;
+      if (others > 0) this.#filling.set(id, others);
+      else this.#filling.delete(id);
+      const campaign = this.#options.campaigns.get(id);
+      if (campaign?.status === 'started') this.#runner.start(campaign);
+      this.#feed.changed(id);
+    }
+  }
+
+  /** @throws ParleyError NOT_FOUND, CAMPAIGN_FINISHED, RECORD_BEING_CALLED */
+  async removeRecord(id: string, phone: string): Promise<void> {
+    const { records } = this.#options;
+    const read = await readPhoneNumber(phone);
+    this.#changeable(id);
+    const record: StoredRecord | null = records.get(id, 'number' in read ? read.number : phone);
+    if (record === null) throw new ParleyError('NOT_FOUND', { what: 'record', id: phone });
+    if (!records.remove(record.seq)) throw new ParleyError('RECORD_BEING_CALLED', { number: record.phone });
+    this.#runner.poke();
+    this.#feed.changed(id);
+  }
+
+  /** @throws ParleyError NOT_FOUND */
+  progress(id: string): CampaignProgress {
+    this.get(id);
+    return this.#snapshot(id) as CampaignProgress;
+  }
+
+  /** @throws ParleyError NOT_FOUND */
+  watch(id: string, listener: ProgressListener<CampaignProgress>): Cancel {
+    this.get(id);
+    return this.#feed.watch(id, listener);
+  }
+
+  /** From now on no calls are placed, and those that end were cut off. */
+  shut(): void {
+    this.#runner.shut();
+    this.#feed.close();
+  }
+
+  /** Resolves when what came of all calls is written down; they must have been ended. May be called twice. */
+  async close(): Promise<void> {
+    this.shut();
+    await this.#runner.close();
+  }
+
+  #changeable(id: string): StoredCampaign {
+    const campaign = this.get(id);
+    if (campaign.status === 'finished') throw new ParleyError('CAMPAIGN_FINISHED', { campaign: campaign.name });
+    return campaign;
+  }
+
+  #changed(id: string, change: CampaignChange): StoredCampaign {
+    const campaign = this.#options.campaigns.change(id, change);
+    if (campaign === null) throw new ParleyError('NOT_FOUND', { what: 'campaign', id });
+    this.#feed.changed(id);
+    return campaign;
+  }
+
+  #checkReady({ id, name, caller }: StoredCampaign): void {
+    const { agents, phones, records } = this.#options;
+    const fail = (reason: string): never => {
+      throw new ParleyError('CAMPAIGN_NOT_READY', { campaign: name, reason });
+    };
+    if (caller === null) return fail('it has no number to call with, POST …/set_caller sets it');
+    const phone = phones.get(caller);
+    if (phone === null) return fail(`${caller} is none of our numbers any more`);
+    if (phone.status !== 'active') throw new ParleyError('NUMBER_INACTIVE', { number: caller });
+    if (phone.agentId === null) return fail(`${caller} has no agent, POST /phones/${caller}/set_agent sets it`);
+    const { config } = agents.get(phone.agentId);
+    if (config.status === 'disabled') throw new ParleyError('AGENT_DISABLED');
+    if (records.page({ campaignId: id, after: 0, limit: 1 }).length === 0) fail('it has no records');
+  }
+
+  #snapshot(id: string): CampaignProgress | null {
+    const campaign = this.#options.campaigns.get(id);
+    if (campaign === null) return null;
+    return {
+      status: campaign.status,
+      reason: campaign.reason,
+      records: this.#options.records.counts(id),
+      calls: this.#runner.calls(id),
+      nextCallMs: this.#runner.nextCallMs(id),
+    };
+  }
+}

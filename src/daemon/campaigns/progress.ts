@@ -1,0 +1,77 @@
+import type { Cancel, Clock } from '../../clock/clock.js';
+
+export interface ProgressFeedOptions<T> {
+  clock: Clock;
+  /** How far a campaign is; null where there is none any more. */
+  snapshot: (campaignId: string) => T | null;
+}
+
+/** Gets each state of a campaign that is another than the one before; null: the campaign was deleted, or the daemon closes. */
+export type ProgressListener<T> = (progress: T | null) => void;
+
+/** Changes that come closer together are told at once. */
+const APART_MS = 250;
+
+interface Watched<T> {
+  listeners: Set<ProgressListener<T>>;
+  told: string;
+  lastMs: number;
+  cancel: Cancel | null;
+}
+
+/** Tells how far campaigns are while somebody watches. */
+export class ProgressFeed<T> {
+  readonly #options: ProgressFeedOptions<T>;
+  readonly #watched = new Map<string, Watched<T>>();
+
+  constructor(options: ProgressFeedOptions<T>) {
+    this.#options = options;
+  }
+
+  /** The first state comes with the next change: whoever watches asks for that of now. */
+  watch(campaignId: string, listener: ProgressListener<T>): Cancel {
+    const watched = this.#watched.get(campaignId) ?? {
+      listeners: new Set(),
+      told: '',
+      lastMs: -Infinity,
+      cancel: null,
+    };
+    this.#watched.set(campaignId, watched);
+    watched.listeners.add(listener);
+    return () => {
+      watched.listeners.delete(listener);
+      if (watched.listeners.size > 0) return;
+      watched.cancel?.();
+      if (this.#watched.get(campaignId) === watched) this.#watched.delete(campaignId);
+    };
+  }
+
+  changed(campaignId: string): void {
+    const { clock } = this.#options;
+    const watched = this.#watched.get(campaignId);
+    if (watched === undefined || watched.cancel !== null) return;
+    watched.cancel = clock.schedule(Math.max(clock.nowMs(), watched.lastMs + APART_MS), () => {
+      watched.cancel = null;
+      watched.lastMs = clock.nowMs();
+      this.#tell(campaignId, watched);
+    });
+  }
+
+  /** Nobody is told anything any more. May be called twice. */
+  close(): void {
+    for (const watched of this.#watched.values()) {
+      watched.cancel?.();
+      for (const listener of [...watched.listeners]) listener(null);
+    }
+    this.#watched.clear();
+  }
+
+  #tell(campaignId: string, { listeners, ...watched }: Watched<T>): void {
+    const progress = this.#options.snapshot(campaignId);
+    const text = JSON.stringify(progress);
+    if (text === watched.told) return;
+    const kept = this.#watched.get(campaignId);
+    if (kept !== undefined) kept.told = text;
+    for (const listener of [...listeners]) listener(progress);
+  }
+}

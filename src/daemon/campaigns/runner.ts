@@ -1,0 +1,252 @@
+import type { Cancel, Clock } from '../../clock/clock.js';
+import type { CampaignSchedule } from '../../config/campaign-schedule.js';
+import type { CampaignRecordStore, StoredRecord } from '../../store/campaign-records.js';
+import type { CampaignStore, StoredCampaign } from '../../store/campaigns.js';
+import type { DialledCall, DialRequest } from '../dialing/dial.js';
+import { consequenceOf } from './refusal.js';
+import { Scheduler } from './scheduler.js';
+import { settle } from './settle.js';
+
+/** How a call ended, as the call log has it. */
+export interface CallOver {
+  status: string;
+  error: string | null;
+}
+
+export interface CampaignRunnerOptions {
+  clock: Clock;
+  /** Milliseconds since 1970. */
+  nowMs: () => number;
+  campaigns: CampaignStore;
+  records: CampaignRecordStore;
+  /** As `Dialer.dial`. */
+  dial: (request: DialRequest) => Promise<DialledCall>;
+  /** How a call ended that an earlier process placed; null where nothing is known of it. */
+  callOver: (sessionId: string) => CallOver | null;
+  scheduleOf: (campaign: StoredCampaign) => CampaignSchedule;
+  /** False from when on the daemon takes no new calls. */
+  isOpen: () => boolean;
+  /** Whether more records are on their way to a campaign: it is not finished yet. */
+  isFilling: (campaignId: string) => boolean;
+  /** Something of a campaign is another than before. */
+  onChange: (campaignId: string) => void;
+  /** Faults of parley itself. */
+  onError: (error: Error) => void;
+}
+
+/** The time of day may be set meanwhile, so it is looked at so often at least. */
+const LONGEST_WAIT_MS = 60_000;
+/** Steps without a pause for others. */
+const STEPS = 20;
+const STOPPED = 'the daemon stopped while the call went on';
+
+/** The campaign does not call any more, or the record is not to be called: while the agent was being checked. */
+class Overtaken extends Error {}
+
+/** Places the calls that the scheduler decides on, one after the other, and writes down what comes of them. */
+export class CampaignRunner {
+  readonly #options: CampaignRunnerOptions;
+  readonly #scheduler: Scheduler;
+  readonly #following = new Set<Promise<void>>();
+  #cancelTimer: Cancel = () => undefined;
+  #isWorking = false;
+  #isPoked = false;
+  #isFull = false;
+  #closed = false;
+
+  constructor(options: CampaignRunnerOptions) {
+    this.#options = options;
+    this.#scheduler = new Scheduler(options.records);
+  }
+
+  /**
+   * Settles what an earlier process left behind and goes on with what it was at. A call that it placed counts, whatever
+   * came of it: its row and the record's attempt were written together.
+   */
+  resume(): void {
+    const { campaigns, records, callOver } = this.#options;
+    for (const record of records.calling()) {
+      const { sessionId, campaignId } = record;
+      if (sessionId === null || this.#scheduler.calls(campaignId) > 0) continue;
+      this.#settle(record, sessionId, callOver(sessionId) ?? { status: 'error', error: STOPPED });
+    }
+    for (const campaign of campaigns.list()) {
+      if (campaign.status === 'started') this.start(campaign);
+      else this.#finishPaused(campaign.id);
+    }
+  }
+
+  /** Also where it runs already and its schedule is another. */
+  start(campaign: StoredCampaign): void {
+    this.#scheduler.start(campaign.id, this.#options.scheduleOf(campaign), campaign.lastCallMs);
+    this.poke();
+  }
+
+  /** Calls that are under way end by themselves. */
+  stop(campaignId: string): void {
+    this.#scheduler.stop(campaignId);
+    this.#finishPaused(campaignId);
+  }
+
+  /** Calls of a campaign that are under way. */
+  calls(campaignId: string): number {
+    return this.#scheduler.calls(campaignId);
+  }
+
+  /** When its next call is due; null = that depends on what happens. */
+  nextCallMs(campaignId: string): number | null {
+    return this.#scheduler.nextCallMs(campaignId);
+  }
+
+  /** Looks what is to be done now. */
+  poke(): void {
+    this.#isPoked = true;
+    if (!this.#isWorking) this.#arm(0);
+  }
+
+  /** Places no more calls; those that end from now on were cut off. */
+  shut(): void {
+    this.#closed = true;
+    this.#cancelTimer();
+  }
+
+  /** Resolves when what came of all calls is written down; they must have been ended. May be called twice. */
+  async close(): Promise<void> {
+    this.shut();
+    await Promise.all(this.#following);
+  }
+
+  #arm(inMs: number): void {
+    const { clock } = this.#options;
+    this.#cancelTimer();
+    if (!this.#closed) this.#cancelTimer = clock.schedule(clock.nowMs() + inMs, () => void this.#work());
+  }
+
+  async #work(): Promise<void> {
+    if (this.#closed || this.#isWorking) return;
+    this.#isWorking = true;
+    this.#isPoked = false;
+    let waitMs: number | null = 0;
+    try {
+      for (let step = 0; step < STEPS && waitMs === 0; step++) waitMs = await this.#step();
+    } catch (error) {
+      this.#options.onError(error instanceof Error ? error : new Error(String(error)));
+      waitMs = LONGEST_WAIT_MS;
+    }
+    this.#isWorking = false;
+    if (this.#isPoked) waitMs = 0;
+    if (waitMs !== null) this.#arm(Math.min(waitMs, LONGEST_WAIT_MS));
+  }
+
+  /** Does what is to be done next. Returns how long there is nothing to do then; null = until something happens. */
+  async #step(): Promise<number | null> {
+    const { nowMs, isOpen, isFilling, records, campaigns, onChange } = this.#options;
+    if (this.#closed || !isOpen()) return null;
+    const decision = this.#scheduler.next(nowMs());
+    switch (decision.type) {
+      case 'call':
+        await this.#call(decision.campaignId, decision.record.seq);
+        return 0;
+      case 'refuse':
+        records.refusePlace(decision.campaignId, decision.place, decision.reason);
+        onChange(decision.campaignId);
+        return 0;
+      case 'finish':
+        this.#scheduler.stop(decision.campaignId);
+        // What is on its way starts it again.
+        if (isFilling(decision.campaignId)) return 0;
+        campaigns.change(decision.campaignId, { status: 'finished' });
+        onChange(decision.campaignId);
+        return 0;
+      case 'wait':
+        return decision.untilMs === null ? null : Math.max(1, decision.untilMs - nowMs());
+    }
+  }
+
+  async #call(campaignId: string, seq: number): Promise<void> {
+    const { campaigns, records, dial, nowMs, onChange } = this.#options;
+    const campaign = campaigns.get(campaignId);
+    const record = records.bySeq(seq);
+    if (campaign === null || campaign.caller === null || record === null) return this.#fail(campaignId, 'no caller');
+    const onReserved = ({ sessionId }: { sessionId: string }): void => {
+      if (this.#closed || !this.#scheduler.isRunning(campaignId)) throw new Overtaken();
+      if (!records.begin(seq, sessionId, nowMs())) throw new Overtaken();
+    };
+    try {
+      const call = await dial({
+        ...{ from: campaign.caller, to: record.phone, campaignId, metadata: record.metadata, onReserved },
+        includeMetadataInPrompt: campaign.includeMetadataInPrompt,
+      });
+      this.#scheduler.began(campaignId, nowMs());
+      this.#isFull = false;
+      const following = call.finished.then((over) => this.#ended(seq, campaignId, call.sessionId, over));
+      this.#following.add(following);
+      void following.finally(() => this.#following.delete(following));
+      onChange(campaignId);
+    } catch (error) {
+      if (!(error instanceof Overtaken)) this.#refused(record, error);
+    }
+  }
+
+  #refused(record: StoredRecord, error: unknown): void {
+    const { records, nowMs, onChange, onError } = this.#options;
+    const found = consequenceOf(error);
+    switch (found.type) {
+      case 'block':
+        this.#scheduler.block(nowMs() + found.forMs);
+        this.#isFull = found.untilFree;
+        break;
+      case 'postpone':
+        records.postpone(record.seq, nowMs() + found.forMs);
+        break;
+      case 'refuse':
+        records.refuse(record.seq, found.reason);
+        break;
+      case 'fail':
+        if (found.isFault) onError(error instanceof Error ? error : new Error(String(error)));
+        this.#fail(record.campaignId, found.reason);
+    }
+    onChange(record.campaignId);
+  }
+
+  #fail(campaignId: string, reason: string): void {
+    this.#scheduler.stop(campaignId);
+    this.#options.campaigns.change(campaignId, { status: 'failed', reason });
+  }
+
+  #ended(seq: number, campaignId: string, sessionId: string, over: CallOver): void {
+    const { records, onError, onChange } = this.#options;
+    this.#scheduler.ended(campaignId);
+    // Somebody waits for a free line.
+    if (this.#isFull) this.#scheduler.block(0);
+    try {
+      const record = records.bySeq(seq);
+      // What the shutdown has cut off was no end of a conversation.
+      const isCut = this.#closed && (over.status === 'api-ended' || over.status === 'canceled');
+      if (record !== null) this.#settle(record, sessionId, isCut ? { status: 'error', error: STOPPED } : over);
+      this.#finishPaused(campaignId);
+    } catch (error) {
+      onError(error instanceof Error ? error : new Error(String(error)));
+    }
+    onChange(campaignId);
+    this.poke();
+  }
+
+  #settle(record: StoredRecord, sessionId: string, { status, error }: CallOver): void {
+    const { campaigns, records, scheduleOf, nowMs } = this.#options;
+    const campaign = campaigns.get(record.campaignId);
+    if (campaign === null) return;
+    const tried = { attempts: record.attempts, retried: record.retried };
+    const settlement = settle(tried, { callStatus: status, error }, scheduleOf(campaign), nowMs());
+    records.end(record.seq, sessionId, { dueMs: null, retried: record.retried, ...settlement });
+  }
+
+  /** A campaign that was stopped is finished all the same when its last call has settled the last record. */
+  #finishPaused(campaignId: string): void {
+    const { campaigns, records, isFilling } = this.#options;
+    if (campaigns.get(campaignId)?.status !== 'paused' || this.#scheduler.calls(campaignId) > 0) return;
+    if (!isFilling(campaignId) && records.places(campaignId).length === 0) {
+      campaigns.change(campaignId, { status: 'finished' });
+    }
+  }
+}

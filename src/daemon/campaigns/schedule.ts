@@ -1,0 +1,113 @@
+import * as z from 'zod';
+import { type CampaignSchedule, scheduleFields } from '../../config/campaign-schedule.js';
+
+const { shape } = z.object(scheduleFields);
+const waits = (what: string) =>
+  shape.retryBusyS.describe(`Seconds before the first, second, … call that is made again ${what}; [] = none`);
+
+const hoursSchema = z.strictObject({
+  start: shape.hoursStart.describe('`HH:MM` by the clock of whoever is called'),
+  end: shape.hoursEnd.describe('`HH:MM`, later than `start`; `24:00` is midnight'),
+  days: shape.days,
+});
+const retriesShape = {
+  busy: waits('because the line was busy'),
+  no_answer: waits('because nobody answered'),
+  voicemail: waits('because a mailbox answered and the agent hung up'),
+  failed: waits('because the network or the other side refused'),
+  error: waits('because the call broke off on our side'),
+};
+
+const members = {
+  max_concurrent_calls: shape.concurrent.describe('Calls at once'),
+  calls_per_minute: shape.perMinute.describe('Calls begun within a minute, spread evenly over it'),
+  calling_hours: hoursSchema,
+  timezone: shape.timezone.describe('Of numbers that do not tell where they are'),
+  max_attempts: shape.maxAttempts.describe('Calls to one number, whatever they come to'),
+};
+
+/** What takes the place of the operator's settings: null = nothing does, left out = as before. */
+export const overridesSchema = z
+  .strictObject({
+    max_concurrent_calls: members.max_concurrent_calls.nullish(),
+    calls_per_minute: members.calls_per_minute.nullish(),
+    calling_hours: hoursSchema
+      .refine(({ start, end }) => start < end, {
+        path: ['end'],
+        error: 'Input should be later than start',
+        params: { type: 'calling_hours' },
+      })
+      .nullish(),
+    timezone: members.timezone.nullish(),
+    max_attempts: members.max_attempts.nullish(),
+    retries: z
+      .strictObject({
+        busy: retriesShape.busy.nullish(),
+        no_answer: retriesShape.no_answer.nullish(),
+        voicemail: retriesShape.voicemail.nullish(),
+        failed: retriesShape.failed.nullish(),
+        error: retriesShape.error.nullish(),
+      })
+      .nullish()
+      .describe('Null: all as the operator has them'),
+  })
+  .meta({
+    id: 'CampaignScheduleChange',
+    description: "What takes the place of the operator's settings; null: nothing does; left out: as it was.",
+  });
+
+/** A schedule that applies. */
+export const scheduleSchema = z
+  .strictObject({ ...members, retries: z.strictObject(retriesShape) })
+  .meta({ id: 'CampaignSchedule', description: "How the campaign calls: its own settings over the operator's." });
+
+type Overrides = Partial<CampaignSchedule>;
+
+/** Each member of the interface's with its own. */
+const SCALARS = [
+  ['max_concurrent_calls', 'concurrent'],
+  ['calls_per_minute', 'perMinute'],
+  ['timezone', 'timezone'],
+  ['max_attempts', 'maxAttempts'],
+] as const;
+const RETRIES = [
+  ['busy', 'retryBusyS'],
+  ['no_answer', 'retryNoAnswerS'],
+  ['voicemail', 'retryVoicemailS'],
+  ['failed', 'retryFailedS'],
+  ['error', 'retryErrorS'],
+] as const;
+
+/** The overrides after a change. */
+export function changedOverrides(before: Overrides, change: z.output<typeof overridesSchema>): Overrides {
+  const after: Record<string, unknown> = { ...before };
+  const put = (key: keyof CampaignSchedule, value: unknown): void => {
+    if (value === null) delete after[key];
+    else if (value !== undefined) after[key] = value;
+  };
+  for (const [name, key] of SCALARS) put(key, change[name]);
+  const { calling_hours: hours, retries } = change;
+  put('hoursStart', hours === null ? null : hours?.start);
+  put('hoursEnd', hours === null ? null : hours?.end);
+  put('days', hours === null ? null : hours?.days);
+  for (const [name, key] of RETRIES) put(key, retries === null ? null : retries?.[name]);
+  return after;
+}
+
+/** As the interface words it. */
+export function wordedSchedule(schedule: CampaignSchedule): z.output<typeof scheduleSchema> {
+  return {
+    max_concurrent_calls: schedule.concurrent,
+    calls_per_minute: schedule.perMinute,
+    calling_hours: { start: schedule.hoursStart, end: schedule.hoursEnd, days: schedule.days },
+    timezone: schedule.timezone,
+    max_attempts: schedule.maxAttempts,
+    retries: {
+      busy: schedule.retryBusyS,
+      no_answer: schedule.retryNoAnswerS,
+      voicemail: schedule.retryVoicemailS,
+      failed: schedule.retryFailedS,
+      error: schedule.retryErrorS,
+    },
+  };
+}

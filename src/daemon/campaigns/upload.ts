@@ -1,0 +1,73 @@
+import { timezoneSchema } from '../../config/text.js';
+import type { CampaignRecordStore, NewRecord, StoredRejection } from '../../store/campaign-records.js';
+import { loadPhoneNumbers, type PhoneNumbers } from './phone-number.js';
+import { placeOfNumber } from './phone-zones.js';
+
+/** Somebody to be called, as a client has it. */
+export interface RecordInput {
+  phone: string;
+  metadata?: Readonly<Record<string, unknown>> | null | undefined;
+}
+
+/** Records are read in pieces of so many; between two of them everything else gets its turn. */
+const PIECE = 250;
+/** Where a record says itself which clock its calling hours go by. */
+const TIMEZONE_KEY = 'timezone';
+
+let numbers: Promise<PhoneNumbers> | null = null;
+
+/** Reads a number as people write it; loads the numbering plans the first time. */
+export async function readPhoneNumber(text: string): Promise<{ number: string } | { reason: string }> {
+  return (await (numbers ??= loadPhoneNumbers())).read(text);
+}
+
+/**
+ * Adds records to a campaign, the good ones; the others are noted with what is wrong.
+ * @param mayGoOn throws where the campaign takes no records any more
+ * @returns how many were refused
+ */
+export async function addRecords(
+  store: CampaignRecordStore,
+  campaignId: string,
+  records: readonly RecordInput[],
+  { nowMs, mayGoOn }: { nowMs: () => number; mayGoOn: () => void },
+): Promise<number> {
+  const { read } = await (numbers ??= loadPhoneNumbers());
+  let refused = 0;
+  for (let from = 0; from < records.length; from += PIECE) {
+    if (from > 0) await new Promise((resolve) => setImmediate(resolve));
+    mayGoOn();
+    const good: (NewRecord & { given: RecordInput })[] = [];
+    const bad: Omit<StoredRejection, 'seq'>[] = [];
+    const refuse = ({ phone, metadata }: RecordInput, reason: string): void =>
+      void bad.push({ phone, metadata: metadata ?? {}, reason });
+    for (const record of records.slice(from, from + PIECE)) {
+      const found = newRecord(record, read, nowMs());
+      if ('reason' in found) refuse(record, found.reason);
+      else good.push({ ...found, given: record });
+    }
+    const added = store.add(campaignId, good);
+    for (const [index, { given, phone }] of good.entries()) {
+      if (added[index] !== true) refuse(given, `${phone} is in this campaign already`);
+    }
+    if (bad.length > 0) store.reject(campaignId, bad);
+    refused += bad.length;
+  }
+  return refused;
+}
+
+function newRecord(
+  { phone, metadata }: RecordInput,
+  read: PhoneNumbers['read'],
+  dueMs: number,
+): NewRecord | { reason: string } {
+  const found = read(phone);
+  if ('reason' in found) return found;
+  const { number } = found;
+  const at = (place: string): NewRecord => ({ phone: number, metadata: metadata ?? {}, place, dueMs });
+  const zone = metadata?.[TIMEZONE_KEY] ?? '';
+  if (zone === '') return at(placeOfNumber(number));
+  const known = timezoneSchema.safeParse(zone);
+  if (!known.success) return { reason: 'its "timezone" is no IANA time zone such as Europe/Berlin' };
+  return at(known.data);
+}
