@@ -1,14 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import type { AgentCall } from '../../src/calls/agent-call.js';
+import type { CallStatus } from '../../src/calls/call-status.js';
 import { numbersOf } from '../carriers/simulated/support.js';
 import { ManualClock, OWN, PhoneRig } from './support.js';
 
-const [PERSON, BUSY, ABSENT, REJECTING, BROKEN, MANAGER] = [
+const [PERSON, BUSY, ABSENT, REJECTING, BROKEN, MAILBOX, MANAGER] = [
   '+12025550101',
   '+12025550102',
   '+12025550103',
   '+12025550104',
   '+12025550105',
+  '+12025550106',
   '+12025550114',
 ];
 
@@ -28,6 +30,16 @@ const NUMBERS = numbersOf(
   { number: ABSENT, picksUp: 'rings' },
   { number: REJECTING, picksUp: 'rejects' },
   { number: BROKEN, picksUp: 'fails' },
+  {
+    number: MAILBOX,
+    steps: [
+      { wait: 300 },
+      { say: 'please leave a message after the tone' },
+      { wait: 300 },
+      { tone: { hz: [1000], ms: 400 } },
+      { record: {} },
+    ],
+  },
   { number: MANAGER, ringMs: 500, steps: [{ say: 'manager here' }, { note: 'talked' }, { wait: 20_000 }] },
 );
 
@@ -92,6 +104,14 @@ describe('an outbound call', () => {
       await rig.clock.runUntil(() => talking.status === 'in-progress', 10_000);
       void talking.hangUp();
       expect(await rig.finished(talking)).toMatchObject({ status: 'api-ended', carrier: { end: { by: 'agent' } } });
+    }));
+
+  it('can be given up in the moment in which it begins to ring', () =>
+    rigged(async (rig) => {
+      let call: AgentCall | null = null;
+      const onStatus = (status: CallStatus): void => void (status === 'ringing' && call?.hangUp());
+      call = await rig.switchboard.place({ ...rig.agent([]), onStatus, from: OWN, to: ABSENT });
+      expect((await rig.finished(call)).status).toBe('canceled');
     }));
 
   it('knows both numbers as variables', () =>
@@ -194,33 +214,71 @@ describe('an inbound call', () => {
 });
 
 describe('a thousand calls at once', () => {
-  it('end as their numbers do, every one accounted for', { timeout: 120_000 }, async () => {
+  interface Kind {
+    to: string;
+    lines?: string[];
+    config?: Record<string, unknown>;
+    /** Hung up from outside as soon as it has come so far. */
+    givenUp?: CallStatus;
+    ends: CallStatus;
+  }
+  const mailbox = { to: MAILBOX, lines: ['please leave a message after the tone'] };
+  const ANSWERED: readonly Kind[] = [
+    { to: PERSON, lines: ['hello', 'yes'], ends: 'user-ended' },
+    {
+      ...{ to: PERSON, lines: ['hello', 'use transfer_call {}'], ends: 'agent-ended' },
+      config: { flow: { call_transfer: { phone: MANAGER, messages: ['I put you through.'] } } },
+    },
+    { to: PERSON, lines: ['hello', 'yes'], config: { session_timeout: { max_duration: 2 } }, ends: 'timeout' },
+    { to: PERSON, lines: ['hello'], givenUp: 'in-progress', ends: 'api-ended' },
+    { ...mailbox, config: { flow: { voicemail: { action: 'hangup' } } }, ends: 'voicemail-hangup' },
+    {
+      ...{ ...mailbox, ends: 'voicemail-message' },
+      config: { flow: { voicemail: { action: 'message', message: 'Please call us back.' } } },
+    },
+  ];
+  const UNANSWERED: readonly Kind[] = [
+    { to: PERSON, givenUp: 'ringing', ends: 'canceled' },
+    { to: BUSY, ends: 'busy' },
+    { to: ABSENT, ends: 'no-answer' },
+    { to: REJECTING, ends: 'failed' },
+    { to: BROKEN, ends: 'failed' },
+  ];
+  // Conversations are the work: of 21 calls, six are answered.
+  const KINDS = [...ANSWERED, ...UNANSWERED, ...UNANSWERED, ...UNANSWERED];
+
+  it('end as their numbers do, every one accounted for', { timeout: 240_000 }, async () => {
     const rig = new PhoneRig(NUMBERS);
-    const expected: Record<string, string> = {
-      [PERSON]: 'user-ended',
-      [BUSY]: 'busy',
-      [ABSENT]: 'no-answer',
-      [REJECTING]: 'failed',
-      [BROKEN]: 'failed',
-    };
-    const kinds = Object.keys(expected);
     const calls = await Promise.all(
       Array.from({ length: 1000 }, async (_, index) => {
-        const to = kinds[index % kinds.length] ?? PERSON;
-        return rig.switchboard.place({ ...rig.agent(['hello', 'yes']), from: OWN, to, ringTimeoutMs: 20_000 });
+        const kind = KINDS[index % KINDS.length]!;
+        const agent = rig.agent(kind.lines ?? [], kind.config);
+        let call: AgentCall | null = null;
+        const onStatus = (status: CallStatus): void => {
+          agent.onStatus?.(status);
+          if (status === kind.givenUp) void call?.hangUp();
+        };
+        call = await rig.switchboard.place({ ...agent, onStatus, from: OWN, to: kind.to, ringTimeoutMs: 20_000 });
+        return { kind, call, statuses: agent.statuses };
       }),
     );
     expect(rig.network.calls.size).toBe(1000);
     let over = 0;
-    for (const { finished } of calls) void finished.then(() => over++);
+    for (const { call } of calls) void call.finished.then(() => over++);
     await rig.clock.runUntil(() => over === calls.length, 300_000);
     const counts: Record<string, number> = {};
-    for (const { call, finished } of calls) {
-      const { status } = await finished;
-      expect(status).toBe(expected[call.to]);
+    for (const { kind, call, statuses } of calls) {
+      const { status } = await call.finished;
+      expect([status, statuses.at(-1)], JSON.stringify(kind)).toEqual([kind.ends, kind.ends]);
       counts[status] = (counts[status] ?? 0) + 1;
     }
-    expect(counts).toEqual({ 'user-ended': 200, busy: 200, 'no-answer': 200, failed: 400 });
+    expect(counts).toEqual({
+      ...{ 'user-ended': 48, 'agent-ended': 48, timeout: 48, 'api-ended': 48 },
+      ...{ 'voicemail-hangup': 48, 'voicemail-message': 48 },
+      ...{ canceled: 143, busy: 143, 'no-answer': 142, failed: 284 },
+    });
+    // Transferred callers are with the manager still.
+    await rig.clock.runUntil(() => rig.network.calls.size === 0, rig.clock.nowMs() + 60_000);
     expect([rig.network.calls.size, rig.switchboard.calls.size, rig.errors]).toEqual([0, 0, []]);
     await rig.close();
     expect(rig.clock.pending).toBe(0);

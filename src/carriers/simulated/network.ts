@@ -254,6 +254,7 @@ export class SimulatedNetwork implements Carrier {
   /** Later, unless the call has ended by then. */
   #after(ms: number, call: SimulatedCall, then: () => void): void {
     const { clock } = this.#options;
+    if (call.end !== null) return;
     const cancel = clock.schedule(clock.nowMs() + ms, then);
     call.onState((state) => {
       if (state === 'ended') cancel();
