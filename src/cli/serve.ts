@@ -10,7 +10,7 @@ import { ParleyError, reasonOf } from '../errors.js';
 import { nativeStatus } from '../native.js';
 import { packageFile } from '../package-files.js';
 import type { Command, CommandIo } from './command.js';
-import { atDesk, openDemoDesk, usesDemoDesk } from './demo-desk.js';
+import { atDesk, openDemoDesk } from './demo-desk.js';
 import { type EngineSettings, engineSettings } from './engine-settings.js';
 import { agentSlug } from './values.js';
 
@@ -20,9 +20,10 @@ export const serve: Command = {
   help: `
 parley serve [--agent FILE …] [settings]
 
-Starts the daemon and prints the address of a page to talk on. Without --agent it serves the demo agent.
+Starts the daemon and prints the address of a page to talk on. Agents are kept in its data folder; a daemon that has
+none gets the demo agent.
 
-  --agent FILE   an agent to serve: {name, config, script?}; may be given several times
+  --agent FILE   an agent to keep as its file says: {name, config, script?}; may be given several times
   --config FILE  operator settings, JSON
 
 Settings as flags (each also from the environment, see docs/configuration.md):
@@ -33,38 +34,32 @@ ${flagNames()
   async run(args, io) {
     const { agentFiles, flags } = readFlags(args);
     const found = await engineSettings(io, flags);
-    const files = await loadAgents(agentFiles);
-    const demo = files.some((agent) => usesDemoDesk(agent.config));
+    const agents = await loadAgents(agentFiles);
+    const [demo] = await loadAgents([DEMO_AGENT]);
     const log = openLog(io.stderr, found.settings);
-    const desk = demo ? await openDemoDesk(() => log.write('info', 'the demo agent has booked a table')) : null;
-    const agents = files.map((agent) => ({ ...agent, config: atDesk(agent.config, desk) }));
-    const allowUrls = [...found.engine.allowUrls, ...(desk === null ? [] : [desk.url])];
+    const desk = await openDemoDesk(() => log.write('info', 'the demo agent has booked a table'));
+    const allowUrls = [...found.engine.allowUrls, desk.url];
     const onMcpFault = (server: string, reason: string): void => log.write('warn', `mcp server ${server}: ${reason}`);
     const engine = new Engine({ ...found.engine, allowUrls, onMcpFault });
     let daemon: Daemon | undefined;
     try {
       daemon = new Daemon({
         settings: found.settings,
-        engine,
-        agents,
+        ...{ engine, agents, ...(demo && { demo }) },
+        agentInUse: (config) => atDesk(config, desk),
         log,
       });
-      await serveUntilStopped({ daemon, engine, agents }, found, io, log);
+      await serveUntilStopped(daemon, found, io, log);
     } finally {
       await daemon?.close();
       await engine.close();
-      await desk?.close();
+      await desk.close();
     }
     return 0;
   },
 };
 
-async function serveUntilStopped(
-  { daemon, engine, agents }: { daemon: Daemon; engine: Engine; agents: readonly HostedAgent[] },
-  found: EngineSettings,
-  io: CommandIo,
-  log: Log,
-): Promise<void> {
+async function serveUntilStopped(daemon: Daemon, found: EngineSettings, io: CommandIo, log: Log): Promise<void> {
   const say = (line: string): void => log.write('info', line);
   const address = await listen(daemon, found);
   for (const warning of found.warnings) log.write('warn', `note: ${warning}`);
@@ -75,8 +70,9 @@ async function serveUntilStopped(
     // No log holds a key: it goes where the address goes.
     io.stdout.write(`private key (shown this once): ${daemon.newPrivateKey}\n`);
   }
-  for (const agent of agents) await checkAgent(engine, agent);
-  io.stdout.write(`${styleText('bold', `Talk to it: ${address}/`)}\n`);
+  await daemon.adopt();
+  const invitation = found.settings.page ? `Talk to it: ${address}/` : `Listening on ${address}`;
+  io.stdout.write(`${styleText('bold', invitation)}\n`);
   await daemon.warmUp();
   say('ready');
   await new Promise<void>((resolve) => {
@@ -121,13 +117,11 @@ function readFlags(args: readonly string[]): {
 }
 
 /**
- * The agents of the files, or the demo agent; ids follow from the names.
+ * The agents of the files; ids follow from the names.
  * @throws ParleyError CONFIG_INVALID where two have the same name: nobody could tell them apart
  */
 async function loadAgents(files: readonly string[]): Promise<HostedAgent[]> {
-  const loaded: AgentFile[] = await Promise.all(
-    files.length === 0 ? [loadAgentFile(DEMO_AGENT)] : files.map((file) => loadAgentFile(file)),
-  );
+  const loaded: AgentFile[] = await Promise.all(files.map((file) => loadAgentFile(file)));
   const taken = new Set<string>();
   return loaded.map((file, index) => {
     if (loaded.findIndex(({ name }) => name === file.name) < index) {
@@ -140,17 +134,6 @@ async function loadAgents(files: readonly string[]): Promise<HostedAgent[]> {
     taken.add(id);
     return { ...file, id };
   });
-}
-
-/** @throws ParleyError that names the agent */
-async function checkAgent(engine: Engine, { name, config, script }: HostedAgent): Promise<void> {
-  try {
-    await engine.checkAgent({ agent: config, script });
-  } catch (error) {
-    if (!(error instanceof ParleyError)) throw error;
-    const fault = error.code === 'CONFIG_INVALID' ? error.details['reason'] : error.message;
-    throw new ParleyError('CONFIG_INVALID', { reason: `the agent "${name}": ${String(fault)}` }, { cause: error });
-  }
 }
 
 function nativeLine(): string {

@@ -1,19 +1,36 @@
 import type { FastifyRequest } from 'fastify';
 import type { IncomingMessage } from 'node:http';
 import { ParleyError } from '../errors.js';
-import type { KeyStore, StoredKey } from '../store/keys.js';
+import type { KeyBinding, KeyStore, StoredKey } from '../store/keys.js';
 import type { SessionTokens } from './session-tokens.js';
 
 export interface AccessOptions {
-  keys: Pick<KeyStore, 'find'>;
+  keys: Pick<KeyStore, 'find' | 'get' | 'list'>;
   tokens: SessionTokens;
   /** Web origins that may talk beside the daemon's own; `*` = all. */
   allowedOrigins: readonly string[];
+  /** Whether clients without an Origin may talk. Null = where the daemon listens on loopback: they are the operator's own. */
+  allowMissingOrigin: boolean | null;
   /** Public keys that live only as long as the process: the one of the daemon's own page. */
   ownPublicKeys: ReadonlySet<string>;
-  /** The daemon listens on loopback only: clients without an Origin are the operator's own. */
+  /** The daemon listens on loopback only. */
   loopback: boolean;
 }
+
+/** A public key, and what it is for. */
+export interface PublicKey extends KeyBinding {
+  /** Null = the daemon's own page's. */
+  id: string | null;
+}
+
+/** Where a request came from, as its headers say. */
+export interface Caller {
+  origin: string | undefined;
+  /** The Host header: the daemon's own pages have it in their origin. */
+  host: string | undefined;
+}
+
+const PAGE_KEY: PublicKey = { id: null, agents: [], origins: [] };
 
 /** Who may do what. */
 export class Access {
@@ -43,31 +60,62 @@ export class Access {
     return key;
   }
 
-  /** @throws ParleyError AUTH_REQUIRED where the key is no public key of this daemon */
-  publicKey(key: string): void {
-    if (this.#options.ownPublicKeys.has(key)) return;
-    if (this.#options.keys.find(key)?.kind !== 'public') throw new ParleyError('AUTH_REQUIRED');
-  }
-
-  /** Lets a talk session in: a public key, or a session token, which is used up. @throws ParleyError AUTH_REQUIRED */
-  talker(keyOrToken: string): void {
-    if (!this.#options.tokens.redeem(keyOrToken)) this.publicKey(keyOrToken);
+  /**
+   * The public key of a request, from a page that may use it.
+   * @throws ParleyError AUTH_REQUIRED where it is no public key of this daemon, AUTH_FORBIDDEN
+   */
+  publicKey({ headers }: Pick<IncomingMessage, 'headers'>): PublicKey {
+    const key = this.#publicKey(bearer(headers.authorization));
+    this.origin({ origin: headers.origin, host: headers.host }, key);
+    return key;
   }
 
   /**
-   * Whether a page of this origin may talk. A missing Origin is no browser's: allowed on loopback.
-   * @param host the request's Host header: the daemon's own pages have it in their origin
+   * Lets a talk session in: a public key, or a session token, which is used up; the page that it comes from is checked
+   * again. @throws ParleyError AUTH_REQUIRED, AUTH_FORBIDDEN
+   */
+  talker(keyOrToken: string, caller: Caller): PublicKey {
+    const minting = this.#options.tokens.redeem(keyOrToken);
+    // Its key may have been revoked meanwhile.
+    if (minting?.id != null && this.#options.keys.get(minting.id) === null) throw new ParleyError('AUTH_REQUIRED');
+    const key = minting ?? this.#publicKey(keyOrToken);
+    this.origin(caller, key);
+    return key;
+  }
+
+  /** @throws ParleyError AUTH_FORBIDDEN where the key is not for this agent */
+  agent({ agents }: KeyBinding, agentId: string): void {
+    if (agents.length === 0 || agents.includes(agentId)) return;
+    throw new ParleyError('AUTH_FORBIDDEN', { reason: `it is not for the agent "${agentId}"` });
+  }
+
+  /**
+   * Whether a page of this origin may talk: with one key, or else with any. A missing Origin is no browser's.
    * @throws ParleyError AUTH_FORBIDDEN
    */
-  origin(origin: string | undefined, host: string | undefined): void {
-    const { allowedOrigins, loopback } = this.#options;
+  origin({ origin, host }: Caller, key?: KeyBinding): void {
+    const { allowedOrigins, allowMissingOrigin, loopback, keys } = this.#options;
     if (origin === undefined) {
-      if (loopback) return;
+      if (allowMissingOrigin ?? loopback) return;
       throw new ParleyError('AUTH_FORBIDDEN', { reason: 'the Origin header is missing' });
     }
-    if (allowedOrigins.includes('*') || allowedOrigins.includes(origin)) return;
-    if (URL.canParse(origin) && this.#isOwn(new URL(origin), host)) return;
+    const isOne = (origins: readonly string[]): boolean => origins.includes('*') || origins.includes(origin);
+    if (key !== undefined && key.origins.length > 0) {
+      if (isOne(key.origins)) return;
+    } else {
+      if (isOne(allowedOrigins)) return;
+      if (URL.canParse(origin) && this.#isOwn(new URL(origin), host)) return;
+      if (key === undefined && keys.list().some(({ kind, origins }) => kind === 'public' && isOne(origins))) return;
+    }
     throw new ParleyError('AUTH_FORBIDDEN', { reason: `pages of ${origin.slice(0, 200)} may not talk here` });
+  }
+
+  /** @throws ParleyError AUTH_REQUIRED */
+  #publicKey(text: string): PublicKey {
+    const key = this.#options.keys.find(text);
+    if (key?.kind === 'public') return key;
+    if (this.#options.ownPublicKeys.has(text)) return PAGE_KEY;
+    throw new ParleyError('AUTH_REQUIRED');
   }
 
   /** On loopback the name must be a loopback one too: any other name could be made to point here (DNS rebinding). */
@@ -78,7 +126,7 @@ export class Access {
 }
 
 /** What an `authorization` header holds, without `Bearer`. */
-export function bearer(header: string | undefined): string {
+function bearer(header: string | undefined): string {
   return (header ?? '').replace(/^Bearer +/i, '').trim();
 }
 

@@ -1,16 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import Fastify, { type FastifyInstance } from 'fastify';
 import type { AddressInfo } from 'node:net';
+import type { AgentConfig } from '../config/agent.js';
 import type { Settings } from '../config/settings.js';
 import type { Engine } from '../engine/engine.js';
 import type { SessionEvent } from '../session/session-options.js';
 import { openOwnDatabase } from '../store/folder-lock.js';
+import { AgentStore } from '../store/agents.js';
 import { CallStore } from '../store/calls.js';
 import { DoNotCallStore } from '../store/do-not-call.js';
 import { KeyStore } from '../store/keys.js';
 import { SqliteOutboxStore } from '../store/outbox.js';
 import { PhoneStore } from '../store/phones.js';
 import { UnderWay } from '../store/under-way.js';
+import { openSecretBox } from '../store/secret-key.js';
 import { SessionStore } from '../store/sessions.js';
 import { Access, isLoopbackName } from './access.js';
 import { AgentStores } from './agent-stores.js';
@@ -20,12 +23,15 @@ import { Doors } from './doors.js';
 import { type Log, NO_LOG } from './log/log.js';
 import { answerUnknownRoutes } from './not-found.js';
 import { Operation } from './operation.js';
-import { callerOf, RateLimit } from './rate-limit.js';
+import { payerOf, RateLimit } from './rate-limit.js';
 import { Api } from './api/api.js';
 import { openApiRoutes } from './routes/openapi.js';
 import { errorReplies } from './replies.js';
+import { agentRoutes } from './routes/agents.js';
 import { doNotCallRoutes } from './routes/do-not-call.js';
+import { embedRoutes } from './routes/embed.js';
 import { healthRoutes } from './routes/health.js';
+import { keyRoutes } from './routes/keys.js';
 import { knowledgeRoutes } from './routes/knowledge.js';
 import { memoryRoutes } from './routes/memories.js';
 import { metricsRoutes } from './routes/metrics.js';
@@ -40,7 +46,12 @@ export interface DaemonOptions {
   settings: Settings;
   /** The daemon closes it. */
   engine: Engine;
+  /** Agents of files: `adopt` makes the stored ones of these ids what they say. */
   agents: readonly HostedAgent[];
+  /** Comes to a daemon that has no agent. Default none. */
+  demo?: HostedAgent;
+  /** A stored configuration as it is used in this process. Default as it is. */
+  agentInUse?: (config: AgentConfig) => AgentConfig;
   /** Default none. */
   log?: Log;
   /** What happens in sessions. */
@@ -62,7 +73,7 @@ const LAST_ANSWERS_MS = 2000;
  * reports; the engine holds the conversations.
  */
 export class Daemon {
-  readonly agents = new AgentRegistry();
+  readonly agents: AgentRegistry;
   /** The first private key, if it was made just now: the only time that it can be shown. */
   readonly newPrivateKey: string | null;
   readonly #options: DaemonOptions;
@@ -83,7 +94,6 @@ export class Daemon {
     this.#options = options;
     const { settings, engine } = options;
     const page = loadPage();
-    for (const agent of options.agents) this.agents.add(agent);
     const { database, close } = openOwnDatabase(settings.dataDir);
     this.#closeDatabase = close;
     this.#doors = new Doors({ clock: engine.clock, busy: () => this.busy });
@@ -91,7 +101,12 @@ export class Daemon {
     const { sessionEvent: onSessionEvent, error: onError } = this.#operation;
     const nowSeconds = (): number => Math.floor(Date.now() / 1000);
     const keys = new KeyStore(database, nowSeconds);
-    this.#phones = new PhoneStore(database);
+    const box = openSecretBox(database, settings);
+    this.#phones = new PhoneStore(database, box);
+    this.agents = new AgentRegistry({
+      ...{ engine, nowSeconds, store: new AgentStore(database, box), phones: this.#phones },
+      ...(options.agentInUse && { inUse: options.agentInUse }),
+    });
     this.#stores = new AgentStores({ settings, database, onError, clock: engine.clock, nowUnixMs: () => Date.now() });
     const { knowledge, memories, uploads } = this.#stores;
     engine.keepIn({ knowledge, memories });
@@ -111,7 +126,8 @@ export class Daemon {
       keys,
       tokens,
       allowedOrigins: settings.allowedOrigins,
-      ownPublicKeys: new Set([pageKey]),
+      allowMissingOrigin: settings.allowMissingOrigin,
+      ownPublicKeys: new Set(settings.page ? [pageKey] : []),
       loopback: isLoopbackName(settings.host),
     });
     this.#app = Fastify({
@@ -126,7 +142,7 @@ export class Daemon {
     answerUnknownRoutes(this.#app);
     const requests = new RateLimit(settings.limits.requestsPerMinute, () => engine.clock.nowMs());
     this.#app.addHook('onRequest', (request, _reply, done) => {
-      if (!UNLIMITED.has(request.url)) requests.take(access.keyOf(request)?.id ?? callerOf(request.raw));
+      if (!UNLIMITED.has(request.url)) requests.take(payerOf(request.raw, access.keyOf(request)));
       done();
     });
     const api = new Api(this.#app, access);
@@ -134,11 +150,16 @@ export class Daemon {
     healthRoutes(api, () => (this.#doors.isOpen ? (this.#ready ? 'ready' : 'warming up') : 'shutting down'));
     metricsRoutes(api, { access, who: settings.metrics, text: () => this.#operation.metrics.text() });
     sessionTokenRoutes(api, access, tokens);
-    pageRoutes(this.#app, page, () => ({
-      public_key: pageKey,
-      agents: this.agents.list().map(({ id, name }) => ({ id, name })),
-      ready: this.#ready,
-    }));
+    if (settings.page) {
+      pageRoutes(this.#app, page, () => ({
+        public_key: pageKey,
+        agents: this.agents.active().map(({ id, name }) => ({ id, name })),
+        ready: this.#ready,
+      }));
+    }
+    agentRoutes(api, { agents: this.agents, knowledge });
+    embedRoutes(api, { agents: this.agents, access, regions: settings.regions });
+    keyRoutes(api, { agents: this.agents, keys });
     knowledgeRoutes(api, { agents: this.agents, knowledge, uploads });
     memoryRoutes(api, memories);
     phoneRoutes(api, {
@@ -156,6 +177,7 @@ export class Daemon {
       requests,
       clock: engine.clock,
       log: this.#log,
+      publicAgentConfigFields: settings.publicAgentConfigFields,
       maxSessions: settings.limits.sessions,
       isOpen: () => this.#doors.isOpen,
       onSessionEvent,
@@ -174,6 +196,11 @@ export class Daemon {
     await this.#app.listen({ host, port });
     const address = this.#app.server.address() as AddressInfo;
     return `http://${host.includes(':') ? `[${host}]` : host}:${String(address.port)}`;
+  }
+
+  /** Takes over the agents of its options, as `AgentRegistry.adopt`. @throws ParleyError CONFIG_INVALID naming an agent */
+  adopt(): Promise<void> {
+    return this.agents.adopt(this.#options.agents, this.#options.demo);
   }
 
   /** Loads the engines; `/readyz` says when it is done. @throws ParleyError when one cannot be loaded */
@@ -263,10 +290,7 @@ export class Daemon {
 
 /** Makes sure that there is a private key. Returns it if it was made here. */
 function firstKeys(keys: KeyStore, settings: Settings): string | null {
-  if (settings.publicKey !== null) keys.add('public', 'PARLEY_PUBLIC_KEY', settings.publicKey);
-  if (settings.apiKey !== null) {
-    keys.add('private', 'PARLEY_API_KEY', settings.apiKey);
-    return null;
-  }
+  keys.ofEnvironment('public', settings.publicKey);
+  keys.ofEnvironment('private', settings.apiKey);
   return keys.list().some((key) => key.kind === 'private') ? null : keys.create('private', 'first key').key;
 }

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { ParleyError } from '../errors.js';
+import type { StoredKey } from '../store/keys.js';
 
 /** Callers remembered at most; beyond that the longest silent are forgotten. */
 const MAX_CALLERS = 50_000;
@@ -43,6 +44,16 @@ export class RateLimit {
       this.#buckets.delete(caller);
     }
   }
+}
+
+/**
+ * Whose allowance a request counts against: a private key's own, wherever it is used; without a good key the address.
+ * A public key is in every visitor's hands, so each address has an allowance of its own with it: nobody can use up all
+ * the others'.
+ */
+export function payerOf(request: IncomingMessage, key: Pick<StoredKey, 'id' | 'kind'> | null): string {
+  if (key === null) return callerOf(request);
+  return key.kind === 'private' ? key.id : `${key.id} ${callerOf(request)}`;
 }
 
 /** Who asks: the address. A header would be for the caller to choose anew each time. */

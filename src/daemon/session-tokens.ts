@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { PublicKey } from './access.js';
 
 /** How long a token can be used. */
 const LIFETIME_MS = 60_000;
@@ -11,35 +12,35 @@ export interface SessionToken {
   expiresAt: number;
 }
 
-/** Tokens that a public key mints and that open one session each. They live in memory only. */
+/** Tokens that a public key mints and that open one session each, as the key could. They live in memory only. */
 export class SessionTokens {
-  readonly #expiry = new Map<string, number>();
+  readonly #minted = new Map<string, { expiresMs: number; key: PublicKey }>();
   readonly #unixMs: () => number;
 
   constructor(unixMs: () => number) {
     this.#unixMs = unixMs;
   }
 
-  mint(): SessionToken {
+  mint(key: PublicKey): SessionToken {
     this.#sweep();
     const token = `st_${randomBytes(24).toString('base64url')}`;
     const expiresMs = this.#unixMs() + LIFETIME_MS;
-    this.#expiry.set(token, expiresMs);
+    this.#minted.set(token, { expiresMs, key });
     return { token, expiresAt: Math.floor(expiresMs / 1000) };
   }
 
-  /** Uses a token up. Returns whether it was good. */
-  redeem(token: string): boolean {
-    const expiresMs = this.#expiry.get(token);
-    this.#expiry.delete(token);
-    return expiresMs !== undefined && expiresMs > this.#unixMs();
+  /** Uses a token up. Returns the key that minted it, null where it is not good (any more). */
+  redeem(token: string): PublicKey | null {
+    const minted = this.#minted.get(token);
+    this.#minted.delete(token);
+    return minted !== undefined && minted.expiresMs > this.#unixMs() ? minted.key : null;
   }
 
   #sweep(): void {
     const now = this.#unixMs();
-    for (const [token, expiresMs] of this.#expiry) {
-      if (expiresMs > now && this.#expiry.size < MAX_TOKENS) break; // in order of their making
-      this.#expiry.delete(token);
+    for (const [token, { expiresMs }] of this.#minted) {
+      if (expiresMs > now && this.#minted.size < MAX_TOKENS) break; // in order of their making
+      this.#minted.delete(token);
     }
   }
 }

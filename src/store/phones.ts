@@ -1,5 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { AgentConfig } from '../config/agent.js';
+import type { SecretBox } from './secret-box.js';
 
 export type PhoneStatus = 'active' | 'inactive';
 
@@ -34,8 +35,11 @@ interface Row {
   created_at: number;
 }
 
-/** The daemon's phone numbers. */
+const PURPOSE = 'phones.agent_config_override';
+
+/** The daemon's phone numbers. What is different for their agents is encrypted: it may hold credentials. */
 export class PhoneStore {
+  readonly #box: SecretBox;
   readonly #insert: Database.Statement<unknown[]>;
   readonly #get: Database.Statement<unknown[], Row>;
   readonly #list: Database.Statement<unknown[], Row>;
@@ -43,7 +47,8 @@ export class PhoneStore {
   readonly #remove: Database.Statement<unknown[]>;
   readonly #change: (number: string, change: PhoneChange) => StoredPhone | null;
 
-  constructor(database: Database.Database) {
+  constructor(database: Database.Database, box: SecretBox) {
+    this.#box = box;
     this.#insert = database.prepare(
       `INSERT INTO phones (number, carrier, status, agent_id, agent_config_override, tags, address, created_at)
        VALUES (@number, @carrier, @status, @agent_id, @agent_config_override, @tags, @address, @created_at)`,
@@ -59,22 +64,22 @@ export class PhoneStore {
       const phone = this.get(number);
       if (phone === null) return null;
       const changed = { ...phone, ...change };
-      this.#update.run(rowOf(changed));
+      this.#update.run(this.#row(changed));
       return changed;
     });
   }
 
   add(phone: StoredPhone): void {
-    this.#insert.run(rowOf(phone));
+    this.#insert.run(this.#row(phone));
   }
 
   get(number: string): StoredPhone | null {
     const row = this.#get.get(number);
-    return row === undefined ? null : phoneOf(row);
+    return row === undefined ? null : this.#phone(row);
   }
 
   list(): StoredPhone[] {
-    return this.#list.all().map(phoneOf);
+    return this.#list.all().map((row) => this.#phone(row));
   }
 
   /** The number as it is then; null where there is none. */
@@ -86,30 +91,31 @@ export class PhoneStore {
   remove(number: string): boolean {
     return this.#remove.run(number).changes > 0;
   }
-}
 
-function rowOf(phone: StoredPhone): Row {
-  const { number, carrier, status, agentId, agentConfigOverride, tags, address, createdAt } = phone;
-  return {
-    ...{ number, carrier, status },
-    agent_id: agentId,
-    agent_config_override: agentConfigOverride === null ? null : JSON.stringify(agentConfigOverride),
-    tags: JSON.stringify(tags),
-    address: address === null ? null : JSON.stringify(address),
-    created_at: createdAt,
-  };
-}
+  #row(phone: StoredPhone): Row {
+    const { number, carrier, status, agentId, agentConfigOverride, tags, address, createdAt } = phone;
+    return {
+      ...{ number, carrier, status },
+      agent_id: agentId,
+      agent_config_override:
+        agentConfigOverride === null ? null : this.#box.seal(JSON.stringify(agentConfigOverride), PURPOSE),
+      tags: JSON.stringify(tags),
+      address: address === null ? null : JSON.stringify(address),
+      created_at: createdAt,
+    };
+  }
 
-function phoneOf(row: Row): StoredPhone {
-  return {
-    number: row.number,
-    carrier: row.carrier,
-    status: row.status,
-    agentId: row.agent_id,
-    agentConfigOverride:
-      row.agent_config_override === null ? null : (JSON.parse(row.agent_config_override) as AgentConfig),
-    tags: JSON.parse(row.tags) as string[],
-    address: row.address === null ? null : (JSON.parse(row.address) as Record<string, string>),
-    createdAt: row.created_at,
-  };
+  #phone(row: Row): StoredPhone {
+    const { agent_config_override: sealed } = row;
+    return {
+      number: row.number,
+      carrier: row.carrier,
+      status: row.status,
+      agentId: row.agent_id,
+      agentConfigOverride: sealed === null ? null : (JSON.parse(this.#box.open(sealed, PURPOSE)) as AgentConfig),
+      tags: JSON.parse(row.tags) as string[],
+      address: row.address === null ? null : (JSON.parse(row.address) as Record<string, string>),
+      createdAt: row.created_at,
+    };
+  }
 }

@@ -64,6 +64,7 @@ export class House {
   ): Promise<House> {
     const house = new House(settings, clock, log);
     house.address = await house.daemon.listen();
+    await house.daemon.adopt();
     return house;
   }
 

@@ -2,32 +2,34 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SessionTokens } from '../../src/daemon/session-tokens.js';
 import { House, PUBLIC_KEY } from './house.js';
 
+const KEY = { id: 'k1', agents: ['baker'], origins: [] };
+
 describe('session tokens', () => {
-  it('open one session each', () => {
+  it('open one session each, for what their key is for', () => {
     const tokens = new SessionTokens(() => 0);
-    const { token } = tokens.mint();
-    expect(tokens.redeem(token)).toBe(true);
-    expect(tokens.redeem(token)).toBe(false);
-    expect(tokens.redeem('st_made_up')).toBe(false);
+    const { token } = tokens.mint(KEY);
+    expect(tokens.redeem(token)).toBe(KEY);
+    expect(tokens.redeem(token)).toBeNull();
+    expect(tokens.redeem('st_made_up')).toBeNull();
   });
 
   it('expire after 60 s', () => {
     let now = 1_700_000_000_500;
     const tokens = new SessionTokens(() => now);
-    const first = tokens.mint();
-    const second = tokens.mint();
+    const first = tokens.mint(KEY);
+    const second = tokens.mint(KEY);
     expect(first.expiresAt).toBe(1_700_000_060);
     now += 59_999;
-    expect(tokens.redeem(first.token)).toBe(true);
+    expect(tokens.redeem(first.token)).toBe(KEY);
     now += 1;
-    expect(tokens.redeem(second.token)).toBe(false);
+    expect(tokens.redeem(second.token)).toBeNull();
   });
 
   it('are no more than 10,000 at once: the oldest give way', () => {
     const tokens = new SessionTokens(() => 0);
-    const minted = Array.from({ length: 10_001 }, () => tokens.mint().token);
-    expect(tokens.redeem(minted[0] ?? '')).toBe(false);
-    expect(tokens.redeem(minted[1] ?? '')).toBe(true);
+    const minted = Array.from({ length: 10_001 }, () => tokens.mint(KEY).token);
+    expect(tokens.redeem(minted[0] ?? '')).toBeNull();
+    expect(tokens.redeem(minted[1] ?? '')).toBe(KEY);
     expect(new Set(minted).size).toBe(10_001);
   });
 });

@@ -10,6 +10,7 @@ import { Engine } from '../../src/engine/engine.js';
 import { CallStore } from '../../src/store/calls.js';
 import { openDatabase } from '../../src/store/database.js';
 import { PhoneStore, type StoredPhone } from '../../src/store/phones.js';
+import { SecretBox } from '../../src/store/secret-box.js';
 
 const OURS = '+12025550199';
 const SILENT_CALLER = '+12025550153';
@@ -38,7 +39,7 @@ async function rings(phone: Partial<StoredPhone>, options: Partial<TelephoneOpti
   const database = openDatabase(dataDir);
   const faults: unknown[] = [];
   try {
-    const phones = new PhoneStore(database);
+    const phones = new PhoneStore(database, new SecretBox(Buffer.alloc(32)));
     phones.add({ ...PHONE, ...phone });
     const telephone = await Telephone.open({
       ...{

@@ -1,11 +1,13 @@
 import * as z from 'zod';
 import { agentConfigSchema } from '../../config/agent.js';
+import { redactAgentConfig, restoreSecrets } from '../../config/redact.js';
 import type { Engine } from '../../engine/engine.js';
 import { ParleyError } from '../../errors.js';
 import type { PhoneStore, StoredPhone } from '../../store/phones.js';
 import type { AgentRegistry } from '../agents.js';
 import type { Api } from '../api/api.js';
 import { success } from '../api/schemas.js';
+import { checkAgent } from '../check-agent.js';
 import type { Telephone } from '../telephone.js';
 
 export interface PhoneRoutesOptions {
@@ -132,15 +134,18 @@ export function phoneRoutes(api: Api, options: PhoneRoutesOptions): void {
   api.add({
     ...{ method: 'POST', path: '/phones/{phone}/agent-config-override', tag, params },
     summary: "What is different for an agent's calls on a number",
-    description: "Its fields take the place of the agent's, one by one.",
+    description: "Its fields take the place of the agent's, one by one. A secret of `***` stays as it is stored.",
     body: overrideSchema,
     answer: phoneSchema,
     errors: ['NOT_FOUND'],
-    handle: async ({ params: { phone }, body: { agent_config_override: override } }) => {
-      const { agentId } = find(phones, phone);
+    handle: async ({ params: { phone }, body: { agent_config_override: given } }) => {
+      const { agentId, agentConfigOverride: stored } = find(phones, phone);
+      const place = ['body', 'agent_config_override'];
+      const override = given && restoreSecrets(given, stored, place);
       if (override !== null) {
         const agent = agentId === null ? null : agents.get(agentId);
-        await engine.checkAgent({ agent: { ...agent?.config, ...override }, script: agent?.script });
+        const whole = { agent: { ...agent?.config, ...override }, script: agent?.script };
+        await checkAgent(engine, whole, { config: place });
       }
       return worded(changed(phones, phone, { agentConfigOverride: override }));
     },
@@ -180,7 +185,7 @@ function worded(phone: StoredPhone): z.output<typeof phoneSchema> {
     create_at: createdAt,
     status,
     agent_id: agentId,
-    agent_config_override: agentConfigOverride,
+    agent_config_override: agentConfigOverride && redactAgentConfig(agentConfigOverride),
     tags: [...tags],
   };
 }

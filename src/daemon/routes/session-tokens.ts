@@ -1,6 +1,5 @@
 import * as z from 'zod';
 import type { Access } from '../access.js';
-import { bearer } from '../access.js';
 import type { Api } from '../api/api.js';
 import type { SessionTokens } from '../session-tokens.js';
 
@@ -12,13 +11,11 @@ const answer = z
 export function sessionTokenRoutes(api: Api, access: Access, tokens: SessionTokens): void {
   api.add({
     ...{ method: 'POST', path: '/sessions/token', tag: 'sessions', summary: 'A token for one session', answer },
-    description: 'The header `authorization` holds a public key. The token can be used once, within 60 s.',
-    gate: ({ headers }) => {
-      access.publicKey(bearer(headers.authorization));
-      access.origin(headers.origin, headers.host);
-    },
-    handle: () => {
-      const { token, expiresAt } = tokens.mint();
+    description:
+      'The header `authorization` holds a public key. The token can be used once, within 60 s, and for what the key is for.',
+    gate: (request) => void access.publicKey(request),
+    handle: ({ request }) => {
+      const { token, expiresAt } = tokens.mint(access.publicKey(request));
       return { token, expires_at: expiresAt };
     },
   });

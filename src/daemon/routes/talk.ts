@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import * as z from 'zod';
 import type { Cancel, Clock } from '../../clock/clock.js';
+import { type AgentConfig, agentConfigSchema } from '../../config/agent.js';
 import { continuationSchema } from '../../config/continuation.js';
 import { parseWith } from '../../config/issues.js';
 import type { Engine } from '../../engine/engine.js';
@@ -11,7 +12,7 @@ import { ParleyError, reasonOf } from '../../errors.js';
 import type { SessionEvent } from '../../session/session-options.js';
 import type { TalkServerMessage } from '../../transports/talk-protocol.js';
 import { TalkSocketTransport } from '../../transports/talk-socket.js';
-import type { Access } from '../access.js';
+import type { Access, Caller } from '../access.js';
 import type { AgentRegistry } from '../agents.js';
 import type { CallLog } from '../call-log.js';
 import { callerOf, type RateLimit } from '../rate-limit.js';
@@ -24,6 +25,8 @@ export interface TalkOptions {
   requests: RateLimit;
   clock: Clock;
   log: CallLog;
+  /** Fields of AgentConfig that a client may set for its session. */
+  publicAgentConfigFields: readonly string[];
   /** Sessions that may run at once. */
   maxSessions: number;
   /** False while the daemon is shutting down. */
@@ -90,7 +93,7 @@ export class TalkEndpoint {
       return;
     }
     try {
-      access.origin(request.headers.origin, request.headers.host);
+      access.origin(callerIn(request));
     } catch (error) {
       refuse(socket, 403, 'Forbidden', reasonOf(error));
       return;
@@ -102,11 +105,11 @@ export class TalkEndpoint {
       return;
     }
     this.#sockets.handleUpgrade(request, socket, head, (client) => {
-      this.#waitForInitiate(client);
+      this.#waitForInitiate(client, callerIn(request));
     });
   };
 
-  #waitForInitiate(client: WebSocket): void {
+  #waitForInitiate(client: WebSocket, caller: Caller): void {
     const { clock } = this.#options;
     this.#waiting.add(client);
     client.on('error', () => undefined); // a close always follows
@@ -118,24 +121,28 @@ export class TalkEndpoint {
     client.once('message', (data: Buffer, isBinary: boolean) => {
       cancel();
       const transport = new TalkSocketTransport(client, { clock }); // keeps what comes until the session listens
-      void this.#begin(client, transport, isBinary ? null : data.toString('utf8')).catch((error: unknown) => {
+      const text = isBinary ? null : data.toString('utf8');
+      void this.#begin({ client, transport, caller }, text).catch((error: unknown) => {
         this.#sendAway(client, error);
       });
     });
   }
 
-  async #begin(client: WebSocket, transport: TalkSocketTransport, text: string | null): Promise<void> {
+  async #begin(
+    { client, transport, caller }: { client: WebSocket; transport: TalkSocketTransport; caller: Caller },
+    text: string | null,
+  ): Promise<void> {
     const { engine, agents, access, log, maxSessions, onSessionEvent } = this.#options;
     const { data } = parseWith(initiateSchema, parseJson(text), ['initiate']);
-    access.talker(data.public_key);
-    if (data.agent.agent_config != null) {
-      throw new ParleyError('AUTH_FORBIDDEN', { reason: 'with a public key no agent_config may be given' });
-    }
+    const key = access.talker(data.public_key, caller);
+    access.agent(key, data.agent.agent_id);
+    const override = this.#override(data.agent.agent_config);
     // Who may say what the metadata is could be given anybody's conversation.
     if (data.session_continuation?.identifier_variable != null) {
       throw new ParleyError('AUTH_FORBIDDEN', { reason: 'with a public key no identifier_variable may be given' });
     }
-    const agent = agents.get(data.agent.agent_id);
+    const stored = agents.get(data.agent.agent_id);
+    const agent = { ...stored, config: { ...stored.config, ...override } };
     if (engine.sessions.size + this.#starting >= maxSessions) {
       throw new ParleyError('SESSIONS_FULL', { limit: maxSessions });
     }
@@ -166,6 +173,19 @@ export class TalkEndpoint {
     await session.run();
   }
 
+  /** What a client with a public key wants otherwise for its session. @throws ParleyError AUTH_FORBIDDEN, CONFIG_INVALID */
+  #override(config: unknown): AgentConfig {
+    if (config == null) return {};
+    const allowed = new Set(this.#options.publicAgentConfigFields);
+    const refused = (typeof config === 'object' ? Object.keys(config) : []).find((field) => !allowed.has(field));
+    if (allowed.size === 0 || refused !== undefined) {
+      const what =
+        refused === undefined || allowed.size === 0 ? 'agent_config' : `agent_config.${refused.slice(0, 60)}`;
+      throw new ParleyError('AUTH_FORBIDDEN', { reason: `with a public key no ${what} may be given` });
+    }
+    return parseWith(agentConfigSchema, config, ['initiate', 'data', 'agent', 'agent_config']);
+  }
+
   #sendAway(client: WebSocket, error: unknown): void {
     const known = error instanceof ParleyError;
     if (!known) this.#options.onError(error instanceof Error ? error : new Error(String(error)));
@@ -189,6 +209,10 @@ export class TalkEndpoint {
     client.once('close', cancel);
     client.close(code, text);
   }
+}
+
+function callerIn({ headers: { origin, host } }: IncomingMessage): Caller {
+  return { origin, host };
 }
 
 function parseJson(text: string | null): unknown {

@@ -7,7 +7,10 @@ import { errorReplies } from '../../../src/daemon/replies.js';
 import { SessionTokens } from '../../../src/daemon/session-tokens.js';
 import type { StoredKey } from '../../../src/store/keys.js';
 
-const KEY: StoredKey = { id: '1', kind: 'private', name: 'test', hint: 'test', createdAt: 0 };
+const KEY: StoredKey = {
+  ...{ id: '1', kind: 'private', name: 'test', hint: 'test', createdAt: 0 },
+  ...{ agents: [], origins: [], ofEnvironment: false },
+};
 
 /** An app with one endpoint; the key is `sk`. Asked without a network. */
 export function appWith<P extends Shape, Q extends Shape, B extends z.ZodType, R extends z.ZodType>(
@@ -16,9 +19,10 @@ export function appWith<P extends Shape, Q extends Shape, B extends z.ZodType, R
   const app = Fastify();
   app.setErrorHandler(errorReplies(() => undefined));
   const access = new Access({
-    keys: { find: (key) => (key === 'sk' ? KEY : null) },
+    keys: { find: (key) => (key === 'sk' ? KEY : null), get: () => KEY, list: () => [KEY] },
     tokens: new SessionTokens(() => 0),
     allowedOrigins: [],
+    allowMissingOrigin: null,
     ownPublicKeys: new Set(),
     loopback: true,
   });

@@ -175,7 +175,7 @@ export function parseScript(input: unknown): AgentScript {
 }
 
 export function scriptError(reason: string): ParleyError {
-  return new ParleyError('CONFIG_INVALID', { reason: `script: ${reason}` });
+  return new ParleyError('CONFIG_INVALID', { reason: `script: ${reason}`, part: 'script' });
 }
 
 function pathText(path: readonly PropertyKey[]): string {

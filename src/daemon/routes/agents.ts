@@ -1,0 +1,158 @@
+import * as z from 'zod';
+import { agentConfigSchema } from '../../config/agent.js';
+import { redactAgentConfig } from '../../config/redact.js';
+import type { AgentVersion, StoredAgent } from '../../store/agents.js';
+import type { KnowledgeBase } from '../../store/knowledge.js';
+import type { AgentRegistry } from '../agents.js';
+import type { Api } from '../api/api.js';
+import { success } from '../api/schemas.js';
+
+export interface AgentRoutesOptions {
+  agents: AgentRegistry;
+  knowledge: Pick<KnowledgeBase, 'filesOf' | 'setAgentFiles'>;
+}
+
+const nameSchema = z.string().min(1).max(200);
+const scriptSchema = z.unknown().describe('Rules of the embedded scripted model, see docs/agent-scripts.md.');
+const createSchema = z
+  .strictObject({ name: nameSchema, config: agentConfigSchema, script: scriptSchema.optional() })
+  .meta({ id: 'AgentCreate' });
+const changeSchema = z
+  .strictObject({
+    name: nameSchema.exactOptional(),
+    config: agentConfigSchema.exactOptional().describe('All of it: fields that are left out get their defaults.'),
+    script: scriptSchema.optional().describe('Null: none any more.'),
+  })
+  .meta({ id: 'AgentChange', description: 'What is left out stays as it is.' });
+const agentShape = {
+  id: z.string(),
+  name: z.string(),
+  config: agentConfigSchema.describe('Secrets are shown as `***`.'),
+  created_at: z.int().describe('Unix seconds'),
+};
+const agentSchema = z.strictObject(agentShape).meta({ id: 'Agent' });
+const detailSchema = z
+  .strictObject({ ...agentShape, script: scriptSchema, version: z.int().describe('Counts from 1, one up a change.') })
+  .meta({ id: 'AgentDetail', description: 'An agent, with what parley has beside the configuration.' });
+const versionSchema = z
+  .strictObject({
+    version: z.int(),
+    name: z.string(),
+    config: agentConfigSchema.describe('Secrets are shown as `***`.'),
+    script: scriptSchema,
+    changed_at: z.int().describe('Unix seconds'),
+    changed_by: z.string().nullable().describe('The name of the key; null = the daemon itself, at its start.'),
+  })
+  .meta({ id: 'AgentVersion', description: 'An agent as a change has left it.' });
+
+const params = { agent_id: z.string().min(1).max(200) };
+
+/** Agents: made, changed, copied, switched off and deleted, with all that they were before. */
+export function agentRoutes(api: Api, { agents, knowledge }: AgentRoutesOptions): void {
+  const tag = 'agents';
+  const errors = ['NOT_FOUND'] as const;
+
+  api.add({
+    ...{ method: 'GET', path: '/agents', tag, summary: 'All agents', answer: z.array(agentSchema) },
+    handle: () => agents.all().map(worded),
+  });
+
+  api.add({
+    ...{ method: 'POST', path: '/agents', tag, summary: 'Make an agent', body: createSchema, answer: detailSchema },
+    description: 'What could have no sessions here is refused, with the place of each fault.',
+    handle: async ({ body: { name, config, script }, key }) =>
+      detailed(await agents.create({ name, config, ...(script != null && { script }) }, nameOf(key))),
+  });
+
+  api.add({
+    ...{ method: 'GET', path: '/agents/{agent_id}', tag, summary: 'An agent', params, answer: detailSchema, errors },
+    handle: ({ params: { agent_id: id } }) => detailed(agents.stored(id)),
+  });
+
+  api.add({
+    ...{ method: 'PUT', path: '/agents/{agent_id}', tag, summary: 'Change an agent', params, errors },
+    description:
+      'For sessions that begin from now on. Members of the body that are left out stay; `config` is taken as a whole. ' +
+      'A secret of `***` stays as it is stored.',
+    body: changeSchema,
+    answer: detailSchema,
+    handle: async ({ params: { agent_id: id }, body, key }) => detailed(await agents.change(id, body, nameOf(key))),
+  });
+
+  api.add({
+    ...{ method: 'DELETE', path: '/agents/{agent_id}', tag, summary: 'Delete an agent, with its versions', params },
+    description: 'Sessions that run go on. An agent that answers a number is not deleted.',
+    answer: success,
+    errors: ['NOT_FOUND', 'AGENT_IN_USE'],
+    handle: async ({ params: { agent_id: id } }) => {
+      await agents.remove(id);
+      await knowledge.setAgentFiles(id, []);
+      return { success: true };
+    },
+  });
+
+  api.add({
+    ...{ method: 'POST', path: '/agents/{agent_id}/duplicate', tag, params, errors },
+    summary: 'A copy of an agent, with its script, its files and its embed configuration',
+    body: z.strictObject({ name: nameSchema.nullish().describe("Default: the agent's, and `(copy)`.") }).optional(),
+    answer: detailSchema,
+    handle: async ({ params: { agent_id: id }, body, key }) => {
+      const files = await knowledge.filesOf(agents.stored(id).id);
+      const copy = await agents.duplicate(id, body?.name ?? null, nameOf(key));
+      await knowledge.setAgentFiles(copy.id, files);
+      return detailed(copy);
+    },
+  });
+
+  api.add({
+    ...{ method: 'POST', path: '/agents/{agent_id}/status', tag, summary: 'Switch an agent on or off', params, errors },
+    description: 'A disabled agent takes no calls (409). Sets `status` of its configuration.',
+    body: z.strictObject({ status: z.enum(['active', 'disabled']) }),
+    answer: detailSchema,
+    handle: async ({ params: { agent_id: id }, body: { status }, key }) =>
+      detailed(await agents.setStatus(id, status, nameOf(key))),
+  });
+
+  api.add({
+    ...{ method: 'GET', path: '/agents/{agent_id}/versions', tag, params, errors },
+    summary: 'What an agent is and was, the latest first',
+    query: {
+      limit: z.int().min(1).max(100).exactOptional().describe('Default 20.'),
+      before: z.int().min(1).exactOptional().describe('Only versions before this one: the last one of a page.'),
+    },
+    answer: z.array(versionSchema),
+    handle: ({ params: { agent_id: id }, query: { limit = 20, before = Number.MAX_SAFE_INTEGER } }) =>
+      agents.versions(id, { limit, before }).map(wordedVersion),
+  });
+
+  api.add({
+    ...{ method: 'POST', path: '/agents/{agent_id}/versions/{version}/restore', tag, errors },
+    summary: 'Make an earlier version the latest one, with its secrets',
+    params: { ...params, version: z.string().regex(/^[1-9]\d{0,14}$/, 'Input should be the number of a version') },
+    answer: detailSchema,
+    handle: async ({ params: { agent_id: id, version }, key }) =>
+      detailed(await agents.restore(id, Number(version), nameOf(key))),
+  });
+}
+
+/** Whose key it was; these endpoints need one. */
+function nameOf(key: { name: string } | null): string {
+  return key?.name ?? '';
+}
+
+/** As the interface words it. */
+function worded({ id, name, config, createdAt }: StoredAgent): z.output<typeof agentSchema> {
+  return { id, name, config: redactAgentConfig(config), created_at: createdAt };
+}
+
+function detailed(agent: StoredAgent): z.output<typeof detailSchema> {
+  return { ...worded(agent), script: agent.script ?? null, version: agent.version };
+}
+
+function wordedVersion(version: AgentVersion): z.output<typeof versionSchema> {
+  const { name, config, script = null, changedAt, changedBy } = version;
+  return {
+    ...{ version: version.version, name, config: redactAgentConfig(config), script },
+    ...{ changed_at: changedAt, changed_by: changedBy },
+  };
+}
