@@ -141,6 +141,11 @@ const CATALOGUE = {
     httpStatus: 429,
     retryable: true,
   },
+  REGISTRATIONS_FULL: {
+    message: '{limit} registered calls wait for their clients, which is the limit',
+    httpStatus: 429,
+    retryable: true,
+  },
   IDEMPOTENCY_KEY_REUSED: {
     message: 'This Idempotency-Key came with another request before',
     httpStatus: 409,

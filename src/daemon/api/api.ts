@@ -49,7 +49,7 @@ export class Api {
         done();
       },
       handler: (request, reply) => {
-        const parts = checked(checks, request) as Pick<Call<Shape, Shape, z.ZodType>, 'params' | 'query' | 'body'>;
+        const parts = checked(checks, request) as Omit<Call<Shape, Shape, z.ZodType>, 'key' | 'request' | 'reply'>;
         return handle({ ...parts, key: this.#access.keyOf(request), request, reply });
       },
     });

@@ -13,14 +13,23 @@ export interface Checks {
   params: z.ZodType;
   query: z.ZodType;
   queryShape: Shape;
+  headers: z.ZodObject;
   body: z.ZodType | null;
 }
 
-export function checksOf({ method, params = {}, query = {}, body = NO_BODY, upload }: AnyEndpoint): Checks {
+export function checksOf({
+  method,
+  params = {},
+  query = {},
+  headers = {},
+  body = NO_BODY,
+  upload,
+}: AnyEndpoint): Checks {
   return {
     params: z.strictObject({ ...params }),
     query: z.strictObject({ ...query }),
     queryShape: query,
+    headers: z.strictObject({ ...headers }),
     body: method === 'GET' || upload !== undefined ? null : body,
   };
 }
@@ -29,7 +38,10 @@ export function checksOf({ method, params = {}, query = {}, body = NO_BODY, uplo
  * The parts of a request, each as its schema takes it.
  * @throws InvalidConfigError naming every fault of all parts
  */
-export function checked(checks: Checks, request: FastifyRequest): { params: unknown; query: unknown; body: unknown } {
+export function checked(
+  checks: Checks,
+  request: FastifyRequest,
+): { params: unknown; query: unknown; headers: unknown; body: unknown } {
   const issues: ValidationIssue[] = [];
   const collect = (work: () => unknown): unknown => {
     try {
@@ -42,9 +54,15 @@ export function checked(checks: Checks, request: FastifyRequest): { params: unkn
   };
   const params = collect(() => parseWith(checks.params, request.params, ['path']));
   const query = collect(() => queryOf(checks, request.query as Record<string, unknown>));
+  const headers = collect(() => parseWith(checks.headers, headersOf(checks, request), ['header']));
   const body = collect(() => (checks.body === null ? request.body : bodyOf(checks.body, request)));
   if (issues.length > 0) throw new InvalidConfigError(issues);
-  return { params, query, body };
+  return { params, query, headers, body };
+}
+
+function headersOf({ headers }: Checks, request: FastifyRequest): Record<string, unknown> {
+  const names = Object.keys(headers.shape).filter((name) => request.headers[name] !== undefined);
+  return Object.fromEntries(names.map((name) => [name, request.headers[name]]));
 }
 
 function bodyOf(schema: z.ZodType, request: FastifyRequest): unknown {

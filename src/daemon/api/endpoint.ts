@@ -13,6 +13,8 @@ export interface Call<P extends Shape, Q extends Shape, B extends z.ZodType> {
   params: Values<P>;
   query: Values<Q>;
   body: z.output<B>;
+  /** Those that the endpoint names, where the request has them. */
+  headers: Readonly<Record<string, string | undefined>>;
   /** Whose key it came with; null where the endpoint needs none. */
   key: StoredKey | null;
   request: FastifyRequest;
@@ -42,6 +44,8 @@ export interface Endpoint<P extends Shape, Q extends Shape, B extends z.ZodType,
   params?: P;
   /** Their values are parsed from text. */
   query?: Q;
+  /** Request headers beside `authorization`, by their names in lower case: texts that may be missing. */
+  headers?: Shape;
   /** Default: none, or an empty object. */
   body?: B;
   /** Largest body in bytes. Default the operator's `limits.bodyBytes`. */

@@ -63,6 +63,7 @@ function operation(endpoint: AnyEndpoint, schemaOf: SchemaOf): Json {
   const parameters = [
     ...named('path', endpoint.params ?? {}, schemaOf),
     ...named('query', endpoint.query ?? {}, schemaOf),
+    ...named('header', endpoint.headers ?? {}, schemaOf),
     ...(header === undefined
       ? []
       : [{ name: 'authorization', in: 'header', required: header === 'required', schema: { type: 'string' } }]),
@@ -118,7 +119,7 @@ function responses(endpoint: AnyEndpoint, schemaOf: SchemaOf): Json {
   return all;
 }
 
-function named(place: 'path' | 'query', shape: Shape, schemaOf: SchemaOf): Json[] {
+function named(place: 'path' | 'query' | 'header', shape: Shape, schemaOf: SchemaOf): Json[] {
   return Object.entries(shape).map(([name, schema]) => {
     const { description, ...rest } = schemaOf(schema, 'input');
     return {

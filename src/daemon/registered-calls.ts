@@ -1,0 +1,98 @@
+import { randomUUID } from 'node:crypto';
+import type { Cancel, Clock } from '../clock/clock.js';
+import type { AgentConfig } from '../config/agent.js';
+import type { SessionContinuation } from '../config/continuation.js';
+import type { Engine } from '../engine/engine.js';
+import { ParleyError } from '../errors.js';
+import type { AgentRegistry } from './agents.js';
+import type { CallLog } from './call-log.js';
+import type { CallIds } from './dialing/dial.js';
+import { checkRequestedAgent, requestedAgent, type RequestedAgent } from './requested-agent.js';
+
+/** What a call is registered with. */
+export interface Registration {
+  agentId: string | null;
+  agentConfig: AgentConfig | null;
+  metadata: Readonly<Record<string, unknown>>;
+  includeMetadataInPrompt: boolean;
+  continuation: SessionContinuation | null;
+}
+
+/** A call whose client is still to come. */
+export interface RegisteredCall
+  extends CallIds, RequestedAgent, Pick<Registration, 'metadata' | 'includeMetadataInPrompt' | 'continuation'> {}
+
+export interface RegisteredCallsOptions {
+  engine: Engine;
+  agents: Pick<AgentRegistry, 'get'>;
+  log: CallLog;
+  clock: Clock;
+}
+
+/** A client has so long to come. */
+export const REGISTERED_MS = 300_000;
+/** Calls that wait at once. */
+const MOST_WAITING = 1_000;
+const RETRY_S = 30;
+
+/**
+ * Calls that a client's server has registered: the client comes to `/talk` with the call's id, once and in time. They do
+ * not outlive the process.
+ */
+export class RegisteredCalls {
+  readonly #options: RegisteredCallsOptions;
+  readonly #waiting = new Map<string, { call: RegisteredCall; cancel: Cancel }>();
+
+  constructor(options: RegisteredCallsOptions) {
+    this.#options = options;
+  }
+
+  /** @throws InvalidConfigError; ParleyError NOT_FOUND, AGENT_DISABLED, REGISTRATIONS_FULL */
+  async register(registration: Registration): Promise<CallIds> {
+    const { engine, agents, log, clock } = this.#options;
+    const { agentId, agentConfig, metadata, includeMetadataInPrompt, continuation } = registration;
+    const requested = requestedAgent(agents, agentId, agentConfig);
+    await checkRequestedAgent(engine, requested, { metadata, includeMetadataInPrompt });
+    if (this.#waiting.size >= MOST_WAITING) {
+      throw new ParleyError('REGISTRATIONS_FULL', { limit: MOST_WAITING, retryAfterS: RETRY_S });
+    }
+    const ids = { callId: randomUUID(), sessionId: randomUUID() };
+    const { agent: config } = requested;
+    log.begin({ ...ids, channel: 'talk', agentId, agentConfig: config, metadata, status: 'registered' });
+    const call = { ...ids, ...requested, metadata, includeMetadataInPrompt, continuation };
+    const cancel = clock.schedule(clock.nowMs() + REGISTERED_MS, () => {
+      this.#close(ids.callId, 'nobody came within five minutes');
+    });
+    this.#waiting.set(ids.callId, { call, cancel });
+    return ids;
+  }
+
+  /** The call, which is nobody else's from now on. @throws ParleyError NOT_FOUND */
+  take(callId: string): RegisteredCall {
+    const waiting = this.#waiting.get(callId);
+    if (waiting === undefined) throw new ParleyError('NOT_FOUND', { what: 'registered call', id: callId });
+    waiting.cancel();
+    this.#waiting.delete(callId);
+    return waiting.call;
+  }
+
+  /** Nobody is to come any more. Returns whether a call of this session was waited for. */
+  end(sessionId: string): boolean {
+    for (const [callId, { call }] of this.#waiting) {
+      if (call.sessionId !== sessionId) continue;
+      this.#close(callId, null);
+      return true;
+    }
+    return false;
+  }
+
+  /** May be called twice. */
+  close(): void {
+    for (const callId of [...this.#waiting.keys()]) this.#close(callId, 'the daemon has stopped');
+  }
+
+  #close(callId: string, reason: string | null): void {
+    const { sessionId } = this.take(callId);
+    this.#options.log.fail(sessionId, 'canceled', reason);
+  }
+}

@@ -1,0 +1,47 @@
+import type { AgentConfig } from '../config/agent.js';
+import { overriddenAgent } from '../config/override-agent.js';
+import { restoreSecrets } from '../config/redact.js';
+import type { Engine } from '../engine/engine.js';
+import type { AgentRequest } from '../engine/options.js';
+import { ParleyError } from '../errors.js';
+import type { AgentRegistry } from './agents.js';
+import { checkAgent } from './check-agent.js';
+
+/** Who holds a conversation that somebody asked for. */
+export interface RequestedAgent {
+  /** Null = it is not stored. */
+  agentId: string | null;
+  agent: AgentConfig;
+  script: unknown;
+}
+
+const CONFIG_PLACE = ['body', 'agent_config'];
+
+/**
+ * The stored agent, changed by what stands between (a number's own) and then by the request's `agent_config`; that
+ * alone where there is no other. A secret of `***` is the stored one.
+ * @throws InvalidConfigError; ParleyError NOT_FOUND, AGENT_DISABLED
+ */
+export function requestedAgent(
+  agents: Pick<AgentRegistry, 'get'>,
+  agentId: string | null,
+  agentConfig: AgentConfig | null,
+  between: AgentConfig | null = null,
+): RequestedAgent {
+  const stored = agentId === null ? null : agents.get(agentId);
+  const base = overriddenAgent(stored?.config ?? {}, between);
+  const given = agentConfig === null ? null : restoreSecrets(agentConfig, base, CONFIG_PLACE);
+  const agent = overriddenAgent(base, given);
+  if (stored?.config.status === 'disabled' || agent.status === 'disabled') throw new ParleyError('AGENT_DISABLED');
+  return { agentId, agent, script: stored?.script };
+}
+
+/** @throws InvalidConfigError where it could have no such conversation here */
+export function checkRequestedAgent(
+  engine: Engine,
+  { agentId, agent, script }: RequestedAgent,
+  request: Pick<AgentRequest, 'metadata' | 'includeMetadataInPrompt' | 'phones'>,
+): Promise<void> {
+  const whole = { ...request, agent, ...(agentId !== null && { agentId }), ...(script !== undefined && { script }) };
+  return checkAgent(engine, whole, { config: CONFIG_PLACE });
+}
