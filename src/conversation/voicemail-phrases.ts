@@ -66,7 +66,7 @@ const ENGLISH: MachineWords = {
       .join('|')})`,
   ),
   wait: /\b(?:stay on the line|hold the line|please hold|hold on|one moment|please wait|connecting (?:you|your call)|i'll see if|try(?:ing)? to (?:connect|reach))\b/,
-  hint: /\b(?:you've|you have) reached\b|\b(?:isn't|is not|not) (?:available|here|in|home)\b|\bunavailable\b|\b(?:nobody|no one) (?:is )?(?:available|here|in|home)\b|\bout of (?:the )?office\b|\b(?:office|business|opening) hours\b|\bplease (?:call|try) (?:again|back)\b|\bthis call (?:may be|is) recorded\b/,
+  hint: /\b(?:you've|you have) reached\b|\b(?:isn't|is not|not) (?:available|here|in|home)\b|\bunavailable\b|\b(?:nobody|no one) (?:is )?(?:available|here|in|home)\b|\bout of (?:the )?office\b|\b(?:office|business|opening) hours\b|\bplease (?:call|try) (?:again|back)\b|\b(?:this|the) (?:customer|subscriber)\b|\bthis call (?:may be|is) recorded\b/,
   tone: /\b(?:tone|beep|signal)\b/,
   menu: /\b(?:press|dial|enter|say) (?:\d|zero|one|two|three|four|five|six|seven|eight|nine|star|pound|hash|yes)\b|\bmain menu\b|\b(?:dial|enter) (?:it|your|the) (?:now|extension|number|account)\b/,
   welcome:

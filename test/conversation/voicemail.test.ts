@@ -202,6 +202,7 @@ describe('a machine', () => {
     'you have reached the voicemail of Peter',
     'we are away from the phone speak after the beep',
     'nobody is home we will call you back',
+    'the mailbox this customer',
   ])('is known by two: "%s"', (words) => {
     const stage = calling({ action: 'hangup' });
     stage.user.says(words, { from: 700, to: 700 + words.length * 60 });
