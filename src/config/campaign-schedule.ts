@@ -39,3 +39,18 @@ export type CampaignSchedule = { [K in keyof typeof scheduleFields]: z.output<(t
 
 /** When people may be called, by their own clock. */
 export type CallingHours = Pick<CampaignSchedule, 'hoursStart' | 'hoursEnd' | 'days'>;
+
+/** What applies where nobody says otherwise; `timezone` is the operator's. */
+export const DEFAULT_CAMPAIGN_SCHEDULE: Omit<CampaignSchedule, 'timezone'> = {
+  concurrent: 5,
+  perMinute: 10,
+  hoursStart: '09:00',
+  hoursEnd: '20:00',
+  days: ['mon', 'tue', 'wed', 'thu', 'fri', 'sat'],
+  maxAttempts: 4,
+  retryBusyS: [300, 900, 3_600],
+  retryNoAnswerS: [3_600, 14_400],
+  retryVoicemailS: [],
+  retryFailedS: [],
+  retryErrorS: [300],
+};

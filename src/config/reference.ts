@@ -51,7 +51,7 @@ export function settingsTable(): string {
 }
 
 /** Settings that have members. */
-const GROUPS = ['limits', 'calls'] as const;
+const GROUPS = ['limits', 'calls', 'campaigns'] as const;
 
 function isGroup(key: string): boolean {
   return GROUPS.some((group) => group === key);

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { agentConfigSchema } from './agent.js';
+import { type CampaignSchedule, DEFAULT_CAMPAIGN_SCHEDULE, scheduleFields } from './campaign-schedule.js';
 import { DEFAULT_LANGUAGE, languageSchema } from './language.js';
 import { pricesSchema } from './prices.js';
 import { secretKeyBytes } from './secret-key.js';
@@ -128,6 +129,40 @@ const callsSchema = z.strictObject({
 export const settingsFileSchema = z.strictObject({
   port: setting(z.int().min(0).max(65_535), 'Port to listen on; 0 = any free one.', { env: 'PARLEY_PORT' }),
   host: setting(nameSchema, 'Address to listen on.', { env: 'PARLEY_HOST' }),
+const { concurrent, perMinute, hoursStart, hoursEnd, days, maxAttempts, ...retries } = scheduleFields;
+const again = 'Waits before the first, second, … call that is made again because';
+const campaignsSchema = z
+  .strictObject({
+    concurrent: setting(concurrent, 'Calls of one campaign at once, within `calls.concurrent`.', { unit: 'calls' }),
+    perMinute: setting(perMinute, 'Calls of one campaign begun within a minute, spread evenly over it.', {
+      unit: 'per minute',
+    }),
+    hoursStart: setting(
+      hoursStart,
+      'People are called from this time on, by their own clock, see [campaigns](campaigns.md#calling-hours).',
+    ),
+    hoursEnd: setting(hoursEnd, 'Until this time, which is later.'),
+    days: setting(days, 'On these days.'),
+    maxAttempts: setting(maxAttempts, 'Calls to one number, whatever they come to.', { unit: 'calls' }),
+    retryBusyS: setting(retries.retryBusyS, `${again} the line was busy.`, { unit: 's' }),
+    retryNoAnswerS: setting(retries.retryNoAnswerS, `${again} nobody answered.`, { unit: 's' }),
+    retryVoicemailS: setting(retries.retryVoicemailS, `${again} a mailbox answered and the agent hung up.`, {
+      unit: 's',
+    }),
+    retryFailedS: setting(retries.retryFailedS, `${again} the network or the other side refused.`, { unit: 's' }),
+    retryErrorS: setting(retries.retryErrorS, `${again} the call broke off on our side.`, { unit: 's' }),
+  })
+  .refine(
+    (given) =>
+      (given.hoursStart ?? DEFAULT_CAMPAIGN_SCHEDULE.hoursStart) <
+      (given.hoursEnd ?? DEFAULT_CAMPAIGN_SCHEDULE.hoursEnd),
+    {
+      path: ['hoursEnd'],
+      error: 'Input should be later than hoursStart',
+      params: { type: 'calling_hours' },
+    },
+  );
+
   dataDir: setting(nameSchema, 'Folder of everything that is stored.', { env: 'PARLEY_DATA_DIR' }),
   apiKey: setting(secretSchema.nullable(), 'The first private key. Unset = one is made and printed at first start.', {
     env: 'PARLEY_API_KEY',
@@ -315,7 +350,13 @@ export type Limits = Required<z.infer<typeof limitsSchema>>;
 export type CallGuards = Required<z.infer<typeof callsSchema>>;
 
 /** Everything that the operator has set, and the defaults of the rest. */
-export type Settings = Required<Omit<SettingsFile, 'limits' | 'calls'>> & { limits: Limits; calls: CallGuards };
+  campaigns: setting(campaignsSchema, 'How campaigns call that set nothing else. Only in the file.'),
+export type Settings = Required<Omit<SettingsFile, 'limits' | 'calls' | 'campaigns'>> & {
+  limits: Limits;
+  calls: CallGuards;
+  /** `timezone` is the operator's own. */
+  campaigns: Omit<CampaignSchedule, 'timezone'>;
+};
 
 /** Defaults of all but `dataDir`, which depends on the user. */
 export const DEFAULT_SETTINGS: Omit<Settings, 'dataDir'> = {
@@ -389,6 +430,7 @@ export const DEFAULT_SETTINGS: Omit<Settings, 'dataDir'> = {
   },
 };
 
+  campaigns: DEFAULT_CAMPAIGN_SCHEDULE,
 function isUrl(text: string, protocols: readonly string[]): boolean {
   return URL.canParse(text) && protocols.includes(new URL(text).protocol);
 }
