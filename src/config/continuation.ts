@@ -3,15 +3,23 @@ import type { ChatMessage } from './chat.js';
 import { parseWith } from './issues.js';
 
 const text = z.string().max(100_000);
-const callSchema = z.strictObject({
-  id: z.string().min(1).max(200),
-  type: z.string().max(64),
-  function: z.strictObject({ name: z.string().min(1).max(200), arguments: text }),
-});
-const messageSchema = z.discriminatedUnion('role', [
-  z.strictObject({ role: z.literal('user'), content: text }),
-  z.strictObject({ role: z.literal('assistant'), content: text, tool_calls: z.array(callSchema).max(128).nullish() }),
-  z.strictObject({ role: z.literal('tool'), content: text, tool_call_id: z.string().min(1).max(200) }),
+const callSchema = z
+  .strictObject({
+    id: z.string().min(1).max(200),
+    type: z.string().max(64).describe('`function`'),
+    function: z.strictObject({ name: z.string().min(1).max(200), arguments: text.describe('JSON text of an object') }),
+  })
+  .meta({ id: 'ToolCall' });
+
+/** A message of a conversation, as requests give it. */
+export const messageSchema = z.discriminatedUnion('role', [
+  z.strictObject({ role: z.literal('user'), content: text }).meta({ id: 'UserMessage' }),
+  z
+    .strictObject({ role: z.literal('assistant'), content: text, tool_calls: z.array(callSchema).max(128).nullish() })
+    .meta({ id: 'AssistantMessage' }),
+  z
+    .strictObject({ role: z.literal('tool'), content: text, tool_call_id: z.string().min(1).max(200) })
+    .meta({ id: 'ToolMessage' }),
 ]);
 
 /** What a session goes on from, as requests give it. */
@@ -29,7 +37,7 @@ export function parseContinuation(value: unknown, at: readonly (string | number)
 }
 
 /** The messages as a model takes them: a result without its call is left out, and so is a call without its result. */
-export function earlierMessages(messages: NonNullable<SessionContinuation['messages']>): ChatMessage[] {
+export function earlierMessages(messages: readonly z.infer<typeof messageSchema>[]): ChatMessage[] {
   const results = new Set(messages.flatMap((message) => (message.role === 'tool' ? [message.tool_call_id] : [])));
   const calls = new Set<string>();
   return messages.flatMap((message): ChatMessage[] => {

@@ -42,11 +42,12 @@ export async function checkAgent(engine: Engine, agent: AgentRequest, places: Ag
   try {
     await engine.checkAgent(agent);
   } catch (error) {
-    throw error instanceof ParleyError && error.code !== 'SESSION_CLOSED' ? faultOf(error, places) : error;
+    throw error instanceof ParleyError && error.code !== 'SESSION_CLOSED' ? agentFault(error, places) : error;
   }
 }
 
-function faultOf(error: ParleyError, places: AgentPlaces): InvalidConfigError {
+/** An error of the engine about an agent that came with a request, with the places that the request has. */
+export function agentFault(error: ParleyError, places: AgentPlaces): InvalidConfigError {
   if (error instanceof InvalidConfigError) {
     return new InvalidConfigError(error.issues.map((issue) => ({ ...issue, loc: [...places.config, ...issue.loc] })));
   }

@@ -19,6 +19,7 @@ import { Access, isLoopbackName } from './access.js';
 import { AgentStores } from './agent-stores.js';
 import { AgentRegistry, type HostedAgent } from './agents.js';
 import { CallLog } from './call-log.js';
+import { ChatEndpoint } from './chat.js';
 import { Doors } from './doors.js';
 import { type Log, NO_LOG } from './log/log.js';
 import { answerUnknownRoutes } from './not-found.js';
@@ -28,6 +29,7 @@ import { Api } from './api/api.js';
 import { openApiRoutes } from './routes/openapi.js';
 import { errorReplies } from './replies.js';
 import { agentRoutes } from './routes/agents.js';
+import { chatRoutes } from './routes/chat.js';
 import { doNotCallRoutes } from './routes/do-not-call.js';
 import { embedRoutes } from './routes/embed.js';
 import { healthRoutes } from './routes/health.js';
@@ -82,6 +84,7 @@ export class Daemon {
   readonly #phones: PhoneStore;
   readonly #stores: AgentStores;
   readonly #log: CallLog;
+  readonly #chats: ChatEndpoint;
   readonly #closeDatabase: () => void;
   readonly #doors: Doors;
   readonly #operation: Operation;
@@ -119,6 +122,10 @@ export class Daemon {
     this.#log = new CallLog({ store: new CallStore(database, () => Date.now()) });
     this.#log.closeOrphans();
     engine.keepIn({ history: this.#log });
+    this.#chats = new ChatEndpoint({
+      ...{ engine, nowSeconds, onError, agents: this.agents, log: this.#log, doors: this.#doors, clock: engine.clock },
+      maxChats: settings.limits.sessions,
+    });
     this.newPrivateKey = firstKeys(keys, settings);
     const pageKey = settings.publicKey ?? `pk_page_${randomBytes(24).toString('base64url')}`;
     const tokens = new SessionTokens(() => Date.now());
@@ -169,6 +176,7 @@ export class Daemon {
       telephone: () => this.#openTelephone(),
     });
     doNotCallRoutes(api, doNotCall, nowSeconds);
+    chatRoutes(api, this.#chats);
     this.#talk = new TalkEndpoint({
       server: this.#app.server,
       engine,
@@ -209,9 +217,9 @@ export class Daemon {
     this.#ready = true;
   }
 
-  /** Sessions and phone calls that go on. */
+  /** Sessions, phone calls and answers in writing that go on. */
   get busy(): number {
-    return Math.max(this.#options.engine.sessions.size, this.#calls());
+    return Math.max(this.#options.engine.sessions.size, this.#calls()) + this.#chats.running;
   }
 
   /**

@@ -118,7 +118,7 @@ export function callHistoryItem(report: SessionReport, facts: CallFacts): CallHi
 }
 
 /** As the interface's chat messages are. */
-function wireMessage(message: ChatMessage): Readonly<Record<string, unknown>> {
+export function wireMessage(message: ChatMessage): Readonly<Record<string, unknown>> {
   const { role, content } = message;
   if (role === 'tool') return { role, content, tool_call_id: message.toolCallId };
   if (role === 'assistant' && message.toolCalls !== undefined) {

@@ -8,6 +8,7 @@ import { DEFAULT_SETTINGS, type Settings } from '../../src/config/settings.js';
 import { Daemon } from '../../src/daemon/daemon.js';
 import { type Log, NO_LOG } from '../../src/daemon/log/log.js';
 import { Engine } from '../../src/engine/engine.js';
+import type { EngineOptions } from '../../src/engine/options.js';
 import type { SessionReport } from '../../src/session/session-report.js';
 import type { SessionTokenReply } from '../../src/transports/talk-protocol.js';
 import { Inbox } from '../transports/inbox.js';
@@ -34,8 +35,8 @@ export class House {
   #tellEnded!: (report: SessionReport) => void;
   readonly #clients: WebSocket[] = [];
 
-  private constructor(settings: Partial<Settings>, clock: Clock, log: Log) {
-    this.engine = new Engine({ clock });
+  private constructor(settings: Partial<Settings>, clock: Clock, log: Log, engine: EngineOptions) {
+    this.engine = new Engine({ clock, ...engine });
     this.ended = new Promise((resolve) => (this.#tellEnded = resolve));
     this.dataDir = settings.dataDir ?? mkdtempSync(join(tmpdir(), 'parley-daemon-'));
     this.daemon = new Daemon({
@@ -61,8 +62,9 @@ export class House {
     settings: Partial<Settings> = {},
     clock: Clock = new RealClock(),
     log: Log = NO_LOG,
+    engine: EngineOptions = {},
   ): Promise<House> {
-    const house = new House(settings, clock, log);
+    const house = new House(settings, clock, log, engine);
     house.address = await house.daemon.listen();
     await house.daemon.adopt();
     return house;
