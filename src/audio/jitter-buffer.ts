@@ -1,0 +1,276 @@
+/** A media packet, as far as its order in time goes (RFC 3550, 5.1). */
+export interface MediaPacket {
+  /** 16 bits. */
+  sequence: number;
+  /** 32 bits, in ticks of the media clock. */
+  timestamp: number;
+  payload: Uint8Array;
+  /** The sender has gone silent with it: it may send nothing for a while (Opus DTX, comfort noise). */
+  silent?: boolean;
+}
+
+/** What is to be heard next. */
+export type Arrival =
+  | { kind: 'packet'; payload: Uint8Array }
+  /** It never came. `following` may hold a copy of it (Opus FEC). */
+  | { kind: 'lost'; ms: number; following: Uint8Array | null }
+  | { kind: 'silence'; ms: number };
+
+export interface JitterBufferOptions {
+  /** Ticks a second of the media clock: 48 000 for Opus, 8000 for G.711. */
+  clockRateHz: number;
+  /** Length of a packet until two in a row have shown it. Default 20. */
+  packetMs?: number;
+  /** The longest wait for a packet that others have overtaken. Default 200. */
+  maxPatienceMs?: number;
+}
+
+export interface JitterStats {
+  received: number;
+  lost: number;
+  /** Came when their place had been given up. */
+  late: number;
+  duplicate: number;
+  /** Came behind a later one, in time. */
+  reordered: number;
+  /** Interarrival jitter (RFC 3550, 6.4.1). */
+  jitterMs: number;
+  /** How long a missing packet is waited for at present. */
+  patienceMs: number;
+  /** By how much what is delivered lies behind, because silence was put in where packets were held up. */
+  lagMs: number;
+}
+
+const MIN_PATIENCE_MS = 40;
+/** Beyond the lateness that this share of packets keeps within. */
+const PATIENT_SHARE = 0.97;
+const MARGIN_MS = 5;
+/** A sender that has not gone silent may be held up so long before silence is put in its place. */
+const STALL_MS = 120;
+/** A hole of more packets than this is no loss: the sender went on elsewhere. */
+const MAX_HOLE = 50;
+/** Of a hole so many packets are made up; the rest is silence. */
+const MAX_CONCEALED = 5;
+const MAX_WAITING = 256;
+/** Bins of 5 ms in which lateness is counted, and how much of the counts a packet leaves. */
+const BIN_MS = 5;
+const BINS = 100;
+const MEMORY = 0.996;
+/** The fastest way is forgotten by so much with each packet, so that clocks may drift apart. */
+const CREEP_MS = 0.02;
+
+/**
+ * Puts the packets of a stream in order for somebody who listens as they come and is in no need of an even pace: speech
+ * recognition, not an ear. A packet that is next goes through at once. One that others have overtaken is waited for as
+ * long as packets of this stream are usually late; then it counts as lost. Where the sender is silent, or held up, `poll`
+ * puts silence in, so that time goes on; what was held up is still delivered, and `skipped` catches up in the quiet.
+ * Time is passed in, in milliseconds of any monotonic clock.
+ */
+export class JitterBuffer {
+  readonly #clockRateHz: number;
+  readonly #maxPatienceMs: number;
+  readonly #waiting = new Map<number, MediaPacket & { startMs: number }>();
+  readonly #late = new Float64Array(BINS);
+  /** Places that were given up, to tell late packets from duplicates. */
+  readonly #givenUp = new Set<number>();
+  #packetMs: number;
+  /** Unwrapped sequence number and media time of the last packet that came; null before the first. */
+  #newest: { sequence: number; ticks: number } | null = null;
+  #next = 0;
+  /** Media time up to which all has been delivered, with what was put in. */
+  #endMs = 0;
+  #lagMs = 0;
+  /** Arrival minus media time of the fastest packet. */
+  #fastestMs = Number.POSITIVE_INFINITY;
+  #transitMs: number | null = null;
+  #isSilent = false;
+  #stats = { received: 0, lost: 0, late: 0, duplicate: 0, reordered: 0, jitterMs: 0 };
+
+  constructor({ clockRateHz, packetMs = 20, maxPatienceMs = 200 }: JitterBufferOptions) {
+    this.#clockRateHz = clockRateHz;
+    this.#packetMs = packetMs;
+    this.#maxPatienceMs = maxPatienceMs;
+  }
+
+  get stats(): JitterStats {
+    return { ...this.#stats, patienceMs: this.#patienceMs(), lagMs: this.#lagMs };
+  }
+
+  /** Takes a packet. Returns what can be heard now. */
+  push(packet: MediaPacket, nowMs: number): Arrival[] {
+    const { sequence, ticks } = this.#unwrapped(packet);
+    this.#stats.received++;
+    const startMs = (ticks * 1000) / this.#clockRateHz;
+    if (sequence < this.#next) {
+      if (this.#givenUp.delete(sequence)) this.#stats.late++;
+      else this.#stats.duplicate++;
+      return [];
+    }
+    if (this.#waiting.has(sequence)) {
+      this.#stats.duplicate++;
+      return [];
+    }
+    if ([...this.#waiting.keys()].some((other) => other > sequence)) this.#stats.reordered++;
+    this.#measure(nowMs - startMs);
+    this.#waiting.set(sequence, { ...packet, startMs });
+    if (this.#waiting.size > MAX_WAITING) return this.#giveUp(nowMs, true);
+    return this.#release(nowMs);
+  }
+
+  /** To be called every 20 ms or so: what is given up, or put in, because time has passed. */
+  poll(nowMs: number): Arrival[] {
+    if (this.#newest === null) return [];
+    const arrivals = this.#release(nowMs);
+    if (this.#waiting.size > 0) return arrivals;
+    const missingMs = nowMs - this.#fastestMs - this.#endMs;
+    const patienceMs = this.#patienceMs();
+    const allowedMs = this.#isSilent ? patienceMs : Math.max(patienceMs, STALL_MS);
+    const packets = Math.floor((missingMs - allowedMs) / this.#packetMs);
+    if (packets <= 0) return arrivals;
+    const ms = packets * this.#packetMs;
+    this.#endMs += ms;
+    this.#lagMs += ms;
+    return [...arrivals, { kind: 'silence', ms }];
+  }
+
+  /** The listener has left out so much of what was delivered, because it was quiet. */
+  skipped(ms: number): void {
+    const caughtUpMs = Math.min(ms, this.#lagMs);
+    this.#lagMs -= caughtUpMs;
+    this.#endMs -= caughtUpMs;
+  }
+
+  /** Delivers what is next, as long as there is something; places whose packet is overdue are given up. */
+  #release(nowMs: number): Arrival[] {
+    const arrivals: Arrival[] = [];
+    for (;;) {
+      const packet = this.#waiting.get(this.#next);
+      if (packet !== undefined) {
+        arrivals.push(...this.#deliver(packet));
+        continue;
+      }
+      if (this.#waiting.size === 0 || !this.#isOverdue(nowMs)) return arrivals;
+      arrivals.push(...this.#giveUp(nowMs, false));
+    }
+  }
+
+  #deliver(packet: MediaPacket & { startMs: number }): Arrival[] {
+    const arrivals: Arrival[] = [];
+    const gapMs = packet.startMs - (this.#endMs - this.#lagMs);
+    if (gapMs > this.#packetMs / 2) {
+      // The sender was silent meanwhile. What was put in for it counts; what is missing still is put in now.
+      const putInMs = Math.min(gapMs, this.#lagMs);
+      this.#lagMs -= putInMs;
+      const restMs = Math.min(gapMs - putInMs, 1_000);
+      if (restMs > 0) arrivals.push({ kind: 'silence', ms: restMs });
+      this.#endMs = packet.startMs + this.#lagMs;
+    }
+    arrivals.push({ kind: 'packet', payload: packet.payload });
+    this.#endMs += this.#packetMs;
+    this.#isSilent = packet.silent ?? false;
+    this.#waiting.delete(this.#next);
+    this.#next++;
+    return arrivals;
+  }
+
+  /** When a packet as slow as most would have come. */
+  #isOverdue(nowMs: number): boolean {
+    const dueMs = this.#fastestMs + (this.#endMs - this.#lagMs) + this.#patienceMs();
+    return nowMs >= dueMs;
+  }
+
+  /** Gives up the places before the first packet that waits. */
+  #giveUp(nowMs: number, all: boolean): Arrival[] {
+    const first = Math.min(...this.#waiting.keys());
+    const { payload: following, startMs } = this.#waiting.get(first) ?? { payload: null, startMs: this.#endMs };
+    const count = first - this.#next;
+    // The sender's own clock tells how long they were.
+    const eachMs = Math.min(Math.max(0, startMs - (this.#endMs - this.#lagMs)) / count, this.#packetMs * 6);
+    const arrivals: Arrival[] = [];
+    for (let n = 0; n < count; n++) {
+      this.#remember(this.#next + n);
+      this.#stats.lost++;
+      // What a silent sender leaves open is for `#deliver` to fill, and so is a hole that is no loss.
+      if (eachMs === 0 || this.#isSilent || count > MAX_HOLE) continue;
+      if (this.#lagMs >= eachMs) {
+        this.#lagMs -= eachMs; // silence stands in its place already
+        continue;
+      }
+      const isLast = n === count - 1;
+      const isMadeUp = n < MAX_CONCEALED || isLast;
+      arrivals.push(isMadeUp ? { kind: 'lost', ms: eachMs, following: isLast ? following : null } : silence(eachMs));
+      this.#endMs += eachMs;
+    }
+    this.#next = first;
+    return all ? [...arrivals, ...this.#release(nowMs)] : arrivals;
+  }
+
+  #remember(sequence: number): void {
+    this.#givenUp.add(sequence);
+    for (const old of this.#givenUp) {
+      if (this.#givenUp.size <= MAX_WAITING) return;
+      this.#givenUp.delete(old);
+    }
+  }
+
+  /** Sequence number and timestamp without their wrapping; a stream that jumps far away begins anew. */
+  #unwrapped({ sequence, timestamp }: MediaPacket): { sequence: number; ticks: number } {
+    const newest = this.#newest;
+    if (newest === null) return this.#begin(sequence, timestamp);
+    const unwrapped = newest.sequence + signed(sequence - newest.sequence, 16);
+    const ticks = newest.ticks + signed(timestamp - newest.ticks, 32);
+    if (Math.abs(unwrapped - newest.sequence) > 3_000) return this.#begin(sequence, timestamp);
+    if (unwrapped > newest.sequence) {
+      const lengthMs = ((ticks - newest.ticks) * 1000) / this.#clockRateHz;
+      // A pause of the sender is no length of a packet.
+      if (unwrapped === newest.sequence + 1 && !this.#isSilent && lengthMs >= 5 && lengthMs <= 60) {
+        this.#packetMs = lengthMs;
+      }
+      this.#newest = { sequence: unwrapped, ticks };
+    }
+    return { sequence: unwrapped, ticks };
+  }
+
+  #begin(sequence: number, timestamp: number): { sequence: number; ticks: number } {
+    this.#waiting.clear();
+    this.#givenUp.clear();
+    this.#late.fill(0);
+    this.#newest = { sequence, ticks: timestamp };
+    this.#next = sequence;
+    this.#endMs = (timestamp * 1000) / this.#clockRateHz;
+    this.#lagMs = 0;
+    this.#fastestMs = Number.POSITIVE_INFINITY;
+    this.#transitMs = null;
+    this.#isSilent = false;
+    return this.#newest;
+  }
+
+  #measure(transitMs: number): void {
+    if (this.#transitMs !== null) {
+      this.#stats.jitterMs += (Math.abs(transitMs - this.#transitMs) - this.#stats.jitterMs) / 16;
+    }
+    this.#transitMs = transitMs;
+    this.#fastestMs = Math.min(transitMs, this.#fastestMs + CREEP_MS);
+    const bin = Math.min(BINS - 1, Math.floor((transitMs - this.#fastestMs) / BIN_MS));
+    for (let n = 0; n < BINS; n++) this.#late[n] = (this.#late[n] ?? 0) * MEMORY;
+    this.#late[bin] = (this.#late[bin] ?? 0) + 1;
+  }
+
+  #patienceMs(): number {
+    const total = this.#late.reduce((sum, count) => sum + count, 0);
+    let [bin, sum] = [0, 0];
+    while (bin < BINS - 1 && (sum += this.#late[bin] ?? 0) < total * PATIENT_SHARE) bin++;
+    return Math.min(Math.max((bin + 1) * BIN_MS + MARGIN_MS, MIN_PATIENCE_MS), this.#maxPatienceMs);
+  }
+}
+
+function silence(ms: number): Arrival {
+  return { kind: 'silence', ms };
+}
+
+/** A difference of numbers that wrap after `bits` bits, as the nearest one. */
+function signed(difference: number, bits: 16 | 32): number {
+  const range = 2 ** bits;
+  const wrapped = ((difference % range) + range) % range;
+  return wrapped >= range / 2 ? wrapped - range : wrapped;
+}
