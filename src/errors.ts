@@ -200,6 +200,7 @@ const CATALOGUE = {
   NOT_FOUND: { message: 'There is no {what} "{id}"', httpStatus: 404, retryable: false },
   RATE_LIMITED: { message: 'Too many requests; try again in {seconds} s', httpStatus: 429, retryable: true },
   SESSIONS_FULL: { message: 'All {limit} sessions are in use', httpStatus: 429, retryable: true },
+  SOCKETS_FULL: { message: 'This address has {limit} sockets open already', httpStatus: 429, retryable: true },
   // campaigns
   CAMPAIGN_FINISHED: {
     message: 'The campaign "{campaign}" is finished and cannot be changed',

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import Fastify, { type FastifyInstance } from 'fastify';
+import type { FastifyInstance } from 'fastify';
+import type { Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { AgentConfig } from '../config/agent.js';
 import type { Settings } from '../config/settings.js';
@@ -41,7 +42,9 @@ import { loadPage, pageRoutes } from './routes/page.js';
 import { phoneRoutes } from './routes/phones.js';
 import { sessionTokenRoutes } from './routes/session-tokens.js';
 import { TalkEndpoint } from './routes/talk.js';
+import { openServer } from './server.js';
 import { SessionTokens } from './session-tokens.js';
+import { TlsFiles } from './tls.js';
 import type { Telephone } from './telephone.js';
 
 export interface DaemonOptions {
@@ -80,6 +83,7 @@ export class Daemon {
   readonly newPrivateKey: string | null;
   readonly #options: DaemonOptions;
   readonly #app: FastifyInstance;
+  readonly #tls: TlsFiles | null;
   readonly #talk: TalkEndpoint;
   readonly #phones: PhoneStore;
   readonly #stores: AgentStores;
@@ -97,6 +101,8 @@ export class Daemon {
     this.#options = options;
     const { settings, engine } = options;
     const page = loadPage();
+    this.#tls = TlsFiles.of(settings);
+    this.#tls?.read(); // what it cannot do without is missed before anything is opened
     const { database, close } = openOwnDatabase(settings.dataDir);
     this.#closeDatabase = close;
     this.#doors = new Doors({ clock: engine.clock, busy: () => this.busy });
@@ -137,13 +143,7 @@ export class Daemon {
       ownPublicKeys: new Set(settings.page ? [pageKey] : []),
       loopback: isLoopbackName(settings.host),
     });
-    this.#app = Fastify({
-      bodyLimit: settings.limits.bodyBytes,
-      requestTimeout: 15_000,
-      // Fastify's own checks strip and coerce in silence; ours do neither.
-      ajv: { customOptions: { removeAdditional: false, coerceTypes: false } },
-      http: { headersTimeout: 10_000, connectionsCheckingInterval: 2000 },
-    });
+    this.#app = openServer(settings, engine.clock, this.#tls);
     this.#app.setErrorHandler(errorReplies(onError));
     this.#operation.watch(this.#app);
     answerUnknownRoutes(this.#app);
@@ -187,6 +187,7 @@ export class Daemon {
       log: this.#log,
       publicAgentConfigFields: settings.publicAgentConfigFields,
       maxSessions: settings.limits.sessions,
+      socketsPerAddress: settings.limits.socketsPerAddress,
       isOpen: () => this.#doors.isOpen,
       onSessionEvent,
       onError,
@@ -203,7 +204,9 @@ export class Daemon {
     const { host, port } = this.#options.settings;
     await this.#app.listen({ host, port });
     const address = this.#app.server.address() as AddressInfo;
-    return `http://${host.includes(':') ? `[${host}]` : host}:${String(address.port)}`;
+    const { clock } = this.#options.engine;
+    this.#tls?.watch(this.#app.server as unknown as Server, clock, (fault) => this.#operation.certificate(fault));
+    return `http${this.#tls === null ? '' : 's'}://${host.includes(':') ? `[${host}]` : host}:${String(address.port)}`;
   }
 
   /** Takes over the agents of its options, as `AgentRegistry.adopt`. @throws ParleyError CONFIG_INVALID naming an agent */
@@ -290,6 +293,7 @@ export class Daemon {
     const cutOff = clock.schedule(clock.nowMs() + LAST_ANSWERS_MS, () => this.#app.server.closeAllConnections());
     await this.#app.close();
     cutOff();
+    this.#tls?.close();
     await this.#operation.close();
     await this.#stores.close();
     this.#closeDatabase();

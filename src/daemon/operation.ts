@@ -45,6 +45,13 @@ export class Operation {
     this.#options.onError?.(error);
   };
 
+  /** The files of the certificate have changed; with a fault, the old ones stay in use. */
+  certificate(fault: Error | null): void {
+    const { log } = this.#options;
+    if (fault === null) log.write('info', 'the new certificate is in use');
+    else log.write('error', `the certificate that is in use stays so: ${fault.message}`, {}, fault);
+  }
+
   /** Watches the answers of an HTTP server. To be called before its routes are made. */
   watch(app: FastifyInstance): void {
     app.addHook('onResponse', (request, reply, done) => {

@@ -16,6 +16,7 @@ import type { Access, Caller } from '../access.js';
 import type { AgentRegistry } from '../agents.js';
 import type { CallLog } from '../call-log.js';
 import { callerOf, type RateLimit } from '../rate-limit.js';
+import { SocketPlaces } from '../socket-places.js';
 
 export interface TalkOptions {
   server: Server;
@@ -29,6 +30,8 @@ export interface TalkOptions {
   publicAgentConfigFields: readonly string[];
   /** Sessions that may run at once. */
   maxSessions: number;
+  /** Sockets that one address may have open. */
+  socketsPerAddress: number;
   /** False while the daemon is shutting down. */
   isOpen: () => boolean;
   onSessionEvent: (sessionId: string, agentId: string, event: SessionEvent) => void;
@@ -41,6 +44,8 @@ const INITIATE_TIMEOUT_MS = 10_000;
 const CLOSE_TIMEOUT_MS = 2000;
 /** Largest message: 32 s of audio. */
 const MAX_MESSAGE_BYTES = 1_048_576;
+/** Clients that have not said who they are, at once. */
+const MAX_WAITING = 500;
 /** WebSocket close codes: going on would break a rule; try again later; something failed here. */
 const POLICY_VIOLATION = 1008;
 const TRY_AGAIN_LATER = 1013;
@@ -62,6 +67,7 @@ export class TalkEndpoint {
   readonly #options: TalkOptions;
   /** Clients that have no session (yet, or any more). */
   readonly #waiting = new Set<WebSocket>();
+  readonly #places: SocketPlaces;
   /** Sessions that are being made. */
   #starting = 0;
   readonly #sockets = new WebSocketServer({
@@ -72,6 +78,7 @@ export class TalkEndpoint {
 
   constructor(options: TalkOptions) {
     this.#options = options;
+    this.#places = new SocketPlaces(options.socketsPerAddress);
     options.server.on('upgrade', this.#onUpgrade);
   }
 
@@ -100,6 +107,8 @@ export class TalkEndpoint {
     }
     try {
       requests.take(callerOf(request));
+      if (this.#waiting.size >= MAX_WAITING) throw new ParleyError('SOCKETS_FULL', { limit: MAX_WAITING });
+      socket.once('close', this.#places.enter(callerOf(request)));
     } catch (error) {
       refuse(socket, 429, 'Too Many Requests', reasonOf(error));
       return;

@@ -1,0 +1,144 @@
+/**
+ * Clients that are slow on purpose, against a daemon process of its own: so many each that send a request's head byte
+ * by byte, that send a body byte by byte, that send nothing at all, and that open a talk socket and say nothing. All
+ * have to be closed in time, and `/healthz` has to answer meanwhile.
+ *
+ *   npm run build && node scripts/hostile.mjs [--count=500] [--limit-s=22]
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+
+const BIN = fileURLToPath(new URL('../bin/parley.js', import.meta.url));
+/** A health check that waits longer than this is none, on a machine that tests share. */
+const HEALTH_LIMIT_MS = 2000;
+const { values } = parseArgs({
+  options: { count: { type: 'string', default: '500' }, 'limit-s': { type: 'string', default: '22' } },
+});
+const count = Number(values.count);
+const limitMs = Number(values['limit-s']) * 1000;
+
+const KINDS = {
+  'slow head': { first: 'GET /healthz HTTP/1.1\r\nhost: localhost\r\nx-slow: ', drip: 'a' },
+  'slow body': {
+    first:
+      'POST /sessions/token HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{',
+    drip: ' ',
+  },
+  'no word': { first: '', drip: '' },
+  'talk socket, no word': {
+    first:
+      'GET /talk HTTP/1.1\r\nhost: localhost\r\nconnection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\n' +
+      'sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n',
+    drip: '',
+  },
+};
+
+const dataDir = mkdtempSync(join(tmpdir(), 'parley-hostile-'));
+const port = await freePort();
+const daemon = spawn(process.execPath, [BIN, 'serve', '--port', String(port)], {
+  stdio: ['ignore', 'ignore', 'inherit'],
+  env: { PATH: process.env['PATH'], PARLEY_DATA_DIR: dataDir, PARLEY_LOG_LEVEL: 'warn' },
+});
+const gone = once(daemon, 'close');
+let failed = false;
+try {
+  await ready();
+  const open = new Set();
+  const beganMs = performance.now();
+  const attacks = Object.entries(KINDS).flatMap(([kind, how]) =>
+    Array.from({ length: count }, () => attack(kind, how, open)),
+  );
+  const health = watchHealth(open);
+  const closed = await Promise.race([Promise.all(attacks), wait(limitMs, null)]);
+  const tookS = ((performance.now() - beganMs) / 1000).toFixed(1);
+  failed = closed === null || open.size > 0;
+  console.log(`${count * Object.keys(KINDS).length} hostile clients: ${open.size} still open after ${tookS} s`);
+  for (const kind of Object.keys(KINDS)) {
+    const times = (closed ?? []).filter((each) => each.kind === kind).map(({ ms }) => ms);
+    if (times.length > 0)
+      console.log(`  ${kind}: closed after ${seconds(Math.min(...times))} to ${seconds(Math.max(...times))}`);
+  }
+  for (const socket of open) socket.destroy();
+  open.clear();
+  const waits = await health;
+  const worstMs = Math.max(...waits);
+  console.log(`/healthz answered ${waits.length} times meanwhile, after ${worstMs.toFixed(0)} ms at worst`);
+  failed ||= waits.length < 5 || worstMs > HEALTH_LIMIT_MS;
+} finally {
+  daemon.kill('SIGTERM');
+  await gone;
+  rmSync(dataDir, { recursive: true, force: true });
+}
+process.exitCode = failed ? 1 : 0;
+
+/**
+ * Resolves when the daemon has closed it.
+ * @param {string} kind
+ * @param {{ first: string, drip: string }} how
+ * @param {Set<import('node:net').Socket>} open
+ * @returns {Promise<{ kind: string, ms: number }>}
+ */
+function attack(kind, { first, drip }, open) {
+  return new Promise((resolve) => {
+    const beganMs = performance.now();
+    const socket = connect(port, '127.0.0.1');
+    open.add(socket);
+    const timer = setInterval(() => drip !== '' && socket.writable && socket.write(drip), 1000);
+    socket.on('connect', () => first !== '' && socket.write(first));
+    socket.on('error', () => undefined);
+    socket.on('end', () => socket.destroy());
+    socket.resume();
+    socket.on('close', () => {
+      clearInterval(timer);
+      open.delete(socket);
+      resolve({ kind, ms: performance.now() - beganMs });
+    });
+  });
+}
+
+/**
+ * How long each health check took, in milliseconds, while clients are open.
+ * @param {Set<unknown>} open
+ */
+async function watchHealth(open) {
+  const waits = [];
+  while (open.size > 0) {
+    const beganMs = performance.now();
+    const answer = await fetch(`http://127.0.0.1:${port}/healthz`).catch(() => null);
+    await answer?.arrayBuffer();
+    waits.push(answer?.ok === true ? performance.now() - beganMs : Number.POSITIVE_INFINITY);
+    await wait(200);
+  }
+  return waits;
+}
+
+async function ready() {
+  for (let tries = 0; tries < 600; tries++) {
+    const answer = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => null);
+    await answer?.arrayBuffer();
+    if (answer?.ok === true) return;
+    await wait(100);
+  }
+  throw new Error('the daemon did not get ready');
+}
+
+async function freePort() {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  return address === null || typeof address === 'string' ? 0 : address.port;
+}
+
+/** @param {number} ms */
+function seconds(ms) {
+  return `${(ms / 1000).toFixed(1)} s`;
+}

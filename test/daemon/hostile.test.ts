@@ -1,0 +1,63 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { afterEach, describe, expect, it } from 'vitest';
+import { DEFAULT_SETTINGS } from '../../src/config/settings.js';
+import { packageFile } from '../../src/package-files.js';
+import { SocketPlaces } from '../../src/daemon/socket-places.js';
+import { House } from './house.js';
+
+const SCRIPT = fileURLToPath(packageFile('scripts/hostile.mjs'));
+
+let house: House | undefined;
+
+afterEach(async () => {
+  await house?.close();
+  house = undefined;
+});
+
+describe('clients that are slow on purpose', () => {
+  // scripts/hostile.mjs alone takes 500 of each kind.
+  it('are all closed in time, and /healthz answers meanwhile', async () => {
+    const script = spawn(process.execPath, [SCRIPT, '--count=30', '--limit-s=30']);
+    let out = '';
+    script.stdout.on('data', (data: Buffer) => (out += data.toString()));
+    script.stderr.on('data', (data: Buffer) => (out += data.toString()));
+    const [code] = (await once(script, 'close')) as [number];
+    expect(code, out).toBe(0);
+    expect(out).toContain('120 hostile clients: 0 still open');
+  }, 90_000);
+});
+
+describe('talk sockets', () => {
+  it('of one address are so many and no more', async () => {
+    house = await House.open({ limits: { ...DEFAULT_SETTINGS.limits, socketsPerAddress: 2 } });
+    const first = house.connect();
+    const second = house.connect();
+    expect(await first.refused).toBeNull();
+    expect(await second.refused).toBeNull();
+    expect(await house.connect().refused).toBe(429);
+    first.socket.terminate();
+    await expect.poll(() => house?.connect().refused).toBeNull();
+  });
+
+  it('of other addresses have their own places, which are given back once', () => {
+    const places = new SocketPlaces(1);
+    const leave = places.enter('192.0.2.1');
+    const other = places.enter('192.0.2.2');
+    expect(() => places.enter('192.0.2.1')).toThrow(expect.objectContaining({ code: 'SOCKETS_FULL' }));
+    leave();
+    places.enter('192.0.2.1');
+    leave();
+    expect(() => places.enter('192.0.2.1')).toThrow(expect.objectContaining({ code: 'SOCKETS_FULL' }));
+    other();
+  });
+});
+
+describe('connections', () => {
+  it('beyond the limit are closed', async () => {
+    house = await House.open({ limits: { ...DEFAULT_SETTINGS.limits, connections: 1 } });
+    expect(await house.connect().refused).toBeNull();
+    await expect(fetch(`${house.address}/healthz`)).rejects.toThrow();
+  });
+});
