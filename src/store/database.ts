@@ -202,6 +202,19 @@ const MIGRATIONS: readonly string[] = [
      reason TEXT NOT NULL
    ) STRICT;
    CREATE INDEX campaign_rejections_seq ON campaign_rejections (campaign_id, seq)`,
+  `CREATE TABLE custom_voices (
+     provider TEXT NOT NULL,
+     voice_id TEXT NOT NULL,
+     base_voice_id TEXT NOT NULL,
+     name TEXT NOT NULL,
+     model TEXT,
+     settings TEXT NOT NULL,
+     language TEXT,
+     category TEXT,
+     multiplier REAL NOT NULL,
+     created_at INTEGER NOT NULL,
+     PRIMARY KEY (provider, voice_id)
+   ) STRICT`,
 ];
 
 /**
