@@ -2,6 +2,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { parseArgs, styleText } from 'node:util';
 import { type AgentFile, loadAgentFile } from '../config/agent-file.js';
+import type { SessionContinuation } from '../config/continuation.js';
 import { Engine } from '../engine/engine.js';
 import { systemProbe } from '../net/probe.js';
 import { packageFile } from '../package-files.js';
@@ -12,10 +13,11 @@ import { MemoryTransport } from '../transports/memory.js';
 import { SOUND_PROGRAMS, SoundDeviceTransport, type SoundPrograms } from '../transports/sound-device.js';
 import type { Command, CommandIo } from './command.js';
 import { openAgentStores } from './agent-stores.js';
+import { CallStores } from './call-stores.js';
 import { atDesk, openDemoDesk, usesDemoDesk } from './demo-desk.js';
 import { engineSettings } from './engine-settings.js';
 import { LineFeed } from './line-feed.js';
-import { metadataOf } from './values.js';
+import { continuationOf, metadataOf } from './values.js';
 
 const DEMO_AGENT = fileURLToPath(packageFile('examples/restaurant/agent.json'));
 
@@ -29,6 +31,7 @@ sox), else by typing. Lines that you type are said in your place in both. Ctrl-C
   --agent FILE   the agent: {name, config, script?}; default the demo agent
   --text         type and read; nothing is recorded or played
   --metadata JSON the session's metadata, an object
+  --continue FILE what the session goes on from, JSON: {messages?, session_id?, identifier_variable?}
   --knowledge FILE  a file that the agent can consult: txt, md, csv, json, html, pdf or docx; may be given several times
   --recordings DIR  where agents with enable_recording are recorded; default recordings in the data folder
 `,
@@ -39,11 +42,12 @@ sox), else by typing. Lines that you type are said in your place in both. Ctrl-C
         agent: { type: 'string' },
         text: { type: 'boolean', default: false },
         metadata: { type: 'string' },
+        continue: { type: 'string' },
         recordings: { type: 'string' },
         knowledge: { type: 'string', multiple: true, default: [] },
       },
     });
-    const metadata = metadataOf(values.metadata);
+    const about = { metadata: metadataOf(values.metadata), continuation: await continuationOf(values.continue) };
     const agent = await loadAgentFile(values.agent ?? DEMO_AGENT);
     const programs = values.text ? null : await soundPrograms();
     if (programs === null && !values.text) {
@@ -57,24 +61,32 @@ sox), else by typing. Lines that you type are said in your place in both. Ctrl-C
     const desk = usesDemoDesk(agent.config) ? await openDemoDesk() : null;
     const allowUrls = [...found.allowUrls, ...(desk === null ? [] : [desk.url])];
     const { recordings = found.recordings } = values;
-    const engine = new Engine({ ...found, ...stores.engine, allowUrls, recordings });
+    const callStores = new CallStores(settings);
+    const engine = new Engine({ ...found, ...stores.engine, ...callStores.engine(), allowUrls, recordings });
     try {
       const hosted = { ...agent, id: stores.agentId, config: atDesk(stores.config, desk) };
-      const report = await converse(engine, hosted, metadata, programs, io);
+      const report = await converse(engine, hosted, about, programs, io);
       io.stderr.write(`${styleText('dim', `call over: ${report.status}`)}\n`);
       return io.signal.aborted ? 130 : report.status === 'error' ? 1 : 0;
     } finally {
       await engine.close();
       await desk?.close();
       await stores.close();
+      callStores.close();
     }
   },
 };
 
+/** What the session is told of who talks. */
+interface About {
+  metadata: Readonly<Record<string, unknown>>;
+  continuation: SessionContinuation | null;
+}
+
 async function converse(
   engine: Engine,
   agent: AgentFile & { id: string },
-  metadata: Readonly<Record<string, unknown>>,
+  { metadata, continuation }: About,
   programs: SoundPrograms | null,
   io: CommandIo,
 ): Promise<SessionReport> {
@@ -89,6 +101,7 @@ async function converse(
     script: agent.script,
     transport: line,
     metadata,
+    ...(continuation !== null && { continuation }),
     ...(isTyped && { tts: silentTts }),
     log: (entry) => {
       if (entry.kind === 'note')
