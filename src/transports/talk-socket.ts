@@ -3,8 +3,9 @@ import { FRAME_MS, frameSamples, samplesToMs } from '../audio/frame.js';
 import type { Cancel, Clock } from '../clock/clock.js';
 import { ParleyError } from '../errors.js';
 import { PcmReader, pcmBytes } from './pcm.js';
-import type { TalkServerMessage, TalkTurnTimes } from './talk-protocol.js';
-import type { Transport, TransportMessage, TransportSink, TurnTimes } from './transport.js';
+import { TalkControl, wireMessage } from './talk-control.js';
+import type { TalkServerMessage } from './talk-protocol.js';
+import type { Transport, TransportMessage, TransportSink } from './transport.js';
 
 /** Rate of the talk socket, both ways. */
 export const TALK_RATE_HZ = 16_000;
@@ -35,12 +36,6 @@ export interface TalkSocketStats {
   badMessages: number;
 }
 
-/** A client that sends this many bad messages is cut off. */
-const MAX_BAD_MESSAGES = 100;
-const MAX_TEXT_CHARS = 10_000;
-/** Control messages that a client may send at once, and how many more it may with every second. */
-const CONTROL_BURST = 100;
-const CONTROL_PER_SECOND = 50;
 /** Audio and messages between `initiate` and the start of the session that are kept. */
 const MAX_EARLY_BYTES = 320_000;
 /** How long a client may take to answer the close. */
@@ -55,7 +50,7 @@ export class TalkSocketTransport implements Transport {
   readonly inputRateHz = TALK_RATE_HZ;
   readonly outputRateHz = TALK_RATE_HZ;
   readonly showsForms = true;
-  readonly stats: TalkSocketStats = { receivedBytes: 0, sentBytes: 0, droppedMs: 0, badMessages: 0 };
+  readonly #stats = { receivedBytes: 0, sentBytes: 0, droppedMs: 0 };
   readonly #socket: WebSocket;
   readonly #options: Required<TalkSocketOptions>;
   readonly #pcm = new PcmReader();
@@ -65,8 +60,7 @@ export class TalkSocketTransport implements Transport {
   #unanswered = 0;
   #early: { data: Buffer; isBinary: boolean }[] = [];
   #earlyBytes = 0;
-  #controls = CONTROL_BURST;
-  #controlsMs = 0;
+  #control: TalkControl | null = null;
   #silenceFrames = 0;
   #held = false;
   #cancelPing: Cancel = () => undefined;
@@ -85,10 +79,18 @@ export class TalkSocketTransport implements Transport {
     socket.on('message', this.#onMessage);
   }
 
+  get stats(): TalkSocketStats {
+    return { ...this.#stats, badMessages: this.#control?.badMessages ?? 0 };
+  }
+
   start(sink: TransportSink): void {
     this.#sink = sink;
     this.#startMs = this.#options.clock.nowMs();
-    this.#controlsMs = this.#startMs;
+    this.#control = new TalkControl({
+      clock: this.#options.clock,
+      send: (message) => this.#send(message),
+      onTooBad: (error) => this.#fail(error),
+    });
     const socket = this.#socket;
     socket.on('pong', () => {
       this.#unanswered = 0;
@@ -159,65 +161,22 @@ export class TalkSocketTransport implements Transport {
     }
     this.#unanswered = 0;
     if (isBinary) this.#audio(data, this.#startMs);
-    else this.#message(data.toString('utf8'));
+    else this.#control?.receive(data.toString('utf8'), this.#sink);
   };
 
   #audio(chunk: Buffer, startMs: number): void {
-    this.stats.receivedBytes += chunk.length;
+    this.#stats.receivedBytes += chunk.length;
     const samples = this.#pcm.read(chunk);
     const elapsedMs = this.#options.clock.nowMs() - startMs;
     const lengthMs = samplesToMs(samples.length, TALK_RATE_HZ);
     // Time passes for a client that pauses as well: what it did not send then cannot be made up later.
     this.#heardMs = Math.max(this.#heardMs, elapsedMs - this.#options.maxAheadMs);
     if (this.#heardMs + lengthMs > elapsedMs + this.#options.maxAheadMs) {
-      this.stats.droppedMs += lengthMs;
+      this.#stats.droppedMs += lengthMs;
       return;
     }
     this.#heardMs += lengthMs;
     this.#sink?.audio(samples);
-  }
-
-  #message(text: string): void {
-    const message = this.#mayControl() ? parse(text) : null;
-    switch (message?.method) {
-      case 'ping':
-        this.#send({ method: 'pong', ...(message.data !== undefined && { data: message.data }) });
-        return;
-      case 'text':
-        if (typeof message.data === 'string' && message.data.length <= MAX_TEXT_CHARS && /\S/.test(message.data)) {
-          this.#sink?.text(message.data);
-          return;
-        }
-        break;
-      case 'dtmf':
-        if (typeof message.data === 'string' && /^[0-9*#A-D]{1,64}$/.test(message.data)) {
-          this.#sink?.digits(message.data);
-          return;
-        }
-        break;
-      case 'form_result': {
-        const payload = message.payload;
-        if (typeof payload === 'object' && payload !== null && 'id' in payload && typeof payload.id === 'string') {
-          this.#sink?.formResult(payload.id, 'value' in payload ? payload.value : null);
-          return;
-        }
-        break;
-      }
-    }
-    this.stats.badMessages++;
-    this.#send({ method: 'onerror', data: `This message has no meaning here: ${text.slice(0, 100)}` });
-    if (this.stats.badMessages >= MAX_BAD_MESSAGES) this.#fail(new ParleyError('TALK_TOO_MANY_BAD_MESSAGES'));
-  }
-
-  /** Whether the client keeps to a pace at which messages can have a meaning. */
-  #mayControl(): boolean {
-    const nowMs = this.#options.clock.nowMs();
-    const earned = ((nowMs - this.#controlsMs) / 1000) * CONTROL_PER_SECOND;
-    this.#controls = Math.min(CONTROL_BURST, this.#controls + earned);
-    this.#controlsMs = nowMs;
-    if (this.#controls < 1) return false;
-    this.#controls--;
-    return true;
   }
 
   #schedulePing(): void {
@@ -245,7 +204,7 @@ export class TalkSocketTransport implements Transport {
   #write(data: string | Buffer): void {
     const socket = this.#socket;
     if (!this.#canSend()) return;
-    this.stats.sentBytes += data.length;
+    this.#stats.sentBytes += data.length;
     socket.send(data, { binary: typeof data !== 'string' });
     if (socket.bufferedAmount > this.#options.maxBufferedBytes) {
       this.#fail(new ParleyError('TALK_CLIENT_TOO_SLOW', { bytes: socket.bufferedAmount }));
@@ -263,54 +222,4 @@ export class TalkSocketTransport implements Transport {
     this.#sink = null;
     sink?.closed(error);
   }
-}
-
-interface ClientMessage {
-  method?: unknown;
-  data?: unknown;
-  payload?: unknown;
-}
-
-/** A client's message, null if it is none. */
-function parse(text: string): ClientMessage | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? value : null;
-  } catch {
-    return null;
-  }
-}
-
-function wireMessage(message: TransportMessage): TalkServerMessage {
-  switch (message.type) {
-    case 'ready':
-      return { method: 'onready', payload: { session_id: message.sessionId } };
-    case 'transcript':
-      return { method: 'ontranscript', data: message.text, payload: { is_final: message.isFinal } };
-    case 'response':
-      return { method: 'onresponsetext', data: message.text, payload: { is_final: message.isFinal } };
-    case 'answering':
-      return { method: 'start_answering' };
-    case 'pause':
-    case 'unpause':
-    case 'clear':
-      return { method: message.type, ...(message.soundGoesOn && { payload: { sound_goes_on: true } }) };
-    case 'action':
-      return { method: 'ai_action', payload: { id: message.id, name: message.name, ...message.data } };
-    case 'metrics':
-      return { method: 'onmetrics', payload: wireTimes(message.turn) };
-    case 'ended':
-      return { method: 'onsessionended', payload: { status: message.status } };
-  }
-}
-
-function wireTimes(times: TurnTimes): TalkTurnTimes {
-  return {
-    turn: times.turn,
-    response_ms: times.responseMs,
-    end_of_turn_ms: times.endOfTurnMs,
-    llm_first_ms: times.llmFirstMs,
-    first_sentence_ms: times.firstSentenceMs,
-    tts_first_ms: times.ttsFirstMs,
-  };
 }
