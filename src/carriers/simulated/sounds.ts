@@ -27,7 +27,8 @@ export class SoundLibrary {
 
   /** Makes all that a number may say. Rejects where a sound cannot be made. */
   async prepare(number: SimulatedNumber): Promise<void> {
-    await Promise.all([...soundingSteps(number.steps)].map((step) => this.#make(number, step)));
+    // One after the other: a voice counts the time that a sentence waits for others.
+    for (const step of soundingSteps(number.steps)) await this.#make(number, step);
   }
 
   /** The sound of a step of a number that has been prepared, 8 kHz. */
