@@ -17,7 +17,7 @@ import { parseArgs } from 'node:util';
 
 const BIN = fileURLToPath(new URL('../bin/parley.js', import.meta.url));
 /** A health check that waits longer than this is none, on a machine that tests share. */
-const HEALTH_LIMIT_MS = 2000;
+const HEALTH_LIMIT_MS = 5000;
 const { values } = parseArgs({
   options: { count: { type: 'string', default: '500' }, 'limit-s': { type: 'string', default: '22' } },
 });
@@ -28,7 +28,7 @@ const KINDS = {
   'slow head': { first: 'GET /healthz HTTP/1.1\r\nhost: localhost\r\nx-slow: ', drip: 'a' },
   'slow body': {
     first:
-      'POST /sessions/token HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{',
+      'POST /do-not-call HTTP/1.1\r\nhost: localhost\r\nauthorization: sk_hostile_0123456789\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{',
     drip: ' ',
   },
   'no word': { first: '', drip: '' },
@@ -44,7 +44,12 @@ const dataDir = mkdtempSync(join(tmpdir(), 'parley-hostile-'));
 const port = await freePort();
 const daemon = spawn(process.execPath, [BIN, 'serve', '--port', String(port)], {
   stdio: ['ignore', 'ignore', 'inherit'],
-  env: { PATH: process.env['PATH'], PARLEY_DATA_DIR: dataDir, PARLEY_LOG_LEVEL: 'warn' },
+  env: {
+    PATH: process.env['PATH'],
+    PARLEY_DATA_DIR: dataDir,
+    PARLEY_API_KEY: 'sk_hostile_0123456789',
+    PARLEY_LOG_LEVEL: 'warn',
+  },
 });
 const gone = once(daemon, 'close');
 let failed = false;
@@ -61,9 +66,14 @@ try {
   failed = closed === null || open.size > 0;
   console.log(`${count * Object.keys(KINDS).length} hostile clients: ${open.size} still open after ${tookS} s`);
   for (const kind of Object.keys(KINDS)) {
-    const times = (closed ?? []).filter((each) => each.kind === kind).map(({ ms }) => ms);
-    if (times.length > 0)
-      console.log(`  ${kind}: closed after ${seconds(Math.min(...times))} to ${seconds(Math.max(...times))}`);
+    const those = (closed ?? []).filter((each) => each.kind === kind);
+    if (those.length === 0) continue;
+    const times = those.map(({ ms }) => ms);
+    const answers = [...new Set(those.map(({ answer }) => answer))].map(
+      (answer) => `${those.filter((each) => each.answer === answer).length} ${answer || 'no answer'}`,
+    );
+    const when = `after ${seconds(Math.min(...times))} to ${seconds(Math.max(...times))}`;
+    console.log(`  ${kind}: closed ${when} (${answers.join(', ')})`);
   }
   for (const socket of open) socket.destroy();
   open.clear();
@@ -83,7 +93,7 @@ process.exitCode = failed ? 1 : 0;
  * @param {string} kind
  * @param {{ first: string, drip: string }} how
  * @param {Set<import('node:net').Socket>} open
- * @returns {Promise<{ kind: string, ms: number }>}
+ * @returns {Promise<{ kind: string, ms: number, answer: string }>}
  */
 function attack(kind, { first, drip }, open) {
   return new Promise((resolve) => {
@@ -94,11 +104,12 @@ function attack(kind, { first, drip }, open) {
     socket.on('connect', () => first !== '' && socket.write(first));
     socket.on('error', () => undefined);
     socket.on('end', () => socket.destroy());
-    socket.resume();
+    let answer = '';
+    socket.on('data', (data) => (answer ||= data.toString('latin1').split('\r\n')[0] ?? ''));
     socket.on('close', () => {
       clearInterval(timer);
       open.delete(socket);
-      resolve({ kind, ms: performance.now() - beganMs });
+      resolve({ kind, ms: performance.now() - beganMs, answer });
     });
   });
 }
