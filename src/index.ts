@@ -1,7 +1,14 @@
 /** parley, the engine: what embedders import. The daemon is `parley/daemon`, doubles and scenarios `parley/testing`. */
 export { Engine } from './engine/engine.js';
 export type { ChatPiece } from './engine/chat.js';
-export type { AgentRequest, ChatRequest, EngineOptions, SessionRequest } from './engine/options.js';
+export type {
+  AgentRequest,
+  ChatRequest,
+  CustomVoice,
+  CustomVoices,
+  EngineOptions,
+  SessionRequest,
+} from './engine/options.js';
 export type { Session } from './session/session.js';
 export type { SessionEvent, SessionOptions } from './session/session-options.js';
 export type { FunctionCall, SessionReport, TransferAttempt } from './session/session-report.js';

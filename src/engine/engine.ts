@@ -5,7 +5,15 @@ import { ParleyError } from '../errors.js';
 import { type DoNotCallList, MemoryDoNotCallList } from '../session/do-not-call.js';
 import type { Session } from '../session/session.js';
 import type { ChatPiece } from './chat.js';
-import type { AgentRequest, ChatRequest, EngineOptions, SessionRequest, Speech, SpeechRequest } from './options.js';
+import type {
+  AgentRequest,
+  ChatRequest,
+  EngineOptions,
+  EngineVoice,
+  SessionRequest,
+  Speech,
+  SpeechRequest,
+} from './options.js';
 import type { Workshop } from './workshop.js';
 
 /**
@@ -40,7 +48,15 @@ export class Engine {
   keepIn(
     stores: Pick<
       EngineOptions,
-      'knowledge' | 'memories' | 'outboxStore' | 'onWebhookLost' | 'doNotCall' | 'sessionMemory' | 'history' | 'traces'
+      | 'knowledge'
+      | 'memories'
+      | 'outboxStore'
+      | 'onWebhookLost'
+      | 'doNotCall'
+      | 'sessionMemory'
+      | 'history'
+      | 'traces'
+      | 'voices'
     >,
   ): void {
     if (this.#workshop !== null) throw new Error('the engine is at work already');
@@ -97,6 +113,11 @@ export class Engine {
    */
   async speech(request: SpeechRequest): Promise<Speech> {
     return (await this.#load()).speech(request);
+  }
+
+  /** All voices of the providers that can be used here. */
+  async voices(): Promise<EngineVoice[]> {
+    return (await this.#load()).voices();
   }
 
   /** Ends every session and frees what they share. May be called twice. */

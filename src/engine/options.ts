@@ -7,7 +7,7 @@ import type { AgentDefaults } from '../config/resolve.js';
 import type { McpServerSetting } from '../config/settings.js';
 import type { LlmProvider } from '../providers/llm/llm.js';
 import type { SttProvider } from '../providers/stt/stt.js';
-import type { TtsProvider } from '../providers/tts/tts.js';
+import type { TtsProvider, TtsVoice } from '../providers/tts/tts.js';
 import type { TurnModel } from '../providers/turn/turn.js';
 import type { VadProvider } from '../providers/vad/vad.js';
 import type { LogSink } from '../session/event-log.js';
@@ -65,6 +65,8 @@ export interface EngineOptions {
   history?: CallHistory;
   /** Keeps the event log of every session. Default: nobody does. */
   traces?: SessionTraces;
+  /** Voices under names of their own, for agents to name. Default none. */
+  voices?: CustomVoices;
   /** Numbers that agents do not call. Default: a list that lasts as long as the engine. */
   doNotCall?: DoNotCallList;
   /** What was said in sessions that are over. Default: the latest ones, as long as the engine lasts. */
@@ -73,6 +75,21 @@ export interface EngineOptions {
   maxPromptChars?: number;
   /** Largest reply of a tool's webhook in bytes. Default 65,536. */
   maxToolReplyBytes?: number;
+}
+
+/** Voices under names of their own: an agent's `voice: {provider, voice_id}` is looked for here first. */
+export interface CustomVoices {
+  /** Null where it is none of these: then it is the provider's own. */
+  find(provider: string, voiceId: string): CustomVoice | null;
+}
+
+/** A provider's voice, with what it is spoken with where the agent says nothing else. */
+export interface CustomVoice {
+  /** The provider's own name of it. */
+  readonly baseVoiceId: string;
+  /** Null = the provider's. */
+  readonly model: string | null;
+  readonly settings: Readonly<Record<string, unknown>>;
 }
 
 /** A log of calls. */
@@ -139,11 +156,20 @@ export interface SpeechRequest {
   text: string;
   /** A TTS provider by its registered name. Default the engine's. */
   provider?: string;
-  /** Default the provider's voice for the language. */
+  /** The provider's own name of a voice. Default its voice for the language. */
   voiceId?: string;
+  /** Default the provider's. */
+  model?: string;
+  /** The provider's own. Default none. */
+  settings?: Readonly<Record<string, unknown>>;
   /** Default the engine's. */
   language?: string;
   signal: AbortSignal;
+}
+
+/** A voice that a provider of the engine's has. */
+export interface EngineVoice extends TtsVoice {
+  provider: string;
 }
 
 /** Mono audio. */

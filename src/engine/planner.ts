@@ -2,7 +2,13 @@ import type { Clock } from '../clock/clock.js';
 import type { AgentConfig } from '../config/agent.js';
 import { knownModels, SCRIPTED_MODEL } from '../config/models.js';
 import { type AgentConfigRules, parseAgentConfig } from '../config/parse.js';
-import { type AgentDefaults, EMBEDDED_DEFAULTS, type ResolvedAgent, resolveAgent } from '../config/resolve.js';
+import {
+  type AgentDefaults,
+  EMBEDDED_DEFAULTS,
+  type ResolvedAgent,
+  type ResolvedVoice,
+  resolveAgent,
+} from '../config/resolve.js';
 import { ACTION_NAMES } from '../conversation/actions.js';
 import { ParleyError } from '../errors.js';
 import type { GuardedClient } from '../net/guarded-client.js';
@@ -18,7 +24,7 @@ import { agentTools } from './agent-tools.js';
 import { checkCustomLlm } from './custom-llm.js';
 import { knowledgeTools } from './knowledge.js';
 import { checkStt } from './languages.js';
-import type { AgentRequest, EngineOptions, SessionRequest } from './options.js';
+import type { AgentRequest, CustomVoices, EngineOptions, SessionRequest } from './options.js';
 import type { Providers } from './providers.js';
 import type { Sound } from './sound.js';
 
@@ -68,8 +74,9 @@ export class Planner {
    * @throws ParleyError as `Engine.createSession`, but for a disabled agent
    */
   async plan(request: AgentRequest, notes: PlanNotes): Promise<Plan> {
-    const { providers, sound } = this.#options;
-    const { config, agent } = this.#resolved(request, notes, await this.#defaults(request));
+    const { providers, sound, options } = this.#options;
+    const { config, agent: named } = this.#resolved(request, notes, await this.#defaults(request));
+    const agent = { ...named, voice: customVoice(named.voice, options.voices) };
     const llm = this.#llm(agent, request, notes);
     const stt = request.stt ?? providers.stt(agent.stt.provider);
     const tts = request.tts ?? providers.tts(agent.voice.provider);
@@ -171,4 +178,17 @@ export class Planner {
     const remote = providers.find((provider) => !provider.virtualTime);
     if (remote !== undefined) throw new ParleyError('PROVIDER_REMOTE_IN_VIRTUAL_TIME', { provider: remote.name });
   }
+}
+
+/** What a custom voice stands for; what the agent says itself goes before what the voice says. */
+function customVoice(voice: ResolvedVoice, voices: CustomVoices | undefined): ResolvedVoice {
+  const { provider, voiceId, model, settings } = voice;
+  const custom = voiceId === null ? null : (voices?.find(provider, voiceId) ?? null);
+  if (custom === null) return voice;
+  return {
+    provider,
+    voiceId: custom.baseVoiceId,
+    model: model ?? custom.model,
+    settings: { ...custom.settings, ...settings },
+  };
 }

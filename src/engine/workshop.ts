@@ -8,6 +8,7 @@ import { type ConversationConfig, DEFAULT_CONVERSATION } from '../conversation/c
 import { ParleyError, reasonOf } from '../errors.js';
 import { GuardedClient } from '../net/guarded-client.js';
 import { STT_PROVIDERS } from '../providers/stt/registry.js';
+import { TTS_PROVIDERS } from '../providers/tts/registry.js';
 import type { SpeechHints, SttProvider } from '../providers/stt/stt.js';
 import type { TtsProvider } from '../providers/tts/tts.js';
 import { conversationConfig } from '../session/conversation-config.js';
@@ -28,11 +29,15 @@ import { messagesBefore, rememberWhenOver } from './earlier.js';
 import { speechHints } from './hints.js';
 import { spokenLanguages } from './languages.js';
 import { remembering } from './memories.js';
-import type { AgentRequest, EngineOptions, SessionRequest, Speech, SpeechRequest } from './options.js';
+import type { AgentRequest, EngineOptions, EngineVoice, SessionRequest, Speech, SpeechRequest } from './options.js';
 import { type Plan, Planner } from './planner.js';
 import { Providers } from './providers.js';
 import { sessionParts } from './session-parts.js';
 import { Sound } from './sound.js';
+import { within } from './within.js';
+
+/** A list of voices is not waited for longer. */
+const VOICES_MS = 5_000;
 
 /** Where the engine makes its sessions: providers, toolboxes and the client, loaded when the first one is asked for. */
 export class Workshop {
@@ -228,7 +233,7 @@ export class Workshop {
   }
 
   async speech(request: SpeechRequest): Promise<Speech> {
-    const { text, signal, voiceId = null } = request;
+    const { text, signal, voiceId = null, model = null, settings = {} } = request;
     const defaults = { ...EMBEDDED_DEFAULTS, ...this.#options.defaults };
     const language = request.language ?? defaults.language;
     const tts = this.#providers.tts(request.provider ?? defaults.voiceProvider);
@@ -236,12 +241,25 @@ export class Workshop {
     const pieces: Int16Array[] = [];
     let sampleRateHz = HEARING_RATE_HZ;
     // No conversation's time passes.
-    const asked = { text, language, voiceId, model: null, settings: {}, clock: new RealClock(), signal };
+    const asked = { text, language, voiceId, model, settings, clock: new RealClock(), signal };
     for await (const audio of tts.synthesize(asked)) {
       sampleRateHz = audio.sampleRateHz;
       pieces.push(audio.samples.slice());
     }
     return { samples: joined(pieces), sampleRateHz };
+  }
+
+  /** A provider that does not list its voices in time, or is not on this machine, has none. */
+  async voices(): Promise<EngineVoice[]> {
+    const listed = TTS_PROVIDERS.map(async (name) => {
+      const provider = this.#providers.tts(name);
+      // Some list their voices only when they are asked for something.
+      const asked = provider.speaks?.(EMBEDDED_DEFAULTS.language) ?? Promise.resolve(true);
+      await within(this.#networkClock, VOICES_MS, asked);
+      return provider.voices().map((voice) => ({ ...voice, provider: name }));
+    });
+    const found = await Promise.allSettled(listed);
+    return found.flatMap((one) => (one.status === 'fulfilled' ? one.value : []));
   }
 
   async close(): Promise<void> {
