@@ -26,7 +26,9 @@ export const voiceSchema = z
       { default: "the stored agent's, else the operator's" },
     ),
     voice_id: required(z.string().min(1).max(200), "The provider's name of the voice."),
-    model: optional(z.string().max(200), "The provider's speech model.", { default: "the provider's" }),
+    model: optional(z.string().max(200), "The provider's speech model; refused where it has none to choose from.", {
+      default: "the provider's",
+    }),
     settings: optional(
       z.record(z.string(), z.unknown()),
       "The provider's own settings, such as rate, pitch or stability; docs/providers.md lists them.",

@@ -38,6 +38,16 @@ export function checkStt({ stt, language }: ResolvedAgent, { name, abilities = {
   }
 }
 
+/**
+ * Whether a voice can do what the agent asks of it.
+ * @throws ParleyError CONFIG_INVALID
+ */
+export function checkVoiceModel({ voice }: ResolvedAgent, { name, hasModels = false }: TtsProvider): void {
+  if (voice.model === null || hasModels) return;
+  const reason = `voice.model: the voice provider "${name}" has no models to choose from`;
+  throw new ParleyError('CONFIG_INVALID', { reason });
+}
+
 /** What the recogniser is asked for, and the languages that the session may change to. */
 export function spokenLanguages(
   options: LanguagesOptions,

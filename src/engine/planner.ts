@@ -23,7 +23,7 @@ import { AgentToolbox } from '../tools/toolbox.js';
 import { agentTools } from './agent-tools.js';
 import { checkCustomLlm } from './custom-llm.js';
 import { knowledgeTools } from './knowledge.js';
-import { checkStt } from './languages.js';
+import { checkStt, checkVoiceModel } from './languages.js';
 import type { AgentRequest, CustomVoices, EngineOptions, SessionRequest } from './options.js';
 import type { Providers } from './providers.js';
 import type { Sound } from './sound.js';
@@ -83,6 +83,7 @@ export class Planner {
     sound.check(agent.sound);
     tts.checkSettings?.(agent.voice.settings, agent.voice.voiceId);
     checkStt(agent, stt);
+    if (request.tts === undefined) checkVoiceModel(agent, tts);
     this.#checkTime([stt, llm, tts]);
     const hasScreen = 'transport' in request && (request as SessionRequest).transport.showsForms === true;
     const toolbox = await this.#toolbox(agent, request, hasScreen);

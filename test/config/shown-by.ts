@@ -6,7 +6,7 @@
 export const SHOWN_BY: Readonly<Record<string, string>> = {
   ...below('', {
     prompt: 'config/prompt.test.ts',
-    voice: 'engine/engine.test.ts',
+    voice: 'engine/wishes.test.ts',
     flow: 'house/flow-fields.test.ts',
     first_message: 'engine/engine.test.ts',
     tools: 'engine/engine.test.ts',
@@ -31,8 +31,8 @@ export const SHOWN_BY: Readonly<Record<string, string>> = {
   }),
   ...below('voice.', {
     provider: 'engine/engine.test.ts',
-    voice_id: 'engine/engine.test.ts',
-    model: 'config/resolve.test.ts',
+    voice_id: 'engine/wishes.test.ts',
+    model: 'engine/wishes.test.ts',
     settings: 'providers/tts/settings.test.ts',
   }),
   ...below('flow.', {

@@ -87,6 +87,13 @@ describe('an agent', () => {
       /Known: flite/,
     ],
     [
+      'with a speech model of a voice that has none',
+      { voice: { provider: 'flite', voice_id: 'slt', model: 'turbo' } },
+      { tts: undefined as never },
+      'CONFIG_INVALID',
+      /voice\.model.*"flite"/,
+    ],
+    [
       'with ears without an adapter',
       { speech_to_text: { provider: 'deepgram' } },
       { stt: undefined as never },

@@ -4,6 +4,7 @@ import type { AgentConfig } from '../../src/config/agent.js';
 import { Engine } from '../../src/engine/engine.js';
 import type { EngineOptions, SessionRequest } from '../../src/engine/options.js';
 import type { SttProvider } from '../../src/providers/stt/stt.js';
+import type { TtsProvider } from '../../src/providers/tts/tts.js';
 import type { SessionReport } from '../../src/session/session-report.js';
 import { energyVad } from '../../src/testing/energy-vad.js';
 import { functionLlm } from '../../src/testing/function-llm.js';
@@ -158,6 +159,22 @@ describe('what an agent’s configuration says', () => {
     const { temperatures, asked } = await spoken(makeEngine(), { llm });
     expect(temperatures).toEqual([0.7]);
     expect(asked).toEqual([['Hello you']]);
+  });
+
+  it('of voice reaches the one that speaks', async () => {
+    const inner = toneTts({ charMs: 10 });
+    const asked: unknown[] = [];
+    const tts: TtsProvider = {
+      ...inner,
+      synthesize: (request) => {
+        const { voiceId, model, settings, language } = request;
+        asked.push({ voiceId, model, settings, language });
+        return inner.synthesize(request);
+      },
+    };
+    const voice = { voice_id: 'marlene', model: 'turbo', settings: { rate: 1.2 } };
+    await spoken(makeEngine(), { voice, language: 'de' }, { tts });
+    expect(asked[0]).toEqual({ voiceId: 'marlene', model: 'turbo', settings: { rate: 1.2 }, language: 'de' });
   });
 
   it('of status disabled refuses every session', async () => {

@@ -5,6 +5,8 @@ export interface TtsProvider {
   readonly name: string;
   /** True where the audio depends only on the request and comes at times from a table. */
   readonly virtualTime: boolean;
+  /** Whether it has speech models that can be named. Default no. */
+  readonly hasModels?: boolean;
   warmUp(): Promise<void>;
   /**
    * Refuses settings before anything is to be said with them.
