@@ -151,6 +151,11 @@ const CATALOGUE = {
     httpStatus: 409,
     retryable: false,
   },
+  CALL_GOES_ON: {
+    message: 'The call of the session "{id}" goes on; it can be deleted when it has ended',
+    httpStatus: 409,
+    retryable: true,
+  },
   CALL_AGENT_LATE: { message: 'The agent was not ready within {seconds} s', httpStatus: 503, retryable: true },
   // sound device
   SOUND_DEVICE_FAILED: { message: '{command} failed: {reason}', httpStatus: 500, retryable: true },

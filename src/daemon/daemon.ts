@@ -8,7 +8,6 @@ import type { Engine } from '../engine/engine.js';
 import type { SessionEvent } from '../session/session-options.js';
 import { openOwnDatabase } from '../store/folder-lock.js';
 import { AgentStore } from '../store/agents.js';
-import { CallStore } from '../store/calls.js';
 import { DoNotCallStore } from '../store/do-not-call.js';
 import { KeyStore } from '../store/keys.js';
 import { SqliteOutboxStore } from '../store/outbox.js';
@@ -19,9 +18,11 @@ import { SessionStore } from '../store/sessions.js';
 import { Access, isLoopbackName } from './access.js';
 import { AgentStores } from './agent-stores.js';
 import { AgentRegistry, type HostedAgent } from './agents.js';
-import { CallLog } from './call-log.js';
+import { CallArchive } from './call-archive.js';
+import type { CallLog } from './call-log.js';
 import { ChatEndpoint } from './chat.js';
 import { Doors } from './doors.js';
+import { callEraser, Erasure } from './erasure.js';
 import { type Log, NO_LOG } from './log/log.js';
 import { answerUnknownRoutes } from './not-found.js';
 import { Operation } from './operation.js';
@@ -31,8 +32,10 @@ import { openApiRoutes } from './routes/openapi.js';
 import { errorReplies } from './replies.js';
 import { agentRoutes } from './routes/agents.js';
 import { chatRoutes } from './routes/chat.js';
+import { callLogRoutes } from './routes/call-logs.js';
 import { doNotCallRoutes } from './routes/do-not-call.js';
 import { embedRoutes } from './routes/embed.js';
+import { erasureRoutes } from './routes/erasure.js';
 import { healthRoutes } from './routes/health.js';
 import { keyRoutes } from './routes/keys.js';
 import { knowledgeRoutes } from './routes/knowledge.js';
@@ -44,6 +47,7 @@ import { sessionTokenRoutes } from './routes/session-tokens.js';
 import { TalkEndpoint } from './routes/talk.js';
 import { openServer } from './server.js';
 import { SessionTokens } from './session-tokens.js';
+import { SignedUrls, signingKey } from './signed-urls.js';
 import { TlsFiles } from './tls.js';
 import type { Telephone } from './telephone.js';
 
@@ -87,11 +91,14 @@ export class Daemon {
   readonly #talk: TalkEndpoint;
   readonly #phones: PhoneStore;
   readonly #stores: AgentStores;
+  readonly #archive: CallArchive;
   readonly #log: CallLog;
   readonly #chats: ChatEndpoint;
   readonly #closeDatabase: () => void;
   readonly #doors: Doors;
   readonly #operation: Operation;
+  /** Where it listens; before that, where it will. */
+  #address: string;
   #calls: () => number = () => 0;
   #telephone: Promise<Telephone> | null = null;
   #ready = false;
@@ -125,9 +132,18 @@ export class Daemon {
       outboxStore: new SqliteOutboxStore(database),
       onWebhookLost: (sessionId, reason) => onError(new Error(`session_data_webhook of ${sessionId}: ${reason}`)),
     });
-    this.#log = new CallLog({ store: new CallStore(database, () => Date.now()) });
-    this.#log.closeOrphans();
-    engine.keepIn({ history: this.#log });
+    this.#address = `http://${settings.host}:${String(settings.port)}`;
+    const links = new SignedUrls({
+      ...{ key: signingKey(settings.dataDir), nowUnixMs: () => Date.now() },
+      ...{ base: () => settings.publicUrl ?? this.#address, isPublic: settings.publicUrl !== null },
+    });
+    this.#archive = new CallArchive({
+      ...{ settings, database, clock: engine.clock, nowUnixMs: () => Date.now(), links, onError },
+    });
+    this.#archive.start();
+    this.#log = this.#archive.log;
+    const { traces } = this.#archive;
+    engine.keepIn({ history: this.#log, ...(traces !== null && { traces }) });
     this.#chats = new ChatEndpoint({
       ...{ engine, nowSeconds, onError, agents: this.agents, log: this.#log, doors: this.#doors, clock: engine.clock },
       maxChats: settings.limits.sessions,
@@ -176,6 +192,8 @@ export class Daemon {
       telephone: () => this.#openTelephone(),
     });
     doNotCallRoutes(api, doNotCall, nowSeconds);
+    callLogRoutes(api, { archive: this.#archive, access, links });
+    erasureRoutes(api, new Erasure([callEraser(database, settings.dataDir)]));
     chatRoutes(api, this.#chats);
     this.#talk = new TalkEndpoint({
       server: this.#app.server,
@@ -206,7 +224,8 @@ export class Daemon {
     const address = this.#app.server.address() as AddressInfo;
     const { clock } = this.#options.engine;
     this.#tls?.watch(this.#app.server as unknown as Server, clock, (fault) => this.#operation.certificate(fault));
-    return `http${this.#tls === null ? '' : 's'}://${host.includes(':') ? `[${host}]` : host}:${String(address.port)}`;
+    this.#address = `http${this.#tls === null ? '' : 's'}://${host.includes(':') ? `[${host}]` : host}:${String(address.port)}`;
+    return this.#address;
   }
 
   /** Takes over the agents of its options, as `AgentRegistry.adopt`. @throws ParleyError CONFIG_INVALID naming an agent */
@@ -296,6 +315,7 @@ export class Daemon {
     this.#tls?.close();
     await this.#operation.close();
     await this.#stores.close();
+    await this.#archive.close();
     this.#closeDatabase();
   }
 }

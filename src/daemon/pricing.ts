@@ -13,7 +13,10 @@ export function priced(item: CallHistoryItem, prices: Prices, multiplierOf: Mult
   const costs = item.cost_breakdown.map((cost): CostItem => {
     switch (cost.type) {
       case 'stt':
-        return credited(cost, (cost.seconds / 60) * named(prices.stt, cost.provider, agent.speech_to_text?.model, 0));
+        return credited(
+          cost,
+          (cost.seconds / 60) * named<number>(prices.stt, cost.provider, agent.speech_to_text?.model, 0),
+        );
       case 'llm': {
         const price = named(prices.llm, cost.provider, cost.model, FREE);
         const { prompt_tokens: asked, completion_tokens: answered } = cost;
@@ -22,7 +25,10 @@ export function priced(item: CallHistoryItem, prices: Prices, multiplierOf: Mult
       case 'tts': {
         const { voice } = agent;
         const factor = voice == null ? 1 : multiplierOf(cost.provider, voice.voice_id);
-        return credited(cost, (cost.chars / CHARS) * named(prices.tts, cost.provider, voice?.model, 0) * factor);
+        return credited(
+          cost,
+          (cost.chars / CHARS) * named<number>(prices.tts, cost.provider, voice?.model, 0) * factor,
+        );
       }
       case 'voip':
         return cost;

@@ -1,6 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { FastifyRequest } from 'fastify';
 import * as z from 'zod';
 import { ParleyError } from '../errors.js';
 
@@ -11,6 +12,8 @@ export interface SignedUrlsOptions {
   nowUnixMs: () => number;
   /** Scheme and authority that clients reach the daemon by, and a path where it stands below one. */
   base: () => string;
+  /** The operator has said what that is: where a request came to does not matter. Default false. */
+  isPublic?: boolean;
 }
 
 const KEY_FILE = 'signing.key';
@@ -41,6 +44,13 @@ export class SignedUrls {
     const expires = Math.floor(this.#options.nowUnixMs() / 1000) + lifeS;
     const signature = this.#signature(path, expires).toString('base64url');
     return `${base}${path}?expires=${String(expires)}&signature=${signature}`;
+  }
+
+  /** What the addresses in an answer begin with: where the request came to, unless the operator has said it. */
+  baseOf({ protocol, headers: { host = '' } }: Pick<FastifyRequest, 'protocol' | 'headers'>): string {
+    const { base, isPublic = false } = this.#options;
+    const asked = `${protocol}://${host}`;
+    return isPublic || !URL.canParse(asked) || new URL(asked).host !== host.toLowerCase() ? base() : asked;
   }
 
   /**

@@ -54,8 +54,10 @@ export class CallStore {
   readonly #get: Database.Statement<unknown[], CallRow>;
   readonly #byCallId: Database.Statement<unknown[], CallRow>;
   readonly #open: Database.Statement<unknown[], CallRow>;
-  readonly #ofNumber: Database.Statement<unknown[], CallRow>;
-  readonly #remove: (call: StoredCall) => boolean;
+  readonly #ended: Database.Statement<unknown[], CallRow>;
+  readonly #recorded: Database.Statement<unknown[], CallRow>;
+  readonly #forgetRecordings: (calls: readonly StoredCall[]) => void;
+  readonly #remove: (calls: readonly StoredCall[]) => number;
   readonly #nowUs: () => number;
   /** Of the call that was added last, which may not be there any more. */
   #lastUs = 0;
@@ -87,19 +89,34 @@ export class CallStore {
     );
     this.#get = database.prepare('SELECT * FROM calls WHERE session_id = ?');
     this.#byCallId = database.prepare('SELECT * FROM calls WHERE call_id = ?');
-    this.#ofNumber = database.prepare(
-      `SELECT * FROM calls WHERE from_phone = @number UNION SELECT * FROM calls WHERE to_phone = @number ORDER BY ts_us`,
-    );
     const remove = database.prepare('DELETE FROM calls WHERE ts_us = ? AND ended_us IS NOT NULL');
     const forget = database.prepare(
       `DELETE FROM call_numbers WHERE number = @number
          AND NOT EXISTS (SELECT 1 FROM calls WHERE from_phone = @number)
          AND NOT EXISTS (SELECT 1 FROM calls WHERE to_phone = @number)`,
     );
-    this.#remove = database.transaction(({ tsUs, fromPhone, toPhone }: StoredCall) => {
-      if (remove.run(tsUs).changes === 0) return false;
-      for (const number of [fromPhone, toPhone]) if (number !== null) forget.run({ number });
-      return true;
+    const said = database.prepare('DELETE FROM finished_sessions WHERE id = ?');
+    const told = database.prepare('DELETE FROM webhook_deliveries WHERE session_id = ? AND due_unix_ms IS NULL');
+    this.#remove = database.transaction((calls: readonly StoredCall[]) => {
+      let removed = 0;
+      for (const { tsUs, sessionId, fromPhone, toPhone } of calls) {
+        if (remove.run(tsUs).changes === 0) continue;
+        removed++;
+        said.run(sessionId);
+        told.run(sessionId);
+        for (const number of [fromPhone, toPhone]) if (number !== null) forget.run({ number });
+      }
+      return removed;
+    });
+    this.#ended = database.prepare(
+      'SELECT * FROM calls WHERE ts_us < ? AND ended_us IS NOT NULL ORDER BY ts_us LIMIT ?',
+    );
+    this.#recorded = database.prepare(
+      'SELECT * FROM calls INDEXED BY calls_recorded WHERE recording IS NOT NULL AND ts_us < ? ORDER BY ts_us LIMIT ?',
+    );
+    const unrecord = database.prepare('UPDATE calls SET recording = NULL WHERE ts_us = ?');
+    this.#forgetRecordings = database.transaction((calls: readonly StoredCall[]) => {
+      for (const { tsUs } of calls) unrecord.run(tsUs);
     });
     this.#open = database.prepare('SELECT * FROM calls WHERE ended_us IS NULL ORDER BY ts_us');
   }
@@ -134,14 +151,27 @@ export class CallStore {
     return row === undefined ? null : callOf(row);
   }
 
-  /** Calls from and to a number, the oldest first. */
-  ofNumber(number: string): StoredCall[] {
-    return this.#ofNumber.all({ number }).map(callOf);
+  /** Calls that began before a time and have ended, the oldest first. */
+  endedBefore(tsUs: number, limit: number): StoredCall[] {
+    return this.#ended.all(tsUs, limit).map(callOf);
   }
 
-  /** Removes a call that has ended. Returns whether it was there. */
-  remove(call: StoredCall): boolean {
-    return this.#remove(call);
+  /** Calls with a recording that began before a time, the oldest first. */
+  recordedBefore(tsUs: number, limit: number): StoredCall[] {
+    return this.#recorded.all(tsUs, limit).map(callOf);
+  }
+
+  /** The recordings of these calls are no more. */
+  forgetRecordings(calls: readonly StoredCall[]): void {
+    this.#forgetRecordings(calls);
+  }
+
+  /**
+   * Removes calls that have ended, all or none, and what else is kept of what was said in them: for sessions that go on
+   * from them, and in webhooks that are done with. Returns how many were there.
+   */
+  remove(calls: readonly StoredCall[]): number {
+    return this.#remove(calls);
   }
 
   /** Calls that go on, the oldest first. */

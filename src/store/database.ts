@@ -247,6 +247,8 @@ function open(dataDir: string): Database.Database {
     // The library's build makes WAL commits NORMAL by default, which can lose the last ones with the machine.
     database.pragma('synchronous = FULL');
     database.pragma('foreign_keys = ON');
+    // What is erased is overwritten in the file.
+    database.pragma('secure_delete = ON');
     migrate(database);
   } catch (error) {
     database.close();

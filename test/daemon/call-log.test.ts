@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { unixNow } from '../../src/clock/real.js';
 import { CallLog } from '../../src/daemon/call-log.js';
 import { CallStore, type StoredCall } from '../../src/store/calls.js';
 import { openDatabase } from '../../src/store/database.js';
@@ -76,7 +77,9 @@ describe('a call in the log', () => {
   });
 
   it('that went on when the process died is closed with a reason at the next start', async () => {
-    read((store) => new CallLog({ store }).begin(beginning));
+    const database = openDatabase(dataDir);
+    new CallLog({ store: new CallStore(database, unixNow) }).begin(beginning);
+    database.close();
     const house = await House.open({ dataDir });
     const orphan = read((store) => store.get('s1'));
     expect(orphan).toMatchObject({

@@ -36,9 +36,9 @@ export class House {
   readonly #clients: WebSocket[] = [];
 
   private constructor(settings: Partial<Settings>, clock: Clock, log: Log, engine: EngineOptions) {
-    this.engine = new Engine({ clock, ...engine });
     this.ended = new Promise((resolve) => (this.#tellEnded = resolve));
     this.dataDir = settings.dataDir ?? mkdtempSync(join(tmpdir(), 'parley-daemon-'));
+    this.engine = new Engine({ clock, recordings: join(this.dataDir, 'recordings'), ...engine });
     this.daemon = new Daemon({
       settings: {
         ...DEFAULT_SETTINGS,

@@ -38,7 +38,7 @@ describe('what a call costs', () => {
       tts: 0.54,
     });
     const { llm = {} } = PRICES;
-    expect(credits(call(), { llm: { openai: llm['openai'] ?? { prompt: 0, completion: 0 } } }).llm).toBe(0.0105);
+    expect(credits(call(), { llm: { openai: llm['openai'] ?? { prompt: 0, completion: 0 } } })['llm']).toBe(0.0105);
   });
 
   it.each([
@@ -49,7 +49,7 @@ describe('what a call costs', () => {
     ['inbound', '+4930123', 0],
   ])('%s to %s has the rate of the longest beginning', (direction, to, credit) => {
     const carrier_call_log = { ...call().carrier_call_log, direction, to };
-    expect(credits(call({ carrier_call_log })).voip).toBe(credit);
+    expect(credits(call({ carrier_call_log }))['voip']).toBe(credit);
   });
 
   it('is nothing for what has no price, and no line for what was no phone call', () => {

@@ -112,7 +112,7 @@ describe('pages of the call log', () => {
             if (beforeUs !== null) added.forEach((call) => add(store, call));
             for (const at of beforeUs === null ? [] : deleted) {
               const call = all[at];
-              if (call !== undefined && store.remove({ ...call })) gone.add(call.sessionId);
+              if (call !== undefined && store.remove([call]) === 1) gone.add(call.sessionId);
             }
           } while (beforeUs !== null);
           const times = seen.map(({ tsUs }) => tsUs);
@@ -138,10 +138,10 @@ describe('pages of the call log', () => {
       }),
     ) as [StoredCall, StoredCall];
     const numbers = (): unknown[] => database.prepare('SELECT number FROM call_numbers ORDER BY number').pluck().all();
-    expect(store.remove(one)).toBe(true);
-    expect(store.remove(one)).toBe(false);
+    expect(store.remove([one])).toBe(1);
+    expect(store.remove([one])).toBe(0);
     expect(numbers()).toEqual([NUMBERS[0], NUMBERS[1]]);
-    store.remove(two);
+    store.remove([two]);
     expect(numbers()).toEqual([]);
   });
 

@@ -1,0 +1,131 @@
+import type { Database } from 'better-sqlite3';
+import type { Clock } from '../clock/clock.js';
+import type { Settings } from '../config/settings.js';
+import { ParleyError } from '../errors.js';
+import type { CallHistoryItem } from '../session/call-history.js';
+import { type SessionTraces, TraceFolder } from '../session/trace-folder.js';
+import { type CallFilter, CallPages } from '../store/call-pages.js';
+import { CallStore, type StoredCall } from '../store/calls.js';
+import { CallFiles } from './call-files.js';
+import { CallLog, type CallLogOptions } from './call-log.js';
+import { Retention } from './retention.js';
+import type { SignedUrls } from './signed-urls.js';
+
+export interface CallArchiveOptions extends Pick<CallLogOptions, 'multiplierOf' | 'onChange' | 'atomically'> {
+  settings: Pick<Settings, 'dataDir' | 'prices' | 'traces' | 'retentionDays' | 'recordingRetentionDays' | 'limits'>;
+  database: Database;
+  /** A real one. */
+  clock: Clock;
+  nowUnixMs: () => number;
+  links: SignedUrls;
+  onError: (error: Error) => void;
+}
+
+/** A link that somebody has just asked for opens a recording so long, one that was sent so long, in seconds. */
+const ASKED_LINK_S = 3600;
+const SENT_LINK_S = 7 * 86_400;
+
+/** Every call there was and is, with its recording and its trace, for as long as they are kept. */
+export class CallArchive {
+  readonly log: CallLog;
+  readonly store: CallStore;
+  readonly #options: CallArchiveOptions;
+  readonly #pages: CallPages;
+  readonly #files: CallFiles;
+  readonly #traces: TraceFolder;
+  readonly #retention: Retention;
+
+  constructor(options: CallArchiveOptions) {
+    this.#options = options;
+    const { settings, database, clock, nowUnixMs, links, onError } = options;
+    this.store = new CallStore(database, nowUnixMs);
+    this.#pages = new CallPages(database);
+    this.#files = new CallFiles(settings.dataDir);
+    this.#traces = new TraceFolder({ path: this.#files.traces, clock, maxBytes: settings.limits.traceBytes });
+    this.log = new CallLog({
+      ...options,
+      ...{ store: this.store, files: this.#files, prices: settings.prices },
+      recordingUrl: (sessionId) => links.url(recordingPath(sessionId), SENT_LINK_S),
+    });
+    this.#retention = new Retention({
+      ...{ store: this.store, files: this.#files, clock, nowUnixMs, onError },
+      ...{ days: settings.retentionDays, recordingDays: settings.recordingRetentionDays },
+    });
+  }
+
+  /** Where sessions leave their event logs; null = they are not kept. */
+  get traces(): SessionTraces | null {
+    return this.#options.settings.traces ? this.#traces : null;
+  }
+
+  /** Closes what an earlier process left open, and begins to remove what is too old. */
+  start(): void {
+    this.log.closeOrphans();
+    this.#retention.start();
+  }
+
+  /**
+   * @param base as for `SignedUrls.url`, for the recordings
+   * @param beforeUs `nextUs` of the page before
+   */
+  page(filter: CallFilter, limit: number, beforeUs: number | null, base?: string): Page {
+    const { calls, nextUs } = this.#pages.page(filter, limit, beforeUs);
+    return { items: calls.map((call) => this.shown(call, base)), nextUs };
+  }
+
+  /** @throws ParleyError NOT_FOUND */
+  get(sessionId: string): StoredCall {
+    const call = this.store.get(sessionId);
+    if (call === null) throw new ParleyError('NOT_FOUND', { what: 'call', id: sessionId });
+    return call;
+  }
+
+  /** As a webhook is sent it, with a link to the recording that lasts. */
+  sent(call: StoredCall): CallHistoryItem {
+    const url = (): string => this.#options.links.url(recordingPath(call.sessionId), SENT_LINK_S);
+    return { ...call.item, recording: call.recording === null ? null : { recording_url: url() } };
+  }
+
+  /** As `/call-logs` shows it, with a fresh link to the recording. */
+  shown(call: StoredCall, base?: string): CallHistoryItem {
+    const url = (): string => this.#options.links.url(recordingPath(call.sessionId), ASKED_LINK_S, base);
+    return { ...call.item, recording: call.recording === null ? null : { recording_url: url() } };
+  }
+
+  /** @throws ParleyError NOT_FOUND */
+  recording(sessionId: string): string {
+    const path = this.#files.recordingOf(this.get(sessionId));
+    if (path === null) throw new ParleyError('NOT_FOUND', { what: 'recording of the session', id: sessionId });
+    return path;
+  }
+
+  /** Where a session's event log is, with what has happened so far. @throws ParleyError NOT_FOUND */
+  async trace(sessionId: string): Promise<string> {
+    this.get(sessionId);
+    await this.#traces.flush(sessionId);
+    return this.#files.traceOf(sessionId);
+  }
+
+  /** Removes a call, its recording and its trace. @throws ParleyError NOT_FOUND, CALL_GOES_ON */
+  async remove(sessionId: string): Promise<void> {
+    const call = this.get(sessionId);
+    if (call.endedUs === null) throw new ParleyError('CALL_GOES_ON', { id: sessionId });
+    await this.#files.remove(call);
+    this.store.remove([call]);
+  }
+
+  /** May be called twice. The database is its owner's to close. */
+  async close(): Promise<void> {
+    await Promise.all([this.#retention.close(), this.#traces.close()]);
+  }
+}
+
+export interface Page {
+  items: CallHistoryItem[];
+  nextUs: number | null;
+}
+
+/** As a client asks for it. */
+function recordingPath(sessionId: string): string {
+  return `/call-logs/${encodeURIComponent(sessionId)}/recording`;
+}

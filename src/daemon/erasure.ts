@@ -1,0 +1,68 @@
+import type { Database } from 'better-sqlite3';
+import { ParleyError } from '../errors.js';
+import { CallPages } from '../store/call-pages.js';
+import { CallStore } from '../store/calls.js';
+import { LeftoverStore } from '../store/leftovers.js';
+import { phonePattern } from '../store/phone-pattern.js';
+import { CallFiles } from './call-files.js';
+
+/** Erases what one part of the daemon keeps of a number. Returns how much of what. */
+export type Eraser = (number: string) => Promise<Readonly<Record<string, number>>>;
+
+/** Calls that are erased in one transaction. */
+const BATCH = 10;
+
+/** Erases everything that is kept of somebody by their phone number; the do-not-call list keeps it, which is for them. */
+export class Erasure {
+  readonly #erasers: readonly Eraser[];
+
+  constructor(erasers: readonly Eraser[]) {
+    this.#erasers = erasers;
+  }
+
+  /**
+   * Returns how much of what was erased.
+   * @throws ParleyError NUMBER_INVALID for a part of a number
+   */
+  async erase(phone: string): Promise<Record<string, number>> {
+    const pattern = phonePattern(phone);
+    if (pattern.kind !== 'whole') throw new ParleyError('NUMBER_INVALID', { number: phone });
+    const erased: Record<string, number> = {};
+    for (const eraser of this.#erasers) {
+      for (const [what, count] of Object.entries(await eraser(pattern.number))) {
+        erased[what] = (erased[what] ?? 0) + count;
+      }
+    }
+    return erased;
+  }
+}
+
+/**
+ * Calls from and to a number, with all that goes with them: transcripts, recordings, traces, what agents remember of
+ * them, what later sessions would go on from, and webhooks. Calls that go on stay, and are counted.
+ */
+export function callEraser(database: Database, dataDir: string): Eraser {
+  const store = new CallStore(database, () => 0);
+  const pages = new CallPages(database);
+  const files = new CallFiles(dataDir);
+  const leftovers = new LeftoverStore(database);
+  return async (number) => {
+    const erased = { calls: 0, going_on: 0, recordings: 0, traces: 0, memories: 0, sessions: 0, deliveries: 0 };
+    const add = (counts: Readonly<Partial<typeof erased>>): void => {
+      for (const [what, count] of Object.entries(counts)) erased[what as keyof typeof erased] += count;
+    };
+    let beforeUs: number | null = null;
+    do {
+      const page = pages.page({ phone: number }, BATCH, beforeUs);
+      const ended = page.calls.filter(({ endedUs }) => endedUs !== null);
+      add({ going_on: page.calls.length - ended.length });
+      for (const call of ended) add({ ...(await files.remove(call)) });
+      add(leftovers.eraseSessions(ended.map(({ sessionId }) => sessionId)));
+      add({ calls: store.remove(ended) });
+      beforeUs = page.nextUs;
+    } while (beforeUs !== null);
+    add(leftovers.eraseNumber(number));
+    leftovers.settle();
+    return erased;
+  };
+}
