@@ -1,6 +1,9 @@
 import type Database from 'better-sqlite3';
 import type { Delivery, OutboxStore } from '../tools/outbox.js';
 
+/** Who configured the address: an agent's owner, or the operator, whose addresses may be private. */
+export type Audience = 'agent' | 'operator';
+
 interface Row {
   id: string;
   session_id: string;
@@ -14,25 +17,31 @@ interface Row {
 /** Messages that are done with are kept for so long, for those who ask what became of them. */
 const KEEP_DONE_MS = 30 * 24 * 3_600_000;
 
-/** The daemon's outgoing messages. What was added survives the process. */
+/** The daemon's outgoing messages to one audience. What was added survives the process. */
 export class SqliteOutboxStore implements OutboxStore {
+  readonly #audience: Audience;
   readonly #add: (delivery: Delivery) => void;
   readonly #due: Database.Statement<unknown[], Row>;
   readonly #next: Database.Statement<unknown[], { due: number | null }>;
   readonly #delivered: Database.Statement<unknown[]>;
   readonly #failed: Database.Statement<unknown[]>;
+  readonly #abandon: Database.Statement<unknown[]>;
+  #wake: () => void = () => undefined;
 
-  constructor(database: Database.Database) {
+  constructor(database: Database.Database, audience: Audience = 'agent') {
+    this.#audience = audience;
     const insert = database.prepare(
-      `INSERT INTO webhook_deliveries (id, session_id, url, headers, body, created_unix_ms, attempts, due_unix_ms)
-       VALUES (@id, @sessionId, @url, @headers, @body, @createdUnixMs, @attempts, @createdUnixMs)`,
+      `INSERT INTO webhook_deliveries
+         (id, session_id, url, headers, body, created_unix_ms, attempts, due_unix_ms, audience)
+       VALUES (@id, @sessionId, @url, @headers, @body, @createdUnixMs, @attempts, @createdUnixMs, @audience)`,
     );
     const purge = database.prepare('DELETE FROM webhook_deliveries WHERE due_unix_ms IS NULL AND created_unix_ms < ?');
     this.#add = database.transaction((delivery: Delivery) => {
       purge.run(delivery.createdUnixMs - KEEP_DONE_MS);
-      insert.run({ ...delivery, headers: JSON.stringify(delivery.headers) });
+      insert.run({ ...delivery, headers: JSON.stringify(delivery.headers), audience });
     });
-    const heads = `SELECT MIN(seq) FROM webhook_deliveries WHERE due_unix_ms IS NOT NULL GROUP BY session_id`;
+    const heads = `SELECT MIN(seq) FROM webhook_deliveries WHERE due_unix_ms IS NOT NULL AND audience = '${audience}'
+      GROUP BY session_id`;
     this.#due = database.prepare(
       `SELECT id, session_id, url, headers, body, created_unix_ms, attempts FROM webhook_deliveries
        WHERE seq IN (${heads}) AND due_unix_ms <= ? ORDER BY due_unix_ms, seq LIMIT 100`,
@@ -44,6 +53,9 @@ export class SqliteOutboxStore implements OutboxStore {
     );
     this.#failed = database.prepare(
       'UPDATE webhook_deliveries SET attempts = attempts + 1, due_unix_ms = ?, error = ? WHERE id = ?',
+    );
+    this.#abandon = database.prepare(
+      'UPDATE webhook_deliveries SET due_unix_ms = NULL, error = ? WHERE due_unix_ms IS NOT NULL AND audience = ?',
     );
   }
 
@@ -73,5 +85,19 @@ export class SqliteOutboxStore implements OutboxStore {
 
   failed(id: string, reason: string, retryUnixMs: number | null): void {
     this.#failed.run(retryUnixMs, reason, id);
+  }
+
+  onDue(listener: () => void): void {
+    this.#wake = listener;
+  }
+
+  /** Something has become due behind the outbox's back. */
+  wake(): void {
+    this.#wake();
+  }
+
+  /** Nobody is there to deliver what is open. */
+  abandon(reason: string): void {
+    this.#abandon.run(reason, this.#audience);
   }
 }

@@ -35,6 +35,8 @@ export interface OutboxStore {
   delivered(id: string, nowUnixMs: number): void;
   /** @param retryUnixMs null = it is given up */
   failed(id: string, reason: string, retryUnixMs: number | null): void;
+  /** Has the outbox told when somebody else makes messages due. Default: nobody does. */
+  onDue?(listener: () => void): void;
 }
 
 export interface WebhookOutboxOptions {
@@ -50,8 +52,8 @@ export interface WebhookOutboxOptions {
   onLost?: (delivery: Pick<Delivery, 'id' | 'sessionId' | 'url'>, reason: string) => void;
 }
 
-/** Waits between attempts, in milliseconds: eleven attempts within 24 hours. */
-const BACK_OFF_MS = [5, 30, 120, 600, 1_800, 3_600, 7_200, 14_400, 21_600, 36_000].map((seconds) => seconds * 1_000);
+/** Waits between attempts, in milliseconds: eleven attempts, the last one a good 24 hours after the first. */
+const BACK_OFF_MS = [5, 30, 120, 600, 1_800, 3_600, 7_200, 14_400, 21_600, 37_200].map((seconds) => seconds * 1_000);
 const TIMEOUT_MS = 15_000;
 /** Attempts that run at once. */
 const MAX_RUNNING = 8;
@@ -59,6 +61,17 @@ const MAX_RUNNING = 8;
 const CLOSE_MS = 5_000;
 /** The longest that a timer is armed for: time on the wall may be set meanwhile. */
 const MAX_SLEEP_MS = 600_000;
+
+/** A message that nobody has tried to deliver. */
+export function newDelivery(
+  sessionId: string,
+  { url, headers }: WebhookAddress,
+  body: string,
+  createdUnixMs: number,
+): Delivery {
+  const id = `msg_${randomUUID().replaceAll('-', '')}`;
+  return { id, sessionId, url, headers, body, createdUnixMs, attempts: 0 };
+}
 
 /**
  * Delivers as POST, signed as Standard Webhooks asks for, at least once and in order per session. A 2xx is a delivery,
@@ -75,13 +88,13 @@ export class WebhookOutbox implements Outbox {
   /** Goes on with what the store still has. */
   constructor(options: WebhookOutboxOptions) {
     this.#options = options;
+    options.store.onDue?.(() => this.#work());
     this.#work();
   }
 
-  send(sessionId: string, { url, headers }: WebhookAddress, body: string): void {
+  send(sessionId: string, to: WebhookAddress, body: string): void {
     const { store, unixMs } = this.#options;
-    const id = `msg_${randomUUID().replaceAll('-', '')}`;
-    store.add({ id, sessionId, url, headers, body, createdUnixMs: unixMs(), attempts: 0 });
+    store.add(newDelivery(sessionId, to, body, unixMs()));
     this.#work();
   }
 

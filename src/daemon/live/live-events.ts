@@ -1,0 +1,143 @@
+import type { CallProgress } from '../../calls/call-status.js';
+import type { SessionEvent } from '../../session/session-options.js';
+import type { TurnMetrics } from '../../session/turn-metrics.js';
+import type { StoredCall } from '../../store/calls.js';
+import { EventBuffer, type LiveEvent } from './event-buffer.js';
+
+const PROGRESS: ReadonlySet<string> = new Set<CallProgress>([
+  ...(['registered', 'queued', 'dispatching', 'initiated', 'ringing', 'in-progress'] as const),
+]);
+/** Characters that are kept for those who come back. */
+const MAX_CHARS = 8_000_000;
+
+/**
+ * What happens in calls, for those who watch: `status`, `transcript`, `metrics`, `tool`. Texts of calls whose agent opts
+ * out of data collection are not among it.
+ */
+export class LiveEvents {
+  readonly #buffer: EventBuffer;
+  readonly #unixMs: () => number;
+  /** Calls that go on, with whether their texts may be told. */
+  readonly #tellsTexts = new Map<string, boolean>();
+  readonly #closing = new AbortController();
+  #waiting = new Set<() => void>();
+
+  constructor(unixMs: () => number, maxChars = MAX_CHARS) {
+    this.#unixMs = unixMs;
+    // Ids of a later process are larger: more than a million events a second would be needed to make them meet.
+    this.#buffer = new EventBuffer(Math.floor(unixMs()) * 1000, maxChars);
+  }
+
+  /** Aborted when no more events come. */
+  get closed(): AbortSignal {
+    return this.#closing.signal;
+  }
+
+  get newestId(): number {
+    return this.#buffer.newestId;
+  }
+
+  get oldestId(): number {
+    return this.#buffer.oldestId;
+  }
+
+  /** A call has begun, is in another status or has ended. */
+  call(call: StoredCall): void {
+    const { sessionId, endedUs, status, item } = call;
+    // How it ended is told with all that is known of it then.
+    if (endedUs === null && !PROGRESS.has(status)) return;
+    if (endedUs === null) {
+      this.#tellsTexts.set(sessionId, item.agent_config.privacy_settings?.opt_out_data_collection !== true);
+    } else this.#tellsTexts.delete(sessionId);
+    this.#tell(sessionId, 'status', statusOf(call));
+  }
+
+  /** Something happened in a session. */
+  session(sessionId: string, event: SessionEvent): void {
+    // A session that nothing is known of may be one that opts out.
+    const tellsTexts = this.#tellsTexts.get(sessionId) ?? false;
+    const text = (said: string): string | null => (tellsTexts ? said : null);
+    switch (event.type) {
+      case 'transcript':
+        // The final words come as the turn's.
+        if (!event.isFinal) this.#tell(sessionId, 'transcript', spoken('user', text(event.text), false));
+        break;
+      case 'user':
+        this.#tell(sessionId, 'transcript', { ...spoken('user', text(event.text), true), turn: event.turn });
+        break;
+      case 'agent':
+        this.#tell(sessionId, 'transcript', spoken('agent', text(event.text), true));
+        break;
+      case 'tool': {
+        const { call, ok, result, tookMs } = event;
+        const told = { arguments: text(call.arguments), result: text(result) };
+        this.#tell(sessionId, 'tool', { id: call.id, name: call.name, ok, took_ms: tookMs, ...told });
+        break;
+      }
+      case 'answered':
+        this.#tell(sessionId, 'metrics', metricsOf(event.metrics));
+        break;
+      case 'ended':
+        break; // the call's status tells
+    }
+  }
+
+  /** The first event after an id, of one session or of any. */
+  after(id: number, sessionId: string | null): LiveEvent | null {
+    return this.#buffer.after(id, sessionId);
+  }
+
+  /** Resolves when there is another event, or none will come. */
+  async next(signal: AbortSignal): Promise<void> {
+    if (signal.aborted || this.closed.aborted) return;
+    await new Promise<void>((resolve) => {
+      const done = (): void => {
+        this.#waiting.delete(done);
+        signal.removeEventListener('abort', done);
+        resolve();
+      };
+      this.#waiting.add(done);
+      signal.addEventListener('abort', done, { once: true });
+    });
+  }
+
+  /** Nobody is told any more. May be called twice. */
+  close(): void {
+    this.#closing.abort();
+    for (const wake of [...this.#waiting]) wake();
+  }
+
+  #tell(sessionId: string, name: string, facts: Readonly<Record<string, unknown>>): void {
+    if (this.closed.aborted) return;
+    const data = { session_id: sessionId, time: this.#unixMs() / 1000, ...facts };
+    this.#buffer.add(sessionId, name, JSON.stringify(data));
+    for (const wake of [...this.#waiting]) wake();
+  }
+}
+
+/** Where a call stands, as events word it. */
+export function statusOf(call: StoredCall): Readonly<Record<string, unknown>> {
+  const { callId, channel, direction, agentId, campaignId, fromPhone, toPhone, status, endedUs, item } = call;
+  return {
+    ...{ call_id: callId, call_status: status, ended: endedUs !== null, channel, direction, agent_id: agentId },
+    ...{ campaign_id: campaignId, from: fromPhone, to: toPhone },
+    ...{ duration: endedUs === null ? null : item.duration, error_message: item.error_message },
+  };
+}
+
+function spoken(role: 'user' | 'agent', text: string | null, isFinal: boolean) {
+  return { role, text, is_final: isFinal };
+}
+
+/** Milliseconds from the end of the user's speech; null for what a turn did not have. */
+function metricsOf(metrics: TurnMetrics) {
+  return {
+    turn: metrics.turn,
+    utterance_latency: metrics.responseMs,
+    end_of_turn: metrics.endOfTurnMs,
+    llm_first: metrics.llmFirstMs,
+    first_sentence: metrics.firstSentenceMs,
+    tts_first: metrics.ttsFirstMs,
+    interrupted: metrics.interrupted,
+  };
+}

@@ -1,0 +1,95 @@
+import type Database from 'better-sqlite3';
+import type { Audience } from './outbox.js';
+
+/** Waiting for an attempt, arrived, or given up. */
+export type DeliveryState = 'pending' | 'delivered' | 'failed';
+
+/** A message to a webhook, as far as it has come. Times are milliseconds since 1970. */
+export interface StoredDelivery {
+  seq: number;
+  id: string;
+  audience: Audience;
+  sessionId: string;
+  url: string;
+  state: DeliveryState;
+  attempts: number;
+  createdUnixMs: number;
+  /** Null = none is to come. */
+  nextUnixMs: number | null;
+  deliveredUnixMs: number | null;
+  /** Why the last attempt failed. */
+  error: string | null;
+}
+
+export interface DeliveryQuery {
+  sessionId: string | null;
+  state: DeliveryState | null;
+  /** Only those with a smaller `seq`; null = from the newest on. */
+  before: number | null;
+  limit: number;
+}
+
+interface Row {
+  seq: number;
+  id: string;
+  audience: Audience;
+  session_id: string;
+  url: string;
+  state: DeliveryState;
+  attempts: number;
+  created_unix_ms: number;
+  due_unix_ms: number | null;
+  delivered_unix_ms: number | null;
+  error: string | null;
+}
+
+const STATE = `CASE WHEN due_unix_ms IS NOT NULL THEN 'pending'
+  WHEN delivered_unix_ms IS NOT NULL THEN 'delivered' ELSE 'failed' END`;
+const COLUMNS = `seq, id, audience, session_id, url, ${STATE} AS state, attempts, created_unix_ms, due_unix_ms,
+  delivered_unix_ms, error`;
+
+/** What became of the messages in the outboxes: for people who look after them. */
+export class DeliveryStore {
+  readonly #list: Database.Statement<unknown[], Row>;
+  readonly #ofSession: Database.Statement<unknown[], Row>;
+  readonly #get: Database.Statement<unknown[], Row>;
+  readonly #resend: Database.Statement<unknown[]>;
+
+  constructor(database: Database.Database) {
+    const rest = `(@before IS NULL OR seq < @before) AND (@state IS NULL OR ${STATE} = @state)
+      ORDER BY seq DESC LIMIT @limit`;
+    this.#list = database.prepare(`SELECT ${COLUMNS} FROM webhook_deliveries WHERE ${rest}`);
+    this.#ofSession = database.prepare(
+      `SELECT ${COLUMNS} FROM webhook_deliveries WHERE session_id = @sessionId AND ${rest}`,
+    );
+    this.#get = database.prepare(`SELECT ${COLUMNS} FROM webhook_deliveries WHERE id = ?`);
+    this.#resend = database.prepare(
+      `UPDATE webhook_deliveries SET due_unix_ms = ?, attempts = 0, delivered_unix_ms = NULL, error = NULL WHERE id = ?`,
+    );
+  }
+
+  /** The newest first. */
+  list({ sessionId, state, before, limit }: DeliveryQuery): StoredDelivery[] {
+    const found = sessionId === null ? this.#list : this.#ofSession;
+    return found.all({ ...(sessionId !== null && { sessionId }), state, before, limit }).map(deliveryOf);
+  }
+
+  get(id: string): StoredDelivery | null {
+    const row = this.#get.get(id);
+    return row === undefined ? null : deliveryOf(row);
+  }
+
+  /** Makes a message due now, with all its attempts, whatever became of it. Returns it; null where there is none. */
+  resend(id: string, nowUnixMs: number): StoredDelivery | null {
+    this.#resend.run(nowUnixMs, id);
+    return this.get(id);
+  }
+}
+
+function deliveryOf(row: Row): StoredDelivery {
+  return {
+    ...{ seq: row.seq, id: row.id, audience: row.audience, sessionId: row.session_id, url: row.url, state: row.state },
+    ...{ attempts: row.attempts, createdUnixMs: row.created_unix_ms, nextUnixMs: row.due_unix_ms },
+    ...{ deliveredUnixMs: row.delivered_unix_ms, error: row.error },
+  };
+}
