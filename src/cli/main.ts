@@ -30,6 +30,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'list the numbers of the simulated phone network',
     load: async () => (await import('./numbers.js')).numbers,
   },
+  keys: {
+    summary: "list, create or revoke the daemon's keys",
+    load: async () => (await import('./keys.js')).keys,
+  },
   memories: {
     summary: 'list or erase what agents remember of their users',
     load: async () => (await import('./memories.js')).memories,

@@ -143,3 +143,8 @@ export class AgentStore {
     };
   }
 }
+
+/** Whether there is an agent of this id, for those who need to know no more. */
+export function hasAgent(database: Database.Database, id: string): boolean {
+  return database.prepare('SELECT 1 FROM agents WHERE id = ?').get(id) !== undefined;
+}

@@ -56,6 +56,18 @@ describe('keys', () => {
     expect(find('sk_of_yours')).toBeUndefined();
   });
 
+  it('of the environment follow it: another one takes the place of the first, and a revoked one is good again', async () => {
+    await firstStart({ apiKey: 'sk_first' });
+    await firstStart({ apiKey: 'sk_second' });
+    expect([find('sk_first'), find('sk_second')]).toEqual([undefined, 'private']);
+    await firstStart({ apiKey: 'sk_first' });
+    expect([find('sk_first'), find('sk_second')]).toEqual(['private', undefined]);
+    expect(await firstStart()).toBeNull(); // named no more, it stays
+    expect(find('sk_first')).toBe('private');
+    await firstStart({ apiKey: 'sk_second' });
+    expect([find('sk_first'), find('sk_second')]).toEqual(['private', 'private']);
+  });
+
   it('lie in the database as hashes only', async () => {
     const key = (await firstStart()) ?? '';
     await firstStart({ apiKey: 'sk_chosen_by_the_operator' });

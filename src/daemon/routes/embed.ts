@@ -36,12 +36,10 @@ const embedShape = {
   transcript: z.boolean().nullish().describe('Whether the widget shows what is said.'),
   region: z.string().min(1).max(200).nullish().describe("The operator's name of a gateway; unset = this daemon."),
 };
-const embedSchema = z
-  .strictObject(embedShape)
-  .meta({
-    id: 'EmbedConfiguration',
-    description: 'How the widget of an agent looks. What is left out is its default.',
-  });
+const embedSchema = z.strictObject(embedShape).meta({
+  id: 'EmbedConfiguration',
+  description: 'How the widget of an agent looks. What is left out is its default.',
+});
 const shownPhases = z
   .strictObject({ idle: z.string().nullable(), connecting: z.string().nullable(), running: z.string().nullable() })
   .meta({ id: 'EmbedPhases' });

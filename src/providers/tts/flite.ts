@@ -73,10 +73,11 @@ export class FliteTts implements TtsProvider {
     return Promise.resolve(speaksEnglish(language));
   }
 
-  /** @throws ParleyError TTS_SETTING_INVALID */
-  checkSettings(given: TtsRequest['settings'], voice: string | null): VoiceSettings {
+  /** @throws ParleyError TTS_SETTING_INVALID, TTS_VOICE_UNKNOWN */
+  checkSettings(given: TtsRequest['settings'], voiceId: string | null): VoiceSettings {
     const settings = parseVoiceSettings(this.name, given);
-    if (settings.pitch !== 1 && voice !== null && isFliteVoice(voice) && FIXED_PITCH_VOICES.has(voice)) {
+    const voice = voiceId === null ? DEFAULT_FLITE_VOICE : known(voiceId);
+    if (settings.pitch !== 1 && FIXED_PITCH_VOICES.has(voice)) {
       const reason = `the voice ${voice} has one pitch only`;
       throw new ParleyError('TTS_SETTING_INVALID', { provider: this.name, setting: 'pitch', reason });
     }
@@ -96,10 +97,13 @@ function voiceOf({ voiceId, language }: TtsRequest): FliteVoiceId {
   if (!speaksEnglish(language)) {
     throw new ParleyError('TTS_LANGUAGE_UNSUPPORTED', { language, reason: 'flite speaks English only' });
   }
-  if (voiceId === null) return DEFAULT_FLITE_VOICE;
+  return voiceId === null ? DEFAULT_FLITE_VOICE : known(voiceId);
+}
+
+function known(voiceId: string): FliteVoiceId {
   if (isFliteVoice(voiceId)) return voiceId;
-  const known = FLITE_VOICES.map((voice) => voice.id).join(', ');
-  throw new ParleyError('TTS_VOICE_UNKNOWN', { provider: 'flite', voice: voiceId.slice(0, 100), known });
+  const names = FLITE_VOICES.map((voice) => voice.id).join(', ');
+  throw new ParleyError('TTS_VOICE_UNKNOWN', { provider: 'flite', voice: voiceId.slice(0, 100), known: names });
 }
 
 /** English in all its kinds; `multi` (the user's language, not yet known) starts in English. */

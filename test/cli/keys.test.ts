@@ -1,0 +1,79 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { House, PRIVATE_KEY } from '../daemon/house.js';
+import { parley } from './support.js';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'parley-keys-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const keys = (...args: string[]) => parley(['keys', ...args], { env: { PARLEY_DATA_DIR: join(folder, 'data') } });
+
+describe('parley keys', () => {
+  it('makes the first key before the daemon has started, and revokes the last', async () => {
+    expect(await keys('list')).toMatchObject({ code: 1, err: expect.stringContaining('no database') as string });
+    const made = await keys('create', 'private', '--name', 'Ann');
+    expect(made).toMatchObject({ code: 0, out: expect.stringMatching(/^sk_.{43}\n$/) as string });
+    const [entry] = JSON.parse((await keys('list', '--json')).out) as [{ id: string; name: string }];
+    expect(entry.name).toBe('Ann');
+    expect((await keys('list')).out).toMatch(
+      new RegExp(`^${entry.id}  private  …${made.out.slice(-5, -1)}  .*  Ann\n$`),
+    );
+    expect(await keys('revoke', entry.id)).toMatchObject({
+      code: 0,
+      err: expect.stringContaining('no private key is left') as string,
+    });
+    expect((await keys('revoke', entry.id)).code).toBe(1);
+    expect((await keys('list')).out).toBe('');
+  });
+
+  it('works on the folder of a daemon that runs, at once', async () => {
+    const house = await House.open({ dataDir: join(folder, 'data') });
+    try {
+      const made = await keys(
+        'create',
+        'public',
+        '--name',
+        'shop',
+        '--agent',
+        'baker',
+        '--origin',
+        'https://a.example',
+        '--json',
+      );
+      const { id, key } = JSON.parse(made.out) as { id: string; key: string };
+      const mint = (origin: string) =>
+        house.request('/sessions/token', { method: 'POST', headers: { authorization: key, origin } });
+      expect((await mint('https://a.example')).status).toBe(200);
+      expect((await mint(house.address)).status).toBe(403);
+      expect((await keys('list')).out).toContain('shop  for baker  on https://a.example');
+      await keys('revoke', id);
+      expect((await mint('https://a.example')).status).toBe(401);
+      expect((await keys('create', 'public', '--name', 'x', '--agent', 'nobody')).err).toContain('no agent "nobody"');
+      const own = (await house.ask('/keys', { headers: { authorization: PRIVATE_KEY } })).body as { id: string }[];
+      const { err } = await keys('revoke', ...own.map((entry) => entry.id));
+      expect(err).toContain('finds this key in PARLEY_API_KEY takes it again');
+    } finally {
+      await house.close();
+    }
+  });
+
+  it.each([
+    [],
+    ['burn'],
+    ['list', 'x'],
+    ['list', '--name', 'x'],
+    ['create'],
+    ['create', 'secret', '--name', 'x'],
+    ['create', 'private'],
+    ['create', 'private', '--name', 'x', '--agent', 'baker'],
+    ['create', 'public', '--name', 'x', '--origin', 'https://a.example/path'],
+    ['revoke'],
+  ])('%j is wrong usage', async (...args) => {
+    expect((await keys(...args)).code).toBe(2);
+  });
+});

@@ -1,0 +1,294 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { AgentConfig } from '../../src/config/agent.js';
+import { House, PRIVATE_KEY, PUBLIC_KEY } from './house.js';
+
+let house: House;
+beforeAll(async () => {
+  house = await House.open();
+});
+afterAll(async () => {
+  await house.close();
+  expect(house.faults).toEqual([]);
+});
+
+interface Answer {
+  status: number;
+  body: {
+    id: string;
+    name: string;
+    config: AgentConfig;
+    script: unknown;
+    version: number;
+    detail: string | { loc: (string | number)[]; msg: string; type: string }[];
+  };
+}
+
+/** A request with the private key; a body is sent as JSON. */
+async function ask(method: string, path: string, body?: unknown): Promise<Answer> {
+  const headers = { authorization: PRIVATE_KEY, ...(body !== undefined && { 'content-type': 'application/json' }) };
+  const init = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) };
+  return (await house.ask(path, init)) as Answer;
+}
+
+const SCRIPT = { rules: [{ when: 'cake', say: 'We have cake.' }] };
+const CONFIG: AgentConfig = { prompt: 'You sell cake.', first_message: 'Hi.', llm: { model: 'scripted' } };
+
+async function made(config: AgentConfig = CONFIG, name = 'Cakes'): Promise<string> {
+  const { status, body } = await ask('POST', '/agents', { name, config });
+  expect([status, body.detail]).toEqual([200, undefined]);
+  return body.id;
+}
+
+/** What the agent opens with. */
+async function greeting(agentId: string): Promise<unknown> {
+  const client = house.connect();
+  await client.initiate({ agent: { agent_id: agentId } });
+  const said = await client.inbox.find(({ method }) => method === 'onresponsetext' || method === 'onerror');
+  client.socket.close();
+  return said['data'];
+}
+
+const number = expect.any(Number) as number;
+const text = (part: string) => expect.stringContaining(part) as string;
+
+describe('agents', () => {
+  it('are made, read, changed and deleted', async () => {
+    const { status, body } = await ask('POST', '/agents', { name: 'Cakes', config: CONFIG, script: SCRIPT });
+    expect(status).toBe(200);
+    const { id } = body;
+    expect(body).toEqual({ id, name: 'Cakes', config: CONFIG, created_at: number, script: SCRIPT, version: 1 });
+    expect((await ask('GET', `/agents/${id}`)).body).toEqual(body);
+    const listed = (await ask('GET', '/agents')).body as unknown as Answer['body'][];
+    expect(listed.map((agent) => agent.id)).toEqual(['baker', id]);
+    expect(listed[1]).toEqual({ id, name: 'Cakes', config: CONFIG, created_at: number });
+
+    const renamed = await ask('PUT', `/agents/${id}`, { name: 'Tarts' });
+    expect(renamed.body).toMatchObject({ name: 'Tarts', config: CONFIG, script: SCRIPT, version: 2 });
+    const whole = await ask('PUT', `/agents/${id}`, { config: { first_message: 'Ho.' }, script: null });
+    expect(whole.body).toMatchObject({ name: 'Tarts', config: { first_message: 'Ho.' }, script: null, version: 3 });
+    expect(whole.body.config).not.toHaveProperty('prompt');
+    expect((await ask('PUT', `/agents/${id}`, {})).body.version).toBe(3);
+    expect((await ask('PUT', `/agents/${id}`, { name: 'Tarts' })).body.version).toBe(3);
+
+    expect(await ask('DELETE', `/agents/${id}`)).toEqual({ status: 200, body: { success: true } });
+    expect((await ask('GET', `/agents/${id}`)).status).toBe(404);
+  });
+
+  it('talk as they were when the session began; the next session has what was changed', async () => {
+    const id = await made();
+    const client = house.connect();
+    await client.initiate({ agent: { agent_id: id } });
+    await client.inbox.find(({ method }) => method === 'onready');
+    await ask('PUT', `/agents/${id}`, { config: { ...CONFIG, first_message: 'Ho.' } });
+    expect(await greeting(id)).toBe('Ho.');
+    expect((await client.inbox.find(({ method }) => method === 'onresponsetext'))['data']).toBe('Hi.');
+    client.socket.close();
+    await ask('DELETE', `/agents/${id}`);
+  });
+
+  it('are switched off and on', async () => {
+    const id = await made();
+    const off = await ask('POST', `/agents/${id}/status`, { status: 'disabled' });
+    expect(off.body.config).toEqual({ ...CONFIG, status: 'disabled' });
+    expect(await greeting(id)).toBe('This agent is disabled and takes no calls');
+    const page = (await house.ask('/page.json')).body as { agents: { id: string }[] };
+    expect(page.agents.map((agent) => agent.id)).toEqual(['baker']);
+    await ask('POST', `/agents/${id}/status`, { status: 'active' });
+    expect(await greeting(id)).toBe('Hi.');
+    expect((await ask('POST', `/agents/${id}/status`, { status: 'asleep' })).status).toBe(422);
+    await ask('DELETE', `/agents/${id}`);
+  });
+
+  it('are copied with all that they have, and then go their own ways', async () => {
+    const first = await ask('POST', '/agents', { name: 'x'.repeat(200), config: CONFIG, script: SCRIPT });
+    await ask('POST', `/agents/${first.body.id}/embed`, { size: 64 });
+    const { body: copy } = await ask('POST', `/agents/${first.body.id}/duplicate`);
+    expect(copy).toMatchObject({ name: `${'x'.repeat(193)} (copy)`, config: CONFIG, script: SCRIPT, version: 1 });
+    expect((await ask('GET', `/agents/${copy.id}/embed`)).body).toMatchObject({ size: 64 });
+    const named = await ask('POST', `/agents/${first.body.id}/duplicate`, { name: 'Twin' });
+    expect(named.body.name).toBe('Twin');
+    await ask('PUT', `/agents/${copy.id}`, { config: {} });
+    expect((await ask('GET', `/agents/${first.body.id}`)).body.config).toEqual(CONFIG);
+    for (const { id } of [first.body, copy, named.body]) await ask('DELETE', `/agents/${id}`);
+  });
+
+  it('that answer a number, or list a file, are in use', async () => {
+    const id = await made();
+    const { body: phone } = await ask('POST', '/phones/purchase', {});
+    await ask('POST', `/phones/${phone.id}/set_agent`, { agent_id: id });
+    expect(await ask('DELETE', `/agents/${id}`)).toEqual({
+      status: 409,
+      body: { detail: `The agent "${id}" answers ${phone.id}` },
+    });
+    await ask('DELETE', `/phones/${phone.id}`);
+    expect((await ask('DELETE', `/agents/${id}`)).status).toBe(200);
+  });
+});
+
+describe('versions', () => {
+  it('are kept with the time and the key, a page at a time, and brought back with their secrets', async () => {
+    const { body: key } = (await ask('POST', '/keys', { kind: 'private', name: 'Ann' })) as unknown as {
+      body: { key: string; id: string };
+    };
+    const tools = [{ name: 'ask', description: '', webhook: 'https://a.example/', header: { 'x-key': 's3cret' } }];
+    const id = await made({ ...CONFIG, tools });
+    await house.ask(`/agents/${id}`, {
+      method: 'PUT',
+      headers: { authorization: key.key, 'content-type': 'application/json' },
+      body: JSON.stringify({ config: CONFIG }),
+    });
+    await ask('PUT', `/agents/${id}`, { name: 'Pies' });
+    const { body: all } = await ask('GET', `/agents/${id}/versions`);
+    const shown = [{ ...tools[0], header: { 'x-key': '***' } }];
+    expect(all).toEqual([
+      { version: 3, name: 'Pies', config: CONFIG, script: null, changed_at: number, changed_by: 'PARLEY_API_KEY' },
+      { version: 2, name: 'Cakes', config: CONFIG, script: null, changed_at: number, changed_by: 'Ann' },
+      expect.objectContaining({ version: 1, config: { ...CONFIG, tools: shown }, changed_by: 'PARLEY_API_KEY' }),
+    ]);
+    const page = (await ask('GET', `/agents/${id}/versions?limit=1&before=3`)).body as unknown as { version: number }[];
+    expect(page.map(({ version }) => version)).toEqual([2]);
+
+    // What is gone from the agent cannot be told by `***`, only by the version.
+    const put = await ask('PUT', `/agents/${id}`, { config: { ...CONFIG, tools: shown } });
+    expect(put.body.detail).toMatchObject([{ loc: ['body', 'config', 'tools', 0, 'header', 'x-key'] }]);
+    const restored = await ask('POST', `/agents/${id}/versions/1/restore`);
+    expect(restored.body).toMatchObject({ version: 4, name: 'Cakes', config: { ...CONFIG, tools: shown } });
+    expect(house.daemon.agents.get(id).config).toEqual({ ...CONFIG, tools });
+    expect((await ask('POST', `/agents/${id}/versions/4/restore`)).body.version).toBe(4);
+    expect((await ask('POST', `/agents/${id}/versions/9/restore`)).status).toBe(404);
+    expect((await ask('POST', `/agents/${id}/versions/one/restore`)).status).toBe(422);
+    expect((await ask('GET', `/agents/${id}/versions?limit=101`)).status).toBe(422);
+    await ask('DELETE', `/agents/${id}`);
+    await ask('DELETE', '/keys', { id: key.id });
+  });
+
+  it('begin with the file of an agent, which is nobody’s key', async () => {
+    const { body } = await ask('GET', '/agents/baker/versions');
+    expect(body).toMatchObject([{ version: 1, changed_by: null }]);
+  });
+});
+
+describe('secrets', () => {
+  const SECRETIVE: AgentConfig = {
+    ...CONFIG,
+    tools: [{ name: 'ask', description: '', webhook: 'https://a.example/', header: { 'x-key': 'hidden-7f3a' } }],
+    session_data_webhook: { url: 'https://b.example/', headers: { cookie: 'hidden-91bc' } },
+  };
+
+  it('are shown nowhere, kept where *** comes back, and encrypted on the disk', async () => {
+    const id = await made(SECRETIVE);
+    const { body } = await ask('GET', `/agents/${id}`);
+    expect(body.config).toMatchObject({
+      tools: [{ header: { 'x-key': '***' } }],
+      session_data_webhook: { headers: { cookie: '***' } },
+    });
+    await ask('PUT', `/agents/${id}`, { config: { ...body.config, prompt: 'You sell pies.' } });
+    expect(house.daemon.agents.get(id).config).toEqual({ ...SECRETIVE, prompt: 'You sell pies.' });
+    await ask('POST', `/agents/${id}/duplicate`);
+    for (const path of ['/agents', `/agents/${id}`, `/agents/${id}/versions`]) {
+      expect(JSON.stringify((await ask('GET', path)).body), path).not.toContain('hidden');
+    }
+    expect(everyByte(house.dataDir)).not.toContain('hidden');
+    expect(everyByte(house.dataDir)).not.toContain('You sell pies');
+  });
+
+  it('of a number are treated alike', async () => {
+    const { body: phone } = await ask('POST', '/phones/purchase', {});
+    const path = `/phones/${phone.id}/agent-config-override`;
+    const override = { tools: SECRETIVE.tools };
+    const shown = { agent_config_override: { tools: [{ header: { 'x-key': '***' } }] } };
+    expect((await ask('POST', path, { agent_config_override: override })).body).toMatchObject(shown);
+    const read = (await ask('GET', `/phones/${phone.id}`)).body as unknown as typeof shown;
+    expect(read).toMatchObject(shown);
+    expect((await ask('POST', path, { agent_config_override: read.agent_config_override })).status).toBe(200);
+    expect(JSON.stringify((await ask('GET', '/phones')).body)).not.toContain('hidden');
+    expect(everyByte(house.dataDir)).not.toContain('hidden');
+    await ask('POST', path, { agent_config_override: null });
+    const refused = await ask('POST', path, { agent_config_override: read.agent_config_override });
+    expect(refused.body.detail).toMatchObject([
+      { loc: ['body', 'agent_config_override', 'tools', 0, 'header', 'x-key'] },
+    ]);
+  });
+});
+
+describe('what is refused', () => {
+  it.each<[string, unknown, (string | number)[], string]>([
+    ['no name', { config: {} }, ['name'], 'Field required'],
+    ['no configuration', { name: 'a' }, ['config'], 'Field required'],
+    ['an unknown field', { name: 'a', config: { flow: { speed: 1 } } }, ['config', 'flow', 'speed'], 'Unknown field'],
+    ['an unknown member', { name: 'a', config: {}, id: 'x' }, ['id'], 'Unknown field'],
+    ['an unknown model', { name: 'a', config: { llm: { model: 'x' } } }, ['config', 'llm', 'model'], 'one of'],
+    ['a model without a key', { name: 'a', config: { llm: { model: 'gpt-4o' } } }, ['config', 'llm', 'model'], 'a key'],
+    [
+      'a voice without a key',
+      { name: 'a', config: { voice: { provider: 'elevenlabs', voice_id: 'x' } } },
+      ['config', 'voice', 'provider'],
+      'Known: flite',
+    ],
+    [
+      'an unknown voice',
+      { name: 'a', config: { voice: { provider: 'flite', voice_id: 'x' } } },
+      ['config', 'voice', 'voice_id'],
+      'no voice called "x"',
+    ],
+    [
+      'a file that is not there',
+      { name: 'a', config: { knowledge_base: { files: ['x'] } } },
+      ['config', 'knowledge_base', 'files'],
+      'There is no knowledge file',
+    ],
+    ['a script with faults', { name: 'a', config: {}, script: { rules: 7 } }, ['script'], 'script: rules'],
+    [
+      'a secret that nobody knows',
+      { name: 'a', config: { session_data_webhook: { url: 'https://a.example/', headers: { a: '***' } } } },
+      ['config', 'session_data_webhook', 'headers', 'a'],
+      'there is none',
+    ],
+  ])('an agent with %s', async (_name, body, loc, words) => {
+    const before = (await ask('GET', '/agents')).body;
+    const answer = await ask('POST', '/agents', body);
+    expect(answer).toMatchObject({ status: 422, body: { detail: [{ loc: ['body', ...loc], msg: text(words) }] } });
+    expect((await ask('GET', '/agents')).body).toEqual(before);
+  });
+
+  it.each([
+    ['GET', ''],
+    ['PUT', ''],
+    ['DELETE', ''],
+    ['POST', '/duplicate'],
+    ['POST', '/status'],
+    ['GET', '/versions'],
+    ['POST', '/versions/1/restore'],
+    ['POST', '/embed'],
+    ['GET', '/embed'],
+  ])('%s /agents/nobody%s', async (method, path) => {
+    const body = path === '/status' ? { status: 'active' } : method === 'PUT' || path === '/embed' ? {} : undefined;
+    const answer = await ask(method, `/agents/nobody${path}`, method === 'GET' ? undefined : body);
+    expect(answer).toEqual({ status: 404, body: { detail: 'There is no agent "nobody"' } });
+  });
+
+  it('everybody without a private key', async () => {
+    for (const [authorization, status] of [
+      ['', 401],
+      ['nonsense', 401],
+      [PUBLIC_KEY, 403],
+    ] as const) {
+      const headers = { authorization };
+      for (const path of ['/agents', '/agents/baker', '/agents/baker/versions', '/keys']) {
+        expect((await house.ask(path, { headers })).status, path).toBe(status);
+      }
+      for (const path of ['/agents', '/agents/baker/status', '/agents/baker/embed', '/keys']) {
+        expect((await house.ask(path, { method: 'POST', headers })).status, path).toBe(status);
+      }
+    }
+  });
+});
+
+function everyByte(dataDir: string): string {
+  return readdirSync(dataDir, { withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ name }) => readFileSync(join(dataDir, name), 'latin1'))
+    .join('\n');
+}
