@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { AgentConfig } from '../config/agent.js';
+import { EMBEDDED_DEFAULTS } from '../config/resolve.js';
 import type { Settings } from '../config/settings.js';
 import type { Engine } from '../engine/engine.js';
 import type { SessionEvent } from '../session/session-options.js';
@@ -15,10 +16,12 @@ import { PhoneStore } from '../store/phones.js';
 import { UnderWay } from '../store/under-way.js';
 import { openSecretBox } from '../store/secret-key.js';
 import { SessionStore } from '../store/sessions.js';
+import { VoiceStore } from '../store/voices.js';
 import { Access, isLoopbackName } from './access.js';
 import { AgentStores } from './agent-stores.js';
 import { AgentRegistry, type HostedAgent } from './agents.js';
 import { CallArchive } from './call-archive.js';
+import { Calling, Told } from './calling.js';
 import type { CallLog } from './call-log.js';
 import { ChatEndpoint } from './chat.js';
 import { Doors } from './doors.js';
@@ -45,11 +48,13 @@ import { loadPage, pageRoutes } from './routes/page.js';
 import { phoneRoutes } from './routes/phones.js';
 import { sessionTokenRoutes } from './routes/session-tokens.js';
 import { TalkEndpoint } from './routes/talk.js';
+import { voiceRoutes } from './routes/voices.js';
 import { openServer } from './server.js';
 import { SessionTokens } from './session-tokens.js';
 import { SignedUrls, signingKey } from './signed-urls.js';
 import { TlsFiles } from './tls.js';
 import type { Telephone } from './telephone.js';
+import { Voices } from './voices.js';
 
 export interface DaemonOptions {
   settings: Settings;
@@ -92,6 +97,8 @@ export class Daemon {
   readonly #phones: PhoneStore;
   readonly #stores: AgentStores;
   readonly #archive: CallArchive;
+  readonly #told: Told;
+  readonly #calling: Calling;
   readonly #log: CallLog;
   readonly #chats: ChatEndpoint;
   readonly #closeDatabase: () => void;
@@ -114,7 +121,8 @@ export class Daemon {
     this.#closeDatabase = close;
     this.#doors = new Doors({ clock: engine.clock, busy: () => this.busy });
     this.#operation = this.#operate(new UnderWay(database));
-    const { sessionEvent: onSessionEvent, error: onError } = this.#operation;
+    const { error: onError } = this.#operation;
+    const onSessionEvent = this.#onSessionEvent;
     const nowSeconds = (): number => Math.floor(Date.now() / 1000);
     const keys = new KeyStore(database, nowSeconds);
     const box = openSecretBox(database, settings);
@@ -127,9 +135,11 @@ export class Daemon {
     const { knowledge, memories, uploads } = this.#stores;
     engine.keepIn({ knowledge, memories });
     const doNotCall = new DoNotCallStore(database);
+    const voices = new VoiceStore(database);
+    const outboxStore = new SqliteOutboxStore(database);
     engine.keepIn({
-      ...{ doNotCall, sessionMemory: new SessionStore(database) },
-      outboxStore: new SqliteOutboxStore(database),
+      ...{ doNotCall, voices, sessionMemory: new SessionStore(database) },
+      outboxStore,
       onWebhookLost: (sessionId, reason) => onError(new Error(`session_data_webhook of ${sessionId}: ${reason}`)),
     });
     this.#address = `http://${settings.host}:${String(settings.port)}`;
@@ -137,8 +147,14 @@ export class Daemon {
       ...{ key: signingKey(settings.dataDir), nowUnixMs: () => Date.now() },
       ...{ base: () => settings.publicUrl ?? this.#address, isPublic: settings.publicUrl !== null },
     });
+    this.#told = new Told({
+      ...{ settings, database, onError, clock: engine.clock, unixMs: () => Date.now(), agentOutbox: outboxStore },
+      shown: (call) => this.#archive.sent(call),
+    });
     this.#archive = new CallArchive({
+      ...this.#told.hooks,
       ...{ settings, database, clock: engine.clock, nowUnixMs: () => Date.now(), links, onError },
+      multiplierOf: voices.multiplierOf,
     });
     this.#archive.start();
     this.#log = this.#archive.log;
@@ -192,9 +208,22 @@ export class Daemon {
       telephone: () => this.#openTelephone(),
     });
     doNotCallRoutes(api, doNotCall, nowSeconds);
+    this.#told.routes(api, this.#archive.store);
+    this.#calling = new Calling({
+      ...{ settings, database, engine, onSessionEvent, unixMs: () => Date.now() },
+      ...{ agents: this.agents, phones: this.#phones, calls: this.#archive.store, log: this.#log, doors: this.#doors },
+      telephone: () => this.#openTelephone(),
+      openTelephone: () => this.#telephone,
+    });
+    this.#calling.routes(api);
     callLogRoutes(api, { archive: this.#archive, access, links });
     erasureRoutes(api, new Erasure([callEraser(database, settings.dataDir)]));
     chatRoutes(api, this.#chats);
+    const defaults = { language: settings.language, provider: settings.tts ?? EMBEDDED_DEFAULTS.voiceProvider };
+    voiceRoutes(api, {
+      voices: new Voices({ engine, nowSeconds, defaults, store: voices, agents: this.agents }),
+      links,
+    });
     this.#talk = new TalkEndpoint({
       server: this.#app.server,
       engine,
@@ -203,6 +232,7 @@ export class Daemon {
       requests,
       clock: engine.clock,
       log: this.#log,
+      registered: this.#calling.registered,
       publicAgentConfigFields: settings.publicAgentConfigFields,
       maxSessions: settings.limits.sessions,
       socketsPerAddress: settings.limits.socketsPerAddress,
@@ -235,13 +265,15 @@ export class Daemon {
 
   /** Loads the engines; `/readyz` says when it is done. @throws ParleyError when one cannot be loaded */
   async warmUp(): Promise<void> {
-    await Promise.all([this.#options.engine.warmUp(), this.#openTelephone()]);
+    await Promise.all([this.#options.engine.warmUp(), this.#openTelephone(), this.#told.webhook.open()]);
     this.#ready = true;
   }
 
   /** Sessions, phone calls and answers in writing that go on. */
   get busy(): number {
-    return Math.max(this.#options.engine.sessions.size, this.#calls()) + this.#chats.running;
+    return (
+      Math.max(this.#options.engine.sessions.size, this.#calls(), this.#calling.dialer.calls) + this.#chats.running
+    );
   }
 
   /**
@@ -259,6 +291,11 @@ export class Daemon {
     this.#closing ??= this.#close();
     return this.#closing;
   }
+
+  readonly #onSessionEvent = (sessionId: string, agentId: string, event: SessionEvent): void => {
+    this.#operation.sessionEvent(sessionId, agentId, event);
+    this.#told.events.session(sessionId, event);
+  };
 
   #operate(underWay: UnderWay): Operation {
     const { settings, engine, log = NO_LOG, onSessionEvent, onError } = this.#options;
@@ -279,7 +316,8 @@ export class Daemon {
   /** Loaded late: whoever asks whether the daemon is there should not wait for its carrier. */
   #openTelephone(): Promise<Telephone> {
     const { engine, settings } = this.#options;
-    const { sessionEvent: onSessionEvent, error: onError } = this.#operation;
+    const { error: onError } = this.#operation;
+    const onSessionEvent = this.#onSessionEvent;
     this.#telephone ??= import('./telephone.js').then(async ({ Telephone }) => {
       const telephone = await Telephone.open({
         isOpen: () => this.#doors.isOpen,
@@ -298,6 +336,8 @@ export class Daemon {
   async #close(): Promise<void> {
     const { engine } = this.#options;
     this.#talk.close();
+    this.#told.hush();
+    await this.#calling.close();
     // One that could not be opened has told those who asked for it.
     await (await this.#telephone?.catch(() => null))?.close();
     const { clock } = engine;
@@ -315,7 +355,7 @@ export class Daemon {
     this.#tls?.close();
     await this.#operation.close();
     await this.#stores.close();
-    await this.#archive.close();
+    await Promise.all([this.#archive.close(), this.#told.close()]);
     this.#closeDatabase();
   }
 }

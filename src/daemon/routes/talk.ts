@@ -7,14 +7,17 @@ import type { Cancel, Clock } from '../../clock/clock.js';
 import { type AgentConfig, agentConfigSchema } from '../../config/agent.js';
 import { continuationSchema } from '../../config/continuation.js';
 import { parseWith } from '../../config/issues.js';
+import { overriddenAgent } from '../../config/override-agent.js';
 import type { Engine } from '../../engine/engine.js';
 import { ParleyError, reasonOf } from '../../errors.js';
 import type { SessionEvent } from '../../session/session-options.js';
 import type { TalkServerMessage } from '../../transports/talk-protocol.js';
 import { TalkSocketTransport } from '../../transports/talk-socket.js';
-import type { Access, Caller } from '../access.js';
+import type { Access, Caller, PublicKey } from '../access.js';
 import type { AgentRegistry } from '../agents.js';
 import type { CallLog } from '../call-log.js';
+import type { RegisteredCall, RegisteredCalls } from '../registered-calls.js';
+import type { RequestedAgent } from '../requested-agent.js';
 import { callerOf, type RateLimit } from '../rate-limit.js';
 import { SocketPlaces } from '../socket-places.js';
 
@@ -26,6 +29,7 @@ export interface TalkOptions {
   requests: RateLimit;
   clock: Clock;
   log: CallLog;
+  registered: Pick<RegisteredCalls, 'take'>;
   /** Fields of AgentConfig that a client may set for its session. */
   publicAgentConfigFields: readonly string[];
   /** Sessions that may run at once. */
@@ -51,16 +55,29 @@ const POLICY_VIOLATION = 1008;
 const TRY_AGAIN_LATER = 1013;
 const INTERNAL_ERROR = 1011;
 
+const publicKeySchema = z.string().min(1).max(500);
 const initiateSchema = z.strictObject({
   method: z.literal('initiate'),
   data: z.strictObject({
-    public_key: z.string().min(1).max(500),
+    public_key: publicKeySchema,
     agent: z.strictObject({ agent_id: z.string().min(1).max(200), agent_config: z.unknown().optional() }),
     metadata: z.record(z.string(), z.unknown()).nullish(),
     include_metadata_in_prompt: z.boolean().nullish(),
     session_continuation: continuationSchema.nullish(),
   }),
 });
+/** For a call that was registered with all the rest. */
+const registeredSchema = z.strictObject({
+  method: z.literal('initiate'),
+  data: z.strictObject({ public_key: publicKeySchema, call_id: z.string().min(1).max(200) }),
+});
+
+/** A session as its client wants it, or as it was registered. */
+interface Wanted extends RequestedAgent, Pick<RegisteredCall, 'metadata' | 'includeMetadataInPrompt' | 'continuation'> {
+  sessionId: string;
+  /** Null = it was not registered, and is not in the log yet. */
+  callId: string | null;
+}
 
 /** `/talk`: the socket that browsers talk over. See docs/talk-socket.md for the protocol. */
 export class TalkEndpoint {
@@ -141,45 +158,69 @@ export class TalkEndpoint {
     { client, transport, caller }: { client: WebSocket; transport: TalkSocketTransport; caller: Caller },
     text: string | null,
   ): Promise<void> {
-    const { engine, agents, access, log, maxSessions, onSessionEvent } = this.#options;
-    const { data } = parseWith(initiateSchema, parseJson(text), ['initiate']);
-    const key = access.talker(data.public_key, caller);
+    const { engine, log, onSessionEvent } = this.#options;
+    const message = parseJson(text);
+    const wanted = isRegistered(message) ? this.#registered(message, caller) : this.#wanted(message, caller);
+    this.#starting++;
+    const { sessionId: id, callId, agentId, agent, script, metadata, includeMetadataInPrompt, continuation } = wanted;
+    const starting = engine.createSession({
+      ...{ id, agent, script, transport, metadata, includeMetadataInPrompt },
+      ...(agentId !== null && { agentId }),
+      ...(callId !== null && { callId }),
+      ...(continuation !== null && { continuation }),
+      observe: (event) => {
+        onSessionEvent(id, agentId ?? '', event);
+      },
+    });
+    const session = await starting
+      .catch((error: unknown) => {
+        if (callId !== null) log.fail(id, 'failed', reasonOf(error));
+        throw error;
+      })
+      .finally(() => this.#starting--);
+    this.#waiting.delete(client);
+    try {
+      if (callId === null) log.begin({ sessionId: id, channel: 'talk', agentId, agentConfig: agent, metadata });
+      else log.status(id, 'in-progress');
+    } catch (error) {
+      await session.close();
+      throw error;
+    }
+    await session.run();
+  }
+
+  /** @throws ParleyError AUTH_REQUIRED, AUTH_FORBIDDEN, NOT_FOUND, CONFIG_INVALID */
+  #wanted(message: unknown, caller: Caller): Wanted {
+    const { agents, access } = this.#options;
+    const { data } = parseWith(initiateSchema, message, ['initiate']);
+    const key = this.#enter(data.public_key, caller);
     access.agent(key, data.agent.agent_id);
     const override = this.#override(data.agent.agent_config);
     // Who may say what the metadata is could be given anybody's conversation.
     if (data.session_continuation?.identifier_variable != null) {
       throw new ParleyError('AUTH_FORBIDDEN', { reason: 'with a public key no identifier_variable may be given' });
     }
-    const stored = agents.get(data.agent.agent_id);
-    const agent = { ...stored, config: { ...stored.config, ...override } };
-    if (engine.sessions.size + this.#starting >= maxSessions) {
-      throw new ParleyError('SESSIONS_FULL', { limit: maxSessions });
-    }
-    this.#starting++;
-    const id = randomUUID();
-    const starting = engine.createSession({
-      id,
-      agentId: agent.id,
-      agent: agent.config,
-      script: agent.script,
-      transport,
-      metadata: data.metadata ?? {},
-      includeMetadataInPrompt: data.include_metadata_in_prompt ?? false,
-      ...(data.session_continuation != null && { continuation: data.session_continuation }),
-      observe: (event) => {
-        onSessionEvent(id, agent.id, event);
-      },
-    });
-    const session = await starting.finally(() => this.#starting--);
-    this.#waiting.delete(client);
-    try {
-      const { config: agentConfig, id: agentId } = agent;
-      log.begin({ sessionId: id, channel: 'talk', agentId, agentConfig, metadata: data.metadata ?? {} });
-    } catch (error) {
-      await session.close();
-      throw error;
-    }
-    await session.run();
+    const { id: agentId, config, script } = agents.get(data.agent.agent_id);
+    return {
+      ...{ sessionId: randomUUID(), callId: null, agentId, agent: overriddenAgent(config, override), script },
+      ...{ metadata: data.metadata ?? {}, includeMetadataInPrompt: data.include_metadata_in_prompt ?? false },
+      continuation: data.session_continuation ?? null,
+    };
+  }
+
+  /** What it is was said with a private key: that the client knows its id is enough. @throws as `#wanted` */
+  #registered(message: unknown, caller: Caller): Wanted {
+    const { data } = parseWith(registeredSchema, message, ['initiate']);
+    this.#enter(data.public_key, caller);
+    return this.#options.registered.take(data.call_id);
+  }
+
+  /** Whether a client may have a session, and there is room for it. @throws ParleyError */
+  #enter(keyOrToken: string, caller: Caller): PublicKey {
+    const { access, engine, maxSessions } = this.#options;
+    const key = access.talker(keyOrToken, caller);
+    if (engine.sessions.size + this.#starting < maxSessions) return key;
+    throw new ParleyError('SESSIONS_FULL', { limit: maxSessions });
   }
 
   /** What a client with a public key wants otherwise for its session. @throws ParleyError AUTH_FORBIDDEN, CONFIG_INVALID */
@@ -218,6 +259,11 @@ export class TalkEndpoint {
     client.once('close', cancel);
     client.close(code, text);
   }
+}
+
+function isRegistered(message: unknown): boolean {
+  const data: unknown = typeof message === 'object' && message !== null && 'data' in message ? message.data : null;
+  return typeof data === 'object' && data !== null && 'call_id' in data;
 }
 
 function callerIn({ headers: { origin, host } }: IncomingMessage): Caller {
