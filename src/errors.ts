@@ -146,6 +146,11 @@ const CATALOGUE = {
     httpStatus: 429,
     retryable: true,
   },
+  STREAMS_FULL: {
+    message: '{limit} clients watch already, which is the limit',
+    httpStatus: 429,
+    retryable: true,
+  },
   IDEMPOTENCY_KEY_REUSED: {
     message: 'This Idempotency-Key came with another request before',
     httpStatus: 409,
@@ -171,6 +176,9 @@ const CATALOGUE = {
     retryable: false,
   },
   TALK_CLIENT_GONE: { message: 'The client has given no sign for {silentMs} ms', httpStatus: 408, retryable: true },
+  // WebRTC
+  OFFER_INVALID: { message: 'The offer cannot be answered: {reason}', httpStatus: 422, retryable: false },
+  LINE_LOST: { message: 'The line has broken off: {reason}', httpStatus: 408, retryable: true },
   // daemon
   DAEMON_CANNOT_LISTEN: { message: 'Cannot listen on {where}: {reason}', httpStatus: 500, retryable: false },
   DAEMON_DRAINING: {
@@ -203,6 +211,7 @@ const CATALOGUE = {
   },
   AGENT_IN_USE: { message: 'The agent "{agent}" answers {phone}', httpStatus: 409, retryable: false },
   NOT_FOUND: { message: 'There is no {what} "{id}"', httpStatus: 404, retryable: false },
+  VOICE_IN_USE: { message: 'The agent "{agent}" speaks with the voice "{voice}"', httpStatus: 409, retryable: false },
   RATE_LIMITED: { message: 'Too many requests; try again in {seconds} s', httpStatus: 429, retryable: true },
   SESSIONS_FULL: { message: 'All {limit} sessions are in use', httpStatus: 429, retryable: true },
   SOCKETS_FULL: { message: 'This address has {limit} sockets open already', httpStatus: 429, retryable: true },

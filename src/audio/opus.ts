@@ -184,7 +184,9 @@ export class OpusDecoder {
   }
 
   #samples(ms: number): number {
-    return Math.min((this.sampleRateHz * ms) / 1_000, this.#maxSamples);
+    // The codec knows multiples of 2.5 ms alone.
+    const steps = Math.max(1, Math.round(ms / 2.5));
+    return Math.min((this.sampleRateHz * steps) / 400, this.#maxSamples);
   }
 
   #decode(packet: Uint8Array | null, samples: number, fec: boolean): Int16Array {

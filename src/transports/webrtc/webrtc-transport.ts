@@ -1,0 +1,171 @@
+import { FRAME_MS, HEARING_RATE_HZ } from '../../audio/frame.js';
+import { type Arrival, JitterBuffer, type JitterStats, type MediaPacket } from '../../audio/jitter-buffer.js';
+import { levelOf } from '../../audio/level.js';
+import type { Opus, OpusDecoder, OpusEncoder } from '../../audio/opus.js';
+import type { Clock } from '../../clock/clock.js';
+import { ParleyError } from '../../errors.js';
+import { TalkControl, wireMessage } from '../talk-control.js';
+import type { Transport, TransportMessage, TransportSink } from '../transport.js';
+import { OPUS_CLOCK_HZ, type WebRtcPeer } from './peer.js';
+
+export interface WebRtcTransportOptions {
+  peer: WebRtcPeer;
+  opus: Opus;
+  clock: Clock;
+  /** Messages that may wait for a slow reader, in bytes, before it is cut off. Default 512 kB. */
+  maxBufferedBytes?: number;
+}
+
+export interface WebRtcStats extends JitterStats {
+  /** Packets that were no Opus. */
+  undecodable: number;
+  sentPackets: number;
+  badMessages: number;
+}
+
+/** What the agent says, at most: more than its voices have, less work than 48 kHz. */
+const OUTPUT_RATE_HZ = 24_000;
+const FRAME_TICKS = (OPUS_CLOCK_HZ * FRAME_MS) / 1000;
+/** Silence that is sent after speech; then nothing is, until there is something again. */
+const TAIL_FRAMES = 12;
+/** Quieter frames may be left out to catch up with what was held up. */
+const QUIET_DB = -50;
+/** Audio that comes before the session listens is kept so long. */
+const MAX_EARLY = 250;
+
+/** A browser, or any WebRTC client: Opus both ways, and the talk socket's messages on a data channel. */
+export class WebRtcTransport implements Transport {
+  readonly name = 'webrtc';
+  readonly inputRateHz = HEARING_RATE_HZ;
+  readonly outputRateHz = OUTPUT_RATE_HZ;
+  readonly showsForms = true;
+  readonly #options: Required<WebRtcTransportOptions>;
+  readonly #encoder: OpusEncoder;
+  readonly #decoder: OpusDecoder;
+  readonly #jitter = new JitterBuffer({ clockRateHz: OPUS_CLOCK_HZ });
+  readonly #control: TalkControl;
+  readonly #silence = new Int16Array((OUTPUT_RATE_HZ * FRAME_MS) / 1000);
+  #sink: TransportSink | null = null;
+  #early: MediaPacket[] = [];
+  #isStarted = false;
+  #isOver = false;
+  #ticks = 0;
+  #tail = 0;
+  #undecodable = 0;
+  #sentPackets = 0;
+  #closing: Promise<void> | null = null;
+
+  constructor(options: WebRtcTransportOptions) {
+    this.#options = { maxBufferedBytes: 512_000, ...options };
+    const { peer, opus, clock } = options;
+    this.#encoder = opus.encoder({ sampleRateHz: OUTPUT_RATE_HZ });
+    this.#decoder = opus.decoder(HEARING_RATE_HZ);
+    this.#control = new TalkControl({
+      clock,
+      send: (message) => this.#send(JSON.stringify(message)),
+      onTooBad: (error) => this.#fail(error),
+    });
+    peer.listen({
+      connected: () => undefined,
+      audio: (packet) => this.#onPacket(packet),
+      digit: (digit) => this.#sink?.digits(digit),
+      message: (text) => this.#control.receive(text, this.#sink),
+      closed: (reason) => this.#gone(reason === 'closed' ? undefined : new ParleyError('LINE_LOST', { reason })),
+    });
+  }
+
+  get stats(): WebRtcStats {
+    return {
+      ...this.#jitter.stats,
+      undecodable: this.#undecodable,
+      sentPackets: this.#sentPackets,
+      badMessages: this.#control.badMessages,
+    };
+  }
+
+  start(sink: TransportSink): void {
+    if (this.#isOver) {
+      sink.closed();
+      return;
+    }
+    this.#sink = sink;
+    this.#isStarted = true;
+    queueMicrotask(() => {
+      for (const packet of this.#early.splice(0)) this.#onPacket(packet);
+    });
+  }
+
+  play(frame: Int16Array | null): void {
+    if (this.#isOver) return;
+    // Every tick of the session, spoken or silent, comes by here: time passes for what is heard as well.
+    this.#hear(this.#jitter.poll(this.#options.clock.nowMs()));
+    this.#ticks += FRAME_TICKS;
+    if (frame === null && this.#tail === 0) return;
+    const isFirst = this.#tail === 0;
+    this.#tail = frame === null ? this.#tail - 1 : TAIL_FRAMES;
+    this.#options.peer.sendAudio(this.#encoder.encode(frame ?? this.#silence), this.#ticks, isFirst);
+    this.#sentPackets++;
+  }
+
+  send(message: TransportMessage): void {
+    this.#send(JSON.stringify(wireMessage(message)));
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#options.peer.close().then(() => this.#gone());
+    return this.#closing;
+  }
+
+  #onPacket(packet: MediaPacket): void {
+    if (!this.#isStarted) {
+      if (this.#early.length < MAX_EARLY) this.#early.push(packet);
+      return;
+    }
+    this.#hear(this.#jitter.push(packet, this.#options.clock.nowMs()));
+  }
+
+  #hear(arrivals: readonly Arrival[]): void {
+    for (const arrival of arrivals) {
+      if (this.#isOver) return;
+      const samples = this.#samplesOf(arrival);
+      const ms = (samples.length * 1000) / HEARING_RATE_HZ;
+      if (this.#jitter.stats.lagMs >= ms && levelOf(samples).rmsDbfs < QUIET_DB) this.#jitter.skipped(ms);
+      else this.#sink?.audio(samples);
+    }
+  }
+
+  #samplesOf(arrival: Arrival): Int16Array {
+    if (arrival.kind === 'silence') return new Int16Array((HEARING_RATE_HZ * arrival.ms) / 1000);
+    try {
+      if (arrival.kind === 'packet') return this.#decoder.decode(arrival.payload);
+      const { ms, following } = arrival;
+      return following === null ? this.#decoder.conceal(ms) : this.#decoder.recover(following, ms);
+    } catch {
+      this.#undecodable++;
+      return this.#decoder.conceal(FRAME_MS);
+    }
+  }
+
+  #send(text: string): void {
+    const { peer, maxBufferedBytes } = this.#options;
+    if (this.#isOver) return;
+    peer.send(text);
+    const bytes = peer.bufferedBytes;
+    if (bytes > maxBufferedBytes) this.#fail(new ParleyError('TALK_CLIENT_TOO_SLOW', { bytes }));
+  }
+
+  #fail(error: ParleyError): void {
+    this.#gone(error);
+    void this.close();
+  }
+
+  #gone(error?: Error): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#encoder.close();
+    this.#decoder.close();
+    const sink = this.#sink;
+    this.#sink = null;
+    sink?.closed(error);
+  }
+}
