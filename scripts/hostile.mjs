@@ -100,8 +100,12 @@ function attack(kind, { first, drip }, open) {
     const beganMs = performance.now();
     const socket = connect(port, '127.0.0.1');
     open.add(socket);
-    const timer = setInterval(() => drip !== '' && socket.writable && socket.write(drip), 1000);
-    socket.on('connect', () => first !== '' && socket.write(first));
+    /** @type {NodeJS.Timeout | undefined} */
+    let timer;
+    socket.on('connect', () => {
+      if (first !== '') socket.write(first);
+      if (drip !== '') timer = setInterval(() => socket.writable && socket.write(drip), 1000);
+    });
     socket.on('error', () => undefined);
     socket.on('end', () => socket.destroy());
     let answer = '';
