@@ -2,7 +2,13 @@ import { randomUUID } from 'node:crypto';
 import type { Cancel, Clock } from '../../clock/clock.js';
 import type { CampaignSchedule } from '../../config/campaign-schedule.js';
 import { ParleyError } from '../../errors.js';
-import type { CampaignRecordStore, RecordStatus, StoredRecord } from '../../store/campaign-records.js';
+import type {
+  CampaignRecordStore,
+  PageOf,
+  RecordStatus,
+  StoredRecord,
+  StoredRejection,
+} from '../../store/campaign-records.js';
 import type { CampaignChange, CampaignStatus, CampaignStore, StoredCampaign } from '../../store/campaigns.js';
 import type { PhoneStore } from '../../store/phones.js';
 import type { AgentRegistry } from '../agents.js';
@@ -155,6 +161,18 @@ export class Campaigns {
       if (campaign?.status === 'started') this.#runner.start(campaign);
       this.#feed.changed(id);
     }
+  }
+
+  /** @param status default all @throws ParleyError NOT_FOUND */
+  records(id: string, page: Omit<PageOf, 'campaignId'>, status?: RecordStatus): StoredRecord[] {
+    this.get(id);
+    return this.#options.records.page({ ...page, campaignId: id }, status);
+  }
+
+  /** What uploads were refused, the latest 10,000. @throws ParleyError NOT_FOUND */
+  rejections(id: string, page: Omit<PageOf, 'campaignId'>): StoredRejection[] {
+    this.get(id);
+    return this.#options.records.rejections({ ...page, campaignId: id });
   }
 
   /** @throws ParleyError NOT_FOUND, CAMPAIGN_FINISHED, RECORD_BEING_CALLED */
