@@ -83,6 +83,7 @@ const CATALOGUE = {
     httpStatus: 500,
     retryable: false,
   },
+  BACKUP_INVALID: { message: '{path} cannot be restored: {reason}', httpStatus: 422, retryable: false },
   // knowledge base
   KNOWLEDGE_FILE_TOO_LARGE: { message: '{name} is larger than {limit} bytes', httpStatus: 413, retryable: false },
   KNOWLEDGE_FULL: {

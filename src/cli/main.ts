@@ -42,6 +42,14 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'list the numbers that agents do not call, add or remove some',
     load: async () => (await import('./do-not-call.js')).doNotCall,
   },
+  backup: {
+    summary: 'write everything that the daemon keeps into one file, also while it runs',
+    load: async () => (await import('./backup.js')).backup,
+  },
+  restore: {
+    summary: 'put such a file in the place of what the daemon keeps',
+    load: async () => (await import('./restore.js')).restore,
+  },
   replay: {
     summary: 'play the event log of a session again, or with other settings',
     load: async () => (await import('./replay.js')).replay,

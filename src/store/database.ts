@@ -217,6 +217,9 @@ const MIGRATIONS: readonly string[] = [
    ) STRICT`,
 ];
 
+/** The version of the schema that this parley has. */
+export const SCHEMA_VERSION = MIGRATIONS.length;
+
 /**
  * Opens the daemon's database in `dataDir` (made if missing; both readable by their owner only) and brings its schema up
  * to date. What is committed survives a crash of the process and of the machine.

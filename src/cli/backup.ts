@@ -1,0 +1,45 @@
+import { parseArgs } from 'node:util';
+import { loadSettings } from '../config/load-settings.js';
+import { backUp } from '../store/backup/backup.js';
+import { type Command, UsageError } from './command.js';
+
+export const backup: Command = {
+  help: `
+parley backup FILE [--recordings] [--without-keys] [--data-dir DIR] [--json]
+
+Writes everything that the daemon keeps into one file (a tar archive), also while it runs: databases as they are at one
+moment, checked. The file holds the keys that encrypt stored secrets, so it is as secret as the data folder.
+
+  --recordings    with the recordings; otherwise with their list only
+  --without-keys  without secret.key and signing.key: stored secrets and links are then worth nothing elsewhere
+  --data-dir DIR  where the daemon keeps its data
+  --json          what was written, as JSON
+`,
+  async run(args, io) {
+    const { values, positionals } = parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: {
+        recordings: { type: 'boolean', default: false },
+        'without-keys': { type: 'boolean', default: false },
+        'data-dir': { type: 'string' },
+        json: { type: 'boolean', default: false },
+      },
+    });
+    const [to, ...more] = positionals;
+    if (to === undefined || more.length > 0) throw new UsageError('which file is to be written?');
+    const { settings } = await loadSettings({ env: io.env, flags: { 'data-dir': values['data-dir'] } });
+    const manifest = await backUp({
+      ...{ dataDir: settings.dataDir, to, recordings: values.recordings, keys: !values['without-keys'] },
+      nowUnixMs: Date.now(),
+    });
+    if (values.json) {
+      io.stdout.write(`${JSON.stringify(manifest)}\n`);
+      return 0;
+    }
+    for (const { name, bytes } of manifest.files) io.stdout.write(`${name}  ${String(bytes)} bytes\n`);
+    const { length } = manifest.recordings;
+    if (length > 0 && !values.recordings) io.stderr.write(`${String(length)} recordings are listed, not copied\n`);
+    return 0;
+  },
+};

@@ -1,0 +1,38 @@
+import { parseArgs } from 'node:util';
+import { loadSettings } from '../config/load-settings.js';
+import { restore as restoreBackup } from '../store/backup/restore.js';
+import { type Command, UsageError } from './command.js';
+
+export const restore: Command = {
+  help: `
+parley restore FILE [--data-dir DIR] [--json]
+
+Puts a file of \`parley backup\` in the place of what the daemon keeps. The daemon must not run. What was there before is
+kept in a folder beside it, and campaigns that were calling are paused: start them again once you have looked at them.
+
+  --data-dir DIR  where the daemon keeps its data
+  --json          what was done, as JSON
+`,
+  async run(args, io) {
+    const { values, positionals } = parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: { 'data-dir': { type: 'string' }, json: { type: 'boolean', default: false } },
+    });
+    const [from, ...more] = positionals;
+    if (from === undefined || more.length > 0) throw new UsageError('which file is to be restored?');
+    const { settings } = await loadSettings({ env: io.env, flags: { 'data-dir': values['data-dir'] } });
+    const { manifest, keptAside, pausedCampaigns } = await restoreBackup({
+      ...{ dataDir: settings.dataDir, from, nowUnixMs: Date.now() },
+    });
+    if (values.json) {
+      io.stdout.write(`${JSON.stringify({ manifest, kept_aside: keptAside, paused_campaigns: pausedCampaigns })}\n`);
+      return 0;
+    }
+    const made = new Date(manifest.created_at * 1000).toISOString();
+    io.stdout.write(`restored ${String(manifest.files.length)} files of ${made}\n`);
+    if (keptAside !== null) io.stdout.write(`what was there before: ${keptAside}\n`);
+    if (pausedCampaigns > 0) io.stdout.write(`campaigns paused: ${String(pausedCampaigns)}\n`);
+    return 0;
+  },
+};

@@ -1,0 +1,141 @@
+import Database from 'better-sqlite3';
+import { createHash } from 'node:crypto';
+import { createReadStream, existsSync } from 'node:fs';
+import { copyFile, type FileHandle, mkdtemp, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { ParleyError, reasonOf } from '../../errors.js';
+import { packageVersion } from '../../package-files.js';
+import { DATABASES, KEY_FILES, type Manifest, MANIFEST_NAME } from './manifest.js';
+import { MAX_TAR_BYTES, TAR_END, tarHeader, tarPadding } from './tar.js';
+
+export interface BackupOptions {
+  dataDir: string;
+  /** The file to write; there must be none. */
+  to: string;
+  /** With the recordings themselves, not only their list. */
+  recordings: boolean;
+  /** With the keys that encrypt and sign. */
+  keys: boolean;
+  nowUnixMs: number;
+}
+
+/** A page at a time would begin anew whenever a daemon writes in between. */
+const ALL_PAGES = 0x7fff_ffff;
+
+/**
+ * Writes what is in a data folder into one file, also while a daemon uses it: each database as it is at one moment,
+ * checked. The file is there whole or not at all, and for its owner only.
+ * @throws ParleyError FILE_NOT_READABLE, FILE_NOT_WRITABLE
+ */
+export async function backUp({ dataDir, to, recordings, keys, nowUnixMs }: BackupOptions): Promise<Manifest> {
+  if (!existsSync(join(dataDir, 'parley.db'))) {
+    throw new ParleyError('FILE_NOT_READABLE', { path: dataDir, reason: 'no daemon has kept anything there' });
+  }
+  if (existsSync(to)) throw new ParleyError('FILE_NOT_WRITABLE', { path: to, reason: 'there is a file already' });
+  const target = resolve(to);
+  let folder: string | null = null;
+  try {
+    folder = await mkdtemp(join(dirname(target), '.parley-backup-'));
+    const copies = folder;
+    for (const name of DATABASES)
+      if (existsSync(join(dataDir, name))) await snapshot(join(dataDir, name), join(copies, name));
+    for (const name of KEY_FILES) {
+      if (keys && existsSync(join(dataDir, name))) await copyFile(join(dataDir, name), join(copies, name));
+    }
+    const sound = await recordingsOf(dataDir);
+    const files = [
+      ...(await readdir(copies)).toSorted().map((name) => ({ name, path: join(copies, name) })),
+      ...(recordings
+        ? sound.map(({ name }) => ({ name: `recordings/${name}`, path: join(dataDir, 'recordings', name) }))
+        : []),
+    ];
+    const manifest: Manifest = {
+      ...{ format: 'parley-backup', version: 1, parley: packageVersion(), created_at: Math.floor(nowUnixMs / 1000) },
+      files: await Promise.all(files.map(async ({ name, path }) => ({ name, ...(await digest(path)) }))),
+      recordings: sound,
+    };
+    const part = join(copies, 'backup.part');
+    await writeArchive(part, manifest, files);
+    await rename(part, target);
+    return manifest;
+  } catch (error) {
+    if (error instanceof ParleyError) throw error;
+    throw new ParleyError('FILE_NOT_WRITABLE', { path: to, reason: reasonOf(error) }, { cause: error });
+  } finally {
+    if (folder !== null) await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** A database as it is now, as one file. */
+async function snapshot(from: string, to: string): Promise<void> {
+  const source = new Database(from, { readonly: true, timeout: 10_000 });
+  try {
+    await source.backup(to, { progress: () => ALL_PAGES });
+  } finally {
+    source.close();
+  }
+  const copy = new Database(to);
+  try {
+    copy.pragma('journal_mode = DELETE');
+    const found = copy.pragma('integrity_check', { simple: true });
+    if (found !== 'ok')
+      throw new ParleyError('FILE_NOT_READABLE', { path: from, reason: `it is damaged: ${String(found)}` });
+  } finally {
+    copy.close();
+  }
+}
+
+async function recordingsOf(dataDir: string): Promise<{ name: string; bytes: number }[]> {
+  const folder = join(dataDir, 'recordings');
+  const names = await readdir(folder).catch(() => []);
+  const kept = names.filter((name) => /^[\w.-]{1,80}$/.test(name)).toSorted();
+  return Promise.all(kept.map(async (name) => ({ name, bytes: (await stat(join(folder, name))).size })));
+}
+
+async function digest(path: string): Promise<{ bytes: number; sha256: string }> {
+  const hash = createHash('sha256');
+  let bytes = 0;
+  for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
+    hash.update(chunk);
+    bytes += chunk.length;
+  }
+  return { bytes, sha256: hash.digest('hex') };
+}
+
+async function writeArchive(
+  path: string,
+  manifest: Manifest,
+  files: readonly { name: string; path: string }[],
+): Promise<void> {
+  const archive = await open(path, 'wx', 0o600);
+  try {
+    const text = Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`);
+    await append(archive, { name: MANIFEST_NAME, bytes: text.length }, [text], manifest.created_at);
+    for (const { name, path: from } of files) {
+      const bytes = manifest.files.find((file) => file.name === name)?.bytes ?? 0;
+      if (bytes > MAX_TAR_BYTES)
+        throw new ParleyError('FILE_NOT_READABLE', { path: from, reason: 'it is larger than 8 GB' });
+      await append(archive, { name, bytes }, bounded(from, bytes), manifest.created_at);
+    }
+    await archive.appendFile(TAR_END);
+    await archive.sync();
+  } finally {
+    await archive.close();
+  }
+}
+
+async function append(
+  archive: FileHandle,
+  entry: { name: string; bytes: number },
+  content: Iterable<Buffer> | AsyncIterable<Buffer>,
+  mtimeS: number,
+): Promise<void> {
+  await archive.appendFile(tarHeader(entry, mtimeS));
+  for await (const chunk of content) await archive.appendFile(chunk);
+  await archive.appendFile(tarPadding(entry.bytes));
+}
+
+/** The first bytes of a file: a recording may grow meanwhile. */
+function bounded(path: string, bytes: number): Iterable<Buffer> | AsyncIterable<Buffer> {
+  return bytes === 0 ? [] : (createReadStream(path, { end: bytes - 1 }) as AsyncIterable<Buffer>);
+}
