@@ -47,6 +47,7 @@ import { metricsRoutes } from './routes/metrics.js';
 import { loadPage, pageRoutes } from './routes/page.js';
 import { phoneRoutes } from './routes/phones.js';
 import { sessionTokenRoutes } from './routes/session-tokens.js';
+import { Visitors } from './visitors.js';
 import { TalkEndpoint } from './routes/talk.js';
 import { voiceRoutes } from './routes/voices.js';
 import { openServer } from './server.js';
@@ -224,20 +225,16 @@ export class Daemon {
       voices: new Voices({ engine, nowSeconds, defaults, store: voices, agents: this.agents }),
       links,
     });
-    this.#talk = new TalkEndpoint({
-      server: this.#app.server,
-      engine,
-      agents: this.agents,
-      access,
-      requests,
-      clock: engine.clock,
-      log: this.#log,
+    const visitors = new Visitors({
+      ...{ engine, access, onSessionEvent, agents: this.agents, log: this.#log },
       registered: this.#calling.registered,
       publicAgentConfigFields: settings.publicAgentConfigFields,
       maxSessions: settings.limits.sessions,
+    });
+    this.#talk = new TalkEndpoint({
+      ...{ server: this.#app.server, visitors, access, requests, clock: engine.clock },
       socketsPerAddress: settings.limits.socketsPerAddress,
       isOpen: () => this.#doors.isOpen,
-      onSessionEvent,
       onError,
     });
   }

@@ -1,44 +1,27 @@
-import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import * as z from 'zod';
 import type { Cancel, Clock } from '../../clock/clock.js';
-import { type AgentConfig, agentConfigSchema } from '../../config/agent.js';
-import { continuationSchema } from '../../config/continuation.js';
 import { parseWith } from '../../config/issues.js';
-import { overriddenAgent } from '../../config/override-agent.js';
-import type { Engine } from '../../engine/engine.js';
 import { ParleyError, reasonOf } from '../../errors.js';
-import type { SessionEvent } from '../../session/session-options.js';
 import type { TalkServerMessage } from '../../transports/talk-protocol.js';
 import { TalkSocketTransport } from '../../transports/talk-socket.js';
-import type { Access, Caller, PublicKey } from '../access.js';
-import type { AgentRegistry } from '../agents.js';
-import type { CallLog } from '../call-log.js';
-import type { RegisteredCall, RegisteredCalls } from '../registered-calls.js';
-import type { RequestedAgent } from '../requested-agent.js';
+import type { Access, Caller } from '../access.js';
 import { callerOf, type RateLimit } from '../rate-limit.js';
 import { SocketPlaces } from '../socket-places.js';
+import { type Visitors, type Wanted, wishShape } from '../visitors.js';
 
 export interface TalkOptions {
   server: Server;
-  engine: Engine;
-  agents: AgentRegistry;
+  visitors: Visitors;
   access: Access;
   requests: RateLimit;
   clock: Clock;
-  log: CallLog;
-  registered: Pick<RegisteredCalls, 'take'>;
-  /** Fields of AgentConfig that a client may set for its session. */
-  publicAgentConfigFields: readonly string[];
-  /** Sessions that may run at once. */
-  maxSessions: number;
   /** Sockets that one address may have open. */
   socketsPerAddress: number;
   /** False while the daemon is shutting down. */
   isOpen: () => boolean;
-  onSessionEvent: (sessionId: string, agentId: string, event: SessionEvent) => void;
   onError: (error: Error) => void;
 }
 
@@ -61,9 +44,7 @@ const initiateSchema = z.strictObject({
   data: z.strictObject({
     public_key: publicKeySchema,
     agent: z.strictObject({ agent_id: z.string().min(1).max(200), agent_config: z.unknown().optional() }),
-    metadata: z.record(z.string(), z.unknown()).nullish(),
-    include_metadata_in_prompt: z.boolean().nullish(),
-    session_continuation: continuationSchema.nullish(),
+    ...wishShape,
   }),
 });
 /** For a call that was registered with all the rest. */
@@ -72,21 +53,12 @@ const registeredSchema = z.strictObject({
   data: z.strictObject({ public_key: publicKeySchema, call_id: z.string().min(1).max(200) }),
 });
 
-/** A session as its client wants it, or as it was registered. */
-interface Wanted extends RequestedAgent, Pick<RegisteredCall, 'metadata' | 'includeMetadataInPrompt' | 'continuation'> {
-  sessionId: string;
-  /** Null = it was not registered, and is not in the log yet. */
-  callId: string | null;
-}
-
 /** `/talk`: the socket that browsers talk over. See docs/talk-socket.md for the protocol. */
 export class TalkEndpoint {
   readonly #options: TalkOptions;
   /** Clients that have no session (yet, or any more). */
   readonly #waiting = new Set<WebSocket>();
   readonly #places: SocketPlaces;
-  /** Sessions that are being made. */
-  #starting = 0;
   readonly #sockets = new WebSocketServer({
     noServer: true,
     maxPayload: MAX_MESSAGE_BYTES,
@@ -158,82 +130,28 @@ export class TalkEndpoint {
     { client, transport, caller }: { client: WebSocket; transport: TalkSocketTransport; caller: Caller },
     text: string | null,
   ): Promise<void> {
-    const { engine, log, onSessionEvent } = this.#options;
-    const message = parseJson(text);
-    const wanted = isRegistered(message) ? this.#registered(message, caller) : this.#wanted(message, caller);
-    this.#starting++;
-    const { sessionId: id, callId, agentId, agent, script, metadata, includeMetadataInPrompt, continuation } = wanted;
-    const starting = engine.createSession({
-      ...{ id, agent, script, transport, metadata, includeMetadataInPrompt },
-      ...(agentId !== null && { agentId }),
-      ...(callId !== null && { callId }),
-      ...(continuation !== null && { continuation }),
-      observe: (event) => {
-        onSessionEvent(id, agentId ?? '', event);
-      },
-    });
-    const session = await starting
-      .catch((error: unknown) => {
-        if (callId !== null) log.fail(id, 'failed', reasonOf(error));
-        throw error;
-      })
-      .finally(() => this.#starting--);
+    const { visitors } = this.#options;
+    const session = await visitors.begin(this.#wanted(parseJson(text), caller), transport, 'talk');
     this.#waiting.delete(client);
-    try {
-      if (callId === null) log.begin({ sessionId: id, channel: 'talk', agentId, agentConfig: agent, metadata });
-      else log.status(id, 'in-progress');
-    } catch (error) {
-      await session.close();
-      throw error;
-    }
     await session.run();
   }
 
-  /** @throws ParleyError AUTH_REQUIRED, AUTH_FORBIDDEN, NOT_FOUND, CONFIG_INVALID */
+  /** @throws ParleyError AUTH_REQUIRED, AUTH_FORBIDDEN, NOT_FOUND, CONFIG_INVALID, SESSIONS_FULL */
   #wanted(message: unknown, caller: Caller): Wanted {
-    const { agents, access } = this.#options;
+    const { visitors } = this.#options;
+    if (isRegistered(message)) {
+      const { data } = parseWith(registeredSchema, message, ['initiate']);
+      visitors.enter(data.public_key, caller);
+      return visitors.registered(data.call_id);
+    }
     const { data } = parseWith(initiateSchema, message, ['initiate']);
-    const key = this.#enter(data.public_key, caller);
-    access.agent(key, data.agent.agent_id);
-    const override = this.#override(data.agent.agent_config);
-    // Who may say what the metadata is could be given anybody's conversation.
-    if (data.session_continuation?.identifier_variable != null) {
-      throw new ParleyError('AUTH_FORBIDDEN', { reason: 'with a public key no identifier_variable may be given' });
-    }
-    const { id: agentId, config, script } = agents.get(data.agent.agent_id);
-    return {
-      ...{ sessionId: randomUUID(), callId: null, agentId, agent: overriddenAgent(config, override), script },
-      ...{ metadata: data.metadata ?? {}, includeMetadataInPrompt: data.include_metadata_in_prompt ?? false },
-      continuation: data.session_continuation ?? null,
-    };
-  }
-
-  /** What it is was said with a private key: that the client knows its id is enough. @throws as `#wanted` */
-  #registered(message: unknown, caller: Caller): Wanted {
-    const { data } = parseWith(registeredSchema, message, ['initiate']);
-    this.#enter(data.public_key, caller);
-    return this.#options.registered.take(data.call_id);
-  }
-
-  /** Whether a client may have a session, and there is room for it. @throws ParleyError */
-  #enter(keyOrToken: string, caller: Caller): PublicKey {
-    const { access, engine, maxSessions } = this.#options;
-    const key = access.talker(keyOrToken, caller);
-    if (engine.sessions.size + this.#starting < maxSessions) return key;
-    throw new ParleyError('SESSIONS_FULL', { limit: maxSessions });
-  }
-
-  /** What a client with a public key wants otherwise for its session. @throws ParleyError AUTH_FORBIDDEN, CONFIG_INVALID */
-  #override(config: unknown): AgentConfig {
-    if (config == null) return {};
-    const allowed = new Set(this.#options.publicAgentConfigFields);
-    const refused = (typeof config === 'object' ? Object.keys(config) : []).find((field) => !allowed.has(field));
-    if (allowed.size === 0 || refused !== undefined) {
-      const what =
-        refused === undefined || allowed.size === 0 ? 'agent_config' : `agent_config.${refused.slice(0, 60)}`;
-      throw new ParleyError('AUTH_FORBIDDEN', { reason: `with a public key no ${what} may be given` });
-    }
-    return parseWith(agentConfigSchema, config, ['initiate', 'data', 'agent', 'agent_config']);
+    const { public_key: key, agent, ...wishes } = data;
+    const place = ['initiate', 'data', 'agent', 'agent_config'];
+    return visitors.wanted(
+      visitors.enter(key, caller),
+      { id: agent.agent_id, config: agent.agent_config, place },
+      wishes,
+    );
   }
 
   #sendAway(client: WebSocket, error: unknown): void {

@@ -1,0 +1,147 @@
+import { randomUUID } from 'node:crypto';
+import * as z from 'zod';
+import { type AgentConfig, agentConfigSchema } from '../config/agent.js';
+import { continuationSchema } from '../config/continuation.js';
+import { type Location, parseWith } from '../config/issues.js';
+import { overriddenAgent } from '../config/override-agent.js';
+import type { Engine } from '../engine/engine.js';
+import { ParleyError, reasonOf } from '../errors.js';
+import type { Session } from '../session/session.js';
+import type { SessionEvent } from '../session/session-options.js';
+import type { CallChannel } from '../store/calls.js';
+import type { Transport } from '../transports/transport.js';
+import type { Access, Caller, PublicKey } from './access.js';
+import type { AgentRegistry } from './agents.js';
+import type { CallLog } from './call-log.js';
+import type { RegisteredCall, RegisteredCalls } from './registered-calls.js';
+import type { RequestedAgent } from './requested-agent.js';
+
+export interface VisitorsOptions {
+  engine: Engine;
+  agents: AgentRegistry;
+  access: Access;
+  log: CallLog;
+  registered: Pick<RegisteredCalls, 'take'>;
+  /** Fields of AgentConfig that a client may set for its session. */
+  publicAgentConfigFields: readonly string[];
+  /** Sessions that may run at once. */
+  maxSessions: number;
+  onSessionEvent: (sessionId: string, agentId: string, event: SessionEvent) => void;
+}
+
+/** What a client may say of the session that it wants, besides the agent. */
+export const wishShape = {
+  metadata: z.record(z.string(), z.unknown()).nullish(),
+  include_metadata_in_prompt: z.boolean().nullish(),
+  session_continuation: continuationSchema.nullish(),
+};
+
+export type Wishes = z.output<z.ZodObject<typeof wishShape>>;
+
+/** A session as its client wants it, or as it was registered. */
+export interface Wanted
+  extends RequestedAgent, Pick<RegisteredCall, 'metadata' | 'includeMetadataInPrompt' | 'continuation'> {
+  sessionId: string;
+  /** Null = it was not registered, and is not in the log yet. */
+  callId: string | null;
+}
+
+/** Those who come to talk, from pages and apps: what each may have, and the session that it gets. */
+export class Visitors {
+  readonly #options: VisitorsOptions;
+  /** Sessions that are being made. */
+  #starting = 0;
+
+  constructor(options: VisitorsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Lets a client in with a public key or a session token, which is used up.
+   * @throws ParleyError AUTH_REQUIRED, AUTH_FORBIDDEN, SESSIONS_FULL
+   */
+  enter(keyOrToken: string, caller: Caller): PublicKey {
+    const key = this.#options.access.talker(keyOrToken, caller);
+    this.room();
+    return key;
+  }
+
+  /** @throws ParleyError SESSIONS_FULL where there is no room for another session */
+  room(): void {
+    const { engine, maxSessions } = this.#options;
+    if (engine.sessions.size + this.#starting < maxSessions) return;
+    throw new ParleyError('SESSIONS_FULL', { limit: maxSessions });
+  }
+
+  /**
+   * What a client gets for its wishes.
+   * @param key null = a private key, which may do everything
+   * @throws InvalidConfigError; ParleyError AUTH_FORBIDDEN, NOT_FOUND
+   */
+  wanted(key: PublicKey | null, agent: { id: string; config?: unknown; place?: Location }, wishes: Wishes): Wanted {
+    const { agents, access } = this.#options;
+    if (key !== null) access.agent(key, agent.id);
+    const override = this.#override(agent.config, agent.place ?? [], key);
+    // Who may say what the metadata is could be given anybody's conversation.
+    if (key !== null && wishes.session_continuation?.identifier_variable != null) {
+      throw new ParleyError('AUTH_FORBIDDEN', { reason: 'with a public key no identifier_variable may be given' });
+    }
+    const { id: agentId, config, script } = agents.get(agent.id);
+    return {
+      ...{ sessionId: randomUUID(), callId: null, agentId, agent: overriddenAgent(config, override), script },
+      ...{ metadata: wishes.metadata ?? {}, includeMetadataInPrompt: wishes.include_metadata_in_prompt ?? false },
+      continuation: wishes.session_continuation ?? null,
+    };
+  }
+
+  /** What it is was said with a private key: that the client knows its id is enough. @throws ParleyError NOT_FOUND */
+  registered(callId: string): Wanted {
+    return this.#options.registered.take(callId);
+  }
+
+  /**
+   * Makes the session and writes it down; `run` it.
+   * @throws ParleyError as `Engine.createSession`; then the transport is the caller's to close
+   */
+  async begin(wanted: Wanted, transport: Transport, channel: CallChannel): Promise<Session> {
+    const { engine, log, onSessionEvent } = this.#options;
+    const { sessionId: id, callId, agentId, agent, script, metadata, includeMetadataInPrompt, continuation } = wanted;
+    this.#starting++;
+    const starting = engine.createSession({
+      ...{ id, agent, script, transport, metadata, includeMetadataInPrompt },
+      ...(agentId !== null && { agentId }),
+      ...(callId !== null && { callId }),
+      ...(continuation !== null && { continuation }),
+      observe: (event) => {
+        onSessionEvent(id, agentId ?? '', event);
+      },
+    });
+    const session = await starting
+      .catch((error: unknown) => {
+        if (callId !== null) log.fail(id, 'failed', reasonOf(error));
+        throw error;
+      })
+      .finally(() => this.#starting--);
+    try {
+      if (callId === null) log.begin({ sessionId: id, channel, agentId, agentConfig: agent, metadata });
+      else log.status(id, 'in-progress');
+    } catch (error) {
+      await session.close();
+      throw error;
+    }
+    return session;
+  }
+
+  /** What a client wants otherwise for its session. @throws ParleyError AUTH_FORBIDDEN, CONFIG_INVALID */
+  #override(config: unknown, place: Location, key: PublicKey | null): AgentConfig {
+    if (config == null) return {};
+    const allowed = new Set(this.#options.publicAgentConfigFields);
+    const refused = (typeof config === 'object' ? Object.keys(config) : []).find((field) => !allowed.has(field));
+    if (key !== null && (allowed.size === 0 || refused !== undefined)) {
+      const what =
+        refused === undefined || allowed.size === 0 ? 'agent_config' : `agent_config.${refused.slice(0, 60)}`;
+      throw new ParleyError('AUTH_FORBIDDEN', { reason: `with a public key no ${what} may be given` });
+    }
+    return parseWith(agentConfigSchema, config, place);
+  }
+}
