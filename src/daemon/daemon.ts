@@ -22,8 +22,12 @@ import { AgentStores } from './agent-stores.js';
 import { AgentRegistry, type HostedAgent } from './agents.js';
 import { CallArchive } from './call-archive.js';
 import { Calling, Told } from './calling.js';
+import type { Campaigns } from './campaigns/campaigns.js';
+import { campaignEraser } from './campaigns/eraser.js';
+import { openCampaigns } from './campaigns/open.js';
 import type { CallLog } from './call-log.js';
 import { ChatEndpoint } from './chat.js';
+import { answerPages } from './cross-origin.js';
 import { Doors } from './doors.js';
 import { callEraser, Erasure } from './erasure.js';
 import { type Log, NO_LOG } from './log/log.js';
@@ -36,6 +40,7 @@ import { errorReplies } from './replies.js';
 import { agentRoutes } from './routes/agents.js';
 import { chatRoutes } from './routes/chat.js';
 import { callLogRoutes } from './routes/call-logs.js';
+import { campaignRoutes } from './routes/campaigns.js';
 import { doNotCallRoutes } from './routes/do-not-call.js';
 import { embedRoutes } from './routes/embed.js';
 import { erasureRoutes } from './routes/erasure.js';
@@ -47,6 +52,7 @@ import { metricsRoutes } from './routes/metrics.js';
 import { loadPage, pageRoutes } from './routes/page.js';
 import { phoneRoutes } from './routes/phones.js';
 import { sessionTokenRoutes } from './routes/session-tokens.js';
+import { webRtcRoutes } from './routes/webrtc.js';
 import { Visitors } from './visitors.js';
 import { TalkEndpoint } from './routes/talk.js';
 import { voiceRoutes } from './routes/voices.js';
@@ -100,6 +106,7 @@ export class Daemon {
   readonly #archive: CallArchive;
   readonly #told: Told;
   readonly #calling: Calling;
+  readonly #campaigns: Campaigns;
   readonly #log: CallLog;
   readonly #chats: ChatEndpoint;
   readonly #closeDatabase: () => void;
@@ -185,6 +192,7 @@ export class Daemon {
       if (!UNLIMITED.has(request.url)) requests.take(payerOf(request.raw, access.keyOf(request)));
       done();
     });
+    answerPages(this.#app, access);
     const api = new Api(this.#app, access);
     openApiRoutes(api);
     healthRoutes(api, () => (this.#doors.isOpen ? (this.#ready ? 'ready' : 'warming up') : 'shutting down'));
@@ -217,8 +225,13 @@ export class Daemon {
       openTelephone: () => this.#telephone,
     });
     this.#calling.routes(api);
+    this.#campaigns = openCampaigns({
+      ...{ settings, database, engine, onError, unixMs: () => Date.now(), dialer: this.#calling.dialer },
+      ...{ agents: this.agents, phones: this.#phones, calls: this.#archive.store, doors: this.#doors },
+    });
+    campaignRoutes(api, this.#campaigns, engine.clock);
     callLogRoutes(api, { archive: this.#archive, access, links });
-    erasureRoutes(api, new Erasure([callEraser(database, settings.dataDir)]));
+    erasureRoutes(api, new Erasure([callEraser(database, settings.dataDir), campaignEraser(database)]));
     chatRoutes(api, this.#chats);
     const defaults = { language: settings.language, provider: settings.tts ?? EMBEDDED_DEFAULTS.voiceProvider };
     voiceRoutes(api, {
@@ -230,6 +243,10 @@ export class Daemon {
       registered: this.#calling.registered,
       publicAgentConfigFields: settings.publicAgentConfigFields,
       maxSessions: settings.limits.sessions,
+    });
+    webRtcRoutes(api, {
+      ...{ visitors, access, onError, doors: this.#doors, clock: engine.clock },
+      peers: settings.webrtc,
     });
     this.#talk = new TalkEndpoint({
       ...{ server: this.#app.server, visitors, access, requests, clock: engine.clock },
@@ -264,6 +281,7 @@ export class Daemon {
   async warmUp(): Promise<void> {
     await Promise.all([this.#options.engine.warmUp(), this.#openTelephone(), this.#told.webhook.open()]);
     this.#ready = true;
+    this.#campaigns.resume();
   }
 
   /** Sessions, phone calls and answers in writing that go on. */
@@ -334,7 +352,9 @@ export class Daemon {
     const { engine } = this.#options;
     this.#talk.close();
     this.#told.hush();
+    this.#campaigns.shut();
     await this.#calling.close();
+    await this.#campaigns.close();
     // One that could not be opened has told those who asked for it.
     await (await this.#telephone?.catch(() => null))?.close();
     const { clock } = engine;

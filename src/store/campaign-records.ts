@@ -91,6 +91,7 @@ export class CampaignRecordStore {
   readonly #calling: Database.Statement<unknown[], Row>;
   readonly #counts: Database.Statement<unknown[], { status: RecordStatus; count: number }>;
   readonly #rejected: Database.Statement<unknown[], { count: number }>;
+  readonly #erase: (number: string) => number;
 
   constructor(database: Database.Database) {
     const insert = database.prepare(
@@ -165,6 +166,15 @@ export class CampaignRecordStore {
     this.#calling = database.prepare('SELECT * FROM campaign_records WHERE calling = 1 ORDER BY campaign_id, seq');
     this.#counts = database.prepare(
       'SELECT status, COUNT(*) AS count FROM campaign_records WHERE campaign_id = ? GROUP BY status',
+    );
+    const erase = database.prepare('DELETE FROM campaign_records WHERE phone = ? AND calling = 0');
+    const plain = ["' '", "'-'", "'('", "')'", "'.'", "'/'"].reduce(
+      (text, it) => `replace(${text}, ${it}, '')`,
+      'phone',
+    );
+    const eraseRejections = database.prepare(`DELETE FROM campaign_rejections WHERE ${plain} = ?`);
+    this.#erase = database.transaction(
+      (number: string) => erase.run(number).changes + eraseRejections.run(number).changes,
     );
     this.#rejected = database.prepare('SELECT COUNT(*) AS count FROM campaign_rejections WHERE campaign_id = ?');
   }
@@ -253,6 +263,11 @@ export class CampaignRecordStore {
     const counts = { not_started: 0, started: 0, finished: 0, failed: 0 };
     for (const { status, count } of this.#counts.all(campaignId)) counts[status] = count;
     return { ...counts, rejected: this.#rejected.get(campaignId)?.count ?? 0 };
+  }
+
+  /** Forgets a number in all campaigns, but where it is being called. Returns how many records that were. */
+  erase(number: string): number {
+    return this.#erase(number);
   }
 
   #next(campaignId: string, after: string): string | null {

@@ -58,9 +58,10 @@ export class Campaigns {
       isFilling: (id) => this.#filling.has(id),
       onChange: (id) => this.#feed.changed(id),
     });
+    this.#runner.recover();
   }
 
-  /** Goes on with what an earlier process was at. */
+  /** Goes on with the campaigns that an earlier process was at. */
   resume(): void {
     this.#runner.resume();
   }

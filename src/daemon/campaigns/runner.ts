@@ -60,20 +60,22 @@ export class CampaignRunner {
   }
 
   /**
-   * Settles what an earlier process left behind and goes on with what it was at. A call that it placed counts, whatever
+   * Settles what an earlier process left behind, before anything is started. A call that it placed counts, whatever
    * came of it: its row and the record's attempt were written together.
    */
-  resume(): void {
+  recover(): void {
     const { campaigns, records, callOver } = this.#options;
     for (const record of records.calling()) {
-      const { sessionId, campaignId } = record;
-      if (sessionId === null || this.#scheduler.calls(campaignId) > 0) continue;
-      this.#settle(record, sessionId, callOver(sessionId) ?? { status: 'error', error: STOPPED });
+      const { sessionId } = record;
+      const over = sessionId === null ? null : callOver(sessionId);
+      this.#settle(record, sessionId ?? '', over ?? { status: 'error', error: STOPPED });
     }
-    for (const campaign of campaigns.list()) {
-      if (campaign.status === 'started') this.start(campaign);
-      else this.#finishPaused(campaign.id);
-    }
+    for (const { id } of campaigns.list()) this.#finishPaused(id);
+  }
+
+  /** Goes on with the campaigns that an earlier process was at. */
+  resume(): void {
+    for (const campaign of this.#options.campaigns.list()) if (campaign.status === 'started') this.start(campaign);
   }
 
   /** Also where it runs already and its schedule is another. */

@@ -1,10 +1,12 @@
 import * as z from 'zod';
+import type { Clock } from '../../clock/clock.js';
 import type { StoredCampaign } from '../../store/campaigns.js';
 import type { Api } from '../api/api.js';
 import { success } from '../api/schemas.js';
 import type { Campaigns } from '../campaigns/campaigns.js';
 import { changedOverrides, overridesSchema, scheduleSchema, wordedSchedule } from '../campaigns/schedule.js';
-import { recordSchema } from './campaign-records.js';
+import { campaignProgressRoutes } from './campaign-progress.js';
+import { campaignRecordRoutes, recordSchema } from './campaign-records.js';
 
 const nameSchema = z.string().trim().min(1).max(200);
 const createSchema = z.strictObject({ name: nameSchema }).meta({ id: 'CampaignCreate' });
@@ -30,7 +32,7 @@ const shape = {
 const newCampaignSchema = z
   .strictObject({ ...shape, records: z.array(recordSchema) })
   .meta({ id: 'NewCampaign', description: 'A campaign that was made just now.' });
-export const campaignSchema = z
+const campaignSchema = z
   .strictObject({
     ...shape,
     caller: z.string().nullable().describe('The number that it calls with'),
@@ -40,8 +42,10 @@ export const campaignSchema = z
 
 const params = { campaign_id: z.string().min(1).max(100) };
 
-/** Campaigns themselves; whom they call is in `campaignRecordRoutes`. */
-export function campaignRoutes(api: Api, campaigns: Campaigns): void {
+/** Campaigns, whom they call, and how far they are. */
+export function campaignRoutes(api: Api, campaigns: Campaigns, clock: Clock): void {
+  campaignRecordRoutes(api, campaigns);
+  campaignProgressRoutes(api, campaigns, clock);
   const tag = 'campaigns';
   const path = '/campaigns/{campaign_id}';
   const one = { tag, params, answer: campaignSchema };

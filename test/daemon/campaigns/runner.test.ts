@@ -288,6 +288,7 @@ describe('after a crash', () => {
     for (let round = 0; round < 12; round++) {
       await rig.clock.advanceBy(1700);
       rig.crash();
+      rig.runner.recover();
       rig.runner.resume();
     }
     await rig.clock.advanceBy(DAY_MS);
@@ -307,6 +308,7 @@ describe('after a crash', () => {
     const { sessionId } = rig.all('a')[0] as StoredRecord;
     rig.crash();
     await rig.clock.advanceBy(120_000);
+    rig.runner.recover();
     rig.runner.resume();
     expect(rig.all('a')[0]).toMatchObject({ status: 'finished', attempts: 1, sessionId });
   });
