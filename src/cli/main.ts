@@ -34,6 +34,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: "list, create or revoke the daemon's keys",
     load: async () => (await import('./keys.js')).keys,
   },
+  calls: {
+    summary: 'list calls, show one, export them, or erase those of a phone number',
+    load: async () => (await import('./calls.js')).calls,
+  },
   memories: {
     summary: 'list or erase what agents remember of their users',
     load: async () => (await import('./memories.js')).memories,

@@ -28,6 +28,11 @@ export class OutputFile {
     await this.#written;
   }
 
+  /** Resolves when the disk has caught up with the lines. @throws ParleyError FILE_NOT_WRITABLE */
+  written(): Promise<void> {
+    return this.#written;
+  }
+
   /** @throws ParleyError FILE_NOT_WRITABLE where lines could not be written */
   async close(): Promise<void> {
     this.#flush();

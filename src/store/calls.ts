@@ -52,6 +52,7 @@ export class CallStore {
   readonly #status: Database.Statement<unknown[]>;
   readonly #end: Database.Statement<unknown[]>;
   readonly #get: Database.Statement<unknown[], CallRow>;
+  readonly #beginning: Database.Statement<unknown[], CallRow>;
   readonly #byCallId: Database.Statement<unknown[], CallRow>;
   readonly #open: Database.Statement<unknown[], CallRow>;
   readonly #ended: Database.Statement<unknown[], CallRow>;
@@ -88,6 +89,10 @@ export class CallStore {
        WHERE session_id = @sessionId AND ended_us IS NULL`,
     );
     this.#get = database.prepare('SELECT * FROM calls WHERE session_id = ?');
+    // Nothing in an id comes behind "~".
+    this.#beginning = database.prepare(
+      `SELECT * FROM calls WHERE session_id >= ? AND session_id < ? || '~' ORDER BY session_id LIMIT ?`,
+    );
     this.#byCallId = database.prepare('SELECT * FROM calls WHERE call_id = ?');
     const remove = database.prepare('DELETE FROM calls WHERE ts_us = ? AND ended_us IS NOT NULL');
     const forget = database.prepare(
@@ -144,6 +149,11 @@ export class CallStore {
   get(sessionId: string): StoredCall | null {
     const row = this.#get.get(sessionId);
     return row === undefined ? null : callOf(row);
+  }
+
+  /** Calls whose session's id begins so. */
+  beginningWith(start: string, limit: number): StoredCall[] {
+    return this.#beginning.all(start, start, limit).map(callOf);
   }
 
   byCallId(callId: string): StoredCall | null {

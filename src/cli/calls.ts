@@ -1,0 +1,236 @@
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { pathToFileURL } from 'node:url';
+import { parseArgs } from 'node:util';
+import * as z from 'zod';
+import { loadSettings } from '../config/load-settings.js';
+import type { Settings } from '../config/settings.js';
+import { CallFiles } from '../daemon/call-files.js';
+import { callFilter, callQuery } from '../daemon/call-filter.js';
+import { callEraser, Erasure } from '../daemon/erasure.js';
+import { ParleyError } from '../errors.js';
+import type { CallHistoryItem } from '../session/call-history.js';
+import { type CallFilter, CallPages } from '../store/call-pages.js';
+import { CallStore, type StoredCall } from '../store/calls.js';
+import { databaseFile, openDatabase } from '../store/database.js';
+import { readLog } from '../testing/replay/index.js';
+import { csvHeader, csvLine } from './call-export.js';
+import { afterwards, storyOf, storyOfChat } from './call-story.js';
+import { callTable, callView } from './call-view.js';
+import { type Command, type CommandIo, UsageError } from './command.js';
+import { openOutput } from './output-file.js';
+import { numberOf } from './values.js';
+
+const OPTIONS = {
+  since: { type: 'string' },
+  until: { type: 'string' },
+  agent: { type: 'string' },
+  status: { type: 'string' },
+  phone: { type: 'string' },
+  campaign: { type: 'string' },
+  limit: { type: 'string' },
+  after: { type: 'string' },
+  format: { type: 'string' },
+  out: { type: 'string' },
+  'data-dir': { type: 'string' },
+  json: { type: 'boolean', default: false },
+} as const;
+
+/** Calls that are read at a time. */
+const BATCH = 100;
+
+export const calls: Command = {
+  help: `
+parley calls list [filters] [--limit 20] [--after CURSOR] [--json]
+parley calls show SESSION [--json]
+parley calls export [filters] [--format jsonl|csv] [--out FILE]
+parley calls erase --phone NUMBER [--json]
+
+The daemon's calls, newest first: a table; one of them with what was said, when, and what was done; all of them as lines
+of JSON or CSV; or erased for good, with recordings, traces and memories, by the phone number of a person. SESSION may be
+the beginning of a session's id, as the table shows it.
+
+  --since TIME, --until TIME   when they began: 2026-03-01, 2026-03-01T09:30Z, or Unix seconds
+  --agent ID                   the agent
+  --status STATUS              COMPLETED, FAILED or a status such as no-answer
+  --phone NUMBER               of either end: +12025550103, how it begins (+1202*), or how it ends (0103)
+  --campaign ID                the campaign
+  --after CURSOR               the next page: what the page before gave as next_cursor
+  --out FILE                   where the export goes; standard output without it
+  --data-dir DIR               where the daemon keeps its data
+  --json                       as JSON, with the members of GET /call-logs
+`,
+  async run(args, io) {
+    const { values, positionals } = parseArgs({ args: [...args], allowPositionals: true, options: OPTIONS });
+    const [action, session, ...more] = positionals;
+    if (action !== 'list' && action !== 'show' && action !== 'export' && action !== 'erase') {
+      throw new UsageError('list, show, export or erase?');
+    }
+    if ((action === 'show') !== (session !== undefined) || more.length > 0) {
+      throw new UsageError(action === 'show' ? 'show which session?' : `${action} takes no arguments`);
+    }
+    if (action === 'erase' && values.phone === undefined) throw new UsageError('--phone is missing: whose calls?');
+    const { settings } = await loadSettings({ env: io.env, flags: { 'data-dir': values['data-dir'] } });
+    const work = new CallDesk(settings, io);
+    try {
+      if (action === 'list') work.list(values);
+      else if (action === 'show') await work.show(session ?? '', values.json);
+      else if (action === 'export') await work.export(values);
+      else await work.erase(values.phone ?? '', values.json);
+      return 0;
+    } finally {
+      work.close();
+    }
+  },
+};
+
+type Flags = Partial<Record<Exclude<keyof typeof OPTIONS, 'json'>, string | undefined>> & { json?: boolean };
+
+/** The calls of a data folder. A daemon may be using it meanwhile. */
+class CallDesk {
+  readonly #settings: Settings;
+  readonly #io: CommandIo;
+  readonly #files: CallFiles;
+  readonly #database: ReturnType<typeof openDatabase> | null;
+
+  constructor(settings: Settings, io: CommandIo) {
+    this.#settings = settings;
+    this.#io = io;
+    this.#files = new CallFiles(settings.dataDir);
+    // Looking makes no database.
+    this.#database = existsSync(databaseFile(settings.dataDir)) ? openDatabase(settings.dataDir) : null;
+  }
+
+  list(flags: Flags): void {
+    const { stdout, stderr } = this.#io;
+    const limit = flags.limit === undefined ? 20 : numberOf('--limit', flags.limit, 1, 100);
+    const after = flags.after === undefined ? 0 : numberOf('--after', flags.after, 0, 1e12);
+    const filter = filterOf(flags);
+    const pages = this.#database === null ? null : new CallPages(this.#database);
+    const page = pages?.page(filter, limit, after === 0 ? null : Math.round(after * 1e6));
+    const { calls: found, nextUs } = page ?? { calls: [], nextUs: null };
+    if (flags.json === true) {
+      const next_cursor = nextUs === null ? 0 : nextUs / 1e6;
+      stdout.write(`${JSON.stringify({ histories: found.map((call) => this.#item(call)), next_cursor })}\n`);
+      return;
+    }
+    if (found.length === 0) stderr.write('no calls\n');
+    else stdout.write(callTable(found));
+    if (nextUs !== null) stderr.write(`there are more: --after ${String(nextUs / 1e6)}\n`);
+  }
+
+  async show(session: string, json: boolean): Promise<void> {
+    const call = this.#find(session);
+    if (json) {
+      this.#io.stdout.write(`${JSON.stringify(this.#item(call))}\n`);
+      return;
+    }
+    const path = this.#files.traceOf(call.sessionId);
+    const trace = await readFile(path, 'utf8').catch(() => null);
+    // Of a session whose user has opted out the trace has no words.
+    const timed = trace === null ? [] : storyOf(readLog(trace)).filter(({ text }) => text !== '');
+    const story =
+      timed.length > 0 && call.item.chat !== '[]' ? [...timed, ...afterwards(call.item)] : storyOfChat(call.item);
+    const recording = this.#files.recordingOf(call);
+    const { unit = 'credits' } = this.#settings.prices;
+    this.#io.stdout.write(callView({ call, story, recording, trace: trace === null ? null : path, unit }));
+  }
+
+  async export(flags: Flags): Promise<void> {
+    const { format = 'jsonl', out } = flags;
+    if (format !== 'jsonl' && format !== 'csv') throw new UsageError('--format is jsonl or csv');
+    const filter = filterOf(flags);
+    const file = out === undefined ? null : await openOutput(out);
+    const write = async (lines: readonly string[]): Promise<void> => {
+      if (file !== null) for (const line of lines) file.line(line);
+      else if (!this.#io.stdout.write(lines.map((line) => `${line}\n`).join(''))) await drained(this.#io);
+      await file?.written();
+    };
+    let count = 0;
+    try {
+      if (format === 'csv') await write([csvHeader()]);
+      const pages = this.#database === null ? null : new CallPages(this.#database);
+      let beforeUs: number | null = null;
+      do {
+        this.#io.signal.throwIfAborted();
+        const page: ReturnType<CallPages['page']> | undefined = pages?.page(filter, BATCH, beforeUs);
+        const items = (page?.calls ?? []).map((call) => this.#item(call));
+        await write(items.map((item) => (format === 'csv' ? csvLine(item) : JSON.stringify(item))));
+        count += items.length;
+        beforeUs = page?.nextUs ?? null;
+      } while (beforeUs !== null);
+    } finally {
+      await file?.close();
+    }
+    const summary = flags.json === true ? JSON.stringify({ exported: count }) : `exported: ${String(count)}`;
+    this.#io.stderr.write(`${summary}\n`);
+  }
+
+  async erase(phone: string, json: boolean): Promise<void> {
+    const erasers = this.#database === null ? [] : [callEraser(this.#database, this.#settings.dataDir)];
+    const erased = await new Erasure(erasers).erase(phone);
+    const counts = Object.entries(erased).map(([what, count]) => `${what.replaceAll('_', ' ')}: ${String(count)}`);
+    this.#io.stdout.write(json ? `${JSON.stringify({ erased })}\n` : `erased: ${counts.join(', ') || 'nothing'}\n`);
+  }
+
+  close(): void {
+    this.#database?.close();
+  }
+
+  /** As the endpoint has it; its recording is a file here. */
+  #item(call: StoredCall): CallHistoryItem {
+    const path = this.#files.recordingOf(call);
+    return { ...call.item, recording: path === null ? null : { recording_url: pathToFileURL(path).href } };
+  }
+
+  /** @throws ParleyError NOT_FOUND, UsageError for a beginning that several have */
+  #find(session: string): StoredCall {
+    const found = this.#database === null ? [] : new CallStore(this.#database, () => 0).beginningWith(session, 2);
+    const [first, second] = found;
+    if (first === undefined) throw new ParleyError('NOT_FOUND', { what: 'call', id: session });
+    if (second !== undefined && first.sessionId !== session) throw new UsageError(`${session}: several calls begin so`);
+    return first;
+  }
+}
+
+const FLAG_OF: Readonly<Record<string, string>> = {
+  start_time: '--since',
+  end_time: '--until',
+  agent_id: '--agent',
+  call_status: '--status',
+  phone_number: '--phone',
+  campaign_id: '--campaign',
+};
+
+/** As the endpoint's query. @throws UsageError */
+function filterOf({ since, until, agent, status, phone, campaign }: Flags): CallFilter {
+  const query = {
+    ...(since !== undefined && { start_time: timeOf('--since', since) }),
+    ...(until !== undefined && { end_time: timeOf('--until', until) }),
+    ...(agent !== undefined && { agent_id: agent }),
+    ...(status !== undefined && { call_status: status }),
+    ...(phone !== undefined && { phone_number: phone }),
+    ...(campaign !== undefined && { campaign_id: campaign }),
+  };
+  const { data, error } = z.strictObject(callQuery).safeParse(query);
+  if (data !== undefined) return callFilter(data);
+  const [issue] = error.issues;
+  throw new UsageError(`${FLAG_OF[String(issue?.path[0])] ?? 'a filter'}: ${issue?.message ?? 'it is not valid'}`);
+}
+
+/** Unix seconds. */
+function timeOf(flag: string, text: string): number {
+  if (/^\d+(\.\d+)?$/.test(text) && text.length > 4) return Number(text);
+  const unixMs = Date.parse(text);
+  if (Number.isNaN(unixMs)) throw new UsageError(`${flag}: an ISO 8601 time or Unix seconds, not ${text}`);
+  return unixMs / 1000;
+}
+
+/** Resolves when the reader has caught up, or is gone. */
+async function drained({ stdout, signal }: CommandIo): Promise<void> {
+  const done = new AbortController();
+  const either = { signal: AbortSignal.any([done.signal, signal]) };
+  await Promise.race(['drain', 'close', 'error'].map((event) => once(stdout, event, either))).catch(() => undefined);
+  done.abort();
+}
