@@ -33,7 +33,7 @@ const ENGLISH: MachineWords = {
       /\b(?:i|we|i'm|i am|we're|we are) (?:[a-z]+ )?(?:can't|cannot|can not|couldn't|unable to|not able to|not available to|unavailable to) (?:take|answer|come to|get to|pick up|reach) (?:your |the |my )?(?:call|phone)\b/,
       /\b(?:person|party|customer|subscriber|number|user|mobile|wireless customer) (?:you|that you|you've|you have|you are|you're)[a-z' ]{0,40}\b(?:not available|unavailable|not answering|switched off|not in service|cannot be reached)\b/,
       /\b(?:i am|i'm|we are|we're) (?:(?:currently|presently) (?:not available|unavailable)|(?:not available|unavailable) (?:right now|now|currently|at (?:the|this) (?:moment|time)))\b/,
-      /\b(?:the|a|voice) mailbox\b/,
+      /(?<!\b(?:my|your|his|her|their) )\bmailbox\b/,
       /\bto leave (?:a |your )?message press\b/,
       /\byour call (?:has been|is being) forwarded to\b/,
       /\byour call (?:has been|is being) transferred to (?:an? )?(?:auto|voice)/,
@@ -43,7 +43,7 @@ const ENGLISH: MachineWords = {
   ),
   signs: [
     // "I got your voicemail" says a person.
-    /(?<!\byour )\b(?:voice ?mail|voice mailbox|mailbox|answering (?:machine|service)|voice messag(?:e|ing) (?:system|service))\b/,
+    /(?<!\byour )\b(?:voice ?mail|answering (?:machine|service)|voice messag(?:e|ing) (?:system|service))\b/,
     /\b(?:after|at|following|until) the (?:tone|beep|signal)\b/,
     // Who says that he or she cannot come to the phone has.
     /(?<!\b(?:he|she|they) )\b(?:can't|cannot|can not|couldn't|unable to|not able to|available to|unavailable to) (?:take|answer|come to|get to|pick up|reach) (?:your |the |my )?(?:call|phone)\b/,

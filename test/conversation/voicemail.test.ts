@@ -188,6 +188,7 @@ describe('a machine', () => {
   it.each([
     'hello this is the Parker family after the tone',
     'this is Peter my voicemail is broken',
+    'yes I was at my mailbox just now',
     'I will call you back',
     'Tom cannot come to the phone right now',
   ])('is not known by one sign: "%s"', (words) => {
@@ -202,7 +203,6 @@ describe('a machine', () => {
     'you have reached the voicemail of Peter',
     'we are away from the phone speak after the beep',
     'nobody is home we will call you back',
-    'the mailbox this customer',
   ])('is known by two: "%s"', (words) => {
     const stage = calling({ action: 'hangup' });
     stage.user.says(words, { from: 700, to: 700 + words.length * 60 });
@@ -221,6 +221,13 @@ describe('a machine', () => {
     stage.user.greets(['The mailbox is full and cannot take any messages at this time.', 'Goodbye.'], { from: 700 });
     expect(stage.playToEnd()).toBe('voicemail-hangup');
     stage.expectAgent(MESSAGE).isNeverSaid();
+  });
+
+  it('is known by the word "mailbox", of which nobody talks who answers', () => {
+    const stage = calling({ action: 'hangup' });
+    stage.user.says('person call mailbox that friday', { from: 700, to: 3500 });
+    expect(stage.playToEnd()).toBe('voicemail-hangup');
+    expect(detectedBy(stage)).toEqual(['machine']);
   });
 
   it('is full also where only a part of that is heard', () => {
