@@ -26,8 +26,14 @@ export function openSecretBox(
   const inFile = readKeys(path);
   const old = oldSecretKeys.map((text) => keyOf(text, 'PARLEY_OLD_SECRET_KEYS'));
   const own = secretKey === null ? [] : [keyOf(secretKey, 'PARLEY_SECRET_KEY')];
-  const [current = makeKey(path), ...others] = [...own, ...inFile];
-  const box = new SecretBox(current, [...others, ...old]);
+  const [current, ...others] = [...own, ...inFile];
+  if (current === undefined && isAnythingSealed(database)) {
+    throw new ParleyError('FILE_NOT_READABLE', {
+      path,
+      reason: 'it is missing, and PARLEY_SECRET_KEY is not set either',
+    });
+  }
+  const box = new SecretBox(current ?? makeKey(path), [...others, ...old]);
   reseal(database, box);
   return box;
 }
@@ -70,6 +76,14 @@ function makeKey(path: string): Buffer {
     throw new ParleyError('FILE_NOT_WRITABLE', { path, reason: reasonOf(error) }, { cause: error });
   }
   return key;
+}
+
+/** A new key would open none of it. */
+function isAnythingSealed(database: Database.Database): boolean {
+  return SEALED_COLUMNS.some((place) => {
+    const [table = '', column = ''] = place.split('.');
+    return database.prepare(`SELECT 1 FROM ${table} WHERE ${column} GLOB 'v[0-9]*.*' LIMIT 1`).get() !== undefined;
+  });
 }
 
 /** Seals with the current key what it has not sealed. */

@@ -65,8 +65,13 @@ export class House {
     engine: EngineOptions = {},
   ): Promise<House> {
     const house = new House(settings, clock, log, engine);
-    house.address = await house.daemon.listen();
-    await house.daemon.adopt();
+    try {
+      house.address = await house.daemon.listen();
+      await house.daemon.adopt();
+    } catch (error) {
+      await house.close();
+      throw error;
+    }
     return house;
   }
 

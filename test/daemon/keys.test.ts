@@ -270,6 +270,43 @@ describe('the request limit', () => {
   });
 });
 
+describe('pages of other origins', () => {
+  const preflight = (path: string, origin: string) =>
+    house.request(path, {
+      method: 'OPTIONS',
+      headers: { origin, 'access-control-request-method': 'POST', 'access-control-request-headers': 'authorization' },
+    });
+
+  it('may read their answers where they may talk', async () => {
+    await make({ kind: 'public', name: 'shop', origins: [SHOP] });
+    for (const path of ['/sessions/token', '/agents/baker/embed']) {
+      for (const origin of [SHOP, CAFE]) {
+        const { status, headers } = await preflight(path, origin);
+        expect([status, headers.get('access-control-allow-origin'), headers.get('vary')]).toEqual([
+          204,
+          origin,
+          'origin',
+        ]);
+        expect(headers.get('access-control-allow-headers')).toBe('authorization, content-type');
+      }
+    }
+    const headers = { authorization: PUBLIC_KEY, origin: CAFE };
+    const answer = await house.request('/sessions/token', { method: 'POST', headers });
+    expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([200, CAFE]);
+  });
+
+  it('may not elsewhere, and nothing of what is for servers', async () => {
+    for (const [path, origin] of [
+      ['/sessions/token', 'https://evil.example'],
+      ['/agents', CAFE],
+      ['/agents/baker', CAFE],
+    ] as const) {
+      const { status, headers } = await preflight(path, origin);
+      expect([status, headers.get('access-control-allow-origin')], path).toEqual([405, null]);
+    }
+  });
+});
+
 it('the page can be left out', async () => {
   const bare = await House.open({ page: false });
   expect([(await bare.request('/')).status, (await bare.request('/page.json')).status]).toEqual([404, 404]);

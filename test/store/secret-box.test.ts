@@ -110,6 +110,8 @@ describe('the key of a data folder', () => {
     const stored = database.prepare('SELECT config FROM agent_versions').pluck();
     const before = stored.get();
     rmSync(file());
+    expect(() => open()).toThrow('it is missing, and PARLEY_SECRET_KEY is not set either');
+    expect(existsSync(file())).toBe(false);
     expect(() => open(KEY_A.toString('base64'))).toThrow('another key');
     writeFileSync(file(), 'nonsense\n');
     expect(() => open()).toThrow(`Cannot read ${file()}`);
