@@ -256,7 +256,13 @@ export class Workshop {
       // Some list their voices only when they are asked for something.
       const asked = provider.speaks?.(EMBEDDED_DEFAULTS.language) ?? Promise.resolve(true);
       await within(this.#networkClock, VOICES_MS, asked);
-      return provider.voices().map((voice) => ({ ...voice, provider: name }));
+      // espeak-ng has two entries for some.
+      const ids = new Set<string>();
+      const isNew = ({ id }: EngineVoice): boolean => !ids.has(id) && ids.add(id).size > 0;
+      return provider
+        .voices()
+        .map((voice) => ({ ...voice, provider: name }))
+        .filter(isNew);
     });
     const found = await Promise.allSettled(listed);
     return found.flatMap((one) => (one.status === 'fulfilled' ? one.value : []));

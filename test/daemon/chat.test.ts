@@ -102,11 +102,12 @@ describe('POST /chat/completions', () => {
       sendEvent(response, finishChunk('stop'));
       response.end();
     };
-    const reader = (await post({ agent: { agent_config: MODEL }, messages: [BREAD] })).body?.getReader();
-    const { value } = (await reader?.read()) ?? {};
+    const { body } = await post({ agent: { agent_config: MODEL }, messages: [BREAD] });
+    const reader = (body as ReadableStream<Uint8Array>).getReader();
+    const { value } = await reader.read();
     expect(new TextDecoder().decode(value)).toContain('"content":"Yes"');
     more.fire();
-    await reader?.cancel();
+    await reader.cancel();
   });
 
   it('opens the conversation as the agent does', async () => {
