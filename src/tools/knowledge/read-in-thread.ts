@@ -13,7 +13,7 @@ const MAX_HEAP_MB = 1_024;
 
 /**
  * Reads a file in a thread of its own, which is gone when this resolves.
- * @param onChunks is given the passages as they come
+ * @param onChunks is given the passages as they come, no faster than it takes them
  * @throws ParleyError FILE_NOT_READABLE naming the file
  */
 export async function readInThread(
@@ -38,6 +38,8 @@ export async function readInThread(
         if (message.kind === 'chunks') {
           try {
             onChunks(message.chunks);
+            // Whatever else this thread has been asked meanwhile comes first.
+            setImmediate(() => worker.postMessage('taken'));
           } catch (error) {
             reject(error instanceof ParleyError ? error : unreadable(job.name, reasonOf(error)));
           }

@@ -12,16 +12,21 @@ export interface ReaderJob {
   source: string | Uint8Array;
 }
 
-/** `chunks` any number of times, then one of the others. */
+/** `chunks` any number of times, each answered by any message when it has been taken; then one of the others. */
 export type ReaderMessage =
   { kind: 'chunks'; chunks: IndexedChunk[] } | { kind: 'done' } | { kind: 'failed'; reason: string };
 
-/** Passages that are sent at once. */
-const BATCH = 200;
+/** Passages that are sent at once: who takes them in, some 10 ms, answers searches in between. */
+const BATCH = 25;
 
 const port = parentPort;
 if (port === null) throw new Error('This file runs as a worker thread');
 const send = (message: ReaderMessage): void => port.postMessage(message);
+const hand = (chunks: IndexedChunk[]): Promise<unknown> => {
+  const taken = new Promise((resolve) => port.once('message', resolve));
+  send({ kind: 'chunks', chunks });
+  return taken;
+};
 
 try {
   const { name, fileType, source } = workerData as ReaderJob;
@@ -33,10 +38,10 @@ try {
   for await (const chunk of readPassages(reader, bytes)) {
     chunks.push(chunk);
     if (chunks.length < BATCH) continue;
-    send({ kind: 'chunks', chunks });
+    await hand(chunks);
     chunks = [];
   }
-  send({ kind: 'chunks', chunks });
+  await hand(chunks);
   send({ kind: 'done' });
 } catch (error) {
   send({ kind: 'failed', reason: reasonOf(error) });
