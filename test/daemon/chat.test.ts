@@ -5,6 +5,7 @@ import { event, httpServer, type LocalServer } from '../net/local-server.js';
 import {
   beginStream,
   callChunk,
+  type DoubleRequest,
   finishChunk,
   OpenAiDouble,
   sendError,
@@ -49,6 +50,11 @@ interface Chunk {
   choices: { delta: { content: string }; finish_reason: string | null }[];
   messages?: unknown[];
   error?: { message: string; code: string };
+}
+
+/** What the model was given. */
+function messagesOf(request: DoubleRequest | undefined): { content: string }[] {
+  return (request?.body['messages'] ?? []) as { content: string }[];
 }
 
 function post(body: unknown, init: RequestInit = {}): Promise<Response> {
@@ -138,14 +144,14 @@ describe('POST /chat/completions', () => {
     ]);
     llm.answer = (response) => stream(response, [textChunk('You are welcome.'), finishChunk('stop')]);
     await chat(bookingAgent(), [BREAD, ...added, { role: 'user', content: 'Thanks.' }]);
-    expect((llm.requests.at(-1)?.body['messages'] as unknown[]).slice(1)).toHaveLength(5);
+    expect(messagesOf(llm.requests.at(-1)).slice(1)).toHaveLength(5);
   });
 
   it('overrides the stored agent field by field, with metadata in its prompt', async () => {
     const agent_config = { ...MODEL, prompt: 'You sell {What}.' };
     const agent = { agent_id: 'baker', agent_config, metadata: { What: 'rye' }, include_metadata_in_prompt: true };
     await chat(agent);
-    const [system] = llm.requests[0]?.body['messages'] as { content: string }[];
+    const [system] = messagesOf(llm.requests[0]);
     expect(system?.content).toMatch(/^You sell rye\./);
     expect(system?.content).toContain('{"What":"rye"}');
     expect((await chat({ ...agent, agent_config: MODEL }, [])).text).toBe('Hello.');
