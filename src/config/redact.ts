@@ -152,8 +152,8 @@ function originOf(url: string | null): string | null {
   return `${protocol}//${host}`;
 }
 
-/** A value that is a variable and nothing else is no secret. */
-function redactUrl(url: string): string {
+/** A copy of an address that may be shown. A value that is a variable and nothing else is no secret. */
+export function redactUrl(url: string): string {
   return url.replace(PARAMETER, (whole, before: string, name: string, value: string) =>
     SECRET_PARAMETER.test(name) && value !== '' && !/^\{[^{}]*\}$/.test(value) ? before + REDACTED : whole,
   );

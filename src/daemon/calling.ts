@@ -9,6 +9,7 @@ import { DeliveryStore } from '../store/deliveries.js';
 import { DialStore } from '../store/dials.js';
 import { SqliteOutboxStore } from '../store/outbox.js';
 import type { PhoneStore } from '../store/phones.js';
+import type { SecretBox } from '../store/secret-box.js';
 import type { AgentRegistry } from './agents.js';
 import type { Api } from './api/api.js';
 import type { CallLog } from './call-log.js';
@@ -25,6 +26,7 @@ import type { Telephone } from './telephone.js';
 export interface ToldOptions {
   settings: Pick<Settings, 'callWebhook' | 'webhookSecret'>;
   database: Database.Database;
+  box: SecretBox;
   clock: Clock;
   unixMs: () => number;
   /** Messages to agents' own webhooks: those of the engine's outbox. */
@@ -42,9 +44,9 @@ export class Told {
   readonly #operatorOutbox: SqliteOutboxStore;
 
   constructor(options: ToldOptions) {
-    const { settings, database, clock, unixMs, shown, onError } = options;
+    const { settings, database, box, clock, unixMs, shown, onError } = options;
     this.#options = options;
-    this.#operatorOutbox = new SqliteOutboxStore(database, 'operator');
+    this.#operatorOutbox = new SqliteOutboxStore(database, box, 'operator');
     this.events = new LiveEvents(unixMs);
     const { callWebhook: to } = settings;
     this.webhook = new CallWebhook({
@@ -68,10 +70,10 @@ export class Told {
   }
 
   routes(api: Api, calls: Pick<CallStore, 'get'>): void {
-    const { database, clock, unixMs, agentOutbox } = this.#options;
+    const { database, box, clock, unixMs, agentOutbox } = this.#options;
     eventRoutes(api, { events: this.events, calls, clock });
     webhookRoutes(api, {
-      deliveries: new DeliveryStore(database),
+      deliveries: new DeliveryStore(database, box),
       unixMs,
       wake: () => {
         agentOutbox.wake();
@@ -133,6 +135,12 @@ export class Calling {
     callRoutes(api, {
       ...{ dialer, registered, engine, calls, dials: this.#dials, guards: settings.calls, telephone: openTelephone },
     });
+  }
+
+  /** Why no call is handed on to a number just now; null = it may be. */
+  whyNoTransfer(): string | null {
+    const { enabled } = this.#options.settings.calls;
+    return enabled && this.dialer.stopped === null ? null : 'outbound calls are stopped';
   }
 
   /** Ends what it has begun. May be called twice. */

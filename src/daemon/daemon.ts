@@ -144,7 +144,7 @@ export class Daemon {
     engine.keepIn({ knowledge, memories });
     const doNotCall = new DoNotCallStore(database);
     const voices = new VoiceStore(database);
-    const outboxStore = new SqliteOutboxStore(database);
+    const outboxStore = new SqliteOutboxStore(database, box);
     engine.keepIn({
       ...{ doNotCall, voices, sessionMemory: new SessionStore(database) },
       outboxStore,
@@ -156,7 +156,7 @@ export class Daemon {
       ...{ base: () => settings.publicUrl ?? this.#address, isPublic: settings.publicUrl !== null },
     });
     this.#told = new Told({
-      ...{ settings, database, onError, clock: engine.clock, unixMs: () => Date.now(), agentOutbox: outboxStore },
+      ...{ settings, database, box, onError, clock: engine.clock, unixMs: () => Date.now(), agentOutbox: outboxStore },
       shown: (call) => this.#archive.sent(call),
     });
     this.#archive = new CallArchive({

@@ -1,5 +1,7 @@
 import type Database from 'better-sqlite3';
-import type { Audience } from './outbox.js';
+import { redactUrl } from '../config/redact.js';
+import { type Audience, DELIVERY_URL } from './outbox.js';
+import type { SecretBox } from './secret-box.js';
 
 /** Waiting for an attempt, arrived, or given up. */
 export type DeliveryState = 'pending' | 'delivered' | 'failed';
@@ -10,6 +12,7 @@ export interface StoredDelivery {
   id: string;
   audience: Audience;
   sessionId: string;
+  /** Without its secrets. */
   url: string;
   state: DeliveryState;
   attempts: number;
@@ -50,12 +53,14 @@ const COLUMNS = `seq, id, audience, session_id, url, ${STATE} AS state, attempts
 
 /** What became of the messages in the outboxes: for people who look after them. */
 export class DeliveryStore {
+  readonly #box: SecretBox;
   readonly #list: Database.Statement<unknown[], Row>;
   readonly #ofSession: Database.Statement<unknown[], Row>;
   readonly #get: Database.Statement<unknown[], Row>;
   readonly #resend: Database.Statement<unknown[]>;
 
-  constructor(database: Database.Database) {
+  constructor(database: Database.Database, box: SecretBox) {
+    this.#box = box;
     const rest = `(@before IS NULL OR seq < @before) AND (@state IS NULL OR ${STATE} = @state)
       ORDER BY seq DESC LIMIT @limit`;
     this.#list = database.prepare(`SELECT ${COLUMNS} FROM webhook_deliveries WHERE ${rest}`);
@@ -71,12 +76,14 @@ export class DeliveryStore {
   /** The newest first. */
   list({ sessionId, state, before, limit }: DeliveryQuery): StoredDelivery[] {
     const found = sessionId === null ? this.#list : this.#ofSession;
-    return found.all({ ...(sessionId !== null && { sessionId }), state, before, limit }).map(deliveryOf);
+    return found
+      .all({ ...(sessionId !== null && { sessionId }), state, before, limit })
+      .map((row) => this.#delivery(row));
   }
 
   get(id: string): StoredDelivery | null {
     const row = this.#get.get(id);
-    return row === undefined ? null : deliveryOf(row);
+    return row === undefined ? null : this.#delivery(row);
   }
 
   /** Makes a message due now, with all its attempts, whatever became of it. Returns it; null where there is none. */
@@ -84,12 +91,13 @@ export class DeliveryStore {
     this.#resend.run(nowUnixMs, id);
     return this.get(id);
   }
-}
 
-function deliveryOf(row: Row): StoredDelivery {
-  return {
-    ...{ seq: row.seq, id: row.id, audience: row.audience, sessionId: row.session_id, url: row.url, state: row.state },
-    ...{ attempts: row.attempts, createdUnixMs: row.created_unix_ms, nextUnixMs: row.due_unix_ms },
-    ...{ deliveredUnixMs: row.delivered_unix_ms, error: row.error },
-  };
+  #delivery(row: Row): StoredDelivery {
+    const url = redactUrl(this.#box.open(row.url, DELIVERY_URL));
+    return {
+      ...{ seq: row.seq, id: row.id, audience: row.audience, sessionId: row.session_id, url, state: row.state },
+      ...{ attempts: row.attempts, createdUnixMs: row.created_unix_ms, nextUnixMs: row.due_unix_ms },
+      ...{ deliveredUnixMs: row.delivered_unix_ms, error: row.error },
+    };
+  }
 }

@@ -1,5 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { Delivery, OutboxStore } from '../tools/outbox.js';
+import type { SecretBox } from './secret-box.js';
 
 /** Who configured the address: an agent's owner, or the operator, whose addresses may be private. */
 export type Audience = 'agent' | 'operator';
@@ -17,8 +18,16 @@ interface Row {
 /** Messages that are done with are kept for so long, for those who ask what became of them. */
 const KEEP_DONE_MS = 30 * 24 * 3_600_000;
 
-/** The daemon's outgoing messages to one audience. What was added survives the process. */
+/** What addresses and headers are encrypted for. */
+export const DELIVERY_URL = 'webhook_deliveries.url';
+const HEADERS = 'webhook_deliveries.headers';
+
+/**
+ * The daemon's outgoing messages to one audience. What was added survives the process; where they go is encrypted, for
+ * addresses and headers may hold credentials.
+ */
 export class SqliteOutboxStore implements OutboxStore {
+  readonly #box: SecretBox;
   readonly #audience: Audience;
   readonly #add: (delivery: Delivery) => void;
   readonly #due: Database.Statement<unknown[], Row>;
@@ -28,7 +37,8 @@ export class SqliteOutboxStore implements OutboxStore {
   readonly #abandon: Database.Statement<unknown[]>;
   #wake: () => void = () => undefined;
 
-  constructor(database: Database.Database, audience: Audience = 'agent') {
+  constructor(database: Database.Database, box: SecretBox, audience: Audience = 'agent') {
+    this.#box = box;
     this.#audience = audience;
     const insert = database.prepare(
       `INSERT INTO webhook_deliveries
@@ -38,7 +48,8 @@ export class SqliteOutboxStore implements OutboxStore {
     const purge = database.prepare('DELETE FROM webhook_deliveries WHERE due_unix_ms IS NULL AND created_unix_ms < ?');
     this.#add = database.transaction((delivery: Delivery) => {
       purge.run(delivery.createdUnixMs - KEEP_DONE_MS);
-      insert.run({ ...delivery, headers: JSON.stringify(delivery.headers), audience });
+      const headers = box.seal(JSON.stringify(delivery.headers), HEADERS);
+      insert.run({ ...delivery, headers, url: box.seal(delivery.url, DELIVERY_URL), audience });
     });
     const heads = `SELECT MIN(seq) FROM webhook_deliveries WHERE due_unix_ms IS NOT NULL AND audience = '${audience}'
       GROUP BY session_id`;
@@ -67,8 +78,8 @@ export class SqliteOutboxStore implements OutboxStore {
     return this.#due.all(nowUnixMs).map((row) => ({
       id: row.id,
       sessionId: row.session_id,
-      url: row.url,
-      headers: JSON.parse(row.headers) as Record<string, string>,
+      url: this.#box.open(row.url, DELIVERY_URL),
+      headers: JSON.parse(this.#box.open(row.headers, HEADERS)) as Record<string, string>,
       body: row.body,
       createdUnixMs: row.created_unix_ms,
       attempts: row.attempts,

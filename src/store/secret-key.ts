@@ -11,7 +11,12 @@ import { SecretBox } from './secret-box.js';
 const FILE_NAME = 'secret.key';
 
 /** Columns that are sealed; the name of each is its purpose. */
-export const SEALED_COLUMNS = ['agent_versions.config', 'phones.agent_config_override'] as const;
+const SEALED_COLUMNS = [
+  'agent_versions.config',
+  'phones.agent_config_override',
+  'webhook_deliveries.url',
+  'webhook_deliveries.headers',
+] as const;
 
 /**
  * The box for what is encrypted in the database: with the operator's key, else with the data folder's, which is made at

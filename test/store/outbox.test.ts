@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openDatabase } from '../../src/store/database.js';
+import { DeliveryStore } from '../../src/store/deliveries.js';
 import { SqliteOutboxStore } from '../../src/store/outbox.js';
+import { SecretBox } from '../../src/store/secret-box.js';
 import { MemoryOutboxStore } from '../../src/tools/memory-outbox.js';
 import type { Delivery, OutboxStore } from '../../src/tools/outbox.js';
 
@@ -21,7 +23,7 @@ afterEach(() => {
 function sqlite(): OutboxStore {
   const database = openDatabase(folder);
   closes.push(() => database.close());
-  return new SqliteOutboxStore(database);
+  return new SqliteOutboxStore(database, new SecretBox(Buffer.alloc(32)));
 }
 
 const delivery = (id: string, sessionId: string, createdUnixMs = 1000): Delivery => ({
@@ -68,4 +70,21 @@ it('SQLite has them after a restart', () => {
   before.delivered('a1', 2000);
   for (const close of closes.splice(0)) close();
   expect(sqlite().due(5000)).toEqual([delivery('a2', 'a')]);
+});
+
+it('where messages go is encrypted on the disk, and shown without its secrets', () => {
+  const database = openDatabase(folder);
+  closes.push(() => database.close());
+  const box = new SecretBox(Buffer.alloc(32));
+  const secretive = {
+    ...delivery('a', 's1'),
+    url: 'https://example.com/hook?token=hidden-1',
+    headers: { k: 'hidden-2' },
+  };
+  const store = new SqliteOutboxStore(database, box);
+  store.add(secretive);
+  const row = database.prepare('SELECT url, headers FROM webhook_deliveries').get();
+  expect(JSON.stringify(row)).not.toMatch(/hidden|example/);
+  expect(store.due(1000)).toEqual([secretive]);
+  expect(new DeliveryStore(database, box).get('a')?.url).toBe('https://example.com/hook?token=***');
 });
