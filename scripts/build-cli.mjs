@@ -24,7 +24,7 @@ await build({
   platform: 'node',
   target: 'node20',
   // Packages with files of their own beside their code: compiled addons, WASM, acoustic models.
-  external: ['better-sqlite3', 'webrtcvad', 'soundswallower', '@echogarden/*', 'onnxruntime-*'],
+  external: ['better-sqlite3', 'webrtcvad', 'soundswallower', 'werift', '@echogarden/*', 'onnxruntime-*'],
   // What the packages inside still ask for with require(): Node's own modules.
   banner: {
     js: "import { createRequire as makeRequire } from 'node:module';\nconst require = makeRequire(import.meta.url);",

@@ -68,6 +68,7 @@ export async function loadSettings(sources: SettingSources = {}): Promise<Loaded
       dataDir: fromFlags.values.dataDir ?? fromEnv.values.dataDir ?? fromFile.dataDir ?? defaultDataDir(env),
       limits: { ...DEFAULT_SETTINGS.limits, ...fromFile.limits },
       calls: { ...DEFAULT_SETTINGS.calls, ...fromFile.calls },
+      webrtc: { ...DEFAULT_SETTINGS.webrtc, ...fromFile.webrtc },
       campaigns: { ...DEFAULT_SETTINGS.campaigns, ...fromFile.campaigns },
     },
     file,
@@ -82,7 +83,7 @@ function readTexts(
   nameOf: (name: SettingName) => string | null,
   texts: Texts,
   dashes: string,
-): { values: Omit<SettingsFile, 'limits' | 'calls' | 'campaigns'>; issues: ValidationIssue[] } {
+): { values: Omit<SettingsFile, 'limits' | 'calls' | 'campaigns' | 'webrtc'>; issues: ValidationIssue[] } {
   const values: Record<string, unknown> = {};
   const issues: ValidationIssue[] = [];
   for (const name of names) {

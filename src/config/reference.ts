@@ -51,7 +51,7 @@ export function settingsTable(): string {
 }
 
 /** Settings that have members. */
-const GROUPS = ['limits', 'calls', 'campaigns'] as const;
+const GROUPS = ['limits', 'calls', 'campaigns', 'webrtc'] as const;
 
 function isGroup(key: string): boolean {
   return GROUPS.some((group) => group === key);
@@ -64,7 +64,8 @@ export function limitsTable(): string {
 
 function groupRows(group: (typeof GROUPS)[number]): string[][] {
   const defaults: Readonly<Record<string, unknown>> = DEFAULT_SETTINGS[group];
-  return Object.entries(settingsFileSchema.shape[group].unwrap().shape).map(([key, schema]) => {
+  const members: Readonly<Record<string, z.ZodType>> = settingsFileSchema.shape[group].unwrap().shape;
+  return Object.entries(members).map(([key, schema]) => {
     const { effect, unit } = describe(schema);
     return [`\`${group}.${key}\``, unit, shown(defaults[key]), effect];
   });

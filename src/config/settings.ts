@@ -1,28 +1,24 @@
 import * as z from 'zod';
 import { agentConfigSchema } from './agent.js';
-import { type CampaignSchedule, DEFAULT_CAMPAIGN_SCHEDULE, scheduleFields } from './campaign-schedule.js';
+import { type CampaignSchedule, DEFAULT_CAMPAIGN_SCHEDULE } from './campaign-schedule.js';
 import { DEFAULT_LANGUAGE, languageSchema } from './language.js';
 import { pricesSchema } from './prices.js';
 import { secretKeyBytes } from './secret-key.js';
+import { setting } from './setting.js';
+import {
+  type CallGuards,
+  callsSchema,
+  campaignsSchema,
+  DEFAULT_CALL_GUARDS,
+  DEFAULT_LIMITS,
+  DEFAULT_WEBRTC,
+  type Limits,
+  limitsSchema,
+  type WebRtcSettings,
+  webRtcSchema,
+} from './setting-groups.js';
 import { timezoneSchema } from './text.js';
 import { headersSchema } from './webhook.js';
-
-/** What an operator can set, and under which name in the environment. */
-interface SettingNotes {
-  /** Name in the environment. `PARLEY_…` ones are flags too, but for secrets: command lines can be read by others. */
-  env?: string;
-  secret?: true;
-  unit?: string;
-}
-
-function setting<T extends z.ZodType>(schema: T, effect: string, notes: SettingNotes = {}): z.ZodExactOptional<T> {
-  return schema.exactOptional().meta({
-    description: effect,
-    ...(notes.env !== undefined && { 'x-env': notes.env }),
-    ...(notes.secret && { 'x-secret': true }),
-    ...(notes.unit !== undefined && { 'x-unit': notes.unit }),
-  });
-}
 
 const secretSchema = z
   .string()
@@ -91,82 +87,10 @@ const webhookSecretSchema = z
   .string()
   .regex(/^whsec_[A-Za-z0-9+/]{32,88}={0,2}$/, 'Input should be whsec_ and 24 to 64 bytes as base64');
 
-const limitsSchema = z.strictObject({
-  bodyBytes: setting(z.int().min(1_024), 'Largest JSON body of a request.', { unit: 'bytes' }),
-  promptChars: setting(z.int().min(1), 'Longest prompt.', { unit: 'characters' }),
-  requestsPerMinute: setting(z.int().min(1), 'Requests of one key.', { unit: 'per minute' }),
-  sessions: setting(z.int().min(1), 'Sessions at once.', { unit: 'sessions' }),
-  connections: setting(z.int().min(1), 'Connections at once; further ones are closed.', { unit: 'connections' }),
-  socketsPerAddress: setting(z.int().min(1), 'Talk sockets of one address at once; a proxy in front is one address.', {
-    unit: 'sockets',
-  }),
-  knowledgeFileBytes: setting(z.int().min(1_024), 'Largest file of the knowledge base.', { unit: 'bytes' }),
-  knowledgeFiles: setting(z.int().min(1), 'Files of the knowledge base.', { unit: 'files' }),
-  toolReplyBytes: setting(z.int().min(1_024), "Largest reply of a tool's webhook.", { unit: 'bytes' }),
-  traceBytes: setting(z.int().min(1_024), 'Largest trace of a session; what happens after that is left out.', {
-    unit: 'bytes',
-  }),
-});
-
-const callsSchema = z.strictObject({
-  enabled: setting(z.boolean(), 'Whether agents may place calls.'),
-  allowedPrefixes: setting(
-    z.array(
-      z.string().regex(/^(?:\+[1-9]\d{0,14}|\*)$/, 'Input should be the beginning of a number, such as +44, or *'),
-    ),
-    'What numbers that are called may begin with, see [destinations](calls.md#destinations); * = anything.',
-  ),
-  concurrent: setting(z.int().min(1), 'Calls at once.', { unit: 'calls' }),
-  perMinute: setting(z.int().min(1), 'Calls begun within a minute.', { unit: 'per minute' }),
-  perDestinationPerMinute: setting(z.int().min(1), 'Of these to one number.', { unit: 'per minute' }),
-  perDestinationPerDay: setting(z.int().min(1), 'To one number within 24 hours.', { unit: 'per day' }),
-  minutesPerDay: setting(z.number().positive(), 'Minutes of all calls within 24 hours.', { unit: 'min' }),
-  maxDurationS: setting(
-    z.number().positive().max(86_400),
-    'Longest call that is placed, whatever the agent says; as much is reserved of `minutesPerDay` while it runs.',
-    { unit: 's' },
-  ),
-  ringS: setting(z.number().min(5).max(180), 'How long it rings before a call is given up.', { unit: 's' }),
-});
-
 /** The configuration file, all of it optional. The environment and flags give the same members one by one. */
 export const settingsFileSchema = z.strictObject({
   port: setting(z.int().min(0).max(65_535), 'Port to listen on; 0 = any free one.', { env: 'PARLEY_PORT' }),
   host: setting(nameSchema, 'Address to listen on.', { env: 'PARLEY_HOST' }),
-const { concurrent, perMinute, hoursStart, hoursEnd, days, maxAttempts, ...retries } = scheduleFields;
-const again = 'Waits before the first, second, … call that is made again because';
-const campaignsSchema = z
-  .strictObject({
-    concurrent: setting(concurrent, 'Calls of one campaign at once, within `calls.concurrent`.', { unit: 'calls' }),
-    perMinute: setting(perMinute, 'Calls of one campaign begun within a minute, spread evenly over it.', {
-      unit: 'per minute',
-    }),
-    hoursStart: setting(
-      hoursStart,
-      'People are called from this time on, by their own clock, see [campaigns](campaigns.md#calling-hours).',
-    ),
-    hoursEnd: setting(hoursEnd, 'Until this time, which is later.'),
-    days: setting(days, 'On these days.'),
-    maxAttempts: setting(maxAttempts, 'Calls to one number, whatever they come to.', { unit: 'calls' }),
-    retryBusyS: setting(retries.retryBusyS, `${again} the line was busy.`, { unit: 's' }),
-    retryNoAnswerS: setting(retries.retryNoAnswerS, `${again} nobody answered.`, { unit: 's' }),
-    retryVoicemailS: setting(retries.retryVoicemailS, `${again} a mailbox answered and the agent hung up.`, {
-      unit: 's',
-    }),
-    retryFailedS: setting(retries.retryFailedS, `${again} the network or the other side refused.`, { unit: 's' }),
-    retryErrorS: setting(retries.retryErrorS, `${again} the call broke off on our side.`, { unit: 's' }),
-  })
-  .refine(
-    (given) =>
-      (given.hoursStart ?? DEFAULT_CAMPAIGN_SCHEDULE.hoursStart) <
-      (given.hoursEnd ?? DEFAULT_CAMPAIGN_SCHEDULE.hoursEnd),
-    {
-      path: ['hoursEnd'],
-      error: 'Input should be later than hoursStart',
-      params: { type: 'calling_hours' },
-    },
-  );
-
   dataDir: setting(nameSchema, 'Folder of everything that is stored.', { env: 'PARLEY_DATA_DIR' }),
   apiKey: setting(secretSchema.nullable(), 'The first private key. Unset = one is made and printed at first start.', {
     env: 'PARLEY_API_KEY',
@@ -350,18 +274,18 @@ const campaignsSchema = z
     'Is told when calls start and end, see [calls](calls.md#webhooks): `{url, headers?}`. Only in the file.',
   ),
   calls: setting(callsSchema, 'Guards of the calls that agents place. Only in the file.'),
+  campaigns: setting(campaignsSchema, 'How campaigns call that set nothing else. Only in the file.'),
+  webrtc: setting(webRtcSchema, 'How browsers reach the daemon with their audio. Only in the file.'),
   limits: setting(limitsSchema, 'Limits. Only in the file.'),
 });
 
 export type McpServerSetting = z.infer<typeof mcpServerSchema>;
 
 export type SettingsFile = z.infer<typeof settingsFileSchema>;
-export type Limits = Required<z.infer<typeof limitsSchema>>;
-export type CallGuards = Required<z.infer<typeof callsSchema>>;
 
 /** Everything that the operator has set, and the defaults of the rest. */
-  campaigns: setting(campaignsSchema, 'How campaigns call that set nothing else. Only in the file.'),
-export type Settings = Required<Omit<SettingsFile, 'limits' | 'calls' | 'campaigns'>> & {
+export type Settings = Required<Omit<SettingsFile, 'limits' | 'calls' | 'campaigns' | 'webrtc'>> & {
+  webrtc: WebRtcSettings;
   limits: Limits;
   calls: CallGuards;
   /** `timezone` is the operator's own. */
@@ -374,20 +298,20 @@ export const DEFAULT_SETTINGS: Omit<Settings, 'dataDir'> = {
   host: '127.0.0.1',
   apiKey: null,
   publicKey: null,
+  secretKey: null,
+  oldSecretKeys: [],
   publicUrl: null,
   allowUrls: [],
   allowedOrigins: [],
-  openaiApiKey: null,
-  openaiBaseUrl: 'https://api.openai.com/v1',
-  ollamaHost: 'http://127.0.0.1:11434',
-  secretKey: null,
-  oldSecretKeys: [],
-  deepgramApiKey: null,
-  elevenlabsApiKey: null,
   allowMissingOrigin: null,
   publicAgentConfigFields: [],
   page: true,
   regions: {},
+  openaiApiKey: null,
+  openaiBaseUrl: 'https://api.openai.com/v1',
+  ollamaHost: 'http://127.0.0.1:11434',
+  deepgramApiKey: null,
+  elevenlabsApiKey: null,
   cartesiaApiKey: null,
   vad: null,
   stt: null,
@@ -419,32 +343,12 @@ export const DEFAULT_SETTINGS: Omit<Settings, 'dataDir'> = {
   appBaseUrls: {},
   mcpServers: {},
   callWebhook: null,
-  calls: {
-    enabled: true,
-    allowedPrefixes: ['+1'],
-    concurrent: 10,
-    perMinute: 30,
-    perDestinationPerMinute: 2,
-    perDestinationPerDay: 10,
-    minutesPerDay: 1_200,
-    maxDurationS: 3_600,
-    ringS: 45,
-  },
-  limits: {
-    bodyBytes: 1_048_576,
-    promptChars: 100_000,
-    requestsPerMinute: 600,
-    sessions: 100,
-    connections: 2_000,
-    socketsPerAddress: 100,
-    knowledgeFileBytes: 20_971_520,
-    knowledgeFiles: 1_000,
-    toolReplyBytes: 65_536,
-    traceBytes: 8_388_608,
-  },
+  calls: DEFAULT_CALL_GUARDS,
+  campaigns: DEFAULT_CAMPAIGN_SCHEDULE,
+  webrtc: DEFAULT_WEBRTC,
+  limits: DEFAULT_LIMITS,
 };
 
-  campaigns: DEFAULT_CAMPAIGN_SCHEDULE,
 function isUrl(text: string, protocols: readonly string[]): boolean {
   return URL.canParse(text) && protocols.includes(new URL(text).protocol);
 }

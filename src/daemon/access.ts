@@ -126,7 +126,7 @@ export class Access {
 }
 
 /** What an `authorization` header holds, without `Bearer`. */
-function bearer(header: string | undefined): string {
+export function bearer(header: string | undefined): string {
   return (header ?? '').replace(/^Bearer +/i, '').trim();
 }
 

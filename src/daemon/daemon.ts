@@ -52,6 +52,7 @@ import { metricsRoutes } from './routes/metrics.js';
 import { loadPage, pageRoutes } from './routes/page.js';
 import { phoneRoutes } from './routes/phones.js';
 import { sessionTokenRoutes } from './routes/session-tokens.js';
+import type { PeerSettings } from '../transports/webrtc/peer.js';
 import { webRtcRoutes } from './routes/webrtc.js';
 import { Visitors } from './visitors.js';
 import { TalkEndpoint } from './routes/talk.js';
@@ -246,7 +247,7 @@ export class Daemon {
     });
     webRtcRoutes(api, {
       ...{ visitors, access, onError, doors: this.#doors, clock: engine.clock },
-      peers: settings.webrtc,
+      peers: peerSettings(settings),
     });
     this.#talk = new TalkEndpoint({
       ...{ server: this.#app.server, visitors, access, requests, clock: engine.clock },
@@ -375,6 +376,12 @@ export class Daemon {
     await Promise.all([this.#archive.close(), this.#told.close()]);
     this.#closeDatabase();
   }
+}
+
+/** A browser on the same machine may have no other way than loopback. */
+function peerSettings({ host, webrtc }: Settings): PeerSettings {
+  const own = isLoopbackName(host) ? ['127.0.0.1'] : [];
+  return { ...webrtc, addresses: webrtc.addresses.length > 0 ? webrtc.addresses : own };
 }
 
 /** Makes sure that there is a private key. Returns it if it was made here. */

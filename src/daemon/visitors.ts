@@ -132,6 +132,12 @@ export class Visitors {
     return session;
   }
 
+  /** Ends a session whose line never came about. */
+  async abandon(session: Session, reason: string): Promise<void> {
+    this.#options.log.fail(session.id, 'failed', reason);
+    await session.close();
+  }
+
   /** What a client wants otherwise for its session. @throws ParleyError AUTH_FORBIDDEN, CONFIG_INVALID */
   #override(config: unknown, place: Location, key: PublicKey | null): AgentConfig {
     if (config == null) return {};

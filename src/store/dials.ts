@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import type { CallGuards } from '../config/settings.js';
+import type { CallGuards } from '../config/setting-groups.js';
 import { ParleyError, type ErrorCode } from '../errors.js';
 
 /** A call that is to be placed, as far as limits care. */

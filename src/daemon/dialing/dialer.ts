@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { isE164 } from '../../calls/destinations.js';
-import type { CallGuards } from '../../config/settings.js';
+import type { CallGuards } from '../../config/setting-groups.js';
 import type { Engine } from '../../engine/engine.js';
 import { ParleyError } from '../../errors.js';
 import type { SessionEvent } from '../../session/session-options.js';

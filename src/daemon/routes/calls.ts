@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import { agentConfigSchema } from '../../config/agent.js';
 import { continuationSchema } from '../../config/continuation.js';
-import type { CallGuards } from '../../config/settings.js';
+import type { CallGuards } from '../../config/setting-groups.js';
 import type { DialStore } from '../../store/dials.js';
 import type { Api } from '../api/api.js';
 import { success } from '../api/schemas.js';

@@ -14,7 +14,7 @@ export interface PeerSettings {
   /** Servers that tell our public address, or relay. Default none. */
   iceServers?: readonly IceServer[];
   /** UDP ports to use, both included. Default any. */
-  portRange?: readonly [number, number];
+  portRange?: readonly [number, number] | null;
   /** Addresses of ours to offer beside those of the machine's interfaces, such as `127.0.0.1`. Default none. */
   addresses?: readonly string[];
   /** Default true. */

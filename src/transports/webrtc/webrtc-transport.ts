@@ -39,6 +39,8 @@ export class WebRtcTransport implements Transport {
   readonly inputRateHz = HEARING_RATE_HZ;
   readonly outputRateHz = OUTPUT_RATE_HZ;
   readonly showsForms = true;
+  /** Resolves when the other side can hear; rejects where it does not come to that. */
+  readonly connected: Promise<void>;
   readonly #options: Required<WebRtcTransportOptions>;
   readonly #encoder: OpusEncoder;
   readonly #decoder: OpusDecoder;
@@ -54,6 +56,7 @@ export class WebRtcTransport implements Transport {
   #undecodable = 0;
   #sentPackets = 0;
   #closing: Promise<void> | null = null;
+  #reject: (error: Error) => void = () => undefined;
 
   constructor(options: WebRtcTransportOptions) {
     this.#options = { maxBufferedBytes: 512_000, ...options };
@@ -65,8 +68,14 @@ export class WebRtcTransport implements Transport {
       send: (message) => this.#send(JSON.stringify(message)),
       onTooBad: (error) => this.#fail(error),
     });
+    let onConnected: () => void = () => undefined;
+    this.connected = new Promise((resolve, reject) => {
+      onConnected = resolve;
+      this.#reject = reject;
+    });
+    this.connected.catch(() => undefined); // not everybody asks
     peer.listen({
-      connected: () => undefined,
+      connected: () => onConnected(),
       audio: (packet) => this.#onPacket(packet),
       digit: (digit) => this.#sink?.digits(digit),
       message: (text) => this.#control.receive(text, this.#sink),
@@ -164,6 +173,7 @@ export class WebRtcTransport implements Transport {
     this.#isOver = true;
     this.#encoder.close();
     this.#decoder.close();
+    this.#reject(error ?? new ParleyError('LINE_LOST', { reason: 'it was closed' }));
     const sink = this.#sink;
     this.#sink = null;
     sink?.closed(error);

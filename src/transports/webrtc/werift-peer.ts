@@ -29,7 +29,7 @@ export class WeriftPeer implements WebRtcPeer {
   #closing: Promise<void> | null = null;
 
   constructor(settings: PeerSettings, clock: Clock) {
-    const { iceServers = [], portRange, addresses = [], ipv6 = true } = settings;
+    const { iceServers = [], portRange = null, addresses = [], ipv6 = true } = settings;
     this.#clock = clock;
     this.#connection = new RTCPeerConnection({
       codecs: {
@@ -50,7 +50,7 @@ export class WeriftPeer implements WebRtcPeer {
       iceUseIpv6: ipv6,
       bundlePolicy: 'max-bundle',
       ...(addresses.length > 0 && { iceAdditionalHostAddresses: [...addresses] }),
-      ...(portRange !== undefined && { icePortRange: [...portRange] as [number, number] }),
+      ...(portRange !== null && { icePortRange: [...portRange] as [number, number] }),
     });
     this.#connection.onRemoteTransceiverAdded.subscribe((transceiver) => this.#onTransceiver(transceiver));
     this.#connection.onDataChannel.subscribe((channel) => this.#onChannel(channel));
