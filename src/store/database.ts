@@ -7,7 +7,7 @@ import { ParleyError, reasonOf } from '../errors.js';
 const FILE_NAME = 'parley.db';
 
 /** Steps from one version of the schema to the next; a database knows how many it has taken. */
-const MIGRATIONS: readonly string[] = [
+export const MIGRATIONS: readonly string[] = [
   `CREATE TABLE keys (
      id TEXT PRIMARY KEY,
      kind TEXT NOT NULL CHECK (kind IN ('private', 'public')),
