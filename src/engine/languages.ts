@@ -1,3 +1,4 @@
+import { LANGUAGES } from '../config/language.js';
 import type { ResolvedAgent } from '../config/resolve.js';
 import { ParleyError, reasonOf } from '../errors.js';
 import type { SpeechHints, SttProvider } from '../providers/stt/stt.js';
@@ -33,7 +34,8 @@ export function checkStt({ stt, language }: ResolvedAgent, { name, abilities = {
     throw new ParleyError('CONFIG_INVALID', { reason });
   }
   if (language !== 'multi' && abilities.understands?.(language) === false) {
-    const supported = 'other languages; name another recogniser in speech_to_text.provider';
+    const known = new Set(LANGUAGES.filter((code) => abilities.understands?.(code)).map(baseOf));
+    const supported = `${[...known].join(', ') || 'none'}; name another recogniser in speech_to_text.provider`;
     throw new ParleyError('STT_LANGUAGE_UNSUPPORTED', { provider: `The recogniser "${name}"`, language, supported });
   }
 }

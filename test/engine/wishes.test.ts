@@ -214,7 +214,8 @@ describe('speech_to_text', () => {
   it('a language that the recogniser does not understand is refused before the call', async () => {
     const english = stt({ understands: (language) => language.startsWith('en') });
     const work = spoken(makeEngine(), { language: 'fr' }, { stt: english });
-    await expect(work).rejects.toMatchObject({ code: 'STT_LANGUAGE_UNSUPPORTED' });
+    const words = expect.stringContaining('does not understand "fr". It understands en;') as string;
+    await expect(work).rejects.toMatchObject({ code: 'STT_LANGUAGE_UNSUPPORTED', message: words });
   });
 
   it('multi begins in a language that the recogniser understands, and follows what is typed', async () => {
