@@ -152,11 +152,6 @@ const CATALOGUE = {
     httpStatus: 429,
     retryable: true,
   },
-  STREAMS_FULL: {
-    message: '{limit} clients watch already, which is the limit',
-    httpStatus: 429,
-    retryable: true,
-  },
   IDEMPOTENCY_KEY_REUSED: {
     message: 'This Idempotency-Key came with another request before',
     httpStatus: 409,
