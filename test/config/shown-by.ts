@@ -14,7 +14,7 @@ export const SHOWN_BY: Readonly<Record<string, string>> = {
     app_functions: 'engine/agent-tools.test.ts',
     custom_llm_websocket: 'engine/custom-llm.test.ts',
     language: 'engine/wishes.test.ts',
-    vad_threshold: 'session/hearing.test.ts vadThreshold',
+    vad_threshold: 'engine/wishes.test.ts',
     llm: 'engine/engine.test.ts',
     session_timeout: 'conversation/inactivity.test.ts limits',
     session_data_webhook: 'engine/webhooks.test.ts',

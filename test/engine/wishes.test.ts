@@ -5,11 +5,13 @@ import { Engine } from '../../src/engine/engine.js';
 import type { EngineOptions, SessionRequest } from '../../src/engine/options.js';
 import type { SttProvider } from '../../src/providers/stt/stt.js';
 import type { TtsProvider } from '../../src/providers/tts/tts.js';
+import type { VadProvider } from '../../src/providers/vad/vad.js';
 import type { SessionReport } from '../../src/session/session-report.js';
 import { energyVad } from '../../src/testing/energy-vad.js';
 import { functionLlm } from '../../src/testing/function-llm.js';
 import { promptedStt } from '../../src/testing/prompted-stt.js';
 import { toneTts } from '../../src/testing/tone-tts.js';
+import { FileTransport } from '../../src/transports/file.js';
 import { MemoryTransport } from '../../src/transports/memory.js';
 
 const engines: Engine[] = [];
@@ -159,6 +161,41 @@ describe('what an agent’s configuration says', () => {
     const { temperatures, asked } = await spoken(makeEngine(), { llm });
     expect(temperatures).toEqual([0.7]);
     expect(asked).toEqual([['Hello you']]);
+  });
+
+  it('of vad_threshold decides what counts as speech', async () => {
+    /** Half sure, all the time. */
+    const vad: VadProvider = {
+      ...energyVad(),
+      createDetector: () => {
+        let position = 0;
+        return {
+          ...{ windowSamples: 320, reset: () => undefined, close: () => undefined },
+          process: (samples, onWindow) => {
+            position += samples.length;
+            onWindow(0.6, position);
+          },
+        };
+      },
+    };
+    const begun = async (vad_threshold: number): Promise<number> => {
+      const engine = makeEngine();
+      const events: string[] = [];
+      const transport = new FileTransport({
+        ...{ samples: new Int16Array(32_000), sampleRateHz: 16_000, ticker: engine.ticker, hangUpAfterMs: 500 },
+      });
+      const session = await engine.createSession({
+        agent: { first_message: 'Hello.', vad_threshold },
+        ...{ transport, vad, stt: promptedStt({ lines: [] }), tts: toneTts(), llm: functionLlm(() => 'Well.') },
+        log: (entry) => entry.kind === 'event' && events.push(entry.event.type),
+      });
+      let over = false;
+      void session.run().then(() => (over = true));
+      await (engine.clock as VirtualClock).runUntil(() => over, 60_000);
+      return events.filter((type) => type === 'speech.started').length;
+    };
+    expect(await begun(0.5)).toBe(1);
+    expect(await begun(0.7)).toBe(0);
   });
 
   it('of voice reaches the one that speaks', async () => {
