@@ -41,12 +41,20 @@ export function isE164(number: string): boolean {
   return E164.test(number);
 }
 
+/** The number that is dialled for what may be written otherwise, or as an address; null = there is none in it. */
+function numberIn(target: string): string | null {
+  const written = /^(?:tel:|sips?:)?(\+?[\d\s().-]+)(?:[@;].*)?$/i.exec(target.trim())?.[1];
+  return written === undefined || !/\d/.test(written) ? null : written.replace(/[^+\d]/g, '');
+}
+
 /**
  * Why a number must never be called by an agent: emergency services, short codes, and numbers that cost whoever calls
- * them a lot; null = nothing speaks against it. Longer numbers that begin like an expensive one count as that one.
+ * them a lot; null = nothing speaks against it, or it is no number. Longer numbers that begin like an expensive one count as that one.
  */
-export function whyNeverCalled(number: string): string | null {
-  const digits = number.replace(/[^\d]/g, '');
+export function whyNeverCalled(target: string): string | null {
+  const number = numberIn(target);
+  if (number === null) return null;
+  const digits = number.replace('+', '');
   const known = (rules ??= readRules());
   const isShort = digits.length <= 6;
   if (isShort && [...known.values()].some(({ emergency }) => matches(emergency, digits, 'all'))) {

@@ -7,6 +7,7 @@ import { ParleyError } from '../errors.js';
 import type { CallOutcome } from '../session/call-history.js';
 import type { Session } from '../session/session.js';
 import { AgentCall, type CallReport } from './agent-call.js';
+import { assertCallable, whyNeverCalled } from './destinations.js';
 import type { CallStatus } from './call-status.js';
 
 /** An agent for a call, and who watches it. */
@@ -30,6 +31,8 @@ export interface OutboundCall extends CallAgent {
 export interface SwitchboardOptions {
   engine: Engine;
   carrier: Carrier;
+  /** Why no call is handed on to a number just now; null = it may be. Default: it may. */
+  mayTransfer?: (target: string) => string | null;
   /** A route for an incoming call could not be found because of a fault. */
   onError?: (error: unknown) => void;
 }
@@ -61,7 +64,7 @@ export class Switchboard {
 
   /**
    * Calls somebody on behalf of an agent. What becomes of the call is in its statuses and its report.
-   * @throws ParleyError as `check`, NUMBER_INVALID, DO_NOT_CALL, CARRIER_CLOSED, SESSION_CLOSED; then
+   * @throws ParleyError as `check`, NUMBER_INVALID, CALL_FORBIDDEN, DO_NOT_CALL, CARRIER_CLOSED, SESSION_CLOSED; then
    * nobody was called
    */
   async place(request: OutboundCall): Promise<AgentCall> {
@@ -69,6 +72,7 @@ export class Switchboard {
     const { from, to, ringTimeoutMs = 45_000, headers, onStatus, ...agent } = request;
     onStatus?.('dispatching');
     await this.check({ ...agent, phones: { from, to } });
+    assertCallable(to);
     if (this.#options.engine.doNotCall.has(to)) throw new ParleyError('DO_NOT_CALL', { number: to });
     if (this.#closing !== null) throw new ParleyError('SESSION_CLOSED');
     const call = carrier.placeCall({ from, to, ringTimeoutMs, ...(headers && { headers }) });
@@ -129,7 +133,10 @@ export class Switchboard {
     };
     const phones = { from, to };
     const callId = agent.callId ?? carrierId;
-    return this.#options.engine.createSession({ ...request, transport: line, direction, phones, callId, outcome });
+    const mayTransfer = (target: string): string | null =>
+      whyNeverCalled(target) ?? this.#options.mayTransfer?.(target) ?? null;
+    const facts = { direction, phones, callId, outcome, mayTransfer };
+    return this.#options.engine.createSession({ ...request, ...facts, transport: line });
   }
 
   async #close(): Promise<void> {

@@ -337,6 +337,7 @@ export class Daemon {
     this.#telephone ??= import('./telephone.js').then(async ({ Telephone }) => {
       const telephone = await Telephone.open({
         isOpen: () => this.#doors.isOpen,
+        mayTransfer: () => this.#calling.whyNoTransfer(),
         ...{ engine, onSessionEvent, onError },
         agents: this.agents,
         phones: this.#phones,

@@ -18,6 +18,8 @@ export interface TelephoneOptions {
   phones: PhoneStore;
   log: CallLog;
   maxSessions: number;
+  /** As `SwitchboardOptions.mayTransfer`. */
+  mayTransfer?: (target: string) => string | null;
   /** False while the daemon is shutting down: nobody answers any more. */
   isOpen: () => boolean;
   onSessionEvent: (sessionId: string, agentId: string, event: SessionEvent) => void;
@@ -37,7 +39,8 @@ export class Telephone {
     this.#options = options;
     const onError = (error: unknown): void =>
       options.onError(error instanceof Error ? error : new Error(String(error)));
-    this.#switchboard = new Switchboard({ engine: options.engine, carrier: network, onError });
+    const { engine, mayTransfer } = options;
+    this.#switchboard = new Switchboard({ engine, carrier: network, onError, ...(mayTransfer && { mayTransfer }) });
     this.#switchboard.receive(
       (call) => this.#route(call),
       (call) => void options.log.follow(call),

@@ -127,6 +127,8 @@ export interface SessionRequest extends AgentRequest {
   startUnixMs?: number;
   /** What it goes on from. Default: nothing. */
   continuation?: SessionContinuation;
+  /** Why the call must not be handed on to somebody; null = it may. Default: it may, to anybody. */
+  mayTransfer?: (target: string) => string | null;
   /** Ids for the call's history. Default none. */
   callId?: string;
   campaignId?: string;

@@ -174,6 +174,7 @@ export class Workshop {
       ...(memory && { memory }),
       clock: this.#clock,
       ticker: this.#ticker,
+      ...(request.mayTransfer && { mayTransfer: request.mayTransfer }),
       ...(request.observe && { observe: request.observe }),
       ...(log && { log }),
     });

@@ -9,6 +9,8 @@ import type { TransferAttempt } from './session-report.js';
 export interface LineActionsOptions {
   transport: Transport;
   clock: Clock;
+  /** Why the call must not be handed on to somebody; null = it may. Default: it may, to anybody. */
+  mayTransfer?: ((target: string) => string | null) | undefined;
   onEvent: (event: ConversationEvent) => void;
   onFault: (name: string, reason: string) => void;
   tell: (message: TransportMessage) => void;
@@ -94,11 +96,16 @@ export class LineActions {
   }
 
   async #transfer(callId: string, target: string, signal: AbortSignal): Promise<void> {
-    const { transport, clock, onEvent, onFault } = this.#options;
+    const { transport, clock, mayTransfer, onEvent, onFault } = this.#options;
     const startMs = clock.nowMs();
     let failure: TransferFailure | null = transport.transfer === undefined ? 'unsupported' : null;
+    const refusal = mayTransfer?.(target) ?? null;
+    if (refusal !== null) {
+      failure = 'rejected';
+      onFault('transfer.refused', refusal);
+    }
     try {
-      const outcome = await transport.transfer?.(target, signal);
+      const outcome = refusal === null ? await transport.transfer?.(target, signal) : undefined;
       if (outcome?.ok === false) failure = outcome.reason;
     } catch (error) {
       failure = signal.aborted ? 'no-answer' : 'failed';

@@ -43,6 +43,8 @@ export interface SessionOptions {
   voice?: { voiceId?: string | null; model?: string | null; settings?: Readonly<Record<string, unknown>> };
   toolbox?: Toolbox;
   metadata?: Readonly<Record<string, unknown>>;
+  /** Why the call must not be handed on to somebody; null = it may. Default: it may, to anybody. */
+  mayTransfer?: (target: string) => string | null;
   /** Where it leaves what it established of its user. Default nowhere. */
   memory?: MemoryKeeper;
   /** What records the session: closed with it, named in its report. Its `line` is the `transport`. */

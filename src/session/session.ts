@@ -148,9 +148,7 @@ export class Session {
       onUsage: (prompt, completion) => this.#ledger.onUsage(prompt, completion),
     });
     this.#line = new LineActions({
-      transport,
-      clock,
-      onEvent,
+      ...{ transport, clock, onEvent, mayTransfer: options.mayTransfer },
       onFault: (name, reason) => this.noteFault(name, reason),
       tell: (message) => this.#audience.tell(message),
     });

@@ -35,6 +35,17 @@ describe('numbers that are never called', () => {
     },
   );
 
+  it.each(['+1 (900) 555-1234', 'tel:+19005551234', 'sip:+19005551234@example.org', 'sip:911@example.org'])(
+    '%s: however it is written',
+    (target) => {
+      expect(whyNeverCalled(target)).not.toBeNull();
+    },
+  );
+
+  it.each(['sip:ann@example.org', 'the desk', ''])('%j is no number at all', (target) => {
+    expect(whyNeverCalled(target)).toBeNull();
+  });
+
   it.each(['+2101234567', '+999123456789', '+0123456789'])('%s: nowhere', (number) => {
     expect(whyNeverCalled(number)).toBe('no country has numbers that begin so');
   });

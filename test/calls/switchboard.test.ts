@@ -90,7 +90,8 @@ describe('an outbound call', () => {
         rig.switchboard.place({ ...rig.agent([], config), from: OWN, to });
       await expect(place({ vad_threshold: 7 })).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
       await expect(place({ status: 'disabled' })).rejects.toMatchObject({ code: 'AGENT_DISABLED' });
-      await expect(place({}, '110')).rejects.toMatchObject({ code: 'NUMBER_INVALID' });
+      await expect(place({}, '110')).rejects.toMatchObject({ code: 'CALL_FORBIDDEN' });
+      await expect(place({}, 'the desk')).rejects.toMatchObject({ code: 'NUMBER_INVALID' });
       expect(rig.network.calls.size).toBe(0);
     }));
 

@@ -16,7 +16,7 @@ const OTHER_COUNTRIES_OF_1: ReadonlySet<string> = new Set(
  * @throws InvalidConfigError where it is none; ParleyError CALL_FORBIDDEN, CALL_NOT_ALLOWED
  */
 export function checkDestination(to: string, allowedPrefixes: readonly string[]): void {
-  if (/^\+?\d+$/.test(to)) assertCallable(to);
+  assertCallable(to);
   if (!isE164(to)) throw notANumber(to, 'to_phone');
   if (allowedPrefixes.some((prefix) => allows(prefix, to))) return;
   const allowed = allowedPrefixes.length === 0 ? 'none' : allowedPrefixes.join(', ');
