@@ -1,14 +1,16 @@
 import { readFile, stat } from 'node:fs/promises';
 import { ParleyError, reasonOf } from '../errors.js';
+import { withoutComments } from './json-comments.js';
 
 /** Largest configuration file that is read, in bytes. */
 const MAX_BYTES = 10 * 1024 * 1024;
 
 /**
  * The JSON value of a file.
+ * @param comments whether it may have comments, and commas behind the last member. Default false.
  * @throws ParleyError CONFIG_INVALID naming the file and what is wrong with it.
  */
-export async function readJsonFile(path: string): Promise<unknown> {
+export async function readJsonFile(path: string, { comments = false } = {}): Promise<unknown> {
   let text: string;
   try {
     const { size } = await stat(path);
@@ -22,7 +24,8 @@ export async function readJsonFile(path: string): Promise<unknown> {
     );
   }
   try {
-    return JSON.parse(text.replace(/^\uFEFF/, '')) as unknown;
+    const json = text.replace(/^\uFEFF/, '');
+    return JSON.parse(comments ? withoutComments(json) : json) as unknown;
   } catch (error) {
     throw new ParleyError('CONFIG_INVALID', { reason: `${path}: not JSON: ${reasonOf(error)}` }, { cause: error });
   }

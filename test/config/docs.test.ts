@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { parseWith } from '../../src/config/issues.js';
 import { agentConfigReference, agentConfigTable, limitsTable, settingsTable } from '../../src/config/reference.js';
 import { settingsFileSchema } from '../../src/config/settings.js';
+import { settingsExample } from '../../src/config/settings-example.js';
 import { SHOWN_BY, testFileOf } from './shown-by.js';
 import { packageFile } from '../../src/package-files.js';
 
@@ -26,6 +27,14 @@ function withTables(page: string): string {
     page,
   );
 }
+
+describe('examples/settings.jsonc', () => {
+  it('has every setting with its default (else run this test with PARLEY_UPDATE_DOCS=1)', async () => {
+    const file = packageFile('examples/settings.jsonc');
+    if (process.env['PARLEY_UPDATE_DOCS'] === '1') await writeFile(file, settingsExample());
+    expect(await readFile(file, 'utf8')).toBe(settingsExample());
+  });
+});
 
 describe('docs/configuration.md', () => {
   it('has the tables of the schemas (else run this test with PARLEY_UPDATE_DOCS=1)', async () => {
