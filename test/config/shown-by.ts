@@ -19,7 +19,7 @@ export const SHOWN_BY: Readonly<Record<string, string>> = {
     session_timeout: 'conversation/inactivity.test.ts limits',
     session_data_webhook: 'engine/webhooks.test.ts',
     privacy_settings: 'engine/wishes.test.ts',
-    custom_vocabulary: 'config/resolve.test.ts',
+    custom_vocabulary: 'engine/wishes.test.ts',
     extra_prompt_webhook: 'engine/webhooks.test.ts',
     switch_language: 'engine/spoken-languages.test.ts',
     knowledge_base: 'engine/knowledge.test.ts',

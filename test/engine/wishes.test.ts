@@ -248,6 +248,23 @@ describe('speech_to_text', () => {
     expect(opened).toEqual([{ model: 'nova-9', multilingual: true, language: 'en-US' }]);
   });
 
+  it('is told the words of custom_vocabulary, with their weights', async () => {
+    const inner = promptedStt({ lines: [] });
+    const heard: [string, number][] = [];
+    const listening: SttProvider = {
+      ...inner,
+      open: (options, events) => {
+        heard.push(...options.hints.keywords);
+        return inner.open(options, events);
+      },
+    };
+    await spoken(makeEngine(), { custom_vocabulary: { keywords: { Kowalski: 5, for: -20 } } }, { stt: listening });
+    expect(heard).toEqual([
+      ['Kowalski', 5],
+      ['for', -20],
+    ]);
+  });
+
   it('a language that the recogniser does not understand is refused before the call', async () => {
     const english = stt({ understands: (language) => language.startsWith('en') });
     const work = spoken(makeEngine(), { language: 'fr' }, { stt: english });
