@@ -134,10 +134,11 @@ export class Chats {
         return;
       }
     }
-    // The last word was the agent's: there is nothing to answer when the conversation ends.
-    if (endOfSession && messages.at(-1)?.role === 'assistant') return;
+    // Where the last word was the agent's nobody asked: there is nothing to answer, or it may have nothing to add.
+    const isAsked = messages.at(-1)?.role !== 'assistant';
+    if (endOfSession && !isAsked) return;
     yield* reply.pieces(messages);
-    if (reply.hasSpoken) return;
+    if (reply.hasSpoken || !isAsked) return;
     throw new ParleyError('PROVIDER_FAILED', { provider: llm.name, reason: 'it said nothing' });
   }
 

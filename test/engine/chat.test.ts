@@ -250,6 +250,11 @@ describe('what goes wrong', () => {
     await expect(chat({}, { llm: model(answer) })).rejects.toMatchObject({ code });
   });
 
+  it('a model that has nothing to add to its own last word is none', async () => {
+    const messages: ChatMessage[] = [BREAD, { role: 'assistant', content: 'Yes.' }];
+    expect((await chat({}, { llm: model(''), messages })).text).toBe('');
+  });
+
   it('a model that stalls is an error', async () => {
     const clock = new VirtualClock();
     const work = expect(chat({}, { llm: model({ stall: true }) }, engineOf({ clock }))).rejects.toMatchObject({

@@ -6,7 +6,7 @@ import type { Action, CallAction, Say } from './schema.js';
 import { isAcknowledgement } from './slots/answer.js';
 import type { DayNumber } from './slots/date.js';
 import type { SlotValue } from './slots/slot.js';
-import { fillArgument, fillText, remainderOf, variants } from './text.js';
+import { fillArgument, fillText, isWording, remainderOf, variants } from './text.js';
 import { readToolResult } from './tool-result.js';
 import type { Word } from './words.js';
 
@@ -66,6 +66,7 @@ export class ScriptConversation implements FormTalk {
 
   /** A turn of the user. */
   user(text: string): void {
+    if (this.#waiting?.running === false) this.#settleUnseen(this.#waiting.call);
     const rest = remainderOf(this.#reply.text, this.#heard);
     // What came of a tool is told before anything else where nobody has heard it yet.
     const untold = this.#tellsResult && this.#heard === '' ? this.#reply.text : '';
@@ -76,8 +77,6 @@ export class ScriptConversation implements FormTalk {
     this.#ended = false;
     const { phrases } = this.script.source;
     const words = this.script.memory.wordsOf(text, this.today);
-    // A call without a result was broken off: it has not happened, as far as anybody knows.
-    if (this.#waiting?.running === false) this.#waiting = null;
     if (this.#waiting !== null) this.#speak(this.say(phrases.working));
     else if (rest !== '' && isAcknowledgement(words)) this.#speak(rest);
     else {
@@ -229,6 +228,19 @@ export class ScriptConversation implements FormTalk {
     this.#waiting = { call, running: false };
     this.#addCall(call.tool, Object.fromEntries(known));
     return '';
+  }
+
+  /**
+   * A call whose result is not among the messages was broken off: it has not happened, as far as anybody knows. But in a
+   * conversation of which texts alone were kept, what the agent then said tells that it has.
+   */
+  #settleUnseen(call: CallAction): void {
+    this.#waiting = null;
+    if (call.ok.say === undefined || !variants(call.ok.say).some((wording) => isWording(wording, this.#heard))) return;
+    if (this.#form !== null) this.#doneForms.add(this.#form.name);
+    this.#form = null;
+    this.run(call.ok);
+    this.#waiting = null;
   }
 
   #end(message: string): void {

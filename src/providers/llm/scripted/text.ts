@@ -33,6 +33,30 @@ export function fillText(template: string, values: TextValues): string {
     .replace(/(^|[.!?]\s+)(\p{Ll})/gu, (_all, before: string, letter: string) => before + letter.toUpperCase());
 }
 
+/** Whether a text says what a template does, whatever it is filled with: all that is fixed in it, in its order. */
+export function isWording(template: string, text: string): boolean {
+  const fixed = template
+    .replace(/\[[^[\]]*\]/g, '{x}')
+    .split(/\{[^{}]*\}/)
+    .map(plainWords)
+    .filter((part) => part !== '');
+  const said = plainWords(text);
+  let at = 0;
+  for (const part of fixed) {
+    const found = said.indexOf(part, at);
+    if (found < 0) return false;
+    at = found + part.length;
+  }
+  return fixed.length > 0;
+}
+
+function plainWords(text: string): string {
+  return text
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, ' ')
+    .trim();
+}
+
 /** The names in a text: "party", "result.reference". */
 export function placeholders(template: string): string[] {
   return [...template.matchAll(PLACEHOLDER)].map((match) => `${match[1] ?? ''}${match[2] ?? ''}`);

@@ -56,6 +56,31 @@ async function upToCall(dialogue: Dialogue): Promise<void> {
   for (const text of ['order', 'two', 'big', 'yes it is', 'no thanks', 'yes']) await dialogue.say(text);
 }
 
+describe('a conversation of which texts alone were kept', () => {
+  const texts = ['order', 'two', 'big', 'yes it is', 'no thanks', 'yes'];
+  const retold = async (last: string): Promise<Dialogue> => {
+    const original = start();
+    for (const text of texts) await original.say(text);
+    const dialogue = start();
+    dialogue.messages.push(...original.messages.slice(1).map(({ role, content }) => ({ role, content }) as never));
+    dialogue.messages.splice(-1, 1, { role: 'assistant', content: last });
+    return dialogue;
+  };
+
+  it('tells by what the agent said that a call was made', async () => {
+    const dialogue = await retold('I am ordering. Ordered as 77, ready soon.');
+    expect((await dialogue.say('opening hours')).text).toBe(
+      'We open at nine, close at six, and sleep at night. What would you like?',
+    );
+    expect((await dialogue.say('order')).text).toBe('How many cakes?');
+  });
+
+  it('takes a call that nobody told the end of for broken off', async () => {
+    const dialogue = await retold('I am ordering.');
+    expect((await dialogue.say('opening hours')).text).toMatch(/(All right|order that)\?$/);
+  });
+});
+
 describe('forms', () => {
   it('ask, take every kind of slot, read back and call the tool with typed arguments', async () => {
     const dialogue = start();
