@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { AgentConfig } from '../../src/config/agent.js';
+import { KnowledgeBase } from '../../src/store/knowledge.js';
 import { House, PRIVATE_KEY, PUBLIC_KEY } from './house.js';
 
 let house: House;
@@ -114,7 +115,32 @@ describe('agents', () => {
     for (const { id } of [first.body, copy, named.body]) await ask('DELETE', `/agents/${id}`);
   });
 
-  it('that answer a number, or list a file, are in use', async () => {
+  it('keep the files that they list from being deleted, and give theirs to copies', async () => {
+    const form = new FormData();
+    form.append('file', new Blob(['We open at six.']), 'hours.txt');
+    const upload = await house.ask('/knowledge/upload', {
+      ...{ method: 'POST', headers: { authorization: PRIVATE_KEY }, body: form },
+    });
+    const { object_key } = upload.body as { object_key: string };
+    const { body: file } = await ask('POST', '/knowledge/create_file', { object_key, name: 'hours.txt' });
+    const lists = await made({ ...CONFIG, knowledge_base: { files: [file.id] } });
+    const refused = await ask('POST', '/knowledge/delete_file', { id: file.id });
+    expect(refused).toMatchObject({ status: 409, body: { detail: text(`"${lists}" lists the knowledge file`) } });
+    await ask('DELETE', `/agents/${lists}`);
+
+    const given = await made();
+    await ask('POST', '/knowledge/set_agent_files', { agent_id: given, file_ids: [file.id] });
+    const { body: copy } = await ask('POST', `/agents/${given}/duplicate`);
+    const base = new KnowledgeBase({ path: join(house.dataDir, 'knowledge.db') });
+    const filesOf = (id: string) => base.filesOf(id);
+    expect([await filesOf(given), await filesOf(copy.id)]).toEqual([[file.id], [file.id]]);
+    for (const id of [given, copy.id]) await ask('DELETE', `/agents/${id}`);
+    expect(await filesOf(given)).toEqual([]);
+    await base.close();
+    expect((await ask('POST', '/knowledge/delete_file', { id: file.id })).status).toBe(200);
+  });
+
+  it('that answer a number are not deleted', async () => {
     const id = await made();
     const { body: phone } = await ask('POST', '/phones/purchase', {});
     await ask('POST', `/phones/${phone.id}/set_agent`, { agent_id: id });
