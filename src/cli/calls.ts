@@ -8,6 +8,7 @@ import { loadSettings } from '../config/load-settings.js';
 import type { Settings } from '../config/settings.js';
 import { CallFiles } from '../daemon/call-files.js';
 import { callFilter, callQuery } from '../daemon/call-filter.js';
+import { campaignEraser } from '../daemon/campaigns/eraser.js';
 import { callEraser, Erasure } from '../daemon/erasure.js';
 import { ParleyError } from '../errors.js';
 import type { CallHistoryItem } from '../session/call-history.js';
@@ -168,7 +169,10 @@ class CallDesk {
   }
 
   async erase(phone: string, json: boolean): Promise<void> {
-    const erasers = this.#database === null ? [] : [callEraser(this.#database, this.#settings.dataDir)];
+    const erasers =
+      this.#database === null
+        ? []
+        : [callEraser(this.#database, this.#settings.dataDir), campaignEraser(this.#database)];
     const erased = await new Erasure(erasers).erase(phone);
     const counts = Object.entries(erased).map(([what, count]) => `${what.replaceAll('_', ' ')}: ${String(count)}`);
     this.#io.stdout.write(json ? `${JSON.stringify({ erased })}\n` : `erased: ${counts.join(', ') || 'nothing'}\n`);

@@ -38,6 +38,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'list calls, show one, export them, or erase those of a phone number',
     load: async () => (await import('./calls.js')).calls,
   },
+  campaigns: {
+    summary: "make, fill, start and watch a running daemon's campaigns",
+    load: async () => (await import('./campaigns.js')).campaigns,
+  },
   memories: {
     summary: 'list or erase what agents remember of their users',
     load: async () => (await import('./memories.js')).memories,

@@ -42,7 +42,7 @@ export const SETTING_NAMES: readonly SettingName[] = Object.entries(settingsFile
 });
 
 /** Variables that belong to parley and are no settings of the daemon. */
-const OTHER_VARIABLES = new Set(['PARLEY_CONFIG', 'PARLEY_NATIVE', 'PARLEY_AUDIO_DIR']);
+const OTHER_VARIABLES = new Set(['PARLEY_CONFIG', 'PARLEY_NATIVE', 'PARLEY_AUDIO_DIR', 'PARLEY_URL']);
 
 /**
  * The operator's settings: flags before the environment before the file before the defaults. The file is the one

@@ -1,0 +1,241 @@
+import { parseArgs } from 'node:util';
+import { ParleyError } from '../errors.js';
+import { CampaignBar, type CampaignState } from './campaign-progress.js';
+import { type Command, type CommandIo, UsageError } from './command.js';
+import { DaemonClient } from './daemon-client.js';
+import { ProgressBar } from './progress.js';
+import { type FileRecord, readRecords } from './record-file.js';
+
+const OPTIONS = {
+  url: { type: 'string' },
+  key: { type: 'string' },
+  caller: { type: 'string' },
+  country: { type: 'string' },
+  status: { type: 'string' },
+  json: { type: 'boolean', default: false },
+} as const;
+
+interface Values {
+  caller?: string | undefined;
+  country?: string | undefined;
+  status?: string | undefined;
+  json: boolean;
+}
+
+interface Campaign {
+  id: string;
+  name: string;
+  status: CampaignState['status'];
+  caller: string | null;
+}
+
+interface Entry {
+  phone: string;
+  call_status: string;
+  attempts: number;
+  next_call_at: number | null;
+  reason: string | null;
+}
+
+/** Records of one upload, and about as many bytes of JSON: the daemon takes twice as much. */
+const MOST_RECORDS = 5000;
+const MOST_BYTES = 4_000_000;
+const DEFAULT_URL = 'http://127.0.0.1:8080';
+/** Refusals that are shown; `records --status rejected` has the others. */
+const SHOWN = 20;
+
+type Action = (desk: CampaignDesk, args: readonly string[], values: Values) => Promise<number>;
+
+/** Each with the arguments that it takes, and what it is. */
+const ACTIONS: Readonly<Record<string, { takes: number; run: Action }>> = {
+  list: { takes: 0, run: (desk, _args, { json }) => desk.list(json) },
+  create: { takes: 1, run: (desk, [name = ''], values) => desk.create(name, values) },
+  upload: { takes: 2, run: (desk, [id = '', file = ''], values) => desk.upload(id, file, values) },
+  start: { takes: 1, run: (desk, [id = ''], { json }) => desk.change(id, 'start', json) },
+  stop: { takes: 1, run: (desk, [id = ''], { json }) => desk.change(id, 'stop', json) },
+  progress: { takes: 1, run: (desk, [id = ''], { json }) => desk.progress(id, json) },
+  records: { takes: 1, run: (desk, [id = ''], values) => desk.records(id, values) },
+};
+
+export const campaigns: Command = {
+  help: `
+parley campaigns list
+parley campaigns create NAME [--caller NUMBER]
+parley campaigns upload CAMPAIGN FILE [--country US]
+parley campaigns start CAMPAIGN
+parley campaigns stop CAMPAIGN
+parley campaigns progress CAMPAIGN
+parley campaigns records CAMPAIGN [--status STATUS]
+
+Campaigns of a daemon that runs: people who are called one after the other by the agent of a number. CAMPAIGN is its id,
+the beginning of it, or its name. FILE is CSV with a header row, in which the column "phone" is the number and the others
+become metadata, or JSON: [{"phone": "+12025550101", "metadata": {"Name": "Ann"}}].
+
+  --caller NUMBER  one of the daemon's numbers; the campaign calls with its agent
+  --country CODE   of numbers that are written without their country's code, such as US
+  --status STATUS  not_started, started, finished, failed or rejected
+  --url URL        where the daemon is; also PARLEY_URL. Default ${DEFAULT_URL}
+  --key KEY        a private key; better PARLEY_API_KEY, for command lines can be read by others
+  --json           as JSON; progress: a line for each change
+`,
+  async run(args, io) {
+    const { values, positionals } = parseArgs({ args: [...args], allowPositionals: true, options: OPTIONS });
+    const [name = '', ...rest] = positionals;
+    const action = Object.hasOwn(ACTIONS, name) ? ACTIONS[name] : undefined;
+    if (action === undefined) throw new UsageError(`${Object.keys(ACTIONS).join(', ')}?`);
+    if (rest.length !== action.takes) throw new UsageError(`${name} takes ${String(action.takes)} arguments`);
+    const url = values.url ?? io.env['PARLEY_URL'] ?? DEFAULT_URL;
+    const key = values.key ?? io.env['PARLEY_API_KEY'] ?? '';
+    if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
+      throw new UsageError(`--url is no address: ${url}`);
+    if (key === '') throw new UsageError('there is no key: PARLEY_API_KEY, or --key');
+    return action.run(new CampaignDesk(new DaemonClient({ url, key, signal: io.signal }), io), rest, values);
+  },
+};
+
+class CampaignDesk {
+  readonly #client: DaemonClient;
+  readonly #io: CommandIo;
+
+  constructor(client: DaemonClient, io: CommandIo) {
+    this.#client = client;
+    this.#io = io;
+  }
+
+  async list(json: boolean): Promise<number> {
+    const all = await this.#all();
+    if (json) return this.#json(all);
+    for (const { id, name, status, caller } of all)
+      this.#say(`${id}  ${status.padEnd(8)}  ${caller ?? 'no caller'}  ${name}`);
+    if (all.length === 0) this.#io.stderr.write('there are no campaigns\n');
+    return 0;
+  }
+
+  async create(name: string, { caller, json }: Values): Promise<number> {
+    const made = (await this.#client.ask('POST', '/campaigns', { name })) as Campaign;
+    if (caller !== undefined) await this.#client.ask('POST', `/campaigns/${made.id}/set_caller`, { phone: caller });
+    if (json) return this.#json(await this.#client.ask('GET', `/campaigns/${made.id}/info`));
+    this.#say(made.id);
+    return 0;
+  }
+
+  async upload(which: string, file: string, { country, json }: Values): Promise<number> {
+    const records = await readRecords(file, country);
+    const { id } = await this.#find(which);
+    const before = (await this.#state(id)).rejected;
+    const bar = new ProgressBar(this.#io.stderr, 'uploading');
+    let done = 0;
+    for (const piece of pieces(records)) {
+      await this.#client.ask('POST', `/campaigns/${id}/records`, piece);
+      done += piece.length;
+      bar.update(done / records.length);
+    }
+    bar.clear();
+    const { rejected } = await this.#state(id);
+    const refused = rejected > before ? (await this.#records(id, 'rejected')).slice(before) : [];
+    if (json) this.#json({ uploaded: records.length - refused.length, rejected: refused });
+    else {
+      this.#say(`${String(records.length - refused.length)} added, ${String(refused.length)} refused`);
+      for (const { phone, reason } of refused.slice(0, SHOWN)) this.#io.stderr.write(`  ${phone}: ${reason ?? ''}\n`);
+      if (refused.length > SHOWN) this.#io.stderr.write(`  and ${String(refused.length - SHOWN)} more\n`);
+    }
+    return refused.length === 0 ? 0 : 1;
+  }
+
+  async change(which: string, what: 'start' | 'stop', json: boolean): Promise<number> {
+    const { id } = await this.#find(which);
+    const campaign = (await this.#client.ask('POST', `/campaigns/${id}/${what}`)) as Campaign;
+    if (json) return this.#json(campaign);
+    this.#say(campaign.status);
+    return 0;
+  }
+
+  /** Follows it until it stands still. */
+  async progress(which: string, json: boolean): Promise<number> {
+    const { id } = await this.#find(which);
+    const bar = new CampaignBar(this.#io.stderr.isTTY === true ? this.#io.stderr : this.#io.stdout);
+    let last: CampaignState | null = null;
+    for await (const state of this.#client.events(`/campaigns/${id}/progress`) as AsyncIterable<CampaignState>) {
+      last = state;
+      if (json) this.#json(state);
+      else bar.show(state, Date.now());
+      if (state.status !== 'started' && state.calls === 0) break;
+    }
+    bar.end();
+    if (last === null || (last.status === 'started' && last.calls === 0)) {
+      throw new ParleyError('NET_FAILED', { reason: 'the daemon has closed the stream' });
+    }
+    return last.status === 'failed' ? 1 : 0;
+  }
+
+  async records(which: string, { status, json }: Values): Promise<number> {
+    const { id } = await this.#find(which);
+    const records = await this.#records(id, status);
+    if (json) return this.#json(records);
+    for (const { phone, call_status: state, attempts, next_call_at: next, reason } of records) {
+      const again =
+        next === null || attempts === 0 ? '' : `, again ${new Date(next * 1000).toISOString().slice(0, 16)}Z`;
+      const calls = attempts === 1 ? '1 call' : `${String(attempts)} calls`;
+      this.#say(`${phone.padEnd(16)}  ${state.padEnd(11)}  ${calls}${again}${reason === null ? '' : `  ${reason}`}`);
+    }
+    return 0;
+  }
+
+  async #records(id: string, status: string | undefined): Promise<Entry[]> {
+    const all: Entry[] = [];
+    const query = `limit=1000${status === undefined ? '' : `&status=${encodeURIComponent(status)}`}`;
+    for (let after = 0; ;) {
+      const path = `/campaigns/${id}/records?${query}&start_after=${String(after)}`;
+      const page = (await this.#client.ask('GET', path)) as { records: Entry[]; next_cursor: number };
+      all.push(...page.records);
+      if (page.next_cursor === 0) return all;
+      after = page.next_cursor;
+    }
+  }
+
+  async #state(id: string): Promise<CampaignState> {
+    for await (const state of this.#client.events(`/campaigns/${id}/progress`)) return state as CampaignState;
+    throw new ParleyError('NET_FAILED', { reason: 'the daemon has closed the stream' });
+  }
+
+  async #all(): Promise<Campaign[]> {
+    return (await this.#client.ask('GET', '/campaigns')) as Campaign[];
+  }
+
+  /** @throws ParleyError NOT_FOUND; UsageError where several fit */
+  async #find(which: string): Promise<Campaign> {
+    const all = await this.#all();
+    const whole = all.find(({ id }) => id === which);
+    if (whole !== undefined) return whole;
+    const found = all.filter(({ id, name }) => name === which || (which.length >= 4 && id.startsWith(which)));
+    const [first, ...others] = found;
+    if (first === undefined) throw new ParleyError('NOT_FOUND', { what: 'campaign', id: which });
+    if (others.length > 0) throw new UsageError(`several campaigns are "${which}"; say which by its id`);
+    return first;
+  }
+
+  #say(line: string): void {
+    this.#io.stdout.write(`${line}\n`);
+  }
+
+  #json(value: unknown): number {
+    this.#say(JSON.stringify(value));
+    return 0;
+  }
+}
+
+/** Records in uploads that the daemon takes. */
+function* pieces(records: readonly FileRecord[]): Generator<FileRecord[]> {
+  let piece: FileRecord[] = [];
+  let bytes = 0;
+  for (const record of records) {
+    const size = Buffer.byteLength(JSON.stringify(record)) + 1;
+    if (piece.length === MOST_RECORDS || (piece.length > 0 && bytes + size > MOST_BYTES)) {
+      yield piece;
+      [piece, bytes] = [[], 0];
+    }
+    piece.push(record);
+    bytes += size;
+  }
+  if (piece.length > 0) yield piece;
+}
