@@ -50,6 +50,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'list the numbers that agents do not call, add or remove some',
     load: async () => (await import('./do-not-call.js')).doNotCall,
   },
+  doctor: {
+    summary: 'say what is missing for the daemon, and what would help',
+    load: async () => (await import('./doctor/doctor.js')).doctor,
+  },
   backup: {
     summary: 'write everything that the daemon keeps into one file, also while it runs',
     load: async () => (await import('./backup.js')).backup,

@@ -1,0 +1,79 @@
+import { parseArgs, styleText } from 'node:util';
+import { RealClock, unixNow } from '../../clock/real.js';
+import { detectProviders } from '../../config/detect.js';
+import { loadSettings } from '../../config/load-settings.js';
+import type { Settings } from '../../config/settings.js';
+import { ParleyError } from '../../errors.js';
+import { systemProbe } from '../../net/probe.js';
+import type { Command, CommandIo } from '../command.js';
+import { type Check, hint, ok, problem } from './check.js';
+import { checkDataFolder } from './data-folder.js';
+import { checkMachine } from './machine.js';
+import { checkListening, checkProviders } from './network.js';
+
+export const doctor: Command = {
+  help: `
+parley doctor [--config FILE] [--data-dir DIR] [--json]
+
+Says what is missing for the daemon and what would help: this machine and its programs, settings, port, HTTPS, data
+folder, databases, keys and whoever they are for. It changes nothing. Exit code 1 where something will not work.
+
+  --config FILE   operator settings, as for parley serve
+  --data-dir DIR  where the daemon keeps its data
+  --json          as JSON
+`,
+  async run(args, io) {
+    const { values } = parseArgs({
+      args: [...args],
+      options: {
+        config: { type: 'string' },
+        'data-dir': { type: 'string' },
+        json: { type: 'boolean', default: false },
+      },
+    });
+    const flags = { config: values.config, 'data-dir': values['data-dir'] };
+    const checks = [
+      ...(await checkMachine({
+        nodeVersion: process.versions.node,
+        hasCommand: (name) => systemProbe.hasCommand(name),
+        nowUnixMs: unixNow(),
+      })),
+      ...(await checkInstallation(flags, io)),
+    ];
+    const problems = checks.filter(({ level }) => level === 'problem').length;
+    if (values.json) io.stdout.write(`${JSON.stringify({ ok: problems === 0, checks })}\n`);
+    else print(checks, io);
+    return problems === 0 ? 0 : 1;
+  },
+};
+
+async function checkInstallation(flags: Record<string, string | undefined>, io: CommandIo): Promise<Check[]> {
+  let settings: Settings;
+  let warnings: readonly string[];
+  try {
+    ({ settings, warnings } = await loadSettings({ env: io.env, flags }));
+  } catch (error) {
+    if (!(error instanceof ParleyError)) throw error;
+    return [problem('settings', error.message, 'docs/configuration.md lists them')];
+  }
+  const detection = await detectProviders(settings, { probe: systemProbe, clock: new RealClock(), signal: io.signal });
+  const ollama = detection.findings.find(({ name, used }) => name === 'ollama' && used)?.line ?? null;
+  return [
+    ...(warnings.length === 0
+      ? [ok('settings', 'they can be read')]
+      : warnings.map((text) => hint('settings', text, 'is it misspelt?'))),
+    ...checkDataFolder(settings.dataDir),
+    ...(await checkListening(settings, unixNow())),
+    ...(await checkProviders(settings, ollama)),
+  ];
+}
+
+function print(checks: readonly Check[], io: CommandIo): void {
+  const signs = { ok: styleText('green', '✓'), hint: styleText('yellow', '–'), problem: styleText('red', '✗') };
+  for (const { name, level, text, help } of checks) {
+    io.stdout.write(`${signs[level]} ${name.padEnd(14)} ${text}\n`);
+    if (help !== null) io.stdout.write(`${' '.repeat(17)}${help}\n`);
+  }
+  const count = (wanted: Check['level']): number => checks.filter(({ level }) => level === wanted).length;
+  io.stdout.write(`${String(count('problem'))} problems, ${String(count('hint'))} hints\n`);
+}

@@ -1,0 +1,135 @@
+import { once } from 'node:events';
+import { get as getHttp } from 'node:http';
+import { get as getHttps } from 'node:https';
+import { createServer } from 'node:net';
+import type { Settings } from '../../config/settings.js';
+import { isLoopbackName } from '../../daemon/access.js';
+import { TlsFiles } from '../../daemon/tls.js';
+import { reasonOf } from '../../errors.js';
+import { readBody } from '../../net/body.js';
+import { type Check, hint, ok, problem } from './check.js';
+
+const DAY_MS = 86_400_000;
+/** Whoever does not answer within this is not reachable. */
+const REACH_MS = 3000;
+
+/** Whether the daemon can listen, or does, and whether browsers will give it the microphone. */
+export async function checkListening(settings: Settings, nowUnixMs: number): Promise<Check[]> {
+  return [await checkPort(settings), ...checkTls(settings, nowUnixMs)];
+}
+
+async function checkPort(settings: Settings): Promise<Check> {
+  const { host, port } = settings;
+  const where = `${host}:${String(port)}`;
+  const server = createServer();
+  try {
+    server.listen(port, host);
+    await once(server, 'listening');
+    return ok('port', `${where} is free`);
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : null;
+    if (code !== 'EADDRINUSE')
+      return problem('port', `${where}: ${reasonOf(error)}`, 'PARLEY_HOST and PARLEY_PORT set another');
+    return (await isParley(settings))
+      ? ok('port', `a daemon answers on ${where}`)
+      : problem('port', `something else listens on ${where}`, 'PARLEY_PORT sets another port');
+  } finally {
+    server.close();
+  }
+}
+
+/** Whose certificate it shows does not matter: it is asked whether it is one of ours. */
+async function isParley(settings: Settings): Promise<boolean> {
+  const { host, port, tlsCertPath } = settings;
+  const name = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
+  const options = { host: name, port, path: '/healthz', timeout: REACH_MS, rejectUnauthorized: false, agent: false };
+  return new Promise((resolve) => {
+    const request = (tlsCertPath === null ? getHttp : getHttps)(options, (reply) => {
+      readBody(reply, 10_000).then(
+        (body) => resolve(body.toString('utf8').includes('"ok"')),
+        () => resolve(false),
+      );
+    });
+    request.on('timeout', () => request.destroy());
+    request.on('error', () => resolve(false));
+  });
+}
+
+function checkTls(settings: Settings, nowUnixMs: number): Check[] {
+  const { host } = settings;
+  let files: TlsFiles | null;
+  let expiresUnixMs = 0;
+  try {
+    files = TlsFiles.of(settings);
+    if (files !== null) expiresUnixMs = files.expiresUnixMs;
+  } catch (error) {
+    return [problem('https', reasonOf(error), 'PARLEY_TLS_CERT_PATH and PARLEY_TLS_KEY_PATH name PEM files that fit')];
+  }
+  if (files !== null) {
+    const days = Math.floor((expiresUnixMs - nowUnixMs) / DAY_MS);
+    const help = 'renew it; the daemon takes a new file by itself';
+    if (days < 0) return [problem('https', 'the certificate has run out', help)];
+    const text = `the certificate is good for ${String(days)} days`;
+    return [days < 14 ? hint('https', text, help) : ok('https', text)];
+  }
+  return [
+    isLoopbackName(host)
+      ? ok('https', 'not needed: browsers give this machine’s own pages the microphone')
+      : hint(
+          'https',
+          `pages on ${host} get no microphone: browsers give it to secure origins only`,
+          'set PARLEY_TLS_CERT_PATH and PARLEY_TLS_KEY_PATH, or put a proxy with HTTPS in front (docs/operation.md)',
+        ),
+  ];
+}
+
+/** Keys that are set, and whether who they are for answers. */
+export async function checkProviders(settings: Settings, ollama: string | null): Promise<Check[]> {
+  const { openaiApiKey, openaiBaseUrl } = settings;
+  const idle = (['deepgramApiKey', 'elevenlabsApiKey', 'cartesiaApiKey'] as const).filter(
+    (key) => settings[key] !== null,
+  );
+  const models = Object.entries(settings.models).flatMap(([id, { baseUrl, apiKey }]) =>
+    baseUrl === undefined ? [] : [checkApi(`model ${id}`, baseUrl, apiKey ?? null)],
+  );
+  const openai = openaiApiKey === null ? [] : [checkApi('openai', openaiBaseUrl, openaiApiKey)];
+  const found = await Promise.all([...openai, ...models]);
+  const noModel = found.length === 0 && ollama === null;
+  return [
+    ...found,
+    ...(ollama === null ? [] : [ok('ollama', ollama)]),
+    ...(noModel
+      ? [
+          hint(
+            'language model',
+            'the scripted model answers by rules',
+            'set OPENAI_API_KEY, or start Ollama, for one that thinks',
+          ),
+        ]
+      : []),
+    ...idle.map((key) => hint(key, 'the key is recognised', 'this version has no adapter for it: it is not used')),
+  ];
+}
+
+async function checkApi(name: string, baseUrl: string, key: string | null): Promise<Check> {
+  const url = `${baseUrl.replace(/\/+$/, '')}/models`;
+  const { origin } = new URL(baseUrl);
+  const reply = await reach(url, key === null ? {} : { authorization: `Bearer ${key}` });
+  if (typeof reply === 'string')
+    return problem(name, `${origin} does not answer: ${reply}`, 'is the address right, and this machine online?');
+  await reply.body?.cancel();
+  if (reply.status === 401 || reply.status === 403)
+    return problem(name, `${origin} refuses the key`, 'set a key that is good');
+  if (reply.status >= 500)
+    return problem(name, `${origin} answers with status ${String(reply.status)}`, 'try again later');
+  return ok(name, `${origin} answers`);
+}
+
+/** The reply, or why there is none. */
+async function reach(url: string, headers: Record<string, string>): Promise<Response | string> {
+  try {
+    return await fetch(url, { headers, redirect: 'manual', signal: AbortSignal.timeout(REACH_MS) });
+  } catch (error) {
+    return reasonOf(error instanceof Error && error.cause instanceof Error ? error.cause : error);
+  }
+}

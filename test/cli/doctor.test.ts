@@ -1,0 +1,136 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Check } from '../../src/cli/doctor/check.js';
+import { checkMachine } from '../../src/cli/doctor/machine.js';
+import { openDatabase } from '../../src/store/database.js';
+import { parley } from './support.js';
+
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'parley-doctor-'));
+});
+
+afterEach(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function examine(env: Record<string, string> = {}): Promise<{ code: number; checks: Map<string, Check> }> {
+  const { code, out } = await parley(['doctor', '--json'], {
+    env: { PARLEY_DATA_DIR: join(folder, 'data'), PARLEY_PORT: '0', ...env },
+  });
+  const { ok, checks } = JSON.parse(out) as { ok: boolean; checks: Check[] };
+  expect(ok).toBe(code === 0);
+  return { code, checks: new Map(checks.map((check) => [check.name, check])) };
+}
+
+describe('parley doctor', () => {
+  it('finds a fresh machine fit, and says so line by line', async () => {
+    const { code, checks } = await examine();
+    expect(code).toBe(0);
+    expect(checks.get('node')).toMatchObject({ level: 'ok' });
+    expect(checks.get('data folder')?.text).toContain('will be made at the first start');
+    expect(checks.get('language model')).toMatchObject({ level: 'hint' });
+    const { out } = await parley(['doctor'], { env: { PARLEY_DATA_DIR: join(folder, 'data'), PARLEY_PORT: '0' } });
+    expect(out).toMatch(/^. node {11}Node\.js \d+/m);
+    expect(out).toMatch(/0 problems, \d+ hints\n$/);
+  });
+
+  it('looks into the data folder', async () => {
+    const data = join(folder, 'data');
+    openDatabase(data).close();
+    expect((await examine()).checks.get('parley.db')).toMatchObject({ level: 'ok' });
+    chmodSync(data, 0o755);
+    expect((await examine()).checks.get('data folder')).toMatchObject({ level: 'hint', help: `chmod 700 ${data}` });
+    writeFileSync(join(data, 'parley.db'), 'this is no database');
+    const { code, checks } = await examine();
+    expect(code).toBe(1);
+    expect(checks.get('parley.db')).toMatchObject({ level: 'problem', help: 'restore a backup: parley restore FILE' });
+    rmSync(data, { recursive: true });
+    writeFileSync(data, '');
+    expect((await examine()).checks.get('data folder')).toMatchObject({ level: 'problem' });
+  });
+
+  it('tells a daemon from something else on its port', async () => {
+    let body = '{"status":"ok"}';
+    const server = createServer((_request, response) => response.end(body)).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    expect((await examine({ PARLEY_PORT: String(port) })).checks.get('port')).toMatchObject({ level: 'ok' });
+    body = 'another';
+    const { code, checks } = await examine({ PARLEY_PORT: String(port) });
+    expect(code).toBe(1);
+    expect(checks.get('port')?.text).toContain('something else listens');
+    server.close();
+  });
+
+  it('tries keys on who they are for, and shows none', async () => {
+    const seen: (string | undefined)[] = [];
+    const server = createServer((request, response) => {
+      seen.push(request.headers.authorization);
+      response.writeHead(request.headers.authorization === 'Bearer sk-good-0123' ? 200 : 401).end('{}');
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const base = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}/v1`;
+    const good = await examine({
+      OPENAI_BASE_URL: base,
+      OPENAI_API_KEY: 'sk-good-0123',
+      DEEPGRAM_API_KEY: 'dg-0123456789',
+    });
+    expect(good.checks.get('openai')).toMatchObject({ level: 'ok' });
+    expect(good.checks.get('deepgramApiKey')).toMatchObject({ level: 'hint' });
+    expect(JSON.stringify([...good.checks])).not.toMatch(/sk-good|dg-0123/);
+    const bad = await examine({ OPENAI_BASE_URL: base, OPENAI_API_KEY: 'sk-bad-0123' });
+    expect(bad).toMatchObject({ code: 1 });
+    expect(bad.checks.get('openai')?.text).toContain('refuses the key');
+    server.close();
+    server.closeAllConnections();
+    const gone = await examine({ OPENAI_BASE_URL: base, OPENAI_API_KEY: 'sk-good-0123' });
+    expect(gone.checks.get('openai')?.text).toContain('does not answer');
+    expect(seen).toHaveLength(2);
+  });
+
+  it('says where browsers give no microphone, and when a certificate runs out', async () => {
+    expect((await examine({ PARLEY_HOST: '0.0.0.0' })).checks.get('https')).toMatchObject({ level: 'hint' });
+    const [cert, key] = [join(folder, 'a.crt'), join(folder, 'a.key')];
+    execFileSync('openssl', [
+      ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '3'],
+      ...['-keyout', key, '-out', cert, '-subj', '/CN=parley'],
+    ]);
+    const tls = { PARLEY_TLS_CERT_PATH: cert, PARLEY_TLS_KEY_PATH: key };
+    expect((await examine(tls)).checks.get('https')).toMatchObject({ level: 'hint' });
+    mkdirSync(join(folder, 'empty'));
+    const { code, checks } = await examine({ ...tls, PARLEY_TLS_KEY_PATH: join(folder, 'empty') });
+    expect(code).toBe(1);
+    expect(checks.get('https')).toMatchObject({ level: 'problem' });
+  });
+
+  it('names settings that cannot be read, and those that are none', async () => {
+    const { code, checks } = await examine({ PARLEY_DRAIN_S: 'long' });
+    expect(code).toBe(1);
+    expect(checks.get('settings')?.text).toContain('PARLEY_DRAIN_S');
+    expect((await examine({ PARLEY_POTR: '1' })).checks.get('settings')).toMatchObject({ level: 'hint' });
+  });
+
+  it('says what a machine lacks', async () => {
+    const found = await checkMachine({
+      nodeVersion: '18.20.1',
+      hasCommand: () => Promise.resolve(false),
+      nowUnixMs: 0,
+    });
+    const levels = Object.fromEntries(found.map(({ name, level }) => [name, level]));
+    expect(levels).toMatchObject({
+      node: 'problem',
+      clock: 'problem',
+      'espeak-ng': 'hint',
+      ffmpeg: 'hint',
+      microphone: 'hint',
+    });
+  });
+});
