@@ -75,9 +75,10 @@ export class ChatEndpoint {
     const agent = this.#agent(body.agent);
     if (this.#running >= maxChats) throw new ParleyError('SESSIONS_FULL', { limit: maxChats });
     this.#running++;
-    const stream = new EventStream(reply, clock);
+    const id = randomUUID();
+    const stream = new EventStream(reply, clock, { 'x-session-id': id });
     try {
-      await this.#stream(body, agent, stream);
+      await this.#stream(id, body, agent, stream);
     } catch (error) {
       const fault = faultOf(error, body.agent);
       if (stream.left.aborted) reply.hijack();
@@ -90,10 +91,10 @@ export class ChatEndpoint {
     return reply;
   }
 
-  async #stream({ agent: data, messages, end_of_session }: ChatBody, agent: Agent, stream: EventStream): Promise<void> {
+  async #stream(id: string, body: ChatBody, agent: Agent, stream: EventStream): Promise<void> {
     const { engine, nowSeconds } = this.#options;
+    const { agent: data, messages, end_of_session } = body;
     const { id: agentId, config, script } = agent;
-    const id = randomUUID();
     const created = nowSeconds();
     const metadata = data.metadata ?? {};
     const pieces = engine.chat({
@@ -115,22 +116,25 @@ export class ChatEndpoint {
         ...more,
       });
     };
-    for (let next = await pieces.next(); next.done !== true; next = await pieces.next()) {
-      const piece = next.value;
-      if (piece.type === 'begun') {
-        ({ model } = piece);
-        if (end_of_session === true) this.#log(id, agent, metadata);
-      } else if (piece.type === 'text') {
-        stream.begin({ 'x-session-id': id });
-        await stream.send(chunk(piece.text, null));
-      } else if (piece.type === 'tools') stream.keepAlive();
-      else if (piece.type === 'done') {
-        stream.begin({ 'x-session-id': id });
-        await stream.send(chunk('', 'stop', { messages: piece.added.map(wireMessage) }));
-        await stream.send('[DONE]');
-        await this.#logged(pieces);
-        return;
+    try {
+      for (let next = await pieces.next(); next.done !== true; next = await pieces.next()) {
+        const piece = next.value;
+        if (piece.type === 'begun') {
+          ({ model } = piece);
+          if (end_of_session === true) this.#log(id, agent, metadata);
+        } else if (piece.type === 'text') {
+          await stream.send(chunk(piece.text, null));
+        } else if (piece.type === 'tools') stream.keepAlive();
+        else if (piece.type === 'done') {
+          await stream.send(chunk('', 'stop', { messages: piece.added.map(wireMessage) }));
+          await stream.send('[DONE]');
+          await this.#logged(pieces);
+          return;
+        }
       }
+    } finally {
+      // A client that has left takes nothing more; what comes after the end of a session is not waited for.
+      void pieces.return().catch(() => undefined);
     }
   }
 

@@ -15,13 +15,16 @@ export class EventStream {
   readonly left: AbortSignal;
   readonly #reply: FastifyReply;
   readonly #clock: Clock;
+  readonly #headers: Readonly<Record<string, string>>;
   readonly #leaving = new AbortController();
   #begun = false;
   #ended = false;
   #cancelPing: Cancel = () => undefined;
 
-  constructor(reply: FastifyReply, clock: Clock) {
+  /** @param headers beside the usual ones */
+  constructor(reply: FastifyReply, clock: Clock, headers: Readonly<Record<string, string>> = {}) {
     this.#reply = reply;
+    this.#headers = headers;
     this.#clock = clock;
     this.left = this.#leaving.signal;
     reply.raw.once('close', () => {
@@ -35,7 +38,7 @@ export class EventStream {
   }
 
   /** Sends the headers. May be called twice. */
-  begin(headers: Readonly<Record<string, string>> = {}): void {
+  begin(): void {
     if (this.#begun) return;
     this.#begun = true;
     this.#reply.hijack();
@@ -43,7 +46,7 @@ export class EventStream {
       'content-type': 'text/event-stream; charset=utf-8',
       'cache-control': 'no-cache',
       'x-accel-buffering': 'no',
-      ...headers,
+      ...this.#headers,
     });
     this.keepAlive();
   }

@@ -304,6 +304,26 @@ describe('end_of_session', () => {
     expect(await logged(response.headers.get('x-session-id'))).toMatchObject({ chat: '[]', metadata: {} });
   });
 
+  it('is logged as well where the client leaves in the middle of the answer', async () => {
+    llm.answer = (response) => {
+      beginStream(response);
+      sendEvent(response, textChunk('Yes'));
+    };
+    const leaving = new AbortController();
+    const body = { agent: { agent_config: MODEL }, messages: [BREAD], end_of_session: true };
+    const response = await post(body, { signal: leaving.signal });
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+    await reader.read();
+    const cut = llm.replyCut();
+    leaving.abort();
+    await cut;
+    const id = response.headers.get('x-session-id');
+    let item = await logged(id);
+    while (item['call_status'] !== 'chat_completion') item = await logged(id);
+    expect(item['error_message']).toBe('the client left before the answer was complete');
+    expect(JSON.parse(item['chat'] as string)).toEqual([BREAD, { role: 'assistant', content: 'Yes' }]);
+  });
+
   it('is nothing that a chat without it has', async () => {
     const { response } = await chat({ agent_config: MODEL });
     const headers = { authorization: PRIVATE_KEY };

@@ -16,7 +16,7 @@ beforeEach(async () => {
   opened = event<EventStream>();
   app = Fastify();
   app.get('/', (_request, reply) => {
-    opened.fire(new EventStream(reply, clock));
+    opened.fire(new EventStream(reply, clock, { 'x-session-id': 's1' }));
   });
   const address = new URL(await app.listen({ port: 0, host: '127.0.0.1' }));
   text = '';
@@ -39,7 +39,7 @@ describe('EventStream', () => {
   it('sends nothing before it begins, then the headers and events', async () => {
     const stream = await opened.happened;
     expect(stream.begun).toBe(false);
-    stream.begin({ 'x-session-id': 's1' });
+    stream.begin();
     await stream.send('{"a":1}');
     stream.end();
     stream.end();
