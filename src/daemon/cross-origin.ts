@@ -2,8 +2,8 @@ import type { FastifyInstance } from 'fastify';
 import { ParleyError } from '../errors.js';
 import type { Access } from './access.js';
 
-/** What pages of other origins ask, with a public key; everything else is for servers. */
-const FOR_PAGES = [/^\/sessions\/token$/, /^\/agents\/[^/]+\/embed$/];
+/** What pages of other origins ask, with a public key or a token; everything else is for servers. */
+const FOR_PAGES = [/^\/sessions\/token$/, /^\/webrtc\/offer$/, /^\/agents\/[^/]+\/embed$/];
 /** How long a browser need not ask again whether it may ask, in seconds. */
 const MAX_AGE_S = 7_200;
 

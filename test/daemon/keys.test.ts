@@ -279,7 +279,7 @@ describe('pages of other origins', () => {
 
   it('may read their answers where they may talk', async () => {
     await make({ kind: 'public', name: 'shop', origins: [SHOP] });
-    for (const path of ['/sessions/token', '/agents/baker/embed']) {
+    for (const path of ['/sessions/token', '/webrtc/offer', '/agents/baker/embed']) {
       for (const origin of [SHOP, CAFE]) {
         const { status, headers } = await preflight(path, origin);
         expect([status, headers.get('access-control-allow-origin'), headers.get('vary')]).toEqual([
