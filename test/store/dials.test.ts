@@ -1,10 +1,13 @@
 import type Database from 'better-sqlite3';
+import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { DEFAULT_SETTINGS } from '../../src/config/settings.js';
 import { ParleyError } from '../../src/errors.js';
+import { packageFile } from '../../src/package-files.js';
 import { openDatabase } from '../../src/store/database.js';
 import { DialStore, type Reservation } from '../../src/store/dials.js';
 
@@ -127,6 +130,32 @@ describe('limits', () => {
     const outcomes = Array.from({ length: 200 }, (_, at) => tried({ concurrent: 10 }, {}, stores[at % stores.length]));
     for (const other of others) other.close();
     expect(outcomes.filter((outcome) => !outcome.startsWith('LIMIT'))).toHaveLength(10);
+  });
+
+  it('hold to the call over processes that reserve at the same time', { timeout: 60_000 }, async () => {
+    const code = `
+      import { packageFile } from '../../src/package-files.js';
+import { openDatabase } from '${packageFile('dist/store/database.js').href}';
+      import { DialStore } from '${packageFile('dist/store/dials.js').href}';
+      const database = openDatabase(process.argv[1]);
+      const dials = new DialStore(database, () => Date.now());
+      let taken = 0;
+      for (let at = 0; at < 50; at++) {
+        try {
+          const id = process.pid + '-' + at;
+          const call = { sessionId: id, callId: id, to: '${ANN}', maxDurationS: 600, idempotency: null };
+          dials.reserve(call, ${JSON.stringify({ ...WIDE, concurrent: 10 })}, () => undefined);
+          taken++;
+        } catch (error) {
+          if (error.code !== 'LIMIT_CONCURRENT_CALLS') throw error;
+        }
+      }
+      console.log(taken);`;
+    const run = promisify(execFile);
+    const processes = [1, 2, 3, 4].map(() => run(process.execPath, ['--input-type=module', '-e', code, dataDir]));
+    const taken = (await Promise.all(processes)).map(({ stdout }) => Number(stdout));
+    expect(taken.reduce((sum, one) => sum + one, 0)).toBe(10);
+    expect(dials.usage().concurrent).toBe(10);
   });
 
   it('are those of the settings by default', () => {

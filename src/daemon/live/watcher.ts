@@ -22,8 +22,9 @@ export async function watch({ events, calls, stream, sessionId, lastId }: Watche
     let at = await startOf(lastId, { events, stream, sessionId });
     if (sessionId !== null && events.after(at, sessionId) === null) {
       const call = calls.get(sessionId);
-      if (call !== null)
+      if (call !== null && (lastId === null || call.endedUs !== null)) {
         await stream.send(JSON.stringify({ session_id: sessionId, ...statusOf(call) }), { event: 'status' });
+      }
       if (call === null || call.endedUs !== null) return;
     }
     while (!stream.left.aborted && !events.closed.aborted) {
