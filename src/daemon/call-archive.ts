@@ -5,7 +5,7 @@ import { ParleyError } from '../errors.js';
 import type { CallHistoryItem } from '../session/call-history.js';
 import { type SessionTraces, TraceFolder } from '../session/trace-folder.js';
 import { type CallFilter, CallPages } from '../store/call-pages.js';
-import { CallStore, type StoredCall } from '../store/calls.js';
+import { CallStore, itemJson, type StoredCall } from '../store/calls.js';
 import { CallFiles } from './call-files.js';
 import { CallLog, type CallLogOptions } from './call-log.js';
 import { Retention } from './retention.js';
@@ -65,12 +65,17 @@ export class CallArchive {
   }
 
   /**
-   * @param base as for `SignedUrls.url`, for the recordings
+   * A page as the JSON that `/call-logs` answers.
    * @param beforeUs `nextUs` of the page before
+   * @param base as for `SignedUrls.url`, for the recordings
    */
-  page(filter: CallFilter, limit: number, beforeUs: number | null, base?: string): Page {
-    const { calls, nextUs } = this.#pages.page(filter, limit, beforeUs);
-    return { items: calls.map((call) => this.shown(call, base)), nextUs };
+  page(filter: CallFilter, limit: number, beforeUs: number | null, base?: string): string {
+    const { calls, nextUs } = this.#pages.rows(filter, limit, beforeUs);
+    const items = calls.map((row) => {
+      const { session_id: id, recording } = row;
+      return itemJson(row, recording === null ? null : this.#askedUrl(id, base));
+    });
+    return `{"histories":[${items.join(',')}],"next_cursor":${String(nextUs === null ? 0 : nextUs / 1e6)}}`;
   }
 
   /** @throws ParleyError NOT_FOUND */
@@ -88,8 +93,8 @@ export class CallArchive {
 
   /** As `/call-logs` shows it, with a fresh link to the recording. */
   shown(call: StoredCall, base?: string): CallHistoryItem {
-    const url = (): string => this.#options.links.url(recordingPath(call.sessionId), ASKED_LINK_S, base);
-    return { ...call.item, recording: call.recording === null ? null : { recording_url: url() } };
+    const { recording, item } = call;
+    return { ...item, recording: recording === null ? null : { recording_url: this.#askedUrl(call.sessionId, base) } };
   }
 
   /** @throws ParleyError NOT_FOUND */
@@ -114,15 +119,14 @@ export class CallArchive {
     this.store.remove([call]);
   }
 
+  #askedUrl(sessionId: string, base?: string): string {
+    return this.#options.links.url(recordingPath(sessionId), ASKED_LINK_S, base);
+  }
+
   /** May be called twice. The database is its owner's to close. */
   async close(): Promise<void> {
     await Promise.all([this.#retention.close(), this.#traces.close()]);
   }
-}
-
-export interface Page {
-  items: CallHistoryItem[];
-  nextUs: number | null;
 }
 
 /** As a client asks for it. */

@@ -3,7 +3,7 @@ import type { CallStore, StoredCall } from '../store/calls.js';
 import type { CallFiles, RemovedFiles } from './call-files.js';
 
 export interface RetentionOptions {
-  store: CallStore;
+  store: Pick<CallStore, 'endedBefore' | 'recordedBefore' | 'forgetRecordings' | 'remove'>;
   files: CallFiles;
   clock: Clock;
   nowUnixMs: () => number;

@@ -15,9 +15,9 @@ export interface CallFilter {
   toUs?: number | undefined;
 }
 
-export interface CallPage {
+export interface CallPage<T = StoredCall> {
   /** Newest first. */
-  calls: StoredCall[];
+  calls: T[];
   /** Where the next page begins: behind this call; null where there is none. */
   nextUs: number | null;
 }
@@ -78,7 +78,7 @@ interface ByKey {
  * an index that holds all that is asked for.
  */
 export class CallPages {
-  readonly #page: (filter: CallFilter, limit: number, beforeUs: number | null) => CallPage;
+  readonly #page: (filter: CallFilter, limit: number, beforeUs: number | null) => CallPage<CallRow>;
   readonly #database: Database.Database;
   readonly #byKey: Readonly<Record<Key, ByKey>>;
   readonly #maxNumbers: number;
@@ -119,18 +119,26 @@ export class CallPages {
     this.#ending = numbers(`reversed >= ? AND reversed < ? || '~'`);
     const get = database.prepare<unknown[], CallRow>('SELECT * FROM calls WHERE ts_us = ?');
     // One transaction: what is found is still there when it is read.
-    this.#page = database.transaction((filter: CallFilter, limit: number, beforeUs: number | null): CallPage => {
-      const found = this.#find(filter, limit + 1, beforeUs);
-      const calls = found.slice(0, limit).flatMap((tsUs) => {
-        const row = get.get(tsUs);
-        return row === undefined ? [] : [callOf(row)];
-      });
-      return { calls, nextUs: found.length > limit ? (calls.at(-1)?.tsUs ?? null) : null };
-    });
+    this.#page = database.transaction(
+      (filter: CallFilter, limit: number, beforeUs: number | null): CallPage<CallRow> => {
+        const found = this.#find(filter, limit + 1, beforeUs);
+        const calls = found.slice(0, limit).flatMap((tsUs) => {
+          const row = get.get(tsUs);
+          return row === undefined ? [] : [row];
+        });
+        return { calls, nextUs: found.length > limit ? (calls.at(-1)?.ts_us ?? null) : null };
+      },
+    );
   }
 
   /** @param beforeUs `nextUs` of the page before; null = the first page */
   page(filter: CallFilter, limit: number, beforeUs: number | null = null): CallPage {
+    const { calls, nextUs } = this.#page(filter, limit, beforeUs);
+    return { calls: calls.map(callOf), nextUs };
+  }
+
+  /** As `page`, as the table has them. */
+  rows(filter: CallFilter, limit: number, beforeUs: number | null = null): CallPage<CallRow> {
     return this.#page(filter, limit, beforeUs);
   }
 

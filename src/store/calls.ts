@@ -43,6 +43,7 @@ export interface CallRow {
   status: string;
   ended_us: number | null;
   recording: string | null;
+  /** JSON of the item without its `call_status` and its `recording`. */
   item: string;
 }
 
@@ -79,7 +80,7 @@ export class CallStore {
       const tsUs = Math.max(this.#nowUs(), (latest.get()?.ts ?? 0) + 1, this.#lastUs + 1);
       this.#lastUs = tsUs;
       const item = { ...call.item, ts: tsUs / 1e6 };
-      insert.run({ ...call, tsUs, item: JSON.stringify(item) });
+      insert.run({ ...call, tsUs, item: itemText(item) });
       for (const number of [call.fromPhone, call.toPhone]) if (number !== null) note.run(number, reversed(number));
       return { ...call, item, tsUs, endedUs: null, recording: null };
     });
@@ -142,7 +143,7 @@ export class CallStore {
     const kept = { ...item, ts: call.tsUs / 1e6, recording: null };
     const status = item.call_status;
     const endedUs = this.#nowUs();
-    this.#end.run({ sessionId, status, recording, endedUs, item: JSON.stringify(kept) });
+    this.#end.run({ sessionId, status, recording, endedUs, item: itemText(kept) });
     return { ...call, status, recording, endedUs, item: kept };
   }
 
@@ -190,6 +191,20 @@ export class CallStore {
   }
 }
 
+/** What the columns do not say of an item, as it is kept. */
+function itemText(item: CallHistoryItem): string {
+  return JSON.stringify({ ...item, call_status: undefined, recording: undefined });
+}
+
+/**
+ * A row's item as JSON, without reading what is kept: a page may be of a megabyte.
+ * @param recordingUrl null = there is no recording
+ */
+export function itemJson({ status, item }: Pick<CallRow, 'status' | 'item'>, recordingUrl: string | null): string {
+  const recording = recordingUrl === null ? null : { recording_url: recordingUrl };
+  return `${item.slice(0, -1)},"recording":${JSON.stringify(recording)},"call_status":${JSON.stringify(status)}}`;
+}
+
 /** A row as a call. */
 export function callOf(row: CallRow): StoredCall {
   const item = JSON.parse(row.item) as CallHistoryItem;
@@ -206,6 +221,6 @@ export function callOf(row: CallRow): StoredCall {
     tsUs: row.ts_us,
     endedUs: row.ended_us,
     recording: row.recording,
-    item: { ...item, call_status: row.status },
+    item: { ...item, call_status: row.status, recording: null },
   };
 }

@@ -81,10 +81,10 @@ export function callLogRoutes(api: Api, { archive, access, links }: CallLogRoute
     ...{ method: 'GET', path: '/call-logs', tag, summary: 'Calls, newest first', header: 'required', query: pageQuery },
     description: 'Pages neither skip nor repeat a call, whatever is added meanwhile. `next_cursor` is 0 at the end.',
     answer: z.strictObject({ histories: z.array(callHistory), next_cursor: z.number() }).meta({ id: 'CallHistories' }),
-    handle: ({ query: { limit, start_after_ts: after = 0, ...query }, request }) => {
+    handle: ({ query: { limit, start_after_ts: after = 0, ...query }, request, reply }) => {
       const beforeUs = after === 0 ? null : Math.round(after * 1e6);
-      const { items, nextUs } = archive.page(callFilter(query), limit, beforeUs, links.baseOf(request));
-      return { histories: items.map(worded), next_cursor: nextUs === null ? 0 : nextUs / 1e6 };
+      const page = archive.page(callFilter(query), limit, beforeUs, links.baseOf(request));
+      return reply.type('application/json; charset=utf-8').send(page);
     },
   });
 
