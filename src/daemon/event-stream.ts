@@ -48,6 +48,8 @@ export class EventStream {
       'x-accel-buffering': 'no',
       ...this.#headers,
     });
+    // Nothing may happen for a while: whoever listens should know that it does.
+    this.#reply.raw.flushHeaders();
     this.keepAlive();
   }
 
