@@ -1,16 +1,25 @@
 import { FRAME_MS, HEARING_RATE_HZ } from '../../audio/frame.js';
 import { type Arrival, JitterBuffer, type JitterStats, type MediaPacket } from '../../audio/jitter-buffer.js';
 import { levelOf } from '../../audio/level.js';
-import type { Opus, OpusDecoder, OpusEncoder } from '../../audio/opus.js';
+import type { OpusDecoder, OpusEncoder, OpusEncoderOptions, OpusRateHz } from '../../audio/opus.js';
 import type { Clock } from '../../clock/clock.js';
 import { ParleyError } from '../../errors.js';
 import { TalkControl, wireMessage } from '../talk-control.js';
 import type { Transport, TransportMessage, TransportSink } from '../transport.js';
 import { OPUS_CLOCK_HZ, type WebRtcPeer } from './peer.js';
 
+type Encoder = Pick<OpusEncoder, 'encode' | 'close'>;
+type Decoder = Pick<OpusDecoder, 'decode' | 'recover' | 'conceal' | 'close'>;
+
+/** What `loadOpus` gives. */
+export interface WebRtcCodec {
+  encoder(options: OpusEncoderOptions): Encoder;
+  decoder(sampleRateHz: OpusRateHz): Decoder;
+}
+
 export interface WebRtcTransportOptions {
   peer: WebRtcPeer;
-  opus: Opus;
+  opus: WebRtcCodec;
   clock: Clock;
   /** Messages that may wait for a slow reader, in bytes, before it is cut off. Default 512 kB. */
   maxBufferedBytes?: number;
@@ -42,8 +51,8 @@ export class WebRtcTransport implements Transport {
   /** Resolves when the other side can hear; rejects where it does not come to that. */
   readonly connected: Promise<void>;
   readonly #options: Required<WebRtcTransportOptions>;
-  readonly #encoder: OpusEncoder;
-  readonly #decoder: OpusDecoder;
+  readonly #encoder: Encoder;
+  readonly #decoder: Decoder;
   readonly #jitter = new JitterBuffer({ clockRateHz: OPUS_CLOCK_HZ });
   readonly #control: TalkControl;
   readonly #silence = new Int16Array((OUTPUT_RATE_HZ * FRAME_MS) / 1000);
@@ -138,7 +147,8 @@ export class WebRtcTransport implements Transport {
       if (this.#isOver) return;
       const samples = this.#samplesOf(arrival);
       const ms = (samples.length * 1000) / HEARING_RATE_HZ;
-      if (this.#jitter.stats.lagMs >= ms && levelOf(samples).rmsDbfs < QUIET_DB) this.#jitter.skipped(ms);
+      const mayBeLeftOut = arrival.kind === 'packet' && this.#jitter.stats.lagMs >= ms;
+      if (mayBeLeftOut && levelOf(samples).rmsDbfs < QUIET_DB) this.#jitter.skipped(ms);
       else this.#sink?.audio(samples);
     }
   }
