@@ -62,7 +62,6 @@ export class DialStore {
   readonly #answered: Database.Statement<unknown[]>;
   readonly #ended: Database.Statement<unknown[]>;
   readonly #closeOpen: Database.Statement<unknown[]>;
-  readonly #forget: Database.Statement<unknown[]>;
   readonly #purge: readonly Database.Statement<unknown[]>[];
   readonly #open: Database.Statement<unknown[], { count: number }>;
   readonly #since: Database.Statement<unknown[], { count: number }>;
@@ -87,7 +86,6 @@ export class DialStore {
     );
     this.#ended = database.prepare('UPDATE dials SET ended_us = ? WHERE session_id = ? AND ended_us IS NULL');
     this.#closeOpen = database.prepare('UPDATE dials SET ended_us = ? WHERE ended_us IS NULL');
-    this.#forget = database.prepare("UPDATE dials SET to_phone = '' WHERE to_phone = ?");
     this.#purge = [
       database.prepare('DELETE FROM dials WHERE at_us < @before AND ended_us IS NOT NULL'),
       database.prepare('DELETE FROM idempotent_calls WHERE at_us < @now - @day'),
@@ -167,11 +165,6 @@ export class DialStore {
   /** No call of an earlier process runs any more. */
   closeOpen(): void {
     this.#closeOpen.run(this.#nowUs());
-  }
-
-  /** Whom was called is forgotten; that somebody was still counts. */
-  forget(number: string): void {
-    this.#forget.run(number);
   }
 
   usage(): DialUsage {

@@ -30,11 +30,16 @@ export class LeftoverStore {
     const sessions = database.prepare(
       'DELETE FROM finished_sessions WHERE id IN (SELECT session_id FROM session_identifiers WHERE value = ?)',
     );
-    this.#ofNumber = database.transaction((number: string) => ({
-      memories: memories.run(number).changes,
-      sessions: sessions.run(number).changes,
-      deliveries: 0,
-    }));
+    // That somebody was called still counts for the limits of a day.
+    const dialled = database.prepare("UPDATE dials SET to_phone = '' WHERE to_phone = ?");
+    this.#ofNumber = database.transaction((number: string) => {
+      dialled.run(number);
+      return {
+        memories: memories.run(number).changes,
+        sessions: sessions.run(number).changes,
+        deliveries: 0,
+      };
+    });
   }
 
   eraseSessions(sessionIds: readonly string[]): Leftovers {
