@@ -1,7 +1,10 @@
 import type { SimulatedNetwork, SimulatedNetworkOptions } from '../carriers/simulated/network.js';
 import type { Engine } from '../engine/engine.js';
 
-export interface SimulatedCarrierOptions extends Pick<SimulatedNetworkOptions, 'owned' | 'onError' | 'seed' | 'tap'> {
+export interface SimulatedCarrierOptions extends Pick<
+  SimulatedNetworkOptions,
+  'owned' | 'onError' | 'seed' | 'tap' | 'idPrefix'
+> {
   engine: Engine;
   /** Who is on the network, in place of the stock file; see docs/phone-network.md. */
   directory?: URL;

@@ -54,6 +54,8 @@ export class Telephone {
     const carrier = await simulatedCarrier({
       engine,
       owned,
+      // The log knows the calls of earlier processes as well.
+      idPrefix: `sim-${randomUUID().slice(0, 8)}`,
       onError: (error) => onError(error instanceof Error ? error : new Error(String(error))),
     });
     return new Telephone(carrier, options);

@@ -198,3 +198,25 @@ describe('POST /sessions/{id}/terminate', () => {
     expect((await callers.ask('POST', '/sessions/nobody/terminate')).status).toBe(404);
   });
 });
+
+describe('calls that come in', () => {
+  it('are told apart from those of an earlier process', { timeout: 30_000 }, async () => {
+    callers = await Callers.open();
+    const rings = async (): Promise<unknown> => {
+      const { body } = await callers.ask('POST', `/phones/${callers.ours}/simulate_call`, { caller: '+12025550153' });
+      for await (const { data } of callers.events('/events', { 'last-event-id': '1' })) {
+        if (data['call_id'] === body['call_id'] && data['call_status'] === 'in-progress') return body['call_id'];
+      }
+      return null;
+    };
+    const first = await rings();
+    await callers.reopen();
+    const second = await rings();
+    expect(first).not.toBeNull();
+    expect(second).not.toBe(first);
+    expect((await callers.ask('GET', '/call-logs')).body['histories']).toMatchObject([
+      { call_id: second, call_status: 'in-progress' },
+      { call_id: first },
+    ]);
+  });
+});

@@ -21,6 +21,8 @@ export interface SimulatedNetworkOptions {
   sounds: SoundLibrary;
   /** Of the network's chance: which packets are lost. Default 1. */
   seed?: number;
+  /** Of its calls' ids: those of two networks are different where this is. Default `sim`. */
+  idPrefix?: string;
   /** Numbers that are ours from the start. */
   owned?: readonly string[];
   /** Every 20 ms of every call, as each end hears them. */
@@ -128,8 +130,8 @@ export class SimulatedNetwork implements Carrier {
     headers: Readonly<Record<string, string>>,
     far: SimulatedNumber,
   ): SimulatedCall {
-    const { clock, sounds, tap, onError } = this.#options;
-    const id = `sim-${String(++this.#placed)}`;
+    const { clock, sounds, tap, onError, idPrefix = 'sim' } = this.#options;
+    const id = `${idPrefix}-${String(++this.#placed)}`;
     const call: SimulatedCall = new SimulatedCall({
       ...{ id, carrier: this.name, direction, from, to, headers, far },
       soundOf: (step) => sounds.of(far, step),
