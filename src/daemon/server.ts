@@ -22,6 +22,8 @@ export function openServer({ limits }: Pick<Settings, 'limits'>, clock: Clock, t
   const times = { headersTimeout: HEADERS_MS, connectionsCheckingInterval: LOOK_MS };
   const options = {
     bodyLimit: limits.bodyBytes,
+    // What is too long for an endpoint is for its schema to say.
+    routerOptions: { maxParamLength: 10_000 },
     requestTimeout: Math.max(longestMs, UNTOLD_BODY_MS),
     // Fastify's own checks strip and coerce in silence; ours do neither.
     ajv: { customOptions: { removeAdditional: false, coerceTypes: false } } as const,

@@ -54,3 +54,11 @@ it.each(['GET', 'DELETE'])('%s needs a private key, and knows its query', async 
     body: { detail: [{ loc: ['query', 'all'] }] },
   });
 });
+
+it("a user's name may be long, and one that is too long is refused by its place", async () => {
+  expect(await ask(`/memories/${'u'.repeat(300)}`)).toEqual({ status: 200, body: [] });
+  expect(await ask(`/memories/${'u'.repeat(501)}`)).toMatchObject({
+    status: 422,
+    body: { detail: [{ loc: ['path', 'user'], type: 'string_too_long' }] },
+  });
+});
