@@ -89,8 +89,8 @@ export class CampaignRecordStore {
   readonly #refusePlace: Database.Statement<unknown[]>;
   readonly #postpone: Database.Statement<unknown[]>;
   readonly #calling: Database.Statement<unknown[], Row>;
-  readonly #counts: Database.Statement<unknown[], { status: RecordStatus; count: number }>;
-  readonly #rejected: Database.Statement<unknown[], { count: number }>;
+  readonly #counts: Database.Statement<unknown[], { status: RecordStatus | 'rejected'; count: number }>;
+  readonly #removeSome: (campaignId: string, most: number) => boolean;
   readonly #erase: (number: string) => number;
 
   constructor(database: Database.Database) {
@@ -164,9 +164,7 @@ export class CampaignRecordStore {
     );
     this.#postpone = database.prepare('UPDATE campaign_records SET due_ms = ? WHERE seq = ? AND due_ms IS NOT NULL');
     this.#calling = database.prepare('SELECT * FROM campaign_records WHERE calling = 1 ORDER BY campaign_id, seq');
-    this.#counts = database.prepare(
-      'SELECT status, COUNT(*) AS count FROM campaign_records WHERE campaign_id = ? GROUP BY status',
-    );
+    this.#counts = database.prepare('SELECT status, count FROM campaign_counts WHERE campaign_id = ?');
     const erase = database.prepare('DELETE FROM campaign_records WHERE phone = ? AND calling = 0');
     const plain = ["' '", "'-'", "'('", "')'", "'.'", "'/'"].reduce(
       (text, it) => `replace(${text}, ${it}, '')`,
@@ -176,7 +174,16 @@ export class CampaignRecordStore {
     this.#erase = database.transaction(
       (number: string) => erase.run(number).changes + eraseRejections.run(number).changes,
     );
-    this.#rejected = database.prepare('SELECT COUNT(*) AS count FROM campaign_rejections WHERE campaign_id = ?');
+    const someRecords = database.prepare(
+      'DELETE FROM campaign_records WHERE seq IN (SELECT seq FROM campaign_records WHERE campaign_id = ? LIMIT ?)',
+    );
+    const someRejections = database.prepare(
+      'DELETE FROM campaign_rejections WHERE seq IN (SELECT seq FROM campaign_rejections WHERE campaign_id = ? LIMIT ?)',
+    );
+    this.#removeSome = database.transaction((campaignId: string, most: number) => {
+      const removed = someRecords.run(campaignId, most).changes;
+      return removed + someRejections.run(campaignId, most).changes > 0;
+    });
   }
 
   /** All in one transaction. Returns for each whether it was added; those that are there already are not. */
@@ -260,9 +267,14 @@ export class CampaignRecordStore {
   }
 
   counts(campaignId: string): Record<RecordStatus | 'rejected', number> {
-    const counts = { not_started: 0, started: 0, finished: 0, failed: 0 };
+    const counts = { not_started: 0, started: 0, finished: 0, failed: 0, rejected: 0 };
     for (const { status, count } of this.#counts.all(campaignId)) counts[status] = count;
-    return { ...counts, rejected: this.#rejected.get(campaignId)?.count ?? 0 };
+    return counts;
+  }
+
+  /** Removes as many records and refusals of a campaign at most. Returns false where there are none left. */
+  removeSome(campaignId: string, most: number): boolean {
+    return this.#removeSome(campaignId, most);
   }
 
   /** Forgets a number in all campaigns, but where it is being called. Returns how many records that were. */

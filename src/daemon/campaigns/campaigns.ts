@@ -41,6 +41,9 @@ export interface CampaignProgress {
   nextCallMs: number | null;
 }
 
+/** Records that are removed in one go. */
+const REMOVED_AT_ONCE = 250;
+
 /** The daemon's campaigns: lists of people, each called by the agent of a number of ours. */
 export class Campaigns {
   readonly #options: CampaignsOptions;
@@ -115,12 +118,15 @@ export class Campaigns {
     return this.#changed(id, { caller });
   }
 
-  /** @throws ParleyError NOT_FOUND, CAMPAIGN_RUNNING while it calls */
-  remove(id: string): void {
+  /** Everybody else gets their turn while a large one is removed. @throws ParleyError NOT_FOUND, CAMPAIGN_RUNNING while it calls */
+  async remove(id: string): Promise<void> {
+    const { campaigns, records } = this.#options;
     const { name, status } = this.get(id);
     if (status === 'started' || this.#runner.calls(id) > 0)
       throw new ParleyError('CAMPAIGN_RUNNING', { campaign: name });
-    this.#options.campaigns.remove(id);
+    campaigns.change(id, { status: 'finished' }); // so that nothing is done with it any more
+    while (records.removeSome(id, REMOVED_AT_ONCE)) await new Promise((resolve) => setImmediate(resolve));
+    campaigns.remove(id);
     this.#feed.changed(id);
   }
 

@@ -87,8 +87,8 @@ export function campaignRoutes(api: Api, campaigns: Campaigns, clock: Clock): vo
     ...{ method: 'DELETE', path, tag, params, summary: 'Delete a campaign with its records', answer: success },
     description: 'Not while it calls. Its calls stay in the log.',
     errors: ['NOT_FOUND', 'CAMPAIGN_RUNNING'],
-    handle: ({ params: { campaign_id: id } }) => {
-      campaigns.remove(id);
+    handle: async ({ params: { campaign_id: id } }) => {
+      await campaigns.remove(id);
       return { success: true };
     },
   });
