@@ -24,6 +24,7 @@ export function silentStatus({ cause, by }: CallEnd, answered: boolean): CallEnd
       if (by === 'agent') return 'api-ended';
       return answered ? 'user-ended' : 'canceled';
     case 'rejected':
+      return by === 'agent' ? 'canceled' : 'failed';
     case 'failed':
       return 'failed';
   }

@@ -166,6 +166,28 @@ describe('a transfer', () => {
 });
 
 describe('an inbound call', () => {
+  it('that is ended while it rings is canceled', () =>
+    rigged(async (rig) => {
+      const agent = rig.agent([]);
+      let ringing: AgentCall | null = null;
+      rig.switchboard.receive(
+        () => agent,
+        (call) => {
+          ringing = call;
+          void call.hangUp();
+        },
+      );
+      const [silent] = numbersOf({ number: '+12025550178', steps: [{ wait: 1000 }, { hangUp: true }] });
+      rig.network.callIn(silent!, OWN);
+      await rig.clock.runUntil(() => ringing !== null, 10_000);
+      const call = ringing as unknown as AgentCall;
+      expect(await rig.finished(call)).toMatchObject({ status: 'canceled', error: null, session: null });
+      expect(agent.statuses.at(-1)).toBe('canceled');
+      let isOver = false;
+      void call.session.then(({ finished }) => finished).then(() => (isOver = true));
+      await rig.clock.runUntil(() => isOver, 20_000);
+    }));
+
   const [caller] = numbersOf({
     number: '+12025550177',
     steps: [{ listen: {} }, { say: 'is this the desk' }, { listen: {} }, { hangUp: true }],
