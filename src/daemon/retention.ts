@@ -3,7 +3,7 @@ import type { CallStore, StoredCall } from '../store/calls.js';
 import type { CallFiles, RemovedFiles } from './call-files.js';
 
 export interface RetentionOptions {
-  store: Pick<CallStore, 'endedBefore' | 'recordedBefore' | 'forgetRecordings' | 'remove'>;
+  store: Pick<CallStore, 'endedBefore' | 'recordedBefore' | 'forgetRecordings' | 'removeLazily'>;
   files: CallFiles;
   clock: Clock;
   nowUnixMs: () => number;
@@ -69,7 +69,7 @@ export class Retention {
       () => store.endedBefore(callsUnixMs * 1000, BATCH),
       async (calls) => {
         await removeFiles(calls);
-        purged.calls += store.remove(calls);
+        purged.calls += store.removeLazily(calls);
       },
     );
     await this.#inBatches(

@@ -116,9 +116,9 @@ describe('retention', () => {
       endedBefore: (tsUs, limit) => store.endedBefore(tsUs, limit),
       recordedBefore: (tsUs, limit) => store.recordedBefore(tsUs, limit),
       forgetRecordings: (calls) => store.forgetRecordings(calls),
-      remove: (calls) => {
+      removeLazily: (calls) => {
         steps.push(clock.nowMs());
-        return store.remove(calls);
+        return store.removeLazily(calls);
       },
     };
     expect((await done(retention({ store: counting }).purge())).calls).toBe(35);
