@@ -160,8 +160,14 @@ export class Daemon {
       ...{ settings, database, box, onError, clock: engine.clock, unixMs: () => Date.now(), agentOutbox: outboxStore },
       shown: (call) => this.#archive.sent(call),
     });
+    const { onChange, atomically } = this.#told.hooks;
+    let campaigns: Campaigns | null = null;
     this.#archive = new CallArchive({
-      ...this.#told.hooks,
+      atomically,
+      onChange: (call) => {
+        onChange(call);
+        campaigns?.callChanged(call);
+      },
       ...{ settings, database, clock: engine.clock, nowUnixMs: () => Date.now(), links, onError },
       multiplierOf: voices.multiplierOf,
     });
@@ -230,7 +236,8 @@ export class Daemon {
       ...{ settings, database, engine, onError, unixMs: () => Date.now(), dialer: this.#calling.dialer },
       ...{ agents: this.agents, phones: this.#phones, calls: this.#archive.store, doors: this.#doors },
     });
-    campaignRoutes(api, this.#campaigns, engine.clock);
+    campaigns = this.#campaigns;
+    campaignRoutes(api, campaigns, engine.clock);
     callLogRoutes(api, { archive: this.#archive, access, links });
     erasureRoutes(api, new Erasure([callEraser(database, settings.dataDir), campaignEraser(database)]));
     chatRoutes(api, this.#chats);
@@ -356,7 +363,6 @@ export class Daemon {
     this.#told.hush();
     this.#campaigns.shut();
     await this.#calling.close();
-    await this.#campaigns.close();
     // One that could not be opened has told those who asked for it.
     await (await this.#telephone?.catch(() => null))?.close();
     const { clock } = engine;
@@ -367,6 +373,7 @@ export class Daemon {
         resolve();
       });
     });
+    this.#campaigns.close();
     // Answers that do not end by themselves, or are read too slowly, would keep it open.
     const cutOff = clock.schedule(clock.nowMs() + LAST_ANSWERS_MS, () => this.#app.server.closeAllConnections());
     await this.#app.close();

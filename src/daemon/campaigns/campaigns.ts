@@ -10,6 +10,7 @@ import type {
   StoredRejection,
 } from '../../store/campaign-records.js';
 import type { CampaignChange, CampaignStatus, CampaignStore, StoredCampaign } from '../../store/campaigns.js';
+import type { StoredCall } from '../../store/calls.js';
 import type { PhoneStore } from '../../store/phones.js';
 import type { AgentRegistry } from '../agents.js';
 import { ProgressFeed, type ProgressListener } from './progress.js';
@@ -18,7 +19,7 @@ import { addRecords, readPhoneNumber, type RecordInput } from './upload.js';
 
 export interface CampaignsOptions extends Pick<
   CampaignRunnerOptions,
-  'campaigns' | 'records' | 'clock' | 'nowMs' | 'dial' | 'callOver' | 'isOpen' | 'onError'
+  'campaigns' | 'records' | 'clock' | 'nowMs' | 'dial' | 'endOf' | 'isOpen' | 'onError'
 > {
   campaigns: CampaignStore;
   records: CampaignRecordStore;
@@ -212,10 +213,15 @@ export class Campaigns {
     this.#feed.close();
   }
 
-  /** Resolves when what came of all calls is written down; they must have been ended. May be called twice. */
-  async close(): Promise<void> {
+  /** To be told of each change of a call, in the transaction that writes it into the log. */
+  callChanged({ sessionId, status, item, endedUs }: StoredCall): void {
+    if (endedUs !== null) this.#runner.callOver(sessionId, { status, error: item.error_message });
+  }
+
+  /** To be called when the log has every end that it will have. May be called twice. */
+  close(): void {
     this.shut();
-    await this.#runner.close();
+    this.#runner.close();
   }
 
   #changeable(id: string): StoredCampaign {

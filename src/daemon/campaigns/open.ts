@@ -36,7 +36,7 @@ export function openCampaigns(options: OpenCampaignsOptions): Campaigns {
     schedule: { ...settings.campaigns, timezone: settings.timezone },
     dial: (request) => dialer.dial(request),
     isOpen: () => doors.isOpen,
-    callOver: (sessionId) => {
+    endOf: (sessionId) => {
       const call = calls.get(sessionId);
       return call === null ? null : { status: call.status, error: call.item.error_message };
     },

@@ -13,6 +13,12 @@ export interface CallOver {
   error: string | null;
 }
 
+interface UnderWay {
+  seq: number;
+  campaignId: string;
+  cancel: Cancel;
+}
+
 export interface CampaignRunnerOptions {
   clock: Clock;
   /** Milliseconds since 1970. */
@@ -22,7 +28,7 @@ export interface CampaignRunnerOptions {
   /** As `Dialer.dial`. */
   dial: (request: DialRequest) => Promise<DialledCall>;
   /** How a call ended that an earlier process placed; null where nothing is known of it. */
-  callOver: (sessionId: string) => CallOver | null;
+  endOf: (sessionId: string) => CallOver | null;
   scheduleOf: (campaign: StoredCampaign) => CampaignSchedule;
   /** False from when on the daemon takes no new calls. */
   isOpen: () => boolean;
@@ -36,6 +42,8 @@ export interface CampaignRunnerOptions {
 
 /** The time of day may be set meanwhile, so it is looked at so often at least. */
 const LONGEST_WAIT_MS = 60_000;
+/** The log is told of a call's end so much later at most, where nothing is wrong with it. */
+const LOG_MS = 30_000;
 /** Steps without a pause for others. */
 const STEPS = 20;
 const STOPPED = 'the daemon stopped while the call went on';
@@ -47,7 +55,8 @@ class Overtaken extends Error {}
 export class CampaignRunner {
   readonly #options: CampaignRunnerOptions;
   readonly #scheduler: Scheduler;
-  readonly #following = new Set<Promise<void>>();
+  /** Calls whose end is not written down, by session. */
+  readonly #underWay = new Map<string, UnderWay>();
   #cancelTimer: Cancel = () => undefined;
   #isWorking = false;
   #isPoked = false;
@@ -64,10 +73,10 @@ export class CampaignRunner {
    * came of it: its row and the record's attempt were written together.
    */
   recover(): void {
-    const { campaigns, records, callOver } = this.#options;
+    const { campaigns, records, endOf } = this.#options;
     for (const record of records.calling()) {
       const { sessionId } = record;
-      const over = sessionId === null ? null : callOver(sessionId);
+      const over = sessionId === null ? null : endOf(sessionId);
       this.#settle(record, sessionId ?? '', over ?? { status: 'error', error: STOPPED });
     }
     for (const { id } of campaigns.list()) this.#finishPaused(id);
@@ -106,16 +115,25 @@ export class CampaignRunner {
     if (!this.#isWorking) this.#arm(0);
   }
 
+  /**
+   * A call has ended: to be told in the transaction that closes its row in the log, so that record and log never
+   * disagree. Calls of nobody's are left aside.
+   */
+  callOver(sessionId: string, over: CallOver): void {
+    if (this.#underWay.has(sessionId)) this.#ended(sessionId, over);
+  }
+
   /** Places no more calls; those that end from now on were cut off. */
   shut(): void {
     this.#closed = true;
     this.#cancelTimer();
   }
 
-  /** Resolves when what came of all calls is written down; they must have been ended. May be called twice. */
-  async close(): Promise<void> {
+  /** What is not written down by now is settled at the next start. May be called twice. */
+  close(): void {
     this.shut();
-    await Promise.all(this.#following);
+    for (const { cancel } of this.#underWay.values()) cancel();
+    this.#underWay.clear();
   }
 
   #arm(inMs: number): void {
@@ -170,24 +188,34 @@ export class CampaignRunner {
     const campaign = campaigns.get(campaignId);
     const record = records.bySeq(seq);
     if (campaign === null || campaign.caller === null || record === null) return this.#fail(campaignId, 'no caller');
+    let reserved: string | null = null;
     const onReserved = ({ sessionId }: { sessionId: string }): void => {
       if (this.#closed || !this.#scheduler.isRunning(campaignId)) throw new Overtaken();
       if (!records.begin(seq, sessionId, nowMs())) throw new Overtaken();
+      reserved = sessionId;
+      this.#underWay.set(sessionId, { seq, campaignId, cancel: () => undefined });
+      this.#scheduler.began(campaignId, nowMs());
     };
     try {
-      const call = await dial({
+      const { sessionId, finished } = await dial({
         ...{ from: campaign.caller, to: record.phone, campaignId, metadata: record.metadata, onReserved },
         includeMetadataInPrompt: campaign.includeMetadataInPrompt,
       });
-      this.#scheduler.began(campaignId, nowMs());
       this.#isFull = false;
-      const following = call.finished.then((over) => this.#ended(seq, campaignId, call.sessionId, over));
-      this.#following.add(following);
-      void following.finally(() => this.#following.delete(following));
+      void finished.then((over) => this.#waitForLog(sessionId, over));
       onChange(campaignId);
     } catch (error) {
+      if (reserved !== null && this.#underWay.delete(reserved)) this.#scheduler.ended(campaignId);
       if (!(error instanceof Overtaken)) this.#refused(record, error);
     }
+  }
+
+  /** The log tells when it has the end; where it cannot be written, what is known is all there is. */
+  #waitForLog(sessionId: string, over: CallOver): void {
+    const { clock } = this.#options;
+    const call = this.#underWay.get(sessionId);
+    if (call === undefined) return;
+    call.cancel = clock.schedule(clock.nowMs() + LOG_MS, () => this.callOver(sessionId, over));
   }
 
   #refused(record: StoredRecord, error: unknown): void {
@@ -216,8 +244,13 @@ export class CampaignRunner {
     this.#options.campaigns.change(campaignId, { status: 'failed', reason });
   }
 
-  #ended(seq: number, campaignId: string, sessionId: string, over: CallOver): void {
+  #ended(sessionId: string, over: CallOver): void {
     const { records, onError, onChange } = this.#options;
+    const call = this.#underWay.get(sessionId);
+    if (call === undefined) return;
+    const { seq, campaignId, cancel } = call;
+    cancel();
+    this.#underWay.delete(sessionId);
     this.#scheduler.ended(campaignId);
     // Somebody waits for a free line.
     if (this.#isFull) this.#scheduler.block(0);
