@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { AgentVoice } from '../../src/web/page/agent-voice.js';
+import { closingWords, endingWords } from '../../src/web/page/endings.js';
 import { nextPhase, type Phase, type PhaseEvent } from '../../src/web/page/phase.js';
 import { duration, median, stagesOf } from '../../src/web/page/times.js';
 import { type HeardWords, withWords } from '../../src/web/page/words.js';
@@ -130,5 +131,27 @@ describe('response times', () => {
 
   it('writes durations as people read them', () => {
     expect([0, 84.4, 999.4, 999.5, 1234].map(duration)).toEqual(['0 ms', '84 ms', '999 ms', '1.00 s', '1.23 s']);
+  });
+});
+
+describe('the end of a call, in words', () => {
+  it.each([
+    [{ opened: false, code: 1006, reason: '' }, null, 'did not open a line'],
+    [
+      { opened: true, code: 1013, reason: 'All 9 sessions are in use' },
+      'All 9 sessions are in use',
+      'All lines are busy',
+    ],
+    [{ opened: true, code: 1008, reason: 'This agent' }, 'This agent is disabled and takes no calls', 'is disabled'],
+    [{ opened: true, code: 1008, reason: 'the first message did not come in time' }, null, 'did not come in time'],
+    [{ opened: true, code: 1006, reason: '' }, null, 'The connection to the server was lost.'],
+  ])('%j after %j: %s', (closing, problem, words) => {
+    expect(closingWords(closing, problem)).toContain(words);
+  });
+
+  it('is told by its status, known or not', () => {
+    expect(endingWords('agent-ended')).toBe('The agent hung up');
+    expect(endingWords('voicemail-hangup')).toBe('Call ended: voicemail-hangup');
+    expect(endingWords(null)).toBe('The call was cut off');
   });
 });

@@ -31,21 +31,27 @@ export class CallAudio {
 
   /**
    * Sets everything up. To be called from a click or a key: browsers play nothing before.
+   * @param base address of the daemon, which has the worklets
    * @param stream from `Microphone.ask`, or null for a call that is typed
    */
-  static async open(stream: MediaStream | null, events: AudioEvents): Promise<CallAudio> {
+  static async open(base: string, stream: MediaStream | null, events: AudioEvents): Promise<CallAudio> {
     try {
-      return await CallAudio.#openAt({ sampleRate: LINE_RATE_HZ }, stream, events);
+      return await CallAudio.#openAt(base, { sampleRate: LINE_RATE_HZ }, stream, events);
     } catch {
       // Not every browser can run at the line's rate: then the worklets resample.
-      return CallAudio.#openAt({}, stream, events);
+      return CallAudio.#openAt(base, {}, stream, events);
     }
   }
 
-  static async #openAt(rate: AudioContextOptions, stream: MediaStream | null, events: AudioEvents): Promise<CallAudio> {
+  static async #openAt(
+    base: string,
+    rate: AudioContextOptions,
+    stream: MediaStream | null,
+    events: AudioEvents,
+  ): Promise<CallAudio> {
     const context = new AudioContext({ latencyHint: 'interactive', ...rate });
     try {
-      await Promise.all(WORKLETS.map((path) => context.audioWorklet.addModule(path)));
+      await Promise.all(WORKLETS.map((path) => context.audioWorklet.addModule(base + path)));
       await context.resume();
       return new CallAudio(context, stream, events);
     } catch (error) {

@@ -6,14 +6,23 @@ import type {
 } from '../../transports/talk-protocol.js';
 import { AgentVoice } from './agent-voice.js';
 import { CallAudio } from './audio.js';
+import { type Closing, closingWords } from './endings.js';
 import { nextPhase, type Phase, type PhaseEvent } from './phase.js';
 import { TalkSocket } from './socket.js';
 import type { PlaybackState } from './worklet-messages.js';
 
 export interface CallOptions {
+  /** Address of the daemon that the call goes to. Default the one that served this page. */
+  base?: string;
+  /** Address of the daemon that has the worklets. Default `base`. */
+  assets?: string;
   /** A session token or a public key. */
   token: string;
   agentId: string;
+  /** What the agent is told of the user. */
+  metadata?: Readonly<Record<string, unknown>>;
+  /** The session that this one goes on from. */
+  continueFrom?: string;
   /** From `Microphone.ask`; null = the user types. The call stops it at its end. */
   stream: MediaStream | null;
 }
@@ -56,27 +65,41 @@ export class Call {
   readonly #audio: CallAudio;
   readonly #socket: TalkSocket;
   readonly #timeout: number;
+  readonly #lifetime = new AbortController();
   readonly #agentVoice = new AgentVoice();
   #phase: Phase = 'connecting';
   #microphoneLevel = 0;
   #problem: string | null = null;
   #status: string | null = null;
+  #sessionId: string | null = null;
   #over = false;
 
   private constructor(audio: CallAudio, options: CallOptions, events: CallEvents) {
     this.#audio = audio;
     this.#events = events;
-    this.#socket = new TalkSocket(options.token, options.agentId, {
-      onMessage: (message) => {
-        this.#onMessage(message);
+    const { token, agentId, metadata, continueFrom, base = location.origin } = options;
+    const initiate = {
+      ...{ public_key: token, agent: { agent_id: agentId }, ...(metadata && { metadata }) },
+      ...(continueFrom !== undefined && { session_continuation: { session_id: continueFrom } }),
+    };
+    this.#socket = new TalkSocket(
+      { base, initiate },
+      {
+        onMessage: (message) => {
+          this.#onMessage(message);
+        },
+        onAudio: (samples) => {
+          audio.playback.push(samples);
+        },
+        onClosed: (closing) => {
+          this.#onClosed(closing);
+        },
       },
-      onAudio: (samples) => {
-        audio.playback.push(samples);
-      },
-      onClosed: (reason) => {
-        this.#onClosed(reason);
-      },
-    });
+    );
+    for (const track of options.stream?.getAudioTracks() ?? []) {
+      const onEnded = (): void => events.onProblem('The microphone is gone. You can type instead.');
+      track.addEventListener('ended', onEnded, { signal: this.#lifetime.signal });
+    }
     this.#timeout = setTimeout(() => {
       this.#finish(null, 'The server took too long to answer.');
     }, READY_TIMEOUT_MS);
@@ -85,7 +108,8 @@ export class Call {
   /** Calls. To be called from a click or a key: browsers play nothing before. */
   static async begin(options: CallOptions, events: CallEvents): Promise<Call> {
     let call: Call | null = null;
-    const audio = await CallAudio.open(options.stream, {
+    const { base = location.origin, assets = base, stream } = options;
+    const audio = await CallAudio.open(assets, stream, {
       onChunk: ({ samples, level }) => {
         if (call === null || call.#phase === 'connecting') return;
         call.#microphoneLevel = level;
@@ -103,6 +127,11 @@ export class Call {
 
   get hasMicrophone(): boolean {
     return this.#audio.microphone !== null;
+  }
+
+  /** Null before the server is ready. */
+  get sessionId(): string | null {
+    return this.#sessionId;
   }
 
   get stats(): CallStats {
@@ -140,6 +169,7 @@ export class Call {
   hangUp(): void {
     this.#over = true;
     clearTimeout(this.#timeout);
+    this.#lifetime.abort();
     this.#socket.close();
     this.#audio.close();
     this.#step('end');
@@ -153,6 +183,7 @@ export class Call {
     switch (message.method) {
       case 'onready':
         clearTimeout(this.#timeout);
+        this.#sessionId = message.payload.session_id;
         this.#step('ready');
         return;
       case 'ontranscript':
@@ -194,14 +225,14 @@ export class Call {
       case 'start_answering':
         this.#agentVoice.begins();
         return;
-      case 'pong':
+      default: // a pong, or what other lines have
         return;
     }
   }
 
-  #onClosed(reason: string | null): void {
+  #onClosed(closing: Closing): void {
     if (this.#status === null) {
-      this.#finish(null, this.#problem ?? reason ?? 'The connection to the server was lost.');
+      this.#finish(null, closingWords(closing, this.#problem));
       return;
     }
     // What is still in the buffer, a goodbye say, is heard out.

@@ -3,31 +3,50 @@ import type { PageDescription, SessionTokenReply } from '../../transports/talk-p
 /** No request to the daemon may take longer. */
 const TIMEOUT_MS = 8000;
 
-/** The daemon that served this page. */
+/** A request to the daemon has failed; the message is a sentence for people. */
+export class DaemonError extends Error {
+  override readonly name = 'DaemonError';
+  /** Of the answer; null = there was none. */
+  readonly status: number | null;
+
+  constructor(message: string, status: number | null, options?: ErrorOptions) {
+    super(message, options);
+    this.status = status;
+  }
+}
+
+/** A daemon, by default the one that served this page. What is asked of it rejects with a DaemonError. */
 export class Daemon {
-  /** What it tells about itself. Rejects with a sentence for people. */
+  readonly #base: string;
+
+  /** @param base its address, without a slash at the end */
+  constructor(base: string = location.origin) {
+    this.#base = base;
+  }
+
+  /** What it tells about itself. */
   async describe(): Promise<PageDescription> {
-    return (await this.#json('/page.json')) as PageDescription;
+    return (await this.json('/page.json')) as PageDescription;
   }
 
   /** A token that opens one session. */
   async sessionToken(publicKey: string): Promise<string> {
     const init = { method: 'POST', headers: { authorization: publicKey } };
-    return ((await this.#json('/sessions/token', init)) as SessionTokenReply).token;
+    return ((await this.json('/sessions/token', init)) as SessionTokenReply).token;
   }
 
-  async #json(path: string, init?: RequestInit): Promise<unknown> {
+  async json(path: string, init?: RequestInit): Promise<unknown> {
     const response = await this.#fetch(path, init);
     const body: unknown = await response.json().catch(() => null);
     if (response.ok && body !== null) return body;
-    throw new Error(detailOf(body) ?? `The server answered ${String(response.status)}.`);
+    throw new DaemonError(detailOf(body) ?? `The server answered ${String(response.status)}.`, response.status);
   }
 
   async #fetch(path: string, init: RequestInit = {}): Promise<Response> {
     try {
-      return await fetch(path, { ...init, cache: 'no-store', signal: AbortSignal.timeout(TIMEOUT_MS) });
+      return await fetch(this.#base + path, { ...init, cache: 'no-store', signal: AbortSignal.timeout(TIMEOUT_MS) });
     } catch (error) {
-      throw new Error('The server does not answer.', { cause: error });
+      throw new DaemonError('The server does not answer.', null, { cause: error });
     }
   }
 }

@@ -50,7 +50,7 @@ export class FormCard {
 
   /** The keyboard goes to the field, unless the user is in the middle of typing. */
   focus(): void {
-    const active = document.activeElement;
+    const active = (this.element.getRootNode() as Document | ShadowRoot).activeElement;
     const isTyping = active instanceof HTMLInputElement && active.value !== '';
     if (!isTyping) this.#field.focus();
   }

@@ -3,6 +3,7 @@ import { Call, type CallEvents, type CallStats } from './call.js';
 import { Controls } from './controls.js';
 import { Daemon } from './daemon.js';
 import { byId } from './elements.js';
+import { endingWords } from './endings.js';
 import { Forms } from './forms.js';
 import { Microphone, MicrophoneError } from './microphone.js';
 import { Notice } from './notice.js';
@@ -18,14 +19,6 @@ declare global {
 
 const READY_POLL_MS = 1000;
 const LINE_POLL_MS = 400;
-
-const ENDINGS: Readonly<Record<string, string>> = {
-  'agent-ended': 'The agent hung up',
-  'user-ended': 'Call ended',
-  'api-ended': 'The call was ended by the server',
-  timeout: 'The call reached its time limit',
-  error: 'The call ended because something failed',
-};
 
 /** The page: one daemon, at most one call at a time. */
 class Page {
@@ -169,7 +162,7 @@ class Page {
         this.#notice.show(message, { label: 'Dismiss', run: () => undefined });
       },
       onEnded: (status, error) => {
-        this.#over(status === null ? 'The call was cut off' : (ENDINGS[status] ?? `Call ended: ${status}`));
+        this.#over(endingWords(status));
         if (error !== null) {
           this.#controls.ready = false;
           this.#notice.show(error, { label: 'Try again', run: () => void this.#meet() });

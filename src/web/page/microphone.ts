@@ -65,6 +65,7 @@ function explain(error: unknown): string {
   switch (error instanceof DOMException ? error.name : '') {
     case 'NotAllowedError':
     case 'SecurityError':
+      if (!isAllowedHere()) return 'This page is set up so that nothing in it may use the microphone.';
       return 'This page may not use the microphone. Allow it in the address bar and call again.';
     case 'NotFoundError':
     case 'OverconstrainedError':
@@ -75,4 +76,10 @@ function explain(error: unknown): string {
     default:
       return 'The microphone could not be opened.';
   }
+}
+
+/** False where the page, or the one around this frame, has ruled the microphone out (Permissions Policy; Chromium tells). */
+function isAllowedHere(): boolean {
+  const { featurePolicy } = document as { featurePolicy?: { allowsFeature(feature: string): boolean } };
+  return featurePolicy?.allowsFeature('microphone') ?? true;
 }

@@ -1,11 +1,19 @@
 import type { TalkClientMessage, TalkInitiate, TalkServerMessage } from '../../transports/talk-protocol.js';
+import type { Closing } from './endings.js';
+
+export interface TalkSocketOptions {
+  /** Address of the daemon, without a slash at the end. */
+  base: string;
+  /** What `initiate` says. */
+  initiate: TalkInitiate['data'];
+}
 
 export interface TalkSocketEvents {
   onMessage(message: TalkServerMessage): void;
   /** 16 kHz mono. */
   onAudio(samples: Int16Array<ArrayBuffer>): void;
-  /** The socket is closed; called once, not after `close`. `reason` is the server's, or null where there is none. */
-  onClosed(reason: string | null): void;
+  /** Called once, not after `close`. */
+  onClosed(closing: Closing): void;
 }
 
 export interface TalkSocketStats {
@@ -25,26 +33,25 @@ export class TalkSocket {
   readonly #pings: number;
 
   /** Opens it and sends `initiate`; `onready` is a message. */
-  constructor(keyOrToken: string, agentId: string, events: TalkSocketEvents) {
-    const address = new URL('/talk', location.href);
+  constructor({ base, initiate }: TalkSocketOptions, events: TalkSocketEvents) {
+    const address = new URL(`${base}/talk`);
     address.protocol = address.protocol === 'https:' ? 'wss:' : 'ws:';
     const socket = new WebSocket(address);
     this.#socket = socket;
     socket.binaryType = 'arraybuffer';
+    let opened = false;
     socket.onopen = (): void => {
-      const initiate: TalkInitiate = {
-        method: 'initiate',
-        data: { public_key: keyOrToken, agent: { agent_id: agentId } },
-      };
-      socket.send(JSON.stringify(initiate));
+      opened = true;
+      const message: TalkInitiate = { method: 'initiate', data: initiate };
+      socket.send(JSON.stringify(message));
     };
     socket.onmessage = ({ data }: MessageEvent<string | ArrayBuffer>): void => {
       if (typeof data === 'string') events.onMessage(JSON.parse(data) as TalkServerMessage);
       else events.onAudio(new Int16Array(data, 0, data.byteLength >> 1));
     };
-    socket.onclose = ({ reason }): void => {
+    socket.onclose = ({ code, reason }): void => {
       clearInterval(this.#pings);
-      events.onClosed(reason === '' ? null : reason);
+      events.onClosed({ opened, code, reason });
     };
     this.#pings = setInterval(() => {
       this.send({ method: 'ping', data: Math.round(performance.now()) });
