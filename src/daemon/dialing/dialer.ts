@@ -113,12 +113,13 @@ export class Dialer {
     this.#checkSessions();
     const mine = { sessionId: randomUUID(), callId: randomUUID() };
     const taken = dials.reserve({ ...mine, to, idempotency, maxDurationS: agent.maxDurationS }, guards, () => {
+      // First: those who watch are told of the call as soon as it is in the log, and it may still be refused here.
+      request.onReserved?.(mine);
       log.begin({
         ...{ ...mine, channel: 'phone', direction: 'outbound', phones: { from, to }, metadata, status: 'registered' },
         ...{ agentId: agent.agentId, agentConfig: agent.agent },
         ...(campaignId !== undefined && { campaignId }),
       });
-      request.onReserved?.(mine);
     });
     if (taken.sessionId !== mine.sessionId) return this.#again(taken);
     const run = new DialRun({
