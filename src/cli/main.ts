@@ -117,7 +117,7 @@ function processIo(): CommandIo {
   const signal = onceToldToStop();
   const { stdout, stderr, stdin, env } = process;
   // Whoever reads may stop reading (`parley run … | head`).
-  stdout.on('error', () => undefined);
+  for (const stream of [stdout, stderr]) stream.on('error', () => undefined);
   return { stdout, stderr, stdin, env, signal, hurry: () => onceToldToStop() };
 }
 
