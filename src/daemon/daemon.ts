@@ -8,17 +8,8 @@ import type { Settings } from '../config/settings.js';
 import type { Engine } from '../engine/engine.js';
 import type { SessionEvent } from '../session/session-options.js';
 import { openOwnDatabase } from '../store/folder-lock.js';
-import { AgentStore } from '../store/agents.js';
-import { DoNotCallStore } from '../store/do-not-call.js';
-import { KeyStore } from '../store/keys.js';
-import { SqliteOutboxStore } from '../store/outbox.js';
-import { PhoneStore } from '../store/phones.js';
 import { UnderWay } from '../store/under-way.js';
-import { openSecretBox } from '../store/secret-key.js';
-import { SessionStore } from '../store/sessions.js';
-import { VoiceStore } from '../store/voices.js';
 import { Access, isLoopbackName } from './access.js';
-import { AgentStores } from './agent-stores.js';
 import { AgentRegistry, type HostedAgent } from './agents.js';
 import { CallArchive } from './call-archive.js';
 import { Calling, Told } from './calling.js';
@@ -58,6 +49,7 @@ import { Visitors } from './visitors.js';
 import { TalkEndpoint } from './routes/talk.js';
 import { voiceRoutes } from './routes/voices.js';
 import { openServer } from './server.js';
+import { Stores } from './stores.js';
 import { SessionTokens } from './session-tokens.js';
 import { SignedUrls, signingKey } from './signed-urls.js';
 import { TlsFiles } from './tls.js';
@@ -102,8 +94,7 @@ export class Daemon {
   readonly #app: FastifyInstance;
   readonly #tls: TlsFiles | null;
   readonly #talk: TalkEndpoint;
-  readonly #phones: PhoneStore;
-  readonly #stores: AgentStores;
+  readonly #stores: Stores;
   readonly #archive: CallArchive;
   readonly #told: Told;
   readonly #calling: Calling;
@@ -132,32 +123,24 @@ export class Daemon {
     this.#operation = this.#operate(new UnderWay(database));
     const { error: onError } = this.#operation;
     const onSessionEvent = this.#onSessionEvent;
-    const nowSeconds = (): number => Math.floor(Date.now() / 1000);
-    const keys = new KeyStore(database, nowSeconds);
-    const box = openSecretBox(database, settings);
-    this.#phones = new PhoneStore(database, box);
+    const nowUnixMs = (): number => Date.now();
+    const nowSeconds = (): number => Math.floor(nowUnixMs() / 1000);
+    const stores = new Stores({ settings, database, onError, nowUnixMs, clock: engine.clock });
+    this.#stores = stores;
+    engine.keepIn(stores.forEngine);
+    const { keys, box, phones, doNotCall, voices } = stores;
+    const { knowledge, memories, uploads } = stores.ofAgents;
     this.agents = new AgentRegistry({
-      ...{ engine, nowSeconds, store: new AgentStore(database, box), phones: this.#phones },
+      ...{ engine, nowSeconds, phones, store: stores.agents },
       ...(options.agentInUse && { inUse: options.agentInUse }),
-    });
-    this.#stores = new AgentStores({ settings, database, onError, clock: engine.clock, nowUnixMs: () => Date.now() });
-    const { knowledge, memories, uploads } = this.#stores;
-    engine.keepIn({ knowledge, memories });
-    const doNotCall = new DoNotCallStore(database);
-    const voices = new VoiceStore(database);
-    const outboxStore = new SqliteOutboxStore(database, box);
-    engine.keepIn({
-      ...{ doNotCall, voices, sessionMemory: new SessionStore(database) },
-      outboxStore,
-      onWebhookLost: (sessionId, reason) => onError(new Error(`session_data_webhook of ${sessionId}: ${reason}`)),
     });
     this.#address = `http://${settings.host}:${String(settings.port)}`;
     const links = new SignedUrls({
-      ...{ key: signingKey(settings.dataDir), nowUnixMs: () => Date.now() },
+      ...{ key: signingKey(settings.dataDir), nowUnixMs },
       ...{ base: () => settings.publicUrl ?? this.#address, isPublic: settings.publicUrl !== null },
     });
     this.#told = new Told({
-      ...{ settings, database, box, onError, clock: engine.clock, unixMs: () => Date.now(), agentOutbox: outboxStore },
+      ...{ settings, database, box, onError, clock: engine.clock, unixMs: nowUnixMs, agentOutbox: stores.outbox },
       shown: (call) => this.#archive.sent(call),
     });
     const { onChange, atomically } = this.#told.hooks;
@@ -168,7 +151,7 @@ export class Daemon {
         onChange(call);
         campaigns?.callChanged(call);
       },
-      ...{ settings, database, clock: engine.clock, nowUnixMs: () => Date.now(), links, onError },
+      ...{ settings, database, clock: engine.clock, nowUnixMs, links, onError },
       multiplierOf: voices.multiplierOf,
     });
     this.#archive.start();
@@ -179,9 +162,9 @@ export class Daemon {
       ...{ engine, nowSeconds, onError, agents: this.agents, log: this.#log, doors: this.#doors, clock: engine.clock },
       maxChats: settings.limits.sessions,
     });
-    this.newPrivateKey = firstKeys(keys, settings);
+    this.newPrivateKey = stores.firstKeys(settings);
     const pageKey = settings.publicKey ?? `pk_page_${randomBytes(24).toString('base64url')}`;
-    const tokens = new SessionTokens(() => Date.now());
+    const tokens = new SessionTokens(nowUnixMs);
     const access = new Access({
       keys,
       tokens,
@@ -220,21 +203,27 @@ export class Daemon {
     phoneRoutes(api, {
       ...{ engine, nowSeconds },
       agents: this.agents,
-      phones: this.#phones,
+      phones: this.#stores.phones,
       telephone: () => this.#openTelephone(),
     });
     doNotCallRoutes(api, doNotCall, nowSeconds);
     this.#told.routes(api, this.#archive.store);
     this.#calling = new Calling({
-      ...{ settings, database, engine, onSessionEvent, unixMs: () => Date.now() },
-      ...{ agents: this.agents, phones: this.#phones, calls: this.#archive.store, log: this.#log, doors: this.#doors },
+      ...{ settings, database, engine, onSessionEvent, unixMs: nowUnixMs },
+      ...{
+        agents: this.agents,
+        phones: this.#stores.phones,
+        calls: this.#archive.store,
+        log: this.#log,
+        doors: this.#doors,
+      },
       telephone: () => this.#openTelephone(),
       openTelephone: () => this.#telephone,
     });
     this.#calling.routes(api);
     this.#campaigns = openCampaigns({
-      ...{ settings, database, engine, onError, unixMs: () => Date.now(), dialer: this.#calling.dialer },
-      ...{ agents: this.agents, phones: this.#phones, calls: this.#archive.store, doors: this.#doors },
+      ...{ settings, database, engine, onError, unixMs: nowUnixMs, dialer: this.#calling.dialer },
+      ...{ agents: this.agents, phones: this.#stores.phones, calls: this.#archive.store, doors: this.#doors },
     });
     campaigns = this.#campaigns;
     campaignRoutes(api, campaigns, engine.clock);
@@ -347,7 +336,7 @@ export class Daemon {
         mayTransfer: () => this.#calling.whyNoTransfer(),
         ...{ engine, onSessionEvent, onError },
         agents: this.agents,
-        phones: this.#phones,
+        phones: this.#stores.phones,
         log: this.#log,
         maxSessions: settings.limits.sessions,
       });
@@ -390,11 +379,4 @@ export class Daemon {
 function peerSettings({ host, webrtc }: Settings): PeerSettings {
   const own = isLoopbackName(host) ? ['127.0.0.1'] : [];
   return { ...webrtc, addresses: webrtc.addresses.length > 0 ? webrtc.addresses : own };
-}
-
-/** Makes sure that there is a private key. Returns it if it was made here. */
-function firstKeys(keys: KeyStore, settings: Settings): string | null {
-  keys.ofEnvironment('public', settings.publicKey);
-  keys.ofEnvironment('private', settings.apiKey);
-  return keys.list().some((key) => key.kind === 'private') ? null : keys.create('private', 'first key').key;
 }

@@ -1,0 +1,74 @@
+import type { Database } from 'better-sqlite3';
+import type { Clock } from '../clock/clock.js';
+import type { Settings } from '../config/settings.js';
+import type { Engine } from '../engine/engine.js';
+import { AgentStore } from '../store/agents.js';
+import { DoNotCallStore } from '../store/do-not-call.js';
+import { KeyStore } from '../store/keys.js';
+import { SqliteOutboxStore } from '../store/outbox.js';
+import { PhoneStore } from '../store/phones.js';
+import type { SecretBox } from '../store/secret-box.js';
+import { openSecretBox } from '../store/secret-key.js';
+import { SessionStore } from '../store/sessions.js';
+import { VoiceStore } from '../store/voices.js';
+import { AgentStores } from './agent-stores.js';
+
+export interface StoresOptions {
+  settings: Settings;
+  database: Database;
+  clock: Clock;
+  nowUnixMs: () => number;
+  onError: (error: Error) => void;
+}
+
+/** What the daemon keeps, beside its calls. */
+export class Stores {
+  readonly keys: KeyStore;
+  readonly box: SecretBox;
+  readonly phones: PhoneStore;
+  readonly agents: AgentStore;
+  /** What agents know and remember. */
+  readonly ofAgents: AgentStores;
+  readonly doNotCall: DoNotCallStore;
+  readonly voices: VoiceStore;
+  readonly outbox: SqliteOutboxStore;
+  readonly #sessions: SessionStore;
+  readonly #onError: (error: Error) => void;
+
+  /** @throws ParleyError SECRETS_UNREADABLE where what was sealed cannot be opened */
+  constructor({ settings, database, clock, nowUnixMs, onError }: StoresOptions) {
+    this.#onError = onError;
+    this.keys = new KeyStore(database, () => Math.floor(nowUnixMs() / 1000));
+    this.box = openSecretBox(database, settings);
+    this.phones = new PhoneStore(database, this.box);
+    this.agents = new AgentStore(database, this.box);
+    this.ofAgents = new AgentStores({ settings, database, onError, clock, nowUnixMs });
+    this.doNotCall = new DoNotCallStore(database);
+    this.voices = new VoiceStore(database);
+    this.outbox = new SqliteOutboxStore(database, this.box);
+    this.#sessions = new SessionStore(database);
+  }
+
+  /** What the engine needs of it. */
+  get forEngine(): Parameters<Engine['keepIn']>[0] {
+    const { knowledge, memories } = this.ofAgents;
+    return {
+      ...{ knowledge, memories, doNotCall: this.doNotCall, voices: this.voices, sessionMemory: this.#sessions },
+      outboxStore: this.outbox,
+      onWebhookLost: (sessionId, reason) => this.#onError(new Error(`session_data_webhook of ${sessionId}: ${reason}`)),
+    };
+  }
+
+  /** Makes sure that there is a private key. Returns it if it was made here. */
+  firstKeys({ publicKey, apiKey }: Pick<Settings, 'publicKey' | 'apiKey'>): string | null {
+    this.keys.ofEnvironment('public', publicKey);
+    this.keys.ofEnvironment('private', apiKey);
+    const hasOne = this.keys.list().some(({ kind }) => kind === 'private');
+    return hasOne ? null : this.keys.create('private', 'first key').key;
+  }
+
+  /** May be called twice. The database is its owner's to close. */
+  close(): Promise<void> {
+    return this.ofAgents.close();
+  }
+}
