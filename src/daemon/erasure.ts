@@ -47,7 +47,16 @@ export function callEraser(database: Database, dataDir: string): Eraser {
   const files = new CallFiles(dataDir);
   const leftovers = new LeftoverStore(database);
   return async (number) => {
-    const erased = { calls: 0, going_on: 0, recordings: 0, traces: 0, memories: 0, sessions: 0, deliveries: 0 };
+    const erased = {
+      calls: 0,
+      going_on: 0,
+      recordings: 0,
+      traces: 0,
+      memories: 0,
+      sessions: 0,
+      deliveries: 0,
+      dials: 0,
+    };
     const add = (counts: Readonly<Partial<typeof erased>>): void => {
       for (const [what, count] of Object.entries(counts)) erased[what as keyof typeof erased] += count;
     };

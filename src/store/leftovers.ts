@@ -8,6 +8,8 @@ export interface Leftovers {
   sessions: number;
   /** Webhooks, sent or not. */
   deliveries: number;
+  /** Calls of the last day, which the guards count. */
+  dials: number;
 }
 
 /** Erases what is kept of the sessions of somebody, and under their number. */
@@ -25,21 +27,20 @@ export class LeftoverStore {
       memories: sum(sessionIds, (id) => memory.run(id).changes),
       sessions: sum(sessionIds, (id) => session.run(id).changes),
       deliveries: sum(sessionIds, (id) => delivery.run(id).changes),
+      dials: 0,
     }));
+    // Minutes and calls of the day still count; whom they went to does not matter to that.
+    const dials = database.prepare("UPDATE dials SET to_phone = 'erased' WHERE to_phone = ? AND ended_us IS NOT NULL");
     const memories = database.prepare('DELETE FROM memories WHERE user = ?');
     const sessions = database.prepare(
       'DELETE FROM finished_sessions WHERE id IN (SELECT session_id FROM session_identifiers WHERE value = ?)',
     );
-    // That somebody was called still counts for the limits of a day.
-    const dialled = database.prepare("UPDATE dials SET to_phone = '' WHERE to_phone = ?");
-    this.#ofNumber = database.transaction((number: string) => {
-      dialled.run(number);
-      return {
-        memories: memories.run(number).changes,
-        sessions: sessions.run(number).changes,
-        deliveries: 0,
-      };
-    });
+    this.#ofNumber = database.transaction((number: string) => ({
+      memories: memories.run(number).changes,
+      sessions: sessions.run(number).changes,
+      deliveries: 0,
+      dials: dials.run(number).changes,
+    }));
   }
 
   eraseSessions(sessionIds: readonly string[]): Leftovers {

@@ -120,6 +120,7 @@ describe('limits', () => {
 
   it('still count whom somebody has had erased', () => {
     tried({ perDestinationPerDay: 1 });
+    dials.ended('s1');
     new LeftoverStore(database).eraseNumber(ANN);
     expect(tried({ perDestinationPerDay: 1 })).toBe('s2');
     expect(dials.usage().lastMinute).toBe(2);
