@@ -46,13 +46,13 @@ export const MAY_IMPORT = {
   testing: [...LIBRARY, 'engine', 'calls'],
   daemon: [...LIBRARY, 'engine', 'calls', 'testing'],
   cli: [...LIBRARY, 'engine', 'calls', 'testing', 'daemon'],
-  web: [],
+  web: ['session/ledger', 'session/latency'],
   index: [...LIBRARY, 'engine', 'calls'],
 };
 
 /** Type-only imports that are allowed besides: messages that both ends of a socket share. */
 const MAY_IMPORT_TYPES_OF = {
-  web: ['daemon', 'transports'],
+  web: ['daemon', 'transports', 'session', 'conversation'],
   store: ['daemon'],
 };
 

@@ -104,7 +104,7 @@ async function converse(
     ...(continuation !== null && { continuation }),
     ...(isTyped && { tts: silentTts }),
     log: (entry) => {
-      if (entry.kind === 'note')
+      if (entry.kind === 'note' && 'reason' in entry.data)
         io.stderr.write(styleText('dim', `       ${entry.name}: ${String(entry.data['reason'])}\n`));
     },
     observe: (event) => {

@@ -9,8 +9,13 @@ export type LogEntry =
   | { v: typeof LOG_VERSION; t: number; kind: 'start'; sessionId: string; config: ConversationConfig }
   | { t: number; kind: 'event'; event: ConversationEvent; position: PlayoutPosition }
   | { t: number; kind: 'effect'; effect: ConversationEffect }
-  /** Something of the shell around the conversation: a provider was retried, a listener threw. */
-  | { t: number; kind: 'note'; name: string; data: Readonly<Record<string, string | number | boolean | null>> };
+  /**
+   * Something of the shell around the conversation: a fault that it went on in spite of (with a `reason`), or
+   * `voice.first`: the first audio of an utterance is there.
+   */
+  | { t: number; kind: 'note'; name: string; data: NoteData };
+
+export type NoteData = Readonly<Record<string, string | number | boolean | null>>;
 
 export const LOG_VERSION = 1;
 

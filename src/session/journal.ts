@@ -1,5 +1,5 @@
 import type { ConversationEffect, ConversationEvent, PlayoutPosition } from '../conversation/events.js';
-import type { LogEntry, LogSink } from './event-log.js';
+import type { LogEntry, LogSink, NoteData } from './event-log.js';
 import { withoutText } from './privacy.js';
 import type { SessionOptions } from './session-options.js';
 
@@ -68,7 +68,12 @@ export class Journal {
   fault(name: string, reason: string): void {
     this.#count(name);
     this.faultReasons[name] = reason;
-    this.write({ t: this.#nowMs(), kind: 'note', name, data: { reason } });
+    this.note(name, { reason });
+  }
+
+  /** Something around the conversation that is no fault. */
+  note(name: string, data: NoteData): void {
+    this.write({ t: this.#nowMs(), kind: 'note', name, data });
   }
 
   #tellWatch(entry: LogEntry): void {

@@ -135,7 +135,10 @@ export class Session {
       clock,
       playout: this.#playout,
       onEvent,
-      onFirstAudio: (utteranceId) => this.#ledger.turns.firstAudio(utteranceId, this.#nowMs()),
+      onFirstAudio: (utteranceId) => {
+        this.#ledger.turns.firstAudio(utteranceId, this.#nowMs());
+        this.#journal.note('voice.first', { utteranceId });
+      },
     });
     this.#languages = new LanguageSwitch({
       ...{ languages: options.languages ?? null, current: language, clock, onEvent },
