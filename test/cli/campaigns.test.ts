@@ -47,7 +47,7 @@ describe('parley campaigns', () => {
     expect(followed.out.trim().split('\n').at(-1)).toBe('finished: 2 of 2 done (0 finished, 2 failed)');
     const records = await run('records', id);
     expect(records.out).toMatch(
-      /^\+12025550107 {6}failed {7}1 call {2}busy\n\+12025550115 {6}failed {7}1 call {2}failed: /,
+      /^\+12025550107 {6}failed {7}1 call {2}busy.*\n\+12025550115 {6}failed {7}1 call {2}failed: /,
     );
     const rejected = JSON.parse((await run('records', id, '--status', 'rejected', '--json')).out) as unknown[];
     expect(rejected).toHaveLength(2);

@@ -242,8 +242,8 @@ describe('calling', () => {
     expect(await finished(path)).toMatchObject({ total: 6, finished: 1, failed: 5, calls: 0, next_call_at: null });
     const all = await records(path);
     expect(all.map(({ phone, call_status, attempts, reason }) => [phone, call_status, attempts, reason])).toEqual([
-      [BUSY, 'failed', 2, 'busy'],
-      [NOBODY_HOME, 'failed', 1, 'no-answer'],
+      [BUSY, 'failed', 2, expect.stringMatching(/^busy/)],
+      [NOBODY_HOME, 'failed', 1, expect.stringMatching(/^no-answer/)],
       [OUT_OF_ORDER, 'failed', 1, expect.stringMatching(/^failed: /)],
       ['+12025550199', 'failed', 0, '+12025550199 is on the do-not-call list'],
       ['+442079460000', 'failed', 0, expect.stringMatching(/allowedPrefixes/)],
