@@ -25,6 +25,11 @@ const STATUSES: Readonly<Record<CallStatus | 'chat_completion', 'going on' | 'co
 };
 
 const NAMES = Object.keys(STATUSES);
+
+/** Whether a call of this status is not over. */
+export function goesOn(status: string): boolean {
+  return Reflect.get(STATUSES, status) === 'going on';
+}
 /** Times above this are milliseconds. */
 const LAST_SECOND = 1e11;
 
@@ -69,8 +74,8 @@ export function callFilter(query: CallQuery): CallFilter {
   };
 }
 
-function secondsOf(time: number): number {
-  return time > LAST_SECOND ? time / 1000 : time;
+function secondsOf(given: number): number {
+  return given > LAST_SECOND ? given / 1000 : given;
 }
 
 /** The statuses that a word means; null = none. */

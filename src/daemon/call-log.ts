@@ -8,6 +8,7 @@ import { unconnected } from '../session/end-reason.js';
 import type { SessionReport } from '../session/session-report.js';
 import type { CallChannel, CallStore, StoredCall } from '../store/calls.js';
 import type { CallFiles } from './call-files.js';
+import { goesOn } from './call-filter.js';
 import { type MultiplierOf, priced } from './pricing.js';
 
 /** What is known of a call when it begins. */
@@ -141,11 +142,16 @@ export class CallLog implements CallHistory {
     this.fail(call.sessionId, status, unconnected({ status, error, carrier }), carrier);
   }
 
-  /** Ends the calls that an earlier process left open, with what it had recorded of them. Returns them. */
+  /**
+   * Ends the calls that an earlier process left open, with what it had recorded of them. Returns them. One whose line had
+   * ended already keeps its status.
+   */
   closeOrphans(): StoredCall[] {
     const orphans = this.#store.open();
     for (const { sessionId, item } of orphans) {
-      const left = { ...item, call_status: 'error', error_message: ORPHANED };
+      const { call_status: status } = item;
+      const known = { ...item, error_message: unconnected({ status, error: null, carrier: null }) };
+      const left = goesOn(status) ? { ...item, call_status: 'error', error_message: ORPHANED } : known;
       this.#end(left, this.#options.files?.leftBehind(sessionId) ?? null);
     }
     return orphans;

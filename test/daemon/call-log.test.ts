@@ -76,6 +76,21 @@ describe('a call in the log', () => {
     database.close();
   });
 
+  it('whose line had ended when the process died keeps its status', () => {
+    const database = openDatabase(dataDir);
+    const store = new CallStore(database, () => 1000);
+    const log = new CallLog({ store });
+    log.begin(beginning);
+    log.status('s1', 'busy');
+    new CallLog({ store }).closeOrphans();
+    expect(store.get('s1')).toMatchObject({
+      status: 'busy',
+      item: { error_message: 'The line was busy. Call again later.' },
+    });
+    expect(store.open()).toEqual([]);
+    database.close();
+  });
+
   it('that went on when the process died is closed with a reason at the next start', async () => {
     const database = openDatabase(dataDir);
     new CallLog({ store: new CallStore(database, unixNow) }).begin(beginning);

@@ -49,12 +49,10 @@ async function talked(): Promise<CallHistoryItem> {
   return ended();
 }
 
-/** The latest call, once it is over. */
+/** The latest call, once all of it is written down. */
 async function ended(): Promise<CallHistoryItem> {
-  const going = ['in-progress', 'ringing', 'initiated'];
-  await expect
-    .poll(async () => going.includes((await page()).histories[0]?.call_status ?? 'ringing'), { timeout: 20_000 })
-    .toBe(false);
+  const isWritten = async (): Promise<boolean> => ((await page()).histories[0]?.cost_breakdown.length ?? 0) > 0;
+  await expect.poll(isWritten, { timeout: 20_000 }).toBe(true);
   const [item] = (await page('?limit=1')).histories;
   return item as CallHistoryItem;
 }
@@ -264,6 +262,22 @@ describe('a number that is erased', { timeout: 60_000 }, () => {
     expect((await ask('POST', '/erase', { phone: CALLER })).body).toMatchObject({ erased: { calls: 0 } });
   });
 
+  it('that was called is nowhere any more, and the call to it had said why it failed', async () => {
+    const busy = '+12025550107';
+    const bought = await ask('POST', '/phones/purchase', { country: 'US', area_code: '415' });
+    const from_phone = (bought.body as { id: string }).id;
+    const placed = await ask('POST', '/start_outbound_call', { from_phone, to_phone: busy, agent_id: 'baker' });
+    expect(placed.status).toBe(200);
+    expect(await ended()).toMatchObject({
+      ...{ call_status: 'busy', error_message: 'The line was busy. Call again later.', duration: 0 },
+      cost_breakdown: expect.arrayContaining([expect.objectContaining({ type: 'voip', minutes: 0 })]) as object,
+    });
+    expect((await page('?call_status=FAILED')).histories).toHaveLength(1);
+    expect((await ask('POST', '/erase', { phone: busy })).body).toMatchObject({ erased: { calls: 1, dials: 1 } });
+    await house.daemon.close();
+    expect(readFileSync(join(house.dataDir, 'parley.db')).toString('latin1')).not.toContain(busy);
+  });
+
   it.each([[{ phone: '0153' }], [{ phone: '+1202*' }], [{}], [{ phone: CALLER, all: true }]])(
     'is a whole one: %j is refused',
     async (body) => {
@@ -280,7 +294,7 @@ describe('recordings that a crash left', { timeout: 60_000 }, () => {
     const { default: Database } = await import('better-sqlite3');
     await house.daemon.close();
     const database = new Database(join(dataDir, 'parley.db'));
-    database.exec('UPDATE calls SET ended_us = NULL, recording = NULL');
+    database.exec("UPDATE calls SET ended_us = NULL, recording = NULL, status = 'in-progress'");
     database.close();
     const again = await House.open({ dataDir });
     const { body } = await again.ask(`/call-logs/${item.session_id}`, { headers: { authorization } });
