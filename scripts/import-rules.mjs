@@ -46,7 +46,7 @@ export const MAY_IMPORT = {
   testing: [...LIBRARY, 'engine', 'calls'],
   daemon: [...LIBRARY, 'engine', 'calls', 'testing'],
   cli: [...LIBRARY, 'engine', 'calls', 'testing', 'daemon'],
-  web: ['session/ledger', 'session/latency'],
+  web: ['session/call-story', 'session/ledger'],
   index: [...LIBRARY, 'engine', 'calls'],
 };
 

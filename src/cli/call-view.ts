@@ -1,7 +1,7 @@
 import { styleText } from 'node:util';
 import type { CallHistoryItem } from '../session/call-history.js';
+import type { StoryLine } from '../session/call-story.js';
 import type { StoredCall } from '../store/calls.js';
-import type { StoryLine } from './call-story.js';
 
 /** Characters of a line. */
 const WIDTH = 100;

@@ -1,5 +1,5 @@
-import type { CallHistoryItem } from '../session/call-history.js';
-import type { EventLog } from '../testing/replay/index.js';
+import type { CallHistoryItem } from './call-history.js';
+import type { LogEntry } from './event-log.js';
 
 /** Something that was said or done in a call. */
 export interface StoryLine {
@@ -10,7 +10,7 @@ export interface StoryLine {
 }
 
 /** What happened in a session, from its trace: the agent's part as far as it was heard. */
-export function storyOf({ entries }: EventLog): StoryLine[] {
+export function storyOf({ entries }: { entries: readonly LogEntry[] }): StoryLine[] {
   const lines: StoryLine[] = [];
   const turns = new Map<number, StoryLine>();
   const calls = new Map<string, StoryLine>();
