@@ -47,7 +47,7 @@ describe('parley serve', () => {
     expect(first.out).toMatch(/private key \(shown this once\): sk_.{43}\n/);
     const second = await serve(['--port', '0'], 'ready');
     expect(second.err + second.out).not.toContain('sk_');
-  });
+  }, 60_000);
 
   it('says in words that the port is taken', async () => {
     const server = createServer();
