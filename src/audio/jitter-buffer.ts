@@ -4,9 +4,12 @@ export interface MediaPacket {
   sequence: number;
   /** 32 bits, in ticks of the media clock. */
   timestamp: number;
+  /** Empty: something else than sound has this place in the stream (RFC 4733: a key), and nothing is missing there. */
   payload: Uint8Array;
   /** The sender has gone silent with it: it may send nothing for a while (Opus DTX, comfort noise). */
   silent?: boolean;
+  /** The first one of another source: its numbers have nothing to do with those before. */
+  begins?: boolean;
 }
 
 /** What is to be heard next. */
@@ -111,7 +114,7 @@ export class JitterBuffer {
       return [];
     }
     if ([...this.#waiting.keys()].some((other) => other > sequence)) this.#stats.reordered++;
-    this.#measure(nowMs - startMs);
+    if (packet.payload.length > 0) this.#measure(nowMs - startMs);
     this.#waiting.set(sequence, { ...packet, startMs });
     if (this.#waiting.size > MAX_WAITING) return this.#giveUp(nowMs, true);
     return this.#release(nowMs);
@@ -155,6 +158,9 @@ export class JitterBuffer {
   }
 
   #deliver(packet: MediaPacket & { startMs: number }): Arrival[] {
+    this.#waiting.delete(this.#next);
+    this.#next++;
+    if (packet.payload.length === 0) return [];
     const arrivals: Arrival[] = [];
     const gapMs = packet.startMs - (this.#endMs - this.#lagMs);
     if (gapMs > this.#packetMs / 2) {
@@ -168,8 +174,6 @@ export class JitterBuffer {
     arrivals.push({ kind: 'packet', payload: packet.payload });
     this.#endMs += this.#packetMs;
     this.#isSilent = packet.silent ?? false;
-    this.#waiting.delete(this.#next);
-    this.#next++;
     return arrivals;
   }
 
@@ -214,13 +218,15 @@ export class JitterBuffer {
   }
 
   /** Sequence number and timestamp without their wrapping; a stream that jumps far away begins anew. */
-  #unwrapped({ sequence, timestamp }: MediaPacket): { sequence: number; ticks: number } {
+  #unwrapped({ sequence, timestamp, payload, begins = false }: MediaPacket): { sequence: number; ticks: number } {
     const newest = this.#newest;
-    if (newest === null) return this.#begin(sequence, timestamp);
+    if (newest === null || begins) return this.#begin(sequence, timestamp);
     const unwrapped = newest.sequence + signed(sequence - newest.sequence, 16);
     const ticks = newest.ticks + signed(timestamp - newest.ticks, 32);
     if (Math.abs(unwrapped - newest.sequence) > 3_000) return this.#begin(sequence, timestamp);
-    if (unwrapped > newest.sequence) {
+    if (unwrapped > newest.sequence && payload.length === 0) {
+      newest.sequence = unwrapped; // what its time means is its own affair
+    } else if (unwrapped > newest.sequence) {
       const lengthMs = ((ticks - newest.ticks) * 1000) / this.#clockRateHz;
       // A pause of the sender is no length of a packet.
       if (unwrapped === newest.sequence + 1 && !this.#isSilent && lengthMs >= 5 && lengthMs <= 60) {

@@ -16,6 +16,8 @@ export interface TalkControlOptions {
   send: (message: TalkServerMessage) => void;
   /** The client keeps sending what has no meaning, or faster than anybody means it. */
   onTooBad: (error: ParleyError) => void;
+  /** The client offers to change its connection; false where that has no meaning. Default: it never has. */
+  onOffer?: (sdp: string) => boolean;
 }
 
 /** What a client says beside its audio, whatever carries it: the socket's text messages, a data channel. */
@@ -58,6 +60,10 @@ export class TalkControl {
         if (!('id' in payload) || typeof payload.id !== 'string') return false;
         sink?.formResult(payload.id, 'value' in payload ? payload.value : null);
         return true;
+      case 'offer':
+        if (typeof payload !== 'object' || payload === null) return false;
+        if (!('sdp' in payload) || typeof payload.sdp !== 'string') return false;
+        return this.#options.onOffer?.(payload.sdp) ?? false;
       default:
         return false;
     }

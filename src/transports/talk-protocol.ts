@@ -28,7 +28,9 @@ export type TalkClientMessage =
   /** Keys: 0-9, *, #, A-D. */
   | { method: 'dtmf'; data: string }
   /** The answer to an `ai_action` that asks for one. */
-  | { method: 'form_result'; payload: { id: string; value: unknown } };
+  | { method: 'form_result'; payload: { id: string; value: unknown } }
+  /** On a data channel: another offer of the same connection, such as an ICE restart. Answered by `answer`. */
+  | { method: 'offer'; payload: { sdp: string; type: 'offer' } };
 
 export type TalkServerMessage =
   | { method: 'onready'; payload: { session_id: string } }
@@ -41,7 +43,8 @@ export type TalkServerMessage =
   | { method: 'onmetrics'; payload: TalkTurnTimes }
   | { method: 'onerror'; data: string }
   | { method: 'onsessionended'; payload: { status: string } }
-  | { method: 'pong'; data?: unknown };
+  | { method: 'pong'; data?: unknown }
+  | { method: 'answer'; payload: { sdp: string; type: 'answer' } };
 
 /** The agent does something. With a `type`, the client is asked for it, and answers with a `form_result` of this id. */
 export interface TalkAction {
@@ -86,6 +89,8 @@ export interface SessionTokenReply {
   token: string;
   /** Unix seconds. */
   expires_at: number;
+  /** STUN and TURN servers, as RTCPeerConnection takes them. */
+  ice_servers: readonly { urls: string; username?: string; credential?: string }[];
 }
 
 /** The reply of `GET /page.json`: what the page needs to know of its daemon. */

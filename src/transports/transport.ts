@@ -35,6 +35,27 @@ export interface Transport {
    * sent. Transports without a way of their own leave this out, and are given tones to play.
    */
   sendDigits?(digits: string, signal: AbortSignal): Promise<void>;
+  /** What became of the packets, so far; also when it is over. Transports without packets leave this out. */
+  lineStats?(): LineStats;
+}
+
+/** Counts of packets, and milliseconds. */
+export interface LineStats {
+  received: number;
+  /** Never came in time. */
+  lost: number;
+  /** Of these: came when their place had been given up. */
+  late: number;
+  duplicate: number;
+  /** Came behind a later one, in time. */
+  reordered: number;
+  /** Interarrival jitter (RFC 3550, 6.4.1), at the end. */
+  jitterMs: number;
+  /** How long a missing packet was waited for, at the end. */
+  patienceMs: number;
+  sent: number;
+  /** Share of what was sent, 0..1, that the other side missed by its last report; null where it sent none. */
+  reportedLoss: number | null;
 }
 
 export type TransferOutcome = { ok: true } | { ok: false; reason: TransferFailure };

@@ -181,3 +181,22 @@ test('whatever the network does, packets are heard in order, once, and time goes
     { numRuns: 500, seed: 11 },
   );
 });
+
+describe('what is no loss', () => {
+  test('keys in the stream have places in it, and no sound', () => {
+    const buffer = steady(10);
+    const key = { timestamp: 77, payload: new Uint8Array() };
+    for (const n of [10, 11, 12]) expect(buffer.push(packet(n, key), 30 + n * 20)).toEqual([]);
+    expect(told(buffer.push(packet(13), 30 + 13 * 20))).toEqual(['_60', 13]);
+    expect(buffer.stats).toMatchObject({ received: 14, lost: 0, lagMs: 0 });
+    expect(buffer.stats.jitterMs).toBeCloseTo(0);
+  });
+
+  test('another source begins anew, wherever its numbers are', () => {
+    const buffer = steady(10);
+    const other = { sequence: 5, timestamp: 9_000_000 };
+    expect(told(buffer.push(packet(99, { ...other, begins: true }), 300))).toEqual([99]);
+    expect(told(buffer.push(packet(100, { sequence: 6, timestamp: 9_000_960 }), 320))).toEqual([100]);
+    expect(buffer.stats).toMatchObject({ received: 12, lost: 0, duplicate: 0 });
+  });
+});

@@ -54,6 +54,7 @@ describe('POST /sessions/token', () => {
     expect(body).toEqual({
       token: expect.stringMatching(/^st_.{32}$/) as string,
       expires_at: expect.any(Number) as number,
+      ice_servers: [],
     });
   });
 

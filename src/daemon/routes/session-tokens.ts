@@ -3,12 +3,27 @@ import type { Access } from '../access.js';
 import type { Api } from '../api/api.js';
 import type { SessionTokens } from '../session-tokens.js';
 
+const iceServer = z
+  .strictObject({ urls: z.string(), username: z.string().exactOptional(), credential: z.string().exactOptional() })
+  .meta({ id: 'IceServer', description: 'As RTCPeerConnection takes it.' });
 const answer = z
-  .strictObject({ token: z.string(), expires_at: z.int().describe('Unix seconds') })
+  .strictObject({
+    token: z.string(),
+    expires_at: z.int().describe('Unix seconds'),
+    ice_servers: z.array(iceServer).describe("The operator's STUN and TURN servers, for `POST /webrtc/offer`."),
+  })
   .meta({ id: 'SessionToken', description: 'Opens one session.' });
 
-/** `POST /sessions/token`: a public key in `authorization`, from an allowed origin, gets a token for one session. */
-export function sessionTokenRoutes(api: Api, access: Access, tokens: SessionTokens): void {
+/**
+ * `POST /sessions/token`: a public key in `authorization`, from an allowed origin, gets a token for one session, and
+ * what a browser needs to come here over WebRTC. Who may not talk is not told how to use the operator's relays.
+ */
+export function sessionTokenRoutes(
+  api: Api,
+  access: Access,
+  tokens: SessionTokens,
+  iceServers: readonly z.output<typeof iceServer>[],
+): void {
   api.add({
     ...{ method: 'POST', path: '/sessions/token', tag: 'sessions', summary: 'A token for one session', answer },
     description:
@@ -16,7 +31,7 @@ export function sessionTokenRoutes(api: Api, access: Access, tokens: SessionToke
     gate: (request) => void access.publicKey(request),
     handle: ({ request }) => {
       const { token, expiresAt } = tokens.mint(access.publicKey(request));
-      return { token, expires_at: expiresAt };
+      return { token, expires_at: expiresAt, ice_servers: [...iceServers] };
     },
   });
 }

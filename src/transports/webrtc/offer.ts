@@ -29,6 +29,12 @@ export function checkOffer(sdp: string): void {
   }
 }
 
+/** What proves who made an offer: two of one connection have the same (RFC 8122, 5). */
+export function fingerprintsOf(sdp: string): string {
+  const found = sdp.split(/\r\n|\n/).filter((line) => line.startsWith('a=fingerprint:'));
+  return [...new Set(found.map((line) => line.toLowerCase()))].sort().join();
+}
+
 /** Whether audio is to flow both ways, which is the default. */
 function directionOf(section: readonly string[], session: readonly string[]): boolean {
   const of = (lines: readonly string[]): string | undefined =>

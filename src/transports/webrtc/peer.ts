@@ -25,11 +25,14 @@ export interface PeerSettings {
 export interface PeerListener {
   /** Audio and data can flow. Called again after a reconnection. */
   connected(): void;
+  /** Packets of one source: the first of another one `begins`. */
   audio(packet: MediaPacket): void;
   /** A key: 0-9, *, #, A-D. */
   digit(digit: string): void;
   /** A text message of the data channel. */
   message(text: string): void;
+  /** The share of our packets, 0..1, that the other side has lost since it reported last. */
+  loss(share: number): void;
   /** The connection is gone for good; called once. */
   closed(reason: string): void;
 }
@@ -37,9 +40,10 @@ export interface PeerListener {
 /** One end of a WebRTC connection that carries one line of Opus and a data channel. */
 export interface WebRtcPeer {
   /**
-   * Answers an offer with all candidates in it; a further one renegotiates (ICE restart).
+   * Answers an offer with all candidates in it. A further one of the same connection changes it: other addresses (ICE
+   * restart), another source of audio. Offers are answered one after the other.
    * @param sdp as `checkOffer` has let through
-   * @throws ParleyError OFFER_INVALID where it cannot be answered
+   * @throws ParleyError OFFER_INVALID where it cannot be answered; a connection that there is goes on
    */
   answer(sdp: string): Promise<string>;
   listen(listener: PeerListener): void;

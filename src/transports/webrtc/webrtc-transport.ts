@@ -3,12 +3,14 @@ import { type Arrival, JitterBuffer, type JitterStats, type MediaPacket } from '
 import { levelOf } from '../../audio/level.js';
 import type { OpusDecoder, OpusEncoder, OpusEncoderOptions, OpusRateHz } from '../../audio/opus.js';
 import type { Clock } from '../../clock/clock.js';
-import { ParleyError } from '../../errors.js';
+import { ParleyError, reasonOf } from '../../errors.js';
 import { TalkControl, wireMessage } from '../talk-control.js';
-import type { Transport, TransportMessage, TransportSink } from '../transport.js';
+import type { LineStats, Transport, TransportMessage, TransportSink } from '../transport.js';
+import { checkOffer } from './offer.js';
 import { OPUS_CLOCK_HZ, type WebRtcPeer } from './peer.js';
+import { INITIAL_LOSS, ReportedLoss } from './reported-loss.js';
 
-type Encoder = Pick<OpusEncoder, 'encode' | 'close'>;
+type Encoder = Pick<OpusEncoder, 'encode' | 'expectLoss' | 'close'>;
 type Decoder = Pick<OpusDecoder, 'decode' | 'recover' | 'conceal' | 'close'>;
 
 /** What `loadOpus` gives. */
@@ -53,6 +55,7 @@ export class WebRtcTransport implements Transport {
   readonly #options: Required<WebRtcTransportOptions>;
   readonly #encoder: Encoder;
   readonly #decoder: Decoder;
+  readonly #loss = new ReportedLoss();
   readonly #jitter = new JitterBuffer({ clockRateHz: OPUS_CLOCK_HZ });
   readonly #control: TalkControl;
   readonly #silence = new Int16Array((OUTPUT_RATE_HZ * FRAME_MS) / 1000);
@@ -70,12 +73,16 @@ export class WebRtcTransport implements Transport {
   constructor(options: WebRtcTransportOptions) {
     this.#options = { maxBufferedBytes: 512_000, ...options };
     const { peer, opus, clock } = options;
-    this.#encoder = opus.encoder({ sampleRateHz: OUTPUT_RATE_HZ });
+    this.#encoder = opus.encoder({ sampleRateHz: OUTPUT_RATE_HZ, expectedLoss: INITIAL_LOSS });
     this.#decoder = opus.decoder(HEARING_RATE_HZ);
     this.#control = new TalkControl({
       clock,
       send: (message) => this.#send(JSON.stringify(message)),
       onTooBad: (error) => this.#fail(error),
+      onOffer: (sdp) => {
+        void this.#renegotiate(sdp);
+        return true;
+      },
     });
     let onConnected: () => void = () => undefined;
     this.connected = new Promise((resolve, reject) => {
@@ -88,6 +95,7 @@ export class WebRtcTransport implements Transport {
       audio: (packet) => this.#onPacket(packet),
       digit: (digit) => this.#sink?.digits(digit),
       message: (text) => this.#control.receive(text, this.#sink),
+      loss: (share) => this.#onLoss(share),
       closed: (reason) => this.#gone(reason === 'closed' ? undefined : new ParleyError('LINE_LOST', { reason })),
     });
   }
@@ -99,6 +107,21 @@ export class WebRtcTransport implements Transport {
       sentPackets: this.#sentPackets,
       badMessages: this.#control.badMessages,
     };
+  }
+
+  lineStats(): LineStats {
+    const { received, lost, late, duplicate, reordered, jitterMs, patienceMs } = this.#jitter.stats;
+    const both = { sent: this.#sentPackets, reportedLoss: this.#loss.last };
+    return { received, lost, late, duplicate, reordered, jitterMs, patienceMs, ...both };
+  }
+
+  /**
+   * Answers another offer of the same connection: an ICE restart, another device.
+   * @throws ParleyError OFFER_INVALID; the line goes on as it was
+   */
+  async answer(sdp: string): Promise<string> {
+    checkOffer(sdp);
+    return this.#options.peer.answer(sdp);
   }
 
   start(sink: TransportSink): void {
@@ -132,6 +155,20 @@ export class WebRtcTransport implements Transport {
   close(): Promise<void> {
     this.#closing ??= this.#options.peer.close().then(() => this.#gone());
     return this.#closing;
+  }
+
+  async #renegotiate(offer: string): Promise<void> {
+    try {
+      const sdp = await this.answer(offer);
+      this.#send(JSON.stringify({ method: 'answer', payload: { sdp, type: 'answer' } }));
+    } catch (error) {
+      this.#send(JSON.stringify({ method: 'onerror', data: reasonOf(error) }));
+    }
+  }
+
+  #onLoss(share: number): void {
+    const expected = this.#loss.take(share);
+    if (expected !== null && !this.#isOver) this.#encoder.expectLoss(expected);
   }
 
   #onPacket(packet: MediaPacket): void {

@@ -1,20 +1,26 @@
-import type { RTCDataChannel, RTCRtpTransceiver } from 'werift';
-import { MediaStreamTrack, RTCPeerConnection, RTCRtpCodecParameters, RtpHeader, RtpPacket } from 'werift';
+import type { RTCDataChannel, RTCRtpTransceiver, RtcpPacket, RtpHeader as Header } from 'werift';
+import { MediaStreamTrack, RTCPeerConnection, RtcpRrPacket, RtcpSrPacket, RtpHeader, RtpPacket } from 'werift';
 import type { Cancel, Clock } from '../../clock/clock.js';
 import { ParleyError, reasonOf } from '../../errors.js';
 import { TelephoneEvents } from '../telephone-event.js';
+import { Liveness, LOOK_MS } from './liveness.js';
+import { fingerprintsOf } from './offer.js';
 import type { PeerListener, PeerSettings, WebRtcPeer } from './peer.js';
+import { askNobodyElse, findNewWays, weriftConfig } from './werift-config.js';
 
-/** A peer that has not connected by then, or has lost the connection for so long, is given up. */
+/** A peer that has not connected by then is given up. */
 const CONNECT_MS = 15_000;
-const LOST_MS = 10_000;
+/** One that nothing came from for so long is gone: twice as long as RFC 7675 lets it be silent, or else. */
+const SILENT_MS = 12_000;
 /** Messages kept until there is a data channel. */
 const MAX_EARLY_MESSAGES = 200;
 /** Opus DTX: a packet of a byte or two says that nothing more comes for a while (RFC 6716, 3.1; RFC 7587, 3.1.3). */
 const DTX_BYTES = 2;
+const NO_SOUND = new Uint8Array();
 
 /** A peer on werift, an implementation of WebRTC in TypeScript. */
 export class WeriftPeer implements WebRtcPeer {
+  readonly #settings: PeerSettings;
   readonly #connection: RTCPeerConnection;
   readonly #track = new MediaStreamTrack({ kind: 'audio' });
   readonly #events = new TelephoneEvents();
@@ -22,36 +28,21 @@ export class WeriftPeer implements WebRtcPeer {
   #listener: PeerListener | null = null;
   #channel: RTCDataChannel | null = null;
   #early: string[] = [];
+  #answering: Promise<unknown> = Promise.resolve();
+  #fingerprints: string | null = null;
   #sequence = 0;
+  /** The source of audio that was agreed upon last, and the one that was heard last. */
   #source: number | null = null;
+  #heardSource: number | null = null;
   #cancelDeadline: Cancel = () => undefined;
+  #cancelLook: Cancel | null = null;
   #isOver = false;
   #closing: Promise<void> | null = null;
 
   constructor(settings: PeerSettings, clock: Clock) {
-    const { iceServers = [], portRange = null, addresses = [], ipv6 = true } = settings;
+    this.#settings = settings;
     this.#clock = clock;
-    this.#connection = new RTCPeerConnection({
-      codecs: {
-        audio: [
-          new RTCRtpCodecParameters({
-            mimeType: 'audio/opus',
-            clockRate: 48_000,
-            channels: 2,
-            // What the other side is asked to send: a copy of each packet in the next one, one channel.
-            parameters: 'minptime=10;useinbandfec=1;stereo=0;sprop-stereo=0',
-          }),
-          new RTCRtpCodecParameters({ mimeType: 'audio/telephone-event', clockRate: 48_000, parameters: '0-15' }),
-          new RTCRtpCodecParameters({ mimeType: 'audio/telephone-event', clockRate: 8_000, parameters: '0-15' }),
-        ],
-        video: [],
-      },
-      iceServers: iceServers.map((server) => ({ ...server })),
-      iceUseIpv6: ipv6,
-      bundlePolicy: 'max-bundle',
-      ...(addresses.length > 0 && { iceAdditionalHostAddresses: [...addresses] }),
-      ...(portRange !== null && { icePortRange: [...portRange] as [number, number] }),
-    });
+    this.#connection = new RTCPeerConnection(weriftConfig(settings));
     this.#connection.onRemoteTransceiverAdded.subscribe((transceiver) => this.#onTransceiver(transceiver));
     this.#connection.onDataChannel.subscribe((channel) => this.#onChannel(channel));
     this.#connection.connectionStateChange.subscribe((state) => this.#onState(state));
@@ -61,16 +52,9 @@ export class WeriftPeer implements WebRtcPeer {
     return this.#channel?.bufferedAmount ?? 0;
   }
 
-  async answer(sdp: string): Promise<string> {
-    try {
-      await this.#connection.setRemoteDescription({ type: 'offer', sdp });
-      await this.#connection.setLocalDescription(await this.#connection.createAnswer());
-    } catch (error) {
-      throw new ParleyError('OFFER_INVALID', { reason: reasonOf(error) }, { cause: error });
-    }
-    const answer = this.#connection.localDescription?.sdp;
-    if (answer === undefined) throw new ParleyError('OFFER_INVALID', { reason: 'it was given up' });
-    if (this.#connection.connectionState !== 'connected') this.#expire(CONNECT_MS, 'no connection came about');
+  answer(sdp: string): Promise<string> {
+    const answer = this.#answering.then(() => this.#answer(sdp));
+    this.#answering = answer.catch(() => undefined);
     return answer;
   }
 
@@ -114,25 +98,62 @@ export class WeriftPeer implements WebRtcPeer {
     await this.#connection.close();
   }
 
+  async #answer(sdp: string): Promise<string> {
+    const fingerprints = fingerprintsOf(sdp);
+    this.#fingerprints ??= fingerprints;
+    if (this.#isOver) throw new ParleyError('OFFER_INVALID', { reason: 'the connection is over' });
+    if (fingerprints !== this.#fingerprints) {
+      throw new ParleyError('OFFER_INVALID', { reason: 'it is of another connection than the one before' });
+    }
+    const connection = this.#connection;
+    try {
+      await connection.setRemoteDescription({ type: 'offer', sdp });
+      askNobodyElse(connection, this.#settings);
+      await connection.setLocalDescription(await connection.createAnswer());
+    } catch (error) {
+      throw new ParleyError('OFFER_INVALID', { reason: reasonOf(error) }, { cause: error });
+    }
+    const answer = connection.localDescription?.sdp;
+    if (answer === undefined) throw new ParleyError('OFFER_INVALID', { reason: 'it was given up' });
+    findNewWays(connection);
+    if (connection.connectionState !== 'connected') this.#expire();
+    return answer;
+  }
+
   #onTransceiver(transceiver: RTCRtpTransceiver): void {
     if (transceiver.kind !== 'audio') return;
     transceiver.setDirection('sendrecv');
     void transceiver.sender.replaceTrack(this.#track);
     transceiver.onTrack.subscribe((track) => {
-      track.onReceiveRtp.subscribe(({ header, payload }) => {
-        const codec = transceiver.codecs.find(({ payloadType }) => payloadType === header.payloadType);
-        if (codec?.mimeType.toLowerCase() === 'audio/telephone-event') {
-          const digit = this.#events.read(payload, header.timestamp);
-          if (digit !== null) this.#listener?.digit(digit);
-          return;
-        }
-        // One source a line: what claims to be another one is not the one that was agreed upon.
-        this.#source ??= header.ssrc;
-        if (header.ssrc !== this.#source || payload.length === 0) return;
-        const { sequenceNumber: sequence, timestamp } = header;
-        this.#listener?.audio({ sequence, timestamp, payload, silent: payload.length <= DTX_BYTES });
-      });
+      // Agreed upon: what claims to be another one is not heard.
+      this.#source = track.ssrc ?? null;
+      track.onReceiveRtp.subscribe(({ header, payload }) => this.#onRtp(transceiver, header, payload));
     });
+    // Reports come by themselves, or with what the other side reports of its own sending.
+    for (const end of [transceiver.sender, transceiver.receiver]) {
+      end.onRtcp.subscribe((packet) => this.#onRtcp(packet, transceiver.sender.ssrc));
+    }
+  }
+
+  #onRtp(transceiver: RTCRtpTransceiver, header: Header, payload: Buffer): void {
+    this.#source ??= header.ssrc;
+    if (header.ssrc !== this.#source) return;
+    const { sequenceNumber: sequence, timestamp } = header;
+    const codec = transceiver.codecs.find(({ payloadType }) => payloadType === header.payloadType);
+    if (codec?.mimeType.toLowerCase() === 'audio/telephone-event') {
+      const digit = this.#events.read(payload, timestamp);
+      if (digit !== null) this.#listener?.digit(digit);
+      if (this.#heardSource === this.#source) this.#listener?.audio({ sequence, timestamp, payload: NO_SOUND });
+      return;
+    }
+    const begins = this.#heardSource !== null && this.#heardSource !== this.#source;
+    this.#heardSource = this.#source;
+    this.#listener?.audio({ sequence, timestamp, payload, silent: payload.length <= DTX_BYTES, begins });
+  }
+
+  #onRtcp(packet: RtcpPacket, ours: number): void {
+    if (!(packet instanceof RtcpRrPacket || packet instanceof RtcpSrPacket)) return;
+    for (const { ssrc, fractionLost } of packet.reports) if (ssrc === ours) this.#listener?.loss(fractionLost / 256);
   }
 
   #onChannel(channel: RTCDataChannel): void {
@@ -152,23 +173,42 @@ export class WeriftPeer implements WebRtcPeer {
   #onState(state: string): void {
     if (state === 'connected') {
       this.#cancelDeadline();
+      this.#watch();
       this.#listener?.connected();
-    } else if (state === 'disconnected') {
-      this.#expire(LOST_MS, 'the connection was lost');
     } else if (state === 'failed' || state === 'closed') {
       this.#over(`the connection ${state === 'failed' ? 'has failed' : 'was closed'}`);
     }
   }
 
-  #expire(afterMs: number, reason: string): void {
+  #expire(): void {
     this.#cancelDeadline();
-    this.#cancelDeadline = this.#clock.schedule(this.#clock.nowMs() + afterMs, () => this.#over(reason));
+    const atMs = this.#clock.nowMs() + CONNECT_MS;
+    this.#cancelDeadline = this.#clock.schedule(atMs, () => this.#over('no connection came about'));
+  }
+
+  /** werift itself waits 30 s for an answer to its questions, and does not notice what else comes. */
+  #watch(): void {
+    if (this.#cancelLook !== null) return;
+    const clock = this.#clock;
+    const liveness = new Liveness(SILENT_MS, clock.nowMs());
+    const look = (): void => {
+      if (!liveness.look(this.#received(), clock.nowMs())) this.#over('nothing came any more');
+      else this.#cancelLook = clock.schedule(clock.nowMs() + LOOK_MS, look);
+    };
+    look();
+  }
+
+  /** All packets that have come over the ways in use. */
+  #received(): number {
+    const pairs = this.#connection.iceTransports.flatMap(({ connection }) => connection.candidatePairs);
+    return pairs.reduce((sum, pair) => sum + pair.requestsReceived + pair.responsesReceived + pair.packetsReceived, 0);
   }
 
   #over(reason: string): void {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#cancelDeadline();
+    this.#cancelLook?.();
     this.#listener?.closed(reason);
     void this.close();
   }

@@ -13,8 +13,8 @@ export class FarEnd implements WebRtcPeer {
   #sequence = 65_530;
   #ticks = 0;
 
-  answer(): Promise<string> {
-    return Promise.resolve('');
+  answer(sdp: string): Promise<string> {
+    return Promise.resolve(`answer to ${String(sdp.length)}`);
   }
 
   listen(listener: PeerListener): void {
@@ -53,6 +53,11 @@ export class FarEnd implements WebRtcPeer {
     this.#listener?.message(typeof message === 'string' ? message : JSON.stringify(message));
   }
 
+  /** Tells how much it has lost, 0..1. */
+  report(share: number): void {
+    this.#listener?.loss(share);
+  }
+
   hangUp(reason = 'closed'): void {
     this.#listener?.closed(reason);
   }
@@ -60,7 +65,11 @@ export class FarEnd implements WebRtcPeer {
 
 /** A codec that changes nothing: packets hold the samples themselves. */
 export const PLAIN: WebRtcCodec = {
-  encoder: (_options: OpusEncoderOptions) => ({ encode: pcmBytes, close: () => undefined }),
+  encoder: (_options: OpusEncoderOptions) => ({
+    encode: pcmBytes,
+    expectLoss: () => undefined,
+    close: () => undefined,
+  }),
   decoder: (sampleRateHz) => ({
     decode: (packet) => new PcmReader().read(packet),
     conceal: (ms) => new Int16Array((ms * sampleRateHz) / 1000).fill(-1),

@@ -1,4 +1,5 @@
 import { describe, expect, it, test } from 'vitest';
+import type { OpusEncoderOptions } from '../../../src/audio/opus.js';
 import { VirtualClock } from '../../../src/clock/virtual.js';
 import { type ContractLine, transportContract } from '../../../src/testing/transport-contract.js';
 import { PcmReader, pcmBytes } from '../../../src/transports/pcm.js';
@@ -119,4 +120,38 @@ test('a client that does not read is cut off, and so is one that talks nonsense'
   for (let n = 0; n < 100; n++) silly.far.say('{');
   expect(ears[1].closedBy).toMatchObject({ code: 'TALK_TOO_MANY_BAD_MESSAGES' });
   expect(silly.transport.stats.badMessages).toBe(100);
+});
+
+test('another offer on the data channel is answered there, one that cannot be is refused in words', async () => {
+  const { far } = lineOf();
+  const sdp = [
+    ...['v=0', 'm=audio 9 UDP/TLS/RTP/SAVPF 111', 'a=rtpmap:111 opus/48000/2'],
+    ...['a=ice-ufrag:a', 'a=ice-pwd:b', 'a=fingerprint:c'],
+  ].join('\n');
+  far.say({ method: 'offer', payload: { type: 'offer', sdp } });
+  far.say({ method: 'offer', payload: { type: 'offer', sdp: 'v=0' } });
+  far.say({ method: 'offer', payload: {} });
+  await expect.poll(() => far.messages.length).toBe(3);
+  const answer = { method: 'answer', payload: { type: 'answer', sdp: `answer to ${String(sdp.length)}` } };
+  expect(far.messages).toContainEqual(answer);
+  expect(far.messages.filter(({ method }) => method === 'onerror')).toHaveLength(2);
+});
+
+test('the loss that the other side reports is what the encoder is ready for', () => {
+  const far = new FarEnd();
+  const expected: number[] = [];
+  const opus = {
+    ...PLAIN,
+    encoder: (options: OpusEncoderOptions) => ({
+      ...PLAIN.encoder(options),
+      expectLoss: (share: number) => void expected.push(share),
+    }),
+  };
+  const transport = new WebRtcTransport({ peer: far, opus, clock: new VirtualClock() });
+  expect(transport.lineStats()).toMatchObject({ sent: 0, reportedLoss: null });
+  far.report(0.3);
+  far.hangUp();
+  far.report(0.3);
+  expect(expected).toEqual([0.2]);
+  expect(transport.lineStats()).toMatchObject({ received: 0, lost: 0, reportedLoss: 0.3 });
 });

@@ -1,0 +1,87 @@
+import type { Clock } from '../clock/clock.js';
+import { loadOpus } from '../audio/opus.js';
+import { ParleyError, reasonOf } from '../errors.js';
+import { checkOffer } from '../transports/webrtc/offer.js';
+import type { PeerSettings, WebRtcPeer } from '../transports/webrtc/peer.js';
+import type { WebRtcTransport } from '../transports/webrtc/webrtc-transport.js';
+import type { Access, PublicKey } from './access.js';
+import type { Visitors, Wanted } from './visitors.js';
+
+export interface WebRtcCallsOptions {
+  visitors: Visitors;
+  access: Access;
+  clock: Clock;
+  peers: PeerSettings;
+  onError: (error: Error) => void;
+}
+
+interface Line {
+  transport: WebRtcTransport;
+  agentId: string | null;
+  /** Of the public key that it was begun with; undefined = a private one. */
+  keyId: string | null | undefined;
+}
+
+/** The calls over WebRTC that go on. */
+export class WebRtcCalls {
+  readonly #options: WebRtcCallsOptions;
+  readonly #lines = new Map<string, Line>();
+
+  constructor(options: WebRtcCallsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Begins a session, which runs once the connection is there.
+   * @param key null = a private one
+   * @returns the answer's SDP
+   * @throws ParleyError OFFER_INVALID, or as `Visitors.begin`
+   */
+  async begin(key: PublicKey | null, wanted: Wanted, offer: string): Promise<string> {
+    const { visitors, clock, peers, onError } = this.#options;
+    checkOffer(offer);
+    visitors.room();
+    // Loaded late: most daemons' first call is no WebRTC call.
+    const [{ WeriftPeer }, { WebRtcTransport }, opus] = await Promise.all([
+      import('../transports/webrtc/werift-peer.js'),
+      import('../transports/webrtc/webrtc-transport.js'),
+      loadOpus(),
+    ]);
+    const peer: WebRtcPeer = new WeriftPeer(peers, clock);
+    const transport = new WebRtcTransport({ peer, opus, clock });
+    try {
+      const answering = peer.answer(offer);
+      answering.catch(() => undefined); // is waited for below
+      const session = await visitors.begin(wanted, transport, 'webrtc');
+      const sdp = await answering.catch(async (error: unknown) => {
+        await visitors.abandon(session, reasonOf(error));
+        throw error;
+      });
+      this.#lines.set(session.id, { transport, agentId: wanted.agentId, keyId: key?.id });
+      // Nobody would hear its first words before.
+      void transport.connected
+        .then(
+          () => session.run(),
+          (error: unknown) => visitors.abandon(session, reasonOf(error)),
+        )
+        .catch(onError)
+        .finally(() => this.#lines.delete(session.id));
+      return sdp;
+    } catch (error) {
+      await transport.close();
+      throw error;
+    }
+  }
+
+  /**
+   * Answers another offer of a call that goes on: its client has lost its network, and has another one.
+   * @throws ParleyError NOT_FOUND where there is no such call of this agent and this key, AUTH_FORBIDDEN, OFFER_INVALID
+   */
+  async change(key: PublicKey | null, agentId: string, sessionId: string, offer: string): Promise<string> {
+    if (key !== null) this.#options.access.agent(key, agentId);
+    const line = this.#lines.get(sessionId);
+    const isTheirs = line !== undefined && line.agentId === agentId && (key === null || line.keyId === key.id);
+    if (!isTheirs) throw new ParleyError('NOT_FOUND', { what: 'call over WebRTC', id: sessionId });
+    return line.transport.answer(offer);
+  }
+}

@@ -1,0 +1,73 @@
+import type { RTCDataChannel, RTCRtpTransceiver } from 'werift';
+import { MediaStreamTrack, RTCPeerConnection, RtpHeader, RtpPacket } from 'werift';
+import type { MediaPacket } from '../../audio/jitter-buffer.js';
+import type { PeerSettings } from './peer.js';
+import { askNobodyElse, findNewWays, weriftConfig } from './werift-config.js';
+
+/** The other end: calls as a browser does. To warm up with, to measure with, and for programs that want to talk. */
+export class WeriftCaller {
+  /** Audio that has come. */
+  onAudio: (packet: MediaPacket) => void = () => undefined;
+  onMessage: (text: string) => void = () => undefined;
+  /** Resolves when audio and data can flow; rejects where the connection fails before. */
+  readonly connected: Promise<void>;
+  readonly #settings: PeerSettings;
+  readonly #connection: RTCPeerConnection;
+  readonly #track = new MediaStreamTrack({ kind: 'audio' });
+  readonly #transceiver: RTCRtpTransceiver;
+  readonly #channel: RTCDataChannel;
+  #sequence = 0;
+
+  constructor(settings: PeerSettings) {
+    this.#settings = settings;
+    this.#connection = new RTCPeerConnection(weriftConfig(settings));
+    this.#transceiver = this.#connection.addTransceiver(this.#track, { direction: 'sendrecv' });
+    this.#channel = this.#connection.createDataChannel('parley');
+    this.#channel.onMessage.subscribe((data) => {
+      if (typeof data === 'string') this.onMessage(data);
+    });
+    this.#transceiver.onTrack.subscribe((track) => {
+      track.onReceiveRtp.subscribe(({ header: { sequenceNumber: sequence, timestamp }, payload }) =>
+        this.onAudio({ sequence, timestamp, payload }),
+      );
+    });
+    this.connected = new Promise((resolve, reject) => {
+      this.#channel.stateChange.subscribe((state) => {
+        if (state === 'open') resolve();
+      });
+      this.#connection.connectionStateChange.subscribe((state) => {
+        if (state === 'failed' || state === 'closed') reject(new Error(`the connection is ${state}`));
+      });
+    });
+    this.connected.catch(() => undefined); // not everybody asks
+  }
+
+  /** @param restart offers new ways to the same other end (ICE restart) */
+  async offer(restart = false): Promise<string> {
+    const offer = await this.#connection.createOffer({ iceRestart: restart });
+    askNobodyElse(this.#connection, this.#settings);
+    await this.#connection.setLocalDescription(offer);
+    return this.#connection.localDescription?.sdp ?? '';
+  }
+
+  async accept(answer: string): Promise<void> {
+    await this.#connection.setRemoteDescription({ type: 'answer', sdp: answer });
+    findNewWays(this.#connection);
+  }
+
+  /** @param ticks of 48 000 a second */
+  sendAudio(payload: Uint8Array, ticks: number): void {
+    const header = new RtpHeader({ sequenceNumber: this.#sequence, timestamp: ticks >>> 0, payloadType: 0 });
+    this.#sequence = (this.#sequence + 1) & 0xffff;
+    this.#track.writeRtp(new RtpPacket(header, Buffer.from(payload)));
+  }
+
+  send(text: string): void {
+    this.#channel.send(text);
+  }
+
+  /** May be called twice. */
+  async close(): Promise<void> {
+    await this.#connection.close();
+  }
+}

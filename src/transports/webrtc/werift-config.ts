@@ -1,0 +1,49 @@
+import { type PeerConfig, type RTCPeerConnection, RTCRtpCodecParameters } from 'werift';
+import type { PeerSettings } from './peer.js';
+
+/** What both ends of a connection are made with. */
+export function weriftConfig(settings: PeerSettings): Partial<PeerConfig> {
+  const { iceServers = [], portRange = null, addresses = [], ipv6 = true } = settings;
+  return {
+    codecs: {
+      audio: [
+        new RTCRtpCodecParameters({
+          mimeType: 'audio/opus',
+          clockRate: 48_000,
+          channels: 2,
+          // What the other side is asked to send: a copy of each packet in the next one, one channel.
+          parameters: 'minptime=10;useinbandfec=1;stereo=0;sprop-stereo=0',
+        }),
+        new RTCRtpCodecParameters({ mimeType: 'audio/telephone-event', clockRate: 48_000, parameters: '0-15' }),
+        new RTCRtpCodecParameters({ mimeType: 'audio/telephone-event', clockRate: 8_000, parameters: '0-15' }),
+      ],
+      video: [],
+    },
+    iceServers: iceServers.map((server) => ({ ...server })),
+    iceUseIpv6: ipv6,
+    bundlePolicy: 'max-bundle',
+    ...(addresses.length > 0 && { iceAdditionalHostAddresses: [...addresses] }),
+    ...(portRange !== null && { icePortRange: [...portRange] as [number, number] }),
+  };
+}
+
+/**
+ * Where no STUN server is named, werift asks one of Google's: nobody is to be asked. To be called between a description
+ * and the gathering of candidates.
+ */
+export function askNobodyElse({ iceTransports }: RTCPeerConnection, { iceServers = [] }: PeerSettings): void {
+  if (iceServers.some(({ urls }) => urls.startsWith('stun:'))) return;
+  for (const { connection } of iceTransports) delete connection.stunServer;
+}
+
+/**
+ * After an ICE restart, when both descriptions are set: looks for ways to the other end. werift leaves that to the other
+ * end once there is a DTLS connection, and would have only those that it finds.
+ */
+export function findNewWays({ iceTransports, connectionState }: RTCPeerConnection): void {
+  if (connectionState !== 'connected') return;
+  for (const transport of iceTransports) {
+    // A failure is the connection's state.
+    if (transport.state !== 'connected') transport.start().catch(() => undefined);
+  }
+}

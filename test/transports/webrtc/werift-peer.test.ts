@@ -1,0 +1,126 @@
+import dns from 'node:dns/promises';
+import { syncBuiltinESMExports } from 'node:module';
+import { afterEach, expect, test, vi } from 'vitest';
+import type { MediaPacket } from '../../../src/audio/jitter-buffer.js';
+import { VirtualClock } from '../../../src/clock/virtual.js';
+import type { PeerListener } from '../../../src/transports/webrtc/peer.js';
+import { WeriftCaller } from '../../../src/transports/webrtc/werift-caller.js';
+import { WeriftPeer } from '../../../src/transports/webrtc/werift-peer.js';
+import { udpSockets } from './udp.js';
+
+const lookup = vi.spyOn(dns, 'lookup');
+syncBuiltinESMExports();
+
+const LOOPBACK = { addresses: ['127.0.0.1'], ipv6: false };
+const PATIENCE = { timeout: 15_000, interval: 20 };
+const closes: (() => Promise<void>)[] = [];
+
+afterEach(async () => {
+  await Promise.all(closes.splice(0).map((close) => close()));
+  await expect.poll(udpSockets, PATIENCE).toBe(0);
+});
+
+class Ear implements PeerListener {
+  readonly packets: MediaPacket[] = [];
+  readonly digits: string[] = [];
+  readonly messages: string[] = [];
+  readonly losses: number[] = [];
+  readonly ends: string[] = [];
+  connections = 0;
+  connected = (): void => void this.connections++;
+  audio = (packet: MediaPacket): void => void this.packets.push(packet);
+  digit = (digit: string): void => void this.digits.push(digit);
+  message = (text: string): void => void this.messages.push(text);
+  loss = (share: number): void => void this.losses.push(share);
+  closed = (reason: string): void => void this.ends.push(reason);
+}
+
+interface Line {
+  peer: WeriftPeer;
+  caller: WeriftCaller;
+  ear: Ear;
+  /** What its deadlines and looks go by; the network has the real time. */
+  clock: VirtualClock;
+}
+
+async function connected(): Promise<Line> {
+  const clock = new VirtualClock();
+  const [peer, caller, ear] = [new WeriftPeer(LOOPBACK, clock), new WeriftCaller(LOOPBACK), new Ear()];
+  closes.push(
+    () => peer.close(),
+    () => caller.close(),
+  );
+  peer.listen(ear);
+  await caller.accept(await peer.answer(await caller.offer()));
+  await caller.connected;
+  await expect.poll(() => ear.connections, PATIENCE).toBe(1);
+  return { peer, caller, ear, clock };
+}
+
+/** A packet each way. */
+async function bothWays({ peer, caller, ear }: Line, ticks: number): Promise<void> {
+  const before = ear.packets.length;
+  const heard = new Promise((resolve) => (caller.onAudio = resolve));
+  await expect
+    .poll(() => {
+      caller.sendAudio(Uint8Array.of(1, 2, 3), (ticks += 960));
+      peer.sendAudio(Uint8Array.of(4, 5, 6), ticks, false);
+      return ear.packets.length;
+    }, PATIENCE)
+    .toBeGreaterThan(before);
+  await heard;
+}
+
+test('audio and messages go both ways, reports come, and nobody else is asked', async () => {
+  const line = await connected();
+  await bothWays(line, 0);
+  const heard = new Promise((resolve) => (line.caller.onMessage = resolve));
+  line.peer.send('to you');
+  line.caller.send('to me');
+  expect(await heard).toBe('to you');
+  await expect.poll(() => line.ear.messages, PATIENCE).toEqual(['to me']);
+  await expect.poll(() => line.ear.losses.length, PATIENCE).toBeGreaterThan(0);
+  expect(line.ear.losses[0]).toBe(0);
+  expect(lookup).not.toHaveBeenCalled();
+});
+
+test('after an ICE restart it goes on, over new ways', async () => {
+  const line = await connected();
+  await bothWays(line, 0);
+  const answer = await line.peer.answer(await line.caller.offer(true));
+  await line.caller.accept(answer);
+  await bothWays(line, 48_000);
+  line.caller.send('still there');
+  await expect.poll(() => line.ear.messages, PATIENCE).toEqual(['still there']);
+  expect(line.ear.ends).toEqual([]);
+});
+
+test("another connection's offer does not get into this one", async () => {
+  const line = await connected();
+  const other = new WeriftCaller(LOOPBACK);
+  closes.push(() => other.close());
+  const foreign = (await other.offer()).replace(/a=fingerprint:\S+ \S+/g, 'a=fingerprint:sha-256 00:11');
+  await expect(line.peer.answer(foreign)).rejects.toMatchObject({ code: 'OFFER_INVALID' });
+  await bothWays(line, 0);
+});
+
+test('one that vanishes is noticed, and frees its sockets', async () => {
+  const line = await connected();
+  await line.caller.close();
+  await line.clock.advanceBy(10_000);
+  expect(line.ear.ends).toEqual([]);
+  await line.clock.advanceBy(4_000);
+  expect(line.ear.ends).toEqual(['nothing came any more']);
+  await expect.poll(udpSockets, PATIENCE).toBe(0);
+});
+
+test('one that never comes is given up', async () => {
+  const clock = new VirtualClock();
+  const [peer, caller, ear] = [new WeriftPeer(LOOPBACK, clock), new WeriftCaller(LOOPBACK), new Ear()];
+  peer.listen(ear);
+  await peer.answer(await caller.offer());
+  await caller.close();
+  await clock.advanceBy(15_000);
+  expect(ear.ends).toEqual(['no connection came about']);
+  await expect(peer.answer('')).rejects.toMatchObject({ code: 'OFFER_INVALID' });
+});
