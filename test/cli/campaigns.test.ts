@@ -15,7 +15,7 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'parley-cli-campaigns-'));
   callers = await Callers.open();
   env = { PARLEY_URL: callers.house.address, PARLEY_API_KEY: PRIVATE_KEY };
-});
+}, 60_000);
 afterAll(async () => {
   await callers.close();
   rmSync(folder, { recursive: true, force: true });
