@@ -1,6 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { Served } from './served.js';
 
+/** Longer than anything takes on a machine that others use. */
+const PATIENT = { timeout: 15_000 };
+
 const served: Served[] = [];
 
 afterEach(async () => {
@@ -45,7 +48,7 @@ describe('SIGTERM', () => {
     const daemon = await ready();
     const client = await daemon.talk();
     daemon.process.kill('SIGTERM');
-    await expect.poll(() => daemon.err).toContain('shutting down');
+    await expect.poll(() => daemon.err, PATIENT).toContain('shutting down');
     daemon.process.kill('SIGTERM');
     expect(await client.inbox.find(({ method }) => method === 'onsessionended')).toBeDefined();
     expect(await daemon.exit).toBe(0);

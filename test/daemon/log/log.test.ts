@@ -4,6 +4,9 @@ import { DEFAULT_SETTINGS, type Settings } from '../../../src/config/settings.js
 import { type Log, openLog } from '../../../src/daemon/log/log.js';
 import { House, PRIVATE_KEY, PUBLIC_KEY } from '../house.js';
 
+/** Longer than anything takes on a machine that others use. */
+const PATIENT = { timeout: 15_000 };
+
 const SETTINGS: Settings = { ...DEFAULT_SETTINGS, dataDir: '/nowhere', logLevel: 'debug' };
 const NUMBER = '+12025550147';
 const SPOKEN = 'My secret word is marmalade';
@@ -52,7 +55,7 @@ describe('the log', () => {
         { reason: `Bearer abc.def, ${secrets.openaiApiKey}` },
         fault(),
       );
-      await expect.poll(text).toContain('fault at');
+      await expect.poll(text, PATIENT).toContain('fault at');
       const all = text();
       expect(all).toContain('user-ended');
       expect(all).toContain('turn 1 answered after');
@@ -70,7 +73,7 @@ describe('the log', () => {
     const { log, text } = logged({ logLevel: 'info' });
     log.write('debug', 'not this');
     log.write('info', 'this', { session: '00000000-0000-4000-8000-123456789012', ms: 4_155_550_147 });
-    await expect.poll(text).not.toBe('');
+    await expect.poll(text, PATIENT).not.toBe('');
     expect(JSON.parse(text())).toEqual({
       ...{ level: 'info', time: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/) as string, msg: 'this' },
       ...{ session: '00000000-0000-4000-8000-123456789012', ms: 4_155_550_147 },
@@ -95,7 +98,7 @@ describe('the log', () => {
       cause = error;
     }
     log.write('error', 'broken', {}, Object.assign(new Error('could not read', { cause }), { details: { SPOKEN } }));
-    await expect.poll(text).not.toBe('');
+    await expect.poll(text, PATIENT).not.toBe('');
     expect(text()).not.toContain('marmalade');
     expect(text()).not.toContain('secret');
     expect(JSON.parse(text())).toMatchObject({ err: { message: 'could not read', cause: { type: 'SyntaxError' } } });

@@ -6,6 +6,9 @@ import type { Span } from '../../../src/daemon/traces/otlp.js';
 import { House } from '../house.js';
 import { Collector, type ReceivedSpan } from './collector.js';
 
+/** Longer than anything takes on a machine that others use. */
+const PATIENT = { timeout: 15_000 };
+
 let collector: Collector;
 
 beforeEach(async () => {
@@ -81,9 +84,11 @@ describe('Exporter', () => {
     const sender = exporter(clock, faults);
     sender.add([SPAN]);
     await clock.advanceTo(2000);
-    await expect.poll(() => collector.headers.length).toBe(1);
-    await expect.poll(() => faults).toEqual(['status 503']);
-    await expect.poll(async () => (await clock.advanceTo(clock.nowMs() + 5000), collector.spans.length)).toBe(1);
+    await expect.poll(() => collector.headers.length, PATIENT).toBe(1);
+    await expect.poll(() => faults, PATIENT).toEqual(['status 503']);
+    await expect
+      .poll(async () => (await clock.advanceTo(clock.nowMs() + 5000), collector.spans.length), PATIENT)
+      .toBe(1);
     expect(faults).toEqual(['status 503', null]);
     await sender.close();
   });
