@@ -110,6 +110,17 @@ export class Access {
     throw new ParleyError('AUTH_FORBIDDEN', { reason: `pages of ${origin.slice(0, 200)} may not talk here` });
   }
 
+  /**
+   * Whose pages may show the widget with a public key in a frame, as sources of Content Security Policy 3, 6.4.2. With
+   * an unknown key all may: it opens nothing.
+   */
+  framers(text: string): readonly string[] {
+    const { keys, allowedOrigins, ownPublicKeys } = this.#options;
+    const key = keys.find(text);
+    if (key?.kind !== 'public' && !ownPublicKeys.has(text)) return ['*'];
+    return ["'self'", ...(key !== null && key.origins.length > 0 ? key.origins : allowedOrigins)];
+  }
+
   /** @throws ParleyError AUTH_REQUIRED */
   #publicKey(text: string): PublicKey {
     const key = this.#options.keys.find(text);

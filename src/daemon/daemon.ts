@@ -18,6 +18,7 @@ import { campaignEraser } from './campaigns/eraser.js';
 import { openCampaigns } from './campaigns/open.js';
 import type { CallLog } from './call-log.js';
 import { ChatEndpoint } from './chat.js';
+import { loadBrowserFiles } from './browser-files.js';
 import { answerPages } from './cross-origin.js';
 import { Doors } from './doors.js';
 import { callEraser, Erasure } from './erasure.js';
@@ -40,11 +41,12 @@ import { keyRoutes } from './routes/keys.js';
 import { knowledgeRoutes } from './routes/knowledge.js';
 import { memoryRoutes } from './routes/memories.js';
 import { metricsRoutes } from './routes/metrics.js';
-import { loadPage, pageRoutes } from './routes/page.js';
+import { pageRoutes } from './routes/page.js';
 import { phoneRoutes } from './routes/phones.js';
 import { sessionTokenRoutes } from './routes/session-tokens.js';
 import type { PeerSettings } from '../transports/webrtc/peer.js';
 import { webRtcRoutes } from './routes/webrtc.js';
+import { widgetRoutes } from './routes/widget.js';
 import { Visitors } from './visitors.js';
 import { TalkEndpoint } from './routes/talk.js';
 import { voiceRoutes } from './routes/voices.js';
@@ -114,7 +116,7 @@ export class Daemon {
   constructor(options: DaemonOptions) {
     this.#options = options;
     const { settings, engine } = options;
-    const page = loadPage();
+    const files = loadBrowserFiles();
     this.#tls = TlsFiles.of(settings);
     this.#tls?.read(); // what it cannot do without is missed before anything is opened
     const { database, close } = openOwnDatabase(settings.dataDir);
@@ -188,8 +190,9 @@ export class Daemon {
     healthRoutes(api, () => (this.#doors.isOpen ? (this.#ready ? 'ready' : 'warming up') : 'shutting down'));
     metricsRoutes(api, { access, who: settings.metrics, text: () => this.#operation.metrics.text() });
     sessionTokenRoutes(api, access, tokens, settings.webrtc.iceServers);
+    widgetRoutes(this.#app, files, { access, regions: settings.regions });
     if (settings.page) {
-      pageRoutes(this.#app, page, () => ({
+      pageRoutes(this.#app, files, () => ({
         public_key: pageKey,
         agents: this.agents.active().map(({ id, name }) => ({ id, name })),
         ready: this.#ready,

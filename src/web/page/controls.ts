@@ -2,7 +2,7 @@ import type { PageDescription } from '../../transports/talk-protocol.js';
 import type { CallStats } from './call.js';
 import { byId } from './elements.js';
 import { Keypad } from './keypad.js';
-import type { Phase } from './phase.js';
+import { type Phase, PHASE_WORDS } from './phase.js';
 
 export type Agent = PageDescription['agents'][number];
 
@@ -14,15 +14,6 @@ export interface ControlEvents {
   /** A message was typed; never empty. */
   onText(text: string): void;
 }
-
-const PHASES: Readonly<Record<Phase, string>> = {
-  idle: 'Tap to talk',
-  connecting: 'Connecting …',
-  listening: 'Listening',
-  thinking: 'Thinking …',
-  speaking: 'Speaking',
-  interrupted: 'Go ahead',
-};
 
 /** Everything that is pressed, chosen or typed into, and what says how things stand. */
 export class Controls {
@@ -118,7 +109,7 @@ export class Controls {
     const calling = phase !== 'idle';
     const connected = calling && phase !== 'connecting';
     document.body.dataset['phase'] = phase;
-    this.#phaseText.textContent = phase === 'idle' && !this.#ready ? 'One moment …' : PHASES[phase];
+    this.#phaseText.textContent = phase === 'idle' && !this.#ready ? 'One moment …' : PHASE_WORDS[phase];
     this.#talk.disabled = !this.#ready && !calling;
     this.#talk.setAttribute('aria-label', calling ? 'Hang up' : 'Start talking');
     this.#mute.disabled = !connected || !this.#hasMicrophone;

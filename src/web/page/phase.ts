@@ -1,6 +1,16 @@
 /** What the call is doing, as people see it. */
 export type Phase = 'idle' | 'connecting' | 'listening' | 'thinking' | 'speaking' | 'interrupted';
 
+/** What the user is told of it. */
+export const PHASE_WORDS: Readonly<Record<Phase, string>> = {
+  idle: 'Tap to talk',
+  connecting: 'Connecting …',
+  listening: 'Listening',
+  thinking: 'Thinking …',
+  speaking: 'Speaking',
+  interrupted: 'Go ahead',
+};
+
 export type PhaseEvent =
   /** The user called, or the call is over. */
   | 'call'

@@ -38,13 +38,13 @@ export class Transcript {
     observer.observe(list);
   }
 
-  /** A new call begins. */
-  begin(agentName: string): void {
+  /** A new call begins. `note` tells it from what was said before. */
+  begin(agentName: string, note = 'New call'): void {
     this.#agentName = agentName;
     this.#closeUser();
     this.#agent = null;
     this.#lastAnswer = null;
-    if (this.#list.childElementCount > 0) this.note('New call');
+    if (this.#list.childElementCount > 0) this.note(note);
   }
 
   /** What was heard of the user: replaces what was taken for it before. */

@@ -1,0 +1,46 @@
+import type { CallStats } from '../page/call.js';
+import { ATTRIBUTES, readOptions } from './options.js';
+import { Widget } from './widget.js';
+
+export const WIDGET_TAG = 'parley-widget';
+
+/**
+ * Makes `<parley-widget>` known, once a page however many scripts there are.
+ * @param home the daemon of elements without a `server`
+ */
+export function defineWidget(home: string): void {
+  if (customElements.get(WIDGET_TAG) !== undefined) return;
+
+  customElements.define(
+    WIDGET_TAG,
+    /** A widget as long as it is in the document. Taken out, its call ends and nothing of it is left. */
+    class extends HTMLElement {
+      static readonly observedAttributes = ATTRIBUTES;
+      readonly #root = this.attachShadow({ mode: 'open' });
+      #widget: Widget | null = null;
+
+      /** What the call under way (or the last one) measured; null = there was none. */
+      get stats(): CallStats | null {
+        return this.#widget?.stats ?? null;
+      }
+
+      connectedCallback(): void {
+        this.#widget ??= new Widget(
+          this.#root,
+          readOptions((name) => this.getAttribute(name), home),
+        );
+      }
+
+      disconnectedCallback(): void {
+        this.#widget?.close();
+        this.#widget = null;
+      }
+
+      attributeChangedCallback(_name: string, before: string | null, now: string | null): void {
+        if (this.#widget === null || before === now) return;
+        this.disconnectedCallback();
+        this.connectedCallback();
+      }
+    },
+  );
+}

@@ -1,0 +1,51 @@
+import type { Phase } from '../page/phase.js';
+
+/** What the button shows of a call. */
+export type Display = 'idle' | 'connecting' | 'running';
+
+/** How the widget of an agent looks, as `GET /agents/{id}/embed` answers it; null = as the widget has it by itself. */
+export interface Looks {
+  titles: Readonly<Record<Display, string | null>>;
+  /** Addresses of pictures. */
+  icons: Readonly<Record<Display, string | null>>;
+  /** CSS of the button. */
+  background: string | null;
+  buttonCss: string | null;
+  /** Of the button, CSS pixels. */
+  size: number | null;
+  transcript: boolean | null;
+  /** Address of the gateway that calls go to. */
+  base_url: string | null;
+}
+
+const NOTHING = { idle: null, connecting: null, running: null };
+
+export const DEFAULT_LOOKS: Looks = {
+  ...{ titles: NOTHING, icons: NOTHING, background: null, buttonCss: null },
+  ...{ size: null, transcript: null, base_url: null },
+};
+
+const TITLES: Readonly<Record<Display, string>> = {
+  idle: 'Talk to us',
+  connecting: 'Connecting …',
+  running: 'Hang up',
+};
+const STATES: Readonly<Record<Display, string>> = {
+  idle: 'Start a voice call',
+  connecting: 'Connecting, press to cancel',
+  running: 'On the line, press to hang up',
+};
+
+export function displayOf(phase: Phase): Display {
+  return phase === 'idle' || phase === 'connecting' ? phase : 'running';
+}
+
+/** What the button says; empty = it has nothing but its picture. */
+export function buttonTitle({ titles }: Pick<Looks, 'titles'>, display: Display): string {
+  return (titles[display] ?? TITLES[display]).trim();
+}
+
+/** What the button is called for those who do not see it: what it says, how things stand, what it does. */
+export function buttonName(title: string, display: Display): string {
+  return title === '' ? STATES[display] : `${title}. ${STATES[display]}`;
+}

@@ -1,0 +1,28 @@
+/** The script of the embed snippet: makes `<parley-widget>` known, and puts one on the page as its own tag says. */
+import { defineWidget, WIDGET_TAG } from './element.js';
+import { ATTRIBUTES } from './options.js';
+
+const script = document.currentScript instanceof HTMLScriptElement ? document.currentScript : null;
+/** The daemon that the script came from. */
+const home = script === null ? location.origin : new URL('.', script.src).href;
+
+defineWidget(home);
+if (script?.hasAttribute('data-frame') === true) {
+  // The page of the frame: what it is told stands in its address.
+  const query = new URLSearchParams(location.search);
+  place((name) => query.get(name.replaceAll('-', '_')), { position: 'fill' });
+} else if (script?.hasAttribute('data-agent-id') === true) {
+  place((name) => script.getAttribute(`data-${name}`), {});
+}
+
+function place(get: (name: string) => string | null, fixed: Readonly<Record<string, string>>): void {
+  const element = document.createElement(WIDGET_TAG);
+  for (const name of ATTRIBUTES) {
+    const value = fixed[name] ?? get(name) ?? (name === 'server' ? home : null);
+    if (value !== null) element.setAttribute(name, value);
+  }
+  if (element.getAttribute('position') === 'inline') script?.after(element);
+  else if (document.readyState === 'loading') {
+    document.addEventListener('DOMContentLoaded', () => document.body.append(element), { once: true });
+  } else document.body.append(element);
+}

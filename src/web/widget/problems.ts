@@ -1,0 +1,30 @@
+import { DaemonError } from '../page/daemon.js';
+
+/**
+ * Why there is no call, as a sentence for a visitor of the page.
+ * @param origin the page's
+ * @param reachable whether the daemon answers at all: a browser hides what it answers to pages that may not talk to it
+ */
+export function problemWords(error: unknown, origin: string, reachable: boolean): string {
+  if (!(error instanceof DaemonError)) return 'The sound could not be started in this browser.';
+  switch (error.status) {
+    case null:
+      return reachable
+        ? `The voice agent may not be used on pages of ${origin}.`
+        : 'The voice service does not answer. Try again later.';
+    case 401:
+      return 'The voice agent is not set up correctly on this page: its key is not known.';
+    case 403:
+      return `The voice agent may not be used on this page. ${error.message}.`;
+    case 404:
+      return 'There is no such voice agent.';
+    case 409:
+      return 'The voice agent is switched off at the moment.';
+    case 429:
+      return 'The voice service is busy. Try again in a moment.';
+    case 503:
+      return 'The voice service is restarting. Try again in a moment.';
+    default:
+      return 'The voice service has a problem. Try again later.';
+  }
+}
