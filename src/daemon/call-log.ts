@@ -177,4 +177,5 @@ const NO_METRICS: CallHistoryItem['call_metrics'] = {
   first_sentence: null,
   tts_first: null,
   turns: 0,
+  line: null,
 };

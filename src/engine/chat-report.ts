@@ -32,6 +32,7 @@ export function chatReport({
     promptTokens: tokens.prompt,
     completionTokens: tokens.completion,
     playout: { underruns: 0, speechMs: 0, skippedFrames: 0 },
+    line: null,
     recording: null,
     faults: Object.fromEntries(faults),
   };

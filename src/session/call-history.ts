@@ -2,6 +2,7 @@ import type { AgentConfig } from '../config/agent.js';
 import type { ChatMessage, ToolCall } from '../config/chat.js';
 import { redactAgentConfig } from '../config/redact.js';
 import { endReason } from './end-reason.js';
+import type { LineStats } from '../transports/transport.js';
 import type { Percentiles } from './latency.js';
 import type { FunctionCall, SessionReport } from './session-report.js';
 
@@ -91,6 +92,21 @@ export interface CallMetrics {
   /** From that sentence to its first audio. */
   tts_first: Percentiles | null;
   turns: number;
+  /** What became of the line's packets; null for lines that have none. */
+  line: LineMetrics | null;
+}
+
+/** `LineStats` as clients get them. */
+export interface LineMetrics {
+  received: number;
+  lost: number;
+  late: number;
+  duplicate: number;
+  reordered: number;
+  jitter_ms: number;
+  patience_ms: number;
+  sent: number;
+  reported_loss: number | null;
 }
 
 export function callHistoryItem(report: SessionReport, facts: CallFacts): CallHistoryItem {
@@ -163,7 +179,7 @@ function voipOf({ transfers }: SessionReport, { phones, direction }: CallFacts):
   return { from: phones.from, to: phones.to, direction, transfer };
 }
 
-function metricsOf({ latency, turns }: SessionReport): CallMetrics {
+function metricsOf({ latency, turns, line }: SessionReport): CallMetrics {
   return {
     utterance_latency: latency.responseMs,
     end_of_turn: latency.endOfTurnMs,
@@ -171,5 +187,15 @@ function metricsOf({ latency, turns }: SessionReport): CallMetrics {
     first_sentence: latency.firstSentenceMs,
     tts_first: latency.ttsFirstMs,
     turns: turns.length,
+    line: line === null ? null : lineMetrics(line),
   };
+}
+
+function lineMetrics({
+  jitterMs: jitter_ms,
+  patienceMs: patience_ms,
+  reportedLoss,
+  ...counts
+}: LineStats): LineMetrics {
+  return { ...counts, jitter_ms, patience_ms, reported_loss: reportedLoss };
 }

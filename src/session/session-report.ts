@@ -1,6 +1,6 @@
 import type { ChatMessage } from '../config/chat.js';
 import type { EndStatus } from '../conversation/events.js';
-import type { TransferFailure } from '../transports/transport.js';
+import type { LineStats, TransferFailure } from '../transports/transport.js';
 import type { LatencySummary } from './latency.js';
 import type { PlayoutStats } from './playout.js';
 import type { SpeculationReport } from './speculation-report.js';
@@ -47,6 +47,8 @@ export interface SessionReport {
   promptTokens: number;
   completionTokens: number;
   playout: Readonly<PlayoutStats>;
+  /** What became of the line's packets; null for lines that have none. */
+  line: Readonly<LineStats> | null;
   /** Where the recording is; null = there is none. */
   recording: string | null;
   /** Faults by name, with how often each occurred. */

@@ -390,10 +390,9 @@ export class Session {
       ...{ sessionId: this.id, status: this.#status, durationMs, optOut, ledger: this.#ledger },
       messages: this.#messages(),
       functionCalls: [...this.#acting.calls, ...later],
-      doNotCall: this.#conversation.state.doNotCall,
-      transfers: this.#line.transfers,
+      ...{ doNotCall: this.#conversation.state.doNotCall, transfers: this.#line.transfers },
       ttsChars: this.#voice.chars,
-      playout: this.#playout.stats,
+      ...{ playout: this.#playout.stats, line: this.#options.transport.lineStats?.() ?? null },
       recording: recording?.path ?? null,
       ...{ faults: this.#journal.faults, faultReasons: this.#journal.faultReasons },
     });

@@ -30,6 +30,9 @@ const STAGES = [
   ['ttsFirstMs', 'tts_first'],
 ] as const satisfies readonly (readonly [keyof TurnMetrics, string])[];
 
+/** What LineStats counts. */
+const PACKETS = ['sent', 'received', 'lost', 'late', 'duplicate', 'reordered'] as const;
+
 /** How often the event loop is looked at, in milliseconds; a delay counts from there on. */
 const LOOP_LOOK_MS = 20;
 
@@ -43,6 +46,7 @@ export class Metrics {
   readonly #tools;
   readonly #faults;
   readonly #frames;
+  readonly #packets;
   readonly #errors;
   readonly #requests;
   readonly #requestTimes;
@@ -71,6 +75,10 @@ export class Metrics {
     this.#frames = registry.counter(
       'parley_playout_faults_total',
       'Frames of 20 ms that ran dry within an utterance (underrun), or that this machine was too late for (skipped).',
+    );
+    this.#packets = registry.counter(
+      'parley_line_packets_total',
+      'Packets of lines that are over, sent and received, and what became of these.',
     );
     this.#errors = registry.counter('parley_errors_total', 'Faults of parley itself; the log says which.');
     registry.read('gauge', 'parley_webhook_outbox', 'Messages to webhooks that have not arrived yet.', () => [
@@ -118,12 +126,13 @@ export class Metrics {
     this.#loop.disable();
   }
 
-  #end({ status, durationMs, faults, playout }: SessionReport): void {
+  #end({ status, durationMs, faults, playout, line }: SessionReport): void {
     this.#ended.add({ status });
     this.#lengths.observe(durationMs / 1000);
     for (const [fault, count] of Object.entries(faults)) this.#faults.add({ fault }, count);
     if (playout.underruns > 0) this.#frames.add({ kind: 'underrun' }, playout.underruns);
     if (playout.skippedFrames > 0) this.#frames.add({ kind: 'skipped' }, playout.skippedFrames);
+    for (const kind of PACKETS) if (line !== null && line[kind] > 0) this.#packets.add({ kind }, line[kind]);
   }
 
   /** Names as Prometheus's own client libraries have them, where there is one. */

@@ -28,6 +28,12 @@ const cost = z.union([
   z.strictObject({ type: z.literal('tts'), provider: z.string(), credit: z.number(), chars: z.int() }),
   z.strictObject({ type: z.literal('voip'), provider: z.string(), credit: z.number(), minutes: z.number() }),
 ]);
+const line = z
+  .strictObject({
+    ...{ received: z.int(), lost: z.int(), late: z.int(), duplicate: z.int(), reordered: z.int() },
+    ...{ jitter_ms: z.number(), patience_ms: z.number(), sent: z.int(), reported_loss: z.number().nullable() },
+  })
+  .meta({ id: 'LineMetrics', description: "What became of the line's packets; times in milliseconds." });
 const anything = z.record(z.string(), z.unknown());
 
 const callHistory = z
@@ -57,6 +63,7 @@ const callHistory = z
       first_sentence: percentiles.nullable(),
       tts_first: percentiles.nullable(),
       turns: z.int(),
+      line: line.nullable(),
     }),
     carrier_call_log: anything.nullable(),
   })
