@@ -29,10 +29,14 @@ export class TalkingBrowser {
     this.#folder = folder;
   }
 
-  static async launch(): Promise<TalkingBrowser> {
+  /**
+   * @param silenceAfterMs behind what is spoken, before it is spoken again
+   * @param more arguments of the browser's
+   */
+  static async launch(silenceAfterMs = SILENCE_AFTER_MS, more: readonly string[] = []): Promise<TalkingBrowser> {
     const folder = mkdtempSync(join(tmpdir(), 'parley-browser-'));
     const microphone = join(folder, 'microphone.wav');
-    writeFileSync(microphone, microphoneWav());
+    writeFileSync(microphone, microphoneWav(silenceAfterMs));
     const browser = await chromium.launch({
       executablePath: '/usr/bin/chromium',
       args: [
@@ -46,13 +50,21 @@ export class TalkingBrowser {
         '--use-fake-device-for-media-stream',
         '--use-fake-ui-for-media-stream',
         `--use-file-for-fake-audio-capture=${microphone}`,
+        ...more,
       ],
     });
     return new TalkingBrowser(browser, folder);
   }
 
-  /** A page of its own, as another visitor has it. */
+  /** The daemon's page, as another visitor has it. */
   async open(address: string, prepare?: (page: Page) => Promise<unknown>): Promise<Page> {
+    const page = await this.visit(address, prepare);
+    await page.waitForSelector('#talk:enabled', { timeout: 60_000 });
+    return page;
+  }
+
+  /** Any page. */
+  async visit(address: string, prepare?: (page: Page) => Promise<unknown>): Promise<Page> {
     const page = await this.#browser.newPage({ viewport: { width: 1200, height: 760 } });
     page.on('console', (message) => {
       if (message.type() === 'error') this.errors.push(message.text());
@@ -60,7 +72,6 @@ export class TalkingBrowser {
     page.on('pageerror', (error) => this.errors.push(error.stack ?? error.message));
     await prepare?.(page);
     await page.goto(address);
-    await page.waitForSelector('#talk:enabled', { timeout: 60_000 });
     return page;
   }
 
@@ -71,10 +82,10 @@ export class TalkingBrowser {
 }
 
 /** The fixture between silence, in the plain PCM that Chromium plays, again and again. */
-function microphoneWav(): Uint8Array {
+function microphoneWav(silenceAfterMs: number): Uint8Array {
   const { samples, sampleRateHz } = decodeWav(readFileSync(packageFile(`${SPOKEN}.wav`)));
   const before = (GREETING_MS * sampleRateHz) / 1000;
-  const all = new Int16Array(before + samples.length + (SILENCE_AFTER_MS * sampleRateHz) / 1000);
+  const all = new Int16Array(before + samples.length + (silenceAfterMs * sampleRateHz) / 1000);
   all.set(samples, before);
   return encodeWav(all, sampleRateHz);
 }

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -20,13 +20,20 @@ export class ServedDaemon {
     this.#log = log;
   }
 
-  /** @param agentFile an agent to serve in place of the demo */
-  static async start(port = '0', agentFile?: string): Promise<ServedDaemon> {
+  /**
+   * @param agentFile an agent to serve in place of the demo
+   * @param env further settings
+   */
+  static async start(
+    port = '0',
+    agentFile?: string,
+    env: Readonly<Record<string, string>> = {},
+  ): Promise<ServedDaemon> {
     const folder = mkdtempSync(join(tmpdir(), 'parley-served-'));
     // Nothing of the machine's own settings and keys: what is tested is what a newcomer gets.
     const args = ['serve', '--port', port, ...(agentFile === undefined ? [] : ['--agent', agentFile])];
     const child = spawn(process.execPath, [fileURLToPath(packageFile('bin/parley.js')), ...args], {
-      env: { PATH: process.env['PATH'], PARLEY_DATA_DIR: folder, PARLEY_PUBLIC_KEY: 'pk_served' },
+      env: { PATH: process.env['PATH'], PARLEY_DATA_DIR: folder, PARLEY_PUBLIC_KEY: 'pk_served', ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     const log: string[] = [];
@@ -49,6 +56,19 @@ export class ServedDaemon {
     return this.#log.join('');
   }
 
+  /** The private key that it made at its first start. */
+  get privateKey(): string {
+    return /sk_\S+/.exec(this.log)?.[0] ?? '';
+  }
+
+  /** How many UDP sockets it has open (Linux). */
+  get udpSockets(): number {
+    const folder = `/proc/${String(this.#process.pid)}`;
+    const udp = ['udp', 'udp6'].flatMap((name) => readFileSync(`${folder}/net/${name}`, 'utf8').split('\n').slice(1));
+    const inodes = new Set(udp.map((line) => `socket:[${line.trim().split(/\s+/)[9] ?? ''}]`));
+    return readdirSync(`${folder}/fd`).filter((fd) => inodes.has(linkOf(`${folder}/fd/${fd}`))).length;
+  }
+
   /** Ends it without a chance to say goodbye. */
   async kill(): Promise<void> {
     this.#process.kill('SIGKILL');
@@ -64,5 +84,14 @@ export class ServedDaemon {
     }
     rmSync(this.#folder, { recursive: true, force: true });
     return this.#process.exitCode;
+  }
+}
+
+/** Where a link leads; '' where it has gone meanwhile. */
+function linkOf(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return '';
   }
 }
