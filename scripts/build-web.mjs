@@ -38,6 +38,19 @@ await build({
 });
 await build({
   ...options,
+  absWorkingDir: folder('console'),
+  entryPoints: { console: 'main.ts' },
+});
+await build({
+  ...options,
+  absWorkingDir: folder('console'),
+  entryPoints: [
+    { in: 'index.html', out: 'console' },
+    { in: 'style.css', out: 'console' },
+  ],
+});
+await build({
+  ...options,
   absWorkingDir: folder('widget'),
   entryPoints: { widget: 'main.ts' },
   // A plain script, which knows its own tag and leaves nothing global behind.

@@ -15,6 +15,7 @@ interface UserBubble {
 export class Transcript {
   readonly #list: HTMLElement;
   readonly #scroller: HTMLElement;
+  readonly #userName: string;
   #agentName = 'Agent';
   /** The bubbles that still change. */
   #user: UserBubble | null = null;
@@ -24,7 +25,9 @@ export class Transcript {
   /** Whether the end is in view: then it stays there. */
   #following = true;
 
-  constructor(list: HTMLElement, scroller: HTMLElement) {
+  /** @param userName what the user is called */
+  constructor(list: HTMLElement, scroller: HTMLElement, userName = 'You') {
+    this.#userName = userName;
     this.#list = list;
     this.#scroller = scroller;
     scroller.addEventListener('scroll', () => {
@@ -51,7 +54,10 @@ export class Transcript {
   user(text: string, isFinal: boolean): void {
     if (text.trim() === '') return;
     this.#dropUnheard();
-    this.#user ??= { element: this.#bubble('user', 'You'), words: { settled: '', latest: '', isFinal: false } };
+    this.#user ??= {
+      element: this.#bubble('user', this.#userName),
+      words: { settled: '', latest: '', isFinal: false },
+    };
     this.#user.words = withWords(this.#user.words, text, isFinal);
     const { element, words } = this.#user;
     element.setAttribute('aria-busy', String(!words.isFinal));

@@ -1,0 +1,137 @@
+import { EventReader, type ServerEvent } from './sse.js';
+
+/** Where /docs keeps the private key as well: this tab, until it is closed. */
+const KEY = 'parley.key';
+const TIMEOUT_MS = 15_000;
+const RECONNECT_MS = 2000;
+
+/** One fault in what was sent, where it is. */
+export interface Fault {
+  loc: readonly (string | number)[];
+  msg: string;
+}
+
+/** The daemon refused, or did not answer; the message is for people. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+  /** HTTP status; 0 = there was no answer. */
+  readonly status: number;
+  readonly faults: readonly Fault[];
+
+  constructor(message: string, status: number, faults: readonly Fault[] = [], options?: ErrorOptions) {
+    super(message, options);
+    this.status = status;
+    this.faults = faults;
+  }
+}
+
+/** The daemon's endpoints, with the operator's private key. */
+export class Api {
+  /** The key was refused, or there is none. */
+  onLocked: () => void = () => undefined;
+
+  get key(): string {
+    return sessionStorage.getItem(KEY) ?? '';
+  }
+
+  set key(key: string) {
+    if (key === '') sessionStorage.removeItem(KEY);
+    else sessionStorage.setItem(KEY, key);
+  }
+
+  async get<T>(path: string, query: Readonly<Record<string, string | number>> = {}): Promise<T> {
+    const search = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)]));
+    const response = await this.request('GET', search.size === 0 ? path : `${path}?${search.toString()}`);
+    return (await response.json()) as T;
+  }
+
+  async send<T>(method: 'POST' | 'PUT', path: string, body?: unknown): Promise<T> {
+    return (await (await this.request(method, path, body)).json()) as T;
+  }
+
+  /** A text; null = there is none (404). */
+  async text(path: string): Promise<string | null> {
+    try {
+      return await (await this.request('GET', path)).text();
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 404) return null;
+      throw error;
+    }
+  }
+
+  /** An answer that was not refused. @throws ApiError */
+  async request(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<Response> {
+    const headers = {
+      authorization: this.key,
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+    };
+    const init = {
+      method,
+      headers,
+      cache: 'no-store',
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    } as const;
+    let response: Response;
+    try {
+      response = await fetch(path, { ...init, signal: signal ?? AbortSignal.timeout(TIMEOUT_MS) });
+    } catch (error) {
+      throw new ApiError('The daemon does not answer.', 0, [], { cause: error });
+    }
+    if (response.ok) return response;
+    if (response.status === 401) this.onLocked();
+    throw refusal(response.status, await response.json().catch(() => null));
+  }
+
+  /** What happens, from now on (and what was missed, after a break), until the signal. */
+  events(
+    path: string,
+    onEvent: (event: ServerEvent) => void,
+    onBreak: (isBroken: boolean) => void,
+    signal: AbortSignal,
+  ): void {
+    void this.#follow(path, onEvent, onBreak, signal);
+  }
+
+  async #follow(
+    path: string,
+    onEvent: (event: ServerEvent) => void,
+    onBreak: (isBroken: boolean) => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    let lastId = '';
+    while (!signal.aborted) {
+      const reader = new EventReader();
+      try {
+        const headers = { authorization: this.key, ...(lastId !== '' && { 'last-event-id': lastId }) };
+        const response = await fetch(path, { headers, cache: 'no-store', signal });
+        if (response.status === 401 || response.status === 404) return;
+        if (!response.ok || response.body === null) throw new Error(String(response.status));
+        onBreak(false);
+        const text = response.body.pipeThrough(new TextDecoderStream()).getReader();
+        for (let piece = await text.read(); !piece.done; piece = await text.read()) {
+          for (const event of reader.push(piece.value)) onEvent(event);
+          lastId = reader.lastId || lastId;
+        }
+        // A stream about one call ends with it.
+        if (path !== '/events') return;
+      } catch {
+        if (!signal.aborted) onBreak(true);
+      }
+      await new Promise((resolve) => setTimeout(resolve, RECONNECT_MS));
+    }
+  }
+}
+
+function refusal(status: number, body: unknown): ApiError {
+  const detail: unknown = typeof body === 'object' && body !== null && 'detail' in body ? body.detail : null;
+  if (typeof detail === 'string') return new ApiError(detail, status);
+  if (Array.isArray(detail)) {
+    const faults = detail as Fault[];
+    return new ApiError(faults.map(({ msg }) => msg).join(' '), status, faults);
+  }
+  return new ApiError(`The daemon answered ${String(status)}.`, status);
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,126 @@
+import type { CallHistoryItem, CostItem } from '../../../session/call-history.js';
+import { el } from '../../docs/elements.js';
+import { duration } from '../../page/times.js';
+import { card } from '../view.js';
+import { clock, endsOf, wholeTime } from '../words.js';
+import { statusPill } from './call-rows.js';
+import { statusWords } from './statuses.js';
+
+/** Who talked with whom, when, and why it ended. */
+export function callHead(call: CallHistoryItem, agentName: string): HTMLElement {
+  const { who, ours, direction } = endsOf(call);
+  const way = direction === null ? who : direction === 'outbound' ? `called ${who}` : `called by ${who}`;
+  const line = ours === null ? '' : ` on ${ours}`;
+  const isRunning = statusWords(call.call_status).group === 'running';
+  const times = call.call_metrics.utterance_latency;
+  const figures = [
+    el('span', {}, wholeTime(call.ts)),
+    ...(isRunning ? [] : [el('span', { class: 'figure' }, clock(call.duration))]),
+    ...(times === null
+      ? []
+      : [
+          el(
+            'span',
+            { title: 'Response time over the call' },
+            ...['p50 ', el('b', {}, duration(times.p50)), ' · p95 ', el('b', {}, duration(times.p95))],
+          ),
+        ]),
+  ];
+  return el(
+    'header',
+    { class: 'call-top' },
+    el('a', { href: '#/calls', class: 'back' }, '← Calls'),
+    el('h1', {}, agentName, el('span', { class: 'soft' }, ` ${way}${line}`)),
+    el('p', { class: 'facts-line' }, statusPill(call.call_status), ...figures),
+    el(
+      'p',
+      { class: 'why' },
+      statusWords(call.call_status).why,
+      ...(call.error_message === null ? [] : [` ${call.error_message}`]),
+    ),
+  );
+}
+
+/** What it cost, and what else is in the log. */
+export function callFacts(call: CallHistoryItem): HTMLElement[] {
+  const { cost_breakdown: costs, metadata, carrier_call_log: carrier, voip } = call;
+  const transfer = voip?.['transfer'];
+  const total = costs.reduce((sum, { credit }) => sum + credit, 0);
+  const rows = costs.map((item) =>
+    el(
+      'tr',
+      {},
+      el('th', { scope: 'row' }, item.type),
+      el('td', {}, item.provider),
+      el('td', {}, usage(item)),
+      el('td', { class: 'figure' }, price(item.credit)),
+    ),
+  );
+  const ids = Object.entries({
+    session: call.session_id,
+    call: call.call_id,
+    agent: call.agent_id,
+    campaign: call.campaign_id,
+  });
+  return [
+    ...(rows.length === 0
+      ? []
+      : [
+          card(
+            'Costs',
+            el(
+              'table',
+              { class: 'costs' },
+              el(
+                'tbody',
+                {},
+                ...rows,
+                el(
+                  'tr',
+                  { class: 'total' },
+                  el('th', { scope: 'row', colspan: '3' }, 'in all'),
+                  el('td', { class: 'figure' }, price(total)),
+                ),
+              ),
+            ),
+            ...(total === 0
+              ? [el('p', { class: 'soft' }, 'What has no price in the configuration file counts nothing.')]
+              : []),
+          ),
+        ]),
+    card(
+      'In the log',
+      el(
+        'dl',
+        { class: 'ids' },
+        ...ids.flatMap(([name, id]) => (id === null ? [] : [el('dt', {}, name), el('dd', {}, el('code', {}, id))])),
+      ),
+      ...json('Transfer', transfer ?? null),
+      ...json('Metadata', Object.keys(metadata).length === 0 ? null : metadata),
+      ...json('The carrier’s record', carrier),
+      ...json('The agent as it was', call.agent_config),
+    ),
+  ];
+}
+
+function usage(item: CostItem): string {
+  switch (item.type) {
+    case 'stt':
+      return `${item.seconds.toFixed(1)} s`;
+    case 'llm':
+      return `${item.model}: ${String(item.prompt_tokens)} + ${String(item.completion_tokens)} tokens`;
+    case 'tts':
+      return `${String(item.chars)} characters`;
+    case 'voip':
+      return `${item.minutes.toFixed(2)} min`;
+  }
+}
+
+function price(value: number): string {
+  return value === 0 ? '0' : value.toFixed(value < 0.01 ? 6 : 4);
+}
+
+function json(title: string, value: unknown): HTMLElement[] {
+  if (value === null) return [];
+  return [el('details', {}, el('summary', {}, title), el('pre', {}, JSON.stringify(value, null, 2)))];
+}

@@ -1,0 +1,189 @@
+import type { CallHistoryItem } from '../../../session/call-history.js';
+import { afterwards, storyOf, storyOfChat } from '../../../session/call-story.js';
+import { el } from '../../docs/elements.js';
+import { AgentNames } from '../agents/agent-names.js';
+import { card, empty, failure, loading, type View, type ViewOptions } from '../view.js';
+import { whyNoRecording, whyNoTrace } from './absence.js';
+import { callFacts, callHead } from './call-head.js';
+import { LiveCall } from './live-call.js';
+import { Player } from './player.js';
+import { Recording } from './recording.js';
+import { statusWords } from './statuses.js';
+import { storyView } from './story-view.js';
+import { lineOpenedMs, type Timeline, timelineOf } from './timeline.js';
+import { TimelineView } from './timeline-view.js';
+import { parseTrace, type Trace } from './trace.js';
+import { turnStories } from './turns.js';
+import { waterfalls } from './waterfall.js';
+
+const NOTHING: Timeline = { spans: [], durationMs: 0 };
+
+/** One call: while it goes on as it happens, afterwards all that is known of it. */
+export function callView(options: ViewOptions): View {
+  const page = new CallPage(options);
+  return { element: page.element, title: 'Call', close: () => page.close() };
+}
+
+class CallPage {
+  readonly element = el('div', { class: 'stack' });
+  readonly #api: ViewOptions['api'];
+  readonly #id: string;
+  readonly #names: AgentNames;
+  readonly #parts: { close(): void }[] = [];
+  #closed = false;
+
+  constructor({ api, path }: ViewOptions) {
+    this.#api = api;
+    this.#id = path;
+    this.#names = new AgentNames(api);
+    void this.#load();
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const part of this.#parts.splice(0)) part.close();
+  }
+
+  get #path(): string {
+    return `/call-logs/${encodeURIComponent(this.#id)}`;
+  }
+
+  async #load(): Promise<void> {
+    this.element.replaceChildren(loading('Loading the call'));
+    try {
+      const [call] = await Promise.all([this.#api.get<CallHistoryItem>(this.#path), this.#names.load()]);
+      const isRunning = statusWords(call.call_status).group === 'running';
+      // What a call that goes on has not yet in its log comes as it happens.
+      const text = isRunning ? null : await this.#api.text(`${this.#path}/trace`);
+      if (this.#closed) return;
+      if (isRunning) this.#showRunning(call);
+      else this.#show(call, text === null ? null : parseTrace(text));
+    } catch (error) {
+      if (!this.#closed) this.element.replaceChildren(failure(error, () => void this.#load()));
+    }
+  }
+
+  #showRunning(call: CallHistoryItem): void {
+    const live = new LiveCall(this.#api, call.session_id, () => {
+      if (this.#closed) return;
+      live.close();
+      void this.#load();
+    });
+    this.#parts.push(live);
+    this.element.replaceChildren(callHead(call, this.#names.of(call.agent_id)), live.element);
+  }
+
+  #show(call: CallHistoryItem, trace: Trace | null): void {
+    const entries = trace?.entries ?? [];
+    const turns = turnStories(entries);
+    const recording = this.#recording(call);
+    const timeline = entries.length === 0 ? NOTHING : timelineOf(entries);
+    const player = this.#player(call, timeline, recording);
+    const seek = player === null ? null : (ms: number): void => player.seek(ms);
+    const said = storyOf({ entries }).filter(({ text }) => text !== '');
+    const story = said.length > 0 && call.chat !== '[]' ? [...said, ...afterwards(call)] : storyOfChat(call);
+    const missing = [trace === null ? whyNoTrace(call) : trace.problem, whyNoRecording(call)].filter(
+      (why) => why !== null,
+    );
+    this.element.replaceChildren(
+      callHead(call, this.#names.of(call.agent_id)),
+      ...missing.map((why) => el('p', { class: 'absence' }, why)),
+      ...(player === null ? [] : [el('section', { class: 'card', 'aria-label': 'Timeline' }, player.element)]),
+      el(
+        'div',
+        { class: 'columns' },
+        card(
+          'Conversation',
+          story.length === 0 ? empty(whyNothingSaid(call)) : storyView(story, turns, lineOpenedMs(entries), seek),
+        ),
+        el(
+          'div',
+          { class: 'stack' },
+          ...(turns.length === 0
+            ? []
+            : [
+                card(
+                  'Response time, turn by turn',
+                  el(
+                    'p',
+                    { class: 'soft' },
+                    'From the end of the user’s speech to the agent’s first sound on the line; the way to the ear comes on top.',
+                  ),
+                  waterfalls(turns, seek ?? (() => undefined)),
+                ),
+              ]),
+          ...callFacts(call),
+        ),
+      ),
+      ...(timeline.spans.length === 0 ? [] : [this.#events(timeline, seek)]),
+    );
+  }
+
+  #recording(call: CallHistoryItem): Recording | null {
+    if (call.recording === null) return null;
+    const fresh = async (): Promise<string | null> =>
+      (await this.#api.get<CallHistoryItem>(this.#path)).recording?.recording_url ?? null;
+    const recording = new Recording(call.recording.recording_url, fresh);
+    this.#parts.push(recording);
+    return recording;
+  }
+
+  #player(call: CallHistoryItem, timeline: Timeline, recording: Recording | null): Player | null {
+    if (timeline.spans.length === 0 && recording === null) return null;
+    const known = { ...timeline, durationMs: Math.max(timeline.durationMs, call.duration * 1000) };
+    const view = new TimelineView(known, recording !== null, (ms) => player.seek(ms));
+    const player = new Player(view, recording);
+    this.#parts.push(view, player);
+    if (recording !== null && call.recording !== null) {
+      recording
+        .read(call.recording.recording_url, (peaks, ms) => view.showPeaks(peaks, ms))
+        .catch((error: unknown) => {
+          if (!this.#closed) player.element.append(el('p', { class: 'absence', role: 'alert' }, String(error)));
+        });
+    }
+    return player;
+  }
+
+  /** The timeline once more, as a list that can be read and searched. */
+  #events({ spans }: Timeline, seek: ((ms: number) => void) | null): HTMLElement {
+    const details = el(
+      'details',
+      { class: 'card events' },
+      el('summary', {}, `Everything that happened, in order (${String(spans.length)})`),
+    );
+    details.addEventListener(
+      'toggle',
+      () => {
+        const rows = spans.map(({ lane, fromMs, toMs, about, look }) => {
+          const time = el('button', { type: 'button', class: 'stamp' }, (fromMs / 1000).toFixed(2));
+          time.addEventListener('click', () => seek?.(fromMs));
+          const lasted = toMs - fromMs < 1 ? '' : `${(toMs - fromMs).toFixed(0)} ms`;
+          return el(
+            'tr',
+            { class: `now-${look}` },
+            el('td', {}, time),
+            el('td', {}, lane),
+            el('td', { class: 'figure' }, lasted),
+            el('td', {}, about),
+          );
+        });
+        const head = ['s', 'lane', 'lasted', 'what'].map((text) => el('th', { scope: 'col' }, text));
+        details.append(
+          el(
+            'div',
+            { class: 'scroll-x' },
+            el('table', {}, el('thead', {}, el('tr', {}, ...head)), el('tbody', {}, ...rows)),
+          ),
+        );
+      },
+      { once: true },
+    );
+    return details;
+  }
+}
+
+function whyNothingSaid({ agent_config: agent }: CallHistoryItem): string {
+  return agent.privacy_settings?.opt_out_data_collection === true
+    ? 'The agent opts out of data collection: nothing that was said is kept.'
+    : 'Nothing was said.';
+}

@@ -1,0 +1,90 @@
+import type { TalkTurnTimes } from '../../../transports/talk-protocol.js';
+import { el } from '../../docs/elements.js';
+import { Transcript } from '../../page/transcript.js';
+import { TimesSummary } from '../../page/turn-times.js';
+import { type Api, messageOf } from '../api.js';
+import type { ServerEvent } from '../sse.js';
+import { card } from '../view.js';
+import { turnTimesOf, type WatchedEvent, watchedEvent } from './watched-event.js';
+
+/** A call that goes on, as its events tell it. */
+export class LiveCall {
+  readonly element: HTMLElement;
+  readonly #abort = new AbortController();
+  readonly #onEnded: () => void;
+  readonly #transcript: Transcript;
+  readonly #summary: TimesSummary;
+  #times: TalkTurnTimes | null = null;
+  readonly #state = el('p', { class: 'soft', role: 'status' }, 'Watching …');
+
+  constructor(api: Api, sessionId: string, onEnded: () => void) {
+    this.#onEnded = onEnded;
+    const list = el('ol', { class: 'transcript', role: 'log', 'aria-live': 'polite' });
+    const scroller = el(
+      'div',
+      { class: 'scroller watched', tabindex: '0', role: 'region', 'aria-label': 'Transcript' },
+      list,
+    );
+    const summary = el('header', { class: 'summary', hidden: '' });
+    this.#transcript = new Transcript(list, scroller, 'User');
+    this.#summary = new TimesSummary(summary);
+    const end = el('button', { type: 'button', class: 'quiet-button danger' }, 'End this call');
+    end.addEventListener('click', () => {
+      end.disabled = true;
+      api.send('POST', `/sessions/${encodeURIComponent(sessionId)}/terminate`).catch((error: unknown) => {
+        this.#state.textContent = messageOf(error);
+        end.disabled = false;
+      });
+    });
+    this.element = card('As it happens', summary, scroller, el('div', { class: 'row' }, this.#state, end));
+    this.#transcript.begin('Agent');
+    api.events(
+      `/calls/${encodeURIComponent(sessionId)}/events`,
+      (event) => this.#take(event),
+      (isBroken) => {
+        this.#state.textContent = isBroken ? 'The daemon does not answer; trying again …' : 'Watching';
+      },
+      this.#abort.signal,
+    );
+  }
+
+  close(): void {
+    this.#abort.abort();
+  }
+
+  #take(message: ServerEvent): void {
+    const event = watchedEvent(message);
+    if (event !== null) this.#show(event);
+  }
+
+  #show(event: WatchedEvent): void {
+    switch (event.type) {
+      case 'status':
+        if (event.ended) this.#onEnded();
+        else this.#state.textContent = `Watching: ${event.call_status}`;
+        return;
+      case 'transcript':
+        if (event.text === null) return;
+        if (event.role === 'user') this.#transcript.user(event.text, event.is_final);
+        else this.#answered(event.text, event.is_final);
+        return;
+      case 'metrics': {
+        // They come with the first sound of an answer, before its words.
+        this.#times = turnTimesOf(event);
+        this.#summary.add(this.#times);
+        return;
+      }
+      case 'tool':
+        this.#transcript.note(`${event.name} ${event.ok ? 'done' : 'failed'} after ${event.took_ms.toFixed(0)} ms`);
+        return;
+      case 'gap':
+        this.#transcript.note('Some of it has been missed; the call’s page has all when it is over');
+    }
+  }
+
+  #answered(text: string, isFinal: boolean): void {
+    this.#transcript.agent(text, isFinal);
+    if (this.#times !== null) this.#transcript.times(this.#times);
+    this.#times = null;
+  }
+}

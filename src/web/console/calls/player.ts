@@ -1,0 +1,99 @@
+import { el } from '../../docs/elements.js';
+import { clock, moment } from '../words.js';
+import type { Recording } from './recording.js';
+import type { TimelineView } from './timeline-view.js';
+
+/** What plays a call and shows what is going on in it at the moment. */
+export class Player {
+  readonly element: HTMLElement;
+  readonly #timeline: TimelineView;
+  readonly #audio: HTMLAudioElement | null;
+  readonly #play = el('button', { type: 'button', class: 'main-button play', 'aria-label': 'Play' }, '▶');
+  readonly #time = el('span', { class: 'figure' });
+  readonly #now = el('ul', { class: 'now' });
+  #atMs = 0;
+  #frame = 0;
+  #closed = false;
+
+  constructor(timeline: TimelineView, recording: Recording | null) {
+    this.#timeline = timeline;
+    this.#audio = recording?.audio ?? null;
+    const zoom = [
+      this.#button('−', 'Further away', () => timeline.zoom(1 / 1.6)),
+      this.#button('+', 'Closer', () => timeline.zoom(1.6)),
+      this.#button('Fit', 'The whole call', () => timeline.fit()),
+    ];
+    const play = this.#audio === null ? [] : [this.#play];
+    const bar = el('div', { class: 'player' }, ...play, this.#time, el('span', { class: 'zoom' }, ...zoom));
+    this.element = el('div', {}, bar, timeline.element, this.#now);
+    this.#play.addEventListener('click', () => this.toggle());
+    this.#audio?.addEventListener('play', () => this.#onState());
+    this.#audio?.addEventListener('pause', () => this.#onState());
+    this.#audio?.addEventListener('seeked', () => {
+      if (this.#audio?.paused === true) this.#show(this.#audio.currentTime * 1000, false);
+    });
+    timeline.element.addEventListener('keydown', (event) => {
+      if (event.key !== ' ') return;
+      event.preventDefault();
+      this.toggle();
+    });
+    this.#show(0, false);
+  }
+
+  toggle(): void {
+    if (this.#audio === null) return;
+    if (this.#audio.paused) void this.#audio.play().catch(() => undefined);
+    else this.#audio.pause();
+  }
+
+  /** Shows a moment, and plays from there. */
+  seek(ms: number, plays = true): void {
+    const at = Math.min(this.#timeline.durationMs, Math.max(0, ms));
+    this.#show(at, true);
+    if (this.#audio === null) return;
+    this.#audio.currentTime = at / 1000;
+    if (plays && this.#audio.paused) void this.#audio.play().catch(() => undefined);
+  }
+
+  close(): void {
+    this.#closed = true;
+    cancelAnimationFrame(this.#frame);
+  }
+
+  #button(text: string, title: string, run: () => void): HTMLElement {
+    const button = el('button', { type: 'button', class: 'quiet-button', title, 'aria-label': title }, text);
+    button.addEventListener('click', run);
+    return button;
+  }
+
+  #onState(): void {
+    const isPlaying = this.#audio?.paused === false;
+    this.#play.textContent = isPlaying ? '❚❚' : '▶';
+    this.#play.setAttribute('aria-label', isPlaying ? 'Pause' : 'Play');
+    if (isPlaying) this.#follow();
+  }
+
+  #follow(): void {
+    cancelAnimationFrame(this.#frame);
+    const audio = this.#audio;
+    if (audio === null || audio.paused || this.#closed) return;
+    this.#show(audio.currentTime * 1000, true);
+    this.#frame = requestAnimationFrame(() => this.#follow());
+  }
+
+  #show(ms: number, follow: boolean): void {
+    this.#timeline.moveTo(ms, follow);
+    const text = `${clock(ms / 1000)} / ${clock(this.#timeline.durationMs / 1000)}`;
+    if (this.#time.textContent !== text) this.#time.textContent = text;
+    if (Math.abs(ms - this.#atMs) < 60 && this.#now.childElementCount > 0) return;
+    this.#atMs = ms;
+    const spans = this.#timeline.spansAt(ms).slice(0, 8);
+    const lines = spans.map(({ lane, about, look }) =>
+      el('li', { class: `now-${look}` }, el('b', {}, lane), ' ', about),
+    );
+    this.#now.replaceChildren(
+      el('li', { class: 'soft' }, `At ${moment(ms)}`),
+      ...(lines.length === 0 ? [el('li', { class: 'soft' }, 'silence')] : lines),
+    );
+  }
+}

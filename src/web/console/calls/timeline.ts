@@ -1,0 +1,308 @@
+import type { LogEntry } from '../../../session/event-log.js';
+import { decision, type Weight } from './decisions.js';
+import { decidedBy } from './decided-by.js';
+
+/** From the user's sound to the agent's: what did something at which time. */
+export const LANES = ['speech', 'words', 'turns', 'model', 'tools', 'voice', 'playout'] as const;
+export type LaneName = (typeof LANES)[number];
+
+/** Something that lasted, or (`toMs` = `fromMs`) happened. Milliseconds since the line opened. */
+export interface Span {
+  lane: LaneName;
+  fromMs: number;
+  toMs: number;
+  /** Shown on it. */
+  label: string;
+  /** What it was, in a sentence. */
+  about: string;
+  look: 'plain' | 'early' | 'dropped' | 'held' | Weight;
+}
+
+export interface Timeline {
+  spans: readonly Span[];
+  durationMs: number;
+}
+
+/** What happened in a session, by who did it, in the order of its beginning. */
+export function timelineOf(entries: readonly LogEntry[]): Timeline {
+  const builder = new Builder(entries);
+  for (const entry of entries) builder.take(entry);
+  return builder.finish();
+}
+
+class Builder {
+  readonly #zeroMs: number;
+  readonly #spans: Span[] = [];
+  #nowMs = 0;
+  #speech: Span | null = null;
+  #speechEndMs: number | null = null;
+  #segment: { number: number; span: Span } | null = null;
+  #held: Span | null = null;
+  #playing: Span | null = null;
+  #cause: LogEntry | null = null;
+  readonly #requests = new Map<number, { span: Span; text: string; firstMs: number | null }>();
+  readonly #utterances = new Map<number, { text: string; span: Span }>();
+  readonly #tools = new Map<string, Span>();
+
+  constructor(entries: readonly LogEntry[]) {
+    this.#zeroMs = lineOpenedMs(entries);
+  }
+
+  take(entry: LogEntry): void {
+    this.#nowMs = Math.max(0, entry.t - this.#zeroMs);
+    if (entry.kind === 'event') this.#event(entry);
+    else if (entry.kind === 'effect') this.#effect(entry);
+    else if (entry.kind === 'note') this.#note(entry);
+  }
+
+  finish(): Timeline {
+    const durationMs = this.#nowMs;
+    // What was still going on when the log ended lasted until then.
+    for (const span of [this.#speech, this.#held, this.#playing]) if (span !== null) span.toMs = durationMs;
+    for (const { span } of this.#requests.values()) if (span.toMs === Infinity) span.toMs = durationMs;
+    for (const { span } of this.#utterances.values()) if (span.toMs === Infinity) span.toMs = durationMs;
+    for (const span of this.#tools.values()) if (span.toMs === Infinity) span.toMs = durationMs;
+    return { spans: this.#spans.sort((a, b) => a.fromMs - b.fromMs), durationMs };
+  }
+
+  #event(entry: Extract<LogEntry, { kind: 'event' }>): void {
+    const { event } = entry;
+    this.#cause = entry;
+    switch (event.type) {
+      case 'speech.started':
+        this.#speech ??= this.#add('speech', '', 'The user speaks', event.startMs - this.#zeroMs);
+        return;
+      case 'speech.stopped':
+        this.#speechEndMs = event.endMs - this.#zeroMs;
+        if (this.#speech !== null) this.#speech.toMs = Math.max(this.#speech.fromMs, this.#speechEndMs);
+        this.#speech = null;
+        return;
+      case 'transcript':
+        this.#words(event);
+        return;
+      case 'text':
+        this.#mark('words', `typed: ${event.text}`, `The user typed “${event.text}”`);
+        return;
+      case 'digits':
+        this.#mark('words', event.digits, `The user pressed ${event.digits}`);
+        return;
+      case 'turn.judged':
+        this.#mark('turns', '', `By its sound the turn is ${(event.probability * 100).toFixed(0)} % over`, 'minor');
+        return;
+      case 'llm.text':
+      case 'llm.toolCall':
+        this.#modelSaid(event.requestId, event.type === 'llm.text' ? event.text : ` [${event.call.name}]`);
+        return;
+      case 'llm.done':
+        this.#modelDone(event.requestId, null);
+        return;
+      case 'llm.failed':
+        this.#modelDone(event.requestId, event.reason);
+        return;
+      case 'tool.result': {
+        const span = this.#tools.get(event.callId);
+        if (span === undefined) return;
+        span.toMs = this.#nowMs;
+        span.about += ` → ${event.ok ? '' : 'failed: '}${event.content}`;
+        if (!event.ok) span.look = 'trouble';
+        return;
+      }
+      case 'utterance.started': {
+        const text = this.#utterances.get(event.utteranceId)?.text ?? '';
+        this.#ready(event.utteranceId);
+        this.#playing = this.#add('playout', text, `The agent says: ${text}`);
+        return;
+      }
+      case 'utterance.finished':
+        this.#stopPlaying();
+        return;
+      case 'utterance.starved':
+        this.#mark('playout', '', 'The voice is late: nothing to play in mid-utterance', 'trouble');
+        return;
+      case 'utterance.failed':
+        this.#mark('voice', 'failed', `The voice failed: ${event.reason}`, 'trouble');
+        return;
+      case 'beep':
+        this.#mark('speech', 'beep', 'The beep of a mailbox');
+        return;
+      case 'fax':
+        this.#mark('speech', 'fax', `A fax machine (${event.sign})`);
+        return;
+      case 'line.closed':
+        this.#stopPlaying();
+        this.#mark(
+          'turns',
+          'hung up',
+          event.error === null ? 'The user hung up' : `The line broke: ${event.error}`,
+          'turn',
+        );
+        return;
+      default:
+    }
+  }
+
+  #effect(entry: Extract<LogEntry, { kind: 'effect' }>): void {
+    const { effect } = entry;
+    switch (effect.type) {
+      case 'llm.start': {
+        const about = effect.speculative ? 'Asked early, before the turn was over' : 'Asked';
+        const span = this.#add('model', '', about, this.#nowMs, Infinity, effect.speculative ? 'early' : 'plain');
+        this.#requests.set(effect.requestId, { span, text: '', firstMs: null });
+        return;
+      }
+      case 'llm.confirm': {
+        const request = this.#requests.get(effect.requestId);
+        if (request !== undefined) request.span.about += '; it was the answer';
+        return;
+      }
+      case 'llm.cancel': {
+        const request = this.#requests.get(effect.requestId);
+        if (request === undefined) return;
+        if (request.span.toMs === Infinity) request.span.toMs = this.#nowMs;
+        request.span.look = 'dropped';
+        request.span.about = `Dropped: ${request.text}`;
+        return;
+      }
+      case 'speak.prepare':
+      case 'speak':
+        this.#speak(effect.utteranceId, effect.text, effect.type === 'speak.prepare');
+        return;
+      case 'speak.cancel': {
+        const { span, text } = this.#utterances.get(effect.utteranceId) ?? {};
+        if (span === undefined) return;
+        if (span.toMs === Infinity) span.toMs = this.#nowMs;
+        span.look = 'dropped';
+        span.about = `Synthesised for nothing: ${text ?? ''}`;
+        return;
+      }
+      case 'playout.hold':
+        this.#held ??= this.#add(
+          'playout',
+          'held',
+          'Held: the user may be interrupting',
+          this.#nowMs,
+          Infinity,
+          'held',
+        );
+        return;
+      case 'playout.resume':
+        this.#release();
+        return;
+      case 'playout.drop':
+        this.#release();
+        this.#stopPlaying(' [cut]');
+        return;
+      case 'tool.start':
+        this.#tools.set(effect.call.id, this.#tool(effect.call.name, effect.call.arguments));
+        return;
+      case 'line.transfer':
+        this.#mark('tools', 'transfer', `Connects the user to ${effect.target}`);
+        return;
+      case 'digits.send':
+        this.#mark('tools', effect.digits, `Presses ${effect.digits}`);
+        return;
+      case 'doNotCall':
+        this.#mark('turns', 'do not call', `The user does not want to be called again (${effect.by})`, 'turn');
+        return;
+      case 'user.said': {
+        const fromMs = Math.min(this.#speechEndMs ?? this.#nowMs, this.#nowMs);
+        const about = `Turn ${String(effect.turn)} is over: ${decidedBy(this.#cause)}`;
+        this.#add('turns', `turn ${String(effect.turn)}`, `${about}. “${effect.text}”`, fromMs, this.#nowMs, 'turn');
+        this.#segment = null;
+        return;
+      }
+      case 'trace': {
+        const { text, weight } = decision(effect.name, effect.data);
+        this.#mark('turns', '', text, weight);
+        return;
+      }
+      default:
+    }
+  }
+
+  #note({ name, data }: Extract<LogEntry, { kind: 'note' }>): void {
+    if (name === 'voice.first') this.#ready(Number(data['utteranceId']));
+    else this.#mark('turns', '', `${name}: ${String(data['reason'] ?? '')}`, 'trouble');
+  }
+
+  #words({ segment, text, isFinal }: { segment: number; text: string; isFinal: boolean }): void {
+    if (this.#segment?.number !== segment) {
+      const span = this.#add('words', text, '', this.#nowMs, this.#nowMs);
+      this.#segment = { number: segment, span };
+    }
+    const { span } = this.#segment;
+    span.toMs = this.#nowMs;
+    span.label = text;
+    span.about = `${isFinal ? 'Final words' : 'Words so far'}: ${text === '' ? 'none' : text}`;
+    span.look = isFinal ? 'plain' : 'early';
+  }
+
+  #modelSaid(requestId: number, text: string): void {
+    const request = this.#requests.get(requestId);
+    if (request === undefined) return;
+    request.firstMs ??= this.#nowMs;
+    request.text += text;
+    request.span.label = request.text.trim();
+  }
+
+  #modelDone(requestId: number, fault: string | null): void {
+    const request = this.#requests.get(requestId);
+    if (request === undefined) return;
+    const { span, text, firstMs } = request;
+    span.toMs = this.#nowMs;
+    if (fault !== null) span.look = 'trouble';
+    const first = firstMs === null ? '' : `; first piece after ${(firstMs - span.fromMs).toFixed(0)} ms`;
+    span.about += fault === null ? `${first}: ${text}` : `; failed: ${fault}`;
+  }
+
+  #speak(utteranceId: number, text: string, isEarly: boolean): void {
+    if (this.#utterances.has(utteranceId)) return;
+    const about = isEarly ? `Synthesised early: ${text}` : `Synthesised: ${text}`;
+    const span = this.#add('voice', text, about, this.#nowMs, Infinity, isEarly ? 'early' : 'plain');
+    this.#utterances.set(utteranceId, { text, span });
+  }
+
+  /** An utterance's first audio is there: the wait for the voice is over. */
+  #ready(utteranceId: number): void {
+    const span = this.#utterances.get(utteranceId)?.span;
+    if (span?.toMs === Infinity) span.toMs = this.#nowMs;
+  }
+
+  #tool(name: string, args: string): Span {
+    return this.#add('tools', name, `${name}(${args})`, this.#nowMs, Infinity);
+  }
+
+  #release(): void {
+    if (this.#held !== null) this.#held.toMs = this.#nowMs;
+    this.#held = null;
+  }
+
+  #stopPlaying(suffix = ''): void {
+    if (this.#playing === null) return;
+    this.#playing.toMs = this.#nowMs;
+    this.#playing.about += suffix;
+    this.#playing = null;
+  }
+
+  #mark(lane: LaneName, label: string, about: string, look: Span['look'] = 'plain'): void {
+    this.#add(lane, label, about, this.#nowMs, this.#nowMs, look);
+  }
+
+  #add(
+    lane: LaneName,
+    label: string,
+    about: string,
+    fromMs = this.#nowMs,
+    toMs = Infinity,
+    look: Span['look'] = 'plain',
+  ): Span {
+    const span: Span = { lane, fromMs: Math.max(0, fromMs), toMs, label, about, look };
+    this.#spans.push(span);
+    return span;
+  }
+}
+
+/** Where the recording begins. */
+export function lineOpenedMs(entries: readonly LogEntry[]): number {
+  return entries.find((entry) => entry.kind === 'event' && entry.event.type === 'line.opened')?.t ?? 0;
+}

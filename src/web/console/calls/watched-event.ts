@@ -1,0 +1,43 @@
+import type { TalkTurnTimes } from '../../../transports/talk-protocol.js';
+import type { ServerEvent } from '../sse.js';
+
+/** What the daemon tells of a call that goes on (docs/calls.md). */
+export type WatchedEvent =
+  | { type: 'status'; call_status: string; ended: boolean }
+  | { type: 'transcript'; role: 'user' | 'agent'; text: string | null; is_final: boolean }
+  | ({ type: 'metrics' } & WatchedTimes)
+  | { type: 'tool'; name: string; ok: boolean; took_ms: number }
+  | { type: 'gap' };
+
+interface WatchedTimes {
+  turn: number;
+  utterance_latency: number | null;
+  end_of_turn: number | null;
+  llm_first: number | null;
+  first_sentence: number | null;
+  tts_first: number | null;
+}
+
+const KINDS = new Set(['status', 'transcript', 'metrics', 'tool', 'gap']);
+
+/** Null = nothing that this page knows. */
+export function watchedEvent({ event, data }: ServerEvent): WatchedEvent | null {
+  if (!KINDS.has(event)) return null;
+  try {
+    return { ...(JSON.parse(data) as object), type: event } as WatchedEvent;
+  } catch {
+    return null;
+  }
+}
+
+/** As the talk socket has them. */
+export function turnTimesOf(times: WatchedTimes): TalkTurnTimes {
+  return {
+    turn: times.turn,
+    response_ms: times.utterance_latency,
+    end_of_turn_ms: times.end_of_turn,
+    llm_first_ms: times.llm_first,
+    first_sentence_ms: times.first_sentence,
+    tts_first_ms: times.tts_first,
+  };
+}

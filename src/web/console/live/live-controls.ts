@@ -1,0 +1,120 @@
+import type { PageDescription } from '../../../transports/talk-protocol.js';
+import { el } from '../../docs/elements.js';
+import { duration } from '../../page/times.js';
+import type { RibbonState } from './ribbon.js';
+
+type Agent = PageDescription['agents'][number];
+
+export interface LiveControlEvents {
+  /** Calls, or hangs up. */
+  onTalk(): void;
+  onMute(muted: boolean): void;
+  /** A message was typed; never empty. */
+  onText(text: string): void;
+}
+
+const STATE_WORDS: Readonly<Record<RibbonState, string>> = {
+  connecting: 'Connecting …',
+  listening: 'Listening',
+  thinking: 'Thinking …',
+  speaking: 'Speaking',
+  held: 'Held: is this an interruption?',
+  interrupted: 'Interrupted: go ahead',
+};
+
+/** Whom to talk with, and how things stand. */
+export class LiveControls {
+  readonly element: HTMLElement;
+  readonly typing: HTMLFormElement;
+  readonly #select = el('select', { 'aria-label': 'Agent' });
+  readonly #talk = el('button', { type: 'button', class: 'main-button', disabled: '' }, 'Talk');
+  readonly #mute = el(
+    'button',
+    { type: 'button', class: 'quiet-button', 'aria-pressed': 'false', disabled: '' },
+    'Mute',
+  );
+  readonly #state = el('p', { class: 'live-state', role: 'status' });
+  readonly #time = el('p', { class: 'live-time figure', 'aria-live': 'off' });
+  readonly #field = el('input', {
+    type: 'text',
+    maxlength: '2000',
+    placeholder: 'Or type …',
+    'aria-label': 'Message to the agent',
+    enterkeyhint: 'send',
+    disabled: '',
+  });
+  #agents: readonly Agent[] = [];
+  #isIdle = true;
+
+  constructor(events: LiveControlEvents) {
+    const send = el('button', { type: 'submit', class: 'send', 'aria-label': 'Send' }, '↑');
+    this.typing = el('form', { class: 'typing', autocomplete: 'off' }, this.#field, send);
+    this.element = el(
+      'div',
+      { class: 'stack' },
+      el('div', { class: 'live-bar' }, this.#select, this.#talk, this.#mute),
+      el('div', { class: 'row' }, this.#state, this.#time),
+    );
+    this.#talk.addEventListener('click', () => events.onTalk());
+    this.#mute.addEventListener('click', () => {
+      const muted = this.#mute.getAttribute('aria-pressed') !== 'true';
+      this.#setMuted(muted);
+      events.onMute(muted);
+    });
+    this.typing.addEventListener('submit', (event) => {
+      event.preventDefault();
+      const text = this.#field.value.trim();
+      if (text === '' || this.agent === null) return;
+      this.#field.value = '';
+      events.onText(text);
+    });
+    this.state = null;
+  }
+
+  /** @param wanted the id of the one to choose first */
+  setAgents(agents: readonly Agent[], wanted: string): void {
+    this.#agents = agents;
+    this.#select.replaceChildren(...agents.map(({ id, name }) => el('option', { value: id }, name)));
+    if (agents.some(({ id }) => id === wanted)) this.#select.value = wanted;
+    this.#talk.disabled = this.#field.disabled = agents.length === 0;
+    if (agents.length === 0) this.#state.textContent = 'There is no agent to talk with.';
+  }
+
+  get agent(): Agent | null {
+    return this.#agents.find(({ id }) => id === this.#select.value) ?? null;
+  }
+
+  get isIdle(): boolean {
+    return this.#isIdle;
+  }
+
+  set hasMicrophone(has: boolean) {
+    this.#mute.disabled = !has;
+  }
+
+  /** Null = there is no call. */
+  set state(state: RibbonState | null) {
+    this.#isIdle = state === null;
+    this.#state.textContent = state === null ? 'Not in a call' : STATE_WORDS[state];
+    this.#state.dataset['state'] = state ?? 'idle';
+    this.#talk.textContent = state === null ? 'Talk' : 'Hang up';
+    this.#talk.classList.toggle('hangs-up', state !== null);
+    this.#select.disabled = state !== null;
+    if (state === null) {
+      this.#mute.disabled = true;
+      this.#setMuted(false);
+    } else if (state === 'connecting') this.responseMs = null;
+  }
+
+  /** Of the latest answer. */
+  set responseMs(ms: number | null) {
+    this.#time.replaceChildren(
+      ...(ms === null ? [] : [el('span', { class: 'soft' }, 'answered after '), el('b', {}, duration(ms))]),
+    );
+  }
+
+  #setMuted(muted: boolean): void {
+    this.#mute.setAttribute('aria-pressed', String(muted));
+    this.#mute.textContent = muted ? 'Muted' : 'Mute';
+  }
+}

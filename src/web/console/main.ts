@@ -1,0 +1,79 @@
+import { Api } from './api.js';
+import { callView } from './calls/call-view.js';
+import { callsView } from './calls/calls-view.js';
+import { keyGate } from './key-gate.js';
+import { liveView } from './live/live-view.js';
+import type { View, ViewOptions } from './view.js';
+
+const PLACES: Readonly<Record<string, { list: (options: ViewOptions) => View; one: (options: ViewOptions) => View }>> =
+  {
+    calls: { list: callsView, one: callView },
+    live: { list: liveView, one: liveView },
+  };
+
+/** The console: one place at a time, by what stands behind the address's `#`. */
+class Console {
+  readonly #api = new Api();
+  readonly #root = byId('view');
+  readonly #forget = byId('forget');
+  #view: View | null = null;
+
+  constructor() {
+    this.#api.onLocked = () => this.#lock(this.#api.key === '' ? null : 'The daemon does not know this key.');
+    this.#forget.addEventListener('click', () => {
+      this.#api.key = '';
+      this.#lock(null);
+    });
+    addEventListener('hashchange', () => this.#go());
+    addEventListener('pagehide', () => this.#view?.close());
+    this.#go();
+  }
+
+  #go(): void {
+    if (this.#api.key === '') {
+      this.#lock(null);
+      return;
+    }
+    const [path = '', search = ''] = location.hash.replace(/^#\/?/, '').split('?');
+    const [place = '', ...rest] = path.split('/');
+    const views = PLACES[place];
+    if (views === undefined) {
+      location.replace('#/calls');
+      return;
+    }
+    const id = decodeURIComponent(rest.join('/'));
+    const options = { api: this.#api, path: id, search };
+    this.#show(id === '' ? views.list(options) : views.one(options), place);
+  }
+
+  #lock(problem: string | null): void {
+    this.#show(
+      keyGate(problem, (key) => {
+        this.#api.key = key;
+        this.#go();
+      }),
+      null,
+    );
+  }
+
+  #show(view: View, place: string | null): void {
+    this.#view?.close();
+    this.#view = view;
+    document.title = `${view.title} – parley`;
+    this.#forget.hidden = place === null;
+    for (const link of document.querySelectorAll<HTMLAnchorElement>('#places a')) {
+      link.toggleAttribute('aria-current', link.hash === `#/${place ?? ''}`);
+    }
+    byId('places').hidden = place === null;
+    this.#root.replaceChildren(view.element);
+    scrollTo(0, 0);
+  }
+}
+
+function byId(id: string): HTMLElement {
+  const found = document.getElementById(id);
+  if (found === null) throw new Error(`the page has no #${id}`);
+  return found;
+}
+
+new Console();
