@@ -83,10 +83,11 @@ export class Access {
     return key;
   }
 
-  /** @throws ParleyError AUTH_FORBIDDEN where the key is not for this agent */
-  agent({ agents }: KeyBinding, agentId: string): void {
-    if (agents.length === 0 || agents.includes(agentId)) return;
-    throw new ParleyError('AUTH_FORBIDDEN', { reason: `it is not for the agent "${agentId}"` });
+  /** @param agentId null = one that is not stored @throws ParleyError AUTH_FORBIDDEN where the key is not for this agent */
+  agent({ agents }: KeyBinding, agentId: string | null): void {
+    if (agents.length === 0 || (agentId !== null && agents.includes(agentId))) return;
+    const reason = agentId === null ? 'it is for stored agents only' : `it is not for the agent "${agentId}"`;
+    throw new ParleyError('AUTH_FORBIDDEN', { reason });
   }
 
   /**

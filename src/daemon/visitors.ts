@@ -46,6 +46,9 @@ export interface Wanted
   callId: string | null;
 }
 
+/** An agent that is all in the client's own configuration. */
+const TEMPORARY = { id: null, config: {}, script: undefined };
+
 /** Those who come to talk, from pages and apps: what each may have, and the session that it gets. */
 export class Visitors {
   readonly #options: VisitorsOptions;
@@ -76,9 +79,14 @@ export class Visitors {
   /**
    * What a client gets for its wishes.
    * @param key null = a private key, which may do everything
+   * @param agent without an `id`, `config` is the whole agent, for this session only
    * @throws InvalidConfigError; ParleyError AUTH_FORBIDDEN, NOT_FOUND
    */
-  wanted(key: PublicKey | null, agent: { id: string; config?: unknown; place?: Location }, wishes: Wishes): Wanted {
+  wanted(
+    key: PublicKey | null,
+    agent: { id: string | null; config?: unknown; place?: Location },
+    wishes: Wishes,
+  ): Wanted {
     const { agents, access } = this.#options;
     if (key !== null) access.agent(key, agent.id);
     const override = this.#override(agent.config, agent.place ?? [], key);
@@ -86,7 +94,7 @@ export class Visitors {
     if (key !== null && wishes.session_continuation?.identifier_variable != null) {
       throw new ParleyError('AUTH_FORBIDDEN', { reason: 'with a public key no identifier_variable may be given' });
     }
-    const { id: agentId, config, script } = agents.get(agent.id);
+    const { id: agentId, config, script } = agent.id === null ? TEMPORARY : agents.get(agent.id);
     return {
       ...{ sessionId: randomUUID(), callId: null, agentId, agent: overriddenAgent(config, override), script },
       ...{ metadata: wishes.metadata ?? {}, includeMetadataInPrompt: wishes.include_metadata_in_prompt ?? false },

@@ -9,7 +9,8 @@ export interface TalkInitiate {
   data: {
     /** A session token or a public key. */
     public_key: string;
-    agent: { agent_id: string };
+    /** A stored agent, its fields for this session where the operator allows them, or these alone. */
+    agent: { agent_id?: string | null; agent_config?: Readonly<Record<string, unknown>> | null };
     metadata?: Readonly<Record<string, unknown>> | null;
     include_metadata_in_prompt?: boolean | null;
     /** What the session goes on from. */

@@ -43,7 +43,9 @@ const initiateSchema = z.strictObject({
   method: z.literal('initiate'),
   data: z.strictObject({
     public_key: publicKeySchema,
-    agent: z.strictObject({ agent_id: z.string().min(1).max(200), agent_config: z.unknown().optional() }),
+    agent: z
+      .strictObject({ agent_id: z.string().min(1).max(200).nullish(), agent_config: z.unknown().optional() })
+      .refine((agent) => agent.agent_id != null || agent.agent_config != null, 'agent_id or agent_config is needed'),
     ...wishShape,
   }),
 });
@@ -149,7 +151,7 @@ export class TalkEndpoint {
     const place = ['initiate', 'data', 'agent', 'agent_config'];
     return visitors.wanted(
       visitors.enter(key, caller),
-      { id: agent.agent_id, config: agent.agent_config, place },
+      { id: agent.agent_id ?? null, config: agent.agent_config, place },
       wishes,
     );
   }
