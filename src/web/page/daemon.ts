@@ -1,19 +1,8 @@
 import type { PageDescription, SessionTokenReply } from '../../transports/talk-protocol.js';
+import { DaemonError } from './daemon-error.js';
 
 /** No request to the daemon may take longer. */
 const TIMEOUT_MS = 8000;
-
-/** A request to the daemon has failed; the message is a sentence for people. */
-export class DaemonError extends Error {
-  override readonly name = 'DaemonError';
-  /** Of the answer; null = there was none. */
-  readonly status: number | null;
-
-  constructor(message: string, status: number | null, options?: ErrorOptions) {
-    super(message, options);
-    this.status = status;
-  }
-}
 
 /** A daemon, by default the one that served this page. What is asked of it rejects with a DaemonError. */
 export class Daemon {

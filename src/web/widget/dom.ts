@@ -36,7 +36,6 @@ export function icon(...names: IconName[]): SVGElement {
   for (const name of names) {
     const path = document.createElementNS(SVG, 'path');
     path.setAttribute('d', PATHS[name]);
-    path.setAttribute('class', name);
     svg.append(path);
   }
   return svg;

@@ -1,4 +1,4 @@
-import { DaemonError } from '../page/daemon.js';
+import { DaemonError } from '../page/daemon-error.js';
 
 /**
  * Why there is no call, as a sentence for a visitor of the page.

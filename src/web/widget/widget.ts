@@ -1,5 +1,6 @@
 import { Call, type CallEvents, type CallStats } from '../page/call.js';
-import { Daemon, DaemonError } from '../page/daemon.js';
+import { Daemon } from '../page/daemon.js';
+import { DaemonError } from '../page/daemon-error.js';
 import { endingWords } from '../page/endings.js';
 import { Forms } from '../page/forms.js';
 import { Microphone, MicrophoneError } from '../page/microphone.js';
