@@ -52,7 +52,7 @@ export const MAY_IMPORT = {
 
 /** Type-only imports that are allowed besides: messages that both ends of a socket share. */
 const MAY_IMPORT_TYPES_OF = {
-  web: ['daemon', 'transports', 'session', 'conversation'],
+  web: ['daemon', 'transports', 'session', 'conversation', 'config'],
   store: ['daemon'],
 };
 

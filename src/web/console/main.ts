@@ -1,3 +1,5 @@
+import { agentView } from './agents/agent-view.js';
+import { agentsView } from './agents/agents-view.js';
 import { Api } from './api.js';
 import { callView } from './calls/call-view.js';
 import { callsView } from './calls/calls-view.js';
@@ -8,6 +10,7 @@ import type { View, ViewOptions } from './view.js';
 const PLACES: Readonly<Record<string, { list: (options: ViewOptions) => View; one: (options: ViewOptions) => View }>> =
   {
     calls: { list: callsView, one: callView },
+    agents: { list: agentsView, one: agentView },
     live: { list: liveView, one: liveView },
   };
 

@@ -31,7 +31,7 @@ class Live {
   readonly #transcript: Transcript;
   readonly #summary: TimesSummary;
   readonly #forms: Forms;
-  readonly #notice = el('div', {});
+  readonly #notice = el('div', { class: 'problems' });
   /** Leads to the call that is over. */
   readonly #last = el('p', {});
   #description: PageDescription | null = null;

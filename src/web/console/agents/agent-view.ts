@@ -1,0 +1,176 @@
+import type { OpenApiDocument } from '../../docs/document.js';
+import { el } from '../../docs/elements.js';
+import { ApiError, messageOf } from '../api.js';
+import { card, failure, loading, type View, type ViewOptions } from '../view.js';
+import { ConfigForm } from './config-form.js';
+import { type Path, withValue } from './draft.js';
+import { Faults } from './faults.js';
+import { Versions } from './versions.js';
+
+interface Agent {
+  id: string;
+  name: string;
+  config: unknown;
+  version: number;
+}
+
+/** One agent: its configuration as fields and as JSON, and its versions. */
+export function agentView(options: ViewOptions): View {
+  const editor = new AgentEditor(options);
+  return { element: editor.element, title: 'Agent', close: () => editor.close() };
+}
+
+class AgentEditor {
+  readonly element = el('div', { class: 'stack' });
+  readonly #api: ViewOptions['api'];
+  readonly #path: string;
+  readonly #id: string;
+  readonly #save = el('button', { type: 'button', class: 'main-button', disabled: '' }, 'Save');
+  readonly #state = el('p', { class: 'soft', role: 'status' });
+  readonly #name = el('input', { type: 'text', 'aria-label': 'Name' });
+  readonly #json = el('textarea', {
+    class: 'code config-json',
+    spellcheck: 'false',
+    'aria-label': 'Configuration as JSON',
+  });
+  readonly #formPlace = el('div', {});
+  readonly #problems = el('div', { class: 'problems' });
+  readonly #open = new Set<string>();
+  #document: OpenApiDocument | null = null;
+  #versions: Versions | null = null;
+  #draft: unknown = {};
+  #faults = new Faults();
+  #isChanged = false;
+
+  constructor({ api, path }: ViewOptions) {
+    this.#api = api;
+    this.#id = path;
+    this.#path = `/agents/${encodeURIComponent(path)}`;
+    this.#save.addEventListener('click', () => void this.#store());
+    this.#name.addEventListener('input', () => this.#changed());
+    this.#json.addEventListener('input', () => this.#onJson());
+    addEventListener('beforeunload', this.#onLeave);
+    void this.#load();
+  }
+
+  close(): void {
+    removeEventListener('beforeunload', this.#onLeave);
+  }
+
+  readonly #onLeave = (event: BeforeUnloadEvent): void => {
+    if (this.#isChanged) event.preventDefault();
+  };
+
+  async #load(): Promise<void> {
+    this.element.replaceChildren(loading('Loading the agent'));
+    try {
+      const [agent, document] = await Promise.all([
+        this.#api.get<Agent>(this.#path),
+        this.#api.get<OpenApiDocument>('/openapi.json'),
+      ]);
+      this.#document = document;
+      this.#versions = new Versions(this.#api, this.#id, () => void this.#load());
+      this.#take(agent);
+      this.element.replaceChildren(
+        el(
+          'header',
+          { class: 'call-top' },
+          el('a', { href: '#/agents', class: 'back' }, '← Agents'),
+          el('h1', {}, agent.name),
+        ),
+        el('div', { class: 'save-bar' }, this.#name, this.#save, this.#state),
+        this.#problems,
+        el(
+          'div',
+          { class: 'columns' },
+          card('Configuration', this.#formPlace),
+          el('div', { class: 'stack' }, card('As JSON', this.#json), this.#versions.element),
+        ),
+      );
+    } catch (error) {
+      this.element.replaceChildren(failure(error, () => void this.#load()));
+    }
+  }
+
+  #take({ name, config, version }: Agent): void {
+    this.#draft = config;
+    this.#faults = new Faults();
+    this.#name.value = name;
+    this.#isChanged = false;
+    this.#save.disabled = true;
+    this.#state.textContent = `Version ${String(version)}`;
+    this.#problems.replaceChildren();
+    this.#showJson();
+    this.#showForm();
+  }
+
+  #showJson(): void {
+    this.#json.setCustomValidity('');
+    this.#json.value = JSON.stringify(this.#draft, null, 2);
+  }
+
+  #showForm(): void {
+    const document = this.#document;
+    const schema = document?.components.schemas['AgentConfig'];
+    if (document === null || schema === undefined) return;
+    const form = new ConfigForm(schema, {
+      ...{ document, config: this.#draft, faults: this.#faults, open: this.#open },
+      onChange: (path, value, rebuilds) => this.#onField(path, value, rebuilds),
+    });
+    this.#formPlace.replaceChildren(form.element);
+    const others = this.#faults.elsewhere(form.shown);
+    if (this.#faults.count > 0) {
+      this.#problems.replaceChildren(
+        el(
+          'div',
+          { class: 'notice failure', role: 'alert' },
+          el('p', {}, `Not saved: ${String(this.#faults.count)} faults. ${others.join(' ')}`),
+        ),
+      );
+      form.element.querySelector<HTMLElement>('[aria-invalid]')?.focus();
+    }
+  }
+
+  #onField(path: Path, value: unknown, rebuilds: boolean): void {
+    this.#draft = withValue(this.#draft, path, value) ?? {};
+    this.#showJson();
+    this.#changed();
+    if (rebuilds) this.#showForm();
+  }
+
+  #onJson(): void {
+    try {
+      this.#draft = JSON.parse(this.#json.value);
+      this.#json.setCustomValidity('');
+      this.#changed();
+      this.#showForm();
+    } catch (error) {
+      this.#json.setCustomValidity(messageOf(error));
+      this.#save.disabled = true;
+      this.#state.textContent = `The JSON cannot be read: ${messageOf(error)}`;
+    }
+  }
+
+  #changed(): void {
+    this.#isChanged = true;
+    this.#save.disabled = false;
+    this.#state.textContent = 'Not saved';
+  }
+
+  async #store(): Promise<void> {
+    this.#save.disabled = true;
+    this.#state.textContent = 'Saving …';
+    try {
+      const agent = await this.#api.send<Agent>('PUT', this.#path, { name: this.#name.value, config: this.#draft });
+      this.#take(agent);
+      this.#state.textContent = `Saved: version ${String(agent.version)}. Sessions that begin now have it.`;
+      void this.#versions?.load();
+    } catch (error) {
+      this.#save.disabled = false;
+      this.#state.textContent = 'Not saved';
+      this.#faults = new Faults(error instanceof ApiError ? error.faults : []);
+      if (this.#faults.count === 0) this.#problems.replaceChildren(failure(error, () => void this.#store()));
+      else this.#showForm();
+    }
+  }
+}

@@ -1,0 +1,181 @@
+import { exampleOf, type OpenApiDocument, type Schema } from '../../docs/document.js';
+import { el, prose } from '../../docs/elements.js';
+import { type Path, pathText, valueAt } from './draft.js';
+import type { Faults } from './faults.js';
+import { type FieldKind, fieldKind } from './field-kind.js';
+
+export interface ConfigFormOptions {
+  document: OpenApiDocument;
+  config: unknown;
+  faults: Faults;
+  /** Places that were opened before. */
+  open: Set<string>;
+  /** Undefined = back to the default. `rebuilds`: the form has other fields now. */
+  onChange(path: Path, value: unknown, rebuilds: boolean): void;
+}
+
+/** A configuration as fields, made from its schema: names, descriptions, units and defaults are the schema's. */
+export class ConfigForm {
+  readonly element: HTMLElement;
+  /** Places that have a field. */
+  readonly shown = new Set<string>();
+  readonly #options: ConfigFormOptions;
+
+  constructor(schema: Schema, options: ConfigFormOptions) {
+    this.#options = options;
+    this.element = el('div', { class: 'config-form' }, ...this.#members(schema, []));
+  }
+
+  #members(schema: Schema, path: Path): HTMLElement[] {
+    const required = new Set(schema.required);
+    return Object.entries(schema.properties ?? {}).map(([name, member]) =>
+      this.#field(name, member, [...path, name], required.has(name)),
+    );
+  }
+
+  #field(name: string, schema: Schema, path: Path, isRequired: boolean): HTMLElement {
+    const kind = fieldKind(name, schema, this.#options.document);
+    const key = pathText(path);
+    this.shown.add(key);
+    if (kind.kind === 'group') return this.#branch(name, schema, path, () => this.#members(kind.schema, path));
+    if (kind.kind === 'list') return this.#branch(name, schema, path, () => this.#items(kind.items, path));
+    const id = `config-${key}`;
+    const field = this.#input(kind, schema, path);
+    const faults = this.#faults(key);
+    field.id = id;
+    if (faults.length > 0) field.setAttribute('aria-invalid', 'true');
+    field.setAttribute('aria-describedby', `${id}-about`);
+    return el(
+      'div',
+      { class: 'config-field' },
+      el(
+        'label',
+        { for: id },
+        el('code', {}, name),
+        ...(isRequired ? [el('span', { class: 'soft' }, ' required')] : []),
+      ),
+      field,
+      ...faults,
+      el('p', { class: 'about', id: `${id}-about` }, ...about(schema)),
+    );
+  }
+
+  /** Something with fields of its own, which are made when it is opened. */
+  #branch(name: string, schema: Schema, path: Path, inside: () => HTMLElement[]): HTMLElement {
+    const key = pathText(path);
+    const { open, faults, config } = this.#options;
+    const value = valueAt(config, path);
+    const isSet = value !== undefined && value !== null;
+    const count = Array.isArray(value) ? ` ${String(value.length)}` : '';
+    const mark = isSet ? [el('span', { class: 'pill' }, `set${count}`)] : [];
+    const summary = el(
+      'summary',
+      {},
+      el('code', {}, name),
+      ' ',
+      ...mark,
+      el('span', { class: 'about' }, ' ', ...about(schema)),
+    );
+    const details = el('details', { class: 'config-branch' }, summary, ...this.#faults(key));
+    const fill = (): void => void details.append(el('div', { class: 'config-inside' }, ...inside()));
+    details.open = open.has(key) || faults.isWithin(key);
+    if (details.open) fill();
+    details.addEventListener('toggle', () => {
+      if (details.open) open.add(key);
+      else open.delete(key);
+      if (details.open && details.querySelector(':scope > .config-inside') === null) fill();
+    });
+    return details;
+  }
+
+  #items(items: Schema, path: Path): HTMLElement[] {
+    const value = valueAt(this.#options.config, path);
+    const list = Array.isArray(value) ? (value as unknown[]) : [];
+    const fields = list.map((item, at) => {
+      const itemPath = [...path, at];
+      const title = typeof item === 'object' && item !== null && 'name' in item ? String(item.name) : String(at + 1);
+      const remove = el('button', { type: 'button', class: 'quiet-button', 'aria-label': `Remove ${title}` }, 'Remove');
+      remove.addEventListener('click', () => this.#options.onChange(itemPath, undefined, true));
+      return el(
+        'div',
+        { class: 'config-item' },
+        this.#field(title, { ...items, description: '' }, itemPath, false),
+        remove,
+      );
+    });
+    const add = el('button', { type: 'button', class: 'quiet-button' }, 'Add one');
+    add.addEventListener('click', () => {
+      this.#options.open.add(pathText([...path, list.length]));
+      this.#options.onChange([...path, list.length], exampleOf(items, this.#options.document), true);
+    });
+    return [...fields, add];
+  }
+
+  #input(kind: Exclude<FieldKind, { kind: 'group' | 'list' }>, schema: Schema, path: Path): HTMLElement {
+    const value = valueAt(this.#options.config, path);
+    const isSet = value !== undefined && value !== null;
+    const change = (next: unknown): void => this.#options.onChange(path, next, false);
+    const byDefault = schema['x-default'] === undefined ? '' : `default: ${String(schema['x-default'])}`;
+    if (kind.kind === 'choice') {
+      const texts = kind.choices.map((choice) => JSON.stringify(choice));
+      const select = el(
+        'select',
+        {},
+        el('option', { value: '' }, byDefault === '' ? '–' : byDefault),
+        ...kind.choices.map((choice, at) => el('option', { value: texts[at] ?? '' }, String(choice))),
+      );
+      select.value = isSet ? JSON.stringify(value) : '';
+      select.addEventListener('change', () => change(select.value === '' ? undefined : JSON.parse(select.value)));
+      return select;
+    }
+    if (kind.kind === 'number') {
+      const bounds = {
+        ...(kind.min !== undefined && { min: String(kind.min) }),
+        ...(kind.max !== undefined && { max: String(kind.max) }),
+      };
+      const input = el('input', {
+        type: 'number',
+        step: kind.isWhole ? '1' : 'any',
+        placeholder: byDefault,
+        ...bounds,
+      });
+      input.value = typeof value === 'number' ? String(value) : '';
+      input.addEventListener('input', () => change(input.value === '' ? undefined : Number(input.value)));
+      return input;
+    }
+    if (kind.kind === 'json') return this.#json(value, change);
+    const input = kind.isLong ? el('textarea', { rows: '5' }) : el('input', { type: 'text' });
+    input.value = typeof value === 'string' ? value : '';
+    input.addEventListener('input', () => change(input.value === '' ? undefined : input.value));
+    return input;
+  }
+
+  #json(value: unknown, change: (value: unknown) => void): HTMLElement {
+    const input = el('textarea', { class: 'code', rows: '3', spellcheck: 'false', placeholder: 'JSON' });
+    input.value = value === undefined || value === null ? '' : JSON.stringify(value, null, 2);
+    input.addEventListener('input', () => {
+      try {
+        change(input.value.trim() === '' ? undefined : JSON.parse(input.value));
+        input.setCustomValidity('');
+      } catch {
+        input.setCustomValidity('This is no JSON.');
+      }
+    });
+    input.addEventListener('change', () => input.reportValidity());
+    return input;
+  }
+
+  #faults(key: string): HTMLElement[] {
+    return this.#options.faults.at(key).map((message) => el('p', { class: 'fault', role: 'alert' }, message));
+  }
+}
+
+function about(schema: Schema): (Node | string)[] {
+  const unit = schema['x-unit'];
+  const byDefault = schema['x-default'];
+  const notes = [
+    ...(unit === undefined ? [] : [`in ${unit}`]),
+    ...(byDefault === undefined ? [] : [`default: ${String(byDefault)}`]),
+  ];
+  return [...prose(schema.description ?? ''), notes.length === 0 ? '' : ` (${notes.join('; ')})`];
+}

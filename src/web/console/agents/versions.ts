@@ -1,0 +1,91 @@
+import { el } from '../../docs/elements.js';
+import { type Api, messageOf } from '../api.js';
+import { card } from '../view.js';
+import { wholeTime } from '../words.js';
+import { diffLines, shortened } from './diff.js';
+
+interface Version {
+  version: number;
+  name: string;
+  config: unknown;
+  script: unknown;
+  changed_at: number;
+  changed_by: string | null;
+}
+
+const SHOWN = 50;
+
+/** What an agent was: what each version changed, and the way back. */
+export class Versions {
+  readonly element: HTMLElement;
+  readonly #api: Api;
+  readonly #path: string;
+  readonly #onRestored: () => void;
+  readonly #body = el('div', {}, el('p', { class: 'soft' }, 'Loading …'));
+
+  constructor(api: Api, agentId: string, onRestored: () => void) {
+    this.#api = api;
+    this.#path = `/agents/${encodeURIComponent(agentId)}/versions`;
+    this.#onRestored = onRestored;
+    this.element = card('Versions', this.#body);
+    void this.load();
+  }
+
+  async load(): Promise<void> {
+    try {
+      const versions = await this.#api.get<Version[]>(this.#path, { limit: SHOWN });
+      const items = versions.map((version, at) => this.#item(version, versions[at + 1] ?? null, at === 0));
+      this.#body.replaceChildren(el('ol', { class: 'versions' }, ...items));
+    } catch (error) {
+      this.#body.replaceChildren(el('p', { class: 'fault', role: 'alert' }, messageOf(error)));
+    }
+  }
+
+  #item(version: Version, before: Version | null, isLatest: boolean): HTMLElement {
+    const by = version.changed_by === null ? 'the daemon' : version.changed_by;
+    const summary = el(
+      'summary',
+      {},
+      el('b', { class: 'figure' }, String(version.version)),
+      el('span', {}, ` ${wholeTime(version.changed_at)}`),
+      el('span', { class: 'soft' }, ` by ${by}`),
+      ...(isLatest ? [' ', el('span', { class: 'pill' }, 'now')] : []),
+    );
+    const details = el('details', {}, summary);
+    details.addEventListener('toggle', () => details.append(changes(before, version)), { once: true });
+    const restore = el(
+      'button',
+      { type: 'button', class: 'quiet-button', 'aria-label': `Restore version ${String(version.version)}` },
+      'Restore',
+    );
+    restore.addEventListener('click', () => void this.#restore(version.version, restore));
+    return el('li', {}, details, ...(isLatest ? [] : [restore]));
+  }
+
+  async #restore(version: number, button: HTMLButtonElement): Promise<void> {
+    button.disabled = true;
+    try {
+      await this.#api.send('POST', `${this.#path}/${String(version)}/restore`);
+      this.#onRestored();
+    } catch (error) {
+      button.replaceWith(el('p', { class: 'fault', role: 'alert' }, messageOf(error)));
+    }
+  }
+}
+
+function changes(before: Version | null, version: Version): HTMLElement {
+  if (before === null)
+    return el('p', { class: 'soft' }, 'The oldest version that is shown: there is nothing to compare it with.');
+  const lines = shortened(diffLines(linesOf(before), linesOf(version)));
+  if (lines.every(({ sign }) => sign === ' ')) {
+    return el('p', { class: 'soft' }, 'Nothing that is shown has changed; it may have been a secret.');
+  }
+  const rows = lines.map(({ sign, text }) =>
+    el('span', { class: sign === '+' ? 'added' : sign === '-' ? 'removed' : 'same' }, `${sign} ${text}\n`),
+  );
+  return el('pre', { class: 'diff' }, ...rows);
+}
+
+function linesOf({ name, config, script }: Version): string[] {
+  return JSON.stringify({ name, config, script }, null, 2).split('\n');
+}
