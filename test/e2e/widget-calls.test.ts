@@ -1,0 +1,183 @@
+import { fileURLToPath } from 'node:url';
+import type { Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { hasTool } from '../../scripts/system-tools.mjs';
+import type { TalkClientMessage } from '../../src/transports/talk-protocol.js';
+import { TalkingBrowser } from './browser.js';
+import { HostSite } from './host-site.js';
+import { ServedDaemon } from './served-daemon.js';
+
+const PATIENCE = { timeout: 60_000 };
+const AGENT_FILE = fileURLToPath(new URL('forms-agent.json', import.meta.url));
+
+describe.skipIf(!hasTool('chromium'))('calls of the widget', { timeout: 240_000 }, () => {
+  let site: HostSite;
+  let daemon: ServedDaemon;
+  let browser: TalkingBrowser;
+  let page: Page;
+  /** What the page has sent beside audio. */
+  const sent: TalkClientMessage[] = [];
+
+  beforeAll(async () => {
+    site = await HostSite.open();
+    daemon = await serve();
+    browser = await TalkingBrowser.launch();
+  }, 60_000);
+
+  afterAll(async () => {
+    await browser.close();
+    await site.close();
+    expect(await daemon.stop()).toBe(0);
+    expect(daemon.log).not.toContain('fault:');
+  }, 30_000);
+
+  beforeEach(async () => {
+    sent.length = 0;
+    const key = 'data-agent-id="the-till" data-public-key="pk_served"';
+    const address = site.page(
+      `<script src="${daemon.address}/widget.js" ${key} data-metadata='{"guest":"Ann"}'></script>`,
+    );
+    page = await browser.visit(address, async (fresh) => {
+      fresh.on('websocket', (socket) => {
+        socket.on('framesent', ({ payload }) => {
+          if (typeof payload === 'string') sent.push(JSON.parse(payload) as TalkClientMessage);
+        });
+      });
+    });
+  });
+
+  afterEach(async () => {
+    await page.close();
+    expect(browser.errors.splice(0)).toEqual([]);
+  });
+
+  const serve = (port = '0'): Promise<ServedDaemon> =>
+    ServedDaemon.start(port, AGENT_FILE, { PARLEY_ALLOWED_ORIGINS: site.origin });
+  const says = (text: string): Promise<void> =>
+    page.locator('.bubble.agent', { hasText: text }).first().waitFor(PATIENCE);
+  const type = async (text: string): Promise<void> => {
+    if (!(await page.locator('.panel').isVisible())) await page.locator('.chat').click();
+    await page.locator('.typing input').fill(text);
+    await page.locator('.typing input').press('Enter');
+  };
+  const notice = (text: string): Promise<void> => page.locator('.notice p', { hasText: text }).waitFor(PATIENCE);
+
+  it('have forms, filled in by the keyboard, checked by the server, skipped, and gone with the call', async () => {
+    await type('I want a receipt');
+    const field = page.getByLabel('Where shall the receipt go?');
+    await field.waitFor(PATIENCE);
+    await expect.poll(() => page.evaluate('document.activeElement.shadowRoot.activeElement.type')).toBe('email');
+    await page.keyboard.type('ann@till');
+    await page.keyboard.press('Enter');
+    await page.locator('.form-problem').waitFor(PATIENCE);
+    await page.keyboard.press('End');
+    await page.keyboard.type('.example');
+    await page.keyboard.press('Enter');
+    await says('It goes to ann@till.example.');
+    await type('please wrap it');
+    await page.getByLabel('Is gift').selectOption('Yes');
+    await page.locator('.form-send').click();
+    await says('The answer was');
+    await type('I want a receipt');
+    await page.locator('.form-card').waitFor(PATIENCE);
+    await page.keyboard.press('Escape');
+    await says('Then without a receipt.');
+    await type('open the drawer'); // is for another client
+    await says('It stays shut.');
+    await type('I want a receipt');
+    await page.locator('.form-card').waitFor(PATIENCE);
+    await page.locator('.launcher').click();
+    await expect.poll(() => page.locator('.form-card').count()).toBe(0);
+  });
+
+  it('tell the agent of the user, and send keys', async () => {
+    await page.locator('.launcher').click();
+    await says('Hello.');
+    await page.getByRole('button', { name: 'Keypad' }).click();
+    await page.getByRole('button', { name: 'star' }).click();
+    await page.keyboard.type('7');
+    const [initiate, ...keys] = sent.filter(({ method }) => method !== 'ping') as unknown[];
+    expect(initiate).toMatchObject({ method: 'initiate', data: { metadata: { guest: 'Ann' } } });
+    expect(keys).toEqual([
+      { method: 'dtmf', data: '*' },
+      { method: 'dtmf', data: '7' },
+    ]);
+    expect(await page.locator('.bubble.user .text').allInnerTexts()).toContain('*7');
+  });
+
+  it('go to the gateway of the embed configuration', async () => {
+    const gateway = daemon.address.replace('127.0.0.1', 'localhost');
+    const nothing = { idle: null, connecting: null, running: null };
+    const looks = {
+      ...{ titles: nothing, icons: nothing, background: null, buttonCss: null },
+      transcript: null,
+      size: null,
+    };
+    const headers = { 'access-control-allow-origin': site.origin };
+    await page.route('**/embed', (route) =>
+      route.fulfill({ headers, json: { ...looks, region: 'eu', base_url: `${gateway}/` } }),
+    );
+    await page.reload();
+    const line = page.waitForEvent('websocket', PATIENCE);
+    await page.locator('.launcher').click();
+    expect((await line).url()).toBe(`${gateway.replace('http', 'ws')}/talk`);
+    await says('Hello.');
+  });
+
+  it('say when the microphone is gone', async () => {
+    await page.locator('.launcher').waitFor();
+    await page.evaluate(`const ask = navigator.mediaDevices.getUserMedia.bind(navigator.mediaDevices);
+      navigator.mediaDevices.getUserMedia = async (wish) => (globalThis.stream = await ask(wish));`);
+    await page.locator('.launcher').click();
+    await says('Hello.');
+    await page.evaluate('stream.getAudioTracks()[0].dispatchEvent(new Event("ended"))');
+    await notice('The microphone is gone. You can type instead.');
+    await type('open the drawer');
+    await says('It stays shut.');
+  });
+
+  it('say that the line is lost and that nobody answers, and go on when asked to', async () => {
+    await type('open the drawer');
+    await says('It stays shut.');
+    await daemon.kill();
+    await notice('The connection to the server was lost.');
+    await page.getByRole('button', { name: 'Go on' }).click();
+    await notice('The voice service does not answer. Try again later.');
+    daemon = await serve(new URL(daemon.address).port);
+    // What was said is lost with the data folder: it says so, and begins anew.
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await notice('There is no');
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.locator('.note', { hasText: 'New call' }).waitFor(PATIENCE);
+    await says('Hello.');
+    expect(browser.errors.splice(0).every((error) => error.includes('ERR_CONNECTION_REFUSED'))).toBe(true);
+  });
+
+  it('go on where the line was cut and the server still knows what was said', async () => {
+    let cut = (): void => undefined;
+    const initiated: string[] = [];
+    await page.routeWebSocket('**/talk', (socket) => {
+      const server = socket.connectToServer();
+      socket.onMessage((message) => {
+        if (typeof message === 'string' && message.includes('initiate')) initiated.push(message);
+        server.send(message);
+      });
+      cut = () => {
+        void socket.close({ code: 4000 });
+        void server.close();
+      };
+    });
+    await type('open the drawer');
+    await says('It stays shut.');
+    cut();
+    await notice('The connection to the server was lost.');
+    await page.getByRole('button', { name: 'Go on' }).click();
+    await page.locator('.note', { hasText: 'The call goes on' }).waitFor(PATIENCE);
+    await type('please wrap it');
+    await page.getByLabel('Is gift').waitFor(PATIENCE);
+    expect(initiated).toHaveLength(2);
+    expect(JSON.parse(initiated[1] ?? '')).toMatchObject({
+      data: { session_continuation: { session_id: expect.stringMatching(/^[\da-f-]{36}$/) as string } },
+    });
+  });
+});
