@@ -46,7 +46,7 @@ export function serveFile(
   headers: (request: FastifyRequest) => Readonly<Record<string, string>>,
 ): (request: FastifyRequest, reply: FastifyReply) => FastifyReply {
   return (request, reply) => {
-    const packed = /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?(?:,|$))/.test(request.headers['accept-encoding'] ?? '');
+    const packed = /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?(?:,|$))/i.test(request.headers['accept-encoding'] ?? '');
     void reply.headers({
       ...{ 'content-type': type, 'x-content-type-options': 'nosniff', 'cache-control': 'no-cache', etag },
       ...{ ...headers(request), vary: 'accept-encoding' },

@@ -10,7 +10,7 @@ defineWidget(home);
 if (script?.hasAttribute('data-frame') === true) {
   // The page of the frame: what it is told stands in its address.
   const query = new URLSearchParams(location.search);
-  place((name) => query.get(name.replaceAll('-', '_')), { position: 'fill' });
+  place((name) => query.get(name.replaceAll('-', '_')), { position: 'fill', server: home });
 } else if (script?.hasAttribute('data-agent-id') === true) {
   place((name) => script.getAttribute(`data-${name}`), {});
 }
