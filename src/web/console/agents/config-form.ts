@@ -77,7 +77,9 @@ export class ConfigForm {
       el('span', { class: 'about' }, ' ', ...about(schema)),
     );
     const details = el('details', { class: 'config-branch' }, summary, ...this.#faults(key));
-    const fill = (): void => void details.append(el('div', { class: 'config-inside' }, ...inside()));
+    const fill = (): void => {
+      details.append(el('div', { class: 'config-inside' }, ...inside()));
+    };
     details.open = open.has(key) || faults.isWithin(key);
     if (details.open) fill();
     details.addEventListener('toggle', () => {

@@ -42,7 +42,7 @@ export class Versions {
   }
 
   #item(version: Version, before: Version | null, isLatest: boolean): HTMLElement {
-    const by = version.changed_by === null ? 'the daemon' : version.changed_by;
+    const by = version.changed_by ?? 'the daemon';
     const summary = el(
       'summary',
       {},
