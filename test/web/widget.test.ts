@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { DaemonError } from '../../src/web/page/daemon-error.js';
-import { buttonName, buttonTitle, DEFAULT_LOOKS, displayOf } from '../../src/web/widget/looks.js';
+import { buttonName, buttonTitle, DEFAULT_LOOKS, displayOf, inkOn } from '../../src/web/widget/looks.js';
 import { readOptions, type WidgetOptions } from '../../src/web/widget/options.js';
 import { problemWords } from '../../src/web/widget/problems.js';
 
@@ -72,6 +72,19 @@ describe('the button', () => {
   it('has a name with its words, its state and what it does', () => {
     expect(buttonName('Book a table', 'idle')).toBe('Book a table. Start a voice call');
     expect(buttonName('', 'running')).toBe('On the line, press to hang up');
+  });
+});
+
+describe('words on a background', () => {
+  it.each([
+    ['#ffffff', '#1a1a1a'],
+    ['#ffd400', '#1a1a1a'],
+    ['#5b21b6', '#ffffff'],
+    ['#000000', '#ffffff'],
+    ['linear-gradient(red, blue)', '#ffffff'],
+    ['', '#ffffff'],
+  ])('%s are %s', (background, ink) => {
+    expect(inkOn(background)).toBe(ink);
   });
 });
 

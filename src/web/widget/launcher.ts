@@ -1,5 +1,5 @@
 import { el, icon, type IconName } from './dom.js';
-import { buttonName, buttonTitle, type Display, type Looks } from './looks.js';
+import { buttonName, buttonTitle, type Display, inkOn, type Looks } from './looks.js';
 
 const ICONS: Readonly<Record<Display, IconName>> = { idle: 'talk', connecting: 'wait', running: 'hangup' };
 
@@ -22,6 +22,7 @@ export class Launcher {
     // By CSSOM: a page's Content Security Policy may forbid style attributes.
     style.cssText = looks.buttonCss ?? '';
     if (looks.background !== null) style.background = looks.background;
+    if (looks.background !== null && style.color === '') style.color = inkOn(plainColour(looks.background));
     if (looks.size !== null) style.setProperty('--size', `${String(looks.size)}px`);
     this.#show();
   }
@@ -47,4 +48,13 @@ export class Launcher {
     image.addEventListener('error', () => image.replaceWith(icon(ICONS[display])));
     return image;
   }
+}
+
+/** A colour as `#rrggbb` where it can be written so; black for what is none, such as a gradient. */
+function plainColour(background: string): string {
+  const context = document.createElement('canvas').getContext('2d');
+  if (context === null) return '';
+  context.fillStyle = background;
+  const { fillStyle } = context;
+  return typeof fillStyle === 'string' ? fillStyle : '';
 }

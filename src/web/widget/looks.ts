@@ -49,3 +49,11 @@ export function buttonTitle({ titles }: Pick<Looks, 'titles'>, display: Display)
 export function buttonName(title: string, display: Display): string {
   return title === '' ? STATES[display] : `${title}. ${STATES[display]}`;
 }
+
+/** The colour of words that can be read on a background, `#rrggbb`. */
+export function inkOn(background: string): '#ffffff' | '#1a1a1a' {
+  const value = Number.parseInt(/^#([\da-f]{6})$/i.exec(background)?.[1] ?? '0', 16);
+  // Perceived brightness (ITU-R BT.601), 0..255.
+  const brightness = 0.299 * (value >> 16) + 0.587 * ((value >> 8) & 255) + 0.114 * (value & 255);
+  return brightness > 150 ? '#1a1a1a' : '#ffffff';
+}
