@@ -124,7 +124,7 @@ class AgentEditor {
         el(
           'div',
           { class: 'notice failure', role: 'alert' },
-          el('p', {}, `Not saved: ${String(this.#faults.count)} faults. ${others.join(' ')}`),
+          el('p', {}, `${String(this.#faults.count)} faults, shown at their fields. ${others.join(' ')}`),
         ),
       );
       form.element.querySelector<HTMLElement>('[aria-invalid]')?.focus();
@@ -167,8 +167,9 @@ class AgentEditor {
       void this.#versions?.load();
     } catch (error) {
       this.#save.disabled = false;
-      this.#state.textContent = 'Not saved';
       this.#faults = new Faults(error instanceof ApiError ? error.faults : []);
+      this.#state.textContent =
+        this.#faults.count === 0 ? 'Not saved' : `Not saved: ${String(this.#faults.count)} faults`;
       if (this.#faults.count === 0) this.#problems.replaceChildren(failure(error, () => void this.#store()));
       else this.#showForm();
     }

@@ -95,7 +95,7 @@ export class ConfigForm {
     const list = Array.isArray(value) ? (value as unknown[]) : [];
     const fields = list.map((item, at) => {
       const itemPath = [...path, at];
-      const title = typeof item === 'object' && item !== null && 'name' in item ? String(item.name) : String(at + 1);
+      const title = itemTitle(item, at);
       const remove = el('button', { type: 'button', class: 'quiet-button', 'aria-label': `Remove ${title}` }, 'Remove');
       remove.addEventListener('click', () => this.#options.onChange(itemPath, undefined, true));
       return el(
@@ -170,6 +170,12 @@ export class ConfigForm {
   #faults(key: string): HTMLElement[] {
     return this.#options.faults.at(key).map((message) => el('p', { class: 'fault', role: 'alert' }, message));
   }
+}
+
+/** What an item calls itself, or its number. */
+function itemTitle(item: unknown, at: number): string {
+  const name = typeof item === 'object' && item !== null && 'name' in item ? item.name : null;
+  return typeof name === 'string' && name !== '' ? name : String(at + 1);
 }
 
 function about(schema: Schema): (Node | string)[] {

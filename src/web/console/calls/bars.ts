@@ -6,7 +6,7 @@ export interface Bar {
   about: string;
   fromMs: number;
   toMs: number;
-  look: 'pause' | 'model' | 'answer' | 'voice' | 'line' | 'early' | 'dropped';
+  look: 'pause' | 'model' | 'answer' | 'voice' | 'playout' | 'early' | 'dropped';
 }
 
 /** How an answer came to be: what was begun early, then stage by stage until it was heard. Empty where there was none. */
@@ -42,7 +42,7 @@ export function waterfall(turn: TurnStory): Bar[] {
       look: 'answer',
     },
     { label: 'TTS first', about: 'to the first audio of that sentence', fromMs: sentence, toMs: voice, look: 'voice' },
-    { label: 'Playout', about: 'to its first sound on the line', fromMs: voice, toMs: responseMs, look: 'line' },
+    { label: 'Playout', about: 'to its first sound on the line', fromMs: voice, toMs: responseMs, look: 'playout' },
   ];
   return [...early, ...(endOfTurnMs === null ? stages.slice(1) : stages)];
 }

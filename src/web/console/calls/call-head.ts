@@ -29,16 +29,15 @@ export function callHead(call: CallHistoryItem, agentName: string): HTMLElement 
   return el(
     'header',
     { class: 'call-top' },
-    el('a', { href: '#/calls', class: 'back' }, '← Calls'),
+    backToCalls(),
     el('h1', {}, agentName, el('span', { class: 'soft' }, ` ${way}${line}`)),
     el('p', { class: 'facts-line' }, statusPill(call.call_status), ...figures),
-    el(
-      'p',
-      { class: 'why' },
-      statusWords(call.call_status).why,
-      ...(call.error_message === null ? [] : [` ${call.error_message}`]),
-    ),
+    el('p', { class: 'why' }, call.error_message ?? statusWords(call.call_status).why),
   );
+}
+
+export function backToCalls(): HTMLElement {
+  return el('a', { href: '#/calls', class: 'back' }, '← Calls');
 }
 
 /** What it cost, and what else is in the log. */

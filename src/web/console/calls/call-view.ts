@@ -4,7 +4,7 @@ import { el } from '../../docs/elements.js';
 import { AgentNames } from '../agents/agent-names.js';
 import { card, empty, failure, loading, type View, type ViewOptions } from '../view.js';
 import { whyNoRecording, whyNoTrace } from './absence.js';
-import { callFacts, callHead } from './call-head.js';
+import { backToCalls, callFacts, callHead } from './call-head.js';
 import { LiveCall } from './live-call.js';
 import { Player } from './player.js';
 import { Recording } from './recording.js';
@@ -59,7 +59,11 @@ class CallPage {
       if (isRunning) this.#showRunning(call);
       else this.#show(call, text === null ? null : parseTrace(text));
     } catch (error) {
-      if (!this.#closed) this.element.replaceChildren(failure(error, () => void this.#load()));
+      if (!this.#closed)
+        this.element.replaceChildren(
+          backToCalls(),
+          failure(error, () => void this.#load()),
+        );
     }
   }
 

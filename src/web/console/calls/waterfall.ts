@@ -7,8 +7,9 @@ import type { TurnStory } from './turns.js';
 export function waterfalls(turns: readonly TurnStory[], onSeek: (ms: number) => void): HTMLElement {
   const bars = turns.map(waterfall);
   const all = bars.flat();
-  const low = Math.min(0, ...all.map(({ fromMs }) => fromMs));
   const high = Math.max(1, ...all.map(({ toMs }) => toMs));
+  // What was begun long before the end of speech is cut off: the wait is what is to be compared.
+  const low = Math.max(Math.min(0, ...all.map(({ fromMs }) => fromMs)), -high / 2);
   const items = turns.map((turn, at) => {
     const heading = el(
       'button',
@@ -31,7 +32,7 @@ export function waterfalls(turns: readonly TurnStory[], onSeek: (ms: number) => 
 }
 
 function barRow({ label, about, fromMs, toMs, look }: Bar, low: number, high: number): HTMLElement {
-  const share = (ms: number): number => ((ms - low) / (high - low)) * 100;
+  const share = (ms: number): number => ((Math.max(ms, low) - low) / (high - low)) * 100;
   const bar = el('span', { class: `fall-bar ${look}` });
   bar.style.left = `${share(fromMs).toFixed(2)}%`;
   bar.style.width = `${(share(toMs) - share(fromMs)).toFixed(2)}%`;
