@@ -105,6 +105,18 @@ describe.skipIf(!hasTool('chromium'))('calls of the widget', { timeout: 240_000 
     expect(await page.locator('.bubble.user .text').allInnerTexts()).toContain('*7');
   });
 
+  it('can be muted: then the agent gets silence', async () => {
+    await page.locator('.launcher').click();
+    await says('Hello.');
+    const mute = page.getByRole('button', { name: 'Mute' });
+    await mute.click();
+    expect(await mute.getAttribute('aria-pressed')).toBe('true');
+    const level = 'document.querySelector("parley-widget").stats.microphoneLevel';
+    await expect.poll(() => page.evaluate(level), PATIENCE).toBeLessThan(1e-6);
+    await page.locator('.launcher').click();
+    expect([await mute.getAttribute('aria-pressed'), await mute.isDisabled()]).toEqual(['false', true]);
+  });
+
   it('go to the gateway of the embed configuration', async () => {
     const gateway = daemon.address.replace('127.0.0.1', 'localhost');
     const nothing = { idle: null, connecting: null, running: null };
