@@ -7,8 +7,8 @@ beforeAll(async () => {
 });
 afterAll(() => house.close());
 
-it('the page on the endpoints is there without a key, with what it needs', async () => {
-  const page = await house.request('/docs');
+it.each(['/docs', '/console'])('%s is there without a key, with what it needs', async (address) => {
+  const page = await house.request(address);
   expect(page.status).toBe(200);
   expect(page.headers.get('content-type')).toContain('text/html');
   const files = [...(await page.text()).matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, path]) => path ?? '');

@@ -129,12 +129,14 @@ describe.skipIf(!hasTool('chromium'))('the console, in a real browser', { timeou
     await page.goto(`${daemon.address}/console#/live`);
     await page.getByRole('button', { name: 'Talk' }).click();
     await page.locator('.live-state[data-state=speaking]').waitFor(PATIENCE);
+    // What the browser's microphone speaks would interrupt.
+    await page.getByRole('button', { name: 'Mute' }).click();
     const watching = await opened('#/calls');
     await watching.locator('.pill.running').first().click();
     await page.fill('.typing input', 'When are you open?');
     await page.press('.typing input', 'Enter');
     await page.locator('.bubble.agent', { hasText: 'eleven' }).waitFor(PATIENCE);
-    await watching.locator('.bubble', { hasText: 'eleven' }).first().waitFor(PATIENCE);
+    await watching.locator('.bubble.user', { hasText: 'When are you open?' }).waitFor(PATIENCE);
     await page.locator('.live-time b').waitFor(PATIENCE);
     await page.getByRole('button', { name: 'Hang up' }).click();
     // What was watched becomes the page of a call that is over.
