@@ -1,15 +1,10 @@
+import type { Fault } from './fault.js';
 import { EventReader, type ServerEvent } from './sse.js';
 
 /** Where /docs keeps the private key as well: this tab, until it is closed. */
 const KEY = 'parley.key';
 const TIMEOUT_MS = 15_000;
 const RECONNECT_MS = 2000;
-
-/** One fault in what was sent, where it is. */
-export interface Fault {
-  loc: readonly (string | number)[];
-  msg: string;
-}
 
 /** The daemon refused, or did not answer; the message is for people. */
 export class ApiError extends Error {

@@ -1,4 +1,4 @@
-import type { Fault } from '../api.js';
+import type { Fault } from '../fault.js';
 
 /** What the daemon found wrong with a configuration, by place. */
 export class Faults {
