@@ -48,6 +48,7 @@ import type { PeerSettings } from '../transports/webrtc/peer.js';
 import { webRtcRoutes } from './routes/webrtc.js';
 import { widgetRoutes } from './routes/widget.js';
 import { Visitors } from './visitors.js';
+import { WebRtcCalls } from './webrtc-calls.js';
 import { TalkEndpoint } from './routes/talk.js';
 import { voiceRoutes } from './routes/voices.js';
 import { openServer } from './server.js';
@@ -103,6 +104,7 @@ export class Daemon {
   readonly #campaigns: Campaigns;
   readonly #log: CallLog;
   readonly #chats: ChatEndpoint;
+  readonly #webRtc: WebRtcCalls;
   readonly #closeDatabase: () => void;
   readonly #doors: Doors;
   readonly #operation: Operation;
@@ -244,10 +246,11 @@ export class Daemon {
       publicAgentConfigFields: settings.publicAgentConfigFields,
       maxSessions: settings.limits.sessions,
     });
-    webRtcRoutes(api, {
-      ...{ visitors, access, onError, doors: this.#doors, clock: engine.clock },
+    this.#webRtc = new WebRtcCalls({
+      ...{ visitors, access, onError, clock: engine.clock },
       peers: peerSettings(settings),
     });
+    webRtcRoutes(api, { visitors, access, calls: this.#webRtc, doors: this.#doors });
     this.#talk = new TalkEndpoint({
       ...{ server: this.#app.server, visitors, access, requests, clock: engine.clock },
       socketsPerAddress: settings.limits.socketsPerAddress,
@@ -282,6 +285,7 @@ export class Daemon {
     await Promise.all([this.#options.engine.warmUp(), this.#openTelephone(), this.#told.webhook.open()]);
     this.#ready = true;
     this.#campaigns.resume();
+    this.#webRtc.warmUp();
   }
 
   /** Sessions, phone calls and answers in writing that go on. */
@@ -355,6 +359,7 @@ export class Daemon {
     this.#told.hush();
     this.#campaigns.shut();
     await this.#calling.close();
+    await this.#webRtc.close();
     // One that could not be opened has told those who asked for it.
     await (await this.#telephone?.catch(() => null))?.close();
     const { clock } = engine;

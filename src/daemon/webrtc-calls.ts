@@ -26,9 +26,23 @@ interface Line {
 export class WebRtcCalls {
   readonly #options: WebRtcCallsOptions;
   readonly #lines = new Map<string, Line>();
+  #warming: Promise<void> = Promise.resolve();
 
   constructor(options: WebRtcCallsOptions) {
     this.#options = options;
+  }
+
+  /** Loads and tries what a call needs, so that the first one need not wait for it. */
+  warmUp(): void {
+    const { clock, onError } = this.#options;
+    this.#warming = Promise.all([import('../transports/webrtc/warm-up.js'), loadOpus()])
+      .then(([{ warmUpWebRtc }]) => warmUpWebRtc(clock))
+      .catch(onError);
+  }
+
+  /** Lets go of what is not a session's. May be called twice. */
+  async close(): Promise<void> {
+    await this.#warming;
   }
 
   /**

@@ -5,9 +5,10 @@ import { type Access, bearer, type PublicKey } from '../access.js';
 import type { Api } from '../api/api.js';
 import type { Doors } from '../doors.js';
 import { type Visitors, wishShape } from '../visitors.js';
-import { WebRtcCalls, type WebRtcCallsOptions } from '../webrtc-calls.js';
+import type { WebRtcCalls } from '../webrtc-calls.js';
 
-export interface WebRtcRoutesOptions extends WebRtcCallsOptions {
+export interface WebRtcRoutesOptions {
+  calls: WebRtcCalls;
   visitors: Visitors;
   access: Access;
   doors: Doors;
@@ -44,9 +45,7 @@ function isBare(beginning: Readonly<Record<string, unknown>>): boolean {
  * `POST /webrtc/offer`: a browser's offer is answered, and its session begins when the connection is there.
  * docs/webrtc.md tells the rest.
  */
-export function webRtcRoutes(api: Api, options: WebRtcRoutesOptions): void {
-  const { visitors, access, doors } = options;
-  const calls = new WebRtcCalls(options);
+export function webRtcRoutes(api: Api, { calls, visitors, access, doors }: WebRtcRoutesOptions): void {
   const visitorsKeys = new WeakMap<IncomingMessage, PublicKey>();
 
   api.add({

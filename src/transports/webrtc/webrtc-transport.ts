@@ -62,6 +62,7 @@ export class WebRtcTransport implements Transport {
   #sink: TransportSink | null = null;
   #early: MediaPacket[] = [];
   #isStarted = false;
+  #isConnected = false;
   #isOver = false;
   #ticks = 0;
   #tail = 0;
@@ -91,12 +92,19 @@ export class WebRtcTransport implements Transport {
     });
     this.connected.catch(() => undefined); // not everybody asks
     peer.listen({
-      connected: () => onConnected(),
+      connected: () => {
+        this.#isConnected = true;
+        onConnected();
+      },
       audio: (packet) => this.#onPacket(packet),
       digit: (digit) => this.#sink?.digits(digit),
       message: (text) => this.#control.receive(text, this.#sink),
       loss: (share) => this.#onLoss(share),
-      closed: (reason) => this.#gone(reason === 'closed' ? undefined : new ParleyError('LINE_LOST', { reason })),
+      // Browsers do not say goodbye when their page is closed: who was there and is gone has hung up.
+      closed: (reason) => {
+        const isHangUp = this.#isConnected || reason === 'closed';
+        this.#gone(isHangUp ? undefined : new ParleyError('LINE_LOST', { reason }));
+      },
     });
   }
 

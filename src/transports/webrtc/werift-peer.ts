@@ -1,8 +1,9 @@
-import type { RTCDataChannel, RTCRtpTransceiver, RtcpPacket, RtpHeader as Header } from 'werift';
+import type { CandidatePair, RTCDataChannel, RTCRtpTransceiver, RtcpPacket, RtpHeader as Header } from 'werift';
 import { MediaStreamTrack, RTCPeerConnection, RtcpRrPacket, RtcpSrPacket, RtpHeader, RtpPacket } from 'werift';
 import type { Cancel, Clock } from '../../clock/clock.js';
 import { ParleyError, reasonOf } from '../../errors.js';
 import { TelephoneEvents } from '../telephone-event.js';
+import { FollowedPair } from './followed-pair.js';
 import { Liveness, LOOK_MS } from './liveness.js';
 import { fingerprintsOf } from './offer.js';
 import type { PeerListener, PeerSettings, WebRtcPeer } from './peer.js';
@@ -191,7 +192,9 @@ export class WeriftPeer implements WebRtcPeer {
     if (this.#cancelLook !== null) return;
     const clock = this.#clock;
     const liveness = new Liveness(SILENT_MS, clock.nowMs());
+    const followed = new FollowedPair<CandidatePair>();
     const look = (): void => {
+      for (const { connection } of this.#connection.iceTransports) followed.look(connection, clock.nowMs());
       if (!liveness.look(this.#received(), clock.nowMs())) this.#over('nothing came any more');
       else this.#cancelLook = clock.schedule(clock.nowMs() + LOOK_MS, look);
     };

@@ -89,7 +89,16 @@ test('a sender that falls silent is heard as silence while time passes', async (
   expect(ear.samples.slice(320).every((sample) => sample === 0)).toBe(true);
 });
 
-test('a line that breaks off says why, one that is closed does not', async () => {
+test('who was there and is gone has hung up', () => {
+  const { far, transport } = lineOf();
+  const ear = new Ear();
+  transport.start(ear);
+  far.connect();
+  far.hangUp('nothing came any more');
+  expect(ear.closedBy).toBeUndefined();
+});
+
+test('a line that never came about says why, one that is closed does not', async () => {
   const [broken, closed] = [lineOf(), lineOf()];
   const ears = [new Ear(), new Ear()] as const;
   broken.transport.start(ears[0]);
