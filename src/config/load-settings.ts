@@ -54,7 +54,8 @@ export async function loadSettings(sources: SettingSources = {}): Promise<Loaded
   const flags = sources.flags ?? {};
   const env = sources.env ?? process.env;
   const file = given(flags['config']) ?? given(env['PARLEY_CONFIG']) ?? null;
-  const fromFile = file === null ? {} : parseWith(settingsFileSchema, await readJsonFile(file, { comments: true }), [file]);
+  const fromFile =
+    file === null ? {} : parseWith(settingsFileSchema, await readJsonFile(file, { comments: true }), [file]);
   const fromEnv = readTexts(SETTING_NAMES, (name) => name.env, env, '');
   const fromFlags = readTexts(SETTING_NAMES, (name) => name.flag, flags, '--');
   const issues = [...fromEnv.issues, ...fromFlags.issues];
