@@ -32,11 +32,16 @@ export class TalkingBrowser {
   /**
    * @param silenceAfterMs behind what is spoken, before it is spoken again
    * @param more arguments of the browser's
+   * @param silenceBeforeMs before it is spoken, from when a page opens the microphone
    */
-  static async launch(silenceAfterMs = SILENCE_AFTER_MS, more: readonly string[] = []): Promise<TalkingBrowser> {
+  static async launch(
+    silenceAfterMs = SILENCE_AFTER_MS,
+    more: readonly string[] = [],
+    silenceBeforeMs = GREETING_MS,
+  ): Promise<TalkingBrowser> {
     const folder = mkdtempSync(join(tmpdir(), 'parley-browser-'));
     const microphone = join(folder, 'microphone.wav');
-    writeFileSync(microphone, microphoneWav(silenceAfterMs));
+    writeFileSync(microphone, microphoneWav(silenceBeforeMs, silenceAfterMs));
     const browser = await chromium.launch({
       executablePath: '/usr/bin/chromium',
       args: [
@@ -82,9 +87,9 @@ export class TalkingBrowser {
 }
 
 /** The fixture between silence, in the plain PCM that Chromium plays, again and again. */
-function microphoneWav(silenceAfterMs: number): Uint8Array {
+function microphoneWav(silenceBeforeMs: number, silenceAfterMs: number): Uint8Array {
   const { samples, sampleRateHz } = decodeWav(readFileSync(packageFile(`${SPOKEN}.wav`)));
-  const before = (GREETING_MS * sampleRateHz) / 1000;
+  const before = (silenceBeforeMs * sampleRateHz) / 1000;
   const all = new Int16Array(before + samples.length + (silenceAfterMs * sampleRateHz) / 1000);
   all.set(samples, before);
   return encodeWav(all, sampleRateHz);
