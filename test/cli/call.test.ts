@@ -54,8 +54,12 @@ describe('parley call', () => {
     expect([code, err]).toEqual([2, expect.stringContaining(why)]);
   });
 
-  it('refuses what is no number', { timeout: 60_000 }, async () => {
-    const { code, err } = await parley(['call', '911', '--speed', 'max']);
-    expect([code, err]).toEqual([1, expect.stringContaining('NUMBER_INVALID')]);
+  it.each([
+    ['what is no number', 'Tom', 'NUMBER_INVALID'],
+    ['an emergency number', '911', 'CALL_FORBIDDEN'],
+    ['a short code', '12', 'CALL_FORBIDDEN'],
+  ])('refuses %s', { timeout: 60_000 }, async (_what, number, error) => {
+    const { code, err } = await parley(['call', number, '--speed', 'max']);
+    expect([code, err]).toEqual([1, expect.stringContaining(error)]);
   });
 });
