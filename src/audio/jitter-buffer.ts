@@ -99,6 +99,11 @@ export class JitterBuffer {
     return { ...this.#stats, patienceMs: this.#patienceMs(), lagMs: this.#lagMs };
   }
 
+  /** By how much what is delivered lies behind. */
+  get lagMs(): number {
+    return this.#lagMs;
+  }
+
   /** Takes a packet. Returns what can be heard now. */
   push(packet: MediaPacket, nowMs: number): Arrival[] {
     const { sequence, ticks } = this.#unwrapped(packet);
@@ -126,6 +131,8 @@ export class JitterBuffer {
     const arrivals = this.#release(nowMs);
     if (this.#waiting.size > 0) return arrivals;
     const missingMs = nowMs - this.#fastestMs - this.#endMs;
+    // Nearly always: nothing is missing, whatever this stream's patience is.
+    if (missingMs <= Math.min(MIN_PATIENCE_MS, this.#maxPatienceMs)) return arrivals;
     const patienceMs = this.#patienceMs();
     const allowedMs = this.#isSilent ? patienceMs : Math.max(patienceMs, STALL_MS);
     const packets = Math.floor((missingMs - allowedMs) / this.#packetMs);

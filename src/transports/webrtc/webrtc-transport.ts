@@ -192,7 +192,7 @@ export class WebRtcTransport implements Transport {
       if (this.#isOver) return;
       const samples = this.#samplesOf(arrival);
       const ms = (samples.length * 1000) / HEARING_RATE_HZ;
-      const mayBeLeftOut = arrival.kind === 'packet' && this.#jitter.stats.lagMs >= ms;
+      const mayBeLeftOut = arrival.kind === 'packet' && this.#jitter.lagMs >= ms;
       if (mayBeLeftOut && levelOf(samples).rmsDbfs < QUIET_DB) this.#jitter.skipped(ms);
       else this.#sink?.audio(samples);
     }
