@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { agentConfigSchema } from '../../config/agent.js';
+import { overriddenAgent } from '../../config/override-agent.js';
 import { redactAgentConfig, restoreSecrets } from '../../config/redact.js';
 import type { Engine } from '../../engine/engine.js';
 import { ParleyError } from '../../errors.js';
@@ -144,7 +145,7 @@ export function phoneRoutes(api: Api, options: PhoneRoutesOptions): void {
       const override = given && restoreSecrets(given, stored, place);
       if (override !== null) {
         const agent = agentId === null ? null : agents.get(agentId);
-        const whole = { agent: { ...agent?.config, ...override }, script: agent?.script };
+        const whole = { agent: overriddenAgent(agent?.config ?? {}, override), script: agent?.script };
         await checkAgent(engine, whole, { config: place });
       }
       return worded(changed(phones, phone, { agentConfigOverride: override }));
