@@ -282,6 +282,11 @@ export function errorCatalogue(): Readonly<Record<ErrorCode, CatalogueEntry>> {
   return CATALOGUE;
 }
 
+/** What was thrown, as an error: anything can be. */
+export function errorOf(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}
+
 /** The message of anything that was thrown. */
 export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

@@ -6,6 +6,7 @@ import type { Settings } from '../config/settings.js';
 import { KnowledgeBase } from '../store/knowledge.js';
 import { SqliteMemories } from '../store/memory.js';
 import { Uploads } from './uploads.js';
+import { errorOf } from '../errors.js';
 
 export interface AgentStoresOptions {
   settings: Settings;
@@ -52,7 +53,7 @@ export class AgentStores {
     try {
       this.memories.purge();
     } catch (error) {
-      onError(error instanceof Error ? error : new Error(String(error)));
+      onError(errorOf(error));
     }
     void this.uploads.purge(nowUnixMs()).catch(onError);
   }

@@ -10,7 +10,7 @@ import { overriddenAgent } from '../config/override-agent.js';
 import { restoreSecrets } from '../config/redact.js';
 import type { ChatPiece } from '../engine/chat.js';
 import type { Engine } from '../engine/engine.js';
-import { ParleyError } from '../errors.js';
+import { errorOf, ParleyError } from '../errors.js';
 import { wireMessage } from '../session/call-history.js';
 import type { AgentRegistry, HostedAgent } from './agents.js';
 import type { CallLog } from './call-log.js';
@@ -154,7 +154,7 @@ export class ChatEndpoint {
 
   async #tell(stream: EventStream, error: unknown): Promise<void> {
     const known = error instanceof ParleyError;
-    if (!known) this.#options.onError(error instanceof Error ? error : new Error(String(error)));
+    if (!known) this.#options.onError(errorOf(error));
     const message = known ? error.message : 'Something went wrong inside parley; its log says what.';
     const code = known ? error.code : 'INTERNAL';
     // A client that leaves now knows enough.

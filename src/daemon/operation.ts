@@ -4,6 +4,7 @@ import type { SessionReport } from '../session/session-report.js';
 import type { Log, LogLevel } from './log/log.js';
 import { Metrics, type MetricSources } from './metrics/metrics.js';
 import type { SessionSpans } from './traces/session-spans.js';
+import { errorOf } from '../errors.js';
 
 export interface OperationOptions extends MetricSources {
   log: Log;
@@ -114,7 +115,7 @@ export class Operation {
     const { openTraces } = this.#options;
     if (openTraces === undefined || (event.type !== 'tool' && event.type !== 'ended')) return;
     this.#traces ??= openTraces().catch((error: unknown) => {
-      this.error(error instanceof Error ? error : new Error(String(error)));
+      this.error(errorOf(error));
       return null;
     });
     const atUnixMs = Date.now();

@@ -1,6 +1,7 @@
 import { type Cancel, type Clock, delay } from '../clock/clock.js';
 import type { CallStore, StoredCall } from '../store/calls.js';
 import type { CallFiles, RemovedFiles } from './call-files.js';
+import { errorOf } from '../errors.js';
 
 export interface RetentionOptions {
   store: Pick<CallStore, 'endedBefore' | 'recordedBefore' | 'forgetRecordings' | 'removeLazily'>;
@@ -44,7 +45,7 @@ export class Retention {
     this.#running = this.#running
       .then(() => this.purge())
       .catch((error: unknown) => {
-        if (!this.#closed.signal.aborted) onError(asError(error));
+        if (!this.#closed.signal.aborted) onError(errorOf(error));
       });
   }
 
@@ -61,7 +62,7 @@ export class Retention {
           purged.recordings += recordings;
           purged.traces += traces;
         } catch (error) {
-          onError(asError(error)); // the call goes all the same; `sweep` comes across the file
+          onError(errorOf(error)); // the call goes all the same; `sweep` comes across the file
         }
       }
     };
@@ -99,8 +100,4 @@ export class Retention {
       await delay(clock, PAUSE_MS, this.#closed.signal).catch(() => undefined);
     }
   }
-}
-
-function asError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error));
 }

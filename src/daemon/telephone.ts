@@ -6,7 +6,7 @@ import type { Carrier, CarrierCall } from '../carriers/carrier.js';
 import type { SimulatedNetwork } from '../carriers/simulated/network.js';
 import { overriddenAgent } from '../config/override-agent.js';
 import type { Engine } from '../engine/engine.js';
-import { ParleyError } from '../errors.js';
+import { errorOf, ParleyError } from '../errors.js';
 import type { SessionEvent } from '../session/session-options.js';
 import type { PhoneStore } from '../store/phones.js';
 import type { AgentRegistry } from './agents.js';
@@ -37,8 +37,7 @@ export class Telephone {
     this.carrier = network;
     this.#network = network;
     this.#options = options;
-    const onError = (error: unknown): void =>
-      options.onError(error instanceof Error ? error : new Error(String(error)));
+    const onError = (error: unknown): void => options.onError(errorOf(error));
     const { engine, mayTransfer } = options;
     this.#switchboard = new Switchboard({ engine, carrier: network, onError, ...(mayTransfer && { mayTransfer }) });
     this.#switchboard.receive(
@@ -56,7 +55,7 @@ export class Telephone {
       owned,
       // The log knows the calls of earlier processes as well.
       idPrefix: `sim-${randomUUID().slice(0, 8)}`,
-      onError: (error) => onError(error instanceof Error ? error : new Error(String(error))),
+      onError: (error) => onError(errorOf(error)),
     });
     return new Telephone(carrier, options);
   }

@@ -4,7 +4,7 @@ import type { Server } from 'node:https';
 import { createSecureContext } from 'node:tls';
 import type { Cancel, Clock } from '../clock/clock.js';
 import type { Settings } from '../config/settings.js';
-import { ParleyError, reasonOf } from '../errors.js';
+import { errorOf, ParleyError, reasonOf } from '../errors.js';
 
 export interface TlsPair {
   cert: Buffer;
@@ -80,7 +80,7 @@ export class TlsFiles {
       server.setSecureContext(this.#current);
       onRead(null);
     } catch (error) {
-      onRead(error instanceof Error ? error : new Error(String(error)));
+      onRead(errorOf(error));
     }
   }
 }

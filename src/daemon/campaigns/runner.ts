@@ -6,6 +6,7 @@ import type { DialledCall, DialRequest } from '../dialing/dial.js';
 import { consequenceOf } from './refusal.js';
 import { Scheduler } from './scheduler.js';
 import { settle } from './settle.js';
+import { errorOf } from '../../errors.js';
 
 /** How a call ended, as the call log has it. */
 export interface CallOver {
@@ -150,7 +151,7 @@ export class CampaignRunner {
     try {
       for (let step = 0; step < STEPS && waitMs === 0; step++) waitMs = await this.#step();
     } catch (error) {
-      this.#options.onError(error instanceof Error ? error : new Error(String(error)));
+      this.#options.onError(errorOf(error));
       waitMs = LONGEST_WAIT_MS;
     }
     this.#isWorking = false;
@@ -233,7 +234,7 @@ export class CampaignRunner {
         records.refuse(record.seq, found.reason);
         break;
       case 'fail':
-        if (found.isFault) onError(error instanceof Error ? error : new Error(String(error)));
+        if (found.isFault) onError(errorOf(error));
         this.#fail(record.campaignId, found.reason);
     }
     onChange(record.campaignId);
@@ -261,7 +262,7 @@ export class CampaignRunner {
       if (record !== null) this.#settle(record, sessionId, isCut ? { status: 'error', error: STOPPED } : over);
       this.#finishPaused(campaignId);
     } catch (error) {
-      onError(error instanceof Error ? error : new Error(String(error)));
+      onError(errorOf(error));
     }
     onChange(campaignId);
     this.poke();

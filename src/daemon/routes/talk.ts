@@ -4,7 +4,7 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import * as z from 'zod';
 import type { Cancel, Clock } from '../../clock/clock.js';
 import { parseWith } from '../../config/issues.js';
-import { ParleyError, reasonOf } from '../../errors.js';
+import { errorOf, ParleyError, reasonOf } from '../../errors.js';
 import type { TalkServerMessage } from '../../transports/talk-protocol.js';
 import { TalkSocketTransport } from '../../transports/talk-socket.js';
 import type { Access, Caller } from '../access.js';
@@ -158,7 +158,7 @@ export class TalkEndpoint {
 
   #sendAway(client: WebSocket, error: unknown): void {
     const known = error instanceof ParleyError;
-    if (!known) this.#options.onError(error instanceof Error ? error : new Error(String(error)));
+    if (!known) this.#options.onError(errorOf(error));
     const reason = known ? error.message : 'something went wrong inside parley';
     const message: TalkServerMessage = { method: 'onerror', data: reason };
     client.resume();

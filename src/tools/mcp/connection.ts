@@ -1,6 +1,7 @@
 import type { Clock } from '../../clock/clock.js';
 import { abortAfter } from '../deadline.js';
 import type { JsonRpcMessage, LinkEvents, McpLink } from './link.js';
+import { errorOf } from '../../errors.js';
 
 /** The protocol's version that is asked for; a server may answer with an older one. */
 const PROTOCOL_VERSION = '2025-06-18';
@@ -104,7 +105,7 @@ export class McpConnection {
     const message: JsonRpcMessage = { jsonrpc: '2.0', id, method, params };
     const sent = this.#link.send(message, AbortSignal.any([deadline.signal, sending.signal])).then(
       () => undefined,
-      (error: unknown) => this.#pending.get(id)?.reject(error instanceof Error ? error : new Error(String(error))),
+      (error: unknown) => this.#pending.get(id)?.reject(errorOf(error)),
     );
     try {
       return await Promise.race([answer, aborted]);
