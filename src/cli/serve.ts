@@ -35,7 +35,6 @@ ${flagNames()
     const { agentFiles, flags } = readFlags(args);
     const found = await engineSettings(io, flags);
     const agents = await loadAgents(agentFiles);
-    const [demo] = await loadAgents([DEMO_AGENT]);
     const log = openLog(io.stderr, found.settings);
     const desk = await openDemoDesk(() => log.write('info', 'the demo agent has booked a table'));
     const allowUrls = [...found.engine.allowUrls, desk.url];
@@ -45,7 +44,7 @@ ${flagNames()
     try {
       daemon = new Daemon({
         settings: found.settings,
-        ...{ engine, agents, ...(demo && { demo }) },
+        ...{ engine, agents },
         agentInUse: (config) => atDesk(config, desk),
         log,
       });
@@ -70,7 +69,8 @@ async function serveUntilStopped(daemon: Daemon, found: EngineSettings, io: Comm
     // No log holds a key: it goes where the address goes.
     io.stdout.write(`private key (shown this once): ${daemon.newPrivateKey}\n`);
   }
-  await daemon.adopt();
+  const [demo] = await loadAgents([DEMO_AGENT]);
+  await daemon.adopt(demo);
   const invitation = found.settings.page ? `Talk to it: ${address}/` : `Listening on ${address}`;
   io.stdout.write(`${styleText('bold', invitation)}\n`);
   await daemon.warmUp();

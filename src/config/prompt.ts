@@ -1,4 +1,5 @@
 import { DEFAULT_LANGUAGE } from './language.js';
+import { languageName } from './language-name.js';
 import type { ResolvedAgent } from './resolve.js';
 
 /** What the system prompt is made from. A ResolvedAgent fits. */
@@ -52,6 +53,5 @@ export function localTime(unixMs: number, timezone: string): string {
 
 function languageNote(language: string): string {
   if (language === 'multi') return 'Answer in the language that the user speaks.';
-  const name = new Intl.DisplayNames(['en'], { type: 'language' }).of(language) ?? language;
-  return `The conversation is in ${name}${language === DEFAULT_LANGUAGE ? '' : `; answer in it`}.`;
+  return `The conversation is in ${languageName(language)}${language === DEFAULT_LANGUAGE ? '' : `; answer in it`}.`;
 }

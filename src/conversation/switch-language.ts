@@ -1,4 +1,5 @@
 import type { ToolCall, ToolSpec } from '../config/chat.js';
+import { languageName } from '../config/language-name.js';
 import { textArgument } from './call-arguments.js';
 import type { SwitchLanguageConfig } from './config.js';
 import type { Core } from './core.js';
@@ -8,7 +9,7 @@ import { baseLanguage } from './words.js';
 export const SWITCH_LANGUAGE = 'switch_language';
 
 export function switchLanguageTool({ languages }: SwitchLanguageConfig): ToolSpec {
-  const offered = languages.map((code) => `${code}: ${nameOf(code)}`).join('; ');
+  const offered = languages.map((code) => `${code}: ${languageName(code)}`).join('; ');
   return {
     name: SWITCH_LANGUAGE,
     description:
@@ -39,14 +40,14 @@ export function switchRefusal(core: Core, call: ToolCall): string | null {
   if (language === null) {
     const known = core.config.switchLanguage?.languages.join(', ') ?? '';
     core.trace('language.refused', { callId: call.id });
-    return `Not changed: \`language\` has to be one of ${known}. The conversation goes on in ${nameOf(core.language)}.`;
+    return `Not changed: \`language\` has to be one of ${known}. The conversation goes on in ${languageName(core.language)}.`;
   }
-  return language === core.language ? `The conversation is in ${nameOf(language)} already.` : null;
+  return language === core.language ? `The conversation is in ${languageName(language)} already.` : null;
 }
 
 /** What the model is told of a language that the prompt does not know of. */
 export function languageNote(language: string): string {
-  return `The conversation has changed its language: it is in ${nameOf(language)} now. Answer in it.`;
+  return `The conversation has changed its language: it is in ${languageName(language)} now. Answer in it.`;
 }
 
 function listed(core: Core, call: ToolCall): string | null {
@@ -58,14 +59,4 @@ function listed(core: Core, call: ToolCall): string | null {
     languages.find((code) => baseLanguage(code) === baseLanguage(wanted)) ??
     null
   );
-}
-
-const NAMES = new Intl.DisplayNames(['en'], { type: 'language' });
-
-function nameOf(code: string): string {
-  try {
-    return NAMES.of(code) ?? code;
-  } catch {
-    return code;
-  }
 }

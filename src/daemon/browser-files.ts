@@ -17,7 +17,7 @@ const TYPES: Readonly<Record<string, string>> = {
 export interface BrowserFile {
   type: string;
   body: Buffer;
-  gzipped: Buffer;
+  gzipped: () => Buffer;
   etag: string;
 }
 
@@ -37,7 +37,8 @@ export function loadBrowserFiles(): BrowserFiles {
 
 function browserFile(name: string, body: Buffer): BrowserFile {
   const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
-  return { type: TYPES[extname(name)] ?? '', body, gzipped: gzipSync(body, { level: 9 }), etag };
+  let gzipped: Buffer | null = null;
+  return { type: TYPES[extname(name)] ?? '', body, gzipped: () => (gzipped ??= gzipSync(body, { level: 9 })), etag };
 }
 
 /** A route that sends a file, packed where the browser takes it so, and not at all where the browser has it already. */
@@ -53,6 +54,6 @@ export function serveFile(
     });
     if (request.headers['if-none-match'] === etag) return reply.code(304).send();
     if (packed) void reply.header('content-encoding', 'gzip');
-    return reply.send(packed ? gzipped : body);
+    return reply.send(packed ? gzipped() : body);
   };
 }

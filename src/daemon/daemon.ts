@@ -65,8 +65,6 @@ export interface DaemonOptions {
   engine: Engine;
   /** Agents of files: `adopt` makes the stored ones of these ids what they say. */
   agents: readonly HostedAgent[];
-  /** Comes to a daemon that has no agent. Default none. */
-  demo?: HostedAgent;
   /** A stored configuration as it is used in this process. Default as it is. */
   agentInUse?: (config: AgentConfig) => AgentConfig;
   /** Default none. */
@@ -275,9 +273,9 @@ export class Daemon {
     return this.#address;
   }
 
-  /** Takes over the agents of its options, as `AgentRegistry.adopt`. @throws ParleyError CONFIG_INVALID naming an agent */
-  adopt(): Promise<void> {
-    return this.agents.adopt(this.#options.agents, this.#options.demo);
+  /** Takes over the agents of its options and a demo, as `AgentRegistry.adopt`. @throws ParleyError CONFIG_INVALID naming an agent */
+  adopt(demo?: HostedAgent): Promise<void> {
+    return this.agents.adopt(this.#options.agents, demo);
   }
 
   /** Loads the engines; `/readyz` says when it is done. @throws ParleyError when one cannot be loaded */

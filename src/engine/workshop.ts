@@ -3,6 +3,7 @@ import { HEARING_RATE_HZ } from '../audio/frame.js';
 import type { Clock } from '../clock/clock.js';
 import { RealClock, unixNow } from '../clock/real.js';
 import type { Ticker } from '../clock/ticker.js';
+import { languageName } from '../config/language-name.js';
 import { EMBEDDED_DEFAULTS, type ResolvedAgent, resolveAgent } from '../config/resolve.js';
 import { type ConversationConfig, DEFAULT_CONVERSATION } from '../conversation/config.js';
 import { ParleyError, reasonOf } from '../errors.js';
@@ -105,6 +106,7 @@ export class Workshop {
 
   async warmUp(): Promise<void> {
     const agent = resolveAgent({}, { defaults: this.#options.defaults ?? {} });
+    languageName(agent.language);
     await Promise.all([
       this.#providers.vad().warmUp(),
       this.#providers.turnModel()?.warmUp(),

@@ -22,11 +22,11 @@ async function start<T>(
   demo = agent('demo', 'v1'),
 ) {
   const daemon = new Daemon({
-    ...{ settings: { ...DEFAULT_SETTINGS, dataDir }, engine: new Engine(), agents: files, demo },
+    ...{ settings: { ...DEFAULT_SETTINGS, dataDir }, engine: new Engine(), agents: files },
     agentInUse: (config) => ({ ...config, timezone: 'Europe/Berlin' }),
   });
   try {
-    await daemon.adopt();
+    await daemon.adopt(demo);
     return await work(daemon.agents);
   } finally {
     await daemon.close();

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type * as z from 'zod';
 import type { Access } from '../access.js';
-import { checked, checksOf } from './checked.js';
+import { checked, type Checks, checksOf } from './checked.js';
 import type { AnyEndpoint, Call, Endpoint, Shape } from './endpoint.js';
 
 /**
@@ -38,7 +38,8 @@ export class Api {
 
   #route(app: FastifyInstance, endpoint: AnyEndpoint): void {
     const { method, path, gate = 'private', bodyBytes, handle } = endpoint;
-    const checks = checksOf(endpoint);
+    // A start waits for none of them: they are made when they are first asked for.
+    let checks: Checks | null = null;
     app.route({
       method,
       url: path.replace(/\{(\w+)\}/g, ':$1'),
@@ -49,7 +50,10 @@ export class Api {
         done();
       },
       handler: (request, reply) => {
-        const parts = checked(checks, request) as Omit<Call<Shape, Shape, z.ZodType>, 'key' | 'request' | 'reply'>;
+        const parts = checked((checks ??= checksOf(endpoint)), request) as Omit<
+          Call<Shape, Shape, z.ZodType>,
+          'key' | 'request' | 'reply'
+        >;
         return handle({ ...parts, key: this.#access.keyOf(request), request, reply });
       },
     });

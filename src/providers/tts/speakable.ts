@@ -93,13 +93,15 @@ function wordSpans(text: string): { start: number; end: number }[] {
   return spans;
 }
 
-const segmenter = new Intl.Segmenter(undefined, { granularity: 'word' });
+let segmenter: Intl.Segmenter | null = null;
 
 /** Words by dictionary; punctuation stays with the word before it. */
 function unspacedPieces(run: string): string[] {
   const pieces: string[] = [];
   for (const part of cutLong(run)) {
-    for (const { segment, isWordLike } of segmenter.segment(part)) {
+    for (const { segment, isWordLike } of (segmenter ??= new Intl.Segmenter(undefined, {
+      granularity: 'word',
+    })).segment(part)) {
       if (isWordLike === true || pieces.length === 0) pieces.push(segment);
       else pieces.push(`${pieces.pop() ?? ''}${segment}`);
     }
