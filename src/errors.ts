@@ -36,6 +36,11 @@ const CATALOGUE = {
     httpStatus: 422,
     retryable: false,
   },
+  PROVIDER_NOT_CONFIGURED: {
+    message: 'The {kind} provider "{provider}" has no access to its vendor: set {missing}',
+    httpStatus: 422,
+    retryable: false,
+  },
   TURN_MODEL_UNUSABLE: {
     message: 'The turn model {path} cannot be used: {reason}',
     httpStatus: 500,

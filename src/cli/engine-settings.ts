@@ -32,6 +32,7 @@ export async function engineSettings(
     engine: {
       defaults: detection.defaults,
       models: detection.models,
+      vendors: detection.vendors,
       vad: detection.vad,
       speculation: settings.speculation,
       ...(settings.turnModelPath !== null && { turnModel: settings.turnModelPath }),

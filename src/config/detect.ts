@@ -3,6 +3,7 @@ import { type Clock } from '../clock/clock.js';
 import { type ModelRoutes, OPENAI_MODELS, SCRIPTED_MODEL, modelRoutes, ollamaUrl } from './models.js';
 import { type AgentDefaults, EMBEDDED_DEFAULTS } from './resolve.js';
 import type { Settings } from './settings.js';
+import { missingOf, type Offer, type VendorName, VENDORS, type Vendors, vendorsOf } from './vendor-settings.js';
 
 /** How the outside is looked at. `systemProbe` of `src/net` is the real one. */
 export interface Probe {
@@ -39,17 +40,12 @@ export interface Detection {
   vad: string;
   /** Voice providers that can be used. */
   voiceProviders: readonly string[];
+  /** Access to vendors, as far as it is set. */
+  vendors: Vendors;
 }
 
 /** The voice activity detection that comes with parley. */
 export const EMBEDDED_VAD = 'silero';
-
-/** Keys that are recognised so that start-up can say what becomes of them. */
-const WITHOUT_ADAPTER = [
-  ['DEEPGRAM_API_KEY', 'deepgramApiKey'],
-  ['ELEVENLABS_API_KEY', 'elevenlabsApiKey'],
-  ['CARTESIA_API_KEY', 'cartesiaApiKey'],
-] as const;
 
 /** What there is on this machine and in these settings, and what is used of it. Rejects only when aborted. */
 export async function detectProviders(settings: Settings, options: DetectOptions): Promise<Detection> {
@@ -59,6 +55,7 @@ export async function detectProviders(settings: Settings, options: DetectOptions
   ]);
   options.signal.throwIfAborted();
   const models = modelRoutes(settings, ollama ?? []);
+  const vendors = vendorsOf(settings);
   const defaults: AgentDefaults = {
     ...EMBEDDED_DEFAULTS,
     llmModel: settings.llmModel ?? bestModel(settings, ollama ?? []),
@@ -75,7 +72,7 @@ export async function detectProviders(settings: Settings, options: DetectOptions
       openaiFinding(settings),
       ollamaFinding(settings, ollama),
       espeakFinding(hasEspeak),
-      ...idleKeys(settings),
+      ...vendorFindings(vendors),
     ],
     choices: [
       `voice activity: ${vad}`,
@@ -86,13 +83,22 @@ export async function detectProviders(settings: Settings, options: DetectOptions
     models,
     defaults,
     vad,
-    voiceProviders: [EMBEDDED_DEFAULTS.voiceProvider, ...(hasEspeak ? ['espeak-ng'] : [])],
+    voiceProviders: [EMBEDDED_DEFAULTS.voiceProvider, ...(hasEspeak ? ['espeak-ng'] : []), ...voicesOf(vendors)],
+    vendors,
   };
 }
 
 function bestModel(settings: Settings, ollama: readonly string[]): string {
   if (settings.openaiApiKey !== null) return 'gpt-4o-mini';
   return ollama.find((name) => !/embed/i.test(name)) ?? SCRIPTED_MODEL;
+}
+
+/** OpenAI's key gives two voice providers. */
+function voicesOf(vendors: Vendors): string[] {
+  const usable = (Object.keys(vendors) as VendorName[]).filter(
+    (name) => missingOf(name, vendors) === null && (VENDORS[name].offers as readonly Offer[]).includes('tts'),
+  );
+  return usable.flatMap((name) => (name === 'openai' ? ['openai', 'openai_realtime'] : [name])).toSorted();
 }
 
 function openaiFinding(settings: Settings): Finding {
@@ -118,13 +124,31 @@ function espeakFinding(found: boolean): Finding {
   return { name: 'espeak-ng', found, used: found, line };
 }
 
-function idleKeys(settings: Settings): Finding[] {
-  return WITHOUT_ADAPTER.filter(([, key]) => settings[key] !== null).map(([name]) => ({
-    name,
-    found: true,
-    used: false,
-    line: `found ${name}; no adapter for it in this version, not used`,
-  }));
+/** What becomes of keys and addresses that are set. OpenAI has a line of its own. */
+function vendorFindings(vendors: Vendors): Finding[] {
+  return (Object.keys(vendors) as VendorName[])
+    .filter((name) => name !== 'openai')
+    .toSorted()
+    .map((name) => {
+      const missing = missingOf(name, vendors);
+      const { title } = VENDORS[name];
+      const line =
+        missing === null ? `found ${title}: ${offersOf(name)}` : `found ${title}, not used: ${missing} is not set`;
+      return { name, found: true, used: missing === null, line };
+    });
+}
+
+const KINDS: Readonly<Record<Offer, (name: string) => string>> = {
+  llm: () => 'its language models',
+  stt: (name) => `speech recognition "${name}"`,
+  tts: (name) => `voices of "${name}"`,
+};
+
+function offersOf(name: VendorName): string {
+  const { offers } = VENDORS[name];
+  return offers.length === 0
+    ? 'no adapter for it in this version, not used'
+    : offers.map((kind) => KINDS[kind](name)).join(', ');
 }
 
 const tagsSchema = z.object({ models: z.array(z.object({ name: z.string().min(1).max(200) })).max(1_000) });

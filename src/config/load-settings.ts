@@ -6,6 +6,7 @@ import { InvalidConfigError, type ValidationIssue, parseWith } from './issues.js
 import { readJsonFile } from './json-file.js';
 import { DEFAULT_SETTINGS, type Settings, type SettingsFile, settingsFileSchema } from './settings.js';
 import { fromText } from './text-value.js';
+import { mergedVendors, vendorsFromEnv } from './vendor-settings.js';
 
 export interface SettingSources {
   /** Values of command line flags by name without dashes: `{ port: '8080', 'data-dir': '/srv/parley' }`. */
@@ -58,7 +59,8 @@ export async function loadSettings(sources: SettingSources = {}): Promise<Loaded
     file === null ? {} : parseWith(settingsFileSchema, await readJsonFile(file, { comments: true }), [file]);
   const fromEnv = readTexts(SETTING_NAMES, (name) => name.env, env, '');
   const fromFlags = readTexts(SETTING_NAMES, (name) => name.flag, flags, '--');
-  const issues = [...fromEnv.issues, ...fromFlags.issues];
+  const vendors = vendorsFromEnv(env);
+  const issues = [...fromEnv.issues, ...vendors.issues, ...fromFlags.issues];
   if (issues.length > 0) throw new InvalidConfigError(issues);
   return {
     settings: {
@@ -67,6 +69,7 @@ export async function loadSettings(sources: SettingSources = {}): Promise<Loaded
       ...fromEnv.values,
       ...fromFlags.values,
       dataDir: fromFlags.values.dataDir ?? fromEnv.values.dataDir ?? fromFile.dataDir ?? defaultDataDir(env),
+      vendors: mergedVendors(fromFile.vendors, vendors.values),
       limits: { ...DEFAULT_SETTINGS.limits, ...fromFile.limits },
       calls: { ...DEFAULT_SETTINGS.calls, ...fromFile.calls },
       webrtc: { ...DEFAULT_SETTINGS.webrtc, ...fromFile.webrtc },

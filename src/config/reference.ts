@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { agentConfigSchema } from './agent.js';
 import { SETTING_NAMES } from './load-settings.js';
 import { DEFAULT_SETTINGS, settingsFileSchema } from './settings.js';
+import { VENDORS } from './vendor-settings.js';
 
 /** One field of AgentConfig as the documentation shows it. */
 export interface FieldReference {
@@ -48,6 +49,18 @@ export function settingsTable(): string {
     ];
   });
   return markdownTable(['in the file', 'environment', 'flag', 'default', 'effect'], rows);
+}
+
+/** The vendors and their variables as a Markdown table. */
+export function vendorsTable(): string {
+  const variable = (name?: string): string => (name === undefined ? '' : `\`${name}\``);
+  const rows = Object.entries(VENDORS).map(([name, { title, env }]) => [
+    `\`${name}\``,
+    title,
+    [variable(env.apiKey), 'region' in env ? variable(env.region) : ''].filter((text) => text !== '').join(', '),
+    variable(env.baseUrl),
+  ]);
+  return markdownTable(['vendor', 'who', 'key', 'address'], rows);
 }
 
 /** Settings that have members. */

@@ -1,4 +1,4 @@
-import type * as z from 'zod';
+import * as z from 'zod';
 
 /** What an operator can set, and under which name in the environment. */
 interface SettingNotes {
@@ -20,4 +20,21 @@ export function setting<T extends z.ZodType>(
     ...(notes.secret && { 'x-secret': true }),
     ...(notes.unit !== undefined && { 'x-unit': notes.unit }),
   });
+}
+
+/** A key or password of another service. */
+export const secretSchema = z
+  .string()
+  .max(500)
+  .regex(/^[\x21-\x7e]+$/, 'Input should be printable characters without spaces');
+
+/** The root of an API. */
+export const baseUrlSchema = z.string().refine((text) => isUrl(text, ['http:', 'https:']), {
+  error: 'Input should be an http:// or https:// address',
+  params: { type: 'url_parsing' },
+});
+
+/** Whether a text is an address with one of these protocols, such as `https:`. */
+export function isUrl(text: string, protocols: readonly string[]): boolean {
+  return URL.canParse(text) && protocols.includes(new URL(text).protocol);
 }

@@ -4,7 +4,7 @@ import { type CampaignSchedule, DEFAULT_CAMPAIGN_SCHEDULE } from './campaign-sch
 import { DEFAULT_LANGUAGE, languageSchema } from './language.js';
 import { pricesSchema } from './prices.js';
 import { secretKeyBytes } from './secret-key.js';
-import { setting } from './setting.js';
+import { baseUrlSchema, isUrl, secretSchema, setting } from './setting.js';
 import {
   type CallGuards,
   callsSchema,
@@ -18,12 +18,9 @@ import {
   webRtcSchema,
 } from './setting-groups.js';
 import { timezoneSchema } from './text.js';
+import { vendorsSchema } from './vendor-settings.js';
 import { headersSchema } from './webhook.js';
 
-const secretSchema = z
-  .string()
-  .max(500)
-  .regex(/^[\x21-\x7e]+$/, 'Input should be printable characters without spaces');
 const secretKeySchema = z.string().refine((text) => secretKeyBytes(text) !== null, {
   error: 'Input should be 32 bytes as base64 or hexadecimal, such as openssl rand -base64 32 prints',
   params: { type: 'secret_key' },
@@ -31,10 +28,6 @@ const secretKeySchema = z.string().refine((text) => secretKeyBytes(text) !== nul
 const nameSchema = z.string().min(1).max(200);
 /** A disabled agent stays disabled. */
 const OVERRIDABLE_FIELDS = Object.keys(agentConfigSchema.shape).filter((field) => field !== 'status');
-const baseUrlSchema = z.string().refine((text) => isUrl(text, ['http:', 'https:']), {
-  error: 'Input should be an http:// or https:// address',
-  params: { type: 'url_parsing' },
-});
 const allowUrlSchema = z.string().refine((text) => isUrl(text, ['http:', 'https:', 'ws:', 'wss:']), {
   error: 'Input should be an origin such as http://127.0.0.1:9000, or a full address',
   params: { type: 'url_parsing' },
@@ -151,12 +144,15 @@ export const settingsFileSchema = z.strictObject({
     z.record(nameSchema, baseUrlSchema),
     'Gateways by name, such as `us`: where widgets whose `region` is that name connect to. Only in the file.',
   ),
-  openaiApiKey: setting(secretSchema.nullable(), "Key of OpenAI's models.", { env: 'OPENAI_API_KEY', secret: true }),
+  openaiApiKey: setting(secretSchema.nullable(), "Key of OpenAI's models and voices.", { env: 'OPENAI_API_KEY', secret: true }),
   openaiBaseUrl: setting(baseUrlSchema, 'Root of an API that speaks as OpenAI does.', { env: 'OPENAI_BASE_URL' }),
   ollamaHost: setting(nameSchema, 'Where a local Ollama is looked for.', { env: 'OLLAMA_HOST' }),
-  deepgramApiKey: setting(secretSchema.nullable(), 'Deepgram key.', { env: 'DEEPGRAM_API_KEY', secret: true }),
-  elevenlabsApiKey: setting(secretSchema.nullable(), 'ElevenLabs key.', { env: 'ELEVENLABS_API_KEY', secret: true }),
-  cartesiaApiKey: setting(secretSchema.nullable(), 'Cartesia key.', { env: 'CARTESIA_API_KEY', secret: true }),
+  vendors: setting(
+    vendorsSchema,
+    'Keys and addresses of other vendors: `{apiKey?, baseUrl?}` by name. Each is a variable of the environment too, see ' +
+      '[vendors](#vendors).',
+    { secret: true },
+  ),
   vad: setting(nameSchema.nullable(), 'Voice activity detection. Unset = the embedded one.', { env: 'PARLEY_VAD' }),
   stt: setting(nameSchema.nullable(), 'Speech recognition where an agent names none. Unset = the embedded one.', {
     env: 'PARLEY_STT',
@@ -310,9 +306,7 @@ export const DEFAULT_SETTINGS: Omit<Settings, 'dataDir'> = {
   openaiApiKey: null,
   openaiBaseUrl: 'https://api.openai.com/v1',
   ollamaHost: 'http://127.0.0.1:11434',
-  deepgramApiKey: null,
-  elevenlabsApiKey: null,
-  cartesiaApiKey: null,
+  vendors: {},
   vad: null,
   stt: null,
   turnModelPath: null,
@@ -348,7 +342,3 @@ export const DEFAULT_SETTINGS: Omit<Settings, 'dataDir'> = {
   webrtc: DEFAULT_WEBRTC,
   limits: DEFAULT_LIMITS,
 };
-
-function isUrl(text: string, protocols: readonly string[]): boolean {
-  return URL.canParse(text) && protocols.includes(new URL(text).protocol);
-}

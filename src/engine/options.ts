@@ -5,6 +5,7 @@ import type { SessionContinuation } from '../config/continuation.js';
 import type { ModelRoutes } from '../config/models.js';
 import type { AgentDefaults } from '../config/resolve.js';
 import type { McpServerSetting } from '../config/settings.js';
+import type { Vendors } from '../config/vendor-settings.js';
 import type { LlmProvider } from '../providers/llm/llm.js';
 import type { SttProvider } from '../providers/stt/stt.js';
 import type { TtsProvider, TtsVoice } from '../providers/tts/tts.js';
@@ -31,6 +32,8 @@ export interface EngineOptions {
   defaults?: Partial<AgentDefaults>;
   /** Language models beside the scripted one, by id. */
   models?: ModelRoutes;
+  /** Keys and addresses of vendors of speech. Default none: only the embedded providers can be named. */
+  vendors?: Vendors;
   /** Voice activity detection: `silero` (default) or `webrtc`. */
   vad?: string;
   /** Answers begin at a likely pause, before it is certain that the user has finished. Default true. */

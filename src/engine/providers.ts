@@ -1,4 +1,5 @@
 import { type ModelRoutes, SCRIPTED_MODEL } from '../config/models.js';
+import type { Vendors } from '../config/vendor-settings.js';
 import type { LlmProvider } from '../providers/llm/llm.js';
 import { type LlmRegistry, llmRegistry } from '../providers/llm/registry.js';
 import { parseScript, scriptedProvider, speechHints } from '../providers/llm/scripted/index.js';
@@ -20,6 +21,7 @@ interface Script {
 /** The providers of one engine: each made when it is first asked for, shared by all sessions, closed together. */
 export class Providers {
   readonly #vad: string;
+  readonly #vendors: Vendors;
   readonly #turnModel: TurnModel | null;
   readonly #models: LlmRegistry;
   readonly #stt = new Map<string, SttProvider>();
@@ -27,7 +29,13 @@ export class Providers {
   readonly #scripts = new WeakMap<object, Script>();
 
   /** @throws ParleyError PROVIDER_UNKNOWN for a model whose adapter does not exist */
-  constructor(options: { models: ModelRoutes; vad?: string | undefined; turnModel?: TurnModel | string | undefined }) {
+  constructor(options: {
+    models: ModelRoutes;
+    vendors: Vendors;
+    vad?: string | undefined;
+    turnModel?: TurnModel | string | undefined;
+  }) {
+    this.#vendors = options.vendors;
     this.#vad = options.vad ?? DEFAULT_VAD;
     const { turnModel = null } = options;
     this.#turnModel = typeof turnModel === 'string' ? new OnnxTurnModel({ path: turnModel }) : turnModel;
@@ -49,9 +57,9 @@ export class Providers {
     return shared(this.#stt, name, sttProvider);
   }
 
-  /** @throws ParleyError PROVIDER_UNKNOWN */
+  /** @throws ParleyError PROVIDER_UNKNOWN, PROVIDER_NOT_CONFIGURED */
   tts(name: string): TtsProvider {
-    return shared(this.#tts, name, ttsProvider);
+    return shared(this.#tts, name, () => ttsProvider(name, this.#vendors));
   }
 
   /**

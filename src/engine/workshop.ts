@@ -65,6 +65,7 @@ export class Workshop {
     this.#ticker = ticker;
     this.#providers = new Providers({
       models: options.models ?? new Map(),
+      vendors: options.vendors ?? {},
       vad: options.vad,
       turnModel: options.turnModel,
     });

@@ -84,7 +84,7 @@ describe('parley doctor', () => {
       DEEPGRAM_API_KEY: 'dg-0123456789',
     });
     expect(good.checks.get('openai')).toMatchObject({ level: 'ok' });
-    expect(good.checks.get('deepgramApiKey')).toMatchObject({ level: 'hint' });
+    expect(good.checks.get('deepgram')).toMatchObject({ level: 'ok' });
     expect(JSON.stringify([...good.checks])).not.toMatch(/sk-good|dg-0123/);
     const bad = await examine({ OPENAI_BASE_URL: base, OPENAI_API_KEY: 'sk-bad-0123' });
     expect(bad).toMatchObject({ code: 1 });

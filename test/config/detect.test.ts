@@ -111,16 +111,26 @@ describe('detectProviders', () => {
     });
   });
 
-  it('is honest about keys that it has no adapter for', async () => {
-    const detection = await detect(settingsWith({ deepgramApiKey: 'd', elevenlabsApiKey: 'e', cartesiaApiKey: 'c' }));
-    expect(detection.findings.slice(3)).toEqual(
-      ['DEEPGRAM_API_KEY', 'ELEVENLABS_API_KEY', 'CARTESIA_API_KEY'].map((name) => ({
-        name,
-        found: true,
-        used: false,
-        line: `found ${name}; no adapter for it in this version, not used`,
-      })),
-    );
+  it('says what keys and addresses of vendors are good for', async () => {
+    const vendors = {
+      ...{
+        elevenlabs: { apiKey: 'e-secret' },
+        azure: { apiKey: 'a-secret' },
+        kokoro: { baseUrl: 'http://box:8880/v1/' },
+      },
+    };
+    const detection = await detect(settingsWith({ vendors, openaiApiKey: 'o-secret' }));
+    expect(detection.findings.slice(3)).toEqual([
+      {
+        ...{ name: 'azure', found: true, used: false },
+        line: 'found Azure AI Speech, not used: AZURE_SPEECH_REGION or AZURE_SPEECH_BASE_URL is not set',
+      },
+      expect.objectContaining({ name: 'elevenlabs', used: true }),
+      expect.objectContaining({ name: 'kokoro', used: true }),
+    ]);
+    expect(detection.voiceProviders).toEqual(['flite', 'elevenlabs', 'kokoro', 'openai', 'openai_realtime']);
+    expect(detection.vendors.kokoro).toEqual({ apiKey: null, baseUrl: 'http://box:8880/v1', region: null });
+    expect(JSON.stringify([detection.findings, detection.choices])).not.toContain('secret');
   });
 
   it('waits no longer than its deadline for an address that says nothing', async () => {

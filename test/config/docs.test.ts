@@ -1,14 +1,25 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { parseWith } from '../../src/config/issues.js';
-import { agentConfigReference, agentConfigTable, limitsTable, settingsTable } from '../../src/config/reference.js';
+import {
+  agentConfigReference,
+  agentConfigTable,
+  limitsTable,
+  settingsTable,
+  vendorsTable,
+} from '../../src/config/reference.js';
 import { settingsFileSchema } from '../../src/config/settings.js';
 import { settingsExample } from '../../src/config/settings-example.js';
 import { SHOWN_BY, testFileOf } from './shown-by.js';
 import { packageFile } from '../../src/package-files.js';
 
 const PAGE = packageFile('docs/configuration.md');
-const TABLES = { settings: settingsTable, limits: limitsTable, agent: () => agentConfigTable(link) };
+const TABLES = {
+  settings: settingsTable,
+  vendors: vendorsTable,
+  limits: limitsTable,
+  agent: () => agentConfigTable(link),
+};
 
 /** A link from the page to a test file. */
 function link(path: string): string {

@@ -3,6 +3,7 @@ import { get as getHttp } from 'node:http';
 import { get as getHttps } from 'node:https';
 import { createServer } from 'node:net';
 import type { Settings } from '../../config/settings.js';
+import { missingOf, type VendorName, VENDORS, vendorsOf } from '../../config/vendor-settings.js';
 import { isLoopbackName } from '../../daemon/access.js';
 import { TlsFiles } from '../../daemon/tls.js';
 import { reasonOf } from '../../errors.js';
@@ -86,9 +87,6 @@ function checkTls(settings: Settings, nowUnixMs: number): Check[] {
 /** Keys that are set, and whether who they are for answers. */
 export async function checkProviders(settings: Settings, ollama: string | null): Promise<Check[]> {
   const { openaiApiKey, openaiBaseUrl } = settings;
-  const idle = (['deepgramApiKey', 'elevenlabsApiKey', 'cartesiaApiKey'] as const).filter(
-    (key) => settings[key] !== null,
-  );
   const models = Object.entries(settings.models).flatMap(([id, { baseUrl, apiKey }]) =>
     baseUrl === undefined ? [] : [checkApi(`model ${id}`, baseUrl, apiKey ?? null)],
   );
@@ -107,8 +105,20 @@ export async function checkProviders(settings: Settings, ollama: string | null):
           ),
         ]
       : []),
-    ...idle.map((key) => hint(key, 'the key is recognised', 'this version has no adapter for it: it is not used')),
+    ...checkVendors(settings),
   ];
+}
+
+/** Whether what is set is enough; `parley providers test` tells whether it is good. */
+function checkVendors(settings: Settings): Check[] {
+  const vendors = vendorsOf(settings);
+  return (Object.keys(vendors) as VendorName[]).flatMap((name) => {
+    const missing = missingOf(name, vendors);
+    if (missing !== null) return [problem(name, 'some of its settings are missing', `set ${missing}`)];
+    if (name === 'openai') return [];
+    if (VENDORS[name].offers.length > 0) return [ok(name, `set; parley providers test ${name} tries it`)];
+    return [hint(name, 'the key is recognised', 'this version has no adapter for it: it is not used')];
+  });
 }
 
 async function checkApi(name: string, baseUrl: string, key: string | null): Promise<Check> {

@@ -15,7 +15,7 @@ export type Scrub = (text: string) => string;
 /** @param settings whose secrets are known by value */
 export function scrubber(settings: Settings): Scrub {
   const known = SETTING_NAMES.filter(({ secret }) => secret).flatMap(({ key }): unknown => settings[key]);
-  const models = Object.values(settings.models).map(({ apiKey }) => apiKey);
+  const models = [...Object.values(settings.models), ...Object.values(settings.vendors)].map(({ apiKey }) => apiKey);
   const headers = [...Object.values(settings.serviceWebhooks), ...Object.values(settings.mcpServers)].flatMap(
     (server) => ('headers' in server ? Object.values(server.headers ?? {}) : []),
   );

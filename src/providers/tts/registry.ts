@@ -1,22 +1,35 @@
+import { vendorAccess, type VendorAccess, type VendorName, type Vendors } from '../../config/vendor-settings.js';
 import { ParleyError } from '../../errors.js';
 import { EspeakTts } from './espeak.js';
 import { FliteTts } from './flite.js';
 import type { TtsProvider } from './tts.js';
 
-const PROVIDERS: Readonly<Record<string, () => TtsProvider>> = {
-  flite: () => new FliteTts(),
-  'espeak-ng': () => new EspeakTts(),
+interface Entry {
+  /** Whose key or address it needs. Default nobody's. */
+  vendor?: VendorName;
+  make: (access: VendorAccess) => TtsProvider;
+}
+
+const PROVIDERS: Readonly<Record<string, Entry>> = {
+  flite: { make: () => new FliteTts() },
+  'espeak-ng': { make: () => new EspeakTts() },
 };
+
+const NO_ACCESS: VendorAccess = { apiKey: null, baseUrl: null, region: null };
 
 /** The names that `ttsProvider` takes. */
 export const TTS_PROVIDERS: readonly string[] = Object.keys(PROVIDERS);
 
 /**
  * A new provider with its defaults; the caller closes it.
- * @throws ParleyError PROVIDER_UNKNOWN
+ * @param vendors the operator's access to vendors
+ * @throws ParleyError PROVIDER_UNKNOWN, PROVIDER_NOT_CONFIGURED
  */
-export function ttsProvider(name: string): TtsProvider {
-  const make = Object.hasOwn(PROVIDERS, name) ? PROVIDERS[name] : undefined;
-  if (make !== undefined) return make();
-  throw new ParleyError('PROVIDER_UNKNOWN', { kind: 'text-to-speech', name, known: TTS_PROVIDERS.join(', ') });
+export function ttsProvider(name: string, vendors: Vendors = {}): TtsProvider {
+  const entry = Object.hasOwn(PROVIDERS, name) ? PROVIDERS[name] : undefined;
+  if (entry === undefined) {
+    throw new ParleyError('PROVIDER_UNKNOWN', { kind: 'text-to-speech', name, known: TTS_PROVIDERS.join(', ') });
+  }
+  const { vendor, make } = entry;
+  return make(vendor === undefined ? NO_ACCESS : vendorAccess(name, 'text-to-speech', vendor, vendors));
 }
