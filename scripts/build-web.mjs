@@ -39,7 +39,8 @@ await build({
 await build({
   ...options,
   absWorkingDir: folder('console'),
-  entryPoints: { console: 'main.ts' },
+  // The worker has the conversation core: it is fetched by those who replay a call.
+  entryPoints: { console: 'main.ts', 'replay-worker': 'replay/replay-worker.ts' },
 });
 await build({
   ...options,

@@ -125,6 +125,22 @@ describe.skipIf(!hasTool('chromium'))('the console, in a real browser', { timeou
     expect(await page.locator('.events tbody tr').count()).toBeGreaterThan(20);
   });
 
+  it('replays a call with other settings, and says which turns change by how much', async () => {
+    await page.locator('.replay > summary').click();
+    await page.getByText('the same to the bit').waitFor(PATIENCE);
+    await page.getByText('Change a setting').waitFor(PATIENCE);
+    const delay = page.getByLabel('Response delay');
+    await delay.fill('2500');
+    const later = page.locator('.replay-turn[data-change=later] .change-later').first();
+    await later.waitFor(PATIENCE);
+    expect(await later.innerText()).toMatch(/^\+\d/);
+    expect(await page.locator('.replay-facts').innerText()).toMatch(/Response time, median\s+.+ → .+/);
+    expect(await page.locator('.replay pre').textContent()).toContain('"responseDelayMs": 2500');
+    await page.getByRole('button', { name: 'As it was' }).click();
+    await page.getByText('Change a setting').waitFor(PATIENCE);
+    expect(await delay.inputValue()).toBe('');
+  });
+
   it('talks to an agent, shows what it does, and another page watches', async () => {
     await page.goto(`${daemon.address}/console#/live`);
     await page.getByRole('button', { name: 'Talk' }).click();

@@ -1,23 +1,42 @@
 import { type ConfigChanges, mergeConfig } from '../merge-config.js';
+import type { NoteData } from '../../session/event-log.js';
 import type { Timeline } from '../stage-timeline.js';
 import { checkChanges } from './check-changes.js';
 import type { EventLog } from './read-log.js';
 import { recordingOf } from './recording.js';
 import { reenact } from './reenactment.js';
 
+/** Something that the conversation decided, and why. */
+export interface PlayedDecision {
+  atMs: number;
+  name: string;
+  data: NoteData;
+}
+
 /** What either side said in one turn. */
 export interface PlayedTurn {
+  /** When the user had stopped speaking, null for the opening and for what was typed. */
+  speechEndMs: number | null;
   /** When the user's turn was taken to be over, null for the opening. */
   decidedMs: number | null;
+  /** The last reckoning of how long a silence ends the turn (`turn.scored`), null where there was none. */
+  scored: NoteData | null;
   /** Empty for the opening. */
   user: string;
   /** What the agent had the user hear until the next turn, cut to what was heard. */
   agent: { fromMs: number; text: string; isWhole: boolean }[];
+  /** What else was decided from then until the next turn. */
+  decisions: PlayedDecision[];
 }
 
 export interface WhatIf {
   /** Turn by turn; null = the turn is missing on this side. */
-  turns: { before: PlayedTurn | null; after: PlayedTurn | null; isSame: boolean }[];
+  turns: {
+    before: PlayedTurn | null;
+    after: PlayedTurn | null;
+    /** Both say the same at the same times. */
+    isSame: boolean;
+  }[];
   /** How the conversation ends, null = it is still open when the recording ends. */
   before: Timeline['end'];
   after: Timeline['end'];
@@ -38,26 +57,46 @@ export function whatIf(log: EventLog, changes: ConfigChanges): WhatIf {
   return { turns: alignTurns(turnsOf(before), turnsOf(after)), before: before.end, after: after.end };
 }
 
-function turnsOf({ turns, utterances, events }: Timeline): PlayedTurn[] {
+/** Reckoned again and again, and part of how the turn that follows came to be. */
+const SCORED = 'turn.scored';
+
+function turnsOf({ turns, utterances, events, effects }: Timeline): PlayedTurn[] {
   const played: PlayedTurn[] = [
-    { decidedMs: null, user: '', agent: [] },
-    ...turns.map(({ atMs, text }) => ({ decidedMs: atMs, user: text, agent: [] })),
+    { speechEndMs: null, decidedMs: null, scored: null, user: '', agent: [], decisions: [] },
+    ...turns.map(({ atMs, text }) => ({
+      ...{ speechEndMs: null, decidedMs: atMs, scored: null, user: text, agent: [], decisions: [] },
+    })),
   ];
+  for (const { atMs, event } of events) {
+    const next = played.find(({ decidedMs }) => decidedMs !== null && decidedMs >= atMs);
+    if (event.type === 'speech.stopped' && next !== undefined) next.speechEndMs = event.endMs;
+  }
+  for (const { atMs, effect } of effects) {
+    if (effect.type !== 'trace') continue;
+    const { name, data } = effect;
+    const next = played.find(({ decidedMs }) => decidedMs !== null && decidedMs >= atMs);
+    if (name === SCORED && next !== undefined) next.scored = data;
+    else if (name !== SCORED) lastBefore(played, atMs)?.decisions.push({ atMs, name, data });
+  }
   const heard = new Map(events.map(({ position }) => [position.utteranceId, position.heardChars]));
   for (const { utteranceId, text, played: stretches, isWhole, askedMs } of utterances) {
     const fromMs = stretches[0]?.from;
-    const turn = played.findLast(({ decidedMs }) => (decidedMs ?? 0) <= askedMs);
+    const turn = lastBefore(played, askedMs);
     if (fromMs === undefined || turn === undefined) continue;
     turn.agent.push({ fromMs, text: isWhole ? text : text.slice(0, heard.get(utteranceId) ?? 0), isWhole });
   }
   return played;
 }
 
+function lastBefore(turns: readonly PlayedTurn[], atMs: number): PlayedTurn | undefined {
+  return turns.findLast(({ decidedMs }) => (decidedMs ?? 0) <= atMs);
+}
+
 /** Puts turns with the same words side by side; what is left is paired in order. */
 function alignTurns(before: readonly PlayedTurn[], after: readonly PlayedTurn[]): WhatIf['turns'] {
   const rows: WhatIf['turns'] = [];
   const add = (left: PlayedTurn | null, right: PlayedTurn | null): void => {
-    rows.push({ before: left, after: right, isSame: JSON.stringify(left) === JSON.stringify(right) });
+    rows.push({ before: left, after: right, isSame: wordsOf(left) === wordsOf(right) });
   };
   let left = 0;
   let right = 0;
@@ -79,4 +118,9 @@ function alignTurns(before: readonly PlayedTurn[], after: readonly PlayedTurn[])
     }
   }
   return rows;
+}
+
+/** What was said when, as text. */
+function wordsOf(turn: PlayedTurn | null): string {
+  return JSON.stringify(turn && [turn.decidedMs, turn.user, turn.agent]);
 }

@@ -3,11 +3,16 @@ import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { packageFile } from '../../../src/package-files.js';
 
-/** What a browser loads for /console before anybody talks. */
+/** What a browser loads for /console before anybody talks or replays. */
 const FILES = ['console.html', 'console.js', 'console.css', 'style.css', 'icon.svg'];
 const LIMIT = 60_000;
 
+const packed = (name: string): number => gzipSync(readFileSync(packageFile(`dist/web/${name}`))).length;
+
 it('the console takes at most 60 kB on the way', () => {
-  const bytes = FILES.map((name) => gzipSync(readFileSync(packageFile(`dist/web/${name}`))).length);
-  expect(bytes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(LIMIT);
+  expect(FILES.map(packed).reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(LIMIT);
+});
+
+it('the conversation core that replays a call takes as much again, for those who do', () => {
+  expect(packed('replay-worker.js')).toBeLessThanOrEqual(LIMIT);
 });

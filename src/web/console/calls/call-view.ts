@@ -2,6 +2,7 @@ import type { CallHistoryItem } from '../../../session/call-history.js';
 import { afterwards, storyOf, storyOfChat } from '../../../session/call-story.js';
 import { el } from '../../docs/elements.js';
 import { AgentNames } from '../agents/agent-names.js';
+import { ReplayCard } from '../replay/replay-card.js';
 import { card, empty, failure, loading, type View, type ViewOptions } from '../view.js';
 import { whyNoRecording, whyNoTrace } from './absence.js';
 import { backToCalls, callFacts, callHead } from './call-head.js';
@@ -57,7 +58,7 @@ class CallPage {
       const text = isRunning ? null : await this.#api.text(`${this.#path}/trace`);
       if (this.#closed) return;
       if (isRunning) this.#showRunning(call);
-      else this.#show(call, text === null ? null : parseTrace(text));
+      else this.#show(call, text ?? '', text === null ? null : parseTrace(text));
     } catch (error) {
       if (!this.#closed)
         this.element.replaceChildren(
@@ -77,7 +78,7 @@ class CallPage {
     this.element.replaceChildren(callHead(call, this.#names.of(call.agent_id)), live.element);
   }
 
-  #show(call: CallHistoryItem, trace: Trace | null): void {
+  #show(call: CallHistoryItem, log: string, trace: Trace | null): void {
     const entries = trace?.entries ?? [];
     const turns = turnStories(entries);
     const recording = this.#recording(call);
@@ -119,8 +120,15 @@ class CallPage {
           ...callFacts(call),
         ),
       ),
+      ...(entries.length === 0 || optsOut(call) ? [] : [this.#replay(log, lineOpenedMs(entries), seek)]),
       ...(timeline.spans.length === 0 ? [] : [this.#events(timeline, seek)]),
     );
+  }
+
+  #replay(log: string, zeroMs: number, onSeek: ((ms: number) => void) | null): HTMLElement {
+    const replay = new ReplayCard({ log, zeroMs, onSeek });
+    this.#parts.push(replay);
+    return replay.element;
   }
 
   #recording(call: CallHistoryItem): Recording | null {
@@ -186,8 +194,11 @@ class CallPage {
   }
 }
 
-function whyNothingSaid({ agent_config: agent }: CallHistoryItem): string {
-  return agent.privacy_settings?.opt_out_data_collection === true
-    ? 'The agent opts out of data collection: nothing that was said is kept.'
-    : 'Nothing was said.';
+/** Such a trace has times and kinds, but not the words that turns are decided by. */
+function optsOut({ agent_config: agent }: CallHistoryItem): boolean {
+  return agent.privacy_settings?.opt_out_data_collection === true;
+}
+
+function whyNothingSaid(call: CallHistoryItem): string {
+  return optsOut(call) ? 'The agent opts out of data collection: nothing that was said is kept.' : 'Nothing was said.';
 }

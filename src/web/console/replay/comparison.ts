@@ -1,0 +1,139 @@
+import type { PlayedDecision, PlayedTurn, WhatIf } from '../../../testing/replay/index.js';
+import { median } from '../../page/times.js';
+import { decision } from '../calls/decisions.js';
+
+/**
+ * One side of a turn; milliseconds from the end of the user's speech, else from the decision or, of the opening, from when the
+ * line opened.
+ */
+export interface TurnSide {
+  heard: string;
+  /** Until the turn counted as over; null for the opening. */
+  endOfTurnMs: number | null;
+  /** Until the agent's first sound; null = there was none. */
+  responseMs: number | null;
+  /** Why the turn ended when it did, in words; null = it was not reckoned. */
+  reason: string | null;
+  answer: string;
+}
+
+/** A decision that one side has and the other has not. */
+export interface DecisionDifference {
+  side: 'before' | 'after';
+  /** Since the line opened. */
+  atMs: number;
+  text: string;
+}
+
+/** A turn as it was and as it would have been. */
+export interface TurnComparison {
+  /** Since the line opened: where the turn is in the recording. */
+  atMs: number;
+  /** `later` and `sooner` by when the agent is first heard, or the turn ends. */
+  change: 'same' | 'later' | 'sooner' | 'otherwise' | 'gone' | 'new';
+  /** After less before, of the response time, else of the end of the turn; null where they cannot be compared. */
+  deltaMs: number | null;
+  before: TurnSide | null;
+  after: TurnSide | null;
+  decisions: readonly DecisionDifference[];
+}
+
+export interface ComparisonSummary {
+  turns: number;
+  changed: number;
+  /** Medians of the response times; null = nothing was answered. */
+  before: { responseMs: number | null; interruptions: number };
+  after: { responseMs: number | null; interruptions: number };
+}
+
+/** Less than the playout's step of 20 ms is no difference that anybody would hear. */
+const NOTICED_MS = 1;
+
+/**
+ * Turn by turn, what the settings change.
+ * @param zeroMs session time at which the line opened
+ */
+export function comparisonOf({ turns }: WhatIf, zeroMs: number): TurnComparison[] {
+  return turns.map(({ before, after }) => {
+    const [left, right] = [sideOf(before, zeroMs), sideOf(after, zeroMs)];
+    const decisions = differences(before?.decisions ?? [], after?.decisions ?? [], zeroMs);
+    const turn = before ?? after;
+    const atMs = (turn?.speechEndMs ?? turn?.decidedMs ?? zeroMs) - zeroMs;
+    const deltaMs = left === null || right === null ? null : deltaOf(left, right);
+    const change = changeOf(left, right, deltaMs, decisions.length);
+    return { atMs, change, deltaMs, before: left, after: right, decisions };
+  });
+}
+
+export function summaryOf({ turns }: WhatIf, rows: readonly TurnComparison[]): ComparisonSummary {
+  const side = (which: 'before' | 'after'): ComparisonSummary['before'] => ({
+    // The opening answers nobody.
+    responseMs: median(rows.flatMap((row) => (row[which]?.endOfTurnMs == null ? [] : (row[which].responseMs ?? [])))),
+    interruptions: turns.reduce((sum, turn) => sum + countOf(turn[which]), 0),
+  });
+  const changed = rows.filter(({ change }) => change !== 'same').length;
+  return { turns: rows.length, changed, before: side('before'), after: side('after') };
+}
+
+function countOf(turn: PlayedTurn | null): number {
+  return turn?.decisions.filter(({ name }) => name === 'interruption').length ?? 0;
+}
+
+function sideOf(turn: PlayedTurn | null, zeroMs: number): TurnSide | null {
+  if (turn === null) return null;
+  const { speechEndMs, decidedMs, scored, user, agent } = turn;
+  const fromMs = speechEndMs ?? decidedMs;
+  const first = agent[0]?.fromMs;
+  return {
+    heard: user,
+    endOfTurnMs: decidedMs === null || fromMs === null ? null : decidedMs - fromMs,
+    responseMs: first === undefined ? null : first - (fromMs ?? zeroMs),
+    reason: scored === null ? null : decision('turn.scored', scored).text,
+    answer: agent.map(({ text, isWhole }) => (isWhole ? text : `${text} [cut]`)).join(' '),
+  };
+}
+
+function deltaOf(before: TurnSide, after: TurnSide): number | null {
+  if (before.responseMs !== null && after.responseMs !== null) return after.responseMs - before.responseMs;
+  if (before.endOfTurnMs !== null && after.endOfTurnMs !== null) return after.endOfTurnMs - before.endOfTurnMs;
+  return null;
+}
+
+function changeOf(
+  before: TurnSide | null,
+  after: TurnSide | null,
+  deltaMs: number | null,
+  decisions: number,
+): TurnComparison['change'] {
+  if (before === null) return 'new';
+  if (after === null) return 'gone';
+  if (deltaMs !== null && Math.abs(deltaMs) >= NOTICED_MS) return deltaMs > 0 ? 'later' : 'sooner';
+  const isSame = before.heard === after.heard && before.answer === after.answer && decisions === 0;
+  return isSame ? 'same' : 'otherwise';
+}
+
+/** Answers that are begun early are heard by nobody unless they are right: they are no decisions of a turn. */
+function counts({ name }: PlayedDecision): boolean {
+  return !name.startsWith('speculation.');
+}
+
+function differences(
+  before: readonly PlayedDecision[],
+  after: readonly PlayedDecision[],
+  zeroMs: number,
+): DecisionDifference[] {
+  const words = (decisions: readonly PlayedDecision[]) =>
+    decisions.filter(counts).map(({ atMs, name, data }) => ({ atMs: atMs - zeroMs, text: decision(name, data).text }));
+  const left = words(before);
+  const right = words(after);
+  const only = (these: typeof left, others: typeof left, side: DecisionDifference['side']): DecisionDifference[] => {
+    const rest = others.map(({ text }) => text);
+    return these.flatMap(({ atMs, text }) => {
+      const at = rest.indexOf(text);
+      if (at < 0) return [{ side, atMs, text }];
+      rest.splice(at, 1);
+      return [];
+    });
+  };
+  return [...only(left, right, 'before'), ...only(right, left, 'after')].sort((a, b) => a.atMs - b.atMs);
+}

@@ -1,0 +1,155 @@
+import type { ConversationConfig } from '../../../conversation/config.js';
+import type { ConfigChanges } from '../../../testing/merge-config.js';
+import type { Replayed, WhatIf } from '../../../testing/replay/index.js';
+import { el } from '../../docs/elements.js';
+import { valueAt, withValue } from '../agents/draft.js';
+import { comparisonOf, summaryOf } from './comparison.js';
+import { comparisonView } from './comparison-view.js';
+import { REPLAY_SETTINGS, type ReplaySetting } from './replay-settings.js';
+import { ReplayRunner } from './replay-runner.js';
+
+export interface ReplayCardOptions {
+  /** The event log, as it lies in the file. */
+  log: string;
+  /** Session time at which the line opened. */
+  zeroMs: number;
+  /** Leads to a moment of the call; null = there is nowhere to go. */
+  onSeek: ((ms: number) => void) | null;
+}
+
+/** Typing is waited for. */
+const SETTLE_MS = 150;
+
+/** Replay: what other settings would have made of a call, as they are changed. */
+export class ReplayCard {
+  readonly element: HTMLDetailsElement;
+  readonly #options: ReplayCardOptions;
+  readonly #form = el('form', { class: 'replay-form', 'aria-label': 'Settings of the replay' });
+  readonly #state = el('p', { class: 'soft', role: 'status' }, 'Reading the log …');
+  readonly #result = el('div', { class: 'stack' });
+  #runner: ReplayRunner | null = null;
+  #changes: ConfigChanges = {};
+  #timer = 0;
+
+  constructor(options: ReplayCardOptions) {
+    this.#options = options;
+    this.element = el(
+      'details',
+      { class: 'card replay' },
+      el('summary', {}, el('h2', {}, 'Replay'), ' the same call with other settings'),
+      el(
+        'p',
+        { class: 'soft' },
+        'The user says and does the same at the same times; model, tools and voice answer as they did, as long after they are asked. Nobody reacts to what they never heard: the longer ago the first difference, the less the rest means.',
+      ),
+      this.#form,
+      this.#state,
+      this.#result,
+    );
+    // The core is fetched by those who replay.
+    this.element.addEventListener('toggle', () => this.#start(), { once: true });
+    this.#form.addEventListener('submit', (event) => event.preventDefault());
+  }
+
+  /** May be called twice. */
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#runner?.close();
+  }
+
+  #start(): void {
+    this.#runner = new ReplayRunner(this.#options.log, {
+      onReady: (config, again) => this.#ready(config, again),
+      onPlayed: (result) => this.#show(result),
+      onFault: (message) => {
+        this.#state.textContent = message;
+        this.#result.replaceChildren();
+      },
+    });
+  }
+
+  #ready(config: ConversationConfig, again: Replayed): void {
+    const fields = REPLAY_SETTINGS.map((setting) => this.#field(setting, valueAt(config, setting.path)));
+    const reset = el('button', { type: 'reset', class: 'quiet-button' }, 'As it was');
+    this.#form.addEventListener('reset', () => {
+      this.#changes = {};
+      this.#settle();
+    });
+    this.#form.replaceChildren(el('div', { class: 'replay-fields' }, ...fields), reset);
+    this.#state.textContent = sameness(again);
+    this.#settle();
+  }
+
+  #field({ path, label, about, kind, field }: ReplaySetting, own: unknown): HTMLElement {
+    const change = (value: unknown): void => {
+      this.#changes = withValue(this.#changes, path, value) ?? {};
+      this.#settle();
+    };
+    const of = field ?? 'the engine’s';
+    const name = path.join('.');
+    const input = kind === 'ms' ? msInput(own, change) : switchInput(own, change);
+    input.id = `replay-${name}`;
+    return el(
+      'label',
+      { title: about },
+      el('span', {}, label),
+      el('span', { class: 'replay-input' }, input, ...(kind === 'ms' ? [el('span', { class: 'soft' }, 'ms')] : [])),
+      el('code', { class: 'soft' }, of),
+    );
+  }
+
+  #settle(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#runner?.play(this.#changes), SETTLE_MS);
+  }
+
+  #show(result: WhatIf): void {
+    const isChanged = Object.keys(this.#changes).length > 0;
+    if (!isChanged) {
+      this.#result.replaceChildren(el('p', { class: 'soft' }, 'Change a setting to see what it would have done.'));
+      return;
+    }
+    const rows = comparisonOf(result, this.#options.zeroMs);
+    const view = comparisonView(rows, summaryOf(result, rows), result, this.#options);
+    const command = el(
+      'details',
+      {},
+      el('summary', {}, 'As JSON, for parley replay LOG --config'),
+      el('pre', {}, JSON.stringify(this.#changes, null, 2)),
+    );
+    this.#result.replaceChildren(view, command);
+  }
+}
+
+function msInput(own: unknown, onChange: (value: unknown) => void): HTMLInputElement {
+  const input = el('input', {
+    ...{ type: 'number', min: '0', max: '60000', step: '10', inputmode: 'numeric' },
+    placeholder: typeof own === 'number' ? String(own) : 'off',
+  });
+  input.addEventListener('input', () => {
+    // What is no number yet is not played.
+    if (input.checkValidity() || input.value === '') onChange(input.value === '' ? undefined : Number(input.value));
+  });
+  return input;
+}
+
+function switchInput(own: unknown, onChange: (value: unknown) => void): HTMLSelectElement {
+  const was = own === true ? 'on' : 'off';
+  const select = el(
+    'select',
+    {},
+    el('option', { value: '' }, `as it was: ${was}`),
+    el('option', { value: 'true' }, 'on'),
+    el('option', { value: 'false' }, 'off'),
+  );
+  select.addEventListener('change', () => onChange(select.value === '' ? undefined : select.value === 'true'));
+  return select;
+}
+
+/** Whether this version of the engine still decides as the log has it. */
+function sameness({ events, effects, difference }: Replayed): string {
+  const all = `${String(events)} events, ${String(effects)} decisions and their effects`;
+  if (difference === null) return `Played again with its own settings the call is the same to the bit: ${all}.`;
+  const at = (difference.atMs / 1000).toFixed(2);
+  return `This version decides otherwise than the log from ${at} s on: what follows compares what it does itself.`;
+}

@@ -1,0 +1,12 @@
+import type { ConversationConfig } from '../../../conversation/config.js';
+import type { ConfigChanges } from '../../../testing/merge-config.js';
+import type { Replayed, WhatIf } from '../../../testing/replay/index.js';
+
+/** What the page asks of the worker: first the log once, then what other settings would have made of it. */
+export type ReplayRequest = { type: 'log'; text: string } | { type: 'changes'; id: number; changes: ConfigChanges };
+
+/** What the worker answers; a fault is for people. */
+export type ReplayAnswer =
+  | { type: 'ready'; config: ConversationConfig; again: Replayed }
+  | { type: 'played'; id: number; result: WhatIf }
+  | { type: 'fault'; id: number | null; message: string };

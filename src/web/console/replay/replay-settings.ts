@@ -1,0 +1,94 @@
+import type { ConversationConfig } from '../../../conversation/config.js';
+
+/** A setting of a conversation that a replay can change. */
+export interface ReplaySetting {
+  /** Section and member of a `ConversationConfig`. */
+  path: readonly [keyof ConversationConfig, string];
+  label: string;
+  about: string;
+  /** `ms` may be left empty where the session had none. */
+  kind: 'ms' | 'switch';
+  /** The field of an agent's configuration that sets it; null = the engine's own. */
+  field: string | null;
+}
+
+/** What decides when turns end and whether the agent is interrupted, the settings of agents first. */
+export const REPLAY_SETTINGS: readonly ReplaySetting[] = [
+  {
+    path: ['endpointing', 'responseDelayMs'],
+    label: 'Response delay',
+    about: 'The least silence after which the agent answers',
+    kind: 'ms',
+    field: 'flow.response_delay',
+  },
+  {
+    path: ['endpointing', 'numberInputDelayMs'],
+    label: 'Delay while digits are given',
+    about: 'Comes on top while the user dictates a number',
+    kind: 'ms',
+    field: 'flow.response_delay.number_input_delay',
+  },
+  {
+    path: ['interruption', 'allowed'],
+    label: 'Interruption',
+    about: 'Whether the user’s words stop the agent',
+    kind: 'switch',
+    field: 'flow.interruption.allowed',
+  },
+  {
+    path: ['interruption', 'openingAllowed'],
+    label: 'Interruption of the greeting',
+    about: 'Whether they stop the first message, too',
+    kind: 'switch',
+    field: 'flow.interruption.first_messsage',
+  },
+  {
+    path: ['filler', 'afterMs'],
+    label: 'Filler after',
+    about: 'From the end of the turn until a filler bridges the wait',
+    kind: 'ms',
+    field: 'flow.auto_fill_responses.response_gap_threshold',
+  },
+  {
+    path: ['endpointing', 'minSilenceMs'],
+    label: 'Silence after complete words',
+    about: 'Ends a turn whose words are surely complete',
+    kind: 'ms',
+    field: null,
+  },
+  {
+    path: ['endpointing', 'maxSilenceMs'],
+    label: 'Longest silence',
+    about: 'Ends any turn, however incomplete its words are',
+    kind: 'ms',
+    field: null,
+  },
+  {
+    path: ['endpointing', 'finalTranscriptMs'],
+    label: 'Wait for final words',
+    about: 'After that, words that may still change must do',
+    kind: 'ms',
+    field: null,
+  },
+  {
+    path: ['interruption', 'maxHoldMs'],
+    label: 'Speech without words',
+    about: 'That lasts so long interrupts the agent',
+    kind: 'ms',
+    field: null,
+  },
+  {
+    path: ['interruption', 'wordsAfterStopMs'],
+    label: 'Wait for words after a noise',
+    about: 'How long the agent is held for them',
+    kind: 'ms',
+    field: null,
+  },
+  {
+    path: ['speculation', 'enabled'],
+    label: 'Begin answers early',
+    about: 'At a likely pause, before the turn is over',
+    kind: 'switch',
+    field: null,
+  },
+];

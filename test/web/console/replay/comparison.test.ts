@@ -1,0 +1,65 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { type EventLog, readLog, whatIf } from '../../../../src/testing/replay/index.js';
+import { mergeConfig } from '../../../../src/testing/merge-config.js';
+import { valueAt } from '../../../../src/web/console/agents/draft.js';
+import { lineOpenedMs } from '../../../../src/web/console/calls/timeline.js';
+import { turnStories } from '../../../../src/web/console/calls/turns.js';
+import { comparisonOf, summaryOf, type TurnComparison } from '../../../../src/web/console/replay/comparison.js';
+import { REPLAY_SETTINGS } from '../../../../src/web/console/replay/replay-settings.js';
+import { recordedSession } from '../calls/recorded-session.js';
+
+/** The re-enacted voice begins on ticks of 20 ms. */
+const TICK_MS = 20;
+
+describe('a replay of a recorded session', () => {
+  let log: EventLog;
+  let zeroMs: number;
+
+  beforeAll(async () => {
+    log = readLog((await recordedSession()).text);
+    zeroMs = lineOpenedMs(log.entries);
+  }, 60_000);
+
+  const played = (changes: Parameters<typeof whatIf>[1]): TurnComparison[] =>
+    comparisonOf(whatIf(log, changes), zeroMs);
+
+  it('with its own settings has the response times of the call, and no difference', () => {
+    const rows = played({});
+    expect(rows.every(({ change, decisions }) => change === 'same' && decisions.length === 0)).toBe(true);
+    const stories = turnStories(log.entries).filter(({ endOfTurnMs }) => endOfTurnMs !== null);
+    const sides = rows.flatMap(({ before }) => (before?.endOfTurnMs == null ? [] : [before]));
+    expect(sides).toHaveLength(stories.length);
+    for (const [at, { endOfTurnMs, responseMs }] of stories.entries()) {
+      expect(Math.abs((sides[at]?.endOfTurnMs ?? 0) - (endOfTurnMs ?? 0))).toBeLessThanOrEqual(TICK_MS);
+      expect(Math.abs((sides[at]?.responseMs ?? 0) - (responseMs ?? 0))).toBeLessThanOrEqual(TICK_MS);
+    }
+  });
+
+  it('with a delay tells turn by turn how much later the agent is heard, and why', () => {
+    const result = whatIf(log, { endpointing: { responseDelayMs: 1500 } });
+    const rows = comparisonOf(result, zeroMs);
+    const [, first] = rows;
+    expect(first?.change).toBe('later');
+    expect(first?.after?.endOfTurnMs).toBeGreaterThanOrEqual(1500);
+    expect(first?.deltaMs).toBeCloseTo((first?.after?.responseMs ?? 0) - (first?.before?.responseMs ?? 0), 6);
+    expect(first?.after?.reason).toContain('ends after 1500 ms of silence');
+    const { changed, turns, before, after } = summaryOf(result, rows);
+    expect(changed).toBeGreaterThan(0);
+    expect(changed).toBeLessThanOrEqual(turns);
+    expect(after.responseMs).toBeGreaterThan((before.responseMs ?? 0) + 500);
+  });
+
+  it('tells turns that come together, and decisions that are made no more', () => {
+    const rows = played({ limits: { maxDurationMs: 9000 } });
+    expect(rows.some(({ change }) => change === 'gone')).toBe(true);
+    const decisions = rows.flatMap((row) => row.decisions);
+    expect(decisions.some(({ side, text }) => side === 'after' && text.startsWith('A limit is reached'))).toBe(true);
+  });
+
+  it('offers settings that the conversation has', () => {
+    const config = mergeConfig({ ...log.start.config, filler: { afterMs: 800, messages: [] } });
+    for (const { path, kind } of REPLAY_SETTINGS) {
+      expect(typeof valueAt(config, path), path.join('.')).toBe(kind === 'ms' ? 'number' : 'boolean');
+    }
+  });
+});
