@@ -185,6 +185,14 @@ const CATALOGUE = {
   // WebRTC
   OFFER_INVALID: { message: 'The offer cannot be answered: {reason}', httpStatus: 422, retryable: false },
   LINE_LOST: { message: 'The line has broken off: {reason}', httpStatus: 408, retryable: true },
+  // calls over RTP
+  SDP_INVALID: { message: 'The session description cannot be read: {reason}', httpStatus: 422, retryable: false },
+  MEDIA_UNSUPPORTED: {
+    message: 'The session description offers nothing that can be used: {reason}',
+    httpStatus: 422,
+    retryable: false,
+  },
+  RTP_PORTS_FULL: { message: 'No port is free for RTP in {range}', httpStatus: 503, retryable: true },
   // daemon
   DAEMON_CANNOT_LISTEN: { message: 'Cannot listen on {where}: {reason}', httpStatus: 500, retryable: false },
   DAEMON_DRAINING: {

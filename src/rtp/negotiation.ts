@@ -1,0 +1,336 @@
+import { ParleyError } from '../errors.js';
+import { type CodecFacts, type CodecName, codecOf, CODECS, STATIC_FORMATS } from './codecs.js';
+import {
+  type CryptoLine,
+  type Direction,
+  type Format,
+  type MediaDescription,
+  parseSdp,
+  printSdp,
+  type SessionDescription,
+} from './sdp.js';
+import { keyOfLine, lineOfKey, newSrtpKey, type SrtpKey, type SrtpSuite, SRTP_SUITES } from './srtp-keys.js';
+
+/**
+ * - `off`: plain RTP only.
+ * - `accepted`: plain RTP is offered; who offers SRTP gets it.
+ * - `offered`: SRTP is offered in a way that lets the other side answer with plain RTP.
+ * - `required`: SRTP or no call.
+ */
+export type SrtpPolicy = 'off' | 'accepted' | 'offered' | 'required';
+
+export interface NegotiationOptions {
+  /** What the other side is told to send to. */
+  address: string;
+  port: number;
+  rtcpPort: number;
+  /** The most wanted first. */
+  codecs: readonly CodecName[];
+  srtp: SrtpPolicy;
+  /** Of `o=`: a number that no other call of ours has. */
+  sessionId: string;
+}
+
+/** What both sides have agreed upon. */
+export interface Agreement {
+  /** Where packets go. */
+  remote: { address: string; port: number; rtcpAddress: string; rtcpPort: number };
+  /** Whether we may send, and are to be sent to. */
+  sends: boolean;
+  receives: boolean;
+  codec: { facts: CodecFacts; payloadType: number };
+  /** Codecs by the payload types that they may come as. */
+  codecs: ReadonlyMap<number, CodecFacts>;
+  /** Keys as events (RFC 4733): how they are sent, null = not at all; and the types that they may come as. */
+  events: { payloadType: number; clockRateHz: number } | null;
+  eventTypes: ReadonlySet<number>;
+  rtcpMux: boolean;
+  srtp: { send: SrtpKey; receive: SrtpKey } | null;
+}
+
+const SECURE = /^RTP\/SAVPF?$/;
+const PLAIN = /^RTP\/AVPF?$/;
+const EVENTS = 'telephone-event';
+/** 0-9, *, #, A-D (RFC 4733, 3.2). */
+const EVENTS_FMTP = '0-15';
+/** Payload types of events in our offers, by their clock. */
+const EVENT_TYPES = [
+  [8_000, 101],
+  [48_000, 102],
+] as const;
+const PTIME_MS = 20;
+
+/**
+ * Offers and answers of one call's audio (RFC 3264): what we say, and what holds because of it. One audio stream is
+ * agreed upon; all other media are refused.
+ */
+export class Negotiation {
+  readonly #options: NegotiationOptions;
+  /** Our side of each medium, as last said. */
+  #media: readonly MediaDescription[] = [];
+  /** What is to be forgotten if the other side refuses our offer. */
+  #before: readonly MediaDescription[] | null = null;
+  #version = 0;
+  #printed = '';
+  #keys = new Map<SrtpSuite, SrtpKey>();
+  #agreement: Agreement | null = null;
+  /** What we would like, whatever the other side allows. */
+  #wanted: Direction = 'sendrecv';
+
+  constructor(options: NegotiationOptions) {
+    this.#options = options;
+  }
+
+  get agreement(): Agreement | null {
+    return this.#agreement;
+  }
+
+  /** Whether an offer of ours is open. */
+  get isOffering(): boolean {
+    return this.#before !== null;
+  }
+
+  /** What the next offer, or answer, is to say of who sends. */
+  want(direction: Direction): void {
+    this.#wanted = direction;
+  }
+
+  offer(): string {
+    this.#before ??= this.#media;
+    const ours = this.#offered();
+    const known = this.#media.length > 0 ? this.#media : [ours];
+    this.#media = known.map((media) => (media.port === 0 ? media : ours));
+    return this.#print();
+  }
+
+  /**
+   * Takes the answer to our last offer; another one for the same offer takes its place (an early answer, a fork).
+   * @throws ParleyError SDP_INVALID, MEDIA_UNSUPPORTED; what held before holds on
+   */
+  accept(answer: string): Agreement {
+    const { media } = parseSdp(answer);
+    if (media.length !== this.#media.length) throw unsupported('the answer has other media than the offer');
+    const index = this.#media.findIndex(({ port }) => port !== 0);
+    const [ours, theirs] = [this.#media[index], media[index]];
+    if (ours === undefined || theirs === undefined) throw unsupported('there is no offer');
+    if (theirs.port === 0 || theirs.kind !== 'audio') throw unsupported('the other side refuses the audio');
+    this.#agreement = this.#agree(ours, theirs, this.#keysOf(ours, theirs));
+    this.#before = null;
+    return this.#agreement;
+  }
+
+  /**
+   * Answers an offer.
+   * @throws ParleyError SDP_INVALID (400), MEDIA_UNSUPPORTED (488); what held before holds on
+   */
+  answer(offer: string): { sdp: string; agreement: Agreement } {
+    const { media } = parseSdp(offer);
+    const { index, theirs, codec } = this.#choose(media);
+    const keys = this.#keysFor(theirs);
+    const ours = this.#answerTo(theirs, codec, keys?.line ?? null);
+    this.#media = media.map((each, n) => (n === index ? ours : refused(each)));
+    this.#before = null;
+    this.#agreement = this.#agree(ours, theirs, keys === null ? null : { send: keys.send, receive: keys.receive });
+    return { sdp: this.#print(), agreement: this.#agreement };
+  }
+
+  /** The other side has refused our offer: all is as it was before. */
+  rollback(): void {
+    if (this.#before === null) return;
+    this.#media = this.#before;
+    this.#before = null;
+  }
+
+  #print(): string {
+    const { address, sessionId } = this.#options;
+    const print = (): string => {
+      const description: SessionDescription = {
+        origin: { id: sessionId, version: String(this.#version) },
+        media: this.#media,
+      };
+      return printSdp(description, address);
+    };
+    // The version tells whether anything is new (RFC 3264, 8).
+    if (print() !== this.#printed) this.#version++;
+    this.#printed = print();
+    return this.#printed;
+  }
+
+  #offered(): MediaDescription {
+    const { codecs, srtp, port, rtcpPort } = this.#options;
+    const facts = codecs.map((name) => CODECS[name]);
+    const clocks = new Set(facts.map(({ clockRateHz }) => clockRateHz));
+    const events = EVENT_TYPES.filter(([clockRateHz]) => clocks.has(clockRateHz)).map(([clockRateHz, payloadType]) =>
+      formatOf(EVENTS, payloadType, clockRateHz, EVENTS_FMTP),
+    );
+    // Types that the other side has given to formats stay with them for the whole call.
+    const used = this.#agreement?.codecs;
+    const formats = facts.map((codec) => {
+      const agreed = [...(used ?? [])].find(([, { name }]) => name === codec.name)?.[0];
+      return formatOf(codec.name, agreed ?? codec.payloadType, codec.clockRateHz, codec.fmtp, codec.channels);
+    });
+    const suites = srtp === 'offered' || srtp === 'required' || this.#agreement?.srtp != null ? SRTP_SUITES : [];
+    const isSecure = srtp === 'required' || this.#agreement?.srtp != null;
+    const all = distinct([...formats, ...events]);
+    return {
+      ...{ kind: 'audio', port, profile: isSecure ? 'RTP/SAVP' : 'RTP/AVP', address: this.#options.address },
+      ...{ formats: all, rawFormats: all.map(({ payloadType }) => String(payloadType)) },
+      direction: this.#wanted,
+      ptimeMs: PTIME_MS,
+      rtcp: rtcpPort === port + 1 ? null : { port: rtcpPort, address: null },
+      rtcpMux: true,
+      crypto: suites.map((suite, n) => lineOfKey(this.#ownKey(suite), n + 1)),
+    };
+  }
+
+  #ownKey(suite: SrtpSuite): SrtpKey {
+    const key = this.#keys.get(suite) ?? newSrtpKey(suite);
+    this.#keys.set(suite, key);
+    return key;
+  }
+
+  /** The first audio that we can do. */
+  #choose(media: readonly MediaDescription[]): { index: number; theirs: MediaDescription; codec: Format } {
+    let reason = 'it has no audio';
+    for (const [index, theirs] of media.entries()) {
+      if (theirs.kind !== 'audio' || theirs.port === 0) continue;
+      const isSecure = SECURE.test(theirs.profile);
+      if (!isSecure && !PLAIN.test(theirs.profile)) reason = `${theirs.profile.slice(0, 40)} is not spoken here`;
+      else if (isSecure && this.#options.srtp === 'off') reason = 'SRTP is switched off';
+      else if (this.#options.srtp === 'required' && usableLine(theirs) === null) reason = 'SRTP is required';
+      else if (isSecure && usableLine(theirs) === null) reason = 'it has no key of SRTP that can be used';
+      else {
+        const codec = theirs.formats.find((format) => this.#ours(format) !== null);
+        if (codec !== undefined) return { index, theirs, codec };
+        reason = `none of its codecs is among ${this.#options.codecs.join(', ')}`;
+      }
+    }
+    throw unsupported(reason);
+  }
+
+  #ours(format: Format): CodecFacts | null {
+    const { name, clockRateHz } = named(format);
+    const facts = name === null ? null : codecOf(name, clockRateHz);
+    return facts !== null && this.#options.codecs.includes(facts.name) ? facts : null;
+  }
+
+  #keysFor(theirs: MediaDescription): { line: CryptoLine; send: SrtpKey; receive: SrtpKey } | null {
+    const found = this.#options.srtp === 'off' ? null : usableLine(theirs);
+    if (found === null) return null;
+    const send = this.#ownKey(found.key.suite);
+    return { line: lineOfKey(send, found.tag), send, receive: found.key };
+  }
+
+  /** @throws ParleyError MEDIA_UNSUPPORTED where the answer's key does not fit the offer */
+  #keysOf(ours: MediaDescription, theirs: MediaDescription): Agreement['srtp'] {
+    const found = usableLine(theirs);
+    const offered = ours.crypto.find(({ tag, suite }) => tag === found?.tag && suite === found.key.suite);
+    if (found !== null && offered !== undefined) return { send: this.#ownKey(found.key.suite), receive: found.key };
+    if (SECURE.test(ours.profile)) throw unsupported('the answer has no key of SRTP that fits the offer');
+    return null;
+  }
+
+  #answerTo(theirs: MediaDescription, codec: Format, key: CryptoLine | null): MediaDescription {
+    const { port, rtcpPort, address } = this.#options;
+    const facts = this.#ours(codec) as CodecFacts;
+    const events = eventsFor(theirs.formats, facts.clockRateHz);
+    const formats = [formatOf(facts.name, codec.payloadType, facts.clockRateHz, facts.fmtp, facts.channels)];
+    if (events !== null) formats.push(formatOf(EVENTS, events.payloadType, events.clockRateHz, EVENTS_FMTP));
+    const sends = this.#wanted.startsWith('send') && isReceiving(theirs);
+    const receives = this.#wanted.endsWith('recv') && theirs.direction.startsWith('send');
+    return {
+      ...{ kind: 'audio', port, profile: theirs.profile, address },
+      ...{ formats, rawFormats: formats.map(({ payloadType }) => String(payloadType)) },
+      direction: sends ? (receives ? 'sendrecv' : 'sendonly') : receives ? 'recvonly' : 'inactive',
+      ptimeMs: PTIME_MS,
+      rtcp: theirs.rtcpMux || rtcpPort === port + 1 ? null : { port: rtcpPort, address: null },
+      rtcpMux: theirs.rtcpMux,
+      crypto: key === null ? [] : [key],
+    };
+  }
+
+  #agree(ours: MediaDescription, theirs: MediaDescription, srtp: Agreement['srtp']): Agreement {
+    const codec = theirs.formats.find((format) => this.#ours(format) !== null);
+    if (codec === undefined) throw unsupported(`none of its codecs is among ${this.#options.codecs.join(', ')}`);
+    const facts = this.#ours(codec) as CodecFacts;
+    const codecs = new Map<number, CodecFacts>();
+    for (const format of ours.formats) {
+      const mine = this.#ours(format);
+      if (mine !== null && theirs.formats.some((other) => this.#ours(other)?.name === mine.name)) {
+        codecs.set(format.payloadType, mine);
+      }
+    }
+    // Those whom our numbers do not suit send by theirs.
+    if (!ours.formats.some(({ payloadType }) => payloadType === codec.payloadType))
+      codecs.set(codec.payloadType, facts);
+    const rtcpMux = ours.rtcpMux && theirs.rtcpMux;
+    const { address, port } = theirs;
+    return {
+      remote: {
+        ...{ address, port },
+        rtcpAddress: theirs.rtcp?.address ?? address,
+        rtcpPort: rtcpMux ? port : (theirs.rtcp?.port ?? port + 1),
+      },
+      sends: ours.direction.startsWith('send') && isReceiving(theirs),
+      receives: ours.direction.endsWith('recv') && theirs.direction.startsWith('send'),
+      codec: { facts, payloadType: codec.payloadType },
+      codecs,
+      events: eventsFor(theirs.formats, facts.clockRateHz),
+      eventTypes: new Set([...eventTypes(ours.formats), ...eventTypes(theirs.formats)]),
+      ...{ rtcpMux, srtp },
+    };
+  }
+}
+
+/** Who says 0.0.0.0 wants nothing sent (RFC 3264, 8.4). */
+function isReceiving({ direction, address }: MediaDescription): boolean {
+  return direction.endsWith('recv') && address !== '0.0.0.0' && address !== '::';
+}
+
+function usableLine(media: MediaDescription): { tag: number; key: SrtpKey } | null {
+  for (const line of media.crypto) {
+    const key = keyOfLine(line);
+    if (key !== null) return { tag: line.tag, key };
+  }
+  return null;
+}
+
+function named(format: Format): { name: string | null; clockRateHz: number } {
+  return format.name === null ? (STATIC_FORMATS.get(format.payloadType) ?? format) : format;
+}
+
+/** Events at the codec's clock, else at whatever there is. */
+function eventsFor(formats: readonly Format[], clockRateHz: number): Agreement['events'] {
+  const all = formats.filter(({ name }) => name?.toLowerCase() === EVENTS);
+  const found = all.find((format) => format.clockRateHz === clockRateHz) ?? all[0];
+  return found === undefined ? null : { payloadType: found.payloadType, clockRateHz: found.clockRateHz };
+}
+
+function eventTypes(formats: readonly Format[]): number[] {
+  return formats.filter(({ name }) => name?.toLowerCase() === EVENTS).map(({ payloadType }) => payloadType);
+}
+
+function formatOf(
+  name: string,
+  payloadType: number,
+  clockRateHz: number,
+  fmtp: string | undefined,
+  channels = 1,
+): Format {
+  return { payloadType, name, clockRateHz, channels, fmtp: fmtp ?? null };
+}
+
+/** Formats whose types are taken are left out. */
+function distinct(formats: readonly Format[]): Format[] {
+  const taken = new Set<number>();
+  return formats.filter(({ payloadType }) => !taken.has(payloadType) && taken.add(payloadType));
+}
+
+function refused(media: MediaDescription): MediaDescription {
+  const rawFormats = media.rawFormats.length > 0 ? media.rawFormats.slice(0, 1) : ['0'];
+  return { ...media, port: 0, rawFormats };
+}
+
+function unsupported(reason: string): ParleyError {
+  return new ParleyError('MEDIA_UNSUPPORTED', { reason });
+}

@@ -1,0 +1,82 @@
+/** A packet of RTP (RFC 3550, 5.1). Views of the datagram, not copies. */
+export interface RtpPacket {
+  /** 7 bits; 64-95 are RTCP's where both share a port (RFC 5761, 4). */
+  payloadType: number;
+  marker: boolean;
+  /** 16 bits. */
+  sequence: number;
+  /** 32 bits, in ticks of the payload type's clock. */
+  timestamp: number;
+  /** 32 bits: who sent it. */
+  ssrc: number;
+  payload: Uint8Array;
+}
+
+const VERSION = 2;
+export const RTP_HEADER_BYTES = 12;
+/** More than any datagram that is of use here: 120 ms of anything, and a header. */
+const MAX_DATAGRAM_BYTES = 4_096;
+
+/** Reads a datagram; null for what is no RTP. Contributing sources, extensions and padding are skipped. */
+export function parseRtp(datagram: Uint8Array): RtpPacket | null {
+  const start = rtpHeaderBytes(datagram);
+  if (start === null) return null;
+  let end = datagram.length;
+  if ((datagram[0]! & 0x20) !== 0) {
+    const padding = datagram[end - 1]!;
+    if (padding === 0 || padding > end - start) return null;
+    end -= padding;
+  }
+  return {
+    payloadType: datagram[1]! & 0x7f,
+    marker: (datagram[1]! & 0x80) !== 0,
+    sequence: (datagram[2]! << 8) | datagram[3]!,
+    timestamp: uint32At(datagram, 4),
+    ssrc: uint32At(datagram, 8),
+    payload: datagram.subarray(start, end),
+  };
+}
+
+/** How long the header is, with its sources and extension; null for what is no RTP. */
+export function rtpHeaderBytes(datagram: Uint8Array): number | null {
+  const { length } = datagram;
+  if (length < RTP_HEADER_BYTES || length > MAX_DATAGRAM_BYTES || datagram[0]! >> 6 !== VERSION) return null;
+  let at = RTP_HEADER_BYTES + (datagram[0]! & 0x0f) * 4;
+  if ((datagram[0]! & 0x10) !== 0) {
+    if (at + 4 > length) return null;
+    at += 4 + ((datagram[at + 2]! << 8) | datagram[at + 3]!) * 4;
+  }
+  return at <= length ? at : null;
+}
+
+/** The datagram of a packet; without sources, extension and padding. */
+export function serialiseRtp(packet: RtpPacket): Uint8Array {
+  const { payload, timestamp, ssrc, sequence } = packet;
+  const datagram = new Uint8Array(RTP_HEADER_BYTES + payload.length);
+  datagram[0] = VERSION << 6;
+  datagram[1] = (packet.marker ? 0x80 : 0) | (packet.payloadType & 0x7f);
+  datagram[2] = sequence >> 8;
+  datagram[3] = sequence;
+  putUint32(datagram, 4, timestamp);
+  putUint32(datagram, 8, ssrc);
+  datagram.set(payload, RTP_HEADER_BYTES);
+  return datagram;
+}
+
+/** Whether a datagram of a shared port is RTCP: types 192 to 223 stand where RTP has marker and type (RFC 5761, 4). */
+export function isRtcp(datagram: Uint8Array): boolean {
+  const type = datagram[1] ?? 0;
+  return type >= 192 && type <= 223;
+}
+
+/** Big-endian, as all of RTP is. */
+export function uint32At(bytes: Uint8Array, at: number): number {
+  return ((bytes[at]! << 24) | (bytes[at + 1]! << 16) | (bytes[at + 2]! << 8) | bytes[at + 3]!) >>> 0;
+}
+
+export function putUint32(bytes: Uint8Array, at: number, value: number): void {
+  bytes[at] = value >>> 24;
+  bytes[at + 1] = value >>> 16;
+  bytes[at + 2] = value >>> 8;
+  bytes[at + 3] = value;
+}

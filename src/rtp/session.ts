@@ -1,0 +1,300 @@
+import { randomBytes } from 'node:crypto';
+import { FRAME_MS } from '../audio/frame.js';
+import type { Clock } from '../clock/clock.js';
+import type { Ticker } from '../clock/ticker.js';
+import { ParleyError } from '../errors.js';
+import type { LineStats, TransferOutcome, Transport } from '../transports/transport.js';
+import { type CodecName, CODECS } from './codecs.js';
+import { RtpLine } from './line.js';
+import { type Agreement, Negotiation, type SrtpPolicy } from './negotiation.js';
+import { parseRtp, type RtpPacket, serialiseRtp } from './packet.js';
+import type { PortPair, RtpPorts } from './ports.js';
+import { Receiver } from './receiver.js';
+import { Sender } from './sender.js';
+import type { Direction } from './sdp.js';
+import { SourceLock } from './source-lock.js';
+
+export interface RtpSessionOptions {
+  clock: Clock;
+  /** The pulse of all calls of a thread, 20 ms. */
+  ticker: Ticker;
+  ports: RtpPorts;
+  /** Address that descriptions tell the other side to send to. Default: the one that the ports are bound to. */
+  advertisedAddress?: string;
+  /** The most wanted first. Default PCMU, PCMA. */
+  codecs?: readonly CodecName[];
+  /** Default `accepted`. */
+  srtp?: SrtpPolicy;
+  /** How long another address than the negotiated one may prove to be the other side's; 0 = never. Default 10 s. */
+  learnMs?: number;
+  /** Nothing came for so long, though the other side is to send: the call has broken off. Default 60 s, 0 = never. */
+  silentMs?: number;
+  /** Hands the call on to somebody; becomes the line's `transfer`. Left out: the line has none. */
+  transfer?: (target: string, signal: AbortSignal) => Promise<TransferOutcome>;
+  listener?: RtpListener;
+}
+
+/** What the call's signalling hears of its media. None of these may throw. */
+export interface RtpListener {
+  /** The agent has closed the line: hang up, unless the other side has been handed on. */
+  lineClosed?(): void;
+  /** The other side has put us on hold, or taken us back. */
+  held?(isHeld: boolean): void;
+  /** Nothing comes any more; the line has been told. */
+  lost?(error: Error): void;
+}
+
+/** Counts of a call's media, beside those of its line. */
+export interface RtpStats extends LineStats {
+  /** Null until something is agreed upon. */
+  codec: CodecName | null;
+  isSecure: boolean;
+  /** Packets from elsewhere than the other side, which were not heard. */
+  strangers: number;
+  /** Packets that are no RTP, of types that were not agreed upon, or no sound of their codec. */
+  junk: number;
+}
+
+/**
+ * One call's media over RTP. Descriptions are exchanged by the call's signalling, in the order of RFC 3264: `offer` and
+ * then `accept`, or `answer`; again at any time in the call.
+ */
+export interface RtpSession {
+  /** The agent's end. It may be started at once; what the other side sends before `answered` is not heard on it. */
+  readonly line: Transport;
+  /** What both have agreed upon; null before. */
+  readonly agreement: Agreement | null;
+  /** Whether the other side has put us on hold. */
+  readonly isHeld: boolean;
+  /**
+   * An offer of ours: for an INVITE, for the answer to one that came without an offer, for a change by re-INVITE or
+   * UPDATE. Where nothing is to change it is the same text again.
+   * @param direction what is wanted from now on: `sendonly` puts the other side on hold. Default: as before
+   */
+  offer(direction?: Direction): string;
+  /**
+   * The answer to the last offer; each early answer, and those of a fork, may be given.
+   * @throws ParleyError SDP_INVALID, MEDIA_UNSUPPORTED: what held before holds on
+   */
+  accept(answer: string): void;
+  /**
+   * The answer to an offer of the other side.
+   * @throws ParleyError SDP_INVALID (answer 400), MEDIA_UNSUPPORTED (answer 488): what held before holds on
+   */
+  answer(offer: string): string;
+  /** Our offer was refused, or has met one of theirs (491): all is as it was before it. */
+  rollback(): void;
+  /** The call has been answered: from now on the other side is heard. */
+  answered(): void;
+  stats(): RtpStats;
+  /** Ends the line and frees the ports. May be called twice. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the sockets of a call.
+ * @throws ParleyError RTP_PORTS_FULL
+ */
+export async function openRtpSession(options: RtpSessionOptions): Promise<RtpSession> {
+  return new Session(options, await options.ports.open());
+}
+
+const LEARN_MS = 10_000;
+const SILENT_MS = 60_000;
+/** Nobody gives frames for so long: silence is sent instead, so that the other side and NATs know that we are there. */
+const FILL_AFTER_MS = 5 * FRAME_MS;
+
+class Session implements RtpSession {
+  readonly #options: RtpSessionOptions;
+  readonly #pair: PortPair;
+  readonly #negotiation: Negotiation;
+  readonly #line: RtpLine;
+  readonly #receiver: Receiver;
+  readonly #sender: Sender;
+  readonly #stopTicks: () => void;
+  #lock: SourceLock | null = null;
+  #isAnswered = false;
+  #isHeld = false;
+  #isOver = false;
+  #givenMs = -Infinity;
+  #heardMs: number;
+  #strangers = 0;
+  #junk = 0;
+  #closing: Promise<void> | null = null;
+
+  constructor(options: RtpSessionOptions, pair: PortPair) {
+    this.#options = options;
+    this.#pair = pair;
+    const { clock, ticker, ports, codecs = ['PCMU', 'PCMA'] } = options;
+    this.#negotiation = new Negotiation({
+      address: options.advertisedAddress ?? ports.localAddress,
+      ...{ port: pair.rtp.port, rtcpPort: pair.rtcp.port, codecs, srtp: options.srtp ?? 'accepted' },
+      sessionId: String(randomBytes(6).readUIntBE(0, 6)),
+    });
+    const rateHz = Math.max(...codecs.map((name) => CODECS[name].sampleRateHz));
+    const random = randomBytes(10);
+    this.#sender = new Sender({
+      ...{ rateHz, ssrc: random.readUInt32BE(0), sequence: random.readUInt16BE(4), timestamp: random.readUInt32BE(6) },
+      onPacket: (packet) => this.#send(packet),
+    });
+    this.#line = new RtpLine({
+      rateHz,
+      play: (frame) => this.#play(frame),
+      press: (keys, signal) => this.#sender.press(keys, signal),
+      stats: () => this.#lineStats(),
+      onClosed: () => options.listener?.lineClosed?.(),
+      ...(options.transfer === undefined ? {} : { transfer: options.transfer }),
+    });
+    this.#receiver = new Receiver({
+      rateHz,
+      onAudio: (samples) => this.#line.hear(samples),
+      onDigit: (key) => this.#line.digits(key),
+    });
+    this.#heardMs = clock.nowMs();
+    pair.rtp.listen((datagram, address, port) => this.#onDatagram(datagram, address, port));
+    this.#stopTicks = ticker.subscribe(() => this.#tick());
+  }
+
+  get line(): Transport {
+    return this.#line;
+  }
+
+  get agreement(): Agreement | null {
+    return this.#negotiation.agreement;
+  }
+
+  get isHeld(): boolean {
+    return this.#isHeld;
+  }
+
+  offer(direction?: Direction): string {
+    if (direction !== undefined) this.#negotiation.want(direction);
+    return this.#negotiation.offer();
+  }
+
+  accept(answer: string): void {
+    this.#agreeOn(this.#negotiation.accept(answer));
+  }
+
+  answer(offer: string): string {
+    const { sdp, agreement } = this.#negotiation.answer(offer);
+    this.#agreeOn(agreement);
+    return sdp;
+  }
+
+  rollback(): void {
+    this.#negotiation.rollback();
+  }
+
+  answered(): void {
+    this.#isAnswered = true;
+    this.#heardMs = this.#options.clock.nowMs();
+    this.#lock?.extend(this.#heardMs);
+  }
+
+  stats(): RtpStats {
+    const { undecodable, unknown } = this.#receiver.junk;
+    const agreement = this.#negotiation.agreement;
+    return {
+      ...this.#lineStats(),
+      codec: agreement?.codec.facts.name ?? null,
+      isSecure: agreement?.srtp != null,
+      strangers: this.#strangers,
+      junk: this.#junk + undecodable + unknown,
+    };
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    this.#isOver = true;
+    this.#stopTicks();
+    this.#sender.close();
+    this.#receiver.close();
+    this.#line.end();
+    await this.#pair.close();
+  }
+
+  #agreeOn(agreement: Agreement): void {
+    const nowMs = this.#options.clock.nowMs();
+    if (this.#lock?.isExpected(agreement.remote) === true) {
+      this.#lock.extend(nowMs);
+    } else {
+      this.#lock = new SourceLock({
+        ...{ expected: agreement.remote, learnMs: this.#options.learnMs ?? LEARN_MS, nowMs },
+      });
+    }
+    this.#sender.configure(agreement);
+    this.#receiver.configure(agreement);
+    this.#heardMs = nowMs;
+    if (agreement.sends !== this.#isHeld) return;
+    this.#isHeld = !agreement.sends;
+    this.#options.listener?.held?.(this.#isHeld);
+  }
+
+  #play(frame: Int16Array | null): void {
+    const nowMs = this.#options.clock.nowMs();
+    this.#givenMs = nowMs;
+    this.#sender.frame(frame, nowMs);
+  }
+
+  #tick(): void {
+    const nowMs = this.#options.clock.nowMs();
+    this.#receiver.poll(nowMs);
+    if (nowMs - this.#givenMs >= FILL_AFTER_MS) this.#sender.frame(null, nowMs);
+    this.#watch(nowMs);
+  }
+
+  /** Whether the other side is still there. */
+  #watch(nowMs: number): void {
+    const limitMs = this.#options.silentMs ?? SILENT_MS;
+    const isAwaited = this.#isAnswered && this.#negotiation.agreement?.receives === true;
+    if (!isAwaited) this.#heardMs = nowMs;
+    if (limitMs === 0 || nowMs - this.#heardMs < limitMs) return;
+    this.#heardMs = Infinity;
+    const error = new ParleyError('LINE_LOST', { reason: `no sound came for ${String(limitMs / 1_000)} s` });
+    this.#line.end(error);
+    this.#options.listener?.lost?.(error);
+  }
+
+  #onDatagram(datagram: Uint8Array, address: string, port: number): void {
+    const packet = parseRtp(datagram);
+    if (packet === null) {
+      this.#junk++;
+      return;
+    }
+    const nowMs = this.#options.clock.nowMs();
+    if (this.#isOver || this.#lock === null) return;
+    if (!this.#lock.accepts({ address, port }, packet, nowMs)) {
+      this.#strangers++;
+      return;
+    }
+    this.#heardMs = nowMs;
+    if (this.#isAnswered) this.#receiver.packet(packet, nowMs);
+  }
+
+  #send(packet: RtpPacket): void {
+    const target = this.#lock?.target;
+    if (target !== undefined) this.#pair.rtp.send(serialiseRtp(packet), target.address, target.port);
+  }
+
+  #lineStats(): LineStats {
+    const jitter = this.#receiver.jitterStats;
+    const {
+      received = 0,
+      lost = 0,
+      late = 0,
+      duplicate = 0,
+      reordered = 0,
+      jitterMs = 0,
+      patienceMs = 0,
+    } = jitter ?? {};
+    return {
+      ...{ received, lost, late, duplicate, reordered, jitterMs, patienceMs },
+      ...{ sent: this.#sender.sent.packets, reportedLoss: null },
+    };
+  }
+}

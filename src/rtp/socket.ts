@@ -1,0 +1,62 @@
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { isIP } from 'node:net';
+
+/** A UDP socket, as far as media need one. */
+export interface DatagramSocket {
+  readonly port: number;
+  /** Called for each datagram; one listener. */
+  listen(onDatagram: (datagram: Uint8Array, address: string, port: number) => void): void;
+  /** Never throws; what cannot be sent is lost, as datagrams are. */
+  send(datagram: Uint8Array, address: string, port: number): void;
+  /** May be called twice. */
+  close(): Promise<void>;
+}
+
+/** @param port 0 = any. Rejects with the system's error, EADDRINUSE for one. */
+export type OpenSocket = (address: string, port: number) => Promise<DatagramSocket>;
+
+/** A second of sound of a peer that sends in bursts. */
+const RECEIVE_BUFFER_BYTES = 262_144;
+const MAPPED_IPV4 = '::ffff:';
+
+export async function openUdpSocket(address: string, port: number): Promise<DatagramSocket> {
+  const isV6 = isIP(address) === 6;
+  const socket = createSocket({ type: isV6 ? 'udp6' : 'udp4', recvBufferSize: RECEIVE_BUFFER_BYTES });
+  socket.bind(port, address);
+  try {
+    await once(socket, 'listening');
+  } catch (error) {
+    socket.close();
+    throw error;
+  }
+  // An address that cannot be reached is reported here: to media it is a packet that was lost.
+  socket.on('error', () => undefined);
+  let isOpen = true;
+  return {
+    port: socket.address().port,
+    listen: (onDatagram) => {
+      socket.on('message', (datagram, from) => onDatagram(datagram, plain(from.address), from.port));
+    },
+    send: (datagram, to, toPort) => {
+      // The callback takes the error, which would be thrown else.
+      if (isOpen) socket.send(datagram, toPort, isV6 && isIP(to) === 4 ? `${MAPPED_IPV4}${to}` : to, ignore);
+    },
+    close: async () => {
+      if (!isOpen) return;
+      isOpen = false;
+      const closed = once(socket, 'close');
+      socket.close();
+      await closed;
+    },
+  };
+}
+
+/** IPv4 addresses come to sockets of both families in IPv6's clothes. */
+function plain(address: string): string {
+  return address.startsWith(MAPPED_IPV4) ? address.slice(MAPPED_IPV4.length) : address;
+}
+
+function ignore(): void {
+  // What could not be sent is lost.
+}

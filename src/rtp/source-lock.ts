@@ -1,0 +1,86 @@
+/** Where packets come from, or go to. */
+export interface Place {
+  address: string;
+  port: number;
+}
+
+export interface SourceLockOptions {
+  /** The place that was negotiated. */
+  expected: Place;
+  /** How long another place may prove to be the other side behind a translated address; 0 = not at all. */
+  learnMs: number;
+  nowMs: number;
+}
+
+/** Packets in a row that prove it: of another host, and of another port of the host that was negotiated. */
+const PROOF = 4;
+const PROOF_OF_SAME_HOST = 2;
+
+/**
+ * Whose packets are heard. The place that was negotiated is believed at once and for good. Behind a NAT the other side
+ * sends from elsewhere: within a short time after the negotiation, a place that sends some packets in a row is believed,
+ * as long as nothing has come from the one that was negotiated; packets that a key of SRTP vouches for are believed at once.
+ * After that nobody else is heard, and nothing is sent to anybody else: a stranger who finds the port can neither
+ * listen in nor be heard.
+ */
+export class SourceLock {
+  readonly #options: SourceLockOptions;
+  #untilMs: number;
+  #locked: Place | null = null;
+  #candidate: (Place & { ssrc: number; sequence: number; count: number }) | null = null;
+
+  constructor(options: SourceLockOptions) {
+    this.#options = options;
+    this.#untilMs = options.nowMs + options.learnMs;
+  }
+
+  /** Where packets are to be sent. */
+  get target(): Place {
+    return this.#locked ?? this.#options.expected;
+  }
+
+  get isLocked(): boolean {
+    return this.#locked !== null;
+  }
+
+  /** The time to learn begins again, where nothing has been heard yet. */
+  extend(nowMs: number): void {
+    this.#untilMs = nowMs + this.#options.learnMs;
+  }
+
+  /** Whether that place was negotiated. */
+  isExpected({ address, port }: Place): boolean {
+    return isSame({ address, port }, this.#options.expected);
+  }
+
+  /** Whether the packet is to be heard. `isVouchedFor`: it was authenticated. */
+  accepts(from: Place, packet: { ssrc: number; sequence: number }, nowMs: number, isVouchedFor = false): boolean {
+    if (this.#locked !== null) return isSame(from, this.#locked);
+    const { expected } = this.#options;
+    if (isSame(from, expected)) {
+      this.#locked = expected;
+      return true;
+    }
+    if (nowMs >= this.#untilMs) return false;
+    const { ssrc, sequence } = packet;
+    const last = this.#candidate;
+    const goesOn = last !== null && isSame(from, last) && ssrc === last.ssrc && isNext(last.sequence, sequence);
+    // One candidate at a time would let a stranger keep the other side out; the latest one is it.
+    const count = goesOn ? last.count + 1 : 1;
+    this.#candidate = { ...from, ssrc, sequence, count };
+    const proof = from.address === expected.address ? PROOF_OF_SAME_HOST : PROOF;
+    if (count < proof && !isVouchedFor) return false;
+    this.#locked = { ...from };
+    return true;
+  }
+}
+
+function isSame(one: Place, other: Place): boolean {
+  return one.port === other.port && one.address === other.address;
+}
+
+/** A hole of a few is allowed. */
+function isNext(before: number, sequence: number): boolean {
+  const step = (sequence - before) & 0xffff;
+  return step > 0 && step <= 4;
+}
