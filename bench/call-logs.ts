@@ -30,6 +30,7 @@ import type { SessionReport } from '../dist/session/session-report.js';
 import { SignedUrls } from '../dist/daemon/signed-urls.js';
 import { TraceFolder } from '../dist/session/trace-folder.js';
 import { CallStore } from '../dist/store/calls.js';
+import { Checkpointer } from '../dist/store/checkpointer.js';
 import { databaseFile, openDatabase } from '../dist/store/database.js';
 import { machine } from './lib/machine.js';
 import { markdownTable, quantile } from './lib/numbers.js';
@@ -252,9 +253,24 @@ function traceFile(): string {
   return path;
 }
 
+/** As the daemon has it: at work. */
+async function checkpointer(database: ReturnType<typeof openDatabase>): Promise<Checkpointer> {
+  const made = new Checkpointer({
+    ...{ database, clock: new RealClock() },
+    onError: (error) => {
+      throw error;
+    },
+  });
+  made.start();
+  const pages = (): unknown => database.pragma('wal_autocheckpoint', { simple: true });
+  while (pages() !== 0) await new Promise((resolve) => setTimeout(resolve, 10));
+  return made;
+}
+
 /** Removes the oldest tenth of the calls. */
 async function purgeTable(): Promise<string> {
   const own = openDatabase(folder);
+  const checkpoints = await checkpointer(own);
   const store = new CallStore(own, () => START_MS);
   const newest = (own.prepare<unknown[], number>('SELECT MAX(ts_us) FROM calls').pluck().get() ?? 0) / 1000;
   const errors: Error[] = [];
@@ -290,6 +306,7 @@ async function purgeTable(): Promise<string> {
   delay.disable();
   const s = (performance.now() - startMs) / 1000;
   await retention.close();
+  await checkpoints.close();
   own.close();
   if (errors.length > 0) throw errors[0] as Error;
   return markdownTable([

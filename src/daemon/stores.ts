@@ -3,6 +3,7 @@ import type { Clock } from '../clock/clock.js';
 import type { Settings } from '../config/settings.js';
 import type { Engine } from '../engine/engine.js';
 import { AgentStore } from '../store/agents.js';
+import { Checkpointer } from '../store/checkpointer.js';
 import { DoNotCallStore } from '../store/do-not-call.js';
 import { KeyStore } from '../store/keys.js';
 import { SqliteOutboxStore } from '../store/outbox.js';
@@ -33,6 +34,7 @@ export class Stores {
   readonly voices: VoiceStore;
   readonly outbox: SqliteOutboxStore;
   readonly #sessions: SessionStore;
+  readonly #checkpointer: Checkpointer;
   readonly #onError: (error: Error) => void;
 
   /** @throws ParleyError SECRETS_UNREADABLE where what was sealed cannot be opened */
@@ -47,6 +49,7 @@ export class Stores {
     this.voices = new VoiceStore(database);
     this.outbox = new SqliteOutboxStore(database, this.box);
     this.#sessions = new SessionStore(database);
+    this.#checkpointer = new Checkpointer({ database, clock, onError });
   }
 
   /** What the engine needs of it. */
@@ -67,8 +70,13 @@ export class Stores {
     return hasOne ? null : this.keys.create('private', 'first key').key;
   }
 
+  /** Loads what a start need not wait for. */
+  warmUp(): void {
+    this.#checkpointer.start();
+  }
+
   /** May be called twice. The database is its owner's to close. */
-  close(): Promise<void> {
-    return this.ofAgents.close();
+  async close(): Promise<void> {
+    await Promise.all([this.ofAgents.close(), this.#checkpointer.close()]);
   }
 }
