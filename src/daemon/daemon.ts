@@ -284,6 +284,7 @@ export class Daemon {
     this.#ready = true;
     this.#campaigns.resume();
     this.#webRtc.warmUp();
+    this.#stores.warmUp();
   }
 
   /** Sessions, phone calls and answers in writing that go on. */
