@@ -10,7 +10,7 @@ export interface SenderOptions {
   rateHz: number;
   /** Whom packets say they are of. */
   ssrc: number;
-  /** Where they begin to count; unforeseeable, as RFC 3550, 5.1 wants it. */
+  /** Where they begin to count: unforeseeable (RFC 3550, 5.1), and with SRTP below 2^15, so that the roll-over is seen. */
   sequence: number;
   timestamp: number;
   onPacket: (packet: RtpPacket) => void;

@@ -134,7 +134,7 @@ class Session implements RtpSession {
     const rateHz = Math.max(...codecs.map((name) => CODECS[name].sampleRateHz));
     const random = randomBytes(10);
     this.#sender = new Sender({
-      ...{ rateHz, ssrc: random.readUInt32BE(0), sequence: random.readUInt16BE(4), timestamp: random.readUInt32BE(6) },
+      ...{ rateHz, ssrc: random.readUInt32BE(0), sequence: random.readUInt16BE(4) & 0x7fff, timestamp: random.readUInt32BE(6) },
       onPacket: (packet) => this.#send(packet),
     });
     this.#line = new RtpLine({

@@ -1,0 +1,160 @@
+import { type Cipher, createCipheriv, createDecipheriv, createHmac, timingSafeEqual } from 'node:crypto';
+import { putUint32, uint32At } from './packet.js';
+import type { SrtpKey, SrtpSuite } from './srtp-keys.js';
+
+/** Of which stream keys are: their labels begin at (RFC 3711, 4.3.2). */
+export type SrtpKind = 'rtp' | 'rtcp';
+
+/** Protects and opens packets whose 48-bit index is known. What it gives is its own until the next call. */
+export interface SrtpCipher {
+  readonly tagBytes: number;
+  /** @param clear bytes at the beginning that stay readable; `trailer` is authenticated as well, but not sent here */
+  seal(packet: Uint8Array, clear: number, ssrc: number, index: number, trailer: Uint8Array | null): Buffer;
+  /** The packet without its tag; null where the tag is not right. */
+  open(packet: Uint8Array, clear: number, ssrc: number, index: number, trailer: Uint8Array | null): Buffer | null;
+}
+
+const BLOCK = 16;
+const AUTH_KEY_BYTES = 20;
+const GCM_TAG_BYTES = 16;
+/** Blocks of key stream that are made at once, at most: for the longest packet that is taken. */
+const MAX_BLOCKS = 256;
+
+/** The cipher of one direction and kind. */
+export function srtpCipher({ suite, key, salt }: SrtpKey, kind: SrtpKind): SrtpCipher {
+  const label = kind === 'rtp' ? 0 : 3;
+  const sessionKey = derived(key, salt, label, BLOCK);
+  const sessionSalt = derived(key, salt, label + 2, salt.length);
+  if (suite === 'AEAD_AES_128_GCM') return new GcmCipher(sessionKey, sessionSalt);
+  return new CounterCipher(
+    sessionKey,
+    sessionSalt,
+    derived(key, salt, label + 1, AUTH_KEY_BYTES),
+    tagBytes(suite, kind),
+  );
+}
+
+/** Reports always have the long tag (RFC 4568, 6.2). */
+function tagBytes(suite: SrtpSuite, kind: SrtpKind): number {
+  return suite === 'AES_CM_128_HMAC_SHA1_32' && kind === 'rtp' ? 4 : 10;
+}
+
+/** A session's key from the master key, which is never derived anew (RFC 3711, 4.3). */
+export function derived(key: Uint8Array, salt: Uint8Array, label: number, bytes: number): Buffer {
+  const block = new Uint8Array(BLOCK);
+  block.set(salt);
+  block[7] = block[7]! ^ label;
+  return createCipheriv('aes-128-ctr', key, block).update(new Uint8Array(bytes));
+}
+
+/** AES in counter mode, and HMAC-SHA1 (RFC 3711, 4.1.1 and 4.2.1). */
+class CounterCipher implements SrtpCipher {
+  readonly tagBytes: number;
+  readonly #salt: Buffer;
+  readonly #authKey: Buffer;
+  /** The blocks of a packet's key stream are encrypted one by one, which spares a new cipher for each packet. */
+  readonly #aes: Cipher;
+  readonly #counters = Buffer.alloc(MAX_BLOCKS * BLOCK);
+
+  constructor(key: Buffer, salt: Buffer, authKey: Buffer, tag: number) {
+    this.tagBytes = tag;
+    this.#salt = salt;
+    this.#authKey = authKey;
+    this.#aes = createCipheriv('aes-128-ecb', key, null).setAutoPadding(false);
+  }
+
+  seal(packet: Uint8Array, clear: number, ssrc: number, index: number, trailer: Uint8Array | null): Buffer {
+    const out = Buffer.allocUnsafe(packet.length + this.tagBytes);
+    out.set(packet);
+    const body = out.subarray(0, packet.length);
+    this.#crypt(body, clear, ssrc, index);
+    this.#tag(body, trailer, index).copy(out, packet.length, 0, this.tagBytes);
+    return out;
+  }
+
+  open(packet: Uint8Array, clear: number, ssrc: number, index: number, trailer: Uint8Array | null): Buffer | null {
+    const end = packet.length - this.tagBytes;
+    if (end < clear) return null;
+    const body = packet.subarray(0, end);
+    const tag = this.#tag(body, trailer, index).subarray(0, this.tagBytes);
+    if (!timingSafeEqual(tag, packet.subarray(end))) return null;
+    const out = Buffer.from(body);
+    this.#crypt(out, clear, ssrc, index);
+    return out;
+  }
+
+  #crypt(packet: Buffer, clear: number, ssrc: number, index: number): void {
+    const blocks = Math.ceil((packet.length - clear) / BLOCK);
+    const counters = this.#counters.subarray(0, blocks * BLOCK);
+    const first = counterBlock(this.#salt, ssrc, index);
+    for (let n = 0; n < blocks; n++) {
+      counters.set(first, n * BLOCK);
+      counters[n * BLOCK + 14] = n >> 8;
+      counters[n * BLOCK + 15] = n;
+    }
+    const stream = this.#aes.update(counters);
+    for (let i = clear, n = 0; i < packet.length; i++, n++) packet[i] = packet[i]! ^ stream[n]!;
+  }
+
+  /** Over the packet and what counts its turns: the roll-over counter, which is not sent, or the report's own number. */
+  #tag(packet: Uint8Array, trailer: Uint8Array | null, index: number): Buffer {
+    const turns = trailer ?? new Uint8Array(4);
+    if (trailer === null) putUint32(turns, 0, Math.floor(index / 65_536));
+    return createHmac('sha1', this.#authKey).update(packet).update(turns).digest();
+  }
+}
+
+/** AES in Galois/counter mode (RFC 7714, 8 and 9). */
+class GcmCipher implements SrtpCipher {
+  readonly tagBytes = GCM_TAG_BYTES;
+  readonly #key: Buffer;
+  readonly #salt: Buffer;
+
+  constructor(key: Buffer, salt: Buffer) {
+    this.#key = key;
+    this.#salt = salt;
+  }
+
+  seal(packet: Uint8Array, clear: number, ssrc: number, index: number, trailer: Uint8Array | null): Buffer {
+    const cipher = createCipheriv('aes-128-gcm', this.#key, this.#nonce(ssrc, index));
+    cipher.setAAD(authenticated(packet.subarray(0, clear), trailer));
+    const body = cipher.update(packet.subarray(clear));
+    cipher.final();
+    return Buffer.concat([packet.subarray(0, clear), body, cipher.getAuthTag()]);
+  }
+
+  open(packet: Uint8Array, clear: number, ssrc: number, index: number, trailer: Uint8Array | null): Buffer | null {
+    const end = packet.length - GCM_TAG_BYTES;
+    if (end < clear) return null;
+    const decipher = createDecipheriv('aes-128-gcm', this.#key, this.#nonce(ssrc, index));
+    decipher.setAAD(authenticated(packet.subarray(0, clear), trailer));
+    decipher.setAuthTag(packet.subarray(end));
+    const body = decipher.update(packet.subarray(clear, end));
+    try {
+      decipher.final();
+    } catch {
+      return null; // the tag is not right
+    }
+    return Buffer.concat([packet.subarray(0, clear), body]);
+  }
+
+  /** Two zero bytes, the source and the index, masked by the salt. */
+  #nonce(ssrc: number, index: number): Uint8Array {
+    return counterBlock(Buffer.concat([new Uint8Array(2), this.#salt]), ssrc, index).subarray(2, 14);
+  }
+}
+
+/** (salt · 2^16) ⊕ (ssrc · 2^64) ⊕ (index · 2^16): RFC 3711, 4.1.1 */
+function counterBlock(salt: Uint8Array, ssrc: number, index: number): Uint8Array {
+  const block = new Uint8Array(BLOCK);
+  block.set(salt);
+  putUint32(block, 4, uint32At(block, 4) ^ ssrc);
+  putUint32(block, 8, uint32At(block, 8) ^ Math.floor(index / 65_536));
+  block[12] = block[12]! ^ ((index >> 8) & 0xff);
+  block[13] = block[13]! ^ (index & 0xff);
+  return block;
+}
+
+function authenticated(clear: Uint8Array, trailer: Uint8Array | null): Uint8Array {
+  return trailer === null ? clear : Buffer.concat([clear, trailer]);
+}
