@@ -29,8 +29,11 @@ export class Ledger {
     else if (effect.type === 'user.said') {
       this.turns.decided(effect.turn, effect.text, this.#speechEndMs, nowMs);
       this.#speechEndMs = null;
-    } else if (effect.type === 'trace' && effect.name === 'interruption') this.turns.interrupted();
-    else if (effect.type === 'trace') countSpeculation(this.speculation, effect);
+    } else if (effect.type === 'trace') {
+      if (effect.name === 'interruption') this.turns.interrupted();
+      else if (effect.name === 'voicemail.detected') this.turns.unanswered();
+      else countSpeculation(this.speculation, effect);
+    }
   }
 
   onUsage(promptTokens: number, completionTokens: number): void {

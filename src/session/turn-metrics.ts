@@ -144,6 +144,12 @@ export class TurnClock {
     if (this.#open?.metrics.audioStartMs != null) this.#open.metrics.interrupted = true;
   }
 
+  /** It was a machine that spoke last: what it is told after its beep answers nobody who waits. */
+  unanswered(): void {
+    if (this.#open?.metrics.audioStartMs === null) this.turns.pop();
+    this.#open = null;
+  }
+
   /** Words of the agent that were heard. */
   said(utteranceId: number, text: string): void {
     const open = this.#open;

@@ -53,6 +53,23 @@ describe('the clock of turns', () => {
     expect(answered).toHaveLength(1);
   });
 
+  it('counts no answer to a machine, and keeps those that a person has heard', () => {
+    const { turns, answered } = clock();
+    answer(turns, 1, 1000, [300, 420, 430, 500, 510]);
+    turns.decided(2, 'leave a message', 5000, 5300);
+    turns.unanswered();
+    turns.spoken(2, 8000);
+    turns.audible(2, 8100);
+    expect(turns.turns.map(({ turn }) => turn)).toEqual([1]);
+    expect(answered).toHaveLength(1);
+    answer(turns, 3, 9000, [300, 420, 430, 500, 510]);
+    turns.unanswered();
+    expect(turns.turns.map(({ turn, responseMs }) => [turn, responseMs])).toEqual([
+      [1, 510],
+      [3, 510],
+    ]);
+  });
+
   it('takes nothing for a stage of an answer that was begun before the decision', () => {
     const { turns } = clock();
     turns.asked(5, true);
