@@ -81,7 +81,7 @@ function languagesOf(options: LanguagesOptions): Languages {
       if (hears === undefined) return { missing: `no speech recognition here understands "${language}"` };
       try {
         const speaks = await voiceFor(language, options);
-        await Promise.all([hears.warmUp(), speaks.tts.warmUp()]);
+        await Promise.all([hears.warmUp(), speaks.tts.warmUp({ language, ...speaks })]);
         return { stt: hears, hints: options.hints(language), ...speaks };
       } catch (error) {
         return { missing: reasonOf(error) };

@@ -11,7 +11,7 @@ import { GuardedClient } from '../net/guarded-client.js';
 import { STT_PROVIDERS } from '../providers/stt/registry.js';
 import { TTS_PROVIDERS } from '../providers/tts/registry.js';
 import type { SpeechHints, SttProvider } from '../providers/stt/stt.js';
-import type { TtsProvider } from '../providers/tts/tts.js';
+import type { TtsProvider, TtsVoiceChoice } from '../providers/tts/tts.js';
 import { conversationConfig } from '../session/conversation-config.js';
 import { InProcessMemories, type MemoryStore } from '../session/memory.js';
 import { MemoryDoNotCallList } from '../session/do-not-call.js';
@@ -112,7 +112,7 @@ export class Workshop {
       this.#providers.vad().warmUp(),
       this.#providers.turnModel()?.warmUp(),
       this.#providers.stt(agent.stt.provider).warmUp(),
-      this.#providers.tts(agent.voice.provider).warmUp(),
+      this.#providers.tts(agent.voice.provider).warmUp(voiceOf(agent)),
       this.#providers.llm(agent.llm.model, undefined).warmUp(),
       this.#mcp.warmUp(),
     ]);
@@ -137,7 +137,7 @@ export class Workshop {
     const turnModel = this.#providers.turnModel();
     const [{ agent, memory }] = await Promise.all([
       this.#remembering(plan.agent, request.agentId, id, onFault),
-      ...[vad.warmUp(), stt.warmUp(), tts.warmUp(), turnModel?.warmUp()],
+      ...[vad.warmUp(), stt.warmUp(), tts.warmUp(voiceOf(plan.agent)), turnModel?.warmUp()],
     ]);
     const line = await this.#sound.line({
       ...{ transport: request.transport, sound: agent.sound, sessionId: id },
@@ -241,7 +241,7 @@ export class Workshop {
     const defaults = { ...EMBEDDED_DEFAULTS, ...this.#options.defaults };
     const language = request.language ?? defaults.language;
     const tts = this.#providers.tts(request.provider ?? defaults.voiceProvider);
-    await tts.warmUp();
+    await tts.warmUp({ language, voiceId, model, settings });
     const pieces: Int16Array[] = [];
     let sampleRateHz = HEARING_RATE_HZ;
     // No conversation's time passes.
@@ -299,7 +299,12 @@ export class Workshop {
       onFault('extraPromptWebhook.failed', reasonOf(error));
       return null;
     });
-    const [extra] = await Promise.all([asking, providers.vad.warmUp(), providers.stt.warmUp(), providers.tts.warmUp()]);
+    const [extra] = await Promise.all([
+      asking,
+      providers.vad.warmUp(),
+      providers.stt.warmUp(),
+      providers.tts.warmUp(voiceOf(agent)),
+    ]);
     if (extra === null) return plan;
     const metadata = { ...agent.metadata, ...extra.metadata };
     return this.#planner.plan({ ...request, metadata }, { onFallback, extraPrompt: extra.extraPrompt });
@@ -317,6 +322,11 @@ function sessionLog(
     log?.(entry);
   };
   return { log: both, close: () => trace.close() };
+}
+
+/** Whom the agent speaks as. */
+function voiceOf({ voice, language }: ResolvedAgent): TtsVoiceChoice {
+  return { ...voice, language };
 }
 
 /** What the operator's client may call beside the public internet. */

@@ -3,6 +3,7 @@ import { ParleyError } from '../../errors.js';
 import { EspeakTts } from './espeak.js';
 import { FliteTts } from './flite.js';
 import type { TtsProvider } from './tts.js';
+import { elevenLabsTts } from './vendors/elevenlabs.js';
 
 interface Entry {
   /** Whose key or address it needs. Default nobody's. */
@@ -13,6 +14,7 @@ interface Entry {
 const PROVIDERS: Readonly<Record<string, Entry>> = {
   flite: { make: () => new FliteTts() },
   'espeak-ng': { make: () => new EspeakTts() },
+  elevenlabs: { vendor: 'elevenlabs', make: elevenLabsTts },
 };
 
 const NO_ACCESS: VendorAccess = { apiKey: null, baseUrl: null, region: null };

@@ -50,6 +50,18 @@ export function spokenWords(text: string): SpokenWord[] {
   return words;
 }
 
+/** What is said for the words, with spaces where the text has some. */
+export function spokenText(words: readonly SpokenWord[]): string {
+  let text = '';
+  let lastEnd = 0;
+  for (const { spoken, start, end } of words) {
+    if (spoken === '') continue;
+    text += text !== '' && start > lastEnd ? ` ${spoken}` : spoken;
+    lastEnd = end;
+  }
+  return text;
+}
+
 /** For every UTF-16 unit of the text what is said for it. */
 function sayWhat(text: string): string[] {
   const said = text.split('');

@@ -4,7 +4,7 @@ import { Deadlines } from '../deadlines.js';
 import { splitClauses } from './clauses.js';
 import type { TtsLatency } from './latency.js';
 import type { VoiceSettings } from './settings.js';
-import { spokenWords, type SpokenWord } from './speakable.js';
+import { spokenText, spokenWords, type SpokenWord } from './speakable.js';
 import { estimateWordTimes, type WordTime } from './timing.js';
 import { SilenceTrimmer } from './trim.js';
 import type { TtsAudio, TtsRequest, TtsWord } from './tts.js';
@@ -65,7 +65,7 @@ function clausesOf(text: string, engine: Engine): SpokenClause[] {
     const first = next;
     while (next < words.length && (words[next] as SpokenWord).start < end) next++;
     const own = words.slice(first, next);
-    const said = textOf(own);
+    const said = spokenText(own);
     const last = clauses.at(-1);
     // Words that are not said go with a clause that is, so that they too are reported.
     if (last !== undefined && (said === '' || last.text === '')) {
@@ -75,18 +75,6 @@ function clausesOf(text: string, engine: Engine): SpokenClause[] {
     }
   }
   return clauses.filter((clause) => clause.text !== '');
-}
-
-/** What is said for the words, with spaces where the text has some. */
-function textOf(words: readonly SpokenWord[]): string {
-  let text = '';
-  let lastEnd = 0;
-  for (const { spoken, start, end } of words) {
-    if (spoken === '') continue;
-    text += text !== '' && start > lastEnd ? ` ${spoken}` : spoken;
-    lastEnd = end;
-  }
-  return text;
 }
 
 /** The engine's audio on the request's clock, under its deadline and signal. */

@@ -7,7 +7,12 @@ export interface TtsProvider {
   readonly virtualTime: boolean;
   /** Whether it has speech models that can be named. Default no. */
   readonly hasModels?: boolean;
-  warmUp(): Promise<void>;
+  /**
+   * Loads what is needed, or opens connections before they are.
+   * @param voice whom it will speak as. Default: the default voice
+   * @throws ParleyError PROVIDER_REFUSED where a vendor does not accept its key; what may pass is left to `synthesize`
+   */
+  warmUp(voice?: TtsVoiceChoice): Promise<void>;
   /**
    * Refuses settings before anything is to be said with them.
    * @throws ParleyError TTS_SETTING_INVALID as `synthesize` would. Left out: it takes all
@@ -37,6 +42,9 @@ export interface TtsRequest {
   clock: Clock;
   signal: AbortSignal;
 }
+
+/** Of a request, who speaks and how. */
+export type TtsVoiceChoice = Pick<TtsRequest, 'language' | 'voiceId' | 'model' | 'settings'>;
 
 export interface TtsAudio {
   samples: Int16Array;

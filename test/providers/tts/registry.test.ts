@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { VENDORS, type Vendors } from '../../../src/config/vendor-settings.js';
 import { chooseTts } from '../../../src/providers/tts/choose.js';
 import { EspeakTts } from '../../../src/providers/tts/espeak.js';
 import { findEspeak } from '../../../src/providers/tts/espeak-process.js';
@@ -6,16 +7,26 @@ import { TTS_PROVIDERS, ttsProvider } from '../../../src/providers/tts/registry.
 import { codeOf, requestFor, speakAll } from './requests.js';
 
 describe('the registry of text to speech', () => {
+  /** A key and an address for every vendor. */
+  const access = { apiKey: 'k', baseUrl: 'http://127.0.0.1:9', region: 'westeurope' };
+  const all = Object.fromEntries(Object.keys(VENDORS).map((name) => [name, access])) as Vendors;
+
   it('makes each provider that it names', async () => {
     for (const name of TTS_PROVIDERS) {
-      const provider = ttsProvider(name);
+      const provider = ttsProvider(name, all);
       expect(provider.name).toBe(name);
-      expect(provider.virtualTime).toBe(true);
+      expect(provider.virtualTime).toBe(name === 'flite' || name === 'espeak-ng');
       await provider.close();
     }
   });
 
-  it.each(['elevenlabs', '', 'toString', '__proto__'])('refuses %j and lists what it knows', (name) => {
+  it('says what a vendor lacks', () => {
+    expect(() => ttsProvider('elevenlabs')).toThrow(
+      'The text-to-speech provider "elevenlabs" has no access to its vendor: set ELEVENLABS_API_KEY',
+    );
+  });
+
+  it.each(['nobody', '', 'toString', '__proto__'])('refuses %j and lists what it knows', (name) => {
     expect(() => ttsProvider(name)).toThrow(`No text-to-speech provider is called "${name}". Known: flite, espeak-ng`);
   });
 });

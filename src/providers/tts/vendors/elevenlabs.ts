@@ -1,0 +1,135 @@
+import type { VendorAccess } from '../../../config/vendor-settings.js';
+import { objectOf, parseObject, textOf, type JsonObject } from '../../wire/json.js';
+import { SocketTts, type SocketTtsOptions } from '../socket-tts.js';
+import type { SpeechEvent, SpeechProtocol } from '../speech-protocol.js';
+import { baseLanguage, socketUrl, type VendorVoiceSettings } from '../vendor-voice.js';
+import type { TimedText } from '../word-aligner.js';
+
+/**
+ * ElevenLabs' multi-context form of the stream-input WebSocket: utterances are contexts, five of them on a connection,
+ * each of which can be closed alone; letters come with their times.
+ * Source: elevenlabs.io/docs/api-reference/text-to-speech/v-1-text-to-speech-voice-id-multi-stream-input, with its
+ * AsyncAPI description (elevenlabs/elevenlabs-docs, fern/apis/api/asyncapi.yml, 2025-08-25); names on the wire as in
+ * the official SDK 2.73.0.
+ */
+export function elevenLabsTts(access: VendorAccess, options: Partial<SocketTtsOptions> = {}): SocketTts {
+  return new SocketTts({
+    name: 'elevenlabs',
+    protocol: new ElevenLabsProtocol(access),
+    settings: {
+      stability: { type: 'number', least: 0, most: 1 },
+      similarity_boost: { type: 'number', least: 0, most: 1 },
+      style: { type: 'number', least: 0, most: 1 },
+      use_speaker_boost: { type: 'boolean' },
+      speed: { type: 'number', least: 0.7, most: 1.2 },
+    },
+    secrets: access.apiKey === null ? [] : [access.apiKey],
+    voices: [
+      { id: DEFAULT_VOICE, name: 'George', language: 'en', sampleRateHz: SAMPLE_RATE_HZ },
+      { id: 'EXAVITQu4vr4xnSDxMaL', name: 'Sarah', language: 'en', sampleRateHz: SAMPLE_RATE_HZ },
+    ],
+    languages: LANGUAGES,
+    ...options,
+  });
+}
+
+const DEFAULT_VOICE = 'JBFqnCBsd6RMkjVDRZzb';
+const DEFAULT_MODEL = 'eleven_flash_v2_5';
+const SAMPLE_RATE_HZ = 24_000;
+/** The longest that can be asked for. */
+const INACTIVITY_S = 180;
+/** Of the models with a language of their own; the multilingual ones find it out, and refuse to be told. */
+const MODELS_WITH_LANGUAGE = new Set(['eleven_flash_v2_5', 'eleven_turbo_v2_5']);
+const LANGUAGES =
+  'ar bg cs da de el en es fi fil fr hi hr hu id it ja ko ms nl no pl pt ro ru sk sv ta tr uk vi zh'.split(' ');
+/** Codes of errors that the same request runs into again. */
+const REFUSALS =
+  /auth|api_key|permission|unauthor|forbidden|not_found|invalid|quota|payment|unsupported|validation|policy/i;
+
+class ElevenLabsProtocol implements SpeechProtocol {
+  readonly sampleRateHz = SAMPLE_RATE_HZ;
+  readonly concurrent = 5;
+  readonly cancelEnds = 'done';
+  /** A message without a context opens none, and keeps the connection. */
+  readonly keepAlive = { afterMs: 60_000, message: () => JSON.stringify({ text: '' }) };
+  readonly farewell = JSON.stringify({ close_socket: true });
+  readonly #baseUrl: string;
+  readonly #apiKey: string;
+
+  constructor({ baseUrl, apiKey }: VendorAccess) {
+    this.#baseUrl = baseUrl ?? 'https://api.elevenlabs.io';
+    this.#apiKey = apiKey ?? '';
+  }
+
+  address({ voiceId, model, language }: VendorVoiceSettings): string {
+    const base = baseLanguage(language);
+    const model_id = model ?? DEFAULT_MODEL;
+    const path = `/v1/text-to-speech/${encodeURIComponent(voiceId ?? DEFAULT_VOICE)}/multi-stream-input`;
+    return socketUrl(this.#baseUrl, path, {
+      model_id,
+      output_format: `pcm_${String(SAMPLE_RATE_HZ)}`,
+      // Utterances are whole clauses: nothing is to wait for more.
+      auto_mode: 'true',
+      inactivity_timeout: String(INACTIVITY_S),
+      language_code: base !== null && MODELS_WITH_LANGUAGE.has(model_id) && LANGUAGES.includes(base) ? base : null,
+    });
+  }
+
+  headers(): Record<string, string> {
+    return { 'xi-api-key': this.#apiKey };
+  }
+
+  begin(id: string, text: string, { settings }: VendorVoiceSettings): object[] {
+    const hasSettings = Object.keys(settings).length > 0;
+    return [
+      { text: ' ', context_id: id, ...(hasSettings && { voice_settings: settings }) },
+      { text: `${text} `, context_id: id, flush: true },
+      // What was flushed is still spoken; then the context's end is told.
+      { context_id: id, close_context: true },
+    ];
+  }
+
+  /** Nothing stops what was flushed: its audio comes to the end, and nobody takes it. */
+  cancel(): object[] {
+    return [];
+  }
+
+  read(message: string): SpeechEvent[] {
+    const data = parseObject(message);
+    if (data === null) throw new Error('no JSON object');
+    const id = textOf(data['contextId'] ?? data['context_id']);
+    const named = id === null ? {} : { id };
+    const error = textOf(data['error']) ?? (data['code'] === 1008 ? 'policy' : null);
+    if (error !== null) {
+      const reason = textOf(data['message']) ?? error;
+      return [{ type: 'error', ...named, reason, retryable: isPassing(error) }];
+    }
+    if (id === null) return [];
+    const events: SpeechEvent[] = [];
+    const words = lettersOf(objectOf(data['alignment']));
+    if (words.length > 0) events.push({ type: 'words', id, words, withAudio: true });
+    const audio = textOf(data['audio']);
+    if (audio !== null && audio !== '') events.push({ type: 'audio', id, bytes: Buffer.from(audio, 'base64') });
+    if (data['isFinal'] === true || data['is_final'] === true) events.push({ type: 'done', id });
+    return events;
+  }
+}
+
+/** Too many contexts, or a busy system, pass. */
+function isPassing(code: string): boolean {
+  return /max_active|too_many|rate|busy|concurrent|timeout|internal/i.test(code) || !REFUSALS.test(code);
+}
+
+function lettersOf(alignment: JsonObject | null): TimedText[] {
+  const chars: unknown = alignment?.['chars'];
+  const starts: unknown = alignment?.['charStartTimesMs'];
+  const lengths: unknown = alignment?.['charDurationsMs'] ?? alignment?.['charsDurationsMs'];
+  if (!Array.isArray(chars) || !Array.isArray(starts) || !Array.isArray(lengths)) return [];
+  const letters: TimedText[] = [];
+  for (const [index, text] of chars.entries()) {
+    const [startMs, lengthMs] = [starts[index] as unknown, lengths[index] as unknown];
+    if (typeof text !== 'string' || typeof startMs !== 'number' || typeof lengthMs !== 'number') return [];
+    letters.push({ text, startMs, endMs: startMs + lengthMs });
+  }
+  return letters;
+}
