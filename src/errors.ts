@@ -182,6 +182,8 @@ const CATALOGUE = {
     retryable: false,
   },
   TALK_CLIENT_GONE: { message: 'The client has given no sign for {silentMs} ms', httpStatus: 408, retryable: true },
+  // SIP
+  SIP_CANNOT_LISTEN: { message: 'SIP cannot listen on {where}: {reason}', httpStatus: 500, retryable: false },
   // WebRTC
   OFFER_INVALID: { message: 'The offer cannot be answered: {reason}', httpStatus: 422, retryable: false },
   LINE_LOST: { message: 'The line has broken off: {reason}', httpStatus: 408, retryable: true },
