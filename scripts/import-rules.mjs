@@ -38,7 +38,8 @@ export const MAY_IMPORT = {
   providers: BASE,
   tools: ['net', 'config', 'clock'],
   transports: ['audio', 'clock'],
-  carriers: ['transports', 'audio', 'clock', 'config'],
+  rtp: ['transports/transport', 'transports/telephone-event', 'transports/webrtc/reported-loss', 'audio', 'clock'],
+  carriers: ['rtp', 'transports', 'audio', 'clock', 'config'],
   session: [...BASE, 'conversation', ...INTERFACES],
   store: ['config', 'clock', 'tools', 'session'],
   engine: LIBRARY,
@@ -46,13 +47,20 @@ export const MAY_IMPORT = {
   testing: [...LIBRARY, 'engine', 'calls'],
   daemon: [...LIBRARY, 'engine', 'calls', 'testing'],
   cli: [...LIBRARY, 'engine', 'calls', 'testing', 'daemon'],
-  web: ['session/call-story', 'session/ledger'],
+  web: [
+    'session/call-story',
+    'session/ledger',
+    'testing/merge-config',
+    'testing/replay/read-log',
+    'testing/replay/replay',
+    'testing/replay/what-if',
+  ],
   index: [...LIBRARY, 'engine', 'calls'],
 };
 
 /** Type-only imports that are allowed besides: messages that both ends of a socket share. */
 const MAY_IMPORT_TYPES_OF = {
-  web: ['daemon', 'transports', 'session', 'conversation', 'config'],
+  web: ['daemon', 'transports', 'session', 'conversation', 'config', 'testing'],
   store: ['daemon'],
 };
 

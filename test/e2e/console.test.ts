@@ -126,7 +126,8 @@ describe.skipIf(!hasTool('chromium'))('the console, in a real browser', { timeou
   });
 
   it('replays a call with other settings, and says which turns change by how much', async () => {
-    await page.locator('.replay > summary').click();
+    await page.goto(`${daemon.address}/console#/calls/${sessionId}`);
+    await page.locator('.replay > summary').click(PATIENCE);
     await page.getByText('the same to the bit').waitFor(PATIENCE);
     await page.getByText('Change a setting').waitFor(PATIENCE);
     const delay = page.getByLabel('Response delay');
@@ -179,15 +180,94 @@ describe.skipIf(!hasTool('chromium'))('the console, in a real browser', { timeou
     await expect.poll(() => page.locator('.config-json').inputValue(), PATIENCE).toContain('Good evening');
   });
 
+  it('buys a number, and says who answers it', async () => {
+    await page.goto(`${daemon.address}/console#/numbers`);
+    await page.locator('.item').first().waitFor(PATIENCE);
+    await page.getByLabel('Area code').fill('212');
+    await page.getByRole('button', { name: 'Buy' }).click();
+    const bought = page.locator('.item', { hasText: '+1212' });
+    await bought.getByLabel(/Who answers/).selectOption('the-crooked-fork', PATIENCE);
+    await expect
+      .poll(async () => ((await ask('GET', '/phones')) as unknown as { agent_id: string }[])[1]?.agent_id, PATIENCE)
+      .toBe('the-crooked-fork');
+    await bought.getByRole('button', { name: /Give back/ }).click();
+    await bought.getByRole('button', { name: /Really/ }).click();
+    await bought.waitFor({ ...PATIENCE, state: 'detached' });
+  });
+
+  it('calls people from a file, and shows how far that is', async () => {
+    await page.goto(`${daemon.address}/console#/campaigns`);
+    await page.getByText('No campaigns yet').waitFor(PATIENCE);
+    await page.getByLabel('Name').fill('Tonight');
+    await page.getByRole('button', { name: 'Make' }).click();
+    await page.getByLabel(/One of our numbers/).selectOption({ index: 1 }, PATIENCE);
+    await page.getByText('How it calls').click();
+    await page.locator('summary', { hasText: 'calling_hours' }).click(PATIENCE);
+    await page.locator('[id="config-calling_hours.start"]').fill('00:00');
+    await page.locator('[id="config-calling_hours.end"]').fill('24:00');
+    const days = page.locator('details', { has: page.locator('> summary > code:text-is("days")') });
+    await days.last().locator('summary').click();
+    await days.last().getByRole('button', { name: 'Add one' }).click();
+    await page.locator('[id="config-calling_hours.days.6"]').selectOption({ label: 'sun' });
+    await page.locator('.schedule').getByRole('button', { name: 'Save' }).click();
+    const buffer = Buffer.from('phone;Name\n+12025550107;"Bob; who is busy"\n555-0103;Nobody\n');
+    await page.getByLabel('CSV or JSON').setInputFiles({ name: 'people.csv', mimeType: 'text/csv', buffer });
+    await page.getByText('+12025550107 Bob; who is busy').waitFor(PATIENCE);
+    await page.getByRole('button', { name: 'Add', exact: true }).click();
+    await page.getByText('1 refused at the upload').waitFor(PATIENCE);
+    await page.getByRole('button', { name: 'Start' }).click();
+    await page.locator('.item', { hasText: 'The line was busy' }).waitFor(PATIENCE);
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await page.locator('.call-top .pill', { hasText: 'paused' }).waitFor(PATIENCE);
+    await page.getByLabel('Status').selectOption('rejected');
+    await page.locator('.item', { hasText: '555-0103' }).waitFor(PATIENCE);
+    await page.getByRole('link', { name: 'Its calls' }).click();
+    await page.locator('.call-row', { hasText: 'busy' }).waitFor(PATIENCE);
+  });
+
+  it('takes a file of knowledge, and gives it to an agent', async () => {
+    await page.goto(`${daemon.address}/console#/knowledge`);
+    const buffer = Buffer.from('The blue kettle has a warranty of three years.');
+    await page
+      .getByLabel('Files', { exact: true })
+      .first()
+      .setInputFiles({ name: 'kettle.txt', mimeType: 'text/plain', buffer });
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.getByText('kettle.txt can be searched.').waitFor(PATIENCE);
+    await page.getByRole('checkbox', { name: 'kettle.txt' }).check();
+    await page.getByRole('button', { name: 'Give' }).click();
+    await page.getByText('Given: one file').waitFor(PATIENCE);
+    await page.getByRole('button', { name: 'Delete kettle.txt' }).click();
+    await page.getByRole('button', { name: 'Really delete? Delete kettle.txt' }).click();
+    await page.getByText('No files yet').waitFor(PATIENCE);
+  });
+
+  it('makes a key, shows it once, and revokes it', async () => {
+    await page.goto(`${daemon.address}/console#/keys`);
+    await page.getByLabel('Kind').selectOption('private', PATIENCE);
+    await page.getByLabel('Name').fill('The shop');
+    await page.getByRole('button', { name: 'Make' }).click();
+    const made = await page.getByLabel('The key The shop').inputValue(PATIENCE);
+    expect((await fetch(`${daemon.address}/agents`, { headers: { authorization: made } })).status).toBe(200);
+    const item = page.locator('.item', { hasText: 'The shop' });
+    await item.getByRole('button', { name: /Revoke/ }).click();
+    await item.getByRole('button', { name: /Really/ }).click();
+    await item.waitFor({ ...PATIENCE, state: 'detached' });
+    expect((await fetch(`${daemon.address}/agents`, { headers: { authorization: made } })).status).toBe(401);
+  });
+
   it.each([
-    [360, 740],
+    [320, 640],
     [1280, 800],
   ])('fits a window of %i by %i', async (width, height) => {
     await page.setViewportSize({ width, height });
-    for (const hash of ['#/calls', `#/calls/${sessionId}`, '#/live', '#/agents', '#/agents/the-crooked-fork']) {
+    const places = ['calls', `calls/${sessionId}`, 'live', 'agents', 'agents/the-crooked-fork', 'campaigns'];
+    const [campaign] = (await ask('GET', '/campaigns')) as unknown as { id: string }[];
+    for (const place of [...places, `campaigns/${campaign?.id ?? ''}`, 'numbers', 'knowledge', 'keys']) {
+      const hash = `#/${place}`;
       await page.goto(`${daemon.address}/console${hash}`);
       await page.locator('#view h1').waitFor(PATIENCE);
-      await page.locator('#view .state').waitFor({ ...PATIENCE, state: 'detached' });
+      await page.locator('#view .state[role=status]').waitFor({ ...PATIENCE, state: 'detached' });
       expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), hash).toBe(0);
     }
   });

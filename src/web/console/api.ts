@@ -40,8 +40,9 @@ export class Api {
     return (await response.json()) as T;
   }
 
-  async send<T>(method: 'POST' | 'PUT', path: string, body?: unknown): Promise<T> {
-    return (await (await this.request(method, path, body)).json()) as T;
+  /** @param body a form with files is sent as it is, anything else as JSON */
+  async send<T>(method: 'POST' | 'PUT' | 'DELETE', path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
+    return (await (await this.request(method, path, body, signal)).json()) as T;
   }
 
   /** A text; null = there is none (404). */
@@ -56,15 +57,16 @@ export class Api {
 
   /** An answer that was not refused. @throws ApiError */
   async request(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<Response> {
+    const isForm = body instanceof FormData;
     const headers = {
       authorization: this.key,
-      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...(body !== undefined && !isForm && { 'content-type': 'application/json' }),
     };
     const init = {
       method,
       headers,
       cache: 'no-store',
-      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(body !== undefined && { body: isForm ? body : JSON.stringify(body) }),
     } as const;
     let response: Response;
     try {

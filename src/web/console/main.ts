@@ -3,8 +3,13 @@ import { agentsView } from './agents/agents-view.js';
 import { Api } from './api.js';
 import { callView } from './calls/call-view.js';
 import { callsView } from './calls/calls-view.js';
+import { campaignView } from './campaigns/campaign-view.js';
+import { campaignsView } from './campaigns/campaigns-view.js';
 import { keyGate } from './key-gate.js';
+import { keysView } from './keys/keys-view.js';
+import { knowledgeView } from './knowledge/knowledge-view.js';
 import { liveView } from './live/live-view.js';
+import { numbersView } from './numbers/numbers-view.js';
 import type { View, ViewOptions } from './view.js';
 
 const PLACES: Readonly<Record<string, { list: (options: ViewOptions) => View; one: (options: ViewOptions) => View }>> =
@@ -12,6 +17,10 @@ const PLACES: Readonly<Record<string, { list: (options: ViewOptions) => View; on
     calls: { list: callsView, one: callView },
     agents: { list: agentsView, one: agentView },
     live: { list: liveView, one: liveView },
+    campaigns: { list: campaignsView, one: campaignView },
+    numbers: { list: numbersView, one: numbersView },
+    knowledge: { list: knowledgeView, one: knowledgeView },
+    keys: { list: keysView, one: keysView },
   };
 
 /** The console: one place at a time, by what stands behind the address's `#`. */

@@ -25,13 +25,45 @@ export function empty(...text: (Node | string)[]): HTMLElement {
   return el('p', { class: 'state' }, ...text);
 }
 
-/** What went wrong, with a way to try it again. */
-export function failure(error: unknown, again: () => void): HTMLElement {
-  const button = el('button', { type: 'button', class: 'notice-action' }, 'Try again');
+/** What went wrong, with what may help. */
+export function failure(error: unknown, again: () => void, label = 'Try again'): HTMLElement {
+  const button = el('button', { type: 'button', class: 'notice-action' }, label);
   button.addEventListener('click', again);
   return el('div', { class: 'notice failure', role: 'alert' }, el('p', {}, messageOf(error)), button);
 }
 
 export function card(title: string, ...children: (Node | string)[]): HTMLElement {
   return el('section', { class: 'card' }, el('h2', {}, title), ...children);
+}
+
+/** A place that shows what it loads, that it loads, or that this failed, each in the place of the other. */
+export class Loaded {
+  readonly element = el('div', {});
+  readonly #what: string;
+  readonly #load: () => Promise<readonly (Node | string)[]>;
+  #count = 0;
+
+  constructor(what: string, load: () => Promise<readonly (Node | string)[]>) {
+    this.#what = what;
+    this.#load = load;
+    this.element.append(loading(what));
+    void this.refresh();
+  }
+
+  /** Loads again; what is there stays until then. Never rejects. */
+  async refresh(): Promise<void> {
+    const count = ++this.#count;
+    let shown: readonly (Node | string)[];
+    try {
+      shown = await this.#load();
+    } catch (error) {
+      shown = [
+        failure(error, () => {
+          this.element.replaceChildren(loading(this.#what));
+          void this.refresh();
+        }),
+      ];
+    }
+    if (count === this.#count) this.element.replaceChildren(...shown);
+  }
 }

@@ -47,3 +47,9 @@ export function endsOf({ voip, call_status: status }: Pick<CallHistoryItem, 'voi
   }
   return direction === 'outbound' ? { direction, who: to, ours: from } : { direction, who: from, ours: to };
 }
+
+/** `840 B`, `12 kB`, `3.4 MB`. */
+export function bytes(count: number): string {
+  if (count < 1000) return `${String(count)} B`;
+  return count < 1e6 ? `${(count / 1000).toFixed(0)} kB` : `${(count / 1e6).toFixed(1)} MB`;
+}

@@ -1,4 +1,4 @@
-import { exampleOf, type OpenApiDocument, type Schema } from '../../docs/document.js';
+import { exampleOf, type OpenApiDocument, type Schema, withoutNull } from '../../docs/document.js';
 import { el, prose } from '../../docs/elements.js';
 import { type Path, pathText, valueAt } from './draft.js';
 import type { Faults } from './faults.js';
@@ -178,7 +178,8 @@ function itemTitle(item: unknown, at: number): string {
   return typeof name === 'string' && name !== '' ? name : String(at + 1);
 }
 
-function about(schema: Schema): (Node | string)[] {
+function about(raw: Schema): (Node | string)[] {
+  const { schema } = withoutNull(raw);
   const unit = schema['x-unit'];
   const byDefault = schema['x-default'];
   const notes = [

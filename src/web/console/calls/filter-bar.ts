@@ -1,6 +1,7 @@
 import { el } from '../../docs/elements.js';
+import { labelled, select } from '../actions.js';
 import type { AgentName } from '../agents/agent-names.js';
-import type { CallFilters } from './filters.js';
+import { type CallFilters, NO_FILTERS } from './filters.js';
 import { STATUS_NAMES } from './statuses.js';
 
 /** The filters of the list, as fields. Typing waits for Enter or for leaving the field. */
@@ -11,13 +12,13 @@ export function filterBar(
 ): HTMLElement {
   const agent = select('Agent', filters.agent, [
     ['', 'All agents'],
-    ...agents.map(({ id, name }): Choice => [id, name]),
+    ...agents.map(({ id, name }) => [id, name] as const),
   ]);
   const status = select('Status', filters.status, [
     ['', 'Any end'],
     ['COMPLETED', 'Completed'],
     ['FAILED', 'Failed'],
-    ...STATUS_NAMES.map((name): Choice => [name, name.replaceAll('_', ' ')]),
+    ...STATUS_NAMES.map((name) => [name, name.replaceAll('_', ' ')] as const),
   ]);
   const number = el('input', {
     type: 'search',
@@ -37,29 +38,25 @@ export function filterBar(
     labelled('Number', number),
     labelled('From', from),
     labelled('To', to),
+    ...(filters.campaign === '' ? [] : [el('span', { class: 'pill' }, 'of one campaign')]),
     clear,
   );
   const read = (): void => {
-    onChange({ agent: agent.value, status: status.value, number: number.value, from: from.value, to: to.value });
+    const { campaign } = filters;
+    onChange({
+      campaign,
+      agent: agent.value,
+      status: status.value,
+      number: number.value,
+      from: from.value,
+      to: to.value,
+    });
   };
   form.addEventListener('submit', (event) => {
     event.preventDefault();
     read();
   });
   form.addEventListener('change', read);
-  clear.addEventListener('click', () => onChange({ agent: '', status: '', number: '', from: '', to: '' }));
+  clear.addEventListener('click', () => onChange(NO_FILTERS));
   return form;
-}
-
-type Choice = readonly [value: string, text: string];
-
-function select(name: string, value: string, choices: readonly Choice[]): HTMLSelectElement {
-  const known = choices.some(([choice]) => choice === value) ? choices : [...choices, [value, value] as const];
-  const element = el('select', { name }, ...known.map(([choice, text]) => el('option', { value: choice }, text)));
-  element.value = value;
-  return element;
-}
-
-function labelled(text: string, field: HTMLElement): HTMLElement {
-  return el('label', {}, el('span', {}, text), field);
 }

@@ -3,12 +3,14 @@ export interface CallFilters {
   agent: string;
   status: string;
   number: string;
+  /** The id of one; only links set it. */
+  campaign: string;
   /** Local days, `2026-11-21`, both included. */
   from: string;
   to: string;
 }
 
-export const NO_FILTERS: CallFilters = { agent: '', status: '', number: '', from: '', to: '' };
+export const NO_FILTERS: CallFilters = { agent: '', status: '', number: '', campaign: '', from: '', to: '' };
 
 export function filtersOf(search: string): CallFilters {
   const params = new URLSearchParams(search);
@@ -22,13 +24,14 @@ export function searchOf(filters: CallFilters): string {
 }
 
 /** As `GET /call-logs` takes it. */
-export function queryOf({ agent, status, number, from, to }: CallFilters): Record<string, string | number> {
+export function queryOf({ agent, status, number, campaign, from, to }: CallFilters): Record<string, string | number> {
   const start = dayMs(from, 0);
   const end = dayMs(to, 1);
   return {
     ...(agent !== '' && { agent_id: agent }),
     ...(status !== '' && { call_status: status }),
     ...(number.trim() !== '' && { phone_number: number.trim() }),
+    ...(campaign !== '' && { campaign_id: campaign }),
     ...(start !== null && { start_time: start / 1000 }),
     ...(end !== null && { end_time: (end - 1) / 1000 }),
   };

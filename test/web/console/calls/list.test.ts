@@ -15,7 +15,7 @@ const times = (p50: number, p95: number, turns: number) => ({
 
 describe('filters', () => {
   it('stand in the address and come back from it', () => {
-    const filters = { agent: 'a b', status: 'FAILED', number: '+1202*', from: '2026-11-01', to: '' };
+    const filters = { agent: 'a b', status: 'FAILED', campaign: 'c1', number: '+1202*', from: '2026-11-01', to: '' };
     expect(filtersOf(searchOf(filters))).toEqual(filters);
     expect(searchOf(NO_FILTERS)).toBe('');
   });

@@ -1,0 +1,89 @@
+import { el } from '../docs/elements.js';
+import { messageOf } from './api.js';
+
+export interface ActionOptions {
+  class?: string;
+  /** Asked by the button itself before it acts: what cannot be undone takes a second click. */
+  confirm?: string;
+  /** For screen readers, where the text alone does not tell what it acts on. */
+  label?: string;
+}
+
+/** How long a button waits for the second click. */
+const CONFIRM_MS = 4000;
+
+/** A button that does one thing at a time. What goes wrong stands beside it. */
+export function actionButton(text: string, run: () => Promise<void>, options: ActionOptions = {}): HTMLElement {
+  const { confirm, label } = options;
+  const button = el(
+    'button',
+    { type: 'button', class: options.class ?? 'quiet-button', ...(label !== undefined && { 'aria-label': label }) },
+    text,
+  );
+  const fault = el('span', { class: 'fault', role: 'alert' });
+  let timer = 0;
+  let isAsked = confirm === undefined;
+  const ask = (asks: boolean): void => {
+    clearTimeout(timer);
+    isAsked = asks || confirm === undefined;
+    button.textContent = asks && confirm !== undefined ? confirm : text;
+    if (label !== undefined) button.setAttribute('aria-label', asks ? `${confirm ?? ''} ${label}` : label);
+    if (asks) timer = setTimeout(() => ask(false), CONFIRM_MS);
+  };
+  button.addEventListener('click', () => {
+    if (!isAsked) {
+      ask(true);
+      return;
+    }
+    ask(false);
+    button.disabled = true;
+    fault.textContent = '';
+    run()
+      .catch((error: unknown) => (fault.textContent = messageOf(error)))
+      .finally(() => (button.disabled = false));
+  });
+  return el('span', { class: 'action' }, button, fault);
+}
+
+/** A form that is sent by its button or by Enter. What goes wrong stands below. */
+export function actionForm(
+  name: string,
+  fields: readonly HTMLElement[],
+  submit: string,
+  run: () => Promise<void>,
+): HTMLFormElement {
+  const button = el('button', { type: 'submit', class: 'main-button' }, submit);
+  const fault = el('p', { class: 'fault', role: 'alert' });
+  const form = el(
+    'form',
+    { class: 'filters action-form', 'aria-label': name, autocomplete: 'off' },
+    ...fields,
+    button,
+    fault,
+  );
+  form.addEventListener('submit', (event) => {
+    event.preventDefault();
+    button.disabled = true;
+    fault.textContent = '';
+    run()
+      .catch((error: unknown) => (fault.textContent = messageOf(error)))
+      .finally(() => (button.disabled = false));
+  });
+  return form;
+}
+
+export function labelled(text: string, field: HTMLElement): HTMLElement {
+  return el('label', {}, el('span', {}, text), field);
+}
+
+/** A list to choose from; `value` stands in it even where nothing is called so any more. */
+export function select(
+  name: string,
+  value: string,
+  choices: readonly (readonly [value: string, text: string])[],
+): HTMLSelectElement {
+  const known = choices.some(([choice]) => choice === value) ? choices : [...choices, [value, value] as const];
+  const element = el('select', { name }, ...known.map(([choice, text]) => el('option', { value: choice }, text)));
+  element.value = value;
+  return element;
+}

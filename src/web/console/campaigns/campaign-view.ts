@@ -1,0 +1,168 @@
+import { el } from '../../docs/elements.js';
+import { actionButton, labelled, select } from '../actions.js';
+import { messageOf } from '../api.js';
+import type { Phone } from '../numbers/numbers-view.js';
+import { card, failure, loading, type View, type ViewOptions } from '../view.js';
+import { wholeTime } from '../words.js';
+import { type Campaign, type CampaignProgress, campaignPath, type CampaignStatus, pillOf } from './campaign.js';
+import { ProgressBar } from './progress-bar.js';
+import { RecordsTable } from './records-table.js';
+import { recordsUpload } from './records-upload.js';
+import { ScheduleForm } from './schedule-form.js';
+
+/** One campaign: whom it calls, how far it is, and what starts and stops it. */
+export function campaignView(options: ViewOptions): View {
+  const page = new CampaignPage(options);
+  return { element: page.element, title: 'Campaign', close: () => page.close() };
+}
+
+class CampaignPage {
+  readonly element = el('div', { class: 'stack' });
+  readonly #api: ViewOptions['api'];
+  readonly #path: string;
+  readonly #status = el('span', { class: 'pill', role: 'status' });
+  readonly #actions = el('p', { class: 'item-actions' });
+  readonly #records: RecordsTable;
+  readonly #id: string;
+  #bar: ProgressBar | null = null;
+  #shown: CampaignStatus | null = null;
+  #closed = false;
+
+  constructor({ api, path }: ViewOptions) {
+    this.#api = api;
+    this.#id = path;
+    this.#path = campaignPath(path);
+    this.#records = new RecordsTable(api, this.#path);
+    void this.#load();
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#bar?.close();
+    this.#records.close();
+  }
+
+  async #load(): Promise<void> {
+    this.element.replaceChildren(loading('Loading the campaign'));
+    try {
+      const [campaign, phones] = await Promise.all([
+        this.#api.get<Campaign>(`${this.#path}/info`),
+        this.#api.get<Phone[]>('/phones'),
+      ]);
+      if (!this.#closed) this.#show(campaign, phones);
+    } catch (error) {
+      this.element.replaceChildren(
+        back(),
+        failure(error, () => void this.#load()),
+      );
+    }
+  }
+
+  #show(campaign: Campaign, phones: readonly Phone[]): void {
+    const { name, created_at: at, status } = campaign;
+    this.#follow();
+    this.#showStatus(status);
+    const isOver = status === 'finished';
+    this.element.replaceChildren(
+      el(
+        'header',
+        { class: 'call-top' },
+        back(),
+        el('h1', {}, name),
+        el('p', { class: 'facts-line' }, this.#status, el('span', { class: 'soft' }, `made ${wholeTime(at)}`)),
+      ),
+      card('Progress', this.#bar?.element ?? '', this.#actions),
+      el(
+        'div',
+        { class: 'columns' },
+        card('Calls with', this.#caller(campaign, phones)),
+        ...(isOver ? [] : [recordsUpload(this.#api, this.#path, () => this.#records.refresh())]),
+      ),
+      card('Whom it calls', this.#records.element),
+      new ScheduleForm(this.#api, this.#path).element,
+    );
+  }
+
+  #follow(): void {
+    this.#bar?.close();
+    this.#bar = new ProgressBar(this.#api, this.#id, (progress) => this.#onProgress(progress));
+  }
+
+  #onProgress({ status }: CampaignProgress): void {
+    if (this.#closed) return;
+    this.#showStatus(status);
+    this.#records.refresh();
+  }
+
+  #showStatus(status: CampaignStatus): void {
+    if (this.#shown === status) return;
+    this.#shown = status;
+    this.#status.className = `pill ${pillOf(status)}`;
+    this.#status.textContent = status;
+    const isCalling = status === 'started';
+    const act = async (what: 'start' | 'stop'): Promise<void> => {
+      const campaign = await this.#api.send<Campaign>('POST', `${this.#path}/${what}`);
+      this.#showStatus(campaign.status);
+    };
+    this.#actions.replaceChildren(
+      ...(status === 'finished'
+        ? []
+        : [
+            isCalling
+              ? actionButton('Stop', () => act('stop'))
+              : actionButton(status === 'idle' ? 'Start' : 'Go on', () => act('start'), { class: 'main-button' }),
+          ]),
+      el('a', { href: `#/calls?campaign=${encodeURIComponent(this.#id)}` }, 'Its calls'),
+      ...(isCalling
+        ? []
+        : [
+            actionButton('Delete', () => this.#delete(), {
+              class: 'quiet-button danger',
+              confirm: 'Really delete, with its records?',
+            }),
+          ]),
+    );
+  }
+
+  async #delete(): Promise<void> {
+    await this.#api.send('DELETE', this.#path);
+    location.hash = '#/campaigns';
+  }
+
+  /** The number, and whether each record's metadata is in the prompt. */
+  #caller({ caller, include_metadata_in_prompt: includes, status }: Campaign, phones: readonly Phone[]): HTMLElement {
+    const fault = el('p', { class: 'fault', role: 'alert' });
+    const sends = (path: string, body: () => object, method: 'POST' | 'PUT') => (): void => {
+      fault.textContent = '';
+      this.#api.send(method, this.#path + path, body()).catch((error: unknown) => {
+        fault.textContent = messageOf(error);
+      });
+    };
+    const number = select('caller', caller ?? '', [
+      ['', 'No number yet'],
+      ...phones.map(({ id, agent_id: agent }) => [id, agent === null ? `${id}, without an agent` : id] as const),
+    ]);
+    const metadata = el('input', { type: 'checkbox', ...(includes && { checked: '' }) });
+    number.disabled = metadata.disabled = status === 'finished';
+    const setCaller = sends('/set_caller', () => ({ phone: number.value }), 'POST');
+    number.addEventListener('change', () => number.value !== '' && setCaller());
+    metadata.addEventListener(
+      'change',
+      sends('/info', () => ({ include_metadata_in_prompt: metadata.checked }), 'PUT'),
+    );
+    return el(
+      'div',
+      { class: 'filters' },
+      labelled('One of our numbers; its agent talks', number),
+      el('label', { class: 'check' }, metadata, ' Metadata of each record in the prompt'),
+      fault,
+      ...(phones.length === 0
+        ? [el('p', { class: 'soft' }, 'There are no numbers. ', el('a', { href: '#/numbers' }, 'Buy one'), ' first.')]
+        : []),
+    );
+  }
+}
+
+function back(): HTMLElement {
+  return el('a', { href: '#/campaigns', class: 'back' }, '← Campaigns');
+}

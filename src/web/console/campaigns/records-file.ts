@@ -1,0 +1,108 @@
+/** Somebody for a campaign to call. */
+export interface FileRecord {
+  phone: string;
+  metadata: Readonly<Record<string, unknown>>;
+}
+
+const DELIMITERS = [',', ';', '\t'];
+/** Of one request; the daemon takes as many, and 8 MB. */
+const MOST_RECORDS = 10_000;
+const MOST_CHARS = 3_500_000;
+
+/**
+ * Reads whom a campaign is to call, as `parley campaigns upload` does: JSON, an array of `{phone, metadata?}`, or CSV
+ * (RFC 4180) with a header row, where the column `phone` is the number and the others become metadata. Commas,
+ * semicolons and tabs, quotes and byte order marks are understood.
+ * @throws Error for people, saying what is wrong where
+ */
+export function readRecords(file: string): FileRecord[] {
+  const text = file.replace(/^\u{feff}/u, '');
+  const records = /^\s*\[/.test(text) ? fromJson(text) : fromCsv(text);
+  if (records.length === 0) throw new Error('There is nobody in it.');
+  return records;
+}
+
+/** In pieces that one request may carry. */
+export function inPieces(records: readonly FileRecord[]): FileRecord[][] {
+  const pieces: FileRecord[][] = [];
+  let chars = Infinity;
+  for (const record of records) {
+    const size = JSON.stringify(record).length + 1;
+    const last = pieces.at(-1);
+    if (last === undefined || last.length === MOST_RECORDS || chars + size > MOST_CHARS) {
+      pieces.push([record]);
+      chars = size;
+    } else {
+      last.push(record);
+      chars += size;
+    }
+  }
+  return pieces;
+}
+
+function fromJson(text: string): FileRecord[] {
+  return (JSON.parse(text) as unknown[]).map((item, at) => {
+    const { phone, metadata = {} } = (item ?? {}) as { phone?: unknown; metadata?: unknown };
+    if (typeof phone !== 'string') throw new Error(`Item ${String(at + 1)} has no "phone" that is a text.`);
+    if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata))
+      throw new Error(`"metadata" of item ${String(at + 1)} is no object.`);
+    return { phone, metadata: metadata as Record<string, unknown> };
+  });
+}
+
+function fromCsv(text: string): FileRecord[] {
+  const [header = ''] = text.split(/\r?\n/, 1);
+  const count = (delimiter: string): number => header.replace(/"[^"]*"/g, '').split(delimiter).length;
+  const delimiter = [...DELIMITERS].sort((a, b) => count(b) - count(a))[0] ?? ',';
+  const [names = [], ...rows] = rowsOf(text, delimiter);
+  const phoneAt = names.findIndex((name) => name.toLowerCase() === 'phone');
+  if (phoneAt < 0) throw new Error(`The first line names no column "phone" (it has ${names.join(', ') || 'nothing'}).`);
+  const twice = names.find((name, at) => name !== '' && names.indexOf(name) !== at);
+  if (twice !== undefined) throw new Error(`Two columns are called "${twice}".`);
+  return rows.map((cells, at) => {
+    if (cells.length > names.length) throw new Error(`Row ${String(at + 2)} has more cells than the first one.`);
+    const others = names.flatMap((name, column) =>
+      column === phoneAt || name === '' ? [] : [[name, cells[column] ?? ''] as const],
+    );
+    return { phone: cells[phoneAt] ?? '', metadata: Object.fromEntries(others) };
+  });
+}
+
+/** Rows of trimmed cells; rows without any text are left out. */
+function rowsOf(text: string, delimiter: string): string[][] {
+  const rows: string[][] = [];
+  let row: string[] = [];
+  let cell = '';
+  let isQuoted = false;
+  const endCell = (): void => {
+    row.push(isQuoted ? cell : cell.trim());
+    cell = '';
+    isQuoted = false;
+  };
+  const endRow = (): void => {
+    endCell();
+    if (row.some((one) => one !== '')) rows.push(row);
+    row = [];
+  };
+  for (let at = 0; at < text.length; at++) {
+    const char = text[at] ?? '';
+    if (char === '"' && cell.trim() === '' && !isQuoted) {
+      const end = endOfQuotes(text, at);
+      if (end < 0) throw new Error(`The quotes in row ${String(rows.length + 1)} do not end.`);
+      cell = text.slice(at + 1, end).replaceAll('""', '"');
+      isQuoted = true;
+      at = end;
+    } else if (char === delimiter) endCell();
+    else if (char === '\n') endRow();
+    else if (!isQuoted) cell += char; // behind closing quotes there is only space
+  }
+  endRow();
+  return rows;
+}
+
+/** Where the quotes that begin at a place end; two in a row are one that is meant. */
+function endOfQuotes(text: string, from: number): number {
+  let at = text.indexOf('"', from + 1);
+  while (at >= 0 && text[at + 1] === '"') at = text.indexOf('"', at + 2);
+  return at;
+}

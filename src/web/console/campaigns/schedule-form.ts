@@ -1,0 +1,72 @@
+import type { OpenApiDocument } from '../../docs/document.js';
+import { el } from '../../docs/elements.js';
+import { actionButton } from '../actions.js';
+import { ConfigForm } from '../agents/config-form.js';
+import { withValue } from '../agents/draft.js';
+import { Faults } from '../agents/faults.js';
+import { type Api, ApiError } from '../api.js';
+import { Loaded } from '../view.js';
+
+/** How a campaign calls: pace, hours and retries, as fields made from the daemon's schema. */
+export class ScheduleForm {
+  readonly element: HTMLElement;
+  readonly #api: Api;
+  readonly #path: string;
+  readonly #place = el('div', {});
+  readonly #open = new Set<string>();
+  #draft: unknown = {};
+  /** Only what was changed becomes the campaign's own. */
+  readonly #touched = new Set<string>();
+
+  constructor(api: Api, campaignPath: string) {
+    this.#api = api;
+    this.#path = `${campaignPath}/schedule`;
+    this.element = el(
+      'details',
+      { class: 'card schedule' },
+      el('summary', {}, 'How it calls: pace, hours and retries'),
+    );
+    this.element.addEventListener(
+      'toggle',
+      () => this.element.append(new Loaded('Loading the schedule', () => this.#load()).element),
+      { once: true },
+    );
+  }
+
+  async #load(): Promise<HTMLElement[]> {
+    const [schedule, document] = await Promise.all([
+      this.#api.get<unknown>(this.#path),
+      this.#api.get<OpenApiDocument>('/openapi.json'),
+    ]);
+    this.#draft = schedule;
+    this.#show(document, new Faults());
+    return [this.#place, actionButton('Save', () => this.#save(document), { class: 'main-button' })];
+  }
+
+  #show(document: OpenApiDocument, faults: Faults): void {
+    const schema = document.components.schemas['CampaignScheduleChange'] ?? {};
+    const form = new ConfigForm(schema, {
+      ...{ document, config: this.#draft, faults, open: this.#open },
+      onChange: (path, value, rebuilds) => {
+        this.#draft = withValue(this.#draft, path, value) ?? {};
+        this.#touched.add(String(path[0]));
+        if (rebuilds) this.#show(document, faults);
+      },
+    });
+    this.#place.replaceChildren(form.element);
+  }
+
+  async #save(document: OpenApiDocument): Promise<void> {
+    // What was emptied is the operator's again.
+    const draft = this.#draft as Readonly<Record<string, unknown>>;
+    const change = Object.fromEntries([...this.#touched].map((name) => [name, draft[name] ?? null]));
+    try {
+      this.#draft = await this.#api.send('POST', this.#path, change);
+      this.#touched.clear();
+      this.#show(document, new Faults());
+    } catch (error) {
+      if (error instanceof ApiError) this.#show(document, new Faults(error.faults));
+      throw error;
+    }
+  }
+}

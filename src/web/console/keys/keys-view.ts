@@ -1,0 +1,114 @@
+import { el } from '../../docs/elements.js';
+import { actionButton, actionForm, labelled, select } from '../actions.js';
+import { type AgentName, AgentNames } from '../agents/agent-names.js';
+import { card, Loaded, type View, type ViewOptions } from '../view.js';
+import { wholeTime } from '../words.js';
+
+interface Key {
+  id: string;
+  kind: 'private' | 'public';
+  name: string;
+  hint: string;
+  agents: readonly string[];
+  origins: readonly string[];
+  created_at: number;
+}
+
+/** The keys that are good: made, shown once, and revoked. */
+export function keysView({ api }: ViewOptions): View {
+  const names = new AgentNames(api);
+  const made = el('div', { 'aria-live': 'polite' });
+  const form = el('div', {});
+  const list = new Loaded('Loading keys', async () => {
+    const [keys, agents] = await Promise.all([api.get<Key[]>('/keys'), names.load()]);
+    if (form.childElementCount === 0) form.append(keyForm(agents, create));
+    return [el('ol', { class: 'calls' }, ...keys.map(keyItem))];
+  });
+
+  async function create(body: object): Promise<void> {
+    const { key, kind, name } = await api.send<Key & { key: string }>('POST', '/keys', body);
+    made.replaceChildren(newKey(key, kind, name));
+    await list.refresh();
+  }
+
+  function keyItem({ id, kind, name, hint, agents, origins, created_at: createdAt }: Key): HTMLElement {
+    const bounds =
+      kind === 'private'
+        ? ['may everything']
+        : [
+            agents.length === 0 ? 'all agents' : agents.map((agent) => names.of(agent)).join(', '),
+            origins.length === 0 ? 'the operator’s origins' : origins.join(', '),
+          ];
+    const revoke = async (): Promise<void> => {
+      await api.send('DELETE', '/keys', { id });
+      await list.refresh();
+    };
+    return el(
+      'li',
+      { class: 'item' },
+      el('div', {}, el('b', {}, name), ' ', el('code', { class: 'soft' }, `…${hint}`)),
+      el('span', { class: 'pill' }, kind),
+      el('p', { class: 'soft' }, `${bounds.join(' · ')} · made ${wholeTime(createdAt)}`),
+      actionButton('Revoke', revoke, {
+        class: 'quiet-button danger',
+        confirm: 'Really revoke?',
+        label: `Revoke ${name}`,
+      }),
+    );
+  }
+
+  const element = el('div', { class: 'stack' }, el('h1', {}, 'Keys'), made, list.element, card('Make a key', form));
+  return { element, title: 'Keys', close: () => undefined };
+}
+
+function keyForm(agents: readonly AgentName[], create: (body: object) => Promise<void>): HTMLElement {
+  const kind = select('kind', 'public', [
+    ['public', 'Public: opens sessions'],
+    ['private', 'Private: may everything'],
+  ]);
+  const name = el('input', { type: 'text', required: '', maxlength: '200', placeholder: 'Whose it is, or what for' });
+  const agent = select('agent', '', [['', 'All agents'], ...agents.map(({ id, name: of }) => [id, of] as const)]);
+  const origins = el('input', { type: 'text', placeholder: 'https://example.com https://…', spellcheck: 'false' });
+  const bounds = [labelled('For the agent', agent), labelled('On the web origins', origins)];
+  const form = actionForm(
+    'Make a key',
+    [labelled('Kind', kind), labelled('Name', name), ...bounds],
+    'Make',
+    async () => {
+      const isPublic = kind.value === 'public';
+      await create({
+        ...{ kind: kind.value, name: name.value.trim() },
+        ...(isPublic && agent.value !== '' && { agents: [agent.value] }),
+        ...(isPublic && origins.value.trim() !== '' && { origins: origins.value.trim().split(/[\s,]+/) }),
+      });
+      form.reset();
+    },
+  );
+  const show = (): void => {
+    for (const field of bounds) field.hidden = kind.value !== 'public';
+  };
+  kind.addEventListener('change', show);
+  // A form is emptied after the event.
+  form.addEventListener('reset', () => queueMicrotask(show));
+  return form;
+}
+
+/** A key that was made just now: nobody is shown it again. */
+function newKey(key: string, kind: string, name: string): HTMLElement {
+  const field = el('input', { type: 'text', readonly: '', value: key, 'aria-label': `The key ${name}`, class: 'code' });
+  field.addEventListener('focus', () => field.select());
+  const copy = el('button', { type: 'button', class: 'quiet-button' }, 'Copy');
+  copy.addEventListener('click', () => {
+    field.select();
+    navigator.clipboard.writeText(key).then(
+      () => (copy.textContent = 'Copied'),
+      () => (copy.textContent = 'Press Ctrl C'),
+    );
+  });
+  return el(
+    'div',
+    { class: 'notice made' },
+    el('p', {}, `The ${kind} key “${name}”. It is shown this once.`),
+    el('div', { class: 'row' }, field, copy),
+  );
+}

@@ -1,0 +1,113 @@
+import type { AgentConfig } from '../../../config/agent.js';
+import { el } from '../../docs/elements.js';
+import { actionButton, actionForm, labelled } from '../actions.js';
+import { card, empty, Loaded, type View, type ViewOptions } from '../view.js';
+import { bytes, wholeTime } from '../words.js';
+import { agentFiles } from './agent-files.js';
+
+export interface KnowledgeFile {
+  id: string;
+  name: string;
+  description: string | null;
+  file_type: string;
+  size: number;
+  create_at: number;
+}
+
+export interface AgentWithFiles {
+  id: string;
+  name: string;
+  config: AgentConfig;
+}
+
+interface Upload {
+  object_key: string;
+  name: string;
+  file_type: string | null;
+  size: number;
+}
+
+/** What the daemon reads (docs/knowledge.md). */
+const KINDS = '.txt,.md,.csv,.json,.html,.pdf,.docx';
+/** A large file is read and indexed before it is answered for. */
+const READ_MS = 130_000;
+
+/** Files that agents consult: sent, listed, given to agents, deleted. */
+export function knowledgeView({ api }: ViewOptions): View {
+  const given = el('div', {});
+  const list = new Loaded('Loading files', async () => {
+    const [files, agents] = await Promise.all([
+      api.get<KnowledgeFile[]>('/knowledge/list_files'),
+      api.get<AgentWithFiles[]>('/agents'),
+    ]);
+    given.replaceChildren(...(files.length === 0 || agents.length === 0 ? [] : [agentFiles(api, agents, files)]));
+    if (files.length === 0) return [empty('No files yet. Send one below, and agents can consult it.')];
+    return [el('ol', { class: 'calls' }, ...files.map(fileItem))];
+  });
+
+  function fileItem({ id, name, description, file_type: type, size, create_at: at }: KnowledgeFile): HTMLElement {
+    const remove = async (): Promise<void> => {
+      await api.send('POST', '/knowledge/delete_file', { id });
+      await list.refresh();
+    };
+    return el(
+      'li',
+      { class: 'item' },
+      el('div', {}, el('b', {}, name)),
+      el('span', { class: 'figure soft' }, bytes(size)),
+      el('p', { class: 'soft' }, [...(description === null ? [] : [description]), type, wholeTime(at)].join(' · ')),
+      actionButton('Delete', remove, {
+        class: 'quiet-button danger',
+        confirm: 'Really delete?',
+        label: `Delete ${name}`,
+      }),
+    );
+  }
+
+  const files = el('input', { type: 'file', multiple: '', required: '', accept: KINDS });
+  const about = el('input', { type: 'text', maxlength: '2000', placeholder: 'What is in it, for people' });
+  const state = el('p', { role: 'status' });
+  const form = actionForm(
+    'Send files',
+    [labelled('Files', files), labelled('Description', about)],
+    'Send',
+    async () => {
+      const chosen = [...(files.files ?? [])];
+      try {
+        for (const [at, file] of chosen.entries()) {
+          state.textContent = `${file.name} is sent and read (${String(at + 1)} of ${String(chosen.length)}) …`;
+          await send(file, about.value.trim());
+        }
+        state.textContent = `${chosen.map(({ name }) => name).join(', ')} can be searched.`;
+        form.reset();
+      } catch (error) {
+        state.textContent = '';
+        throw error;
+      } finally {
+        await list.refresh();
+      }
+    },
+  );
+
+  async function send(file: File, description: string): Promise<void> {
+    const body = new FormData();
+    body.append('file', file);
+    const upload = await api.send<Upload>('POST', '/knowledge/upload', body);
+    const made = {
+      ...upload,
+      ...(description !== '' && { description }),
+    };
+    await api.send('POST', '/knowledge/create_file', made, AbortSignal.timeout(READ_MS));
+  }
+
+  const kinds = 'Text, Markdown, CSV, JSON, HTML, PDF and Word (docx). What is kept is the text and its index.';
+  const element = el(
+    'div',
+    { class: 'stack' },
+    el('h1', {}, 'Knowledge'),
+    list.element,
+    card('Send files', el('p', { class: 'soft' }, kinds), form, state),
+    given,
+  );
+  return { element, title: 'Knowledge', close: () => undefined };
+}

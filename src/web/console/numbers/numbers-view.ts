@@ -1,0 +1,107 @@
+import { el } from '../../docs/elements.js';
+import { actionButton, actionForm, labelled, select } from '../actions.js';
+import { type AgentName, AgentNames } from '../agents/agent-names.js';
+import { messageOf } from '../api.js';
+import { card, empty, Loaded, type View, type ViewOptions } from '../view.js';
+import { wholeTime } from '../words.js';
+
+export interface Phone {
+  id: string;
+  create_at: number;
+  status: 'active' | 'inactive';
+  agent_id: string | null;
+  agent_config_override: unknown;
+  tags: readonly string[];
+}
+
+/** Our numbers: bought, given back, and who answers each. */
+export function numbersView({ api }: ViewOptions): View {
+  const names = new AgentNames(api);
+  const list = new Loaded('Loading numbers', async () => {
+    const [phones, agents] = await Promise.all([api.get<Phone[]>('/phones'), names.load()]);
+    if (phones.length === 0) return [empty('No numbers yet: buy one below, and an agent can be called.')];
+    return [el('ol', { class: 'calls' }, ...phones.map((phone) => phoneItem(phone, agents)))];
+  });
+
+  function phoneItem(
+    { id, status, agent_id: agentId, agent_config_override: override, tags, create_at: at }: Phone,
+    agents: readonly AgentName[],
+  ): HTMLElement {
+    const path = `/phones/${encodeURIComponent(id)}`;
+    const fault = el('span', { class: 'fault', role: 'alert' });
+    const agent = select('agent', agentId ?? '', [
+      ['', 'Nobody answers'],
+      ...agents.map(({ id: of, name }) => [of, name] as const),
+    ]);
+    agent.setAttribute('aria-label', `Who answers ${id}`);
+    agent.addEventListener('change', () => {
+      fault.textContent = '';
+      api
+        .send('POST', `${path}/set_agent`, { agent_id: agent.value === '' ? null : agent.value })
+        .catch((error: unknown) => (fault.textContent = messageOf(error)))
+        .finally(() => void list.refresh());
+    });
+    const toggle = async (): Promise<void> => {
+      await api.send('PUT', path, { status: status === 'active' ? 'inactive' : 'active' });
+      await list.refresh();
+    };
+    const giveBack = async (): Promise<void> => {
+      await api.send('DELETE', path);
+      await list.refresh();
+    };
+    const notes = [...tags, ...(override === null ? [] : ['the agent is different here']), `since ${wholeTime(at)}`];
+    return el(
+      'li',
+      { class: 'item' },
+      el('div', {}, el('b', { class: 'figure' }, id)),
+      el('span', { class: `pill ${status === 'active' ? '' : 'failed'}` }, status),
+      el(
+        'p',
+        { class: 'soft' },
+        `${notes.join(' · ')} · `,
+        el('a', { href: `#/calls?number=${encodeURIComponent(id)}` }, 'Calls'),
+      ),
+      el(
+        'div',
+        { class: 'item-actions' },
+        agent,
+        fault,
+        actionButton(status === 'active' ? 'Switch off' : 'Switch on', toggle, {
+          label: `${status === 'active' ? 'Switch off' : 'Switch on'} ${id}`,
+        }),
+        actionButton('Give back', giveBack, {
+          class: 'quiet-button danger',
+          confirm: 'Really give back?',
+          label: `Give back ${id}`,
+        }),
+      ),
+    );
+  }
+
+  const country = el('input', {
+    ...{ type: 'text', value: 'US', maxlength: '2', size: '4', required: '' },
+    spellcheck: 'false',
+  });
+  const area = el('input', { type: 'text', inputmode: 'numeric', maxlength: '10', placeholder: 'any, or 415' });
+  const bought = el('p', { role: 'status' });
+  const form = actionForm(
+    'Buy a number',
+    [labelled('Country', country), labelled('Area code', area)],
+    'Buy',
+    async () => {
+      const where = { country: country.value.toUpperCase(), ...(area.value !== '' && { area_code: area.value }) };
+      const { id } = await api.send<Phone>('POST', '/phones/purchase', where);
+      bought.textContent = `${id} is yours. Choose above who answers it.`;
+      await list.refresh();
+    },
+  );
+  const about = 'The first one of that country and area that the carrier has for sale.';
+  const element = el(
+    'div',
+    { class: 'stack' },
+    el('h1', {}, 'Numbers'),
+    list.element,
+    card('Buy a number', el('p', { class: 'soft' }, about), form, bought),
+  );
+  return { element, title: 'Numbers', close: () => undefined };
+}
