@@ -167,7 +167,10 @@ export class JitterBuffer {
   #deliver(packet: MediaPacket & { startMs: number }): Arrival[] {
     this.#waiting.delete(this.#next);
     this.#next++;
-    if (packet.payload.length === 0) return [];
+    if (packet.payload.length === 0) {
+      this.#isSilent ||= packet.silent ?? false;
+      return [];
+    }
     const arrivals: Arrival[] = [];
     const gapMs = packet.startMs - (this.#endMs - this.#lagMs);
     if (gapMs > this.#packetMs / 2) {

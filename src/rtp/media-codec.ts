@@ -1,7 +1,10 @@
 import { frameSamples } from '../audio/frame.js';
 import { decodeG711, encodeG711, type G711Law } from '../audio/g711.js';
+import { G722Decoder, G722Encoder } from '../audio/g722.js';
+import type { Opus, OpusDecoder } from '../audio/opus.js';
 import { LossConcealer } from '../audio/plc.js';
 import { ParleyError } from '../errors.js';
+import { INITIAL_LOSS } from '../transports/webrtc/reported-loss.js';
 import type { CodecFacts } from './codecs.js';
 
 /** Mono sound at the codec's rate, 20 ms at a time, into payloads. */
@@ -27,12 +30,38 @@ const MAX_PACKET_MS = 120;
 /** A gap of this length at most is filled in one go. */
 const MAX_GAP_MS = 120;
 
-export function mediaEncoder({ name }: CodecFacts): MediaEncoder {
-  return new G711Encoder(name === 'PCMA' ? 'alaw' : 'mulaw');
+/** @param opus loaded; needed where the codec is Opus */
+export function mediaEncoder(facts: CodecFacts, opus: Opus | null): MediaEncoder {
+  switch (facts.name) {
+    case 'PCMU':
+      return new G711Encoder('mulaw');
+    case 'PCMA':
+      return new G711Encoder('alaw');
+    case 'G722':
+      return new WidebandEncoder();
+    case 'opus':
+      // A telephone call is never silent on the wire: gateways take silence for a call that has broken off.
+      return loaded(opus).encoder({ sampleRateHz: facts.sampleRateHz, expectedLoss: INITIAL_LOSS, dtx: false });
+  }
 }
 
-export function mediaDecoder({ name }: CodecFacts): MediaDecoder {
-  return new G711Decoder(name === 'PCMA' ? 'alaw' : 'mulaw');
+/** @param opus loaded; needed where the codec is Opus */
+export function mediaDecoder(facts: CodecFacts, opus: Opus | null): MediaDecoder {
+  switch (facts.name) {
+    case 'PCMU':
+      return new G711Decoder('mulaw');
+    case 'PCMA':
+      return new G711Decoder('alaw');
+    case 'G722':
+      return new WidebandDecoder();
+    case 'opus':
+      return new OpusMediaDecoder(loaded(opus).decoder(facts.sampleRateHz));
+  }
+}
+
+function loaded(opus: Opus | null): Opus {
+  if (opus === null) throw new Error('Opus is not loaded');
+  return opus;
 }
 
 class G711Encoder implements MediaEncoder {
@@ -62,9 +91,7 @@ class G711Decoder implements MediaDecoder {
   }
 
   decode(payload: Uint8Array): Int16Array {
-    if (payload.length === 0 || payload.length > this.#out.length) {
-      throw new ParleyError('AUDIO_UNDECODABLE', { reason: `G.711: a packet of ${String(payload.length)} bytes` });
-    }
+    checkLength(payload);
     const samples = decodeG711(this.#law, payload, this.#out);
     this.#concealer.accept(samples);
     return samples;
@@ -79,4 +106,66 @@ class G711Decoder implements MediaDecoder {
   close(): void {
     // It holds nothing.
   }
+}
+
+class WidebandEncoder implements MediaEncoder {
+  readonly #encoder = new G722Encoder();
+  readonly #out = new Uint8Array(frameSamples(16_000) / 2);
+
+  encode(frame: Int16Array): Uint8Array {
+    return this.#encoder.encode(frame, this.#out);
+  }
+
+  close(): void {
+    // It holds nothing.
+  }
+}
+
+class WidebandDecoder implements MediaDecoder {
+  readonly #decoder = new G722Decoder();
+  readonly #concealer = new LossConcealer(16_000);
+  readonly #out = new Int16Array(MAX_PACKET_MS * 16);
+
+  decode(payload: Uint8Array): Int16Array {
+    checkLength(payload);
+    const samples = this.#decoder.decode(payload, this.#out);
+    this.#concealer.accept(samples);
+    return samples;
+  }
+
+  conceal(ms: number): Int16Array {
+    const out = this.#out.subarray(0, Math.round(Math.min(ms, MAX_GAP_MS) * 16));
+    this.#concealer.conceal(out);
+    return out;
+  }
+
+  close(): void {
+    // It holds nothing.
+  }
+}
+
+class OpusMediaDecoder implements MediaDecoder {
+  readonly #decoder: OpusDecoder;
+
+  constructor(decoder: OpusDecoder) {
+    this.#decoder = decoder;
+  }
+
+  decode(payload: Uint8Array): Int16Array {
+    return this.#decoder.decode(payload);
+  }
+
+  conceal(ms: number, following: Uint8Array | null): Int16Array {
+    return following === null ? this.#decoder.conceal(ms) : this.#decoder.recover(following, ms);
+  }
+
+  close(): void {
+    this.#decoder.close();
+  }
+}
+
+/** Both codecs have 8 bytes a millisecond. */
+function checkLength({ length }: Uint8Array): void {
+  if (length > 0 && length <= MAX_PACKET_MS * 8) return;
+  throw new ParleyError('AUDIO_UNDECODABLE', { reason: `a packet of ${String(length)} bytes` });
 }

@@ -2,6 +2,8 @@ import { FRAME_MS } from '../audio/frame.js';
 import { type Arrival, JitterBuffer, type JitterStats, type MediaPacket } from '../audio/jitter-buffer.js';
 import { levelOf } from '../audio/level.js';
 import { Resampler } from '../audio/resample.js';
+import type { Opus } from '../audio/opus.js';
+import { ComfortNoise } from '../audio/comfort-noise.js';
 import { TelephoneEvents } from '../transports/telephone-event.js';
 import { type CodecFacts, COMFORT_NOISE_TYPE } from './codecs.js';
 import { type MediaDecoder, mediaDecoder } from './media-codec.js';
@@ -11,6 +13,8 @@ import type { RtpPacket } from './packet.js';
 export interface ReceiverOptions {
   /** Rate of what is delivered. */
   rateHz: number;
+  /** Loaded, where it may be agreed upon. */
+  opus: Opus | null;
   onAudio: (samples: Int16Array) => void;
   onDigit: (key: string) => void;
 }
@@ -21,6 +25,7 @@ interface Stream {
   readonly decoder: MediaDecoder;
   readonly jitter: JitterBuffer;
   readonly resampler: Resampler;
+  readonly noise: ComfortNoise;
 }
 
 /** Quieter frames may be left out to catch up with what was held up. */
@@ -28,6 +33,12 @@ const QUIET_DB = -50;
 const NO_SOUND = new Uint8Array();
 /** Another codec is believed when so many packets in a row have come as it. */
 const SWITCH_AFTER = 2;
+/**
+ * What is heard this long behind a packet of a key is none of the user's: gateways that send a key as an event let
+ * some of its tone through as well, and it would be a second key.
+ */
+const KEY_SOUNDS_MS = 120;
+type Counts = Pick<JitterStats, 'received' | 'lost' | 'late' | 'duplicate' | 'reordered'>;
 
 /** What the other side sends, from packets to sound and keys. */
 export class Receiver {
@@ -40,18 +51,26 @@ export class Receiver {
   #ssrc: number | null = null;
   #undecodable = 0;
   #unknown = 0;
+  #keySoundsUntilMs = -Infinity;
+  /** Of streams that are over. */
+  #before: Counts = { received: 0, lost: 0, late: 0, duplicate: 0, reordered: 0 };
 
   constructor(options: ReceiverOptions) {
     this.#options = options;
   }
 
-  get jitterStats(): JitterStats | null {
-    return this.#stream?.jitter.stats ?? null;
+  /** Of the whole call; jitter and patience as they are now. */
+  get stats(): Omit<JitterStats, 'lagMs'> {
+    const now = this.#stream?.jitter.stats;
+    return {
+      ...added(this.#before, now),
+      ...{ jitterMs: now?.jitterMs ?? 0, patienceMs: now?.patienceMs ?? 0 },
+    };
   }
 
   /** Packets that were no sound of their codec, and ones of types that were not agreed upon. */
-  get junk(): { undecodable: number; unknown: number } {
-    return { undecodable: this.#undecodable, unknown: this.#unknown };
+  get junk(): { undecodable: number; unknownTypes: number } {
+    return { undecodable: this.#undecodable, unknownTypes: this.#unknown };
   }
 
   configure(agreement: Agreement): void {
@@ -60,18 +79,22 @@ export class Receiver {
 
   packet(packet: RtpPacket, nowMs: number): void {
     const { payloadType, sequence, timestamp, payload } = packet;
+    if (this.#agreement?.receives !== true) return;
     const begins = this.#ssrc !== null && packet.ssrc !== this.#ssrc;
-    if (this.#agreement?.eventTypes.has(payloadType) === true) {
+    if (this.#agreement.eventTypes.has(payloadType)) {
+      this.#keySoundsUntilMs = nowMs + KEY_SOUNDS_MS;
       const key = this.#keys.read(payload, timestamp);
       if (key !== null) this.#options.onDigit(key);
       if (!begins) this.#push({ sequence, timestamp, payload: NO_SOUND }, nowMs);
       return;
     }
     if (payloadType === COMFORT_NOISE_TYPE) {
-      if (!begins) this.#push({ sequence, timestamp, payload: NO_SOUND, silent: true }, nowMs);
+      if (begins) return;
+      this.#stream?.noise.level(payload.length > 0 ? payload[0]! & 0x7f : null);
+      this.#push({ sequence, timestamp, payload: NO_SOUND, silent: true }, nowMs);
       return;
     }
-    const facts = this.#agreement?.codecs.get(payloadType);
+    const facts = this.#agreement.codecs.get(payloadType);
     if (facts === undefined) {
       this.#unknown++;
       return;
@@ -83,7 +106,7 @@ export class Receiver {
 
   /** To be called every 20 ms or so: what is given up, or put in, because time has passed. */
   poll(nowMs: number): void {
-    if (this.#stream !== null) this.#hear(this.#stream, this.#stream.jitter.poll(nowMs));
+    if (this.#stream !== null) this.#hear(this.#stream, this.#stream.jitter.poll(nowMs), nowMs);
   }
 
   close(): void {
@@ -106,12 +129,14 @@ export class Receiver {
   }
 
   #streamOf(facts: CodecFacts): Stream {
+    this.#before = added(this.#before, this.#stream?.jitter.stats);
     this.#streams.get(facts.name)?.decoder.close();
     const stream = {
       facts,
-      decoder: mediaDecoder(facts),
+      decoder: mediaDecoder(facts, this.#options.opus),
       jitter: new JitterBuffer({ clockRateHz: facts.clockRateHz }),
       resampler: new Resampler(facts.sampleRateHz, this.#options.rateHz),
+      noise: new ComfortNoise(),
     };
     this.#streams.set(facts.name, stream);
     return stream;
@@ -119,13 +144,14 @@ export class Receiver {
 
   #push(packet: MediaPacket, nowMs: number): void {
     const stream = this.#stream;
-    if (stream !== null) this.#hear(stream, stream.jitter.push(packet, nowMs));
+    if (stream !== null) this.#hear(stream, stream.jitter.push(packet, nowMs), nowMs);
   }
 
-  #hear(stream: Stream, arrivals: readonly Arrival[]): void {
+  #hear(stream: Stream, arrivals: readonly Arrival[], nowMs: number): void {
     for (const arrival of arrivals) {
       if (this.#stream !== stream) return;
       const samples = this.#samplesOf(stream, arrival);
+      if (nowMs < this.#keySoundsUntilMs) samples.fill(0);
       const ms = (samples.length * 1_000) / stream.facts.sampleRateHz;
       const mayBeLeftOut = arrival.kind === 'packet' && stream.jitter.lagMs >= ms;
       if (mayBeLeftOut && levelOf(samples).rmsDbfs < QUIET_DB) stream.jitter.skipped(ms);
@@ -133,14 +159,29 @@ export class Receiver {
     }
   }
 
-  #samplesOf({ facts, decoder }: Stream, arrival: Arrival): Int16Array {
-    if (arrival.kind === 'silence') return new Int16Array((facts.sampleRateHz * arrival.ms) / 1_000);
-    if (arrival.kind === 'lost') return decoder.conceal(arrival.ms, arrival.following);
+  #samplesOf({ facts, decoder, noise }: Stream, arrival: Arrival): Int16Array {
+    if (arrival.kind === 'silence') {
+      const samples = new Int16Array(Math.round((facts.sampleRateHz * arrival.ms) / 1_000));
+      noise.into(samples);
+      return samples;
+    }
     try {
+      if (arrival.kind === 'lost') return decoder.conceal(arrival.ms, arrival.following);
+      noise.level(null);
       return decoder.decode(arrival.payload);
     } catch {
       this.#undecodable++;
       return decoder.conceal(FRAME_MS, null);
     }
   }
+}
+
+function added(one: Counts, other: Counts | undefined): Counts {
+  return {
+    received: one.received + (other?.received ?? 0),
+    lost: one.lost + (other?.lost ?? 0),
+    late: one.late + (other?.late ?? 0),
+    duplicate: one.duplicate + (other?.duplicate ?? 0),
+    reordered: one.reordered + (other?.reordered ?? 0),
+  };
 }

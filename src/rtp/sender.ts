@@ -1,9 +1,11 @@
+import type { Opus } from '../audio/opus.js';
 import { FRAME_MS, frameSamples } from '../audio/frame.js';
 import { Resampler } from '../audio/resample.js';
 import { KeyPresses } from './key-presses.js';
 import { type MediaEncoder, mediaEncoder } from './media-codec.js';
 import type { Agreement } from './negotiation.js';
 import type { RtpPacket } from './packet.js';
+import type { SentSoFar } from './reports.js';
 
 export interface SenderOptions {
   /** Rate of the frames that are given. */
@@ -13,6 +15,8 @@ export interface SenderOptions {
   /** Where they begin to count: unforeseeable (RFC 3550, 5.1), and with SRTP below 2^15, so that the roll-over is seen. */
   sequence: number;
   timestamp: number;
+  /** Loaded, where it may be agreed upon. */
+  opus: Opus | null;
   onPacket: (packet: RtpPacket) => void;
 }
 
@@ -42,19 +46,12 @@ export class Sender {
     this.#keys = new KeyPresses(options.rateHz);
   }
 
-  get ssrc(): number {
-    return this.#options.ssrc;
-  }
-
-  /** Packets and bytes of payload, so far. */
-  get sent(): { packets: number; octets: number } {
-    return { packets: this.#packets, octets: this.#octets };
-  }
-
-  /** The timestamp that a frame given now would have, for reports. */
-  timestampAt(nowMs: number): number {
+  /** What has been sent, and what the media clock says at a moment. */
+  sentAt(nowMs: number): SentSoFar {
     const clockRateHz = this.#agreement?.codec.facts.clockRateHz ?? 8_000;
-    return (this.#timestamp + Math.round(((nowMs - (this.#lastMs ?? nowMs)) * clockRateHz) / 1_000)) >>> 0;
+    const since = Math.round(((nowMs - (this.#lastMs ?? nowMs)) * clockRateHz) / 1_000);
+    const { ssrc } = this.#options;
+    return { ssrc, packets: this.#packets, octets: this.#octets, timestamp: (this.#timestamp + since) >>> 0 };
   }
 
   configure(agreement: Agreement): void {
@@ -64,7 +61,7 @@ export class Sender {
     this.#keys.useEvents(agreement.events);
     if (before === facts) return;
     this.#encoder?.close();
-    this.#encoder = mediaEncoder(facts);
+    this.#encoder = mediaEncoder(facts, this.#options.opus);
     this.#resampler = new Resampler(this.#options.rateHz, facts.sampleRateHz);
     this.#isFirst = true;
   }

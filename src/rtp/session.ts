@@ -1,18 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import { FRAME_MS } from '../audio/frame.js';
-import type { Clock } from '../clock/clock.js';
+import { loadOpus, type Opus } from '../audio/opus.js';
+import type { Cancel, Clock } from '../clock/clock.js';
 import type { Ticker } from '../clock/ticker.js';
 import { ParleyError } from '../errors.js';
 import type { LineStats, TransferOutcome, Transport } from '../transports/transport.js';
 import { type CodecName, CODECS } from './codecs.js';
 import { RtpLine } from './line.js';
 import { type Agreement, Negotiation, type SrtpPolicy } from './negotiation.js';
-import { parseRtp, type RtpPacket, serialiseRtp } from './packet.js';
 import type { PortPair, RtpPorts } from './ports.js';
 import { Receiver } from './receiver.js';
 import { Sender } from './sender.js';
 import type { Direction } from './sdp.js';
-import { SourceLock } from './source-lock.js';
+import type { ReportStats } from './reports.js';
+import { type Unheard, Wire } from './wire.js';
 
 export interface RtpSessionOptions {
   clock: Clock;
@@ -45,14 +46,14 @@ export interface RtpListener {
 }
 
 /** Counts of a call's media, beside those of its line. */
-export interface RtpStats extends LineStats {
+export interface RtpStats extends LineStats, ReportStats, Unheard {
   /** Null until something is agreed upon. */
   codec: CodecName | null;
   isSecure: boolean;
-  /** Packets from elsewhere than the other side, which were not heard. */
-  strangers: number;
-  /** Packets that are no RTP, of types that were not agreed upon, or no sound of their codec. */
-  junk: number;
+  /** Packets of types that were not agreed upon. */
+  unknownTypes: number;
+  /** Packets that were no sound of their codec. */
+  undecodable: number;
 }
 
 /**
@@ -96,7 +97,8 @@ export interface RtpSession {
  * @throws ParleyError RTP_PORTS_FULL
  */
 export async function openRtpSession(options: RtpSessionOptions): Promise<RtpSession> {
-  return new Session(options, await options.ports.open());
+  const opus = options.codecs?.includes('opus') === true ? await loadOpus() : null;
+  return new Session(options, await options.ports.open(), opus);
 }
 
 const LEARN_MS = 10_000;
@@ -109,23 +111,22 @@ class Session implements RtpSession {
   readonly #pair: PortPair;
   readonly #negotiation: Negotiation;
   readonly #line: RtpLine;
+  readonly #wire: Wire;
   readonly #receiver: Receiver;
   readonly #sender: Sender;
-  readonly #stopTicks: () => void;
-  #lock: SourceLock | null = null;
+  readonly #stopTicks: Cancel;
   #isAnswered = false;
   #isHeld = false;
-  #isOver = false;
+  #isLost = false;
   #givenMs = -Infinity;
-  #heardMs: number;
-  #strangers = 0;
-  #junk = 0;
+  /** From when on the other side is to be heard. */
+  #awaitedMs: number;
   #closing: Promise<void> | null = null;
 
-  constructor(options: RtpSessionOptions, pair: PortPair) {
+  constructor(options: RtpSessionOptions, pair: PortPair, opus: Opus | null) {
     this.#options = options;
     this.#pair = pair;
-    const { clock, ticker, ports, codecs = ['PCMU', 'PCMA'] } = options;
+    const { clock, ticker, ports, learnMs = LEARN_MS, codecs = ['PCMU', 'PCMA'] } = options;
     this.#negotiation = new Negotiation({
       address: options.advertisedAddress ?? ports.localAddress,
       ...{ port: pair.rtp.port, rtcpPort: pair.rtcp.port, codecs, srtp: options.srtp ?? 'accepted' },
@@ -134,8 +135,9 @@ class Session implements RtpSession {
     const rateHz = Math.max(...codecs.map((name) => CODECS[name].sampleRateHz));
     const random = randomBytes(10);
     this.#sender = new Sender({
-      ...{ rateHz, ssrc: random.readUInt32BE(0), sequence: random.readUInt16BE(4) & 0x7fff, timestamp: random.readUInt32BE(6) },
-      onPacket: (packet) => this.#send(packet),
+      ...{ rateHz, opus, ssrc: random.readUInt32BE(0) },
+      ...{ sequence: random.readUInt16BE(4) & 0x7fff, timestamp: random.readUInt32BE(6) },
+      onPacket: (packet) => this.#wire.send(packet),
     });
     this.#line = new RtpLine({
       rateHz,
@@ -146,12 +148,19 @@ class Session implements RtpSession {
       ...(options.transfer === undefined ? {} : { transfer: options.transfer }),
     });
     this.#receiver = new Receiver({
-      rateHz,
+      ...{ rateHz, opus },
       onAudio: (samples) => this.#line.hear(samples),
       onDigit: (key) => this.#line.digits(key),
     });
-    this.#heardMs = clock.nowMs();
-    pair.rtp.listen((datagram, address, port) => this.#onDatagram(datagram, address, port));
+    this.#wire = new Wire({
+      ...{ pair, learnMs, nowMs: () => clock.nowMs() },
+      sent: () => this.#sender.sentAt(clock.nowMs()),
+      onPacket: (packet, nowMs) => {
+        if (this.#isAnswered) this.#receiver.packet(packet, nowMs);
+      },
+      onExpectedLoss: (share) => this.#sender.expectLoss(share),
+    });
+    this.#awaitedMs = clock.nowMs();
     this.#stopTicks = ticker.subscribe(() => this.#tick());
   }
 
@@ -188,19 +197,19 @@ class Session implements RtpSession {
 
   answered(): void {
     this.#isAnswered = true;
-    this.#heardMs = this.#options.clock.nowMs();
-    this.#lock?.extend(this.#heardMs);
+    this.#awaitedMs = this.#options.clock.nowMs();
+    this.#wire.extendLearning();
   }
 
   stats(): RtpStats {
-    const { undecodable, unknown } = this.#receiver.junk;
     const agreement = this.#negotiation.agreement;
     return {
       ...this.#lineStats(),
+      ...this.#wire.reportStats,
+      ...this.#wire.unheard,
+      ...this.#receiver.junk,
       codec: agreement?.codec.facts.name ?? null,
       isSecure: agreement?.srtp != null,
-      strangers: this.#strangers,
-      junk: this.#junk + undecodable + unknown,
     };
   }
 
@@ -210,8 +219,8 @@ class Session implements RtpSession {
   }
 
   async #close(): Promise<void> {
-    this.#isOver = true;
     this.#stopTicks();
+    this.#wire.close();
     this.#sender.close();
     this.#receiver.close();
     this.#line.end();
@@ -219,17 +228,11 @@ class Session implements RtpSession {
   }
 
   #agreeOn(agreement: Agreement): void {
-    const nowMs = this.#options.clock.nowMs();
-    if (this.#lock?.isExpected(agreement.remote) === true) {
-      this.#lock.extend(nowMs);
-    } else {
-      this.#lock = new SourceLock({
-        ...{ expected: agreement.remote, learnMs: this.#options.learnMs ?? LEARN_MS, nowMs },
-      });
-    }
+    if (this.#closing !== null) return;
+    this.#wire.agree(agreement);
     this.#sender.configure(agreement);
     this.#receiver.configure(agreement);
-    this.#heardMs = nowMs;
+    this.#awaitedMs = this.#options.clock.nowMs();
     if (agreement.sends !== this.#isHeld) return;
     this.#isHeld = !agreement.sends;
     this.#options.listener?.held?.(this.#isHeld);
@@ -245,56 +248,25 @@ class Session implements RtpSession {
     const nowMs = this.#options.clock.nowMs();
     this.#receiver.poll(nowMs);
     if (nowMs - this.#givenMs >= FILL_AFTER_MS) this.#sender.frame(null, nowMs);
+    this.#wire.tick(nowMs);
     this.#watch(nowMs);
   }
 
-  /** Whether the other side is still there. */
+  /** Whether the other side is still there; reports are a sign as well, of those who are silent. */
   #watch(nowMs: number): void {
     const limitMs = this.#options.silentMs ?? SILENT_MS;
     const isAwaited = this.#isAnswered && this.#negotiation.agreement?.receives === true;
-    if (!isAwaited) this.#heardMs = nowMs;
-    if (limitMs === 0 || nowMs - this.#heardMs < limitMs) return;
-    this.#heardMs = Infinity;
-    const error = new ParleyError('LINE_LOST', { reason: `no sound came for ${String(limitMs / 1_000)} s` });
+    if (!isAwaited) this.#awaitedMs = nowMs;
+    const silentMs = nowMs - Math.max(this.#awaitedMs, this.#wire.lastHeardMs);
+    if (limitMs === 0 || this.#isLost || silentMs < limitMs) return;
+    this.#isLost = true;
+    const error = new ParleyError('LINE_LOST', { reason: `nothing came for ${String(limitMs / 1_000)} s` });
     this.#line.end(error);
     this.#options.listener?.lost?.(error);
   }
 
-  #onDatagram(datagram: Uint8Array, address: string, port: number): void {
-    const packet = parseRtp(datagram);
-    if (packet === null) {
-      this.#junk++;
-      return;
-    }
-    const nowMs = this.#options.clock.nowMs();
-    if (this.#isOver || this.#lock === null) return;
-    if (!this.#lock.accepts({ address, port }, packet, nowMs)) {
-      this.#strangers++;
-      return;
-    }
-    this.#heardMs = nowMs;
-    if (this.#isAnswered) this.#receiver.packet(packet, nowMs);
-  }
-
-  #send(packet: RtpPacket): void {
-    const target = this.#lock?.target;
-    if (target !== undefined) this.#pair.rtp.send(serialiseRtp(packet), target.address, target.port);
-  }
-
   #lineStats(): LineStats {
-    const jitter = this.#receiver.jitterStats;
-    const {
-      received = 0,
-      lost = 0,
-      late = 0,
-      duplicate = 0,
-      reordered = 0,
-      jitterMs = 0,
-      patienceMs = 0,
-    } = jitter ?? {};
-    return {
-      ...{ received, lost, late, duplicate, reordered, jitterMs, patienceMs },
-      ...{ sent: this.#sender.sent.packets, reportedLoss: null },
-    };
+    const { reportedLoss } = this.#wire.reportStats;
+    return { ...this.#receiver.stats, sent: this.#sender.sentAt(0).packets, reportedLoss };
   }
 }

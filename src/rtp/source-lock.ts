@@ -48,6 +48,10 @@ export class SourceLock {
     this.#untilMs = nowMs + this.#options.learnMs;
   }
 
+  isTarget(place: Place): boolean {
+    return isSame(place, this.target);
+  }
+
   /** Whether that place was negotiated. */
   isExpected({ address, port }: Place): boolean {
     return isSame({ address, port }, this.#options.expected);

@@ -1,0 +1,174 @@
+import { ReportedLoss } from '../transports/webrtc/reported-loss.js';
+import type { Agreement } from './negotiation.js';
+import { isRtcp, parseRtp, type RtpPacket, serialiseRtp } from './packet.js';
+import type { PortPair } from './ports.js';
+import { Reports, type ReportStats, type SentSoFar } from './reports.js';
+import { type Place, SourceLock } from './source-lock.js';
+import { SrtpReceiver, SrtpSender } from './srtp.js';
+import { isSameKey } from './srtp-keys.js';
+
+export interface WireOptions {
+  pair: PortPair;
+  /** How long another address than the negotiated one may prove to be the other side's. */
+  learnMs: number;
+  nowMs: () => number;
+  /** What we have sent, for reports. */
+  sent: () => SentSoFar;
+  /** A packet that is the other side's. */
+  onPacket: (packet: RtpPacket, nowMs: number) => void;
+  /** A share of our packets, 0..1, to be ready to lose. */
+  onExpectedLoss: (share: number) => void;
+}
+
+/** Datagrams that were not heard. */
+export interface Unheard {
+  /** From elsewhere than the other side. */
+  strangers: number;
+  /** Not protected with its key, or repeated. */
+  forged: number;
+  /** Neither RTP nor RTCP. */
+  junk: number;
+}
+
+/** Between our sockets and the other side's: who is believed, what is encrypted, and reports of both. */
+export class Wire {
+  readonly #options: WireOptions;
+  readonly #reports: Reports;
+  readonly #loss = new ReportedLoss();
+  readonly #unheard: Unheard = { strangers: 0, forged: 0, junk: 0 };
+  #agreement: Agreement | null = null;
+  #lock: SourceLock | null = null;
+  #sealer: SrtpSender | null = null;
+  #opener: SrtpReceiver | null = null;
+  #lastHeardMs = -Infinity;
+  #isOver = false;
+
+  constructor(options: WireOptions) {
+    this.#options = options;
+    this.#reports = new Reports(options.nowMs());
+    options.pair.rtp.listen((datagram, address, port) => this.#onDatagram(datagram, { address, port }, false));
+    options.pair.rtcp.listen((datagram, address, port) => this.#onDatagram(datagram, { address, port }, true));
+  }
+
+  get unheard(): Unheard {
+    return { ...this.#unheard };
+  }
+
+  get reportStats(): ReportStats {
+    return this.#reports.stats;
+  }
+
+  /** When anything of the other side came, sound or reports. */
+  get lastHeardMs(): number {
+    return this.#lastHeardMs;
+  }
+
+  /** Where sound is sent; null before anything is agreed upon. */
+  get target(): Place | null {
+    return this.#lock?.target ?? null;
+  }
+
+  agree(agreement: Agreement): void {
+    const nowMs = this.#options.nowMs();
+    if (this.#lock?.isExpected(agreement.remote) === true) this.#lock.extend(nowMs);
+    else this.#lock = new SourceLock({ expected: agreement.remote, learnMs: this.#options.learnMs, nowMs });
+    const before = this.#agreement?.srtp ?? null;
+    const { srtp } = agreement;
+    this.#agreement = agreement;
+    // Keys that stay go on counting where they are (RFC 4568, 7.1.4).
+    if (srtp === null) [this.#sealer, this.#opener] = [null, null];
+    else {
+      if (before === null || !isSameKey(before.send, srtp.send)) this.#sealer = new SrtpSender(srtp.send);
+      if (before === null || !isSameKey(before.receive, srtp.receive)) this.#opener = new SrtpReceiver(srtp.receive);
+    }
+  }
+
+  /** The other side may be behind a NAT and send only now. */
+  extendLearning(): void {
+    this.#lock?.extend(this.#options.nowMs());
+  }
+
+  send(packet: RtpPacket): void {
+    if (this.#lock === null) return;
+    const { address, port } = this.#lock.target;
+    const datagram = serialiseRtp(packet);
+    this.#options.pair.rtp.send(this.#sealer?.protect(datagram) ?? datagram, address, port);
+  }
+
+  /** To be called every tick. */
+  tick(nowMs: number): void {
+    if (this.#agreement === null) return;
+    const report = this.#reports.due(this.#options.sent(), nowMs);
+    if (report !== null) this.#sendReport(report);
+  }
+
+  /** Says goodbye, once. */
+  close(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    if (this.#agreement === null) return;
+    this.#sendReport(this.#reports.goodbye(this.#options.sent(), this.#options.nowMs()));
+  }
+
+  #sendReport(report: Uint8Array): void {
+    const [agreement, lock] = [this.#agreement, this.#lock];
+    if (agreement === null || lock === null) return;
+    const datagram = this.#sealer?.protectRtcp(report) ?? report;
+    const { rtp, rtcp } = this.#options.pair;
+    const { address, port } = lock.target;
+    if (agreement.rtcpMux) rtp.send(datagram, address, port);
+    else if (lock.isExpected(lock.target)) {
+      rtcp.send(datagram, agreement.remote.rtcpAddress, agreement.remote.rtcpPort);
+    } else rtcp.send(datagram, address, port + 1);
+  }
+
+  #onDatagram(datagram: Uint8Array, from: Place, isRtcpPort: boolean): void {
+    const lock = this.#lock;
+    if (this.#isOver || lock === null) return;
+    const nowMs = this.#options.nowMs();
+    if (isRtcpPort || isRtcp(datagram)) this.#onReport(datagram, from, lock, nowMs);
+    else this.#onRtp(datagram, from, lock, nowMs);
+  }
+
+  #onRtp(datagram: Uint8Array, from: Place, lock: SourceLock, nowMs: number): void {
+    if (lock.isLocked && !lock.isTarget(from)) {
+      this.#unheard.strangers++;
+      return;
+    }
+    const opened = this.#opener === null ? datagram : this.#opener.open(datagram);
+    const packet = opened === null ? null : parseRtp(opened);
+    if (packet === null) {
+      this.#unheard[opened === null ? 'forged' : 'junk']++;
+      return;
+    }
+    if (!lock.accepts(from, packet, nowMs, this.#opener !== null)) {
+      this.#unheard.strangers++;
+      return;
+    }
+    this.#lastHeardMs = nowMs;
+    this.#reports.take(packet, this.#agreement?.codecs.get(packet.payloadType)?.clockRateHz ?? null, nowMs);
+    this.#options.onPacket(packet, nowMs);
+  }
+
+  #onReport(datagram: Uint8Array, from: Place, lock: SourceLock, nowMs: number): void {
+    const isTheirs = from.address === lock.target.address || from.address === this.#agreement?.remote.rtcpAddress;
+    if (!isTheirs) {
+      this.#unheard.strangers++;
+      return;
+    }
+    const opened = this.#opener === null ? datagram : this.#opener.open(datagram);
+    if (opened === null) {
+      this.#unheard.forged++;
+      return;
+    }
+    const before = this.#reports.stats;
+    if (!this.#reports.read(opened, this.#options.sent().ssrc, nowMs)) {
+      this.#unheard.junk++;
+      return;
+    }
+    this.#lastHeardMs = nowMs;
+    const { stats } = this.#reports;
+    const expected = stats === before || stats.reportedLoss === null ? null : this.#loss.take(stats.reportedLoss);
+    if (expected !== null) this.#options.onExpectedLoss(expected);
+  }
+}
