@@ -21,7 +21,7 @@ type Member = 'apiKey' | 'baseUrl' | 'region';
 /** One shape for all vendors. Names of the environment are those that the vendors' own documentation uses. */
 export const VENDORS = {
   anthropic: keyed('Anthropic', 'ANTHROPIC', ['llm']),
-  assemblyai: keyed('AssemblyAI', 'ASSEMBLYAI', []),
+  assemblyai: keyed('AssemblyAI', 'ASSEMBLYAI', ['stt']),
   azure: {
     title: 'Azure AI Speech',
     env: { apiKey: 'AZURE_SPEECH_KEY', region: 'AZURE_SPEECH_REGION', baseUrl: 'AZURE_SPEECH_BASE_URL' },
@@ -29,20 +29,20 @@ export const VENDORS = {
     offers: ['tts'],
   },
   cartesia: keyed('Cartesia', 'CARTESIA', ['tts']),
-  deepgram: keyed('Deepgram', 'DEEPGRAM', ['tts']),
+  deepgram: keyed('Deepgram', 'DEEPGRAM', ['stt', 'tts']),
   dubverse: keyed('Dubverse', 'DUBVERSE', ['tts']),
   elevenlabs: keyed('ElevenLabs', 'ELEVENLABS', ['tts']),
   gladia: keyed('Gladia', 'GLADIA', []),
   kokoro: local('A server with the Kokoro model', 'KOKORO', ['tts']),
   /** Its settings are `openaiApiKey` and `openaiBaseUrl`, which the language models have too. */
-  openai: keyed('OpenAI', 'OPENAI', ['llm', 'tts']),
+  openai: keyed('OpenAI', 'OPENAI', ['llm', 'stt', 'tts']),
   orpheus: local('A server with the Orpheus model', 'ORPHEUS', ['tts']),
   rime: keyed('Rime', 'RIME', ['tts']),
   sesame: local("A server with Sesame's CSM model", 'SESAME', ['tts']),
   soniox: keyed('Soniox', 'SONIOX', []),
   speechmatics: keyed('Speechmatics', 'SPEECHMATICS', []),
   talkscriber: keyed('Talkscriber', 'TALKSCRIBER', []),
-  whisper: local('A Whisper-compatible server', 'WHISPER', []),
+  whisper: local('A Whisper-compatible server', 'WHISPER', ['stt']),
 } as const satisfies Readonly<Record<string, Vendor>>;
 
 export type VendorName = keyof typeof VENDORS;

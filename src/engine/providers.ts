@@ -52,9 +52,9 @@ export class Providers {
     return this.#turnModel;
   }
 
-  /** @throws ParleyError PROVIDER_UNKNOWN */
+  /** @throws ParleyError PROVIDER_UNKNOWN, PROVIDER_NOT_CONFIGURED */
   stt(name: string): SttProvider {
-    return shared(this.#stt, name, sttProvider);
+    return shared(this.#stt, name, () => sttProvider(name, this.#vendors));
   }
 
   /** @throws ParleyError PROVIDER_UNKNOWN, PROVIDER_NOT_CONFIGURED */

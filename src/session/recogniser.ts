@@ -19,6 +19,8 @@ export interface RecogniserOptions {
   clock: Clock;
   signal: AbortSignal;
   onTranscript: (transcript: SttTranscript) => void;
+  /** The engine's own model of turns thinks so of the end of the user's turn, 0..1. */
+  onTurnEnds?: (probability: number) => void;
   /** A stream failed and another is being opened. */
   onRetry: (reason: string) => void;
   /** No stream can be had: nothing will be heard any more. */
@@ -131,7 +133,7 @@ export class Recogniser implements SttStream {
   async #open(): Promise<void> {
     const { model, multilingual } = this.#options;
     const generation = this.#generation;
-    const { stt, language, hints, clock, signal, onTranscript } = this.#options;
+    const { stt, language, hints, clock, signal, onTranscript, onTurnEnds } = this.#options;
     const openedMs = clock.nowMs();
     const base = this.#lastSegment + 1;
     let opened: SttStream | null = null;
@@ -163,6 +165,9 @@ export class Recogniser implements SttStream {
           if (segment <= this.#overSegment) return;
           this.#lastSegment = Math.max(this.#lastSegment, segment);
           onTranscript({ ...transcript, segment });
+        },
+        onTurnEnds: (probability) => {
+          if (!failed && !this.#closed && generation === this.#generation) onTurnEnds?.(probability);
         },
         onError: fail,
       },

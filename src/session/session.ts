@@ -88,6 +88,7 @@ export class Session {
         if (understood && isFinal) this.#languages.heard(text);
         if (understood && this.#isRunning) this.#audience.transcribed(text, isFinal);
       },
+      onTurnEnds: (probability) => onEvent({ type: 'turn.judged', probability }),
       onRetry: this.#faultAs('stt.failed'),
       onFailed: (reason) => onEvent({ type: 'ears.failed', reason }),
     });

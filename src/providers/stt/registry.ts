@@ -1,20 +1,52 @@
+import { vendorAccess, type VendorAccess, type VendorName, type Vendors } from '../../config/vendor-settings.js';
 import { ParleyError } from '../../errors.js';
 import { EmbeddedStt } from './embedded/provider.js';
 import type { SttProvider } from './stt.js';
+import { assemblyAiStt } from './vendors/assemblyai.js';
+import { deepgramStt } from './vendors/deepgram.js';
+import { openAiStt } from './vendors/openai.js';
+import type { VendorSttOptions } from './vendors/socket-provider.js';
+import { WhisperStt } from './vendors/whisper.js';
 
-const PROVIDERS: Readonly<Record<string, () => SttProvider>> = {
-  embedded: () => new EmbeddedStt(),
+interface Entry {
+  /** Whose key or address it needs. Default nobody's. */
+  vendor?: VendorName;
+  make: (access: VendorAccess) => SttProvider;
+}
+
+const PROVIDERS: Readonly<Record<string, Entry>> = {
+  embedded: { make: () => new EmbeddedStt() },
+  assemblyai: keyed('assemblyai', assemblyAiStt),
+  deepgram: keyed('deepgram', deepgramStt),
+  openai: keyed('openai', openAiStt),
+  whisper: {
+    vendor: 'whisper',
+    make: ({ baseUrl, apiKey }) => new WhisperStt({ baseUrl: baseUrl ?? '', apiKey: apiKey ?? undefined }),
+  },
 };
+
+const NO_ACCESS: VendorAccess = { apiKey: null, baseUrl: null, region: null };
 
 /** The names that `sttProvider` takes. */
 export const STT_PROVIDERS: readonly string[] = Object.keys(PROVIDERS);
 
 /**
  * A new provider with its defaults; the caller closes it.
- * @throws ParleyError PROVIDER_UNKNOWN
+ * @param vendors the operator's access to vendors
+ * @throws ParleyError PROVIDER_UNKNOWN, PROVIDER_NOT_CONFIGURED
  */
-export function sttProvider(name: string): SttProvider {
-  const make = Object.hasOwn(PROVIDERS, name) ? PROVIDERS[name] : undefined;
-  if (make !== undefined) return make();
-  throw new ParleyError('PROVIDER_UNKNOWN', { kind: 'speech-to-text', name, known: STT_PROVIDERS.join(', ') });
+export function sttProvider(name: string, vendors: Vendors = {}): SttProvider {
+  const entry = Object.hasOwn(PROVIDERS, name) ? PROVIDERS[name] : undefined;
+  if (entry === undefined) {
+    throw new ParleyError('PROVIDER_UNKNOWN', { kind: 'speech-to-text', name, known: STT_PROVIDERS.join(', ') });
+  }
+  const { vendor, make } = entry;
+  return make(vendor === undefined ? NO_ACCESS : vendorAccess(name, 'speech-to-text', vendor, vendors));
+}
+
+function keyed(vendor: VendorName, make: (options: VendorSttOptions) => SttProvider): Entry {
+  return {
+    vendor,
+    make: ({ apiKey, baseUrl }) => make({ apiKey: apiKey ?? '', baseUrl: baseUrl ?? undefined }),
+  };
 }

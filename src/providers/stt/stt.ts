@@ -49,6 +49,8 @@ export interface SpeechHints {
 export interface SttEvents {
   /** Interim and final transcripts, see SttTranscript. */
   onTranscript(transcript: SttTranscript): void;
+  /** The engine's own model of turns says how likely it is that the user's turn is over, 0..1. Few engines have one. */
+  onTurnEnds?(probability: number): void;
   /** The stream has failed and gives nothing more. Called at most once. */
   onError(error: Error): void;
 }

@@ -7,7 +7,17 @@ it('makes the provider that is named', async () => {
   await stt.close();
 });
 
-it.each(['whisper', '', 'constructor', '__proto__'])('names the known ones where it is asked for %j', (name) => {
+it.each(['wisper', '', 'constructor', '__proto__'])('names the known ones where it is asked for %j', (name) => {
   expect(() => sttProvider(name)).toThrow(`No speech-to-text provider is called "${name}". Known: embedded`);
   expect(STT_PROVIDERS).toContain('embedded');
+});
+
+it.each(STT_PROVIDERS.filter((name) => name !== 'embedded'))('%s needs access, and has its name', async (name) => {
+  expect(() => sttProvider(name)).toThrow(expect.objectContaining({ code: 'PROVIDER_NOT_CONFIGURED' }));
+  const access = { apiKey: 'key', baseUrl: 'http://127.0.0.1:9', region: 'westeurope' };
+  const stt = sttProvider(name, { [name]: access });
+  expect(stt).toMatchObject({ name, virtualTime: false });
+  expect(stt.abilities).toMatchObject({ models: expect.any(Boolean) });
+  await stt.close();
+  await stt.close();
 });

@@ -1,0 +1,124 @@
+import { HEARING_RATE_HZ } from '../../../audio/frame.js';
+import { numberOf, objectOf, objectsOf, parseObject, textOf } from '../../wire/json.js';
+import { failed } from '../../wire/vendor-error.js';
+import type { SttOptions } from '../stt.js';
+import { fluxDialect, FLUX_LANGUAGES, isFlux } from './deepgram-flux.js';
+import type { SttDialect, VendorWord } from './dialect.js';
+import { favoured, favouredWords } from './keywords.js';
+import { baseLanguage, SocketSttProvider, socketUrl, type VendorSttOptions } from './socket-provider.js';
+
+const BASE_URL = 'https://api.deepgram.com';
+
+/** Languages of nova-3, by their base. developers.deepgram.com/docs/nova-3-language-prompting */
+const LANGUAGES = new Set(
+  (
+    'af ar be bg bn bs ca cs da de el en es et fa fi fr gl gu he hi hr hu id it ja kn ko lt lv mk mr ms multi nl no pl ' +
+    'pt ro ru sk sl sr sv ta te th tl tr uk vi xh zh zu'
+  ).split(' '),
+);
+
+/** Deepgram: nova models, and Flux where the model's name begins so. */
+export function deepgramStt(options: VendorSttOptions): SocketSttProvider {
+  return new SocketSttProvider(
+    {
+      name: 'deepgram',
+      abilities: {
+        models: true,
+        multilingual: true,
+        understands: (language) =>
+          isFlux(options.model ?? '')
+            ? FLUX_LANGUAGES.has(baseLanguage(language))
+            : LANGUAGES.has(baseLanguage(language)),
+      },
+      dialect: (stream) => {
+        const { baseUrl = BASE_URL, apiKey } = options;
+        const access = { baseUrl, headers: { authorization: `Token ${apiKey}` } };
+        return isFlux(stream.model ?? '') ? fluxDialect(stream, access) : novaDialect(stream, access);
+      },
+    },
+    options,
+  );
+}
+
+/**
+ * Live streaming of nova models: interim results, `Finalize` where our VAD hears the end of speech.
+ * developers.deepgram.com/reference/speech-to-text/listen-streaming
+ */
+function novaDialect(
+  options: SttOptions,
+  access: { baseUrl: string; headers: Readonly<Record<string, string>> },
+): SttDialect {
+  const model = options.model ?? 'nova-3';
+  const query = new URLSearchParams({
+    ...{ model, encoding: 'linear16', sample_rate: String(HEARING_RATE_HZ), channels: '1' },
+    ...{ language: languageOf(options), interim_results: 'true', punctuate: 'true', smart_format: 'true' },
+    // Our own VAD tells when speech ends; Deepgram's would cut pieces at every breath.
+    ...{ endpointing: 'false', no_delay: 'true' },
+  });
+  // nova-3 takes terms without weights, older models words with them (-10 to 10).
+  if (model.startsWith('nova-3')) for (const word of favouredWords(options.hints, 90)) query.append('keyterm', word);
+  else {
+    for (const [word, weight] of favoured(options.hints, 100)) {
+      query.append('keywords', `${word}:${String(Math.max(1, Math.min(10, Math.round(weight / 10))))}`);
+    }
+  }
+  let finals = 0;
+  return {
+    address: { url: socketUrl(access.baseUrl, '/v1/listen', query), headers: access.headers },
+    sampleRateHz: HEARING_RATE_HZ,
+    chunkMs: 40,
+    audio: (pcm) => pcm,
+    finalize: () => ['{"type":"Finalize"}'],
+    farewell: () => '{"type":"CloseStream"}',
+    // It closes a connection that has had nothing for 10 s.
+    keepAlive: { afterMs: 4000, message: () => '{"type":"KeepAlive"}' },
+    read: (text, tell) => {
+      const message = parseObject(text);
+      switch (message?.['type']) {
+        case 'Results': {
+          const best = objectsOf(objectOf(message['channel'])?.['alternatives'])[0];
+          const transcript = textOf(best?.['transcript']);
+          const start = numberOf(message['start']);
+          const duration = numberOf(message['duration']);
+          if (best === undefined || transcript === null || start === null || duration === null) return false;
+          const isFinal = message['is_final'] === true;
+          const words = objectsOf(best['words'])
+            .map(readWord)
+            .filter((word) => word !== null);
+          tell.piece(finals, { text: transcript, isFinal, confidence: numberOf(best['confidence']), words });
+          if (!isFinal) return true;
+          finals++;
+          tell.finalized((start + duration) * 1000);
+          if (message['from_finalize'] === true) tell.finalized();
+          return true;
+        }
+        case 'Metadata':
+        case 'SpeechStarted':
+        case 'UtteranceEnd':
+        case 'Warning':
+          return true;
+        case 'Error':
+          tell.failed(failed('deepgram', textOf(message['description']) ?? textOf(message['message']) ?? 'an error'));
+          return true;
+        default:
+          return false;
+      }
+    },
+  };
+}
+
+/** What Deepgram calls a language; `multi` where several may be spoken. */
+function languageOf({ language, multilingual = false }: SttOptions): string {
+  if (multilingual || language === 'multi') return 'multi';
+  // The codes are alike; what nova has no regional form of is asked for by its base.
+  const known = /^(en-(US|AU|GB|IN|NZ)|es-419|fr-CA|pt-BR|nl-BE|de-CH|zh-TW)$/;
+  return known.test(language) ? language : baseLanguage(language);
+}
+
+function readWord(word: Readonly<Record<string, unknown>>): VendorWord | null {
+  const text = textOf(word['punctuated_word']) ?? textOf(word['word']);
+  const start = numberOf(word['start']);
+  const end = numberOf(word['end']);
+  if (text === null || start === null || end === null) return null;
+  return { text, startMs: start * 1000, endMs: end * 1000, confidence: numberOf(word['confidence']) };
+}

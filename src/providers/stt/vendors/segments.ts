@@ -1,0 +1,130 @@
+import type { SttTranscript, SttWord } from '../stt.js';
+
+/** What a vendor says of one stretch of its own: an utterance, a turn, a result. */
+export interface Piece {
+  text: string;
+  /** The vendor does not change it any more (it may put in its punctuation). */
+  isFinal: boolean;
+  /** 0..1. */
+  confidence: number | null;
+  /** With their samples on the session's count. Empty where the vendor gives no times. */
+  words: readonly SttWord[];
+}
+
+/** Pieces of turns that are over, which vendors may still change. */
+const MAX_PAST_PIECES = 16;
+
+/**
+ * Makes the session's segments, a turn each, of a vendor's pieces, which end where it pleases: a turn's pieces one after
+ * another are its text, and what comes late of a turn that is over stays out of the next one.
+ */
+export class Segments {
+  readonly #onTranscript: (transcript: SttTranscript) => void;
+  /** Between the texts of pieces. */
+  readonly #space: string;
+  #segment = 0;
+  #pieces = new Map<number, Piece>();
+  /** How many words of a piece belong to turns that are over. */
+  #past = new Map<number, number>();
+  /** Words that end before this belong to turns that are over. */
+  #fromSample = 0;
+  #told: string | null = null;
+  /** All that was said so far has been told as final. */
+  #isFinal = false;
+
+  /** @param space what joins pieces: nothing in languages that are written without spaces */
+  constructor(onTranscript: (transcript: SttTranscript) => void, space = ' ') {
+    this.#onTranscript = onTranscript;
+    this.#space = space;
+  }
+
+  /** Whether every piece of the turn is final. */
+  get isSettled(): boolean {
+    return [...this.#pieces.values()].every(({ isFinal }) => isFinal);
+  }
+
+  get isEmpty(): boolean {
+    return this.#text() === '';
+  }
+
+  /** A piece, or what has become of it. `key` puts the pieces in order. */
+  update(key: number, piece: Piece): void {
+    const current = this.#ofThisTurn(key, piece);
+    if (current === null) return;
+    if (current.text === '' && !this.#pieces.has(key)) return;
+    this.#pieces.set(key, current);
+    // A final piece may still get its punctuation.
+    this.#isFinal &&= current.isFinal;
+    if (this.#text() !== (this.#told ?? '')) this.#tell(this.#isFinal);
+  }
+
+  /** The user goes on: what was final is so no longer. */
+  goesOn(): void {
+    this.#isFinal = false;
+  }
+
+  /** There is nothing more to come of what was said so far. */
+  final(): void {
+    this.#isFinal = true;
+    this.#tell(true);
+  }
+
+  /** What was said so far is a turn, all of it before `sample`. */
+  endTurn(sample: number): void {
+    for (const [key, piece] of this.#pieces) {
+      this.#past.set(key, piece.isFinal ? Number.POSITIVE_INFINITY : (this.#past.get(key) ?? 0) + countOf(piece));
+    }
+    for (const key of [...this.#past.keys()].slice(0, -MAX_PAST_PIECES)) this.#past.delete(key);
+    this.#pieces.clear();
+    this.#fromSample = sample;
+    if (this.#told !== null) this.#segment++;
+    this.#told = null;
+    this.#isFinal = false;
+  }
+
+  #ofThisTurn(key: number, piece: Piece): Piece | null {
+    const past = this.#past.get(key);
+    if (past === Number.POSITIVE_INFINITY) return null;
+    if (piece.words.length > 0) {
+      const words = piece.words.filter(({ startSample, endSample }) => startSample + endSample > 2 * this.#fromSample);
+      if (words.length === 0) return null;
+      return words.length === piece.words.length ? piece : { ...piece, words, text: joined(words, this.#space) };
+    }
+    if (past === undefined) return piece;
+    // Without times the words themselves are counted.
+    const text = piece.text.trim().split(/\s+/).slice(past).join(' ');
+    return { ...piece, text };
+  }
+
+  #text(): string {
+    return this.#ordered()
+      .map(({ text }) => text.trim())
+      .filter((text) => text !== '')
+      .join(this.#space);
+  }
+
+  #ordered(): Piece[] {
+    return [...this.#pieces].sort(([a], [b]) => a - b).map(([, piece]) => piece);
+  }
+
+  #tell(isFinal: boolean): void {
+    const pieces = this.#ordered();
+    const text = this.#text();
+    const sure = pieces.map(({ confidence }) => confidence).filter((one) => one !== null);
+    const words = pieces.flatMap((piece) => piece.words);
+    this.#told = text;
+    this.#onTranscript({
+      ...{ segment: this.#segment, text, isFinal, understood: true },
+      confidence: sure.length === 0 ? null : sure.reduce((sum, one) => sum + one, 0) / sure.length,
+      ...(words.length > 0 && { words }),
+    });
+  }
+}
+
+function countOf({ text }: Piece): number {
+  return text.trim() === '' ? 0 : text.trim().split(/\s+/).length;
+}
+
+function joined(words: readonly SttWord[], space: string): string {
+  return words.map(({ text }) => text.trim()).join(space);
+}

@@ -1,0 +1,286 @@
+import { HEARING_RATE_HZ } from '../../../audio/frame.js';
+import type { Cancel, Clock } from '../../../clock/clock.js';
+import { ParleyError } from '../../../errors.js';
+import { failed, withoutSecrets } from '../../wire/vendor-error.js';
+import { VendorSocket } from '../../wire/vendor-socket.js';
+import type { SttEvents, SttStream } from '../stt.js';
+import type { DialectEvents, SttDialect, VendorPiece } from './dialect.js';
+import { LeadAudio } from './lead-audio.js';
+import { OutgoingAudio } from './outgoing-audio.js';
+import { Segments } from './segments.js';
+
+export interface SocketStreamOptions {
+  provider: string;
+  dialect: SttDialect;
+  /** Keys that must not be shown. */
+  secrets: readonly string[];
+  clock: Clock;
+  signal: AbortSignal;
+  /** Until the stream can be used. */
+  connectTimeoutMs: number;
+  /** From the end of speech to its final words. */
+  finalTimeoutMs: number;
+  /** Between the pieces of a turn's text. */
+  space: string;
+}
+
+/** So many messages without a meaning are overlooked; a vendor that goes on so has failed. */
+const MAX_STRANGE_MESSAGES = 8;
+/** Where all words are final and no more come for so long after the final ones were asked for, there are no more. */
+const QUIET_MS = 400;
+/** A vendor that says nothing at all of speech of this length does not listen. */
+const MUTE_SAMPLES = 1.5 * HEARING_RATE_HZ;
+/** A vendor's last word may end so much before the VAD's end of speech. */
+const END_TOLERANCE_SAMPLES = 0.15 * HEARING_RATE_HZ;
+
+/** One session's stream of a vendor's socket: the turns and their ends, whatever the vendor's protocol calls them. */
+export class SocketStream implements SttStream, DialectEvents {
+  readonly #options: SocketStreamOptions;
+  readonly #events: SttEvents;
+  readonly #socket: VendorSocket;
+  readonly #audio: OutgoingAudio;
+  readonly #segments: Segments;
+  #settleOpening: ((error: ParleyError | null) => void) | null = null;
+  /** Resolves when the stream can be used; rejects with a ParleyError. */
+  readonly opened: Promise<void>;
+  #closed = false;
+  #strange = 0;
+  /** Where speech ended whose final words have not come. */
+  #stopSample: number | null = null;
+  /** Requests for final words that have not been answered. */
+  #asked = 0;
+  #speaking = false;
+  /** No word before this will change. */
+  #finalSample = -1;
+  #finalDue: Cancel | null = null;
+  #finalizeDue: Cancel | null = null;
+  #quietDue: Cancel | null = null;
+  #readyDue: Cancel | null = null;
+  /** Where the last stretch of speech began, null before the first. */
+  #startSample: number | null = null;
+  /** The vendor has said something since. */
+  #answered = false;
+  /** What may have to be sent once speech is found in it. */
+  readonly #lead: LeadAudio | null;
+
+  constructor(options: SocketStreamOptions, events: SttEvents) {
+    this.#options = options;
+    this.#events = events;
+    const { dialect, provider, secrets, clock, signal, connectTimeoutMs } = options;
+    this.#audio = new OutgoingAudio(dialect);
+    this.#lead = dialect.leadMs === undefined ? null : new LeadAudio(dialect.leadMs);
+    this.#segments = new Segments((transcript) => {
+      if (!this.#closed) events.onTranscript(transcript);
+    }, options.space);
+    this.opened = new Promise((resolve, reject) => {
+      this.#settleOpening = (error) => (error === null ? resolve() : reject(error));
+    });
+    this.opened.catch(() => undefined);
+    this.#readyDue = clock.schedule(clock.nowMs() + connectTimeoutMs, () => {
+      this.failed(new ParleyError('PROVIDER_TIMEOUT', { provider, timeoutMs: connectTimeoutMs }));
+    });
+    const { keepAlive } = dialect;
+    this.#socket = new VendorSocket(
+      {
+        ...{ ...dialect.address, provider, secrets, clock, signal, connectTimeoutMs: connectTimeoutMs + 1 },
+        ...(keepAlive !== undefined && { keepAlive }),
+      },
+      {
+        onOpen: (socket) => {
+          for (const message of dialect.greeting?.() ?? []) socket.send(message);
+          if (dialect.waitsForReady !== true) this.ready();
+        },
+        onText: (text) => this.#onText(text),
+        onClosed: (error, code) => this.failed(this.#closedBy(error, code)),
+      },
+    );
+  }
+
+  push(samples: Int16Array, startSample: number): void {
+    if (this.#closed) return;
+    if (this.#lead !== null && !this.#speaking) this.#lead.push(samples, startSample);
+    else this.#send(samples, startSample);
+  }
+
+  speechStarted(sample: number): void {
+    if (this.#closed) return;
+    this.#speaking = true;
+    this.#startSample = sample;
+    this.#answered = false;
+    this.#segments.goesOn();
+    this.#settled();
+    for (const { samples, startSample } of this.#lead?.take(sample) ?? []) this.#send(samples, startSample);
+  }
+
+  speechStopped(sample: number): void {
+    if (this.#closed) return;
+    const { clock, dialect, finalTimeoutMs } = this.#options;
+    this.#speaking = false;
+    this.#stopSample = sample;
+    this.#finalDue?.();
+    this.#finalDue = clock.schedule(clock.nowMs() + finalTimeoutMs, () => this.#finalIsLate());
+    this.#flush();
+    if (this.#isCovered()) {
+      this.#settle();
+      return;
+    }
+    const { finalizeAfterMs = 0 } = dialect;
+    this.#finalizeDue?.();
+    if (finalizeAfterMs === 0) this.#finalize();
+    else this.#finalizeDue = clock.schedule(clock.nowMs() + finalizeAfterMs, () => this.#finalize());
+  }
+
+  endTurn(): void {
+    if (this.#closed) return;
+    this.#segments.endTurn(this.#audio.map.endSample);
+    this.#settled();
+  }
+
+  async close(): Promise<void> {
+    this.#end();
+    await this.#socket.close(this.#options.dialect.farewell?.());
+  }
+
+  ready(): void {
+    this.#readyDue?.();
+    this.#settleOpening?.(null);
+    this.#settleOpening = null;
+  }
+
+  piece(key: number, piece: VendorPiece): void {
+    const { text, isFinal, confidence = null, words = [] } = piece;
+    this.#segments.update(key, {
+      ...{ text, isFinal, confidence },
+      words: words.map((word) => ({
+        text: word.text,
+        startSample: this.#audio.map.sampleAt(word.startMs),
+        endSample: this.#audio.map.sampleAt(word.endMs),
+        confidence: word.confidence,
+      })),
+    });
+    if (this.#asked > 0) this.#awaitQuiet();
+  }
+
+  finalized(upToMs?: number): void {
+    if (upToMs === undefined) {
+      this.#asked = Math.max(0, this.#asked - 1);
+      if (this.#asked === 0) this.#settle();
+      return;
+    }
+    this.#finalSample = Math.max(this.#finalSample, this.#audio.map.sampleAt(upToMs));
+    if (this.#isCovered()) this.#settle();
+  }
+
+  reopened(): void {
+    this.#finalSample = -1;
+  }
+
+  turnEnds(probability: number): void {
+    if (!this.#closed) this.#events.onTurnEnds?.(probability);
+  }
+
+  failed(error: ParleyError): void {
+    if (this.#closed) return;
+    const opening = this.#settleOpening;
+    this.#end();
+    void this.#socket.close();
+    const shown = this.#withoutSecrets(error);
+    if (opening !== null) opening(shown);
+    else this.#events.onError(shown);
+  }
+
+  #onText(text: string): void {
+    if (this.#closed) return;
+    const { dialect, provider } = this.#options;
+    if (dialect.read(text, this)) {
+      this.#answered = true;
+      return;
+    }
+    if (++this.#strange > MAX_STRANGE_MESSAGES) {
+      this.failed(failed(provider, 'it keeps sending messages that have no meaning'));
+    }
+  }
+
+  #send(samples: Int16Array, startSample: number): void {
+    for (const chunk of this.#audio.push(samples, startSample)) this.#socket.send(this.#options.dialect.audio(chunk));
+  }
+
+  /** What is being gathered goes out, although it is short. */
+  #flush(): void {
+    const rest = this.#audio.flush();
+    if (rest !== null) this.#socket.send(this.#options.dialect.audio(rest));
+  }
+
+  #finalize(): void {
+    this.#flush();
+    const messages = this.#options.dialect.finalize();
+    if (messages.length > 0) this.#asked++;
+    for (const message of messages) this.#socket.send(message);
+    if (messages.length > 0) this.#awaitQuiet();
+  }
+
+  #awaitQuiet(): void {
+    const { clock } = this.#options;
+    this.#quietDue?.();
+    if (this.#stopSample === null) return;
+    this.#quietDue = clock.schedule(clock.nowMs() + QUIET_MS, () => {
+      if (this.#segments.isEmpty || !this.#segments.isSettled) return;
+      this.#asked = 0;
+      this.#settle();
+    });
+  }
+
+  #isCovered(): boolean {
+    return (
+      this.#stopSample !== null &&
+      this.#segments.isSettled &&
+      this.#finalSample >= this.#stopSample - END_TOLERANCE_SAMPLES
+    );
+  }
+
+  /** The final words of the last stretch of speech are there. */
+  #settle(): void {
+    if (this.#stopSample === null) return;
+    this.#settled();
+    this.#segments.final();
+  }
+
+  #settled(): void {
+    this.#stopSample = null;
+    this.#finalDue?.();
+    this.#finalizeDue?.();
+    this.#quietDue?.();
+  }
+
+  /** Some vendors say nothing where there was nothing to say; one that is silent altogether is stuck. */
+  #finalIsLate(): void {
+    const { provider, finalTimeoutMs } = this.#options;
+    this.#asked = 0;
+    const isShort = (this.#stopSample ?? 0) - (this.#startSample ?? 0) < MUTE_SAMPLES;
+    if ((this.#answered || isShort) && this.#segments.isSettled) this.#settle();
+    else this.failed(new ParleyError('PROVIDER_TIMEOUT', { provider, timeoutMs: finalTimeoutMs }));
+  }
+
+  #closedBy(error: ParleyError, code: number | null): ParleyError {
+    const { refusingCodes } = this.#options.dialect;
+    if (code === null || refusingCodes?.has(code) !== true || error.code === 'PROVIDER_REFUSED') return error;
+    return new ParleyError('PROVIDER_REFUSED', error.details);
+  }
+
+  /** Vendors like to repeat the key that they do not know. */
+  #withoutSecrets(error: ParleyError): ParleyError {
+    const reason = error.details['reason'];
+    if (typeof reason !== 'string') return error;
+    return new ParleyError(error.code, {
+      ...error.details,
+      reason: withoutSecrets(reason, this.#options.secrets),
+    });
+  }
+
+  #end(): void {
+    this.#closed = true;
+    this.#settleOpening = null;
+    this.#settled();
+    this.#readyDue?.();
+  }
+}

@@ -1,0 +1,180 @@
+import { Pool } from 'undici';
+import { RealClock } from '../../../clock/real.js';
+import type { Clock } from '../../../clock/clock.js';
+import { ParleyError, reasonOf } from '../../../errors.js';
+import { Deadlines } from '../../deadlines.js';
+import { parseObject } from '../../wire/json.js';
+import { failed, messageIn, statusError, withoutSecrets } from '../../wire/vendor-error.js';
+import type { SttEvents, SttOptions, SttProvider, SttStream } from '../stt.js';
+import { favouredWords } from './keywords.js';
+import { baseLanguage } from './socket-provider.js';
+import { transcriptionForm } from './whisper-form.js';
+import { readTranscription, type Transcription } from './whisper-reply.js';
+import { WhisperStream } from './whisper-stream.js';
+
+export interface WhisperSttOptions {
+  /** With the version: `http://127.0.0.1:8000/v1`, `https://api.openai.com/v1`. */
+  baseUrl: string;
+  /** Sent as a bearer token. Local servers need none. */
+  apiKey?: string | undefined;
+  /** Where an agent names none. Default `whisper-1`. */
+  model?: string | undefined;
+  /** Speech is transcribed anew after each so many milliseconds, for interim words; 0 = never. Default 1000. */
+  interimMs?: number;
+  /** Until the whole reply is there. Default 10,000. */
+  timeoutMs?: number;
+  /** Connections at once. Default 16. */
+  maxConnections?: number;
+  /** Times `warmUp`; streams bring their own clock. Default: real time. */
+  clock?: Clock;
+}
+
+const MAX_REPLY_CHARS = 1_048_576;
+/** Longer prompts are cut by Whisper itself, from the front. */
+const MAX_PROMPT_WORDS = 60;
+
+/**
+ * Any server with OpenAI's `POST /audio/transcriptions`: OpenAI, speaches, faster-whisper-server, vLLM, LocalAI, Groq.
+ * It takes whole files, so our VAD cuts the speech. developers.openai.com/api/reference/resources/audio
+ */
+export class WhisperStt implements SttProvider {
+  readonly name = 'whisper';
+  readonly virtualTime = false;
+  readonly abilities = { models: true, multilingual: true };
+  readonly #options: WhisperSttOptions;
+  readonly #pool: Pool;
+  readonly #path: string;
+  readonly #streams = new Set<WhisperStream>();
+  /** The server gives the times of words. */
+  #givesTimes = true;
+
+  constructor(options: WhisperSttOptions) {
+    this.#options = options;
+    const url = new URL(options.baseUrl);
+    this.#path = url.pathname.replace(/\/+$/, '');
+    this.#pool = new Pool(url.origin, {
+      connections: options.maxConnections ?? 16,
+      keepAliveTimeout: 60_000,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      connect: { timeout: 5000 },
+    });
+  }
+
+  /** Opens a connection, and tells of a refused key. */
+  async warmUp(): Promise<void> {
+    const deadlines = this.#deadlines(this.#options.clock ?? new RealClock(), new AbortController().signal);
+    try {
+      const reply = await this.#send('GET', '/models', null, '', deadlines.signal);
+      if (reply.status === 401 || reply.status === 403) throw this.#refusal(reply.status, reply.text);
+    } catch (error) {
+      throw this.#wrap(error, deadlines.signal);
+    } finally {
+      deadlines.end();
+    }
+  }
+
+  async open(options: SttOptions, events: SttEvents): Promise<SttStream> {
+    const { clock, signal, language, multilingual = false, hints } = options;
+    signal.throwIfAborted();
+    const model = options.model ?? this.#options.model ?? 'whisper-1';
+    const prompt = favouredWords(hints, MAX_PROMPT_WORDS).join(', ');
+    const stream = new WhisperStream({
+      clock,
+      events,
+      interimMs: this.#options.interimMs ?? 1000,
+      transcribe: (samples, abort) =>
+        this.#transcribe(
+          samples,
+          {
+            ...{ model, prompt },
+            language: language === 'multi' || multilingual ? null : baseLanguage(language),
+          },
+          clock,
+          AbortSignal.any([signal, abort]),
+        ),
+      onClose: () => this.#streams.delete(stream),
+    });
+    this.#streams.add(stream);
+    signal.addEventListener('abort', () => void stream.close(), { once: true });
+    return stream;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#streams].map((stream) => stream.close()));
+    await this.#pool.destroy();
+  }
+
+  async #transcribe(
+    samples: Int16Array,
+    asked: { model: string; prompt: string; language: string | null },
+    clock: Clock,
+    signal: AbortSignal,
+  ): Promise<Transcription> {
+    const deadlines = this.#deadlines(clock, signal);
+    try {
+      for (;;) {
+        const withTimes = this.#givesTimes;
+        const { body, contentType } = transcriptionForm(samples, { ...asked, withTimes });
+        const reply = await this.#send('POST', '/audio/transcriptions', body, contentType, deadlines.signal);
+        if (reply.status < 300) {
+          const read = readTranscription(parseObject(reply.text));
+          if (read === null) throw failed(this.name, 'its reply is no transcription');
+          return read;
+        }
+        // Some servers and models give plain text only.
+        if (!withTimes || !/response_format|timestamp|verbose/i.test(reply.text) || reply.status >= 500) {
+          throw this.#refusal(reply.status, reply.text);
+        }
+        this.#givesTimes = false;
+      }
+    } catch (error) {
+      throw this.#wrap(error, deadlines.signal);
+    } finally {
+      deadlines.end();
+    }
+  }
+
+  async #send(
+    method: 'GET' | 'POST',
+    path: string,
+    body: Buffer | null,
+    contentType: string,
+    signal: AbortSignal,
+  ): Promise<{ status: number; text: string }> {
+    const { apiKey } = this.#options;
+    const reply = await this.#pool.request({
+      ...{ method, path: this.#path + path, body, signal },
+      headers: {
+        accept: 'application/json',
+        ...(contentType !== '' && { 'content-type': contentType }),
+        ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
+      },
+    });
+    let text = '';
+    for await (const chunk of reply.body.setEncoding('utf8')) {
+      text += String(chunk);
+      if (text.length > MAX_REPLY_CHARS) throw failed(this.name, 'its reply is too long');
+    }
+    return { status: reply.statusCode, text };
+  }
+
+  #deadlines(clock: Clock, signal: AbortSignal): Deadlines {
+    const deadlines = new Deadlines(clock, this.name, signal);
+    deadlines.within(this.#options.timeoutMs ?? 10_000);
+    return deadlines;
+  }
+
+  #refusal(status: number, body: string): ParleyError {
+    return statusError(this.name, status, this.#clean(messageIn(body)));
+  }
+
+  #wrap(error: unknown, signal: AbortSignal): unknown {
+    if (signal.aborted) return signal.reason;
+    return error instanceof ParleyError ? error : failed(this.name, this.#clean(reasonOf(error)));
+  }
+
+  #clean(text: string): string {
+    return withoutSecrets(text, [this.#options.apiKey ?? '']);
+  }
+}
