@@ -26,10 +26,14 @@ export async function talk(daemon, publicKey, agentId, onMessage) {
 
   /** Offers the connection as it is now, with all its candidates, and takes the answer. */
   const offer = async (send) => {
+    // Before an ICE restart iceGatheringState is 'complete' still, of the last time. A server that does not answer is not
+    // waited for.
+    const gathered = new Promise((resolve) => {
+      connection.addEventListener('icecandidate', ({ candidate }) => candidate === null && resolve());
+      globalThis.setTimeout(resolve, 3000);
+    });
     await connection.setLocalDescription();
-    while (connection.iceGatheringState !== 'complete') {
-      await new Promise((resolve) => connection.addEventListener('icegatheringstatechange', resolve, { once: true }));
-    }
+    await gathered;
     await connection.setRemoteDescription(await send(connection.localDescription.toJSON()));
   };
   const overHttp = async (authorization, more) =>

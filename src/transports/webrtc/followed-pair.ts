@@ -2,7 +2,11 @@
 export interface Pair {
   /** Checks of the other end that came over it. */
   readonly requestsReceived: number;
+  readonly state: number;
 }
+
+/** Our own check of the way was answered with the other end's password (werift's CandidatePairState.SUCCEEDED). */
+const CHECKED = 3;
 
 export interface Ways<P extends Pair> {
   readonly candidatePairs: readonly P[];
@@ -29,7 +33,7 @@ export class FollowedPair<P extends Pair> {
     }
     for (const pair of this.#checked.keys()) if (!ways.candidatePairs.includes(pair)) this.#checked.delete(pair);
     if (ways.nominated === undefined || nowMs - this.#atMs(ways.nominated) < UNUSED_MS) return;
-    const used = ways.candidatePairs.filter((pair) => pair.requestsReceived > 0);
+    const used = ways.candidatePairs.filter((pair) => pair.requestsReceived > 0 && pair.state === CHECKED);
     const newest = used.reduce<P | null>(
       (best, pair) => (best && this.#atMs(best) >= this.#atMs(pair) ? best : pair),
       null,

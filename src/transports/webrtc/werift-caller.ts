@@ -1,6 +1,7 @@
 import type { RTCDataChannel, RTCRtpTransceiver } from 'werift';
 import { MediaStreamTrack, RTCPeerConnection, RtpHeader, RtpPacket } from 'werift';
 import type { MediaPacket } from '../../audio/jitter-buffer.js';
+import { keepWay } from './kept-way.js';
 import type { PeerSettings } from './peer.js';
 import { askNobodyElse, findNewWays, weriftConfig } from './werift-config.js';
 
@@ -17,6 +18,7 @@ export class WeriftCaller {
   readonly #transceiver: RTCRtpTransceiver;
   readonly #channel: RTCDataChannel;
   #sequence = 0;
+  #isFirst = true;
 
   constructor(settings: PeerSettings) {
     this.#settings = settings;
@@ -52,6 +54,8 @@ export class WeriftCaller {
 
   async accept(answer: string): Promise<void> {
     await this.#connection.setRemoteDescription({ type: 'answer', sdp: answer });
+    if (this.#isFirst) for (const transport of this.#connection.iceTransports) keepWay(transport.connection);
+    this.#isFirst = false;
     findNewWays(this.#connection);
   }
 

@@ -4,6 +4,7 @@ import type { Cancel, Clock } from '../../clock/clock.js';
 import { ParleyError, reasonOf } from '../../errors.js';
 import { TelephoneEvents } from '../telephone-event.js';
 import { FollowedPair } from './followed-pair.js';
+import { keepWay } from './kept-way.js';
 import { Liveness, LOOK_MS } from './liveness.js';
 import { fingerprintsOf } from './offer.js';
 import type { PeerListener, PeerSettings, WebRtcPeer } from './peer.js';
@@ -43,7 +44,10 @@ export class WeriftPeer implements WebRtcPeer {
   constructor(settings: PeerSettings, clock: Clock) {
     this.#settings = settings;
     this.#clock = clock;
-    this.#connection = new RTCPeerConnection(weriftConfig(settings));
+    this.#connection = new RTCPeerConnection({
+      ...weriftConfig(settings),
+      iceFilterStunResponse: (check) => this.#isOfThisRound(String(check.getAttributeValue('USERNAME'))),
+    });
     this.#connection.onRemoteTransceiverAdded.subscribe((transceiver) => this.#onTransceiver(transceiver));
     this.#connection.onDataChannel.subscribe((channel) => this.#onChannel(channel));
     this.#connection.connectionStateChange.subscribe((state) => this.#onState(state));
@@ -101,6 +105,7 @@ export class WeriftPeer implements WebRtcPeer {
 
   async #answer(sdp: string): Promise<string> {
     const fingerprints = fingerprintsOf(sdp);
+    const isFirst = this.#fingerprints === null;
     this.#fingerprints ??= fingerprints;
     if (this.#isOver) throw new ParleyError('OFFER_INVALID', { reason: 'the connection is over' });
     if (fingerprints !== this.#fingerprints) {
@@ -116,9 +121,21 @@ export class WeriftPeer implements WebRtcPeer {
     }
     const answer = connection.localDescription?.sdp;
     if (answer === undefined) throw new ParleyError('OFFER_INVALID', { reason: 'it was given up' });
+    if (isFirst) for (const transport of connection.iceTransports) keepWay(transport.connection);
     findNewWays(connection);
     if (connection.connectionState !== 'connected') this.#expire();
     return answer;
+  }
+
+  /**
+   * Whether a check is of the last offer and answer. Browsers, before they have our answer to an ICE restart, check with
+   * new credentials of theirs and old ones of ours: a way that we let come about like that is good for no check of ours, and
+   * consent to it expires after 30 s.
+   */
+  #isOfThisRound(username: string): boolean {
+    return this.#connection.iceTransports.some(
+      ({ connection: { localUsername, remoteUsername } }) => username === `${localUsername}:${remoteUsername}`,
+    );
   }
 
   #onTransceiver(transceiver: RTCRtpTransceiver): void {

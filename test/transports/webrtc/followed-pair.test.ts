@@ -1,8 +1,14 @@
 import { expect, test } from 'vitest';
 import { FollowedPair, type Pair, type Ways } from '../../../src/transports/webrtc/followed-pair.js';
 
-test('where the other end uses another way, so do we; where it uses none, we stay', () => {
-  const [first, better, never] = [{ requestsReceived: 1 }, { requestsReceived: 0 }, { requestsReceived: 0 }];
+const [WAITING, CHECKED] = [1, 3];
+
+/** The ways used in each second of a minute; from the tenth second on the other end checks `better` alone. */
+function usedWith(better: Pair & { requestsReceived: number }): Pair[] {
+  const [first, never] = [
+    { requestsReceived: 1, state: CHECKED },
+    { requestsReceived: 0, state: CHECKED },
+  ];
   const ways: Ways<Pair> = { candidatePairs: [first, never, better], nominated: first };
   const followed = new FollowedPair<Pair>();
   const used: Pair[] = [];
@@ -12,7 +18,18 @@ test('where the other end uses another way, so do we; where it uses none, we sta
     followed.look(ways, second * 1_000);
     if (ways.nominated !== undefined) used.push(ways.nominated);
   }
-  expect(used[16]).toBe(first);
+  return used;
+}
+
+test('where the other end uses another way, so do we; where it uses none, we stay', () => {
+  const better = { requestsReceived: 0, state: CHECKED };
+  const used = usedWith(better);
+  expect(used[16]).not.toBe(better);
   expect(used[17]).toBe(better);
   expect(new Set(used.slice(17))).toEqual(new Set([better]));
+});
+
+test('who does not answer our own check is not followed: anybody may pretend to be the other end', () => {
+  const pretended = { requestsReceived: 0, state: WAITING };
+  expect(usedWith(pretended)).not.toContain(pretended);
 });

@@ -1,4 +1,6 @@
+import { createSocket } from 'node:dgram';
 import dns from 'node:dns/promises';
+import { once } from 'node:events';
 import { syncBuiltinESMExports } from 'node:module';
 import { afterEach, expect, test, vi } from 'vitest';
 import type { MediaPacket } from '../../../src/audio/jitter-buffer.js';
@@ -71,6 +73,20 @@ async function bothWays({ peer, caller, ear }: Line, ticks: number): Promise<voi
   await heard;
 }
 
+/** A check (RFC 8489, 5 and 14.3) whose transaction ends with `id`. */
+function bindingRequest(username: string, id: number): Buffer {
+  const name = Buffer.alloc(Math.ceil(username.length / 4) * 4);
+  name.write(username);
+  const request = Buffer.alloc(24);
+  request.writeUInt16BE(0x0001, 0);
+  request.writeUInt16BE(4 + name.length, 2);
+  request.writeUInt32BE(0x2112a442, 4);
+  request.writeUInt32BE(id, 16);
+  request.writeUInt16BE(0x0006, 20);
+  request.writeUInt16BE(username.length, 22);
+  return Buffer.concat([request, name]);
+}
+
 test('audio and messages go both ways, reports come, and nobody else is asked', async () => {
   const line = await connected();
   await bothWays(line, 0);
@@ -93,6 +109,35 @@ test('after an ICE restart it goes on, over new ways', async () => {
   line.caller.send('still there');
   await expect.poll(() => line.ear.messages, PATIENCE).toEqual(['still there']);
   expect(line.ear.ends).toEqual([]);
+});
+
+test('during an ICE restart what was sent is heard: it takes the old way until there is a new one', async () => {
+  const line = await connected();
+  await bothWays(line, 0);
+  const answer = await line.peer.answer(await line.caller.offer(true));
+  const heard = new Promise((resolve) => (line.caller.onAudio = resolve));
+  line.peer.sendAudio(Uint8Array.of(7), 96_000, false);
+  await heard;
+  await line.caller.accept(answer);
+  await bothWays(line, 144_000);
+});
+
+test('checks with credentials of two rounds make no way', async () => {
+  const { peer, caller } = await connected();
+  const socket = createSocket('udp4');
+  closes.push(async () => void socket.close());
+  const first = await peer.answer(await caller.offer(true));
+  await caller.accept(first);
+  const offer = await caller.offer(true);
+  const second = await peer.answer(offer);
+  await caller.accept(second);
+  const port = Number(/^a=candidate:\S+ 1 udp \d+ 127\.0\.0\.1 (\d+)/m.exec(second)?.[1]);
+  const ufrag = (sdp: string): string => /^a=ice-ufrag:(\S+)/m.exec(sdp)?.[1] ?? '';
+  const answered = once(socket, 'message') as Promise<[Buffer]>;
+  socket.send(bindingRequest(`${ufrag(first)}:${ufrag(offer)}`, 1), port, '127.0.0.1');
+  socket.send(bindingRequest(`${ufrag(second)}:${ufrag(offer)}`, 2), port, '127.0.0.1');
+  const [[response]] = [await answered];
+  expect(response.readUInt32BE(16)).toBe(2);
 });
 
 test("another connection's offer does not get into this one", async () => {
