@@ -1,0 +1,392 @@
+import type { Cancel } from '../../clock/clock.js';
+import type { Dialog } from '../dialog/dialog.js';
+import { Repeater } from '../dialog/repeater.js';
+import {
+  MIN_SE_S,
+  SESSION_EXPIRES_S,
+  sessionExpiresOf,
+  sessionExpiresText,
+  SessionTimer,
+} from '../dialog/session-timer.js';
+import type { Hop } from '../hop.js';
+import { bodyText, contentTypeOf, cseqOf, type SipMessage, type SipRequest, type SipResponse } from '../message.js';
+import { Outgoing } from '../outgoing.js';
+import { responseTo, type ResponseParts } from '../respond.js';
+import { Timers } from '../timers.js';
+import type { ServerTransaction } from '../transactions/transaction.js';
+import { abilities, ALLOW, type CallCore, unknownExtensions } from './core.js';
+import { infoKeys } from './info-keys.js';
+import { hasStrangeBody, type OfferAnswer, refusalStatus, SDP_TYPE, sdpOf } from './offer-answer.js';
+import { isReferNotify, type ReferOutcome, Referral } from './referral.js';
+
+export interface LegEnd {
+  by: 'local' | 'remote' | 'network';
+  /** In the network's words. */
+  reason: string;
+}
+
+export interface LegEvents {
+  /** It is over. Once; nothing comes after it. */
+  onEnded(end: LegEnd): void;
+  /** Keys that came as INFO. */
+  onKeys(keys: string): void;
+}
+
+export interface LegOptions {
+  core: CallCore;
+  dialog: Dialog;
+  media: OfferAnswer;
+  events: LegEvents;
+}
+
+/** A final answer, or null where none came. */
+type Asked = (response: SipResponse | null, request: SipRequest) => void;
+
+/** How often a change that met one of the other side's is tried again. */
+const MOST_GLARE = 4;
+
+/**
+ * A call that both sides have agreed to, seen from one end: what is asked within its dialog, either way. Changes of its
+ * media (RFC 3261, 14; UPDATE, RFC 3311), the session timer (RFC 4028), handing on (RFC 3515), the end.
+ */
+export class Leg {
+  readonly dialog: Dialog;
+  readonly #core: CallCore;
+  readonly #media: OfferAnswer;
+  readonly #events: LegEvents;
+  readonly #timers: Timers<'glare'>;
+  readonly #session: SessionTimer;
+  #repeater: Repeater | null = null;
+  /** CSeq of the INVITE whose 2xx waits for its ACK, and whether the ACK brings an answer. */
+  #unacknowledged: { sequence: number; wantsAnswer: boolean } | null = null;
+  /** An offer of ours waits for its answer. */
+  #offering = false;
+  #allowed: ReadonlySet<string> = new Set();
+  #referral: Referral | null = null;
+  #isOver = false;
+  #stopListening: Cancel;
+
+  constructor(options: LegOptions) {
+    const { core, dialog, media, events } = options;
+    this.dialog = dialog;
+    this.#core = core;
+    this.#media = media;
+    this.#events = events;
+    this.#timers = new Timers(core.clock);
+    this.#session = new SessionTimer(core.clock, {
+      onRefresh: () => this.#refresh(),
+      onExpired: () => this.#giveUp('no session refresh came'),
+    });
+    this.#stopListening = core.listen(dialog.callId, dialog.localTag, {
+      receive: (request, server, hop) => this.receive(request, server, hop),
+      acknowledged: (ack) => this.acknowledged(ack),
+    });
+  }
+
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** Whether the other side has said that it takes requests of this kind. */
+  allows(method: string): boolean {
+    return this.#allowed.has(method);
+  }
+
+  /** Takes note of what the other side can do, and of the session's interval: of each INVITE and its 2xx. */
+  note(message: SipMessage, isOurRequest: boolean): void {
+    const allowed = message.headers.values('allow');
+    if (allowed !== null && allowed.length > 0) this.#allowed = new Set(allowed.map((method) => method.toUpperCase()));
+    const expires = sessionExpiresOf(message.headers);
+    if (expires === null) {
+      if (message.kind === 'response') this.#session.stop();
+      return;
+    }
+    const seconds = Math.max(MIN_SE_S, expires.seconds);
+    this.#session.restart(seconds, (expires.refresher ?? 'uac') === (isOurRequest ? 'uac' : 'uas'));
+  }
+
+  /** A 2xx to their INVITE goes out, again and again until it is acknowledged. */
+  accept(server: ServerTransaction, response: SipResponse, wantsAnswer: boolean): void {
+    this.#unacknowledged = { sequence: cseqOf(response)?.sequence ?? 0, wantsAnswer };
+    this.#repeater?.stop();
+    this.#repeater = new Repeater(
+      this.#core.clock,
+      () => server.respond(response),
+      () => this.#giveUp('the answer was not acknowledged'),
+    );
+  }
+
+  acknowledged(ack: SipRequest): void {
+    const waiting = this.#unacknowledged;
+    if (waiting === null || cseqOf(ack)?.sequence !== waiting.sequence) return;
+    this.#unacknowledged = null;
+    this.#repeater?.stop();
+    if (!waiting.wantsAnswer) return;
+    this.#offering = false;
+    const answer = sdpOf(ack);
+    try {
+      if (answer === null) throw new Error('the ACK has no answer');
+      this.#media.accept(answer);
+    } catch {
+      this.#media.rollback();
+      this.#giveUp('no media was agreed upon');
+    }
+  }
+
+  /** A request within the dialog. */
+  receive(request: SipRequest, server: ServerTransaction, hop: Hop): void {
+    if (request.method === 'CANCEL') return; // its INVITE has been answered at once
+    if (this.#isOver) return this.#answer(server, 481);
+    if (!this.dialog.takes(request)) return this.#answer(server, 500, { reason: 'Out of order' });
+    this.dialog.hop = hop;
+    const unknown = unknownExtensions(request);
+    if (unknown.length > 0) return this.#answer(server, 420, { headers: [['unsupported', unknown.join(', ')]] });
+    switch (request.method) {
+      case 'BYE':
+        this.#answer(server, 200);
+        // `Reason: Q.850;cause=16;text="…"` (RFC 3326), as it came.
+        return this.#end({ by: 'remote', reason: request.headers.get('reason') ?? 'BYE' });
+      case 'INVITE':
+      case 'UPDATE':
+        return this.#changed(request, server);
+      case 'INFO':
+        return this.#informed(request, server);
+      case 'NOTIFY':
+        return this.#notified(request, server);
+      case 'OPTIONS':
+        return this.#answer(server, 200, { headers: abilities() });
+      case 'REFER':
+        return this.#answer(server, 603);
+      default:
+        return this.#answer(server, 405, { headers: [['allow', ALLOW]] });
+    }
+  }
+
+  /** Offers anew what our media are; resolves with whether the other side has agreed. */
+  reoffer(attempt = 0): Promise<boolean> {
+    if (this.#isOver) return Promise.resolve(false);
+    if (this.#offering || this.#unacknowledged !== null) {
+      return attempt < MOST_GLARE ? this.#later(attempt) : Promise.resolve(false);
+    }
+    this.#offering = true;
+    const offer = this.#media.offer();
+    return new Promise((resolve) => {
+      let isDone = false;
+      this.#ask(
+        'INVITE',
+        (request) => this.#describe(request, offer),
+        (response) => {
+          if (isDone) return;
+          isDone = true;
+          this.#offering = false;
+          if (response?.status === 491 && attempt < MOST_GLARE) {
+            this.#media.rollback();
+            resolve(this.#later(attempt));
+          } else resolve(response !== null && response.status < 300 && this.#agreed(response));
+        },
+      );
+    });
+  }
+
+  /**
+   * Asks the other side to call somebody else in our place.
+   * @param timeoutMs for all of it
+   */
+  refer(target: string, signal: AbortSignal, timeoutMs: number): Promise<ReferOutcome> {
+    if (this.#isOver || this.#referral !== null || signal.aborted) return Promise.resolve({ kind: 'silent' });
+    const referral = new Referral(this.#core.clock, signal, timeoutMs);
+    this.#referral = referral;
+    this.#ask(
+      'REFER',
+      (request) => {
+        request.headers.add('refer-to', `<${target}>`).add('referred-by', `<${this.dialog.localUri}>`);
+      },
+      (response) => {
+        if (response === null) referral.end({ kind: 'silent' });
+        else if (response.status >= 300) referral.end({ kind: 'refused', status: response.status });
+        // 2xx: NOTIFYs tell.
+      },
+    );
+    void referral.outcome.then(() => (this.#referral = null));
+    return referral.outcome;
+  }
+
+  /** Ends the call. May be called twice. */
+  bye(reason = 'we hung up'): void {
+    this.#giveUp(reason, 'local');
+  }
+
+  /** Both want something at the same time: each waits for another while (14.1). */
+  #later(attempt: number): Promise<boolean> {
+    const chance = this.#core.chance();
+    const waitMs = this.dialog.isCaller ? 2100 + 1900 * chance : 2000 * chance;
+    return new Promise((resolve) => {
+      this.#timers.set('glare', waitMs, () => resolve(this.reoffer(attempt + 1)));
+    });
+  }
+
+  #agreed(response: SipResponse): boolean {
+    const answer = sdpOf(response);
+    try {
+      if (answer === null) throw new Error('there is no answer');
+      this.#media.accept(answer);
+      return true;
+    } catch {
+      this.#media.rollback();
+      return false;
+    }
+  }
+
+  /** Their re-INVITE or UPDATE. */
+  #changed(request: SipRequest, server: ServerTransaction): void {
+    const isInvite = request.method === 'INVITE';
+    if (hasStrangeBody(request)) return this.#answer(server, 415, { headers: [['accept', SDP_TYPE]] });
+    const offer = sdpOf(request);
+    const offers = offer !== null || isInvite;
+    if (offers && this.#offering) return this.#answer(server, 491);
+    if (isInvite && this.#unacknowledged !== null) {
+      return this.#answer(server, 500, { headers: [['retry-after', String(Math.floor(this.#core.chance() * 10))]] });
+    }
+    const expires = sessionExpiresOf(request.headers);
+    if (expires !== null && expires.seconds < MIN_SE_S) {
+      return this.#answer(server, 422, { headers: [['min-se', String(MIN_SE_S)]] });
+    }
+    let sdp: string | null = null;
+    try {
+      if (offer !== null) sdp = this.#media.answer(offer);
+      else if (isInvite) sdp = this.#media.offer();
+    } catch (error) {
+      return this.#answer(server, refusalStatus(error));
+    }
+    this.dialog.refresh(request);
+    const response = responseTo(request, 200, this.okParts(request, sdp));
+    if (!isInvite) {
+      server.respond(response);
+      return;
+    }
+    this.#offering = offer === null;
+    this.accept(server, response, offer === null);
+  }
+
+  /** What a 2xx to their INVITE or UPDATE says; the session timer starts with it. */
+  okParts(request: SipRequest, sdp: string | null): ResponseParts {
+    const headers: [string, string][] = [['contact', this.#core.contact(this.dialog.hop)], ...abilities()];
+    const expires = sessionExpiresOf(request.headers);
+    if (expires !== null) {
+      const knows = request.headers.lists('supported', 'timer') || request.headers.lists('require', 'timer');
+      const refresher = knows ? (expires.refresher ?? 'uac') : 'uas';
+      headers.push(['session-expires', sessionExpiresText({ seconds: expires.seconds, refresher })]);
+      if (refresher === 'uac') headers.push(['require', 'timer']);
+      this.#session.restart(expires.seconds, refresher === 'uas');
+    } else this.#session.stop();
+    const allowed = request.headers.values('allow');
+    if (allowed !== null && allowed.length > 0) this.#allowed = new Set(allowed.map((method) => method.toUpperCase()));
+    if (sdp === null) return { headers, toTag: this.dialog.localTag };
+    return { headers: [...headers, ['content-type', SDP_TYPE]], body: Buffer.from(sdp), toTag: this.dialog.localTag };
+  }
+
+  #informed(request: SipRequest, server: ServerTransaction): void {
+    const keys = infoKeys(contentTypeOf(request), bodyText(request));
+    if (keys === null && request.body.length > 0) return this.#answer(server, 415);
+    this.#answer(server, 200);
+    if (keys !== null && keys !== '') this.#events.onKeys(keys);
+  }
+
+  #notified(request: SipRequest, server: ServerTransaction): void {
+    if (!isReferNotify(request)) return this.#answer(server, 489);
+    this.#answer(server, this.#referral === null ? 481 : 200);
+    this.#referral?.notified(request);
+  }
+
+  #refresh(): void {
+    const seconds = this.#session.seconds ?? SESSION_EXPIRES_S;
+    if (!this.allows('UPDATE')) {
+      void this.reoffer();
+      return;
+    }
+    this.#ask(
+      'UPDATE',
+      (request) => request.headers.add('session-expires', sessionExpiresText({ seconds, refresher: 'uac' })),
+      (response) => {
+        if (response !== null && response.status >= 200 && response.status < 300) this.note(response, true);
+      },
+    );
+  }
+
+  #describe(request: SipRequest, offer: string): void {
+    for (const [name, value] of abilities()) request.headers.add(name, value);
+    const { seconds } = this.#session;
+    if (seconds !== null) {
+      request.headers.add('session-expires', sessionExpiresText({ seconds, refresher: 'uac' }));
+    }
+    request.headers.add('content-type', SDP_TYPE);
+    request.body = Buffer.from(offer);
+  }
+
+  #ask(method: string, prepare: (request: SipRequest) => void, then: Asked): void {
+    const { clock, transactions, digest } = this.#core;
+    this.#core.route(this.dialog, (hop) => {
+      let request: SipRequest | null = null;
+      const outgoing = new Outgoing({
+        ...{ clock, transactions, digest, hops: [hop] },
+        build: () => {
+          request = this.dialog.request(method, this.#core.contact(hop));
+          prepare(request);
+          return request;
+        },
+        onFinal: (response, asked) => {
+          if (method === 'INVITE' && response.status < 300) this.#acknowledge(response, hop);
+          if (!this.#isOver || method === 'BYE') this.#asked(response, asked, then);
+        },
+        onFailure: () => {
+          if (request === null) return;
+          then(null, request);
+          if (method !== 'BYE') this.#giveUp('the other side does not answer');
+        },
+      });
+      outgoing.start();
+    });
+  }
+
+  #asked(response: SipResponse, request: SipRequest, then: Asked): void {
+    const { method } = request;
+    if (response.status < 300 && (method === 'INVITE' || method === 'UPDATE')) {
+      this.dialog.refresh(response);
+      this.note(response, true);
+    }
+    then(response, request);
+    // The other side knows nothing of the call any more (12.2.1.2).
+    if (response.status === 481 && method !== 'BYE') this.#giveUp(`${String(response.status)} ${response.reason}`);
+  }
+
+  #acknowledge(response: SipResponse, hop: Hop): void {
+    this.#core.transactions.acknowledge(this.dialog.ack(cseqOf(response)?.sequence ?? 0), hop);
+  }
+
+  #answer(server: ServerTransaction, status: number, parts: ResponseParts = {}): void {
+    server.respond(responseTo(server.request, status, { toTag: this.dialog.localTag, ...parts }));
+  }
+
+  /** It cannot go on: the other side is told, if it still hears. */
+  #giveUp(reason: string, by: LegEnd['by'] = 'network'): void {
+    if (this.#isOver) return;
+    this.#ask(
+      'BYE',
+      () => undefined,
+      () => undefined,
+    );
+    this.#end({ by, reason });
+  }
+
+  #end(end: LegEnd): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#repeater?.stop();
+    this.#timers.clearAll();
+    this.#session.stop();
+    this.#stopListening();
+    // Who has taken a referral and hangs up has reached the target.
+    this.#referral?.end(end.by === 'remote' ? { kind: 'done' } : { kind: 'silent' });
+    this.#events.onEnded(end);
+  }
+}

@@ -1,0 +1,369 @@
+import type { Cancel } from '../../clock/clock.js';
+import { parseAddress } from '../address.js';
+import { Dialog } from '../dialog/dialog.js';
+import { MIN_SE_S, minSeOf, SESSION_EXPIRES_S } from '../dialog/session-timer.js';
+import { Headers } from '../headers.js';
+import type { Hop } from '../hop.js';
+import { cseqOf, type SipRequest, type SipResponse, tagOf } from '../message.js';
+import { Outgoing } from '../outgoing.js';
+import { responseTo } from '../respond.js';
+import { numberOf } from '../scan.js';
+import { GIVE_UP_MS, Timers } from '../timers.js';
+import type { ServerTransaction } from '../transactions/transaction.js';
+import { ALLOW, type CallCore, SUPPORTED } from './core.js';
+import { Leg, type LegEnd } from './leg.js';
+import { type OfferAnswer, refusalStatus, SDP_TYPE, sdpOf } from './offer-answer.js';
+
+export interface OutboundEvents {
+  /** It rings at the far end, or something is heard already. Once. */
+  onRinging(): void;
+  onAnswered(leg: Leg): void;
+  /** It has not come to an answer. Once, in place of `onAnswered`. */
+  onFailed(failure: OutboundFailure): void;
+  /** As `LegEvents`, after the answer. */
+  onEnded(end: LegEnd): void;
+  onKeys(keys: string): void;
+}
+
+export interface OutboundFailure {
+  /** The far end's, or the network's; null where nothing was heard from either. */
+  status: number | null;
+  reason: string;
+  /** Whether we gave it up. */
+  isCancelled: boolean;
+}
+
+export interface OutboundOptions {
+  core: CallCore;
+  /** Request-URI. */
+  target: string;
+  /** Values of `From` and `To`, without tags. */
+  from: string;
+  to: string;
+  hops: readonly Hop[];
+  media: OfferAnswer;
+  /** More of ours, such as `P-Asserted-Identity`. */
+  headers?: Iterable<readonly [name: string, value: string]>;
+  events: OutboundEvents;
+  /**
+   * The call has been sent on to somebody else (3xx).
+   * @returns where to; null = it is not followed
+   */
+  redirected?: (uri: string) => { target: string; hops: readonly Hop[] } | null;
+}
+
+const MOST_REDIRECTS = 5;
+/** Early dialogs of one forked call. */
+const MOST_FORKS = 16;
+
+interface Fork {
+  dialog: Dialog;
+  /** The last reliable provisional response that was acknowledged (RFC 3262, 4). */
+  reliable: number | null;
+}
+
+/** A call of ours, from its INVITE to its answer or its failure; then its `leg`. */
+export class OutboundCall {
+  readonly callId: string;
+  readonly #options: OutboundOptions;
+  readonly #core: CallCore;
+  readonly #tag: string;
+  readonly #timers: Timers<'cancelled'>;
+  readonly #forks = new Map<string, Fork>();
+  readonly #stopListening: Cancel;
+  readonly #tried = new Set<string>();
+  #outgoing: Outgoing | null = null;
+  #target: string;
+  #hops: readonly Hop[];
+  #sequence = 0;
+  #minSe = MIN_SE_S;
+  #isRinging = false;
+  #isCancelled = false;
+  #isOver = false;
+  #leg: Leg | null = null;
+
+  constructor(options: OutboundOptions) {
+    const { core, target, hops } = options;
+    this.#options = options;
+    this.#core = core;
+    this.#target = target;
+    this.#hops = hops;
+    this.callId = core.token();
+    this.#tag = core.token();
+    this.#timers = new Timers(core.clock);
+    this.#stopListening = core.listen(this.callId, this.#tag, {
+      receive: (request, server) => this.#receive(request, server),
+      acknowledged: () => undefined,
+    });
+  }
+
+  get leg(): Leg | null {
+    return this.#leg;
+  }
+
+  /** To be called once. */
+  start(): void {
+    this.#invite();
+  }
+
+  /** Gives the call up before its answer. May be called twice. */
+  cancel(): void {
+    if (this.#isCancelled || this.#isOver || this.#leg !== null) return;
+    this.#isCancelled = true;
+    this.#outgoing?.cancel();
+    // What answers neither the INVITE nor its CANCEL is not waited for (9.1).
+    this.#timers.set('cancelled', GIVE_UP_MS, () => {
+      this.#outgoing?.close();
+      this.#fail(null, 'the CANCEL was not answered');
+    });
+  }
+
+  #invite(): void {
+    const { clock, transactions, digest } = this.#core;
+    this.#tried.add(this.#target);
+    this.#outgoing = new Outgoing({
+      ...{ clock, transactions, digest, hops: this.#hops },
+      build: (hop) => this.#request(hop),
+      onProvisional: (response, _request, hop) => this.#provisional(response, hop),
+      onFinal: (response, _request, hop) => {
+        if (response.status < 300) this.#answered(response, hop);
+        else this.#refused(response);
+      },
+      onFailure: (failure) => {
+        const reason = failure === 'timeout' ? '408 Request Timeout' : '503 Service Unavailable';
+        this.#fail(null, `${reason}: nobody answers at the trunk`);
+      },
+    });
+    this.#outgoing.start();
+  }
+
+  #request(hop: Hop): SipRequest {
+    const { from, to, headers: more = [], media } = this.#options;
+    const headers = new Headers([
+      ['max-forwards', '70'],
+      ['from', `${from};tag=${this.#tag}`],
+      ['to', to],
+      ['call-id', this.callId],
+      ['cseq', `${String(++this.#sequence)} INVITE`],
+      ['contact', this.#core.contact(hop)],
+      ['allow', ALLOW],
+      ['supported', SUPPORTED],
+      ['session-expires', String(Math.max(SESSION_EXPIRES_S, this.#minSe))],
+      ['min-se', String(this.#minSe)],
+      ...more,
+      ['content-type', SDP_TYPE],
+    ]);
+    // Early dialogs of an attempt before this one are over.
+    this.#forks.clear();
+    const body = Buffer.from(media.offer());
+    return { kind: 'request', method: 'INVITE', uri: this.#target, headers, body };
+  }
+
+  #provisional(response: SipResponse, hop: Hop): void {
+    if (response.status === 100 || this.#leg !== null || this.#isOver) return;
+    const tag = tagOf(response, 'to');
+    if (!this.#isRinging) {
+      this.#isRinging = true;
+      this.#options.events.onRinging();
+    }
+    if (tag === null) return;
+    const fork = this.#fork(tag, response, hop);
+    if (fork === null) return;
+    const isReliable = response.headers.lists('require', '100rel');
+    const sequence = numberOf(response.headers.get('rseq') ?? '', 2 ** 32 - 1);
+    if (isReliable) {
+      if (sequence === null) return;
+      // One that has come before, or one too early: it will come again.
+      if (fork.reliable !== null && sequence !== fork.reliable + 1) return;
+      fork.reliable = sequence;
+    }
+    const sdp = sdpOf(response);
+    if (sdp !== null) this.#early(sdp);
+    if (isReliable) this.#acknowledge(fork, response, sequence ?? 0);
+  }
+
+  /** What is said of the media before the answer: it may be wrong, the answer counts. */
+  #early(sdp: string): void {
+    try {
+      this.#options.media.accept(sdp);
+    } catch {
+      // The answer's own description decides whether there can be a call.
+    }
+  }
+
+  #fork(tag: string, response: SipResponse, hop: Hop): Fork | null {
+    const known = this.#forks.get(tag);
+    if (known !== undefined) return known;
+    if (this.#forks.size >= MOST_FORKS) return null;
+    const fork = { dialog: Dialog.ofResponse(response, hop), reliable: null };
+    this.#forks.set(tag, fork);
+    return fork;
+  }
+
+  #acknowledge({ dialog }: Fork, response: SipResponse, sequence: number): void {
+    const { clock, transactions, digest } = this.#core;
+    const invite = String(cseqOf(response)?.sequence ?? 0);
+    this.#core.route(dialog, (hop) => {
+      const prack = new Outgoing({
+        ...{ clock, transactions, digest, hops: [hop] },
+        build: () => {
+          const request = dialog.request('PRACK', this.#core.contact(hop));
+          request.headers.add('rack', `${String(sequence)} ${invite} INVITE`);
+          return request;
+        },
+        onFinal: () => undefined,
+        onFailure: () => undefined,
+      });
+      prack.start();
+    });
+  }
+
+  #answered(response: SipResponse, hop: Hop): void {
+    const tag = tagOf(response, 'to') ?? '';
+    const sequence = cseqOf(response)?.sequence ?? 0;
+    const fork = this.#forks.get(tag);
+    const dialog =
+      this.#leg?.dialog.remoteTag === tag ? this.#leg.dialog : (fork?.dialog ?? Dialog.ofResponse(response, hop));
+    dialog.settle(response);
+    this.#core.route(dialog, (next) => {
+      this.#core.transactions.acknowledge(dialog.ack(sequence), next);
+      if (this.#leg?.dialog === dialog) return; // the same answer once more
+      if (this.#leg === null && !this.#isOver && !this.#isCancelled) this.#confirm(dialog, response);
+      else this.#drop(dialog, next);
+    });
+  }
+
+  #confirm(dialog: Dialog, response: SipResponse): void {
+    const { events, media } = this.#options;
+    this.#stopListening();
+    this.#timers.clearAll();
+    const leg = new Leg({
+      ...{ core: this.#core, dialog, media },
+      events: {
+        onEnded: (end) => {
+          this.#isOver = true;
+          events.onEnded(end);
+        },
+        onKeys: (keys) => events.onKeys(keys),
+      },
+    });
+    this.#leg = leg;
+    leg.note(response, true);
+    const sdp = sdpOf(response);
+    try {
+      // Where a reliable early one was the answer, this one may have none (RFC 3262, 5).
+      if (sdp !== null) media.accept(sdp);
+      else if (this.#forks.get(dialog.remoteTag)?.reliable == null) throw new Error('there is no answer');
+    } catch (error) {
+      events.onAnswered(leg);
+      leg.bye(`no media was agreed upon (${String(refusalStatus(error))})`);
+      return;
+    }
+    events.onAnswered(leg);
+  }
+
+  /** An answer that comes too late, or of a second far end: it is told so. */
+  #drop(dialog: Dialog, hop: Hop): void {
+    const { clock, transactions, digest } = this.#core;
+    const bye = new Outgoing({
+      ...{ clock, transactions, digest, hops: [hop] },
+      build: () => dialog.request('BYE', this.#core.contact(hop)),
+      onFinal: () => undefined,
+      onFailure: () => undefined,
+    });
+    bye.start();
+    if (this.#isCancelled && this.#leg === null) this.#fail(null, 'it was answered as we gave it up');
+  }
+
+  #refused(response: SipResponse): void {
+    const { status, reason } = response;
+    if (this.#isOver || this.#leg !== null) return;
+    if (status === 422 && !this.#isCancelled) {
+      const least = minSeOf(response.headers);
+      if (least !== null && least > this.#minSe) {
+        this.#minSe = least;
+        return this.#again();
+      }
+    }
+    if (status >= 300 && status < 400 && !this.#isCancelled && this.#follow(response)) return;
+    this.#fail(status, `${String(status)} ${reason}`);
+  }
+
+  /** Tries the first address of a redirection that has not been tried, and that may be. */
+  #follow(response: SipResponse): boolean {
+    if (this.#tried.size > MOST_REDIRECTS) return false;
+    const contacts = (response.headers.values('contact') ?? [])
+      .map(parseAddress)
+      .filter((contact) => contact !== null)
+      .sort((one, other) => preference(other.parameters.get('q')) - preference(one.parameters.get('q')));
+    for (const { uri } of contacts) {
+      const next = this.#options.redirected?.(uri) ?? null;
+      if (next === null || this.#tried.has(next.target)) continue;
+      this.#target = next.target;
+      this.#hops = next.hops;
+      this.#again();
+      return true;
+    }
+    return false;
+  }
+
+  #again(): void {
+    this.#options.media.rollback();
+    this.#invite();
+  }
+
+  /** Requests before the answer: of forks. */
+  #receive(request: SipRequest, server: ServerTransaction): void {
+    const fork = this.#forks.get(tagOf(request, 'from') ?? '');
+    const respond = (status: number, headers: [string, string][] = []): void =>
+      server.respond(responseTo(server.request, status, { toTag: this.#tag, headers }));
+    if (fork === undefined || this.#isOver) return respond(481);
+    if (!fork.dialog.takes(request)) return respond(500);
+    switch (request.method) {
+      case 'UPDATE':
+        return this.#updated(request, fork, respond, server);
+      case 'BYE':
+        this.#forks.delete(fork.dialog.remoteTag);
+        return respond(200);
+      case 'OPTIONS':
+        return respond(200, [['allow', ALLOW]]);
+      default:
+        return respond(405, [['allow', ALLOW]]);
+    }
+  }
+
+  /** A change of the media before the answer; our own offer must have been answered (RFC 3311, 5.2). */
+  #updated(
+    request: SipRequest,
+    { dialog, reliable }: Fork,
+    respond: (status: number, headers?: [string, string][]) => void,
+    server: ServerTransaction,
+  ): void {
+    const offer = sdpOf(request);
+    if (offer !== null && reliable === null) return respond(491);
+    const contact: [string, string] = ['contact', this.#core.contact(dialog.hop)];
+    try {
+      const sdp = offer === null ? null : this.#options.media.answer(offer);
+      dialog.refresh(request);
+      if (sdp === null) return respond(200, [contact]);
+      const headers: [string, string][] = [contact, ['content-type', SDP_TYPE]];
+      server.respond(responseTo(request, 200, { toTag: this.#tag, headers, body: Buffer.from(sdp) }));
+    } catch (error) {
+      respond(refusalStatus(error));
+    }
+  }
+
+  #fail(status: number | null, reason: string): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#timers.clearAll();
+    this.#stopListening();
+    this.#options.events.onFailed({ status, reason, isCancelled: this.#isCancelled });
+  }
+}
+
+/** `q` of a contact: 1 where there is none. */
+function preference(q: string | null | undefined): number {
+  const value = Number(q ?? 1);
+  return Number.isFinite(value) ? value : 0;
+}

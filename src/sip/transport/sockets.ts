@@ -1,0 +1,96 @@
+import { isIPv6 } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import type { Hop } from '../hop.js';
+import { Streams, type StreamsOptions } from './streams.js';
+import { type Listening, plainAddress, type SipTransport } from './transport.js';
+import { UdpSocket } from './udp.js';
+
+export interface SocketsOptions extends StreamsOptions {
+  /** What is listened on; where there is none of a protocol that is used, connections of ours alone are. */
+  listen: readonly Listening[];
+  /** The address that others reach us at, where it is not that of the socket: behind NAT. */
+  advertisedAddress?: string;
+}
+
+const DEFAULT_PORT = 5060;
+
+/** The system's sockets of one user agent. */
+export class Sockets implements SipTransport {
+  /** With the ports that were given. */
+  readonly listening: readonly Listening[];
+  readonly #options: SocketsOptions;
+  readonly #udp: readonly UdpSocket[];
+  readonly #streams: Streams;
+
+  private constructor(options: SocketsOptions, udp: readonly UdpSocket[], streams: Streams, listening: Listening[]) {
+    this.#options = options;
+    this.#udp = udp;
+    this.#streams = streams;
+    this.listening = listening;
+  }
+
+  /** @throws ParleyError SIP_CANNOT_LISTEN */
+  static async open(options: SocketsOptions): Promise<Sockets> {
+    const streams = new Streams(options);
+    const udp: UdpSocket[] = [];
+    const listening: Listening[] = [];
+    const { isTrusted, events } = options;
+    const sifted = {
+      ...events,
+      onMessage: (bytes: Uint8Array, from: Hop) => {
+        if (isTrusted(from)) events.onMessage(bytes, from);
+        else events.onRefused('stranger');
+      },
+    };
+    try {
+      for (const place of options.listen) {
+        if (place.protocol === 'UDP') {
+          const socket = await UdpSocket.open(place, sifted);
+          udp.push(socket);
+          listening.push({ ...place, port: socket.port });
+        } else listening.push(await streams.listen(place));
+      }
+    } catch (error) {
+      await Promise.all([...udp.map((socket) => socket.close()), streams.close()]);
+      throw error;
+    }
+    return new Sockets(options, udp, streams, listening);
+  }
+
+  send(bytes: Uint8Array, to: Hop): void {
+    if (to.protocol !== 'UDP') {
+      this.#streams.send(bytes, to);
+      return;
+    }
+    const socket = this.#udp.find((one) => one.isIPv6 === isIPv6(to.address));
+    if (socket !== undefined) socket.send(bytes, to);
+    else queueMicrotask(() => this.#options.events.onFailed(to));
+  }
+
+  localPlace(to: Hop): { host: string; port: number } {
+    const v6 = isIPv6(to.address);
+    const own = this.listening.find(({ protocol, address }) => protocol === to.protocol && isIPv6(address) === v6);
+    const advertised = this.#options.advertisedAddress;
+    const host =
+      advertised !== undefined && isIPv6(advertised) === v6 ? advertised : ownAddress(own?.address ?? '', to.address);
+    return { host, port: own?.port ?? DEFAULT_PORT };
+  }
+
+  isOpen(hop: Hop): boolean {
+    return hop.protocol === 'UDP' || this.#streams.isOpen(hop);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#udp.map((socket) => socket.close()), this.#streams.close()]);
+  }
+}
+
+/** Of a socket that listens on all addresses: one of the same kind as the other side's. */
+function ownAddress(bound: string, remote: string): string {
+  if (bound !== '' && bound !== '0.0.0.0' && bound !== '::') return plainAddress(bound);
+  const v6 = isIPv6(remote);
+  const isLoopback = v6 ? remote === '::1' : remote.startsWith('127.');
+  const all = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
+  const fitting = all.find(({ family, internal }) => (family === 'IPv6') === v6 && internal === isLoopback);
+  return fitting?.address ?? (v6 ? '::1' : '127.0.0.1');
+}
