@@ -44,6 +44,7 @@ export class LiveControls {
     disabled: '',
   });
   #agents: readonly Agent[] = [];
+  #isReady = false;
   #isIdle = true;
 
   constructor(events: LiveControlEvents) {
@@ -76,16 +77,17 @@ export class LiveControls {
     this.#agents = agents;
     this.#select.replaceChildren(...agents.map(({ id, name }) => el('option', { value: id }, name)));
     if (agents.some(({ id }) => id === wanted)) this.#select.value = wanted;
-    this.#talk.disabled = this.#field.disabled = agents.length === 0;
-    if (agents.length === 0) this.#state.textContent = 'There is no agent to talk with.';
+    this.#showIdle();
+  }
+
+  /** Whether calls can be made. */
+  set isReady(ready: boolean) {
+    this.#isReady = ready;
+    this.#showIdle();
   }
 
   get agent(): Agent | null {
     return this.#agents.find(({ id }) => id === this.#select.value) ?? null;
-  }
-
-  get isIdle(): boolean {
-    return this.#isIdle;
   }
 
   set hasMicrophone(has: boolean) {
@@ -95,7 +97,7 @@ export class LiveControls {
   /** Null = there is no call. */
   set state(state: RibbonState | null) {
     this.#isIdle = state === null;
-    this.#state.textContent = state === null ? 'Not in a call' : STATE_WORDS[state];
+    if (state !== null) this.#state.textContent = STATE_WORDS[state];
     this.#state.dataset['state'] = state ?? 'idle';
     this.#talk.textContent = state === null ? 'Talk' : 'Hang up';
     this.#talk.classList.toggle('hangs-up', state !== null);
@@ -103,6 +105,7 @@ export class LiveControls {
     if (state === null) {
       this.#mute.disabled = true;
       this.#setMuted(false);
+      this.#showIdle();
     } else if (state === 'connecting') this.responseMs = null;
   }
 
@@ -111,6 +114,18 @@ export class LiveControls {
     this.#time.replaceChildren(
       ...(ms === null ? [] : [el('span', { class: 'soft' }, 'answered after '), el('b', {}, duration(ms))]),
     );
+  }
+
+  /** Between calls. */
+  #showIdle(): void {
+    if (!this.#isIdle) return;
+    const isNobody = this.#isReady && this.#agents.length === 0;
+    this.#talk.disabled = this.#field.disabled = !this.#isReady || isNobody;
+    this.#state.textContent = isNobody
+      ? 'There is no agent to talk with.'
+      : this.#isReady
+        ? 'Not in a call'
+        : 'One moment …';
   }
 
   #setMuted(muted: boolean): void {
