@@ -2,8 +2,10 @@ import type { OpenApiDocument } from '../../docs/document.js';
 import { el } from '../../docs/elements.js';
 import { ApiError, messageOf } from '../api.js';
 import { card, failure, loading, type View, type ViewOptions } from '../view.js';
+import type { CallHistoryItem } from '../../../session/call-history.js';
 import { ConfigForm } from './config-form.js';
 import { type Path, withValue } from './draft.js';
+import { ExpectedTimes } from './expected-times.js';
 import { Faults } from './faults.js';
 import { Versions } from './versions.js';
 
@@ -13,6 +15,9 @@ interface Agent {
   config: unknown;
   version: number;
 }
+
+/** Calls of the agent that its response times are taken from. */
+const MEASURED_CALLS = 100;
 
 /** One agent: its configuration as fields and as JSON, and its versions. */
 export function agentView(options: ViewOptions): View {
@@ -34,10 +39,13 @@ class AgentEditor {
     'aria-label': 'Configuration as JSON',
   });
   readonly #formPlace = el('div', {});
+  readonly #times = el('p', { class: 'expected' });
   readonly #problems = el('div', { class: 'problems' });
   readonly #open = new Set<string>();
   #document: OpenApiDocument | null = null;
   #versions: Versions | null = null;
+  #form: ConfigForm | null = null;
+  #expected = new ExpectedTimes([]);
   #draft: unknown = {};
   #faults = new Faults();
   #isChanged = false;
@@ -64,11 +72,14 @@ class AgentEditor {
   async #load(): Promise<void> {
     this.element.replaceChildren(loading('Loading the agent'));
     try {
-      const [agent, document] = await Promise.all([
+      const [agent, document, { histories }] = await Promise.all([
         this.#api.get<Agent>(this.#path),
         this.#api.get<OpenApiDocument>('/openapi.json'),
+        this.#api.get<{ histories: CallHistoryItem[] }>('/call-logs', { agent_id: this.#id, limit: MEASURED_CALLS }),
       ]);
       this.#document = document;
+      this.#expected = new ExpectedTimes(histories);
+      this.#times.textContent = this.#expected.summary ?? '';
       this.#versions = new Versions(this.#api, this.#id, () => void this.#load());
       this.#take(agent);
       this.element.replaceChildren(
@@ -83,7 +94,7 @@ class AgentEditor {
         el(
           'div',
           { class: 'columns' },
-          card('Configuration', this.#formPlace),
+          card('Configuration', this.#times, this.#formPlace),
           el('div', { class: 'stack' }, card('As JSON', this.#json), this.#versions.element),
         ),
       );
@@ -115,8 +126,10 @@ class AgentEditor {
     if (document === null || schema === undefined) return;
     const form = new ConfigForm(schema, {
       ...{ document, config: this.#draft, faults: this.#faults, open: this.#open },
+      expected: (path) => this.#expected.at(path, this.#draft),
       onChange: (path, value, rebuilds) => this.#onField(path, value, rebuilds),
     });
+    this.#form = form;
     this.#formPlace.replaceChildren(form.element);
     const others = this.#faults.elsewhere(form.shown);
     if (this.#faults.count > 0) {
@@ -136,6 +149,7 @@ class AgentEditor {
     this.#showJson();
     this.#changed();
     if (rebuilds) this.#showForm();
+    else this.#form?.refreshExpected();
   }
 
   #onJson(): void {

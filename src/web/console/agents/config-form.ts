@@ -10,6 +10,8 @@ export interface ConfigFormOptions {
   faults: Faults;
   /** Places that were opened before. */
   open: Set<string>;
+  /** What a setting does to the response time, by its place; null = that is not known. Default: of none. */
+  expected?: (path: string) => string | null;
   /** Undefined = back to the default. `rebuilds`: the form has other fields now. */
   onChange(path: Path, value: unknown, rebuilds: boolean): void;
 }
@@ -20,10 +22,17 @@ export class ConfigForm {
   /** Places that have a field. */
   readonly shown = new Set<string>();
   readonly #options: ConfigFormOptions;
+  readonly #expected = new Map<string, HTMLElement>();
 
   constructor(schema: Schema, options: ConfigFormOptions) {
     this.#options = options;
     this.element = el('div', { class: 'config-form' }, ...this.#members(schema, []));
+  }
+
+  /** The configuration has changed: what is expected of the settings may be something else now. */
+  refreshExpected(): void {
+    const { expected } = this.#options;
+    for (const [key, element] of this.#expected) element.textContent = expected?.(key) ?? '';
   }
 
   #members(schema: Schema, path: Path): HTMLElement[] {
@@ -57,6 +66,7 @@ export class ConfigForm {
       field,
       ...faults,
       el('p', { class: 'about', id: `${id}-about` }, ...about(schema)),
+      ...this.#expectation(key),
     );
   }
 
@@ -75,6 +85,7 @@ export class ConfigForm {
       ' ',
       ...mark,
       el('span', { class: 'about' }, ' ', ...about(schema)),
+      ...this.#expectation(key),
     );
     const details = el('details', { class: 'config-branch' }, summary, ...this.#faults(key));
     const fill = (): void => {
@@ -165,6 +176,14 @@ export class ConfigForm {
     });
     input.addEventListener('change', () => input.reportValidity());
     return input;
+  }
+
+  #expectation(key: string): HTMLElement[] {
+    const text = this.#options.expected?.(key) ?? null;
+    if (text === null) return [];
+    const element = el('span', { class: 'expected' }, text);
+    this.#expected.set(key, element);
+    return [element];
   }
 
   #faults(key: string): HTMLElement[] {

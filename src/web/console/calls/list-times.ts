@@ -19,13 +19,20 @@ export function listTimes(calls: readonly { call_metrics: Times }[]): ListTimes 
   );
   const answers = known.reduce((sum, { turns }) => sum + turns, 0);
   if (answers === 0) return null;
-  const at = (share: number, key: 'p50' | 'p95'): number => {
-    let left = share * answers;
-    for (const time of [...known].sort((a, b) => a[key] - b[key])) {
-      left -= time.turns;
-      if (left <= 1e-9) return time[key];
-    }
-    return 0;
-  };
+  const at = (share: number, key: 'p50' | 'p95'): number =>
+    shareOf(
+      known.map((times) => ({ ms: times[key], turns: times.turns })),
+      share,
+    );
   return { answers, calls: known.length, p50: at(0.5, 'p50'), p95: at(0.95, 'p95') };
+}
+
+/** What a share of all turns stays within, each call's figure counted once for each of its turns; 0 of none. */
+export function shareOf(calls: readonly { ms: number; turns: number }[], share: number): number {
+  let left = share * calls.reduce((sum, { turns }) => sum + turns, 0);
+  for (const { ms, turns } of [...calls].sort((a, b) => a.ms - b.ms)) {
+    left -= turns;
+    if (left <= 1e-9) return ms;
+  }
+  return 0;
 }
