@@ -41,6 +41,11 @@ export class AgentStores {
     this.#purge();
   }
 
+  /** Opens what the first call would have to wait for otherwise. */
+  async warmUp(): Promise<void> {
+    await this.knowledge.list();
+  }
+
   /** May be called twice. The database is its owner's to close. */
   async close(): Promise<void> {
     this.#cancel();

@@ -280,11 +280,15 @@ export class Daemon {
 
   /** Loads the engines; `/readyz` says when it is done. @throws ParleyError when one cannot be loaded */
   async warmUp(): Promise<void> {
-    await Promise.all([this.#options.engine.warmUp(), this.#openTelephone(), this.#told.webhook.open()]);
+    await Promise.all([
+      this.#options.engine.warmUp(),
+      this.#openTelephone(),
+      this.#told.webhook.open(),
+      this.#stores.warmUp(),
+    ]);
     this.#ready = true;
     this.#campaigns.resume();
     this.#webRtc.warmUp();
-    this.#stores.warmUp();
   }
 
   /** Sessions, phone calls and answers in writing that go on. */

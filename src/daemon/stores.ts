@@ -70,9 +70,10 @@ export class Stores {
     return hasOne ? null : this.keys.create('private', 'first key').key;
   }
 
-  /** Loads what a start need not wait for. */
-  warmUp(): void {
+  /** Opens what the first call would have to wait for otherwise. */
+  async warmUp(): Promise<void> {
     this.#checkpointer.start();
+    await this.ofAgents.warmUp();
   }
 
   /** May be called twice. The database is its owner's to close. */

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock/clock.js';
 import type { ResolvedAgent } from '../config/resolve.js';
-import { ParleyError } from '../errors.js';
+import { ParleyError, reasonOf } from '../errors.js';
 import type { Knowledge } from '../tools/knowledge/knowledge.js';
 import { SearchTool } from '../tools/knowledge/search-tool.js';
 import type { Tool } from '../tools/tool.js';
@@ -14,6 +14,8 @@ export interface KnowledgeToolsOptions {
   clock: Clock;
   /** Real time, also where the conversation's is not. */
   networkClock: Clock;
+  /** It cannot be told which files there are: the agent consults those of its configuration. */
+  onFault: (reason: string) => void;
 }
 
 /** A caller waits no longer to be told which files there are. */
@@ -24,23 +26,39 @@ const FILES_TIMEOUT_MS = 3_000;
  * @throws ParleyError NOT_FOUND for a file of the configuration that is not there
  */
 export async function knowledgeTools(agent: ResolvedAgent, options: KnowledgeToolsOptions): Promise<Tool[]> {
-  const { knowledge, agentId, clock, networkClock } = options;
+  const { knowledge, clock } = options;
   const { fileIds: configured, messages } = agent.knowledge;
   const fileIds = new Set(configured);
-  if (knowledge !== null) {
-    const given = agentId === null ? [] : knowledge.filesOf(agentId);
-    const [known, more] = await within(
-      networkClock,
-      FILES_TIMEOUT_MS,
-      Promise.all([configured.length === 0 ? [] : knowledge.known(configured), given]),
-    );
-    refuseUnknown(configured, known);
-    for (const id of more) fileIds.add(id);
-  } else {
+  if (knowledge === null) {
     refuseUnknown(configured, []);
+    return [];
   }
-  if (knowledge === null || fileIds.size === 0) return [];
+  const files = await filesThere(knowledge, configured, options);
+  if (files !== null) {
+    refuseUnknown(configured, files.known);
+    for (const id of files.given) fileIds.add(id);
+  }
+  if (fileIds.size === 0) return [];
   return [new SearchTool({ knowledge, fileIds: [...fileIds], language: agent.language, messages, clock })];
+}
+
+/** Null where a caller would have to wait for it, or it fails: a call is worth more than a file. */
+async function filesThere(
+  knowledge: Knowledge,
+  configured: readonly string[],
+  { agentId, networkClock, onFault }: KnowledgeToolsOptions,
+): Promise<{ known: readonly string[]; given: readonly string[] } | null> {
+  try {
+    const asked = Promise.all([
+      configured.length === 0 ? [] : knowledge.known(configured),
+      agentId === null ? [] : knowledge.filesOf(agentId),
+    ]);
+    const [known, given] = await within(networkClock, FILES_TIMEOUT_MS, asked);
+    return { known, given };
+  } catch (error) {
+    onFault(reasonOf(error));
+    return null;
+  }
 }
 
 function refuseUnknown(wanted: readonly string[], known: readonly string[]): void {

@@ -57,6 +57,8 @@ export interface Plan extends Omit<Mind, 'llm'> {
 export interface PlanNotes {
   /** The model's stand-in answers. */
   onFallback: (reason: Error) => void;
+  /** What the conversation has to do without. Default: nobody is told. */
+  onFault?: (name: string, reason: string) => void;
   /** Comes after the agent's own prompt. Default none. */
   extraPrompt?: string;
 }
@@ -86,7 +88,7 @@ export class Planner {
     if (request.tts === undefined) checkVoiceModel(agent, tts);
     this.#checkTime([stt, llm, tts]);
     const hasScreen = 'transport' in request && (request as SessionRequest).transport.showsForms === true;
-    const toolbox = await this.#toolbox(agent, request, hasScreen);
+    const toolbox = await this.#toolbox(agent, request, notes, hasScreen);
     return { config, agent, toolbox, providers: { vad: request.vad ?? providers.vad(), stt, llm, tts } };
   }
 
@@ -98,7 +100,7 @@ export class Planner {
     const { config, agent } = this.#resolved(request, notes, this.#modelDefaults(request));
     const llm = this.#llm(agent, request, notes);
     this.#checkTime([llm]);
-    return { config, agent, toolbox: await this.#toolbox(agent, request, false), llm };
+    return { config, agent, toolbox: await this.#toolbox(agent, request, notes, false), llm };
   }
 
   #resolved(
@@ -124,7 +126,12 @@ export class Planner {
     return llm ?? this.#model(agent.llm.model, script, onFallback);
   }
 
-  async #toolbox(agent: ResolvedAgent, request: AgentRequest, hasScreen: boolean): Promise<AgentToolbox> {
+  async #toolbox(
+    agent: ResolvedAgent,
+    request: AgentRequest,
+    { onFault = () => undefined }: PlanNotes,
+    hasScreen: boolean,
+  ): Promise<AgentToolbox> {
     const { agentId = null } = request;
     const { options, clock, networkClock, client, operatorClient, mcp } = this.#options;
     return new AgentToolbox(agent.tools, {
@@ -133,7 +140,10 @@ export class Planner {
       reservedNames: ACTION_NAMES,
       tools: [
         ...agentTools(agent, { clock, operatorClient, mcp, agentId, options, hasScreen }),
-        ...(await knowledgeTools(agent, { knowledge: options.knowledge ?? null, agentId, clock, networkClock })),
+        ...(await knowledgeTools(agent, {
+          ...{ agentId, clock, networkClock, knowledge: options.knowledge ?? null },
+          onFault: (reason) => onFault('knowledge.failed', reason),
+        })),
       ],
     });
   }

@@ -286,7 +286,7 @@ export class Workshop {
   ): Promise<Plan> {
     const onFallback = (reason: Error): void => onFault('llm.fallback', reason.message);
     await this.#mcp.warmUp();
-    const plan = await this.#planner.plan(request, { onFallback });
+    const plan = await this.#planner.plan(request, { onFallback, onFault });
     const { agent, providers } = plan;
     if (agent.status === 'disabled') throw new ParleyError('AGENT_DISABLED');
     const address = agent.webhooks.extraPrompt;
@@ -307,7 +307,7 @@ export class Workshop {
     ]);
     if (extra === null) return plan;
     const metadata = { ...agent.metadata, ...extra.metadata };
-    return this.#planner.plan({ ...request, metadata }, { onFallback, extraPrompt: extra.extraPrompt });
+    return this.#planner.plan({ ...request, metadata }, { onFallback, onFault, extraPrompt: extra.extraPrompt });
   }
 }
 

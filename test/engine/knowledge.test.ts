@@ -141,3 +141,17 @@ it('a search that fails is told to the model', async () => {
   expect(told[0]).toContain('could not be searched: the disk is gone');
   expect(report.status).toBe('user-ended');
 });
+
+it('a call goes on with the files of its configuration where it cannot be told which there are', async () => {
+  const found = [{ fileId: 'kettle', name: 'kettle.md', text: 'Three years.', page: null, headings: [] }];
+  const broken: Knowledge = {
+    known: () => Promise.reject(new Error('the disk is gone')),
+    filesOf: () => new Promise(() => undefined),
+    search: async ({ fileIds }) => (fileIds.includes('kettle') ? (found as never) : []),
+  };
+  const told: string[] = [];
+  const report = await converse({ knowledge: broken }, { llm: searching(told), agentId: 'seller' });
+  expect(told[0]).toContain('Three years.');
+  expect(report.faults).toMatchObject({ 'knowledge.failed': 1 });
+  expect(report.faultReasons).toMatchObject({ 'knowledge.failed': 'the disk is gone' });
+});
