@@ -8,7 +8,7 @@ export async function talk(daemon, publicKey, agentId, onMessage) {
     const headers = { authorization, 'content-type': 'application/json' };
     const response = await fetch(daemon + path, { method: 'POST', headers, body: JSON.stringify(body) });
     const reply = await response.json();
-    if (!response.ok) throw new Error(JSON.stringify(reply.detail));
+    if (!response.ok) throw Object.assign(new Error(JSON.stringify(reply.detail)), { status: response.status });
     return reply;
   };
   const audio = { echoCancellation: true, noiseSuppression: true, autoGainControl: true };
@@ -58,8 +58,24 @@ export async function talk(daemon, publicKey, agentId, onMessage) {
     if (message.method === 'onsessionended') hangUp();
     onMessage(message);
   };
+  /** The daemon waits for 12 s; 'failed' would come later than that. */
+  let isRecovering = false;
+  const recover = async () => {
+    isRecovering = true;
+    for (let attempts = 0; attempts < 8; attempts++) {
+      if (['connected', 'closed'].includes(connection.connectionState)) break;
+      const isOver = await reconnect().then(
+        () => false,
+        ({ status }) => status === 404,
+      );
+      if (isOver) hangUp();
+      else await new Promise((resolve) => globalThis.setTimeout(resolve, 1500));
+    }
+    if (connection.connectionState !== 'connected') hangUp();
+    isRecovering = false;
+  };
   connection.onconnectionstatechange = () => {
-    if (connection.connectionState === 'failed') void reconnect().catch(hangUp);
+    if (connection.connectionState === 'disconnected' && !isRecovering) void recover();
   };
   addEventListener('pagehide', hangUp); // else the daemon notices after 12 s
   await overHttp(token);

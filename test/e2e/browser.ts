@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserServer, chromium, type Page } from 'playwright-core';
 import { decodeWav, encodeWav } from '../../src/audio/wav.js';
 import { packageFile } from '../../src/package-files.js';
 
@@ -21,10 +21,12 @@ export function spokenText(): string {
 export class TalkingBrowser {
   /** Errors in any page's console, and exceptions. */
   readonly errors: string[] = [];
+  readonly #server: BrowserServer;
   readonly #browser: Browser;
   readonly #folder: string;
 
-  private constructor(browser: Browser, folder: string) {
+  private constructor(server: BrowserServer, browser: Browser, folder: string) {
+    this.#server = server;
     this.#browser = browser;
     this.#folder = folder;
   }
@@ -42,7 +44,7 @@ export class TalkingBrowser {
     const folder = mkdtempSync(join(tmpdir(), 'parley-browser-'));
     const microphone = join(folder, 'microphone.wav');
     writeFileSync(microphone, microphoneWav(silenceBeforeMs, silenceAfterMs));
-    const browser = await chromium.launch({
+    const server = await chromium.launchServer({
       executablePath: '/usr/bin/chromium',
       args: [
         '--no-sandbox',
@@ -58,7 +60,7 @@ export class TalkingBrowser {
         ...more,
       ],
     });
-    return new TalkingBrowser(browser, folder);
+    return new TalkingBrowser(server, await chromium.connect(server.wsEndpoint()), folder);
   }
 
   /** The daemon's page, as another visitor has it. */
@@ -80,8 +82,15 @@ export class TalkingBrowser {
     return page;
   }
 
+  /** Ends it without a chance to say goodbye. */
+  async kill(): Promise<void> {
+    await this.#server.kill();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
   async close(): Promise<void> {
     await this.#browser.close();
+    await this.#server.close();
     rmSync(this.#folder, { recursive: true, force: true });
   }
 }
