@@ -3,7 +3,10 @@ import { ParleyError } from '../../errors.js';
 import { EspeakTts } from './espeak.js';
 import { FliteTts } from './flite.js';
 import type { TtsProvider } from './tts.js';
+import { cartesiaTts } from './vendors/cartesia.js';
+import { deepgramTts } from './vendors/deepgram.js';
 import { elevenLabsTts } from './vendors/elevenlabs.js';
+import { rimeTts } from './vendors/rime.js';
 
 interface Entry {
   /** Whose key or address it needs. Default nobody's. */
@@ -14,7 +17,10 @@ interface Entry {
 const PROVIDERS: Readonly<Record<string, Entry>> = {
   flite: { make: () => new FliteTts() },
   'espeak-ng': { make: () => new EspeakTts() },
+  cartesia: { vendor: 'cartesia', make: cartesiaTts },
+  deepgram: { vendor: 'deepgram', make: deepgramTts },
   elevenlabs: { vendor: 'elevenlabs', make: elevenLabsTts },
+  rime: { vendor: 'rime', make: rimeTts },
 };
 
 const NO_ACCESS: VendorAccess = { apiKey: null, baseUrl: null, region: null };

@@ -28,6 +28,7 @@ const CANCEL_MS = 5000;
 const MAX_UTTERANCE_MS = 600_000;
 /** Times that go back by more than this start over. */
 const OVERLAP_MS = 50;
+const MINUTE_MS = 60_000;
 const MAX_MESSAGE_BYTES = 8_388_608;
 
 interface Utterance {
@@ -50,6 +51,8 @@ export class SpeechConnection {
   readonly #socket: VendorSocket;
   readonly #running = new Map<string, Utterance>();
   #count = 0;
+  /** When the latest utterances were asked for. */
+  #askedMs: number[] = [];
   #over = false;
   /** It takes no more utterances, and is closed when those that it has are over. */
   #retired = false;
@@ -94,12 +97,15 @@ export class SpeechConnection {
 
   /** Whether another utterance can be asked for. */
   get isFree(): boolean {
-    return !this.#over && !this.#retired && this.#running.size < this.#options.protocol.concurrent;
+    const { protocol, clock } = this.#options;
+    const { perMinute = Number.POSITIVE_INFINITY } = protocol;
+    const lately = this.#askedMs.filter((atMs) => atMs > clock.nowMs() - MINUTE_MS).length;
+    return !this.#over && !this.#retired && lately < perMinute && this.#running.size < protocol.concurrent;
   }
 
   /** Asks for an utterance. When the signal is aborted it fails with the signal's reason, and is taken back. */
   speak(text: string, voice: VendorVoiceSettings, signal: AbortSignal): AsyncIterable<SpeechPiece> {
-    const { protocol } = this.#options;
+    const { protocol, clock } = this.#options;
     this.#cancelIdle();
     const id = `u${String(++this.#count)}`;
     const onAbort = (): void => this.#leave(utterance, signal.reason);
@@ -109,6 +115,8 @@ export class SpeechConnection {
       release: () => signal.removeEventListener('abort', onAbort),
     };
     this.#running.set(id, utterance);
+    const { perMinute } = protocol;
+    if (perMinute !== undefined) this.#askedMs = [...this.#askedMs.slice(1 - perMinute), clock.nowMs()];
     signal.addEventListener('abort', onAbort, { once: true });
     if (signal.aborted) onAbort();
     else this.#send(protocol.begin(id, text, voice));

@@ -10,6 +10,8 @@ export interface SpeechProtocol {
   readonly sampleRateHz: number;
   /** Utterances at once on one connection. */
   readonly concurrent: number;
+  /** Utterances that may be asked for within a minute on one connection. Default: no limit. */
+  readonly perMinute?: number;
   /** What tells that an utterance that was taken back is over: until then it counts. */
   readonly cancelEnds: 'at once' | 'done' | 'cancelled';
   /** Sent where nothing else was for so long. Left out: the vendor has nothing to send. */

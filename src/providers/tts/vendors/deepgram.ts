@@ -1,0 +1,98 @@
+import type { VendorAccess } from '../../../config/vendor-settings.js';
+import { parseObject, textOf } from '../../wire/json.js';
+import { SocketTts, type SocketTtsOptions } from '../socket-tts.js';
+import type { SpeechEvent, SpeechProtocol } from '../speech-protocol.js';
+import { baseLanguage, socketUrl, type VendorVoiceSettings } from '../vendor-voice.js';
+import { DEEPGRAM_VOICES, deepgramVoiceFor } from './deepgram-voices.js';
+
+/**
+ * Deepgram's Aura over its streaming WebSocket: one utterance at a time on a connection, ended by Flush, taken back by
+ * Clear. It tells no times of words.
+ * Source: developers.deepgram.com/reference/text-to-speech/speak-streaming (AsyncAPI in deepgram/deepgram-api-specs,
+ * 2026-07-22); limits of Flush from developers.deepgram.com/docs/tts-ws-flush, speed from the changelog of 2026-05-04.
+ */
+export function deepgramTts(access: VendorAccess, options: Partial<SocketTtsOptions> = {}): SocketTts {
+  return new SocketTts({
+    name: 'deepgram',
+    protocol: new DeepgramProtocol(access),
+    settings: { speed: { type: 'number', least: 0.7, most: 1.5 } },
+    secrets: access.apiKey === null ? [] : [access.apiKey],
+    voices: DEEPGRAM_VOICES.map((id) => ({ id, ...describe(id), sampleRateHz: SAMPLE_RATE_HZ })),
+    languages: [...new Set(DEEPGRAM_VOICES.map((id) => describe(id).language))],
+    // A voice is a model of its own.
+    hasModels: false,
+    ...options,
+  });
+}
+
+const SAMPLE_RATE_HZ = 24_000;
+
+/** `aura-2-thalia-en`: Thalia, English. */
+function describe(id: string): { name: string; language: string } {
+  const [, , name = id, language = 'en'] = id.split('-');
+  return { name: name.slice(0, 1).toUpperCase() + name.slice(1), language };
+}
+
+class DeepgramProtocol implements SpeechProtocol {
+  readonly sampleRateHz = SAMPLE_RATE_HZ;
+  readonly concurrent = 1;
+  readonly cancelEnds = 'cancelled';
+  /** It flushes 20 times a minute, and answers nothing to the next one. */
+  readonly perMinute = 19;
+  readonly farewell = JSON.stringify({ type: 'Close' });
+  readonly #baseUrl: string;
+  readonly #apiKey: string;
+
+  constructor({ baseUrl, apiKey }: VendorAccess) {
+    this.#baseUrl = baseUrl ?? 'https://api.deepgram.com';
+    this.#apiKey = apiKey ?? '';
+  }
+
+  address({ voiceId, language, settings }: VendorVoiceSettings): string {
+    const { speed } = settings;
+    return socketUrl(this.#baseUrl, '/v1/speak', {
+      model: voiceId ?? deepgramVoiceFor(baseLanguage(language) ?? 'en'),
+      encoding: 'linear16',
+      sample_rate: String(SAMPLE_RATE_HZ),
+      speed: speed === undefined ? null : String(speed),
+    });
+  }
+
+  headers(): Record<string, string> {
+    return { authorization: `Token ${this.#apiKey}` };
+  }
+
+  begin(_id: string, text: string): object[] {
+    return [{ type: 'Speak', text }, { type: 'Flush' }];
+  }
+
+  cancel(): object[] {
+    return [{ type: 'Clear' }];
+  }
+
+  read(message: string): SpeechEvent[] {
+    const data = parseObject(message);
+    if (data === null) throw new Error('no JSON object');
+    switch (data['type']) {
+      case 'Flushed':
+        return [{ type: 'done' }];
+      case 'Cleared':
+        return [{ type: 'cancelled' }];
+      case 'Warning': {
+        const reason = `${textOf(data['code']) ?? ''} ${textOf(data['description']) ?? ''}`.trim();
+        // Other warnings are about audio that comes all the same.
+        return /flush|limit|exceed/i.test(reason) ? [{ type: 'error', reason, retryable: true }] : [];
+      }
+      case 'Error': {
+        const reason = textOf(data['description']) ?? textOf(data['err_msg']) ?? textOf(data['message']) ?? 'no reason';
+        return [{ type: 'error', reason, retryable: true }];
+      }
+      default: // Metadata
+        return [];
+    }
+  }
+
+  readBinary(bytes: Buffer): SpeechEvent[] {
+    return [{ type: 'audio', bytes }];
+  }
+}

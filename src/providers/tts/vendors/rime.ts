@@ -1,0 +1,105 @@
+import type { VendorAccess } from '../../../config/vendor-settings.js';
+import { objectOf, parseObject, textOf } from '../../wire/json.js';
+import { SocketTts, type SocketTtsOptions } from '../socket-tts.js';
+import type { SpeechEvent, SpeechProtocol } from '../speech-protocol.js';
+import { baseLanguage, socketUrl, type VendorVoiceSettings } from '../vendor-voice.js';
+import { timedWords } from '../word-lists.js';
+
+/**
+ * Rime's JSON WebSocket `/ws3`: one utterance at a time on a connection, marked by its contextId; words come with their
+ * times. Source: docs.rime.ai/docs/websockets and docs.rime.ai/api-reference/arcana/websockets-json (2026); that `flush`
+ * is answered with `done` as LiveKit's plug-in (plugins/rime/src/tts.ts, 2026-08-21) relies on it.
+ */
+export function rimeTts(access: VendorAccess, options: Partial<SocketTtsOptions> = {}): SocketTts {
+  return new SocketTts({
+    name: 'rime',
+    protocol: new RimeProtocol(access),
+    settings: {
+      speedAlpha: { type: 'number', least: 0.5, most: 2 },
+      timeScaleFactor: { type: 'number', least: 0.5, most: 2 },
+      temperature: { type: 'number', least: 0, most: 1 },
+      top_p: { type: 'number', least: 0, most: 1 },
+      repetition_penalty: { type: 'number', least: 1, most: 2 },
+      pauseBetweenBrackets: { type: 'boolean' },
+      phonemizeBetweenBrackets: { type: 'boolean' },
+      noTextNormalization: { type: 'boolean' },
+    },
+    secrets: access.apiKey === null ? [] : [access.apiKey],
+    voices: [{ id: DEFAULT_VOICE, name: 'Astra', language: 'en', sampleRateHz: SAMPLE_RATE_HZ }],
+    languages: Object.keys(LANGUAGES),
+    ...options,
+  });
+}
+
+const DEFAULT_VOICE = 'astra';
+const DEFAULT_MODEL = 'coda';
+const SAMPLE_RATE_HZ = 24_000;
+/** Rime writes them in three letters. */
+const LANGUAGES: Readonly<Record<string, string>> = { en: 'eng', es: 'spa', fr: 'fra', de: 'ger', hi: 'hin' };
+
+class RimeProtocol implements SpeechProtocol {
+  readonly sampleRateHz = SAMPLE_RATE_HZ;
+  readonly concurrent = 1;
+  /** What still comes of a cleared context bears its id. */
+  readonly cancelEnds = 'at once';
+  readonly farewell = JSON.stringify({ operation: 'eos' });
+  readonly #baseUrl: string;
+  readonly #apiKey: string;
+
+  constructor({ baseUrl, apiKey }: VendorAccess) {
+    this.#baseUrl = baseUrl ?? 'https://users-ws.rime.ai';
+    this.#apiKey = apiKey ?? '';
+  }
+
+  address({ voiceId, model, language, settings }: VendorVoiceSettings): string {
+    const own = Object.entries(settings).map(([name, value]) => [name, String(value)] as const);
+    return socketUrl(this.#baseUrl, '/ws3', {
+      speaker: voiceId ?? DEFAULT_VOICE,
+      modelId: model ?? DEFAULT_MODEL,
+      audioFormat: 'pcm',
+      samplingRate: String(SAMPLE_RATE_HZ),
+      lang: LANGUAGES[baseLanguage(language) ?? ''] ?? null,
+      // A text is spoken when it is flushed, all of it at once.
+      segment: 'never',
+      ...Object.fromEntries(own),
+    });
+  }
+
+  headers(): Record<string, string> {
+    return { authorization: `Bearer ${this.#apiKey}` };
+  }
+
+  begin(id: string, text: string): object[] {
+    return [
+      { text: `${text} `, contextId: id },
+      { operation: 'flush', contextId: id },
+    ];
+  }
+
+  cancel(): object[] {
+    return [{ operation: 'clear' }];
+  }
+
+  read(message: string): SpeechEvent[] {
+    const data = parseObject(message);
+    if (data === null) throw new Error('no JSON object');
+    const id = textOf(data['contextId']);
+    const named = id === null ? {} : { id };
+    switch (data['type']) {
+      case 'chunk':
+        return [{ type: 'audio', ...named, bytes: Buffer.from(textOf(data['data']) ?? '', 'base64') }];
+      case 'timestamps': {
+        const words = timedWords(objectOf(data['word_timestamps']));
+        return words.length === 0 ? [] : [{ type: 'words', ...named, words }];
+      }
+      case 'done':
+        return [{ type: 'done', ...named }];
+      case 'error': {
+        const reason = textOf(data['message']) ?? 'no reason';
+        return [{ type: 'error', ...named, reason, retryable: !/invalid|unknown|unsupported|not found/i.test(reason) }];
+      }
+      default:
+        return [];
+    }
+  }
+}
