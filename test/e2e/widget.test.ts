@@ -263,7 +263,7 @@ describe.skipIf(!hasTool('chromium'))('the widget, on a page of another origin',
       navigator.mediaDevices.getUserMedia = (wish) => new Promise((go) => (globalThis.go = go)).then(() => now(wish));`,
     );
     const button = launcher(page);
-    expect(await button.innerText()).toBe('Book a table');
+    await expect.poll(() => button.innerText(), PATIENCE).toBe('Book a table');
     expect(await button.locator('img').getAttribute('src')).toBe(pixel);
     await expect.poll(() => css(button, 'backgroundColor'), PATIENCE).toBe('rgb(1, 2, 3)');
     expect(await css(button, 'borderRadius')).toBe('7px');
