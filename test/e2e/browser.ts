@@ -74,7 +74,7 @@ export class TalkingBrowser {
   async visit(address: string, prepare?: (page: Page) => Promise<unknown>): Promise<Page> {
     const page = await this.#browser.newPage({ viewport: { width: 1200, height: 760 } });
     page.on('console', (message) => {
-      if (message.type() === 'error') this.errors.push(message.text());
+      if (message.type() === 'error') this.errors.push(`${message.text()} ${message.location().url}`.trim());
     });
     page.on('pageerror', (error) => this.errors.push(error.stack ?? error.message));
     await prepare?.(page);
