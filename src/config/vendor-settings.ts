@@ -31,17 +31,17 @@ export const VENDORS = {
   cartesia: keyed('Cartesia', 'CARTESIA', ['tts']),
   deepgram: keyed('Deepgram', 'DEEPGRAM', ['stt', 'tts']),
   dubverse: keyed('Dubverse', 'DUBVERSE', ['tts']),
-  elevenlabs: keyed('ElevenLabs', 'ELEVENLABS', ['tts']),
-  gladia: keyed('Gladia', 'GLADIA', []),
+  elevenlabs: keyed('ElevenLabs', 'ELEVENLABS', ['stt', 'tts']),
+  gladia: keyed('Gladia', 'GLADIA', ['stt']),
   kokoro: local('A server with the Kokoro model', 'KOKORO', ['tts']),
   /** Its settings are `openaiApiKey` and `openaiBaseUrl`, which the language models have too. */
   openai: keyed('OpenAI', 'OPENAI', ['llm', 'stt', 'tts']),
   orpheus: local('A server with the Orpheus model', 'ORPHEUS', ['tts']),
   rime: keyed('Rime', 'RIME', ['tts']),
   sesame: local("A server with Sesame's CSM model", 'SESAME', ['tts']),
-  soniox: keyed('Soniox', 'SONIOX', []),
-  speechmatics: keyed('Speechmatics', 'SPEECHMATICS', []),
-  talkscriber: keyed('Talkscriber', 'TALKSCRIBER', []),
+  soniox: keyed('Soniox', 'SONIOX', ['stt']),
+  speechmatics: keyed('Speechmatics', 'SPEECHMATICS', ['stt']),
+  talkscriber: keyed('Talkscriber', 'TALKSCRIBER', ['stt']),
   whisper: local('A Whisper-compatible server', 'WHISPER', ['stt']),
 } as const satisfies Readonly<Record<string, Vendor>>;
 

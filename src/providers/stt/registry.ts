@@ -4,8 +4,13 @@ import { EmbeddedStt } from './embedded/provider.js';
 import type { SttProvider } from './stt.js';
 import { assemblyAiStt } from './vendors/assemblyai.js';
 import { deepgramStt } from './vendors/deepgram.js';
+import { elevenLabsStt } from './vendors/elevenlabs.js';
+import { gladiaStt } from './vendors/gladia.js';
 import { openAiStt } from './vendors/openai.js';
 import type { VendorSttOptions } from './vendors/socket-provider.js';
+import { sonioxStt } from './vendors/soniox.js';
+import { speechmaticsStt } from './vendors/speechmatics.js';
+import { talkscriberStt } from './vendors/talkscriber.js';
 import { WhisperStt } from './vendors/whisper.js';
 
 interface Entry {
@@ -18,7 +23,12 @@ const PROVIDERS: Readonly<Record<string, Entry>> = {
   embedded: { make: () => new EmbeddedStt() },
   assemblyai: keyed('assemblyai', assemblyAiStt),
   deepgram: keyed('deepgram', deepgramStt),
+  elevenlabs: keyed('elevenlabs', elevenLabsStt),
+  gladia: keyed('gladia', gladiaStt),
   openai: keyed('openai', openAiStt),
+  soniox: keyed('soniox', sonioxStt),
+  speechmatics: keyed('speechmatics', speechmaticsStt),
+  talkscriber: keyed('talkscriber', talkscriberStt),
   whisper: {
     vendor: 'whisper',
     make: ({ baseUrl, apiKey }) => new WhisperStt({ baseUrl: baseUrl ?? '', apiKey: apiKey ?? undefined }),

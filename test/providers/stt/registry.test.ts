@@ -17,7 +17,7 @@ it.each(STT_PROVIDERS.filter((name) => name !== 'embedded'))('%s needs access, a
   const access = { apiKey: 'key', baseUrl: 'http://127.0.0.1:9', region: 'westeurope' };
   const stt = sttProvider(name, { [name]: access });
   expect(stt).toMatchObject({ name, virtualTime: false });
-  expect(stt.abilities).toMatchObject({ models: expect.any(Boolean) });
+  expect(stt.abilities).toBeDefined();
   await stt.close();
   await stt.close();
 });

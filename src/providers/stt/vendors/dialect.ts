@@ -16,6 +16,10 @@ export interface SttDialect {
   readonly waitsForReady?: boolean;
   /** The stream is asked for its final words this long after speech has stopped, unless they have come. Default 0. */
   readonly finalizeAfterMs?: number;
+  /** Each `finalize` is answered with one piece, which is all that was sent since the one before. */
+  readonly onePieceEach?: boolean;
+  /** Words that stand still for so long after the end of speech are final: for vendors that never say that they are. */
+  readonly quietMs?: number;
   /** Close codes of the vendor's that trying again cannot help against. */
   readonly refusingCodes?: ReadonlySet<number>;
   /** Sent before the connection is closed. */

@@ -79,6 +79,7 @@ function openAiDialect(options: SttOptions, baseUrl: string, apiKey: string): St
     // A buffer is transcribed, and paid for, with all the silence that it was given.
     leadMs: 300,
     waitsForReady: true,
+    onePieceEach: true,
     greeting: () => [JSON.stringify({ type: 'session.update', session: sessionOf(options) })],
     audio: (pcm) => JSON.stringify({ type: 'input_audio_buffer.append', audio: pcm.toString('base64') }),
     finalize: () => ['{"type":"input_audio_buffer.commit"}'],
@@ -120,8 +121,10 @@ function openAiDialect(options: SttOptions, baseUrl: string, apiKey: string): St
         case 'error': {
           const error = objectOf(message['error']);
           // Nothing was said that could be transcribed.
-          if (error?.['code'] === 'input_audio_buffer_commit_empty') tell.finalized();
-          else tell.failed(errorOf(error));
+          if (error?.['code'] === 'input_audio_buffer_commit_empty') {
+            lastKey++;
+            tell.finalized();
+          } else tell.failed(errorOf(error));
           return true;
         }
         default:

@@ -28,6 +28,7 @@ export class Segments {
   #past = new Map<number, number>();
   /** Words that end before this belong to turns that are over. */
   #fromSample = 0;
+  #lastKey = -1;
   #told: string | null = null;
   /** All that was said so far has been told as final. */
   #isFinal = false;
@@ -49,13 +50,16 @@ export class Segments {
 
   /** A piece, or what has become of it. `key` puts the pieces in order. */
   update(key: number, piece: Piece): void {
+    this.#lastKey = Math.max(this.#lastKey, key);
     const current = this.#ofThisTurn(key, piece);
     if (current === null) return;
     if (current.text === '' && !this.#pieces.has(key)) return;
+    const known = this.#pieces.get(key);
     this.#pieces.set(key, current);
     // A final piece may still get its punctuation.
     this.#isFinal &&= current.isFinal;
-    if (this.#text() !== (this.#told ?? '')) this.#tell(this.#isFinal);
+    const hasNewTimes = current.isFinal && current.words.length > 0 && known?.words.length === 0;
+    if (this.#text() !== (this.#told ?? '') || hasNewTimes) this.#tell(this.#isFinal);
   }
 
   /** The user goes on: what was final is so no longer. */
@@ -69,11 +73,17 @@ export class Segments {
     this.#tell(true);
   }
 
-  /** What was said so far is a turn, all of it before `sample`. */
-  endTurn(sample: number): void {
+  /**
+   * What was said so far is a turn, all of it before `sample`.
+   * @param owed so many pieces of it have been cut off and are not final, or have not even come
+   */
+  endTurn(sample: number, owed = 0): void {
+    const open = [...this.#pieces].filter(([, { isFinal }]) => !isFinal).length;
     for (const [key, piece] of this.#pieces) {
-      this.#past.set(key, piece.isFinal ? Number.POSITIVE_INFINITY : (this.#past.get(key) ?? 0) + countOf(piece));
+      const isWhole = piece.isFinal || owed > 0;
+      this.#past.set(key, isWhole ? Number.POSITIVE_INFINITY : (this.#past.get(key) ?? 0) + countOf(piece));
     }
+    for (let more = 1; more <= owed - open; more++) this.#past.set(this.#lastKey + more, Number.POSITIVE_INFINITY);
     for (const key of [...this.#past.keys()].slice(0, -MAX_PAST_PIECES)) this.#past.delete(key);
     this.#pieces.clear();
     this.#fromSample = sample;

@@ -49,6 +49,8 @@ export class SocketStream implements SttStream, DialectEvents {
   #stopSample: number | null = null;
   /** Requests for final words that have not been answered. */
   #asked = 0;
+  /** The final words of the last stretch of speech have been asked for. */
+  #requested = false;
   #speaking = false;
   /** No word before this will change. */
   #finalSample = -1;
@@ -132,7 +134,7 @@ export class SocketStream implements SttStream, DialectEvents {
 
   endTurn(): void {
     if (this.#closed) return;
-    this.#segments.endTurn(this.#audio.map.endSample);
+    this.#segments.endTurn(this.#audio.map.endSample, this.#options.dialect.onePieceEach === true ? this.#asked : 0);
     this.#settled();
   }
 
@@ -158,7 +160,7 @@ export class SocketStream implements SttStream, DialectEvents {
         confidence: word.confidence,
       })),
     });
-    if (this.#asked > 0) this.#awaitQuiet();
+    if (this.#requested) this.#awaitQuiet();
   }
 
   finalized(upToMs?: number): void {
@@ -216,15 +218,17 @@ export class SocketStream implements SttStream, DialectEvents {
     const messages = this.#options.dialect.finalize();
     if (messages.length > 0) this.#asked++;
     for (const message of messages) this.#socket.send(message);
-    if (messages.length > 0) this.#awaitQuiet();
+    this.#requested = true;
+    this.#awaitQuiet();
   }
 
   #awaitQuiet(): void {
-    const { clock } = this.#options;
+    const { clock, dialect } = this.#options;
     this.#quietDue?.();
     if (this.#stopSample === null) return;
-    this.#quietDue = clock.schedule(clock.nowMs() + QUIET_MS, () => {
-      if (this.#segments.isEmpty || !this.#segments.isSettled) return;
+    this.#quietDue = clock.schedule(clock.nowMs() + (dialect.quietMs ?? QUIET_MS), () => {
+      const mayBeOpen = dialect.quietMs !== undefined;
+      if (this.#segments.isEmpty || (!mayBeOpen && !this.#segments.isSettled)) return;
       this.#asked = 0;
       this.#settle();
     });
@@ -247,6 +251,7 @@ export class SocketStream implements SttStream, DialectEvents {
 
   #settled(): void {
     this.#stopSample = null;
+    this.#requested = false;
     this.#finalDue?.();
     this.#finalizeDue?.();
     this.#quietDue?.();

@@ -1,12 +1,22 @@
 import type { SttProvider } from '../../../../src/providers/stt/stt.js';
 import { assemblyAiStt } from '../../../../src/providers/stt/vendors/assemblyai.js';
 import { deepgramStt } from '../../../../src/providers/stt/vendors/deepgram.js';
+import { elevenLabsStt } from '../../../../src/providers/stt/vendors/elevenlabs.js';
+import { gladiaStt } from '../../../../src/providers/stt/vendors/gladia.js';
 import { openAiStt } from '../../../../src/providers/stt/vendors/openai.js';
+import { sonioxStt } from '../../../../src/providers/stt/vendors/soniox.js';
+import { speechmaticsStt } from '../../../../src/providers/stt/vendors/speechmatics.js';
+import { talkscriberStt } from '../../../../src/providers/stt/vendors/talkscriber.js';
 import { WhisperStt } from '../../../../src/providers/stt/vendors/whisper.js';
 import { assemblyAiDouble } from '../../../vendors/stt/assemblyai.js';
 import { deepgramDouble } from '../../../vendors/stt/deepgram.js';
+import { elevenLabsDouble } from '../../../vendors/stt/elevenlabs.js';
+import { gladiaDouble } from '../../../vendors/stt/gladia.js';
 import { openAiRealtimeDouble } from '../../../vendors/stt/openai.js';
 import { type Asked, type DoubleProtocol, type Faults, SocketDouble } from '../../../vendors/stt/socket-double.js';
+import { sonioxDouble } from '../../../vendors/stt/soniox.js';
+import { speechmaticsDouble } from '../../../vendors/stt/speechmatics.js';
+import { talkscriberDouble } from '../../../vendors/stt/talkscriber.js';
 import { WhisperDouble } from '../../../vendors/stt/whisper.js';
 
 export const KEY = 'key-1234567890/secret+key';
@@ -30,6 +40,10 @@ export interface SttCase {
   language: string | null;
   /** It tells when each word was spoken. */
   givesTimes: boolean;
+  /** Default yes. */
+  takesKeywords?: boolean;
+  /** Words that come when their turn is over stay out of the next one. Default yes. */
+  tellsTurnsApart?: boolean;
   /** A stream is a connection. */
   isSocket: boolean;
 }
@@ -52,6 +66,17 @@ export const CASES: readonly SttCase[] = [
   }),
   socket('openai', openAiRealtimeDouble, { make: openAiStt, language: 'en', givesTimes: false }),
   socket('assemblyai', assemblyAiDouble, { make: assemblyAiStt, language: null, givesTimes: true }),
+  socket('soniox', sonioxDouble, { make: sonioxStt, language: 'en', givesTimes: true }),
+  socket('speechmatics', speechmaticsDouble, { make: speechmaticsStt, language: 'en', givesTimes: true }),
+  socket('elevenlabs', elevenLabsDouble, { make: elevenLabsStt, language: 'en', givesTimes: true }),
+  socket('gladia', gladiaDouble, { make: gladiaStt, language: 'en', givesTimes: true }),
+  socket('talkscriber', talkscriberDouble, {
+    make: talkscriberStt,
+    language: 'en',
+    givesTimes: false,
+    takesKeywords: false,
+    tellsTurnsApart: false,
+  }),
   {
     name: 'whisper',
     double: () => new WhisperDouble(KEY),
