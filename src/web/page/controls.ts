@@ -1,10 +1,15 @@
-import type { PageDescription } from '../../transports/talk-protocol.js';
 import type { CallStats } from './call.js';
 import { byId } from './elements.js';
 import { Keypad } from './keypad.js';
 import { type Phase, PHASE_WORDS } from './phase.js';
+import type { ServerState, TalkAgent } from './talk.js';
 
-export type Agent = PageDescription['agents'][number];
+const SERVER_WORDS: Readonly<Record<ServerState, string>> = {
+  looking: 'Looking for the server …',
+  warming: 'The engines are warming up …',
+  ready: 'Ready',
+  lost: 'Not connected',
+};
 
 export interface ControlEvents {
   /** The big button: calls or hangs up. */
@@ -27,9 +32,9 @@ export class Controls {
   readonly #status = byId('status', HTMLElement);
   readonly #line = byId('line', HTMLElement);
   readonly #keypad: Keypad;
-  #agents: readonly Agent[] = [];
+  #agents: readonly TalkAgent[] = [];
   #phase: Phase = 'idle';
-  #ready = false;
+  #server: ServerState = 'looking';
   #hasMicrophone = true;
 
   constructor(events: ControlEvents) {
@@ -47,7 +52,7 @@ export class Controls {
     byId('typing', HTMLFormElement).addEventListener('submit', (event) => {
       event.preventDefault();
       const text = this.#input.value.trim();
-      if (text === '' || !this.#ready) return;
+      if (text === '' || this.#server !== 'ready') return;
       this.#input.value = '';
       events.onText(text);
     });
@@ -63,9 +68,10 @@ export class Controls {
     this.#show();
   }
 
-  /** Whether calls can be made. */
-  set ready(ready: boolean) {
-    this.#ready = ready;
+  /** How the daemon does: calls can be made when it is ready. */
+  set server(state: ServerState) {
+    this.#server = state;
+    this.#status.textContent = SERVER_WORDS[state];
     this.#show();
   }
 
@@ -74,11 +80,7 @@ export class Controls {
     this.#show();
   }
 
-  set status(text: string) {
-    this.#status.textContent = text;
-  }
-
-  set agents(agents: readonly Agent[]) {
+  set agents(agents: readonly TalkAgent[]) {
     this.#agents = agents;
     this.#agentSelect.replaceChildren(...agents.map(({ id, name }) => new Option(name, id)));
     this.#agentSelect.hidden = agents.length < 2;
@@ -88,7 +90,7 @@ export class Controls {
   }
 
   /** The one that is chosen. */
-  get agent(): Agent | null {
+  get agent(): TalkAgent | null {
     return this.#agents.find(({ id }) => id === this.#agentSelect.value) ?? null;
   }
 
@@ -106,22 +108,25 @@ export class Controls {
 
   #show(): void {
     const phase = this.#phase;
+    const ready = this.#server === 'ready';
     const calling = phase !== 'idle';
     const connected = calling && phase !== 'connecting';
     document.body.dataset['phase'] = phase;
-    this.#phaseText.textContent = phase === 'idle' && !this.#ready ? 'One moment …' : PHASE_WORDS[phase];
-    this.#talk.disabled = !this.#ready && !calling;
+    const waits = this.#server === 'lost' ? SERVER_WORDS.lost : 'One moment …';
+    this.#phaseText.textContent = phase === 'idle' && !ready ? waits : PHASE_WORDS[phase];
+    this.#talk.disabled = !ready && !calling;
     this.#talk.setAttribute('aria-label', calling ? 'Hang up' : 'Start talking');
     this.#mute.disabled = !connected || !this.#hasMicrophone;
     this.#keypadToggle.disabled = !connected;
     this.#agentSelect.disabled = calling;
-    this.#input.disabled = !this.#ready && !calling;
+    this.#input.disabled = !ready && !calling;
     if (!connected) this.#line.textContent = '';
     if (calling) {
       if (connected)
         this.#status.textContent = this.#hasMicrophone ? 'On the line' : 'On the line, without a microphone';
       return;
     }
+    this.#status.textContent = SERVER_WORDS[this.#server];
     this.#keypad.open = false;
     this.#mute.setAttribute('aria-pressed', 'false');
     this.#hasMicrophone = true;

@@ -3,7 +3,7 @@ import { Controls } from './controls.js';
 import { byId } from './elements.js';
 import { Notice } from './notice.js';
 import { Ring } from './ring.js';
-import { type ServerState, Talk, type TalkEvents } from './talk.js';
+import { Talk, type TalkEvents } from './talk.js';
 import { Transcript } from './transcript.js';
 import { TimesSummary } from './turn-times.js';
 
@@ -13,13 +13,6 @@ declare global {
 }
 
 const LINE_POLL_MS = 400;
-
-const SERVER_WORDS: Readonly<Record<ServerState, string>> = {
-  looking: 'Looking for the server …',
-  warming: 'The engines are warming up …',
-  ready: 'Ready',
-  lost: 'Not connected',
-};
 
 /** The page: what is pressed and shown around a talk. */
 class Page {
@@ -64,8 +57,7 @@ class Page {
   #talkEvents(): TalkEvents {
     return {
       onServer: (state) => {
-        this.#controls.status = SERVER_WORDS[state];
-        if (state === 'ready' || state === 'lost') this.#controls.ready = state === 'ready';
+        this.#controls.server = state;
       },
       onAgents: (agents) => {
         this.#controls.agents = agents;
@@ -88,10 +80,7 @@ class Page {
         this.#notice.show(message, { label, run: act });
       },
       onNoProblem: () => this.#notice.hide(),
-      onOver: (call) => {
-        this.#showLine(call?.stats ?? null);
-        this.#controls.status = SERVER_WORDS.ready;
-      },
+      onOver: (call) => this.#showLine(call?.stats ?? null),
     };
   }
 

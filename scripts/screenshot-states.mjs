@@ -1,0 +1,257 @@
+/** Every page and state that `npm run screenshots` takes a picture of. */
+
+/** @typedef {import('playwright-core').Page} Page */
+/**
+ * @typedef {object} Facts What was made before pictures are taken.
+ * @property {string} address of the daemon
+ * @property {string} shop a page of another origin with the widget on it
+ * @property {string} key a private key
+ * @property {string} call a recorded call that is over
+ * @property {string} failed a call that nobody answered
+ * @property {string} campaign
+ */
+/**
+ * @typedef {object} State
+ * @property {string} name of the picture
+ * @property {(facts: Facts) => string} where the address
+ * @property {(page: Page) => Promise<unknown>} [before] the page is opened
+ * @property {(page: Page, facts: Facts) => Promise<unknown>} [show] what is to be seen
+ * @property {'phone' | 'small'} [size] beside a desktop's
+ * @property {boolean} [whole] the page as far as it can be scrolled
+ * @property {boolean} [fresh] of a daemon on which nothing has happened
+ */
+
+const WAIT = { timeout: 30_000 };
+
+/** @param {string} hash */
+const console_ =
+  (hash) =>
+  /** @param {Facts} facts */ ({ address }) =>
+    `${address}/console${hash}`;
+/** @param {Facts} facts */
+const home = ({ address }) => `${address}/`;
+/** @param {Facts} facts */
+const docs = ({ address }) => `${address}/docs`;
+
+/** An endpoint that never answers. @param {string} path */
+const silent = (path) => /** @param {Page} page */ (page) => page.route(`**${path}`, () => undefined);
+/** An endpoint that cannot be reached. @param {string} path */
+const gone = (path) => /** @param {Page} page */ (page) => page.route(`**${path}`, (route) => route.abort());
+/** @param {string} path @param {unknown} body */
+const answers = (path, body) => /** @param {Page} page */ (page) =>
+  page.route(`**${path}`, (route) => route.fulfill({ json: body }));
+/** A microphone that is refused. @param {Page} page */
+const refused = (page) =>
+  page.addInitScript({
+    content: `navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException('', 'NotAllowedError'));`,
+  });
+/** @param {string} text */
+const sees = (text) => /** @param {Page} page */ (page) => page.getByText(text).first().waitFor(WAIT);
+
+/** Asks a question in writing and waits for the answer. @param {Page} page @param {string} field */
+async function asks(page, field) {
+  await page.locator(`${field}:enabled`).waitFor(WAIT);
+  await page.fill(field, 'When are you open?');
+  await page.press(field, 'Enter');
+  await page.locator('.bubble.agent', { hasText: 'eleven' }).waitFor(WAIT);
+}
+
+/** @type {State[]} */
+export const STATES = [
+  { name: 'page-loading', where: home, before: silent('/page.json') },
+  { name: 'page-error', where: home, before: gone('/page.json'), show: sees('does not answer') },
+  { name: 'page-ready', where: home, show: (page) => page.locator('#talk:enabled').waitFor(WAIT) },
+  { name: 'page-no-microphone', where: home, before: refused, show: refusal },
+  { name: 'page-in-a-call', where: home, show: talks },
+  { name: 'page-typed', where: home, before: refused, show: (page) => asks(page, '#text') },
+  { name: 'page-typed', where: home, size: 'phone', before: refused, show: (page) => asks(page, '#text') },
+  { name: 'widget-closed', where: ({ shop }) => shop, show: launcher },
+  { name: 'widget-consent', where: ({ shop }) => `${shop}?consent`, show: (page) => opens(page, 'Agree and start') },
+  { name: 'widget-in-a-call', where: ({ shop }) => shop, show: speaks },
+  { name: 'widget-in-a-call', where: ({ shop }) => shop, size: 'phone', show: speaks },
+  {
+    name: 'widget-no-microphone',
+    where: ({ shop }) => shop,
+    before: refused,
+    show: (page) => opens(page, 'Type instead'),
+  },
+  { name: 'widget-not-allowed', where: ({ shop }) => `${shop}?wrong`, show: (page) => opens(page, 'Try again') },
+  { name: 'docs-loading', where: docs, before: silent('/openapi.json') },
+  { name: 'docs-error', where: docs, before: gone('/openapi.json'), show: (page) => page.waitForTimeout(500) },
+  { name: 'docs', where: docs, show: (page) => page.locator('#contents a').first().waitFor(WAIT) },
+  { name: 'docs-endpoint', where: docs, show: endpoint },
+  { name: 'docs', where: docs, size: 'phone', show: (page) => page.locator('#contents a').first().waitFor(WAIT) },
+  {
+    name: 'console-key',
+    where: console_(''),
+    before: (page) => page.addInitScript({ content: 'sessionStorage.clear()' }),
+  },
+  { name: 'console-wrong-key', where: console_(''), before: wrongKey, show: sees('does not know this key') },
+  { name: 'calls-loading', where: console_('#/calls'), before: silent('/call-logs*') },
+  { name: 'calls-error', where: console_('#/calls'), before: gone('/call-logs*'), show: sees('Try again') },
+  { name: 'calls-empty', where: console_('#/calls'), fresh: true, show: sees('No calls yet') },
+  { name: 'calls', where: console_('#/calls'), show: (page) => page.locator('.call-row').nth(2).waitFor(WAIT) },
+  {
+    name: 'calls',
+    where: console_('#/calls'),
+    size: 'small',
+    show: (page) => page.locator('.call-row').nth(2).waitFor(WAIT),
+  },
+  { name: 'calls-none', where: console_('#/calls?number=999'), show: sees('No call is like that') },
+  { name: 'call', where: ({ address, call }) => `${address}/console#/calls/${call}`, show: timeline },
+  {
+    name: 'call-whole',
+    where: ({ address, call }) => `${address}/console#/calls/${call}`,
+    show: timeline,
+    whole: true,
+  },
+  {
+    name: 'call',
+    where: ({ address, call }) => `${address}/console#/calls/${call}`,
+    size: 'small',
+    show: timeline,
+    whole: true,
+  },
+  { name: 'call-replay', where: ({ address, call }) => `${address}/console#/calls/${call}`, show: replay, whole: true },
+  {
+    name: 'call-replay',
+    where: ({ address, call }) => `${address}/console#/calls/${call}`,
+    size: 'small',
+    show: replay,
+    whole: true,
+  },
+  {
+    name: 'call-not-connected',
+    where: ({ address, failed }) => `${address}/console#/calls/${failed}`,
+    show: sees('No trace'),
+  },
+  { name: 'call-unknown', where: console_('#/calls/nobody'), show: sees('Try again') },
+  { name: 'live', where: console_('#/live'), show: sees('Not in a call') },
+  { name: 'live-in-a-call', where: console_('#/live'), show: live },
+  { name: 'live-in-a-call', where: console_('#/live'), size: 'small', show: live, whole: true },
+  { name: 'live-error', where: console_('#/live'), before: gone('/page.json'), show: sees('does not answer') },
+  { name: 'agents-loading', where: console_('#/agents'), before: silent('/agents') },
+  { name: 'agents-empty', where: console_('#/agents'), before: answers('/agents', []), show: sees('No agents') },
+  { name: 'agents', where: console_('#/agents'), show: (page) => page.locator('.agents li').first().waitFor(WAIT) },
+  { name: 'agent', where: console_('#/agents/the-crooked-fork'), show: agent },
+  { name: 'agent-faults', where: console_('#/agents/the-crooked-fork'), show: faults },
+  { name: 'agent', where: console_('#/agents/the-crooked-fork'), size: 'small', show: agent },
+  { name: 'campaigns-empty', where: console_('#/campaigns'), fresh: true, show: sees('No campaigns yet') },
+  {
+    name: 'campaigns',
+    where: console_('#/campaigns'),
+    show: (page) => page.locator('.progress-bar').first().waitFor(WAIT),
+  },
+  {
+    name: 'campaign',
+    where: ({ address, campaign }) => `${address}/console#/campaigns/${campaign}`,
+    show: progress,
+    whole: true,
+  },
+  {
+    name: 'campaign',
+    where: ({ address, campaign }) => `${address}/console#/campaigns/${campaign}`,
+    size: 'small',
+    show: progress,
+    whole: true,
+  },
+  { name: 'numbers-empty', where: console_('#/numbers'), fresh: true, show: sees('No numbers yet') },
+  { name: 'numbers', where: console_('#/numbers'), show: (page) => page.locator('.item').first().waitFor(WAIT) },
+  { name: 'numbers-error', where: console_('#/numbers'), before: gone('/phones'), show: sees('Try again') },
+  { name: 'knowledge-empty', where: console_('#/knowledge'), fresh: true, show: sees('No files yet') },
+  { name: 'knowledge', where: console_('#/knowledge'), show: (page) => page.locator('.item').first().waitFor(WAIT) },
+  { name: 'keys-loading', where: console_('#/keys'), before: silent('/keys') },
+  { name: 'keys', where: console_('#/keys'), show: newKey },
+  { name: 'keys', where: console_('#/keys'), size: 'small', show: newKey },
+];
+
+/** @param {Page} page */
+async function refusal(page) {
+  await page.click('#talk:enabled');
+  await page.locator('#notice:not([hidden])').waitFor(WAIT);
+}
+
+/** The agent speaks. @param {Page} page */
+async function talks(page) {
+  await page.click('#talk:enabled');
+  await page.locator('body[data-phase="speaking"]').waitFor(WAIT);
+  await page.waitForTimeout(1500);
+}
+
+/** @param {Page} page */
+function launcher(page) {
+  return page.locator('parley-widget .launcher').waitFor(WAIT);
+}
+
+/** @param {Page} page @param {string} text */
+async function opens(page, text) {
+  await page.locator('parley-widget .launcher').click();
+  await page.locator('parley-widget').getByText(text).first().waitFor(WAIT);
+}
+
+/** @param {Page} page */
+async function speaks(page) {
+  await page.locator('parley-widget .launcher').click();
+  await page.locator('parley-widget .bubble.agent').first().waitFor(WAIT);
+  await page.waitForTimeout(1500);
+}
+
+/** @param {Page} page */
+async function endpoint(page) {
+  await page.getByText('Start an outbound call').first().click(WAIT);
+  await page.waitForTimeout(500);
+}
+
+/** @param {Page} page */
+function wrongKey(page) {
+  return page.addInitScript({ content: `sessionStorage.setItem('parley.key', 'sk_wrong')` });
+}
+
+/** @param {Page} page */
+async function timeline(page) {
+  await page.locator('.tl-lane .tl-span').first().waitFor(WAIT);
+  await page.locator('.tl-waves').waitFor(WAIT);
+  await page.waitForTimeout(1000);
+}
+
+/** @param {Page} page */
+async function replay(page) {
+  await page.locator('.replay > summary').click(WAIT);
+  await page.getByLabel('Response delay').fill('1200', WAIT);
+  await page.locator('.replay-turn').first().waitFor(WAIT);
+}
+
+/** @param {Page} page */
+async function live(page) {
+  await asks(page, '.typing input');
+  await page.waitForTimeout(2500);
+}
+
+/** @param {Page} page */
+async function agent(page) {
+  await page.locator('#config-prompt').waitFor(WAIT);
+  await page.locator('summary', { has: page.locator('code:text-is("flow")') }).click();
+  await page.locator('.versions li').first().waitFor(WAIT);
+}
+
+/** @param {Page} page */
+async function faults(page) {
+  await page.locator('#config-prompt').waitFor(WAIT);
+  await page.locator('details:has(> summary > code:text-is("llm")) > summary').click();
+  await page.locator('[id="config-llm.model"]').fill('no-such-model');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.locator('[aria-invalid]').first().waitFor(WAIT);
+}
+
+/** @param {Page} page */
+async function progress(page) {
+  await page.locator('.progress-bar span').first().waitFor(WAIT);
+  await page.locator('.item').first().waitFor(WAIT);
+}
+
+/** @param {Page} page */
+async function newKey(page) {
+  await page.getByLabel('Name').fill('The shop', WAIT);
+  await page.getByRole('button', { name: 'Make' }).click();
+  await page.locator('.made').waitFor(WAIT);
+}
