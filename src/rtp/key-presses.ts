@@ -54,7 +54,10 @@ export class KeyPresses {
           signal.removeEventListener('abort', abort);
           resolve();
         },
-        fail: reject,
+        fail: (reason) => {
+          signal.removeEventListener('abort', abort);
+          reject(reason);
+        },
       };
       const abort = (): void => {
         const at = this.#presses.indexOf(press);

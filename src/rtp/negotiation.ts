@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { ParleyError } from '../errors.js';
 import { type CodecFacts, type CodecName, codecOf, CODECS, STATIC_FORMATS } from './codecs.js';
 import {
@@ -50,6 +51,8 @@ export interface Agreement {
 
 const SECURE = /^RTP\/SAVPF?$/;
 const PLAIN = /^RTP\/AVPF?$/;
+const SENDING = /^send/;
+const RECEIVING = /recv/;
 const EVENTS = 'telephone-event';
 /** 0-9, *, #, A-D (RFC 4733, 3.2). */
 const EVENTS_FMTP = '0-15';
@@ -68,8 +71,8 @@ export class Negotiation {
   readonly #options: NegotiationOptions;
   /** Our side of each medium, as last said. */
   #media: readonly MediaDescription[] = [];
-  /** What is to be forgotten if the other side refuses our offer. */
-  #before: readonly MediaDescription[] | null = null;
+  /** What was said and wanted before an offer that is open. */
+  #before: { media: readonly MediaDescription[]; wanted: Direction } | null = null;
   #version = 0;
   #printed = '';
   #keys = new Map<SrtpSuite, SrtpKey>();
@@ -90,13 +93,10 @@ export class Negotiation {
     return this.#before !== null;
   }
 
-  /** What the next offer, or answer, is to say of who sends. */
-  want(direction: Direction): void {
+  /** @param direction what is wanted from now on; left out: what was wanted before */
+  offer(direction: Direction = this.#wanted): string {
+    this.#before ??= { media: this.#media, wanted: this.#wanted };
     this.#wanted = direction;
-  }
-
-  offer(): string {
-    this.#before ??= this.#media;
     const ours = this.#offered();
     const known = this.#media.length > 0 ? this.#media : [ours];
     this.#media = known.map((media) => (media.port === 0 ? media : ours));
@@ -114,6 +114,9 @@ export class Negotiation {
     const [ours, theirs] = [this.#media[index], media[index]];
     if (ours === undefined || theirs === undefined) throw unsupported('there is no offer');
     if (theirs.port === 0 || theirs.kind !== 'audio') throw unsupported('the other side refuses the audio');
+    if (isIP(theirs.address) !== isIP(this.#options.address)) {
+      throw unsupported('its address is of another family than ours');
+    }
     this.#agreement = this.#agree(ours, theirs, this.#keysOf(ours, theirs));
     this.#before = null;
     return this.#agreement;
@@ -137,7 +140,8 @@ export class Negotiation {
   /** The other side has refused our offer: all is as it was before. */
   rollback(): void {
     if (this.#before === null) return;
-    this.#media = this.#before;
+    this.#media = this.#before.media;
+    this.#wanted = this.#before.wanted;
     this.#before = null;
   }
 
@@ -156,24 +160,32 @@ export class Negotiation {
     return this.#printed;
   }
 
+  /** Types, keys and the profile that are agreed upon stay for the whole call. */
   #offered(): MediaDescription {
-    const { codecs, srtp, port, rtcpPort } = this.#options;
+    const { codecs, srtp, port, rtcpPort, address } = this.#options;
+    const agreed = this.#agreement;
     const facts = codecs.map((name) => CODECS[name]);
-    const clocks = new Set(facts.map(({ clockRateHz }) => clockRateHz));
-    const events = EVENT_TYPES.filter(([clockRateHz]) => clocks.has(clockRateHz)).map(([clockRateHz, payloadType]) =>
-      formatOf(EVENTS, payloadType, clockRateHz, EVENTS_FMTP),
-    );
-    // Types that the other side has given to formats stay with them for the whole call.
-    const used = this.#agreement?.codecs;
     const formats = facts.map((codec) => {
-      const agreed = [...(used ?? [])].find(([, { name }]) => name === codec.name)?.[0];
-      return formatOf(codec.name, agreed ?? codec.payloadType, codec.clockRateHz, codec.fmtp, codec.channels);
+      const type = [...(agreed?.codecs ?? [])].find(([, { name }]) => name === codec.name)?.[0];
+      return formatOf(codec.name, type ?? codec.payloadType, codec.clockRateHz, codec.fmtp, codec.channels);
     });
-    const suites = srtp === 'offered' || srtp === 'required' || this.#agreement?.srtp != null ? SRTP_SUITES : [];
-    const isSecure = srtp === 'required' || this.#agreement?.srtp != null;
+    const clocks = new Set(facts.map(({ clockRateHz }) => clockRateHz));
+    const events = EVENT_TYPES.filter(([clockRateHz]) => clocks.has(clockRateHz)).map(([clockRateHz, payloadType]) => {
+      const type = agreed?.events?.clockRateHz === clockRateHz ? agreed.events.payloadType : payloadType;
+      return formatOf(EVENTS, type, clockRateHz, EVENTS_FMTP);
+    });
     const all = distinct([...formats, ...events]);
+    const suites: readonly SrtpSuite[] =
+      agreed === null
+        ? srtp === 'offered' || srtp === 'required'
+          ? SRTP_SUITES
+          : []
+        : agreed.srtp === null
+          ? []
+          : [agreed.srtp.send.suite];
+    const profile = this.#media.find((media) => media.port !== 0)?.profile;
     return {
-      ...{ kind: 'audio', port, profile: isSecure ? 'RTP/SAVP' : 'RTP/AVP', address: this.#options.address },
+      ...{ kind: 'audio', port, address, profile: profile ?? (srtp === 'required' ? 'RTP/SAVP' : 'RTP/AVP') },
       ...{ formats: all, rawFormats: all.map(({ payloadType }) => String(payloadType)) },
       direction: this.#wanted,
       ptimeMs: PTIME_MS,
@@ -195,7 +207,8 @@ export class Negotiation {
     for (const [index, theirs] of media.entries()) {
       if (theirs.kind !== 'audio' || theirs.port === 0) continue;
       const isSecure = SECURE.test(theirs.profile);
-      if (!isSecure && !PLAIN.test(theirs.profile)) reason = `${theirs.profile.slice(0, 40)} is not spoken here`;
+      if (isIP(theirs.address) !== isIP(this.#options.address)) reason = 'its address is of another family than ours';
+      else if (!isSecure && !PLAIN.test(theirs.profile)) reason = `${theirs.profile.slice(0, 40)} is not spoken here`;
       else if (isSecure && this.#options.srtp === 'off') reason = 'SRTP is switched off';
       else if (this.#options.srtp === 'required' && usableLine(theirs) === null) reason = 'SRTP is required';
       else if (isSecure && usableLine(theirs) === null) reason = 'it has no key of SRTP that can be used';
@@ -236,8 +249,8 @@ export class Negotiation {
     const events = eventsFor(theirs.formats, facts.clockRateHz);
     const formats = [formatOf(facts.name, codec.payloadType, facts.clockRateHz, facts.fmtp, facts.channels)];
     if (events !== null) formats.push(formatOf(EVENTS, events.payloadType, events.clockRateHz, EVENTS_FMTP));
-    const sends = this.#wanted.startsWith('send') && isReceiving(theirs);
-    const receives = this.#wanted.endsWith('recv') && theirs.direction.startsWith('send');
+    const sends = SENDING.test(this.#wanted) && isReceiving(theirs);
+    const receives = RECEIVING.test(this.#wanted) && SENDING.test(theirs.direction);
     return {
       ...{ kind: 'audio', port, profile: theirs.profile, address },
       ...{ formats, rawFormats: formats.map(({ payloadType }) => String(payloadType)) },
@@ -271,8 +284,8 @@ export class Negotiation {
         rtcpAddress: theirs.rtcp?.address ?? address,
         rtcpPort: rtcpMux ? port : (theirs.rtcp?.port ?? port + 1),
       },
-      sends: ours.direction.startsWith('send') && isReceiving(theirs),
-      receives: ours.direction.endsWith('recv') && theirs.direction.startsWith('send'),
+      sends: SENDING.test(ours.direction) && isReceiving(theirs),
+      receives: RECEIVING.test(ours.direction) && SENDING.test(theirs.direction),
       codec: { facts, payloadType: codec.payloadType },
       codecs,
       events: eventsFor(theirs.formats, facts.clockRateHz),
@@ -284,7 +297,12 @@ export class Negotiation {
 
 /** Who says 0.0.0.0 wants nothing sent (RFC 3264, 8.4). */
 function isReceiving({ direction, address }: MediaDescription): boolean {
-  return direction.endsWith('recv') && address !== '0.0.0.0' && address !== '::';
+  return RECEIVING.test(direction) && !isNowhere(address);
+}
+
+/** An address that nobody has. */
+export function isNowhere(address: string): boolean {
+  return address === '0.0.0.0' || address === '::';
 }
 
 function usableLine(media: MediaDescription): { tag: number; key: SrtpKey } | null {

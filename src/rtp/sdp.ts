@@ -1,4 +1,4 @@
-import { isIP } from 'node:net';
+import { BlockList, isIP } from 'node:net';
 import { ParleyError } from '../errors.js';
 
 /** Who may send, as seen by the one who says it (RFC 3264, 5.1). */
@@ -60,6 +60,10 @@ const MAX_MEDIA = 16;
 const MAX_FORMATS = 64;
 const MAX_CRYPTO = 16;
 const TOKEN = /^[!-~]{1,64}$/;
+/** Multicast and broadcast: a call has one other side. */
+const MANY = new BlockList();
+MANY.addSubnet('224.0.0.0', 3, 'ipv4');
+MANY.addSubnet('ff00::', 8, 'ipv6');
 const DIRECTIONS: readonly string[] = ['sendrecv', 'sendonly', 'recvonly', 'inactive'] satisfies Direction[];
 
 type Draft = {
@@ -205,6 +209,7 @@ function addressOf(value: string): string {
   if (network !== 'IN' || family === 0 || type !== `IP${String(family)}` || address.includes('%')) {
     throw invalid('its c= line has no IP address');
   }
+  if (MANY.check(address, family === 6 ? 'ipv6' : 'ipv4')) throw invalid('its c= line has an address of many');
   return address;
 }
 

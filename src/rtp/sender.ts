@@ -79,11 +79,11 @@ export class Sender {
     this.#skipGap(ticks, nowMs);
     const timestamp = this.#timestamp;
     this.#timestamp = (this.#timestamp + ticks) >>> 0;
-    const key = this.#keys.next();
     if (!agreement.sends) {
       this.#isFirst = true;
       return;
     }
+    const key = this.#keys.next();
     if (key?.kind === 'event') {
       const { payload, ageFrames, isFirst } = key;
       this.#send(agreement.events?.payloadType ?? 0, isFirst, (timestamp - ageFrames * ticks) >>> 0, payload);
@@ -96,7 +96,7 @@ export class Sender {
     this.#isFirst = false;
   }
 
-  /** Sends keys in place of sound. Resolves when they are sent. */
+  /** Sends keys in place of sound. Resolves when they are sent; while the other side is on hold they wait. */
   press(keys: string, signal: AbortSignal): Promise<void> {
     return this.#keys.press(keys, signal);
   }

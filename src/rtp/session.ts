@@ -7,7 +7,7 @@ import { ParleyError } from '../errors.js';
 import type { LineStats, TransferOutcome, Transport } from '../transports/transport.js';
 import { type CodecName, CODECS } from './codecs.js';
 import { RtpLine } from './line.js';
-import { type Agreement, Negotiation, type SrtpPolicy } from './negotiation.js';
+import { type Agreement, isNowhere, Negotiation, type SrtpPolicy } from './negotiation.js';
 import type { PortPair, RtpPorts } from './ports.js';
 import { Receiver } from './receiver.js';
 import { Sender } from './sender.js';
@@ -94,9 +94,12 @@ export interface RtpSession {
 
 /**
  * Opens the sockets of a call.
- * @throws ParleyError RTP_PORTS_FULL
+ * @throws ParleyError RTP_PORTS_FULL; TypeError where the ports are bound to all addresses and none is advertised
  */
 export async function openRtpSession(options: RtpSessionOptions): Promise<RtpSession> {
+  if (isNowhere(options.advertisedAddress ?? options.ports.localAddress)) {
+    throw new TypeError('advertisedAddress: the other side cannot send to all addresses');
+  }
   const opus = options.codecs?.includes('opus') === true ? await loadOpus() : null;
   return new Session(options, await options.ports.open(), opus);
 }
@@ -134,8 +137,9 @@ class Session implements RtpSession {
     });
     const rateHz = Math.max(...codecs.map((name) => CODECS[name].sampleRateHz));
     const random = randomBytes(10);
+    const ssrc = random.readUInt32BE(0);
     this.#sender = new Sender({
-      ...{ rateHz, opus, ssrc: random.readUInt32BE(0) },
+      ...{ rateHz, opus, ssrc },
       ...{ sequence: random.readUInt16BE(4) & 0x7fff, timestamp: random.readUInt32BE(6) },
       onPacket: (packet) => this.#wire.send(packet),
     });
@@ -153,7 +157,7 @@ class Session implements RtpSession {
       onDigit: (key) => this.#line.digits(key),
     });
     this.#wire = new Wire({
-      ...{ pair, learnMs, nowMs: () => clock.nowMs() },
+      ...{ pair, learnMs, ssrc, nowMs: () => clock.nowMs() },
       sent: () => this.#sender.sentAt(clock.nowMs()),
       onPacket: (packet, nowMs) => {
         if (this.#isAnswered) this.#receiver.packet(packet, nowMs);
@@ -177,8 +181,7 @@ class Session implements RtpSession {
   }
 
   offer(direction?: Direction): string {
-    if (direction !== undefined) this.#negotiation.want(direction);
-    return this.#negotiation.offer();
+    return this.#negotiation.offer(direction);
   }
 
   accept(answer: string): void {

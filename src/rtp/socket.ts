@@ -39,8 +39,9 @@ export async function openUdpSocket(address: string, port: number): Promise<Data
       socket.on('message', (datagram, from) => onDatagram(datagram, plain(from.address), from.port));
     },
     send: (datagram, to, toPort) => {
-      // The callback takes the error, which would be thrown else.
-      if (isOpen) socket.send(datagram, toPort, isV6 && isIP(to) === 4 ? `${MAPPED_IPV4}${to}` : to, ignore);
+      // The callback takes the error, which would be thrown else; ports that are none are thrown nevertheless.
+      if (isOpen && toPort > 0 && toPort < 65_536)
+        socket.send(datagram, toPort, isV6 && isIP(to) === 4 ? `${MAPPED_IPV4}${to}` : to, ignore);
     },
     close: async () => {
       if (!isOpen) return;

@@ -1,5 +1,5 @@
 import { ReportedLoss } from '../transports/webrtc/reported-loss.js';
-import type { Agreement } from './negotiation.js';
+import { type Agreement, isNowhere } from './negotiation.js';
 import { isRtcp, parseRtp, type RtpPacket, serialiseRtp } from './packet.js';
 import type { PortPair } from './ports.js';
 import { Reports, type ReportStats, type SentSoFar } from './reports.js';
@@ -12,6 +12,8 @@ export interface WireOptions {
   /** How long another address than the negotiated one may prove to be the other side's. */
   learnMs: number;
   nowMs: () => number;
+  /** Our source of sound. */
+  ssrc: number;
   /** What we have sent, for reports. */
   sent: () => SentSoFar;
   /** A packet that is the other side's. */
@@ -70,8 +72,10 @@ export class Wire {
 
   agree(agreement: Agreement): void {
     const nowMs = this.#options.nowMs();
-    if (this.#lock?.isExpected(agreement.remote) === true) this.#lock.extend(nowMs);
-    else this.#lock = new SourceLock({ expected: agreement.remote, learnMs: this.#options.learnMs, nowMs });
+    if (isNowhere(agreement.remote.address) || this.#lock?.isExpected(agreement.remote) === true) {
+      // The other side stays where it was, if that is known.
+      this.#lock?.extend(nowMs);
+    } else this.#lock = new SourceLock({ expected: agreement.remote, learnMs: this.#options.learnMs, nowMs });
     const before = this.#agreement?.srtp ?? null;
     const { srtp } = agreement;
     this.#agreement = agreement;
@@ -117,7 +121,7 @@ export class Wire {
     const { rtp, rtcp } = this.#options.pair;
     const { address, port } = lock.target;
     if (agreement.rtcpMux) rtp.send(datagram, address, port);
-    else if (lock.isExpected(lock.target)) {
+    else if (lock.isExpected(lock.target) && !isNowhere(agreement.remote.rtcpAddress)) {
       rtcp.send(datagram, agreement.remote.rtcpAddress, agreement.remote.rtcpPort);
     } else rtcp.send(datagram, address, port + 1);
   }
@@ -141,7 +145,8 @@ export class Wire {
       this.#unheard[opened === null ? 'forged' : 'junk']++;
       return;
     }
-    if (!lock.accepts(from, packet, nowMs, this.#opener !== null)) {
+    // What we have sent ourselves comes back: a loop (RFC 3550, 8.2).
+    if (packet.ssrc === this.#options.ssrc || !lock.accepts(from, packet, nowMs, this.#opener !== null)) {
       this.#unheard.strangers++;
       return;
     }
@@ -162,7 +167,7 @@ export class Wire {
       return;
     }
     const before = this.#reports.stats;
-    if (!this.#reports.read(opened, this.#options.sent().ssrc, nowMs)) {
+    if (!this.#reports.read(opened, this.#options.ssrc, nowMs)) {
       this.#unheard.junk++;
       return;
     }

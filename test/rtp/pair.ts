@@ -1,8 +1,11 @@
 import { RealClock } from '../../src/clock/real.js';
 import { Ticker } from '../../src/clock/ticker.js';
+import { VirtualClock } from '../../src/clock/virtual.js';
+import { Random } from '../../src/random.js';
 import { RtpPorts } from '../../src/rtp/ports.js';
 import { openRtpSession, type RtpSession, type RtpSessionOptions } from '../../src/rtp/session.js';
 import type { TransportSink } from '../../src/transports/transport.js';
+import { type NetworkQuality, UdpNetwork } from './udp-network.js';
 
 /** Writes down what a line delivers. */
 export class Ear implements TransportSink {
@@ -33,22 +36,45 @@ export class Ear implements TransportSink {
   }
 }
 
+type EndOptions = Partial<Omit<RtpSessionOptions, 'clock' | 'ticker' | 'ports'>>;
+
 export interface Pair {
   caller: RtpSession;
   callee: RtpSession;
-  dispose(): Promise<void>;
+  dispose: () => Promise<void>;
+}
+
+export interface VirtualPair extends Pair {
+  clock: VirtualClock;
+  network: UdpNetwork;
 }
 
 /** Two ends of a call over the loopback's UDP, agreed and answered. */
-export async function loopbackPair(
-  options: Partial<RtpSessionOptions> = {},
-  calleeOptions: Partial<RtpSessionOptions> = options,
-): Promise<Pair> {
+export async function loopbackPair(options: EndOptions = {}, calleeOptions: EndOptions = options): Promise<Pair> {
   const clock = new RealClock();
-  const ticker = new Ticker(clock);
+  const ends = { clock, ticker: new Ticker(clock) };
   const ports = new RtpPorts({ clock, localAddress: '127.0.0.1', portRange: null });
-  const caller = await openRtpSession({ clock, ticker, ports, ...options });
-  const callee = await openRtpSession({ clock, ticker, ports, ...calleeOptions });
+  const caller = await openRtpSession({ ...ends, ports, ...options });
+  const callee = await openRtpSession({ ...ends, ports, ...calleeOptions });
+  return agreed(caller, callee);
+}
+
+/** Two ends of a call in virtual time, at 10.0.0.1 and 10.0.0.2, agreed and answered. */
+export async function virtualPair(
+  options: EndOptions = {},
+  calleeOptions: EndOptions = options,
+  quality: NetworkQuality = {},
+): Promise<VirtualPair> {
+  const clock = new VirtualClock();
+  const ends = { clock, ticker: new Ticker(clock) };
+  const network = new UdpNetwork(clock, new Random(1), quality);
+  const portsAt = (localAddress: string): RtpPorts => new RtpPorts({ clock, localAddress, openSocket: network.open });
+  const caller = await openRtpSession({ ...ends, ports: portsAt('10.0.0.1'), ...options });
+  const callee = await openRtpSession({ ...ends, ports: portsAt('10.0.0.2'), ...calleeOptions });
+  return { clock, network, ...agreed(caller, callee) };
+}
+
+function agreed(caller: RtpSession, callee: RtpSession): Pair {
   caller.accept(callee.answer(caller.offer()));
   for (const end of [caller, callee]) end.answered();
   return {

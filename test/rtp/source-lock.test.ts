@@ -1,0 +1,60 @@
+import { describe, expect, it } from 'vitest';
+import { type Place, SourceLock } from '../../src/rtp/source-lock.js';
+
+const EXPECTED: Place = { address: '10.0.0.9', port: 5_000 };
+const BEHIND_NAT: Place = { address: '198.51.100.7', port: 61_000 };
+const STRANGER: Place = { address: '192.0.2.66', port: 6_666 };
+
+const lock = (learnMs = 10_000): SourceLock => new SourceLock({ expected: EXPECTED, learnMs, nowMs: 0 });
+
+/** Packets that are let through, of a row of them. */
+function heard(of: SourceLock, from: Place, count: number, nowMs = 0, first = 100): number {
+  let accepted = 0;
+  for (let n = 0; n < count; n++) if (of.accepts(from, { ssrc: 1, sequence: (first + n) & 0xffff }, nowMs)) accepted++;
+  return accepted;
+}
+
+describe('the lock on who is heard', () => {
+  it('believes the place that was negotiated at once, and then nobody else', () => {
+    const ours = lock();
+    expect(heard(ours, EXPECTED, 1)).toBe(1);
+    expect(heard(ours, STRANGER, 100)).toBe(0);
+    expect(ours.target).toEqual(EXPECTED);
+  });
+
+  it('believes another place after a few packets in a row, and sends to it', () => {
+    const ours = lock();
+    expect(heard(ours, BEHIND_NAT, 10)).toBe(7);
+    expect(ours.target).toEqual(BEHIND_NAT);
+    expect(heard(ours, EXPECTED, 10)).toBe(0);
+  });
+
+  it('believes another port of the same host sooner', () => {
+    expect(heard(lock(), { ...EXPECTED, port: 5_100 }, 10)).toBe(9);
+  });
+
+  it('believes nobody elsewhere who only tries one packet at a time, or numbers at random', () => {
+    const ours = lock();
+    for (let n = 0; n < 100; n++) {
+      expect(ours.accepts({ ...STRANGER, port: n + 1 }, { ssrc: 1, sequence: n }, 0)).toBe(false);
+      expect(ours.accepts(STRANGER, { ssrc: 1, sequence: (n * 7_919) & 0xffff }, 0)).toBe(false);
+      expect(ours.accepts(STRANGER, { ssrc: n, sequence: n }, 0)).toBe(false);
+    }
+    expect(ours.isLocked).toBe(false);
+    expect(heard(ours, EXPECTED, 1)).toBe(1);
+  });
+
+  it('learns for a short time only, which can begin again as long as nobody is heard', () => {
+    const ours = lock();
+    expect(heard(ours, BEHIND_NAT, 10, 10_000)).toBe(0);
+    ours.extend(20_000);
+    expect(heard(ours, BEHIND_NAT, 10, 25_000)).toBe(7);
+    expect(heard(lock(0), BEHIND_NAT, 10)).toBe(0);
+  });
+
+  it('believes at once whom a key vouches for', () => {
+    const ours = lock();
+    expect(ours.accepts(BEHIND_NAT, { ssrc: 1, sequence: 1 }, 0, true)).toBe(true);
+    expect(ours.isTarget(BEHIND_NAT)).toBe(true);
+  });
+});
