@@ -101,6 +101,11 @@ export class UserAgent {
     return this.#transactions.size;
   }
 
+  /** Requests of ours that wait for an answer. */
+  get unanswered(): number {
+    return this.#transactions.unanswered;
+  }
+
   /** Our address for who is reached there, as a header value. */
   contact(hop: Hop): string {
     const { host, port } = this.#options.transport.localPlace(hop);

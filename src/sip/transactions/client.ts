@@ -25,6 +25,10 @@ export class PlainClientTransaction implements ClientTransaction {
     options.send(this.#bytes);
   }
 
+  get isAnswered(): boolean {
+    return this.#state === 'completed' || this.#state === 'terminated';
+  }
+
   receive(response: SipResponse): void {
     if (this.#state !== 'trying' && this.#state !== 'proceeding') return;
     if (response.status < 200) {

@@ -35,6 +35,10 @@ export class InviteClientTransaction implements ClientTransaction {
     options.send(this.#bytes);
   }
 
+  get isAnswered(): boolean {
+    return this.#state !== 'calling' && this.#state !== 'proceeding';
+  }
+
   receive(response: SipResponse): void {
     const { user } = this.#options;
     const { status } = response;

@@ -29,6 +29,8 @@ export interface ClientOptions {
 /** One request, and what comes back. */
 export interface ClientTransaction {
   readonly request: SipRequest;
+  /** Whether a final response has come, or none will. */
+  readonly isAnswered: boolean;
   /** A response of this transaction has come. */
   receive(response: SipResponse): void;
   /** What it has sent cannot be delivered. */

@@ -49,6 +49,13 @@ export class Transactions {
     return this.#clients.size + this.#servers.size;
   }
 
+  /** Requests of ours without a final response. */
+  get unanswered(): number {
+    let count = 0;
+    for (const { transaction } of this.#clients.values()) if (!transaction.isAnswered) count++;
+    return count;
+  }
+
   /** Sends a request; its `Via` is added here. */
   request(request: SipRequest, to: Hop, user: ClientUser): ClientTransaction {
     this.#addVia(request, to);

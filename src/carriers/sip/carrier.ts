@@ -1,0 +1,359 @@
+import type { Cancel } from '../../clock/clock.js';
+import type { Ticker } from '../../clock/ticker.js';
+import { ParleyError, reasonOf } from '../../errors.js';
+import { type CodecName, CODECS } from '../../rtp/codecs.js';
+import { parseAddress } from '../../sip/address.js';
+import type { InboundCall } from '../../sip/call/inbound.js';
+import type { OutboundCall } from '../../sip/call/outbound.js';
+import type { Hop } from '../../sip/hop.js';
+import type { SipRequest } from '../../sip/message.js';
+import { quoted, wireOf } from '../../sip/scan.js';
+import { hostText, parseSipUri } from '../../sip/uri.js';
+import type { TransferOutcome } from '../../transports/transport.js';
+import type { CallRequest, Carrier, CarrierCall, NumberOffer, NumberQuery } from '../carrier.js';
+import { SipCall } from './call.js';
+import { endOfFailure } from './end-cause.js';
+import type { OpenMedia } from './media.js';
+import { type Addressing, addressOfUser, addressToCall, isNumber, numberOfUser } from './numbers.js';
+import { connectCalls, transferBlindly, type TransferMode, type TransferOptions } from './transfer.js';
+import { Trunk, type TrunkOptions } from './trunk.js';
+
+export interface SipCarrierOptions extends Omit<TrunkOptions, 'onCall'> {
+  ticker: Ticker;
+  openMedia: OpenMedia;
+  /** Codecs that calls may have; the best one's rate is that of lines. */
+  codecs: readonly CodecName[];
+  /** The trunk's numbers, E.164: those that can be had. */
+  numbers: readonly string[];
+  /** Of these, the ones that are ours from the start. */
+  owned?: readonly string[];
+  numberFormat: Addressing['numbers'];
+  transfer: TransferMode;
+  /** What callees are shown beside the number. */
+  displayName?: string;
+  /** The country of a number, ISO 3166 alpha-2. */
+  countryOf: (number: string) => Promise<string | null>;
+  onError?: (error: unknown) => void;
+}
+
+/** How long the target of a transfer rings. */
+const TRANSFER_RING_MS = 45_000;
+/** Headers that callers send along and that agents may be told. */
+const PASSED_ON = /^(?:x-|p-|diversion$|history-info$|user-to-user$|subject$)/;
+/** Headers of requests that whoever places a call may set. */
+const SETTABLE = /^(?:x-[a-z0-9-]{1,60}|p-asserted-identity|p-preferred-identity|privacy|user-to-user|subject)$/i;
+const MOST_HEADER_CHARS = 1000;
+
+/** Calls over a SIP trunk or a PBX. */
+export class SipCarrier implements Carrier {
+  readonly name = 'sip';
+  readonly calls = new Set<SipCall>();
+  readonly trunk: Trunk;
+  readonly #options: SipCarrierOptions;
+  readonly #owned: Set<string>;
+  /** User parts of addresses that somebody is expected at. */
+  readonly #addresses = new Set<string>();
+  readonly #rateHz: number;
+  #listener: ((call: CarrierCall) => void) | null = null;
+  #isClosed = false;
+  #closing: Promise<void> | null = null;
+
+  private constructor(options: SipCarrierOptions, trunk: Trunk) {
+    this.#options = options;
+    this.trunk = trunk;
+    this.#owned = new Set(options.owned);
+    this.#rateHz = Math.max(...options.codecs.map((codec) => CODECS[codec].sampleRateHz));
+  }
+
+  /** @throws ParleyError SIP_CANNOT_LISTEN */
+  static async open(options: SipCarrierOptions): Promise<SipCarrier> {
+    let carrier: SipCarrier | null = null;
+    const trunk = await Trunk.open({ ...options, onCall: (call) => carrier?.received(call) });
+    carrier = new SipCarrier(options, trunk);
+    return carrier;
+  }
+
+  async searchNumbers({ country, areaCode, limit = 10 }: NumberQuery): Promise<readonly NumberOffer[]> {
+    const found: NumberOffer[] = [];
+    for (const number of this.#options.numbers) {
+      if (found.length >= limit) break;
+      if (this.#owned.has(number)) continue;
+      const theirs = await this.#options.countryOf(number);
+      const national = areaCode === undefined || number.replace(/^\+\d{1,3}?(?=\d{6,})/, '').includes(areaCode);
+      if (theirs !== country.toUpperCase() || !national) continue;
+      found.push({ number, country: theirs, monthlyCents: 0 });
+    }
+    return found;
+  }
+
+  buyNumber(number: string): Promise<void> {
+    if (!this.#options.numbers.includes(number) || this.#owned.has(number)) {
+      return Promise.reject(new ParleyError('NUMBER_UNAVAILABLE', { number }));
+    }
+    this.#owned.add(number);
+    return Promise.resolve();
+  }
+
+  releaseNumber(number: string): Promise<void> {
+    if (!this.#owned.delete(number)) return Promise.reject(new ParleyError('NUMBER_NOT_OWNED', { number }));
+    return Promise.resolve();
+  }
+
+  ownedNumbers(): Promise<readonly string[]> {
+    return Promise.resolve([...this.#owned]);
+  }
+
+  placeCall(request: CallRequest): SipCall {
+    if (this.#isClosed) throw new ParleyError('CARRIER_CLOSED', { carrier: this.name });
+    const { from, to, ringTimeoutMs, headers = {} } = request;
+    const target = addressToCall(to, this.#addressing);
+    if (target === null) throw new ParleyError('NUMBER_INVALID', { number: to.slice(0, 40) });
+    if (!isNumber(from)) throw new ParleyError('NUMBER_INVALID', { number: from.slice(0, 40) });
+    const call = this.#call(this.#options.token(), 'outbound', from, to, headers);
+    void this.#place(call, target, ringTimeoutMs);
+    return call;
+  }
+
+  receiveCalls(listener: (call: CarrierCall) => void): Cancel {
+    this.#listener = listener;
+    return () => {
+      if (this.#listener === listener) this.#listener = null;
+    };
+  }
+
+  /**
+   * Expects calls at an address of ours beside the numbers.
+   * @param user made up by us, so that nobody guesses it
+   * @returns the address, and what ends it
+   */
+  expect(user: string): { uri: string; cancel: Cancel } {
+    this.#addresses.add(user);
+    const { host, port } = this.trunk.place;
+    const transport = this.#options.servers[0]?.protocol.toLowerCase() ?? 'udp';
+    const uri = `sip:${user}@${hostText(host)}:${String(port)}${transport === 'udp' ? '' : `;transport=${transport}`}`;
+    return { uri, cancel: () => this.#addresses.delete(user) };
+  }
+
+  /** Ends all calls. May be called twice. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  /** A call that the trunk brings. */
+  received(inbound: InboundCall): void {
+    const replaced = inbound.replaces === null ? null : this.#callOf(inbound);
+    if (replaced !== null) {
+      this.#replace(replaced, inbound);
+      return;
+    }
+    const to = this.#ourNumber(inbound.to);
+    const listener = this.#listener;
+    if (this.#isClosed || to === null || listener === null) {
+      inbound.listen({ onEnded: () => undefined, onKeys: () => undefined });
+      inbound.reject(this.#isClosed ? 503 : 404);
+      return;
+    }
+    const call = this.#call(inbound.callId, 'inbound', callerOf(inbound), to, passedOn(inbound.request));
+    call.bind({ leg: () => inbound.leg, giveUp: () => inbound.reject(603), accept: () => inbound.answer() });
+    inbound.listen({
+      onEnded: (end) => {
+        if (inbound.leg !== null) call.legEnded(end, inbound.leg);
+        else if (end.by === 'remote') call.finish({ cause: 'hangup', by: 'remote', reason: end.reason });
+        else call.finish({ cause: 'failed', by: 'network', reason: end.reason });
+      },
+      onKeys: (keys) => call.line.keys(keys),
+    });
+    void this.#receive(call, inbound, listener);
+  }
+
+  get #addressing(): Addressing {
+    const { domain, numberFormat } = this.#options;
+    return { domain: hostText(domain), numbers: numberFormat };
+  }
+
+  get #transferOptions(): TransferOptions {
+    const { transfer: mode, ticker } = this.#options;
+    const place = (call: SipCall, target: string): SipCall =>
+      this.placeCall({
+        from: call.direction === 'outbound' ? call.from : call.to,
+        to: target,
+        ringTimeoutMs: TRANSFER_RING_MS,
+      });
+    return { mode, ticker, addressing: this.#addressing, place };
+  }
+
+  async #place(call: SipCall, target: string, ringTimeoutMs: number): Promise<void> {
+    const { clock } = this.#options;
+    if (!(await this.#openMedia(call))) return;
+    const media = call.media;
+    if (media === null || call.isOver) return;
+    const { displayName } = this.#options;
+    const ours = addressOfUser(call.from, this.#addressing);
+    let cancelRing = clock.schedule(clock.nowMs() + ringTimeoutMs, () => giveUp());
+    const giveUp = (): void => call.giveUp({ cause: 'no-answer', by: 'agent', reason: '480 Temporarily Unavailable' });
+    const outbound: OutboundCall = this.trunk.agent.call({
+      target,
+      from: `${displayName === undefined ? '' : `${quoted(wireOf(displayName))} `}<${ours}>`,
+      to: `<${target}>`,
+      hops: this.trunk.servers.hops,
+      media,
+      headers: settable(call.headers),
+      redirected: (uri) => this.#redirected(uri),
+      events: {
+        onRinging: () => {
+          cancelRing();
+          cancelRing = clock.schedule(clock.nowMs() + ringTimeoutMs, giveUp);
+          call.ring();
+        },
+        onAnswered: () => {
+          cancelRing();
+          call.pickUp();
+        },
+        onFailed: (failure) => call.finish(endOfFailure(failure)),
+        onEnded: (end) => call.legEnded(end, outbound.leg),
+        onKeys: (keys) => call.line.keys(keys),
+      },
+    });
+    call.bind({ leg: () => outbound.leg, giveUp: () => outbound.cancel(), accept: () => undefined });
+    call.onState((state) => {
+      if (state === 'ended') cancelRing();
+    });
+    outbound.start();
+  }
+
+  async #receive(call: SipCall, inbound: InboundCall, listener: (call: CarrierCall) => void): Promise<void> {
+    if (!(await this.#openMedia(call))) {
+      inbound.reject(503);
+      return;
+    }
+    if (call.media === null || call.isOver) return;
+    if (!inbound.prepare(call.media)) return;
+    inbound.ring();
+    call.bind({
+      leg: () => inbound.leg,
+      giveUp: () => inbound.reject(603),
+      accept: () => {
+        inbound.answer();
+        // Where an early offer still waits for its answer, the call begins with that.
+        call.pickUp();
+      },
+    });
+    call.ring();
+    try {
+      listener(call);
+    } catch (error) {
+      this.#options.onError?.(error);
+      inbound.reject(500);
+      call.finish({ cause: 'failed', by: 'network', reason: '500 Server Internal Error' });
+    }
+  }
+
+  /** Somebody takes the place of the far end of a call (RFC 3891): another leg, the same call. */
+  #replace(call: SipCall, inbound: InboundCall): void {
+    const old = call.leg;
+    inbound.listen({
+      onEnded: (end) => {
+        if (inbound.leg !== null) call.legEnded(end, inbound.leg);
+      },
+      onKeys: (keys) => call.line.keys(keys),
+    });
+    if (call.media === null || !inbound.prepare(call.media)) return;
+    call.bind({ leg: () => inbound.leg, giveUp: () => undefined, accept: () => undefined });
+    inbound.answer();
+    call.replacing(old);
+  }
+
+  /** Whether there are media for a call; one that cannot have any has failed. */
+  async #openMedia(call: SipCall): Promise<boolean> {
+    const { clock, openMedia } = this.#options;
+    try {
+      const opening = openMedia({
+        lost: (error) => {
+          call.leg?.bye('the media broke off');
+          call.finish({ cause: 'failed', by: 'network', reason: error.message });
+        },
+      });
+      call.attach(await clock.settle(opening, clock.nowMs()));
+      return true;
+    } catch (error) {
+      this.#options.onError?.(error);
+      call.finish({ cause: 'failed', by: 'network', reason: reasonOf(error) });
+      return false;
+    }
+  }
+
+  #call(
+    id: string,
+    direction: 'inbound' | 'outbound',
+    from: string,
+    to: string,
+    headers: Readonly<Record<string, string>>,
+  ): SipCall {
+    const { clock, onError } = this.#options;
+    const call: SipCall = new SipCall({
+      ...{ id, carrier: this.name, direction, from, to, headers, clock, rateHz: this.#rateHz },
+      onTransfer: (one, target, signal) => transferBlindly(one, target, signal, this.#transferOptions),
+      onConnect: (one, other, signal) => this.#connect(one, other, signal),
+      onOver: () => this.calls.delete(call),
+      onListenerError: (error) => onError?.(error),
+    });
+    this.calls.add(call);
+    return call;
+  }
+
+  #connect(call: SipCall, other: CarrierCall, signal: AbortSignal): Promise<TransferOutcome> {
+    if (!(other instanceof SipCall)) return Promise.resolve({ ok: false, reason: 'failed' });
+    return connectCalls(call, other, signal, this.#transferOptions);
+  }
+
+  /** A redirection is followed over the trunk: whom we talk with does not change by it. */
+  #redirected(uri: string): { target: string; hops: readonly Hop[] } | null {
+    const parsed = parseSipUri(uri);
+    if (parsed?.user == null || parsed.headers !== null) return null;
+    return { target: uri, hops: this.trunk.servers.hops };
+  }
+
+  #ourNumber(user: string): string | null {
+    if (this.#addresses.has(user)) return user;
+    const number = numberOfUser(user);
+    return this.#owned.has(number) ? number : null;
+  }
+
+  #callOf({ replaces }: InboundCall): SipCall | null {
+    for (const call of this.calls) if (call.leg === replaces) return call;
+    return null;
+  }
+
+  async #close(): Promise<void> {
+    this.#isClosed = true;
+    this.#listener = null;
+    for (const call of [...this.calls]) {
+      const leg = call.leg;
+      call.finish({ cause: 'failed', by: 'network', reason: 'the carrier is closed' });
+      if (leg === null) call.withdraw();
+      else leg.bye('the carrier is closed');
+    }
+    await this.trunk.close();
+  }
+}
+
+/** Who calls: what the trunk vouches for (RFC 3325), or what the caller says. */
+function callerOf(inbound: InboundCall): string {
+  const [asserted] = inbound.request.headers.values('p-asserted-identity') ?? [];
+  const user = asserted === undefined ? null : parseAddress(asserted)?.sip?.user;
+  const told = user ?? inbound.from;
+  return told === '' ? 'anonymous' : numberOfUser(told);
+}
+
+function passedOn({ headers }: SipRequest): Record<string, string> {
+  const passed: Record<string, string> = {};
+  for (const [name, value] of headers) if (PASSED_ON.test(name)) passed[name] ??= value.slice(0, MOST_HEADER_CHARS);
+  return passed;
+}
+
+function settable(headers: Readonly<Record<string, string>>): [string, string][] {
+  return Object.entries(headers)
+    .filter(([name, value]) => SETTABLE.test(name) && !/[\r\n\0]/.test(value) && value.length <= MOST_HEADER_CHARS)
+    .map(([name, value]) => [name.toLowerCase(), wireOf(value)]);
+}

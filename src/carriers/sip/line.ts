@@ -1,0 +1,153 @@
+import type { LineStats, TransferOutcome, Transport, TransportSink } from '../../transports/transport.js';
+
+export interface CallLineEvents {
+  /** The agent's side has been closed. */
+  onClosed(): void;
+  onTransfer(target: string, signal: AbortSignal): Promise<TransferOutcome>;
+}
+
+/** Who is at the near end of a call in the agent's place. */
+export interface FarSide {
+  /** Sound of the call's far end; it may be overwritten afterwards. */
+  audio(samples: Int16Array): void;
+  digits(keys: string): void;
+}
+
+/** Sound and keys that come before the session listens are kept so long: a second of packets. */
+const MOST_EARLY = 50;
+const NO_STATS: LineStats = {
+  ...{ received: 0, lost: 0, late: 0, duplicate: 0, reordered: 0, jitterMs: 0, patienceMs: 0, sent: 0 },
+  reportedLoss: null,
+};
+
+/**
+ * The agent's end of a SIP call. It is there before the call's media are, and stays when the far end is handed on to
+ * somebody else, who then gets what the agent got.
+ */
+export class CallLine implements Transport {
+  readonly name = 'sip';
+  readonly inputRateHz: number;
+  readonly outputRateHz: number;
+  digitsSent = '';
+  digitsReceived = '';
+  readonly #events: CallLineEvents;
+  #media: Transport | null = null;
+  #sink: TransportSink | null = null;
+  #early: ((sink: TransportSink) => void)[] = [];
+  #other: FarSide | null = null;
+  #isStarted = false;
+  /** The agent hears and says nothing any more. */
+  #isOver = false;
+  #error: Error | undefined;
+
+  constructor(rateHz: number, events: CallLineEvents) {
+    this.inputRateHz = rateHz;
+    this.outputRateHz = rateHz;
+    this.#events = events;
+  }
+
+  /** The media are there. */
+  attach(media: Transport): void {
+    this.#media = media;
+    media.start({
+      audio: (samples) => this.#audio(samples),
+      digits: (keys) => this.keys(keys),
+      text: () => undefined,
+      formResult: () => undefined,
+      closed: (error) => this.gone(error),
+    });
+  }
+
+  start(sink: TransportSink): void {
+    this.#isStarted = true;
+    if (this.#isOver) {
+      sink.closed(this.#error);
+      return;
+    }
+    this.#sink = sink;
+    for (const deliver of this.#early.splice(0)) deliver(sink);
+  }
+
+  play(frame: Int16Array | null, isBackground?: boolean): void {
+    if (!this.#isOver && this.#other === null) this.#media?.play(frame, isBackground);
+  }
+
+  send(): void {
+    // A telephone shows nothing.
+  }
+
+  transfer(target: string, signal: AbortSignal): Promise<TransferOutcome> {
+    return this.#isOver ? Promise.resolve({ ok: false, reason: 'failed' }) : this.#events.onTransfer(target, signal);
+  }
+
+  async sendDigits(keys: string, signal: AbortSignal): Promise<void> {
+    const media = this.#media;
+    if (this.#isOver || media?.sendDigits === undefined) throw new Error('the call is over');
+    await media.sendDigits(keys, signal);
+    this.digitsSent += keys.replaceAll('w', '');
+  }
+
+  lineStats(): LineStats {
+    return this.#media?.lineStats?.() ?? NO_STATS;
+  }
+
+  close(): Promise<void> {
+    if (!this.#isOver) {
+      this.#end();
+      this.#events.onClosed();
+    }
+    return Promise.resolve();
+  }
+
+  /** Keys that the far end pressed, however they came. */
+  keys(keys: string): void {
+    this.digitsReceived += keys;
+    if (this.#other !== null) this.#other.digits(keys);
+    else this.#deliver((sink) => sink.digits(keys));
+  }
+
+  /** The far end talks with somebody else from now on. */
+  handOver(other: FarSide): void {
+    this.#other = other;
+    this.#early = [];
+  }
+
+  /** What the other side of a bridge says. */
+  relay(frame: Int16Array | null): void {
+    this.#media?.play(frame);
+  }
+
+  /** Keys of the other side of a bridge. */
+  press(keys: string, signal: AbortSignal): void {
+    this.#media?.sendDigits?.(keys, signal).catch(() => undefined);
+  }
+
+  /** The call is over for the agent. May be called twice. */
+  gone(error?: Error): void {
+    if (this.#isOver) return;
+    this.#error = error;
+    this.#end(error);
+  }
+
+  #end(error?: Error): void {
+    this.#isOver = true;
+    this.#early = [];
+    const sink = this.#sink;
+    this.#sink = null;
+    sink?.closed(error);
+  }
+
+  #audio(samples: Int16Array): void {
+    if (this.#other !== null) this.#other.audio(samples);
+    else if (this.#sink !== null) this.#sink.audio(samples);
+    else if (!this.#isStarted) {
+      const copy = samples.slice();
+      this.#deliver((sink) => sink.audio(copy));
+    }
+  }
+
+  #deliver(to: (sink: TransportSink) => void): void {
+    if (this.#sink !== null) to(this.#sink);
+    else if (!this.#isStarted && !this.#isOver && this.#early.push(to) > MOST_EARLY) this.#early.shift();
+  }
+}

@@ -1,0 +1,10 @@
+import type { RtpListener, RtpSession } from '../../rtp/session.js';
+
+/** The media of one call, as its signalling needs them. */
+export type CallMedia = Pick<
+  RtpSession,
+  'line' | 'offer' | 'accept' | 'answer' | 'rollback' | 'answered' | 'stats' | 'close'
+>;
+
+/** Opens a call's sockets. Rejects where there are none left. */
+export type OpenMedia = (listener: RtpListener) => Promise<CallMedia>;

@@ -1,0 +1,41 @@
+import { parseSipUri, userPart } from '../../sip/uri.js';
+
+const E164 = /^\+[1-9]\d{6,14}$/;
+
+/** What a trunk's operator says about addresses. */
+export interface Addressing {
+  /** Host of our addresses, and of those that are called. */
+  domain: string;
+  /** How numbers are written: `+12025550123`, or `12025550123`. */
+  numbers: 'e164' | 'digits';
+}
+
+export function isNumber(text: string): boolean {
+  return E164.test(text);
+}
+
+/**
+ * The SIP address that is called for a number or a `sip:` address.
+ * @returns null for what is neither
+ */
+export function addressToCall(target: string, addressing: Addressing): string | null {
+  if (isNumber(target)) return addressOfUser(target, addressing);
+  if (!/^sips?:/i.test(target) || target.length > 500) return null;
+  const parsed = parseSipUri(target);
+  return parsed === null || parsed.user === null || parsed.headers !== null ? null : target;
+}
+
+/** An address on the trunk: of a number, or a user name. */
+export function addressOfUser(user: string, { domain, numbers }: Addressing): string {
+  if (!isNumber(user)) return `sip:${userPart(user)}@${domain}`;
+  return `sip:${numbers === 'e164' ? user : user.slice(1)}@${domain};user=phone`;
+}
+
+/** A user part as a number where it is written like one, else as it is. */
+export function numberOfUser(user: string): string {
+  const plain = user.replaceAll(/[-.() ]/g, '');
+  if (isNumber(plain)) return plain;
+  const international = /^00([1-9]\d{6,14})$/.exec(plain)?.[1];
+  if (international !== undefined) return `+${international}`;
+  return /^[1-9]\d{9,14}$/.test(plain) ? `+${plain}` : user;
+}

@@ -1,0 +1,168 @@
+import { BlockList, isIP } from 'node:net';
+import type { Clock } from '../../clock/clock.js';
+import type { InboundCall } from '../../sip/call/inbound.js';
+import { type Credentials, DigestClient } from '../../sip/digest.js';
+import type { Hop } from '../../sip/hop.js';
+import { KeepAlive } from '../../sip/trunk/keep-alive.js';
+import { Registration, type RegistrationState } from '../../sip/trunk/registration.js';
+import type { NameServer, ServerAddress } from '../../sip/trunk/resolver.js';
+import { Servers } from '../../sip/trunk/servers.js';
+import type { SipTransport, TransportEvents } from '../../sip/transport/transport.js';
+import { type SipCounts, UserAgent } from '../../sip/user-agent.js';
+import { hostText, userPart } from '../../sip/uri.js';
+
+export interface TrunkOptions {
+  clock: Clock;
+  /** A short string that nobody else has or guesses. */
+  token: () => string;
+  /** 0 ≤ number < 1 */
+  chance: () => number;
+  names: NameServer;
+  /** The most wanted first. */
+  servers: readonly ServerAddress[];
+  /** Host of our addresses. */
+  domain: string;
+  /** Who we are on the trunk. Default `parley`. */
+  user?: string;
+  credentials: Credentials | null;
+  /** Whether we tell the server where we are. */
+  register: boolean;
+  registerS?: number;
+  /** Addresses and networks, such as `192.0.2.0/24`, that calls come from, beside the servers. */
+  sources: readonly string[];
+  /** How often servers are asked whether they are there; 0 = never. */
+  keepAliveMs: number;
+  openTransport: (events: TransportEvents, isTrusted: (hop: Hop) => boolean, servers: Servers) => Promise<SipTransport>;
+  onCall: (call: InboundCall) => void;
+  onRegistration?: (state: RegistrationState) => void;
+}
+
+/** A SIP trunk, or a PBX: its servers, our place with them, and the user agent that calls go through. */
+export class Trunk {
+  readonly agent: UserAgent;
+  readonly servers: Servers;
+  readonly #options: TrunkOptions;
+  readonly #transport: SipTransport;
+  readonly #registration: Registration | null;
+  readonly #keepAlive: KeepAlive | null;
+  readonly #refused: Record<string, number>;
+  readonly #clock: Clock;
+  #registered: RegistrationState | null = null;
+
+  private constructor(
+    options: TrunkOptions,
+    parts: { agent: UserAgent; servers: Servers; transport: SipTransport; refused: Record<string, number> },
+  ) {
+    const { clock, token, chance, domain, user = 'parley' } = options;
+    const { agent, servers } = parts;
+    this.#options = options;
+    this.#clock = clock;
+    this.agent = agent;
+    this.servers = servers;
+    this.#transport = parts.transport;
+    this.#refused = parts.refused;
+    const address = `<sip:${userPart(user)}@${hostText(domain)}>`;
+    const target = `sip:${hostText(domain)}`;
+    this.#registration = options.register
+      ? new Registration({
+          ...{ clock, agent, token, chance, address, registrar: target, hops: () => servers.hops },
+          ...(options.registerS !== undefined && { expiresS: options.registerS }),
+          onState: (state) => {
+            this.#registered = state;
+            options.onRegistration?.(state);
+          },
+        })
+      : null;
+    const { keepAliveMs: intervalMs } = options;
+    this.#keepAlive =
+      intervalMs > 0 ? new KeepAlive({ ...{ clock, agent, servers, address, target, intervalMs } }) : null;
+  }
+
+  /** @throws ParleyError SIP_CANNOT_LISTEN */
+  static async open(options: TrunkOptions): Promise<Trunk> {
+    const { clock, names, chance, token, credentials, onCall, user = 'parley' } = options;
+    const servers = new Servers({ ...{ clock, names, chance, addresses: options.servers } });
+    const sources = sourceList(options.sources);
+    const isTrusted = ({ address }: Hop): boolean =>
+      servers.has(address) || sources.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
+    await servers.open();
+    const refused: Record<string, number> = {};
+    let agent: UserAgent | null = null;
+    const events: TransportEvents = {
+      onMessage: (bytes, from) => agent?.receive(bytes, from),
+      onFailed: (hop) => agent?.transportFailed(hop),
+      onRefused: (why) => (refused[`refused.${why}`] = (refused[`refused.${why}`] ?? 0) + 1),
+    };
+    let transport: SipTransport;
+    try {
+      transport = await options.openTransport(events, isTrusted, servers);
+    } catch (error) {
+      servers.close();
+      throw error;
+    }
+    agent = new UserAgent({
+      ...{ clock, transport, token, chance, isTrusted, onCall, user: userPart(user) },
+      digest: credentials === null ? null : new DigestClient(credentials, token),
+    });
+    const trunk = new Trunk(options, { agent, servers, transport, refused });
+    trunk.#registration?.start();
+    trunk.#keepAlive?.start();
+    return trunk;
+  }
+
+  /** Null where we do not register. */
+  get registration(): RegistrationState | null {
+    return this.#registered;
+  }
+
+  /** What was dropped, and why. */
+  get counts(): SipCounts {
+    return { ...this.#refused, ...this.agent.counts };
+  }
+
+  /** Our own place, as the trunk reaches it. */
+  get place(): { host: string; port: number } {
+    const [hop] = this.servers.hops;
+    return this.#transport.localPlace(hop ?? { protocol: this.#protocol, address: '127.0.0.1', port: 5060 });
+  }
+
+  /** Unregisters, and lets go of all. Calls should have been ended. May be called twice. */
+  async close(): Promise<void> {
+    this.#keepAlive?.close();
+    this.#registration?.close();
+    this.servers.close();
+    await this.#lastWords();
+    this.agent.close();
+    await this.#transport.close();
+  }
+
+  get #protocol(): Hop['protocol'] {
+    return this.#options.servers[0]?.protocol ?? 'UDP';
+  }
+
+  /** BYE and the like are answered within it, where anybody is there to. */
+  #lastWords(): Promise<void> {
+    const clock = this.#clock;
+    // In virtual time it stands still while somebody waits for this.
+    if (clock.virtual) return Promise.resolve();
+    const endMs = clock.nowMs() + 300;
+    return new Promise((resolve) => {
+      const look = (): void => {
+        if (this.agent.dialogs === 0 && this.agent.unanswered === 0) resolve();
+        else if (clock.nowMs() >= endMs) resolve();
+        else clock.schedule(clock.nowMs() + 20, look);
+      };
+      look();
+    });
+  }
+}
+
+function sourceList(sources: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const source of sources) {
+    const [address = '', prefix] = source.split('/');
+    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
+    list.addSubnet(address, prefix === undefined ? (family === 'ipv6' ? 128 : 32) : Number(prefix), family);
+  }
+  return list;
+}
