@@ -43,6 +43,8 @@ const TAIL_FRAMES = 12;
 const QUIET_DB = -50;
 /** Audio that comes before the session listens is kept so long. */
 const MAX_EARLY = 250;
+/** The last words and messages are under way, or in the other end's buffer, when the line is closed. */
+const LINGER_MS = 300;
 
 /** A browser, or any WebRTC client: Opus both ways, and the talk socket's messages on a data channel. */
 export class WebRtcTransport implements Transport {
@@ -161,8 +163,17 @@ export class WebRtcTransport implements Transport {
   }
 
   close(): Promise<void> {
-    this.#closing ??= this.#options.peer.close().then(() => this.#gone());
+    this.#closing ??= this.#close();
     return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    const { clock, peer } = this.#options;
+    if (this.#isConnected && !this.#isOver) {
+      await new Promise<void>((resolve) => void clock.schedule(clock.nowMs() + LINGER_MS, resolve));
+    }
+    await peer.close();
+    this.#gone();
   }
 
   async #renegotiate(offer: string): Promise<void> {

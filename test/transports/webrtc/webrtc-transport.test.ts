@@ -114,6 +114,28 @@ test('it is connected when the other side can hear', async () => {
   const { far, transport } = lineOf();
   far.connect();
   await transport.connected;
+  expect(far.timesClosed).toBe(0);
+});
+
+test('what was sent last has time to arrive before the line is closed', async () => {
+  const { clock, far, transport } = lineOf();
+  const ear = new Ear();
+  transport.start(ear);
+  far.connect();
+  transport.send({ type: 'ended', status: 'agent-ended' });
+  const closed = transport.close();
+  await clock.advanceBy(250);
+  expect([far.timesClosed, ear.closedBy]).toEqual([0, null]);
+  await clock.advanceBy(50);
+  await closed;
+  await transport.close();
+  expect([far.timesClosed, ear.closedBy]).toEqual([1, undefined]);
+});
+
+test('nobody who is gone is waited for', async () => {
+  const { far, transport } = lineOf();
+  far.connect();
+  far.hangUp();
   await transport.close();
   expect(far.timesClosed).toBe(1);
 });
