@@ -3,9 +3,12 @@ import { ParleyError } from '../../errors.js';
 import { EspeakTts } from './espeak.js';
 import { FliteTts } from './flite.js';
 import type { TtsProvider } from './tts.js';
+import { azureTts } from './vendors/azure.js';
 import { cartesiaTts } from './vendors/cartesia.js';
 import { deepgramTts } from './vendors/deepgram.js';
+import { dubverseTts } from './vendors/dubverse.js';
 import { elevenLabsTts } from './vendors/elevenlabs.js';
+import { kokoroTts, openAiTts, orpheusTts, sesameTts } from './vendors/openai.js';
 import { rimeTts } from './vendors/rime.js';
 
 interface Entry {
@@ -17,10 +20,16 @@ interface Entry {
 const PROVIDERS: Readonly<Record<string, Entry>> = {
   flite: { make: () => new FliteTts() },
   'espeak-ng': { make: () => new EspeakTts() },
+  azure: { vendor: 'azure', make: azureTts },
   cartesia: { vendor: 'cartesia', make: cartesiaTts },
   deepgram: { vendor: 'deepgram', make: deepgramTts },
+  dubverse: { vendor: 'dubverse', make: dubverseTts },
   elevenlabs: { vendor: 'elevenlabs', make: elevenLabsTts },
+  kokoro: { vendor: 'kokoro', make: kokoroTts },
+  openai: { vendor: 'openai', make: openAiTts },
+  orpheus: { vendor: 'orpheus', make: orpheusTts },
   rime: { vendor: 'rime', make: rimeTts },
+  sesame: { vendor: 'sesame', make: sesameTts },
 };
 
 const NO_ACCESS: VendorAccess = { apiKey: null, baseUrl: null, region: null };

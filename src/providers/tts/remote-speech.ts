@@ -9,6 +9,8 @@ import { type TimedText, WordAligner } from './word-aligner.js';
 /** What of an utterance has come from a vendor. Times count from its first sample. */
 export interface SpeechPiece {
   samples?: Int16Array;
+  /** Default the voice's. The same for all of an utterance. */
+  sampleRateHz?: number;
   words?: readonly TimedText[];
 }
 
@@ -56,8 +58,8 @@ export async function* speakRemotely(request: TtsRequest, voice: RemoteVoice): A
 
 class RemoteOutput {
   readonly #words: readonly SpokenWord[];
-  readonly #rateHz: number;
-  readonly #trimmer: SilenceTrimmer;
+  #rateHz: number;
+  #trimmer: SilenceTrimmer | null = null;
   readonly #aligner: WordAligner;
   #speechSamples = 0;
   /** What was said so far, for estimating; not kept where the vendor tells times. */
@@ -67,20 +69,23 @@ class RemoteOutput {
   constructor(words: readonly SpokenWord[], rateHz: number) {
     this.#words = words;
     this.#rateHz = rateHz;
-    this.#trimmer = new SilenceTrimmer(rateHz);
     this.#aligner = new WordAligner(words);
   }
 
-  *push({ samples, words = [] }: SpeechPiece): Generator<TtsAudio> {
+  *push({ samples, sampleRateHz, words = [] }: SpeechPiece): Generator<TtsAudio> {
     for (const word of words) this.#aligner.push(word);
     if (samples === undefined || samples.length === 0) return;
     this.hasAudio = true;
+    if (this.#trimmer === null) {
+      this.#rateHz = sampleRateHz ?? this.#rateHz;
+      this.#trimmer = new SilenceTrimmer(this.#rateHz);
+    }
     const speech = this.#trimmer.push(samples);
     if (speech.length > 0) yield this.#audio(speech, this.#aligner.take());
   }
 
   *finish(): Generator<TtsAudio> {
-    const speech = this.#trimmer.finish();
+    const speech = this.#trimmer?.finish() ?? new Int16Array(0);
     if (speech.length === 0) return;
     const endMs = samplesToMs(this.#speechSamples + speech.length, this.#rateHz);
     const words = this.#aligner.hasTimes ? this.#aligner.finish(endMs + this.#leadMs) : this.#estimated(speech);
@@ -88,7 +93,7 @@ class RemoteOutput {
   }
 
   get #leadMs(): number {
-    return samplesToMs(this.#trimmer.leadingSamples, this.#rateHz);
+    return samplesToMs(this.#trimmer?.leadingSamples ?? 0, this.#rateHz);
   }
 
   #audio(samples: Int16Array, words: readonly TtsWord[], leadMs = this.#leadMs): TtsAudio {

@@ -16,7 +16,8 @@ export interface SpokenWord {
 
 /** Longer runs without a space are cut, so that no input makes a word of endless length. */
 const MAX_WORD_CHARS = 60;
-const SAYABLE = /[\p{L}\p{N}]/u;
+/** Letters, digits, and signs that are read as words. */
+const SAYABLE = /[\p{L}\p{N}&%@+=€$£¥₹°§×÷±]/u;
 const ENDS_IN_SAYABLE = /[\p{L}\p{N}]$/u;
 const LONE_DASH = /^(?:[-–—]|--)$/u;
 /** Scripts that are written without spaces between words. */

@@ -104,7 +104,10 @@ export function ttsContract<Double extends SpeechDouble>(name: string, vendor: C
       it('keeps its connection from warm-up on', async () => {
         await provider.warmUp(request());
         await double.until(() => double.connections === 1, 'a connection');
+        const aMoment = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+        await aMoment();
         await speakAll(provider, request('One.'));
+        await aMoment();
         await speakAll(provider, request('Two.'));
         expect(double.connections).toBe(1);
         expect(double.spoken).toEqual(['One.', 'Two.']);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { spokenWords } from '../../../src/providers/tts/speakable.js';
+import { spokenText, spokenWords } from '../../../src/providers/tts/speakable.js';
 
 const said = (text: string): string =>
   spokenWords(text)
@@ -92,4 +92,8 @@ describe('what of a text is said', () => {
       expect(words.reduce((sum, word) => sum + word.text.length, 0)).toBe(text.replace(/\s/g, '').length);
     },
   );
+});
+
+it('keeps signs that are read as words, also where they stand alone', () => {
+  expect(spokenText(spokenWords('Fish & chips, 50 % off = 5 €'))).toBe('Fish & chips, 50 % off = 5 €');
 });

@@ -1,0 +1,49 @@
+import type { VendorAccess } from '../../../config/vendor-settings.js';
+import { ParleyError } from '../../../errors.js';
+import { HttpTts, type HttpTtsOptions, type SpeechEndpoint } from '../http-tts.js';
+import type { VendorVoiceSettings } from '../vendor-voice.js';
+
+/**
+ * Dubverse's text-to-speech endpoint, whose reply streams. Voices are speakers by their number. It tells no times of
+ * words. Source: docs.dubverse.ai/first-call. That page does not say in what form the audio is streamed: WAV and bare PCM
+ * are both understood.
+ */
+export function dubverseTts({ apiKey, baseUrl }: VendorAccess, more: Partial<HttpTtsOptions> = {}): HttpTts {
+  return new HttpTts({
+    name: 'dubverse',
+    endpoint: new DubverseEndpoint(),
+    http: {
+      baseUrl: baseUrl ?? 'https://audio.dubverse.ai',
+      headers: { 'x-api-key': apiKey ?? '' },
+      secrets: apiKey === null ? [] : [apiKey],
+    },
+    settings: { instructions: { type: 'text' } },
+    voices: [{ id: DEFAULT_SPEAKER, name: `Speaker ${DEFAULT_SPEAKER}`, language: 'en', sampleRateHz: SAMPLE_RATE_HZ }],
+    hasModels: false,
+    ...more,
+  });
+}
+
+/** Its default; other rates are for some speakers only. */
+const SAMPLE_RATE_HZ = 22_050;
+const DEFAULT_SPEAKER = '1182';
+
+class DubverseEndpoint implements SpeechEndpoint {
+  readonly sampleRateHz = SAMPLE_RATE_HZ;
+  readonly warmUpPath = '/';
+
+  checkVoice(voiceId: string): void {
+    if (/^\d{1,9}$/.test(voiceId)) return;
+    const known = 'speakers by their number, such as 1182';
+    throw new ParleyError('TTS_VOICE_UNKNOWN', { provider: 'dubverse', voice: voiceId.slice(0, 100), known });
+  }
+
+  request(text: string, { voiceId, settings }: VendorVoiceSettings) {
+    const config = { use_streaming_response: true, ...settings };
+    return {
+      path: '/api/tts',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ text, speaker_no: Number(voiceId ?? DEFAULT_SPEAKER), config }),
+    };
+  }
+}

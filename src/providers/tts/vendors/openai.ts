@@ -1,0 +1,110 @@
+import type { VendorAccess } from '../../../config/vendor-settings.js';
+import { HttpTts, type HttpTtsOptions, type SpeechEndpoint } from '../http-tts.js';
+import type { TtsVoice } from '../tts.js';
+import type { VendorVoiceSettings } from '../vendor-voice.js';
+import type { SettingSpecs } from '../vendor-voice-settings.js';
+
+/**
+ * OpenAI's speech endpoint, `POST /audio/speech`, and the servers of the operator's own that speak as it does. It tells
+ * no times of words. Source: platform.openai.com/docs/api-reference/audio/createSpeech with the types of the official
+ * SDK 6.49.0; Kokoro: remsky/Kokoro-FastAPI; Orpheus: Lex-au/Orpheus-FastAPI; Sesame: phildougherty/sesame_csm_openai.
+ */
+export interface OpenAiSpeechOptions {
+  name: string;
+  /** With its version: `https://api.openai.com/v1`. */
+  baseUrl: string;
+  model: string;
+  voices: readonly string[];
+  /** What it is asked for: bare PCM of 24 kHz where it can stream that. */
+  format: 'pcm' | 'wav';
+  settings: SettingSpecs;
+  languages?: readonly string[];
+}
+
+const SAMPLE_RATE_HZ = 24_000;
+const SPEED: SettingSpecs = { speed: { type: 'number', least: 0.25, most: 4 } };
+
+type More = Partial<HttpTtsOptions>;
+
+export function openAiTts(access: VendorAccess, more: More = {}): HttpTts {
+  return openAiSpeech(access, more, {
+    name: 'openai',
+    baseUrl: 'https://api.openai.com/v1',
+    model: 'gpt-4o-mini-tts',
+    voices: 'alloy ash ballad coral echo fable onyx nova sage shimmer verse marin cedar'.split(' '),
+    format: 'pcm',
+    settings: { ...SPEED, instructions: { type: 'text' } },
+  });
+}
+
+export function kokoroTts(access: VendorAccess, more: More = {}): HttpTts {
+  return openAiSpeech(access, more, {
+    name: 'kokoro',
+    baseUrl: '',
+    model: 'kokoro',
+    voices: 'af_heart af_bella af_nicole am_michael am_fenrir bf_emma bm_george'.split(' '),
+    format: 'pcm',
+    settings: { ...SPEED, lang_code: { type: 'text' } },
+  });
+}
+
+export function orpheusTts(access: VendorAccess, more: More = {}): HttpTts {
+  return openAiSpeech(access, more, {
+    name: 'orpheus',
+    baseUrl: '',
+    model: 'orpheus',
+    voices: 'tara leah jess leo dan mia zac zoe'.split(' '),
+    format: 'wav',
+    settings: SPEED,
+    languages: ['en'],
+  });
+}
+
+export function sesameTts(access: VendorAccess, more: More = {}): HttpTts {
+  return openAiSpeech(access, more, {
+    name: 'sesame',
+    baseUrl: '',
+    model: 'csm-1b',
+    voices: 'alloy echo fable onyx nova shimmer'.split(' '),
+    format: 'wav',
+    settings: SPEED,
+    languages: ['en'],
+  });
+}
+
+function openAiSpeech({ apiKey, baseUrl }: VendorAccess, more: More, options: OpenAiSpeechOptions): HttpTts {
+  const { name, voices, settings, languages } = options;
+  return new HttpTts({
+    name,
+    endpoint: new OpenAiEndpoint(options),
+    http: {
+      baseUrl: baseUrl ?? options.baseUrl,
+      headers: apiKey === null ? {} : { authorization: `Bearer ${apiKey}` },
+      secrets: apiKey === null ? [] : [apiKey],
+    },
+    settings,
+    voices: voices.map((id): TtsVoice => ({ id, name: id, language: 'en', sampleRateHz: SAMPLE_RATE_HZ })),
+    ...(languages && { languages }),
+    ...more,
+  });
+}
+
+class OpenAiEndpoint implements SpeechEndpoint {
+  readonly sampleRateHz = SAMPLE_RATE_HZ;
+  readonly warmUpPath = '/models';
+  readonly #options: OpenAiSpeechOptions;
+
+  constructor(options: OpenAiSpeechOptions) {
+    this.#options = options;
+  }
+
+  request(input: string, { voiceId, model, settings }: VendorVoiceSettings) {
+    const { format, voices, model: usual } = this.#options;
+    const body = { model: model ?? usual, input, voice: voiceId ?? voices[0], response_format: format, ...settings };
+    return {
+      path: '/audio/speech',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    };
+  }
+}
