@@ -16,7 +16,7 @@ const PATIENCE = { timeout: 60_000, polling: 50 };
 const FILES: Readonly<Record<string, readonly [path: string, type: string]>> = {
   'page.html': [fileURLToPath(new URL('page.html', import.meta.url)), 'text/html'],
   'talk.js': [fileURLToPath(packageFile('examples/webrtc/talk.js')), 'text/javascript'],
-  'change.wav': [fileURLToPath(packageFile('fixtures/audio/booking/slt/change.wav')), 'audio/wav'],
+  'table.wav': [fileURLToPath(packageFile('fixtures/audio/booking/slt/table.wav')), 'audio/wav'],
 };
 
 type Method = TalkServerMessage['method'];
