@@ -73,6 +73,7 @@ export async function loadSettings(sources: SettingSources = {}): Promise<Loaded
       limits: { ...DEFAULT_SETTINGS.limits, ...fromFile.limits },
       calls: { ...DEFAULT_SETTINGS.calls, ...fromFile.calls },
       webrtc: { ...DEFAULT_SETTINGS.webrtc, ...fromFile.webrtc },
+      sip: { ...DEFAULT_SETTINGS.sip, ...fromFile.sip },
       campaigns: { ...DEFAULT_SETTINGS.campaigns, ...fromFile.campaigns },
     },
     file,
@@ -87,7 +88,7 @@ function readTexts(
   nameOf: (name: SettingName) => string | null,
   texts: Texts,
   dashes: string,
-): { values: Omit<SettingsFile, 'limits' | 'calls' | 'campaigns' | 'webrtc'>; issues: ValidationIssue[] } {
+): { values: Omit<SettingsFile, 'limits' | 'calls' | 'campaigns' | 'webrtc' | 'sip'>; issues: ValidationIssue[] } {
   const values: Record<string, unknown> = {};
   const issues: ValidationIssue[] = [];
   for (const name of names) {

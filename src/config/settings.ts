@@ -17,6 +17,7 @@ import {
   type WebRtcSettings,
   webRtcSchema,
 } from './setting-groups.js';
+import { DEFAULT_SIP, sipSchema, type SipSettings } from './sip-settings.js';
 import { timezoneSchema } from './text.js';
 import { vendorsSchema } from './vendor-settings.js';
 import { headersSchema } from './webhook.js';
@@ -144,7 +145,10 @@ export const settingsFileSchema = z.strictObject({
     z.record(nameSchema, baseUrlSchema),
     'Gateways by name, such as `us`: where widgets whose `region` is that name connect to. Only in the file.',
   ),
-  openaiApiKey: setting(secretSchema.nullable(), "Key of OpenAI's models and voices.", { env: 'OPENAI_API_KEY', secret: true }),
+  openaiApiKey: setting(secretSchema.nullable(), "Key of OpenAI's models and voices.", {
+    env: 'OPENAI_API_KEY',
+    secret: true,
+  }),
   openaiBaseUrl: setting(baseUrlSchema, 'Root of an API that speaks as OpenAI does.', { env: 'OPENAI_BASE_URL' }),
   ollamaHost: setting(nameSchema, 'Where a local Ollama is looked for.', { env: 'OLLAMA_HOST' }),
   vendors: setting(
@@ -272,6 +276,11 @@ export const settingsFileSchema = z.strictObject({
   calls: setting(callsSchema, 'Guards of the calls that agents place. Only in the file.'),
   campaigns: setting(campaignsSchema, 'How campaigns call that set nothing else. Only in the file.'),
   webrtc: setting(webRtcSchema, 'How browsers reach the daemon with their audio. Only in the file.'),
+  sipPassword: setting(secretSchema.nullable(), 'Password of `sip.user`.', {
+    env: 'PARLEY_SIP_PASSWORD',
+    secret: true,
+  }),
+  sip: setting(sipSchema, 'A SIP trunk or a PBX, see [SIP](sip.md). Only in the file.'),
   limits: setting(limitsSchema, 'Limits. Only in the file.'),
 });
 
@@ -280,8 +289,9 @@ export type McpServerSetting = z.infer<typeof mcpServerSchema>;
 export type SettingsFile = z.infer<typeof settingsFileSchema>;
 
 /** Everything that the operator has set, and the defaults of the rest. */
-export type Settings = Required<Omit<SettingsFile, 'limits' | 'calls' | 'campaigns' | 'webrtc'>> & {
+export type Settings = Required<Omit<SettingsFile, 'limits' | 'calls' | 'campaigns' | 'webrtc' | 'sip'>> & {
   webrtc: WebRtcSettings;
+  sip: SipSettings;
   limits: Limits;
   calls: CallGuards;
   /** `timezone` is the operator's own. */
@@ -340,5 +350,7 @@ export const DEFAULT_SETTINGS: Omit<Settings, 'dataDir'> = {
   calls: DEFAULT_CALL_GUARDS,
   campaigns: DEFAULT_CAMPAIGN_SCHEDULE,
   webrtc: DEFAULT_WEBRTC,
+  sipPassword: null,
+  sip: DEFAULT_SIP,
   limits: DEFAULT_LIMITS,
 };

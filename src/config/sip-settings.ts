@@ -1,0 +1,94 @@
+import * as z from 'zod';
+import { setting } from './setting.js';
+
+const PROTOCOL = '(?:udp|tcp|tls)';
+const HOST = '(?:\\[[0-9a-fA-F:.]+\\]|[A-Za-z0-9][A-Za-z0-9.-]{0,252})';
+const serverSchema = z
+  .string()
+  .regex(
+    new RegExp(`^sips?:${HOST}(?::\\d{1,5})?(?:;transport=${PROTOCOL})?$`, 'i'),
+    'Input should be a server such as sip:sip.example.com or sip:192.0.2.7:5060;transport=tcp',
+  );
+const listenSchema = z
+  .string()
+  .regex(
+    new RegExp(`^${PROTOCOL}:(?:\\[[0-9a-fA-F:.]+\\]|[0-9.]+):\\d{1,5}$`, 'i'),
+    'Input should be a protocol, an address and a port such as udp:0.0.0.0:5060',
+  );
+const numberSchema = z.string().regex(/^\+[1-9]\d{6,14}$/, 'Input should be a number such as +12025550123');
+const addressSchema = z.ipv4().or(z.ipv6());
+const networkSchema = addressSchema.or(z.cidrv4()).or(z.cidrv6());
+const nameSchema = z.string().min(1).max(253);
+const portSchema = z.int().min(1_024).max(65_535);
+
+/** A SIP trunk, or a PBX: where calls go and come from. */
+export const sipSchema = z.strictObject({
+  servers: setting(
+    z.array(serverSchema).max(8),
+    'Servers of the trunk, the most wanted first, see [SIP](sip.md); none = there is no trunk.',
+  ),
+  sources: setting(
+    z.array(networkSchema).max(64),
+    'Addresses and networks that calls come from, beside the servers. Others get no answer.',
+  ),
+  numbers: setting(z.array(numberSchema).max(10_000), 'The numbers of the trunk, which agents can be given.'),
+  domain: setting(nameSchema.nullable(), 'Host of addresses on the trunk. Unset = that of the first server.'),
+  user: setting(nameSchema.nullable(), 'Account on the trunk; its password is `sipPassword`. Unset = none.'),
+  register: setting(z.boolean(), 'Whether parley registers with the first server, so that calls come to it.'),
+  listen: setting(
+    z.array(listenSchema).min(1).max(8),
+    'Where it listens for SIP: `udp:`, `tcp:` or `tls:`, an address, a port.',
+  ),
+  advertisedAddress: setting(
+    addressSchema.nullable(),
+    'Address of ours that the trunk reaches. Unset = that of the network interface.',
+  ),
+  rtpPorts: setting(
+    z.tuple([portSchema, portSchema]).refine(([from, to]) => from < to, {
+      error: 'Input should be two ports, the lower one first',
+    }),
+    'UDP ports for media, `[from, to]`: two for each call.',
+  ),
+  codecs: setting(z.array(z.enum(['PCMU', 'PCMA', 'G722', 'opus'])).min(1), 'Codecs, the most wanted first.'),
+  srtp: setting(
+    z.enum(['off', 'accepted', 'offered', 'required']),
+    'Encrypted media (SDES-SRTP): never, if the other side asks for it, offered, or nothing else.',
+  ),
+  numberFormat: setting(z.enum(['e164', 'digits']), 'How numbers are written: `+12025550123`, or `12025550123`.'),
+  displayName: setting(z.string().min(1).max(80).nullable(), 'Name that is sent beside the number. Unset = none.'),
+  transfer: setting(
+    z.enum(['auto', 'refer', 'bridge']),
+    'How calls are handed on: by REFER where the other side takes it, else over a second call; or one of them alone.',
+  ),
+  keepAliveS: setting(z.number().min(0).max(3_600), 'How often servers are asked whether they are there; 0 = never.', {
+    unit: 's',
+  }),
+  tlsCertPath: setting(nameSchema.nullable(), 'PEM file of the certificate that we show over TLS.'),
+  tlsKeyPath: setting(nameSchema.nullable(), 'PEM file of its key.'),
+  tlsCaPath: setting(nameSchema.nullable(), 'PEM file of authorities to trust in place of the well-known ones.'),
+  tlsVerify: setting(z.boolean(), 'Whether servers must prove their names over TLS.'),
+});
+
+export type SipSettings = Required<z.infer<typeof sipSchema>>;
+
+export const DEFAULT_SIP: SipSettings = {
+  servers: [],
+  sources: [],
+  numbers: [],
+  domain: null,
+  user: null,
+  register: false,
+  listen: ['udp:0.0.0.0:5060'],
+  advertisedAddress: null,
+  rtpPorts: [16_384, 32_767],
+  codecs: ['PCMU', 'PCMA'],
+  srtp: 'accepted',
+  numberFormat: 'e164',
+  displayName: null,
+  transfer: 'auto',
+  keepAliveS: 60,
+  tlsCertPath: null,
+  tlsKeyPath: null,
+  tlsCaPath: null,
+  tlsVerify: true,
+};
