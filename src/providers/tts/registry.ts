@@ -9,6 +9,7 @@ import { deepgramTts } from './vendors/deepgram.js';
 import { dubverseTts } from './vendors/dubverse.js';
 import { elevenLabsTts } from './vendors/elevenlabs.js';
 import { kokoroTts, openAiTts, orpheusTts, sesameTts } from './vendors/openai.js';
+import { openAiRealtimeTts } from './vendors/openai-realtime.js';
 import { rimeTts } from './vendors/rime.js';
 
 interface Entry {
@@ -27,6 +28,7 @@ const PROVIDERS: Readonly<Record<string, Entry>> = {
   elevenlabs: { vendor: 'elevenlabs', make: elevenLabsTts },
   kokoro: { vendor: 'kokoro', make: kokoroTts },
   openai: { vendor: 'openai', make: openAiTts },
+  openai_realtime: { vendor: 'openai', make: openAiRealtimeTts },
   orpheus: { vendor: 'orpheus', make: orpheusTts },
   rime: { vendor: 'rime', make: rimeTts },
   sesame: { vendor: 'sesame', make: sesameTts },

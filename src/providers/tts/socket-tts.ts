@@ -120,7 +120,7 @@ export class SocketTts implements TtsProvider {
 
   /** A connection that stands before one that does not yet, and a new one where all are at work. */
   #free(voice: VendorVoiceSettings): SpeechConnection {
-    const some = this.#connections.get(this.#options.protocol.address(voice)) ?? [];
+    const some = this.#connections.get(this.#keyOf(voice)) ?? [];
     const free = [...some].filter(({ isFree }) => isFree);
     return free.find(({ isOpen }) => isOpen) ?? free[0] ?? this.#dial(voice);
   }
@@ -128,18 +128,24 @@ export class SocketTts implements TtsProvider {
   #dial(voice: VendorVoiceSettings): SpeechConnection {
     if (this.#closed) throw new ParleyError('SESSION_CLOSED');
     const { protocol, secrets, clock, connectTimeoutMs, idleMs } = this.#options;
-    const address = protocol.address(voice);
-    const siblings = this.#connections.get(address) ?? new Set();
-    this.#connections.set(address, siblings);
+    const key = this.#keyOf(voice);
+    const siblings = this.#connections.get(key) ?? new Set();
+    this.#connections.set(key, siblings);
     const connection = new SpeechConnection({
       ...{ provider: this.name, protocol, voice, secrets, clock, connectTimeoutMs, idleMs },
       onOver: (over) => {
         siblings.delete(over);
-        if (siblings.size === 0) this.#connections.delete(address);
+        if (siblings.size === 0) this.#connections.delete(key);
       },
     });
     siblings.add(connection);
     return connection;
+  }
+
+  /** Voices of the same key share connections. */
+  #keyOf(voice: VendorVoiceSettings): string {
+    const { protocol } = this.#options;
+    return JSON.stringify([protocol.address(voice), protocol.bound?.(voice)]);
   }
 
   #voiceOf({ voiceId, model, language, settings }: TtsVoiceChoice): VendorVoiceSettings {

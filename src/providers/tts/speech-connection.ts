@@ -61,7 +61,8 @@ export class SpeechConnection {
   /** Null once it stands, else why it does not. */
   readonly ready: Promise<ParleyError | null>;
 
-  constructor(options: SpeechConnectionOptions) {
+  constructor(given: SpeechConnectionOptions) {
+    const options = { ...given, protocol: given.protocol.forConnection?.() ?? given.protocol };
     this.#options = options;
     const { protocol, provider, voice, secrets, clock, connectTimeoutMs } = options;
     this.ready = new Promise((resolve) => (this.#settleReady = resolve));
@@ -139,6 +140,10 @@ export class SpeechConnection {
   }
 
   #onEvent(event: SpeechEvent): void {
+    if (event.type === 'reply') {
+      this.#send([event.message]);
+      return;
+    }
     if (event.type === 'error' && event.id === undefined) {
       void this.close(this.#errorOf(event));
       return;

@@ -6,6 +6,8 @@ import type { TimedText } from './word-aligner.js';
  * ours; where a vendor has no such thing, one utterance at a time runs on a connection, and events leave the id out.
  */
 export interface SpeechProtocol {
+  /** One of its own for each connection, where something is to be remembered of it. Default: one for all. */
+  forConnection?(): SpeechProtocol;
   /** 16 bit, mono. */
   readonly sampleRateHz: number;
   /** Utterances at once on one connection. */
@@ -20,6 +22,8 @@ export interface SpeechProtocol {
   readonly farewell?: string;
   /** Where the voice is spoken, `ws:` or `wss:`: utterances with the same address share connections. */
   address(voice: VendorVoiceSettings): string;
+  /** What of a voice is told when a connection begins, beside its address: connections differ in it too. Default nothing. */
+  bound?(voice: VendorVoiceSettings): string;
   headers(): Readonly<Record<string, string>>;
   /** What is sent first on a new connection. Default nothing. */
   hello?(voice: VendorVoiceSettings): readonly object[];
@@ -41,6 +45,8 @@ export type SpeechEvent =
    * message and follows here (`withAudio`), else at the end of the words before.
    */
   | { type: 'words'; id?: string; words: readonly TimedText[]; withAudio?: boolean }
+  /** To be answered with this. */
+  | { type: 'reply'; message: object }
   | { type: 'done'; id?: string }
   | { type: 'cancelled'; id?: string }
   /** Without an id: all utterances of the connection have failed. */

@@ -7,6 +7,7 @@ import { deepgramTts } from '../../../src/providers/tts/vendors/deepgram.js';
 import { dubverseTts } from '../../../src/providers/tts/vendors/dubverse.js';
 import { elevenLabsTts } from '../../../src/providers/tts/vendors/elevenlabs.js';
 import { kokoroTts, openAiTts, orpheusTts, sesameTts } from '../../../src/providers/tts/vendors/openai.js';
+import { openAiRealtimeTts } from '../../../src/providers/tts/vendors/openai-realtime.js';
 import { rimeTts } from '../../../src/providers/tts/vendors/rime.js';
 import { AzureDouble } from '../../vendors/tts/azure.js';
 import { CartesiaDouble } from '../../vendors/tts/cartesia.js';
@@ -14,6 +15,7 @@ import { DeepgramDouble } from '../../vendors/tts/deepgram.js';
 import { DubverseDouble } from '../../vendors/tts/dubverse.js';
 import { ElevenLabsDouble } from '../../vendors/tts/elevenlabs.js';
 import { OpenAiSpeechDouble } from '../../vendors/tts/openai.js';
+import { OpenAiRealtimeDouble } from '../../vendors/tts/openai-realtime.js';
 import { RimeDouble } from '../../vendors/tts/rime.js';
 import { KEY, type SpeechDouble } from '../../vendors/tts/speech-double.js';
 import { type ContractVendor, ttsContract } from './contract.js';
@@ -60,6 +62,12 @@ ttsContract('rime', {
   double: () => new RimeDouble(),
   ...overSocket(rimeTts),
   ...{ wordsWithinMs: 2, seesCancel: true },
+});
+
+ttsContract('openai_realtime', {
+  double: () => new OpenAiRealtimeDouble(),
+  ...overSocket(openAiRealtimeTts),
+  ...{ wordsWithinMs: null, seesCancel: true },
 });
 
 ttsContract('openai', { double: () => new OpenAiSpeechDouble(), ...overHttp(openAiTts) });

@@ -4,10 +4,12 @@ import type { TtsProvider, TtsRequest } from '../../../../src/providers/tts/tts.
 import { cartesiaTts } from '../../../../src/providers/tts/vendors/cartesia.js';
 import { deepgramTts } from '../../../../src/providers/tts/vendors/deepgram.js';
 import { elevenLabsTts } from '../../../../src/providers/tts/vendors/elevenlabs.js';
+import { openAiRealtimeTts } from '../../../../src/providers/tts/vendors/openai-realtime.js';
 import { rimeTts } from '../../../../src/providers/tts/vendors/rime.js';
 import { CartesiaDouble } from '../../../vendors/tts/cartesia.js';
 import { DeepgramDouble } from '../../../vendors/tts/deepgram.js';
 import { ElevenLabsDouble } from '../../../vendors/tts/elevenlabs.js';
+import { OpenAiRealtimeDouble } from '../../../vendors/tts/openai-realtime.js';
 import { RimeDouble } from '../../../vendors/tts/rime.js';
 import { KEY, type SpeechDouble } from '../../../vendors/tts/speech-double.js';
 import { requestFor, speakAll } from '../requests.js';
@@ -141,6 +143,24 @@ describe('deepgram', () => {
     }
     expect(double.violations).toEqual([]);
     expect(double.connections).toBeLessThan(5);
+  });
+});
+
+describe('openai_realtime', () => {
+  it('has a session for each voice, and asks for each text outside any conversation', async () => {
+    const double = await open(new OpenAiRealtimeDouble());
+    const { speak } = speaking(openAiRealtimeTts, double);
+    await speak('One.');
+    await speak('Two.', { settings: { instructions: 'Slowly.' } });
+    await speak('Three.', { voiceId: 'cedar', settings: { speed: 1.2 } });
+    expect(double.received.map(({ type }) => type)).toEqual([
+      ...['session.update', 'response.create', 'response.create', 'session.update', 'response.create'],
+    ]);
+    expect(double.received[3]).toMatchObject({ session: { audio: { output: { voice: 'cedar', speed: 1.2 } } } });
+    expect(double.received[2]).toMatchObject({
+      response: { conversation: 'none', instructions: expect.stringMatching(/word for word.* Slowly\.$/) as string },
+    });
+    expect(double.connections).toBe(2);
   });
 });
 
