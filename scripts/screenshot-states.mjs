@@ -80,7 +80,7 @@ export const STATES = [
   { name: 'docs-error', where: docs, before: gone('/openapi.json'), show: (page) => page.waitForTimeout(500) },
   { name: 'docs', where: docs, show: (page) => page.locator('#contents a').first().waitFor(WAIT) },
   { name: 'docs-endpoint', where: docs, show: endpoint },
-  { name: 'docs', where: docs, size: 'phone', show: (page) => page.locator('#contents a').first().waitFor(WAIT) },
+  { name: 'docs', where: docs, size: 'phone', show: (page) => page.locator('.endpoint').first().waitFor(WAIT) },
   {
     name: 'console-key',
     where: console_(''),
@@ -131,7 +131,7 @@ export const STATES = [
   { name: 'live-in-a-call', where: console_('#/live'), size: 'small', show: live, whole: true },
   { name: 'live-error', where: console_('#/live'), before: gone('/page.json'), show: sees('does not answer') },
   { name: 'agents-loading', where: console_('#/agents'), before: silent('/agents') },
-  { name: 'agents-empty', where: console_('#/agents'), before: answers('/agents', []), show: sees('No agents') },
+  { name: 'agents-empty', where: console_('#/agents'), before: answers('/agents', []), show: sees('No agents yet') },
   { name: 'agents', where: console_('#/agents'), show: (page) => page.locator('.agents li').first().waitFor(WAIT) },
   { name: 'agent', where: console_('#/agents/the-crooked-fork'), show: agent },
   { name: 'agent-faults', where: console_('#/agents/the-crooked-fork'), show: faults },
@@ -198,7 +198,7 @@ async function speaks(page) {
 
 /** @param {Page} page */
 async function endpoint(page) {
-  await page.getByText('Start an outbound call').first().click(WAIT);
+  await page.locator('#post_start_outbound_call > summary').click(WAIT);
   await page.waitForTimeout(500);
 }
 

@@ -180,6 +180,16 @@ describe.skipIf(!hasTool('chromium'))('the console, in a real browser', { timeou
     await expect.poll(() => page.locator('.config-json').inputValue(), PATIENCE).toContain('Good evening');
   });
 
+  it('makes an agent, and a copy of it', async () => {
+    await page.goto(`${daemon.address}/console#/agents`);
+    await page.getByLabel('Name').fill('The Night Shift');
+    await page.getByRole('button', { name: 'Make' }).click();
+    await page.locator('h1', { hasText: 'The Night Shift' }).waitFor(PATIENCE);
+    await page.getByRole('link', { name: '← Agents' }).click();
+    await page.getByRole('button', { name: 'Duplicate The Night Shift' }).click();
+    await page.locator('h1', { hasText: 'The Night Shift (copy)' }).waitFor(PATIENCE);
+  });
+
   it('buys a number, and says who answers it', async () => {
     await page.goto(`${daemon.address}/console#/numbers`);
     await page.locator('.item').first().waitFor(PATIENCE);

@@ -64,6 +64,17 @@ export class Loaded {
         }),
       ];
     }
-    if (count === this.#count) this.element.replaceChildren(...shown);
+    if (count !== this.#count) return;
+    const focused = this.element.contains(document.activeElement) ? nameOf(document.activeElement) : null;
+    this.element.replaceChildren(...shown);
+    // Whoever works with the keyboard stays where they were.
+    if (focused === null) return;
+    const candidates = this.element.querySelectorAll<HTMLElement>('a, button, select, input');
+    [...candidates].find((candidate) => nameOf(candidate) === focused)?.focus();
   }
+}
+
+/** By what something that has the focus is known again when it has been made anew. */
+function nameOf(element: Element | null): string | null {
+  return element?.getAttribute('aria-label') ?? element?.getAttribute('href') ?? element?.textContent ?? null;
 }

@@ -17,7 +17,7 @@ keyField.addEventListener('input', () => sessionStorage.setItem(KEY, keyField.va
 
 async function show(): Promise<void> {
   const response = await fetch('/openapi.json');
-  if (!response.ok) throw new Error(`openapi.json was answered ${String(response.status)}`);
+  if (!response.ok) throw new Error(`The daemon answered ${String(response.status)}.`);
   const api = (await response.json()) as OpenApiDocument;
   const sections: HTMLElement[] = [];
   const contents: HTMLElement[] = [];
@@ -107,6 +107,20 @@ byId('filter').addEventListener('input', (event) => {
   }
 });
 
-show().catch((error: unknown) => {
-  byId('endpoints').replaceChildren(el('p', { role: 'alert' }, `The document could not be loaded: ${String(error)}`));
-});
+/** Shows the document, or that there is none and a way to ask again. */
+async function load(): Promise<void> {
+  const place = byId('endpoints');
+  place.replaceChildren(el('p', { class: 'quiet', role: 'status' }, 'Loading …'));
+  try {
+    await show();
+  } catch (error) {
+    // What `fetch` throws is none that people could read.
+    const isAnswered = error instanceof Error && !(error instanceof TypeError);
+    const why = isAnswered ? error.message : 'The daemon does not answer.';
+    const again = el('button', { type: 'button' }, 'Try again');
+    again.addEventListener('click', () => void load());
+    place.replaceChildren(el('p', { role: 'alert' }, why), again);
+  }
+}
+
+void load();

@@ -2,14 +2,7 @@ import type { CallStats } from './call.js';
 import { byId } from './elements.js';
 import { Keypad } from './keypad.js';
 import { type Phase, PHASE_WORDS } from './phase.js';
-import type { ServerState, TalkAgent } from './talk.js';
-
-const SERVER_WORDS: Readonly<Record<ServerState, string>> = {
-  looking: 'Looking for the server …',
-  warming: 'The engines are warming up …',
-  ready: 'Ready',
-  lost: 'Not connected',
-};
+import { SERVER_WORDS, type ServerState, type TalkAgent } from './talk.js';
 
 export interface ControlEvents {
   /** The big button: calls or hangs up. */

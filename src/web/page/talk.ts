@@ -13,6 +13,13 @@ export type TalkAgent = PageDescription['agents'][number];
 /** How the daemon does: asked for, not warm yet, able to take calls, or not to be reached. */
 export type ServerState = 'looking' | 'warming' | 'ready' | 'lost';
 
+export const SERVER_WORDS: Readonly<Record<ServerState, string>> = {
+  looking: 'Looking for the server …',
+  warming: 'The engines are warming up …',
+  ready: 'Ready',
+  lost: 'Not connected',
+};
+
 export interface TalkOptions {
   transcript: Transcript;
   summary: TimesSummary;

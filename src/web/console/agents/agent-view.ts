@@ -137,7 +137,7 @@ class AgentEditor {
         el(
           'div',
           { class: 'notice failure', role: 'alert' },
-          el('p', {}, `${String(this.#faults.count)} faults, shown at their fields. ${others.join(' ')}`),
+          el('p', {}, `${faultsText(this.#faults)}, shown at the fields. ${others.join(' ')}`),
         ),
       );
       form.element.querySelector<HTMLElement>('[aria-invalid]')?.focus();
@@ -182,10 +182,13 @@ class AgentEditor {
     } catch (error) {
       this.#save.disabled = false;
       this.#faults = new Faults(error instanceof ApiError ? error.faults : []);
-      this.#state.textContent =
-        this.#faults.count === 0 ? 'Not saved' : `Not saved: ${String(this.#faults.count)} faults`;
+      this.#state.textContent = this.#faults.count === 0 ? 'Not saved' : `Not saved: ${faultsText(this.#faults)}`;
       if (this.#faults.count === 0) this.#problems.replaceChildren(failure(error, () => void this.#store()));
       else this.#showForm();
     }
   }
+}
+
+function faultsText({ count }: Faults): string {
+  return count === 1 ? 'one fault' : `${String(count)} faults`;
 }

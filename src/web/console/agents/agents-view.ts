@@ -1,12 +1,16 @@
 import type { AgentConfig } from '../../../config/agent.js';
 import { el } from '../../docs/elements.js';
-import { empty, failure, loading, type View, type ViewOptions } from '../view.js';
+import { actionButton, actionForm, labelled } from '../actions.js';
+import { card, empty, failure, loading, type View, type ViewOptions } from '../view.js';
 
 interface ListedAgent {
   id: string;
   name: string;
   config: AgentConfig;
 }
+
+/** What a new agent begins with. */
+const FIRST_CONFIG = { first_message: 'Hello, what can I do for you?' };
 
 /** All agents. */
 export function agentsView({ api }: ViewOptions): View {
@@ -16,19 +20,28 @@ export function agentsView({ api }: ViewOptions): View {
       const agents = await api.get<ListedAgent[]>('/agents');
       body.replaceChildren(
         agents.length === 0
-          ? empty('No agents. ', el('a', { href: '/docs#post_agents' }, 'POST /agents'), ' makes one.')
-          : el('ol', { class: 'agents' }, ...agents.map(agentCard)),
+          ? empty('No agents yet. Make one below.')
+          : el('ol', { class: 'agents' }, ...agents.map((agent) => agentCard(agent, () => duplicate(agent)))),
       );
     } catch (error) {
       body.replaceChildren(failure(error, () => void load()));
     }
   };
+  const go = ({ id }: { id: string }): void => {
+    location.hash = `#/agents/${encodeURIComponent(id)}`;
+  };
+  const duplicate = async ({ id }: ListedAgent): Promise<void> =>
+    go(await api.send('POST', `/agents/${encodeURIComponent(id)}/duplicate`));
+  const name = el('input', { type: 'text', required: '', maxlength: '200' });
+  const form = actionForm('Make an agent', [labelled('Name', name)], 'Make', async () =>
+    go(await api.send('POST', '/agents', { name: name.value.trim(), config: FIRST_CONFIG })),
+  );
   void load();
-  const element = el('div', { class: 'stack' }, el('h1', {}, 'Agents'), body);
+  const element = el('div', { class: 'stack' }, el('h1', {}, 'Agents'), body, card('Make an agent', form));
   return { element, title: 'Agents', close: () => undefined };
 }
 
-function agentCard({ id, name, config }: ListedAgent): HTMLElement {
+function agentCard({ id, name, config }: ListedAgent, duplicate: () => Promise<void>): HTMLElement {
   const isDisabled = config.status === 'disabled';
   const path = encodeURIComponent(id);
   const facts = [
@@ -47,6 +60,7 @@ function agentCard({ id, name, config }: ListedAgent): HTMLElement {
       { class: 'agent-links' },
       ...(isDisabled ? [] : [el('a', { href: `#/live/${path}` }, 'Talk')]),
       el('a', { href: `#/calls?agent=${path}` }, 'Calls'),
+      actionButton('Duplicate', duplicate, { class: 'stamp', label: `Duplicate ${name}` }),
     ),
   );
 }

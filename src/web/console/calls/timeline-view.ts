@@ -17,6 +17,9 @@ const LANE_TEXTS: Readonly<Record<LaneName, { label: string; about: string }>> =
 };
 const USUAL_PX_PER_S = 60;
 const MOST_PX_PER_S = 2000;
+/** A mark's label: none where there is less room, and no wider than that. */
+const LEAST_LABEL_PX = 32;
+const MOST_LABEL_PX = 160;
 /** Rulers have a mark about so often. */
 const TICK_PX = 90;
 const STEPS_S = [0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600];
@@ -200,19 +203,27 @@ export class TimelineView {
     const toMs = (scrollLeft + clientWidth + 100) / this.#pxPerMs;
     for (const { element, spans } of this.#lanes) {
       const seen = spans.filter((span) => span.toMs >= fromMs && span.fromMs <= toMs);
-      element.replaceChildren(...seen.map((span) => this.#spanElement(span)));
+      element.replaceChildren(
+        ...seen.map((span, at) => {
+          const roomMs = (seen[at + 1]?.fromMs ?? Infinity) - span.fromMs;
+          return this.#spanElement(span, roomMs * this.#pxPerMs);
+        }),
+      );
     }
     this.#drawRuler(fromMs, toMs);
     if (this.#peaks !== null) this.#drawWaves(this.#peaks);
   }
 
-  #spanElement({ fromMs, toMs, label, about, look }: Span): HTMLElement {
+  /** @param roomPx until the next one begins: a mark's label ends there */
+  #spanElement({ fromMs, toMs, label, about, look }: Span, roomPx: number): HTMLElement {
     const width = (toMs - fromMs) * this.#pxPerMs;
     const isMark = width < 3;
     const element = el('span', { class: `tl-span ${look}${isMark ? ' mark' : ''}`, title: about });
     element.style.left = `${(fromMs * this.#pxPerMs).toFixed(1)}px`;
     if (!isMark) element.style.width = `${width.toFixed(1)}px`;
-    if (width > 22 || (isMark && label !== '')) element.textContent = label;
+    const isRoomy = roomPx >= LEAST_LABEL_PX;
+    if (isMark && isRoomy) element.style.maxWidth = `${Math.min(MOST_LABEL_PX, roomPx - 2).toFixed(1)}px`;
+    if (isMark ? isRoomy : width > 22) element.textContent = label;
     return element;
   }
 

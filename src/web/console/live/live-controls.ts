@@ -1,5 +1,6 @@
 import type { PageDescription } from '../../../transports/talk-protocol.js';
 import { el } from '../../docs/elements.js';
+import { SERVER_WORDS, type ServerState } from '../../page/talk.js';
 import { duration } from '../../page/times.js';
 import type { RibbonState } from './ribbon.js';
 
@@ -44,7 +45,7 @@ export class LiveControls {
     disabled: '',
   });
   #agents: readonly Agent[] = [];
-  #isReady = false;
+  #server: ServerState = 'looking';
   #isIdle = true;
 
   constructor(events: LiveControlEvents) {
@@ -80,9 +81,9 @@ export class LiveControls {
     this.#showIdle();
   }
 
-  /** Whether calls can be made. */
-  set isReady(ready: boolean) {
-    this.#isReady = ready;
+  /** How the daemon does: calls can be made when it is ready. */
+  set server(state: ServerState) {
+    this.#server = state;
     this.#showIdle();
   }
 
@@ -119,13 +120,11 @@ export class LiveControls {
   /** Between calls. */
   #showIdle(): void {
     if (!this.#isIdle) return;
-    const isNobody = this.#isReady && this.#agents.length === 0;
-    this.#talk.disabled = this.#field.disabled = !this.#isReady || isNobody;
-    this.#state.textContent = isNobody
-      ? 'There is no agent to talk with.'
-      : this.#isReady
-        ? 'Not in a call'
-        : 'One moment …';
+    const isReady = this.#server === 'ready';
+    const isNobody = isReady && this.#agents.length === 0;
+    this.#talk.disabled = this.#field.disabled = !isReady || isNobody;
+    const words = isReady ? 'Not in a call' : SERVER_WORDS[this.#server];
+    this.#state.textContent = isNobody ? 'There is no agent to talk with.' : words;
   }
 
   #setMuted(muted: boolean): void {

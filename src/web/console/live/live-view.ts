@@ -92,7 +92,7 @@ class Live {
   #talkEvents(): TalkEvents {
     return {
       onServer: (state) => {
-        this.#controls.isReady = state === 'ready';
+        this.#controls.server = state;
         if (state === 'ready') this.#notice.replaceChildren();
       },
       onAgents: (agents) => this.#controls.setAgents(agents, this.#wanted),

@@ -8,7 +8,7 @@ import { decision } from '../calls/decisions.js';
  */
 export interface TurnSide {
   heard: string;
-  /** Until the turn counted as over; null for the opening. */
+  /** Until the turn counted as over; null where nothing was spoken, as in the opening. */
   endOfTurnMs: number | null;
   /** Until the agent's first sound; null = there was none. */
   responseMs: number | null;
@@ -39,6 +39,7 @@ export interface TurnComparison {
 }
 
 export interface ComparisonSummary {
+  /** Of the user. */
   turns: number;
   changed: number;
   /** Medians of the response times; null = nothing was answered. */
@@ -59,7 +60,7 @@ export function comparisonOf({ turns }: WhatIf, zeroMs: number): TurnComparison[
     const decisions = differences(before?.decisions ?? [], after?.decisions ?? [], zeroMs);
     const turn = before ?? after;
     const atMs = (turn?.speechEndMs ?? turn?.decidedMs ?? zeroMs) - zeroMs;
-    const deltaMs = left === null || right === null ? null : deltaOf(left, right);
+    const deltaMs = before === null || after === null ? null : deltaOf(before, after);
     const change = changeOf(left, right, deltaMs, decisions.length);
     return { atMs, change, deltaMs, before: left, after: right, decisions };
   });
@@ -67,12 +68,13 @@ export function comparisonOf({ turns }: WhatIf, zeroMs: number): TurnComparison[
 
 export function summaryOf({ turns }: WhatIf, rows: readonly TurnComparison[]): ComparisonSummary {
   const side = (which: 'before' | 'after'): ComparisonSummary['before'] => ({
-    // The opening answers nobody.
+    // The opening answers nobody, and what was typed has no end of speech.
     responseMs: median(rows.flatMap((row) => (row[which]?.endOfTurnMs == null ? [] : (row[which].responseMs ?? [])))),
     interruptions: turns.reduce((sum, turn) => sum + countOf(turn[which]), 0),
   });
-  const changed = rows.filter(({ change }) => change !== 'same').length;
-  return { turns: rows.length, changed, before: side('before'), after: side('after') };
+  const [, ...users] = rows;
+  const changed = users.filter(({ change }) => change !== 'same').length;
+  return { turns: users.length, changed, before: side('before'), after: side('after') };
 }
 
 function countOf(turn: PlayedTurn | null): number {
@@ -86,17 +88,20 @@ function sideOf(turn: PlayedTurn | null, zeroMs: number): TurnSide | null {
   const first = agent[0]?.fromMs;
   return {
     heard: user,
-    endOfTurnMs: decidedMs === null || fromMs === null ? null : decidedMs - fromMs,
+    endOfTurnMs: decidedMs === null || speechEndMs === null ? null : decidedMs - speechEndMs,
     responseMs: first === undefined ? null : first - (fromMs ?? zeroMs),
     reason: scored === null ? null : decision('turn.scored', scored).text,
     answer: agent.map(({ text, isWhole }) => (isWhole ? text : `${text} [cut]`)).join(' '),
   };
 }
 
-function deltaOf(before: TurnSide, after: TurnSide): number | null {
-  if (before.responseMs !== null && after.responseMs !== null) return after.responseMs - before.responseMs;
-  if (before.endOfTurnMs !== null && after.endOfTurnMs !== null) return after.endOfTurnMs - before.endOfTurnMs;
-  return null;
+/** Of the first sound, else of the decision: from the end of speech where both have one, else by the clock. */
+function deltaOf(before: PlayedTurn, after: PlayedTurn): number | null {
+  const isSpoken = before.speechEndMs !== null && after.speechEndMs !== null;
+  const shift = isSpoken ? (after.speechEndMs ?? 0) - (before.speechEndMs ?? 0) : 0;
+  const sound = [before.agent[0]?.fromMs ?? null, after.agent[0]?.fromMs ?? null] as const;
+  const [one, other] = sound.includes(null) ? [before.decidedMs, after.decidedMs] : sound;
+  return one === null || other === null ? null : other - one - shift;
 }
 
 function changeOf(

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type EventLog, readLog, whatIf } from '../../../../src/testing/replay/index.js';
+import { type EventLog, type PlayedTurn, readLog, whatIf } from '../../../../src/testing/replay/index.js';
 import { mergeConfig } from '../../../../src/testing/merge-config.js';
 import { valueAt } from '../../../../src/web/console/agents/draft.js';
 import { lineOpenedMs } from '../../../../src/web/console/calls/timeline.js';
@@ -61,5 +61,24 @@ describe('a replay of a recorded session', () => {
     for (const { path, kind } of REPLAY_SETTINGS) {
       expect(typeof valueAt(config, path), path.join('.')).toBe(kind === 'ms' ? 'number' : 'boolean');
     }
+  });
+});
+
+describe('a turn', () => {
+  const turn = (speechEndMs: number | null, decidedMs: number, fromMs: number): PlayedTurn => ({
+    ...{ speechEndMs, decidedMs, scored: null, user: 'hello', decisions: [] },
+    agent: [{ fromMs, text: 'Hello.', isWhole: true }],
+  });
+  const compared = (before: PlayedTurn, after: PlayedTurn) =>
+    comparisonOf({ turns: [{ before, after, isSame: false }], before: null, after: null }, 0)[0];
+
+  it('that was spoken is compared from the end of speech, which may be another', () => {
+    const row = compared(turn(1000, 1300, 1400), turn(2000, 2900, 3000));
+    expect(row).toMatchObject({ change: 'later', deltaMs: 600, before: { endOfTurnMs: 300, responseMs: 400 } });
+  });
+
+  it('that was typed is compared by the clock', () => {
+    const row = compared(turn(null, 1300, 1400), turn(null, 1500, 1610));
+    expect(row).toMatchObject({ change: 'later', deltaMs: 210, before: { endOfTurnMs: null, responseMs: 100 } });
   });
 });
