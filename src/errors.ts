@@ -41,6 +41,11 @@ const CATALOGUE = {
     httpStatus: 422,
     retryable: false,
   },
+  PROVIDER_CLOSED: {
+    message: '{provider} has closed: {reason}. The setting voiceSubstitutes can name another voice for it',
+    httpStatus: 422,
+    retryable: false,
+  },
   TURN_MODEL_UNUSABLE: {
     message: 'The turn model {path} cannot be used: {reason}',
     httpStatus: 500,

@@ -33,6 +33,7 @@ export async function engineSettings(
       defaults: detection.defaults,
       models: detection.models,
       vendors: detection.vendors,
+      voiceSubstitutes: settings.voiceSubstitutes,
       vad: detection.vad,
       speculation: settings.speculation,
       ...(settings.turnModelPath !== null && { turnModel: settings.turnModelPath }),

@@ -53,6 +53,16 @@ export const modelEntrySchema = z.strictObject({
   model: nameSchema.optional(),
 });
 
+/** A voice in place of all those of a provider. */
+const voiceSubstituteSchema = z.strictObject({
+  provider: nameSchema,
+  /** Default: the provider's own choice for the language. */
+  voiceId: nameSchema.exactOptional(),
+  model: nameSchema.exactOptional(),
+});
+
+export type VoiceSubstitute = z.infer<typeof voiceSubstituteSchema>;
+
 /** An address of the operator's own: it may be a private one. */
 const operatorAddressSchema = z.strictObject({ url: baseUrlSchema, headers: headersSchema.exactOptional() });
 
@@ -180,6 +190,10 @@ export const settingsFileSchema = z.strictObject({
   voiceId: setting(nameSchema.nullable(), "Voice where an agent names none. Unset = the provider's default.", {
     env: 'PARLEY_VOICE_ID',
   }),
+  voiceSubstitutes: setting(
+    z.record(nameSchema, voiceSubstituteSchema),
+    'Who speaks in place of a voice provider, by its name: `{provider, voiceId?, model?}`. Only in the file.',
+  ),
   language: setting(languageSchema, 'Language where an agent names none.', { env: 'PARLEY_LANGUAGE' }),
   timezone: setting(timezoneSchema, 'Time zone where an agent names none.', { env: 'PARLEY_TIMEZONE' }),
   maxDurationS: setting(z.number().positive().max(86_400), 'Longest session where an agent sets none.', {
@@ -324,6 +338,7 @@ export const DEFAULT_SETTINGS: Omit<Settings, 'dataDir'> = {
   llmModel: null,
   tts: null,
   voiceId: null,
+  voiceSubstitutes: {},
   language: DEFAULT_LANGUAGE,
   timezone: 'UTC',
   maxDurationS: 3_600,

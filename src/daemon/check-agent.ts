@@ -20,6 +20,7 @@ export interface AgentPlaces {
 /** Which field of the configuration an error of the engine is about. */
 const FIELDS: Partial<Record<ErrorCode, (details: ErrorDetails) => Location>> = {
   PROVIDER_UNKNOWN: ({ kind }) => PROVIDER_FIELDS[String(kind)] ?? [],
+  PROVIDER_CLOSED: () => ['voice', 'provider'],
   PROVIDER_NOT_CONFIGURED: ({ kind }) => PROVIDER_FIELDS[String(kind)] ?? [],
   STT_LANGUAGE_UNSUPPORTED: () => ['language'],
   TTS_LANGUAGE_UNSUPPORTED: () => ['language'],

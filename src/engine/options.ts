@@ -4,8 +4,9 @@ import type { ChatMessage } from '../config/chat.js';
 import type { SessionContinuation } from '../config/continuation.js';
 import type { ModelRoutes } from '../config/models.js';
 import type { AgentDefaults } from '../config/resolve.js';
-import type { McpServerSetting } from '../config/settings.js';
+import type { McpServerSetting, VoiceSubstitute } from '../config/settings.js';
 import type { Vendors } from '../config/vendor-settings.js';
+import type { EndpointingConfig } from '../conversation/config.js';
 import type { LlmProvider } from '../providers/llm/llm.js';
 import type { SttProvider } from '../providers/stt/stt.js';
 import type { TtsProvider, TtsVoice } from '../providers/tts/tts.js';
@@ -34,6 +35,8 @@ export interface EngineOptions {
   models?: ModelRoutes;
   /** Keys and addresses of vendors of speech. Default none: only the embedded providers can be named. */
   vendors?: Vendors;
+  /** Who speaks in place of a voice provider, by its name. Default: nobody. */
+  voiceSubstitutes?: Readonly<Record<string, VoiceSubstitute>>;
   /** Voice activity detection: `silero` (default) or `webrtc`. */
   vad?: string;
   /** Answers begin at a likely pause, before it is certain that the user has finished. Default true. */

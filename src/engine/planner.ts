@@ -78,7 +78,8 @@ export class Planner {
   async plan(request: AgentRequest, notes: PlanNotes): Promise<Plan> {
     const { providers, sound, options } = this.#options;
     const { config, agent: named } = this.#resolved(request, notes, await this.#defaults(request));
-    const agent = { ...named, voice: customVoice(named.voice, options.voices) };
+    const voice = substituted(customVoice(named.voice, options.voices), options.voiceSubstitutes);
+    const agent = { ...named, voice };
     const llm = this.#llm(agent, request, notes);
     const stt = request.stt ?? providers.stt(agent.stt.provider);
     const tts = request.tts ?? providers.tts(agent.voice.provider);
@@ -189,6 +190,13 @@ export class Planner {
     const remote = providers.find((provider) => !provider.virtualTime);
     if (remote !== undefined) throw new ParleyError('PROVIDER_REMOTE_IN_VIRTUAL_TIME', { provider: remote.name });
   }
+}
+
+/** The operator's voice in place of the agent's; that one's settings mean nothing to it. */
+function substituted(voice: ResolvedVoice, substitutes: EngineOptions['voiceSubstitutes'] = {}): ResolvedVoice {
+  const other = Object.hasOwn(substitutes, voice.provider) ? substitutes[voice.provider] : undefined;
+  if (other === undefined) return voice;
+  return { provider: other.provider, voiceId: other.voiceId ?? null, model: other.model ?? null, settings: {} };
 }
 
 /** What a custom voice stands for; what the agent says itself goes before what the voice says. */

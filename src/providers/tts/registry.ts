@@ -34,6 +34,12 @@ const PROVIDERS: Readonly<Record<string, Entry>> = {
   sesame: { vendor: 'sesame', make: sesameTts },
 };
 
+/** Vendors of the interface that are not there any more, and what is known of it. */
+const CLOSED: Readonly<Record<string, string>> = {
+  neets: 'no API of Neets could be found any more in November 2026',
+  playht: 'PlayHT shut its API down on 31 December 2025',
+};
+
 const NO_ACCESS: VendorAccess = { apiKey: null, baseUrl: null, region: null };
 
 /** The names that `ttsProvider` takes. */
@@ -42,9 +48,11 @@ export const TTS_PROVIDERS: readonly string[] = Object.keys(PROVIDERS);
 /**
  * A new provider with its defaults; the caller closes it.
  * @param vendors the operator's access to vendors
- * @throws ParleyError PROVIDER_UNKNOWN, PROVIDER_NOT_CONFIGURED
+ * @throws ParleyError PROVIDER_UNKNOWN, PROVIDER_NOT_CONFIGURED, PROVIDER_CLOSED
  */
 export function ttsProvider(name: string, vendors: Vendors = {}): TtsProvider {
+  const closed = Object.hasOwn(CLOSED, name) ? CLOSED[name] : undefined;
+  if (closed !== undefined) throw new ParleyError('PROVIDER_CLOSED', { provider: name, reason: closed });
   const entry = Object.hasOwn(PROVIDERS, name) ? PROVIDERS[name] : undefined;
   if (entry === undefined) {
     throw new ParleyError('PROVIDER_UNKNOWN', { kind: 'text-to-speech', name, known: TTS_PROVIDERS.join(', ') });

@@ -20,6 +20,10 @@ describe('the registry of text to speech', () => {
     }
   });
 
+  it.each(['playht', 'neets'])('says that %s has closed', (name) => {
+    expect(() => ttsProvider(name, all)).toThrow(/^\w+ has closed: .* voiceSubstitutes can name another voice for it$/);
+  });
+
   it('says what a vendor lacks', () => {
     expect(() => ttsProvider('elevenlabs')).toThrow(
       'The text-to-speech provider "elevenlabs" has no access to its vendor: set ELEVENLABS_API_KEY',

@@ -1,0 +1,83 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { RealClock } from '../../src/clock/real.js';
+import type { AgentConfig } from '../../src/config/agent.js';
+import { Engine } from '../../src/engine/engine.js';
+import type { EngineOptions } from '../../src/engine/options.js';
+import { energyVad } from '../../src/testing/energy-vad.js';
+import { functionLlm } from '../../src/testing/function-llm.js';
+import { promptedStt } from '../../src/testing/prompted-stt.js';
+import { MemoryTransport } from '../../src/transports/memory.js';
+import { CartesiaDouble } from '../vendors/tts/cartesia.js';
+import { KEY } from '../vendors/tts/speech-double.js';
+
+let double: CartesiaDouble;
+let engine: Engine;
+
+beforeEach(async () => {
+  double = await new CartesiaDouble().open();
+});
+
+afterEach(async () => {
+  await engine.close();
+  await double.close();
+  expect(double.violations).toEqual([]);
+});
+
+function make(options: EngineOptions = {}): Engine {
+  const vendors = { cartesia: { apiKey: KEY, baseUrl: double.url, region: null } };
+  engine = new Engine({ clock: new RealClock(), vendors, ...options });
+  return engine;
+}
+
+const speaksAs = (provider: string): AgentConfig => ({
+  ...{ first_message: 'Good evening, The Crooked Fork.', voice: { provider, voice_id: 'anne' } },
+});
+
+describe("a vendor's voice", () => {
+  it('is heard on the line, over a connection that stood before the call began', async () => {
+    make();
+    let loud = 0;
+    let hear: () => void = () => undefined;
+    const heard = new Promise<void>((resolve) => (hear = resolve));
+    const transport = new MemoryTransport({
+      sampleRateHz: 16_000,
+      onFrame: (frame) => {
+        loud += frame?.filter((sample) => Math.abs(sample) > 1000).length ?? 0;
+        if (loud > 4000) hear();
+      },
+    });
+    const session = await engine.createSession({
+      ...{ agent: speaksAs('cartesia'), transport },
+      ...{ vad: energyVad(), stt: promptedStt({ lines: [] }), llm: functionLlm(() => 'Well.') },
+    });
+    expect(double.connections).toBe(1);
+    expect(double.spoken).toEqual([]);
+    void session.run();
+    await heard;
+    expect(double.spoken).toEqual(['Good evening, The Crooked Fork.']);
+    expect(double.requests[0]?.voice).toEqual({ mode: 'id', id: 'anne' });
+    expect(double.connections).toBe(1);
+  });
+
+  it('is refused before any call where its key is missing, or its vendor has closed', async () => {
+    make({ vendors: {} });
+    await expect(engine.checkAgent({ agent: speaksAs('cartesia') })).rejects.toThrow(/set CARTESIA_API_KEY$/);
+    await expect(engine.checkAgent({ agent: speaksAs('playht') })).rejects.toThrow(/^playht has closed/);
+  });
+
+  it('can stand in for one that is not there any more', async () => {
+    make({ voiceSubstitutes: { playht: { provider: 'cartesia', voiceId: 'bob', model: 'sonic-3' } } });
+    const agent = speaksAs('playht');
+    await engine.checkAgent({ agent: { ...agent, voice: { ...agent.voice!, settings: { quality: 'premium' } } } });
+  });
+
+  it('lists its voices where there is a key, and none where there is not', async () => {
+    make();
+    const providers = new Set((await engine.voices()).map(({ provider }) => provider));
+    expect([providers.has('flite'), providers.has('cartesia'), providers.has('elevenlabs')]).toEqual([
+      true,
+      true,
+      false,
+    ]);
+  });
+});
