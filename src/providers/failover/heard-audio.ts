@@ -1,0 +1,77 @@
+import { HEARING_RATE_HZ } from '../../audio/frame.js';
+import type { SttStream } from '../stt/stt.js';
+
+/** What is kept of the audio before speech, and at most of a turn. */
+const LEAD_SAMPLES = 1.5 * HEARING_RATE_HZ;
+const MAX_SAMPLES = 60 * HEARING_RATE_HZ;
+
+type Heard =
+  { type: 'audio'; samples: Int16Array; startSample: number } | { type: 'started' | 'stopped'; sample: number };
+
+/** What a recogniser has been told since the user's turn began, to be told to another: nothing is asked of the user twice. */
+export class HeardAudio implements Pick<SttStream, 'push' | 'speechStarted' | 'speechStopped' | 'endTurn'> {
+  #heard: Heard[] = [];
+  #samples = 0;
+
+  #speaking = false;
+  /** Where the latest speech ended. */
+  #stopSample = 0;
+  #inTurn = false;
+
+  get speaking(): boolean {
+    return this.#speaking;
+  }
+
+  /** Copied. */
+  push(samples: Int16Array, startSample: number): void {
+    this.#heard.push({ type: 'audio', samples: samples.slice(), startSample });
+    this.#samples += samples.length;
+    this.#trim(this.#inTurn ? MAX_SAMPLES : LEAD_SAMPLES);
+  }
+
+  speechStarted(sample: number): void {
+    this.#speaking = true;
+    this.#inTurn = true;
+    this.#heard.push({ type: 'started', sample });
+  }
+
+  speechStopped(sample: number): void {
+    this.#speaking = false;
+    this.#stopSample = sample;
+    this.#heard.push({ type: 'stopped', sample });
+  }
+
+  endTurn(): void {
+    const from = this.speaking ? this.#end : this.#stopSample;
+    // Not a word of this turn is to be heard again in the next.
+    this.#heard = this.#heard.filter((heard) => heard.type === 'audio' && heard.startSample >= from);
+    this.#samples = this.#heard.reduce((sum, heard) => sum + (heard.type === 'audio' ? heard.samples.length : 0), 0);
+    this.#trim(LEAD_SAMPLES);
+    this.#inTurn = this.speaking;
+    // The user goes on already: what comes next belongs to speech that has begun.
+    if (this.speaking) this.#heard.push({ type: 'started', sample: this.#end });
+  }
+
+  replayTo(stream: Pick<SttStream, 'push' | 'speechStarted' | 'speechStopped'>): void {
+    for (const heard of this.#heard) {
+      if (heard.type === 'audio') stream.push(heard.samples.slice(), heard.startSample);
+      else if (heard.type === 'started') stream.speechStarted(heard.sample);
+      else stream.speechStopped(heard.sample);
+    }
+  }
+
+  get #end(): number {
+    const last = this.#heard.findLast((heard) => heard.type === 'audio');
+    return last === undefined ? 0 : last.startSample + last.samples.length;
+  }
+
+  /** The oldest audio goes; the marks stay. */
+  #trim(most: number): void {
+    while (this.#samples > most) {
+      const at = this.#heard.findIndex(({ type }) => type === 'audio');
+      const [oldest] = at < 0 ? [] : this.#heard.splice(at, 1);
+      if (oldest?.type !== 'audio') return;
+      this.#samples -= oldest.samples.length;
+    }
+  }
+}

@@ -1,0 +1,204 @@
+import type { Cancel, Clock } from '../../clock/clock.js';
+import { errorOf, reasonOf } from '../../errors.js';
+import { allFailed, type Health, inOrder, type Stage, type Switch } from './health.js';
+import type { DeadlineBounds } from './latency-window.js';
+
+/** One of several who can do the same. */
+export interface Contender<T> {
+  name: string;
+  health: Health;
+  /** Begins; the signal is aborted when somebody else was quicker. */
+  start: (signal: AbortSignal) => AsyncIterable<T>;
+}
+
+export interface HedgeOptions<T> {
+  stage: Stage;
+  contenders: readonly Contender<T>[];
+  /** Whether a piece is what everybody waits for. Others, such as counts, are kept until then. */
+  isResult: (piece: T) => boolean;
+  bounds: DeadlineBounds;
+  clock: Clock;
+  signal: AbortSignal;
+  onSwitch: (what: Switch) => void;
+  /** This one was first. */
+  onWinner?: (winner: Contender<T>) => void;
+  /** It failed after its first result. */
+  onBroken?: (winner: Contender<T>, error: unknown) => void;
+}
+
+interface Run<T> {
+  contender: Contender<T>;
+  abort: AbortController;
+  pieces: AsyncIterator<T>;
+  startedMs: number;
+  kept: T[];
+  /** The next piece, the end or the error, with whose it is. */
+  next: Promise<Step<T>>;
+}
+
+type Step<T> = { run: Run<T>; result: IteratorResult<T> } | { run: Run<T>; error: unknown } | { run: null };
+
+/**
+ * The answer of the first who gives one: the next in line is asked where one fails, and asked too where one is slower
+ * than it ever is. Whoever is first to give a result goes on alone. What comes after its first result is its own: a failure
+ * then is the caller's. An answer that ends in good order without a result is an answer.
+ * @throws what `allFailed` makes of their errors; the signal's reason when it is aborted
+ */
+export async function* hedged<T>(options: HedgeOptions<T>): AsyncGenerator<T, void, undefined> {
+  const { contenders, clock, signal, isResult, onWinner } = options;
+  signal.throwIfAborted();
+  const waiting = inOrder(contenders, clock.nowMs());
+  const race = new Race(options);
+  try {
+    race.start(waiting.shift() as Contender<T>);
+    let winner: Run<T> | null = null;
+    while (winner === null) {
+      const step = await race.step(waiting.length > 0);
+      if (step.run === null) race.help(waiting.shift() as Contender<T>);
+      else if ('error' in step) race.replace(step.run, step.error, waiting.shift());
+      else if (step.result.done === true || isResult(step.result.value)) winner = step.run;
+      if (step.run !== null && 'result' in step && step.result.done !== true) step.run.kept.push(step.result.value);
+    }
+    race.won(winner);
+    onWinner?.(winner.contender);
+    yield* winner.kept;
+    yield* race.rest(winner);
+  } finally {
+    race.end();
+  }
+}
+
+class Race<T> {
+  readonly #options: HedgeOptions<T>;
+  readonly #runs: Run<T>[] = [];
+  readonly #errors: { name: string; error: unknown }[] = [];
+  readonly #aborted: Promise<never>;
+  #onAbort: () => void = () => undefined;
+  #dueMs = 0;
+
+  constructor(options: HedgeOptions<T>) {
+    this.#options = options;
+    const { signal } = options;
+    this.#aborted = new Promise((_resolve, reject) => {
+      this.#onAbort = () => reject(signal.reason as Error);
+      signal.addEventListener('abort', this.#onAbort, { once: true });
+    });
+    this.#aborted.catch(() => undefined);
+  }
+
+  start(contender: Contender<T>): void {
+    const { clock, bounds } = this.#options;
+    const startedMs = clock.nowMs();
+    contender.health.breaker.begin(startedMs);
+    const abort = new AbortController();
+    const pieces = begun(() => contender.start(AbortSignal.any([this.#options.signal, abort.signal])));
+    const run: Run<T> = { contender, abort, pieces, startedMs, kept: [], next: Promise.resolve({ run: null }) };
+    this.#ask(run);
+    this.#runs.push(run);
+    this.#dueMs = startedMs + contender.health.first.deadlineMs(bounds);
+  }
+
+  /** What happens next. `run` is null where the latest takes too long and somebody else could be asked. */
+  async step(canHelp: boolean): Promise<Step<T>> {
+    let cancel: Cancel = () => undefined;
+    const late = new Promise<Step<T>>((resolve) => {
+      if (canHelp) cancel = this.#options.clock.schedule(this.#dueMs, () => resolve({ run: null }));
+    });
+    try {
+      const step = await Promise.race([...this.#runs.map(({ next }) => next), late, this.#aborted]);
+      // What ends with the request has not failed.
+      this.#options.signal.throwIfAborted();
+      if (step.run !== null && 'result' in step) this.#ask(step.run);
+      return step;
+    } finally {
+      cancel();
+    }
+  }
+
+  /** The latest is slow: `contender` is asked beside it. */
+  help(contender: Contender<T>): void {
+    const slow = this.#runs.at(-1);
+    if (slow !== undefined) {
+      const waitedMs = Math.round(this.#options.clock.nowMs() - slow.startedMs);
+      this.#tell(slow.contender, contender, `nothing within ${String(waitedMs)} ms`);
+    }
+    this.start(contender);
+  }
+
+  /** One has failed: the next is asked, where there is one. Throws when nobody is left. */
+  replace(run: Run<T>, error: unknown, contender: Contender<T> | undefined): void {
+    const { clock } = this.#options;
+    this.#runs.splice(this.#runs.indexOf(run), 1);
+    run.contender.health.failed(clock.nowMs(), error);
+    this.#errors.push({ name: run.contender.name, error });
+    if (contender !== undefined) {
+      this.#tell(run.contender, contender, reasonOf(error));
+      this.start(contender);
+    } else if (this.#runs.length === 0) throw allFailed(this.#errors);
+  }
+
+  won(winner: Run<T>): void {
+    const { clock } = this.#options;
+    const { health } = winner.contender;
+    health.breaker.succeeded();
+    health.first.add(clock.nowMs() - winner.startedMs);
+    for (const run of this.#runs.splice(0)) {
+      if (run === winner) continue;
+      // Whoever was asked before and had more time was too slow; whoever was asked later has not failed.
+      if (run.startedMs < winner.startedMs) run.contender.health.breaker.failed(clock.nowMs());
+      else run.contender.health.breaker.abandoned();
+      giveUp(run);
+    }
+    this.#runs.push(winner);
+  }
+
+  async *rest(winner: Run<T>): AsyncGenerator<T, void, undefined> {
+    for (;;) {
+      const step = await Promise.race([winner.next, this.#aborted]);
+      this.#options.signal.throwIfAborted();
+      if (step.run === null || !('result' in step)) {
+        const error = 'error' in step ? step.error : undefined;
+        winner.contender.health.failed(this.#options.clock.nowMs(), error);
+        this.#options.onBroken?.(winner.contender, error);
+        throw error;
+      }
+      if (step.result.done === true) return;
+      yield step.result.value;
+      this.#ask(winner);
+    }
+  }
+
+  end(): void {
+    this.#options.signal.removeEventListener('abort', this.#onAbort);
+    for (const run of this.#runs.splice(0)) {
+      run.contender.health.breaker.abandoned();
+      giveUp(run);
+    }
+  }
+
+  #ask(run: Run<T>): void {
+    run.next = run.pieces.next().then(
+      (result) => ({ run, result }),
+      (error: unknown) => ({ run, error }),
+    );
+  }
+
+  #tell(from: Contender<T>, to: Contender<T>, reason: string): void {
+    this.#options.onSwitch({ stage: this.#options.stage, from: from.name, to: to.name, reason });
+  }
+}
+
+/** A provider that does not react to its signal must not hold up anybody. */
+function giveUp<T>({ abort, pieces }: Run<T>): void {
+  abort.abort(new DOMException('Somebody else was quicker', 'AbortError'));
+  void pieces.return?.().catch(() => undefined);
+}
+
+/** As the iterator of `start`, but what that throws comes with the first piece. */
+function begun<T>(start: () => AsyncIterable<T>): AsyncIterator<T> {
+  try {
+    return start()[Symbol.asyncIterator]();
+  } catch (error) {
+    return { next: () => Promise.reject(errorOf(error)) };
+  }
+}

@@ -1,0 +1,54 @@
+import type { SttAbilities, SttEvents, SttOptions, SttProvider, SttStream } from '../stt/stt.js';
+import type { Switch } from './health.js';
+import type { SttEntry } from './stt-lane.js';
+import { FailoverStream } from './stt-stream.js';
+
+export interface FailoverSttOptions {
+  /** The first listens as long as it does well. At least one. */
+  entries: readonly SttEntry[];
+  onSwitch: (what: Switch) => void;
+}
+
+/** Several recognisers as one, see FailoverStream. Of one alone it makes one whose streams are opened again, and told all. */
+export class FailoverStt implements SttProvider {
+  readonly name: string;
+  readonly virtualTime: boolean;
+  readonly abilities: SttAbilities;
+  readonly #options: FailoverSttOptions;
+
+  constructor(options: FailoverSttOptions) {
+    this.#options = options;
+    const [first] = options.entries;
+    this.name = first?.provider.name ?? 'none';
+    this.abilities = first?.provider.abilities ?? {};
+    this.virtualTime = options.entries.every(({ provider }) => provider.virtualTime);
+  }
+
+  /** Warms up all; one is all it needs. */
+  async warmUp(): Promise<void> {
+    await Promise.any(this.#options.entries.map(({ provider }) => provider.warmUp())).catch((error: unknown) => {
+      throw error instanceof AggregateError ? error.errors[0] : error;
+    });
+  }
+
+  async open(options: SttOptions, events: SttEvents): Promise<SttStream> {
+    options.signal.throwIfAborted();
+    const stream = new FailoverStream({ ...options, ...this.#options }, events);
+    const onAbort = (): void => void stream.close().catch(() => undefined);
+    options.signal.addEventListener('abort', onAbort, { once: true });
+    await untilAborted(stream.opened, options.signal);
+    return stream;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#options.entries.map(({ provider }) => provider.close()));
+  }
+}
+
+function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(signal.reason as Error);
+    signal.addEventListener('abort', onAbort, { once: true });
+    void work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+  });
+}

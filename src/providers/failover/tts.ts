@@ -1,0 +1,99 @@
+import { reasonOf } from '../../errors.js';
+import type { TtsAudio, TtsProvider, TtsRequest, TtsVoice, TtsVoiceChoice } from '../tts/tts.js';
+import type { Health, Switch } from './health.js';
+import { hedged } from './hedge.js';
+import type { DeadlineBounds } from './latency-window.js';
+
+export interface TtsEntry {
+  provider: TtsProvider;
+  /** Whom it speaks as in another's place. Default: as the request says, which only the agent's own provider understands. */
+  voice?: Pick<TtsRequest, 'voiceId' | 'model' | 'settings'>;
+  health: Health;
+}
+
+export interface FailoverTtsOptions {
+  /** The agent's own voice first. At least one. */
+  entries: readonly TtsEntry[];
+  onSwitch: (what: Switch) => void;
+  /** Until the first audio. Default 1500 ms at first, then 300 to 3000. */
+  bounds?: DeadlineBounds;
+}
+
+const BOUNDS: DeadlineBounds = { defaultMs: 1500, minMs: 300, maxMs: 3000 };
+
+/**
+ * Several voices as one, for one session. What is to be said comes sentence by sentence: each is spoken by one voice from
+ * its beginning to its end. Where a voice gives no audio, or later than it ever does, the next in line speaks the
+ * sentence, and all that follow: a voice that changed once does not change back.
+ */
+export class FailoverTts implements TtsProvider {
+  readonly name: string;
+  readonly virtualTime: boolean;
+  readonly hasModels: boolean;
+  readonly #options: FailoverTtsOptions;
+  readonly #own: TtsProvider;
+  /** Who spoke last. */
+  #current: TtsEntry;
+
+  constructor(options: FailoverTtsOptions) {
+    this.#options = options;
+    this.#current = options.entries[0] as TtsEntry;
+    this.#own = this.#current.provider;
+    this.name = this.#own.name;
+    this.hasModels = this.#own.hasModels === true;
+    this.virtualTime = options.entries.every(({ provider }) => provider.virtualTime);
+  }
+
+  /** Warms up all; one is all it needs. */
+  async warmUp(voice?: TtsVoiceChoice): Promise<void> {
+    const all = this.#options.entries.map((entry) =>
+      entry.provider.warmUp(voice === undefined ? undefined : { ...voice, ...entry.voice }),
+    );
+    await Promise.any(all).catch((error: unknown) => {
+      throw error instanceof AggregateError ? error.errors[0] : error;
+    });
+  }
+
+  checkSettings(settings: TtsRequest['settings'], voiceId: string | null): void {
+    this.#own.checkSettings?.(settings, voiceId);
+  }
+
+  synthesize(request: TtsRequest): AsyncIterable<TtsAudio> {
+    const { entries, onSwitch, bounds = BOUNDS } = this.#options;
+    const ordered = [this.#current, ...entries.filter((entry) => entry !== this.#current)];
+    const contenders = ordered.map((entry) => ({
+      entry,
+      name: entry.provider.name,
+      health: entry.health,
+      start: (signal: AbortSignal) => entry.provider.synthesize({ ...request, ...entry.voice, signal }),
+    }));
+    return hedged({
+      stage: 'tts',
+      contenders,
+      isResult: ({ samples }) => samples.length > 0,
+      ...{ bounds, onSwitch, clock: request.clock, signal: request.signal },
+      onWinner: ({ name }) => {
+        this.#current = contenders.find((one) => one.name === name)?.entry ?? this.#current;
+      },
+      // The sentence is lost; the next one has a voice that has not just failed.
+      onBroken: ({ name }, error) => {
+        const next = ordered.find((entry) => entry.provider.name !== name);
+        if (next === undefined) return;
+        this.#current = next;
+        onSwitch({ stage: 'tts', from: name, to: next.provider.name, reason: reasonOf(error) });
+      },
+    });
+  }
+
+  async speaks(language: string): Promise<boolean> {
+    return (await this.#own.speaks?.(language)) ?? true;
+  }
+
+  voices(): readonly TtsVoice[] {
+    return this.#own.voices();
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#options.entries.map(({ provider }) => provider.close()));
+  }
+}

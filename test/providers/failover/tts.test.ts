@@ -1,0 +1,112 @@
+import { expect, it } from 'vitest';
+import { delay } from '../../../src/clock/clock.js';
+import { VirtualClock } from '../../../src/clock/virtual.js';
+import { ParleyError } from '../../../src/errors.js';
+import { Health, switchText } from '../../../src/providers/failover/health.js';
+import { FailoverTts, type TtsEntry } from '../../../src/providers/failover/tts.js';
+import type { TtsProvider, TtsRequest } from '../../../src/providers/tts/tts.js';
+
+/** A voice whose samples are its number; `waitMs` for each sentence, an Error in place of it, a wait that ends in one. */
+function voice(
+  name: string,
+  value: number,
+  plan: (number | Error | [number, Error])[],
+  asked: TtsRequest[],
+): TtsProvider {
+  return {
+    ...{ name, virtualTime: true, hasModels: true, warmUp: () => Promise.resolve(), close: () => Promise.resolve() },
+    voices: () => [{ id: name, name, language: 'en', sampleRateHz: 16_000 }],
+    speaks: (language) => Promise.resolve(language === name),
+    async *synthesize(request) {
+      asked.push(request);
+      const step = plan.shift() ?? 10;
+      if (step instanceof Error) throw step;
+      await delay(request.clock, Array.isArray(step) ? 10 : step, request.signal);
+      yield { samples: new Int16Array(0), sampleRateHz: 16_000 };
+      yield { samples: Int16Array.of(value), sampleRateHz: 16_000 };
+      if (!Array.isArray(step)) return;
+      await delay(request.clock, step[0], request.signal);
+      throw step[1];
+    },
+  };
+}
+
+function speaker(...plans: (number | Error | [number, Error])[][]) {
+  const clock = new VirtualClock();
+  const told: string[] = [];
+  const asked: TtsRequest[] = [];
+  const entries: TtsEntry[] = plans.map((plan, at) => ({
+    provider: voice(['main', 'spare', 'last'][at] ?? 'more', at, plan, asked),
+    health: new Health(),
+    ...(at > 0 && { voice: { voiceId: `voice-${String(at)}`, model: null, settings: {} } }),
+  }));
+  const tts = new FailoverTts({ entries, onSwitch: (what) => told.push(switchText(what)) });
+  const say = async (text: string): Promise<{ heard: number[]; atMs: number; error: string | null }> => {
+    const { signal } = new AbortController();
+    const heard: number[] = [];
+    let atMs = -1;
+    let error: string | null = null;
+    let done = false;
+    const request = { text, language: 'en', voiceId: 'mine', model: 'm', settings: { rate: 1 }, clock, signal };
+    void (async () => {
+      try {
+        for await (const { samples } of tts.synthesize(request)) {
+          if (samples.length > 0 && atMs < 0) atMs = clock.nowMs();
+          heard.push(...samples);
+        }
+      } catch (thrown) {
+        error = (thrown as Error).message;
+      }
+      done = true;
+    })();
+    await clock.runUntil(() => done, clock.nowMs() + 60_000);
+    return { heard, atMs, error };
+  };
+  return { tts, clock, told, asked, say };
+}
+
+const down = new ParleyError('PROVIDER_FAILED', { provider: 'main', reason: 'HTTP 503' });
+
+it('speaks with the next voice where one fails, as whom that voice is asked for, and stays with it', async () => {
+  const { say, told, asked, tts } = speaker([10, down, 10], [10, 10]);
+  expect((await say('One.')).heard).toEqual([0]);
+  expect((await say('Two.')).heard).toEqual([1]);
+  expect((await say('Three.')).heard).toEqual([1]);
+  expect(told).toEqual(['main -> spare: main failed: HTTP 503']);
+  expect(asked.map(({ voiceId, model }) => [voiceId, model])).toEqual([
+    ['mine', 'm'],
+    ['mine', 'm'],
+    ['voice-1', null],
+    ['voice-1', null],
+  ]);
+  expect(tts).toMatchObject({ name: 'main', hasModels: true, virtualTime: true });
+  expect(tts.voices().map(({ id }) => id)).toEqual(['main']);
+  expect([await tts.speaks('main'), await tts.speaks('spare')]).toEqual([true, false]);
+});
+
+it('asks the next voice beside one that is slow, and each sentence has one voice from beginning to end', async () => {
+  const { say, told } = speaker([5000], [100]);
+  expect(await say('One.')).toEqual({ heard: [1], atMs: 1600, error: null });
+  expect(told).toEqual(['main -> spare: nothing within 1500 ms']);
+});
+
+it('leaves a sentence that breaks off to the caller: nobody goes on with it in another voice', async () => {
+  const { say, told } = speaker([[100, down]], [10]);
+  expect(await say('One.')).toMatchObject({ heard: [0], error: 'main failed: HTTP 503' });
+  expect(told).toEqual(['main -> spare: main failed: HTTP 503']);
+  expect((await say('Two.')).heard).toEqual([1]);
+});
+
+it('goes back to the first voice only when the others fail', async () => {
+  const { say } = speaker([down, 10], [10, down]);
+  expect((await say('One.')).heard).toEqual([1]);
+  expect((await say('Two.')).heard).toEqual([0]);
+});
+
+it('warms up every voice as whom it will speak', async () => {
+  const { tts } = speaker([], []);
+  await tts.warmUp({ language: 'en', voiceId: 'mine', model: null, settings: {} });
+  await tts.warmUp();
+  tts.checkSettings({}, null);
+  await tts.close();
+});
