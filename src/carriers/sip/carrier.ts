@@ -128,7 +128,7 @@ export class SipCarrier implements Carrier {
    */
   expect(user: string): { uri: string; cancel: Cancel } {
     this.#addresses.add(user);
-    const { host, port } = this.trunk.place;
+    const { host, port } = this.trunk.placeFor(null);
     const transport = this.#options.servers[0]?.protocol.toLowerCase() ?? 'udp';
     const uri = `sip:${user}@${hostText(host)}:${String(port)}${transport === 'udp' ? '' : `;transport=${transport}`}`;
     return { uri, cancel: () => this.#addresses.delete(user) };
@@ -185,7 +185,7 @@ export class SipCarrier implements Carrier {
 
   async #place(call: SipCall, target: string, ringTimeoutMs: number): Promise<void> {
     const { clock } = this.#options;
-    if (!(await this.#openMedia(call))) return;
+    if (!(await this.#openMedia(call, null))) return;
     const media = call.media;
     if (media === null || call.isOver) return;
     const { displayName } = this.#options;
@@ -223,7 +223,7 @@ export class SipCarrier implements Carrier {
   }
 
   async #receive(call: SipCall, inbound: InboundCall, listener: (call: CarrierCall) => void): Promise<void> {
-    if (!(await this.#openMedia(call))) {
+    if (!(await this.#openMedia(call, inbound.hop))) {
       inbound.reject(503);
       return;
     }
@@ -265,15 +265,16 @@ export class SipCarrier implements Carrier {
   }
 
   /** Whether there are media for a call; one that cannot have any has failed. */
-  async #openMedia(call: SipCall): Promise<boolean> {
+  async #openMedia(call: SipCall, hop: Hop | null): Promise<boolean> {
     const { clock, openMedia } = this.#options;
     try {
-      const opening = openMedia({
-        lost: (error) => {
+      const listener = {
+        lost: (error: Error): void => {
           call.leg?.bye('the media broke off');
           call.finish({ cause: 'failed', by: 'network', reason: error.message });
         },
-      });
+      };
+      const opening = openMedia(listener, this.trunk.placeFor(hop).host);
       call.attach(await clock.settle(opening, clock.nowMs()));
       return true;
     } catch (error) {

@@ -6,5 +6,8 @@ export type CallMedia = Pick<
   'line' | 'offer' | 'accept' | 'answer' | 'rollback' | 'answered' | 'stats' | 'close'
 >;
 
-/** Opens a call's sockets. Rejects where there are none left. */
-export type OpenMedia = (listener: RtpListener) => Promise<CallMedia>;
+/**
+ * Opens a call's sockets. Rejects where there are none left.
+ * @param address of ours, as the other side is told it
+ */
+export type OpenMedia = (listener: RtpListener, address: string) => Promise<CallMedia>;

@@ -37,6 +37,9 @@ export interface TrunkOptions {
   onRegistration?: (state: RegistrationState) => void;
 }
 
+/** An address that is not this machine's own, and nobody's (RFC 5737). */
+const ELSEWHERE = '192.0.2.1';
+
 /** A SIP trunk, or a PBX: its servers, our place with them, and the user agent that calls go through. */
 export class Trunk {
   readonly agent: UserAgent;
@@ -120,10 +123,10 @@ export class Trunk {
     return { ...this.#refused, ...this.agent.counts };
   }
 
-  /** Our own place, as the trunk reaches it. */
-  get place(): { host: string; port: number } {
-    const [hop] = this.servers.hops;
-    return this.#transport.localPlace(hop ?? { protocol: this.#protocol, address: '127.0.0.1', port: 5060 });
+  /** Our own place, as who is there reaches it; null = as the first server does. */
+  placeFor(hop: Hop | null): { host: string; port: number } {
+    const protocol = this.#options.servers[0]?.protocol ?? 'UDP';
+    return this.#transport.localPlace(hop ?? this.servers.hops[0] ?? { protocol, address: ELSEWHERE, port: 5060 });
   }
 
   /** Unregisters, and lets go of all. Calls should have been ended. May be called twice. */
@@ -134,10 +137,6 @@ export class Trunk {
     await this.#lastWords();
     this.agent.close();
     await this.#transport.close();
-  }
-
-  get #protocol(): Hop['protocol'] {
-    return this.#options.servers[0]?.protocol ?? 'UDP';
   }
 
   /** BYE and the like are answered within it, where anybody is there to. */
