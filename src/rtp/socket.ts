@@ -22,7 +22,11 @@ const MAPPED_IPV4 = '::ffff:';
 
 export async function openUdpSocket(address: string, port: number): Promise<DatagramSocket> {
   const isV6 = isIP(address) === 6;
-  const socket = createSocket({ type: isV6 ? 'udp6' : 'udp4', recvBufferSize: RECEIVE_BUFFER_BYTES });
+  const socket = createSocket({
+    ...{ type: isV6 ? 'udp6' : 'udp4', recvBufferSize: RECEIVE_BUFFER_BYTES },
+    // All that is sent to are addresses: nothing is looked up, and nothing waits for a look-up.
+    lookup: (to, _options, callback) => callback(null, to, isV6 ? 6 : 4),
+  });
   socket.bind(port, address);
   try {
     await once(socket, 'listening');
