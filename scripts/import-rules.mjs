@@ -23,7 +23,8 @@ const INTERFACES = [
   'transports/transport',
 ];
 
-const LIBRARY = [...BASE, 'conversation', 'net', 'providers', 'session', 'tools', 'transports', 'carriers', 'store'];
+const MEDIA = ['transports', 'rtp', 'sip', 'carriers'];
+const LIBRARY = [...BASE, 'conversation', 'net', 'providers', 'session', 'tools', ...MEDIA, 'store'];
 
 /**
  * For each folder of `src` the folders, or single files, that it may import besides itself and the ground.
@@ -46,8 +47,9 @@ export const MAY_IMPORT = {
   engine: LIBRARY,
   calls: [...LIBRARY, 'engine'],
   testing: [...LIBRARY, 'engine', 'calls'],
+  benchmark: [...LIBRARY, 'engine', 'testing'],
   daemon: [...LIBRARY, 'engine', 'calls', 'testing'],
-  cli: [...LIBRARY, 'engine', 'calls', 'testing', 'daemon'],
+  cli: [...LIBRARY, 'engine', 'calls', 'testing', 'benchmark', 'daemon'],
   web: [
     'session/call-story',
     'session/ledger',

@@ -262,6 +262,7 @@ const CATALOGUE = {
   AGENT_DISABLED: { message: 'This agent is disabled and takes no calls', httpStatus: 409, retryable: false },
   SESSION_CLOSED: { message: 'The session has ended', httpStatus: 409, retryable: false },
   // testing
+  FIXTURES_INVALID: { message: 'No recordings to measure with in {path}: {reason}', httpStatus: 422, retryable: false },
   LABELS_INVALID: { message: 'Not a readable label file: {file}: {reason}', httpStatus: 422, retryable: false },
   LOG_INVALID: { message: 'Not a readable event log: {reason}', httpStatus: 422, retryable: false },
   LOG_VERSION_UNSUPPORTED: {

@@ -22,6 +22,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'play a recording through a whole conversation',
     load: async () => (await import('./run.js')).run,
   },
+  bench: {
+    summary: 'measure how long answers take, over recordings',
+    load: async () => (await import('./bench.js')).bench,
+  },
   call: {
     summary: 'have an agent call a number of the simulated phone network',
     load: async () => (await import('./call.js')).call,

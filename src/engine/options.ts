@@ -41,6 +41,11 @@ export interface EngineOptions {
   vad?: string;
   /** Answers begin at a likely pause, before it is certain that the user has finished. Default true. */
   speculation?: boolean;
+  /**
+   * Silence that ends a turn, in ms: of words that are surely complete, and of any. Alike, they make a fixed wait that no
+   * word changes. Default 240 and 1800.
+   */
+  endpointing?: Partial<Pick<EndpointingConfig, 'minSilenceMs' | 'maxSilenceMs'>>;
   /** An audio model that listens for the end of a turn: the embedder's own, or the path of an ONNX file. Default none. */
   turnModel?: TurnModel | string;
   /** Origins or full addresses that agents may call though they are private. */

@@ -153,6 +153,7 @@ export class Workshop {
     });
     const onTraceFault = (reason: string): void => session.noteFault('trace.failed', reason);
     const { log, close: closeTrace } = sessionLog(request.log, this.#options.traces?.open(id, onTraceFault));
+    const conversation = conversationConfig(agent, toolbox.speech, startUnixMs, request.direction);
     const session = new Session({
       ...providers,
       ...parts.options,
@@ -160,7 +161,8 @@ export class Workshop {
       ...line,
       id,
       conversation: {
-        ...conversationConfig(agent, toolbox.speech, startUnixMs, request.direction),
+        ...conversation,
+        endpointing: { ...conversation.endpointing, ...this.#options.endpointing },
         speculation: { enabled: this.#options.speculation ?? true },
         deadlines: toolDeadlines(toolbox),
         earlier: messagesBefore(request.continuation ?? {}, this.#memory, before),

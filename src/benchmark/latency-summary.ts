@@ -1,0 +1,54 @@
+import { type MeasuredTurn, type Stage, STAGES } from './measured-turn.js';
+
+/** Milliseconds; by nearest rank, so that each is a value that occurred. */
+export interface Spread {
+  count: number;
+  p50: number;
+  p90: number;
+  p95: number;
+  p99: number;
+}
+
+export interface LatencySummary {
+  turns: number;
+  answered: number;
+  /** The agent spoke before the user had finished. */
+  cutOff: number;
+  unanswered: number;
+  /** Answers that had been begun before the turn was decided. */
+  speculative: number;
+  response: Spread | null;
+  /** First turns of recordings; what else there is; turns in which a tool was called. */
+  byKind: { first: Spread | null; later: Spread | null; tool: Spread | null };
+  stages: Readonly<Record<Stage, Spread | null>>;
+}
+
+export function summarise(turns: readonly MeasuredTurn[]): LatencySummary {
+  const of = (outcome: MeasuredTurn['outcome']): number => turns.filter((turn) => turn.outcome === outcome).length;
+  const response = (among: readonly MeasuredTurn[]): Spread | null =>
+    spread(among.flatMap((turn) => turn.responseMs ?? []));
+  const plain = turns.filter(({ tool }) => !tool);
+  return {
+    turns: turns.length,
+    answered: of('answered'),
+    cutOff: of('cut off'),
+    unanswered: of('unanswered'),
+    speculative: turns.filter(({ speculative, outcome }) => speculative && outcome === 'answered').length,
+    response: response(turns),
+    byKind: {
+      first: response(plain.filter(({ index }) => index === 0)),
+      later: response(plain.filter(({ index }) => index > 0)),
+      tool: response(turns.filter(({ tool }) => tool)),
+    },
+    stages: Object.fromEntries(
+      STAGES.map((stage) => [stage, spread(turns.flatMap((turn) => turn.stages[stage] ?? []))]),
+    ) as LatencySummary['stages'],
+  };
+}
+
+export function spread(values: readonly number[]): Spread | null {
+  if (values.length === 0) return null;
+  const sorted = [...values].sort((a, b) => a - b);
+  const at = (share: number): number => sorted[Math.ceil(share * sorted.length) - 1] as number;
+  return { count: values.length, p50: at(0.5), p90: at(0.9), p95: at(0.95), p99: at(0.99) };
+}

@@ -1,0 +1,155 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { cpus, loadavg } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { type LatencyRunOptions, runLatency } from '../benchmark/latency-run.js';
+import { INSTANT, PUBLISHED } from '../benchmark/provider-set.js';
+import { readRecordings } from '../benchmark/recording.js';
+import { type BenchmarkReport, kindRows, reportRows, stageRows, textTable } from '../benchmark/report.js';
+import { reportPage } from '../benchmark/report-page.js';
+import { VirtualClock } from '../clock/virtual.js';
+import { loadAgentFile } from '../config/agent-file.js';
+import { packageVersion } from '../package-files.js';
+import { type Command, UsageError } from './command.js';
+import { atDesk, openDemoDesk, usesDemoDesk } from './demo-desk.js';
+import { engineSettings } from './engine-settings.js';
+import { ProgressBar } from './progress.js';
+import { numberOf } from './values.js';
+
+/** What stands in for the agent's own providers. */
+const DOUBLES = {
+  instant: { times: INSTANT, about: 'recogniser, model and voice are doubles that take no time: the engine alone' },
+  published: { times: PUBLISHED, about: 'recogniser, model and voice are doubles with latencies that were published' },
+};
+
+export const bench: Command = {
+  help: `
+parley bench --fixtures DIR --config agent.json [options]
+
+Plays the recordings of a folder to an agent and measures how long each answer takes, from the end of the user's speech
+to the first frame of the answer, by stage. docs/benchmarks.md defines every figure.
+
+  --fixtures DIR    .wav files of a user, each with labels beside it (.json, .lab, .rttm); without labels the turns are
+                    those that the VAD finds, split by silences of 1.5 s
+  --config FILE     the agent: {name, config, script?}
+  --providers SET   own (default): the agent's; instant or published: doubles that know what the labels say is spoken
+  --speed real      in real time (default), with any provider
+  --speed max       in virtual time: doubles and embedded providers only
+  --rounds N        play each recording N times; default 1
+  --seed N          what the latencies of doubles are drawn from; default 1
+  --only TEXT       recordings whose name has this in it
+  --out DIR         write results.json and results.html there
+  --json            print the results as JSON
+`,
+  async run(args, io) {
+    const options = readOptions(args);
+    const file = await loadAgentFile(options.config);
+    const { only } = options;
+    const recordings = await readRecordings(options.fixtures, (name) => name.includes(only));
+    const { engine } = await engineSettings(io);
+    const desk = usesDemoDesk(file.config) ? await openDemoDesk() : null;
+    const progress = new ProgressBar(io.stderr, 'playing');
+    try {
+      const run = await runLatency({
+        recordings,
+        agent: atDesk(file.config, desk),
+        script: options.providers === 'own' ? file.script : undefined,
+        ...(options.providers !== 'own' && { times: DOUBLES[options.providers].times }),
+        engine: {
+          ...engine,
+          ...(options.virtual && { clock: new VirtualClock() }),
+          allowUrls: [...engine.allowUrls, ...(desk === null ? [] : [desk.url])],
+        },
+        ...{ rounds: options.rounds, seed: options.seed, signal: io.signal },
+        onProgress: (share) => progress.update(share),
+      });
+      progress.clear();
+      const heard = recordings.some(({ labels }) => labels === 'vad') ? ' Some turns end where the VAD says.' : '';
+      const about = options.providers === 'own' ? "the agent's own providers" : DOUBLES[options.providers].about;
+      const report: BenchmarkReport = {
+        title: `Response time of ${file.name}`,
+        time: new Date().toISOString(),
+        machine: machine(),
+        runs: [
+          {
+            ...run,
+            name: options.providers,
+            about: `${about}, in ${options.virtual ? 'virtual' : 'real'} time.${heard}`,
+          },
+        ],
+      };
+      if (options.out !== null) await write(options.out, report);
+      io.stdout.write(options.json ? `${JSON.stringify(report)}\n` : text(report));
+      return run.summary.answered === 0 ? 1 : 0;
+    } finally {
+      progress.clear();
+      await desk?.close();
+    }
+  },
+};
+
+interface BenchOptions {
+  fixtures: string;
+  config: string;
+  providers: 'own' | keyof typeof DOUBLES;
+  virtual: boolean;
+  rounds: NonNullable<LatencyRunOptions['rounds']>;
+  seed: number;
+  only: string;
+  out: string | null;
+  json: boolean;
+}
+
+function readOptions(args: readonly string[]): BenchOptions {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      fixtures: { type: 'string' },
+      config: { type: 'string' },
+      providers: { type: 'string', default: 'own' },
+      speed: { type: 'string', default: 'real' },
+      rounds: { type: 'string', default: '1' },
+      seed: { type: 'string', default: '1' },
+      only: { type: 'string', default: '' },
+      out: { type: 'string' },
+      json: { type: 'boolean', default: false },
+    },
+  });
+  const { fixtures, config, providers, speed } = values;
+  if (fixtures === undefined) throw new UsageError('--fixtures is missing');
+  if (config === undefined) throw new UsageError('--config is missing');
+  if (speed !== 'real' && speed !== 'max') throw new UsageError('--speed is real or max');
+  if (providers !== 'own' && providers !== 'instant' && providers !== 'published') {
+    throw new UsageError('--providers is own, instant or published');
+  }
+  return {
+    ...{ fixtures, config, providers, virtual: speed === 'max', only: values.only, json: values.json },
+    rounds: numberOf('--rounds', values.rounds, 1, 10_000),
+    seed: numberOf('--seed', values.seed, 0, 2 ** 31),
+    out: values.out ?? null,
+  };
+}
+
+async function write(folder: string, report: BenchmarkReport): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, 'results.json'), `${JSON.stringify(report, null, 2)}\n`);
+  await writeFile(join(folder, 'results.html'), reportPage(report));
+}
+
+function text({ machine: on, runs }: BenchmarkReport): string {
+  const faults = runs.flatMap(({ faults: found }) => Object.entries(found));
+  return [
+    textTable(reportRows(runs)),
+    textTable(kindRows(runs)),
+    textTable(stageRows(runs)),
+    ...faults.map(([name, count]) => `fault: ${name} ×${String(count)}`),
+    `${on}\n`,
+  ].join('\n');
+}
+
+function machine(): string {
+  const all = cpus();
+  const load = loadavg()[0] ?? 0;
+  const processors = `${String(all.length)} × ${all[0]?.model.trim() ?? 'unknown'}`;
+  return `${processors}, Node ${process.version}, parley ${packageVersion()}, load average ${load.toFixed(1)}`;
+}

@@ -1,0 +1,35 @@
+import { readFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { BenchmarkReport } from '../../src/benchmark/report.js';
+import { DEMO_AGENT, fixture, inFolder, parley } from './support.js';
+
+const FIXTURES = dirname(dirname(fixture('clean/table-slt.wav')));
+const VIRTUAL = ['--config', DEMO_AGENT, '--only', 'clean/table-slt', '--speed', 'max'];
+
+describe('parley bench', () => {
+  it('measures the answers to recordings with doubles and with the embedded engines, and writes the report', () =>
+    inFolder(async (path) => {
+      const env = { PARLEY_DATA_DIR: path('data') };
+      const args = ['bench', '--fixtures', FIXTURES, ...VIRTUAL];
+      const shown = await parley([...args, '--providers', 'published', '--rounds', '3', '--out', path('out')], { env });
+      expect(shown).toMatchObject({ code: 0 });
+      expect(shown.out).toMatch(/^\| published \| +3 \|/m);
+      const written = JSON.parse(await readFile(path('out/results.json'), 'utf8')) as BenchmarkReport;
+      expect(written.runs[0]?.turns).toHaveLength(3);
+      expect(await readFile(path('out/results.html'), 'utf8')).toContain('clean/table-slt 1');
+      const own = await parley([...args, '--json'], { env });
+      const report = JSON.parse(own.out) as BenchmarkReport;
+      expect(report.runs[0]).toMatchObject({ name: 'own', faults: {}, summary: { turns: 1 } });
+    }));
+
+  it('says what is missing', async () => {
+    expect(await parley(['bench', '--config', DEMO_AGENT])).toMatchObject({ code: 2 });
+    expect((await parley(['bench', '--fixtures', FIXTURES, ...VIRTUAL, '--providers', 'fast'])).err).toContain(
+      '--providers is own, instant or published',
+    );
+    const none = await parley(['bench', '--fixtures', FIXTURES, '--config', DEMO_AGENT, '--only', 'nothing like that']);
+    expect(none).toMatchObject({ code: 1 });
+    expect(none.err).toContain('no recording (.wav) in which somebody speaks');
+  });
+});
