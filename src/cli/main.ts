@@ -54,6 +54,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'list the numbers that agents do not call, add or remove some',
     load: async () => (await import('./do-not-call.js')).doNotCall,
   },
+  providers: {
+    summary: 'list who can listen, think and speak, or try one',
+    load: async () => (await import('./providers/providers.js')).providers,
+  },
   doctor: {
     summary: 'say what is missing for the daemon, and what would help',
     load: async () => (await import('./doctor/doctor.js')).doctor,

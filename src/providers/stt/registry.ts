@@ -40,6 +40,11 @@ const NO_ACCESS: VendorAccess = { apiKey: null, baseUrl: null, region: null };
 /** The names that `sttProvider` takes. */
 export const STT_PROVIDERS: readonly string[] = Object.keys(PROVIDERS);
 
+/** Whose access a provider needs; null = nobody's. */
+export const STT_ENTRIES: readonly { name: string; vendor: VendorName | null }[] = Object.entries(PROVIDERS).map(
+  ([name, { vendor = null }]) => ({ name, vendor }),
+);
+
 /**
  * A new provider with its defaults; the caller closes it.
  * @param vendors the operator's access to vendors

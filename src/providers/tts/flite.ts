@@ -30,6 +30,7 @@ export interface FliteOptions {
 export class FliteTts implements TtsProvider {
   readonly name = 'flite';
   readonly virtualTime = true;
+  readonly wordTimes = true;
   readonly #pool: FlitePool;
   readonly #timeoutMs: number;
 

@@ -45,6 +45,12 @@ const NO_ACCESS: VendorAccess = { apiKey: null, baseUrl: null, region: null };
 /** The names that `ttsProvider` takes. */
 export const TTS_PROVIDERS: readonly string[] = Object.keys(PROVIDERS);
 
+/** Whose access a provider needs, null = nobody's; and why it cannot be had any more. Of every name of the interface. */
+export const TTS_ENTRIES: readonly { name: string; vendor: VendorName | null; closed: string | null }[] = [
+  ...Object.entries(PROVIDERS).map(([name, { vendor = null }]) => ({ name, vendor, closed: null })),
+  ...Object.entries(CLOSED).map(([name, closed]) => ({ name, vendor: null, closed })),
+];
+
 /**
  * A new provider with its defaults; the caller closes it.
  * @param vendors the operator's access to vendors

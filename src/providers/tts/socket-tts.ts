@@ -18,6 +18,8 @@ export interface SocketTtsOptions {
   voices: readonly TtsVoice[];
   /** Base languages that it speaks, such as `en`. Default all. */
   languages?: readonly string[];
+  /** Whether the protocol tells when words are spoken. Default false. */
+  wordTimes?: boolean;
   /** Default true. */
   hasModels?: boolean;
   /** Until a connection stands. Default 5000 ms. */
@@ -44,7 +46,8 @@ export class SocketTts implements TtsProvider {
   readonly name: string;
   readonly virtualTime = false;
   readonly hasModels: boolean;
-  readonly #options: Required<Omit<SocketTtsOptions, 'name' | 'hasModels' | 'languages'>>;
+  readonly wordTimes: boolean;
+  readonly #options: Required<Omit<SocketTtsOptions, 'name' | 'hasModels' | 'wordTimes' | 'languages'>>;
   readonly #languages: readonly string[] | undefined;
   readonly #connections = new Map<string, Set<SpeechConnection>>();
   #closed = false;
@@ -53,6 +56,7 @@ export class SocketTts implements TtsProvider {
   constructor(options: SocketTtsOptions) {
     this.name = options.name;
     this.hasModels = options.hasModels ?? true;
+    this.wordTimes = options.wordTimes ?? false;
     this.#languages = options.languages;
     this.#options = {
       ...{ connectTimeoutMs: 5000, firstAudioMs: 8000, gapMs: 5000, idleMs: 300_000, clock: new RealClock() },

@@ -19,6 +19,7 @@ export function cartesiaTts(access: VendorAccess, options: Partial<SocketTtsOpti
       volume: { type: 'number', least: 0.5, most: 2 },
       emotion: { type: 'text' },
     },
+    wordTimes: true,
     secrets: access.apiKey === null ? [] : [access.apiKey],
     voices: [
       { id: DEFAULT_VOICE, name: 'the voice of the documentation', language: 'en', sampleRateHz: SAMPLE_RATE_HZ },

@@ -23,6 +23,7 @@ export function elevenLabsTts(access: VendorAccess, options: Partial<SocketTtsOp
       use_speaker_boost: { type: 'boolean' },
       speed: { type: 'number', least: 0.7, most: 1.2 },
     },
+    wordTimes: true,
     secrets: access.apiKey === null ? [] : [access.apiKey],
     voices: [
       { id: DEFAULT_VOICE, name: 'George', language: 'en', sampleRateHz: SAMPLE_RATE_HZ },

@@ -24,6 +24,7 @@ export function rimeTts(access: VendorAccess, options: Partial<SocketTtsOptions>
       phonemizeBetweenBrackets: { type: 'boolean' },
       noTextNormalization: { type: 'boolean' },
     },
+    wordTimes: true,
     secrets: access.apiKey === null ? [] : [access.apiKey],
     voices: [{ id: DEFAULT_VOICE, name: 'Astra', language: 'en', sampleRateHz: SAMPLE_RATE_HZ }],
     languages: Object.keys(LANGUAGES),

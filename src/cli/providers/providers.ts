@@ -1,0 +1,135 @@
+import { parseArgs } from 'node:util';
+import { languageSchema } from '../../config/language.js';
+import { ParleyError } from '../../errors.js';
+import { providerCatalogue, type CatalogueEntry } from '../../providers/catalogue.js';
+import { type Command, type CommandIo, UsageError } from '../command.js';
+import { type EngineSettings, engineSettings } from '../engine-settings.js';
+import type { Trial, TrialOptions } from './trial.js';
+
+export const providers: Command = {
+  help: `
+parley providers [list] [--json]
+parley providers test NAME [--kind stt|llm|tts] [--voice ID] [--model NAME] [--language CODE] [--json]
+
+Who can listen, think and speak: what each needs, whether it can be used here, and what it supports. Keys and addresses
+come from the environment or the configuration file (docs/configuration.md).
+
+test makes a real round trip, which the vendor may charge for, and prints how long each part took: a sentence spoken, a
+sentence recognised (spoken by the embedded voice, in real time), a question answered. NAME is a provider, or the id of a
+language model; where several kinds have the name, all are tried.
+
+  --kind KIND     only this one
+  --voice ID      the provider's name of a voice; default its own
+  --model NAME    the provider's model of speech; default its own
+  --language CODE what is spoken; default en-US. The sentence is English in any case
+  --json          as JSON
+`,
+  async run(args, io) {
+    const { values, positionals } = parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: {
+        kind: { type: 'string' },
+        voice: { type: 'string' },
+        model: { type: 'string' },
+        language: { type: 'string', default: 'en-US' },
+        json: { type: 'boolean', default: false },
+      },
+    });
+    const [action = 'list', ...names] = positionals;
+    const { kind } = values;
+    if (kind !== undefined && kind !== 'stt' && kind !== 'llm' && kind !== 'tts')
+      throw new UsageError('--kind is stt, llm or tts');
+    const language = languageSchema.safeParse(values.language);
+    if (!language.success) throw new UsageError('--language is none that parley knows');
+    if (action === 'list' && names.length === 0) return list(await engineSettings(io), io, values.json);
+    const [name] = names;
+    if (action !== 'test' || name === undefined || names.length > 1) throw new UsageError('list, or test NAME?');
+    const { voice = null, model = null } = values;
+    return test(
+      name,
+      kind ?? null,
+      { voiceId: voice, model, language: language.data, signal: io.signal },
+      io,
+      values.json,
+    );
+  },
+};
+
+async function list({ detection }: EngineSettings, io: CommandIo, json: boolean): Promise<number> {
+  const entries = await providerCatalogue(detection.vendors, detection.models);
+  io.stdout.write(json ? `${JSON.stringify(entries, null, 2)}\n` : table(entries));
+  return 0;
+}
+
+const HEADS = { stt: 'Speech recognition', llm: 'Language models', tts: 'Voices' } as const;
+
+function table(entries: readonly CatalogueEntry[]): string {
+  const width = Math.max(...entries.map(({ name }) => name.length)) + 2;
+  const parts = (['stt', 'llm', 'tts'] as const).map((kind) => {
+    const lines = entries
+      .filter((entry) => entry.kind === kind)
+      .map(({ name, usable, missing, supports }) => {
+        const state = usable ? 'ready' : `not here: ${missing ?? ''}`;
+        return `  ${usable ? '+' : '-'} ${name.padEnd(width)}${[state, ...supports].join('; ')}\n`;
+      });
+    return `${HEADS[kind]}\n${lines.join('')}`;
+  });
+  return `${parts.join('\n')}\nparley providers test NAME tries one.\n`;
+}
+
+async function test(
+  name: string,
+  kind: CatalogueEntry['kind'] | null,
+  about: Pick<TrialOptions, 'voiceId' | 'model' | 'language' | 'signal'>,
+  io: CommandIo,
+  json: boolean,
+): Promise<number> {
+  const { detection } = await engineSettings(io);
+  const { vendors, models } = detection;
+  const { trialsOf } = await import('./trial.js');
+  const trials = trialsOf(name, { ...about, vendors, models }).filter((trial) => kind === null || trial.kind === kind);
+  if (trials.length === 0) {
+    const known = (await providerCatalogue(vendors, models)).map((entry) => entry.name);
+    throw new ParleyError('PROVIDER_UNKNOWN', { kind: kind ?? 'speech or language', name, known: known.join(', ') });
+  }
+  const results: object[] = [];
+  let code = 0;
+  for (const trial of trials) {
+    const result = await tried(trial, about.signal);
+    if ('error' in result) code = 1;
+    results.push(result);
+    if (!json) io.stdout.write(shown(result));
+  }
+  if (json) io.stdout.write(`${JSON.stringify(results, null, 2)}\n`);
+  return code;
+}
+
+interface Result {
+  kind: CatalogueEntry['kind'];
+  name: string;
+  /** What was measured or seen, in order. */
+  facts: Readonly<Record<string, string | number>>;
+  error?: { code: string; message: string; retryable: boolean };
+}
+
+async function tried({ kind, name, run }: Trial, signal: AbortSignal): Promise<Result> {
+  const facts: Record<string, string | number> = {};
+  try {
+    await run((fact, value) => (facts[fact] = typeof value === 'number' ? Math.round(value) : value));
+    return { kind, name, facts };
+  } catch (error) {
+    if (signal.aborted || !(error instanceof ParleyError)) throw error;
+    const { code, message, retryable } = error;
+    return { kind, name, facts, error: { code, message, retryable } };
+  }
+}
+
+function shown({ kind, name, facts, error }: Result): string {
+  const lines = Object.entries(facts).map(
+    ([fact, value]) => `  ${fact.padEnd(32)}${typeof value === 'number' ? `${String(value)} ms` : value}\n`,
+  );
+  const again = error?.retryable === true ? ' (may pass: try again)' : '';
+  const end = error === undefined ? '' : `  failed: ${error.message} [${error.code}]${again}\n`;
+  return `${name}: ${HEADS[kind].toLowerCase()}\n${lines.join('')}${end}`;
+}

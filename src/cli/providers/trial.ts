@@ -1,0 +1,214 @@
+import { FRAME_MS, HEARING_RATE_HZ, frameSamples, samplesToMs } from '../../audio/frame.js';
+import { Resampler } from '../../audio/resample.js';
+import { type Clock, delay } from '../../clock/clock.js';
+import { RealClock } from '../../clock/real.js';
+import type { ModelRoutes } from '../../config/models.js';
+import type { Vendors } from '../../config/vendor-settings.js';
+import { Deadlines } from '../../providers/deadlines.js';
+import { llmRegistry } from '../../providers/llm/registry.js';
+import { STT_ENTRIES, sttProvider } from '../../providers/stt/registry.js';
+import type { SttTranscript } from '../../providers/stt/stt.js';
+import { FliteTts } from '../../providers/tts/flite.js';
+import { TTS_ENTRIES, ttsProvider } from '../../providers/tts/registry.js';
+
+export interface TrialOptions {
+  vendors: Vendors;
+  models: ModelRoutes;
+  voiceId: string | null;
+  /** Of speech. */
+  model: string | null;
+  language: string;
+  signal: AbortSignal;
+}
+
+/** Says what was measured, in milliseconds, or seen. */
+export type Note = (fact: string, value: number | string) => void;
+
+/** A real round trip through one provider. Throws what the provider throws. */
+export interface Trial {
+  kind: 'stt' | 'llm' | 'tts';
+  name: string;
+  run: (note: Note) => Promise<void>;
+}
+
+const SENTENCE = 'We have a table for two at seven o’clock this evening.';
+const QUESTION = 'Reply with the single word: ready';
+/** A transcript that has not come by then does not come. */
+const FINAL_MS = 10_000;
+/** The silence that a line goes on with. */
+const SILENCE_MS = 100;
+
+/** What can be tried under a name: providers of speech, or a language model's id. */
+export function trialsOf(name: string, options: TrialOptions): Trial[] {
+  const hasStt = STT_ENTRIES.some((entry) => entry.name === name);
+  const hasTts = TTS_ENTRIES.some((entry) => entry.name === name);
+  return [
+    ...(hasStt ? [{ kind: 'stt', name, run: (note: Note) => tryHearing(name, options, note) } as const] : []),
+    ...modelsOf(name, options).map(
+      (id) => ({ kind: 'llm', name: id, run: (note: Note) => tryThinking(id, options, note) }) as const,
+    ),
+    ...(hasTts ? [{ kind: 'tts', name, run: (note: Note) => trySpeaking(name, options, note) } as const] : []),
+  ];
+}
+
+/** The id itself, or the first one that an adapter of the name serves. */
+function modelsOf(name: string, { models }: TrialOptions): string[] {
+  if (models.has(name)) return [name];
+  const first = [...models].find(([, route]) => route.provider === name);
+  return first === undefined ? [] : [first[0]];
+}
+
+async function trySpeaking(name: string, options: TrialOptions, note: Note): Promise<void> {
+  const { vendors, voiceId, model, language, signal } = options;
+  const provider = ttsProvider(name, vendors);
+  const clock = new RealClock();
+  try {
+    const voice = { voiceId, model, language, settings: {} };
+    let startMs = clock.nowMs();
+    await provider.warmUp(voice);
+    note('warm-up', clock.nowMs() - startMs);
+    startMs = clock.nowMs();
+    let [audioMs, words, isFirst] = [0, 0, true];
+    for await (const audio of provider.synthesize({ ...voice, text: SENTENCE, clock, signal })) {
+      if (isFirst) note('first audio', clock.nowMs() - startMs);
+      isFirst = false;
+      audioMs += samplesToMs(audio.samples.length, audio.sampleRateHz);
+      words += audio.words?.length ?? 0;
+    }
+    note('all of it', clock.nowMs() - startMs);
+    note('length of the speech', audioMs);
+    note('words with times', `${String(words)}, ${provider.wordTimes === true ? "the vendor's" : 'estimated'}`);
+  } finally {
+    await provider.close();
+  }
+}
+
+async function tryHearing(name: string, options: TrialOptions, note: Note): Promise<void> {
+  const { vendors, model, language, signal } = options;
+  const speech = await spokenSentence(signal);
+  const provider = sttProvider(name, vendors);
+  const clock = new RealClock();
+  const deadlines = new Deadlines(clock, name, signal);
+  try {
+    let startMs = clock.nowMs();
+    await provider.warmUp();
+    const got = new Transcripts(clock);
+    const asked = { language, hints: { phrases: [SENTENCE], texts: [], keywords: new Map() }, clock, signal };
+    const stream = await provider.open({ ...asked, ...(model !== null && { model }) }, got);
+    note('warm-up and opening', clock.nowMs() - startMs);
+    try {
+      startMs = clock.nowMs();
+      const frame = frameSamples(HEARING_RATE_HZ);
+      const silence = (ms: number): Int16Array => new Int16Array((HEARING_RATE_HZ * ms) / 1000);
+      const line = Int16Array.from([...silence(SILENCE_MS), ...speech]);
+      const spokenFrom = (SILENCE_MS * HEARING_RATE_HZ) / 1000;
+      let at = 0;
+      let hasBegun = false;
+      const push = async (samples: Int16Array): Promise<void> => {
+        stream.push(samples, at);
+        at += samples.length;
+        await delay(clock, Math.max(0, startMs + samplesToMs(at, HEARING_RATE_HZ) - clock.nowMs()), signal);
+      };
+      while (at < line.length && got.error === null) {
+        await push(line.slice(at, at + frame));
+        if (!hasBegun && at > spokenFrom) stream.speechStarted(spokenFrom);
+        hasBegun ||= at > spokenFrom;
+      }
+      const endMs = clock.nowMs();
+      stream.speechStopped(line.length);
+      deadlines.within(FINAL_MS);
+      while (!got.isComplete && !deadlines.signal.aborted) await push(silence(FRAME_MS));
+      if (got.error !== null) throw got.error;
+      if (got.firstMs !== null) note('first words, from the start', got.firstMs - startMs);
+      deadlines.signal.throwIfAborted();
+      note('final, after the end of speech', (got.finalMs ?? endMs) - endMs);
+      note('heard', got.text);
+      note('was said', SENTENCE);
+    } finally {
+      await stream.close();
+    }
+  } finally {
+    deadlines.end();
+    await provider.close();
+  }
+}
+
+/** What a recogniser has told. */
+class Transcripts {
+  readonly #clock: Clock;
+  readonly #segments = new Map<number, SttTranscript>();
+  error: Error | null = null;
+  firstMs: number | null = null;
+  finalMs: number | null = null;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  get text(): string {
+    return [...this.#segments.values()].map(({ text }) => text).join(' ');
+  }
+
+  /** The end has been heard as well. */
+  get isComplete(): boolean {
+    const last = [...this.#segments.values()].at(-1);
+    return this.error !== null || (last?.isFinal === true && /evening/i.test(this.text)) || this.#isLate;
+  }
+
+  /** A final transcript of other words is one too, when nothing more comes. */
+  get #isLate(): boolean {
+    return this.finalMs !== null && this.#clock.nowMs() - this.finalMs > 1500;
+  }
+
+  readonly onTranscript = (transcript: SttTranscript): void => {
+    this.#segments.set(transcript.segment, transcript);
+    if (transcript.text !== '') this.firstMs ??= this.#clock.nowMs();
+    if (transcript.isFinal) this.finalMs = this.#clock.nowMs();
+  };
+
+  readonly onError = (error: Error): void => {
+    this.error = error;
+  };
+}
+
+/** By the embedded voice, at the rate that recognisers listen with. */
+async function spokenSentence(signal: AbortSignal): Promise<Int16Array> {
+  const voice = new FliteTts();
+  try {
+    const clock = new RealClock();
+    const parts: Int16Array[] = [];
+    let resampler: Resampler | null = null;
+    const request = { text: SENTENCE, language: 'en-US', voiceId: null, model: null, settings: {}, clock, signal };
+    for await (const { samples, sampleRateHz } of voice.synthesize(request)) {
+      resampler ??= new Resampler(sampleRateHz, HEARING_RATE_HZ);
+      parts.push(resampler.process(samples).slice());
+    }
+    return Int16Array.from(parts.flatMap((part) => [...part]));
+  } finally {
+    await voice.close();
+  }
+}
+
+async function tryThinking(model: string, { models, signal }: TrialOptions, note: Note): Promise<void> {
+  const registry = llmRegistry(models);
+  const clock = new RealClock();
+  try {
+    const provider = registry.resolve(model);
+    let startMs = clock.nowMs();
+    await provider.warmUp();
+    note('warm-up', clock.nowMs() - startMs);
+    startMs = clock.nowMs();
+    const request = { model, messages: [{ role: 'user', content: QUESTION } as const], tools: [], temperature: 0 };
+    let text = '';
+    for await (const piece of provider.complete({ ...request, clock, signal })) {
+      if (piece.type === 'text' && text === '') note('first token', clock.nowMs() - startMs);
+      if (piece.type === 'text') text += piece.text;
+      if (piece.type === 'usage')
+        note('tokens', `${String(piece.promptTokens)} in, ${String(piece.completionTokens)} out`);
+    }
+    note('all of it', clock.nowMs() - startMs);
+    note('answered', text.slice(0, 200));
+  } finally {
+    await registry.close();
+  }
+}

@@ -1,0 +1,89 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { VOICE_PROVIDERS } from '../../src/config/voice.js';
+import { ElevenLabsDouble } from '../vendors/tts/elevenlabs.js';
+import { KEY } from '../vendors/tts/speech-double.js';
+import { OpenAiDouble, sendError, textChunk, finishChunk, stream, usageChunk } from '../providers/llm/openai-double.js';
+import { parley } from './support.js';
+
+const opened: { close: () => Promise<void> }[] = [];
+
+afterEach(async () => {
+  for (const one of opened.splice(0)) await one.close();
+});
+
+describe('parley providers', () => {
+  it('lists every voice provider of the interface, and what it needs', async () => {
+    const { code, out } = await parley(['providers'], {
+      env: { CARTESIA_API_KEY: 'c', KOKORO_BASE_URL: 'http://b/v1' },
+    });
+    expect(code).toBe(0);
+    for (const name of VOICE_PROVIDERS) expect(out).toMatch(new RegExp(`^  [+-] ${name} `, 'm'));
+    expect(out).toMatch(/^ {2}\+ cartesia +ready; \d+ languages; words' own times; models$/m);
+    expect(out).toMatch(/^ {2}- elevenlabs +not here: ELEVENLABS_API_KEY is not set; .*words' own times/m);
+    expect(out).toMatch(/^ {2}\+ kokoro +ready/m);
+    expect(out).toMatch(/^ {2}- playht +not here: PlayHT shut its API down/m);
+    expect(out).toMatch(/^ {2}\+ embedded +ready/m);
+    expect(out).toMatch(/^ {2}\+ scripted +ready/m);
+  });
+
+  it('lists as JSON', async () => {
+    const { out } = await parley(['providers', 'list', '--json']);
+    expect(JSON.parse(out)).toContainEqual({
+      ...{ kind: 'tts', name: 'dubverse', needs: 'DUBVERSE_API_KEY', usable: false },
+      ...{ missing: 'DUBVERSE_API_KEY is not set', supports: expect.any(Array) as string[] },
+    });
+  });
+
+  it('tries the embedded ones: a sentence spoken, and recognised', async () => {
+    const spoken = await parley(['providers', 'test', 'flite']);
+    expect(spoken).toMatchObject({ code: 0, err: '' });
+    expect(spoken.out).toMatch(/first audio +\d+ ms\n {2}all of it +\d+ ms\n.*length.*\n.*11, the vendor's\n$/);
+    const { out } = await parley(['providers', 'test', 'embedded', '--json']);
+    const [{ facts }] = JSON.parse(out) as [{ facts: Record<string, unknown> }];
+    expect(facts['final, after the end of speech']).toEqual(expect.any(Number));
+    expect(String(facts['heard']).toLowerCase()).toContain('table for two');
+  });
+
+  it('tries a vendor', async () => {
+    const double = await new ElevenLabsDouble().open();
+    opened.push(double);
+    const env = { ELEVENLABS_API_KEY: KEY, ELEVENLABS_BASE_URL: double.url };
+    const test = ['providers', 'test', 'elevenlabs', '--kind', 'tts', '--voice', 'anne', '--language', 'de'];
+    const { code, out } = await parley(test, { env });
+    expect(out).toMatch(/first audio +\d+ ms/);
+    expect(code).toBe(0);
+    expect(double.addresses[0]?.pathname).toContain('/anne/');
+    double.faults = { refuse: 401 };
+    const refused = await parley(test, { env });
+    expect(refused.code).toBe(1);
+    expect(refused.out).toMatch(/failed: elevenlabs refused the request: HTTP 401.*\[PROVIDER_REFUSED\]\n$/);
+    expect(refused.out + refused.err).not.toContain(KEY);
+    expect(double.violations).toEqual([]);
+  });
+
+  it('tries a language model', async () => {
+    const double = new OpenAiDouble();
+    opened.push(double);
+    const env = { OPENAI_API_KEY: KEY, OPENAI_BASE_URL: await double.listen() };
+    double.answer = (response) => stream(response, [textChunk('ready'), finishChunk('stop'), usageChunk]);
+    const { code, out } = await parley(['providers', 'test', 'gpt-4o'], { env });
+    expect(code).toBe(0);
+    expect(out).toMatch(/first token +\d+ ms\n.*12 in, 5 out\n.*all of it +\d+ ms\n.*answered +ready\n/);
+    double.answer = (response) => sendError(response, 429, 'slow down');
+    expect((await parley(['providers', 'test', 'openai', '--kind', 'llm'], { env })).out).toContain(
+      'may pass: try again',
+    );
+  });
+
+  it('says what is wrong with what it was asked', async () => {
+    expect((await parley(['providers', 'test', 'cartesia'])).out).toContain(
+      'set CARTESIA_API_KEY [PROVIDER_NOT_CONFIGURED]',
+    );
+    expect(await parley(['providers', 'test', 'nobody'])).toMatchObject({
+      ...{ code: 1, err: expect.stringContaining('[PROVIDER_UNKNOWN]') as string },
+    });
+    for (const args of [['test'], ['nonsense'], ['test', 'a', 'b'], ['test', 'a', '--kind', 'x']]) {
+      expect((await parley(['providers', ...args])).code).toBe(2);
+    }
+  });
+});
