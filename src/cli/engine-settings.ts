@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { RealClock } from '../clock/real.js';
 import { type Detection, detectProviders } from '../config/detect.js';
+import { failoverOf } from '../config/failover.js';
 import { loadSettings } from '../config/load-settings.js';
 import type { Settings } from '../config/settings.js';
 import type { EngineOptions } from '../engine/options.js';
@@ -34,6 +35,7 @@ export async function engineSettings(
       models: detection.models,
       vendors: detection.vendors,
       voiceSubstitutes: settings.voiceSubstitutes,
+      failover: failoverOf(settings.failover),
       vad: detection.vad,
       speculation: settings.speculation,
       ...(settings.turnModelPath !== null && { turnModel: settings.turnModelPath }),

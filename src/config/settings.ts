@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { agentConfigSchema } from './agent.js';
 import { type CampaignSchedule, DEFAULT_CAMPAIGN_SCHEDULE } from './campaign-schedule.js';
+import { failoverSchema } from './failover.js';
 import { DEFAULT_LANGUAGE, languageSchema } from './language.js';
 import { pricesSchema } from './prices.js';
 import { secretKeyBytes } from './secret-key.js';
@@ -190,6 +191,11 @@ export const settingsFileSchema = z.strictObject({
   voiceId: setting(nameSchema.nullable(), "Voice where an agent names none. Unset = the provider's default.", {
     env: 'PARLEY_VOICE_ID',
   }),
+  failover: setting(
+    failoverSchema,
+    'Who stands in where a provider fails or is slow, see [failover](failover.md): `{stt?, llm?, tts?}`, a list each. Only ' +
+      'in the file.',
+  ),
   voiceSubstitutes: setting(
     z.record(nameSchema, voiceSubstituteSchema),
     'Who speaks in place of a voice provider, by its name: `{provider, voiceId?, model?}`. Only in the file.',
@@ -338,6 +344,7 @@ export const DEFAULT_SETTINGS: Omit<Settings, 'dataDir'> = {
   llmModel: null,
   tts: null,
   voiceId: null,
+  failover: {},
   voiceSubstitutes: {},
   language: DEFAULT_LANGUAGE,
   timezone: 'UTC',

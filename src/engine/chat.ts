@@ -148,7 +148,7 @@ export class Chats {
     const [startMs, startUnixMs] = [clock.nowMs(), unixNow()];
     const faults = new Map<string, number>();
     const onFault = (name: string): void => void faults.set(name, (faults.get(name) ?? 0) + 1);
-    const notes = { onFault, onFallback: () => onFault('llm.fallback') };
+    const notes = { onFault };
     await mcp.warmUp();
     let mind = await planner.mind(request, notes);
     if (mind.agent.status === 'disabled') throw new ParleyError('AGENT_DISABLED');

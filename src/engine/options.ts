@@ -2,6 +2,7 @@ import type { Clock } from '../clock/clock.js';
 import type { AgentConfig } from '../config/agent.js';
 import type { ChatMessage } from '../config/chat.js';
 import type { SessionContinuation } from '../config/continuation.js';
+import type { Failover } from '../config/failover.js';
 import type { ModelRoutes } from '../config/models.js';
 import type { AgentDefaults } from '../config/resolve.js';
 import type { McpServerSetting, VoiceSubstitute } from '../config/settings.js';
@@ -37,6 +38,8 @@ export interface EngineOptions {
   vendors?: Vendors;
   /** Who speaks in place of a voice provider, by its name. Default: nobody. */
   voiceSubstitutes?: Readonly<Record<string, VoiceSubstitute>>;
+  /** Who stands in for an agent's providers, in order. Default: nobody but its own script for its model. */
+  failover?: Failover;
   /** Voice activity detection: `silero` (default) or `webrtc`. */
   vad?: string;
   /** Answers begin at a likely pause, before it is certain that the user has finished. Default true. */

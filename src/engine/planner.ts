@@ -12,7 +12,7 @@ import {
 import { ACTION_NAMES } from '../conversation/actions.js';
 import { ParleyError } from '../errors.js';
 import type { GuardedClient } from '../net/guarded-client.js';
-import { FallbackLlmProvider } from '../providers/llm/fallback.js';
+import { type Switch, switchText } from '../providers/failover/health.js';
 import type { LlmProvider } from '../providers/llm/llm.js';
 import { STT_PROVIDERS } from '../providers/stt/registry.js';
 import { chooseTts } from '../providers/tts/choose.js';
@@ -27,6 +27,7 @@ import { checkStt, checkVoiceModel } from './languages.js';
 import type { AgentRequest, CustomVoices, EngineOptions, SessionRequest } from './options.js';
 import type { Providers } from './providers.js';
 import type { Sound } from './sound.js';
+import { StandIns } from './stand-ins.js';
 
 export interface PlannerOptions {
   options: EngineOptions;
@@ -55,9 +56,7 @@ export interface Plan extends Omit<Mind, 'llm'> {
 }
 
 export interface PlanNotes {
-  /** The model's stand-in answers. */
-  onFallback: (reason: Error) => void;
-  /** What the conversation has to do without. Default: nobody is told. */
+  /** What the conversation has to do without, and who stands in for whom. Default: nobody is told. */
   onFault?: (name: string, reason: string) => void;
   /** Comes after the agent's own prompt. Default none. */
   extraPrompt?: string;
@@ -66,9 +65,13 @@ export interface PlanNotes {
 /** Makes of a configuration what a conversation needs of its agent; refuses what cannot be had. */
 export class Planner {
   readonly #options: PlannerOptions;
+  readonly #standIns: StandIns;
 
+  /** @throws ParleyError PROVIDER_UNKNOWN, PROVIDER_NOT_CONFIGURED for a stand-in that cannot be had */
   constructor(options: PlannerOptions) {
     this.#options = options;
+    const { providers, clock } = options;
+    this.#standIns = new StandIns({ providers, clock, failover: options.options.failover });
   }
 
   /**
@@ -81,8 +84,9 @@ export class Planner {
     const voice = substituted(customVoice(named.voice, options.voices), options.voiceSubstitutes);
     const agent = { ...named, voice };
     const llm = this.#llm(agent, request, notes);
-    const stt = request.stt ?? providers.stt(agent.stt.provider);
-    const tts = request.tts ?? providers.tts(agent.voice.provider);
+    const onSwitch = switchNotes(notes);
+    const stt = request.stt ?? this.#standIns.stt(agent, onSwitch);
+    const tts = request.tts ?? this.#standIns.tts(agent, onSwitch);
     sound.check(agent.sound);
     tts.checkSettings?.(agent.voice.settings, agent.voice.voiceId);
     checkStt(agent, stt);
@@ -120,11 +124,11 @@ export class Planner {
     return { config, agent };
   }
 
-  #llm(agent: ResolvedAgent, { llm, script }: AgentRequest, { onFallback }: PlanNotes): LlmProvider {
+  #llm(agent: ResolvedAgent, { llm, script }: AgentRequest, notes: PlanNotes): LlmProvider {
     const { providers, client, clock } = this.#options;
     if (script !== undefined) providers.scriptHints(script);
     if (agent.customLlm !== null) checkCustomLlm(agent.customLlm, client.guard, clock);
-    return llm ?? this.#model(agent.llm.model, script, onFallback);
+    return llm ?? this.#standIns.llm(agent.llm.model, script, switchNotes(notes));
   }
 
   async #toolbox(
@@ -176,15 +180,6 @@ export class Planner {
     return defaults;
   }
 
-  /** The agent's model; its script stands in for one that is not on this machine. */
-  #model(model: string, script: unknown, onFallback: (reason: Error) => void): LlmProvider {
-    const { providers } = this.#options;
-    const primary = providers.llm(model, script);
-    if (primary.virtualTime || script === undefined) return primary;
-    const secondary = providers.llm(SCRIPTED_MODEL, script);
-    return new FallbackLlmProvider({ primary, secondary, secondaryModel: SCRIPTED_MODEL, onFallback });
-  }
-
   #checkTime(providers: readonly { name: string; virtualTime: boolean }[]): void {
     if (!this.#options.clock.virtual) return;
     const remote = providers.find((provider) => !provider.virtualTime);
@@ -197,6 +192,11 @@ function substituted(voice: ResolvedVoice, substitutes: EngineOptions['voiceSubs
   const other = Object.hasOwn(substitutes, voice.provider) ? substitutes[voice.provider] : undefined;
   if (other === undefined) return voice;
   return { provider: other.provider, voiceId: other.voiceId ?? null, model: other.model ?? null, settings: {} };
+}
+
+/** Who stands in for whom is a fault of the session's, named by the stage. */
+function switchNotes({ onFault }: PlanNotes): (what: Switch) => void {
+  return (what) => onFault?.(`${what.stage}.fallback`, switchText(what));
 }
 
 /** What a custom voice stands for; what the agent says itself goes before what the voice says. */

@@ -119,7 +119,7 @@ export class Workshop {
   }
 
   async check(request: AgentRequest): Promise<void> {
-    await this.#planner.plan(request, { onFallback: () => undefined });
+    await this.#planner.plan(request, {});
   }
 
   async makeSession(request: SessionRequest): Promise<Session> {
@@ -286,9 +286,8 @@ export class Workshop {
     request: SessionRequest & { id: string },
     onFault: (name: string, reason: string) => void,
   ): Promise<Plan> {
-    const onFallback = (reason: Error): void => onFault('llm.fallback', reason.message);
     await this.#mcp.warmUp();
-    const plan = await this.#planner.plan(request, { onFallback, onFault });
+    const plan = await this.#planner.plan(request, { onFault });
     const { agent, providers } = plan;
     if (agent.status === 'disabled') throw new ParleyError('AGENT_DISABLED');
     const address = agent.webhooks.extraPrompt;
@@ -309,7 +308,7 @@ export class Workshop {
     ]);
     if (extra === null) return plan;
     const metadata = { ...agent.metadata, ...extra.metadata };
-    return this.#planner.plan({ ...request, metadata }, { onFallback, onFault, extraPrompt: extra.extraPrompt });
+    return this.#planner.plan({ ...request, metadata }, { onFault, extraPrompt: extra.extraPrompt });
   }
 }
 

@@ -94,11 +94,11 @@ describe('an agent', () => {
       /voice\.model.*"flite"/,
     ],
     [
-      'with ears without an adapter',
+      'with ears that nobody has a key for',
       { speech_to_text: { provider: 'deepgram' } },
       { stt: undefined as never },
-      'PROVIDER_UNKNOWN',
-      /Known: embedded/,
+      'PROVIDER_NOT_CONFIGURED',
+      /DEEPGRAM_API_KEY/,
     ],
     ['with a faulty script', {}, { script: { rules: 7 } }, 'CONFIG_INVALID', /rules/],
     [

@@ -1,0 +1,109 @@
+import type { Clock } from '../clock/clock.js';
+import { type Failover, NO_FAILOVER } from '../config/failover.js';
+import { SCRIPTED_MODEL } from '../config/models.js';
+import type { ResolvedAgent } from '../config/resolve.js';
+import { HealthBook, type Switch } from '../providers/failover/health.js';
+import { FailoverLlm, type LlmEntry } from '../providers/failover/llm.js';
+import { FailoverStt } from '../providers/failover/stt.js';
+import { FailoverTts } from '../providers/failover/tts.js';
+import type { LlmProvider } from '../providers/llm/llm.js';
+import type { SttProvider } from '../providers/stt/stt.js';
+import type { TtsProvider } from '../providers/tts/tts.js';
+import type { Providers } from './providers.js';
+
+export interface StandInsOptions {
+  failover?: Failover | undefined;
+  providers: Pick<Providers, 'stt' | 'llm' | 'tts'>;
+  clock: Clock;
+}
+
+type OnSwitch = (what: Switch) => void;
+
+/**
+ * Puts those behind an agent's providers who stand in for them, by the operator's lists. What is known of their health is
+ * shared by all sessions.
+ */
+export class StandIns {
+  readonly #failover: Failover;
+  readonly #providers: StandInsOptions['providers'];
+  readonly #clock: Clock;
+  readonly #health = new HealthBook();
+
+  /** @throws ParleyError PROVIDER_UNKNOWN, PROVIDER_NOT_CONFIGURED for one of the lists that cannot be had */
+  constructor({ failover = NO_FAILOVER, providers, clock }: StandInsOptions) {
+    this.#failover = failover;
+    this.#providers = providers;
+    this.#clock = clock;
+    for (const { provider } of failover.stt) providers.stt(provider);
+    for (const { provider } of failover.tts) providers.tts(provider);
+    for (const model of failover.llm) providers.llm(model, undefined);
+  }
+
+  /** The agent's recogniser: one of a vendor is opened again where it fails, even where nobody stands in for it. */
+  stt(agent: Pick<ResolvedAgent, 'stt' | 'language'>, onSwitch: OnSwitch): SttProvider {
+    const own = this.#providers.stt(agent.stt.provider);
+    const others = this.#failover.stt
+      .map(({ provider, ...options }) => ({ provider: this.#providers.stt(provider), options }))
+      .filter(({ provider }) => provider !== own && this.#fits(provider))
+      .filter(({ provider: { abilities } }) => {
+        return agent.language === 'multi' || abilities?.understands?.(agent.language) !== false;
+      })
+      .map(({ provider, options }) => ({
+        provider,
+        // What the agent names is its own recogniser's.
+        options: {
+          ...options,
+          ...(agent.stt.multilingual && provider.abilities?.multilingual === true && { multilingual: true }),
+        },
+      }));
+    if (others.length === 0 && own.virtualTime) return own;
+    const entries = [{ provider: own }, ...others].map((entry) => ({
+      ...entry,
+      health: this.#health.of('stt', entry.provider.name),
+    }));
+    return new FailoverStt({ entries, onSwitch });
+  }
+
+  tts(agent: Pick<ResolvedAgent, 'voice'>, onSwitch: OnSwitch): TtsProvider {
+    const own = this.#providers.tts(agent.voice.provider);
+    const others = this.#failover.tts
+      .map(({ provider, voiceId = null, model = null, settings = {} }) => ({
+        provider: this.#providers.tts(provider),
+        voice: { voiceId, model, settings },
+      }))
+      .filter(({ provider }) => provider !== own && this.#fits(provider));
+    if (others.length === 0) return own;
+    const entries = [{ provider: own }, ...others].map((entry) => ({
+      ...entry,
+      health: this.#health.of('tts', entry.provider.name),
+    }));
+    return new FailoverTts({ entries, onSwitch });
+  }
+
+  /**
+   * The agent's model, and behind the operator's list its own script, where it has one.
+   * @throws ParleyError PROVIDER_UNKNOWN, CONFIG_INVALID for a script with faults
+   */
+  llm(model: string, script: unknown, onSwitch: OnSwitch): LlmProvider {
+    const own = this.#providers.llm(model, script);
+    // What the agent's own rules say needs nobody else.
+    if (model === SCRIPTED_MODEL) return own;
+    const others = this.#failover.llm
+      .filter((id) => id !== model)
+      .map((id) => ({ provider: this.#providers.llm(id, script), model: id }));
+    if (script !== undefined && !own.virtualTime && !others.some((other) => other.model === SCRIPTED_MODEL)) {
+      others.push({ provider: this.#providers.llm(SCRIPTED_MODEL, script), model: SCRIPTED_MODEL });
+    }
+    const usable = others.filter(({ provider }) => this.#fits(provider));
+    if (usable.length === 0) return own;
+    const entries: LlmEntry[] = [
+      { provider: own, health: this.#health.of('llm', model) },
+      ...usable.map((entry) => ({ ...entry, health: this.#health.of('llm', entry.model) })),
+    ];
+    return new FailoverLlm({ entries, onSwitch });
+  }
+
+  #fits({ virtualTime }: { virtualTime: boolean }): boolean {
+    return virtualTime || !this.#clock.virtual;
+  }
+}
