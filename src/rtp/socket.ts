@@ -27,9 +27,11 @@ export async function openUdpSocket(address: string, port: number): Promise<Data
     // All that is sent to are addresses: nothing is looked up, and nothing waits for a look-up.
     lookup: (to, _options, callback) => callback(null, to, isV6 ? 6 : 4),
   });
+  // Asked for before: with nothing to look up, the socket may listen at once.
+  const listening = once(socket, 'listening');
   socket.bind(port, address);
   try {
-    await once(socket, 'listening');
+    await listening;
   } catch (error) {
     socket.close();
     throw error;
