@@ -171,9 +171,10 @@ async function refusal(page) {
   await page.locator('#notice:not([hidden])').waitFor(WAIT);
 }
 
-/** The agent speaks. @param {Page} page */
+/** The agent answers what was spoken. @param {Page} page */
 async function talks(page) {
   await page.click('#talk:enabled');
+  await page.locator('#summary:not([hidden])').waitFor(WAIT);
   await page.locator('body[data-phase="speaking"]').waitFor(WAIT);
   await page.waitForTimeout(1500);
 }

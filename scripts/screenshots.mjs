@@ -10,7 +10,7 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -29,8 +29,10 @@ const SIZES = {
   phone: { width: 390, height: 844 },
   small: { width: 320, height: 640 },
 };
-/** A guest books a table, into every microphone. */
-const MICROPHONE = fileURLToPath(new URL('../fixtures/audio/booking/slt/track.wav', import.meta.url));
+/** What is spoken into every microphone, so long after it was opened: when the agent has greeted. */
+const SPOKEN = new URL('../fixtures/audio/booking/slt/table.wav', import.meta.url);
+const GREETING_MS = 6000;
+const SILENCE_AFTER_MS = 20_000;
 /** People of the simulated network who call in. */
 const CALLERS = ['+12025550151', '+12025550152', '+12025550153'];
 const CALLS_MS = 120_000;
@@ -49,6 +51,8 @@ const schemes = /** @type {const} */ (['light', 'dark']).filter(
 mkdirSync(values.out, { recursive: true });
 
 const folder = mkdtempSync(join(tmpdir(), 'parley-screenshots-'));
+const microphone = join(folder, 'microphone.wav');
+writeFileSync(microphone, await microphoneWav());
 const shop = await openShop();
 const daemon = await startDaemon();
 const browser = await chromium.launch({
@@ -58,7 +62,7 @@ const browser = await chromium.launch({
     '--disable-gpu',
     '--use-fake-device-for-media-stream',
     '--use-fake-ui-for-media-stream',
-    `--use-file-for-fake-audio-capture=${MICROPHONE}`,
+    `--use-file-for-fake-audio-capture=${microphone}`,
   ],
 });
 let faults = 0;
@@ -175,6 +179,16 @@ async function ask(method, path, body) {
   const response = await fetch(daemon.address + path, init);
   if (!response.ok) throw new Error(`${method} ${path}: ${String(response.status)} ${await response.text()}`);
   return response.json();
+}
+
+/** The fixture between silence, in the plain PCM that Chromium plays, again and again. */
+async function microphoneWav() {
+  const { decodeWav, encodeWav } = await import(new URL('../dist/audio/wav.js', import.meta.url).href);
+  const { samples, sampleRateHz } = decodeWav(readFileSync(SPOKEN));
+  const before = (GREETING_MS * sampleRateHz) / 1000;
+  const all = new Int16Array(before + samples.length + (SILENCE_AFTER_MS * sampleRateHz) / 1000);
+  all.set(samples, before);
+  return encodeWav(all, sampleRateHz);
 }
 
 async function startDaemon() {

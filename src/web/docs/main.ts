@@ -63,7 +63,7 @@ function inside(endpoint: Endpoint, api: OpenApiDocument): HTMLElement {
     const properties = Object.fromEntries(
       parameters.map(({ name, schema, description: text, in: place }): [string, Schema] => [
         name,
-        { ...schema, description: [text, place === 'query' ? '' : `in the ${place}`].filter(Boolean).join('; ') },
+        { ...schema, description: [place === 'query' ? '' : `In the ${place}.`, text].filter(Boolean).join(' ') },
       ]),
     );
     const required = parameters.filter((parameter) => parameter.required).map(({ name }) => name);
