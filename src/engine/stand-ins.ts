@@ -97,7 +97,7 @@ export class StandIns {
     const usable = others.filter(({ provider }) => this.#fits(provider));
     if (usable.length === 0) return own;
     const entries: LlmEntry[] = [
-      { provider: own, health: this.#health.of('llm', model) },
+      { provider: own, health: this.#health.of('llm', model), label: `${own.name} ${model}` },
       ...usable.map((entry) => ({ ...entry, health: this.#health.of('llm', entry.model) })),
     ];
     return new FailoverLlm({ entries, onSwitch });

@@ -8,6 +8,8 @@ export interface LlmEntry {
   /** The model id that it is asked for. Default: that of the request. */
   model?: string;
   health: Health;
+  /** In notes and errors. Default: the provider's name and the model id. */
+  label?: string;
 }
 
 export interface FailoverLlmOptions {
@@ -48,8 +50,8 @@ export class FailoverLlm implements LlmProvider {
     const { entries, onSwitch, bounds = BOUNDS } = this.#options;
     return hedged({
       stage: 'llm',
-      contenders: entries.map(({ provider, model, health }) => ({
-        name: model === undefined ? provider.name : `${provider.name} ${model}`,
+      contenders: entries.map(({ provider, model, health, label }) => ({
+        name: label ?? (model === undefined ? provider.name : `${provider.name} ${model}`),
         health,
         start: (signal) => provider.complete({ ...request, ...(model !== undefined && { model }), signal }),
       })),
