@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { type Clock } from '../clock/clock.js';
-import { type ModelRoutes, OPENAI_MODELS, SCRIPTED_MODEL, modelRoutes, ollamaUrl } from './models.js';
+import { ANTHROPIC_MODELS, type ModelRoutes, OPENAI_MODELS, SCRIPTED_MODEL, modelRoutes, ollamaUrl } from './models.js';
 import { type AgentDefaults, EMBEDDED_DEFAULTS } from './resolve.js';
 import type { Settings } from './settings.js';
 import { missingOf, type Offer, type VendorName, VENDORS, type Vendors, vendorsOf } from './vendor-settings.js';
@@ -90,6 +90,7 @@ export async function detectProviders(settings: Settings, options: DetectOptions
 
 function bestModel(settings: Settings, ollama: readonly string[]): string {
   if (settings.openaiApiKey !== null) return 'gpt-4o-mini';
+  if (settings.vendors.anthropic?.apiKey !== undefined) return ANTHROPIC_MODELS[0];
   return ollama.find((name) => !/embed/i.test(name)) ?? SCRIPTED_MODEL;
 }
 
@@ -139,7 +140,7 @@ function vendorFindings(vendors: Vendors): Finding[] {
 }
 
 const KINDS: Readonly<Record<Offer, (name: string) => string>> = {
-  llm: () => 'its language models',
+  llm: () => ANTHROPIC_MODELS.join(', '),
   stt: (name) => `speech recognition "${name}"`,
   tts: (name) => `voices of "${name}"`,
 };

@@ -1,7 +1,16 @@
 import type { Settings } from './settings.js';
+import { vendorsOf } from './vendor-settings.js';
 
 /** OpenAI's models that the interface names. */
 export const OPENAI_MODELS = ['gpt-4o', 'gpt-4o-mini', 'gpt-4.1', 'gpt-4.1-mini', 'gpt-4.1-nano'] as const;
+
+/** Anthropic's models that answer quickly enough to talk with, the best suited first. */
+export const ANTHROPIC_MODELS = [
+  'claude-haiku-4-5',
+  'claude-haiku-5-5',
+  'claude-sonnet-4-6',
+  'claude-sonnet-5-5',
+] as const;
 
 /** The embedded model that follows an agent file's own rules. */
 export const SCRIPTED_MODEL = 'scripted';
@@ -9,9 +18,14 @@ export const SCRIPTED_MODEL = 'scripted';
 /** Every model that the interface names; which of them can be used depends on the operator. */
 const INTERFACE_MODELS: readonly string[] = [...OPENAI_MODELS, 'llama-3-70b', 'llama-3-1-8b', 'deepseek-v3'];
 
+const ANTHROPIC_URL = 'https://api.anthropic.com';
+
 /** How a model id is reached. */
 export interface ModelRoute {
-  /** The adapter: `openai` for any server with OpenAI's chat completions, `scripted` for the embedded model. */
+  /**
+   * The adapter: `openai` for any server with OpenAI's chat completions, `anthropic` for Anthropic's messages, `scripted`
+   * for the embedded model.
+   */
   provider: string;
   /** Null = the adapter needs none. */
   baseUrl: string | null;
@@ -24,7 +38,7 @@ export interface ModelRoute {
 export type ModelRoutes = ReadonlyMap<string, ModelRoute>;
 
 /**
- * The models that can be used: the embedded one, OpenAI's where there is a key, Ollama's where it was found, and
+ * The models that can be used: the embedded one, OpenAI's and Anthropic's where there is a key, Ollama's where it was found, and
  * what the operator's `models` map. Later ones replace earlier ones of the same id.
  */
 export function modelRoutes(settings: Settings, ollamaModels: readonly string[] = []): ModelRoutes {
@@ -43,12 +57,21 @@ export function modelRoutes(settings: Settings, ollamaModels: readonly string[] 
       });
     }
   }
+  const anthropic = vendorsOf(settings).anthropic;
+  const anthropicBaseUrl = anthropic?.baseUrl ?? ANTHROPIC_URL;
+  if (anthropic?.apiKey != null) {
+    for (const model of ANTHROPIC_MODELS) {
+      routes.set(model, { provider: 'anthropic', baseUrl: anthropicBaseUrl, apiKey: anthropic.apiKey, model });
+    }
+  }
   for (const [id, entry] of Object.entries(settings.models)) {
+    const isAnthropic = entry.provider === 'anthropic';
+    const usualKey = isAnthropic ? (anthropic?.apiKey ?? null) : settings.openaiApiKey;
     routes.set(id, {
       provider: entry.provider ?? 'openai',
-      baseUrl: entry.baseUrl ?? settings.openaiBaseUrl,
+      baseUrl: entry.baseUrl ?? (isAnthropic ? anthropicBaseUrl : settings.openaiBaseUrl),
       // A key goes only to the server that it was given for.
-      apiKey: entry.apiKey ?? (entry.baseUrl === undefined ? settings.openaiApiKey : null),
+      apiKey: entry.apiKey ?? (entry.baseUrl === undefined ? usualKey : null),
       model: entry.model ?? id,
     });
   }

@@ -187,6 +187,22 @@ describe('ollamaUrl', () => {
 });
 
 describe('modelRoutes', () => {
+  it("has Anthropic's models where there is a key, which goes to Anthropic alone", async () => {
+    const settings = settingsWith({
+      vendors: { anthropic: { apiKey: 'ant' } },
+      models: {
+        opus: { provider: 'anthropic', model: 'claude-opus-5-5' },
+        other: { provider: 'anthropic', baseUrl: 'http://b' },
+      },
+    });
+    const routes = modelRoutes(settings);
+    const own = { provider: 'anthropic', baseUrl: 'https://api.anthropic.com', apiKey: 'ant' };
+    expect(routes.get('claude-haiku-5-5')).toEqual({ ...own, model: 'claude-haiku-5-5' });
+    expect(routes.get('opus')).toEqual({ ...own, model: 'claude-opus-5-5' });
+    expect(routes.get('other')).toMatchObject({ baseUrl: 'http://b', apiKey: null });
+    expect((await detect(settings)).defaults.llmModel).toBe('claude-haiku-5-5');
+  });
+
   it("gives a key only to the server that it is for, and lets the operator's entries stand first", () => {
     const routes = modelRoutes(
       settingsWith({

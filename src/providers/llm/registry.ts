@@ -1,13 +1,11 @@
 import { type ModelRoutes, SCRIPTED_MODEL } from '../../config/models.js';
 import { ParleyError } from '../../errors.js';
+import { AnthropicProvider } from './anthropic.js';
 import type { LlmProvider } from './llm.js';
 import { OpenAiProvider } from './openai.js';
 import { fallbackScript } from './scripted/fallback-script.js';
 import { scriptedProvider } from './scripted/provider.js';
 import type { AgentScriptInput } from './scripted/schema.js';
-
-/** The adapter for servers with OpenAI's chat completions. */
-const OPENAI_ADAPTER = 'openai';
 
 /** Which provider serves which model id. Open: anything can be registered, a later entry replaces an earlier one. */
 export class LlmRegistry {
@@ -78,16 +76,17 @@ export interface LlmRegistryOptions {
  */
 export function llmRegistry(routes: ModelRoutes, options: LlmRegistryOptions = {}): LlmRegistry {
   const registry = new LlmRegistry();
-  const servers = new Map<string, { provider: LlmProvider; names: Map<string, string> }>();
+  const servers = new Map<string, Server>();
   registry.register(SCRIPTED_MODEL, scriptedProvider(options.script ?? fallbackScript));
   for (const [id, route] of routes) {
     if (route.provider === SCRIPTED_MODEL) continue;
-    if (route.provider !== OPENAI_ADAPTER || route.baseUrl === null) {
-      const known = [OPENAI_ADAPTER, SCRIPTED_MODEL].join(', ');
+    const open = Object.hasOwn(ADAPTERS, route.provider) ? ADAPTERS[route.provider] : undefined;
+    if (open === undefined || route.baseUrl === null) {
+      const known = [...Object.keys(ADAPTERS), SCRIPTED_MODEL].join(', ');
       throw new ParleyError('PROVIDER_UNKNOWN', { kind: 'language model', name: route.provider, known });
     }
-    const key = JSON.stringify([route.baseUrl, route.apiKey]);
-    const server = servers.get(key) ?? openServer(route.baseUrl, route.apiKey, options);
+    const key = JSON.stringify([route.provider, route.baseUrl, route.apiKey]);
+    const server = servers.get(key) ?? open(route.baseUrl, route.apiKey, options);
     servers.set(key, server);
     server.names.set(id, route.model);
     registry.register(id, server.provider);
@@ -95,11 +94,27 @@ export function llmRegistry(routes: ModelRoutes, options: LlmRegistryOptions = {
   return registry;
 }
 
-function openServer(
-  baseUrl: string,
-  apiKey: string | null,
-  { headers }: LlmRegistryOptions,
-): { provider: LlmProvider; names: Map<string, string> } {
+/** A server, and the names by which it has the models that are asked for. */
+interface Server {
+  provider: LlmProvider;
+  names: Map<string, string>;
+}
+
+/** The adapters that routes can name. */
+const ADAPTERS: Readonly<
+  Record<string, (baseUrl: string, apiKey: string | null, options: LlmRegistryOptions) => Server>
+> = {
+  openai: openAiServer,
+  anthropic: anthropicServer,
+};
+
+function anthropicServer(baseUrl: string, apiKey: string | null): Server {
+  const names = new Map<string, string>();
+  const modelName = (id: string): string => names.get(id) ?? id;
+  return { provider: new AnthropicProvider({ baseUrl, apiKey: apiKey ?? '', modelName }), names };
+}
+
+function openAiServer(baseUrl: string, apiKey: string | null, { headers }: LlmRegistryOptions): Server {
   const names = new Map<string, string>();
   const provider = new OpenAiProvider({
     baseUrl,
