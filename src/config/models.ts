@@ -6,10 +6,10 @@ export const OPENAI_MODELS = ['gpt-4o', 'gpt-4o-mini', 'gpt-4.1', 'gpt-4.1-mini'
 
 /** Anthropic's models that answer quickly enough to talk with, the best suited first. */
 export const ANTHROPIC_MODELS = [
-  'claude-haiku-4-5',
   'claude-haiku-5-5',
-  'claude-sonnet-4-6',
+  'claude-haiku-4-5',
   'claude-sonnet-5-5',
+  'claude-sonnet-4-6',
 ] as const;
 
 /** The embedded model that follows an agent file's own rules. */
