@@ -46,6 +46,8 @@ for (const { command, why } of tools()) {
 }
 for (const [name, command] of STEPS) if (!(await step(name, command))) failures++;
 const testsPassed = await step('tests', TESTS);
+// Behind the tests, when nothing else runs here.
+if (!(await step('budget', ['node', 'bench/run.mjs', 'micro', '--check']))) failures++;
 const counts = countTests(read(report), testsPassed);
 rmSync(folder, { recursive: true });
 
