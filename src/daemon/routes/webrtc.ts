@@ -55,7 +55,7 @@ export function webRtcRoutes(api: Api, { calls, visitors, access, doors }: WebRt
       'The header `authorization` holds a private key, or a session token. The answer has all candidates in it. ' +
       'A data channel of the client carries the messages of the talk socket. With `session_id` nothing begins, ' +
       'and the members that say how it is to begin are refused.',
-    errors: ['NOT_FOUND', 'AGENT_DISABLED', 'SESSIONS_FULL', 'DAEMON_DRAINING', 'OFFER_INVALID'],
+    errors: ['NOT_FOUND', 'AGENT_DISABLED', 'SESSIONS_FULL', 'DAEMON_DRAINING', 'OFFER_INVALID', 'RTP_PORTS_FULL'],
     gate: (request: FastifyRequest) => {
       if (access.keyOf(request)?.kind === 'private') return;
       const { headers } = request;

@@ -43,7 +43,8 @@ export interface WebRtcPeer {
    * Answers an offer with all candidates in it. A further one of the same connection changes it: other addresses (ICE
    * restart), another source of audio. Offers are answered one after the other.
    * @param sdp as `checkOffer` has let through
-   * @throws ParleyError OFFER_INVALID where it cannot be answered; a connection that there is goes on
+   * @throws ParleyError OFFER_INVALID where it cannot be answered, RTP_PORTS_FULL where all of `portRange` is in use; a
+   * connection that there is goes on
    */
   answer(sdp: string): Promise<string>;
   listen(listener: PeerListener): void;

@@ -4,6 +4,7 @@ import type { Cancel, Clock } from '../../clock/clock.js';
 import { ParleyError, reasonOf } from '../../errors.js';
 import { TelephoneEvents } from '../telephone-event.js';
 import { FollowedPair } from './followed-pair.js';
+import { hasFreePort } from './free-port.js';
 import { keepWay } from './kept-way.js';
 import { Liveness, LOOK_MS } from './liveness.js';
 import { fingerprintsOf } from './offer.js';
@@ -111,6 +112,10 @@ export class WeriftPeer implements WebRtcPeer {
     if (fingerprints !== this.#fingerprints) {
       throw new ParleyError('OFFER_INVALID', { reason: 'it is of another connection than the one before' });
     }
+    const { portRange } = this.#settings;
+    if (isFirst && portRange != null && !(await hasFreePort(portRange))) {
+      throw new ParleyError('RTP_PORTS_FULL', { range: portRange.join(' to ') });
+    }
     const connection = this.#connection;
     try {
       await connection.setRemoteDescription({ type: 'offer', sdp });
@@ -121,6 +126,9 @@ export class WeriftPeer implements WebRtcPeer {
     }
     const answer = connection.localDescription?.sdp;
     if (answer === undefined) throw new ParleyError('OFFER_INVALID', { reason: 'it was given up' });
+    if (!answer.includes('a=candidate:')) {
+      throw new ParleyError('OFFER_INVALID', { reason: 'this machine has no address to offer' });
+    }
     if (isFirst) for (const transport of connection.iceTransports) keepWay(transport.connection);
     findNewWays(connection);
     if (connection.connectionState !== 'connected') this.#expire();

@@ -159,6 +159,24 @@ test('one that vanishes is noticed, and frees its sockets', async () => {
   await expect.poll(udpSockets, PATIENCE).toBe(0);
 });
 
+test('where all ports of the range are in use, the offer is refused in those words', async () => {
+  const [taken, next, caller] = [createSocket('udp4'), createSocket('udp4'), new WeriftCaller(LOOPBACK)];
+  closes.push(
+    async () => void taken.close(),
+    async () => void next.close(),
+    () => caller.close(),
+  );
+  taken.bind(0);
+  await once(taken, 'listening');
+  const { port } = taken.address();
+  next.on('error', () => undefined); // somebody has it: as good
+  next.bind(port + 1);
+  await new Promise((resolve) => next.once('listening', resolve).once('error', resolve));
+  const peer = new WeriftPeer({ ...LOOPBACK, portRange: [port, port + 1] }, new VirtualClock());
+  closes.push(() => peer.close());
+  await expect(peer.answer(await caller.offer())).rejects.toMatchObject({ code: 'RTP_PORTS_FULL' });
+});
+
 test('one that never comes is given up', async () => {
   const clock = new VirtualClock();
   const [peer, caller, ear] = [new WeriftPeer(LOOPBACK, clock), new WeriftCaller(LOOPBACK), new Ear()];
