@@ -15,7 +15,8 @@ export type Engines = 'doubles' | 'embedded';
 /** `idle`: a faint hiss comes in and nobody speaks. `talking`: 5 s of the user's speech and 4 s of answer in each 10 s. */
 export type Conduct = 'idle' | 'talking';
 
-const CYCLE_MS = 10_000;
+/** After so long a caller's sound begins anew. */
+export const CYCLE_MS = 10_000;
 /** Two recordings spoken as one sentence, without a pause in which a turn could seem to end. */
 const SPEECH = ['table-rms', 'address-slt'];
 const SAID = 'I would like to book a table for two on Friday evening, my address is twelve Station Road.';
@@ -38,7 +39,7 @@ export class Callers {
   constructor(engine: Engine, conduct: Conduct, engines: Engines) {
     this.#engine = engine;
     this.#engines = engines;
-    this.#sound = conduct === 'idle' ? hiss() : cycle();
+    this.#sound = soundOf(conduct);
     this.#stop = engine.ticker.subscribe(() => {
       this.#tick();
     });
@@ -51,7 +52,7 @@ export class Callers {
     const line = { transport, at: Math.floor((phase * this.#sound.length) / frame) * frame, session: null };
     this.#lines.push(line);
     const session = await this.#engine.createSession({
-      ...(await request(this.#engines)),
+      ...(await requestFor(this.#engines)),
       transport,
       observe: (event) => {
         if (event.type === 'answered') this.answers++;
@@ -76,7 +77,8 @@ export class Callers {
   }
 }
 
-async function request(engines: Engines): Promise<Omit<SessionRequest, 'transport'>> {
+/** The session that a caller gets. */
+export async function requestFor(engines: Engines): Promise<Omit<SessionRequest, 'transport'>> {
   if (engines === 'embedded') {
     const file = await loadAgentFile(fileURLToPath(packageFile('examples/restaurant/agent.json')));
     const { inactivity_handling: _, ...flow } = file.config.flow ?? {};
@@ -88,6 +90,11 @@ async function request(engines: Engines): Promise<Omit<SessionRequest, 'transpor
     llm: instantLlm(ANSWER),
     tts: instantTts(),
   };
+}
+
+/** A caller's sound for one cycle, at 16 kHz. */
+export function soundOf(conduct: Conduct): Int16Array {
+  return conduct === 'idle' ? hiss() : cycle();
 }
 
 /** What a quiet line sounds like: 60 dB below full scale. The same in every run. */

@@ -10,7 +10,7 @@ export interface OpusEncoderOptions {
   sampleRateHz: OpusRateHz;
   /** Default 28 000. */
   bitrate?: number;
-  /** 0..10; more takes more time. Default 5. */
+  /** 0..10; more takes more time. Default 1: 5 takes 2.6 times as long for 0.2 dB (`bench/opus.ts`). */
   complexity?: number;
   /** Loss of packets to be ready for, 0..1: where it is over 0, each packet holds a coarse copy of the one before it. Default 0.1. */
   expectedLoss?: number;
@@ -101,7 +101,7 @@ export class OpusEncoder {
   #closed = false;
 
   constructor(module: OpusModule, options: OpusEncoderOptions) {
-    const { sampleRateHz, bitrate = 28_000, complexity = 5, expectedLoss = 0.1, dtx = true } = options;
+    const { sampleRateHz, bitrate = 28_000, complexity = 1, expectedLoss = 0.1, dtx = true } = options;
     this.#module = module;
     this.#frame = sampleRateHz / 50;
     this.#state = module.malloc(module.opus_encoder_get_size(1));
