@@ -2,12 +2,12 @@ import { el } from '../../docs/elements.js';
 import { actionForm, labelled } from '../actions.js';
 import { card, empty, Loaded, type View, type ViewOptions } from '../view.js';
 import { wholeTime } from '../words.js';
-import { type Campaign, pillOf } from './campaign.js';
+import { type Campaign, type CampaignStatus, pillOf } from './campaign.js';
 import { ProgressBar } from './progress-bar.js';
 
 /** All campaigns, each with how far it is. */
 export function campaignsView({ api }: ViewOptions): View {
-  let bars: ProgressBar[] = [];
+  const bars: ProgressBar[] = [];
   const closeBars = (): void => {
     for (const bar of bars.splice(0)) bar.close();
   };
@@ -15,11 +15,14 @@ export function campaignsView({ api }: ViewOptions): View {
     const campaigns = await api.get<Campaign[]>('/campaigns');
     closeBars();
     if (campaigns.length === 0) return [empty('No campaigns yet. Make one below: it calls a list of people.')];
-    // Only those that call change by themselves.
     const items = campaigns.map((campaign) => {
-      const bar = campaign.status === 'started' ? new ProgressBar(api, campaign.id) : null;
-      if (bar !== null) bars.push(bar);
-      return campaignItem(campaign, bar);
+      const pill = el('span', {});
+      showStatus(pill, campaign.status);
+      // Only those that call change by themselves.
+      if (campaign.status !== 'started') return campaignItem(campaign, pill);
+      const bar = new ProgressBar(api, campaign.id, ({ status }) => showStatus(pill, status));
+      bars.push(bar);
+      return campaignItem(campaign, pill, bar.element);
     });
     return [el('ol', { class: 'calls' }, ...items)];
   });
@@ -33,24 +36,27 @@ export function campaignsView({ api }: ViewOptions): View {
   return {
     element,
     title: 'Campaigns',
-    close: () => {
-      closeBars();
-      bars = [];
-    },
+    close: closeBars,
   };
 }
 
-function campaignItem({ id, name, status, caller, created_at: at }: Campaign, bar: ProgressBar | null): HTMLElement {
+function showStatus(pill: HTMLElement, status: CampaignStatus): void {
+  pill.className = `pill ${pillOf(status)}`;
+  pill.textContent = status;
+}
+
+function campaignItem(
+  { id, name, caller, created_at: at }: Campaign,
+  pill: HTMLElement,
+  ...more: HTMLElement[]
+): HTMLElement {
+  const from = caller === null ? 'no caller number yet' : `calls from ${caller}`;
   return el(
     'li',
     { class: 'item' },
     el('div', {}, el('a', { href: `#/campaigns/${encodeURIComponent(id)}` }, el('b', {}, name))),
-    el('span', { class: `pill ${pillOf(status)}` }, status),
-    el(
-      'p',
-      { class: 'soft' },
-      `${caller === null ? 'no caller number yet' : `calls from ${caller}`} · made ${wholeTime(at)}`,
-    ),
-    ...(bar === null ? [] : [bar.element]),
+    pill,
+    el('p', { class: 'soft' }, `${from} · made ${wholeTime(at)}`),
+    ...more,
   );
 }

@@ -2,7 +2,7 @@ import type { OpenApiDocument } from '../../docs/document.js';
 import { el } from '../../docs/elements.js';
 import { actionButton } from '../actions.js';
 import { ConfigForm } from '../agents/config-form.js';
-import { withValue } from '../agents/draft.js';
+import { valueAt, withValue } from '../agents/draft.js';
 import { Faults } from '../agents/faults.js';
 import { type Api, ApiError } from '../api.js';
 import { Loaded } from '../view.js';
@@ -14,6 +14,7 @@ export class ScheduleForm {
   readonly #path: string;
   readonly #place = el('div', {});
   readonly #open = new Set<string>();
+  #loaded: unknown = {};
   #draft: unknown = {};
   /** Only what was changed becomes the campaign's own. */
   readonly #touched = new Set<string>();
@@ -38,7 +39,7 @@ export class ScheduleForm {
       this.#api.get<unknown>(this.#path),
       this.#api.get<OpenApiDocument>('/openapi.json'),
     ]);
-    this.#draft = schedule;
+    this.#draft = this.#loaded = schedule;
     this.#show(document, new Faults());
     return [this.#place, actionButton('Save', () => this.#save(document), { class: 'main-button' })];
   }
@@ -57,11 +58,9 @@ export class ScheduleForm {
   }
 
   async #save(document: OpenApiDocument): Promise<void> {
-    // What was emptied is the operator's again.
-    const draft = this.#draft as Readonly<Record<string, unknown>>;
-    const change = Object.fromEntries([...this.#touched].map((name) => [name, draft[name] ?? null]));
+    const change = scheduleChange(this.#loaded, this.#draft, this.#touched);
     try {
-      this.#draft = await this.#api.send('POST', this.#path, change);
+      this.#draft = this.#loaded = await this.#api.send('POST', this.#path, change);
       this.#touched.clear();
       this.#show(document, new Faults());
     } catch (error) {
@@ -69,4 +68,15 @@ export class ScheduleForm {
       throw error;
     }
   }
+}
+
+/** What the endpoint is sent: only sections that were changed; null, the operator's again, for what was emptied. */
+export function scheduleChange(loaded: unknown, draft: unknown, touched: ReadonlySet<string>): Record<string, unknown> {
+  const entries = [...touched].map((name): [string, unknown] => {
+    const [before, after] = [valueAt(loaded, [name]), valueAt(draft, [name])];
+    if (typeof before !== 'object' || before === null || after === undefined) return [name, after ?? null];
+    const members = Object.keys(before).map((member) => [member, valueAt(after, [member]) ?? null]);
+    return [name, Object.fromEntries(members)];
+  });
+  return Object.fromEntries(entries);
 }
