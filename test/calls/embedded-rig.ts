@@ -10,6 +10,9 @@ import { VirtualClock } from '../../src/clock/virtual.js';
 import { type AgentFile, loadAgentFile } from '../../src/config/agent-file.js';
 import { Engine } from '../../src/engine/engine.js';
 import { packageFile } from '../../src/package-files.js';
+import type { RtpStats } from '../../src/rtp/session.js';
+import { RtpCarrier } from '../rtp/rtp-carrier.js';
+import type { NetworkQuality } from '../rtp/udp-network.js';
 import { numbersOf } from '../carriers/simulated/support.js';
 
 const OWN = '+12025550199';
@@ -29,6 +32,8 @@ export interface Listened {
   notes: ReadonlyMap<string, number>;
   /** The core's traces. */
   traces: readonly { name: string; data: Readonly<Record<string, unknown>>; atMs: number }[];
+  /** Of the agent's end, where the call came to it over RTP. */
+  rtp: RtpStats | null;
 }
 
 /** Calls from the example's agent, with the embedded engines in virtual time, to the stock numbers and some more. */
@@ -36,9 +41,12 @@ export class EmbeddedRig {
   readonly engine: Engine;
   readonly #clock = new VirtualClock();
   readonly #sounds: SoundLibrary;
+  readonly #quality: NetworkQuality | undefined;
   #file: AgentFile | null = null;
 
-  constructor() {
+  /** @param quality of the network on which the agent's end of calls is reached over RTP; left out: they are not */
+  constructor(quality?: NetworkQuality) {
+    this.#quality = quality;
     this.engine = new Engine({ clock: this.#clock });
     this.#sounds = new SoundLibrary(
       (text, voiceId) => this.engine.speech({ text, provider: 'flite', voiceId, signal: AbortSignal.timeout(20_000) }),
@@ -65,7 +73,9 @@ export class EmbeddedRig {
         for (const note of call.notes) if (!notes.has(note)) notes.set(note, frames.length * 20);
       },
     });
-    const switchboard = new Switchboard({ engine: this.engine, carrier: network });
+    const rtp = this.#quality === undefined ? null : new RtpCarrier(network, this.#clock, this.#quality);
+    await rtp?.ready();
+    const switchboard = new Switchboard({ engine: this.engine, carrier: rtp?.carrier ?? network });
     try {
       const call = await switchboard.place({
         agent: { ...config, flow: { ...config.flow, ...flow } },
@@ -83,9 +93,10 @@ export class EmbeddedRig {
       frames.forEach((frame, index) => {
         far.set(frame, index * FRAME);
       });
-      return { report, far, heard: stretches(frames), notes, traces };
+      return { report, far, heard: stretches(frames), notes, traces, rtp: rtp?.stats ?? null };
     } finally {
       await switchboard.close();
+      await rtp?.close();
       await network.close();
     }
   }
