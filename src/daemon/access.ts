@@ -75,11 +75,28 @@ export class Access {
    * again. @throws ParleyError AUTH_REQUIRED, AUTH_FORBIDDEN
    */
   talker(keyOrToken: string, caller: Caller): PublicKey {
-    const minting = this.#options.tokens.redeem(keyOrToken);
-    // Its key may have been revoked meanwhile.
-    if (minting?.id != null && this.#options.keys.get(minting.id) === null) throw new ParleyError('AUTH_REQUIRED');
-    const key = minting ?? this.#publicKey(keyOrToken);
+    const key = this.#minting(keyOrToken) ?? this.#publicKey(keyOrToken);
     this.origin(caller, key);
+    return key;
+  }
+
+  /** The key of a session token, which is used up. @throws ParleyError AUTH_REQUIRED, AUTH_FORBIDDEN also for a public key */
+  tokenHolder(token: string, caller: Caller): PublicKey {
+    const key = this.#minting(token);
+    if (key === null) {
+      this.#publicKey(token);
+      throw new ParleyError('AUTH_FORBIDDEN', {
+        reason: 'it is a public key: POST /sessions/token gives a token for it',
+      });
+    }
+    this.origin(caller, key);
+    return key;
+  }
+
+  #minting(token: string): PublicKey | null {
+    const key = this.#options.tokens.redeem(token);
+    // It may have been revoked meanwhile.
+    if (key?.id != null && this.#options.keys.get(key.id) === null) throw new ParleyError('AUTH_REQUIRED');
     return key;
   }
 

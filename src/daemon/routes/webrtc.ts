@@ -60,7 +60,7 @@ export function webRtcRoutes(api: Api, { calls, visitors, access, doors }: WebRt
       if (access.keyOf(request)?.kind === 'private') return;
       const { headers } = request;
       const caller = { origin: headers.origin, host: headers.host };
-      visitorsKeys.set(request.raw, access.talker(bearer(headers.authorization), caller));
+      visitorsKeys.set(request.raw, access.tokenHolder(bearer(headers.authorization), caller));
     },
     handle: async ({ request, body: { offer, agent_id: id, session_id: sessionId, ...wishes } }) => {
       const key = visitorsKeys.get(request.raw) ?? null;
