@@ -15,8 +15,7 @@ export type Engines = 'doubles' | 'embedded';
 /** `idle`: a faint hiss comes in and nobody speaks. `talking`: 5 s of the user's speech and 4 s of answer in each 10 s. */
 export type Conduct = 'idle' | 'talking';
 
-/** After so long a caller's sound begins anew. */
-export const CYCLE_MS = 10_000;
+const CYCLE_MS = 10_000;
 /** Two recordings spoken as one sentence, without a pause in which a turn could seem to end. */
 const SPEECH = ['table-rms', 'address-slt'];
 const SAID = 'I would like to book a table for two on Friday evening, my address is twelve Station Road.';
