@@ -15,23 +15,27 @@ export function sonioxDouble(key: string): DoubleProtocol {
   return {
     refuses: ({ path, headers }) => {
       if (path !== '/transcribe-websocket') return [404, '{"error_message":"no such path"}'];
-      if (headers.authorization === `Bearer ${key}`) return null;
+      // Until 15 January 2027 the key may come with the start request instead, as the SDK still has it.
+      if (headers.authorization === `Bearer ${key}` || headers.authorization === undefined) return null;
       return [401, `{"error_code":401,"error_message":"Invalid API key: ${headers.authorization ?? ''}"}`];
     },
-    converse: (line) => new RealTime(line),
+    converse: (line) => new RealTime(line, line.request.headers.authorization === undefined ? key : null),
   };
 }
 
 class RealTime implements DoubleConversation {
   readonly #line: DoubleLine;
+  /** What the start request has to bring, null = nothing. */
+  readonly #key: string | null;
   readonly #ear = new Ear();
   #isSet = false;
   /** Words that have been given as final. */
   #given = 0;
   #told = 0;
 
-  constructor(line: DoubleLine) {
+  constructor(line: DoubleLine, key: string | null) {
     this.#line = line;
+    this.#key = key;
   }
 
   binary(data: Buffer): void {
@@ -66,7 +70,9 @@ class RealTime implements DoubleConversation {
 
   #start(start: Record<string, unknown>): void {
     this.#isSet = true;
-    for (const name of Object.keys(start)) if (!START.includes(name)) this.#line.violation(`unknown field ${name}`);
+    const { api_key: apiKey = null, ...asked } = start;
+    if (apiKey !== this.#key) this.#line.violation('api_key');
+    for (const name of Object.keys(asked)) if (!START.includes(name)) this.#line.violation(`unknown field ${name}`);
     if (start['audio_format'] !== 'pcm_s16le' || start['sample_rate'] !== 16_000) this.#line.violation('audio_format');
     const context = (start['context'] ?? {}) as { terms?: string[] };
     this.#line.asked({
