@@ -7,7 +7,8 @@ import * as z from 'zod';
  * Anthropic's messages, `POST /v1/messages` with `stream: true`, strict about what it is sent. Written from
  * platform.claude.com/docs/en/api/messages, …/build-with-claude/streaming and …/build-with-claude/prompt-caching by the
  * types of the official SDK @anthropic-ai/sdk 1.12.0 (resources/messages, read 2026-11-21): four places for caching at
- * most, turns that begin with the user, results right behind their calls.
+ * most, turns that begin with the user, results right behind their calls. What the version 2026-10-21 refuses is from
+ * platform.claude.com/docs/en/api/migration-2026-10-21.
  */
 export const KEY = 'sk-ant-0123456789';
 
@@ -51,6 +52,8 @@ const bodySchema = z.strictObject({
     .exactOptional(),
   tool_choice: z.strictObject({ type: z.literal('tool'), name: z.string() }).exactOptional(),
 });
+
+const VERSIONS = ['2023-06-01', '2026-10-21'];
 
 export type AnthropicBody = z.infer<typeof bodySchema>;
 export type Answer = (response: ServerResponse, body: AnthropicBody) => void;
@@ -97,15 +100,19 @@ export class AnthropicDouble {
       this.#cut();
     });
     const { headers, method, url } = request;
-    if (headers['x-api-key'] !== KEY) {
-      refuse(response, 401, 'authentication_error', `invalid x-api-key ${String(headers['x-api-key'])}`);
-    } else if (headers['anthropic-version'] !== '2023-06-01') refuse(response, 400, 'invalid_request_error', 'version');
+    // The documentation names the first header; the SDK sends the second.
+    const key = headers['x-api-key'] ?? headers.authorization?.replace(/^Bearer /, '');
+    if (key !== KEY) {
+      refuse(response, 401, 'authentication_error', `invalid x-api-key ${String(key)}`);
+    } else if (!VERSIONS.includes(String(headers['anthropic-version'])))
+      refuse(response, 400, 'invalid_request_error', 'version');
     else if (method === 'GET' && url?.startsWith('/v1/models') === true) {
       response.writeHead(200, { 'content-type': 'application/json' }).end('{"data":[]}');
     } else if (method !== 'POST' || url !== '/v1/messages') refuse(response, 404, 'not_found_error', String(url));
     else {
       const parsed = bodySchema.safeParse(JSON.parse(sent));
-      const fault = parsed.success ? faultOf(parsed.data) : parsed.error.message;
+      const isLate = headers['anthropic-version'] === '2026-10-21';
+      const fault = parsed.success ? faultOf(parsed.data, isLate) : parsed.error.message;
       if (parsed.success && fault === null) {
         this.bodies.push(parsed.data);
         this.answer(response, parsed.data);
@@ -117,7 +124,8 @@ export class AnthropicDouble {
   }
 }
 
-function faultOf({ messages, system = [], tools = [] }: AnthropicBody): string | null {
+function faultOf({ messages, system = [], tools = [], temperature }: AnthropicBody, isLate: boolean): string | null {
+  if (isLate && temperature !== undefined) return 'temperature: Extra inputs are not permitted';
   const blocks = messages.flatMap(({ content }): object[] => content);
   const marked = [...blocks, ...system, ...tools].filter((block) => 'cache_control' in block).length;
   if (marked > 4) return 'more than 4 places for caching';

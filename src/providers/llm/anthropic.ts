@@ -23,6 +23,7 @@ export interface AnthropicOptions {
   clock?: Clock;
 }
 
+/** The later one, 2026-10-21, takes no temperature, which agents set. */
 const API_VERSION = '2023-06-01';
 /** Longest event, longest reply, in characters. */
 const MAX_EVENT_CHARS = 1_048_576;

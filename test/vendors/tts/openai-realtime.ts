@@ -7,7 +7,7 @@ import { KEY, SpeechDouble } from './speech-double.js';
 /**
  * OpenAI's Realtime API as far as reading aloud goes, strict about what it is sent. Written from
  * platform.openai.com/docs/api-reference/realtime-client-events and …/realtime-server-events by the types of the official
- * SDK `openai` 6.49.0 (resources/realtime/realtime, read 2026-11-21).
+ * SDK `openai` 7.57.0 (resources/realtime/realtime, read 2026-11-21).
  */
 const voice = z.enum(['alloy', 'ash', 'ballad', 'coral', 'echo', 'sage', 'shimmer', 'verse', 'marin', 'cedar']);
 const messageSchema = z.discriminatedUnion('type', [

@@ -5,7 +5,7 @@ import { KEY } from './speech-double.js';
 
 /**
  * OpenAI's `POST /v1/audio/speech`, strict about what it is sent, and servers that speak as it does. Written from
- * platform.openai.com/docs/api-reference/audio/createSpeech by the types of the official SDK `openai` 6.49.0
+ * platform.openai.com/docs/api-reference/audio/createSpeech by the types of the official SDK `openai` 7.57.0
  * (resources/audio/speech, read 2026-11-21); `lang_code` from remsky/Kokoro-FastAPI, wav alone from Lex-au/Orpheus-FastAPI.
  */
 const base = {

@@ -8,7 +8,7 @@ import { socketUrl, type VendorVoiceSettings } from '../vendor-voice.js';
  * Speech of OpenAI's Realtime API: the model is asked to read each text aloud, in a response outside any conversation.
  * It is a model that speaks, not a reader: now and then it may say other words than those that it was given. It tells no
  * times of words. Source: platform.openai.com/docs/guides/realtime-conversations (responses outside the default
- * conversation) and …/docs/api-reference/realtime-client-events, with the types of the official SDK 6.49.0.
+ * conversation) and …/docs/api-reference/realtime-client-events, with the types of the official SDK 7.57.0.
  */
 export function openAiRealtimeTts(access: VendorAccess, options: Partial<SocketTtsOptions> = {}): SocketTts {
   return new SocketTts({

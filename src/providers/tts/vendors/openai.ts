@@ -7,7 +7,7 @@ import type { SettingSpecs } from '../vendor-voice-settings.js';
 /**
  * OpenAI's speech endpoint, `POST /audio/speech`, and the servers of the operator's own that speak as it does. It tells
  * no times of words. Source: platform.openai.com/docs/api-reference/audio/createSpeech with the types of the official
- * SDK 6.49.0; Kokoro: remsky/Kokoro-FastAPI; Orpheus: Lex-au/Orpheus-FastAPI; Sesame: phildougherty/sesame_csm_openai.
+ * SDK 7.57.0; Kokoro: remsky/Kokoro-FastAPI; Orpheus: Lex-au/Orpheus-FastAPI; Sesame: phildougherty/sesame_csm_openai.
  */
 export interface OpenAiSpeechOptions {
   name: string;
