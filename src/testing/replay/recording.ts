@@ -41,6 +41,8 @@ export function recordingOf({ entries }: EventLog): Recording {
       }
       const request = requestOf(effect);
       if (request !== null) asked.set(request.callId, { asked: request.asked, atMs: t });
+    } else if (entry.kind === 'note') {
+      if (entry.name === 'voice.first') voice.onFirstAudio(Number(entry.data['utteranceId']), entry.t);
     } else if (entry.kind === 'event') {
       const { event, t } = entry;
       voice.onEvent(event, t);
@@ -87,7 +89,7 @@ export function requestOf(effect: ConversationEffect): { callId: string; asked: 
 /** Measures how the voice spoke. */
 class VoiceTimes {
   readonly spoken: Recording['spoken'] = new Map();
-  readonly #asked = new Map<number, { text: string; atMs: number }>();
+  readonly #asked = new Map<number, { text: string; atMs: number; firstMs: number | null }>();
   #playing: { utteranceId: number; atMs: number; heldMs: number } | null = null;
   #heldSinceMs: number | null = null;
   #lastEndMs = 0;
@@ -101,11 +103,17 @@ class VoiceTimes {
   onEffect(effect: ConversationEffect, t: number): void {
     const isAsked = effect.type === 'speak' || effect.type === 'speak.prepare';
     if (isAsked && !this.#asked.has(effect.utteranceId)) {
-      this.#asked.set(effect.utteranceId, { text: effect.text, atMs: t });
+      this.#asked.set(effect.utteranceId, { text: effect.text, atMs: t, firstMs: null });
     } else if (effect.type === 'playout.hold') this.#heldSinceMs = t;
     else if (effect.type === 'playout.resume') {
       if (this.#playing !== null) this.#playing.heldMs += t - (this.#heldSinceMs ?? t);
     } else if (effect.type === 'playout.drop') this.#playing = null;
+  }
+
+  /** The voice had its first audio, which may have waited to be played. */
+  onFirstAudio(utteranceId: number, t: number): void {
+    const asked = this.#asked.get(utteranceId);
+    if (asked !== undefined) asked.firstMs ??= t;
   }
 
   onEvent(event: ConversationEvent, t: number): void {
@@ -122,7 +130,12 @@ class VoiceTimes {
     const playing = this.#playing;
     if (asked === undefined || playing?.utteranceId !== utteranceId) return;
     const lastsMs = t - playing.atMs - playing.heldMs;
-    const latencyMs = Math.max(0, playing.atMs - Math.max(asked.atMs, this.#lastEndMs));
+    // A log without the note tells only when it was played.
+    const readyMs = asked.firstMs ?? playing.atMs;
+    const latencyMs = Math.max(
+      0,
+      readyMs - (asked.firstMs === null ? Math.max(asked.atMs, this.#lastEndMs) : asked.atMs),
+    );
     if (lastsMs > 0) {
       this.spoken.set(asked.text, { latencyMs, lastsMs });
       this.#chars += asked.text.length;

@@ -2,7 +2,7 @@ import type { WhatIf } from '../../../testing/replay/index.js';
 import { el } from '../../docs/elements.js';
 import { duration } from '../../page/times.js';
 import { clock } from '../words.js';
-import type { ComparisonSummary, TurnComparison, TurnSide } from './comparison.js';
+import { type ComparisonSummary, isNoticed, type TurnComparison, type TurnSide } from './comparison.js';
 
 export interface ComparisonViewOptions {
   zeroMs: number;
@@ -44,14 +44,17 @@ const CHANGES: Readonly<Record<TurnComparison['change'], string>> = {
 };
 
 function turnItem(
-  { atMs, change, deltaMs, before, after, decisions }: TurnComparison,
+  { atMs, change, deltaMs, decidedDeltaMs, before, after, decisions }: TurnComparison,
   at: number,
   longest: number,
   onSeek: ComparisonViewOptions['onSeek'],
 ): HTMLElement {
   const side = before ?? after;
-  const isMoved = change === 'later' || change === 'sooner';
-  const badge = isMoved && deltaMs !== null ? signed(deltaMs) : CHANGES[change];
+  const badge = isNoticed(deltaMs)
+    ? signed(deltaMs ?? 0)
+    : isNoticed(decidedDeltaMs)
+      ? `turn over ${signed(decidedDeltaMs ?? 0)}`
+      : CHANGES[change];
   const heading = el(
     'button',
     { type: 'button', class: 'fall-head', title: 'Go to this turn' },
@@ -67,7 +70,7 @@ function turnItem(
     heading,
     ...(before === null ? [] : [waitRow('As it was', before, longest)]),
     ...(after === null || change === 'same' ? [] : [waitRow('With these', after, longest)]),
-    ...words(before, after),
+    ...(change === 'same' ? [] : words(before, after)),
     ...decisions.map(({ side: of, atMs: decidedMs, text }) =>
       el(
         'p',
@@ -84,6 +87,7 @@ function words(before: TurnSide | null, after: TurnSide | null): HTMLElement[] {
   if (before === null || after === null) return [];
   const pairs: [string, string | null, string | null][] = [
     ['Heard', before.heard, after.heard],
+    ['Turn over after', ms(before.endOfTurnMs), ms(after.endOfTurnMs)],
     ['Why', before.reason, after.reason],
     ['Answer', before.answer, after.answer],
   ];

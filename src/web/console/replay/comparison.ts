@@ -29,10 +29,12 @@ export interface DecisionDifference {
 export interface TurnComparison {
   /** Since the line opened: where the turn is in the recording. */
   atMs: number;
-  /** `later` and `sooner` by when the agent is first heard, or the turn ends. */
+  /** `later` and `sooner` by when the agent is first heard or, where that is the same, by when the turn ends. */
   change: 'same' | 'later' | 'sooner' | 'otherwise' | 'gone' | 'new';
-  /** After less before, of the response time, else of the end of the turn; null where they cannot be compared. */
+  /** After less before, of the agent's first sound; null where one side has none. */
   deltaMs: number | null;
+  /** The same of the end of the turn. */
+  decidedDeltaMs: number | null;
   before: TurnSide | null;
   after: TurnSide | null;
   decisions: readonly DecisionDifference[];
@@ -47,8 +49,12 @@ export interface ComparisonSummary {
   after: { responseMs: number | null; interruptions: number };
 }
 
-/** Less than the playout's step of 20 ms is no difference that anybody would hear. */
+/** What is less is rounding. */
 const NOTICED_MS = 1;
+
+export function isNoticed(deltaMs: number | null): boolean {
+  return deltaMs !== null && Math.abs(deltaMs) >= NOTICED_MS;
+}
 
 /**
  * Turn by turn, what the settings change.
@@ -60,9 +66,10 @@ export function comparisonOf({ turns }: WhatIf, zeroMs: number): TurnComparison[
     const decisions = differences(before?.decisions ?? [], after?.decisions ?? [], zeroMs);
     const turn = before ?? after;
     const atMs = (turn?.speechEndMs ?? turn?.decidedMs ?? zeroMs) - zeroMs;
-    const deltaMs = before === null || after === null ? null : deltaOf(before, after);
-    const change = changeOf(left, right, deltaMs, decisions.length);
-    return { atMs, change, deltaMs, before: left, after: right, decisions };
+    const deltaMs = deltaOf(before, after, (side) => side.agent[0]?.fromMs ?? null);
+    const decidedDeltaMs = deltaOf(before, after, (side) => side.decidedMs);
+    const change = changeOf(left, right, [deltaMs, decidedDeltaMs], decisions.length);
+    return { atMs, change, deltaMs, decidedDeltaMs, before: left, after: right, decisions };
   });
 }
 
@@ -95,24 +102,29 @@ function sideOf(turn: PlayedTurn | null, zeroMs: number): TurnSide | null {
   };
 }
 
-/** Of the first sound, else of the decision: from the end of speech where both have one, else by the clock. */
-function deltaOf(before: PlayedTurn, after: PlayedTurn): number | null {
+/** From the end of speech where both have one, else by the clock. */
+function deltaOf(
+  before: PlayedTurn | null,
+  after: PlayedTurn | null,
+  momentOf: (turn: PlayedTurn) => number | null,
+): number | null {
+  if (before === null || after === null) return null;
   const isSpoken = before.speechEndMs !== null && after.speechEndMs !== null;
   const shift = isSpoken ? (after.speechEndMs ?? 0) - (before.speechEndMs ?? 0) : 0;
-  const sound = [before.agent[0]?.fromMs ?? null, after.agent[0]?.fromMs ?? null] as const;
-  const [one, other] = sound.includes(null) ? [before.decidedMs, after.decidedMs] : sound;
+  const [one, other] = [momentOf(before), momentOf(after)];
   return one === null || other === null ? null : other - one - shift;
 }
 
 function changeOf(
   before: TurnSide | null,
   after: TurnSide | null,
-  deltaMs: number | null,
+  deltas: readonly (number | null)[],
   decisions: number,
 ): TurnComparison['change'] {
   if (before === null) return 'new';
   if (after === null) return 'gone';
-  if (deltaMs !== null && Math.abs(deltaMs) >= NOTICED_MS) return deltaMs > 0 ? 'later' : 'sooner';
+  const delta = deltas.find(isNoticed) ?? null;
+  if (delta !== null) return delta > 0 ? 'later' : 'sooner';
   const isSame = before.heard === after.heard && before.answer === after.answer && decisions === 0;
   return isSame ? 'same' : 'otherwise';
 }

@@ -49,6 +49,13 @@ describe('a replay of a recorded session', () => {
     expect(after.responseMs).toBeGreaterThan((before.responseMs ?? 0) + 500);
   });
 
+  it('with less silence is heard sooner: the voice had been ready, and waited for the end of the turn', () => {
+    const rows = played({ endpointing: { minSilenceMs: 60, maxSilenceMs: 600 } });
+    const sooner = rows.filter(({ change }) => change === 'sooner');
+    expect(sooner.length).toBeGreaterThan(0);
+    expect(Math.min(...sooner.map(({ deltaMs }) => deltaMs ?? 0))).toBeLessThan(-40);
+  });
+
   it('tells turns that come together, and decisions that are made no more', () => {
     const rows = played({ limits: { maxDurationMs: 9000 } });
     expect(rows.some(({ change }) => change === 'gone')).toBe(true);
@@ -75,6 +82,11 @@ describe('a turn', () => {
   it('that was spoken is compared from the end of speech, which may be another', () => {
     const row = compared(turn(1000, 1300, 1400), turn(2000, 2900, 3000));
     expect(row).toMatchObject({ change: 'later', deltaMs: 600, before: { endOfTurnMs: 300, responseMs: 400 } });
+  });
+
+  it('may be over sooner though the answer is not', () => {
+    const row = compared(turn(1000, 1400, 1500), turn(1000, 1280, 1500));
+    expect(row).toMatchObject({ change: 'sooner', deltaMs: 0, decidedDeltaMs: -120 });
   });
 
   it('that was typed is compared by the clock', () => {
