@@ -31,8 +31,8 @@ describe.skipIf(!hasTool('chromium'))('WebRTC, from a real browser', { timeout: 
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'parley-agent-'));
     daemon = await ServedDaemon.start('0', agentFile(folder));
-    // What is spoken comes once: everything else is said by other means. A machine may have no network but loopback.
-    browser = await TalkingBrowser.launch(300_000, ['--allow-loopback-in-peer-connection'], 12_000);
+    // What was not understood is said again, as people do. A machine may have no network but loopback.
+    browser = await TalkingBrowser.launch(15_000, ['--allow-loopback-in-peer-connection'], 12_000);
   }, 90_000);
 
   afterAll(async () => {
