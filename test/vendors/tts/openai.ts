@@ -6,7 +6,9 @@ import { KEY } from './speech-double.js';
 /**
  * OpenAI's `POST /v1/audio/speech`, strict about what it is sent, and servers that speak as it does. Written from
  * platform.openai.com/docs/api-reference/audio/createSpeech by the types of the official SDK `openai` 7.57.0
- * (resources/audio/speech, read 2026-11-21); `lang_code` from remsky/Kokoro-FastAPI, wav alone from Lex-au/Orpheus-FastAPI.
+ * (resources/audio/speech, read 2026-11-21); what other servers
+ * take from their schemas: remsky/Kokoro-FastAPI (2026-08-17), Lex-au/Orpheus-FastAPI (2025-07-05) and
+ * phildougherty/sesame_csm_openai (2025-08-03).
  */
 const base = {
   model: z.string().min(1),
