@@ -2,10 +2,11 @@ import type { OpenApiDocument } from '../../docs/document.js';
 import { el } from '../../docs/elements.js';
 import { actionButton } from '../actions.js';
 import { ConfigForm } from '../agents/config-form.js';
-import { valueAt, withValue } from '../agents/draft.js';
+import { withValue } from '../agents/draft.js';
 import { Faults } from '../agents/faults.js';
 import { type Api, ApiError } from '../api.js';
 import { Loaded } from '../view.js';
+import { scheduleChange } from './schedule-change.js';
 
 /** How a campaign calls: pace, hours and retries, as fields made from the daemon's schema. */
 export class ScheduleForm {
@@ -68,15 +69,4 @@ export class ScheduleForm {
       throw error;
     }
   }
-}
-
-/** What the endpoint is sent: only sections that were changed; null, the operator's again, for what was emptied. */
-export function scheduleChange(loaded: unknown, draft: unknown, touched: ReadonlySet<string>): Record<string, unknown> {
-  const entries = [...touched].map((name): [string, unknown] => {
-    const [before, after] = [valueAt(loaded, [name]), valueAt(draft, [name])];
-    if (typeof before !== 'object' || before === null || after === undefined) return [name, after ?? null];
-    const members = Object.keys(before).map((member) => [member, valueAt(after, [member]) ?? null]);
-    return [name, Object.fromEntries(members)];
-  });
-  return Object.fromEntries(entries);
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { scheduleChange } from '../../../../src/web/console/campaigns/schedule-form.js';
+import { scheduleChange } from '../../../../src/web/console/campaigns/schedule-change.js';
 
 it('a schedule is changed where it was touched, and what was emptied is the operator’s again', () => {
   const loaded = { calls_per_minute: 10, max_attempts: 4, timezone: 'UTC', retries: { busy: [300], failed: [] } };

@@ -1,0 +1,12 @@
+import { valueAt } from '../agents/draft.js';
+
+/** What the endpoint is sent: only sections that were changed; null, the operator's again, for what was emptied. */
+export function scheduleChange(loaded: unknown, draft: unknown, touched: ReadonlySet<string>): Record<string, unknown> {
+  const entries = [...touched].map((name): [string, unknown] => {
+    const [before, after] = [valueAt(loaded, [name]), valueAt(draft, [name])];
+    if (typeof before !== 'object' || before === null || after === undefined) return [name, after ?? null];
+    const members = Object.keys(before).map((member) => [member, valueAt(after, [member]) ?? null]);
+    return [name, Object.fromEntries(members)];
+  });
+  return Object.fromEntries(entries);
+}
