@@ -26,7 +26,7 @@ export const VENDORS = {
     title: 'Azure AI Speech',
     env: { apiKey: 'AZURE_SPEECH_KEY', region: 'AZURE_SPEECH_REGION', baseUrl: 'AZURE_SPEECH_BASE_URL' },
     needs: ['apiKey', ['region', 'baseUrl']],
-    offers: ['tts'],
+    offers: ['stt', 'tts'],
   },
   cartesia: keyed('Cartesia', 'CARTESIA', ['tts']),
   deepgram: keyed('Deepgram', 'DEEPGRAM', ['stt', 'tts']),

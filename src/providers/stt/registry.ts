@@ -3,6 +3,7 @@ import { ParleyError } from '../../errors.js';
 import { EmbeddedStt } from './embedded/provider.js';
 import type { SttProvider } from './stt.js';
 import { assemblyAiStt } from './vendors/assemblyai.js';
+import { azureStt } from './vendors/azure.js';
 import { deepgramStt } from './vendors/deepgram.js';
 import { elevenLabsStt } from './vendors/elevenlabs.js';
 import { gladiaStt } from './vendors/gladia.js';
@@ -21,6 +22,10 @@ interface Entry {
 
 const PROVIDERS: Readonly<Record<string, Entry>> = {
   embedded: { make: () => new EmbeddedStt() },
+  azure: {
+    vendor: 'azure',
+    make: ({ apiKey, baseUrl, region }) => azureStt({ apiKey: apiKey ?? '', baseUrl: baseUrl ?? undefined, region }),
+  },
   assemblyai: keyed('assemblyai', assemblyAiStt),
   deepgram: keyed('deepgram', deepgramStt),
   elevenlabs: keyed('elevenlabs', elevenLabsStt),

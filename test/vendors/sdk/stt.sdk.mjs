@@ -11,6 +11,7 @@ import { GladiaClient } from '@gladiaio/sdk';
 import { SonioxNodeClient } from '@soniox/node';
 import { RealtimeClient } from '@speechmatics/real-time-client';
 import { AssemblyAI } from 'assemblyai';
+import speech from 'microsoft-cognitiveservices-speech-sdk';
 import OpenAI from 'openai';
 import { OpenAIRealtimeWS } from 'openai/realtime/ws';
 import { afterEach, expect, it } from 'vitest';
@@ -18,6 +19,7 @@ import { WebSocket } from 'ws';
 import { encodeWav } from '../../../src/audio/wav.ts';
 import { Resampler } from '../../../src/audio/resample.ts';
 import { assemblyAiDouble } from '../stt/assemblyai.ts';
+import { azureDouble } from '../stt/azure.ts';
 import { deepgramDouble } from '../stt/deepgram.ts';
 import { elevenLabsDouble } from '../stt/elevenlabs.ts';
 import { gladiaDouble } from '../stt/gladia.ts';
@@ -278,4 +280,24 @@ it('Gladia', async () => {
   });
   expect(plain(await text)).toBe(TEXT);
   session.stopRecording();
+});
+
+it('Azure', async () => {
+  const { url } = await open(azureDouble);
+  const endpoint = new URL(`${url.replace('http', 'ws')}/speech/recognition/conversation/cognitiveservices/v1`);
+  const config = speech.SpeechConfig.fromEndpoint(endpoint, KEY);
+  config.speechRecognitionLanguage = 'en-US';
+  config.outputFormat = speech.OutputFormat.Detailed;
+  config.requestWordLevelTimestamps();
+  const stream = speech.AudioInputStream.createPushStream(speech.AudioStreamFormat.getWaveFormatPCM(16_000, 16, 1));
+  const recognizer = new speech.SpeechRecognizer(config, speech.AudioConfig.fromStreamInput(stream));
+  for (const piece of pieces()) stream.write(piece.buffer.slice(piece.byteOffset, piece.byteOffset + piece.length));
+  stream.close();
+  const result = await first((resolve, reject) => {
+    recognizer.recognizeOnceAsync(resolve, reject);
+  });
+  recognizer.close();
+  expect(result.errorDetails).toBeUndefined();
+  expect(plain(result.text)).toBe(TEXT);
+  expect(JSON.parse(result.json).NBest[0].Words.map(({ Word }) => Word)).toEqual(TEXT.split(' '));
 });

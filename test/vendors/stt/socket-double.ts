@@ -33,6 +33,8 @@ export interface DoubleLine {
   readonly request: DoubleRequest;
   /** An object as JSON, a Buffer as binary. */
   say(message: object | Buffer): void;
+  /** A text that is no JSON. */
+  text(text: string): void;
   close(code: number, reason?: string): void;
   violation(what: string): void;
   /** What was asked for, whatever a vendor calls it: tests look at it. */
@@ -151,7 +153,8 @@ export class SocketDouble {
     this.asked.push(wanted);
     const conversation = this.#protocol.converse({
       request,
-      say: (message) => this.#say(client, message),
+      say: (message) => this.#say(client, Buffer.isBuffer(message) ? message : JSON.stringify(message)),
+      text: (text) => this.#say(client, text),
       close: (code, reason) => client.close(code, reason),
       violation: (what) => this.violations.push(what),
       asked: (what) => Object.assign(wanted, what),
@@ -172,11 +175,11 @@ export class SocketDouble {
     this.#wake();
   }
 
-  #say(client: WebSocket, message: object | Buffer): void {
+  #say(client: WebSocket, message: string | Buffer): void {
     if (this.faults.stalled || client.readyState !== client.OPEN) return;
     const isBinary = Buffer.isBuffer(message);
     const garbage = this.faults.garbage.shift();
-    const data = garbage ?? (isBinary ? message : JSON.stringify(message));
+    const data = garbage ?? message;
     if (!this.faults.split) {
       client.send(data, { binary: isBinary });
       return;

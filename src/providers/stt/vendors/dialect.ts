@@ -27,8 +27,8 @@ export interface SttDialect {
   readonly keepAlive?: { afterMs: number; message: () => string };
   /** Sent first of all. */
   greeting?(): readonly string[];
-  /** A message with 16-bit little-endian samples. */
-  audio(pcm: Buffer): string | Uint8Array;
+  /** The message with 16-bit little-endian samples, or several where something comes before it. */
+  audio(pcm: Buffer): string | Uint8Array | readonly (string | Uint8Array)[];
   /**
    * Messages that ask for the final words of all that was sent. Empty = there is no such thing, and the vendor's own
    * end of an utterance is waited for.

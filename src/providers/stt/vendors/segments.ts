@@ -52,7 +52,11 @@ export class Segments {
   update(key: number, piece: Piece): void {
     this.#lastKey = Math.max(this.#lastKey, key);
     const current = this.#ofThisTurn(key, piece);
-    if (current === null) return;
+    if (current === null) {
+      // What was taken for words of this turn, before their times were known.
+      if (this.#pieces.delete(key) && this.#told !== null) this.#tell(false);
+      return;
+    }
     if (current.text === '' && !this.#pieces.has(key)) return;
     const known = this.#pieces.get(key);
     this.#pieces.set(key, current);

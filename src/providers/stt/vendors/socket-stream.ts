@@ -204,13 +204,19 @@ export class SocketStream implements SttStream, DialectEvents {
   }
 
   #send(samples: Int16Array, startSample: number): void {
-    for (const chunk of this.#audio.push(samples, startSample)) this.#socket.send(this.#options.dialect.audio(chunk));
+    for (const chunk of this.#audio.push(samples, startSample)) this.#sendAudio(chunk);
   }
 
   /** What is being gathered goes out, although it is short. */
   #flush(): void {
     const rest = this.#audio.flush();
-    if (rest !== null) this.#socket.send(this.#options.dialect.audio(rest));
+    if (rest !== null) this.#sendAudio(rest);
+  }
+
+  #sendAudio(pcm: Buffer): void {
+    const messages = this.#options.dialect.audio(pcm);
+    if (typeof messages === 'string' || messages instanceof Uint8Array) this.#socket.send(messages);
+    else for (const message of messages) this.#socket.send(message);
   }
 
   #finalize(): void {

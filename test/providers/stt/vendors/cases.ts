@@ -1,5 +1,6 @@
 import type { SttProvider } from '../../../../src/providers/stt/stt.js';
 import { assemblyAiStt } from '../../../../src/providers/stt/vendors/assemblyai.js';
+import { azureStt } from '../../../../src/providers/stt/vendors/azure.js';
 import { deepgramStt } from '../../../../src/providers/stt/vendors/deepgram.js';
 import { elevenLabsStt } from '../../../../src/providers/stt/vendors/elevenlabs.js';
 import { gladiaStt } from '../../../../src/providers/stt/vendors/gladia.js';
@@ -9,6 +10,7 @@ import { speechmaticsStt } from '../../../../src/providers/stt/vendors/speechmat
 import { talkscriberStt } from '../../../../src/providers/stt/vendors/talkscriber.js';
 import { WhisperStt } from '../../../../src/providers/stt/vendors/whisper.js';
 import { assemblyAiDouble } from '../../../vendors/stt/assemblyai.js';
+import { azureDouble } from '../../../vendors/stt/azure.js';
 import { deepgramDouble } from '../../../vendors/stt/deepgram.js';
 import { elevenLabsDouble } from '../../../vendors/stt/elevenlabs.js';
 import { gladiaDouble } from '../../../vendors/stt/gladia.js';
@@ -70,6 +72,7 @@ export const CASES: readonly SttCase[] = [
   socket('speechmatics', speechmaticsDouble, { make: speechmaticsStt, language: 'en', givesTimes: true }),
   socket('elevenlabs', elevenLabsDouble, { make: elevenLabsStt, language: 'en', givesTimes: true }),
   socket('gladia', gladiaDouble, { make: gladiaStt, language: 'en', givesTimes: true }),
+  socket('azure', azureDouble, { make: azureStt, language: 'en-US', givesTimes: true }),
   socket('talkscriber', talkscriberDouble, {
     make: talkscriberStt,
     language: 'en',

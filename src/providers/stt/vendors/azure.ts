@@ -1,0 +1,153 @@
+import { randomUUID } from 'node:crypto';
+import { HEARING_RATE_HZ } from '../../../audio/frame.js';
+import { wavHeader } from '../../../audio/wav-format.js';
+import { numberOf, objectsOf, textOf } from '../../wire/json.js';
+import { failed } from '../../wire/vendor-error.js';
+import type { SttOptions } from '../stt.js';
+import { audioMessage, readMessage, textMessage } from './azure-messages.js';
+import type { SttDialect, VendorWord } from './dialect.js';
+import { favouredWords } from './keywords.js';
+import { baseLanguage, SocketSttProvider, socketUrl, type VendorSttOptions } from './socket-provider.js';
+
+export interface AzureSttOptions extends VendorSttOptions {
+  /** Such as `westeurope`; needed where there is no `baseUrl`. */
+  region?: string | null;
+}
+
+/** Languages by their base. learn.microsoft.com/azure/ai-services/speech-service/language-support */
+const LANGUAGES = new Set(
+  (
+    'af am ar as az bg bn bs ca cs cy da de el en es et eu fa fi fr ga gl gu he hi hr hu hy id is it ja jv ka kk km kn ' +
+    'ko lo lt lv mk ml mn mr ms mt my ne nl no or pa pl ps pt ro ru si sk sl so sq sr su sv sw ta te th tr uk ur uz vi ' +
+    'zh zu'
+  ).split(' '),
+);
+
+/** Azure counts time in steps of 100 ns. */
+const TICKS_PER_MS = 10_000;
+const BYTES_PER_MS = (HEARING_RATE_HZ * 2) / 1000;
+
+/**
+ * Azure AI Speech over the WebSocket protocol of Microsoft's SDKs, which is published as their source alone
+ * (github.com/microsoft/cognitive-services-speech-sdk-js). A stretch of speech that our VAD finds is one of its turns:
+ * the audio's end is told, and the phrases of the turn are final with `turn.end`.
+ */
+export function azureStt(options: AzureSttOptions): SocketSttProvider {
+  const { apiKey, region, baseUrl = `https://${region ?? ''}.stt.speech.microsoft.com` } = options;
+  return new SocketSttProvider(
+    {
+      name: 'azure',
+      abilities: { understands: (language) => LANGUAGES.has(baseLanguage(language)) },
+      dialect: (stream) => azureDialect(stream, baseUrl, apiKey),
+    },
+    options,
+  );
+}
+
+/** The locale that a language is asked for as: `de` is `de-DE`. */
+function localeOf(language: string): string {
+  if (language === 'no' || language === 'nn') return 'nb-NO';
+  if (language === 'es-419') return 'es-MX';
+  if (language === 'ar') return 'ar-EG';
+  const { language: base, region } = new Intl.Locale(language).maximize();
+  return `${base}-${region ?? ''}`;
+}
+
+function azureDialect({ language, hints }: SttOptions, baseUrl: string, apiKey: string): SttDialect {
+  const query = new URLSearchParams({
+    ...{ language: localeOf(language), format: 'detailed', wordLevelTimestamps: 'true' },
+  });
+  const items = favouredWords(hints, 500).map((text) => ({ text }));
+  const context = {
+    ...(items.length > 0 && { dgi: { groups: [{ type: 'Generic', items }], bias: 1 } }),
+    phraseDetection: { mode: 'CONVERSATION' },
+    phraseOutput: {
+      format: 'Detailed',
+      detailed: { options: ['WordTimings'] },
+      interimResults: { resultType: 'Auto' },
+    },
+  };
+  /** Where each turn began, in milliseconds of audio sent. */
+  const turns = new Map<string, number>();
+  let requestId: string | null = null;
+  let sentMs = 0;
+  let key = 0;
+  return {
+    address: {
+      url: socketUrl(baseUrl, '/speech/recognition/conversation/cognitiveservices/v1', query),
+      headers: { 'ocp-apim-subscription-key': apiKey, 'x-connectionid': newId() },
+    },
+    sampleRateHz: HEARING_RATE_HZ,
+    chunkMs: 60,
+    leadMs: 300,
+    greeting: () => [
+      textMessage('speech.config', newId(), {
+        context: { system: { name: 'parley', version: '1' }, os: { platform: process.platform, name: 'Node.js' } },
+      }),
+    ],
+    audio: (pcm) => {
+      const startMs = sentMs;
+      sentMs += pcm.length / BYTES_PER_MS;
+      if (requestId !== null) return audioMessage(requestId, pcm);
+      requestId = newId();
+      turns.set(requestId, startMs);
+      for (const old of [...turns.keys()].slice(0, -8)) turns.delete(old);
+      const header = Buffer.from(wavHeader({ sampleRateHz: HEARING_RATE_HZ, channels: 1, encoding: 'pcm16' }, 0));
+      return [
+        textMessage('speech.context', requestId, context),
+        audioMessage(requestId, header),
+        audioMessage(requestId, pcm),
+      ];
+    },
+    finalize: () => {
+      if (requestId === null) return [];
+      const last = audioMessage(requestId, Buffer.alloc(0));
+      requestId = null;
+      return [last];
+    },
+    read: (text, tell) => {
+      const message = readMessage(text);
+      if (message === null) return false;
+      const { path, body } = message;
+      const fromMs = turns.get(message.requestId) ?? 0;
+      switch (path) {
+        case 'speech.hypothesis':
+        case 'speech.fragment': {
+          const said = textOf(body['Text']);
+          if (said === null) return false;
+          tell.piece(key, { text: said, isFinal: false });
+          return true;
+        }
+        case 'speech.phrase': {
+          const status = textOf(body['RecognitionStatus']);
+          if (status === 'Error') tell.failed(failed('azure', 'it could not recognise the speech'));
+          const best = objectsOf(body['NBest'])[0];
+          const said = textOf(best?.['Display']) ?? textOf(body['DisplayText']);
+          if (status !== 'Success' || said === null) return status !== null;
+          const words = objectsOf(best?.['Words']).flatMap((word) => readWord(word, fromMs));
+          tell.piece(key++, { text: said, isFinal: true, confidence: numberOf(best?.['Confidence']), words });
+          return true;
+        }
+        case 'turn.end':
+          tell.finalized();
+          return true;
+        default:
+          return /^(turn|speech|audio)\./.test(path);
+      }
+    },
+  };
+}
+
+function readWord(word: Readonly<Record<string, unknown>>, fromMs: number): VendorWord[] {
+  const text = textOf(word['Word']);
+  const offset = numberOf(word['Offset']);
+  const duration = numberOf(word['Duration']);
+  if (text === null || offset === null || duration === null) return [];
+  const startMs = fromMs + offset / TICKS_PER_MS;
+  return [{ text, startMs, endMs: startMs + duration / TICKS_PER_MS, confidence: null }];
+}
+
+/** As Azure wants its ids: a UUID without dashes. */
+function newId(): string {
+  return randomUUID().replaceAll('-', '');
+}
