@@ -71,6 +71,7 @@ export class Session {
     const { transport, conversation, clock } = options;
     const nowMs = (): number => this.#nowMs();
     const onEvent = (event: ConversationEvent): void => this.#dispatch(event);
+    const onJudged = (probability: number): void => onEvent({ type: 'turn.judged', probability });
     this.#alarm = new Alarm(clock, () => onEvent({ type: 'time' }));
     this.#conversation = new Conversation(conversation);
     this.#journal = new Journal(options, nowMs);
@@ -81,21 +82,19 @@ export class Session {
       language: options.startLanguage ?? conversation.language,
       ...options.sttOptions,
       hints: options.hints ?? { phrases: [], texts: [], keywords: new Map() },
-      clock,
-      signal: this.#abort.signal,
+      ...{ clock, signal: this.#abort.signal },
       onTranscript: ({ segment, text, isFinal, understood }) => {
         onEvent({ type: 'transcript', segment, text, isFinal, understood });
         if (understood && isFinal) this.#languages.heard(text);
         if (understood && this.#isRunning) this.#audience.transcribed(text, isFinal);
       },
-      onTurnEnds: (probability) => onEvent({ type: 'turn.judged', probability }),
+      onTurnEnds: onJudged,
       onRetry: this.#faultAs('stt.failed'),
       onFailed: (reason) => onEvent({ type: 'ears.failed', reason }),
     });
     const language = (): string => this.#conversation.state.language ?? conversation.language;
     this.#judge = turnJudge(options.turnModel, {
-      ...{ language, clock },
-      onJudged: (probability) => onEvent({ type: 'turn.judged', probability }),
+      ...{ language, clock, onJudged },
       onFault: this.#faultAs('turnModel.failed'),
     });
     this.#hearing = new Hearing({
@@ -133,9 +132,7 @@ export class Session {
       voiceId: options.voice?.voiceId ?? null,
       model: options.voice?.model ?? null,
       settings: options.voice?.settings ?? {},
-      clock,
-      playout: this.#playout,
-      onEvent,
+      ...{ clock, playout: this.#playout, onEvent },
       onFirstAudio: (utteranceId) => {
         this.#ledger.turns.firstAudio(utteranceId, this.#nowMs());
         this.#journal.note('voice.first', { utteranceId });
