@@ -2,7 +2,8 @@ import { type G722Band, highBand, lowBand, saturated } from './g722-band.js';
 
 /** The halves of the quadrature mirror filter (G.722, table 10); the other half is the same backwards. */
 const QMF = Int16Array.of(3, -11, 12, 32, -210, 951, 3876, -805, 362, -156, 53, -11);
-const TAPS = 2 * QMF.length;
+const PAIRS = 12;
+const TAPS = 2 * PAIRS;
 /** Samples that are filtered before what is behind them has to be moved. */
 const STRIDE = 320;
 
@@ -52,10 +53,11 @@ export class G722Encoder {
       const count = Math.min(STRIDE, 2 * bytes - from);
       for (let i = 0; i < count; i++) line[TAPS - 2 + i] = samples[from + i]!;
       for (let at = 0; at < count; at += 2) {
-        let [odd, even] = [0, 0];
-        for (let i = 0; i < QMF.length; i++) {
+        let odd = 0;
+        let even = 0;
+        for (let i = 0; i < PAIRS; i++) {
           odd += line[at + 2 * i]! * QMF[i]!;
-          even += line[at + 2 * i + 1]! * QMF[QMF.length - 1 - i]!;
+          even += line[at + 2 * i + 1]! * QMF[PAIRS - 1 - i]!;
         }
         out[(from + at) >> 1] = this.#code((even + odd) >> 14, (even - odd) >> 14);
       }
@@ -74,7 +76,8 @@ export class G722Encoder {
     const difference = saturated(sample - band.predicted);
     const magnitude = difference >= 0 ? difference : -(difference + 1);
     // Levels grow: halving finds the place in five steps.
-    let [least, most] = [1, LOW_LEVELS.length];
+    let least = 1;
+    let most = LOW_LEVELS.length;
     while (least < most) {
       const middle = (least + most) >> 1;
       if (magnitude < (LOW_LEVELS[middle]! * band.step) >> 12) most = middle;
@@ -115,10 +118,11 @@ export class G722Decoder {
       const count = Math.min(STRIDE, samples - from);
       for (let at = 0; at < count; at += 2) this.#put(codes[(from + at) >> 1]!, TAPS - 2 + at);
       for (let at = 0; at < count; at += 2) {
-        let [first, second] = [0, 0];
-        for (let i = 0; i < QMF.length; i++) {
+        let first = 0;
+        let second = 0;
+        for (let i = 0; i < PAIRS; i++) {
           second += line[at + 2 * i]! * QMF[i]!;
-          first += line[at + 2 * i + 1]! * QMF[QMF.length - 1 - i]!;
+          first += line[at + 2 * i + 1]! * QMF[PAIRS - 1 - i]!;
         }
         out[from + at] = saturated(first >> 11);
         out[from + at + 1] = saturated(second >> 11);
@@ -129,7 +133,8 @@ export class G722Decoder {
   }
 
   #put(code: number, at: number): void {
-    const [low, high] = [this.#low, this.#high];
+    const low = this.#low;
+    const high = this.#high;
     const lowCode = code & 0x3f;
     const lower = limited(low.predicted + ((low.step * LOW_6[lowCode]!) >> 15));
     adaptLow(low, lowCode);
