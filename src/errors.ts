@@ -188,6 +188,11 @@ const CATALOGUE = {
   },
   TALK_CLIENT_GONE: { message: 'The client has given no sign for {silentMs} ms', httpStatus: 408, retryable: true },
   // SIP
+  SIP_NO_TRUNK: {
+    message: 'There is no SIP trunk: the setting sip.servers or sip.sources',
+    httpStatus: 409,
+    retryable: false,
+  },
   SIP_CANNOT_LISTEN: { message: 'SIP cannot listen on {where}: {reason}', httpStatus: 500, retryable: false },
   // WebRTC
   OFFER_INVALID: { message: 'The offer cannot be answered: {reason}', httpStatus: 422, retryable: false },

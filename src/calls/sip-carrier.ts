@@ -7,6 +7,7 @@ import { ParleyError, reasonOf } from '../errors.js';
 import type { ServerAddress } from '../sip/trunk/resolver.js';
 import type { TlsOptions } from '../sip/transport/streams.js';
 import type { Listening } from '../sip/transport/transport.js';
+import { whyNeverCalled } from './destinations.js';
 
 export interface SipCarrierParts {
   engine: Engine;
@@ -70,6 +71,7 @@ export async function sipCarrier(parts: SipCarrierParts): Promise<SipCarrier> {
     openMedia: (listener, address) =>
       openRtpSession({ ...{ clock, ticker, ports, codecs, srtp, listener }, advertisedAddress: address }),
     countryOf,
+    mayFollow: (target) => whyNeverCalled(target) === null,
     ...(onError !== undefined && { onError }),
   });
 }

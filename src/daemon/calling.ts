@@ -130,10 +130,11 @@ export class Calling {
   }
 
   routes(api: Api): void {
-    const { engine, calls, settings, openTelephone } = this.#options;
+    const { engine, calls, settings, openTelephone, telephone } = this.#options;
     const { dialer, registered } = this;
     callRoutes(api, {
       ...{ dialer, registered, engine, calls, dials: this.#dials, guards: settings.calls, telephone: openTelephone },
+      openTelephone: telephone,
     });
   }
 

@@ -344,7 +344,8 @@ export class Daemon {
       const telephone = await Telephone.open({
         isOpen: () => this.#doors.isOpen,
         mayTransfer: () => this.#calling.whyNoTransfer(),
-        ...{ engine, onSessionEvent, onError },
+        ...{ engine, settings, onSessionEvent, onError },
+        takeRegistered: (callId) => this.#calling.registered.take(callId, 'phone'),
         agents: this.agents,
         phones: this.#stores.phones,
         log: this.#log,

@@ -29,6 +29,9 @@ export interface RegisteredCallsOptions {
   clock: Clock;
 }
 
+/** How the client of a registered call comes. */
+type Way = 'talk' | 'phone';
+
 /** A client has so long to come. */
 export const REGISTERED_MS = 300_000;
 /** Calls that wait at once. */
@@ -36,19 +39,22 @@ const MOST_WAITING = 1_000;
 const RETRY_S = 30;
 
 /**
- * Calls that a client's server has registered: the client comes to `/talk` with the call's id, once and in time. They do
- * not outlive the process.
+ * Calls that a client's server has registered: the client comes to `/talk` with the call's id, or a PBX calls an address
+ * of ours, once and in time. They do not outlive the process.
  */
 export class RegisteredCalls {
   readonly #options: RegisteredCallsOptions;
-  readonly #waiting = new Map<string, { call: RegisteredCall; cancel: Cancel }>();
+  readonly #waiting = new Map<string, { call: RegisteredCall; over: Way; cancel: Cancel }>();
 
   constructor(options: RegisteredCallsOptions) {
     this.#options = options;
   }
 
-  /** @throws InvalidConfigError; ParleyError NOT_FOUND, AGENT_DISABLED, REGISTRATIONS_FULL */
-  async register(registration: Registration): Promise<CallIds> {
+  /**
+   * @param expect has the call expected over SIP; returns what ends that
+   * @throws InvalidConfigError; ParleyError NOT_FOUND, AGENT_DISABLED, REGISTRATIONS_FULL, and what `expect` throws
+   */
+  async register(registration: Registration, expect?: (callId: string) => Cancel): Promise<CallIds> {
     const { engine, agents, log, clock } = this.#options;
     const { agentId, agentConfig, metadata, includeMetadataInPrompt, continuation } = registration;
     const requested = requestedAgent(agents, agentId, agentConfig);
@@ -58,19 +64,29 @@ export class RegisteredCalls {
     }
     const ids = { callId: randomUUID(), sessionId: randomUUID() };
     const { agent: config } = requested;
-    log.begin({ ...ids, channel: 'talk', agentId, agentConfig: config, metadata, status: 'registered' });
+    const over: Way = expect === undefined ? 'talk' : 'phone';
+    const expectNoMore = expect?.(ids.callId);
+    log.begin({ ...ids, channel: over, agentId, agentConfig: config, metadata, status: 'registered' });
     const call = { ...ids, ...requested, metadata, includeMetadataInPrompt, continuation };
-    const cancel = clock.schedule(clock.nowMs() + REGISTERED_MS, () => {
+    const cancelTimer = clock.schedule(clock.nowMs() + REGISTERED_MS, () => {
       this.#close(ids.callId, 'nobody came within five minutes');
     });
-    this.#waiting.set(ids.callId, { call, cancel });
+    const cancel = (): void => {
+      cancelTimer();
+      expectNoMore?.();
+    };
+    this.#waiting.set(ids.callId, { call, over, cancel });
     return ids;
   }
 
-  /** The call, which is nobody else's from now on. @throws ParleyError NOT_FOUND */
-  take(callId: string): RegisteredCall {
+  /**
+   * The call, which is nobody else's from now on.
+   * @param over how its client comes: it has to be as it was registered
+   * @throws ParleyError NOT_FOUND
+   */
+  take(callId: string, over: Way): RegisteredCall {
     const waiting = this.#waiting.get(callId);
-    if (waiting === undefined) throw new ParleyError('NOT_FOUND', { what: 'registered call', id: callId });
+    if (waiting?.over !== over) throw new ParleyError('NOT_FOUND', { what: 'registered call', id: callId });
     waiting.cancel();
     this.#waiting.delete(callId);
     return waiting.call;
@@ -92,7 +108,9 @@ export class RegisteredCalls {
   }
 
   #close(callId: string, reason: string | null): void {
-    const { sessionId } = this.take(callId);
+    const waiting = this.#waiting.get(callId);
+    if (waiting === undefined) return;
+    const { sessionId } = this.take(callId, waiting.over);
     this.#options.log.fail(sessionId, 'canceled', reason);
   }
 }

@@ -1,22 +1,32 @@
 import { randomUUID } from 'node:crypto';
 import type { AgentCall } from '../calls/agent-call.js';
 import { simulatedCarrier } from '../calls/simulated-carrier.js';
+import { hasTrunk, sipCarrier } from '../calls/sip-carrier.js';
 import { type CallAgent, type OutboundCall, Switchboard } from '../calls/switchboard.js';
 import type { Carrier, CarrierCall } from '../carriers/carrier.js';
+import { JoinedCarriers } from '../carriers/joined.js';
 import type { SimulatedNetwork } from '../carriers/simulated/network.js';
+import type { SipCarrier } from '../carriers/sip/carrier.js';
+import type { Cancel } from '../clock/clock.js';
 import { overriddenAgent } from '../config/override-agent.js';
+import type { Settings } from '../config/settings.js';
 import type { Engine } from '../engine/engine.js';
 import { errorOf, ParleyError } from '../errors.js';
 import type { SessionEvent } from '../session/session-options.js';
 import type { PhoneStore } from '../store/phones.js';
 import type { AgentRegistry } from './agents.js';
 import type { CallLog } from './call-log.js';
+import type { RegisteredCall } from './registered-calls.js';
 
 export interface TelephoneOptions {
   engine: Engine;
   agents: Pick<AgentRegistry, 'get'>;
   phones: PhoneStore;
   log: CallLog;
+  /** Where there is a trunk, calls go over it as well. */
+  settings: Pick<Settings, 'sip' | 'sipPassword'>;
+  /** A call that was registered for an address of ours; it is nobody else's from then on. Throws where it is none. */
+  takeRegistered: (callId: string) => RegisteredCall;
   maxSessions: number;
   /** As `SwitchboardOptions.mayTransfer`. */
   mayTransfer?: (target: string) => string | null;
@@ -30,16 +40,22 @@ export interface TelephoneOptions {
 export class Telephone {
   readonly carrier: Carrier;
   readonly #network: SimulatedNetwork;
+  readonly #sip: SipCarrier | null;
   readonly #switchboard: Switchboard;
   readonly #options: TelephoneOptions;
 
-  private constructor(network: SimulatedNetwork, options: TelephoneOptions) {
-    this.carrier = network;
-    this.#network = network;
+  private constructor(
+    carrier: Carrier,
+    networks: { simulated: SimulatedNetwork; sip: SipCarrier | null },
+    options: TelephoneOptions,
+  ) {
+    this.carrier = carrier;
+    this.#network = networks.simulated;
+    this.#sip = networks.sip;
     this.#options = options;
     const onError = (error: unknown): void => options.onError(errorOf(error));
     const { engine, mayTransfer } = options;
-    this.#switchboard = new Switchboard({ engine, carrier: network, onError, ...(mayTransfer && { mayTransfer }) });
+    this.#switchboard = new Switchboard({ engine, carrier, onError, ...(mayTransfer && { mayTransfer }) });
     this.#switchboard.receive(
       (call) => this.#route(call),
       (call) => void options.log.follow(call),
@@ -48,16 +64,29 @@ export class Telephone {
 
   /** @throws ParleyError FILE_NOT_READABLE, InvalidConfigError where the network's numbers are not what they should be */
   static async open(options: TelephoneOptions): Promise<Telephone> {
-    const { engine, phones, onError } = options;
-    const owned = phones.list().map(({ number }) => number);
-    const carrier = await simulatedCarrier({
+    const { engine, phones, settings } = options;
+    const onError = (error: unknown): void => options.onError(errorOf(error));
+    const numbersOf = (isSip: boolean): string[] =>
+      phones
+        .list()
+        .filter(({ carrier }) => (carrier === 'sip') === isSip)
+        .map(({ number }) => number);
+    const simulated = await simulatedCarrier({
       engine,
-      owned,
+      owned: numbersOf(false),
       // The log knows the calls of earlier processes as well.
       idPrefix: `sim-${randomUUID().slice(0, 8)}`,
-      onError: (error) => onError(errorOf(error)),
+      onError,
     });
-    return new Telephone(carrier, options);
+    if (!hasTrunk(settings.sip)) return new Telephone(simulated, { simulated, sip: null }, options);
+    const sip = await sipCarrier({
+      ...{ engine, onError, settings: settings.sip, password: settings.sipPassword, owned: numbersOf(true) },
+    });
+    const carrier = new JoinedCarriers([
+      { carrier: sip, owned: numbersOf(true) },
+      { carrier: simulated, owned: numbersOf(false) },
+    ]);
+    return new Telephone(carrier, { simulated, sip }, options);
   }
 
   /** Somebody of the simulated network calls one of our numbers. @throws ParleyError NOT_FOUND for an unknown caller */
@@ -65,6 +94,27 @@ export class Telephone {
     const known = this.#network.callers.get(caller);
     if (known === undefined) throw new ParleyError('NOT_FOUND', { what: 'caller', id: caller });
     return this.#network.callIn(known, to);
+  }
+
+  /** The network that has a number of ours. */
+  networkOf(number: string): string {
+    const { carrier } = this;
+    return (carrier instanceof JoinedCarriers ? carrier.carrierOf(number) : carrier)?.name ?? carrier.name;
+  }
+
+  /**
+   * Expects a registered call over SIP.
+   * @returns the address that is to be called, and what ends it
+   * @throws ParleyError SIP_NO_TRUNK
+   */
+  expect(callId: string): { uri: string; cancel: Cancel } {
+    if (this.#sip === null) throw new ParleyError('SIP_NO_TRUNK');
+    return this.#sip.expect(callId);
+  }
+
+  /** What SIP has dropped and refused, by reason; null where there is no trunk. */
+  get sipCounts(): Readonly<Record<string, number>> | null {
+    return this.#sip?.trunk.counts ?? null;
   }
 
   /** Calls somebody on behalf of an agent; the log sees the call to its end. @throws ParleyError as `Switchboard.place` */
@@ -94,8 +144,9 @@ export class Telephone {
   #route(call: CarrierCall): CallAgent | null {
     const { engine, agents, phones, log, maxSessions, onSessionEvent } = this.#options;
     const { id: callId, from, to } = call;
-    const phone = phones.get(to);
     if (!this.#options.isOpen()) return null;
+    if (this.#sip?.isExpected(to) === true) return this.#registered(call);
+    const phone = phones.get(to);
     if (phone === null || phone.status !== 'active' || phone.agentId === null) return null;
     if (engine.sessions.size >= maxSessions) return null;
     const { id: agentId, config, script } = agents.get(phone.agentId);
@@ -109,6 +160,21 @@ export class Telephone {
     return {
       ...{ id, callId, agentId, agent, script },
       observe: (event) => onSessionEvent(id, agentId, event),
+      onStatus: (status) => log.status(id, status),
+    };
+  }
+
+  /** The agent that a call was registered for. */
+  #registered({ to }: CarrierCall): CallAgent | null {
+    const { engine, log, maxSessions, onSessionEvent, takeRegistered } = this.#options;
+    if (engine.sessions.size >= maxSessions) return null;
+    const call = takeRegistered(to);
+    const { sessionId: id, callId, agentId, agent, script, metadata, includeMetadataInPrompt, continuation } = call;
+    return {
+      ...{ id, callId, agent, script, metadata, includeMetadataInPrompt },
+      ...(agentId !== null && { agentId }),
+      ...(continuation !== null && { continuation }),
+      observe: (event) => onSessionEvent(id, agentId ?? '', event),
       onStatus: (status) => log.status(id, status),
     };
   }

@@ -104,7 +104,7 @@ export class Visitors {
 
   /** What it is was said with a private key: that the client knows its id is enough. @throws ParleyError NOT_FOUND */
   registered(callId: string): Wanted {
-    return this.#options.registered.take(callId);
+    return this.#options.registered.take(callId, 'talk');
   }
 
   /**

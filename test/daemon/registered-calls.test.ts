@@ -94,7 +94,7 @@ describe('POST /register_call', () => {
     await clock.runUntil(() => store.get(ids.sessionId)?.endedUs !== null, REGISTERED_MS + 1000);
     expect(clock.nowMs()).toBe(REGISTERED_MS);
     expect(store.get(ids.sessionId)).toMatchObject({ status: 'canceled' });
-    expect(() => registered.take(ids.callId)).toThrow('no registered call');
+    expect(() => registered.take(ids.callId, 'talk')).toThrow('no registered call');
     await engine.close();
     database.close();
   });

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { CarrierCall } from '../../src/carriers/carrier.js';
 import { VirtualClock } from '../../src/clock/virtual.js';
 import { CallLog } from '../../src/daemon/call-log.js';
+import { DEFAULT_SETTINGS } from '../../src/config/settings.js';
 import { Telephone, type TelephoneOptions } from '../../src/daemon/telephone.js';
 import { Engine } from '../../src/engine/engine.js';
 import { CallStore } from '../../src/store/calls.js';
@@ -42,6 +43,10 @@ async function rings(phone: Partial<StoredPhone>, options: Partial<TelephoneOpti
     const phones = new PhoneStore(database, new SecretBox(Buffer.alloc(32)));
     phones.add({ ...PHONE, ...phone });
     const telephone = await Telephone.open({
+      settings: DEFAULT_SETTINGS,
+      takeRegistered: (id) => {
+        throw new Error(`${id} is not registered`);
+      },
       ...{
         engine,
         phones,

@@ -8,7 +8,7 @@ import type { OutboundCall } from '../../sip/call/outbound.js';
 import type { Hop } from '../../sip/hop.js';
 import type { SipRequest } from '../../sip/message.js';
 import { quoted, wireOf } from '../../sip/scan.js';
-import { hostText, parseSipUri } from '../../sip/uri.js';
+import { hostText, parseSipUri, userText } from '../../sip/uri.js';
 import type { TransferOutcome } from '../../transports/transport.js';
 import type { CallRequest, Carrier, CarrierCall, NumberOffer, NumberQuery } from '../carrier.js';
 import { SipCall } from './call.js';
@@ -31,6 +31,8 @@ export interface SipCarrierOptions extends Omit<TrunkOptions, 'onCall'> {
   transfer: TransferMode;
   /** What callees are shown beside the number. */
   displayName?: string;
+  /** Whether a call may be sent on to a number or address (3xx). Default: to any. */
+  mayFollow?: (target: string) => boolean;
   /** The country of a number, ISO 3166 alpha-2. */
   countryOf: (number: string) => Promise<string | null>;
   onError?: (error: unknown) => void;
@@ -132,6 +134,11 @@ export class SipCarrier implements Carrier {
     const transport = this.#options.servers[0]?.protocol.toLowerCase() ?? 'udp';
     const uri = `sip:${user}@${hostText(host)}:${String(port)}${transport === 'udp' ? '' : `;transport=${transport}`}`;
     return { uri, cancel: () => this.#addresses.delete(user) };
+  }
+
+  /** Whether somebody is expected at this address. */
+  isExpected(user: string): boolean {
+    return this.#addresses.has(user);
   }
 
   /** Ends all calls. May be called twice. */
@@ -312,6 +319,7 @@ export class SipCarrier implements Carrier {
   #redirected(uri: string): { target: string; hops: readonly Hop[] } | null {
     const parsed = parseSipUri(uri);
     if (parsed?.user == null || parsed.headers !== null) return null;
+    if (this.#options.mayFollow?.(numberOfUser(userText(parsed.user).split(';', 1)[0] ?? '')) === false) return null;
     return { target: uri, hops: this.trunk.servers.hops };
   }
 

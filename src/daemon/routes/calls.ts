@@ -10,12 +10,15 @@ import type { CallIds } from '../dialing/dial.js';
 import { PACE_LIMITS } from '../dialing/dial.js';
 import type { Dialer } from '../dialing/dialer.js';
 import { endSession, type EndingOptions } from '../ending.js';
-import type { RegisteredCalls } from '../registered-calls.js';
+import type { RegisteredCalls, Registration } from '../registered-calls.js';
+import type { Telephone } from '../telephone.js';
 
 export interface CallRoutesOptions extends Omit<EndingOptions, 'dialer' | 'registered'> {
   dialer: Dialer;
   registered: RegisteredCalls;
   dials: Pick<DialStore, 'usage' | 'stopped'>;
+  /** Opens the telephone where it is not. */
+  openTelephone: () => Promise<Telephone>;
   guards: CallGuards;
 }
 
@@ -73,7 +76,7 @@ const idempotencyKey = z
 
 /** Calls that are placed, registered, ended and stopped. */
 export function callRoutes(api: Api, options: CallRoutesOptions): void {
-  const { dialer, registered, dials, guards } = options;
+  const { dialer, registered, dials, guards, openTelephone } = options;
   const tag = 'calls';
 
   api.add({
@@ -109,14 +112,25 @@ export function callRoutes(api: Api, options: CallRoutesOptions): void {
     body: registerSchema,
     answer: idsSchema,
     errors: ['NOT_FOUND', 'AGENT_DISABLED', 'REGISTRATIONS_FULL'],
-    handle: async ({ body }) =>
-      worded(
-        await registered.register({
-          ...{ agentId: body.agent_id ?? null, agentConfig: body.agent_config ?? null, metadata: body.metadata ?? {} },
-          includeMetadataInPrompt: body.include_metadata_in_prompt ?? false,
-          continuation: body.session_continuation ?? null,
-        }),
-      ),
+    handle: async ({ body }) => worded(await registered.register(registrationOf(body))),
+  });
+
+  api.add({
+    ...{ method: 'POST', path: '/register_sip_call', tag, summary: 'Register a call that a PBX hands over by SIP' },
+    description: 'The PBX calls `sip_uri`, once and within five minutes. Needs a trunk: the setting `sip`.',
+    body: registerSchema,
+    answer: z.strictObject({ call_id: z.string(), sip_uri: z.string() }).meta({ id: 'SipCall' }),
+    errors: ['NOT_FOUND', 'AGENT_DISABLED', 'REGISTRATIONS_FULL', 'SIP_NO_TRUNK'],
+    handle: async ({ body }) => {
+      const telephone = await openTelephone();
+      let sipUri = '';
+      const { callId } = await registered.register(registrationOf(body), (id) => {
+        const { uri, cancel } = telephone.expect(id);
+        sipUri = uri;
+        return cancel;
+      });
+      return { call_id: callId, sip_uri: sipUri };
+    },
   });
 
   api.add({
@@ -166,6 +180,14 @@ export function callRoutes(api: Api, options: CallRoutesOptions): void {
       };
     },
   });
+}
+
+function registrationOf(body: z.output<typeof registerSchema>): Registration {
+  return {
+    ...{ agentId: body.agent_id ?? null, agentConfig: body.agent_config ?? null, metadata: body.metadata ?? {} },
+    includeMetadataInPrompt: body.include_metadata_in_prompt ?? false,
+    continuation: body.session_continuation ?? null,
+  };
 }
 
 function worded({ callId, sessionId }: CallIds): z.output<typeof idsSchema> {

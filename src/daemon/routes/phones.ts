@@ -30,6 +30,7 @@ const purchaseSchema = z
     postal_code: text.nullish(),
   })
   .meta({ id: 'PhonePurchase', description: 'Where the number is to be of, and who buys it.' });
+const importSchema = z.strictObject({ phone: z.string().max(100).describe('E.164') }).meta({ id: 'PhoneImport' });
 const agentSchema = z.strictObject({ agent_id: z.string().nullable().describe('Null: nobody answers.') });
 const overrideSchema = z.strictObject({ agent_config_override: agentConfigSchema.nullable() });
 const changeSchema = z.strictObject({
@@ -63,7 +64,8 @@ export function phoneRoutes(api: Api, options: PhoneRoutesOptions): void {
     answer: phoneSchema,
     errors: ['NUMBER_NONE_FOR_SALE', 'CARRIER_CLOSED'],
     handle: async ({ body: { country, area_code, ...rest } }) => {
-      const { carrier } = await telephone();
+      const network = await telephone();
+      const { carrier } = network;
       const where = { country: country ?? 'US', ...(area_code != null && { areaCode: area_code }) };
       const signal = AbortSignal.timeout(CARRIER_MS);
       const [offer] = await carrier.searchNumbers({ ...where, limit: 1 }, signal);
@@ -74,15 +76,24 @@ export function phoneRoutes(api: Api, options: PhoneRoutesOptions): void {
       await carrier.buyNumber(offer.number, signal);
       const address = Object.entries(rest).filter((entry): entry is [string, string] => entry[1] != null);
       const phone: StoredPhone = {
-        number: offer.number,
-        carrier: carrier.name,
-        status: 'active',
-        agentId: null,
-        agentConfigOverride: null,
-        tags: [],
+        ...newPhone(offer.number, network.networkOf(offer.number), nowSeconds()),
         address: address.length === 0 ? null : Object.fromEntries(address),
-        createdAt: nowSeconds(),
       };
+      phones.add(phone);
+      return worded(phone);
+    },
+  });
+
+  api.add({
+    ...{ method: 'POST', path: '/phones/import', tag, summary: 'Take a number into use that the operator has' },
+    description: 'One of the numbers that the setting `sip.numbers` lists.',
+    body: importSchema,
+    answer: phoneSchema,
+    errors: ['NUMBER_UNAVAILABLE', 'CARRIER_CLOSED'],
+    handle: async ({ body: { phone: number } }) => {
+      const network = await telephone();
+      await network.carrier.buyNumber(number, AbortSignal.timeout(CARRIER_MS));
+      const phone = newPhone(number, network.networkOf(number), nowSeconds());
       phones.add(phone);
       return worded(phone);
     },
@@ -164,6 +175,14 @@ export function phoneRoutes(api: Api, options: PhoneRoutesOptions): void {
       return { call_id: call.id };
     },
   });
+}
+
+/** A number that nobody answers yet. */
+function newPhone(number: string, carrier: string, createdAt: number): StoredPhone {
+  return {
+    ...{ number, carrier, createdAt, status: 'active', agentId: null, agentConfigOverride: null, tags: [] },
+    address: null,
+  };
 }
 
 function find(phones: PhoneStore, number: string): StoredPhone {

@@ -1,0 +1,79 @@
+import type { Cancel } from '../clock/clock.js';
+import { ParleyError } from '../errors.js';
+import type { CallRequest, Carrier, CarrierCall, NumberOffer, NumberQuery } from './carrier.js';
+
+/** A network among several, and the numbers that are ours on it from the start. */
+export interface JoinedCarrier {
+  carrier: Carrier;
+  owned: readonly string[];
+}
+
+/** Several networks as one: each call goes out over the one that has its number. */
+export class JoinedCarriers implements Carrier {
+  readonly name = 'joined';
+  readonly #carriers: readonly Carrier[];
+  readonly #ofNumber = new Map<string, Carrier>();
+
+  /** @param carriers the ones whose numbers are offered first come first */
+  constructor(carriers: readonly JoinedCarrier[]) {
+    this.#carriers = carriers.map(({ carrier }) => carrier);
+    for (const { carrier, owned } of carriers) for (const number of owned) this.#ofNumber.set(number, carrier);
+  }
+
+  /** The network that has a number of ours; null = it is none. */
+  carrierOf(number: string): Carrier | null {
+    return this.#ofNumber.get(number) ?? null;
+  }
+
+  async searchNumbers(query: NumberQuery, signal: AbortSignal): Promise<readonly NumberOffer[]> {
+    const { limit = 10 } = query;
+    const found: NumberOffer[] = [];
+    for (const carrier of this.#carriers) {
+      if (found.length >= limit) break;
+      found.push(...(await carrier.searchNumbers({ ...query, limit: limit - found.length }, signal)));
+    }
+    return found;
+  }
+
+  async buyNumber(number: string, signal: AbortSignal): Promise<void> {
+    for (const carrier of this.#carriers) {
+      try {
+        await carrier.buyNumber(number, signal);
+        this.#ofNumber.set(number, carrier);
+        return;
+      } catch (error) {
+        if (!(error instanceof ParleyError) || error.code !== 'NUMBER_UNAVAILABLE') throw error;
+      }
+    }
+    throw new ParleyError('NUMBER_UNAVAILABLE', { number });
+  }
+
+  async releaseNumber(number: string, signal: AbortSignal): Promise<void> {
+    const carrier = this.#ofNumber.get(number);
+    if (carrier === undefined) throw new ParleyError('NUMBER_NOT_OWNED', { number });
+    await carrier.releaseNumber(number, signal);
+    this.#ofNumber.delete(number);
+  }
+
+  async ownedNumbers(signal: AbortSignal): Promise<readonly string[]> {
+    return (await Promise.all(this.#carriers.map((carrier) => carrier.ownedNumbers(signal)))).flat();
+  }
+
+  /** @throws ParleyError NUMBER_NOT_OWNED besides those of `Carrier` */
+  placeCall(request: CallRequest): CarrierCall {
+    const carrier = this.#ofNumber.get(request.from);
+    if (carrier === undefined) throw new ParleyError('NUMBER_NOT_OWNED', { number: request.from });
+    return carrier.placeCall(request);
+  }
+
+  receiveCalls(listener: (call: CarrierCall) => void): Cancel {
+    const cancels = this.#carriers.map((carrier) => carrier.receiveCalls(listener));
+    return () => {
+      for (const cancel of cancels) cancel();
+    };
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#carriers.map((carrier) => carrier.close()));
+  }
+}
