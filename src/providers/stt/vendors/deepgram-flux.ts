@@ -1,4 +1,5 @@
 import { HEARING_RATE_HZ } from '../../../audio/frame.js';
+import { ParleyError } from '../../../errors.js';
 import { numberOf, objectsOf, parseObject, textOf } from '../../wire/json.js';
 import { failed, refused } from '../../wire/vendor-error.js';
 import type { SttOptions } from '../stt.js';
@@ -30,15 +31,23 @@ export function fluxDialect(
   options: SttOptions,
   access: { baseUrl: string; headers: Readonly<Record<string, string>> },
 ): SttDialect {
+  const base = baseLanguage(options.language);
+  const known = options.model?.endsWith('-en') === true ? new Set(['en']) : FLUX_LANGUAGES;
+  if (!known.has(base)) {
+    throw new ParleyError('STT_LANGUAGE_UNSUPPORTED', {
+      ...{ provider: `Deepgram's model "${options.model ?? 'flux'}"`, language: options.language },
+      supported: [...known].join(', '),
+    });
+  }
   const isMulti = options.language === 'multi' || options.multilingual === true;
   const named = options.model ?? 'flux';
-  const isEnglish = baseLanguage(options.language) === 'en' && !isMulti;
+  const isEnglish = base === 'en' && !isMulti;
   const model = named === 'flux' ? `flux-general-${isEnglish ? 'en' : 'multi'}` : named;
   const query = new URLSearchParams({
     ...{ model, encoding: 'linear16', sample_rate: String(HEARING_RATE_HZ) },
     ...{ eager_eot_threshold: String(EAGER_THRESHOLD), eot_threshold: String(THRESHOLD), eot_timeout_ms: '5000' },
   });
-  if (model.endsWith('multi') && !isMulti) query.append('language_hint', baseLanguage(options.language));
+  if (model.endsWith('multi') && !isMulti) query.append('language_hint', base);
   for (const word of favouredWords(options.hints, 90)) query.append('keyterm', word);
   return {
     address: { url: socketUrl(access.baseUrl, '/v2/listen', query), headers: access.headers },

@@ -52,6 +52,8 @@ export class SocketStream implements SttStream, DialectEvents {
   /** The final words of the last stretch of speech have been asked for. */
   #requested = false;
   #speaking = false;
+  /** What the vendor thought of the turn's end while our VAD still heard speech. */
+  #turnEnds: number | null = null;
   /** No word before this will change. */
   #finalSample = -1;
   #finalDue: Cancel | null = null;
@@ -107,6 +109,7 @@ export class SocketStream implements SttStream, DialectEvents {
   speechStarted(sample: number): void {
     if (this.#closed) return;
     this.#speaking = true;
+    this.#turnEnds = null;
     this.#startSample = sample;
     this.#answered = false;
     this.#segments.goesOn();
@@ -118,6 +121,7 @@ export class SocketStream implements SttStream, DialectEvents {
     if (this.#closed) return;
     const { clock, dialect, finalTimeoutMs } = this.#options;
     this.#speaking = false;
+    this.#tellEnd();
     this.#stopSample = sample;
     this.#finalDue?.();
     this.#finalDue = clock.schedule(clock.nowMs() + finalTimeoutMs, () => this.#finalIsLate());
@@ -174,11 +178,14 @@ export class SocketStream implements SttStream, DialectEvents {
   }
 
   reopened(): void {
+    this.#turnEnds = null;
     this.#finalSample = -1;
   }
 
   turnEnds(probability: number): void {
-    if (!this.#closed) this.#events.onTurnEnds?.(probability);
+    // A vendor may be quicker than our VAD, which has to hear some silence first.
+    if (this.#speaking) this.#turnEnds = probability;
+    else if (!this.#closed) this.#events.onTurnEnds?.(probability);
   }
 
   failed(error: ParleyError): void {
@@ -205,6 +212,16 @@ export class SocketStream implements SttStream, DialectEvents {
 
   #send(samples: Int16Array, startSample: number): void {
     for (const chunk of this.#audio.push(samples, startSample)) this.#sendAudio(chunk);
+  }
+
+  /** Once everybody knows that the speech is over. */
+  #tellEnd(): void {
+    const { clock } = this.#options;
+    const probability = this.#turnEnds;
+    if (probability === null) return;
+    clock.schedule(clock.nowMs(), () => {
+      if (this.#turnEnds === probability && !this.#speaking) this.turnEnds(probability);
+    });
   }
 
   /** What is being gathered goes out, although it is short. */
