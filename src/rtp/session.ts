@@ -258,7 +258,9 @@ class Session implements RtpSession {
   /** Whether the other side is still there; reports are a sign as well, of those who are silent. */
   #watch(nowMs: number): void {
     const limitMs = this.#options.silentMs ?? SILENT_MS;
-    const isAwaited = this.#isAnswered && this.#negotiation.agreement?.receives === true;
+    // On hold, whoever holds may be silent altogether.
+    const agreement = this.#negotiation.agreement;
+    const isAwaited = this.#isAnswered && agreement?.receives === true && agreement.sends;
     if (!isAwaited) this.#awaitedMs = nowMs;
     const silentMs = nowMs - Math.max(this.#awaitedMs, this.#wire.lastHeardMs);
     if (limitMs === 0 || this.#isLost || silentMs < limitMs) return;

@@ -350,4 +350,14 @@ describe('the end of a call', () => {
     expect(near.error?.message).toBe('The line has broken off: nothing came for 20 s');
     expect(lost).toHaveLength(1);
   });
+
+  it('is none where the other side holds the call and is silent', async () => {
+    const { caller, callee, near, clock } = await opened({ silentMs: 20_000 }, {});
+    caller.accept(callee.answer(caller.offer()));
+    const held = caller.answer(callee.offer('sendonly'));
+    callee.accept(held);
+    await callee.close();
+    await clock.advanceBy(60_000);
+    expect(near.timesClosed).toBe(0);
+  });
 });
