@@ -44,7 +44,9 @@ export class StandIns {
     const own = this.#providers.stt(agent.stt.provider);
     const others = this.#failover.stt
       .map(({ provider, ...options }) => ({ provider: this.#providers.stt(provider), options }))
-      .filter(({ provider }) => provider !== own && this.#fits(provider))
+      // The agent's own may stand in for itself with another model.
+      .filter(({ provider, options }) => provider !== own || (options.model ?? agent.stt.model) !== agent.stt.model)
+      .filter(({ provider }) => this.#fits(provider))
       .filter(({ provider: { abilities } }) => {
         return agent.language === 'multi' || abilities?.understands?.(agent.language) !== false;
       })

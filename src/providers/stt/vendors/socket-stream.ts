@@ -86,7 +86,7 @@ export class SocketStream implements SttStream, DialectEvents {
     const { keepAlive } = dialect;
     this.#socket = new VendorSocket(
       {
-        ...{ ...dialect.address, provider, secrets, clock, signal, connectTimeoutMs: connectTimeoutMs + 1 },
+        ...{ ...dialect.address, provider, secrets, clock, signal, connectTimeoutMs },
         ...(keepAlive !== undefined && { keepAlive }),
       },
       {
