@@ -213,6 +213,7 @@ export class SipCall implements CarrierCall {
     this.#isOver = true;
     this.#cancelLastWords?.();
     this.#codec = this.#media?.stats().codec ?? '';
+    this.line.freeze();
     this.#endForAgent(this.#handedOver === 'no' ? end : TRANSFERRED);
     void this.#media?.close();
     this.#onFarGone();

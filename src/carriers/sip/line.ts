@@ -35,6 +35,7 @@ export class CallLine implements Transport {
   #sink: TransportSink | null = null;
   #early: ((sink: TransportSink) => void)[] = [];
   #other: FarSide | null = null;
+  #last: LineStats | null = null;
   #isStarted = false;
   /** The agent hears and says nothing any more. */
   #isOver = false;
@@ -88,7 +89,12 @@ export class CallLine implements Transport {
   }
 
   lineStats(): LineStats {
-    return this.#media?.lineStats?.() ?? NO_STATS;
+    return this.#last ?? this.#media?.lineStats?.() ?? NO_STATS;
+  }
+
+  /** The media are about to be closed: what is known of them now is the last that is. */
+  freeze(): void {
+    this.#last = this.lineStats();
   }
 
   close(): Promise<void> {

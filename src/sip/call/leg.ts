@@ -306,7 +306,10 @@ export class Leg {
     }
     this.#ask(
       'UPDATE',
-      (request) => request.headers.add('session-expires', sessionExpiresText({ seconds, refresher: 'uac' })),
+      (request) => {
+        for (const [name, value] of abilities()) request.headers.add(name, value);
+        request.headers.add('session-expires', sessionExpiresText({ seconds, refresher: 'uac' }));
+      },
       (response) => {
         if (response !== null && response.status >= 200 && response.status < 300) this.note(response, true);
       },
