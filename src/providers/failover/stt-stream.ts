@@ -139,7 +139,8 @@ export class FailoverStream implements SttStream {
     if (place === null) return;
     const isAwaited =
       (this.#awaited === 'final' && transcript.isFinal) || (this.#awaited === 'words' && transcript.text !== '');
-    if (lane === this.#helper?.lane) {
+    const helped = lane === this.#helper?.lane;
+    if (helped) {
       // An empty answer is no better than none.
       if (!isAwaited || transcript.text === '') return;
       this.#promote();
@@ -148,8 +149,8 @@ export class FailoverStream implements SttStream {
     if (isAwaited) {
       const { health } = lane.entry;
       const tookMs = this.#options.clock.nowMs() - this.#awaitedSinceMs;
-      if (this.#awaited === 'final') health.first.add(tookMs);
-      else health.words.add(tookMs);
+      // A helper was asked late: how long it all took tells nothing of it.
+      if (!helped) (this.#awaited === 'final' ? health.first : health.words).add(tookMs);
       if (transcript.text !== '') health.breaker.succeeded();
       this.#tries = 0;
       this.#dismiss();
@@ -247,6 +248,7 @@ export class FailoverStream implements SttStream {
     this.#told(slow.entry, helper.lane.entry, helper.reason);
     slow.entry.health.breaker.failed(this.#options.clock.nowMs());
     void slow.close().catch(() => undefined);
+    if (!this.#lane.isOpen) this.#awaitOpen(this.#lane);
   }
 
   /** No help is needed any more. */

@@ -294,6 +294,21 @@ it('opens one alone again, with what was heard, and gives up when that goes on',
   await scene.stream?.close();
 });
 
+it('goes on with the helper that is still being opened where the first breaks off meanwhile', async () => {
+  const scene = new Scene(behaviour({ finalMs: null }), behaviour({ openMs: 9000 }), behaviour());
+  await scene.open();
+  await scene.say(1, 2);
+  await scene.clock.advanceBy(900);
+  scene.fakes[0]?.last.events.onError(down);
+  await scene.clock.advanceBy(3000);
+  expect(scene.finals).toEqual(['0! c 1 2']);
+  expect(scene.told).toEqual([
+    'a -> b: a failed: it closed the connection (1011)',
+    'b -> c: it was not open within 2000 ms',
+  ]);
+  expect(scene.errors).toEqual([]);
+});
+
 it('keeps what comes late of a turn that is over out of the next', async () => {
   const scene = new Scene(behaviour({ hasInterim: false, finalMs: null }), behaviour());
   await scene.open();
