@@ -6,7 +6,7 @@ import { VendorSocket } from '../wire/vendor-socket.js';
 import { Mailbox } from './mailbox.js';
 import { PcmBytes } from './pcm.js';
 import type { SpeechPiece } from './remote-speech.js';
-import type { SpeechEvent, SpeechProtocol } from './speech-protocol.js';
+import type { Outgoing, SpeechEvent, SpeechProtocol } from './speech-protocol.js';
 import type { VendorVoiceSettings } from './vendor-voice.js';
 
 export interface SpeechConnectionOptions {
@@ -231,8 +231,8 @@ export class SpeechConnection {
     this.#options.onOver(this);
   }
 
-  #send(messages: readonly object[]): void {
-    for (const message of messages) this.#socket.send(JSON.stringify(message));
+  #send(messages: readonly Outgoing[]): void {
+    for (const message of messages) this.#socket.send(typeof message === 'string' ? message : JSON.stringify(message));
   }
 
   #errorOf({ reason, retryable }: { reason: string; retryable: boolean }): ParleyError {

@@ -26,16 +26,19 @@ export interface SpeechProtocol {
   bound?(voice: VendorVoiceSettings): string;
   headers(): Readonly<Record<string, string>>;
   /** What is sent first on a new connection. Default nothing. */
-  hello?(voice: VendorVoiceSettings): readonly object[];
+  hello?(voice: VendorVoiceSettings): readonly Outgoing[];
   /** Asks for an utterance. */
-  begin(id: string, text: string, voice: VendorVoiceSettings): readonly object[];
+  begin(id: string, text: string, voice: VendorVoiceSettings): readonly Outgoing[];
   /** Takes it back. */
-  cancel(id: string): readonly object[];
+  cancel(id: string): readonly Outgoing[];
   /** What a text message tells, in order; none for one that matters to nobody. Throws where it cannot be read. */
   read(message: string): readonly SpeechEvent[];
   /** The same for a binary message. Default: none is expected. */
   readBinary?(data: Buffer): readonly SpeechEvent[];
 }
+
+/** What is sent: an object goes as JSON. */
+export type Outgoing = object | string;
 
 export type SpeechEvent =
   /** Little-endian PCM, cut anywhere. */
@@ -46,7 +49,7 @@ export type SpeechEvent =
    */
   | { type: 'words'; id?: string; words: readonly TimedText[]; withAudio?: boolean }
   /** To be answered with this. */
-  | { type: 'reply'; message: object }
+  | { type: 'reply'; message: Outgoing }
   | { type: 'done'; id?: string }
   | { type: 'cancelled'; id?: string }
   /** Without an id: all utterances of the connection have failed. */

@@ -64,6 +64,12 @@ ttsContract('rime', {
   ...{ wordsWithinMs: 2, seesCancel: true },
 });
 
+ttsContract('azure', {
+  double: () => new AzureDouble(),
+  ...overSocket(azureTts),
+  ...{ wordsWithinMs: 2, seesCancel: false },
+});
+
 ttsContract('openai_realtime', {
   double: () => new OpenAiRealtimeDouble(),
   ...overSocket(openAiRealtimeTts),
@@ -74,5 +80,4 @@ ttsContract('openai', { double: () => new OpenAiSpeechDouble(), ...overHttp(open
 ttsContract('kokoro', { double: () => new OpenAiSpeechDouble('kokoro'), ...overHttp(kokoroTts) });
 ttsContract('orpheus', { double: () => new OpenAiSpeechDouble('wav'), ...overHttp(orpheusTts) });
 ttsContract('sesame', { double: () => new OpenAiSpeechDouble('wav'), ...overHttp(sesameTts) });
-ttsContract('azure', { double: () => new AzureDouble(), ...overHttp(azureTts) });
 ttsContract('dubverse', { double: () => new DubverseDouble(), ...overHttp(dubverseTts) });

@@ -56,7 +56,7 @@ export class OpenAiRealtimeDouble extends SpeechDouble {
     const { pathname, searchParams } = new URL(url, 'http://double');
     if (headers.authorization !== `Bearer ${KEY}`) return { status: 401, reason: 'Incorrect API key provided' };
     if (pathname !== '/realtime') return { status: 404, reason: 'not found' };
-    return /^gpt-/.test(searchParams.get('model') ?? '') ? null : { status: 400, reason: 'model' };
+    return searchParams.get('model')?.startsWith('gpt-') === true ? null : { status: 400, reason: 'model' };
   }
 
   protected override onLine(line: WebSocket): void {

@@ -1,21 +1,23 @@
+import { randomUUID } from 'node:crypto';
+import { unixNow } from '../../../clock/real.js';
 import type { VendorAccess } from '../../../config/vendor-settings.js';
-import { HttpTts, type HttpTtsOptions, type SpeechEndpoint } from '../http-tts.js';
-import type { VendorVoiceSettings } from '../vendor-voice.js';
+import { numberOf, objectOf, objectsOf, parseObject, textOf } from '../../wire/json.js';
+import { SocketTts, type SocketTtsOptions } from '../socket-tts.js';
+import type { SpeechEvent, SpeechProtocol } from '../speech-protocol.js';
+import type { TimedText } from '../word-aligner.js';
+import { socketUrl, type VendorVoiceSettings } from '../vendor-voice.js';
+import { ssmlOf } from './azure-ssml.js';
 
 /**
- * Azure AI Speech over its REST endpoint, whose reply streams. It tells no times of words: the WebSocket that does is
- * published as the source of Microsoft's SDKs alone.
- * Source: learn.microsoft.com/azure/ai-services/speech-service/rest-text-to-speech and …/speech-synthesis-markup-voice.
+ * Azure AI Speech over the WebSocket of Microsoft's own SDKs, which tells when words are spoken; the REST endpoint does
+ * not. One utterance at a time on a connection, whatever its voice.
+ * Source: the published source of microsoft-cognitiveservices-speech-sdk 1.52.0 (common.speech/SynthesisAdapterBase,
+ * SpeechSynthesisConnectionFactory, WebsocketMessageFormatter).
  */
-export function azureTts({ apiKey, baseUrl, region }: VendorAccess, more: Partial<HttpTtsOptions> = {}): HttpTts {
-  return new HttpTts({
+export function azureTts(access: VendorAccess, options: Partial<SocketTtsOptions> = {}): SocketTts {
+  return new SocketTts({
     name: 'azure',
-    endpoint: new AzureEndpoint(),
-    http: {
-      baseUrl: baseUrl ?? `https://${region ?? ''}.tts.speech.microsoft.com`,
-      headers: { 'ocp-apim-subscription-key': apiKey ?? '' },
-      secrets: apiKey === null ? [] : [apiKey],
-    },
+    protocol: new AzureProtocol(access),
     settings: {
       rate: { type: 'number', least: 0.5, most: 2 },
       pitch: { type: 'number', least: 0.5, most: 1.5 },
@@ -23,63 +25,111 @@ export function azureTts({ apiKey, baseUrl, region }: VendorAccess, more: Partia
       style: { type: 'text' },
       styledegree: { type: 'number', least: 0.01, most: 2 },
     },
+    wordTimes: true,
+    secrets: access.apiKey === null ? [] : [access.apiKey],
     voices: ['Ava', 'Andrew', 'Emma', 'Brian'].map((name) => ({
       ...{ id: `en-US-${name}MultilingualNeural`, name: `${name}, multilingual` },
       ...{ language: 'en-US', sampleRateHz: SAMPLE_RATE_HZ },
     })),
     // The voice is all.
     hasModels: false,
-    ...more,
+    ...options,
   });
 }
 
 const SAMPLE_RATE_HZ = 24_000;
-const DEFAULT_VOICE = 'en-US-AvaMultilingualNeural';
+/** Offsets and lengths are counted in units of 100 ns. */
+const TICKS_PER_MS = 10_000;
 
-class AzureEndpoint implements SpeechEndpoint {
+class AzureProtocol implements SpeechProtocol {
   readonly sampleRateHz = SAMPLE_RATE_HZ;
-  /** Not to be read, but whoever asks has a connection. */
-  readonly warmUpPath = '/cognitiveservices/v1';
+  readonly concurrent = 1;
+  /** Nothing takes an utterance back: it comes to its end, and nobody takes it. */
+  readonly cancelEnds = 'done';
+  readonly #baseUrl: string;
+  readonly #apiKey: string;
 
-  request(text: string, voice: VendorVoiceSettings) {
-    return {
-      path: '/cognitiveservices/v1',
-      headers: {
-        'content-type': 'application/ssml+xml',
-        'x-microsoft-outputformat': 'raw-24khz-16bit-mono-pcm',
-      },
-      body: ssmlOf(text, voice),
+  constructor({ baseUrl, apiKey, region }: VendorAccess) {
+    this.#baseUrl = baseUrl ?? `https://${region ?? ''}.tts.speech.microsoft.com`;
+    this.#apiKey = apiKey ?? '';
+  }
+
+  address(): string {
+    return socketUrl(this.#baseUrl, '/tts/cognitiveservices/websocket/v1');
+  }
+
+  headers(): Record<string, string> {
+    return { 'ocp-apim-subscription-key': this.#apiKey, 'x-connectionid': newId() };
+  }
+
+  hello(): string[] {
+    const context = { system: { name: 'parley', version: '0.1.0', build: 'node', lang: 'TypeScript' } };
+    return [messageOf('speech.config', newId(), 'application/json', JSON.stringify({ context }))];
+  }
+
+  begin(_id: string, text: string, voice: VendorVoiceSettings): string[] {
+    const id = newId();
+    const metadataOptions = {
+      ...{ wordBoundaryEnabled: true, punctuationBoundaryEnabled: false, sentenceBoundaryEnabled: false },
+      ...{ bookmarkEnabled: false, visemeEnabled: false, sessionEndEnabled: true },
     };
+    const audio = { metadataOptions, outputFormat: 'raw-24khz-16bit-mono-pcm' };
+    const synthesis = { audio, language: { autoDetection: false } };
+    return [
+      messageOf('synthesis.context', id, 'application/json', JSON.stringify({ synthesis })),
+      messageOf('ssml', id, 'application/ssml+xml', ssmlOf(text, voice)),
+    ];
+  }
+
+  cancel(): string[] {
+    return [];
+  }
+
+  read(message: string): SpeechEvent[] {
+    const end = message.indexOf('\r\n\r\n');
+    const path = pathOf(end < 0 ? message : message.slice(0, end));
+    if (path === null) throw new Error('a message without a path');
+    if (path === 'turn.end') return [{ type: 'done' }];
+    if (path !== 'audio.metadata') return [];
+    const data = parseObject(message.slice(end + 4));
+    if (data === null) throw new Error('metadata that is no JSON object');
+    const words = objectsOf(data['Metadata']).flatMap(wordOf);
+    return words.length === 0 ? [] : [{ type: 'words', words }];
+  }
+
+  /** Two bytes with the length of the headers, the headers, the audio. */
+  readBinary(data: Buffer): SpeechEvent[] {
+    const length = data.length < 2 ? 0 : data.readUInt16BE(0);
+    if (length === 0 || data.length < length + 2) throw new Error('a binary message without headers');
+    const path = pathOf(data.toString('latin1', 2, 2 + length));
+    return path === 'audio' ? [{ type: 'audio', bytes: data.subarray(2 + length) }] : [];
   }
 }
 
-function ssmlOf(text: string, { voiceId, language, settings }: VendorVoiceSettings): string {
-  const { rate, pitch, volume, style, styledegree } = settings;
-  const prosody = [
-    rate === undefined ? '' : ` rate="${String(rate)}"`,
-    typeof pitch === 'number' ? ` pitch="${relative(pitch)}"` : '',
-    volume === undefined ? '' : ` volume="${String(volume)}"`,
-  ].join('');
-  const degree = styledegree === undefined ? '' : ` styledegree="${String(styledegree)}"`;
-  const spoken = prosody === '' ? escaped(text) : `<prosody${prosody}>${escaped(text)}</prosody>`;
-  const styled =
-    style === undefined
-      ? spoken
-      : `<mstts:express-as style="${escaped(String(style))}"${degree}>${spoken}</mstts:express-as>`;
-  return (
-    '<speak version="1.0" xmlns="http://www.w3.org/2001/10/synthesis" xmlns:mstts="https://www.w3.org/2001/mstts" ' +
-    `xml:lang="${language === 'multi' ? 'en-US' : language}">` +
-    `<voice name="${escaped(voiceId ?? DEFAULT_VOICE)}">${styled}</voice></speak>`
-  );
+function wordOf(metadata: Readonly<Record<string, unknown>>): TimedText[] {
+  const data = objectOf(metadata['Data']);
+  const text = textOf(objectOf(data?.['text'])?.['Text']);
+  const [offset, duration] = [numberOf(data?.['Offset']), numberOf(data?.['Duration'])];
+  if (metadata['Type'] !== 'WordBoundary' || text === null || offset === null || duration === null) return [];
+  return [{ text, startMs: offset / TICKS_PER_MS, endMs: (offset + duration) / TICKS_PER_MS }];
 }
 
-/** 1.1 is `+10%`. */
-function relative(factor: number): string {
-  const percent = Math.round((factor - 1) * 100);
-  return `${percent < 0 ? '' : '+'}${String(percent)}%`;
+function messageOf(path: string, requestId: string, contentType: string, body: string): string {
+  const headers = {
+    Path: path,
+    'X-RequestId': requestId,
+    'X-Timestamp': new Date(unixNow()).toISOString(),
+    'Content-Type': contentType,
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `${lines.join('')}\r\n${body}`;
 }
 
-function escaped(text: string): string {
-  const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
-  return text.replace(/[&<>"]/g, (character) => entities[character] ?? '');
+function pathOf(headers: string): string | null {
+  return /^path:\s*(\S+)\s*$/im.exec(headers)?.[1]?.toLowerCase() ?? null;
+}
+
+/** 32 hexadecimal digits. */
+function newId(): string {
+  return randomUUID().replaceAll('-', '');
 }

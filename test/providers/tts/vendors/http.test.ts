@@ -2,10 +2,8 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { VendorAccess } from '../../../../src/config/vendor-settings.js';
 import type { HttpTts } from '../../../../src/providers/tts/http-tts.js';
 import type { TtsRequest } from '../../../../src/providers/tts/tts.js';
-import { azureTts } from '../../../../src/providers/tts/vendors/azure.js';
 import { dubverseTts } from '../../../../src/providers/tts/vendors/dubverse.js';
 import { kokoroTts, openAiTts } from '../../../../src/providers/tts/vendors/openai.js';
-import { AzureDouble } from '../../../vendors/tts/azure.js';
 import { DubverseDouble } from '../../../vendors/tts/dubverse.js';
 import { OpenAiSpeechDouble } from '../../../vendors/tts/openai.js';
 import { KEY, type SpeechDouble } from '../../../vendors/tts/speech-double.js';
@@ -61,28 +59,6 @@ describe('kokoro', () => {
     const double = await open(new OpenAiSpeechDouble('kokoro'));
     // This double asks for one all the same, and says so.
     expect(await codeOf(speaking(kokoroTts, double, null).speak('Hi.'))).toBe('PROVIDER_REFUSED');
-  });
-});
-
-describe('azure', () => {
-  it('escapes what is said, and puts language, voice and settings into the markup', async () => {
-    const double = await open(new AzureDouble());
-    const { speak } = speaking(azureTts, double);
-    await speak('Fish & chips for "two" at <7>?', { language: 'en-GB' });
-    const settings = { rate: 1.2, pitch: 0.9, volume: 80, style: 'cheerful', styledegree: 1.5 };
-    await speak('Hallo.', { voiceId: 'de-DE-KatjaNeural', language: 'de', settings });
-    expect(double.spoken).toEqual(['Fish & chips for "two" at 7?', 'Hallo.']);
-    expect(double.requests[0]?.body).toContain('xml:lang="en-GB"><voice name="en-US-AvaMultilingualNeural">Fish');
-    expect(double.requests[1]?.body).toContain(
-      '<voice name="de-DE-KatjaNeural"><mstts:express-as style="cheerful" styledegree="1.5">' +
-        '<prosody rate="1.2" pitch="-10%" volume="80">Hallo.</prosody></mstts:express-as></voice>',
-    );
-  });
-
-  it('finds its address by the region', async () => {
-    const provider = azureTts({ apiKey: KEY, baseUrl: null, region: 'nowhere.invalid/' });
-    opened.push(provider);
-    expect(await codeOf(speakAll(provider, requestFor('Hi.')))).toBe('PROVIDER_FAILED');
   });
 });
 

@@ -1,11 +1,13 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../../../src/clock/virtual.js';
 import type { TtsProvider, TtsRequest } from '../../../../src/providers/tts/tts.js';
+import { azureTts } from '../../../../src/providers/tts/vendors/azure.js';
 import { cartesiaTts } from '../../../../src/providers/tts/vendors/cartesia.js';
 import { deepgramTts } from '../../../../src/providers/tts/vendors/deepgram.js';
 import { elevenLabsTts } from '../../../../src/providers/tts/vendors/elevenlabs.js';
 import { openAiRealtimeTts } from '../../../../src/providers/tts/vendors/openai-realtime.js';
 import { rimeTts } from '../../../../src/providers/tts/vendors/rime.js';
+import { AzureDouble } from '../../../vendors/tts/azure.js';
 import { CartesiaDouble } from '../../../vendors/tts/cartesia.js';
 import { DeepgramDouble } from '../../../vendors/tts/deepgram.js';
 import { ElevenLabsDouble } from '../../../vendors/tts/elevenlabs.js';
@@ -88,6 +90,33 @@ describe('elevenlabs', () => {
     const { provider } = speaking(elevenLabsTts, await open(new ElevenLabsDouble()));
     const speaks = (code: string): Promise<boolean> => provider.speaks?.(code) ?? Promise.resolve(true);
     expect(await Promise.all(['de', 'en-GB', 'multi', 'sw'].map(speaks))).toEqual([true, true, true, false]);
+  });
+});
+
+describe('azure', () => {
+  it('escapes what is said, and puts language, voice and settings into the markup', async () => {
+    const double = await open(new AzureDouble());
+    const { speak } = speaking(azureTts, double);
+    await speak('Fish & chips for "two" at <7>?', { language: 'en-GB' });
+    const settings = { rate: 1.2, pitch: 0.9, volume: 80, style: 'cheerful', styledegree: 1.5 };
+    await speak('Hallo.', { voiceId: 'de-DE-KatjaNeural', language: 'de', settings });
+    expect(double.spoken).toEqual(['Fish & chips for "two" at 7?', 'Hallo.']);
+    expect(double.documents[0]).toContain('xml:lang="en-GB"><voice name="en-US-AvaMultilingualNeural">Fish');
+    expect(double.documents[1]).toContain(
+      '<voice name="de-DE-KatjaNeural"><mstts:express-as style="cheerful" styledegree="1.5">' +
+        '<prosody rate="1.2" pitch="-10%" volume="80">Hallo.</prosody></mstts:express-as></voice>',
+    );
+  });
+
+  it('finds its address by the region, and has one connection for all voices', async () => {
+    const provider = azureTts({ apiKey: KEY, baseUrl: null, region: 'nowhere.invalid/' });
+    opened.push(provider);
+    await expect(speakAll(provider, requestFor('Hi.'))).rejects.toMatchObject({ code: 'PROVIDER_FAILED' });
+    const double = await open(new AzureDouble());
+    const { speak } = speaking(azureTts, double);
+    await speak('One.');
+    await speak('Zwei.', { voiceId: 'de-DE-KatjaNeural', language: 'de' });
+    expect(double.connections).toBe(1);
   });
 });
 
