@@ -7,6 +7,9 @@ const REASONS: Readonly<Record<number, string>> = {
   183: 'Session Progress',
   200: 'OK',
   202: 'Accepted',
+  300: 'Multiple Choices',
+  301: 'Moved Permanently',
+  302: 'Moved Temporarily',
   400: 'Bad Request',
   401: 'Unauthorized',
   403: 'Forbidden',
@@ -20,6 +23,7 @@ const REASONS: Readonly<Record<number, string>> = {
   420: 'Bad Extension',
   421: 'Extension Required',
   422: 'Session Interval Too Small',
+  423: 'Interval Too Brief',
   480: 'Temporarily Unavailable',
   481: 'Call/Transaction Does Not Exist',
   482: 'Loop Detected',
@@ -33,6 +37,7 @@ const REASONS: Readonly<Record<number, string>> = {
   503: 'Service Unavailable',
   504: 'Server Time-out',
   505: 'Version Not Supported',
+  600: 'Busy Everywhere',
   603: 'Decline',
 };
 

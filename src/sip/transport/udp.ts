@@ -33,6 +33,7 @@ export class UdpSocket {
     const socket = createSocket({ type: isIPv6(address) ? 'udp6' : 'udp4', recvBufferSize: RECEIVE_BYTES });
     await new Promise<void>((resolve, reject) => {
       socket.once('error', (error) => {
+        socket.close();
         const where = hopText({ protocol: 'UDP', address, port });
         reject(new ParleyError('SIP_CANNOT_LISTEN', { where, reason: reasonOf(error) }, { cause: error }));
       });

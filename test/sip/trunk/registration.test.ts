@@ -1,0 +1,141 @@
+import { describe, expect, it } from 'vitest';
+import type { SipRequest } from '../../../src/sip/message.js';
+import { responseTo } from '../../../src/sip/respond.js';
+import { KeepAlive } from '../../../src/sip/trunk/keep-alive.js';
+import { Registration, type RegistrationState } from '../../../src/sip/trunk/registration.js';
+import { resolveServer } from '../../../src/sip/trunk/resolver.js';
+import { Servers } from '../../../src/sip/trunk/servers.js';
+import { HOPS, phoneAt, Puppet, Wire } from '../support.js';
+
+const NAMES = { srv: () => Promise.reject(new Error('none')), addresses: () => Promise.reject(new Error('none')) };
+
+function registered(answer: (request: SipRequest, count: number) => ReturnType<typeof responseTo> | null) {
+  const wire = new Wire();
+  const ann = phoneAt(wire, HOPS.ann, 1, { user: 'parley', password: 'secret' });
+  let count = 0;
+  const registrar = new Puppet(wire, HOPS.bob, (message, me, from) => {
+    const response = message.kind === 'request' ? answer(message, ++count) : null;
+    if (response !== null) me.say(response, from);
+  });
+  const states: RegistrationState[] = [];
+  let tokens = 0;
+  const registration = new Registration({
+    ...{ clock: wire.clock, agent: ann.agent, registrar: 'sip:example.com', address: '<sip:parley@example.com>' },
+    ...{ token: () => `r${String(++tokens)}`, chance: () => 0.5, hops: () => [HOPS.bob] },
+    onState: (state) => states.push(state),
+  });
+  registration.start();
+  return { wire, registration, registrar, states, kinds: () => states.map(({ state }) => state).join(' ') };
+}
+
+const ok = (request: SipRequest, expires: number) =>
+  responseTo(request, 200, {
+    toTag: 'r',
+    headers: [['contact', `<sip:parley@192.0.2.1:5060>;expires=${String(expires)}`]],
+  });
+
+describe('a registration', () => {
+  it('proves itself, is refreshed in time with the same Call-ID, and ended', async () => {
+    const { wire, registration, registrar, states } = registered((request, count) =>
+      count === 1
+        ? responseTo(request, 401, { headers: [['www-authenticate', 'Digest realm="a", nonce="n", qop="auth"']] })
+        : ok(request, 120),
+    );
+    await wire.clock.advanceBy(100);
+    expect(states.at(-1)).toEqual({ state: 'registered', seconds: 120 });
+    await wire.clock.advanceBy(100_000);
+    const asked = registrar.requests('REGISTER');
+    expect(asked).toHaveLength(3);
+    expect(new Set(asked.map(({ headers }) => headers.get('call-id'))).size).toBe(1);
+    const sequences = asked.map(({ headers }) => Number.parseInt(headers.get('cseq') ?? '', 10));
+    expect(sequences).toEqual(sequences.toSorted((one, other) => one - other));
+    registration.close();
+    registration.close();
+    await wire.clock.advanceBy(100);
+    expect(registrar.requests('REGISTER').at(-1)?.headers.get('expires')).toBe('0');
+  });
+
+  it('asks for longer where the registrar wants it: 423', async () => {
+    const { wire, registrar, kinds } = registered((request) =>
+      request.headers.get('expires') === '600'
+        ? responseTo(request, 423, { headers: [['min-expires', '3600']] })
+        : ok(request, 3600),
+    );
+    await wire.clock.advanceBy(100);
+    expect(registrar.requests('REGISTER').at(-1)?.headers.get('expires')).toBe('3600');
+    expect(kinds()).toBe('registering registering registered');
+  });
+
+  it('that fails is tried again, at growing intervals', async () => {
+    const { wire, registrar, states } = registered((request) => responseTo(request, 403));
+    await wire.clock.advanceBy(60_000);
+    expect(states.find(({ state }) => state === 'failed')).toEqual({ state: 'failed', reason: '403 Forbidden' });
+    const count = registrar.requests('REGISTER').length;
+    expect(count).toBeGreaterThan(2);
+    expect(count).toBeLessThan(6);
+  });
+});
+
+describe('servers', () => {
+  it('are found by SRV, in the order of their priorities', async () => {
+    const asked: string[] = [];
+    const names = {
+      srv: (name: string) => {
+        asked.push(name);
+        return Promise.resolve([
+          { name: 'b.example.com', port: 5070, priority: 20, weight: 0 },
+          { name: 'a.example.com', port: 5060, priority: 10, weight: 5 },
+        ]);
+      },
+      addresses: (name: string) => Promise.resolve(name.startsWith('a') ? ['192.0.2.1', '2001:db8::1'] : ['192.0.2.2']),
+    };
+    const hops = await resolveServer({ protocol: 'TCP', host: 'example.com', port: null }, names, () => 0.5);
+    expect(asked).toEqual(['_sip._tcp.example.com']);
+    expect(hops.map(({ address, port }) => `${address} ${String(port)}`)).toEqual([
+      '192.0.2.1 5060',
+      '2001:db8::1 5060',
+      '192.0.2.2 5070',
+    ]);
+    expect(await resolveServer({ protocol: 'TLS', host: '2001:db8::7', port: null }, NAMES, () => 0)).toEqual([
+      { protocol: 'TLS', address: '2001:db8::7', port: 5061 },
+    ]);
+  });
+
+  it('that do not answer come last, until they do', async () => {
+    const wire = new Wire();
+    const ann = phoneAt(wire, HOPS.ann, 1);
+    let isThere = false;
+    new Puppet(wire, HOPS.bob, (message, me, from) => {
+      if (isThere && message.kind === 'request') me.say(responseTo(message, 404), from);
+    });
+    const other = { ...HOPS.bob, port: 5080 };
+    new Puppet(wire, other, (message, me, from) => {
+      if (message.kind === 'request') me.say(responseTo(message, 200), from);
+    });
+    const { clock } = wire;
+    const address = { protocol: 'UDP', host: '192.0.2.2' } as const;
+    const servers = new Servers({
+      ...{ clock, names: NAMES, chance: () => 0 },
+      addresses: [
+        { ...address, port: 5060 },
+        { ...address, port: 5080 },
+      ],
+    });
+    await servers.open();
+    const keepAlive = new KeepAlive({
+      ...{ clock, agent: ann.agent, servers, address: '<sip:parley@example.com>', target: 'sip:example.com' },
+      intervalMs: 60_000,
+    });
+    keepAlive.start();
+    expect(servers.hops[0]?.port).toBe(5060);
+    await clock.advanceBy(40_000);
+    expect([servers.hops[0]?.port, servers.silent]).toEqual([5080, 1]);
+    isThere = true;
+    await clock.advanceBy(60_000);
+    expect([servers.hops[0]?.port, servers.silent]).toEqual([5060, 0]);
+    keepAlive.close();
+    servers.close();
+    ann.agent.close();
+    expect(clock.pending).toBe(0);
+  });
+});
