@@ -96,6 +96,14 @@ export class SocketDouble {
     return this.#server.clients.size;
   }
 
+  /** Says something of a test's own to everybody, and closes where a code is given. */
+  interject(message: object | string | null, close?: [code: number, reason: string]): void {
+    for (const client of this.#server.clients) {
+      if (message !== null) client.send(typeof message === 'string' ? message : JSON.stringify(message));
+      if (close !== undefined) client.close(...close);
+    }
+  }
+
   /** Breaks every connection off. */
   drop(): void {
     for (const client of this.#server.clients) client.terminate();

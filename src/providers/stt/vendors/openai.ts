@@ -138,7 +138,7 @@ function openAiDialect(options: SttOptions, baseUrl: string, apiKey: string): St
 function errorOf(error: Readonly<Record<string, unknown>> | null) {
   const reason = textOf(error?.['message']) ?? 'an error';
   const type = `${textOf(error?.['type']) ?? ''} ${textOf(error?.['code']) ?? ''}`;
-  const isPassing = /server_error|rate_limit|timeout|overloaded|unavailable/.test(type);
+  const isPassing = /server_error|rate_limit|timeout|overloaded|unavailable|session_expired/.test(type);
   const status = numberOf(error?.['status']);
   const isRefusal = !isPassing && (status === null || status < 500) && /invalid|quota|not_found|denied/.test(type);
   return isRefusal ? refused('openai', reason) : failed('openai', reason);
