@@ -61,7 +61,7 @@ export interface RtpStats extends LineStats, ReportStats, Unheard {
  * then `accept`, or `answer`; again at any time in the call.
  */
 export interface RtpSession {
-  /** The agent's end. It may be started at once; what the other side sends before `answered` is not heard on it. */
+  /** The agent's end. It may be started at once; before `answered` nothing is heard on it, and nothing sent. */
   readonly line: Transport;
   /** What both have agreed upon; null before. */
   readonly agreement: Agreement | null;
@@ -85,7 +85,7 @@ export interface RtpSession {
   answer(offer: string): string;
   /** Our offer was refused, or has met one of theirs (491): all is as it was before it. */
   rollback(): void;
-  /** The call has been answered: from now on the other side is heard. */
+  /** The call has been answered: from now on the other side is heard, and hears. */
   answered(): void;
   stats(): RtpStats;
   /** Ends the line and frees the ports. May be called twice. */
@@ -223,7 +223,7 @@ class Session implements RtpSession {
 
   async #close(): Promise<void> {
     this.#stopTicks();
-    this.#wire.close();
+    this.#wire.close(this.#isAnswered);
     this.#sender.close();
     this.#receiver.close();
     this.#line.end();
@@ -242,12 +242,15 @@ class Session implements RtpSession {
   }
 
   #play(frame: Int16Array | null): void {
+    if (!this.#isAnswered) return;
     const nowMs = this.#options.clock.nowMs();
     this.#givenMs = nowMs;
     this.#sender.frame(frame, nowMs);
   }
 
+  /** While it rings nothing is sent: there are telephones that stop ringing when sound comes. */
   #tick(): void {
+    if (!this.#isAnswered) return;
     const nowMs = this.#options.clock.nowMs();
     this.#receiver.poll(nowMs);
     if (nowMs - this.#givenMs >= FILL_AFTER_MS) this.#sender.frame(null, nowMs);
@@ -260,7 +263,7 @@ class Session implements RtpSession {
     const limitMs = this.#options.silentMs ?? SILENT_MS;
     // On hold, whoever holds may be silent altogether.
     const agreement = this.#negotiation.agreement;
-    const isAwaited = this.#isAnswered && agreement?.receives === true && agreement.sends;
+    const isAwaited = agreement?.receives === true && agreement.sends;
     if (!isAwaited) this.#awaitedMs = nowMs;
     const silentMs = nowMs - Math.max(this.#awaitedMs, this.#wire.lastHeardMs);
     if (limitMs === 0 || this.#isLost || silentMs < limitMs) return;

@@ -106,11 +106,11 @@ export class Wire {
     if (report !== null) this.#sendReport(report);
   }
 
-  /** Says goodbye, once. */
-  close(): void {
+  /** May be called twice. @param saysGoodbye to somebody who has heard of us */
+  close(saysGoodbye: boolean): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    if (this.#agreement === null) return;
+    if (this.#agreement === null || !saysGoodbye) return;
     this.#sendReport(this.#reports.goodbye(this.#options.sent(), this.#options.nowMs()));
   }
 

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { encodeG711 } from '../../src/audio/g711.js';
 import { levelOf } from '../../src/audio/level.js';
 import type { CodecName } from '../../src/rtp/codecs.js';
 import { isRtcp, parseRtp, type RtpPacket, serialiseRtp } from '../../src/rtp/packet.js';
@@ -104,7 +105,7 @@ describe('a call over RTP', () => {
     expect(packets[1]?.marker).toBe(false);
   });
 
-  it('hears nothing of what comes before the answer', async () => {
+  it('hears and sends nothing before the answer', async () => {
     const clock = new VirtualClock();
     const ends = { clock, ticker: new Ticker(clock) };
     const network = new UdpNetwork(clock, new Random(1));
@@ -119,12 +120,21 @@ describe('a call over RTP', () => {
         await clock.advanceBy(20);
       }
     };
+    callee.line.play(new Int16Array(160).fill(5_000));
+    await clock.advanceBy(10_000);
+    expect(network.sent).toEqual([]);
+    callee.answered();
     await ring();
     expect(near.samples).toEqual([]);
     caller.answered();
     await ring();
     expect(near.samples).toHaveLength(1_600);
     await Promise.all([caller.close(), callee.close()]);
+    const unanswered = await openRtpSession({ ...ends, ports });
+    unanswered.answer(caller.offer());
+    network.sent.length = 0;
+    await unanswered.close();
+    expect(network.sent).toEqual([]);
   });
 
   it.each(['opus', 'PCMU'] as const)('carries keys as events: %s', async (codec) => {
@@ -262,6 +272,42 @@ describe('a call over RTP', () => {
     expect([callee.isHeld, held]).toEqual([false, [true, false]]);
     await speak(ends, 200);
     expect(db(ends.far.samples.slice(-800))).toBeGreaterThan(-20);
+  });
+
+  it.each([10, 30, 40, 60])('takes packets of %i ms', async (ms) => {
+    const ends = await opened();
+    await ends.clock.advanceBy(100);
+    const [from, to] = way(ends, '10.0.0.1');
+    await ends.caller.close();
+    const length = ms * 8;
+    for (let n = 0; n < 20; n++) {
+      const payload = encodeG711(
+        'mulaw',
+        Int16Array.from({ length }, (_, i) =>
+          Math.round(8_000 * Math.sin((2 * Math.PI * 440 * (n * length + i)) / 8_000)),
+        ),
+      );
+      const packet = { payloadType: 0, marker: n === 0, sequence: n, timestamp: n * length, ssrc: 9, payload };
+      ends.network.send(serialiseRtp(packet), from, to);
+      await ends.clock.advanceBy(ms);
+    }
+    expect(Math.abs(ends.far.samples.length - 20 * length - 100 * 8)).toBeLessThan(640);
+    expect(Math.abs(db(ends.far.samples.slice(-10 * length)) - -15.2)).toBeLessThan(0.6);
+  });
+
+  it('hears another codec that was agreed upon without a word about it', async () => {
+    const ends = await opened({ codecs: ['PCMU', 'PCMA'] });
+    ends.caller.accept(ends.caller.offer().replace('10.0.0.1', '10.0.0.2').replace('10.0.0.1', '10.0.0.2'));
+    await ends.clock.advanceBy(100);
+    const [from, to] = way(ends, '10.0.0.2');
+    await ends.callee.close();
+    for (let n = 0; n < 20; n++) {
+      const payload = encodeG711('alaw', new Int16Array(160).fill(4_000));
+      const packet = { payloadType: 8, marker: false, sequence: n, timestamp: n * 160, ssrc: 9, payload };
+      ends.network.send(serialiseRtp(packet), from, to);
+      await ends.clock.advanceBy(20);
+    }
+    expect(ends.near.samples.filter((sample) => Math.abs(sample - 4_000) < 200).length).toBeGreaterThan(18 * 160);
   });
 
   it('changes its codec in the middle', async () => {
