@@ -95,7 +95,9 @@ async function voiceFor(language: string, { agent, tts, embeddedTts }: Languages
   const { voiceId, model, settings } = agent.voice;
   const isOwn = baseOf(language) === baseOf(agent.language === 'multi' ? 'en' : agent.language);
   if (isOwn || tts.speaks === undefined) return { tts, voiceId, model, settings };
-  if (await tts.speaks(language)) return { tts, voiceId: null, model, settings };
+  if (await tts.speaks(language)) {
+    return { tts, voiceId: tts.multilingual === true ? voiceId : null, model, settings };
+  }
   const name = await chooseTts(language);
   // The embedded voices take the same settings; those of others mean nothing to them.
   const isEmbedded = tts.name === 'flite' || tts.name === 'espeak-ng';

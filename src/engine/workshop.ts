@@ -8,7 +8,6 @@ import { EMBEDDED_DEFAULTS, type ResolvedAgent, resolveAgent } from '../config/r
 import { type ConversationConfig, DEFAULT_CONVERSATION } from '../conversation/config.js';
 import { ParleyError, reasonOf } from '../errors.js';
 import { GuardedClient } from '../net/guarded-client.js';
-import { STT_PROVIDERS } from '../providers/stt/registry.js';
 import { TTS_PROVIDERS } from '../providers/tts/registry.js';
 import type { SpeechHints, SttProvider } from '../providers/stt/stt.js';
 import type { TtsProvider, TtsVoiceChoice } from '../providers/tts/tts.js';
@@ -210,7 +209,8 @@ export class Workshop {
     hints: (language: string) => SpeechHints,
   ): ReturnType<typeof spokenLanguages> {
     const { defaults } = this.#options;
-    const names = [defaults?.sttProvider ?? EMBEDDED_DEFAULTS.sttProvider, ...STT_PROVIDERS];
+    // What the agent's user says goes to nobody whom neither the agent nor the operator has chosen.
+    const names = [defaults?.sttProvider ?? EMBEDDED_DEFAULTS.sttProvider, EMBEDDED_DEFAULTS.sttProvider];
     const otherStt = (): SttProvider[] => names.map((name) => this.#providers.stt(name));
     const embeddedTts = (name: string): TtsProvider => this.#providers.tts(name);
     return spokenLanguages(

@@ -1,11 +1,16 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { RealClock } from '../../src/clock/real.js';
 import type { AgentConfig } from '../../src/config/agent.js';
+import { resolveAgent } from '../../src/config/resolve.js';
 import { Engine } from '../../src/engine/engine.js';
+import { spokenLanguages } from '../../src/engine/languages.js';
 import type { EngineOptions } from '../../src/engine/options.js';
+import { ttsProvider } from '../../src/providers/tts/registry.js';
+import type { TtsProvider } from '../../src/providers/tts/tts.js';
 import { energyVad } from '../../src/testing/energy-vad.js';
 import { functionLlm } from '../../src/testing/function-llm.js';
 import { promptedStt } from '../../src/testing/prompted-stt.js';
+import { toneTts } from '../../src/testing/tone-tts.js';
 import { MemoryTransport } from '../../src/transports/memory.js';
 import { CartesiaDouble } from '../vendors/tts/cartesia.js';
 import { KEY } from '../vendors/tts/speech-double.js';
@@ -69,6 +74,24 @@ describe("a vendor's voice", () => {
     make({ voiceSubstitutes: { playht: { provider: 'cartesia', voiceId: 'bob', model: 'sonic-3' } } });
     const agent = speaksAs('playht');
     await engine.checkAgent({ agent: { ...agent, voice: { ...agent.voice!, settings: { quality: 'premium' } } } });
+  });
+
+  it('stays the same in another language where it speaks that too', async () => {
+    make();
+    const agent = resolveAgent({ ...speaksAs('cartesia'), switch_language: { languages: ['de'] } });
+    const voiceIn = async (tts: TtsProvider): Promise<unknown> => {
+      const stt = promptedStt({ lines: [] });
+      const hints = () => ({ phrases: [], texts: [], keywords: new Map<string, number>() });
+      const { languages } = spokenLanguages(
+        { agent, stt, tts, hints, otherStt: () => [], embeddedTts: () => tts },
+        'en',
+      );
+      return languages?.find('de');
+    };
+    const own = ttsProvider('cartesia', { cartesia: { apiKey: KEY, baseUrl: double.url, region: null } });
+    expect(await voiceIn(own)).toMatchObject({ voiceId: 'anne' });
+    await own.close();
+    expect(await voiceIn({ ...toneTts(), speaks: () => Promise.resolve(true) })).toMatchObject({ voiceId: null });
   });
 
   it('lists its voices where there is a key, and none where there is not', async () => {

@@ -18,6 +18,8 @@ export interface SocketTtsOptions {
   voices: readonly TtsVoice[];
   /** Base languages that it speaks, such as `en`. Default all. */
   languages?: readonly string[];
+  /** Whether each voice speaks all of them. Default false. */
+  multilingual?: boolean;
   /** Whether the protocol tells when words are spoken. Default false. */
   wordTimes?: boolean;
   /** Default true. */
@@ -47,7 +49,10 @@ export class SocketTts implements TtsProvider {
   readonly virtualTime = false;
   readonly hasModels: boolean;
   readonly wordTimes: boolean;
-  readonly #options: Required<Omit<SocketTtsOptions, 'name' | 'hasModels' | 'wordTimes' | 'languages'>>;
+  readonly multilingual: boolean;
+  readonly #options: Required<
+    Omit<SocketTtsOptions, 'name' | 'hasModels' | 'wordTimes' | 'multilingual' | 'languages'>
+  >;
   readonly #languages: readonly string[] | undefined;
   readonly #connections = new Map<string, Set<SpeechConnection>>();
   #closed = false;
@@ -57,6 +62,7 @@ export class SocketTts implements TtsProvider {
     this.name = options.name;
     this.hasModels = options.hasModels ?? true;
     this.wordTimes = options.wordTimes ?? false;
+    this.multilingual = options.multilingual ?? false;
     this.#languages = options.languages;
     this.#options = {
       ...{ connectTimeoutMs: 5000, firstAudioMs: 8000, gapMs: 5000, idleMs: 300_000, clock: new RealClock() },

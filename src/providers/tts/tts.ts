@@ -5,6 +5,8 @@ export interface TtsProvider {
   readonly name: string;
   /** True where the audio depends only on the request and comes at times from a table. */
   readonly virtualTime: boolean;
+  /** Whether each voice speaks all the languages that it `speaks`. Default no: each language has voices of its own. */
+  readonly multilingual?: boolean;
   /** Whether it tells itself when words are spoken. Default no: they are estimated. */
   readonly wordTimes?: boolean;
   /** Whether it has speech models that can be named. Default no. */

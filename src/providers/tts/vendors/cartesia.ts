@@ -25,6 +25,7 @@ export function cartesiaTts(access: VendorAccess, options: Partial<SocketTtsOpti
       { id: DEFAULT_VOICE, name: 'the voice of the documentation', language: 'en', sampleRateHz: SAMPLE_RATE_HZ },
     ],
     languages: LANGUAGES,
+    multilingual: true,
     ...options,
   });
 }

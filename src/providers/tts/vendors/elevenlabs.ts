@@ -30,6 +30,7 @@ export function elevenLabsTts(access: VendorAccess, options: Partial<SocketTtsOp
       { id: 'EXAVITQu4vr4xnSDxMaL', name: 'Sarah', language: 'en', sampleRateHz: SAMPLE_RATE_HZ },
     ],
     languages: LANGUAGES,
+    multilingual: true,
     ...options,
   });
 }
