@@ -60,8 +60,8 @@ class RimeProtocol implements SpeechProtocol {
       audioFormat: 'pcm',
       samplingRate: String(SAMPLE_RATE_HZ),
       lang: LANGUAGES[baseLanguage(language) ?? ''] ?? null,
-      // A text is spoken when it is flushed, all of it at once.
-      segment: 'never',
+      // What is left of a text when it is flushed is spoken too.
+      segment: 'bySentence',
       ...Object.fromEntries(own),
     });
   }

@@ -200,7 +200,7 @@ describe('rime', () => {
     await speak('Guten Tag.', { language: 'de', voiceId: 'lea', model: 'arcana', settings: { speedAlpha: 1.1 } });
     expect(Object.fromEntries(double.addresses[0]?.searchParams ?? [])).toEqual({
       ...{ speaker: 'lea', modelId: 'arcana', audioFormat: 'pcm', samplingRate: '24000', lang: 'ger' },
-      ...{ segment: 'never', speedAlpha: '1.1' },
+      ...{ segment: 'bySentence', speedAlpha: '1.1' },
     });
   });
 });
