@@ -17,6 +17,8 @@ export interface SrtpCipher {
 const BLOCK = 16;
 const AUTH_KEY_BYTES = 20;
 const GCM_TAG_BYTES = 16;
+/** No tag is shorter. */
+const TURNS_BYTES = 4;
 /** Blocks of key stream that are made at once, at most: for the longest packet that is taken. */
 const MAX_BLOCKS = 256;
 
@@ -64,27 +66,26 @@ class CounterCipher implements SrtpCipher {
   }
 
   seal(packet: Uint8Array, clear: number, ssrc: number, index: number, trailer: Uint8Array | null): Buffer {
-    const out = Buffer.allocUnsafe(packet.length + this.tagBytes);
+    const { length } = packet;
+    const out = Buffer.allocUnsafe(length + this.tagBytes);
     out.set(packet);
-    const body = out.subarray(0, packet.length);
-    this.#crypt(body, clear, ssrc, index);
-    this.#tag(body, trailer, index).copy(out, packet.length, 0, this.tagBytes);
+    this.#crypt(out, clear, length, ssrc, index);
+    this.#tag(out, length, trailer, index).copy(out, length, 0, this.tagBytes);
     return out;
   }
 
   open(packet: Uint8Array, clear: number, ssrc: number, index: number, trailer: Uint8Array | null): Buffer | null {
     const end = packet.length - this.tagBytes;
     if (end < clear) return null;
-    const body = packet.subarray(0, end);
-    const tag = this.#tag(body, trailer, index).subarray(0, this.tagBytes);
+    const out = Buffer.from(packet);
+    const tag = this.#tag(out, end, trailer, index).subarray(0, this.tagBytes);
     if (!timingSafeEqual(tag, packet.subarray(end))) return null;
-    const out = Buffer.from(body);
-    this.#crypt(out, clear, ssrc, index);
-    return out;
+    this.#crypt(out, clear, end, ssrc, index);
+    return out.subarray(0, end);
   }
 
-  #crypt(packet: Buffer, clear: number, ssrc: number, index: number): void {
-    const blocks = Math.ceil((packet.length - clear) / BLOCK);
+  #crypt(packet: Buffer, clear: number, end: number, ssrc: number, index: number): void {
+    const blocks = Math.ceil((end - clear) / BLOCK);
     const counters = this.#counters.subarray(0, blocks * BLOCK);
     const first = counterBlock(this.#salt, ssrc, index);
     for (let n = 0; n < blocks; n++) {
@@ -93,14 +94,19 @@ class CounterCipher implements SrtpCipher {
       counters[n * BLOCK + 15] = n;
     }
     const stream = this.#aes.update(counters);
-    for (let i = clear, n = 0; i < packet.length; i++, n++) packet[i] = packet[i]! ^ stream[n]!;
+    for (let i = clear, n = 0; i < end; i++, n++) packet[i] = packet[i]! ^ stream[n]!;
   }
 
-  /** Over the packet and what counts its turns: the roll-over counter, which is not sent, or the report's own number. */
-  #tag(packet: Uint8Array, trailer: Uint8Array | null, index: number): Buffer {
-    const turns = trailer ?? new Uint8Array(4);
-    if (trailer === null) putUint32(turns, 0, Math.floor(index / 65_536));
-    return createHmac('sha1', this.#authKey).update(packet).update(turns).digest();
+  /**
+   * Over the packet and what counts its turns: the roll-over counter, which is not sent, or the report's own number. It
+   * is put in the tag's place meanwhile: hashed in one go, it takes half the time.
+   */
+  #tag(packet: Buffer, end: number, trailer: Uint8Array | null, index: number): Buffer {
+    if (trailer === null) putUint32(packet, end, Math.floor(index / 65_536));
+    else packet.set(trailer, end);
+    return createHmac('sha1', this.#authKey)
+      .update(packet.subarray(0, end + TURNS_BYTES))
+      .digest();
   }
 }
 
