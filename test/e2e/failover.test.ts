@@ -153,6 +153,10 @@ it('answers within its deadline although each vendor stalls in the middle of the
   waits.push(await turn('for tonight'));
   cartesia.faults = { stall: true };
   waits.push(await turn('yes thanks'));
+  main.answer = (response) => stream(response, [textChunk('The main model says so much again.'), finishChunk('stop')]);
+  cartesia.faults = {};
+  rime.faults = { stopAfter: 'stall', pieces: 4 };
+  waits.push(await turn('no thanks'));
 
   caller.hangUp();
   await running;
@@ -162,13 +166,16 @@ it('answers within its deadline although each vendor stalls in the middle of the
     ...['user: no stop', 'agent: Main model.'],
     ...['user: for tonight', 'agent: Spare model.'],
     ...['user: yes thanks', 'agent: Spare model.'],
+    // Its voice fell silent in the middle: another said it again, and it was said once.
+    ...['user: no thanks', 'agent: The main model says so much again.'],
   ]);
   expect(Math.max(...waits)).toBeLessThan(ANSWER_DEADLINE_MS);
-  expect(faults).toMatchObject({ 'stt.fallback': 1, 'tts.fallback': 1 });
+  expect(faults).toMatchObject({ 'stt.fallback': 1, 'tts.fallback': 2 });
   expect(faults['llm.fallback']).toBeGreaterThanOrEqual(2);
   const trace = JSON.stringify(log);
   expect(trace).toContain('deepgram -> assemblyai: no final words within');
   expect(trace).toContain('openai main -> openai spare: nothing within');
   expect(trace).toContain('cartesia -> rime: nothing within');
+  expect(trace).toContain('rime -> cartesia: in the middle of a sentence');
   expect([deepgram.violations, assemblyAi.violations, cartesia.violations, rime.violations]).toEqual([[], [], [], []]);
 }, 60_000);

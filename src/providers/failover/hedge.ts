@@ -22,8 +22,6 @@ export interface HedgeOptions<T> {
   onSwitch: (what: Switch) => void;
   /** This one was first. */
   onWinner?: (winner: Contender<T>) => void;
-  /** It failed after its first result. */
-  onBroken?: (winner: Contender<T>, error: unknown) => void;
 }
 
 interface Run<T> {
@@ -159,7 +157,6 @@ class Race<T> {
       if (step.run === null || !('result' in step)) {
         const error = 'error' in step ? step.error : undefined;
         winner.contender.health.failed(this.#options.clock.nowMs(), error);
-        this.#options.onBroken?.(winner.contender, error);
         throw error;
       }
       if (step.result.done === true) return;

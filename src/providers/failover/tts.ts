@@ -3,6 +3,7 @@ import type { TtsAudio, TtsProvider, TtsRequest, TtsVoice, TtsVoiceChoice } from
 import type { Health, Switch } from './health.js';
 import { hedged } from './hedge.js';
 import type { DeadlineBounds } from './latency-window.js';
+import { Take } from './take.js';
 
 export interface TtsEntry {
   provider: TtsProvider;
@@ -23,8 +24,9 @@ const BOUNDS: DeadlineBounds = { defaultMs: 1500, minMs: 300, maxMs: 3000 };
 
 /**
  * Several voices as one, for one session. What is to be said comes sentence by sentence: each is spoken by one voice from
- * its beginning to its end. Where a voice gives no audio, or later than it ever does, the next in line speaks the
- * sentence, and all that follow: a voice that changed once does not change back.
+ * its beginning. Where a voice gives no audio, or later than it ever does, the next in line speaks the sentence, and all
+ * that follow: a voice that changed once does not change back. Where one falls silent in the middle, the next says the
+ * sentence again from its beginning.
  */
 export class FailoverTts implements TtsProvider {
   readonly name: string;
@@ -58,31 +60,30 @@ export class FailoverTts implements TtsProvider {
     this.#own.checkSettings?.(settings, voiceId);
   }
 
-  synthesize(request: TtsRequest): AsyncIterable<TtsAudio> {
-    const { entries, onSwitch, bounds = BOUNDS } = this.#options;
-    const ordered = [this.#current, ...entries.filter((entry) => entry !== this.#current)];
-    const contenders = ordered.map((entry) => ({
-      entry,
-      name: entry.provider.name,
-      health: entry.health,
-      start: (signal: AbortSignal) => entry.provider.synthesize({ ...request, ...entry.voice, signal }),
-    }));
-    return hedged({
-      stage: 'tts',
-      contenders,
-      isResult: ({ samples }) => samples.length > 0,
-      ...{ bounds, onSwitch, clock: request.clock, signal: request.signal },
-      onWinner: ({ name }) => {
-        this.#current = contenders.find((one) => one.name === name)?.entry ?? this.#current;
-      },
-      // The sentence is lost; the next one has a voice that has not just failed.
-      onBroken: ({ name }, error) => {
-        const next = ordered.find((entry) => entry.provider.name !== name);
-        if (next === undefined) return;
+  async *synthesize(request: TtsRequest): AsyncGenerator<TtsAudio, void, undefined> {
+    const { entries } = this.#options;
+    const take = new Take(request.clock);
+    /** Those who have not fallen silent in this sentence. */
+    let left = [this.#current, ...entries.filter((entry) => entry !== this.#current)];
+    for (;;) {
+      const abort = new AbortController();
+      const signal = AbortSignal.any([request.signal, abort.signal]);
+      try {
+        yield* take.play(this.#ask({ ...request, signal }, left), () => this.#current.provider.name);
+        return;
+      } catch (error) {
+        const broken = this.#current;
+        if (take.fellSilent) broken.health.failed(request.clock.nowMs(), error);
+        left = left.filter((entry) => entry !== broken);
+        const next = left[0];
+        if (request.signal.aborted || !take.hasBegun || next === undefined) throw error;
         this.#current = next;
-        onSwitch({ stage: 'tts', from: name, to: next.provider.name, reason: reasonOf(error) });
-      },
-    });
+        this.#told(broken, next, error);
+        take.again();
+      } finally {
+        abort.abort(new DOMException('This take is over', 'AbortError'));
+      }
+    }
   }
 
   async speaks(language: string): Promise<boolean> {
@@ -95,5 +96,29 @@ export class FailoverTts implements TtsProvider {
 
   async close(): Promise<void> {
     await Promise.all(this.#options.entries.map(({ provider }) => provider.close()));
+  }
+
+  #ask(request: TtsRequest, entries: readonly TtsEntry[]): AsyncGenerator<TtsAudio, void, undefined> {
+    const { onSwitch, bounds = BOUNDS } = this.#options;
+    const contenders = entries.map((entry) => ({
+      entry,
+      name: entry.provider.name,
+      health: entry.health,
+      start: (signal: AbortSignal) => entry.provider.synthesize({ ...request, ...entry.voice, signal }),
+    }));
+    return hedged({
+      stage: 'tts',
+      contenders,
+      isResult: ({ samples }) => samples.length > 0,
+      ...{ bounds, onSwitch, clock: request.clock, signal: request.signal },
+      onWinner: (winner) => {
+        this.#current = contenders.find((one) => one.name === winner.name)?.entry ?? this.#current;
+      },
+    });
+  }
+
+  #told(from: TtsEntry, to: TtsEntry, error: unknown): void {
+    const reason = `in the middle of a sentence: ${reasonOf(error)}`;
+    this.#options.onSwitch({ stage: 'tts', from: from.provider.name, to: to.provider.name, reason });
   }
 }

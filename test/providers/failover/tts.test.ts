@@ -90,11 +90,18 @@ it('asks the next voice beside one that is slow, and each sentence has one voice
   expect(told).toEqual(['main -> spare: nothing within 1500 ms']);
 });
 
-it('leaves a sentence that breaks off to the caller: nobody goes on with it in another voice', async () => {
-  const { say, told } = speaker([[100, down]], [10]);
-  expect(await say('One.')).toMatchObject({ heard: [0], error: 'main failed: HTTP 503' });
-  expect(told).toEqual(['main -> spare: main failed: HTTP 503']);
+it('has the next voice say a sentence again that breaks off, and stays with it', async () => {
+  const { say, told } = speaker([[100, down]], [50]);
+  expect(await say('One.')).toMatchObject({ heard: [0, 1], error: null });
+  expect(told).toEqual(['main -> spare: in the middle of a sentence: main failed: HTTP 503']);
   expect((await say('Two.')).heard).toEqual([1]);
+});
+
+it('notices a voice that falls silent before it fails, and is done when nobody is left', async () => {
+  const { say, told, clock } = speaker([[30_000, down]], [[30_000, down]]);
+  expect(await say('One.')).toMatchObject({ heard: [0, 1], error: 'spare gave nothing within 700 ms' });
+  expect(told).toEqual(['main -> spare: in the middle of a sentence: main gave nothing within 700 ms']);
+  expect(clock.nowMs()).toBeLessThan(1500);
 });
 
 it('goes back to the first voice only when the others fail', async () => {
