@@ -7,6 +7,7 @@ export const SYSTEM_TOOLS = [
   { command: 'chromium', package: 'chromium', why: 'the page is driven in a real browser' },
   { command: 'ffmpeg', package: 'ffmpeg', why: 'backgrounds of all common formats are decoded with the real program' },
   { command: 'espeak-ng', package: 'espeak-ng', why: 'the espeak-ng voice is tested with the real program' },
+  { command: 'sipp', package: 'sip-tester', why: 'SIP is tested with calls of another implementation' },
   { command: 'openssl', package: 'openssl', why: 'HTTPS is tested with certificates made for the test' },
 ];
 
