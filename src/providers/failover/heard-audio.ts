@@ -12,15 +12,10 @@ type Heard =
 export class HeardAudio implements Pick<SttStream, 'push' | 'speechStarted' | 'speechStopped' | 'endTurn'> {
   #heard: Heard[] = [];
   #samples = 0;
-
   #speaking = false;
   /** Where the latest speech ended. */
   #stopSample = 0;
   #inTurn = false;
-
-  get speaking(): boolean {
-    return this.#speaking;
-  }
 
   /** Copied. */
   push(samples: Int16Array, startSample: number): void {
@@ -42,14 +37,14 @@ export class HeardAudio implements Pick<SttStream, 'push' | 'speechStarted' | 's
   }
 
   endTurn(): void {
-    const from = this.speaking ? this.#end : this.#stopSample;
+    const from = this.#speaking ? this.#end : this.#stopSample;
     // Not a word of this turn is to be heard again in the next.
     this.#heard = this.#heard.filter((heard) => heard.type === 'audio' && heard.startSample >= from);
     this.#samples = this.#heard.reduce((sum, heard) => sum + (heard.type === 'audio' ? heard.samples.length : 0), 0);
     this.#trim(LEAD_SAMPLES);
-    this.#inTurn = this.speaking;
+    this.#inTurn = this.#speaking;
     // The user goes on already: what comes next belongs to speech that has begun.
-    if (this.speaking) this.#heard.push({ type: 'started', sample: this.#end });
+    if (this.#speaking) this.#heard.push({ type: 'started', sample: this.#end });
   }
 
   replayTo(stream: Pick<SttStream, 'push' | 'speechStarted' | 'speechStopped'>): void {
