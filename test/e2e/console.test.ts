@@ -162,6 +162,23 @@ describe.skipIf(!hasTool('chromium'))('the console, in a real browser', { timeou
     await page.getByRole('link', { name: 'All that is known' }).waitFor(PATIENCE);
   });
 
+  it('says that there is no microphone, and goes on in writing, by the keyboard', async () => {
+    await page.addInitScript({
+      content: `navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException('', 'NotFoundError'));`,
+    });
+    await page.goto(`${daemon.address}/console#/live`);
+    await page.reload();
+    await page.getByRole('button', { name: 'Talk' }).press('Enter');
+    await page.getByText('No microphone was found.').waitFor(PATIENCE);
+    await page.getByRole('button', { name: 'Type instead' }).press('Enter');
+    await page.locator('.bubble.agent').first().waitFor(PATIENCE);
+    expect(await page.getByRole('button', { name: 'Mute' }).isDisabled()).toBe(true);
+    await page.keyboard.type('When are you open?');
+    await page.keyboard.press('Enter');
+    await page.locator('.bubble.agent', { hasText: 'eleven' }).waitFor(PATIENCE);
+    await page.getByRole('button', { name: 'Hang up' }).press('Enter');
+  });
+
   it('changes an agent in the form, shows faults at their fields, and goes back', async () => {
     await page.goto(`${daemon.address}/console#/agents/the-crooked-fork`);
     await page.locator('#config-first_message').fill('Hello from the console.');

@@ -125,6 +125,7 @@ describe.skipIf(!hasTool('chromium'))('the page, in a real browser', { timeout: 
     expect(await mute.locator('#notice-text').innerText()).toContain('You can type instead.');
     expect(await mute.getAttribute('body', 'data-phase')).toBe('idle');
     await mute.click('#notice-action');
+    expect(await mute.evaluate('document.activeElement.id')).toBe('text');
     await anotherAnswer(0, mute);
     await mute.close();
   });

@@ -144,6 +144,8 @@ describe.skipIf(!hasTool('chromium'))('calls of the widget', { timeout: 240_000 
     await says('Hello.');
     await page.evaluate('stream.getAudioTracks()[0].dispatchEvent(new Event("ended"))');
     await notice('The microphone is gone. You can type instead.');
+    await page.getByRole('button', { name: 'Dismiss' }).press('Enter');
+    expect(await page.evaluate('document.activeElement.shadowRoot.activeElement.className')).toBe('launcher');
     await type('open the drawer');
     await says('It stays shut.');
   });

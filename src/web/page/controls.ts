@@ -95,6 +95,10 @@ export class Controls {
     this.#line.textContent = parts.join(' · ');
   }
 
+  focusTalk(): void {
+    this.#talk.focus();
+  }
+
   focusText(): void {
     this.#input.focus();
   }

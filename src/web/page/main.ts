@@ -74,6 +74,7 @@ class Page {
       onFormSent: () => this.#controls.focusText(),
       onProblem: (message, { label, run }) => {
         const act = (): void => {
+          this.#controls.focusTalk(); // the button that had the focus is gone
           run();
           if (this.#talk.phase === 'connecting') this.#controls.focusText();
         };

@@ -244,7 +244,11 @@ export class Widget {
   /** Says what is wrong, where it is seen and read out. */
   #tell(text: string, label = 'Dismiss', run: () => void = () => undefined): void {
     this.#view.open = true;
-    this.#view.notice.show(text, { label, run });
+    const act = (): void => {
+      this.#view.focusTalk(); // the button that had the focus is gone
+      run();
+    };
+    this.#view.notice.show(text, { label, run: act });
   }
 
   #onPhase(phase: Phase): void {

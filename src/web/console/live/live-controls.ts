@@ -110,6 +110,14 @@ export class LiveControls {
     } else if (state === 'connecting') this.responseMs = null;
   }
 
+  focusText(): void {
+    this.#field.focus();
+  }
+
+  focusTalk(): void {
+    this.#talk.focus();
+  }
+
   /** Of the latest answer. */
   set responseMs(ms: number | null) {
     this.#time.replaceChildren(

@@ -111,13 +111,15 @@ class Live {
       onTimes: ({ response_ms: ms }) => {
         this.#controls.responseMs = ms;
       },
-      onFormSent: () => undefined,
+      onFormSent: () => this.#controls.focusText(),
       onProblem: (message, { label, run }) => {
         const shown = failure(
           message,
           () => {
             shown.remove();
+            this.#controls.focusTalk(); // the button that had the focus is gone
             run();
+            if (this.#talk.phase === 'connecting') this.#controls.focusText();
           },
           label,
         );
