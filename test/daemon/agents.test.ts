@@ -251,7 +251,7 @@ describe('what is refused', () => {
       'a voice without a key',
       { name: 'a', config: { voice: { provider: 'elevenlabs', voice_id: 'x' } } },
       ['config', 'voice', 'provider'],
-      'Known: flite',
+      'set ELEVENLABS_API_KEY',
     ],
     [
       'an unknown voice',

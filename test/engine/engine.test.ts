@@ -80,11 +80,11 @@ describe('an agent', () => {
       /flite/,
     ],
     [
-      'with a voice without an adapter',
+      'with a voice that nobody has a key for',
       { voice: { provider: 'elevenlabs', voice_id: 'x' } },
       { tts: undefined as never },
-      'PROVIDER_UNKNOWN',
-      /Known: flite/,
+      'PROVIDER_NOT_CONFIGURED',
+      /ELEVENLABS_API_KEY/,
     ],
     [
       'with a speech model of a voice that has none',
