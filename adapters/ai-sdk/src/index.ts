@@ -1,0 +1,2 @@
+export { AiSdkLlm, type AiSdkOptions } from './provider.js';
+export type { AiSdkCall, AiSdkMessage, AiSdkModel, AiSdkPart, AiSdkProviderOptions } from './model.js';
