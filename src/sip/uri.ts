@@ -1,4 +1,4 @@
-import { numberOf, type Parameters, parametersText } from './scan.js';
+import { numberOf, type Parameters } from './scan.js';
 
 /** `sip:` and `sips:` (RFC 3261, 19.1). */
 export interface SipUri {
@@ -66,12 +66,6 @@ export function parseHostPort(text: string): { host: string; port: number | null
 /** A host as it is written: IPv6 addresses in brackets. */
 export function hostText(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
-}
-
-export function sipUriText({ scheme, user, host, port, parameters, headers }: SipUri): string {
-  const who = user === null ? '' : `${user}@`;
-  const where = `${hostText(host)}${port === null ? '' : `:${String(port)}`}`;
-  return `${scheme}:${who}${where}${parametersText(parameters)}${headers === null ? '' : `?${headers}`}`;
 }
 
 /** What a user part says, without its escapes. */

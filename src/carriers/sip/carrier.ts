@@ -7,7 +7,7 @@ import type { InboundCall } from '../../sip/call/inbound.js';
 import type { OutboundCall } from '../../sip/call/outbound.js';
 import type { Hop } from '../../sip/hop.js';
 import type { SipRequest } from '../../sip/message.js';
-import { quoted, wireOf } from '../../sip/scan.js';
+import { quoted, utf8Of, wireOf } from '../../sip/scan.js';
 import { hostText, parseSipUri, userText } from '../../sip/uri.js';
 import type { TransferOutcome } from '../../transports/transport.js';
 import type { CallRequest, Carrier, CarrierCall, NumberOffer, NumberQuery } from '../carrier.js';
@@ -357,7 +357,8 @@ function callerOf(inbound: InboundCall): string {
 
 function passedOn({ headers }: SipRequest): Record<string, string> {
   const passed: Record<string, string> = {};
-  for (const [name, value] of headers) if (PASSED_ON.test(name)) passed[name] ??= value.slice(0, MOST_HEADER_CHARS);
+  for (const [name, value] of headers)
+    if (PASSED_ON.test(name)) passed[name] ??= utf8Of(value).slice(0, MOST_HEADER_CHARS);
   return passed;
 }
 

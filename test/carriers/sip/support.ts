@@ -103,11 +103,11 @@ export class Exchange {
   }
 
   /** Somebody calls in. */
-  async callIn(to: string): Promise<OutboundCall> {
+  async callIn(to: string, headers: [string, string][] = []): Promise<OutboundCall> {
     const far = await this.#far('+12025550177');
     const call: OutboundCall = this.agent.call({
       ...{ target: `sip:${to}@192.0.2.1`, from: '<sip:+12025550177@192.0.2.2>', to: `<sip:${to}@192.0.2.1>` },
-      ...{ hops: [HOPS.ann], media: far.media },
+      ...{ hops: [HOPS.ann], media: far.media, headers },
       events: {
         onRinging: () => undefined,
         onAnswered: (leg) => {
