@@ -1,4 +1,9 @@
+import { networkInterfaces } from 'node:os';
 import { describe, expect, it, vi } from 'vitest';
+import { RealClock } from '../../src/clock/real.js';
+import { Ticker } from '../../src/clock/ticker.js';
+import { RtpPorts } from '../../src/rtp/ports.js';
+import { openRtpSession } from '../../src/rtp/session.js';
 import { Ear, loopbackPair } from './pair.js';
 
 describe('a call over the UDP of this machine', () => {
@@ -27,5 +32,30 @@ describe('a call over the UDP of this machine', () => {
     });
     await dispose();
     expect([near.timesClosed, far.timesClosed]).toEqual([1, 1]);
+  });
+});
+
+const hasV6 = Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === '::1') === true);
+
+describe('IPv6', () => {
+  it.runIf(hasV6)('carries calls as well, and is told from IPv4', async () => {
+    const clock = new RealClock();
+    const ends = { clock, ticker: new Ticker(clock) };
+    const ports = new RtpPorts({ clock, localAddress: '::1', portRange: null });
+    const [caller, callee] = [await openRtpSession({ ...ends, ports }), await openRtpSession({ ...ends, ports })];
+    const far = new Ear();
+    callee.line.start(far);
+    expect(caller.offer()).toContain('c=IN IP6 ::1');
+    caller.accept(callee.answer(caller.offer()));
+    for (const end of [caller, callee]) end.answered();
+    caller.line.play(new Int16Array(160).fill(8_000));
+    await vi.waitFor(() => expect(far.samples.filter((sample) => sample > 7_000)).toHaveLength(160), {
+      timeout: 5_000,
+      interval: 10,
+    });
+    expect(() => callee.answer(caller.offer().replaceAll('IN IP6 ::1', 'IN IP4 127.0.0.1'))).toThrow(
+      'its address is of another family than ours',
+    );
+    await Promise.all([caller.close(), callee.close()]);
   });
 });

@@ -1,5 +1,6 @@
 import type { Clock } from '../../src/clock/clock.js';
-import type { Random } from '../../src/random.js';
+import { Random } from '../../src/random.js';
+import { isRtcp } from '../../src/rtp/packet.js';
 import type { DatagramSocket, OpenSocket } from '../../src/rtp/socket.js';
 
 export interface NetworkQuality {
@@ -21,6 +22,8 @@ export class UdpNetwork {
   quality: NetworkQuality;
   readonly #clock: Clock;
   readonly #random: Random;
+  /** Reports go out at times of chance: what becomes of them must not decide what becomes of the sound. */
+  readonly #chanceOfReports = new Random(2);
   readonly #sockets = new Map<string, OnDatagram>();
   #next = 40_000;
 
@@ -54,9 +57,10 @@ export class UdpNetwork {
     const { loss = 0, delayMs = 0, jitterMs = 0, duplicated = 0 } = this.quality;
     const [sender, place] = [`${from.address}:${String(from.port)}`, `${to.address}:${String(to.port)}`];
     this.sent.push({ from: sender, to: place, datagram });
-    const copies = this.#random.chance(loss) ? 0 : this.#random.chance(duplicated) ? 2 : 1;
+    const random = isRtcp(datagram) ? this.#chanceOfReports : this.#random;
+    const copies = random.chance(loss) ? 0 : random.chance(duplicated) ? 2 : 1;
     for (let n = 0; n < copies; n++) {
-      const atMs = this.#clock.nowMs() + delayMs + this.#random.next() * jitterMs;
+      const atMs = this.#clock.nowMs() + delayMs + random.next() * jitterMs;
       // A copy: what is sent is overwritten by the next packet.
       const copy = Uint8Array.from(datagram);
       this.#clock.schedule(atMs, () => this.#sockets.get(place)?.(copy, from.address, from.port));
