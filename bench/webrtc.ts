@@ -24,7 +24,7 @@ import { WebRtcTransport } from '../dist/transports/webrtc/webrtc-transport.js';
 import { WeriftCaller } from '../dist/transports/webrtc/werift-caller.js';
 import { WeriftPeer } from '../dist/transports/webrtc/werift-peer.js';
 import { inBrowser } from './lib/browser-turns.js';
-import { type Conduct } from './lib/callers.js';
+import type { Conduct } from './lib/caller-sound.js';
 import { machine } from './lib/machine.js';
 import { markdownTable, median, quantile } from './lib/numbers.js';
 import { costOf, ON_LOOPBACK, serveLines, type Way } from './lib/remote-lines.js';

@@ -12,7 +12,8 @@ import { TalkSocketTransport } from '../../dist/transports/talk-socket.js';
 import { WebRtcTransport } from '../../dist/transports/webrtc/webrtc-transport.js';
 import { WeriftCaller } from '../../dist/transports/webrtc/werift-caller.js';
 import { WeriftPeer } from '../../dist/transports/webrtc/werift-peer.js';
-import { Callers, type Conduct, requestFor, soundOf } from './callers.js';
+import { type Conduct, soundOf } from './caller-sound.js';
+import { Callers, requestFor } from './callers.js';
 import { cpuTimes } from './threads.js';
 
 /** `memory`: nothing between caller and session; `talk`: the talk socket; `webrtc`: werift and Opus. */

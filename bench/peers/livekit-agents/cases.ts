@@ -1,0 +1,69 @@
+import type { Conduct } from '../../lib/caller-sound.js';
+import type { Cost, Server } from './costs.js';
+import type { Side, SideName } from './line.js';
+import type { Overheard } from './scenes.js';
+import type { Start } from './starts.js';
+
+/** What one process measures. */
+export type Case =
+  | { part: 'start'; side: SideName }
+  | { part: 'decision'; side: SideName; words: 'late' | 'early'; quick: boolean; turns: number }
+  | { part: 'interruption'; side: SideName; quick: boolean }
+  | { part: 'false alarm'; side: SideName }
+  | { part: 'cost'; server: Server; conduct: Conduct; count: number; seconds: number };
+
+/** A case with what its process found: a number of ms for each turn, or what the part has a name for. */
+export interface Measured {
+  case: Case;
+  result: Start | number[] | Overheard[] | Cost;
+}
+
+const SIDES = ['parley', 'livekit'] as const;
+/** A start is short and differs from one to the next. */
+const STARTS = 3;
+
+/** One round, in the order in which it is run: the sides in turns. */
+export function casesOf(parts: readonly string[], turns: number, seconds: number): Case[] {
+  const cases: Case[] = [];
+  if (parts.includes('start')) {
+    for (let round = 0; round < STARTS; round++) cases.push(...SIDES.map((side): Case => ({ part: 'start', side })));
+  }
+  if (parts.includes('decision')) {
+    for (const words of ['late', 'early'] as const) {
+      cases.push(...SIDES.map((side): Case => ({ part: 'decision', side, words, quick: false, turns })));
+    }
+    cases.push({ part: 'decision', side: 'livekit', words: 'early', quick: true, turns });
+  }
+  if (parts.includes('interruption')) {
+    cases.push(...SIDES.map((side): Case => ({ part: 'interruption', side, quick: false })));
+    cases.push({ part: 'interruption', side: 'livekit', quick: true });
+    cases.push(...SIDES.map((side): Case => ({ part: 'false alarm', side })));
+  }
+  if (parts.includes('cost')) {
+    cases.push({ part: 'cost', server: 'nobody', conduct: 'idle', count: 0, seconds });
+    for (const count of [1, 10]) {
+      for (const conduct of ['idle', 'talking'] as const) {
+        const servers: Server[] = ['parley', 'livekit built-in'];
+        if (count > 1 && conduct === 'idle') servers.push('livekit plug-in'); // what differs is the detector
+        cases.push(...servers.map((server): Case => ({ part: 'cost', server, conduct, count, seconds })));
+      }
+    }
+  }
+  return cases;
+}
+
+/** Measures it in this process, which must be a fresh one. */
+export async function measure(one: Case): Promise<Measured['result']> {
+  if (one.part === 'start') return (await import('./starts.js')).start(one.side);
+  if (one.part === 'cost') return (await import('./costs.js')).costOf(one.server, one.conduct, one.count, one.seconds);
+  const scenes = await import('./scenes.js');
+  const side = await open(one.side, one.part === 'decision' ? 'scripted' : 'silero');
+  if (one.part === 'decision') return scenes.decisions(side, one.words, one.quick, one.turns);
+  return one.part === 'interruption' ? scenes.interruptions(side, one.quick) : scenes.falseAlarms(side);
+}
+
+async function open(side: SideName, ears: 'scripted' | 'silero'): Promise<Side> {
+  return side === 'parley'
+    ? (await import('./parley-side.js')).parleySide(ears)
+    : (await import('./livekit-side.js')).livekitSide();
+}
