@@ -24,9 +24,11 @@ await build({
   platform: 'node',
   target: 'node20',
   // Packages with files of their own beside their code: compiled addons, WASM, acoustic models.
-  // Fastify's compilers of schemas are left out because src/daemon/server.ts replaces them.
+  // Fastify's compilers of schemas are left out because src/daemon/server.ts replaces them, and its
+  // client for tests.
   external: [
     '@fastify/*-compiler',
+    'light-my-request',
     'better-sqlite3',
     'webrtcvad',
     'soundswallower',

@@ -1,4 +1,4 @@
-import { Busboy, type BusboyInstance } from '@fastify/busboy';
+import type { BusboyInstance } from '@fastify/busboy';
 import type { FastifyRequest } from 'fastify';
 import { randomUUID } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
@@ -42,7 +42,7 @@ export class Uploads {
     const type = headers['content-type'] ?? '';
     if (!(body instanceof Readable) || !/^multipart\/form-data\b/i.test(type)) throw missing('Field required');
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });
-    const form = parser(type, this.#maxBytes);
+    const form = await parser(type, this.#maxBytes);
     let taking: Promise<Upload> | null = null;
     form.on('file', (_field, file, name, _encoding, fileType) => {
       taking ??= this.#take(file, name, fileType === '' ? null : fileType);
@@ -98,7 +98,8 @@ export class Uploads {
 }
 
 /** One byte more than allowed is enough to know that there are too many. */
-function parser(contentType: string, maxBytes: number): BusboyInstance {
+async function parser(contentType: string, maxBytes: number): Promise<BusboyInstance> {
+  const { Busboy } = await import('@fastify/busboy'); // which no start waits for
   try {
     return new Busboy({
       headers: { 'content-type': contentType },
