@@ -193,6 +193,11 @@ const CATALOGUE = {
     httpStatus: 409,
     retryable: false,
   },
+  SIP_NOT_REGISTERED: {
+    message: 'The SIP registrar does not take the registration: {reason}',
+    httpStatus: 503,
+    retryable: true,
+  },
   SIP_CANNOT_LISTEN: { message: 'SIP cannot listen on {where}: {reason}', httpStatus: 500, retryable: false },
   // WebRTC
   OFFER_INVALID: { message: 'The offer cannot be answered: {reason}', httpStatus: 422, retryable: false },

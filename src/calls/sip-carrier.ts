@@ -71,6 +71,9 @@ export async function sipCarrier(parts: SipCarrierParts): Promise<SipCarrier> {
     openMedia: (listener, address) =>
       openRtpSession({ ...{ clock, ticker, ports, codecs, srtp, listener }, advertisedAddress: address }),
     countryOf,
+    onRegistration: (state) => {
+      if (state.state === 'failed') onError?.(new ParleyError('SIP_NOT_REGISTERED', { reason: state.reason }));
+    },
     mayFollow: (target) => whyNeverCalled(target) === null,
     ...(onError !== undefined && { onError }),
   });

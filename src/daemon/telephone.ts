@@ -112,11 +112,6 @@ export class Telephone {
     return this.#sip.expect(callId);
   }
 
-  /** What SIP has dropped and refused, by reason; null where there is no trunk. */
-  get sipCounts(): Readonly<Record<string, number>> | null {
-    return this.#sip?.trunk.counts ?? null;
-  }
-
   /** Calls somebody on behalf of an agent; the log sees the call to its end. @throws ParleyError as `Switchboard.place` */
   async place(call: OutboundCall): Promise<AgentCall> {
     const placed = await this.#switchboard.place(call);

@@ -45,6 +45,8 @@ const PASSED_ON = /^(?:x-|p-|diversion$|history-info$|user-to-user$|subject$)/;
 /** Headers of requests that whoever places a call may set. */
 const SETTABLE = /^(?:x-[a-z0-9-]{1,60}|p-asserted-identity|p-preferred-identity|privacy|user-to-user|subject)$/i;
 const MOST_HEADER_CHARS = 1000;
+/** Of ids and names that others make up. */
+const MOST_ID_CHARS = 200;
 
 /** Calls over a SIP trunk or a PBX. */
 export class SipCarrier implements Carrier {
@@ -161,7 +163,13 @@ export class SipCarrier implements Carrier {
       inbound.reject(this.#isClosed ? 503 : 404);
       return;
     }
-    const call = this.#call(inbound.callId, 'inbound', callerOf(inbound), to, passedOn(inbound.request));
+    const call = this.#call(
+      inbound.callId.slice(0, MOST_ID_CHARS),
+      'inbound',
+      callerOf(inbound),
+      to,
+      passedOn(inbound.request),
+    );
     call.bind({ leg: () => inbound.leg, giveUp: () => inbound.reject(603), accept: () => inbound.answer() });
     inbound.listen({
       onEnded: (end) => {
@@ -352,7 +360,7 @@ function callerOf(inbound: InboundCall): string {
   const [asserted] = inbound.request.headers.values('p-asserted-identity') ?? [];
   const user = asserted === undefined ? null : parseAddress(asserted)?.sip?.user;
   const told = user ?? inbound.from;
-  return told === '' ? 'anonymous' : numberOfUser(told);
+  return told === '' ? 'anonymous' : numberOfUser(told.slice(0, MOST_ID_CHARS));
 }
 
 function passedOn({ headers }: SipRequest): Record<string, string> {

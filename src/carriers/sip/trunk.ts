@@ -91,9 +91,13 @@ export class Trunk {
     await servers.open();
     const refused: Record<string, number> = {};
     let agent: UserAgent | null = null;
+    let trunk: Trunk | null = null;
     const events: TransportEvents = {
       onMessage: (bytes, from) => agent?.receive(bytes, from),
-      onFailed: (hop) => agent?.transportFailed(hop),
+      onFailed: (hop) => {
+        agent?.transportFailed(hop);
+        if (trunk !== null) trunk.#registration?.connectionLost(hop);
+      },
       onRefused: (why) => (refused[`refused.${why}`] = (refused[`refused.${why}`] ?? 0) + 1),
     };
     let transport: SipTransport;
@@ -107,7 +111,7 @@ export class Trunk {
       ...{ clock, transport, token, chance, isTrusted, onCall, user: userPart(user) },
       digest: credentials === null ? null : new DigestClient(credentials, token),
     });
-    const trunk = new Trunk(options, { agent, servers, transport, refused });
+    trunk = new Trunk(options, { agent, servers, transport, refused });
     trunk.#registration?.start();
     trunk.#keepAlive?.start();
     return trunk;

@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock/clock.js';
 import { parseAddress } from '../address.js';
-import type { Hop } from '../hop.js';
+import { type Hop, sameHop } from '../hop.js';
 import type { SipResponse } from '../message.js';
 import type { Outgoing } from '../outgoing.js';
 import { numberOf } from '../scan.js';
@@ -44,7 +44,8 @@ export class Registration {
   #expiresS: number;
   #failures = 0;
   #outgoing: Outgoing | null = null;
-  #isRegistered = false;
+  /** Over which way we are registered; null = we are not. */
+  #place: Hop | null = null;
   #isClosed = false;
 
   constructor(options: RegistrationOptions) {
@@ -59,24 +60,32 @@ export class Registration {
     this.#register();
   }
 
+  /** A connection is lost: calls came over it, if it is the one that we have registered over. */
+  connectionLost(hop: Hop): void {
+    const known = this.#place;
+    if (known === null || hop.protocol === 'UDP' || !sameHop(known, hop) || this.#isClosed) return;
+    this.#place = null;
+    this.#next(FIRST_RETRY_MS * this.#options.chance());
+  }
+
   /** Has the registrar forget us. May be called twice. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#timers.clearAll();
     this.#outgoing?.close();
-    if (this.#isRegistered) this.#send(0, () => undefined);
+    if (this.#place !== null) this.#send(0, () => undefined);
     this.#options.onState({ state: 'ended' });
   }
 
   #register(): void {
     this.#options.onState({ state: 'registering' });
-    this.#send(this.#expiresS, (response) => {
-      if (!this.#isClosed) this.#answered(response);
+    this.#send(this.#expiresS, (response, hop) => {
+      if (!this.#isClosed) this.#answered(response, hop);
     });
   }
 
-  #send(expiresS: number, onFinal: (response: SipResponse | null) => void): void {
+  #send(expiresS: number, onFinal: (response: SipResponse | null, hop: Hop | null) => void): void {
     const { agent, registrar, address, hops } = this.#options;
     // As many CSeq numbers as one request may take, with what it has to prove.
     const sequence = this.#sequence;
@@ -89,14 +98,14 @@ export class Registration {
     });
   }
 
-  #answered(response: SipResponse | null): void {
-    if (response !== null && response.status < 300) return this.#registered(response);
+  #answered(response: SipResponse | null, hop: Hop | null): void {
+    if (response !== null && response.status < 300) return this.#registered(response, hop);
     const least = response === null ? null : numberOf(response.headers.get('min-expires') ?? '', MOST_EXPIRES_S);
     if (response?.status === 423 && least !== null && least > this.#expiresS) {
       this.#expiresS = least;
       return this.#register();
     }
-    this.#isRegistered = false;
+    this.#place = null;
     const reason = response === null ? 'no answer' : `${String(response.status)} ${response.reason}`;
     this.#options.onState({ state: 'failed', reason });
     const waitMs = Math.min(FIRST_RETRY_MS * 2 ** this.#failures++, LONGEST_RETRY_MS);
@@ -104,9 +113,9 @@ export class Registration {
     this.#next(waitMs * (0.5 + 0.5 * this.#options.chance()));
   }
 
-  #registered(response: SipResponse): void {
+  #registered(response: SipResponse, hop: Hop | null): void {
     this.#failures = 0;
-    this.#isRegistered = true;
+    this.#place = hop;
     const seconds = this.#grantedS(response);
     this.#options.onState({ state: 'registered', seconds });
     this.#next(seconds * 1000 * (0.75 + 0.1 * this.#options.chance()));

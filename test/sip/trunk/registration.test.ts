@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Hop } from '../../../src/sip/hop.js';
 import type { SipRequest } from '../../../src/sip/message.js';
 import { responseTo } from '../../../src/sip/respond.js';
 import { KeepAlive } from '../../../src/sip/trunk/keep-alive.js';
@@ -73,6 +74,30 @@ describe('a registration', () => {
     const count = registrar.requests('REGISTER').length;
     expect(count).toBeGreaterThan(2);
     expect(count).toBeLessThan(6);
+  });
+});
+
+describe('a registration over a connection', () => {
+  it('is made anew when the connection is lost', async () => {
+    const wire = new Wire();
+    const { agent } = phoneAt(wire, HOPS.ann, 1);
+    const tcp: Hop = { ...HOPS.bob, protocol: 'TCP' };
+    const registrar = new Puppet(wire, HOPS.bob, (message, me, from) => {
+      if (message.kind === 'request') me.say(ok(message, 600), from);
+    });
+    const registration = new Registration({
+      ...{ clock: wire.clock, agent, registrar: 'sip:example.com', address: '<sip:parley@example.com>' },
+      ...{ token: () => 'r1', chance: () => 0.5, hops: () => [tcp], onState: () => undefined },
+    });
+    registration.start();
+    await wire.clock.advanceBy(100);
+    registration.connectionLost({ ...tcp, port: 9 });
+    await wire.clock.advanceBy(5000);
+    expect(registrar.requests('REGISTER')).toHaveLength(1);
+    registration.connectionLost(tcp);
+    await wire.clock.advanceBy(5000);
+    expect(registrar.requests('REGISTER')).toHaveLength(2);
+    registration.close();
   });
 });
 
