@@ -32,6 +32,8 @@ export class FailoverTts implements TtsProvider {
   readonly name: string;
   readonly virtualTime: boolean;
   readonly hasModels: boolean;
+  readonly wordTimes: boolean;
+  readonly multilingual: boolean;
   readonly #options: FailoverTtsOptions;
   readonly #own: TtsProvider;
   /** Who spoke last. */
@@ -43,6 +45,9 @@ export class FailoverTts implements TtsProvider {
     this.#own = this.#current.provider;
     this.name = this.#own.name;
     this.hasModels = this.#own.hasModels === true;
+    this.wordTimes = this.#own.wordTimes === true;
+    // One that names no languages speaks all with each voice.
+    this.multilingual = this.#own.multilingual ?? this.#own.speaks === undefined;
     this.virtualTime = options.entries.every(({ provider }) => provider.virtualTime);
   }
 

@@ -18,7 +18,7 @@ export interface SocketTtsOptions {
   voices: readonly TtsVoice[];
   /** Base languages that it speaks, such as `en`. Default all. */
   languages?: readonly string[];
-  /** Whether each voice speaks all of them. Default false. */
+  /** Whether each voice speaks all of them. Default: where it names none. */
   multilingual?: boolean;
   /** Whether the protocol tells when words are spoken. Default false. */
   wordTimes?: boolean;
@@ -62,7 +62,7 @@ export class SocketTts implements TtsProvider {
     this.name = options.name;
     this.hasModels = options.hasModels ?? true;
     this.wordTimes = options.wordTimes ?? false;
-    this.multilingual = options.multilingual ?? false;
+    this.multilingual = options.multilingual ?? options.languages === undefined;
     this.#languages = options.languages;
     this.#options = {
       ...{ connectTimeoutMs: 5000, firstAudioMs: 8000, gapMs: 5000, idleMs: 300_000, clock: new RealClock() },

@@ -117,3 +117,15 @@ it('warms up every voice as whom it will speak', async () => {
   tts.checkSettings({}, null);
   await tts.close();
 });
+
+it('can what the first voice can', async () => {
+  const own = voice('main', 0, [], []);
+  const made = (provider: TtsProvider): FailoverTts =>
+    new FailoverTts({ entries: [{ provider, health: new Health() }], onSwitch: () => undefined });
+  expect(made({ ...own, wordTimes: true, multilingual: true })).toMatchObject({ wordTimes: true, multilingual: true });
+  expect(made(own)).toMatchObject({ wordTimes: false, multilingual: false });
+  const anyLanguage = voice('main', 0, [], []);
+  delete anyLanguage.speaks;
+  expect(made(anyLanguage)).toMatchObject({ multilingual: true });
+  expect(await made(anyLanguage).speaks('sw')).toBe(true);
+});
