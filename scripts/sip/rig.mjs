@@ -27,15 +27,18 @@ const scenarios = fileURLToPath(new URL('scenarios/', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'parley-sip-'));
 
 /** A second of tone as sipp plays it. */
-const tone = Int16Array.from({ length: 8000 }, (_, at) => Math.round(8000 * Math.sin((2 * Math.PI * 440 * at) / 8000)));
+export const TONE = Int16Array.from({ length: 8000 }, (_, at) =>
+  Math.round(8000 * Math.sin((2 * Math.PI * 440 * at) / 8000)),
+);
 export const toneFile = join(folder, 'tone.ul');
-writeFileSync(toneFile, encodeG711('mulaw', tone));
+writeFileSync(toneFile, encodeG711('mulaw', TONE));
 
 /**
  * @param {{ port: number, servers: { protocol: 'UDP'|'TCP'|'TLS', port: number, host?: string }[], listen?: ('UDP'|'TCP'|'TLS')[],
- *   options?: Record<string, unknown>, tls?: object }} of
+ *   options?: Record<string, unknown>, tls?: object,
+ *   srtp?: 'off' | 'required' }} of
  */
-export function openTrunk({ port, servers, listen = ['UDP'], options = {}, tls = {} }) {
+export function openTrunk({ port, servers, listen = ['UDP'], options = {}, tls = {}, srtp = 'off' }) {
   return SipCarrier.open({
     clock,
     ticker,
@@ -57,7 +60,7 @@ export function openTrunk({ port, servers, listen = ['UDP'], options = {}, tls =
         listen: listen.map((protocol) => ({ protocol, address: HOST, port: protocol === 'TLS' ? port + 1 : port })),
       }),
     openMedia: (listener, address) =>
-      openRtpSession({ clock, ticker, ports, listener, codecs: ['PCMU', 'PCMA'], advertisedAddress: address }),
+      openRtpSession({ clock, ticker, ports, listener, codecs: ['PCMU', 'PCMA'], srtp, advertisedAddress: address }),
     codecs: ['PCMU', 'PCMA'],
     numbers: [OWN],
     owned: [OWN],
@@ -137,7 +140,7 @@ export function talk(call) {
   });
   let at = 0;
   const stop = ticker.subscribe(() => {
-    call.line.play(tone.slice(at, at + 160));
+    call.line.play(TONE.slice(at, at + 160));
     at = (at + 160) % 8000;
   });
   return heard;

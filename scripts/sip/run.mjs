@@ -1,19 +1,30 @@
 /**
- * `npm run test:sip`: parley's SIP trunk against sipp (Debian: sip-tester), in both roles, with media. One line a case;
+ * `npm run test:sip`: parley's SIP trunk against sipp (Debian: sip-tester), in both roles, with media, and against baresip
+ * where it is installed. One line a case;
  * the last line is `N passed, N failed`. Names of cases as arguments run these alone. Uses the build in dist.
  */
-import { spawnSync } from 'node:child_process';
+import { hasTool } from '../system-tools.mjs';
+import { callsWithBaresip } from './baresip.mjs';
 import { CASES } from './cases.mjs';
 import { tidy } from './rig.mjs';
 
-if (spawnSync('sipp', ['-v']).error !== undefined) {
+if (!hasTool('sipp')) {
   console.log('sipp is not installed (Debian: apt-get install sip-tester)');
   process.exit(1);
 }
 const wanted = process.argv.slice(2);
 let passed = 0;
 let failed = 0;
-for (const [name, run] of CASES) {
+const all = [...CASES];
+if (hasTool('baresip')) {
+  for (const protocol of /** @type {const} */ (['UDP', 'TCP', 'TLS'])) {
+    all.push([
+      `baresip, both ways, over ${protocol}${protocol === 'TLS' ? ' with SRTP' : ''}`,
+      () => callsWithBaresip(protocol),
+    ]);
+  }
+} else console.log('– baresip is not installed (Debian: apt-get install baresip-core): its calls are left out');
+for (const [name, run] of all) {
   if (wanted.length > 0 && !wanted.includes(name)) continue;
   const startMs = performance.now();
   try {
