@@ -9,6 +9,7 @@ import { keepWay } from './kept-way.js';
 import { Liveness, LOOK_MS } from './liveness.js';
 import { fingerprintsOf } from './offer.js';
 import type { PeerListener, PeerSettings, WebRtcPeer } from './peer.js';
+import { hearUnnamed } from './unnamed-source.js';
 import { askNobodyElse, findNewWays, weriftConfig } from './werift-config.js';
 
 /** A peer that has not connected by then is given up. */
@@ -49,6 +50,7 @@ export class WeriftPeer implements WebRtcPeer {
       ...weriftConfig(settings),
       iceFilterStunResponse: (check) => this.#isOfThisRound(String(check.getAttributeValue('USERNAME'))),
     });
+    hearUnnamed(this.#connection);
     this.#connection.onRemoteTransceiverAdded.subscribe((transceiver) => this.#onTransceiver(transceiver));
     this.#connection.onDataChannel.subscribe((channel) => this.#onChannel(channel));
     this.#connection.connectionStateChange.subscribe((state) => this.#onState(state));

@@ -45,7 +45,8 @@ interface Line {
   clock: VirtualClock;
 }
 
-async function connected(): Promise<Line> {
+/** @param change of what is offered */
+async function connected(change = (sdp: string): string => sdp): Promise<Line> {
   const clock = new VirtualClock();
   const [peer, caller, ear] = [new WeriftPeer(LOOPBACK, clock), new WeriftCaller(LOOPBACK), new Ear()];
   closes.push(
@@ -53,7 +54,7 @@ async function connected(): Promise<Line> {
     () => caller.close(),
   );
   peer.listen(ear);
-  await caller.accept(await peer.answer(await caller.offer()));
+  await caller.accept(await peer.answer(change(await caller.offer())));
   await caller.connected;
   await expect.poll(() => ear.connections, PATIENCE).toBe(1);
   return { peer, caller, ear, clock };
@@ -86,6 +87,11 @@ function bindingRequest(username: string, id: number): Buffer {
   request.writeUInt16BE(username.length, 22);
   return Buffer.concat([request, name]);
 }
+
+test('who does not name their source in the offer is heard', async () => {
+  const line = await connected((sdp) => sdp.replace(/^a=ssrc:.*\r\n/gm, ''));
+  await bothWays(line, 0);
+});
 
 test('audio and messages go both ways, reports come, and nobody else is asked', async () => {
   const line = await connected();
