@@ -17,7 +17,11 @@ interface Wish {
   continueFrom?: string;
 }
 
-/** One widget: one agent, at most one call at a time. */
+/**
+ * One widget: one agent, at most one call at a time. The call itself is the page's (`page/call.ts`); how one comes about is
+ * not (`page/talk.ts`): here there is one agent and a key, looks that are learned first, consent, another daemon perhaps,
+ * and going on with a session that was cut off; there a choice of agents, warming up, and response times.
+ */
 export class Widget {
   readonly #options: WidgetOptions;
   readonly #view: View;
