@@ -52,6 +52,13 @@ export async function talk(daemon, publicKey, agentId, onMessage) {
     connection.close();
   };
 
+  /** Nobody is left who could say that it is over. */
+  const giveUp = () => {
+    if (connection.connectionState === 'closed') return;
+    hangUp();
+    onMessage({ method: 'onsessionended', payload: { status: 'error' } });
+  };
+
   channel.onmessage = ({ data }) => {
     const message = JSON.parse(data);
     if (message.method === 'onready') sessionId = message.payload.session_id;
@@ -68,10 +75,10 @@ export async function talk(daemon, publicKey, agentId, onMessage) {
         () => false,
         ({ status }) => status === 404,
       );
-      if (isOver) hangUp();
+      if (isOver) giveUp();
       else await new Promise((resolve) => globalThis.setTimeout(resolve, 1500));
     }
-    if (connection.connectionState !== 'connected') hangUp();
+    if (connection.connectionState !== 'connected') giveUp();
     isRecovering = false;
   };
   connection.onconnectionstatechange = () => {
