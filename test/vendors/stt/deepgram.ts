@@ -9,7 +9,7 @@ import { Ear, type HeardWord } from './spoken-words.js';
 
 const NOVA_PARAMETERS = (
   'model encoding sample_rate channels language interim_results punctuate smart_format endpointing no_delay keyterm ' +
-  'keywords mip_opt_out tag'
+  'keywords mip_opt_out tag dictation diarize numerals vad_events filler_words profanity_filter utterance_end_ms'
 ).split(' ');
 const FLUX_PARAMETERS =
   'model encoding sample_rate eager_eot_threshold eot_threshold eot_timeout_ms keyterm language_hint mip_opt_out tag'.split(

@@ -8,7 +8,10 @@
 import { type DoubleConversation, type DoubleLine, type DoubleProtocol, unknownIn } from './socket-double.js';
 import { Ear } from './spoken-words.js';
 
-const PARAMETERS = 'model_id audio_format commit_strategy include_timestamps language_code keyterms'.split(' ');
+const PARAMETERS =
+  'model_id audio_format commit_strategy include_timestamps language_code keyterms enable_logging include_language_detection'.split(
+    ' ',
+  );
 /** Less audio than this cannot be committed. */
 const MIN_COMMIT_MS = 300;
 

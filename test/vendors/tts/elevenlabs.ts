@@ -33,12 +33,18 @@ const QUERY: Readonly<Record<string, RegExp>> = {
   auto_mode: /^(true|false)$/,
   inactivity_timeout: /^([1-9]\d?|1[0-7]\d|180)$/,
   language_code: /^[a-z]{2,3}$/,
+  enable_ssml_parsing: /^(true|false)$/,
+  enable_logging: /^(true|false)$/,
+  sync_alignment: /^(true|false)$/,
+  apply_text_normalization: /^(auto|on|off)$/,
 };
 const MOST_CONTEXTS = 5;
 
 interface Context {
   buffer: string;
   audio: (() => void) | null;
+  /** Flushed while it speaks: comes after that. */
+  waiting: string[];
   closing: boolean;
   flushed: boolean;
 }
@@ -102,14 +108,17 @@ export class ElevenLabsDouble extends SpeechDouble {
           return;
         }
         this.voiceSettings.push(voice_settings ?? null);
-        context = { buffer: '', audio: null, closing: false, flushed: false };
+        context = { buffer: '', audio: null, waiting: [], closing: false, flushed: false };
         contexts.set(id, context);
       } else if (voice_settings !== undefined) this.violation('settings after the first message');
       if (context.closing) this.violation('a context that was closed already');
       context.buffer += text ?? '';
-      if (flush === true) {
+      // Where nothing is buffered, there is nothing to flush.
+      if (flush === true && context.buffer.trim() !== '') {
         context.flushed = true;
-        this.#speak(line, contexts, id, context, rateHz);
+        context.waiting.push(context.buffer);
+        context.buffer = '';
+        if (context.waiting.length === 1 && context.audio === null) this.#speak(line, contexts, id, context, rateHz);
       }
       if (close_context === true) {
         context.closing = true;
@@ -120,9 +129,9 @@ export class ElevenLabsDouble extends SpeechDouble {
   }
 
   #speak(line: WebSocket, contexts: Map<string, Context>, id: string, context: Context, rateHz: number): void {
-    if (!context.buffer.endsWith(' ')) this.violation('text should end with a space');
-    const text = context.buffer.trim();
-    context.buffer = '';
+    const buffer = context.waiting.shift() ?? '';
+    if (!buffer.endsWith(' ')) this.violation('text should end with a space');
+    const text = buffer.trim();
     this.spoken.push(text);
     this.changed();
     if (this.#dead < (this.faults.deadConnections ?? 0)) {
@@ -162,7 +171,10 @@ export class ElevenLabsDouble extends SpeechDouble {
           line.send(JSON.stringify({ error: 'internal_server_error', message: `with ${KEY}`, contextId: id })),
         garbage: () => line.send('{"audio": tr'),
       },
-      () => this.#final(line, contexts, id),
+      () => {
+        if (context.waiting.length > 0) this.#speak(line, contexts, id, context, rateHz);
+        else this.#final(line, contexts, id);
+      },
     );
   }
 
