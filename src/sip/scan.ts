@@ -49,6 +49,7 @@ export function numberOf(text: string, most: number): number | null {
  * @returns null where a quoted string or a bracket does not end
  */
 export function splitOutside(text: string, separator: ',' | ';'): string[] | null {
+  if (!/["<]/.test(text)) return text.split(separator).map(trimmed);
   const pieces: string[] = [];
   let start = 0;
   let inQuotes = false;
