@@ -21,6 +21,7 @@ export interface Measured {
 const SIDES = ['parley', 'livekit'] as const;
 /** A start is short and differs from one to the next. */
 const STARTS = 3;
+const CYCLE_SECONDS = 10;
 
 /** One round, in the order in which it is run: the sides in turns. */
 export function casesOf(parts: readonly string[], turns: number, seconds: number): Case[] {
@@ -45,7 +46,9 @@ export function casesOf(parts: readonly string[], turns: number, seconds: number
       for (const conduct of ['idle', 'talking'] as const) {
         const servers: Server[] = ['parley', 'livekit built-in'];
         if (count > 1 && conduct === 'idle') servers.push('livekit plug-in'); // what differs is the detector
-        cases.push(...servers.map((server): Case => ({ part: 'cost', server, conduct, count, seconds })));
+        // One caller has to be heard for a whole cycle; of ten, each is at another place of it.
+        const long = count === 1 && conduct === 'talking' ? Math.max(seconds, CYCLE_SECONDS) : seconds;
+        cases.push(...servers.map((server): Case => ({ part: 'cost', server, conduct, count, seconds: long })));
       }
     }
   }

@@ -1,7 +1,7 @@
 /**
  * parley and LiveKit Agents for Node, measured side by side: see README.md for what each figure counts.
  *
- *   npm install && node run.mjs [--rounds=1] [--only=start,decision,interruption,cost] [--turns=4] [--seconds=6]
+ *   npm install && node run.mjs [--rounds=1] [--only=start,decision,interruption,cost] [--turns=8] [--seconds=6]
  *
  * Every case has a fresh process; the two sides take turns. Prints one table and writes bench/results/livekit-agents.json.
  */
@@ -17,7 +17,7 @@ const { values } = parseArgs({
   options: {
     rounds: { type: 'string', default: '1' },
     only: { type: 'string', default: 'start,decision,interruption,cost' },
-    turns: { type: 'string', default: '4' },
+    turns: { type: 'string', default: '8' },
     seconds: { type: 'string', default: '6' },
     one: { type: 'string' },
   },
