@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { ParleyError, reasonOf } from '../errors.js';
 import { workerFile } from '../package-files.js';
@@ -60,15 +62,15 @@ export class KnowledgeBase implements Knowledge {
   }
 
   list(): Promise<KnowledgeFile[]> {
-    return this.#request('list') as Promise<KnowledgeFile[]>;
+    return this.#isNew ? none() : (this.#request('list') as Promise<KnowledgeFile[]>);
   }
 
   known(ids: readonly string[]): Promise<string[]> {
-    return this.#request('known', ids) as Promise<string[]>;
+    return this.#isNew ? none() : (this.#request('known', ids) as Promise<string[]>);
   }
 
   filesOf(agentId: string): Promise<string[]> {
-    return this.#request('filesOf', agentId) as Promise<string[]>;
+    return this.#isNew ? none() : (this.#request('filesOf', agentId) as Promise<string[]>);
   }
 
   /** Takes the place of what the agent was given before. @throws ParleyError NOT_FOUND */
@@ -95,6 +97,14 @@ export class KnowledgeBase implements Knowledge {
     this.#worker = undefined;
     this.#rejectAll(closedError());
     await worker?.terminate();
+  }
+
+  /** Nothing has ever been added: to say so takes no thread, which has some 20 MB. */
+  get #isNew(): boolean {
+    const { path } = this.#settings;
+    return (
+      !this.#closed && this.#worker === undefined && path !== null && !existsSync(path) && existsSync(dirname(path))
+    );
   }
 
   #request(method: KnowledgeRequest['method'], ...args: readonly unknown[]): Promise<unknown> {
@@ -142,6 +152,10 @@ export class KnowledgeBase implements Knowledge {
     this.#waiting.clear();
     for (const one of waiting) one.reject(error);
   }
+}
+
+async function none(): Promise<never[]> {
+  return [];
 }
 
 function closedError(): ParleyError {

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -34,6 +34,19 @@ const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 function ask(base: KnowledgeBase, text: string, fileIds: readonly string[], language = 'en'): Promise<Passage[]> {
   return base.search({ text, fileIds, language, limit: 3, signal: new AbortController().signal });
 }
+
+describe('a new base', () => {
+  it('says that there is nothing without opening anything, and takes the first file all the same', async () => {
+    const path = join(folder(), 'knowledge.db');
+    const base = open({ path });
+    expect([await base.list(), await base.known(['kettle']), await base.filesOf('seller')]).toEqual([[], [], []]);
+    expect(existsSync(path)).toBe(false);
+    await base.add({ id: 'kettle', name: 'kettle.txt', source: bytes('Kettles have three years.') });
+    expect(await base.known(['kettle', 'tea'])).toEqual(['kettle']);
+    await base.close();
+    await expect(base.list()).rejects.toMatchObject({ code: 'KNOWLEDGE_FAILED' });
+  });
+});
 
 describe('a file', () => {
   it('is found by what it says, with its name, page and heading', async () => {
