@@ -1,3 +1,4 @@
+import { nearestRank } from '../session/latency.js';
 import { type MeasuredTurn, type Stage, STAGES } from './measured-turn.js';
 
 /** Milliseconds; by nearest rank, so that each is a value that occurred. */
@@ -48,7 +49,6 @@ export function summarise(turns: readonly MeasuredTurn[]): LatencySummary {
 
 export function spread(values: readonly number[]): Spread | null {
   if (values.length === 0) return null;
-  const sorted = [...values].sort((a, b) => a - b);
-  const at = (share: number): number => sorted[Math.ceil(share * sorted.length) - 1] as number;
+  const at = nearestRank(values);
   return { count: values.length, p50: at(0.5), p90: at(0.9), p95: at(0.95), p99: at(0.99) };
 }

@@ -1,15 +1,14 @@
 import { mkdir, writeFile } from 'node:fs/promises';
-import { cpus, loadavg } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type LatencyRunOptions, runLatency } from '../benchmark/latency-run.js';
+import { machine } from '../benchmark/machine.js';
 import { INSTANT, PUBLISHED } from '../benchmark/provider-set.js';
 import { readRecordings } from '../benchmark/recording.js';
 import { type BenchmarkReport, kindRows, reportRows, stageRows, textTable } from '../benchmark/report.js';
 import { reportPage } from '../benchmark/report-page.js';
 import { VirtualClock } from '../clock/virtual.js';
 import { loadAgentFile } from '../config/agent-file.js';
-import { packageVersion } from '../package-files.js';
 import { type Command, UsageError } from './command.js';
 import { atDesk, openDemoDesk, usesDemoDesk } from './demo-desk.js';
 import { engineSettings } from './engine-settings.js';
@@ -145,11 +144,4 @@ function text({ machine: on, runs }: BenchmarkReport): string {
     ...faults.map(([name, count]) => `fault: ${name} ×${String(count)}`),
     `${on}\n`,
   ].join('\n');
-}
-
-function machine(): string {
-  const all = cpus();
-  const load = loadavg()[0] ?? 0;
-  const processors = `${String(all.length)} × ${all[0]?.model.trim() ?? 'unknown'}`;
-  return `${processors}, Node ${process.version}, parley ${packageVersion()}, load average ${load.toFixed(1)}`;
 }

@@ -22,8 +22,13 @@ export function latencySummary(turns: readonly TurnMetrics[]): LatencySummary {
 /** Average and percentiles by nearest rank, so that each percentile is a value that occurred. Null of nothing. */
 export function percentiles(values: readonly number[]): Percentiles | null {
   if (values.length === 0) return null;
-  const sorted = [...values].sort((a, b) => a - b);
-  const at = (share: number): number => sorted[Math.ceil(share * sorted.length) - 1] as number;
-  const avg = sorted.reduce((sum, value) => sum + value, 0) / sorted.length;
+  const at = nearestRank(values);
+  const avg = values.reduce((sum, value) => sum + value, 0) / values.length;
   return { avg, p50: at(0.5), p95: at(0.95), p99: at(0.99) };
+}
+
+/** Quantiles by nearest rank, of one value at least: from a share above 0 and up to 1 to the value. */
+export function nearestRank(values: readonly number[]): (share: number) => number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return (share) => sorted[Math.ceil(share * sorted.length) - 1] as number;
 }
