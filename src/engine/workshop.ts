@@ -114,6 +114,8 @@ export class Workshop {
       this.#providers.tts(agent.voice.provider).warmUp(voiceOf(agent)),
       this.#providers.llm(agent.llm.model, undefined).warmUp(),
       this.#mcp.warmUp(),
+      this.#client.warmUp(),
+      this.#operatorClient.warmUp(),
     ]);
   }
 
@@ -137,6 +139,7 @@ export class Workshop {
     const [{ agent, memory }] = await Promise.all([
       this.#remembering(plan.agent, request.agentId, id, onFault),
       ...[vad.warmUp(), stt.warmUp(), tts.warmUp(voiceOf(plan.agent)), turnModel?.warmUp()],
+      ...(callsOut(plan.agent) ? [this.#client.warmUp(), this.#operatorClient.warmUp()] : []),
     ]);
     const line = await this.#sound.line({
       ...{ transport: request.transport, sound: agent.sound, sessionId: id },
@@ -323,6 +326,11 @@ function sessionLog(
     log?.(entry);
   };
   return { log: both, close: () => trace.close() };
+}
+
+/** Whether the session may call the agent's or the operator's servers: what that takes is not loaded during a call. */
+function callsOut({ tools, serviceFunctions, appFunctions, webhooks }: ResolvedAgent): boolean {
+  return tools.length + serviceFunctions.length + appFunctions.length > 0 || webhooks.sessionData !== null;
 }
 
 /** Whom the agent speaks as. */

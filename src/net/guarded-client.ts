@@ -1,4 +1,4 @@
-import { Agent } from 'undici';
+import type { Agent } from 'undici';
 import type { Clock } from '../clock/clock.js';
 import { ParleyError, reasonOf } from '../errors.js';
 import { AddressGuard, type AddressGuardOptions } from './address-guard.js';
@@ -41,8 +41,8 @@ export class GuardedClient {
   readonly guard: AddressGuard;
   readonly #clock: Clock;
   readonly #maxBytes: number;
-  readonly #guarded: Agent;
-  readonly #exempt: Agent;
+  readonly #connections: number;
+  #agents: Promise<Agents> | null = null;
   readonly #running = new Set<AbortController>();
   #closed = false;
 
@@ -50,10 +50,12 @@ export class GuardedClient {
     this.guard = new AddressGuard(options);
     this.#clock = options.clock;
     this.#maxBytes = options.maxBytes ?? 65_536;
-    // undici's own timers for replies are off: the request's deadline covers them.
-    const shared = { connections: options.connectionsPerOrigin ?? 64, headersTimeout: 0, bodyTimeout: 0 };
-    this.#guarded = new Agent({ ...shared, connect: { lookup: this.guard.lookup, timeout: 10_000 } });
-    this.#exempt = new Agent({ ...shared, connect: { timeout: 10_000 } });
+    this.#connections = options.connectionsPerOrigin ?? 64;
+  }
+
+  /** Loads what the first request would wait for. */
+  async warmUp(): Promise<void> {
+    await this.#open();
   }
 
   /**
@@ -74,7 +76,8 @@ export class GuardedClient {
     request.signal.addEventListener('abort', onAbort, { once: true });
     this.#running.add(deadline);
     try {
-      return await this.#send(exempt ? this.#exempt : this.#guarded, url, request, deadline.signal);
+      const { exempt: anywhere, guarded } = await this.#open();
+      return await this.#send(exempt ? anywhere : guarded, url, request, deadline.signal);
     } catch (error) {
       if (deadline.signal.aborted) throw deadline.signal.reason;
       throw asNetError(error);
@@ -89,7 +92,20 @@ export class GuardedClient {
   async close(): Promise<void> {
     this.#closed = true;
     for (const running of this.#running) running.abort(closedError());
-    await Promise.all([this.#guarded.destroy(), this.#exempt.destroy()]);
+    const agents = await this.#agents;
+    await Promise.all([agents?.guarded.destroy(), agents?.exempt.destroy()]);
+  }
+
+  #open(): Promise<Agents> {
+    this.#agents ??= import('../undici.js').then(({ Agent }) => {
+      // undici's own timers for replies are off: the request's deadline covers them.
+      const shared = { connections: this.#connections, headersTimeout: 0, bodyTimeout: 0 };
+      return {
+        guarded: new Agent({ ...shared, connect: { lookup: this.guard.lookup, timeout: 10_000 } }),
+        exempt: new Agent({ ...shared, connect: { timeout: 10_000 } }),
+      };
+    });
+    return this.#agents;
   }
 
   async #send(agent: Agent, url: URL, request: GuardedRequest, signal: AbortSignal): Promise<GuardedReply> {
@@ -107,6 +123,12 @@ export class GuardedClient {
     if (encoding !== 'identity') throw new ParleyError('NET_FAILED', { reason: `the reply is encoded (${encoding})` });
     return { status: reply.statusCode, headers, body };
   }
+}
+
+interface Agents {
+  guarded: Agent;
+  /** For addresses that the guard exempts. */
+  exempt: Agent;
 }
 
 function closedError(): ParleyError {

@@ -1,4 +1,3 @@
-import { request } from 'undici';
 import type { Clock } from '../../clock/clock.js';
 import { ParleyError, reasonOf } from '../../errors.js';
 import { Deadlines } from '../deadlines.js';
@@ -30,6 +29,7 @@ export async function postJson(options: PostOptions): Promise<JsonObject> {
   const deadlines = new Deadlines(clock, provider, signal);
   deadlines.within(timeoutMs);
   try {
+    const { request } = await import('../../undici.js');
     const reply = await request(url, {
       method: 'POST',
       headers: { 'content-type': 'application/json', accept: 'application/json', ...headers },

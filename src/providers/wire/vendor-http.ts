@@ -1,4 +1,4 @@
-import { type Dispatcher, Pool } from 'undici';
+import type { Dispatcher, Pool } from 'undici';
 import { ParleyError, reasonOf } from '../../errors.js';
 import { failed, messageIn, statusError, withoutSecrets } from './vendor-error.js';
 
@@ -45,7 +45,7 @@ const MAX_ERROR_BYTES = 65_536;
 export class VendorHttp {
   readonly #options: VendorHttpOptions;
   readonly #basePath: string;
-  readonly #pool: Pool;
+  readonly #pool: Promise<Pool>;
   #closed = false;
 
   /** @throws ParleyError CONFIG_INVALID for an address that is none */
@@ -58,13 +58,14 @@ export class VendorHttp {
     this.#options = options;
     this.#basePath = url.pathname.replace(/\/+$/, '');
     // Every wait has its deadline in the caller's signal; undici's timers would only be second ones.
-    this.#pool = new Pool(url.origin, {
+    const settings = {
       connections: options.maxConnections ?? 64,
       keepAliveTimeout: 60_000,
       headersTimeout: 0,
       bodyTimeout: 0,
       connect: { timeout: options.connectTimeoutMs ?? 5000 },
-    });
+    };
+    this.#pool = import('../../undici.js').then(({ Pool }) => new Pool(url.origin, settings));
   }
 
   /**
@@ -87,11 +88,11 @@ export class VendorHttp {
   /** Breaks off what is under way. May be called twice. */
   async close(): Promise<void> {
     this.#closed = true;
-    await this.#pool.destroy();
+    await (await this.#pool).destroy();
   }
 
-  #dispatch({ method, path, headers = {}, body, signal }: VendorRequest): Promise<Dispatcher.ResponseData> {
-    return this.#pool.request({
+  async #dispatch({ method, path, headers = {}, body, signal }: VendorRequest): Promise<Dispatcher.ResponseData> {
+    return (await this.#pool).request({
       method,
       path: this.#basePath + path,
       headers: { 'user-agent': 'parley', ...this.#options.headers, ...headers },

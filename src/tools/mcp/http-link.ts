@@ -1,5 +1,5 @@
 import { createParser } from 'eventsource-parser';
-import { Agent, type Dispatcher } from 'undici';
+import type { Dispatcher } from 'undici';
 import { readBody } from '../../net/body.js';
 import { type JsonRpcMessage, type LinkEvents, MAX_MESSAGE_BYTES, type McpLink, readMessage } from './link.js';
 
@@ -16,7 +16,9 @@ const GOODBYE_MS = 2_000;
 export class HttpLink implements McpLink {
   readonly #options: HttpLinkOptions;
   readonly #url: URL;
-  readonly #agent = new Agent({ headersTimeout: 0, bodyTimeout: 0, connect: { timeout: 10_000 } });
+  readonly #agent = import('../../undici.js').then(
+    ({ Agent }) => new Agent({ headersTimeout: 0, bodyTimeout: 0, connect: { timeout: 10_000 } }),
+  );
   readonly #abort = new AbortController();
   #session: string | null = null;
   #version: string | null = null;
@@ -62,12 +64,16 @@ export class HttpLink implements McpLink {
       const bye = this.#request('DELETE', null, AbortSignal.timeout(GOODBYE_MS)).then(({ body }) => body.dump());
       await bye.catch(() => undefined);
     }
-    await this.#agent.destroy();
+    await (await this.#agent).destroy();
   }
 
-  #request(method: 'POST' | 'DELETE', body: string | null, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
+  async #request(
+    method: 'POST' | 'DELETE',
+    body: string | null,
+    signal: AbortSignal,
+  ): Promise<Dispatcher.ResponseData> {
     const lower = Object.entries(this.#options.headers).map(([name, value]) => [name.toLowerCase(), value]);
-    return this.#agent.request({
+    return (await this.#agent).request({
       origin: this.#url.origin,
       path: this.#url.pathname + this.#url.search,
       method,

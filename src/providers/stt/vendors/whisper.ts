@@ -1,4 +1,4 @@
-import { Pool } from 'undici';
+import type { Pool } from 'undici';
 import { RealClock } from '../../../clock/real.js';
 import type { Clock } from '../../../clock/clock.js';
 import { ParleyError, reasonOf } from '../../../errors.js';
@@ -42,7 +42,7 @@ export class WhisperStt implements SttProvider {
   readonly virtualTime = false;
   readonly abilities = { models: true, multilingual: true };
   readonly #options: WhisperSttOptions;
-  readonly #pool: Pool;
+  readonly #pool: Promise<Pool>;
   readonly #path: string;
   readonly #streams = new Set<WhisperStream>();
   /** The server gives the times of words. */
@@ -52,13 +52,14 @@ export class WhisperStt implements SttProvider {
     this.#options = options;
     const url = new URL(options.baseUrl);
     this.#path = url.pathname.replace(/\/+$/, '');
-    this.#pool = new Pool(url.origin, {
+    const settings = {
       connections: options.maxConnections ?? 16,
       keepAliveTimeout: 60_000,
       headersTimeout: 0,
       bodyTimeout: 0,
       connect: { timeout: 5000 },
-    });
+    };
+    this.#pool = import('../../../undici.js').then(({ Pool }) => new Pool(url.origin, settings));
   }
 
   /** Opens a connection, and tells of a refused key. */
@@ -102,7 +103,7 @@ export class WhisperStt implements SttProvider {
 
   async close(): Promise<void> {
     await Promise.all([...this.#streams].map((stream) => stream.close()));
-    await this.#pool.destroy();
+    await (await this.#pool).destroy();
   }
 
   async #transcribe(
@@ -143,7 +144,9 @@ export class WhisperStt implements SttProvider {
     signal: AbortSignal,
   ): Promise<{ status: number; text: string }> {
     const { apiKey } = this.#options;
-    const reply = await this.#pool.request({
+    const reply = await (
+      await this.#pool
+    ).request({
       ...{ method, path: this.#path + path, body, signal },
       headers: {
         accept: 'application/json',
