@@ -1,23 +1,27 @@
 /**
- * Builds the `parley` command: `dist/cli/main.js` and all that it imports, packages too, into `dist/cli.js` and a few
- * chunks beside it, so that a start opens a dozen files instead of a thousand (`bench/startup` shows what that is
- * worth). Commands stay chunks of their own, loaded when they are called. `npm run build` runs this file, after tsc.
+ * Bundles the `parley` command (`dist/cli.js`) and the library's entries (`dist/index.js` and those beside it) with all
+ * that they import, packages too, into a few chunks that they share, so that a start opens dozens of files instead of a
+ * thousand: `bench/startup` shows what that is worth. What is imported late stays a chunk of its own. The modules one by
+ * one, as tsc made them, stay in `dist` for worker threads and benchmarks. `npm run build` runs this file, after tsc.
  */
 import { build } from 'esbuild';
 import { readdirSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const dist = join(root, 'dist');
-for (const name of readdirSync(dist)) if (/^cli(-\w+)?\.js$/.test(name)) rmSync(join(dist, name));
+/** Their sources, for the build's own entries are what is written here. */
+const LIBRARY = ['index', 'daemon/index', 'providers/index', 'testing/index'];
 
-await build({
+for (const name of readdirSync(dist)) if (/^(cli|bundle)(-\w+)?\.js$/.test(name)) rmSync(join(dist, name));
+
+const { metafile } = await build({
   absWorkingDir: root,
-  entryPoints: { cli: 'dist/cli/main.js' },
+  entryPoints: { cli: 'src/cli/main.ts', ...Object.fromEntries(LIBRARY.map((name) => [name, `src/${name}.ts`])) },
   // One folder below the package's root, as src/package-files.ts expects of every file that uses it.
   outdir: dist,
-  chunkNames: 'cli-[hash]',
+  chunkNames: 'bundle-[hash]',
   bundle: true,
   splitting: true,
   format: 'esm',
@@ -47,4 +51,12 @@ await build({
   },
   legalComments: 'eof',
   logLevel: 'warning',
+  metafile: true,
 });
+
+for (const name of LIBRARY) rmSync(join(dist, `${name}.js.map`), { force: true }); // of what was there before
+for (const [path, { inputs }] of Object.entries(metafile.outputs)) {
+  if (dirname(path) !== 'dist' && 'src/package-files.ts' in inputs) {
+    throw new Error(`${path} would look for the package's files in the wrong folder`);
+  }
+}
