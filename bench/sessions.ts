@@ -127,7 +127,7 @@ async function measure(name: string, count: number, seconds: number): Promise<Co
   const [after, threadsAfter] = [cpuTimes(), threadTimes()];
   const tookSeconds = (clock.nowMs() - startMs) / 1000;
   let workersMs = 0;
-  for (const [id, ranMs] of threadsAfter) if (!helpers.has(id)) workersMs += ranMs - (threads.get(id) ?? 0);
+  for (const [id, { ranMs }] of threadsAfter) if (!helpers.has(id)) workersMs += ranMs - (threads.get(id)?.ranMs ?? 0);
   const cost: Cost = {
     processMs: (after.processMs - cpu.processMs) / tookSeconds,
     mainMs: ((after.mainMs ?? Number.NaN) - (cpu.mainMs ?? Number.NaN)) / tookSeconds,

@@ -3,6 +3,7 @@ import { frameSamples, HEARING_RATE_HZ } from '../../dist/audio/frame.js';
 import { loadAgentFile } from '../../dist/config/agent-file.js';
 import { packageFile } from '../../dist/package-files.js';
 import type { Engine, Session, SessionRequest } from '../../dist/index.js';
+import type { VadProvider } from '../../dist/providers/vad/vad.js';
 import { promptedStt } from '../../dist/testing/prompted-stt.js';
 import { MemoryTransport } from '../../dist/transports/memory.js';
 import { ANSWER, type Conduct, SAID, soundOf } from './caller-sound.js';
@@ -14,6 +15,13 @@ export type Engines = 'doubles' | 'embedded';
 /** What callers say, turn after turn. One list for all, so that none of it counts as a session's memory. */
 const LINES = Array.from({ length: 10_000 }, () => SAID);
 
+export interface CallersOptions {
+  /** Default the engine's. */
+  vad?: VadProvider;
+  /** Gets each line before its session has it. Default: nobody does. */
+  watch?: (line: MemoryTransport) => MemoryTransport;
+}
+
 /** Callers who all talk to one engine, paced by its ticker as a server's lines are. */
 export class Callers {
   /** Answers that were heard to begin. */
@@ -22,12 +30,14 @@ export class Callers {
   frames = 0;
   readonly #engine: Engine;
   readonly #engines: Engines;
+  readonly #options: CallersOptions;
   readonly #sound: Int16Array;
   readonly #lines: { transport: MemoryTransport; at: number; session: Session | null }[] = [];
   readonly #stop: () => void;
 
   /** To be made before any session, so that a tick's input comes before its output. */
-  constructor(engine: Engine, conduct: Conduct, engines: Engines) {
+  constructor(engine: Engine, conduct: Conduct, engines: Engines, options: CallersOptions = {}) {
+    this.#options = options;
     this.#engine = engine;
     this.#engines = engines;
     this.#sound = soundOf(conduct);
@@ -38,12 +48,14 @@ export class Callers {
 
   /** One more caller; `phase` (0..1) is how far into the cycle it begins. */
   async add(phase: number): Promise<void> {
-    const transport = new MemoryTransport();
+    const { vad, watch = (made) => made } = this.#options;
+    const transport = watch(new MemoryTransport());
     const frame = frameSamples(HEARING_RATE_HZ);
     const line = { transport, at: Math.floor((phase * this.#sound.length) / frame) * frame, session: null };
     this.#lines.push(line);
     const session = await this.#engine.createSession({
       ...(await requestFor(this.#engines)),
+      ...(vad && { vad }),
       transport,
       observe: (event) => {
         if (event.type === 'answered') this.answers++;

@@ -15,13 +15,19 @@ export function cpuTimes(): CpuTimes {
   return { processMs: (user + system) / 1000, mainMs: main?.[0] ?? null, mainStolenMs: main?.[1] ?? null };
 }
 
-/** Processor time of each thread that runs now, by its id. Empty where the system does not tell. */
-export function threadTimes(): Map<number, number> {
-  const times = new Map<number, number>();
+/** Of a thread since it began: milliseconds that it ran, and that it was ready to run and had no processor. */
+export interface ThreadTime {
+  readonly ranMs: number;
+  readonly waitedMs: number;
+}
+
+/** Each thread that runs now, by its id. Empty where the system does not tell. */
+export function threadTimes(): Map<number, ThreadTime> {
+  const times = new Map<number, ThreadTime>();
   try {
     for (const id of readdirSync('/proc/self/task').map(Number)) {
-      const ran = schedule(id)?.[0];
-      if (ran !== undefined) times.set(id, ran);
+      const time = schedule(id);
+      if (time !== null) times.set(id, { ranMs: time[0], waitedMs: time[1] });
     }
   } catch {
     // no Linux

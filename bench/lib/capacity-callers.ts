@@ -1,0 +1,138 @@
+import { createSocket, type Socket } from 'node:dgram';
+import { once } from 'node:events';
+import { WebSocket } from 'ws';
+import { frameSamples, HEARING_RATE_HZ } from '../../dist/audio/frame.js';
+import { encodeG711 } from '../../dist/audio/g711.js';
+import { loadOpus } from '../../dist/audio/opus.js';
+import { resample } from '../../dist/audio/resample.js';
+import { serialiseRtp } from '../../dist/rtp/packet.js';
+import { pcmBytes } from '../../dist/transports/pcm.js';
+import { WeriftCaller } from '../../dist/transports/webrtc/werift-caller.js';
+import { soundOf } from './caller-sound.js';
+import type { CapacityCase } from './capacity-case.js';
+import { ON_LOOPBACK } from './capacity-host.js';
+import type { Methods } from './remote.js';
+
+export type CallerMethods = {
+  /** The callers' offers; empty ones where the way has none. */
+  offer: (nothing: null) => Promise<string[]>;
+  /** Connects, and begins to send. @param told by the sessions. Resolves to the answers, empty where there is none */
+  connect: (told: string[]) => Promise<string[]>;
+  /** Processor time so far, ms. */
+  cpuMs: (nothing: null) => Promise<number>;
+} & Methods;
+
+const FRAME_MS = 20;
+const FRAMES_A_CYCLE = 500;
+/** Callers are in groups that send one after the other, as calls do that know nothing of each other. */
+const GROUPS = 4;
+const PCMU_RATE_HZ = 8_000;
+
+/** Sends its frame of the cycle; the n-th since the beginning. */
+type Send = (n: number) => void;
+
+/** Many callers in a process that has nothing else; they listen to nothing. */
+export class CapacityCallers {
+  readonly #case: CapacityCase;
+  #webRtc: WeriftCaller[] = [];
+
+  constructor(of: CapacityCase) {
+    this.#case = of;
+  }
+
+  async offer(): Promise<string[]> {
+    const { way, sessions } = this.#case;
+    if (way !== 'webrtc') return Array.from({ length: sessions }, () => '');
+    this.#webRtc = Array.from({ length: sessions }, () => new WeriftCaller(ON_LOOPBACK));
+    const offers: string[] = [];
+    for (const caller of this.#webRtc) offers.push(await caller.offer());
+    return offers;
+  }
+
+  async connect(told: readonly string[]): Promise<string[]> {
+    const { way } = this.#case;
+    const answers = told.map(() => '');
+    const sends: Send[] = [];
+    if (way === 'talk') sends.push(...(await this.#talk(told)));
+    if (way === 'webrtc') sends.push(...(await this.#connectWebRtc(told)));
+    if (way === 'rtp') {
+      const socket = createSocket({ type: 'udp4', recvBufferSize: 4_000_000 });
+      socket.bind(0, '127.0.0.1');
+      await once(socket, 'listening');
+      socket.on('message', () => undefined);
+      sends.push(...this.#rtp(told, socket));
+      answers.fill(answerOf(socket.address().port));
+    }
+    everyFrame((n, group) => {
+      for (let at = group; at < sends.length; at += GROUPS) {
+        sends[at]?.(n + Math.floor((at / sends.length) * FRAMES_A_CYCLE));
+      }
+    });
+    return answers;
+  }
+
+  cpuMs(): Promise<number> {
+    const { user, system } = process.cpuUsage();
+    return Promise.resolve((user + system) / 1000);
+  }
+
+  async #talk(ports: readonly string[]): Promise<Send[]> {
+    const frames = cut(soundOf(this.#case.conduct), HEARING_RATE_HZ).map((frame) => Buffer.from(pcmBytes(frame)));
+    return Promise.all(
+      ports.map(async (port) => {
+        const client = new WebSocket(`ws://127.0.0.1:${port}`, { perMessageDeflate: false });
+        await once(client, 'open');
+        return (n: number) => client.send(frames[n % FRAMES_A_CYCLE] ?? '');
+      }),
+    );
+  }
+
+  #rtp(offers: readonly string[], socket: Socket): Send[] {
+    const sound = resample(soundOf(this.#case.conduct), HEARING_RATE_HZ, PCMU_RATE_HZ);
+    const payloads = cut(sound, PCMU_RATE_HZ).map((frame) => encodeG711('mulaw', frame));
+    return offers.map((offer, caller) => {
+      const port = Number(/^m=audio (\d+)/m.exec(offer)?.[1]);
+      return (n) => {
+        const payload = payloads[n % FRAMES_A_CYCLE] ?? new Uint8Array();
+        const numbers = { sequence: n & 0xffff, timestamp: (n * 160) >>> 0, ssrc: 1000 + caller };
+        socket.send(serialiseRtp({ payloadType: 0, marker: false, ...numbers, payload }), port, '127.0.0.1');
+      };
+    });
+  }
+
+  async #connectWebRtc(answers: readonly string[]): Promise<Send[]> {
+    const encoder = (await loadOpus()).encoder({ sampleRateHz: HEARING_RATE_HZ, dtx: false });
+    const packets = cut(soundOf(this.#case.conduct), HEARING_RATE_HZ).map((frame) => encoder.encode(frame).slice());
+    const sends: Send[] = [];
+    for (const [n, caller] of this.#webRtc.entries()) {
+      await caller.accept(answers[n] ?? '');
+      await caller.connected;
+      sends.push((frame) => caller.sendAudio(packets[frame % FRAMES_A_CYCLE] ?? new Uint8Array(), frame * 960));
+    }
+    return sends;
+  }
+}
+
+function cut(sound: Int16Array, rateHz: number): Int16Array[] {
+  const frame = frameSamples(rateHz);
+  return Array.from({ length: FRAMES_A_CYCLE }, (_, n) => sound.slice(n * frame, (n + 1) * frame));
+}
+
+function answerOf(port: number): string {
+  return [
+    ...['v=0', 'o=- 1 1 IN IP4 127.0.0.1', 's=-', 'c=IN IP4 127.0.0.1', 't=0 0'],
+    ...[`m=audio ${String(port)} RTP/AVP 0`, 'a=rtpmap:0 PCMU/8000', 'a=sendrecv', ''],
+  ].join('\r\n');
+}
+
+/** Calls `tick` for each group every 20 ms, without drift. */
+function everyFrame(tick: (n: number, group: number) => void): void {
+  const beganMs = performance.now();
+  let steps = 0;
+  setInterval(() => {
+    while (performance.now() - beganMs >= (steps * FRAME_MS) / GROUPS) {
+      tick(Math.floor(steps / GROUPS), steps % GROUPS);
+      steps++;
+    }
+  }, FRAME_MS / GROUPS);
+}
