@@ -14,6 +14,14 @@ const BLOCKS_ON = 13;
 const LONGEST_MS = 2500;
 /** Another tone so soon after it: a row of tones, such as the three before a network's announcement. */
 const ROW_GAP_MS = 60;
+/**
+ * A lost packet or two in the middle of a beep are none of its end: what goes on as it was within this time is the same
+ * tone. A piece of a tone has so many blocks at least: what a concealer makes up is shorter, and so are the beats of two.
+ */
+const HOLE_MS = 60;
+const BLOCKS_OF_PIECE = 6;
+const SAME_HZ = 5;
+const SAME_AMPLITUDE = 1.25;
 /** How far frequency (Hz, and share of it) and amplitude (factor) may stray. */
 const STRAY_HZ = 12;
 const STRAY_SHARE = 0.02;
@@ -29,6 +37,8 @@ interface Run {
   amplitude: number;
   blocks: number;
   startHop: number;
+  /** Its last one. */
+  endHop: number;
 }
 
 /**
@@ -44,6 +54,8 @@ export class BeepDetector {
   readonly #tones: ToneFinder;
   #hops = 0;
   #run: Run | null = null;
+  /** The one before, which may go on. */
+  #broken: Run | null = null;
   /** Over, and long enough; told when nothing follows. */
   #ended: Beep | null = null;
   /** Tones follow one another: until there is a pause, none of them is a beep. */
@@ -72,21 +84,38 @@ export class BeepDetector {
   /** Takes one block's tone, or null, and returns a beep if that makes one certain. */
   #follow(tone: Tone | null): Beep | null {
     const run = this.#run;
+    if (tone !== null && this.#mends(tone)) return null;
     if (run !== null && tone !== null && belongs(tone, run)) {
-      run.blocks++;
-      run.frequencyHz += (tone.frequencyHz - run.frequencyHz) / run.blocks;
-      run.amplitude += (tone.amplitude - run.amplitude) / run.blocks;
+      this.#goOn(run, tone);
       return null;
     }
     if (run !== null) this.#end(run);
-    this.#run =
-      tone === null
-        ? null
-        : { frequencyHz: tone.frequencyHz, amplitude: tone.amplitude, blocks: 1, startHop: this.#hops - 2 };
+    const [startHop, endHop] = [this.#hops - 2, this.#hops];
+    this.#run = tone === null ? null : { ...tone, blocks: 1, startHop, endHop };
     return this.#settle();
   }
 
+  #goOn(run: Run, { frequencyHz, amplitude }: Tone): void {
+    run.blocks++;
+    run.endHop = this.#hops;
+    run.frequencyHz += (frequencyHz - run.frequencyHz) / run.blocks;
+    run.amplitude += (amplitude - run.amplitude) / run.blocks;
+  }
+
+  /** Whether the tone is the one that was broken off, going on; what has sounded meanwhile is forgotten. */
+  #mends(tone: Tone): boolean {
+    const broken = this.#broken;
+    if (broken === null || (this.#run?.blocks ?? 0) >= BLOCKS_OF_PIECE) return false;
+    if ((this.#hops - broken.endHop) * HOP_MS > HOLE_MS || !isSame(tone, broken)) return false;
+    this.#run = broken;
+    this.#broken = null;
+    this.#ended = null;
+    this.#goOn(broken, tone);
+    return true;
+  }
+
   #end(run: Run): void {
+    if (run.blocks >= BLOCKS_OF_PIECE) this.#broken = run;
     if (run.blocks < BLOCKS_ON) return;
     const startSample = Math.max(0, run.startHop * this.#hop);
     const endSample = (this.#hops - 1) * this.#hop;
@@ -117,6 +146,14 @@ function belongs(tone: Tone, run: Run): boolean {
   const strayHz = Math.abs(tone.frequencyHz - run.frequencyHz);
   const louder = tone.amplitude / run.amplitude;
   return strayHz < STRAY_HZ + STRAY_SHARE * run.frequencyHz && louder < STRAY_AMPLITUDE && louder > 1 / STRAY_AMPLITUDE;
+}
+
+/** Much nearer than `belongs`: voices glide, a beep does not. */
+function isSame(tone: Tone, run: Run): boolean {
+  const louder = tone.amplitude / run.amplitude;
+  return (
+    Math.abs(tone.frequencyHz - run.frequencyHz) < SAME_HZ && louder < SAME_AMPLITUDE && louder > 1 / SAME_AMPLITUDE
+  );
 }
 
 function isFax(frequencyHz: number, lengthMs: number): boolean {

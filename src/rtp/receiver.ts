@@ -52,6 +52,8 @@ export class Receiver {
   #undecodable = 0;
   #unknown = 0;
   #keySoundsUntilMs = -Infinity;
+  /** As they were when it was closed. */
+  #last: Omit<JitterStats, 'lagMs'> | null = null;
   /** Of streams that are over. */
   #before: Counts = { received: 0, lost: 0, late: 0, duplicate: 0, reordered: 0 };
 
@@ -61,6 +63,7 @@ export class Receiver {
 
   /** Of the whole call; jitter and patience as they are now. */
   get stats(): Omit<JitterStats, 'lagMs'> {
+    if (this.#last !== null) return this.#last;
     const now = this.#stream?.jitter.stats;
     return {
       ...added(this.#before, now),
@@ -111,6 +114,7 @@ export class Receiver {
 
   close(): void {
     for (const { decoder } of this.#streams.values()) decoder.close();
+    this.#last = this.stats;
     this.#streams.clear();
     this.#stream = null;
     this.#agreement = null;

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { type Beep, BeepDetector } from '../../src/audio/beep.js';
 import { dtmfTones } from '../../src/audio/dtmf-tones.js';
 import { decodeG711, encodeG711 } from '../../src/audio/g711.js';
+import { LossConcealer } from '../../src/audio/plc.js';
 import { resample } from '../../src/audio/resample.js';
 import { ToneGenerator, type ToneOptions } from '../../src/audio/tones.js';
 import { decodeWav } from '../../src/audio/wav.js';
@@ -70,6 +71,21 @@ describe('beeps', () => {
     for (const levelDbfs of [-16, [-16, -20], [-20, -16]] as const) {
       const both = tone(0.4, { frequenciesHz: [425, 850], levelDbfs, cadenceMs: [400, 1], repeat: false });
       expect(found(concat([silence(200), both, silence(200)]))).toHaveLength(1);
+    }
+  });
+
+  it.each([1, 2])('are one where %i packets of them are lost and made up, wherever that is', (lost) => {
+    for (const hz of [440, 1000, 1400]) {
+      for (let first = 1; first < 18 - lost; first++) {
+        const concealer = new LossConcealer(RATE);
+        const line = concat([beep(360, hz), silence(300)]);
+        for (let n = 0; n * 160 < line.length; n++) {
+          const frame = line.subarray(n * 160, n * 160 + 160);
+          if (n >= first && n < first + lost) concealer.conceal(frame);
+          else concealer.accept(frame);
+        }
+        expect(found(line), `${String(hz)} Hz, from packet ${String(first)} on`).toHaveLength(1);
+      }
     }
   });
 

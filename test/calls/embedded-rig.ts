@@ -6,14 +6,14 @@ import { SimulatedNetwork } from '../../src/carriers/simulated/network.js';
 import { readDirectory } from '../../src/carriers/simulated/directory.js';
 import type { SimulatedNumber } from '../../src/carriers/simulated/script.js';
 import { SoundLibrary } from '../../src/carriers/simulated/sounds.js';
-import { VirtualClock } from '../../src/clock/virtual.js';
 import { type AgentFile, loadAgentFile } from '../../src/config/agent-file.js';
 import { Engine } from '../../src/engine/engine.js';
 import { packageFile } from '../../src/package-files.js';
 import type { RtpStats } from '../../src/rtp/session.js';
-import { RtpCarrier } from '../rtp/rtp-carrier.js';
 import type { NetworkQuality } from '../rtp/udp-network.js';
 import { numbersOf } from '../carriers/simulated/support.js';
+import { Wire } from '../sip/support.js';
+import { SipPath } from './sip-path.js';
 
 const OWN = '+12025550199';
 const FRAME = 160;
@@ -32,21 +32,28 @@ export interface Listened {
   notes: ReadonlyMap<string, number>;
   /** The core's traces. */
   traces: readonly { name: string; data: Readonly<Record<string, unknown>>; atMs: number }[];
-  /** Of the agent's end, where the call came to it over RTP. */
+  /** Of the agent's end, where the call went over a trunk. */
   rtp: RtpStats | null;
+}
+
+/** A SIP trunk between the agent and the phones. */
+export interface RigTrunk {
+  quality: NetworkQuality;
+  hasNoEvents?: boolean;
 }
 
 /** Calls from the example's agent, with the embedded engines in virtual time, to the stock numbers and some more. */
 export class EmbeddedRig {
   readonly engine: Engine;
-  readonly #clock = new VirtualClock();
+  readonly #wire = new Wire();
+  readonly #clock = this.#wire.clock;
   readonly #sounds: SoundLibrary;
-  readonly #quality: NetworkQuality | undefined;
+  readonly #trunk: RigTrunk | undefined;
   #file: AgentFile | null = null;
 
-  /** @param quality of the network on which the agent's end of calls is reached over RTP; left out: they are not */
-  constructor(quality?: NetworkQuality) {
-    this.#quality = quality;
+  /** @param trunk over which the agent's calls go, SIP and RTP; left out: they do not */
+  constructor(trunk?: RigTrunk) {
+    this.#trunk = trunk;
     this.engine = new Engine({ clock: this.#clock });
     this.#sounds = new SoundLibrary(
       (text, voiceId) => this.engine.speech({ text, provider: 'flite', voiceId, signal: AbortSignal.timeout(20_000) }),
@@ -73,9 +80,12 @@ export class EmbeddedRig {
         for (const note of call.notes) if (!notes.has(note)) notes.set(note, frames.length * 20);
       },
     });
-    const rtp = this.#quality === undefined ? null : new RtpCarrier(network, this.#clock, this.#quality);
-    await rtp?.ready();
-    const switchboard = new Switchboard({ engine: this.engine, carrier: rtp?.carrier ?? network });
+    const { ticker } = this.engine;
+    const path =
+      this.#trunk === undefined
+        ? null
+        : await SipPath.open({ ...this.#trunk, wire: this.#wire, ticker, phones: network, own: OWN });
+    const switchboard = new Switchboard({ engine: this.engine, carrier: path?.carrier ?? network });
     try {
       const call = await switchboard.place({
         agent: { ...config, flow: { ...config.flow, ...flow } },
@@ -93,10 +103,10 @@ export class EmbeddedRig {
       frames.forEach((frame, index) => {
         far.set(frame, index * FRAME);
       });
-      return { report, far, heard: stretches(frames), notes, traces, rtp: rtp?.stats ?? null };
+      return { report, far, heard: stretches(frames), notes, traces, rtp: path?.stats ?? null };
     } finally {
       await switchboard.close();
-      await rtp?.close();
+      await path?.close();
       await network.close();
     }
   }

@@ -4,12 +4,12 @@ import { readDirectory } from '../../src/carriers/simulated/directory.js';
 import { SimulatedNetwork } from '../../src/carriers/simulated/network.js';
 import { SoundLibrary } from '../../src/carriers/simulated/sounds.js';
 import { atDesk, openDemoDesk } from '../../src/cli/demo-desk.js';
-import { VirtualClock } from '../../src/clock/virtual.js';
 import { loadAgentFile } from '../../src/config/agent-file.js';
 import { Engine } from '../../src/engine/engine.js';
 import { packageFile } from '../../src/package-files.js';
-import { RtpCarrier } from '../rtp/rtp-carrier.js';
+import { Wire } from '../sip/support.js';
 import { EmbeddedRig, type Listened } from './embedded-rig.js';
+import { SipPath } from './sip-path.js';
 
 const ANN = '+12025550101';
 const CAROL_BEEPS = '+12025550103';
@@ -20,10 +20,10 @@ const RESTAURANT = '+12025550199';
 
 const MESSAGE = 'Hello, this is Olive. Your table is kept for tomorrow at eight. Goodbye!';
 const LEAVING = { voicemail: { action: 'message', message: MESSAGE } };
-/** The network between the agent and its carrier. */
+/** The network between the trunk and its gateway, for signalling and media. */
 const BAD = { delayMs: 20, jitterMs: 60, loss: 0.05 };
 
-const rig = new EmbeddedRig(BAD);
+const rig = new EmbeddedRig({ quality: BAD });
 // A call of half a minute is some seconds of work, more on a busy machine.
 vi.setConfig({ testTimeout: 120_000 });
 afterAll(() => rig.close());
@@ -33,7 +33,7 @@ const detected = ({ traces }: Listened): unknown[] =>
 const words = ({ report }: Listened): string =>
   (report.session?.messages ?? []).map(({ role, content }) => `${role}: ${content}`).join('\n');
 
-describe('over RTP with 5 % loss and 60 ms of jitter', () => {
+describe('over SIP and RTP with 5 % loss and 60 ms of jitter', () => {
   it('a mailbox is told, and its message left behind the beep', async () => {
     const call = await rig.call(CAROL_BEEPS, LEAVING);
     expect(detected(call)).toEqual(['mailbox']);
@@ -59,6 +59,20 @@ describe('over RTP with 5 % loss and 60 ms of jitter', () => {
     expect(words(call)).toContain('I only wanted to confirm the table');
   });
 
+  it('keys are tones, both ways, where the other side has no events for them', async () => {
+    const toned = new EmbeddedRig({ quality: {}, hasNoEvents: true });
+    onTestFinished(() => toned.close());
+    const office = '+12025550149';
+    const press = [{ note: 'reservations' }, { say: 'Hello?' }, { listen: {} }, { press: '427' }, { listen: {} }];
+    const say = 'For reservations, press one. For billing, press two.';
+    const steps = [{ menu: { say, options: { 1: press, 2: [{ note: 'billing' }] } } }, { hangUp: true }];
+    const call = await toned.call(office, LEAVING, [{ number: office, voice: 'slt', inBandDigits: true, steps }]);
+    expect([...call.notes.keys()]).toEqual(['reservations']);
+    expect(words(call)).toContain('user: 427');
+    // Whatever came and went as events is counted by the carrier.
+    expect(call.report.carrier).toMatchObject({ digitsSent: '1', digitsReceived: '' });
+  });
+
   it('a person is talked to', async () => {
     const call = await rig.call(ANN, LEAVING);
     expect(detected(call)).toEqual([]);
@@ -69,7 +83,8 @@ describe('over RTP with 5 % loss and 60 ms of jitter', () => {
   it('a guest books a table', async () => {
     const bookings: Readonly<Record<string, unknown>>[] = [];
     const desk = await openDemoDesk((booking) => bookings.push(booking));
-    const clock = new VirtualClock();
+    const wire = new Wire();
+    const { clock } = wire;
     const engine = new Engine({ clock, allowUrls: [desk.url] });
     const directory = await readDirectory();
     const sounds = new SoundLibrary(
@@ -77,13 +92,12 @@ describe('over RTP with 5 % loss and 60 ms of jitter', () => {
       packageFile('data/'),
     );
     const network = new SimulatedNetwork({ ...directory, clock, ticker: engine.ticker, sounds, owned: [RESTAURANT] });
-    const rtp = new RtpCarrier(network, clock, BAD);
-    await rtp.ready();
-    const switchboard = new Switchboard({ engine, carrier: rtp.carrier });
+    const path = await SipPath.open({ wire, ticker: engine.ticker, phones: network, own: RESTAURANT, quality: BAD });
+    const switchboard = new Switchboard({ engine, carrier: path.carrier });
     const { config, script } = await loadAgentFile(packageFile('examples/restaurant/agent.json').pathname);
     onTestFinished(async () => {
       await switchboard.close();
-      await rtp.close();
+      await path.close();
       await network.close();
       await engine.close();
       await desk.close();
@@ -95,6 +109,6 @@ describe('over RTP with 5 % loss and 60 ms of jitter', () => {
     await clock.runUntil(() => network.calls.size === 0 && switchboard.calls.size === 0, 300_000);
     expect(bookings).toHaveLength(1);
     expect(bookings[0]).toMatchObject({ party: 2, name: expect.stringMatching(/miller/i) as string });
-    expect(rtp.stats?.lost).toBeGreaterThan(50);
+    expect(path.stats?.lost).toBeGreaterThan(50);
   });
 });
