@@ -4,6 +4,7 @@
  * the last line is `N passed, N failed`. Names of cases as arguments run these alone. Uses the build in dist.
  */
 import { hasTool } from '../system-tools.mjs';
+import { agentsOnATrunk } from './agents.mjs';
 import { callsWithBaresip } from './baresip.mjs';
 import { CASES } from './cases.mjs';
 import { tidy } from './rig.mjs';
@@ -15,7 +16,11 @@ if (!hasTool('sipp')) {
 const wanted = process.argv.slice(2);
 let passed = 0;
 let failed = 0;
-const all = [...CASES];
+/** @type {[name: string, run: () => Promise<unknown>][]} */
+const all = [
+  ...CASES,
+  ['agents: a mailbox, a person, a menu and a booking, with 5 % loss and 60 ms of jitter', agentsOnATrunk],
+];
 if (hasTool('baresip')) {
   for (const protocol of /** @type {const} */ (['UDP', 'TCP', 'TLS'])) {
     all.push([
