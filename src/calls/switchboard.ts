@@ -6,7 +6,11 @@ import type { AgentRequest, SessionRequest } from '../engine/options.js';
 import { ParleyError } from '../errors.js';
 import type { CallOutcome } from '../session/call-history.js';
 import type { Session } from '../session/session.js';
+import type { Consult, Consultation } from '../session/line-actions.js';
+import type { TransferOutcome, Transport } from '../transports/transport.js';
 import { AgentCall, type CallReport } from './agent-call.js';
+import { CALLER } from './consulting-agent.js';
+import { consult } from './consultation.js';
 import { assertCallable, whyNeverCalled } from './destinations.js';
 import type { CallStatus } from './call-status.js';
 
@@ -33,8 +37,27 @@ export interface SwitchboardOptions {
   carrier: Carrier;
   /** Why no call is handed on to a number just now; null = it may be. Default: it may. */
   mayTransfer?: (target: string) => string | null;
+  /** Calls that agents place of themselves, to ask somebody whether they take a call. */
+  ownCalls?: OwnCalls;
   /** A route for an incoming call could not be found because of a fault. */
   onError?: (error: unknown) => void;
+}
+
+/** What watches the calls that agents place of themselves. */
+export interface OwnCalls {
+  /** Such a call begins, for the user of another session. Returns who watches it. */
+  begin(call: OwnCall): Pick<CallAgent, 'observe' | 'onStatus'>;
+  placed(call: AgentCall): void;
+}
+
+export interface OwnCall {
+  sessionId: string;
+  /** The carrier's id. */
+  callId: string;
+  agent: CallAgent;
+  phones: { readonly from: string; readonly to: string };
+  /** The session of the user who waits. */
+  askedFor: string;
 }
 
 /** Who answers a call that comes in; null = nobody, the caller is refused. */
@@ -108,12 +131,13 @@ export class Switchboard {
     else onCall(this.#add(call, agent));
   }
 
-  #add(call: CarrierCall, agent: CallAgent): AgentCall {
+  /** @param line in place of the call's own */
+  #add(call: CarrierCall, agent: CallAgent, line = call.line): AgentCall {
     const { engine } = this.#options;
     const { id = randomUUID() } = agent;
     const added = new AgentCall({
       ...{ clock: engine.clock, sessionId: id, call },
-      openSession: (line) => this.#open(line, { ...agent, id }, () => added.finished),
+      openSession: () => this.#open(call, line, { ...agent, id }, () => added.finished),
       onStatus: (status) => agent.onStatus?.(status),
     });
     this.#calls.add(added);
@@ -122,10 +146,12 @@ export class Switchboard {
   }
 
   #open(
-    { id: carrierId, line, direction, from, to }: CarrierCall,
-    agent: CallAgent,
+    call: CarrierCall,
+    line: Transport,
+    agent: CallAgent & { id: string },
     finished: () => Promise<CallReport>,
   ): Promise<Session> {
+    const { id: carrierId, direction, from, to } = call;
     const { onStatus: _told, ...request } = agent;
     const outcome = async (): Promise<CallOutcome> => {
       const { status, error, carrier } = await finished();
@@ -134,13 +160,45 @@ export class Switchboard {
     const phones = { from, to };
     const callId = agent.callId ?? carrierId;
     const mayTransfer = (target: string): string | null =>
-      whyNeverCalled(target) ?? this.#options.mayTransfer?.(target) ?? null;
-    const facts = { direction, phones, callId, outcome, mayTransfer };
+      target === CALLER ? null : (whyNeverCalled(target) ?? this.#options.mayTransfer?.(target) ?? null);
+    const consult: Consult = (consultation, signal) => this.#consult(call, agent, consultation, signal);
+    const facts = { direction, phones, callId, outcome, mayTransfer, consult };
     return this.#options.engine.createSession({ ...request, ...facts, transport: line });
+  }
+
+  #consult(
+    call: CarrierCall,
+    agent: CallAgent & { id: string },
+    consultation: Consultation,
+    signal: AbortSignal,
+  ): Promise<TransferOutcome> {
+    return consult({
+      ...{ call, agent, consultation, signal },
+      add: (other, asking, line) => {
+        const sessionId = randomUUID();
+        const phones = { from: other.from, to: other.to };
+        const { ownCalls } = this.#options;
+        const watch = ownCalls?.begin({ sessionId, callId: other.id, agent: asking, phones, askedFor: agent.id });
+        const added = this.#add(other, { ...bothWatching(asking, watch), id: sessionId }, line);
+        ownCalls?.placed(added);
+        return added;
+      },
+    });
   }
 
   async #close(): Promise<void> {
     this.#stopReceiving();
     await Promise.all([...this.#calls].map((call) => call.hangUp()));
   }
+}
+
+function bothWatching(agent: CallAgent, also: Pick<CallAgent, 'observe' | 'onStatus'> = {}): CallAgent {
+  return {
+    ...agent,
+    ...also,
+    observe: (event) => {
+      agent.observe?.(event);
+      also.observe?.(event);
+    },
+  };
 }

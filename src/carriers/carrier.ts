@@ -85,6 +85,12 @@ export interface CarrierCall {
   /** Ends the call, or refuses or cancels it while it rings. May be called twice. */
   hangUp(): void;
   /**
+   * Places a call from the number of ours that this call has, to ask somebody whether they take it. Carriers without
+   * `connectTo` leave this out.
+   * @throws ParleyError as `Carrier.placeCall`
+   */
+  placeBeside?(target: string, ringTimeoutMs: number): CarrierCall;
+  /**
    * Attended transfer: connects the far end of this call with that of another one, which was placed to ask whether it
    * takes the call. After success the agent has left both. Carriers that cannot do it leave this out.
    */

@@ -28,6 +28,9 @@ export interface ResolveOptions extends VariableSources {
 }
 
 /** An agent ready for a session: defaults applied, variables filled in, units in the names. Plain data. */
+/** Somebody who is asked to take a call has so long to pick up. */
+const RING_TIMEOUT_S = 30;
+
 export interface ResolvedAgent {
   status: 'active' | 'disabled';
   language: Language;
@@ -80,6 +83,8 @@ export interface ResolvedAgent {
     targets: readonly { phone: string; description: string | null }[];
     instruction: string | null;
     messages: readonly string[];
+    /** Null = the person is not asked first. */
+    attended: ResolvedAttended | null;
   } | null;
   keypad: { enabled: boolean; instruction: string | null };
   /** Null = the agent does not ask whether the user is still there. */
@@ -87,6 +92,17 @@ export interface ResolvedAgent {
   limits: { maxDurationMs: number; maxIdleMs: number | null; message: string | null };
   /** Null = all. */
   history: { messageLimit: number | null; toolResultLimit: number | null };
+}
+
+/** How somebody is asked whether they take a call. */
+export interface ResolvedAttended {
+  /** Null = a stock sentence. */
+  briefing: string | null;
+  confirm: boolean;
+  ringMs: number;
+  holdSound: 'music' | 'ringing' | 'none';
+  /** Empty = a stock sentence. */
+  holdMessages: readonly string[];
 }
 
 export interface ResolvedVoice {
@@ -243,6 +259,21 @@ function transferOf(transfer: Flow['call_transfer'], fill: Fill): ResolvedAgent[
     targets,
     instruction: fill(transfer?.instruction) || null,
     messages: phrases(transfer?.messages, fill),
+    attended: attendedOf(transfer?.attended, fill),
+  };
+}
+
+function attendedOf(
+  attended: NonNullable<Flow['call_transfer']>['attended'],
+  fill: Fill,
+): NonNullable<ResolvedAgent['transfer']>['attended'] {
+  if (attended?.enabled !== true) return null;
+  return {
+    briefing: fill(attended.briefing).trim() || null,
+    confirm: attended.confirm ?? true,
+    ringMs: (attended.ring_timeout ?? RING_TIMEOUT_S) * 1000,
+    holdSound: attended.hold_sound ?? 'music',
+    holdMessages: phrases(attended.hold_messages, fill),
   };
 }
 

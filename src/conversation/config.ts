@@ -114,6 +114,22 @@ export interface TransferConfig {
   messages: readonly string[];
 }
 
+  /** Whoever the user is to be connected to is asked first. Default null: nobody is. */
+  attended?: AttendedTransferConfig | null;
+}
+
+/** How somebody is asked whether they take the call, while the user waits. */
+export interface AttendedTransferConfig {
+  /** What they are told; `{summary}` in it is the model's. Null = a stock sentence. */
+  briefing: string | null;
+  /** They are asked to take the call; else it is enough that a person answers. */
+  confirm: boolean;
+  /** How long it rings there. */
+  ringMs: number;
+  /** What the user hears meanwhile. */
+  holdSound: 'music' | 'ringing' | 'none';
+  /** Said to the user now and then; empty = a stock sentence. */
+  holdMessages: readonly string[];
 export interface TransferTarget {
   phone: string;
   /** When it is the right one. */

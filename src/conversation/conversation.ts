@@ -18,7 +18,7 @@ import { isSpeakable } from './sentences.js';
 import * as speculation from './speculation.js';
 import { type ConversationState, type DeadlineName, initialState, type ReplyState, type Utterance } from './state.js';
 import * as toolCalls from './tool-calls.js';
-import { onTransferDue, onTransferResult } from './transfer.js';
+import { onTransferDue, onTransferResult, onWaitingDue } from './transfer.js';
 import * as userTurn from './user-turn.js';
 import * as voiceFailure from './voice-failure.js';
 import * as voicemail from './voicemail.js';
@@ -233,6 +233,9 @@ export class Conversation {
         return;
       case 'voicemail.cadence':
         voicemail.onCadenceDue(core);
+      case 'transfer.waiting':
+        onWaitingDue(core);
+        return;
         return;
       case 'digits':
         digits.commit(core);

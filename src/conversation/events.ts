@@ -1,4 +1,5 @@
 import type { ChatMessage, ToolCall, ToolSpec } from '../config/chat.js';
+import type { AttendedTransferConfig } from './config.js';
 
 /** What happens to a conversation. Plain data; times are milliseconds on the session's clock. */
 export type ConversationEvent =
@@ -64,6 +65,12 @@ export type ConversationEffect =
   /** `speculative`: an answer to a turn that may not be over; `llm.confirm` or `llm.cancel` follows. */
   | {
       type: 'llm.start';
+/** Somebody is asked whether they take the call before the user is connected. */
+export interface AttendedTransfer extends Omit<AttendedTransferConfig, 'holdMessages'> {
+  /** The model's account of the user and what they want; null = it gave none. */
+  summary: string | null;
+}
+
       requestId: number;
       messages: readonly ChatMessage[];
       tools: readonly ToolSpec[];
@@ -95,7 +102,7 @@ export type ConversationEffect =
   /** The user does not want to be called again: found by a rule in their words, or by the model. */
   | { type: 'doNotCall'; by: 'rule' | 'model' }
   /** Connect the user to somebody else; a `transfer.result` follows. */
-  | { type: 'line.transfer'; callId: string; target: string }
+  | { type: 'line.transfer'; callId: string; target: string; attended?: AttendedTransfer }
   /** Give up the transfer that is under way. */
   | { type: 'line.transfer.cancel' }
   /** What was transcribed has been taken as a turn. */

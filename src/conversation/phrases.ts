@@ -13,6 +13,13 @@ export interface Phrases {
   goodbye: string;
   /** The user is about to be connected to somebody else. */
   connecting: string;
+  /** The user is waiting while somebody else is asked to take the call. */
+  waiting: string;
+  /** To whoever is asked; `{summary}` is what the call is about. */
+  briefing: string;
+  mayConnect: string;
+  /** To whoever is asked: the user has gone meanwhile. */
+  callerGone: string;
   /** To a machine that screens the call, where the model has no answer and there is no greeting. */
   screened: string;
   stillThere: string;
@@ -28,6 +35,10 @@ const ENGLISH: Phrases = {
   givingUp: "I'm sorry, something is wrong on my side. Please call again later. Goodbye.",
   goodbye: 'Goodbye.',
   connecting: "One moment, I'll connect you.",
+  waiting: 'Thank you for waiting. I am still trying to reach somebody.',
+  briefing: 'Hello. Somebody is on the line who would like to speak with you. {summary}',
+  mayConnect: 'You can press one for yes, or two for no. Shall I put them through?',
+  callerGone: 'The caller has hung up, I am sorry.',
   screened: 'This is a call for you. I would like to speak with you in person, please.',
   stillThere: 'Are you still there?',
   doNotCall: 'I have noted that, and you will not be called again. Goodbye.',
@@ -43,6 +54,10 @@ const BY_LANGUAGE: Readonly<Record<string, Phrases>> = {
     givingUp: 'Es tut mir leid, bei mir stimmt etwas nicht. Bitte rufen Sie später noch einmal an. Auf Wiederhören.',
     goodbye: 'Auf Wiederhören.',
     connecting: 'Einen Moment, ich verbinde Sie.',
+    waiting: 'Danke, dass Sie warten. Ich versuche noch, jemanden zu erreichen.',
+    briefing: 'Guten Tag. Jemand ist in der Leitung, der Sie sprechen möchte. {summary}',
+    mayConnect: 'Sie können eins für ja oder zwei für nein drücken. Darf ich verbinden?',
+    callerGone: 'Der Anrufer hat leider aufgelegt.',
     screened: 'Dies ist ein Anruf für Sie. Ich möchte bitte persönlich mit Ihnen sprechen.',
     stillThere: 'Sind Sie noch da?',
     doNotCall: 'Ich habe das vermerkt, Sie werden nicht mehr angerufen. Auf Wiederhören.',
@@ -55,6 +70,10 @@ const BY_LANGUAGE: Readonly<Record<string, Phrases>> = {
     givingUp: "Je suis désolé, j'ai un problème technique. Rappelez plus tard, s'il vous plaît. Au revoir.",
     goodbye: 'Au revoir.',
     connecting: 'Un instant, je vous mets en relation.',
+    waiting: "Merci de patienter. J'essaie toujours de joindre quelqu'un.",
+    briefing: "Bonjour. Quelqu'un est en ligne et souhaite vous parler. {summary}",
+    mayConnect: 'Vous pouvez taper un pour oui, deux pour non. Puis-je vous le passer ?',
+    callerGone: 'La personne a raccroché, je suis désolé.',
     screened: "C'est un appel pour vous. J'aimerais vous parler en personne, s'il vous plaît.",
     stillThere: 'Êtes-vous toujours là ?',
     doNotCall: "C'est noté, vous ne serez plus appelé. Au revoir.",
@@ -67,6 +86,10 @@ const BY_LANGUAGE: Readonly<Record<string, Phrases>> = {
     givingUp: 'Lo siento, tengo un problema técnico. Llame más tarde, por favor. Adiós.',
     goodbye: 'Adiós.',
     connecting: 'Un momento, le paso la llamada.',
+    waiting: 'Gracias por esperar. Sigo intentando localizar a alguien.',
+    briefing: 'Hola. Hay alguien en línea que quiere hablar con usted. {summary}',
+    mayConnect: 'Puede pulsar uno para sí o dos para no. ¿Le paso la llamada?',
+    callerGone: 'Lo siento, la persona ha colgado.',
     screened: 'Es una llamada para usted. Me gustaría hablar con usted en persona, por favor.',
     stillThere: '¿Sigue ahí?',
     doNotCall: 'Lo he anotado, no volveremos a llamarle. Adiós.',
@@ -79,6 +102,10 @@ const BY_LANGUAGE: Readonly<Record<string, Phrases>> = {
     givingUp: 'Mi dispiace, ho un problema tecnico. Richiami più tardi, per favore. Arrivederci.',
     goodbye: 'Arrivederci.',
     connecting: 'Un momento, la metto in contatto.',
+    waiting: "Grazie per l'attesa. Sto ancora cercando di raggiungere qualcuno.",
+    briefing: "Buongiorno. C'è qualcuno in linea che vorrebbe parlare con lei. {summary}",
+    mayConnect: 'Può premere uno per sì o due per no. Posso passarle la chiamata?',
+    callerGone: 'Mi dispiace, la persona ha riattaccato.',
     screened: 'È una chiamata per lei. Vorrei parlarle di persona, per favore.',
     stillThere: 'È ancora in linea?',
     doNotCall: 'Ne ho preso nota, non sarà più chiamato. Arrivederci.',
@@ -91,6 +118,10 @@ const BY_LANGUAGE: Readonly<Record<string, Phrases>> = {
     givingUp: 'Desculpe, estou com um problema técnico. Ligue mais tarde, por favor. Adeus.',
     goodbye: 'Adeus.',
     connecting: 'Um momento, vou transferir a chamada.',
+    waiting: 'Obrigado por aguardar. Ainda estou a tentar contactar alguém.',
+    briefing: 'Olá. Está alguém em linha que gostaria de falar consigo. {summary}',
+    mayConnect: 'Pode premir um para sim ou dois para não. Posso passar a chamada?',
+    callerGone: 'Lamento, a pessoa desligou.',
     screened: 'É uma chamada para si. Gostaria de falar consigo pessoalmente, por favor.',
     stillThere: 'Ainda está aí?',
     doNotCall: 'Ficou registado, não voltaremos a ligar. Adeus.',
@@ -103,6 +134,10 @@ const BY_LANGUAGE: Readonly<Record<string, Phrases>> = {
     givingUp: 'Het spijt me, er is bij mij iets mis. Bel later nog eens. Tot ziens.',
     goodbye: 'Tot ziens.',
     connecting: 'Een moment, ik verbind u door.',
+    waiting: 'Bedankt voor het wachten. Ik probeer nog iemand te bereiken.',
+    briefing: 'Goedendag. Er is iemand aan de lijn die u wil spreken. {summary}',
+    mayConnect: 'U kunt een drukken voor ja of twee voor nee. Zal ik doorverbinden?',
+    callerGone: 'De beller heeft helaas opgehangen.',
     screened: 'Dit is een gesprek voor u. Ik wil u graag persoonlijk spreken.',
     stillThere: 'Bent u er nog?',
     doNotCall: 'Dat is genoteerd, u wordt niet meer gebeld. Tot ziens.',
@@ -115,6 +150,10 @@ const BY_LANGUAGE: Readonly<Record<string, Phrases>> = {
     givingUp: 'माफ़ कीजिए, मेरी तरफ़ कुछ गड़बड़ है। कृपया बाद में फिर फ़ोन कीजिए। नमस्ते।',
     goodbye: 'नमस्ते।',
     connecting: 'एक पल रुकिए, मैं आपको जोड़ता हूँ।',
+    waiting: 'इंतज़ार करने के लिए धन्यवाद। मैं अब भी किसी से संपर्क करने की कोशिश कर रहा हूँ।',
+    briefing: 'नमस्ते। लाइन पर कोई है जो आपसे बात करना चाहता है। {summary}',
+    mayConnect: 'आप हाँ के लिए एक या नहीं के लिए दो दबा सकते हैं। क्या मैं उन्हें जोड़ दूँ?',
+    callerGone: 'माफ़ कीजिए, फ़ोन करने वाले ने फ़ोन रख दिया है।',
     screened: 'यह कॉल आपके लिए है। कृपया, मैं आपसे बात करना चाहता हूँ।',
     stillThere: 'क्या आप वहाँ हैं?',
     doNotCall: 'मैंने नोट कर लिया है, आपको फिर फ़ोन नहीं किया जाएगा। नमस्ते।',
@@ -127,6 +166,10 @@ const BY_LANGUAGE: Readonly<Record<string, Phrases>> = {
     givingUp: '申し訳ありません、こちらに問題が起きています。後ほどおかけ直しください。失礼します。',
     goodbye: '失礼いたします。',
     connecting: '少々お待ちください。おつなぎいたします。',
+    waiting: 'お待たせしております。引き続き担当者に連絡しております。',
+    briefing: 'こんにちは。お話ししたいという方からお電話です。{summary}',
+    mayConnect: 'はいの場合は1、いいえの場合は2を押していただくこともできます。おつなぎしてよろしいですか？',
+    callerGone: '申し訳ありません、お相手の方が電話を切られました。',
     screened: 'お客様へのお電話です。ご本人様とお話しさせてください。',
     stillThere: 'もしもし、聞こえていますか？',
     doNotCall: '承知いたしました。今後お電話はいたしません。失礼いたします。',
@@ -139,6 +182,10 @@ const BY_LANGUAGE: Readonly<Record<string, Phrases>> = {
     givingUp: '抱歉，我这边出了问题。请稍后再打来。再见。',
     goodbye: '再见。',
     connecting: '请稍等，我为您转接。',
+    waiting: '感谢您的等待，我还在联系相关人员。',
+    briefing: '您好，有一位来电者想和您通话。{summary}',
+    mayConnect: '您可以按1表示可以，按2表示不可以。可以为您接通吗？',
+    callerGone: '抱歉，对方已经挂断了。',
     screened: '这是打给您的电话，我想和您本人通话。',
     stillThere: '您还在吗？',
     doNotCall: '已经记下了，以后不会再给您打电话。再见。',

@@ -77,6 +77,7 @@ const DEADLINES = [
   'speech.end',
   'tools',
   'transfer',
+  'transfer.waiting',
   'voicemail',
   'voicemail.cadence',
   'digits',
@@ -297,6 +298,8 @@ export interface TransferState {
   requestId: number;
 }
 
+  /** What whoever is asked first is told of the user; null = nothing. */
+  summary: string | null;
 export interface EndingState {
   status: EndStatus;
   /** The user's words can still reopen the conversation. */

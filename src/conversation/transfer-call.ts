@@ -5,22 +5,33 @@ import type { TransferConfig, TransferTarget } from './config.js';
 /** The action by which the model hands the call to a person. */
 export const TRANSFER_CALL = 'transfer_call';
 
-export function transferCallTool({ targets, instruction, messages }: TransferConfig): ToolSpec {
+const SUMMARY =
+  'What whoever takes the call is told of it, in one or two sentences and in the language of the conversation: who the ' +
+  'user is as far as is known, what they want, and what has been done about it.';
+
+export function transferCallTool({ targets, instruction, messages, attended = null }: TransferConfig): ToolSpec {
   const when = instruction ?? 'Use it when the user asks for a person.';
   const notice =
     messages.length > 0
       ? 'The user is told for you: do not say so yourself.'
       : 'Tell the user in `message`, in the language of the conversation.';
+  const what =
+    attended === null
+      ? 'Connects the user to somebody else and ends your part.'
+      : 'Asks somebody else whether they take the call, while the user waits; if they do, the two are connected and ' +
+        'your part ends.';
+  const required = [...(targets.length > 1 ? ['phone'] : []), ...(attended === null ? [] : ['summary'])];
   return {
     name: TRANSFER_CALL,
-    description: `Connects the user to somebody else and ends your part. ${when} ${notice}`,
+    description: `${what} ${when} ${notice}`,
     parameters: {
       type: 'object',
       properties: {
         phone: { type: 'string', enum: targets.map(({ phone }) => phone), description: targetList(targets) },
         message: { type: 'string', description: 'What the user hears before they are connected.' },
+        ...(attended !== null && { summary: { type: 'string', description: SUMMARY } }),
       },
-      ...(targets.length > 1 && { required: ['phone'] }),
+      ...(required.length > 0 && { required }),
       additionalProperties: false,
     },
   };

@@ -14,6 +14,12 @@ import { targetOf } from './transfer-call.js';
  */
 
 const CONNECTED = 'The user was connected.';
+/** Whoever waits while somebody is asked hears words so often, beside the music. */
+const WAITING_MS = 15_000;
+/** … a little later where one of the two is speaking. */
+const LATER_MS = 2000;
+/** Beside the ringing: somebody is told what the call is about, decides, and is connected. */
+const ATTENDED_MS = 180_000;
 
 /** The model wants to transfer the call. */
 export function beginTransfer(core: Core, reply: ReplyState, call: ToolCall): void {
@@ -34,7 +40,8 @@ export function beginTransfer(core: Core, reply: ReplyState, call: ToolCall): vo
   speech.playOut(core);
   const notice = core.choose('transfer', transfer.messages) ?? ownNotice(core, entry, call);
   if (notice !== null) speech.say(core, notice, { kind: 'transfer', entry, interruptible: false });
-  core.state.transfer = { phase: 'notice', target, entry, callId: call.id, requestId: reply.requestId };
+  const summary = textArgument(call.arguments, 'summary');
+  core.state.transfer = { phase: 'notice', target, summary, entry, callId: call.id, requestId: reply.requestId };
 }
 
 /** Connects once all has been said. */
@@ -42,8 +49,30 @@ export function connectWhenSaid(core: Core): void {
   const { transfer } = core.state;
   if (transfer?.phase !== 'notice' || speech.isSpeaking(core)) return;
   transfer.phase = 'connecting';
-  core.arm('transfer', core.nowMs + core.config.deadlines.transferMs);
-  core.emit({ type: 'line.transfer', callId: transfer.callId, target: transfer.target });
+  const { callId, target, summary } = transfer;
+  const attended = core.config.transfer?.attended ?? null;
+  if (attended === null) {
+    core.arm('transfer', core.nowMs + core.config.deadlines.transferMs);
+    core.emit({ type: 'line.transfer', callId, target });
+    return;
+  }
+  core.arm('transfer', core.nowMs + attended.ringMs + ATTENDED_MS);
+  core.arm('transfer.waiting', core.nowMs + WAITING_MS);
+  const { briefing, confirm, ringMs, holdSound } = attended;
+  core.emit({ type: 'line.transfer', callId, target, attended: { briefing, confirm, ringMs, holdSound, summary } });
+}
+
+/** The user has been waiting for a while: a word shows that nobody has forgotten them. */
+export function onWaitingDue(core: Core): void {
+  const { transfer, turn } = core.state;
+  if (transfer?.phase !== 'connecting') return;
+  const isBusy = turn.speaking || speech.isSpeaking(core);
+  core.arm('transfer.waiting', core.nowMs + (isBusy ? LATER_MS : WAITING_MS));
+  if (isBusy) return;
+  const own = core.config.transfer?.attended?.holdMessages ?? [];
+  const words = core.choose('transfer.waiting', own) ?? phrasesFor(core.language).waiting;
+  // Part of the same message: what the model is told last is how the transfer ended.
+  speech.say(core, words, { kind: 'transfer', entry: transfer.entry, interruptible: false });
 }
 
 /** Takes the outcome. Returns whether the user was connected: then the agent's part is over. */
@@ -57,6 +86,7 @@ export function onTransferResult(core: Core, callId: string, ok: boolean, reason
   }
   setToolResult(core, transfer.entry, callId, CONNECTED);
   core.state.transfer = null;
+  core.disarm('transfer', 'transfer.waiting');
   return true;
 }
 
@@ -74,7 +104,7 @@ export function abandonTransfer(core: Core): void {
   if (transfer.phase === 'connecting') core.emit({ type: 'line.transfer.cancel' });
   setToolResult(core, transfer.entry, transfer.callId, 'The call ended before the user was connected.');
   core.state.transfer = null;
-  core.disarm('transfer');
+  core.disarm('transfer', 'transfer.waiting');
 }
 
 /** The user is the agent's again, and is told: by the answer to what they said meanwhile, or by one unasked. */
@@ -83,7 +113,7 @@ function fail(core: Core, reason: string): void {
   if (transfer === null) return;
   setToolResult(core, transfer.entry, transfer.callId, `Not connected: ${reason}. The user is still on the line.`);
   core.state.transfer = null;
-  core.disarm('transfer');
+  core.disarm('transfer', 'transfer.waiting');
   core.state.resultsUntold = true;
   if (reply?.requestId !== transfer.requestId) return;
   if (turn.waiting) reply.phase = 'done';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { AgentCall } from '../calls/agent-call.js';
 import { simulatedCarrier } from '../calls/simulated-carrier.js';
 import { hasTrunk, sipCarrier } from '../calls/sip-carrier.js';
-import { type CallAgent, type OutboundCall, Switchboard } from '../calls/switchboard.js';
+import { type CallAgent, type OutboundCall, type OwnCall, Switchboard } from '../calls/switchboard.js';
 import type { Carrier, CarrierCall } from '../carriers/carrier.js';
 import { JoinedCarriers } from '../carriers/joined.js';
 import type { SimulatedNetwork } from '../carriers/simulated/network.js';
@@ -55,7 +55,13 @@ export class Telephone {
     this.#options = options;
     const onError = (error: unknown): void => options.onError(errorOf(error));
     const { engine, mayTransfer } = options;
-    this.#switchboard = new Switchboard({ engine, carrier, onError, ...(mayTransfer && { mayTransfer }) });
+    this.#switchboard = new Switchboard({
+      ...{ engine, carrier, onError, ...(mayTransfer && { mayTransfer }) },
+      ownCalls: {
+        begin: (call) => this.#ownCall(call),
+        placed: (call) => void options.log.follow(call),
+      },
+    });
     this.#switchboard.receive(
       (call) => this.#route(call),
       (call) => void options.log.follow(call),
@@ -133,6 +139,27 @@ export class Telephone {
   async close(): Promise<void> {
     await this.#switchboard.close();
     await this.carrier.close();
+  }
+
+  /** An agent calls somebody to ask whether they take a call: a call of its own in the log. */
+  #ownCall({ sessionId, callId, agent, phones, askedFor }: OwnCall): Pick<CallAgent, 'observe' | 'onStatus'> {
+    const { log, onSessionEvent } = this.#options;
+    log.begin({
+      ...{
+        sessionId,
+        callId,
+        channel: 'phone',
+        direction: 'outbound',
+        agentId: null,
+        agentConfig: agent.agent,
+        phones,
+      },
+      ...{ metadata: { asked_for: askedFor }, status: 'dispatching' },
+    });
+    return {
+      observe: (event) => onSessionEvent(sessionId, '', event),
+      onStatus: (status) => log.status(sessionId, status),
+    };
   }
 
   /** The agent of a number; null where nobody is to answer. */

@@ -16,6 +16,7 @@ import type { VadProvider } from '../providers/vad/vad.js';
 import type { LogSink } from '../session/event-log.js';
 import type { RecordingSink } from '../session/recording.js';
 import type { CallHistoryItem, CallOutcome } from '../session/call-history.js';
+import type { Consult } from '../session/line-actions.js';
 import type { MemoryStore } from '../session/memory.js';
 import type { DoNotCallList } from '../session/do-not-call.js';
 import type { SessionMemory } from '../session/session-memory.js';
@@ -143,6 +144,8 @@ export interface SessionRequest extends AgentRequest {
   continuation?: SessionContinuation;
   /** Why the call must not be handed on to somebody; null = it may. Default: it may, to anybody. */
   mayTransfer?: (target: string) => string | null;
+  /** Asks somebody whether they take the call, and connects the two. Default: attended transfers fail. */
+  consult?: Consult;
   /** Ids for the call's history. Default none. */
   callId?: string;
   campaignId?: string;

@@ -182,6 +182,7 @@ export class Workshop {
       clock: this.#clock,
       ticker: this.#ticker,
       ...(request.mayTransfer && { mayTransfer: request.mayTransfer }),
+      ...(request.consult && { consult: request.consult }),
       ...(request.observe && { observe: request.observe }),
       ...(log && { log }),
     });

@@ -174,7 +174,8 @@ function costs(report: SessionReport, { providers, model }: CallFacts): CostItem
 
 function voipOf({ transfers }: SessionReport, { phones, direction }: CallFacts): CallHistoryItem['voip'] {
   const last = transfers.at(-1);
-  const transfer = last === undefined ? null : { to: last.target, ok: last.ok, reason: last.reason };
+  const transfer =
+    last === undefined ? null : { to: last.target, ok: last.ok, reason: last.reason, attended: last.attended };
   if (phones === null) return transfer === null ? null : { from: null, to: null, direction, transfer };
   return { from: phones.from, to: phones.to, direction, transfer };
 }

@@ -1,16 +1,33 @@
 import { dialMs, dialTones } from '../audio/dial-tones.js';
 import { frameSamples } from '../audio/frame.js';
+import { type HoldSound, holdSound } from '../audio/hold-sound.js';
 import type { Clock } from '../clock/clock.js';
-import type { ConversationEvent } from '../conversation/events.js';
+import type { ChatMessage } from '../config/chat.js';
+import type { AttendedTransfer, ConversationEvent } from '../conversation/events.js';
 import { reasonOf } from '../errors.js';
-import type { TransferFailure, Transport, TransportMessage } from '../transports/transport.js';
+import type { TransferFailure, TransferOutcome, Transport, TransportMessage } from '../transports/transport.js';
 import type { TransferAttempt } from './session-report.js';
+
+/** Somebody is to be asked whether they take the call. */
+export interface Consultation extends Omit<AttendedTransfer, 'holdSound'> {
+  /** Their number or address. */
+  target: string;
+  /** What both sides have said so far. */
+  messages: readonly ChatMessage[];
+}
+
+/** Asks, and connects the user where the answer is yes. Aborted: the user has gone, or waits no longer. */
+export type Consult = (consultation: Consultation, signal: AbortSignal) => Promise<TransferOutcome>;
 
 export interface LineActionsOptions {
   transport: Transport;
   clock: Clock;
   /** Why the call must not be handed on to somebody; null = it may. Default: it may, to anybody. */
   mayTransfer?: ((target: string) => string | null) | undefined;
+  /** Default: nobody can be asked first. */
+  consult?: Consult | undefined;
+  /** What both sides have said so far. */
+  messages: () => readonly ChatMessage[];
   onEvent: (event: ConversationEvent) => void;
   onFault: (name: string, reason: string) => void;
   tell: (message: TransportMessage) => void;
@@ -21,9 +38,13 @@ const FAILURES: Readonly<Record<TransferFailure, string>> = {
   busy: 'the line is busy',
   'no-answer': 'nobody answered',
   rejected: 'the call was rejected',
+  voicemail: 'a voicemail answered',
+  declined: 'they cannot take the call',
   unsupported: 'this line cannot transfer calls',
   failed: 'it failed',
 };
+
+const UNSUPPORTED: Promise<TransferOutcome> = Promise.resolve({ ok: false, reason: 'unsupported' });
 
 /** A transport may take so much longer to send keys than they last. */
 const SPARE_MS = 10_000;
@@ -39,6 +60,7 @@ export class LineActions {
   readonly #options: LineActionsOptions;
   readonly #closing = new AbortController();
   #transferring: AbortController | null = null;
+  #hold: HoldSound | null = null;
   /** Keys go out one row after another. */
   #presses: Promise<void> = Promise.resolve();
   #pressing = 0;
@@ -54,8 +76,15 @@ export class LineActions {
     return this.#pressing > 0 || this.#options.clock.nowMs() < this.#quietFromMs;
   }
 
-  /** The next 20 ms of the agent's tones; null = none is being sent, the line is the voice's. */
-  pull(): Int16Array | null {
+  /**
+   * The next 20 ms for the line: of the agent's tones, else of its voice, else of what somebody hears who waits while
+   * another person is asked; null = silence.
+   */
+  pull(voice: () => Int16Array | null): Int16Array | null {
+    return this.#nextTone() ?? voice() ?? this.#hold?.frame() ?? null;
+  }
+
+  #nextTone(): Int16Array | null {
     const tones = this.#tones;
     if (tones === null) return null;
     const frame = new Int16Array(frameSamples(this.#options.transport.outputRateHz));
@@ -75,17 +104,21 @@ export class LineActions {
   }
 
   /** Connects the user to somebody else; `transfer.result` tells whether that worked. */
-  transfer(callId: string, target: string): void {
+  transfer(callId: string, target: string, attended: AttendedTransfer | null = null): void {
     this.#transferring?.abort();
     const abort = new AbortController();
     this.#transferring = abort;
     this.#options.tell({ type: 'action', id: callId, name: 'transfer', data: { phone: target } });
-    void this.#transfer(callId, target, abort.signal);
+    if (attended !== null && attended.holdSound !== 'none') {
+      this.#hold = holdSound(attended.holdSound, this.#options.transport.outputRateHz);
+    }
+    void this.#transfer(callId, target, attended, abort.signal);
   }
 
   cancelTransfer(): void {
     this.#transferring?.abort();
     this.#transferring = null;
+    this.#hold = null;
   }
 
   /** Breaks off what is under way. May be called twice. */
@@ -95,31 +128,49 @@ export class LineActions {
     this.#tones = null;
   }
 
-  async #transfer(callId: string, target: string, signal: AbortSignal): Promise<void> {
-    const { transport, clock, mayTransfer, onEvent, onFault } = this.#options;
+  async #transfer(
+    callId: string,
+    target: string,
+    attended: AttendedTransfer | null,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { clock, mayTransfer, onEvent, onFault } = this.#options;
     const startMs = clock.nowMs();
-    let failure: TransferFailure | null = transport.transfer === undefined ? 'unsupported' : null;
+    let failure: TransferFailure | null = null;
+    let words = '';
     const refusal = mayTransfer?.(target) ?? null;
     if (refusal !== null) {
       failure = 'rejected';
       onFault('transfer.refused', refusal);
     }
     try {
-      const outcome = refusal === null ? await transport.transfer?.(target, signal) : undefined;
-      if (outcome?.ok === false) failure = outcome.reason;
+      const outcome = refusal === null ? await this.#connect(target, attended, signal) : null;
+      if (outcome?.ok === false) {
+        failure = outcome.reason;
+        if (outcome.words !== undefined) words = `; they said: "${outcome.words}"`;
+      }
     } catch (error) {
       failure = signal.aborted ? 'no-answer' : 'failed';
       if (!signal.aborted) onFault('transfer.failed', reasonOf(error));
     }
-    this.transfers.push({ target, ok: failure === null, reason: failure, tookMs: clock.nowMs() - startMs });
+    const tookMs = clock.nowMs() - startMs;
+    this.transfers.push({ target, ok: failure === null, reason: failure, attended: attended !== null, tookMs });
     if (signal.aborted) return;
     this.#transferring = null;
+    this.#hold = null;
     onEvent({
       type: 'transfer.result',
       callId,
       ok: failure === null,
-      reason: failure === null ? '' : FAILURES[failure],
+      reason: failure === null ? '' : FAILURES[failure] + words,
     });
+  }
+
+  #connect(target: string, attended: AttendedTransfer | null, signal: AbortSignal): Promise<TransferOutcome> {
+    const { transport, consult, messages } = this.#options;
+    if (attended === null) return transport.transfer?.(target, signal) ?? UNSUPPORTED;
+    const { briefing, confirm, ringMs, summary } = attended;
+    return consult?.({ target, briefing, confirm, ringMs, summary, messages: messages() }, signal) ?? UNSUPPORTED;
   }
 
   async #press(callId: string, digits: string): Promise<void> {

@@ -11,6 +11,7 @@ import type { VadProvider } from '../providers/vad/vad.js';
 import type { Toolbox } from '../tools/tool.js';
 import type { Transport } from '../transports/transport.js';
 import type { LogSink } from './event-log.js';
+import type { Consult } from './line-actions.js';
 import type { Languages } from './language-switch.js';
 import type { MemoryKeeper } from './memory.js';
 import type { Recording } from './recording.js';
@@ -45,6 +46,8 @@ export interface SessionOptions {
   metadata?: Readonly<Record<string, unknown>>;
   /** Why the call must not be handed on to somebody; null = it may. Default: it may, to anybody. */
   mayTransfer?: (target: string) => string | null;
+  /** Asks somebody whether they take the call. Default: attended transfers fail. */
+  consult?: Consult;
   /** Where it leaves what it established of its user. Default nowhere. */
   memory?: MemoryKeeper;
   /** What records the session: closed with it, named in its report. Its `line` is the `transport`. */

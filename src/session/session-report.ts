@@ -25,6 +25,8 @@ export interface TransferAttempt {
   /** Null where it worked. */
   reason: TransferFailure | null;
   tookMs: number;
+  /** They were asked first. */
+  attended: boolean;
 }
 
 /** What is left of a session when it is over. */

@@ -123,7 +123,7 @@ export class Session {
     });
     this.#pacer = new Pacer(
       transport,
-      { pull: (skipped) => this.#line.pull() ?? this.#playout.pull(skipped), playable: () => this.#playout.playable },
+      { pull: (skipped) => this.#line.pull(() => this.#playout.pull(skipped)), playable: () => this.#playout.playable },
       (error) => this.#onLineClosed(error),
     );
     this.#voice = new Voice({
@@ -149,7 +149,8 @@ export class Session {
       onUsage: (prompt, completion) => this.#ledger.onUsage(prompt, completion),
     });
     this.#line = new LineActions({
-      ...{ transport, clock, onEvent, mayTransfer: options.mayTransfer },
+      ...{ transport, clock, onEvent, messages: () => this.#messages() },
+      ...{ mayTransfer: options.mayTransfer, consult: options.consult },
       onFault: (name, reason) => this.noteFault(name, reason),
       tell: (message) => this.#audience.tell(message),
     });
@@ -307,7 +308,7 @@ export class Session {
         this.#line.press(effect.callId, effect.digits);
         return;
       case 'line.transfer':
-        this.#line.transfer(effect.callId, effect.target);
+        this.#line.transfer(effect.callId, effect.target, effect.attended);
         return;
       case 'line.transfer.cancel':
         this.#line.cancelTransfer();

@@ -1,10 +1,12 @@
-import type { ConversationEvent } from '../conversation/events.js';
+import type { AttendedTransfer, ConversationEvent } from '../conversation/events.js';
 
 /** A transfer that the line was asked for. */
 export interface StageTransfer {
   target: string;
   atMs: number;
   cancelledMs: number | null;
+  /** How they are asked first, where they are. */
+  attended?: AttendedTransfer | undefined;
 }
 
 interface Outcome {
@@ -47,8 +49,8 @@ export class StageLine {
     return this.#add({ ok: false, reason: '', afterMs: null });
   }
 
-  transfer(callId: string, target: string, atMs: number): void {
-    this.transfers.push({ target, atMs, cancelledMs: null });
+  transfer(callId: string, target: string, atMs: number, attended?: AttendedTransfer): void {
+    this.transfers.push({ target, atMs, cancelledMs: null, attended });
     const { ok, reason, afterMs } = this.#outcomes.shift() ?? { ok: false, reason: 'unsupported', afterMs: 0 };
     if (afterMs !== null) this.#send(atMs + afterMs, { type: 'transfer.result', callId, ok, reason });
   }

@@ -201,7 +201,7 @@ export class Stage {
         this.line.press(effect.callId, effect.digits, this.#nowMs);
         return;
       case 'line.transfer':
-        this.line.transfer(effect.callId, effect.target, this.#nowMs);
+        this.line.transfer(effect.callId, effect.target, this.#nowMs, effect.attended);
         return;
       case 'line.transfer.cancel':
         this.line.cancelTransfer(this.#nowMs);

@@ -58,9 +58,17 @@ export interface LineStats {
   reportedLoss: number | null;
 }
 
-export type TransferOutcome = { ok: true } | { ok: false; reason: TransferFailure };
+export type TransferOutcome =
+  | { ok: true }
+  | {
+      ok: false;
+      reason: TransferFailure;
+      /** What whoever was asked said last. */
+      words?: string;
+    };
 
-export type TransferFailure = 'busy' | 'no-answer' | 'rejected' | 'unsupported' | 'failed';
+/** `voicemail` and `declined`: of somebody who was asked first whether they take the call. */
+export type TransferFailure = 'busy' | 'no-answer' | 'rejected' | 'voicemail' | 'declined' | 'unsupported' | 'failed';
 
 /** What a session takes from its transport. None of these throws. */
 export interface TransportSink {

@@ -227,3 +227,52 @@ describe('while the line connects', () => {
     expect(stage.playToEnd()).toBe('agent-ended');
   });
 });
+
+describe('an attended transfer', () => {
+  const attended = { briefing: null, confirm: true, ringMs: 30_000, holdSound: 'music', holdMessages: [] } as const;
+  const asking = (changes: Partial<typeof attended> = {}) => config({ attended: { ...attended, ...changes } });
+
+  it('hands the summary on, and has the user told now and then that nobody has forgotten them', () => {
+    const stage = transferring({ phone: SALES, summary: 'Ann wants to order.' }, asking());
+    stage.line.connects({ afterMs: 40_000 });
+    expect(stage.playToEnd()).toBe('agent-ended');
+    const [asked] = stage.line.transfers;
+    expect(asked).toMatchObject({ target: SALES, attended: { summary: 'Ann wants to order.', ringMs: 30_000 } });
+    const words = 'Thank you for waiting. I am still trying to reach somebody.';
+    expect(stage.timeline.utterances.map(({ text }) => text)).toEqual([NOTICE, words, words]);
+  });
+
+  it('is asked of the model with a summary', () => {
+    const stage = transferring({ phone: SALES }, asking());
+    stage.line.connects();
+    stage.playToEnd();
+    const tool = stage.model.requests[0]?.tools.find(({ name }) => name === 'transfer_call');
+    expect(tool?.parameters).toMatchObject({ required: ['phone', 'summary'] });
+  });
+
+  it('that fails is what the model hears of last, whatever was said meanwhile', () => {
+    const stage = transferring(
+      { phone: SALES },
+      config({ attended: { ...attended, holdMessages: ['Still ringing.'] } }),
+    );
+    stage.line.doesNotConnect('they cannot take the call', { afterMs: 20_000 });
+    stage.model.says('They are busy.');
+    stage.playTo(60_000);
+    stage.expectAgent('Still ringing.').isHeardWhole();
+    expect(stage.model.requests[1]?.messages.at(-1)).toMatchObject({
+      role: 'tool',
+      content: expect.stringContaining('they cannot take the call') as string,
+    });
+    stage.expectAgent('They are busy.').isHeardWhole();
+  });
+
+  it('is given up where nothing comes of it at all', () => {
+    const stage = transferring({ phone: SALES }, asking());
+    stage.line.rings();
+    stage.model.says('Nobody answers.');
+    stage.playTo(300_000);
+    const { atMs, cancelledMs } = stage.line.transfers[0] ?? { atMs: 0, cancelledMs: 0 };
+    expect(cancelledMs).toBe(atMs + 210_000);
+    stage.expectAgent('Nobody answers.').isHeardWhole();
+  });
+});

@@ -126,7 +126,7 @@ describe('a transfer', () => {
     line.transport.pushText('A person, please.');
     const report = await line.play();
     expect(report?.status).toBe('agent-ended');
-    expect(report?.transfers).toEqual([{ target: SALES, ok: true, reason: null, tookMs: 3000 }]);
+    expect(report?.transfers).toEqual([{ target: SALES, ok: true, reason: null, attended: false, tookMs: 3000 }]);
     expect(report?.messages).toContainEqual(expect.objectContaining({ content: 'Please hold the line.' }));
     expect(line.messages).toContainEqual(expect.objectContaining({ type: 'action', name: 'transfer' }));
     expect(line.clock.pending).toBe(0);

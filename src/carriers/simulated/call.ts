@@ -24,6 +24,8 @@ export interface SimulatedCallOptions {
   /** Connects the far end with somebody else. */
   onTransfer: (target: string, signal: AbortSignal) => Promise<TransferOutcome>;
   onConnect: (other: CarrierCall) => TransferOutcome;
+  /** Calls somebody on this call's behalf. */
+  onPlace: (target: string, ringTimeoutMs: number) => CarrierCall;
   onAnswered: () => void;
   onEnded: () => void;
   onListenerError: (error: unknown) => void;
@@ -126,6 +128,10 @@ export class SimulatedCall implements CarrierCall {
     else if (this.#state === 'answered') this.#finishByAgent();
     else if (this.direction === 'inbound') this.finish({ cause: 'rejected', by: 'agent', reason: '603 Decline' });
     else this.finish({ cause: 'canceled', by: 'agent', reason: '487 Request Terminated' });
+  }
+
+  placeBeside(target: string, ringTimeoutMs: number): CarrierCall {
+    return this.#options.onPlace(target, ringTimeoutMs);
   }
 
   connectTo(other: CarrierCall): Promise<TransferOutcome> {

@@ -139,6 +139,7 @@ export class SimulatedNetwork implements Carrier {
       nowMs: () => clock.nowMs(),
       onTransfer: (target, signal) => this.#transfer(call, target, signal),
       onConnect: (other) => this.#connect(call, other),
+      onPlace: (target, ringTimeoutMs) => this.#placeFor(call, target, ringTimeoutMs),
       onAnswered: () => this.#startTicks(),
       onEnded: () => this.#ended(call),
       onListenerError: (error) => onError?.(error),
@@ -205,7 +206,7 @@ export class SimulatedNetwork implements Carrier {
   /** Blind transfer: the target is called, and where it answers the far end is connected to it. */
   async #transfer(call: SimulatedCall, target: string, signal: AbortSignal): Promise<TransferOutcome> {
     if (!NUMBER.test(target) || this.#closed) return { ok: false, reason: 'failed' };
-    const other = this.placeCall({ from: call.to, to: target, ringTimeoutMs: TRANSFER_RING_MS });
+    const other = this.#placeFor(call, target, TRANSFER_RING_MS);
     const outcome = await new Promise<TransferOutcome>((resolve) => {
       const giveUp = (): void => other.hangUp();
       signal.addEventListener('abort', giveUp, { once: true });
@@ -218,6 +219,11 @@ export class SimulatedNetwork implements Carrier {
     });
     if (!outcome.ok) return outcome;
     return this.#connect(call, other);
+  }
+
+  /** A call from the number of ours that another one has. */
+  #placeFor({ direction, from, to }: SimulatedCall, target: string, ringTimeoutMs: number): SimulatedCall {
+    return this.placeCall({ from: direction === 'outbound' ? from : to, to: target, ringTimeoutMs });
   }
 
   #connect(call: SimulatedCall, other: CarrierCall): TransferOutcome {

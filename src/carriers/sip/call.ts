@@ -27,6 +27,7 @@ export interface SipCallOptions {
   clock: Clock;
   onTransfer: (call: SipCall, target: string, signal: AbortSignal) => Promise<TransferOutcome>;
   onConnect: (call: SipCall, other: CarrierCall, signal: AbortSignal) => Promise<TransferOutcome>;
+  onPlace: (call: SipCall, target: string, ringTimeoutMs: number) => SipCall;
   /** Nothing of it is left. */
   onOver: () => void;
   onListenerError: (error: unknown) => void;
@@ -112,6 +113,10 @@ export class SipCall implements CarrierCall {
     else if (this.#state === 'answered') this.#bye();
     else if (this.direction === 'inbound') this.#giveUp({ cause: 'rejected', by: 'agent', reason: '603 Decline' });
     else this.#giveUp({ cause: 'canceled', by: 'agent', reason: '487 Request Terminated' });
+  }
+
+  placeBeside(target: string, ringTimeoutMs: number): SipCall {
+    return this.#options.onPlace(this, target, ringTimeoutMs);
   }
 
   async connectTo(other: CarrierCall, signal: AbortSignal): Promise<TransferOutcome> {

@@ -189,13 +189,15 @@ export class SipCarrier implements Carrier {
 
   get #transferOptions(): TransferOptions {
     const { transfer: mode, ticker } = this.#options;
-    const place = (call: SipCall, target: string): SipCall =>
-      this.placeCall({
-        from: call.direction === 'outbound' ? call.from : call.to,
-        to: target,
-        ringTimeoutMs: TRANSFER_RING_MS,
-      });
+    const place = (call: SipCall, target: string): SipCall => this.#placeFor(call, target, TRANSFER_RING_MS);
     return { mode, ticker, addressing: this.#addressing, place };
+  }
+
+  /** A call from the number of ours that another one has; any, where that came to a registered address. */
+  #placeFor({ direction, from, to }: SipCall, target: string, ringTimeoutMs: number): SipCall {
+    const ours = direction === 'outbound' ? from : to;
+    const [any = ours] = this.#owned;
+    return this.placeCall({ from: isNumber(ours) ? ours : any, to: target, ringTimeoutMs });
   }
 
   async #place(call: SipCall, target: string, ringTimeoutMs: number): Promise<void> {
@@ -311,6 +313,7 @@ export class SipCarrier implements Carrier {
       ...{ id, carrier: this.name, direction, from, to, headers, clock, rateHz: this.#rateHz },
       onTransfer: (one, target, signal) => transferBlindly(one, target, signal, this.#transferOptions),
       onConnect: (one, other, signal) => this.#connect(one, other, signal),
+      onPlace: (one, target, ringTimeoutMs) => this.#placeFor(one, target, ringTimeoutMs),
       onOver: () => this.calls.delete(call),
       onListenerError: (error) => onError?.(error),
     });

@@ -65,6 +65,9 @@ const SECTIONS = (random: Random): { [Key in keyof ConfigChanges]: () => ConfigC
           targets: random.pick([[], [DESK], [DESK, { phone: '+4930123457', description: null }]]),
           instruction: random.pick([null, 'Use it when the user is angry.']),
           messages: random.pick([[], ['I will put you through.']]),
+          attended: random.chance(0.3)
+            ? { briefing: null, confirm: true, ringMs: 20_000, holdSound: 'none' as const, holdMessages: [] }
+            : null,
         }
       : null,
   switchLanguage: () => (random.chance(0.7) ? { languages: random.pick([[], ['en-US', 'fr'], ['de', 'ja']]) } : null),
