@@ -24,7 +24,7 @@ if (recordings.length === 0) {
 
 const table: Record<string, ReturnType<VadTally['row']>> = {};
 const groups = [...new Set(recordings.map(({ group }) => group))].sort();
-for (const name of ['silero', 'webrtc']) {
+for (const name of ['silero', 'silero-gated', 'webrtc']) {
   await vadProvider(name).warmUp();
   const all = new VadTally();
   for (const group of groups) {

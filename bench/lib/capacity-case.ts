@@ -4,7 +4,7 @@ import type { Lateness } from './frame-lateness.js';
 /** `memory`: nothing between caller and session; the others over this machine's loopback, callers in another process. */
 export const WAYS = ['memory', 'talk', 'rtp', 'webrtc'] as const;
 export type Way = (typeof WAYS)[number];
-export const VADS = ['silero', 'silero-wasm', 'gated', 'webrtc'] as const;
+export const VADS = ['silero', 'silero-wasm', 'silero-gated', 'webrtc'] as const;
 export type VadName = (typeof VADS)[number];
 export const CONDUCTS = ['idle', 'listening', 'talking'] as const satisfies readonly Conduct[];
 /** Beside doubles for the rest, the embedded recogniser and voice. */
@@ -82,7 +82,7 @@ export function usualSeries(): Series[] {
   const one = { ways: ['rtp'], vads: ['silero'], conducts: ['idle'], engines: 'doubles', threads: [0] } as const;
   return [
     ...seriesOf({ ...one, sessions: [1, 50, 200, 400] }),
-    ...seriesOf({ ...one, vads: ['silero-wasm', 'gated', 'webrtc'], sessions: [50] }),
+    ...seriesOf({ ...one, vads: ['silero-wasm', 'silero-gated', 'webrtc'], sessions: [50] }),
     ...seriesOf({ ...one, ways: ['memory', 'talk', 'webrtc'], sessions: [50] }),
     ...seriesOf({ ...one, ways: WAYS, conducts: ['listening', 'talking'], sessions: [50] }),
     ...seriesOf({ ...one, threads: [1, 2], sessions: [50] }),

@@ -1,5 +1,6 @@
 /** The voice activity detectors by name. */
 import { ParleyError } from '../../errors.js';
+import { GatedVad } from './gated.js';
 import { SileroVad } from './silero.js';
 import type { VadProvider } from './vad.js';
 import { WebRtcVad } from './webrtc.js';
@@ -9,13 +10,14 @@ export const DEFAULT_VAD = 'silero';
 
 const MAKERS: ReadonlyMap<string, () => VadProvider> = new Map<string, () => VadProvider>([
   ['silero', () => new SileroVad()],
+  ['silero-gated', () => new GatedVad('silero-gated', vadProvider('silero'))],
   ['webrtc', () => new WebRtcVad()],
 ]);
 
 const made = new Map<string, VadProvider>();
 
 /**
- * The provider of that name, one for each thread: `silero` (default) or `webrtc`.
+ * The provider of that name, one for each thread: `silero` (default), `silero-gated` or `webrtc`.
  * @throws ParleyError `PROVIDER_UNKNOWN`
  */
 export function vadProvider(name: string = DEFAULT_VAD): VadProvider {

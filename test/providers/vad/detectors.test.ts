@@ -7,6 +7,7 @@ import { resample } from '../../../src/audio/resample.js';
 import { decodeWav } from '../../../src/audio/wav.js';
 import { packageFile, workerFile } from '../../../src/package-files.js';
 import type { VadDetector, VadProvider } from '../../../src/providers/vad/vad.js';
+import { GatedVad } from '../../../src/providers/vad/gated.js';
 import { SileroVad } from '../../../src/providers/vad/silero.js';
 import { SILERO_KERNELS, sileroKernel } from '../../../src/providers/vad/silero-kernel.js';
 import { WebRtcVad } from '../../../src/providers/vad/webrtc.js';
@@ -24,6 +25,7 @@ const PROVIDERS: [string, VadProvider][] = [
     `silero (${kernel})`,
     new SileroVad({ kernel }),
   ]),
+  ['silero behind a gate', new GatedVad('silero-gated', new SileroVad())],
 ];
 
 const UTTERANCE = join(silence(320), voice(1504, 210), silence(640));

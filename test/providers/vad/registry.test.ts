@@ -5,7 +5,7 @@ it('gives Silero unless told otherwise', () => {
   expect(vadProvider().name).toBe('silero');
 });
 
-it.each(['silero', 'webrtc'])('knows %s, and makes it once', (name) => {
+it.each(['silero', 'silero-gated', 'webrtc'])('knows %s, and makes it once', (name) => {
   expect(vadProvider(name).name).toBe(name);
   expect(vadProvider(name)).toBe(vadProvider(name));
 });
@@ -14,7 +14,7 @@ it.each(['', 'Silero', 'ten', '__proto__', 'constructor'])('does not know "%s", 
   expect(() => vadProvider(name)).toThrow(
     expect.objectContaining({
       code: 'PROVIDER_UNKNOWN',
-      message: `No vad provider is called "${name}". Known: silero, webrtc`,
+      message: `No vad provider is called "${name}". Known: silero, silero-gated, webrtc`,
     }),
   );
 });

@@ -1,0 +1,112 @@
+/** A detector that rests while a line is silent: for machines packed with calls, where most lines are most of the time. */
+import { LevelGate } from './level-gate.js';
+import type { VadDetector, VadProvider } from './vad.js';
+import { WindowBuffer } from './window-buffer.js';
+
+/** The last windows before the gate opens, which the detector then hears at once: with 4 it knew some voices later. */
+const LEAD_WINDOWS = 16;
+/** The gate closes behind so many windows in a row in which nothing stood out and nobody spoke: half a second. */
+const CLOSE_WINDOWS = 16;
+/** Nobody spoke, to the detector. */
+const SILENCE = 0.1;
+
+/**
+ * Another provider's detector behind a `LevelGate`. What stands out from the noise of the line is given to it, with a
+ * little of what came before; the rest has probability 0.
+ */
+export class GatedVad implements VadProvider {
+  readonly name: string;
+  readonly #inner: VadProvider;
+
+  constructor(name: string, inner: VadProvider) {
+    this.name = name;
+    this.#inner = inner;
+  }
+
+  warmUp(): Promise<void> {
+    return this.#inner.warmUp();
+  }
+
+  createDetector(): GatedDetector {
+    return new GatedDetector(this.#inner.createDetector());
+  }
+}
+
+export class GatedDetector implements VadDetector {
+  readonly windowSamples: number;
+  readonly #inner: VadDetector;
+  readonly #gate = new LevelGate();
+  readonly #windows: WindowBuffer;
+  /** The last windows that the inner detector has not heard, in a ring. */
+  readonly #lead: Int16Array[];
+  #withheld = 0;
+  #isOpen = false;
+  #isClosed = false;
+  #quiet = 0;
+  #probability = 0;
+  #onWindow: ((probability: number, endSample: number) => void) | null = null;
+  /** Windows that the inner detector did not have to hear. */
+  spared = 0;
+
+  constructor(inner: VadDetector) {
+    this.#inner = inner;
+    this.windowSamples = inner.windowSamples;
+    this.#lead = Array.from({ length: LEAD_WINDOWS }, () => new Int16Array(this.windowSamples));
+    this.#windows = new WindowBuffer(this.windowSamples, (endSample) => this.#take(endSample));
+  }
+
+  process(samples: Int16Array, onWindow: (probability: number, endSample: number) => void): void {
+    if (this.#isClosed) return;
+    this.#onWindow = onWindow;
+    this.#windows.push(samples);
+  }
+
+  reset(): void {
+    this.#inner.reset();
+    this.#gate.reset();
+    this.#windows.reset();
+    this.#isOpen = false;
+    this.#withheld = 0;
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#onWindow = null;
+    this.#inner.close();
+  }
+
+  #take(endSample: number): void {
+    if (this.#isClosed) return;
+    const { window } = this.#windows;
+    const standsOut = this.#gate.push(window);
+    if (standsOut && !this.#isOpen) this.#open();
+    this.#probability = 0;
+    if (this.#isOpen) this.#listen(window, standsOut);
+    else {
+      this.#lead[this.#withheld++ % LEAD_WINDOWS]?.set(window);
+      this.spared++;
+    }
+    this.#onWindow?.(this.#probability, endSample);
+  }
+
+  #listen(window: Int16Array, standsOut: boolean): void {
+    this.#inner.process(window, this.#keep);
+    this.#gate.heard(this.#probability);
+    this.#quiet = standsOut || this.#probability > SILENCE ? 0 : this.#quiet + 1;
+    if (this.#quiet < CLOSE_WINDOWS) return;
+    this.#isOpen = false;
+    this.#withheld = 0;
+  }
+
+  #open(): void {
+    this.#isOpen = true;
+    this.#quiet = 0;
+    for (let n = Math.max(0, this.#withheld - LEAD_WINDOWS); n < this.#withheld; n++) {
+      this.#inner.process(this.#lead[n % LEAD_WINDOWS]!, this.#keep);
+    }
+  }
+
+  readonly #keep = (probability: number): void => {
+    this.#probability = probability;
+  };
+}
