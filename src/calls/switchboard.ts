@@ -161,8 +161,8 @@ export class Switchboard {
     const callId = agent.callId ?? carrierId;
     const mayTransfer = (target: string): string | null =>
       target === CALLER ? null : (whyNeverCalled(target) ?? this.#options.mayTransfer?.(target) ?? null);
-    const consult: Consult = (consultation, signal) => this.#consult(call, agent, consultation, signal);
-    const facts = { direction, phones, callId, outcome, mayTransfer, consult };
+    const ask: Consult = (consultation, signal) => this.#consult(call, agent, consultation, signal);
+    const facts = { direction, phones, callId, outcome, mayTransfer, consult: ask };
     return this.#options.engine.createSession({ ...request, ...facts, transport: line });
   }
 
