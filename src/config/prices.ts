@@ -14,8 +14,21 @@ export const pricesSchema = z.strictObject({
   unit: z.string().min(1).max(20).exactOptional(),
   /** Speech recognition, a minute. */
   stt: z.record(name, price).exactOptional(),
-  /** Language models, a million tokens. */
-  llm: z.record(name, z.strictObject({ prompt: price, completion: price })).exactOptional(),
+  /**
+   * Language models, a million tokens. `cached` is for those of the prompt that came out of the vendor's cache, `cacheWrite`
+   * for those that were written to it; default `prompt`.
+   */
+  llm: z
+    .record(
+      name,
+      z.strictObject({
+        prompt: price,
+        cached: price.exactOptional(),
+        cacheWrite: price.exactOptional(),
+        completion: price,
+      }),
+    )
+    .exactOptional(),
   /** Voices, a million characters. */
   tts: z.record(name, price).exactOptional(),
   /** Phone calls by the name of the carrier. */

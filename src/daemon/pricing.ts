@@ -13,22 +13,18 @@ export function priced(item: CallHistoryItem, prices: Prices, multiplierOf: Mult
   const costs = item.cost_breakdown.map((cost): CostItem => {
     switch (cost.type) {
       case 'stt':
-        return credited(
-          cost,
-          (cost.seconds / 60) * named<number>(prices.stt, cost.provider, agent.speech_to_text?.model, 0),
-        );
+        return credited(cost, (cost.seconds / 60) * named<number>(prices.stt, cost.provider, cost.model, 0));
       case 'llm': {
-        const price = named(prices.llm, cost.provider, cost.model, FREE);
-        const { prompt_tokens: asked, completion_tokens: answered } = cost;
-        return credited(cost, (asked * price.prompt + answered * price.completion) / TOKENS);
+        const price = named<LlmPrice>(prices.llm, cost.provider, cost.model, FREE);
+        const { prompt, cached = prompt, cacheWrite = prompt, completion } = price;
+        const { prompt_tokens: all, cached_tokens: read, cache_write_tokens: written, completion_tokens: said } = cost;
+        const asked = Math.max(0, all - read - written) * prompt + read * cached + written * cacheWrite;
+        return credited(cost, (asked + said * completion) / TOKENS);
       }
       case 'tts': {
         const { voice } = agent;
         const factor = voice == null ? 1 : multiplierOf(cost.provider, voice.voice_id);
-        return credited(
-          cost,
-          (cost.chars / CHARS) * named<number>(prices.tts, cost.provider, voice?.model, 0) * factor,
-        );
+        return credited(cost, (cost.chars / CHARS) * named<number>(prices.tts, cost.provider, cost.model, 0) * factor);
       }
       case 'voip':
         return cost;
@@ -38,7 +34,9 @@ export function priced(item: CallHistoryItem, prices: Prices, multiplierOf: Mult
   return line === null ? costs : [...costs.filter(({ type }) => type !== 'voip'), line];
 }
 
-const FREE = { prompt: 0, completion: 0 };
+type LlmPrice = NonNullable<Prices['llm']>[string];
+
+const FREE: LlmPrice = { prompt: 0, completion: 0 };
 
 /** Millionths of the unit are kept. */
 function credited<T extends CostItem>(cost: T, credit: number): T {

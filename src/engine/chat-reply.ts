@@ -10,6 +10,7 @@ import type { LlmProvider } from '../providers/llm/llm.js';
 import { untilAborted } from '../session/abortable.js';
 import { Acting } from '../session/acting.js';
 import type { FunctionCall } from '../session/session-report.js';
+import { UsageBook } from '../session/usage.js';
 import type { AgentToolbox } from '../tools/toolbox.js';
 import { within } from './within.js';
 
@@ -47,7 +48,7 @@ const NO_ANSWER = 'The tool gave no answer in time.';
 export class ChatReply {
   /** What the answer adds to the conversation, as far as it has come. */
   readonly added: ChatMessage[] = [];
-  readonly tokens = { prompt: 0, completion: 0 };
+  readonly usage = new UsageBook();
   readonly #options: ChatReplyOptions;
   readonly #acting: Acting;
   readonly #results = new Map<ToolCall, (record: FunctionCall) => void>();
@@ -127,8 +128,7 @@ export class ChatReply {
           taken.add(id);
           calls.push({ ...piece.call, id });
         } else {
-          this.tokens.prompt += piece.promptTokens;
-          this.tokens.completion += piece.completionTokens;
+          this.usage.counted({ provider: llm.name, model }, piece);
         }
         deadlines.within(NEXT_PIECE_MS);
       }

@@ -3,34 +3,28 @@ import { latencySummary } from '../session/latency.js';
 import { reportWithoutText } from '../session/privacy.js';
 import type { FunctionCall, SessionReport } from '../session/session-report.js';
 import { noSpeculations } from '../session/speculation-report.js';
+import type { UsageBook } from '../session/usage.js';
 
 export interface ChatReportParts {
   id: string;
   durationMs: number;
   messages: readonly ChatMessage[];
   calls: readonly FunctionCall[];
-  tokens: { readonly prompt: number; readonly completion: number };
+  usage: UsageBook;
   faults: ReadonlyMap<string, number>;
   /** Nothing that was said may be kept. */
   optOut: boolean;
 }
 
 /** What is left of a conversation in writing: nobody heard or spoke, so those parts are empty. */
-export function chatReport({
-  id,
-  durationMs,
-  messages,
-  calls,
-  tokens,
-  faults,
-  optOut,
-}: ChatReportParts): SessionReport {
+export function chatReport({ id, durationMs, messages, calls, usage, faults, optOut }: ChatReportParts): SessionReport {
   const report: SessionReport = {
     ...{ sessionId: id, status: 'user-ended', durationMs, messages, functionCalls: calls },
     ...{ turns: [], latency: latencySummary([]), doNotCall: false, transfers: [], ttsChars: 0 },
     speculation: noSpeculations(),
-    promptTokens: tokens.prompt,
-    completionTokens: tokens.completion,
+    promptTokens: usage.tokens.promptTokens,
+    completionTokens: usage.tokens.completionTokens,
+    usage: usage.usage(durationMs),
     playout: { underruns: 0, speechMs: 0, skippedFrames: 0 },
     line: null,
     recording: null,

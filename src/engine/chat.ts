@@ -117,7 +117,7 @@ export class Chats {
     } finally {
       ending = this.#end(chat, reply, failure);
     }
-    const { prompt: promptTokens, completion: completionTokens } = reply.tokens;
+    const { promptTokens, completionTokens } = reply.usage.tokens;
     yield { type: 'done', added: reply.added, promptTokens, completionTokens };
     await ending;
   }
@@ -232,9 +232,10 @@ export class Chats {
       llm: { model },
       privacy: { optOut },
     } = agent;
-    const after = { id, toolbox, llm, model, metadata, clock, ...(memory !== undefined && { memory }) };
+    const { usage } = reply;
+    const after = { id, toolbox, llm, model, metadata, clock, usage, ...(memory !== undefined && { memory }) };
     const finished = afterCall(after, told, reply.calls, noteFault).then((later: readonly FunctionCall[]) =>
-      chatReport({ id, durationMs, messages, calls: [...reply.calls, ...later], tokens: reply.tokens, faults, optOut }),
+      chatReport({ id, durationMs, messages, calls: [...reply.calls, ...later], usage, faults, optOut }),
     );
     rememberWhenOver({ finished }, sessionMemory, { agent, agentId, phones: null });
     const to = agent.webhooks.sessionData;

@@ -5,8 +5,15 @@ import { withDeadline } from './deadline.js';
 import { remember } from './remembering.js';
 import type { SessionOptions } from './session-options.js';
 import type { FunctionCall } from './session-report.js';
+import type { UsageBook } from './usage.js';
 
-type AfterCallOptions = Pick<SessionOptions, 'id' | 'toolbox' | 'llm' | 'model' | 'metadata' | 'clock' | 'memory'>;
+interface AfterCallOptions extends Pick<
+  SessionOptions,
+  'id' | 'toolbox' | 'llm' | 'model' | 'metadata' | 'clock' | 'memory'
+> {
+  /** What the model reads and writes for it counts too. */
+  usage: UsageBook;
+}
 
 /** How long the model may take to say what is known. */
 const KNOWN_TIMEOUT_MS = 10_000;
@@ -64,7 +71,7 @@ async function runAfterCall(
 /** What the model calls the tool with; empty if it does not. */
 async function knownArguments(
   spec: ToolSpec,
-  { llm, model, clock }: AfterCallOptions,
+  { llm, model, clock, usage }: AfterCallOptions,
   messages: readonly ChatMessage[],
   signal: AbortSignal,
 ): Promise<string> {
@@ -79,6 +86,7 @@ async function knownArguments(
     signal,
   });
   for await (const piece of untilAborted(pieces, signal)) {
+    if (piece.type === 'usage') usage.counted({ provider: llm.name, model }, piece);
     if (piece.type === 'toolCall' && piece.call.name === spec.name) return piece.call.arguments;
   }
   return '';

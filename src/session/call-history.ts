@@ -74,9 +74,19 @@ export interface HistoryFunctionCall {
 
 /** What was used, and what it cost by the operator's prices; 0 where they name none. */
 export type CostItem =
-  | { type: 'stt'; provider: string; credit: number; seconds: number }
-  | { type: 'llm'; provider: string; credit: number; model: string; prompt_tokens: number; completion_tokens: number }
-  | { type: 'tts'; provider: string; credit: number; chars: number }
+  | { type: 'stt'; provider: string; credit: number; model: string | null; seconds: number }
+  | {
+      type: 'llm';
+      provider: string;
+      credit: number;
+      model: string;
+      /** All, with those that came out of the vendor's cache or were written to it. */
+      prompt_tokens: number;
+      cached_tokens: number;
+      cache_write_tokens: number;
+      completion_tokens: number;
+    }
+  | { type: 'tts'; provider: string; credit: number; model: string | null; chars: number }
   /** A phone call, from the answer to the end, as the carrier bills it. */
   | { type: 'voip'; provider: string; credit: number; minutes: number };
 
@@ -162,14 +172,24 @@ function parsed(text: string): unknown {
   }
 }
 
-function costs(report: SessionReport, { providers, model }: CallFacts): CostItem[] {
-  const { promptTokens: prompt_tokens, completionTokens: completion_tokens } = report;
+/** An item for each who gave something; where nobody did, of whoever was to. */
+function costs({ usage }: SessionReport, { providers, model }: CallFacts): CostItem[] {
   const { stt, llm, tts } = providers;
-  return [
-    ...(stt === null ? [] : [{ type: 'stt' as const, provider: stt, credit: 0, seconds: report.durationMs / 1000 }]),
-    { type: 'llm', provider: llm, credit: 0, model, prompt_tokens, completion_tokens },
-    ...(tts === null ? [] : [{ type: 'tts' as const, provider: tts, credit: 0, chars: report.ttsChars }]),
-  ];
+  const credit = 0;
+  const heard = usage.stt.map((used) => ({ type: 'stt' as const, credit, ...used }));
+  const thought = usage.llm.map(({ provider, model: id, ...tokens }) => ({
+    ...{ type: 'llm' as const, provider, credit, model: id },
+    ...{ prompt_tokens: tokens.promptTokens, cached_tokens: tokens.cachedTokens },
+    ...{ cache_write_tokens: tokens.cacheWriteTokens, completion_tokens: tokens.completionTokens },
+  }));
+  const said = usage.tts.map((used) => ({ type: 'tts' as const, credit, ...used }));
+  const nothing = { prompt_tokens: 0, cached_tokens: 0, cache_write_tokens: 0, completion_tokens: 0 };
+  if (heard.length === 0 && stt !== null) {
+    heard.push({ type: 'stt', provider: stt, credit, model: null, seconds: 0 });
+  }
+  if (thought.length === 0) thought.push({ type: 'llm', provider: llm, credit, model, ...nothing });
+  if (said.length === 0 && tts !== null) said.push({ type: 'tts', provider: tts, credit, model: null, chars: 0 });
+  return [...heard, ...thought, ...said];
 }
 
 function voipOf({ transfers }: SessionReport, { phones, direction }: CallFacts): CallHistoryItem['voip'] {

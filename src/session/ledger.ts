@@ -1,12 +1,13 @@
 import type { ConversationEffect, ConversationEvent } from '../conversation/events.js';
 import { countSpeculation, noSpeculations } from './speculation-report.js';
 import { TurnClock, type TurnMetrics } from './turn-metrics.js';
+import { UsageBook } from './usage.js';
 
 /** A session's figures: takes them from what happens to the conversation and from what it wants done. */
 export class Ledger {
   readonly turns: TurnClock;
   readonly speculation = noSpeculations();
-  readonly tokens = { prompt: 0, completion: 0 };
+  readonly usage = new UsageBook();
   #speechEndMs: number | null = null;
 
   /** @param onAnswered the first audio of an answer goes to the line */
@@ -34,10 +35,5 @@ export class Ledger {
       else if (effect.name === 'voicemail.detected') this.turns.unanswered();
       else countSpeculation(this.speculation, effect);
     }
-  }
-
-  onUsage(promptTokens: number, completionTokens: number): void {
-    this.tokens.prompt += promptTokens;
-    this.tokens.completion += completionTokens;
   }
 }

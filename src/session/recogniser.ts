@@ -9,6 +9,7 @@ import type {
   SttTranscript,
 } from '../providers/stt/stt.js';
 import { SttBacklog } from './stt-backlog.js';
+import type { UsedProvider } from './usage.js';
 
 export interface RecogniserOptions {
   stt: SttProvider;
@@ -21,6 +22,8 @@ export interface RecogniserOptions {
   onTranscript: (transcript: SttTranscript) => void;
   /** The engine's own model of turns thinks so of the end of the user's turn, 0..1. */
   onTurnEnds?: (probability: number) => void;
+  /** Who listens from now on. */
+  onListener?: (who: UsedProvider) => void;
   /** A stream failed and another is being opened. */
   onRetry: (reason: string) => void;
   /** No stream can be had: nothing will be heard any more. */
@@ -133,7 +136,8 @@ export class Recogniser implements SttStream {
   async #open(): Promise<void> {
     const { model, multilingual } = this.#options;
     const generation = this.#generation;
-    const { stt, language, hints, clock, signal, onTranscript, onTurnEnds } = this.#options;
+    const { stt, language, hints, clock, signal, onTranscript, onTurnEnds, onListener } = this.#options;
+    onListener?.({ provider: stt.name, model: model ?? null });
     const openedMs = clock.nowMs();
     const base = this.#lastSegment + 1;
     let opened: SttStream | null = null;
@@ -168,6 +172,9 @@ export class Recogniser implements SttStream {
         },
         onTurnEnds: (probability) => {
           if (!failed && !this.#closed && generation === this.#generation) onTurnEnds?.(probability);
+        },
+        onListener: (who) => {
+          if (!failed && !this.#closed && generation === this.#generation) onListener?.(who);
         },
         onError: fail,
       },

@@ -4,8 +4,12 @@ import { untilAborted } from './abortable.js';
 import { withDeadline } from './deadline.js';
 import type { SessionOptions } from './session-options.js';
 import type { FunctionCall } from './session-report.js';
+import type { UsageBook } from './usage.js';
 
-type RememberOptions = Pick<SessionOptions, 'memory' | 'llm' | 'model' | 'clock'>;
+interface RememberOptions extends Pick<SessionOptions, 'memory' | 'llm' | 'model' | 'clock'> {
+  /** What the model reads and writes for it counts too. */
+  usage: UsageBook;
+}
 
 /** How long the model may take to sum up. */
 const SUMMARY_TIMEOUT_MS = 15_000;
@@ -61,7 +65,7 @@ export async function remember(
 
 /** Null where the model gives none; empty where there is nothing to remember. */
 async function summaryOf(
-  { llm, model, clock }: RememberOptions,
+  { llm, model, clock, usage }: RememberOptions,
   messages: readonly ChatMessage[],
   onFault: (reason: string) => void,
 ): Promise<string | null> {
@@ -77,6 +81,7 @@ async function summaryOf(
         signal,
       });
       for await (const piece of untilAborted(pieces, signal)) {
+        if (piece.type === 'usage') usage.counted({ provider: llm.name, model }, piece);
         if (piece.type === 'toolCall' && piece.call.name === SUMMARY_TOOL.name) return summaryIn(piece.call.arguments);
       }
       return null;

@@ -3,7 +3,7 @@ import type { Ledger } from './ledger.js';
 import { reportWithoutText } from './privacy.js';
 import type { SessionReport } from './session-report.js';
 
-type Figures = 'turns' | 'latency' | 'speculation' | 'promptTokens' | 'completionTokens';
+type Figures = 'turns' | 'latency' | 'speculation' | 'promptTokens' | 'completionTokens' | 'usage';
 
 export interface ReportParts extends Omit<SessionReport, Figures> {
   ledger: Ledger;
@@ -13,14 +13,16 @@ export interface ReportParts extends Omit<SessionReport, Figures> {
 
 /** What is left of a session. */
 export function reportOf({ ledger, optOut, ...parts }: ReportParts): SessionReport {
-  const { turns, tokens, speculation } = ledger;
+  const { turns, usage, speculation } = ledger;
+  const { promptTokens, completionTokens } = usage.tokens;
   const report: SessionReport = {
     ...parts,
     turns: turns.turns,
     latency: latencySummary(turns.turns),
     speculation,
-    promptTokens: tokens.prompt,
-    completionTokens: tokens.completion,
+    promptTokens,
+    completionTokens,
+    usage: usage.usage(parts.durationMs),
   };
   return optOut ? reportWithoutText(report) : report;
 }

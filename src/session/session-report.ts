@@ -5,6 +5,7 @@ import type { LatencySummary } from './latency.js';
 import type { PlayoutStats } from './playout.js';
 import type { SpeculationReport } from './speculation-report.js';
 import type { TurnMetrics } from './turn-metrics.js';
+import type { SessionUsage } from './usage.js';
 
 export interface FunctionCall {
   name: string;
@@ -48,6 +49,8 @@ export interface SessionReport {
   speculation: Readonly<SpeculationReport>;
   promptTokens: number;
   completionTokens: number;
+  /** The same by who gave it, stand-ins by their own names. */
+  usage: SessionUsage;
   playout: Readonly<PlayoutStats>;
   /** What became of the line's packets; null for lines that have none. */
   line: Readonly<LineStats> | null;

@@ -89,6 +89,7 @@ export class Session {
         if (understood && this.#isRunning) this.#audience.transcribed(text, isFinal);
       },
       onTurnEnds: onJudged,
+      onListener: (who) => this.#ledger.usage.listens(who, nowMs()),
       onRetry: this.#faultAs('stt.failed'),
       onFailed: (reason) => onEvent({ type: 'ears.failed', reason }),
     });
@@ -133,6 +134,7 @@ export class Session {
       model: options.voice?.model ?? null,
       settings: options.voice?.settings ?? {},
       ...{ clock, playout: this.#playout, onEvent },
+      onSpoke: (who, chars) => this.#ledger.usage.spoke(who, chars),
       onFirstAudio: (utteranceId) => {
         this.#ledger.turns.firstAudio(utteranceId, this.#nowMs());
         this.#journal.note('voice.first', { utteranceId });
@@ -146,7 +148,7 @@ export class Session {
     const { llm, model, temperature = 0 } = options;
     this.#thinking = new Thinking({
       ...{ llm, model, temperature, clock, onEvent },
-      onUsage: (prompt, completion) => this.#ledger.onUsage(prompt, completion),
+      onUsage: (tokens) => this.#ledger.usage.counted({ provider: llm.name, model }, tokens),
     });
     this.#line = new LineActions({
       ...{ transport, clock, onEvent, messages: () => this.#messages() },
@@ -370,9 +372,9 @@ export class Session {
   }
 
   #afterCall(): Promise<readonly FunctionCall[]> {
-    const system = { role: 'system', content: this.#options.conversation.systemPrompt } as const;
-    const told = [system, ...this.#messages()];
-    return afterCall(this.#options, told, this.#acting.calls, (name, reason) => this.noteFault(name, reason));
+    const options = { ...this.#options, usage: this.#ledger.usage };
+    const told = [{ role: 'system', content: options.conversation.systemPrompt } as const, ...this.#messages()];
+    return afterCall(options, told, this.#acting.calls, (name, reason) => this.noteFault(name, reason));
   }
 
   get #status(): SessionReport['status'] {

@@ -2,7 +2,7 @@ import type { Clock } from '../clock/clock.js';
 import type { ChatMessage, ToolSpec } from '../config/chat.js';
 import type { ConversationEvent } from '../conversation/events.js';
 import { reasonOf } from '../errors.js';
-import type { LlmProvider } from '../providers/llm/llm.js';
+import type { LlmProvider, LlmUsage } from '../providers/llm/llm.js';
 import { untilAborted } from './abortable.js';
 
 export interface ThinkingOptions {
@@ -11,7 +11,7 @@ export interface ThinkingOptions {
   temperature: number;
   clock: Clock;
   onEvent: (event: ConversationEvent) => void;
-  onUsage: (promptTokens: number, completionTokens: number) => void;
+  onUsage: (usage: LlmUsage) => void;
 }
 
 /** The agent's head: runs the model's requests and turns what it streams into events. */
@@ -49,7 +49,7 @@ export class Thinking {
       for await (const piece of untilAborted(pieces, signal)) {
         if (piece.type === 'text') onEvent({ ...piece, type: 'llm.text', requestId });
         else if (piece.type === 'toolCall') onEvent({ type: 'llm.toolCall', requestId, call: piece.call });
-        else onUsage(piece.promptTokens, piece.completionTokens);
+        else onUsage(piece);
       }
       if (!signal.aborted) onEvent({ type: 'llm.done', requestId });
     } catch (error) {

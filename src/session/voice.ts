@@ -6,6 +6,7 @@ import { reasonOf } from '../errors.js';
 import type { TtsProvider } from '../providers/tts/tts.js';
 import { untilAborted } from './abortable.js';
 import type { Playout } from './playout.js';
+import type { UsedProvider } from './usage.js';
 
 export interface VoiceOptions {
   tts: TtsProvider;
@@ -18,6 +19,8 @@ export interface VoiceOptions {
   onEvent: (event: ConversationEvent) => void;
   /** The first audio of an utterance has come from the provider. */
   onFirstAudio: (utteranceId: number) => void;
+  /** Somebody has given audio of an utterance, or was the only one who was asked for it. */
+  onSpoke: (who: UsedProvider, chars: number) => void;
 }
 
 interface Job {
@@ -103,15 +106,22 @@ export class Voice {
     const { signal } = job.abort;
     this.chars += job.text.length;
     let resampler: Resampler | null = null;
-    let first = true;
+    const own: UsedProvider = { provider: tts.name, model };
+    /** Several where one took over in mid-utterance. */
+    const speakers = new Set<string>();
+    const spoke = (who: UsedProvider): void => {
+      const key = `${who.provider} ${who.model ?? ''}`;
+      if (!speakers.has(key)) job.options.onSpoke(who, job.text.length);
+      speakers.add(key);
+    };
     try {
       const request = { text: job.text, language, voiceId, model, settings, clock, signal };
       for await (const audio of untilAborted(tts.synthesize(request), signal)) {
         if (resampler?.fromHz !== audio.sampleRateHz) {
           resampler = new Resampler(audio.sampleRateHz, playout.sampleRateHz);
         }
-        if (first) onFirstAudio(job.utteranceId);
-        first = false;
+        if (speakers.size === 0) onFirstAudio(job.utteranceId);
+        spoke(audio.by ?? own);
         playout.append(job.utteranceId, resampler.process(audio.samples).slice(), audio.words);
       }
       if (signal.aborted) return;
@@ -122,6 +132,8 @@ export class Voice {
       // Told first: the conversation asks how far it was heard.
       onEvent({ type: 'utterance.failed', utteranceId: job.utteranceId, reason: reasonOf(error) });
       playout.cancel(job.utteranceId);
+    } finally {
+      if (speakers.size === 0) spoke(own);
     }
   }
 }

@@ -14,9 +14,12 @@ const PRICES: Prices = {
 
 function call(change: Partial<CallHistoryItem> = {}): CallHistoryItem {
   const used = [
-    { type: 'stt', provider: 'deepgram', credit: 0, seconds: 90 },
-    { type: 'llm', provider: 'openai', credit: 0, model: 'gpt-4o', prompt_tokens: 10_000, completion_tokens: 500 },
-    { type: 'tts', provider: 'elevenlabs', credit: 0, chars: 1200 },
+    { type: 'stt', provider: 'deepgram', credit: 0, model: null, seconds: 90 },
+    {
+      ...{ type: 'llm', provider: 'openai', credit: 0, model: 'gpt-4o', prompt_tokens: 10_000, completion_tokens: 500 },
+      ...{ cached_tokens: 0, cache_write_tokens: 0 },
+    },
+    { type: 'tts', provider: 'elevenlabs', credit: 0, model: null, chars: 1200 },
   ];
   const record = { carrier: 'simulated', direction: 'outbound', to: '+12025550103', answeredMs: 1000, endedMs: 91_000 };
   return { agent_config: {}, cost_breakdown: used, carrier_call_log: record, ...change } as CallHistoryItem;
@@ -32,13 +35,41 @@ describe('what a call costs', () => {
   });
 
   it('goes by the most exact name', () => {
-    const agent_config = { speech_to_text: { model: 'nova-3' }, voice: { provider: 'elevenlabs', voice_id: 'mine' } };
-    expect(credits(call({ agent_config }), PRICES, 1.5)).toMatchObject({
+    const agent_config = { voice: { provider: 'elevenlabs', voice_id: 'mine' } };
+    const [stt, ...others] = call().cost_breakdown;
+    const cost_breakdown = [{ ...stt, model: 'nova-3' }, ...others] as CallHistoryItem['cost_breakdown'];
+    expect(credits(call({ agent_config, cost_breakdown }), PRICES, 1.5)).toMatchObject({
       stt: 0.01155,
       tts: 0.54,
     });
     const { llm = {} } = PRICES;
     expect(credits(call(), { llm: { openai: llm['openai'] ?? { prompt: 0, completion: 0 } } })['llm']).toBe(0.0105);
+  });
+
+  it("takes the cache's prices for what came out of it and went into it, where there are any", () => {
+    const [, llm] = call().cost_breakdown;
+    const cost_breakdown = [
+      { ...llm, cached_tokens: 8000, cache_write_tokens: 1000 },
+    ] as CallHistoryItem['cost_breakdown'];
+    const item = call({ cost_breakdown });
+    expect(credits(item)['llm']).toBe(0.03);
+    const claude = { prompt: 2, cached: 0.2, cacheWrite: 2.5, completion: 10 };
+    expect(credits(item, { llm: { openai: claude } })['llm']).toBe(0.0111);
+  });
+
+  it('is reckoned for each who took part by its own price', () => {
+    const [stt, , tts] = call().cost_breakdown;
+    const cost_breakdown = [stt, { ...stt, provider: 'whisper' }, tts, { ...tts, provider: 'rime', model: 'coda' }];
+    const item = call({ cost_breakdown: cost_breakdown as CallHistoryItem['cost_breakdown'], carrier_call_log: null });
+    const prices = { stt: { deepgram: 0.02 }, tts: { elevenlabs: 300, 'rime/coda': 50 } };
+    expect(priced(item, prices, () => 1).map(({ provider, credit }) => [provider, credit])).toEqual([
+      ...[
+        ['deepgram', 0.03],
+        ['whisper', 0],
+        ['elevenlabs', 0.36],
+        ['rime', 0.06],
+      ],
+    ]);
   });
 
   it.each([

@@ -7,7 +7,7 @@ import type { LogEntry } from '../../src/session/event-log.js';
 import type { SessionReport } from '../../src/session/session-report.js';
 import { energyVad } from '../../src/testing/energy-vad.js';
 import { MemoryTransport } from '../../src/transports/memory.js';
-import { OpenAiDouble, finishChunk, stream, textChunk } from '../providers/llm/openai-double.js';
+import { OpenAiDouble, finishChunk, stream, textChunk, usageChunk } from '../providers/llm/openai-double.js';
 import { assemblyAiDouble } from '../vendors/stt/assemblyai.js';
 import { deepgramDouble } from '../vendors/stt/deepgram.js';
 import { SocketDouble } from '../vendors/stt/socket-double.js';
@@ -112,8 +112,8 @@ class Caller {
 }
 
 it('answers within its deadline although each vendor stalls in the middle of the call', async () => {
-  main.answer = (response) => stream(response, [textChunk('Main model.'), finishChunk('stop')]);
-  spare.answer = (response) => stream(response, [textChunk('Spare model.'), finishChunk('stop')]);
+  main.answer = (response) => stream(response, [textChunk('Main model.'), finishChunk('stop'), usageChunk]);
+  spare.answer = (response) => stream(response, [textChunk('Spare model.'), finishChunk('stop'), usageChunk]);
   const caller = new Caller();
   const log: LogEntry[] = [];
   const said: string[] = [];
@@ -153,14 +153,15 @@ it('answers within its deadline although each vendor stalls in the middle of the
   waits.push(await turn('for tonight'));
   cartesia.faults = { stall: true };
   waits.push(await turn('yes thanks'));
-  main.answer = (response) => stream(response, [textChunk('The main model says so much again.'), finishChunk('stop')]);
+  main.answer = (response) =>
+    stream(response, [textChunk('The main model says so much again.'), finishChunk('stop'), usageChunk]);
   cartesia.faults = {};
   rime.faults = { stopAfter: 'stall', pieces: 4 };
   waits.push(await turn('no thanks'));
 
   caller.hangUp();
   await running;
-  const { faults } = await report;
+  const { faults, usage } = await report;
   expect(said).toEqual([
     ...['user: a table for two', 'agent: Main model.'],
     ...['user: no stop', 'agent: Main model.'],
@@ -172,6 +173,11 @@ it('answers within its deadline although each vendor stalls in the middle of the
   expect(Math.max(...waits)).toBeLessThan(ANSWER_DEADLINE_MS);
   expect(faults).toMatchObject({ 'stt.fallback': 1, 'tts.fallback': 2 });
   expect(faults['llm.fallback']).toBeGreaterThanOrEqual(2);
+  // Each by what it did: the costs name who answered.
+  expect(usage.stt.map(({ provider }) => provider)).toEqual(['deepgram', 'assemblyai']);
+  expect(usage.stt.every(({ seconds }) => seconds > 1)).toBe(true);
+  expect(usage.llm).toMatchObject([{ model: 'main' }, { model: 'spare' }]);
+  expect(usage.tts.map(({ provider }) => provider)).toEqual(['cartesia', 'rime']);
   const trace = JSON.stringify(log);
   expect(trace).toContain('deepgram -> assemblyai: no final words within');
   expect(trace).toContain('openai main -> openai spare: nothing within');

@@ -5,7 +5,7 @@ import type { AiSdkPart } from './model.js';
 export interface PartEvent {
   text?: string;
   call?: ToolCall;
-  usage?: { promptTokens: number; completionTokens: number };
+  usage?: { promptTokens: number; cachedTokens: number; cacheWriteTokens: number; completionTokens: number };
   /** `stop`, `length`, `content-filter`, `tool-calls`, `error`, `other`. */
   finishReason?: string;
   /** Whatever the model reports as its failure. */
@@ -52,14 +52,21 @@ function reasonIn(value: unknown): string {
 
 /** Numbers in version 2, objects with a `total` since; left out where the vendor tells neither. */
 function usageIn(value: unknown): Pick<PartEvent, 'usage'> {
-  const { inputTokens, outputTokens } = (value ?? {}) as { inputTokens?: unknown; outputTokens?: unknown };
+  const { inputTokens, outputTokens, cachedInputTokens } = (value ?? {}) as Readonly<Record<string, unknown>>;
   const [promptTokens, completionTokens] = [tokens(inputTokens), tokens(outputTokens)];
   if (promptTokens === null && completionTokens === null) return {};
-  return { usage: { promptTokens: promptTokens ?? 0, completionTokens: completionTokens ?? 0 } };
+  return {
+    usage: {
+      promptTokens: promptTokens ?? 0,
+      cachedTokens: tokens(inputTokens, 'cacheRead') ?? tokens(cachedInputTokens) ?? 0,
+      cacheWriteTokens: tokens(inputTokens, 'cacheWrite') ?? 0,
+      completionTokens: completionTokens ?? 0,
+    },
+  };
 }
 
-function tokens(value: unknown): number | null {
-  if (typeof value === 'number') return value;
-  const total = (value as { total?: unknown } | null | undefined)?.total;
-  return typeof total === 'number' ? total : null;
+function tokens(value: unknown, member = 'total'): number | null {
+  if (typeof value === 'number') return member === 'total' ? value : null;
+  const count = (value as Readonly<Record<string, unknown>> | null | undefined)?.[member];
+  return typeof count === 'number' ? count : null;
 }

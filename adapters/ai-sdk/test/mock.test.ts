@@ -40,7 +40,7 @@ describe("the AI SDK's mock model", () => {
     expect(await collect(new AiSdkLlm({ model }).complete(request()))).toEqual([
       { type: 'text', text: 'A table' },
       { type: 'text', text: ' for two.' },
-      { type: 'usage', promptTokens: 12, completionTokens: 5 },
+      { type: 'usage', promptTokens: 12, cachedTokens: 0, cacheWriteTokens: 0, completionTokens: 5 },
     ]);
   });
 
@@ -60,7 +60,7 @@ describe("the AI SDK's mock model", () => {
     ]);
     expect(await collect(new AiSdkLlm({ model }).complete(request()))).toEqual([
       { type: 'text', text: 'One moment.' },
-      { type: 'usage', promptTokens: 12, completionTokens: 5 },
+      { type: 'usage', promptTokens: 12, cachedTokens: 0, cacheWriteTokens: 0, completionTokens: 5 },
       { type: 'toolCall', call: { id: 'c1', name: 'book', arguments: '{"seats":2}' } },
       { type: 'toolCall', call: { id: 'c2', name: 'weather', arguments: '{}' } },
     ]);
@@ -255,7 +255,7 @@ describe("the AI SDK's mock model", () => {
     };
     expect(await collect(new AiSdkLlm({ model }).complete(request()))).toEqual([
       { type: 'text', text: 'Yes.' },
-      { type: 'usage', promptTokens: 3, completionTokens: 1 },
+      { type: 'usage', promptTokens: 3, cachedTokens: 0, cacheWriteTokens: 0, completionTokens: 1 },
     ]);
   });
 });

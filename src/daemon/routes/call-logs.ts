@@ -20,12 +20,21 @@ const percentiles = z
   .strictObject({ avg: z.number(), p50: z.number(), p95: z.number(), p99: z.number() })
   .meta({ id: 'Percentiles', description: 'Milliseconds.' });
 const cost = z.union([
-  z.strictObject({ type: z.literal('stt'), provider: z.string(), credit: z.number(), seconds: z.number() }),
+  z.strictObject({
+    ...{ type: z.literal('stt'), provider: z.string(), credit: z.number(), model: z.string().nullable() },
+    seconds: z.number(),
+  }),
   z.strictObject({
     ...{ type: z.literal('llm'), provider: z.string(), credit: z.number(), model: z.string() },
-    ...{ prompt_tokens: z.int(), completion_tokens: z.int() },
+    prompt_tokens: z.int(),
+    cached_tokens: z.int().describe("Of the prompt's, those that came out of the vendor's cache"),
+    cache_write_tokens: z.int().describe("Of the prompt's, those that were written to it"),
+    completion_tokens: z.int(),
   }),
-  z.strictObject({ type: z.literal('tts'), provider: z.string(), credit: z.number(), chars: z.int() }),
+  z.strictObject({
+    ...{ type: z.literal('tts'), provider: z.string(), credit: z.number(), model: z.string().nullable() },
+    chars: z.int(),
+  }),
   z.strictObject({ type: z.literal('voip'), provider: z.string(), credit: z.number(), minutes: z.number() }),
 ]);
 const line = z

@@ -53,7 +53,7 @@ export class FailoverLlm implements LlmProvider {
       contenders: entries.map(({ provider, model, health, label }) => ({
         name: label ?? (model === undefined ? provider.name : `${provider.name} ${model}`),
         health,
-        start: (signal) => provider.complete({ ...request, ...(model !== undefined && { model }), signal }),
+        start: (signal) => signed(provider, { ...request, ...(model !== undefined && { model }), signal }),
       })),
       isResult: (piece) => piece.type !== 'usage',
       ...{ bounds, onSwitch, clock: request.clock, signal: request.signal },
@@ -63,4 +63,10 @@ export class FailoverLlm implements LlmProvider {
   async close(): Promise<void> {
     await Promise.all(this.#options.entries.map(({ provider }) => provider.close()));
   }
+}
+
+/** What a model counts, with whose it is. */
+async function* signed(provider: LlmProvider, request: LlmRequest): AsyncGenerator<LlmPiece, void, undefined> {
+  const by = { provider: provider.name, model: request.model };
+  for await (const piece of provider.complete(request)) yield piece.type === 'usage' ? { ...piece, by } : piece;
 }

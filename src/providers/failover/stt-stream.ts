@@ -53,7 +53,7 @@ export class FailoverStream implements SttStream {
     });
     this.opened.catch(() => undefined);
     this.#settleOpening = settle;
-    this.#lane = this.#start(inOrder(options.entries, options.clock.nowMs())[0] as SttEntry);
+    this.#lane = this.#listening(this.#start(inOrder(options.entries, options.clock.nowMs())[0] as SttEntry));
     this.#awaitOpen(this.#lane);
   }
 
@@ -182,7 +182,7 @@ export class FailoverStream implements SttStream {
       return;
     }
     this.#told(lane.entry, next, reasonOf(error));
-    this.#lane = this.#start(next);
+    this.#lane = this.#listening(this.#start(next));
     this.#awaitOpen(this.#lane);
   }
 
@@ -244,7 +244,7 @@ export class FailoverStream implements SttStream {
     const slow = this.#lane;
     if (helper === null || slow === null) return;
     this.#helper = null;
-    this.#lane = helper.lane;
+    this.#lane = this.#listening(helper.lane);
     this.#told(slow.entry, helper.lane.entry, helper.reason);
     slow.entry.health.breaker.failed(this.#options.clock.nowMs());
     void slow.close().catch(() => undefined);
@@ -257,6 +257,13 @@ export class FailoverStream implements SttStream {
     this.#helper = null;
     helper?.entry.health.breaker.abandoned();
     void helper?.close().catch(() => undefined);
+  }
+
+  /** Tells who listens. */
+  #listening(lane: SttLane): SttLane {
+    const { provider, options } = lane.entry;
+    this.#events.onListener?.({ provider: provider.name, model: (options ?? this.#options).model ?? null });
+    return lane;
   }
 
   #told(from: SttEntry, to: SttEntry, reason: string): void {

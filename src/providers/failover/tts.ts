@@ -74,7 +74,8 @@ export class FailoverTts implements TtsProvider {
       const abort = new AbortController();
       const signal = AbortSignal.any([request.signal, abort.signal]);
       try {
-        yield* take.play(this.#ask({ ...request, signal }, left), () => this.#current.provider.name);
+        const pieces = take.play(this.#ask({ ...request, signal }, left), () => this.#current.provider.name);
+        for await (const piece of pieces) yield this.#signed(piece);
         return;
       } catch (error) {
         const broken = this.#current;
@@ -120,6 +121,13 @@ export class FailoverTts implements TtsProvider {
         this.#current = contenders.find((one) => one.name === winner.name)?.entry ?? this.#current;
       },
     });
+  }
+
+  /** With who speaks, where that is a stand-in. */
+  #signed(piece: TtsAudio): TtsAudio {
+    const { provider, voice } = this.#current;
+    if (voice === undefined) return piece;
+    return { ...piece, by: { provider: provider.name, model: voice.model } };
   }
 
   #told(from: TtsEntry, to: TtsEntry, error: unknown): void {

@@ -1,6 +1,6 @@
 import type { ChatMessage, ToolCall } from '../../config/chat.js';
 import { type JsonObject, numberOf, objectOf, textOf } from '../wire/json.js';
-import type { LlmRequest } from './llm.js';
+import type { LlmRequest, LlmUsage } from './llm.js';
 
 /**
  * The wire format of Anthropic's messages (POST /v1/messages with `stream: true`). Plain data in and out; the sockets
@@ -119,7 +119,8 @@ function wireId(id: string): string {
 /** What one event of the stream says. */
 export interface WireEvent {
   text: string;
-  usage?: { promptTokens: number; completionTokens: number };
+  /** What has been counted since the last one. */
+  usage?: Omit<LlmUsage, 'type' | 'by'>;
   /** The message is whole. */
   ended?: boolean;
   /** The server reports a failure in the middle of the stream. */
@@ -129,8 +130,7 @@ export interface WireEvent {
 /** Reads events and gathers the pieces of tool calls. One for each reply. */
 export class WireReader {
   readonly #calls = new Map<number, ToolCall>();
-  #promptTokens = 0;
-  #completionTokens = 0;
+  #counted = NOTHING;
   /** Why the message ended, in the API's word. */
   stopReason: string | null = null;
 
@@ -143,20 +143,16 @@ export class WireReader {
   read(event: JsonObject): WireEvent {
     switch (event['type']) {
       case 'message_start':
-        this.#count(objectOf(objectOf(event['message'])?.['usage']));
-        return { text: '' };
+        return { text: '', ...this.#count(objectOf(objectOf(event['message'])?.['usage'])) };
       case 'content_block_start':
         return { text: this.#begin(numberOf(event['index']) ?? 0, objectOf(event['content_block'])) };
       case 'content_block_delta':
         return { text: this.#take(numberOf(event['index']) ?? 0, objectOf(event['delta'])) };
       case 'message_delta':
         this.stopReason = textOf(objectOf(event['delta'])?.['stop_reason']) ?? this.stopReason;
-        this.#count(objectOf(event['usage']));
-        return { text: '' };
-      case 'message_stop': {
-        const [promptTokens, completionTokens] = [this.#promptTokens, this.#completionTokens];
-        return { text: '', ended: true, usage: { promptTokens, completionTokens } };
-      }
+        return { text: '', ...this.#count(objectOf(event['usage'])) };
+      case 'message_stop':
+        return { text: '', ended: true };
       case 'error': {
         const error = objectOf(event['error']);
         const type = textOf(error?.['type']) ?? 'error';
@@ -185,16 +181,27 @@ export class WireReader {
     return '';
   }
 
-  /** Counts are totals, and come in parts. What was read from the cache, or written to it, is part of the prompt. */
-  #count(usage: JsonObject | null): void {
-    if (usage === null) return;
-    const prompt = ['input_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens'].map(
-      (name) => numberOf(usage[name]) ?? 0,
-    );
-    this.#promptTokens = Math.max(
-      this.#promptTokens,
-      prompt.reduce((sum, count) => sum + count, 0),
-    );
-    this.#completionTokens = Math.max(this.#completionTokens, numberOf(usage['output_tokens']) ?? 0);
+  /**
+   * Counts are totals, and come in parts: those of the prompt before the answer, so that an answer that is broken off has
+   * them too. What was read from the cache, or written to it, is part of the prompt.
+   */
+  #count(usage: JsonObject | null): Pick<WireEvent, 'usage'> {
+    const before = this.#counted;
+    const total = (name: string, known: number): number => Math.max(known, numberOf(usage?.[name]) ?? 0);
+    const now = {
+      uncached: total('input_tokens', before.uncached),
+      cached: total('cache_read_input_tokens', before.cached),
+      written: total('cache_creation_input_tokens', before.written),
+      completion: total('output_tokens', before.completion),
+    };
+    this.#counted = now;
+    const cachedTokens = now.cached - before.cached;
+    const cacheWriteTokens = now.written - before.written;
+    const promptTokens = now.uncached - before.uncached + cachedTokens + cacheWriteTokens;
+    const completionTokens = now.completion - before.completion;
+    if (promptTokens === 0 && completionTokens === 0) return {};
+    return { usage: { promptTokens, cachedTokens, cacheWriteTokens, completionTokens } };
   }
 }
+
+const NOTHING = { uncached: 0, cached: 0, written: 0, completion: 0 };

@@ -32,4 +32,17 @@ export type LlmPiece =
   | { type: 'text'; text: string; flush?: boolean; pauseMs?: number }
   /** A whole call; models that stream arguments are gathered up first. */
   | { type: 'toolCall'; call: ToolCall }
-  | { type: 'usage'; promptTokens: number; completionTokens: number };
+  | LlmUsage;
+
+/** What the vendor counts. A reply may tell it in parts, which add up; one that is broken off may not come to tell it. */
+export interface LlmUsage {
+  type: 'usage';
+  /** All that was read. */
+  promptTokens: number;
+  /** Of these, those that came out of the vendor's cache, and those that were written to it. Default 0. */
+  cachedTokens?: number;
+  cacheWriteTokens?: number;
+  completionTokens: number;
+  /** Who counts, where that is not who was asked: a stand-in, and the model id that it was asked for. */
+  by?: { provider: string; model: string };
+}

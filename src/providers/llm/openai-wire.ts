@@ -1,5 +1,5 @@
 import type { ChatMessage, ToolCall } from '../../config/chat.js';
-import type { LlmRequest } from './llm.js';
+import type { LlmRequest, LlmUsage } from './llm.js';
 
 /**
  * The wire format of OpenAI's chat completions (POST /chat/completions with `stream: true`), as OpenAI, Azure, vLLM,
@@ -68,7 +68,8 @@ export function wireMessages(messages: readonly ChatMessage[]): object[] {
 /** What one event of the stream (or one whole reply) says. */
 export interface WireEvent {
   text: string;
-  usage?: { promptTokens: number; completionTokens: number };
+  /** Of the whole reply so far: some servers tell it with every event. */
+  usage?: Omit<LlmUsage, 'type' | 'by'>;
   /** `stop`, `length`, `tool_calls`, `content_filter`, or a server's own word. */
   finishReason?: string;
   /** The server reports a failure in the middle of the stream. */
@@ -98,8 +99,12 @@ export class WireReader {
     if (value['error'] !== undefined && value['error'] !== null) event.error = errorMessage(value);
     const usage = value['usage'];
     if (isRecord(usage)) {
+      const details = isRecord(usage['prompt_tokens_details']) ? usage['prompt_tokens_details'] : {};
       event.usage = {
         promptTokens: count(usage['prompt_tokens']),
+        // DeepSeek has a word of its own.
+        cachedTokens: count(details['cached_tokens'] ?? usage['prompt_cache_hit_tokens']),
+        cacheWriteTokens: count(details['cache_write_tokens']),
         completionTokens: count(usage['completion_tokens']),
       };
     }

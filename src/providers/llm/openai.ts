@@ -127,6 +127,7 @@ export class OpenAiProvider implements LlmProvider {
     deadlines: Deadlines,
   ): AsyncGenerator<LlmPiece, void, undefined> {
     let finishReason: string | undefined;
+    let usage: WireEvent['usage'];
     let chars = 0;
     for await (const event of events) {
       if (event.error !== undefined) throw this.#failure(event.error);
@@ -136,9 +137,10 @@ export class OpenAiProvider implements LlmProvider {
       chars += event.text.length;
       if (chars > MAX_REPLY_CHARS) throw this.#failure('the reply is too long');
       if (event.text !== '') yield { type: 'text', text: event.text };
-      if (event.usage !== undefined) yield { type: 'usage', ...event.usage };
+      usage = event.usage ?? usage;
       deadlines.within(this.#options.idleTimeoutMs);
     }
+    if (usage !== undefined) yield { type: 'usage', ...usage };
     if (finishReason === 'content_filter' && chars === 0) throw this.#failure('the content filter withheld the reply');
     for (const call of reader.calls) yield { type: 'toolCall', call };
   }

@@ -51,6 +51,8 @@ export interface SttEvents {
   onTranscript(transcript: SttTranscript): void;
   /** The engine's own model of turns says how likely it is that the user's turn is over, 0..1. Few engines have one. */
   onTurnEnds?(probability: number): void;
+  /** Who listens from now on, where that is not who was asked: a stand-in, and its model (null = its default). */
+  onListener?(by: { provider: string; model: string | null }): void;
   /** The stream has failed and gives nothing more. Called at most once. */
   onError(error: Error): void;
 }

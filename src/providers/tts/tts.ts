@@ -58,6 +58,8 @@ export interface TtsAudio {
    * once, in the text's order; words that are not spoken (emoji, mark-up) are given too and take no time.
    */
   words?: readonly TtsWord[];
+  /** Who speaks, where that is not who was asked: a stand-in, and its model (null = its default). */
+  by?: { provider: string; model: string | null };
 }
 
 export interface TtsWord {

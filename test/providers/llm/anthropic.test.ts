@@ -72,12 +72,13 @@ async function failure(work: Promise<unknown>): Promise<ParleyError> {
 const TOOLS = ['book', 'look_up'].map((name) => ({ name, description: `To ${name}.`, parameters: { properties: {} } }));
 
 describe('a reply', () => {
-  it('streams text cut anywhere, then usage, with what the cache gave counted in', async () => {
+  it('streams text cut anywhere, and counts the prompt before it, with what the cache gave', async () => {
     double.answer = (response) => reply(response, [textBlock('Grüß ', 'Gott, 東京 🎉.')]);
     expect(await collect(provider.complete(request()))).toEqual([
+      { type: 'usage', promptTokens: 120, cachedTokens: 100, cacheWriteTokens: 8, completionTokens: 1 },
       { type: 'text', text: 'Grüß ' },
       { type: 'text', text: 'Gott, 東京 🎉.' },
-      { type: 'usage', promptTokens: 120, completionTokens: 5 },
+      { type: 'usage', promptTokens: 0, cachedTokens: 0, cacheWriteTokens: 0, completionTokens: 4 },
     ]);
   });
 
@@ -110,7 +111,7 @@ describe('a reply', () => {
       response.end();
     };
     const pieces = await collect(provider.complete(request({ tools: TOOLS })));
-    expect(pieces.map(({ type }) => type)).toEqual(['text', 'usage']);
+    expect(pieces.map(({ type }) => type)).toEqual(['usage', 'text', 'usage']);
   });
 });
 

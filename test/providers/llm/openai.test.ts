@@ -92,7 +92,22 @@ describe('a reply', () => {
     expect(await collect(provider.complete(request()))).toEqual([
       { type: 'text', text: 'Good ' },
       { type: 'text', text: 'evening.' },
-      { type: 'usage', promptTokens: 12, completionTokens: 5 },
+      { type: 'usage', promptTokens: 12, cachedTokens: 0, cacheWriteTokens: 0, completionTokens: 5 },
+    ]);
+  });
+
+  it('counts once what a server tells with every event, and what came out of its cache', async () => {
+    const counted = (completion_tokens: number) => ({
+      ...textChunk('Yes. '),
+      usage: {
+        prompt_tokens: 2006,
+        completion_tokens,
+        prompt_tokens_details: { cached_tokens: 1920, cache_write_tokens: 64 },
+      },
+    });
+    double.answer = (response) => stream(response, [counted(1), counted(2), finishChunk('stop')]);
+    expect((await collect(provider.complete(request()))).filter(({ type }) => type === 'usage')).toEqual([
+      { type: 'usage', promptTokens: 2006, cachedTokens: 1920, cacheWriteTokens: 64, completionTokens: 2 },
     ]);
   });
 

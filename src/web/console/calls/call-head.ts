@@ -107,7 +107,10 @@ function usage(item: CostItem): string {
     case 'stt':
       return `${item.seconds.toFixed(1)} s`;
     case 'llm':
-      return `${item.model}: ${String(item.prompt_tokens)} + ${String(item.completion_tokens)} tokens`;
+      return [
+        `${item.model}: ${String(item.prompt_tokens)} + ${String(item.completion_tokens)} tokens`,
+        ...(item.cached_tokens > 0 ? [`${String(item.cached_tokens)} cached`] : []),
+      ].join(', ');
     case 'tts':
       return `${String(item.chars)} characters`;
     case 'voip':

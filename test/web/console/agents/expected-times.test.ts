@@ -9,9 +9,12 @@ function call(model: string, turns: number, ms: number): MeasuredCall {
       ...{ first_sentence: null, turns, line: null },
     },
     cost_breakdown: [
-      { type: 'stt', provider: 'embedded', credit: 0, seconds: 10 },
-      { type: 'llm', provider: 'openai', credit: 0, model, prompt_tokens: 1, completion_tokens: 1 },
-      { type: 'tts', provider: 'flite', credit: 0, chars: 10 },
+      { type: 'stt', provider: 'embedded', credit: 0, model: null, seconds: 10 },
+      {
+        ...{ type: 'llm', provider: 'openai', credit: 0, model, prompt_tokens: 1, completion_tokens: 1 },
+        ...{ cached_tokens: 0, cache_write_tokens: 0 },
+      },
+      { type: 'tts', provider: 'flite', credit: 0, model: null, chars: 10 },
     ],
   };
 }
