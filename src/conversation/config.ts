@@ -112,8 +112,6 @@ export interface TransferConfig {
   instruction: string | null;
   /** One of these is said first; empty = what the model says with the call. */
   messages: readonly string[];
-}
-
   /** Whoever the user is to be connected to is asked first. Default null: nobody is. */
   attended?: AttendedTransferConfig | null;
 }
@@ -130,6 +128,8 @@ export interface AttendedTransferConfig {
   holdSound: 'music' | 'ringing' | 'none';
   /** Said to the user now and then; empty = a stock sentence. */
   holdMessages: readonly string[];
+}
+
 export interface TransferTarget {
   phone: string;
   /** When it is the right one. */

@@ -228,14 +228,14 @@ export class Conversation {
         onTransferDue(core);
         interruption.listenAgain(core);
         return;
+      case 'transfer.waiting':
+        onWaitingDue(core);
+        return;
       case 'voicemail':
         voicemail.onVoicemailDue(core);
         return;
       case 'voicemail.cadence':
         voicemail.onCadenceDue(core);
-      case 'transfer.waiting':
-        onWaitingDue(core);
-        return;
         return;
       case 'digits':
         digits.commit(core);

@@ -60,17 +60,17 @@ export interface PlayoutPosition {
   heardChars: number;
 }
 
-/** What the conversation wants done. Effects are carried out in order. */
-export type ConversationEffect =
-  /** `speculative`: an answer to a turn that may not be over; `llm.confirm` or `llm.cancel` follows. */
-  | {
-      type: 'llm.start';
 /** Somebody is asked whether they take the call before the user is connected. */
 export interface AttendedTransfer extends Omit<AttendedTransferConfig, 'holdMessages'> {
   /** The model's account of the user and what they want; null = it gave none. */
   summary: string | null;
 }
 
+/** What the conversation wants done. Effects are carried out in order. */
+export type ConversationEffect =
+  /** `speculative`: an answer to a turn that may not be over; `llm.confirm` or `llm.cancel` follows. */
+  | {
+      type: 'llm.start';
       requestId: number;
       messages: readonly ChatMessage[];
       tools: readonly ToolSpec[];

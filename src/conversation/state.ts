@@ -292,14 +292,14 @@ export interface TransferState {
   /** The user is told (`notice`), then the line is connecting. */
   phase: 'notice' | 'connecting';
   target: string;
+  /** What whoever is asked first is told of the user; null = nothing. */
+  summary: string | null;
   /** The call by which the model decided it, and the message in the history that holds it. */
   entry: number;
   callId: string;
   requestId: number;
 }
 
-  /** What whoever is asked first is told of the user; null = nothing. */
-  summary: string | null;
 export interface EndingState {
   status: EndStatus;
   /** The user's words can still reopen the conversation. */
