@@ -133,8 +133,7 @@ export class Session {
       voiceId: options.voice?.voiceId ?? null,
       model: options.voice?.model ?? null,
       settings: options.voice?.settings ?? {},
-      ...{ clock, playout: this.#playout, onEvent },
-      onSpoke: (who, chars) => this.#ledger.usage.spoke(who, chars),
+      ...{ clock, playout: this.#playout, onEvent, onSpoke: (who, chars) => this.#ledger.usage.spoke(who, chars) },
       onFirstAudio: (utteranceId) => {
         this.#ledger.turns.firstAudio(utteranceId, this.#nowMs());
         this.#journal.note('voice.first', { utteranceId });
