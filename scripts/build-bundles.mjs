@@ -40,6 +40,7 @@ const { metafile } = await build({
     'werift',
     '@echogarden/*',
     'onnxruntime-*',
+    'sherpa-onnx-*',
   ],
   // Half the characters to read at a start. Names stay, so that a stack tells where it was.
   minifyWhitespace: true,
