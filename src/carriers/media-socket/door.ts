@@ -1,0 +1,33 @@
+import type { MediaSocket } from './media-socket.js';
+
+/** A request of the carrier's to us, whose body has been read. */
+export interface DoorRequest {
+  method: string;
+  /** Path and query as they were asked for, from the slash behind the host. */
+  path: string;
+  /** Names in lower case. */
+  headers: Readonly<Record<string, string | undefined>>;
+  body: Buffer;
+}
+
+export interface DoorReply {
+  status: number;
+  contentType: string;
+  body: string;
+}
+
+/**
+ * What a carrier with webhooks and media sockets wants of a web server: it gives everything below `path` to the door.
+ * Requests that the carrier has not signed are refused by it.
+ */
+export interface CarrierDoor {
+  /** Where the door is, without a slash at the end, such as `/carriers/twilio`. */
+  readonly path: string;
+  /** Answers a webhook. Never rejects. */
+  request(request: DoorRequest): Promise<DoorReply>;
+  /** What to do with a media socket that is asked for; null = it is refused (403). */
+  admit(request: Omit<DoorRequest, 'body' | 'method'>): ((socket: MediaSocket) => void) | null;
+}
+
+export const REFUSED: DoorReply = { status: 403, contentType: 'text/plain', body: 'the signature is not right' };
+export const UNKNOWN: DoorReply = { status: 404, contentType: 'text/plain', body: 'nothing is here' };

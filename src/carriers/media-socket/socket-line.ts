@@ -1,0 +1,374 @@
+import { FRAME_MS, frameSamples, samplesToMs } from '../../audio/frame.js';
+import type { Cancel, Clock } from '../../clock/clock.js';
+import { reasonOf } from '../../errors.js';
+import type {
+  LineStats,
+  TransferOutcome,
+  Transport,
+  TransportMessage,
+  TransportSink,
+} from '../../transports/transport.js';
+import type { MediaDialect, MediaMessage } from './dialect.js';
+import { decodePayload, encodePayload, type MediaEncoding } from './encodings.js';
+import type { MediaSocket } from './media-socket.js';
+import { Unheard } from './unheard.js';
+
+export interface SocketLineOptions {
+  clock: Clock;
+  carrier: string;
+  dialect: MediaDialect;
+  encoding: MediaEncoding;
+  /** Both ways. */
+  sampleRateHz: number;
+  events: SocketLineEvents;
+}
+
+export interface SocketLineEvents {
+  /** The agent's side has been closed, and what it said last has been heard. */
+  onClosed(): void;
+  onTransfer(target: string, signal: AbortSignal): Promise<TransferOutcome>;
+  onDigits(keys: string, signal: AbortSignal): Promise<void>;
+  /** A stream has begun. */
+  onStart(start: MediaMessage & { type: 'start' }): void;
+  /** The stream is gone: the carrier has ended it (`isStopped`), or its socket has broken off. */
+  onGone(isStopped: boolean): void;
+  /** Something that could not be read, or makes no sense, told once for each kind. */
+  onBad(reason: string): void;
+}
+
+/** Counted for each call; none of it takes the call down. */
+export interface MediaCounts {
+  /** Messages that could not be read, and sound that cannot be. */
+  badMessages: number;
+  /** Milliseconds of sound that came faster than it can have been spoken. */
+  droppedMs: number;
+  /** Milliseconds that the carrier left out, by its own clock. */
+  missingMs: number;
+  /** Frames that were not sent, since the carrier did not read what was sent before. */
+  unsentFrames: number;
+  /** Streams that the call has had. */
+  streams: number;
+}
+
+/** A mark is sent this often while the agent speaks, in frames. */
+const MARK_FRAMES = 5;
+/** Less than this is not taken back when the agent pauses: nobody would hear the difference. */
+const TAKE_BACK_MS = 60;
+/** Sound may run so far ahead of time; what is beyond is dropped. */
+const MAX_AHEAD_MS = 3_000;
+/** The longest sound in one message; nobody sends more than 200 ms. */
+const MAX_MESSAGE_MS = 1_000;
+/** A gap of the carrier's clock is filled with silence up to this. */
+const MAX_GAP_MS = 1_000;
+/** What may wait for a slow reader: 3 s of sound. */
+const MAX_BUFFERED_BYTES = 60_000;
+/** Sound that comes before the session listens is kept so long: a second of messages. */
+const MOST_EARLY = 50;
+/** Last words are waited for, beyond their own length. */
+const LAST_WORDS_MS = 700;
+
+/**
+ * The agent's end of a call whose sound goes over a carrier's media socket. It outlives its sockets: a stream that
+ * broke off, or that had to make way for keys or a transfer, is followed by another.
+ */
+export class SocketLine implements Transport {
+  readonly name: string;
+  readonly inputRateHz: number;
+  readonly outputRateHz: number;
+  digitsSent = '';
+  digitsReceived = '';
+  readonly counts: MediaCounts = { badMessages: 0, droppedMs: 0, missingMs: 0, unsentFrames: 0, streams: 0 };
+  readonly #options: SocketLineOptions;
+  readonly #told = new Set<string>();
+  #socket: MediaSocket | null = null;
+  #streamId: string | null = null;
+  #isStopped = false;
+  #sink: TransportSink | null = null;
+  #isStarted = false;
+  /** The agent hears and says nothing any more. */
+  #isOver = false;
+  #isClosing = false;
+  #error: Error | undefined;
+  #early: ((sink: TransportSink) => void)[] = [];
+  #unheard = new Unheard();
+  /** What was taken back when the agent paused, for when it goes on. */
+  #takenBack: readonly string[] = [];
+  #sinceMark = 0;
+  #packets = { sent: 0, received: 0 };
+  #startedMs = 0;
+  #heardMs = 0;
+  /** Where the next sound should be, on the carrier's clock. */
+  #nextAtMs: number | null = null;
+  #cancelLastWords: Cancel = () => undefined;
+
+  constructor(options: SocketLineOptions) {
+    this.#options = options;
+    this.name = options.carrier;
+    this.inputRateHz = options.sampleRateHz;
+    this.outputRateHz = options.sampleRateHz;
+  }
+
+  /** Whether sound can go both ways now. */
+  get hasStream(): boolean {
+    return this.#streamId !== null;
+  }
+
+  /** A socket that the carrier has opened for this call; the one before has had its time. */
+  attach(socket: MediaSocket): void {
+    if (this.#isOver) {
+      socket.close();
+      return;
+    }
+    this.detach();
+    this.#socket = socket;
+    socket.listen({
+      onText: (text) => {
+        if (this.#socket === socket) this.#receive(text);
+      },
+      onClosed: () => {
+        if (this.#socket !== socket) return;
+        const isStopped = this.#isStopped;
+        this.detach();
+        this.#options.events.onGone(isStopped);
+      },
+    });
+  }
+
+  /** Lets the stream go, without a word to anybody. */
+  detach(): void {
+    const socket = this.#socket;
+    this.#socket = null;
+    this.#streamId = null;
+    this.#isStopped = false;
+    this.#takenBack = [];
+    this.#unheard = new Unheard();
+    socket?.close();
+  }
+
+  start(sink: TransportSink): void {
+    this.#isStarted = true;
+    if (this.#isOver || this.#isClosing) {
+      sink.closed(this.#error);
+      return;
+    }
+    this.#sink = sink;
+    for (const deliver of this.#early.splice(0)) deliver(sink);
+  }
+
+  play(frame: Int16Array | null): void {
+    const socket = this.#socket;
+    const stream = this.#streamId;
+    if (socket === null || stream === null || this.#isOver || this.#isClosing) return;
+    if (frame === null) {
+      if (!this.#unheard.isAllPlayed) this.#mark(socket, stream);
+      return;
+    }
+    if (socket.bufferedBytes > MAX_BUFFERED_BYTES) {
+      this.counts.unsentFrames++;
+      return;
+    }
+    this.#write(socket, stream, encodePayload(this.#options.encoding, frame));
+  }
+
+  send(message: TransportMessage): void {
+    const socket = this.#socket;
+    const stream = this.#streamId;
+    if (socket === null || stream === null) return;
+    if (message.type === 'pause' && this.#unheard.ms >= TAKE_BACK_MS) {
+      this.#takenBack = this.#unheard.drop();
+      socket.send(this.#options.dialect.clear(stream));
+    } else if (message.type === 'unpause') {
+      for (const payload of this.#takenBack) this.#write(socket, stream, payload);
+      this.#takenBack = [];
+    } else if (message.type === 'clear') {
+      this.#takenBack = [];
+      if (this.#unheard.isAllPlayed) return;
+      this.#unheard.drop();
+      socket.send(this.#options.dialect.clear(stream));
+    }
+  }
+
+  /** How much of what was played has not been heard yet, in milliseconds. */
+  unheardMs(): number {
+    return this.#unheard.ms + this.#takenBack.length * FRAME_MS;
+  }
+
+  transfer(target: string, signal: AbortSignal): Promise<TransferOutcome> {
+    if (this.#isOver) return Promise.resolve({ ok: false, reason: 'failed' });
+    return this.#options.events.onTransfer(target, signal);
+  }
+
+  async sendDigits(keys: string, signal: AbortSignal): Promise<void> {
+    if (this.#isOver) throw new Error('the call is over');
+    await this.#options.events.onDigits(keys, signal);
+    this.digitsSent += keys.replaceAll('w', '');
+  }
+
+  lineStats(): LineStats {
+    const { sent, received } = this.#packets;
+    const lost = Math.round(this.counts.missingMs / FRAME_MS);
+    return {
+      ...{ sent, received, lost, late: 0, duplicate: 0, reordered: 0, jitterMs: 0, patienceMs: 0 },
+      reportedLoss: null,
+    };
+  }
+
+  /** Ends the agent's part once its last words have been heard. */
+  close(): Promise<void> {
+    if (this.#isOver || this.#isClosing) return Promise.resolve();
+    this.#isClosing = true;
+    this.#tellClosed();
+    const socket = this.#socket;
+    const stream = this.#streamId;
+    if (socket === null || stream === null || this.#unheard.isAllPlayed) {
+      this.#closed();
+      return Promise.resolve();
+    }
+    this.#mark(socket, stream);
+    const { clock } = this.#options;
+    const waitMs = this.#unheard.delayMs + LAST_WORDS_MS;
+    this.#cancelLastWords = clock.schedule(clock.nowMs() + waitMs, () => this.#closed());
+    return Promise.resolve();
+  }
+
+  /** The call is over for the agent. May be called twice. */
+  gone(error?: Error): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#error = error;
+    this.#cancelLastWords();
+    this.#early = [];
+    this.#tellClosed();
+    this.detach();
+  }
+
+  #closed(): void {
+    this.#cancelLastWords();
+    if (this.#isOver) return;
+    this.gone();
+    this.#options.events.onClosed();
+  }
+
+  #tellClosed(): void {
+    const sink = this.#sink;
+    this.#sink = null;
+    sink?.closed(this.#error);
+  }
+
+  #write(socket: MediaSocket, stream: string, payload: string): void {
+    socket.send(this.#options.dialect.media(stream, payload));
+    this.#unheard.sent(payload);
+    this.#packets.sent++;
+    if (++this.#sinceMark >= MARK_FRAMES) this.#mark(socket, stream);
+  }
+
+  #mark(socket: MediaSocket, stream: string): void {
+    this.#sinceMark = 0;
+    const name = this.#unheard.mark(this.#options.clock.nowMs());
+    if (name !== null) socket.send(this.#options.dialect.mark(stream, name));
+  }
+
+  #receive(text: string): void {
+    let message: MediaMessage | null;
+    try {
+      message = this.#options.dialect.read(text);
+    } catch (error) {
+      this.#bad(`a message that cannot be read: ${reasonOf(error)}`);
+      return;
+    }
+    switch (message?.type) {
+      case 'start':
+        this.#begin(message);
+        break;
+      case 'media':
+        if (this.#streamId === null) this.#bad('sound before the start of the stream');
+        else this.#hear(message.payload, message.atMs);
+        break;
+      case 'digits':
+        this.#keys(message.digits);
+        break;
+      case 'mark':
+        this.#unheard.played(message.name, this.#options.clock.nowMs());
+        if (this.#isClosing && this.#unheard.isAllPlayed) this.#closed();
+        break;
+      case 'stop':
+        this.#isStopped = true;
+        this.#streamId = null;
+        break;
+      case undefined:
+    }
+  }
+
+  #begin(start: MediaMessage & { type: 'start' }): void {
+    const { encoding, sampleRateHz, events } = this.#options;
+    if (this.#streamId !== null) {
+      this.#bad('a second start of the stream');
+      return;
+    }
+    if (start.encoding !== encoding || start.sampleRateHz !== sampleRateHz) {
+      this.#bad(`sound of ${start.encoding} at ${String(start.sampleRateHz)} Hz, which was not asked for`);
+      return;
+    }
+    this.#streamId = start.streamId;
+    this.#startedMs = this.#options.clock.nowMs();
+    this.#heardMs = 0;
+    this.#nextAtMs = null;
+    this.counts.streams++;
+    events.onStart(start);
+  }
+
+  #hear(payload: string, atMs: number | null): void {
+    const rateHz = this.inputRateHz;
+    const samples = decodePayload(this.#options.encoding, payload);
+    const lengthMs = samplesToMs(samples.length, rateHz);
+    if (samples.length === 0 || lengthMs > MAX_MESSAGE_MS) {
+      this.#bad(`a message with ${lengthMs.toFixed(0)} ms of sound`);
+      return;
+    }
+    this.#packets.received++;
+    const elapsedMs = this.#options.clock.nowMs() - this.#startedMs;
+    this.#heardMs = Math.max(this.#heardMs, elapsedMs - MAX_AHEAD_MS);
+    if (this.#heardMs + lengthMs > elapsedMs + MAX_AHEAD_MS) {
+      this.counts.droppedMs += lengthMs;
+      return;
+    }
+    this.#heardMs += lengthMs;
+    if (atMs !== null) {
+      this.#fillGap(atMs);
+      this.#nextAtMs = atMs + lengthMs;
+    }
+    this.#deliver((sink) => sink.audio(samples));
+  }
+
+  /** Silence in the place of what the carrier left out, so that what follows has its time. */
+  #fillGap(atMs: number): void {
+    const gapMs = atMs - (this.#nextAtMs ?? atMs);
+    if (gapMs < FRAME_MS) return;
+    this.counts.missingMs += gapMs;
+    const frames = Math.floor(Math.min(gapMs, MAX_GAP_MS) / FRAME_MS);
+    const silence = new Int16Array(frames * frameSamples(this.inputRateHz));
+    this.#deliver((sink) => sink.audio(silence));
+  }
+
+  #keys(digits: string): void {
+    const keys = digits.toUpperCase().replaceAll(/[^0-9*#A-D]/g, '');
+    if (keys === '') {
+      this.#bad('keys that are none');
+      return;
+    }
+    this.digitsReceived += keys;
+    this.#deliver((sink) => sink.digits(keys));
+  }
+
+  #bad(reason: string): void {
+    this.counts.badMessages++;
+    if (this.#told.size >= 20 || this.#told.has(reason)) return;
+    this.#told.add(reason);
+    this.#options.events.onBad(reason);
+  }
+
+  #deliver(to: (sink: TransportSink) => void): void {
+    if (this.#sink !== null) to(this.#sink);
+    else if (!this.#isStarted && !this.#isOver && this.#early.push(to) > MOST_EARLY) this.#early.shift();
+  }
+}

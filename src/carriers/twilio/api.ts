@@ -1,0 +1,259 @@
+import type { Clock } from '../../clock/clock.js';
+import { ParleyError } from '../../errors.js';
+import { formOf, type Rest, type RestReply, type RestRequest, restWithin } from '../media-socket/rest.js';
+
+export interface TwilioApiOptions {
+  clock: Clock;
+  accountSid: string;
+  /** The main API, and the one that tells prices. */
+  rest: Rest;
+  pricing: Rest;
+}
+
+export interface TwilioCallRequest {
+  from: string;
+  to: string;
+  twiml: string;
+  /** How long it rings, in seconds, 5 to 600. */
+  ringS: number;
+  statusUrl: string;
+  machineDetection: { mode: 'Enable' | 'DetectMessageEnd'; url: string } | null;
+}
+
+/** As Twilio words a call's status. */
+export interface TwilioCallStatus {
+  sid: string;
+  status: string;
+}
+
+export interface TwilioNumber {
+  sid: string;
+  number: string;
+}
+
+const REQUEST_MS = 10_000;
+/** Twilio takes a call a second by default, and says 429 to more. */
+const BUSY_MS = 1_000;
+const BUSY_TRIES = 5;
+const PAGE_SIZE = 1_000;
+const MOST_PAGES = 100;
+
+/**
+ * What is used of Twilio's REST API. All of it throws CARRIER_UNREACHABLE, CARRIER_SILENT or CARRIER_REFUSED (with
+ * Twilio's own words) besides what is named.
+ * @see https://www.twilio.com/docs/voice/api/call-resource (2026-11-22), and Twilio's OpenAPI description, twilio_api_v2010
+ */
+export class TwilioApi {
+  readonly #options: TwilioApiOptions;
+
+  constructor(options: TwilioApiOptions) {
+    this.#options = options;
+  }
+
+  /** Asks for a call once: where the answer does not come, nobody knows whether there is one (CARRIER_SILENT). */
+  async createCall(call: TwilioCallRequest, signal: AbortSignal): Promise<string> {
+    const { machineDetection } = call;
+    const form = formOf({
+      To: call.to,
+      From: call.from,
+      Twiml: call.twiml,
+      Timeout: String(call.ringS),
+      StatusCallback: call.statusUrl,
+      StatusCallbackMethod: 'POST',
+      StatusCallbackEvent: ['initiated', 'ringing', 'answered', 'completed'],
+      MachineDetection: machineDetection?.mode,
+      AsyncAmd: machineDetection === null ? undefined : 'true',
+      AsyncAmdStatusCallback: machineDetection?.url,
+      AsyncAmdStatusCallbackMethod: machineDetection === null ? undefined : 'POST',
+    });
+    const { body } = await this.#patiently({ method: 'POST', path: '/Calls.json', form }, signal);
+    return textIn(body, 'sid');
+  }
+
+  /** Has a call go on with other TwiML. */
+  async redirect(sid: string, twiml: string, signal: AbortSignal): Promise<void> {
+    await this.#patiently({ method: 'POST', path: callPath(sid), form: formOf({ Twiml: twiml }) }, signal);
+  }
+
+  /** Ends a call, whatever it is doing. One that is over already, or is not known, is over. */
+  async end(sid: string, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#patiently({ method: 'POST', path: callPath(sid), form: formOf({ Status: 'completed' }) }, signal);
+    } catch (error) {
+      if (!isNotThere(error)) throw error;
+    }
+  }
+
+  /** Null = there is no such call. */
+  async status(sid: string, signal: AbortSignal): Promise<TwilioCallStatus | null> {
+    try {
+      const { body } = await this.#ask({ method: 'GET', path: callPath(sid) }, signal);
+      return { sid: textIn(body, 'sid'), status: textIn(body, 'status') };
+    } catch (error) {
+      if (isNotThere(error)) return null;
+      throw error;
+    }
+  }
+
+  /** Numbers for sale that can speak; none for a country that Twilio does not know. */
+  async searchNumbers(
+    country: string,
+    areaCode: string | undefined,
+    limit: number,
+    signal: AbortSignal,
+  ): Promise<string[]> {
+    const query = new URLSearchParams({ VoiceEnabled: 'true', PageSize: String(Math.min(limit, PAGE_SIZE)) });
+    // AreaCode is for North America alone; elsewhere digits are looked for behind the country's code.
+    if (areaCode !== undefined && areaCode !== '') {
+      if (country === 'US' || country === 'CA') query.set('AreaCode', areaCode);
+      else query.set('Contains', `${areaCode}*`);
+    }
+    try {
+      const path = `/AvailablePhoneNumbers/${encodeURIComponent(country)}/Local.json?${query.toString()}`;
+      const { body } = await this.#ask({ method: 'GET', path }, signal);
+      return objectsIn(body, 'available_phone_numbers')
+        .map((one) => textIn(one, 'phone_number'))
+        .slice(0, limit);
+    } catch (error) {
+      if (isNotThere(error)) return [];
+      throw error;
+    }
+  }
+
+  /** What a local number of a country costs a month, in US cents; 0 where Twilio does not tell. */
+  async monthlyCents(country: string, signal: AbortSignal): Promise<number> {
+    const { clock, pricing } = this.#options;
+    const request: RestRequest = { method: 'GET', path: `/PhoneNumbers/Countries/${encodeURIComponent(country)}` };
+    const reply = await restWithin({ rest: pricing, clock, carrier: 'twilio' }, request, REQUEST_MS, signal).catch(
+      () => null,
+    );
+    if (reply === null || reply.status !== 200) return 0;
+    const local = objectsIn(reply.body, 'phone_number_prices').find(({ number_type: type }) => type === 'local');
+    const dollars = Number(local?.['current_price'] ?? local?.['base_price'] ?? 0);
+    return Number.isFinite(dollars) ? Math.round(dollars * 100) : 0;
+  }
+
+  /** A number of the account; null = it has no such one. */
+  async findNumber(number: string, signal: AbortSignal): Promise<TwilioNumber | null> {
+    const query = new URLSearchParams({ PhoneNumber: number });
+    const path = `/IncomingPhoneNumbers.json?${query.toString()}`;
+    const { body } = await this.#ask({ method: 'GET', path }, signal);
+    const found = objectsIn(body, 'incoming_phone_numbers').find((one) => one['phone_number'] === number);
+    return found === undefined ? null : { sid: textIn(found, 'sid'), number };
+  }
+
+  /** All numbers of the account. */
+  async numbers(signal: AbortSignal): Promise<TwilioNumber[]> {
+    const found: TwilioNumber[] = [];
+    let path: string | null = `/IncomingPhoneNumbers.json?PageSize=${String(PAGE_SIZE)}`;
+    for (let page = 0; path !== null && page < MOST_PAGES; page++) {
+      const { body }: RestReply = await this.#ask({ method: 'GET', path }, signal);
+      for (const one of objectsIn(body, 'incoming_phone_numbers')) {
+        found.push({ sid: textIn(one, 'sid'), number: textIn(one, 'phone_number') });
+      }
+      path = this.#nextPage(body);
+    }
+    return found;
+  }
+
+  /** Buys a number, whose calls come to `voiceUrl`. @throws ParleyError NUMBER_UNAVAILABLE */
+  async buyNumber(number: string, voiceUrl: string, statusUrl: string, signal: AbortSignal): Promise<void> {
+    const form = formOf({ PhoneNumber: number, ...urls(voiceUrl, statusUrl) });
+    try {
+      await this.#ask({ method: 'POST', path: '/IncomingPhoneNumbers.json', form }, signal);
+    } catch (error) {
+      if (isRefused(error)) throw new ParleyError('NUMBER_UNAVAILABLE', { number }, { cause: error });
+      throw error;
+    }
+  }
+
+  /** Has the calls of a number of the account come to `voiceUrl`. */
+  async direct(sid: string, voiceUrl: string, statusUrl: string, signal: AbortSignal): Promise<void> {
+    const path = `/IncomingPhoneNumbers/${encodeURIComponent(sid)}.json`;
+    await this.#ask({ method: 'POST', path, form: formOf(urls(voiceUrl, statusUrl)) }, signal);
+  }
+
+  /** Gives a number back. One that is not there any more has been given back. */
+  async releaseNumber(sid: string, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#ask({ method: 'DELETE', path: `/IncomingPhoneNumbers/${encodeURIComponent(sid)}.json` }, signal);
+    } catch (error) {
+      if (!isNotThere(error)) throw error;
+    }
+  }
+
+  /** As `#ask`; a refusal because of too many requests (429), which nothing has come of, is tried again. */
+  async #patiently(request: RestRequest, signal: AbortSignal): Promise<RestReply> {
+    const { clock } = this.#options;
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.#ask(request, signal);
+      } catch (error) {
+        if (!(error instanceof ParleyError) || error.details['status'] !== 429 || tries >= BUSY_TRIES) throw error;
+      }
+      await new Promise<void>((resolve) => {
+        const cancel = clock.schedule(clock.nowMs() + BUSY_MS * tries, () => done());
+        const done = (): void => {
+          cancel();
+          signal.removeEventListener('abort', done);
+          resolve();
+        };
+        signal.addEventListener('abort', done, { once: true });
+      });
+      signal.throwIfAborted();
+    }
+  }
+
+  async #ask(request: RestRequest, signal: AbortSignal): Promise<RestReply> {
+    const { clock, rest, accountSid } = this.#options;
+    const path = `/2010-04-01/Accounts/${accountSid}${request.path}`;
+    const reply = await restWithin({ rest, clock, carrier: 'twilio' }, { ...request, path }, REQUEST_MS, signal);
+    if (reply.status < 300) return reply;
+    const { status, body } = reply;
+    const told = typeof body['message'] === 'string' ? body['message'].slice(0, 300) : '';
+    const reason = `HTTP ${String(status)}${told === '' ? '' : `: ${told}`}`;
+    // Behind a 5xx a call may have been placed.
+    const code = status >= 500 ? 'CARRIER_SILENT' : 'CARRIER_REFUSED';
+    throw new ParleyError(code, {
+      carrier: 'twilio',
+      status,
+      reason,
+      ...(typeof body['code'] === 'number' && { twilioCode: body['code'] }),
+    });
+  }
+
+  #nextPage(body: RestReply['body']): string | null {
+    const next = body['next_page_uri'];
+    const root = `/2010-04-01/Accounts/${this.#options.accountSid}`;
+    return typeof next === 'string' && next.startsWith(`${root}/`) ? next.slice(root.length) : null;
+  }
+}
+
+function urls(voiceUrl: string, statusUrl: string): Record<string, string> {
+  return { VoiceUrl: voiceUrl, VoiceMethod: 'POST', StatusCallback: statusUrl, StatusCallbackMethod: 'POST' };
+}
+
+function callPath(sid: string): string {
+  return `/Calls/${encodeURIComponent(sid)}.json`;
+}
+
+function isRefused(error: unknown): error is ParleyError {
+  return error instanceof ParleyError && error.code === 'CARRIER_REFUSED';
+}
+
+/** 404, and 21220: a call is not in a state in which that can be done, since it is over. */
+function isNotThere(error: unknown): boolean {
+  return isRefused(error) && (error.details['status'] === 404 || error.details['twilioCode'] === 21_220);
+}
+
+function textIn(body: Readonly<Record<string, unknown>>, name: string): string {
+  const value = body[name];
+  if (typeof value === 'string' && value !== '') return value;
+  throw new ParleyError('CARRIER_SILENT', { carrier: 'twilio', reason: `its answer has no ${name}` });
+}
+
+function objectsIn(body: Readonly<Record<string, unknown>>, name: string): Readonly<Record<string, unknown>>[] {
+  const value = body[name];
+  if (!Array.isArray(value)) return [];
+  return value.filter((one): one is Record<string, unknown> => typeof one === 'object' && one !== null);
+}

@@ -1,0 +1,89 @@
+import { ParleyError } from '../../errors.js';
+import type { MediaDialect, MediaMessage } from '../media-socket/dialect.js';
+
+/** Twilio Media Streams' messages. @see https://www.twilio.com/docs/voice/media-streams/websocket-messages (2026-11-22) */
+export const TWILIO_MESSAGES: MediaDialect = {
+  read: (text) => quickly(text) ?? slowly(text),
+  media: (streamId, payload) => `{"event":"media","streamSid":"${streamId}","media":{"payload":"${payload}"}}`,
+  mark: (streamId, name) => `{"event":"mark","streamSid":"${streamId}","mark":{"name":"${name}"}}`,
+  clear: (streamId) => `{"event":"clear","streamSid":"${streamId}"}`,
+};
+
+const PAYLOAD = '"payload":"';
+const TIMESTAMP = '"timestamp":"';
+
+/** Sound comes 50 times a second for each call: it is cut out of its text. Null = it has to be looked at as a whole. */
+function quickly(text: string): MediaMessage | null {
+  if (!text.startsWith('{"event":"media"') || text.includes('"outbound"')) return null;
+  const from = text.indexOf(PAYLOAD) + PAYLOAD.length;
+  const to = text.indexOf('"', from);
+  const at = text.indexOf(TIMESTAMP) + TIMESTAMP.length;
+  if (from < PAYLOAD.length || to < 0 || at < TIMESTAMP.length || text.charCodeAt(text.length - 1) !== 0x7d)
+    return null;
+  const payload = text.slice(from, to);
+  if (payload.includes('\\')) return null;
+  return { type: 'media', payload, atMs: numberOf(text.slice(at, text.indexOf('"', at))) };
+}
+
+function slowly(text: string): MediaMessage | null {
+  const message = JSON.parse(text) as Partial<Record<string, unknown>> | null;
+  switch (message?.['event']) {
+    case 'connected':
+      return null;
+    case 'start':
+      return started(objectIn(message, 'start'));
+    case 'media': {
+      const { track, payload, timestamp } = objectIn(message, 'media');
+      if (track === 'outbound') return null;
+      return { type: 'media', payload: textIn(payload, 'media.payload'), atMs: numberOf(timestamp) };
+    }
+    case 'dtmf':
+      return { type: 'digits', digits: textIn(objectIn(message, 'dtmf')['digit'], 'dtmf.digit') };
+    case 'mark':
+      return { type: 'mark', name: textIn(objectIn(message, 'mark')['name'], 'mark.name') };
+    case 'stop':
+      return { type: 'stop' };
+    default:
+      throw unreadable(`the event ${String(message?.['event']).slice(0, 40)} is not known`);
+  }
+}
+
+function started(start: Partial<Record<string, unknown>>): MediaMessage {
+  const format = objectIn(start, 'mediaFormat');
+  const encoding = textIn(format['encoding'], 'start.mediaFormat.encoding');
+  if (encoding !== 'audio/x-mulaw') throw unreadable(`start.mediaFormat.encoding is ${encoding.slice(0, 40)}`);
+  return {
+    type: 'start',
+    streamId: idIn(start['streamSid'], 'start.streamSid'),
+    callId: idIn(start['callSid'], 'start.callSid'),
+    encoding: 'mulaw',
+    sampleRateHz: Number(format['sampleRate']),
+  };
+}
+
+function objectIn(message: Partial<Record<string, unknown>>, name: string): Partial<Record<string, unknown>> {
+  const value = message[name];
+  if (typeof value !== 'object' || value === null) throw unreadable(`${name} is missing`);
+  return value;
+}
+
+function textIn(value: unknown, name: string): string {
+  if (typeof value !== 'string') throw unreadable(`${name} is no text`);
+  return value;
+}
+
+/** An id that goes back to Twilio in messages of ours. */
+function idIn(value: unknown, name: string): string {
+  const id = textIn(value, name);
+  if (!/^[A-Za-z0-9_-]{1,64}$/.test(id)) throw unreadable(`${name} is no id`);
+  return id;
+}
+
+function numberOf(value: unknown): number | null {
+  const number = typeof value === 'number' ? value : typeof value === 'string' && value !== '' ? Number(value) : NaN;
+  return Number.isFinite(number) && number >= 0 ? number : null;
+}
+
+function unreadable(reason: string): ParleyError {
+  return new ParleyError('CARRIER_MESSAGE_BAD', { carrier: 'twilio', reason });
+}

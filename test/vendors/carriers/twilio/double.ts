@@ -1,0 +1,364 @@
+import type { CarrierDoor } from '../../../../src/carriers/media-socket/door.js';
+import type { MediaSocket } from '../../../../src/carriers/media-socket/media-socket.js';
+import type { Rest, RestReply } from '../../../../src/carriers/media-socket/rest.js';
+import { twilioSignature } from '../../../../src/carriers/twilio/signature.js';
+import type { Clock } from '../../../../src/clock/clock.js';
+import { ParleyError } from '../../../../src/errors.js';
+import { type Habits, Person } from '../people.js';
+import { DoubleCall } from './call.js';
+import { violation } from './parameters.js';
+
+/** How the double reaches the daemon: in the process, or over HTTP. */
+export interface Doorway {
+  post(url: string, body: string, headers: Record<string, string>): Promise<string>;
+  /** Null = the upgrade was refused. */
+  open(url: string, headers: Record<string, string>): Promise<MediaSocket | null>;
+}
+
+export interface TwilioDoubleOptions {
+  clock: Clock;
+  authToken: string;
+  doorway: Doorway;
+  people: Readonly<Record<string, Habits>>;
+  /** From a request of REST to its answer. Default none: not even virtual time has to pass. */
+  latencyMs?: number;
+}
+
+/** What goes wrong, each for the next requests that it fits. */
+export interface Faults {
+  /** Requests are done, and never answered. */
+  swallowedAnswers: number;
+  /** 429, and nothing is done. */
+  tooMany: number;
+  /** Webhooks come twice, the second time so much later; null = once. */
+  againAfterMs: number | null;
+  /** Webhooks come so much later. */
+  lateMs: number;
+}
+
+export const ACCOUNT_SID = `AC${'0123456789abcdef'.repeat(2)}`;
+
+/**
+ * Twilio's voice API, webhooks and media streams, with people at the far side of its network: stateful, strict about
+ * what it is sent (REST against Twilio's OpenAPI description, TwiML, media messages), signing what it sends. From
+ * twilio.com/docs/voice/{api/call-resource, twiml, media-streams/websocket-messages} and docs/usage/security
+ * (2026-11-22); the signatures are checked against twilio-node 6.2.0 in test/vendors/sdk.
+ */
+export class TwilioDouble {
+  readonly accountSid = ACCOUNT_SID;
+  readonly calls = new Map<string, DoubleCall>();
+  readonly people = new Map<string, Person>();
+  readonly faults: Faults = { swallowedAnswers: 0, tooMany: 0, againAfterMs: null, lateMs: 0 };
+  /** Requests that Twilio would refuse, and why. */
+  readonly violations: string[] = [];
+  /** Every request, as `POST /Calls.json`. */
+  readonly requests: string[] = [];
+  /** Numbers of the account. */
+  readonly numbers = new Map<string, { sid: string; VoiceUrl: string; StatusCallback: string }>();
+  readonly #options: TwilioDoubleOptions;
+  #sids = 0;
+  #isTicking = false;
+
+  constructor(options: TwilioDoubleOptions) {
+    this.#options = options;
+    for (const [number, habits] of Object.entries(options.people)) this.people.set(number, new Person(number, habits));
+  }
+
+  sid(kind: 'CA' | 'MZ' | 'PN'): string {
+    return kind + (++this.#sids).toString(16).padStart(32, '0');
+  }
+
+  /** The REST API below https://api.twilio.com. */
+  readonly rest: Rest = async (request, signal) => {
+    const { latencyMs = 0 } = this.#options;
+    if (latencyMs > 0) await this.#wait(latencyMs, signal);
+    const root = `/2010-04-01/Accounts/${ACCOUNT_SID}`;
+    const [path = '', query = ''] = request.path.slice(root.length).split('?');
+    this.requests.push(`${request.method} ${path}`);
+    if (!request.path.startsWith(`${root}/`)) return refusal(404, 20_404, 'The requested resource was not found');
+    if (this.faults.tooMany > 0) {
+      this.faults.tooMany--;
+      return refusal(429, 20_429, 'Too Many Requests');
+    }
+    const checked = violation(request.method, path, new URLSearchParams(query), request.form ?? []);
+    if ('reason' in checked) {
+      this.violations.push(checked.reason);
+      return refusal(400, 20_001, checked.reason);
+    }
+    const reply = this.#do(request.method, path, new URLSearchParams(query), request.form ?? []);
+    if (this.faults.swallowedAnswers > 0) {
+      this.faults.swallowedAnswers--;
+      await this.#never(signal);
+    }
+    return reply.status < 300 ? { ...reply, status: checked.answer } : reply;
+  };
+
+  /** The API of prices, below https://pricing.twilio.com/v1. */
+  readonly pricing: Rest = ({ path }) => {
+    if (path !== '/PhoneNumbers/Countries/US') return Promise.resolve(refusal(404, 20_404, 'not found'));
+    const prices = [{ number_type: 'local', base_price: '1.15', current_price: '1.15' }];
+    const body = { country: 'United States', iso_country: 'US', phone_number_prices: prices, price_unit: 'USD' };
+    return Promise.resolve({ status: 200, body });
+  };
+
+  /** Somebody calls a number of the account. */
+  callIn(from: string, to: string, habits: Habits, more: Record<string, string> = {}): DoubleCall {
+    const number = this.numbers.get(to);
+    if (number === undefined) throw new Error(`${to} is no number of the account`);
+    const facts = { sid: this.sid('CA'), from, to, direction: 'inbound' as const, person: new Person(from, habits) };
+    const call = new DoubleCall(this, this.#options.clock, {
+      ...facts,
+      statusCallback: number.StatusCallback === '' ? null : number.StatusCallback,
+      statusEvents: ['completed'],
+    });
+    this.calls.set(facts.sid, call);
+    call.status = 'ringing';
+    this.#tick();
+    void this.post(number.VoiceUrl, call.form(more)).then((twiml) => {
+      if (call.isOver) return;
+      if (!twiml.includes('<Reject')) {
+        call.status = 'in-progress';
+        this.#behave(call);
+      }
+      call.run(twiml);
+    });
+    return call;
+  }
+
+  /** A call that TwiML's Dial places. */
+  dial(request: {
+    from: string;
+    to: string;
+    timeoutMs: number;
+    statusCallback: string | null;
+    statusEvents: readonly string[];
+    onAnswered: (call: DoubleCall) => void;
+  }): DoubleCall {
+    const call = this.#place({ ...request, direction: 'outbound-dial' }, request.timeoutMs);
+    this.#ring(call, request.timeoutMs, () => request.onAnswered(call));
+    return call;
+  }
+
+  inRoom(room: string): DoubleCall[] {
+    return [...this.calls.values()].filter((call) => call.room === room);
+  }
+
+  /** A signed webhook; resolves with what is answered. */
+  async post(url: string, form: Record<string, string>): Promise<string> {
+    const { doorway, authToken } = this.#options;
+    const params = new URLSearchParams(form);
+    const headers = {
+      'content-type': 'application/x-www-form-urlencoded',
+      'x-twilio-signature': twilioSignature(authToken, url, params),
+    };
+    await this.#wait(20 + this.faults.lateMs);
+    const { againAfterMs } = this.faults;
+    if (againAfterMs !== null) {
+      void this.#wait(againAfterMs).then(() => doorway.post(url, params.toString(), headers));
+    }
+    return doorway.post(url, params.toString(), headers);
+  }
+
+  open(url: string): Promise<MediaSocket | null> {
+    const { doorway, authToken } = this.#options;
+    return doorway.open(url, { 'x-twilio-signature': twilioSignature(authToken, url, new URLSearchParams()) });
+  }
+
+  #do(method: string, path: string, query: URLSearchParams, form: readonly (readonly [string, string])[]): RestReply {
+    const field = (name: string): string => form.find(([other]) => other === name)?.[1] ?? '';
+    if (method === 'POST' && path === '/Calls.json') return this.#createCall(form, field);
+    const callSid = /^\/Calls\/(\w+)\.json$/.exec(path)?.[1];
+    if (callSid !== undefined) return this.#callResource(method, callSid, field);
+    if (path.startsWith('/AvailablePhoneNumbers/')) return this.#forSale(path, query);
+    return this.#incomingNumbers(method, path, query, field);
+  }
+
+  #createCall(form: readonly (readonly [string, string])[], field: (name: string) => string): RestReply {
+    if (!this.numbers.has(field('From'))) return refusal(400, 21_210, `${field('From')} is not a number of yours`);
+    if (field('Url') === '' && field('Twiml') === '') return refusal(400, 21_205, 'Url or Twiml is needed');
+    if (field('Twiml').length > 4_000) return refusal(400, 21_623, 'Twiml is too long');
+    const events = form.filter(([name]) => name === 'StatusCallbackEvent').map(([, value]) => value);
+    const timeoutMs = Number(field('Timeout') || '60') * 1000;
+    const call = this.#place(
+      {
+        ...{ from: field('From'), to: field('To'), direction: 'outbound-api' },
+        ...{ statusCallback: field('StatusCallback') || null, statusEvents: events },
+      },
+      timeoutMs,
+    );
+    if (field('MachineDetection') !== '') {
+      call.machineDetection = { mode: field('MachineDetection'), url: field('AsyncAmdStatusCallback') };
+    }
+    this.#ring(call, timeoutMs, () => {
+      call.run(field('Twiml'));
+      const { machineDetection } = call;
+      if (machineDetection === null) return;
+      const more = { AnsweredBy: 'human', MachineDetectionDuration: '2400' };
+      void this.#wait(2_400).then(() => this.post(machineDetection.url, call.form(more)));
+    });
+    return { status: 201, body: resource(call) };
+  }
+
+  #callResource(method: string, sid: string, field: (name: string) => string): RestReply {
+    const call = this.calls.get(sid);
+    if (call === undefined) return refusal(404, 20_404, `The requested resource /Calls/${sid}.json was not found`);
+    if (method === 'POST') {
+      if (call.isOver) return refusal(400, 21_220, 'Invalid call state: call is not in-progress. Cannot redirect.');
+      if (field('Status') === 'completed') call.enter(call.status === 'in-progress' ? 'completed' : 'canceled');
+      else if (field('Status') === 'canceled' && call.status !== 'in-progress') call.enter('canceled');
+      else if (field('Twiml') !== '') {
+        if (call.status !== 'in-progress') return refusal(400, 21_220, 'Call is not in-progress. Cannot redirect.');
+        call.run(field('Twiml'));
+      }
+    }
+    return { status: 200, body: resource(call) };
+  }
+
+  #forSale(path: string, query: URLSearchParams): RestReply {
+    const country = path.split('/')[2] ?? '';
+    if (country !== 'US') return refusal(404, 20_404, `The requested resource ${path} was not found`);
+    const area = query.get('AreaCode') ?? '415';
+    const all = Array.from({ length: 20 }, (_, at) => `+1${area}55501${String(at).padStart(2, '0')}`);
+    const free = all.filter((number) => !this.numbers.has(number)).slice(0, Number(query.get('PageSize') ?? '50'));
+    const offers = free.map((phone_number) => ({ phone_number, iso_country: country, capabilities: { voice: true } }));
+    return { status: 200, body: { available_phone_numbers: offers, uri: path } };
+  }
+
+  #incomingNumbers(method: string, path: string, query: URLSearchParams, field: (name: string) => string): RestReply {
+    const sid = /\/(PN\w+)\.json$/.exec(path)?.[1];
+    const urls = { VoiceUrl: field('VoiceUrl'), StatusCallback: field('StatusCallback') };
+    if (sid !== undefined) {
+      const found = [...this.numbers].find(([, one]) => one.sid === sid);
+      if (found === undefined) return refusal(404, 20_404, 'not found');
+      if (method === 'DELETE') this.numbers.delete(found[0]);
+      else this.numbers.set(found[0], { sid, ...urls });
+      return { status: 200, body: { sid, phone_number: found[0] } };
+    }
+    if (method === 'POST') {
+      const number = field('PhoneNumber');
+      if (this.numbers.has(number)) return refusal(400, 21_422, 'PhoneNumber is not available');
+      this.numbers.set(number, { sid: this.sid('PN'), ...urls });
+      return { status: 201, body: { sid: this.numbers.get(number)?.sid, phone_number: number } };
+    }
+    const asked = query.get('PhoneNumber');
+    const found = [...this.numbers].filter(([number]) => asked === null || number === asked);
+    const list = found.map(([phone_number, one]) => ({ phone_number, sid: one.sid }));
+    return { status: 200, body: { incoming_phone_numbers: list, next_page_uri: null } };
+  }
+
+  #place(
+    request: {
+      from: string;
+      to: string;
+      direction: 'outbound-api' | 'outbound-dial';
+      statusCallback: string | null;
+      statusEvents: readonly string[];
+    },
+    _timeoutMs: number,
+  ): DoubleCall {
+    const person = new Person(request.to, this.people.get(request.to)?.habits ?? { does: 'unknown' });
+    this.people.set(request.to, person);
+    const call = new DoubleCall(this, this.#options.clock, { ...request, sid: this.sid('CA'), person });
+    this.calls.set(call.facts.sid, call);
+    this.#tick();
+    return call;
+  }
+
+  /** The network rings somebody, who does what they do. */
+  #ring(call: DoubleCall, timeoutMs: number, onAnswered: () => void): void {
+    const { habits } = call.facts.person;
+    void (async () => {
+      await this.#wait(80);
+      call.enter('initiated');
+      await this.#wait(100);
+      if (habits.does === 'unknown') return call.enter('failed', '404');
+      if (habits.does === 'busy') return call.enter('busy', '486');
+      if (call.isOver) return;
+      call.enter('ringing');
+      if (habits.does === 'absent') {
+        await this.#wait(timeoutMs);
+        return call.enter('no-answer', '487');
+      }
+      await this.#wait(habits.answersAfterMs ?? 500);
+      if (habits.does === 'reject') return call.enter('busy', '603');
+      if (call.isOver) return;
+      call.enter('in-progress', '200');
+      this.#behave(call);
+      onAnswered();
+    })();
+  }
+
+  #behave(call: DoubleCall): void {
+    const { presses, leavesAfterMs } = call.facts.person.habits;
+    if (presses !== undefined) void this.#wait(presses.afterMs).then(() => call.stream?.digits(presses.keys));
+    if (leavesAfterMs !== undefined) void this.#wait(leavesAfterMs).then(() => call.enter('completed'));
+  }
+
+  /** Sound moves while there are calls. */
+  #tick(): void {
+    if (this.#isTicking) return;
+    this.#isTicking = true;
+    const { clock } = this.#options;
+    const next = (atMs: number): void => {
+      clock.schedule(atMs, () => {
+        const under = [...this.calls.values()].filter((call) => !call.isOver);
+        for (const call of under) call.tick();
+        this.#isTicking = under.length > 0;
+        if (this.#isTicking) next(atMs + 20);
+      });
+    };
+    next(clock.nowMs() + 20);
+  }
+
+  #wait(ms: number, signal?: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    return new Promise((resolve, reject) => {
+      const cancel = clock.schedule(clock.nowMs() + ms, resolve);
+      signal?.addEventListener('abort', () => {
+        cancel();
+        reject(signal.reason as Error);
+      });
+    });
+  }
+
+  #never(signal: AbortSignal): Promise<never> {
+    return new Promise((_resolve, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason as Error));
+    });
+  }
+}
+
+/** The door of a carrier in this process. */
+export function doorwayTo(door: () => CarrierDoor, publicUrl: string, open: () => [MediaSocket, MediaSocket]): Doorway {
+  const pathOf = (url: string): string => url.replace(/^ws/, 'http').slice(publicUrl.length);
+  return {
+    post: async (url, body, headers) => {
+      const path = pathOf(url);
+      const reply = await door().request({ method: 'POST', path, headers, body: Buffer.from(body) });
+      if (reply.status !== 200) throw new ParleyError('CONFIG_INVALID', { reason: `${url}: ${String(reply.status)}` });
+      return reply.body;
+    },
+    open: (url, headers) => {
+      const take = door().admit({ path: pathOf(url), headers });
+      if (take === null) return Promise.resolve(null);
+      const [near, far] = open();
+      take(near);
+      return Promise.resolve(far);
+    },
+  };
+}
+
+function refusal(status: number, code: number, message: string): RestReply {
+  return { status, body: { code, message, more_info: `https://www.twilio.com/docs/errors/${String(code)}`, status } };
+}
+
+function resource({ facts, status }: DoubleCall): RestReply['body'] {
+  return {
+    sid: facts.sid,
+    account_sid: ACCOUNT_SID,
+    status,
+    from: facts.from,
+    to: facts.to,
+    direction: facts.direction,
+  };
+}
