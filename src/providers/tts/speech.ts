@@ -1,6 +1,7 @@
 import { samplesToMs } from '../../audio/frame.js';
 import { mix } from '../../audio/mix.js';
 import { Deadlines } from '../deadlines.js';
+import { unlessAborted } from '../unless-aborted.js';
 import { splitClauses } from './clauses.js';
 import type { TtsLatency } from './latency.js';
 import type { VoiceSettings } from './settings.js';
@@ -100,19 +101,6 @@ async function* blocksOf(
   } finally {
     await source.return?.();
   }
-}
-
-function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => {
-      reject(signal.reason as Error);
-    };
-    if (signal.aborted) onAbort();
-    signal.addEventListener('abort', onAbort, { once: true });
-    work.then(resolve, reject).finally(() => {
-      signal.removeEventListener('abort', onAbort);
-    });
-  });
 }
 
 /** Turns one clause's engine audio into what the request gives: trimmed, at its volume, with words. */

@@ -1,0 +1,82 @@
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { basename, extname, join } from 'node:path';
+import * as z from 'zod';
+import { ParleyError, reasonOf } from '../../errors.js';
+import type { LocalModel } from './model-facts.js';
+import { denoiserOf, type ModelFiles, turnModelOf } from './model-families.js';
+import { recogniserOf } from './recogniser-families.js';
+import { readOnnxFacts } from './onnx-facts.js';
+import { voiceOf } from './voice-families.js';
+
+/** Written beside a model by whoever fetched it. */
+export const ORIGIN_FILE = 'parley-model.json';
+
+/** Where a model came from. */
+export const originSchema = z.object({
+  name: z.string(),
+  url: z.string(),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/u),
+  /** Whose word for the checksum there was: the publisher's, or nobody's, and it was only written down. */
+  checked: z.enum(['published', 'recorded']),
+  languages: z.array(z.string()).nullable(),
+  licence: z.string(),
+});
+
+export type ModelOrigin = z.infer<typeof originSchema>;
+
+/**
+ * What a folder of a model's files, or a single ONNX file, is: by the names of the files and what they say of themselves.
+ * @throws ParleyError MODEL_UNUSABLE naming what is missing or not known
+ */
+export async function inspectModel(path: string): Promise<LocalModel> {
+  const name = basename(path, extname(path) === '.onnx' ? '.onnx' : '');
+  try {
+    const files = await filesAt(path);
+    const origin = await readOrigin(path);
+    const found =
+      (await recogniserOf(files)) ?? (await voiceOf(files)) ?? (await denoiserOf(files)) ?? (await turnModelOf(files));
+    if (found === null)
+      throw new Error('it is of no kind that is known: no model in ONNX format that sherpa-onnx reads');
+    const { languages = null } = found;
+    return {
+      ...{ takesLanguage: false, takesHotwords: false, speakerNames: [], tailMs: 0 },
+      ...found,
+      ...{ name, path, languages: languages ?? origin?.languages ?? null },
+    };
+  } catch (error) {
+    if (error instanceof ParleyError) throw error;
+    throw new ParleyError('MODEL_UNUSABLE', { model: name, reason: reasonOf(error) }, { cause: error });
+  }
+}
+
+/** Null where nobody wrote it down. */
+export async function readOrigin(folder: string): Promise<ModelOrigin | null> {
+  try {
+    return originSchema.parse(JSON.parse(await readFile(join(folder, ORIGIN_FILE), 'utf8')));
+  } catch {
+    return null;
+  }
+}
+
+async function filesAt(path: string): Promise<ModelFiles> {
+  let isFolder: boolean;
+  try {
+    isFolder = (await stat(path)).isDirectory();
+  } catch {
+    throw new Error('there is no such file or folder');
+  }
+  const folder = isFolder ? path : join(path, '..');
+  const names = isFolder ? (await readdir(folder)).toSorted() : [basename(path)];
+  const facts = new Map<string, ReturnType<typeof readOnnxFacts>>();
+  return {
+    names,
+    path: (name) => join(folder, name),
+    facts: (name) => {
+      const known = facts.get(name) ?? readOnnxFacts(join(folder, name));
+      facts.set(name, known);
+      return known.catch((error: unknown) => {
+        throw new Error(`${name}: ${reasonOf(error)}`, { cause: error });
+      });
+    },
+  };
+}

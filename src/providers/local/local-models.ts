@@ -1,0 +1,136 @@
+import { existsSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { isAbsolute, join, resolve } from 'node:path';
+import { ParleyError } from '../../errors.js';
+import { inspectModel } from './inspect-model.js';
+import { baseLanguage, type LocalModel, type ModelKind } from './model-facts.js';
+
+export interface LocalModelsOptions {
+  /** Folder of the models: each a folder in it, by its name. Default none: only paths can be given. */
+  folder?: string | undefined;
+  /** The only paths that may be named in place of a name: the operator's. Agents come from outside, and name names. */
+  paths?: readonly string[];
+  /** Model of the recogniser `sherpa` where an agent names none: a name, or one of the paths. Default the only one. */
+  stt?: string | undefined;
+  /** Model that takes noise out in place of RNNoise. Default RNNoise. */
+  denoise?: string | undefined;
+  /** Processors that one model may use at a time. Default 1. */
+  threads?: number;
+}
+
+/** A model's folder that cannot be used, and why. */
+export interface BrokenModel {
+  name: string;
+  reason: string;
+}
+
+const NAME = /^[A-Za-z0-9][\w.-]{0,199}$/u;
+const IN_WORDS: Readonly<Record<ModelKind, string>> = {
+  stt: 'speech recognition',
+  tts: 'voice',
+  denoise: 'denoising',
+  turn: 'turn',
+};
+
+/** The models that the operator has put on this machine, by their names. What is new in the folder is found. */
+export class LocalModels {
+  readonly folder: string | null;
+  readonly threads: number;
+  readonly stt: string | null;
+  readonly denoise: string | null;
+  readonly #paths: ReadonlySet<string>;
+  readonly #known = new Map<string, Promise<LocalModel>>();
+
+  constructor({ folder, paths = [], stt, denoise, threads = 1 }: LocalModelsOptions = {}) {
+    this.folder = folder ?? null;
+    this.threads = threads;
+    this.stt = stt ?? null;
+    this.denoise = denoise ?? null;
+    this.#paths = new Set([...paths, stt ?? '', denoise ?? ''].filter(isPath).map((path) => resolve(path)));
+  }
+
+  /** Whether a model of the name is there, without a look into it. */
+  has(name: string): boolean {
+    return this.folder !== null && NAME.test(name) && existsSync(join(this.folder, name));
+  }
+
+  /** What is in the folder, in order, and what of it cannot be used. */
+  async list(): Promise<{ models: readonly LocalModel[]; broken: readonly BrokenModel[] }> {
+    const models: LocalModel[] = [];
+    const broken: BrokenModel[] = [];
+    for (const name of await this.#names()) {
+      try {
+        models.push(await this.#inspect(join(this.folder ?? '', name)));
+      } catch (error) {
+        if (!(error instanceof ParleyError)) throw error;
+        broken.push({ name, reason: String(error.details['reason'] ?? error.message) });
+      }
+    }
+    return { models, broken };
+  }
+
+  /**
+   * A model by its name, or by one of the operator's paths.
+   * @throws ParleyError MODEL_UNKNOWN, MODEL_UNUSABLE
+   */
+  async find(given: string, kind: ModelKind): Promise<LocalModel> {
+    const path = this.#pathOf(given);
+    const model = path === null ? null : await this.#inspect(path);
+    if (model?.kind === kind) return model;
+    const known = (await this.list()).models.filter((one) => one.kind === kind).map(({ name }) => name);
+    throw new ParleyError('MODEL_UNKNOWN', {
+      ...{ kind: IN_WORDS[kind], name: given.slice(0, 200) },
+      known: known.join(', ') || 'none',
+    });
+  }
+
+  /**
+   * Which one to take where nobody has named one: the only one of its kind, among those for the language if that is known.
+   * @throws ParleyError MODEL_UNKNOWN where there is none, or more than one
+   */
+  async only(kind: ModelKind, language: string): Promise<LocalModel> {
+    const ofKind = (await this.list()).models.filter((model) => model.kind === kind);
+    const fits = ofKind.filter((model) => speaks(model, language));
+    // One that says so goes before one that does not tell.
+    const sure = fits.filter(({ languages }) => languages !== null);
+    const [first, ...others] = sure.length > 0 ? sure : fits;
+    if (first !== undefined && (others.length === 0 || kind === 'tts')) return first;
+    const name = first === undefined ? `for ${language}` : '(several: one has to be named)';
+    const known = ofKind.map((model) => model.name).join(', ') || 'none';
+    throw new ParleyError('MODEL_UNKNOWN', { kind: IN_WORDS[kind], name, known });
+  }
+
+  async #names(): Promise<string[]> {
+    if (this.folder === null) return [];
+    try {
+      return (await readdir(this.folder)).filter((name) => NAME.test(name)).toSorted();
+    } catch {
+      return [];
+    }
+  }
+
+  #pathOf(given: string): string | null {
+    if (isPath(given)) return this.#paths.has(resolve(given)) ? resolve(given) : null;
+    return this.has(given) && this.folder !== null ? join(this.folder, given) : null;
+  }
+
+  /** Looked at once; a faulty one again, for it may have been mended. */
+  #inspect(path: string): Promise<LocalModel> {
+    const known = this.#known.get(path);
+    if (known !== undefined) return known;
+    const looked = inspectModel(path);
+    this.#known.set(path, looked);
+    looked.catch(() => this.#known.delete(path));
+    return looked;
+  }
+}
+
+/** Whether a model is for a language, as far as it says. */
+export function speaks({ languages }: LocalModel, language: string): boolean {
+  return languages === null || language === 'multi' || languages.includes(baseLanguage(language));
+}
+
+/** Whether a text is a path and no name. */
+export function isPath(text: string): boolean {
+  return isAbsolute(text) || /[/\\]/u.test(text);
+}

@@ -1,0 +1,133 @@
+import type { Metadata } from './model-facts.js';
+import { type FoundModel, type ModelFiles, onlyModel, other, pick, tokensOf } from './model-families.js';
+
+/** All of them listen at 16 kHz; sherpa-onnx corrects the number of bands where a model has others. */
+const FEATURES = { sampleRate: 16_000, featureDim: 80 };
+const SENSE_VOICE_LANGUAGES = ['zh', 'en', 'ja', 'ko', 'yue'];
+const FRAME_MS = 10;
+/** k2-fsa's own examples put 660 ms behind the speech. */
+const LEAST_TAIL_MS = 700;
+
+/** Null = it is no recogniser. Throws where it is one that is not whole, or of a family that is not known here. */
+export async function recogniserOf(files: ModelFiles): Promise<FoundModel | null> {
+  const encoder = pick(files, /encode/u);
+  if (encoder !== null) return withEncoder(files, encoder);
+  const model = onlyModel(files);
+  return model === null ? null : alone(files, model);
+}
+
+async function withEncoder(files: ModelFiles, encoder: string): Promise<FoundModel> {
+  const moonshine = moonshineOf(files, encoder);
+  if (moonshine !== null) return moonshine;
+  const joiner = pick(files, /joiner/u);
+  const decoder = pick(files, /decoder/u, joiner !== null);
+  if (decoder === null) throw new Error('its decoder is missing');
+  const { metadata } = await files.facts(encoder);
+  const parts = { encoder: files.path(encoder), decoder: files.path(decoder) };
+  const type = metadata.get('model_type') ?? '';
+  if (joiner !== null) return transducer(files, { ...parts, joiner: files.path(joiner) }, metadata);
+  if (metadata.has('n_text_layer')) return whisper(files, parts, metadata);
+  if (metadata.has('encoder_output_size')) {
+    return streaming('streaming paraformer', { paraformer: parts, tokens: tokensOf(files) }, metadata);
+  }
+  throw new Error(`models of the type ${type === '' ? 'that its encoder has' : `"${type}"`} are not used here`);
+}
+
+function moonshineOf(files: ModelFiles, encoder: string): FoundModel | null {
+  const [preprocessor, uncached, cached] = [/preprocess/u, /uncached_decode/u, /(?:^|[^n])cached_decode/u].map(
+    (pattern) => pick(files, pattern),
+  );
+  const merged = pick(files, /decoder_model_merged/u);
+  if (preprocessor != null && uncached != null && cached != null) {
+    const parts = { preprocessor, encoder, uncachedDecoder: uncached, cachedDecoder: cached };
+    return whole('moonshine', { moonshine: paths(files, parts), tokens: tokensOf(files) });
+  }
+  if (merged === null) return null;
+  return whole('moonshine', { moonshine: paths(files, { encoder, mergedDecoder: merged }), tokens: tokensOf(files) });
+}
+
+function transducer(
+  files: ModelFiles,
+  parts: { encoder: string; decoder: string; joiner: string },
+  metadata: Metadata,
+): FoundModel {
+  const shared = { transducer: parts, tokens: tokensOf(files), ...vocabularyOf(files) };
+  if (isStreaming(metadata)) {
+    const found = streaming('streaming transducer', shared, metadata);
+    const hotwords = other(files, /^hotwords\.txt$/u);
+    if (hotwords === null) return found;
+    const search = { decodingMethod: 'modified_beam_search', hotwordsFile: hotwords, hotwordsScore: HOTWORDS_SCORE };
+    return { ...found, config: { ...found.config, ...search } };
+  }
+  // NeMo's have a recurrent decoder, and search without a beam only.
+  if (metadata.has('pred_hidden')) return whole('transducer', { ...shared, modelType: 'nemo_transducer' });
+  const found = whole('transducer', shared);
+  const takesHotwords = 'bpeVocab' in shared || shared.modelingUnit === 'cjkchar';
+  const search = { decodingMethod: 'modified_beam_search', hotwordsScore: HOTWORDS_SCORE };
+  return takesHotwords ? { ...found, takesHotwords, config: { ...found.config, ...search } } : found;
+}
+
+/** sherpa-onnx's own default. */
+const HOTWORDS_SCORE = 1.5;
+
+/** How words are made of tokens, which whoever wants some favoured has to know. */
+function vocabularyOf(files: ModelFiles): { modelingUnit?: string; bpeVocab?: string } {
+  const vocabulary = other(files, /^bpe\.vocab$/u);
+  return vocabulary === null ? {} : { modelingUnit: 'bpe', bpeVocab: vocabulary };
+}
+
+function whisper(files: ModelFiles, parts: { encoder: string; decoder: string }, metadata: Metadata): FoundModel {
+  const codes = metadata.get('all_language_codes')?.split(',') ?? [];
+  const isMultilingual = metadata.get('is_multilingual') === '1';
+  return {
+    ...whole('whisper', { whisper: { ...parts, task: 'transcribe', language: '' }, tokens: tokensOf(files) }),
+    languages: isMultilingual ? codes : ['en'],
+    takesLanguage: isMultilingual,
+  };
+}
+
+/** A model in one file. */
+async function alone(files: ModelFiles, model: string): Promise<FoundModel | null> {
+  const { metadata } = await files.facts(model);
+  const type = metadata.get('model_type') ?? '';
+  const path = { model: files.path(model) };
+  if (metadata.has('lang_zh') && metadata.has('with_itn')) {
+    const senseVoice = { ...path, language: '', useInverseTextNormalization: 1 };
+    return { ...whole('sense voice', { senseVoice, tokens: tokensOf(files) }), languages: SENSE_VOICE_LANGUAGES };
+  }
+  if (type === 'zipformer2_ctc') {
+    return isStreaming(metadata)
+      ? streaming('streaming zipformer', { zipformer2Ctc: path, tokens: tokensOf(files) }, metadata)
+      : whole('zipformer', { zipformerCtc: path, tokens: tokensOf(files) });
+  }
+  if (type.startsWith('EncDecCTC') || type === 'EncDecHybridRNNTCTCBPEModel') {
+    return isStreaming(metadata)
+      ? streaming('streaming nemo', { nemoCtc: path, tokens: tokensOf(files) }, metadata)
+      : whole('nemo', { nemoCtc: path, tokens: tokensOf(files) });
+  }
+  if (type === 'paraformer' || (metadata.has('lfr_window_size') && metadata.has('neg_mean'))) {
+    return whole('paraformer', { paraformer: path, tokens: tokensOf(files) });
+  }
+  return null;
+}
+
+function isStreaming(metadata: Metadata): boolean {
+  return metadata.has('decode_chunk_len') || metadata.has('window_size');
+}
+
+/** The pieces that it looks at, so many frames, say how much it must be given after the last word. */
+function streaming(family: string, modelConfig: object, metadata: Metadata): FoundModel {
+  const frames = Number(metadata.get('T') ?? metadata.get('window_size') ?? 61);
+  const tailMs = Math.max(LEAST_TAIL_MS, FRAME_MS * (Number.isFinite(frames) ? frames : 0) + 200);
+  const config = { featConfig: FEATURES, modelConfig, decodingMethod: 'greedy_search', enableEndpoint: 0 };
+  return { kind: 'stt', family, engine: 'listen', config, tailMs };
+}
+
+function whole(family: string, modelConfig: object): FoundModel {
+  const config = { featConfig: FEATURES, modelConfig, decodingMethod: 'greedy_search' };
+  return { kind: 'stt', family, engine: 'transcribe', config };
+}
+
+function paths<Name extends string>(files: ModelFiles, parts: Record<Name, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries<string>(parts).map(([name, file]) => [name, files.path(file)]));
+}

@@ -1,0 +1,68 @@
+/** The part of `sherpa-onnx-node` 1.13 that is used (its lib/types.js documents it). The package has no types. */
+export interface SherpaPackage {
+  OnlineRecognizer: new (config: object) => SherpaOnlineRecognizer;
+  OfflineRecognizer: new (config: object) => SherpaOfflineRecognizer;
+  OfflineTts: new (config: object) => SherpaTtsEngine;
+  OnlineSpeechDenoiser: new (config: object) => SherpaDenoiserEngine;
+  version: string;
+}
+
+interface Waveform {
+  samples: Float32Array;
+  sampleRate: number;
+}
+
+export interface SherpaOnlineRecognizer {
+  createStream(): SherpaOnlineStream;
+  isReady(stream: SherpaOnlineStream): boolean;
+  decodeStreams(streams: readonly SherpaOnlineStream[]): void;
+  getResult(stream: SherpaOnlineStream): SherpaResult;
+}
+
+export interface SherpaOnlineStream {
+  acceptWaveform(audio: Waveform): void;
+}
+
+export interface SherpaOfflineRecognizer {
+  /** Hotwords, with a slash between them, are for transducers that search with a beam. */
+  createStream(hotwords?: string): SherpaOnlineStream;
+  setConfig(config: object): void;
+  decode(stream: SherpaOnlineStream): void;
+  getResult(stream: SherpaOnlineStream): SherpaResult;
+}
+
+export interface SherpaResult {
+  text: string;
+  tokens?: readonly string[];
+  /** Seconds. */
+  timestamps?: readonly number[];
+  ys_probs?: readonly number[];
+  ys_log_probs?: readonly number[];
+}
+
+export interface SherpaTtsEngine {
+  readonly sampleRate: number;
+  readonly numSpeakers: number;
+  generateAsync(request: {
+    text: string;
+    sid: number;
+    speed: number;
+    enableExternalBuffer: boolean;
+    /** False = no more is wanted. */
+    onProgress: (piece: { samples: Float32Array }) => boolean;
+  }): Promise<unknown>;
+}
+
+export interface SherpaDenoiserEngine {
+  readonly sampleRate: number;
+  run(audio: Waveform & { enableExternalBuffer: boolean }): Waveform;
+}
+
+export const SHERPA_PACKAGE = 'sherpa-onnx-node';
+
+/** Throws where it is not installed, or not made for this machine. */
+export async function loadSherpa(): Promise<SherpaPackage> {
+  const entry = import.meta.resolve(SHERPA_PACKAGE);
+  const loaded = (await import(entry)) as { default: SherpaPackage };
+  return loaded.default;
+}

@@ -1,0 +1,154 @@
+import { HEARING_RATE_HZ, msToSamples } from '../../../audio/frame.js';
+import type { Cancel, Clock } from '../../../clock/clock.js';
+import { ParleyError } from '../../../errors.js';
+import type { EngineProcess } from '../../local/engine-process.js';
+import type { Heard } from '../../local/engine-protocol.js';
+import type { SttEvents, SttStream } from '../stt.js';
+import { LeadAudio } from '../vendors/lead-audio.js';
+import { SampleMap } from '../vendors/sample-map.js';
+import { Segments } from '../vendors/segments.js';
+import { confidenceOf, readable, wordsOf } from './token-words.js';
+
+export interface ListeningStreamOptions {
+  engine: EngineProcess;
+  clock: Clock;
+  events: SttEvents;
+  /** Silence that makes the model give its last words. */
+  tailMs: number;
+  /** Until the final words are there. */
+  finalTimeoutMs: number;
+  onClose: () => void;
+}
+
+/** Audio before the speech, so that its first sound is not cut off. */
+const LEAD_MS = 300;
+
+/**
+ * One session's sound in a model that listens as it comes. Only speech is sent, with a little before it; where the user
+ * pauses, silence of our own makes the model give its last words at once. Each turn is a stream of the model's.
+ */
+export class ListeningStream implements SttStream {
+  readonly #options: ListeningStreamOptions;
+  readonly #segments: Segments;
+  readonly #lead = new LeadAudio(LEAD_MS);
+  readonly #padSamples: number;
+  #map = new SampleMap();
+  /** The turn's stream in the process; null = the turn has not begun. */
+  #id: number | null = null;
+  /** Turns of the session, counted. */
+  #turn = 0;
+  #speaking = false;
+  /** The last finals that were asked for; 0 = none are waited for. */
+  #mark = 0;
+  #awaited = 0;
+  #finalDue: Cancel | null = null;
+  #closed = false;
+
+  constructor(options: ListeningStreamOptions) {
+    this.#options = options;
+    this.#padSamples = msToSamples(options.tailMs, HEARING_RATE_HZ);
+    this.#segments = new Segments((transcript) => {
+      if (!this.#closed) options.events.onTranscript(transcript);
+    });
+  }
+
+  push(samples: Int16Array, startSample: number): void {
+    if (this.#closed) return;
+    if (this.#speaking) this.#send(samples, startSample);
+    else this.#lead.push(samples, startSample);
+  }
+
+  speechStarted(sample: number): void {
+    if (this.#closed || this.#speaking) return;
+    this.#speaking = true;
+    this.#awaited = 0;
+    this.#finalDue?.();
+    this.#segments.goesOn();
+    for (const { samples, startSample } of this.#lead.take(sample)) this.#send(samples, startSample);
+  }
+
+  speechStopped(): void {
+    if (this.#closed || !this.#speaking) return;
+    this.#speaking = false;
+    if (this.#id === null) return;
+    const { engine, clock, finalTimeoutMs } = this.#options;
+    this.#awaited = ++this.#mark;
+    engine.send({ type: 'finish', id: this.#id, mark: this.#mark, padSamples: this.#padSamples });
+    this.#map.padded(this.#padSamples);
+    this.#finalDue?.();
+    this.#finalDue = clock.schedule(clock.nowMs() + finalTimeoutMs, () => {
+      engine.suspect();
+      this.#fail(new ParleyError('PROVIDER_TIMEOUT', { provider: 'sherpa', timeoutMs: finalTimeoutMs }));
+    });
+  }
+
+  endTurn(): void {
+    if (this.#closed) return;
+    this.#segments.endTurn(this.#map.endSample);
+    this.#leave();
+    this.#turn++;
+  }
+
+  close(): Promise<void> {
+    if (!this.#closed) {
+      this.#closed = true;
+      this.#leave();
+      this.#options.onClose();
+    }
+    return Promise.resolve();
+  }
+
+  #send(samples: Int16Array, startSample: number): void {
+    const id = this.#id ?? this.#begin();
+    this.#map.sent(startSample, samples.length);
+    this.#options.engine.send({ type: 'audio', id, samples });
+  }
+
+  #begin(): number {
+    const { engine } = this.#options;
+    const turn = this.#turn;
+    const id = engine.join({
+      onReply: (reply) => {
+        if (turn !== this.#turn || this.#closed) return;
+        if (reply.type === 'heard') this.#heard(reply.heard, reply.mark);
+        if (reply.type === 'failed') {
+          this.#fail(new ParleyError('PROVIDER_FAILED', { provider: 'sherpa', reason: reply.reason }));
+        }
+      },
+      onEnd: (error) => this.#fail(error),
+    });
+    this.#id = id;
+    engine.send({ type: 'open', id });
+    return id;
+  }
+
+  #leave(): void {
+    this.#finalDue?.();
+    this.#awaited = 0;
+    if (this.#id !== null) this.#options.engine.leave(this.#id);
+    this.#id = null;
+    this.#map = new SampleMap();
+  }
+
+  #heard(heard: Heard, mark: number | null): void {
+    const isFinal = mark !== null && mark === this.#awaited;
+    this.#segments.update(this.#turn, {
+      ...{ text: readable(heard.text), isFinal, confidence: confidenceOf(heard) },
+      words: wordsOf(heard).map(({ text, startMs, endMs, confidence }) => ({
+        ...{ text: readable(text), confidence },
+        startSample: this.#map.sampleAt(startMs),
+        endSample: this.#map.sampleAt(endMs),
+      })),
+    });
+    if (!isFinal) return;
+    this.#awaited = 0;
+    this.#finalDue?.();
+    this.#segments.final();
+  }
+
+  #fail(error: Error): void {
+    if (this.#closed) return;
+    void this.close();
+    this.#options.events.onError(error);
+  }
+}

@@ -1,0 +1,202 @@
+import { RealClock } from '../../../clock/real.js';
+import type { Clock } from '../../../clock/clock.js';
+import { LANGUAGES } from '../../../config/language.js';
+import { ParleyError } from '../../../errors.js';
+import { Deadlines } from '../../deadlines.js';
+import { EngineProcess } from '../../local/engine-process.js';
+import type { Heard } from '../../local/engine-protocol.js';
+import { LocalModels, speaks } from '../../local/local-models.js';
+import { baseLanguage, type LocalModel } from '../../local/model-facts.js';
+import { unlessAborted } from '../../unless-aborted.js';
+import type { SttEvents, SttOptions, SttProvider, SttStream } from '../stt.js';
+import { favoured } from '../vendors/keywords.js';
+import { WhisperStream } from '../vendors/whisper-stream.js';
+import { ListeningStream } from './listening-stream.js';
+import { confidenceOf, readable, wordsOf } from './token-words.js';
+
+export interface SherpaSttOptions {
+  /** Default: none, and no model can be had. */
+  models?: LocalModels;
+  /** Models that do not listen as it comes transcribe anew after each so many milliseconds; 0 = never. Default 1000. */
+  interimMs?: number;
+  /** Until final words are there. Default 8000. */
+  finalTimeoutMs?: number;
+  /** Until a model is loaded. Default 60,000. */
+  loadTimeoutMs?: number;
+  /** The code of the engines' processes. Default the package's own; tests put a faulty one here. */
+  processEntry?: URL;
+  /** Times loading; streams bring their own clock. Default: real time. */
+  clock?: Clock;
+}
+
+const MAX_HOTWORDS = 200;
+
+/**
+ * Models of the operator's own, run by sherpa-onnx in a process each: streaming transducers, Paraformers and CTC models
+ * as the sound comes; Whisper, Moonshine, SenseVoice and other whole ones on speech that our VAD has cut. A model is
+ * loaded once, when it is first needed, and stays.
+ */
+export class SherpaStt implements SttProvider {
+  readonly name = 'sherpa';
+  readonly virtualTime = false;
+  readonly abilities = {
+    models: true,
+    multilingual: true,
+    understands: (language: string): boolean => this.#understands(language),
+  };
+  readonly #options: SherpaSttOptions;
+  readonly #models: LocalModels;
+  readonly #engines = new Map<string, EngineProcess>();
+  readonly #streams = new Set<SttStream>();
+  /** The model where nobody names one; null = not looked for yet, or none. */
+  #own: LocalModel | null = null;
+  #closed = false;
+
+  constructor(options: SherpaSttOptions = {}) {
+    this.#options = options;
+    this.#models = options.models ?? new LocalModels();
+  }
+
+  /** Loads the model that agents get who name none, where it is clear which one that is. */
+  async warmUp(): Promise<void> {
+    try {
+      await this.#engine(await this.#model(undefined, 'multi')).ready();
+    } catch (error) {
+      // An agent may name one of several.
+      if (this.#models.stt !== null || !(error instanceof ParleyError) || error.code !== 'MODEL_UNKNOWN') throw error;
+    }
+  }
+
+  async open(options: SttOptions, events: SttEvents): Promise<SttStream> {
+    const { signal, language, multilingual = false } = options;
+    signal.throwIfAborted();
+    const model = await this.#model(options.model, multilingual ? 'multi' : language);
+    const engine = this.#engine(model);
+    await unlessAborted(engine.ready(), signal);
+    const stream = this.#stream(engine, model, options, events, () => this.#streams.delete(stream));
+    this.#streams.add(stream);
+    signal.addEventListener('abort', () => void stream.close(), { once: true });
+    return stream;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.all([...this.#streams].map((stream) => stream.close()));
+    await Promise.all([...this.#engines.values()].map((engine) => engine.close()));
+  }
+
+  #stream(
+    engine: EngineProcess,
+    model: LocalModel,
+    { clock, signal, hints, language, multilingual = false }: SttOptions,
+    events: SttEvents,
+    onClose: () => void,
+  ): SttStream {
+    const { interimMs = 1000, finalTimeoutMs = 8000 } = this.#options;
+    if (model.engine === 'listen') {
+      return new ListeningStream({ engine, clock, events, tailMs: model.tailMs, finalTimeoutMs, onClose });
+    }
+    const spoken = language === 'multi' || multilingual || !model.takesLanguage ? null : baseLanguage(language);
+    const hotwords = model.takesHotwords ? hotwordsOf(favoured(hints, MAX_HOTWORDS)) : null;
+    return new WhisperStream({
+      ...{ clock, events, interimMs, onClose },
+      transcribe: async (samples, abort) => {
+        const deadlines = new Deadlines(clock, this.name, AbortSignal.any([signal, abort]));
+        deadlines.within(finalTimeoutMs);
+        try {
+          const heard = await transcribed(engine, { samples, language: spoken, hotwords }, deadlines.signal);
+          const text = readable(heard.text);
+          const words = wordsOf(heard).map((word) => ({ ...word, text: readable(word.text) }));
+          return { text, confidence: confidenceOf(heard), words };
+        } catch (error) {
+          if (error instanceof ParleyError && error.code === 'PROVIDER_TIMEOUT') engine.suspect();
+          throw error;
+        } finally {
+          deadlines.end();
+        }
+      },
+    });
+  }
+
+  /** @throws ParleyError MODEL_UNKNOWN, MODEL_UNUSABLE, STT_LANGUAGE_UNSUPPORTED, SESSION_CLOSED */
+  async #model(named: string | undefined, language: string): Promise<LocalModel> {
+    if (this.#closed) throw new ParleyError('SESSION_CLOSED');
+    const wanted = named ?? this.#models.stt;
+    const model = wanted === null ? await this.#models.only('stt', language) : await this.#models.find(wanted, 'stt');
+    if (named === undefined) this.#own = model;
+    if (speaks(model, language)) return model;
+    const provider = `The model ${model.name}`;
+    throw new ParleyError('STT_LANGUAGE_UNSUPPORTED', {
+      ...{ provider, language },
+      supported: model.languages?.join(', ') ?? '',
+    });
+  }
+
+  /** As far as it is known: an agent may name a model for any language. */
+  #understands(language: string): boolean {
+    return this.#own === null || language === 'multi' || speaks(this.#own, language) || !KNOWN.has(language);
+  }
+
+  #engine({ name, path, engine, config }: LocalModel): EngineProcess {
+    const known = this.#engines.get(path);
+    if (known !== undefined) return known;
+    if (engine === null) throw new ParleyError('MODEL_UNUSABLE', { model: name, reason: 'it is no recogniser' });
+    const { loadTimeoutMs, processEntry, clock } = this.#options;
+    const made = new EngineProcess({
+      ...{ provider: this.name, model: name, load: { engine, config, threads: this.#models.threads } },
+      ...(loadTimeoutMs !== undefined && { loadTimeoutMs }),
+      ...(processEntry !== undefined && { entry: processEntry }),
+      clock: clock ?? new RealClock(),
+    });
+    this.#engines.set(path, made);
+    return made;
+  }
+}
+
+const KNOWN: ReadonlySet<string> = new Set(LANGUAGES);
+
+/** As sherpa-onnx takes them: a slash between two, a colon before the weight. */
+function hotwordsOf(words: readonly (readonly [string, number])[]): string | null {
+  const lines = words.map(([word, weight]) => {
+    return `${word.replaceAll(/[/:\s]+/gu, ' ').trim()} :${String(Math.min(10, weight))}`;
+  });
+  return lines.length === 0 ? null : lines.join('/');
+}
+
+function transcribed(
+  engine: EngineProcess,
+  request: { samples: Int16Array; language: string | null; hotwords: string | null },
+  signal: AbortSignal,
+): Promise<Heard> {
+  return new Promise((resolve, reject) => {
+    const leave = (): void => {
+      signal.removeEventListener('abort', onAbort);
+      engine.leave(id);
+    };
+    const onAbort = (): void => {
+      leave();
+      reject(signal.reason as Error);
+    };
+    const id = engine.join({
+      onReply: (reply) => {
+        leave();
+        if (reply.type === 'heard') resolve(reply.heard);
+        else reject(new ParleyError('PROVIDER_FAILED', { provider: 'sherpa', reason: reasonIn(reply) }));
+      },
+      onEnd: (error) => {
+        leave();
+        reject(error);
+      },
+    });
+    if (signal.aborted) {
+      onAbort();
+      return;
+    }
+    signal.addEventListener('abort', onAbort, { once: true });
+    engine.send({ type: 'transcribe', id, ...request });
+  });
+}
+
+function reasonIn(reply: { type: string; reason?: string }): string {
+  return reply.reason ?? `its engine answers with ${reply.type}`;
+}

@@ -1,0 +1,178 @@
+import { RealClock } from '../../clock/real.js';
+import type { Clock } from '../../clock/clock.js';
+import { LANGUAGES } from '../../config/language.js';
+import { ParleyError } from '../../errors.js';
+import { EngineProcess, type EngineFacts } from '../local/engine-process.js';
+import { LocalModels, speaks } from '../local/local-models.js';
+import type { LocalModel } from '../local/model-facts.js';
+import { unlessAborted } from '../unless-aborted.js';
+import { Mailbox } from './mailbox.js';
+import { parseVoiceSettings, type VoiceSettings } from './settings.js';
+import { type EngineAudio, speak } from './speech.js';
+import type { TtsAudio, TtsProvider, TtsRequest, TtsVoice, TtsVoiceChoice } from './tts.js';
+
+export interface SherpaTtsOptions {
+  /** Default: none, and no voice can be had. */
+  models?: LocalModels;
+  /** The longest wait for the next piece of audio, queueing included, in milliseconds. Default 15,000. */
+  timeoutMs?: number;
+  /** Until a model is loaded. Default 60,000. */
+  loadTimeoutMs?: number;
+  /** The code of the engines' processes. Default the package's own; tests put a faulty one here. */
+  processEntry?: URL;
+  /** Times loading; requests bring their own clock. Default: real time. */
+  clock?: Clock;
+}
+
+interface Voice {
+  model: LocalModel;
+  /** Number of the speaker in the model. */
+  speaker: number;
+}
+
+/** Never used: it speaks in real time only. */
+const LATENCY = { firstMs: 0, perCharMs: 0, blockMs: 0 };
+
+/**
+ * Voice models of the operator's own, run by sherpa-onnx in a process each: Piper and other VITS, Kokoro, Kitten, Matcha.
+ * A voice is a model's name, with `:` and a speaker (a number, or a name that the model has) behind it where it has
+ * several. Words' times are estimated.
+ */
+export class SherpaTts implements TtsProvider {
+  readonly name = 'sherpa';
+  readonly virtualTime = false;
+  readonly #options: SherpaTtsOptions;
+  readonly #models: LocalModels;
+  readonly #engines = new Map<string, EngineProcess>();
+  #voices: readonly TtsVoice[] = [];
+  #closed = false;
+
+  constructor(options: SherpaTtsOptions = {}) {
+    this.#options = options;
+    this.#models = options.models ?? new LocalModels();
+  }
+
+  /** Loads the voice's model, and finds what others there are. */
+  async warmUp(voice?: TtsVoiceChoice): Promise<void> {
+    const { model } = await this.#voice(voice?.voiceId ?? null, voice?.language ?? 'multi');
+    const { sampleRateHz } = await this.#engine(model).ready();
+    const { models } = await this.#models.list();
+    this.#voices = models.filter(({ kind }) => kind === 'tts').flatMap((one) => voicesOf(one, sampleRateHz));
+  }
+
+  async speaks(language: string): Promise<boolean> {
+    const { models } = await this.#models.list();
+    return models.some((model) => model.kind === 'tts' && speaks(model, language));
+  }
+
+  /** @throws ParleyError TTS_SETTING_INVALID */
+  checkSettings(given: TtsRequest['settings']): VoiceSettings {
+    const settings = parseVoiceSettings(this.name, given);
+    if (settings.pitch === 1) return settings;
+    const reason = "a model's voice has one pitch only";
+    throw new ParleyError('TTS_SETTING_INVALID', { provider: this.name, setting: 'pitch', reason });
+  }
+
+  /**
+   * @throws ParleyError TTS_VOICE_UNKNOWN, TTS_SETTING_INVALID, TTS_LANGUAGE_UNSUPPORTED, MODEL_UNKNOWN, MODEL_UNUSABLE,
+   * LOCAL_ENGINE_MISSING, PROVIDER_FAILED, PROVIDER_TIMEOUT, SESSION_CLOSED
+   */
+  async *synthesize(request: TtsRequest): AsyncGenerator<TtsAudio> {
+    const settings = this.checkSettings(request.settings);
+    request.signal.throwIfAborted();
+    const voice = await this.#voice(request.voiceId, request.language);
+    const engine = this.#engine(voice.model);
+    const facts = await unlessAborted(engine.ready(), request.signal);
+    const speaker = this.#speakerIn(voice, facts, request.voiceId);
+    yield* speak(request, settings, {
+      provider: this.name,
+      latency: LATENCY,
+      timeoutMs: this.#options.timeoutMs ?? 15_000,
+      pronounce: (word) => word,
+      speakClause: (text) => speakClause(engine, { text, speaker, rate: settings.rate }, facts.sampleRateHz),
+    });
+  }
+
+  /** Empty before `warmUp`. */
+  voices(): readonly TtsVoice[] {
+    return this.#voices;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.all([...this.#engines.values()].map((engine) => engine.close()));
+  }
+
+  async #voice(voiceId: string | null, language: string): Promise<Voice> {
+    if (this.#closed) throw new ParleyError('SESSION_CLOSED');
+    if (voiceId === null) return { model: await this.#ownVoice(language), speaker: 0 };
+    const colon = voiceId.lastIndexOf(':');
+    const hasSpeaker = colon > 1 && !/[/\\]/u.test(voiceId.slice(colon));
+    const [name, named] = hasSpeaker ? [voiceId.slice(0, colon), voiceId.slice(colon + 1)] : [voiceId, '0'];
+    const model = await this.#models.find(name, 'tts');
+    const speaker = /^\d{1,4}$/u.test(named) ? Number(named) : model.speakerNames.indexOf(named);
+    if (speaker < 0) throw unknown(voiceId, model.speakerNames.join(', ') || 'numbers from 0');
+    return { model, speaker };
+  }
+
+  async #ownVoice(language: string): Promise<LocalModel> {
+    const model = await this.#models.only('tts', language);
+    if (speaks(model, language)) return model;
+    throw new ParleyError('TTS_LANGUAGE_UNSUPPORTED', { language, reason: 'no voice model here is for it' });
+  }
+
+  #speakerIn({ model, speaker }: Voice, { speakers }: EngineFacts, voiceId: string | null): number {
+    const most = Math.max(1, speakers);
+    if (speaker < most) return speaker;
+    throw unknown(voiceId ?? model.name, `${model.name}:0 to :${String(most - 1)}`);
+  }
+
+  #engine({ name, path, engine, config }: LocalModel): EngineProcess {
+    const known = this.#engines.get(path);
+    if (known !== undefined) return known;
+    if (engine === null) throw new ParleyError('MODEL_UNUSABLE', { model: name, reason: 'it is no voice' });
+    const { loadTimeoutMs, processEntry, clock } = this.#options;
+    const made = new EngineProcess({
+      ...{ provider: this.name, model: name, load: { engine, config, threads: this.#models.threads } },
+      ...(loadTimeoutMs !== undefined && { loadTimeoutMs }),
+      ...(processEntry !== undefined && { entry: processEntry }),
+      clock: clock ?? new RealClock(),
+    });
+    this.#engines.set(path, made);
+    return made;
+  }
+}
+
+function speakClause(
+  engine: EngineProcess,
+  speech: { text: string; speaker: number; rate: number },
+  sampleRateHz: number,
+): Mailbox<EngineAudio> {
+  const mailbox = new Mailbox<EngineAudio>(() => engine.leave(id));
+  const id = engine.join({
+    onReply: (reply) => {
+      if (reply.type === 'audio') {
+        mailbox.push({ samples: reply.samples, sampleRateHz });
+        return;
+      }
+      engine.leave(id);
+      if (reply.type === 'done') mailbox.close();
+      if (reply.type === 'failed') {
+        mailbox.fail(new ParleyError('PROVIDER_FAILED', { provider: 'sherpa', reason: reply.reason }));
+      }
+    },
+    onEnd: (error) => mailbox.fail(error),
+  });
+  engine.send({ type: 'speak', id, ...speech });
+  return mailbox;
+}
+
+function unknown(voice: string, known: string): ParleyError {
+  return new ParleyError('TTS_VOICE_UNKNOWN', { provider: 'sherpa', voice: voice.slice(0, 100), known });
+}
+
+function voicesOf(model: LocalModel, sampleRateHz: number): TtsVoice[] {
+  const language = LANGUAGES.find((code) => code === model.languages?.[0]) ?? 'multi';
+  const own = { id: model.name, name: model.name, language, sampleRateHz };
+  return [own, ...model.speakerNames.map((name) => ({ ...own, id: `${model.name}:${name}`, name }))];
+}
