@@ -8,7 +8,8 @@ import * as z from 'zod';
  * platform.claude.com/docs/en/api/messages, …/build-with-claude/streaming and …/build-with-claude/prompt-caching by the
  * types of the official SDK @anthropic-ai/sdk 1.12.0 (resources/messages, read 2026-11-21): four places for caching at
  * most, turns that begin with the user, results right behind their calls. What the version 2026-10-21 refuses is from
- * platform.claude.com/docs/en/api/migration-2026-10-21.
+ * platform.claude.com/docs/en/api/migration-2026-10-21; what models refuse from …/models/sonnet-5-5/whats-new-sonnet-5-5,
+ * …/models/opus-5-5/overview and …/models/haiku-5-5/migration-guide (read 2026-11-22).
  */
 export const KEY = 'sk-ant-0123456789';
 
@@ -39,7 +40,8 @@ const bodySchema = z.strictObject({
     ]),
   ),
   temperature: z.number().min(0).max(1).exactOptional(),
-  thinking: z.strictObject({ type: z.literal('disabled') }).exactOptional(),
+  thinking: z.strictObject({ type: z.enum(['disabled', 'between_tools']) }).exactOptional(),
+  output_config: z.strictObject({ effort: z.enum(['low', 'medium', 'high']) }).exactOptional(),
   tools: z
     .array(
       z.strictObject({
@@ -61,6 +63,8 @@ export type Answer = (response: ServerResponse, body: AnthropicBody) => void;
 export class AnthropicDouble {
   readonly bodies: AnthropicBody[] = [];
   readonly violations: string[] = [];
+  /** What was asked of a model that it does not take. */
+  readonly refusals: string[] = [];
   connections = 0;
   /** Replies whose connection was closed before they had ended. */
   cutShort = 0;
@@ -113,7 +117,11 @@ export class AnthropicDouble {
       const parsed = bodySchema.safeParse(JSON.parse(sent));
       const isLate = headers['anthropic-version'] === '2026-10-21';
       const fault = parsed.success ? faultOf(parsed.data, isLate) : parsed.error.message;
-      if (parsed.success && fault === null) {
+      const refusal = parsed.success && fault === null ? refusalOf(parsed.data) : null;
+      if (refusal !== null) {
+        this.refusals.push(refusal);
+        refuse(response, 400, 'invalid_request_error', refusal);
+      } else if (parsed.success && fault === null) {
         this.bodies.push(parsed.data);
         this.answer(response, parsed.data);
       } else {
@@ -122,6 +130,18 @@ export class AnthropicDouble {
       }
     }
   }
+}
+
+/** What the model itself does not take. */
+function refusalOf({ model, temperature = 1, thinking, tool_choice }: AnthropicBody): string | null {
+  if (!/^claude-((haiku|sonnet|opus)-5|fable|mythos)/.test(model)) return null;
+  if (temperature !== 1) return `temperature: sampling parameters are not supported by ${model}`;
+  const isSonnet = model.startsWith('claude-sonnet-5-5');
+  const isAlwaysThinking = /^claude-(opus-5-5|fable|mythos)/.test(model);
+  if (tool_choice !== undefined && (isSonnet || isAlwaysThinking)) return 'tool_choice: forced tool use, with thinking';
+  if (isSonnet && thinking?.type === 'disabled') return 'thinking.type: use "between_tools" in place of "disabled"';
+  const isUnknown = thinking?.type === 'between_tools' && !isSonnet;
+  return isUnknown || (isAlwaysThinking && thinking !== undefined) ? 'thinking.type: not with this model' : null;
 }
 
 function faultOf({ messages, system = [], tools = [], temperature }: AnthropicBody, isLate: boolean): string | null {

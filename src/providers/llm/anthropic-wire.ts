@@ -1,5 +1,6 @@
 import type { ChatMessage, ToolCall } from '../../config/chat.js';
 import { type JsonObject, numberOf, objectOf, textOf } from '../wire/json.js';
+import type { Manners } from './anthropic-manners.js';
 import type { LlmRequest, LlmUsage } from './llm.js';
 
 /**
@@ -7,10 +8,6 @@ import type { LlmRequest, LlmUsage } from './llm.js';
  * are in `anthropic.ts`. Source: platform.claude.com/docs/en/api/messages and …/build-with-claude/streaming and
  * …/build-with-claude/prompt-caching, with the types of the official SDK 1.12.0.
  */
-
-/** Fields that some models refuse. They are left out for good once one has said so. */
-export const OPTIONAL_FIELDS = ['temperature', 'thinking'] as const;
-export type OptionalField = (typeof OPTIONAL_FIELDS)[number];
 
 /** Nobody listens to a longer answer. */
 const MAX_TOKENS = 4096;
@@ -31,7 +28,7 @@ interface WireMessage {
  * The request's body. The tools, the system prompt and the conversation so far are marked for caching: the next turn has
  * the same beginning.
  */
-export function requestBody(request: LlmRequest, model: string, without: ReadonlySet<OptionalField>): string {
+export function requestBody(request: LlmRequest, model: string, manners: Manners): string {
   const { messages, tools, temperature, requiredTool } = request;
   const { system, conversation } = wireMessages(messages);
   const last = conversation.at(-1)?.content.at(-1);
@@ -39,16 +36,16 @@ export function requestBody(request: LlmRequest, model: string, without: Readonl
   const body: Block = { model, max_tokens: MAX_TOKENS, messages: conversation, stream: true };
   if (system !== '') body['system'] = [{ type: 'text', text: system, ...CACHED }];
   // Theirs ends at 1.
-  if (!without.has('temperature')) body['temperature'] = Math.min(1, temperature);
-  // The user is waiting.
-  if (!without.has('thinking')) body['thinking'] = { type: 'disabled' };
+  if (manners.temperature) body['temperature'] = Math.min(1, temperature);
+  if (manners.thinking === 'low') body['output_config'] = { effort: 'low' };
+  else if (manners.thinking !== 'default') body['thinking'] = { type: manners.thinking };
   if (tools.length > 0) {
     body['tools'] = tools.map(({ name, description, parameters }, index) => ({
       ...{ name, description, input_schema: { type: 'object', ...parameters } },
       ...(index === tools.length - 1 && CACHED),
     }));
   }
-  if (requiredTool !== undefined) body['tool_choice'] = { type: 'tool', name: requiredTool };
+  if (requiredTool !== undefined && manners.requiredTool) body['tool_choice'] = { type: 'tool', name: requiredTool };
   return JSON.stringify(body);
 }
 

@@ -6,7 +6,8 @@ import { Deadlines } from '../deadlines.js';
 import { parseObject } from '../wire/json.js';
 import { failed, refused } from '../wire/vendor-error.js';
 import { VendorHttp, type VendorReply } from '../wire/vendor-http.js';
-import { OPTIONAL_FIELDS, requestBody, WireReader, type OptionalField, type WireEvent } from './anthropic-wire.js';
+import { humbler, type Manners, mannersOf } from './anthropic-manners.js';
+import { requestBody, WireReader, type WireEvent } from './anthropic-wire.js';
 import type { LlmPiece, LlmProvider, LlmRequest } from './llm.js';
 
 export interface AnthropicOptions {
@@ -39,7 +40,8 @@ export class AnthropicProvider implements LlmProvider {
   readonly virtualTime = false;
   readonly #options: AnthropicOptions & { clock: Clock };
   readonly #http: VendorHttp;
-  readonly #refusedFields = new Map<string, Set<OptionalField>>();
+  /** Of models that have refused something. */
+  readonly #manners = new Map<string, Manners>();
 
   /** @throws ParleyError CONFIG_INVALID for an address that is none */
   constructor(options: AnthropicOptions) {
@@ -102,24 +104,22 @@ export class AnthropicProvider implements LlmProvider {
     await this.#http.close();
   }
 
-  /** Sends the request, again without the optional fields that the model refuses. */
+  /** Sends the request, again without what the model refuses of it. */
   async #open(request: LlmRequest, signal: AbortSignal): Promise<VendorReply> {
     const model = this.#options.modelName?.(request.model) ?? request.model;
-    const refusedHere = this.#refusedFields.get(model) ?? new Set<OptionalField>();
     for (;;) {
+      const manners = this.#manners.get(model) ?? mannersOf(model);
       try {
         return await this.#http.send({
           ...{ method: 'POST', path: '/v1/messages', signal },
           headers: { 'content-type': 'application/json', accept: 'text/event-stream' },
-          body: requestBody(request, model, refusedHere),
+          body: requestBody(request, model, manners),
         });
       } catch (error) {
         const isRefusal = error instanceof ParleyError && error.details['status'] === 400;
-        const field =
-          isRefusal && OPTIONAL_FIELDS.find((name) => !refusedHere.has(name) && error.message.includes(name));
-        if (field === false || field === undefined) throw error;
-        refusedHere.add(field);
-        this.#refusedFields.set(model, refusedHere);
+        const next = isRefusal ? humbler(manners, error.message) : null;
+        if (next === null) throw error;
+        this.#manners.set(model, next);
       }
     }
   }

@@ -121,10 +121,11 @@ describe('a request', () => {
       { role: 'system', content: 'You are a waiter.' },
       { role: 'user', content: 'Hi' },
     ];
-    await collect(provider.complete(request({ messages, tools: TOOLS, requiredTool: 'book', temperature: 1.4 })));
+    const asked = { model: 'claude-haiku-4-5', messages, tools: TOOLS, requiredTool: 'book', temperature: 1.4 };
+    await collect(provider.complete(request(asked)));
     const cache_control = { type: 'ephemeral' };
     expect(double.bodies[0]).toEqual({
-      ...{ model: 'claude-haiku-5-5', max_tokens: 4096, stream: true, temperature: 1, thinking: { type: 'disabled' } },
+      ...{ model: 'claude-haiku-4-5', max_tokens: 4096, stream: true, temperature: 1, thinking: { type: 'disabled' } },
       system: [{ type: 'text', text: 'You are a waiter.', cache_control }],
       messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi', cache_control }] }],
       tools: [
@@ -196,16 +197,38 @@ describe('a request', () => {
     }
   });
 
-  it('leaves out for good what a model refuses', async () => {
-    double.answer = (response, body) => {
-      if (body.temperature !== undefined) refuse(response, 400, 'invalid_request_error', 'temperature is deprecated');
-      else if (body.thinking !== undefined) refuse(response, 400, 'invalid_request_error', 'thinking: not allowed');
-      else reply(response, [textBlock('Yes.')]);
+  it.each([
+    [
+      'claude-sonnet-4-6',
+      { thinking: { type: 'disabled' }, temperature: 0.3, tool_choice: { type: 'tool', name: 'book' } },
+    ],
+    ['claude-haiku-5-5', { thinking: { type: 'disabled' }, tool_choice: { type: 'tool', name: 'book' } }],
+    ['claude-sonnet-5-5', { thinking: { type: 'between_tools' } }],
+    ['claude-opus-5-5', { output_config: { effort: 'low' } }],
+  ])('asks of %s only what it takes', async (model, own) => {
+    await collect(provider.complete(request({ model, temperature: 0.3, tools: TOOLS, requiredTool: 'book' })));
+    const { messages: _messages, tools: _tools, ...rest } = double.bodies[0] ?? {};
+    expect(rest).toEqual({ model, max_tokens: 4096, stream: true, ...own });
+    expect(double.refusals).toEqual([]);
+  });
+
+  it('leaves out for good what a model that is not known refuses', async () => {
+    const asked = { model: 'claude-next', temperature: 0.3, tools: TOOLS, requiredTool: 'book' };
+    double.answer = (response, { temperature, tool_choice, thinking, output_config }) => {
+      const refusal =
+        (temperature === undefined ? null : 'temperature is deprecated') ??
+        (tool_choice && 'tool_choice: not with thinking') ??
+        (thinking?.type === 'disabled' ? 'thinking: try "between_tools"' : null) ??
+        (thinking && 'thinking: not allowed') ??
+        (output_config && 'output_config.effort: not allowed');
+      if (refusal === undefined || refusal === null) reply(response, [textBlock('Yes.')]);
+      else refuse(response, 400, 'invalid_request_error', refusal);
     };
-    await collect(provider.complete(request()));
-    await collect(provider.complete(request()));
-    expect(double.bodies).toHaveLength(4);
-    expect(double.bodies[3]).not.toHaveProperty('temperature');
+    await collect(provider.complete(request(asked)));
+    expect(double.bodies).toHaveLength(6);
+    await collect(provider.complete(request(asked)));
+    expect(double.bodies).toHaveLength(7);
+    expect(Object.keys(double.bodies[6] ?? {}).toSorted().join()).toBe('max_tokens,messages,model,stream,tools');
   });
 });
 
