@@ -1,121 +1,185 @@
 /**
- * How long answers take over recordings, and what each mechanism is worth.
+ * How long answers take over recordings, by stage, and what each mechanism is worth.
  *
- *   npm run build && node bench/run.mjs latency [--rounds=10] [--real] [--out=bench/results]
+ *   npm run build && node bench/run.mjs latency [--set=instant,published] [--rounds=10] [--no-ablations]
+ *   npm run build && node bench/run.mjs latency --real [--set=instant,published,embedded]
+ *     [--transport=file,socket,rtp,webrtc] [--lanes=4] [--beside=0]
  *
- * Every turn of `fixtures/audio` in English is played to a session of its own, and the bookings with all their turns,
- * in virtual time: exact, and the same on every machine.
+ * and for both [--only=TEXT], recordings whose name has that in it, [--out=bench/results] and [--name=latency] of its files.
  *
- * 1. `engine alone`: recogniser, model and voice are doubles that take no time.
- * 2. `published`: doubles with latencies that were published, drawn from a seed; then the same with one mechanism less,
- *    or another way in its place: no answers begun early, a fixed wait of 500, 800 and 1200 ms after speech.
- * 3. `with a tool`: as 2, a tool is called before every answer; with a filler after 700 ms, and without.
- * 4. With `--real`: the embedded engines, the bookings in real time.
+ * Turns of `fixtures/audio` in English are played to sessions of their own, and the bookings with all their turns. `--set`
+ * says who listens, thinks and speaks:
  *
- * Writes results.json and results.html, one page with waterfalls and distributions, beside the table.
+ * - `instant`: doubles that take no time: what is left is the engine, and the line;
+ * - `published`: doubles with latencies that were published, drawn from a seed: a realistic call;
+ * - `embedded`: the embedded recogniser, the restaurant's scripted model and flite. Bookings alone.
+ *
+ * Without `--real` in virtual time: exact, and the same on every machine; `published` then also with one mechanism less, or
+ * another way in its place (nothing begun early; a fixed wait of 500, 800 and 1200 ms after speech; a tool before every
+ * answer, with and without a filler). With `--real` at the recordings' own pace over each transport, the answer's first
+ * frame as it comes to the far end; `--lanes` recordings at once (embedded: one), and `--beside` idle sessions that the same
+ * thread serves.
+ *
+ * Writes JSON and one page with waterfalls and distributions beside the table.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { runLatency } from '../dist/benchmark/latency-run.js';
+import { type LatencyRun, type LatencyRunOptions, runLatency } from '../dist/benchmark/latency-run.js';
+import { isLine, type LineName, LINES } from '../dist/benchmark/lines/registry.js';
 import { INSTANT, type ProviderTimes, PUBLISHED } from '../dist/benchmark/provider-set.js';
 import { readRecordings } from '../dist/benchmark/recording.js';
 import { summarise } from '../dist/benchmark/latency-summary.js';
-import { kindRows, type NamedRun, reportRows, stageRows, textTable } from '../dist/benchmark/report.js';
+import { type NamedRun, reportText } from '../dist/benchmark/report.js';
 import { reportPage } from '../dist/benchmark/report-page.js';
 import { atDesk, openDemoDesk } from '../dist/cli/demo-desk.js';
 import { VirtualClock } from '../dist/clock/virtual.js';
 import type { AgentConfig } from '../dist/config/agent.js';
 import { loadAgentFile } from '../dist/config/agent-file.js';
+import { Engine } from '../dist/engine/engine.js';
 import type { EngineOptions } from '../dist/engine/options.js';
+import { Callers } from './lib/callers.js';
 import { machine } from './lib/machine.js';
 
 const { values } = parseArgs({
+  allowNegative: true,
   options: {
-    rounds: { type: 'string', default: '10' },
+    set: { type: 'string' },
+    transport: { type: 'string' },
     real: { type: 'boolean', default: false },
+    ablations: { type: 'boolean', default: true },
+    rounds: { type: 'string' },
+    lanes: { type: 'string', default: '4' },
+    beside: { type: 'string', default: '0' },
+    only: { type: 'string', default: '' },
+    name: { type: 'string', default: 'latency' },
     out: { type: 'string', default: fileURLToPath(new URL('results', import.meta.url)) },
   },
 });
+const { real, only } = values;
+const rounds = Number(values.rounds ?? (real ? 1 : 10));
+const sets = (values.set ?? (real ? 'instant,published,embedded' : 'instant,published')).split(',');
+const transports = (values.transport ?? (real ? LINES.join() : 'file')).split(',').map(known);
+const beside = Number(values.beside);
+
 const fixtures = fileURLToPath(new URL('../fixtures/audio', import.meta.url));
 const foreign = /\/(?:de|es|fr|it|nl|pt)(?:-|$)/u;
-const single = await readRecordings(fixtures, (name) => /^(?:turns|pauses|clean)\//u.test(name) && !foreign.test(name));
-const bookings = await readRecordings(fixtures, (name) => /^booking\/.*\/(?:track|lively)$/u.test(name));
+const isOwn = (name: string): boolean => /^(?:turns|pauses|clean)\//u.test(name) && !foreign.test(name);
+const isBooking = (name: string): boolean => /^booking\/.*\/(?:track|lively)$/u.test(name);
+const all = await readRecordings(fixtures, (name) => (isOwn(name) || isBooking(name)) && name.includes(only));
+const single = all.filter(({ name }) => isOwn(name));
+const bookings = all.filter(({ name }) => isBooking(name));
 const { signal } = new AbortController();
 const CALLER: AgentConfig = { prompt: 'You help callers.', flow: { user_start_first: true } };
 const GREETER: AgentConfig = { prompt: 'You take bookings.', first_message: 'Good evening, The Crooked Fork.' };
 const LOOK_UP = { name: 'look_up', description: 'Looks something up.' };
+const ABOUT: Readonly<Record<string, string>> = {
+  instant: 'all three doubles take no time',
+  published: 'doubles with published latencies',
+  embedded: 'Silero, the embedded recogniser, the scripted model, flite',
+};
 const runs: NamedRun[] = [];
 
-await virtual('engine alone', 'all three doubles take no time', INSTANT);
-await virtual('published', 'doubles with published latencies', PUBLISHED);
-await virtual('nothing begun early', 'as published, without speculation', PUBLISHED, { speculation: false });
-for (const ms of [500, 800, 1200]) {
-  await virtual(
-    `fixed wait, ${String(ms)} ms`,
-    'as published, without speculation; no word changes the wait',
-    PUBLISHED,
-    {
-      speculation: false,
-      endpointing: { minSilenceMs: ms, maxSilenceMs: ms },
-    },
-  );
+for (const line of transports) {
+  const where = real ? `; ${line}, real time` : '; virtual time';
+  for (const set of sets) {
+    const about = `${ABOUT[set] ?? ''}${where}`;
+    const name = real ? `${set}, ${line}` : set;
+    if (set === 'embedded') await keep(name, about, () => embedded(line));
+    else if (set === 'instant') await keep(name, about, () => withDoubles(INSTANT, line));
+    else if (set === 'published') await keep(name, about, () => withDoubles(PUBLISHED, line));
+    else throw new Error(`--set: ${set} is none of instant, published, embedded`);
+  }
 }
-const withTool: AgentConfig = { tools: [LOOK_UP] };
-await virtual('with a tool', 'as published, a tool before every answer', PUBLISHED, {}, withTool, LOOK_UP.name);
-const filler: AgentConfig = {
-  ...withTool,
-  flow: { auto_fill_responses: { response_gap_threshold: 700, messages: ['One moment.'] } },
-};
-await virtual('with a tool, filler', 'a filler after 700 ms', PUBLISHED, {}, filler, LOOK_UP.name);
-if (values.real) await embedded();
+if (!real && values.ablations && sets.includes('published')) await ablations();
 
-const report = { title: 'parley: response time', time: new Date().toISOString(), machine: machine(), runs };
+const report = {
+  title: `parley: response time in ${real ? 'real' : 'virtual'} time`,
+  time: new Date().toISOString(),
+  machine: machine(),
+  runs,
+};
 mkdirSync(values.out, { recursive: true });
-writeFileSync(join(values.out, 'results.json'), `${JSON.stringify(report, null, 1)}\n`);
-writeFileSync(join(values.out, 'results.html'), reportPage(report));
-console.log(`${textTable(reportRows(runs))}\n${textTable(kindRows(runs))}\n${textTable(stageRows(runs))}`);
-console.log(`${machine()}\nresults.json and results.html are in ${values.out}`);
+writeFileSync(join(values.out, `${values.name}.json`), `${JSON.stringify(report, null, 1)}\n`);
+writeFileSync(join(values.out, `${values.name}.html`), reportPage(report));
+console.log(reportText(runs));
+console.log(`${machine()}\n${values.name}.json and ${values.name}.html are in ${values.out}`);
 process.exit(0);
 
+function known(name: string): LineName {
+  if (!isLine(name) || (!real && name !== 'file')) {
+    throw new Error(`--transport: one of ${LINES.join(', ')}, and in virtual time file alone`);
+  }
+  return name;
+}
+
+async function keep(name: string, about: string, run: () => Promise<LatencyRun>): Promise<void> {
+  const engine = beside > 0 ? new Engine() : null;
+  const callers = engine === null ? null : new Callers(engine, 'idle', 'doubles');
+  if (callers !== null) for (let n = 0; n < beside; n++) await callers.add(n / beside);
+  const done = await run();
+  await callers?.leave();
+  await engine?.close();
+  const near = beside > 0 ? `; ${String(beside)} idle sessions beside` : '';
+  runs.push({ ...done, name, about: `${about}${near}` });
+  console.error(`${name}: ${String(done.turns.length)} turns`);
+}
+
 /** The single turns, where the user speaks first, and the bookings, where the agent greets. */
-async function virtual(
-  name: string,
-  about: string,
+async function withDoubles(
   times: ProviderTimes,
+  line: LineName = 'file',
   engine: EngineOptions = {},
   more: AgentConfig = {},
   tool?: string,
-): Promise<void> {
-  const parts = [];
+): Promise<LatencyRun> {
+  const parts: LatencyRun[] = [];
   for (const [recordings, agent] of [[single, CALLER] as const, [bookings, GREETER] as const]) {
+    if (recordings.length === 0) continue;
     parts.push(
       await runLatency({
-        ...{ recordings, times, signal, rounds: Number(values.rounds) },
+        ...{ recordings, times, line, ...common(engine) },
+        lanes: Number(values.lanes),
         ...(tool !== undefined && { tool }),
         agent: { ...agent, ...more, flow: { ...agent.flow, ...more.flow } },
-        engine: { ...engine, clock: new VirtualClock() },
       }),
     );
   }
   const turns = parts.flatMap((part) => part.turns);
   const faults = Object.assign({}, ...parts.map((part) => part.faults)) as Record<string, number>;
-  runs.push({ name, about: `${about}; virtual time`, turns, faults, summary: summarise(turns) });
-  console.error(`${name}: ${String(turns.length)} turns`);
+  return { turns, faults, summary: summarise(turns) };
 }
 
-async function embedded(): Promise<void> {
+async function embedded(line: LineName): Promise<LatencyRun> {
   const desk = await openDemoDesk();
   const file = await loadAgentFile(fileURLToPath(new URL('../examples/restaurant/agent.json', import.meta.url)));
   const run = await runLatency({
-    ...{ recordings: bookings, signal, agent: atDesk(file.config, desk), script: file.script },
-    engine: { allowUrls: [desk.url] },
+    ...{ recordings: bookings, line, agent: atDesk(file.config, desk), script: file.script },
+    ...common({ allowUrls: [desk.url] }),
   });
   await desk.close();
-  runs.push({
-    ...run,
-    name: 'embedded, real time',
-    about: 'Silero, the embedded recogniser, the scripted model, flite',
-  });
+  return run;
+}
+
+function common(engine: EngineOptions): Pick<LatencyRunOptions, 'rounds' | 'signal' | 'engine'> {
+  return { rounds, signal, engine: { ...engine, ...(!real && { clock: new VirtualClock() }) } };
+}
+
+/** As published, with one mechanism less or another in its place. */
+async function ablations(): Promise<void> {
+  const published = (engine: EngineOptions): Promise<LatencyRun> => withDoubles(PUBLISHED, 'file', engine);
+  const early = 'as published, without speculation; virtual time';
+  await keep('nothing begun early', early, () => published({ speculation: false }));
+  for (const ms of [500, 800, 1200]) {
+    const about = 'as published, without speculation; no word changes the wait; virtual time';
+    const endpointing = { minSilenceMs: ms, maxSilenceMs: ms };
+    await keep(`fixed wait, ${String(ms)} ms`, about, () => published({ speculation: false, endpointing }));
+  }
+  const tool = (agent: AgentConfig): Promise<LatencyRun> => withDoubles(PUBLISHED, 'file', {}, agent, LOOK_UP.name);
+  const withTool: AgentConfig = { tools: [LOOK_UP] };
+  await keep('with a tool', 'as published, a tool before every answer; virtual time', () => tool(withTool));
+  const filler = { auto_fill_responses: { response_gap_threshold: 700, messages: ['One moment.'] } };
+  const about = 'as published, a tool before every answer, a filler after 700 ms; virtual time';
+  await keep('with a tool, filler', about, () => tool({ ...withTool, flow: filler }));
 }

@@ -1,10 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { basename, dirname, extname, join, relative } from 'node:path';
+import { basename, extname, join, relative } from 'node:path';
 import { HEARING_RATE_HZ, msToSamples } from '../../dist/audio/frame.js';
 import { resample } from '../../dist/audio/resample.js';
 import { decodeWav } from '../../dist/audio/wav.js';
-import { readFixtureLabels, readLabels, type Labels } from '../../dist/testing/labels.js';
-import { turnsOf } from '../../dist/testing/turns.js';
+import { labelsBeside, turnsByLabels } from '../../dist/benchmark/labelled-turns.js';
+import { type Labels, readFixtureLabels } from '../../dist/testing/labels.js';
 
 /** A labelled turn and its sound. Times in ms from the sound's first sample. */
 export interface Turn {
@@ -60,7 +60,7 @@ export function labelledRecordings(folder: string, root: string): Labelled[] {
     .sort()
     .flatMap((wav) => {
       const name = relative(folder, wav).slice(0, -'.wav'.length);
-      const read = labelsOf(wav, files);
+      const read = labelsOf(wav);
       return read === null ? [] : [{ name, group: `${root}/${name.split('/')[0] ?? ''}`, wav, ...read }];
     });
 }
@@ -72,7 +72,9 @@ export function turnsIn(recordings: readonly Labelled[]): Turn[] {
     if (labels.events !== undefined || labels.speech.length === 0) return [];
     const { samples, sampleRateHz } = decodeWav(readFileSync(wav));
     const audio = resample(samples, sampleRateHz, HEARING_RATE_HZ);
-    return cut(labels).map(({ startMs, endMs, untilMs, pauses, others }, at) => {
+    return turnsByLabels(labels).map(({ startMs, endMs, pauses, others }, at) => {
+      // What comes behind it until somebody speaks again belongs to its sound.
+      const untilMs = nextAfter(endMs, labels.speech);
       const fromMs = Math.max(0, startMs - LEAD_MS);
       const local = <T extends Stretch>(it: T): T => ({
         ...it,
@@ -102,60 +104,15 @@ function halfOf(text: string): Turn['half'] {
   return (hash >>> 15) % 2 === 0 ? 'tuned' : 'held out';
 }
 
-function labelsOf(
-  wav: string,
-  files: readonly string[],
-): Pick<Labelled, 'labels' | 'language' | 'after' | 'text'> | null {
-  const stem = wav.slice(0, -'.wav'.length);
-  const plain = (labels: Labels) => ({ labels, language: 'en', after: '', text: '' });
-  if (existsSync(`${stem}.json`)) {
-    const labels = readFixtureLabels(`${stem}.json`);
-    const language = /^(de|es|fr|it|nl|pt)(?:-|$)/u.exec(basename(stem))?.[1] ?? 'en';
+function labelsOf(wav: string): Pick<Labelled, 'labels' | 'language' | 'after' | 'text'> | null {
+  const own = `${wav.slice(0, -extname(wav).length)}.json`;
+  if (existsSync(own)) {
+    const labels = readFixtureLabels(own);
+    const language = /^(de|es|fr|it|nl|pt)(?:-|$)/u.exec(basename(own))?.[1] ?? 'en';
     return { labels, language, after: labels.after ?? '', text: labels.text };
   }
-  const own = ['.lab', '.rttm'].map((extension) => stem + extension).find((file) => existsSync(file));
-  if (own !== undefined) return plain(readLabels(own));
-  for (const file of files.filter((name) => extname(name) === '.rttm' && dirname(name) === dirname(wav))) {
-    try {
-      return plain(readLabels(file, { recording: basename(stem) }));
-    } catch {
-      // That file covers other recordings.
-    }
-  }
-  return null;
-}
-
-interface CutTurn extends Stretch {
-  pauses: Stretch[] | null;
-  /** What comes behind it until somebody speaks again belongs to its sound. */
-  untilMs: number;
-  /** Speech of others alone while it lasts. */
-  others: Stretch[];
-}
-
-/** Our own labels name the pauses that end a turn; those of others are found by the rules of `turnsOf`. */
-function cut(labels: Labels): CutTurn[] {
-  const { speech, pauses } = labels;
-  if (pauses === undefined) {
-    return turnsOf(speech).map((turn) => ({
-      ...turn,
-      pauses: null,
-      untilMs: nextAfter(turn.endMs, speech),
-      others: turn.speech.slice(1).flatMap(({ startMs }, at) => {
-        const gap = { startMs: turn.speech[at]?.endMs ?? 0, endMs: startMs };
-        const silent = turn.pauses.some((pause) => pause.startMs === gap.startMs);
-        return silent ? [] : [gap];
-      }),
-    }));
-  }
-  const ends = pauses.filter(({ kind }) => kind === 'end-of-turn').map(({ startMs }) => startMs);
-  let fromMs = 0;
-  return (ends.length > 0 ? ends : [speech.at(-1)?.endMs ?? 0]).map((endMs) => {
-    const startMs = speech.find((stretch) => stretch.startMs >= fromMs)?.startMs ?? 0;
-    fromMs = endMs;
-    const inside = pauses.filter((pause) => pause.startMs >= startMs && pause.startMs < endMs);
-    return { startMs, endMs, untilMs: nextAfter(endMs, speech), pauses: inside, others: [] };
-  });
+  const labels = labelsBeside(wav);
+  return labels === null ? null : { labels, language: 'en', after: '', text: '' };
 }
 
 /** Where somebody begins to speak, or still speaks, behind the end of a turn. */

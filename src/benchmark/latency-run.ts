@@ -3,6 +3,8 @@ import type { AgentConfig } from '../config/agent.js';
 import { Engine } from '../engine/engine.js';
 import type { EngineOptions } from '../engine/options.js';
 import { type LatencySummary, summarise } from './latency-summary.js';
+import type { OpenLine } from './lines/line.js';
+import { type LineName, lineOpener } from './lines/registry.js';
 import type { MeasuredTurn } from './measured-turn.js';
 import { playRecording } from './play-recording.js';
 import { doubles, type ProviderTimes } from './provider-set.js';
@@ -17,6 +19,10 @@ export interface LatencyRunOptions {
   times?: ProviderTimes;
   /** Called by the doubles before every answer: a function of the agent's. Default none. */
   tool?: string;
+  /** What the recordings are played over. Default `file`, the only one in virtual time. */
+  line?: LineName;
+  /** So many recordings are played at once; in virtual time 1. Default 1. */
+  lanes?: number;
   /** Default: a RealClock. With a VirtualClock the engine's own are the only ones that may be named. */
   engine?: EngineOptions;
   /** Each recording so often; the doubles' latencies differ from round to round. Default 1. */
@@ -36,31 +42,37 @@ export interface LatencyRun {
 }
 
 /**
- * Plays recordings to an agent, each in a session of its own, one after the other, and measures every answer.
+ * Plays recordings to an agent, each in a session of its own, and measures every answer.
  * @throws ParleyError as `Engine.createSession`; the signal's reason when it is aborted
  */
 export async function runLatency(options: LatencyRunOptions): Promise<LatencyRun> {
   const { recordings, agent, script, times, tool, rounds = 1, seed = 1, onProgress, signal } = options;
   const engine = new Engine(options.engine);
-  const turns: MeasuredTurn[] = [];
+  const isVirtual = engine.clock instanceof VirtualClock;
+  const queue = Array.from({ length: rounds }, () => recordings).flat();
+  const measured: (readonly MeasuredTurn[])[] = [];
   const faults: Record<string, number> = {};
-  let done = 0;
-  try {
-    if (!(engine.clock instanceof VirtualClock)) await engine.warmUp();
-    for (let round = 0; round < rounds; round++) {
-      for (const recording of recordings) {
-        const providers =
-          times && doubles(recording, { times, seed: seed + done, ...(tool !== undefined && { tool }) });
-        const request = { agent, ...(script !== undefined && { script }), ...providers };
-        const played = await playRecording(engine, recording, request, signal);
-        turns.push(...played.turns);
-        for (const [name, count] of Object.entries(played.report.faults)) faults[name] = (faults[name] ?? 0) + count;
-        done++;
-        onProgress?.(done / (rounds * recordings.length));
-      }
+  let [next, done] = [0, 0];
+  const lane = async (openLine: OpenLine): Promise<void> => {
+    for (;;) {
+      const index = next++;
+      const recording = queue[index];
+      if (recording === undefined) return;
+      const providers = times && doubles(recording, { times, seed: seed + index, ...(tool !== undefined && { tool }) });
+      const request = { agent, ...(script !== undefined && { script }), ...providers };
+      const played = await playRecording(engine, recording, request, signal, openLine);
+      measured[index] = played.turns;
+      for (const [name, count] of Object.entries(played.report.faults)) faults[name] = (faults[name] ?? 0) + count;
+      onProgress?.(++done / queue.length);
     }
+  };
+  try {
+    if (!isVirtual) await engine.warmUp();
+    const openLine = await lineOpener(options.line ?? 'file', engine.clock);
+    await Promise.all(Array.from({ length: isVirtual ? 1 : (options.lanes ?? 1) }, () => lane(openLine)));
   } finally {
     await engine.close();
   }
+  const turns = measured.flat();
   return { turns, summary: summarise(turns), faults };
 }

@@ -22,6 +22,8 @@ export interface LatencySummary {
   /** First turns of recordings; what else there is; turns in which a tool was called. */
   byKind: { first: Spread | null; later: Spread | null; tool: Spread | null };
   stages: Readonly<Record<Stage, Spread | null>>;
+  /** From the decision that the turn is over to the first frame at the far end: what is left without that wait. */
+  afterDecision: Spread | null;
 }
 
 export function summarise(turns: readonly MeasuredTurn[]): LatencySummary {
@@ -44,6 +46,11 @@ export function summarise(turns: readonly MeasuredTurn[]): LatencySummary {
     stages: Object.fromEntries(
       STAGES.map((stage) => [stage, spread(turns.flatMap((turn) => turn.stages[stage] ?? []))]),
     ) as LatencySummary['stages'],
+    afterDecision: spread(
+      turns.flatMap(({ responseMs, stages: { endOfTurn } }) =>
+        responseMs === null || endOfTurn === null ? [] : responseMs - endOfTurn,
+      ),
+    ),
   };
 }
 

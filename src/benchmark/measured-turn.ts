@@ -41,7 +41,7 @@ export interface MeasuredTurn {
 /** What happened in a session beside its turns, in ms of the clock by which the recording was played. */
 export interface Heard {
   finalsMs: readonly number[];
-  /** Where the agent begins to sound after silence, at the far end of the line. */
+  /** When each frame came to the far end of the line in which the agent sounds. */
   soundsMs: readonly number[];
   /** When tools were called. */
   toolsMs: readonly number[];
@@ -52,6 +52,7 @@ const NO_STAGES: MeasuredTurn['stages'] = {
 };
 /** Labels are that exact; what comes sooner answers nothing of it. */
 const SLACK_MS = 20;
+const ROUNDING_MS = 1;
 
 /**
  * What became of each turn of a recording.
@@ -72,7 +73,9 @@ export function measureTurns(
       answers.find(({ heard: words, audioStartMs }) => words !== null && within(audioStartMs ?? -1, fromMs, toMs));
     if (startedIn(turn.startMs + SLACK_MS, turn.endMs - SLACK_MS) !== undefined) return { ...base, outcome: 'cut off' };
     const answer = startedIn(turn.endMs - SLACK_MS, untilMs);
-    const frameMs = heard.soundsMs.find((ms) => within(ms, turn.endMs - SLACK_MS, untilMs));
+    // Of what the agent said before nothing comes behind the moment at which the session gave its line the answer.
+    const fromMs = (answer?.audioStartMs ?? Number.POSITIVE_INFINITY) - ROUNDING_MS;
+    const frameMs = heard.soundsMs.find((ms) => ms >= fromMs && ms < untilMs);
     if (answer === undefined || frameMs === undefined) return { ...base, outcome: 'unanswered' };
     const stages = stagesOf(answer, turn.endMs, frameMs, heard.finalsMs);
     return {

@@ -1,10 +1,11 @@
-import { FRAME_MS, frameSamples, HEARING_RATE_HZ, samplesToMs } from '../audio/frame.js';
+import { FRAME_MS, HEARING_RATE_HZ, samplesToMs } from '../audio/frame.js';
 import { delay } from '../clock/clock.js';
 import { VirtualClock } from '../clock/virtual.js';
 import type { Engine } from '../engine/engine.js';
 import type { SessionRequest } from '../engine/options.js';
 import type { SessionReport } from '../session/session-report.js';
-import { MemoryTransport } from '../transports/memory.js';
+import { openFileLine } from './lines/file-line.js';
+import type { OpenLine } from './lines/line.js';
 import { type Heard, type MeasuredTurn, measureTurns } from './measured-turn.js';
 import type { Recording } from './recording.js';
 
@@ -13,12 +14,17 @@ export interface PlayedRecording {
   report: SessionReport;
 }
 
-/** The agent may still be silent for so long after the last turn, or speak. */
+/** The agent may still be silent for so long after the last turn. */
 const AFTER_MS = 6000;
+/** What is left of the last answer is not waited for. */
+const LAST_ANSWER_MS = 1000;
+/** What is quieter in all of a frame is silence: -44 dB below full scale. */
+const LOUD = 200;
 
 /**
- * Plays a recording to an agent, frame by frame at its own pace, and measures each answer at the line: in real time or,
- * with an engine on a VirtualClock, in virtual time. The user hangs up 6 s after the recording is over.
+ * Plays a recording to an agent, frame by frame at its own pace, and measures each answer at the far end of the line: in
+ * real time or, with an engine on a VirtualClock and a line that needs no network, in virtual time. The user hangs up 1 s
+ * into the answer to the last turn, and at the latest 6 s after the recording is over.
  * @param request everything of the session but its line
  * @throws ParleyError as `Engine.createSession`; the signal's reason when it is aborted
  */
@@ -27,57 +33,60 @@ export async function playRecording(
   recording: Recording,
   request: Omit<SessionRequest, 'transport' | 'observe'>,
   signal: AbortSignal,
+  openLine: OpenLine = openFileLine,
 ): Promise<PlayedRecording> {
   signal.throwIfAborted();
   const { clock, ticker } = engine;
   const { samples } = recording;
-  const frame = frameSamples(HEARING_RATE_HZ);
   const heard = { finalsMs: [] as number[], soundsMs: [] as number[], toolsMs: [] as number[] } satisfies Heard;
-  /** When each frame of the recording was given to the session; its last sample was spoken then. */
+  /** When each frame of the recording was sent; its last sample was spoken then. */
   const sentMs: number[] = [];
-  let quiet = true;
-  const transport = new MemoryTransport({
-    onFrame: (out) => {
-      if (out !== null && quiet) heard.soundsMs.push(clock.nowMs());
-      quiet = out === null;
+  const line = await openLine({
+    ...{ samples, clock, ticker },
+    onSaid: (frames) => {
+      for (let frame = 0; frame < frames; frame++) sentMs.push(clock.nowMs());
+    },
+    onHeard: (frame) => {
+      if (frame?.some((sample) => Math.abs(sample) > LOUD) === true) heard.soundsMs.push(clock.nowMs());
     },
   });
-  const session = await engine.createSession({
+  const spokenAt = (labelMs: number): number => {
+    const index = Math.min(Math.max(Math.ceil(labelMs / FRAME_MS) - 1, 0), sentMs.length - 1);
+    return (sentMs[index] ?? Number.NaN) - ((index + 1) * FRAME_MS - labelMs);
+  };
+  const lastMs = recording.turns.at(-1)?.endMs ?? 0;
+  const isOver = (): boolean => sentMs.length * FRAME_MS >= lastMs && clock.nowMs() > spokenAt(lastMs);
+  const over = new AbortController();
+  const hangUpIn = (ms: number): void => {
+    void delay(clock, ms, over.signal).then(
+      () => line.hangUp(),
+      () => undefined,
+    );
+  };
+  const making = engine.createSession({
     ...request,
-    transport,
+    transport: line.transport,
     observe: (event) => {
       if (event.type === 'transcript' && event.isFinal) heard.finalsMs.push(clock.nowMs());
       if (event.type === 'tool') heard.toolsMs.push(clock.nowMs());
+      if (event.type === 'answered' && event.metrics.heard !== null && isOver()) hangUpIn(LAST_ANSWER_MS);
     },
   });
-  let at = 0;
-  const stop = ticker.subscribe((skipped) => {
-    // A tick that the machine was too late for is made up, as a line would.
-    for (let missed = 0; missed <= skipped && at < samples.length; missed++) {
-      sentMs.push(clock.nowMs());
-      transport.pushAudio(padded(samples.subarray(at, at + frame), frame));
-      at += frame;
-    }
+  const session = await making.catch(async (error: unknown) => {
+    await line.hangUp();
+    throw error;
   });
   const startMs = clock.nowMs();
-  const hangUp = new AbortController();
   const onAbort = (): void => void session.close();
   signal.addEventListener('abort', onAbort, { once: true });
   try {
     let report: SessionReport | undefined;
+    line.speak();
     const running = session.run().then((done) => (report = done));
-    const lengthMs = samplesToMs(samples.length, HEARING_RATE_HZ) + AFTER_MS;
-    void delay(clock, lengthMs, hangUp.signal).then(
-      () => transport.hangUp(),
-      () => undefined,
-    );
+    hangUpIn(samplesToMs(samples.length, HEARING_RATE_HZ) + AFTER_MS);
     if (clock instanceof VirtualClock) await clock.runUntil(() => report !== undefined);
     const done = await running;
     signal.throwIfAborted();
-    const spokenAt = (labelMs: number): number => {
-      const index = Math.min(Math.max(Math.ceil(labelMs / FRAME_MS) - 1, 0), sentMs.length - 1);
-      return (sentMs[index] ?? Number.NaN) - ((index + 1) * FRAME_MS - labelMs);
-    };
     const turns = recording.turns.map((turn) => ({
       ...{ text: turn.text, startMs: spokenAt(turn.startMs), endMs: spokenAt(turn.endMs) },
     }));
@@ -88,16 +97,9 @@ export async function playRecording(
     }));
     return { turns: measureTurns(recording.name, turns, moved, heard), report: done };
   } finally {
-    hangUp.abort();
-    stop();
+    over.abort();
     signal.removeEventListener('abort', onAbort);
+    await line.hangUp();
     await session.close();
   }
-}
-
-function padded(samples: Int16Array, length: number): Int16Array {
-  if (samples.length === length) return samples.slice();
-  const whole = new Int16Array(length);
-  whole.set(samples);
-  return whole;
 }

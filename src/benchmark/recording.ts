@@ -1,13 +1,13 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { basename, dirname, extname, join, relative } from 'node:path';
+import { readdirSync, readFileSync } from 'node:fs';
+import { extname, join, relative } from 'node:path';
 import { FRAME_MS, HEARING_RATE_HZ, samplesToMs } from '../audio/frame.js';
 import { resample } from '../audio/resample.js';
 import { decodeWav } from '../audio/wav.js';
 import { ParleyError, reasonOf } from '../errors.js';
 import { vadProvider } from '../providers/vad/registry.js';
 import { SpeechDetector } from '../providers/vad/speech-detector.js';
-import { type Labels, readLabels } from '../testing/labels.js';
-import { turnsOf } from '../testing/turns.js';
+import type { Labels } from '../testing/labels.js';
+import { labelsBeside, turnsByLabels } from './labelled-turns.js';
 
 /** A person's side of a conversation, with what is known of when they speak. Times in ms from the first sample. */
 export interface Recording {
@@ -82,50 +82,18 @@ function nameOf(folder: string, file: string): string {
 async function readRecording(file: string, name: string): Promise<Recording> {
   const wav = decodeWav(readFileSync(file));
   const samples = resample(wav.samples, wav.sampleRateHz, HEARING_RATE_HZ);
-  const labels = labelsOf(file);
+  const labels = labelsBeside(file);
   if (labels === null) return { name, samples, turns: await turnsHeard(samples), words: null, labels: 'vad' };
   return { name, samples, turns: turnsLabelled(labels), words: labels.words ?? null, labels: 'file' };
 }
 
-function labelsOf(wav: string): Labels | null {
-  const stem = wav.slice(0, -extname(wav).length);
-  const beside = ['.json', '.lab', '.rttm'].map((extension) => stem + extension).find((path) => existsSync(path));
-  if (beside !== undefined) return readLabels(beside);
-  // One file may cover all recordings of its folder.
-  for (const path of readdirSync(dirname(wav)).filter((entry) => extname(entry) === '.rttm')) {
-    try {
-      return readLabels(join(dirname(wav), path), { recording: basename(stem) });
-    } catch {
-      // That file covers other recordings.
-    }
-  }
-  return null;
-}
-
-/** Turns that are named, or what stands between the pauses that end one, or what the rules of `turnsOf` find. */
-function turnsLabelled({ turns, pauses, speech, words }: Labels): RecordedTurn[] {
-  const textIn = (startMs: number, endMs: number): string | null =>
-    words === undefined
-      ? null
-      : words
-          .filter((word) => word.startMs >= startMs - FRAME_MS && word.startMs < endMs)
-          .map(({ word }) => word)
-          .join(' ');
+/** Turns that are named, or what else the labels tell of them. */
+function turnsLabelled(labels: Labels): RecordedTurn[] {
+  const { turns, words } = labels;
   if (turns !== undefined) return turns.map(({ startMs, endMs, text }) => ({ startMs, endMs, text }));
-  const ends = (pauses ?? []).filter(({ kind }) => kind === 'end-of-turn').map(({ startMs }) => startMs);
-  const found =
-    pauses === undefined
-      ? turnsOf(speech)
-      : between(speech, ends.length > 0 ? ends : speech.slice(-1).map((it) => it.endMs));
-  return found.map(({ startMs, endMs }) => ({ startMs, endMs, text: textIn(startMs, endMs) }));
-}
-
-function between(speech: Labels['speech'], ends: readonly number[]): { startMs: number; endMs: number }[] {
-  let fromMs = 0;
-  return ends.flatMap((endMs) => {
-    const first = speech.find(({ startMs }) => startMs >= fromMs && startMs < endMs);
-    fromMs = endMs;
-    return first === undefined ? [] : [{ startMs: first.startMs, endMs }];
+  return turnsByLabels(labels).map(({ startMs, endMs }) => {
+    const within = words?.filter((word) => word.startMs >= startMs - FRAME_MS && word.startMs < endMs);
+    return { startMs, endMs, text: within?.map(({ word }) => word).join(' ') ?? null };
   });
 }
 

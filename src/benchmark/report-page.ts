@@ -1,5 +1,6 @@
 import { type MeasuredTurn, type Stage, STAGES } from './measured-turn.js';
-import { type BenchmarkReport, kindRows, type NamedRun, reportRows, stageRows } from './report.js';
+import { short } from './markdown-table.js';
+import { type BenchmarkReport, kindRows, type NamedRun, reportRows, stageDetailRows, stageRows } from './report.js';
 
 /** Colours that are told apart by those who see red and green alike (Okabe and Ito, 2008). */
 const COLOURS = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#808080', '#8a2be2', '#7a5230'];
@@ -46,6 +47,7 @@ ${runs.map(({ name, about }) => `<p class="note"><b>${escape(name)}</b>: ${escap
 ${table(kindRows(runs))}
 <h2>By stage</h2>
 ${table(stageRows(runs))}
+<details><summary>All percentiles</summary>${table(stageDetailRows(runs))}</details>
 ${key(PARTS.map((stage) => NAMES[stage]))}
 ${medians(runs)}
 <h2>How the response times are spread</h2>
@@ -64,7 +66,7 @@ ${runs.map((run) => `<h3>${escape(run.name)}</h3>\n${waterfalls(run)}`).join('\n
 function table(rows: readonly (string | number)[][]): string {
   const [head = [], ...body] = rows;
   const row = (cells: readonly (string | number)[], tag: string): string =>
-    `<tr>${cells.map((cell) => `<${tag}>${escape(String(cell))}</${tag}>`).join('')}</tr>`;
+    `<tr>${cells.map((cell) => `<${tag}>${escape(typeof cell === 'number' ? short(cell) : cell)}</${tag}>`).join('')}</tr>`;
   return `<table>${row(head, 'th')}${body.map((cells) => row(cells, 'td')).join('')}</table>`;
 }
 

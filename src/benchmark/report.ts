@@ -1,5 +1,6 @@
 import type { LatencyRun } from './latency-run.js';
 import type { LatencySummary } from './latency-summary.js';
+import { markdownTable } from './markdown-table.js';
 import { STAGES } from './measured-turn.js';
 
 /** What was measured, on what. */
@@ -20,19 +21,49 @@ export interface NamedRun extends LatencyRun {
 
 type Cell = string | number;
 
+/** All tables of a report, for a terminal. */
+export function reportText(runs: readonly NamedRun[]): string {
+  return [reportRows(runs), kindRows(runs), stageRows(runs)].map((rows) => `${markdownTable(rows)}\n`).join('\n');
+}
+
 /** Rows of the table, its heads first. Milliseconds. */
 export function reportRows(runs: readonly NamedRun[]): Cell[][] {
-  const heads = ['run', 'turns', 'cut off', 'not answered', 'begun early', 'response p50', 'p90', 'p95', 'p99'];
+  const heads = [
+    'run',
+    'turns',
+    'cut off',
+    'not answered',
+    'begun early',
+    'response p50',
+    'p90',
+    'p95',
+    'p99',
+    'after the decision',
+    'p95',
+  ];
   return [
     heads,
     ...runs.map(({ name, summary }) => {
-      const { response } = summary;
+      const { response, afterDecision: after } = summary;
       return [
         ...[name, summary.turns, percent(summary.cutOff, summary.turns), percent(summary.unanswered, summary.turns)],
         percent(summary.speculative, summary.answered),
-        ...[response?.p50, response?.p90, response?.p95, response?.p99].map(ms),
+        ...[response?.p50, response?.p90, response?.p95, response?.p99, after?.p50, after?.p95].map(ms),
       ];
     }),
+  ];
+}
+
+/** The stages of each run, all that is known of them: a row a stage. */
+export function stageDetailRows(runs: readonly NamedRun[]): Cell[][] {
+  return [
+    ['run', 'stage', 'turns', 'p50', 'p90', 'p95', 'p99'],
+    ...runs.flatMap(({ name, summary }) =>
+      STAGES.map((stage) => {
+        const of = summary.stages[stage];
+        return [name, stage, of?.count ?? 0, ...[of?.p50, of?.p90, of?.p95, of?.p99].map(ms)];
+      }),
+    ),
   ];
 }
 
@@ -62,19 +93,8 @@ export function kindRows(runs: readonly NamedRun[]): Cell[][] {
   ];
 }
 
-/** A table for a terminal and for Markdown alike: columns as wide as their widest cell. */
-export function textTable(rows: readonly Cell[][]): string {
-  const cells = rows.map((row) => row.map(String));
-  const widths = (cells[0] ?? []).map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
-  const line = (row: readonly string[]): string =>
-    `| ${row.map((cell, column) => (column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0))).join(' | ')} |`;
-  const rule = `|${widths.map((width, column) => (column === 0 ? '-'.repeat(width + 2) : `${'-'.repeat(width + 1)}:`)).join('|')}|`;
-  const [head = [], ...body] = cells;
-  return `${[line(head), rule, ...body.map(line)].join('\n')}\n`;
-}
-
 function ms(value: number | undefined): Cell {
-  return value === undefined ? '–' : Math.round(value);
+  return value ?? '–';
 }
 
 function percent(part: number, whole: number): string {

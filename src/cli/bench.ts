@@ -2,10 +2,11 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type LatencyRunOptions, runLatency } from '../benchmark/latency-run.js';
+import { isLine, type LineName, LINES } from '../benchmark/lines/registry.js';
 import { machine } from '../benchmark/machine.js';
 import { INSTANT, PUBLISHED } from '../benchmark/provider-set.js';
 import { readRecordings } from '../benchmark/recording.js';
-import { type BenchmarkReport, kindRows, reportRows, stageRows, textTable } from '../benchmark/report.js';
+import { type BenchmarkReport, reportText } from '../benchmark/report.js';
 import { reportPage } from '../benchmark/report-page.js';
 import { VirtualClock } from '../clock/virtual.js';
 import { loadAgentFile } from '../config/agent-file.js';
@@ -34,6 +35,8 @@ to the first frame of the answer, by stage. docs/benchmarks.md defines every fig
   --providers SET   own (default): the agent's; instant or published: doubles that know what the labels say is spoken
   --speed real      in real time (default), with any provider
   --speed max       in virtual time: doubles and embedded providers only
+  --transport LINE  file (default); in real time also socket (the talk socket), rtp (a call's G.711 over UDP) or webrtc:
+                    the answer's first frame is waited for at the other end of it, on this machine
   --rounds N        play each recording N times; default 1
   --seed N          what the latencies of doubles are drawn from; default 1
   --only TEXT       recordings whose name has this in it
@@ -59,7 +62,7 @@ to the first frame of the answer, by stage. docs/benchmarks.md defines every fig
           ...(options.virtual && { clock: new VirtualClock() }),
           allowUrls: [...engine.allowUrls, ...(desk === null ? [] : [desk.url])],
         },
-        ...{ rounds: options.rounds, seed: options.seed, signal: io.signal },
+        ...{ rounds: options.rounds, seed: options.seed, line: options.line, signal: io.signal },
         onProgress: (share) => progress.update(share),
       });
       progress.clear();
@@ -73,7 +76,7 @@ to the first frame of the answer, by stage. docs/benchmarks.md defines every fig
           {
             ...run,
             name: options.providers,
-            about: `${about}, in ${options.virtual ? 'virtual' : 'real'} time.${heard}`,
+            about: `${about}, in ${options.virtual ? 'virtual' : 'real'} time, line: ${options.line}.${heard}`,
           },
         ],
       };
@@ -92,6 +95,7 @@ interface BenchOptions {
   config: string;
   providers: 'own' | keyof typeof DOUBLES;
   virtual: boolean;
+  line: LineName;
   rounds: NonNullable<LatencyRunOptions['rounds']>;
   seed: number;
   only: string;
@@ -107,6 +111,7 @@ function readOptions(args: readonly string[]): BenchOptions {
       config: { type: 'string' },
       providers: { type: 'string', default: 'own' },
       speed: { type: 'string', default: 'real' },
+      transport: { type: 'string', default: 'file' },
       rounds: { type: 'string', default: '1' },
       seed: { type: 'string', default: '1' },
       only: { type: 'string', default: '' },
@@ -114,15 +119,17 @@ function readOptions(args: readonly string[]): BenchOptions {
       json: { type: 'boolean', default: false },
     },
   });
-  const { fixtures, config, providers, speed } = values;
+  const { fixtures, config, providers, speed, transport: line } = values;
   if (fixtures === undefined) throw new UsageError('--fixtures is missing');
   if (config === undefined) throw new UsageError('--config is missing');
   if (speed !== 'real' && speed !== 'max') throw new UsageError('--speed is real or max');
   if (providers !== 'own' && providers !== 'instant' && providers !== 'published') {
     throw new UsageError('--providers is own, instant or published');
   }
+  if (!isLine(line)) throw new UsageError(`--transport is one of ${LINES.join(', ')}`);
+  if (line !== 'file' && speed === 'max') throw new UsageError('--transport: only file does without real time');
   return {
-    ...{ fixtures, config, providers, virtual: speed === 'max', only: values.only, json: values.json },
+    ...{ fixtures, config, providers, line, virtual: speed === 'max', only: values.only, json: values.json },
     rounds: numberOf('--rounds', values.rounds, 1, 10_000),
     seed: numberOf('--seed', values.seed, 0, 2 ** 31),
     out: values.out ?? null,
@@ -137,11 +144,5 @@ async function write(folder: string, report: BenchmarkReport): Promise<void> {
 
 function text({ machine: on, runs }: BenchmarkReport): string {
   const faults = runs.flatMap(({ faults: found }) => Object.entries(found));
-  return [
-    textTable(reportRows(runs)),
-    textTable(kindRows(runs)),
-    textTable(stageRows(runs)),
-    ...faults.map(([name, count]) => `fault: ${name} ×${String(count)}`),
-    `${on}\n`,
-  ].join('\n');
+  return [reportText(runs), ...faults.map(([name, count]) => `fault: ${name} ×${String(count)}`), `${on}\n`].join('\n');
 }

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { latencies } from '../../src/benchmark/latency-shape.js';
 import { spread, summarise } from '../../src/benchmark/latency-summary.js';
 import type { MeasuredTurn } from '../../src/benchmark/measured-turn.js';
-import { reportRows, textTable } from '../../src/benchmark/report.js';
+import { markdownTable } from '../../src/benchmark/markdown-table.js';
+import { reportRows } from '../../src/benchmark/report.js';
 import { reportPage } from '../../src/benchmark/report-page.js';
 import { Random } from '../../src/random.js';
 
@@ -19,11 +20,10 @@ describe('the report', () => {
   it('counts and spreads', () => {
     expect(spread([3, 1, 2])).toEqual({ count: 3, p50: 2, p90: 3, p95: 3, p99: 3 });
     expect(run.summary).toMatchObject({ turns: 3, answered: 2, cutOff: 1, unanswered: 0, response: { p50: 400 } });
-    expect(textTable(reportRows([run])).split('\n')).toEqual([
-      '| run     | turns | cut off | not answered | begun early | response p50 | p90 | p95 | p99 |',
-      '|---------|------:|--------:|-------------:|------------:|-------------:|----:|----:|----:|',
-      '| own <i> |     3 |  33.3 % |        0.0 % |     100.0 % |          400 | 600 | 600 | 600 |',
-      '',
+    expect(markdownTable(reportRows([run])).split('\n')).toEqual([
+      '| run     | turns | cut off | not answered | begun early | response p50 | p90 | p95 | p99 | after the decision | p95 |',
+      '|---------|------:|--------:|-------------:|------------:|-------------:|----:|----:|----:|-------------------:|----:|',
+      '| own <i> |     3 |  33.3 % |        0.0 % |     100.0 % |          400 | 600 | 600 | 600 |                100 | 100 |',
     ]);
   });
 

@@ -1,0 +1,54 @@
+import { frameSamples, HEARING_RATE_HZ } from '../../audio/frame.js';
+import { decodeG711 } from '../../audio/g711.js';
+import { Resampler } from '../../audio/resample.js';
+import { parseRtp } from '../../rtp/packet.js';
+import { RtpPorts } from '../../rtp/ports.js';
+import { openRtpSession } from '../../rtp/session.js';
+import { type DatagramSocket, openUdpSocket } from '../../rtp/socket.js';
+import { type LineOptions, type RecordingLine, sayInFrames } from './line.js';
+
+const ADDRESS = '127.0.0.1';
+const PHONE_RATE_HZ = 8_000;
+const PCMU = 0;
+
+/** A telephone call's media over UDP on loopback: G.711, a packet of 20 ms a tick, both ways. The call is agreed upon. */
+export async function openRtpLine(options: LineOptions): Promise<RecordingLine> {
+  const { clock, ticker, onHeard } = options;
+  const open = (openSocket: typeof openUdpSocket): ReturnType<typeof openRtpSession> =>
+    openRtpSession({
+      ...{ clock, ticker, codecs: ['PCMU'], srtp: 'off' },
+      ports: new RtpPorts({ clock, localAddress: ADDRESS, portRange: null, openSocket }),
+    });
+  const agent = await open(openUdpSocket);
+  const user = await open(async (address, port) => overheard(await openUdpSocket(address, port), onHeard));
+  agent.accept(user.answer(agent.offer()));
+  agent.answered();
+  user.answered();
+  const nothing = (): void => undefined;
+  user.line.start({ audio: nothing, digits: nothing, text: nothing, formResult: nothing, closed: nothing });
+  const down = new Resampler(HEARING_RATE_HZ, PHONE_RATE_HZ);
+  let stop = nothing;
+  return {
+    transport: agent.line,
+    speak: () => {
+      stop = sayInFrames(options, frameSamples(HEARING_RATE_HZ), (frame) => user.line.play(down.process(frame)));
+    },
+    hangUp: async () => {
+      stop();
+      await Promise.all([user.close(), agent.close()]);
+    },
+  };
+}
+
+/** A socket whose packets of sound are told as they come in, before anything holds them back. */
+function overheard(socket: DatagramSocket, onHeard: LineOptions['onHeard']): DatagramSocket {
+  return {
+    ...socket,
+    listen: (onDatagram) =>
+      socket.listen((datagram, address, port) => {
+        const packet = parseRtp(datagram);
+        if (packet?.payloadType === PCMU) onHeard(decodeG711('mulaw', packet.payload));
+        onDatagram(datagram, address, port);
+      }),
+  };
+}

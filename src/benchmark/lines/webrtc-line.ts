@@ -1,0 +1,42 @@
+import { frameSamples, HEARING_RATE_HZ } from '../../audio/frame.js';
+import { loadOpus } from '../../audio/opus.js';
+import { OPUS_CLOCK_HZ } from '../../transports/webrtc/peer.js';
+import { WebRtcTransport } from '../../transports/webrtc/webrtc-transport.js';
+import { WeriftCaller } from '../../transports/webrtc/werift-caller.js';
+import { WeriftPeer } from '../../transports/webrtc/werift-peer.js';
+import { type LineOptions, type RecordingLine, sayInFrames } from './line.js';
+
+const ON_LOOPBACK = { addresses: ['127.0.0.1'], ipv6: false };
+const FRAME_TICKS = OPUS_CLOCK_HZ / 50;
+
+/** WebRTC over loopback, connected: ICE, DTLS, SRTP and Opus both ways, as browsers send it (without DTX). */
+export async function openWebRtcLine(options: LineOptions): Promise<RecordingLine> {
+  const { clock, onHeard } = options;
+  const opus = await loadOpus();
+  const [peer, caller] = [new WeriftPeer(ON_LOOPBACK, clock), new WeriftCaller(ON_LOOPBACK)];
+  const transport = new WebRtcTransport({ peer, opus, clock });
+  await caller.accept(await peer.answer(await caller.offer()));
+  await Promise.all([caller.connected, transport.connected]);
+  const encoder = opus.encoder({ sampleRateHz: HEARING_RATE_HZ, dtx: false });
+  const decoder = opus.decoder(HEARING_RATE_HZ);
+  caller.onAudio = ({ payload }) => onHeard(decoder.decode(payload));
+  let stop = (): void => undefined;
+  let isOver = false;
+  return {
+    transport,
+    speak: () => {
+      let ticks = 0;
+      stop = sayInFrames(options, frameSamples(HEARING_RATE_HZ), (frame) =>
+        caller.sendAudio(encoder.encode(frame), (ticks += FRAME_TICKS)),
+      );
+    },
+    hangUp: async () => {
+      stop();
+      if (isOver) return;
+      isOver = true;
+      await Promise.all([caller.close(), transport.close()]);
+      encoder.close();
+      decoder.close();
+    },
+  };
+}
