@@ -6,6 +6,7 @@ import { frameSamples, HEARING_RATE_HZ, msToSamples, samplesToMs } from '../audi
 import { Resampler } from '../audio/resample.js';
 import type { ConversationEvent } from '../conversation/events.js';
 import type { SttStream } from '../providers/stt/stt.js';
+import { PressedKeys } from './pressed-keys.js';
 import { SpeechDetector } from '../providers/vad/speech-detector.js';
 import type { VadDetector } from '../providers/vad/vad.js';
 
@@ -48,6 +49,7 @@ export class Hearing {
   readonly #resampler: Resampler;
   readonly #detector: SpeechDetector;
   readonly #keys = new DtmfDetector(HEARING_RATE_HZ);
+  readonly #pressed: PressedKeys;
   readonly #beeps = new BeepDetector(HEARING_RATE_HZ);
   /** Null once a fax machine has been found. */
   #fax: FaxDetector | null = new FaxDetector(HEARING_RATE_HZ);
@@ -63,6 +65,7 @@ export class Hearing {
   constructor(options: HearingOptions) {
     this.#options = options;
     this.#resampler = new Resampler(options.inputRateHz, HEARING_RATE_HZ);
+    this.#pressed = new PressedKeys(options.nowMs);
     const { stt, onEvent } = options;
     this.#detector = new SpeechDetector(
       options.vad.windowSamples,
@@ -91,6 +94,12 @@ export class Hearing {
     }
   }
 
+  /** Keys that the line brought as such. Those whose tones have been heard are none. */
+  keys(keys: string): void {
+    const digits = this.#pressed.asEvents(keys);
+    if (digits !== '') this.#options.onEvent({ type: 'digits', digits });
+  }
+
   close(): void {
     this.#options.vad.close();
     this.#options.denoising?.denoiser.close();
@@ -110,7 +119,9 @@ export class Hearing {
     else stt.push(heard, startSample);
     vad.process(denoising?.vad === true ? clean : heard, this.#onWindow);
     this.#denoised += clean.length;
-    if (this.#options.ownTones?.() !== true) for (const { digit } of digits) onEvent({ type: 'digits', digits: digit });
+    if (this.#options.ownTones?.() !== true) {
+      for (const { digit } of digits) if (this.#pressed.asTone(digit)) onEvent({ type: 'digits', digits: digit });
+    }
     if (this.#options.hearsBeeps?.() === true) this.#listenForBeep(samples, startSample);
     if (this.#fax !== null && startSample < FAX_SAMPLES) this.#listenForFax(this.#fax, samples);
   }

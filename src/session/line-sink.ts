@@ -23,7 +23,7 @@ export function lineSink({ hearing, forms, isRunning, onEvent, onClosed }: LineS
         onEvent({ type: 'ears.failed', reason: reasonOf(error) });
       }
     },
-    digits: (digits) => onEvent({ type: 'digits', digits }),
+    digits: (digits) => hearing.keys(digits),
     text: (text) => onEvent({ type: 'text', text }),
     formResult: (id, value) => forms.result(id, value),
     closed: onClosed,
