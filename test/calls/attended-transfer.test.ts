@@ -5,10 +5,11 @@ import { type OwnCall, Switchboard } from '../../src/calls/switchboard.js';
 import type { SimulatedCall } from '../../src/carriers/simulated/call.js';
 import { SimulatedNetwork } from '../../src/carriers/simulated/network.js';
 import { SoundLibrary } from '../../src/carriers/simulated/sounds.js';
-import { VirtualClock } from '../../src/clock/virtual.js';
 import { Engine } from '../../src/engine/engine.js';
 import { packageFile } from '../../src/package-files.js';
 import { numbersOf } from '../carriers/simulated/support.js';
+import { Wire } from '../sip/support.js';
+import { SipPath } from './sip-path.js';
 
 const OWN = '+12025550199';
 const CALLER = '+12025550171';
@@ -17,7 +18,8 @@ const HUMAN = '+12025550172';
 // A minute of two calls with the embedded engines is some seconds of work.
 vi.setConfig({ testTimeout: 120_000 });
 
-const clock = new VirtualClock();
+const wire = new Wire();
+const { clock } = wire;
 const engine = new Engine({ clock });
 const sounds = new SoundLibrary(
   (text, voiceId) => engine.speech({ text, provider: 'flite', voiceId, signal: AbortSignal.timeout(20_000) }),
@@ -53,7 +55,11 @@ interface Asked {
 }
 
 /** A caller asks for the manager; `steps` is what happens where that phone rings. */
-async function asks(human: Record<string, unknown>, attended: object = {}, patienceMs = 60_000): Promise<Asked> {
+async function asks(
+  human: Record<string, unknown>,
+  attended: object = {},
+  { patienceMs = 60_000, overSip = false } = {},
+): Promise<Asked> {
   const numbers = numbersOf({ number: HUMAN, ringMs: 3000, voice: 'rms', ...human });
   const [caller] = numbersOf({
     number: CALLER,
@@ -74,11 +80,14 @@ async function asks(human: Record<string, unknown>, attended: object = {}, patie
       for (const note of call.notes) if (!notes.includes(note)) notes.push(note);
     },
   });
+  const { ticker } = engine;
+  const quality = { delayMs: 20, jitterMs: 0, loss: 0 };
+  const path = overSip ? await SipPath.open({ quality, wire, ticker, phones: network, own: OWN }) : null;
   const own: OwnCall[] = [];
   const statuses: string[] = [];
   let asking: CallReport | null = null;
   const switchboard = new Switchboard({
-    ...{ engine, carrier: network },
+    ...{ engine, carrier: path?.carrier ?? network },
     ownCalls: {
       begin: (call) => {
         own.push(call);
@@ -100,8 +109,9 @@ async function asks(human: Record<string, unknown>, attended: object = {}, patie
     (call) => void call.finished.then((done) => (report = done)),
   );
   network.callIn(caller!, OWN);
-  await clock.runUntil(() => report !== undefined && network.calls.size === 0, clock.nowMs() + 300_000);
+  await clock.runUntil(() => report !== undefined && network.calls.size === 0, clock.nowMs() + 90_000);
   await switchboard.close();
+  await path?.close();
   await network.close();
   if (report === undefined) throw new Error('the call did not end');
   const { initiatedMs = 0, endedMs = 0 } = (asking as CallReport | null)?.carrier ?? {};
@@ -126,7 +136,15 @@ const said = ({ session }: CallReport): string =>
 describe('somebody who is asked whether they take the call', () => {
   it('and agrees is told what it is about, and talks with the caller', async () => {
     const { report, own, statuses, asking, notes, longestSilenceMs } = await asks({
-      steps: [{ say: 'hello' }, { listen: {} }, { say: 'yes' }, { wait: 8000 }, { note: 'talked' }, { hangUp: true }],
+      steps: [
+        { say: 'hello' },
+        { listen: {} },
+        { say: 'yes' },
+        { wait: 8000 },
+        { note: 'talked' },
+        { wait: 200 },
+        { hangUp: true },
+      ],
     });
     expect(report).toMatchObject({ status: 'agent-ended', carrier: { end: { cause: 'transferred' } } });
     expect(report.session?.transfers).toMatchObject([{ target: HUMAN, ok: true, attended: true }]);
@@ -176,7 +194,7 @@ describe('somebody who is asked whether they take the call', () => {
 
   it('need not agree where that is not asked for', async () => {
     const { report, asking } = await asks(
-      { steps: [{ say: 'hello' }, { wait: 9000 }, { note: 'talked' }, { hangUp: true }] },
+      { steps: [{ say: 'hello' }, { wait: 9000 }, { note: 'talked' }, { wait: 200 }, { hangUp: true }] },
       { confirm: false, briefing: 'A guest for you. {summary}', hold_sound: 'ringing' },
     );
     expect(report.session?.transfers).toMatchObject([{ ok: true }]);
@@ -185,8 +203,60 @@ describe('somebody who is asked whether they take the call', () => {
   });
 
   it('is told where the caller has hung up meanwhile', async () => {
-    const { report, asking } = await asks({ steps: [{ listen: { quietMs: 8000 } }, { hangUp: true }] }, {}, 7000);
+    const { report, asking } = await asks(
+      { steps: [{ listen: { quietMs: 8000 } }, { hangUp: true }] },
+      {},
+      { patienceMs: 7000 },
+    );
     expect(report.status).toBe('user-ended');
     expect(said(asking!)).toContain('The caller has hung up');
+  });
+});
+
+describe('over SIP', () => {
+  const overSip = true;
+
+  it('the two calls become one', async () => {
+    const { report, asking, notes, longestSilenceMs } = await asks(
+      {
+        steps: [
+          { say: 'hello' },
+          { listen: {} },
+          { say: 'yes' },
+          { wait: 8000 },
+          { note: 'talked' },
+          { wait: 200 },
+          { hangUp: true },
+        ],
+      },
+      {},
+      { overSip },
+    );
+    expect(report).toMatchObject({ status: 'agent-ended', carrier: { end: { cause: 'transferred' } } });
+    expect(report.session?.transfers).toMatchObject([{ target: HUMAN, ok: true, attended: true }]);
+    expect(asking).toMatchObject({ status: 'agent-ended', carrier: { end: { cause: 'transferred' } } });
+    expect(notes).toContain('talked');
+    expect(longestSilenceMs).toBeLessThan(1000);
+  });
+
+  it('who declines gives the caller back', async () => {
+    const { report } = await asks(
+      { steps: [{ listen: {} }, { say: 'no I am in a meeting' }, { listen: {} }, { hangUp: true }] },
+      {},
+      { overSip },
+    );
+    expect(report.session?.transfers).toMatchObject([{ ok: false, reason: 'declined' }]);
+    expect(said(report)).toContain('The manager cannot be reached.');
+    expect(report.status).toBe('user-ended');
+  });
+
+  it.each([
+    ['rings', 'no-answer'],
+    ['busy', 'busy'],
+    ['rejects', 'rejected'],
+  ])('who %s too', async (picksUp, reason) => {
+    const { report } = await asks({ picksUp }, { ring_timeout: 5 }, { overSip, patienceMs: 20_000 });
+    expect(report.session?.transfers).toMatchObject([{ ok: false, reason }]);
+    expect(said(report)).toContain('The manager cannot be reached.');
   });
 });
