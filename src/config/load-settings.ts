@@ -74,6 +74,7 @@ export async function loadSettings(sources: SettingSources = {}): Promise<Loaded
       calls: { ...DEFAULT_SETTINGS.calls, ...fromFile.calls },
       webrtc: { ...DEFAULT_SETTINGS.webrtc, ...fromFile.webrtc },
       sip: { ...DEFAULT_SETTINGS.sip, ...fromFile.sip },
+      twilio: { ...DEFAULT_SETTINGS.twilio, ...fromFile.twilio },
       campaigns: { ...DEFAULT_SETTINGS.campaigns, ...fromFile.campaigns },
     },
     file,
@@ -88,7 +89,10 @@ function readTexts(
   nameOf: (name: SettingName) => string | null,
   texts: Texts,
   dashes: string,
-): { values: Omit<SettingsFile, 'limits' | 'calls' | 'campaigns' | 'webrtc' | 'sip'>; issues: ValidationIssue[] } {
+): {
+  values: Omit<SettingsFile, 'limits' | 'calls' | 'campaigns' | 'webrtc' | 'sip' | 'twilio'>;
+  issues: ValidationIssue[];
+} {
   const values: Record<string, unknown> = {};
   const issues: ValidationIssue[] = [];
   for (const name of names) {

@@ -19,6 +19,7 @@ import {
   webRtcSchema,
 } from './setting-groups.js';
 import { DEFAULT_SIP, sipSchema, type SipSettings } from './sip-settings.js';
+import { DEFAULT_TWILIO, twilioSchema, type TwilioSettings } from './twilio-settings.js';
 import { timezoneSchema } from './text.js';
 import { vendorsSchema } from './vendor-settings.js';
 import { headersSchema } from './webhook.js';
@@ -172,11 +173,37 @@ export const settingsFileSchema = z.strictObject({
   stt: setting(nameSchema.nullable(), 'Speech recognition where an agent names none. Unset = the embedded one.', {
     env: 'PARLEY_STT',
   }),
+  sttModel: setting(
+    nameSchema.nullable(),
+    'Model of the recogniser `sherpa` where an agent names none: a name of `parley models list`, or a folder. Unset = the ' +
+      'only one that is there.',
+    { env: 'PARLEY_STT_MODEL' },
+  ),
+  denoiseModel: setting(
+    nameSchema.nullable(),
+    'Model that takes noise out where an agent wants that: a name of `parley models list`, or a file. Unset = RNNoise.',
+    { env: 'PARLEY_DENOISE_MODEL' },
+  ),
   turnModelPath: setting(
     nameSchema.nullable(),
-    'ONNX file of an audio model that listens for the end of a turn; needs the package onnxruntime-node. Unset = none.',
+    'ONNX file of an audio model that listens for the end of a turn, or a name of `parley models list`; needs the package ' +
+      'onnxruntime-node or onnxruntime-web. Unset = none.',
     { env: 'PARLEY_TURN_MODEL_PATH' },
   ),
+  modelsDir: setting(
+    nameSchema.nullable(),
+    'Folder of the models that run on this machine, see [local models](providers/local.md). Unset = `models` in `dataDir`.',
+    { env: 'PARLEY_MODELS_DIR' },
+  ),
+  modelsUrl: setting(
+    baseUrlSchema.nullable(),
+    'Mirror that `parley models pull` fetches from, each file as `<host>/<path>` of where its publisher has it. Unset = the ' +
+      'publishers.',
+    { env: 'PARLEY_MODELS_URL' },
+  ),
+  modelThreads: setting(z.int().min(1).max(64), 'Processors that one local model may use at a time.', {
+    env: 'PARLEY_MODEL_THREADS',
+  }),
   speculation: setting(
     z.boolean(),
     'Whether answers begin at a likely pause, before it is certain that the user has finished.',
@@ -301,6 +328,11 @@ export const settingsFileSchema = z.strictObject({
     secret: true,
   }),
   sip: setting(sipSchema, 'A SIP trunk or a PBX, see [SIP](sip.md). Only in the file.'),
+  twilioAuthToken: setting(secretSchema.nullable(), 'Auth token of `twilio.accountSid`.', {
+    env: 'PARLEY_TWILIO_AUTH_TOKEN',
+    secret: true,
+  }),
+  twilio: setting(twilioSchema, 'An account with Twilio, see [Twilio](twilio.md). Only in the file.'),
   limits: setting(limitsSchema, 'Limits. Only in the file.'),
 });
 
@@ -309,9 +341,10 @@ export type McpServerSetting = z.infer<typeof mcpServerSchema>;
 export type SettingsFile = z.infer<typeof settingsFileSchema>;
 
 /** Everything that the operator has set, and the defaults of the rest. */
-export type Settings = Required<Omit<SettingsFile, 'limits' | 'calls' | 'campaigns' | 'webrtc' | 'sip'>> & {
+export type Settings = Required<Omit<SettingsFile, 'limits' | 'calls' | 'campaigns' | 'webrtc' | 'sip' | 'twilio'>> & {
   webrtc: WebRtcSettings;
   sip: SipSettings;
+  twilio: TwilioSettings;
   limits: Limits;
   calls: CallGuards;
   /** `timezone` is the operator's own. */
@@ -339,7 +372,12 @@ export const DEFAULT_SETTINGS: Omit<Settings, 'dataDir'> = {
   vendors: {},
   vad: null,
   stt: null,
+  sttModel: null,
+  denoiseModel: null,
   turnModelPath: null,
+  modelsDir: null,
+  modelsUrl: null,
+  modelThreads: 1,
   speculation: true,
   llmModel: null,
   tts: null,
@@ -374,5 +412,7 @@ export const DEFAULT_SETTINGS: Omit<Settings, 'dataDir'> = {
   webrtc: DEFAULT_WEBRTC,
   sipPassword: null,
   sip: DEFAULT_SIP,
+  twilioAuthToken: null,
+  twilio: DEFAULT_TWILIO,
   limits: DEFAULT_LIMITS,
 };

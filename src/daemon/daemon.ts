@@ -44,11 +44,12 @@ import { metricsRoutes } from './routes/metrics.js';
 import { pageRoutes } from './routes/page.js';
 import { phoneRoutes } from './routes/phones.js';
 import { sessionTokenRoutes } from './routes/session-tokens.js';
-import type { PeerSettings } from '../transports/webrtc/peer.js';
 import { webRtcRoutes } from './routes/webrtc.js';
 import { widgetRoutes } from './routes/widget.js';
+import { Upgrades } from './upgrades.js';
 import { Visitors } from './visitors.js';
-import { WebRtcCalls } from './webrtc-calls.js';
+import { peerSettings, WebRtcCalls } from './webrtc-calls.js';
+import { CARRIER_PATHS, carrierRoutes } from './routes/carriers.js';
 import { TalkEndpoint } from './routes/talk.js';
 import { voiceRoutes } from './routes/voices.js';
 import { openServer } from './server.js';
@@ -95,6 +96,7 @@ export class Daemon {
   readonly #app: FastifyInstance;
   readonly #tls: TlsFiles | null;
   readonly #talk: TalkEndpoint;
+  readonly #closeCarriers: () => void;
   readonly #stores: Stores;
   readonly #archive: CallArchive;
   readonly #told: Told;
@@ -181,7 +183,8 @@ export class Daemon {
     answerUnknownRoutes(this.#app);
     const requests = new RateLimit(settings.limits.requestsPerMinute, () => engine.clock.nowMs());
     this.#app.addHook('onRequest', (request, _reply, done) => {
-      if (!UNLIMITED.has(request.url)) requests.take(payerOf(request.raw, access.keyOf(request)));
+      const isFree = UNLIMITED.has(request.url) || request.url.startsWith(CARRIER_PATHS);
+      if (!isFree) requests.take(payerOf(request.raw, access.keyOf(request)));
       done();
     });
     answerPages(this.#app, access);
@@ -249,8 +252,13 @@ export class Daemon {
       peers: peerSettings(settings),
     });
     webRtcRoutes(api, { visitors, access, calls: this.#webRtc, doors: this.#doors });
+    const upgrades = new Upgrades(this.#app.server);
+    this.#closeCarriers = carrierRoutes(this.#app, {
+      doorAt: async (path) => (await this.#openTelephone()).doorAt(path),
+      ...{ upgrades, clock: engine.clock, onError },
+    });
     this.#talk = new TalkEndpoint({
-      ...{ server: this.#app.server, visitors, access, requests, clock: engine.clock },
+      ...{ upgrades, visitors, access, requests, clock: engine.clock },
       socketsPerAddress: settings.limits.socketsPerAddress,
       isOpen: () => this.#doors.isOpen,
       onError,
@@ -360,6 +368,7 @@ export class Daemon {
   async #close(): Promise<void> {
     const { engine } = this.#options;
     this.#talk.close();
+    this.#closeCarriers();
     this.#told.hush();
     this.#campaigns.shut();
     await this.#calling.close();
@@ -385,10 +394,4 @@ export class Daemon {
     await Promise.all([this.#archive.close(), this.#told.close()]);
     this.#closeDatabase();
   }
-}
-
-/** A browser on the same machine may have no other way than loopback. */
-function peerSettings({ host, webrtc }: Settings): PeerSettings {
-  const own = isLoopbackName(host) ? ['127.0.0.1'] : [];
-  return { ...webrtc, addresses: webrtc.addresses.length > 0 ? webrtc.addresses : own };
 }

@@ -1,21 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import type { AgentCall } from '../calls/agent-call.js';
-import { simulatedCarrier } from '../calls/simulated-carrier.js';
-import { hasTrunk, sipCarrier } from '../calls/sip-carrier.js';
 import { type CallAgent, type OutboundCall, type OwnCall, Switchboard } from '../calls/switchboard.js';
 import type { Carrier, CarrierCall } from '../carriers/carrier.js';
 import { JoinedCarriers } from '../carriers/joined.js';
-import type { SimulatedNetwork } from '../carriers/simulated/network.js';
-import type { SipCarrier } from '../carriers/sip/carrier.js';
+import type { CarrierDoor } from '../carriers/media-socket/door.js';
 import type { Cancel } from '../clock/clock.js';
 import { overriddenAgent } from '../config/override-agent.js';
-import type { Settings } from '../config/settings.js';
 import type { Engine } from '../engine/engine.js';
 import { errorOf, ParleyError } from '../errors.js';
 import type { SessionEvent } from '../session/session-options.js';
 import type { PhoneStore } from '../store/phones.js';
 import type { AgentRegistry } from './agents.js';
 import type { CallLog } from './call-log.js';
+import { type NetworkSettings, type Networks, openNetworks } from './networks.js';
 import type { RegisteredCall } from './registered-calls.js';
 
 export interface TelephoneOptions {
@@ -23,8 +20,8 @@ export interface TelephoneOptions {
   agents: Pick<AgentRegistry, 'get'>;
   phones: PhoneStore;
   log: CallLog;
-  /** Where there is a trunk, calls go over it as well. */
-  settings: Pick<Settings, 'sip' | 'sipPassword'>;
+  /** Where they name networks, calls go over these as well. */
+  settings: NetworkSettings;
   /** A call that was registered for an address of ours; it is nobody else's from then on. Throws where it is none. */
   takeRegistered: (callId: string) => RegisteredCall;
   maxSessions: number;
@@ -39,19 +36,14 @@ export interface TelephoneOptions {
 /** The daemon's phone: its carrier, and who answers which number. */
 export class Telephone {
   readonly carrier: Carrier;
-  readonly #network: SimulatedNetwork;
-  readonly #sip: SipCarrier | null;
+  readonly #networks: Networks;
   readonly #switchboard: Switchboard;
   readonly #options: TelephoneOptions;
 
-  private constructor(
-    carrier: Carrier,
-    networks: { simulated: SimulatedNetwork; sip: SipCarrier | null },
-    options: TelephoneOptions,
-  ) {
+  private constructor(networks: Networks, options: TelephoneOptions) {
+    const { carrier } = networks;
     this.carrier = carrier;
-    this.#network = networks.simulated;
-    this.#sip = networks.sip;
+    this.#networks = networks;
     this.#options = options;
     const onError = (error: unknown): void => options.onError(errorOf(error));
     const { engine, mayTransfer } = options;
@@ -72,34 +64,19 @@ export class Telephone {
   static async open(options: TelephoneOptions): Promise<Telephone> {
     const { engine, phones, settings } = options;
     const onError = (error: unknown): void => options.onError(errorOf(error));
-    const numbersOf = (isSip: boolean): string[] =>
-      phones
-        .list()
-        .filter(({ carrier }) => (carrier === 'sip') === isSip)
-        .map(({ number }) => number);
-    const simulated = await simulatedCarrier({
-      engine,
-      owned: numbersOf(false),
-      // The log knows the calls of earlier processes as well.
-      idPrefix: `sim-${randomUUID().slice(0, 8)}`,
-      onError,
-    });
-    if (!hasTrunk(settings.sip)) return new Telephone(simulated, { simulated, sip: null }, options);
-    const sip = await sipCarrier({
-      ...{ engine, onError, settings: settings.sip, password: settings.sipPassword, owned: numbersOf(true) },
-    });
-    const carrier = new JoinedCarriers([
-      { carrier: sip, owned: numbersOf(true) },
-      { carrier: simulated, owned: numbersOf(false) },
-    ]);
-    return new Telephone(carrier, { simulated, sip }, options);
+    return new Telephone(await openNetworks({ engine, phones, settings, onError }), options);
   }
 
   /** Somebody of the simulated network calls one of our numbers. @throws ParleyError NOT_FOUND for an unknown caller */
   callIn(caller: string, to: string): CarrierCall {
-    const known = this.#network.callers.get(caller);
+    const known = this.#networks.simulated.callers.get(caller);
     if (known === undefined) throw new ParleyError('NOT_FOUND', { what: 'caller', id: caller });
-    return this.#network.callIn(known, to);
+    return this.#networks.simulated.callIn(known, to);
+  }
+
+  /** What a path of ours belongs to: the webhooks and media sockets of a carrier; null = of none. */
+  doorAt(path: string): CarrierDoor | null {
+    return this.#networks.doors.find((door) => path.startsWith(`${door.path}/`)) ?? null;
   }
 
   /** The network that has a number of ours. */
@@ -114,8 +91,9 @@ export class Telephone {
    * @throws ParleyError SIP_NO_TRUNK
    */
   expect(callId: string): { uri: string; cancel: Cancel } {
-    if (this.#sip === null) throw new ParleyError('SIP_NO_TRUNK');
-    return this.#sip.expect(callId);
+    const { sip } = this.#networks;
+    if (sip === null) throw new ParleyError('SIP_NO_TRUNK');
+    return sip.expect(callId);
   }
 
   /** Calls somebody on behalf of an agent; the log sees the call to its end. @throws ParleyError as `Switchboard.place` */
@@ -138,7 +116,7 @@ export class Telephone {
 
   async close(): Promise<void> {
     await this.#switchboard.close();
-    await this.carrier.close();
+    await this.#networks.close();
   }
 
   /** An agent calls somebody to ask whether they take a call: a call of its own in the log. */
@@ -167,7 +145,7 @@ export class Telephone {
     const { engine, agents, phones, log, maxSessions, onSessionEvent } = this.#options;
     const { id: callId, from, to } = call;
     if (!this.#options.isOpen()) return null;
-    if (this.#sip?.isExpected(to) === true) return this.#registered(call);
+    if (this.#networks.sip?.isExpected(to) === true) return this.#registered(call);
     const phone = phones.get(to);
     if (phone === null || phone.status !== 'active' || phone.agentId === null) return null;
     if (engine.sessions.size >= maxSessions) return null;

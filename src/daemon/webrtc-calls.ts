@@ -1,10 +1,11 @@
 import type { Clock } from '../clock/clock.js';
+import type { Settings } from '../config/settings.js';
 import { loadOpus } from '../audio/opus.js';
 import { ParleyError, reasonOf } from '../errors.js';
 import { checkOffer } from '../transports/webrtc/offer.js';
 import type { PeerSettings, WebRtcPeer } from '../transports/webrtc/peer.js';
 import type { WebRtcTransport } from '../transports/webrtc/webrtc-transport.js';
-import type { Access, PublicKey } from './access.js';
+import { type Access, isLoopbackName, type PublicKey } from './access.js';
 import type { Visitors, Wanted } from './visitors.js';
 
 export interface WebRtcCallsOptions {
@@ -98,4 +99,10 @@ export class WebRtcCalls {
     if (!isTheirs) throw new ParleyError('NOT_FOUND', { what: 'call over WebRTC', id: sessionId });
     return line.transport.answer(offer);
   }
+}
+
+/** A browser on the same machine may have no other way than loopback. */
+export function peerSettings({ host, webrtc }: Pick<Settings, 'host' | 'webrtc'>): PeerSettings {
+  const own = isLoopbackName(host) ? ['127.0.0.1'] : [];
+  return { ...webrtc, addresses: webrtc.addresses.length > 0 ? webrtc.addresses : own };
 }

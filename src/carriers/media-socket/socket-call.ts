@@ -31,6 +31,8 @@ export interface SocketCallOptions {
   encoding: MediaEncoding;
   sampleRateHz: number;
   line: Pick<SocketLineEvents, 'onStart' | 'onGone' | 'onBad'>;
+  /** As `CarrierCall.placeBeside`. */
+  placeBeside: (call: SocketCall, target: string, ringTimeoutMs: number) => SocketCall;
   onListenerError: (error: unknown) => void;
 }
 
@@ -84,6 +86,11 @@ export class SocketCall implements CarrierCall {
     return this.#end;
   }
 
+  /** Our number on this call. */
+  get ours(): string {
+    return this.direction === 'outbound' ? this.from : this.to;
+  }
+
   /** Whether the far end talks with somebody else by now. */
   get isHandedOver(): boolean {
     return this.#isHandedOver;
@@ -117,6 +124,10 @@ export class SocketCall implements CarrierCall {
     const cause = isUnanswered ? 'canceled' : 'hangup';
     this.finish({ cause, by: 'agent', reason: isUnanswered ? 'given up while it rang' : 'the agent hung up' });
     this.#bound.hangUp();
+  }
+
+  placeBeside(target: string, ringTimeoutMs: number): SocketCall {
+    return this.#options.placeBeside(this, target, ringTimeoutMs);
   }
 
   async connectTo(other: CarrierCall, signal: AbortSignal): Promise<TransferOutcome> {

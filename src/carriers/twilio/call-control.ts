@@ -215,9 +215,14 @@ export class TwilioControl implements CallControl {
       this.#detour = { attempt, onOutcome: resolve };
     });
     const { call } = this;
-    const from = call.direction === 'outbound' ? call.from : call.to;
     const answeredUrl = url('answered', attempt);
-    const twiml = dialTwiml({ target, from, ringS: TRANSFER_RING_S, answeredUrl, actionUrl: url('dialled', attempt) });
+    const twiml = dialTwiml({
+      target,
+      from: call.ours,
+      ringS: TRANSFER_RING_S,
+      answeredUrl,
+      actionUrl: url('dialled', attempt),
+    });
     try {
       await api.redirect(sid, twiml, AbortSignal.any([signal, this.#closing.signal]));
     } catch (error) {
@@ -263,7 +268,8 @@ export class TwilioControl implements CallControl {
     const twiml = conferenceTwiml(`parley-${this.#options.token}-${String(++this.#attempts)}`);
     if (!(await theirs.#moveTo(twiml, signal))) return failed;
     if (!(await this.#moveTo(twiml, signal))) {
-      await theirs.#return();
+      theirs.#detour = null;
+      await theirs.#fetchBack(theirs.#sid ?? '');
       return failed;
     }
     this.call.handedOver();
@@ -355,12 +361,6 @@ export class TwilioControl implements CallControl {
       this.#options.onError(error);
       return false;
     }
-  }
-
-  async #return(): Promise<void> {
-    const sid = this.#sid;
-    this.#detour = null;
-    if (sid !== null) await this.#fetchBack(sid);
   }
 
   #outcome(outcome: TransferOutcome): void {

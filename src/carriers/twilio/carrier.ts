@@ -210,6 +210,7 @@ export class TwilioCarrier implements Carrier, CarrierDoor {
         onGone: (isStopped) => control.gone(isStopped),
         onBad: (reason) => this.#onError(new ParleyError('CARRIER_MESSAGE_BAD', { carrier: this.name, reason })),
       },
+      placeBeside: ({ ours }, target, ringTimeoutMs) => this.placeCall({ from: ours, to: target, ringTimeoutMs }),
       onListenerError: (error) => this.#onError(error),
     });
     const control: TwilioControl = new TwilioControl({

@@ -1,5 +1,4 @@
-import type { IncomingMessage, Server } from 'node:http';
-import type { Duplex } from 'node:stream';
+import type { IncomingMessage } from 'node:http';
 import { type WebSocket, WebSocketServer } from 'ws';
 import * as z from 'zod';
 import type { Cancel, Clock } from '../../clock/clock.js';
@@ -10,10 +9,11 @@ import { TalkSocketTransport } from '../../transports/talk-socket.js';
 import type { Access, Caller } from '../access.js';
 import { callerOf, type RateLimit } from '../rate-limit.js';
 import { SocketPlaces } from '../socket-places.js';
+import { refuseUpgrade, type Upgrade, type Upgrades } from '../upgrades.js';
 import { type Visitors, type Wanted, wishShape } from '../visitors.js';
 
 export interface TalkOptions {
-  server: Server;
+  upgrades: Upgrades;
   visitors: Visitors;
   access: Access;
   requests: RateLimit;
@@ -70,7 +70,10 @@ export class TalkEndpoint {
   constructor(options: TalkOptions) {
     this.#options = options;
     this.#places = new SocketPlaces(options.socketsPerAddress);
-    options.server.on('upgrade', this.#onUpgrade);
+    options.upgrades.at(
+      (path) => path === '/talk',
+      (upgrade) => this.#onUpgrade(upgrade),
+    );
   }
 
   /** Takes no more clients. Those who have not begun to talk are sent away. May be called twice. */
@@ -79,21 +82,16 @@ export class TalkEndpoint {
     this.#sockets.close();
   }
 
-  readonly #onUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
-    socket.on('error', () => socket.destroy());
+  #onUpgrade({ request, socket, head }: Upgrade): void {
     const { access, requests, isOpen } = this.#options;
-    if (request.url?.split('?')[0] !== '/talk') {
-      refuse(socket, 404, 'Not Found');
-      return;
-    }
     if (!isOpen()) {
-      refuse(socket, 503, 'Service Unavailable');
+      refuseUpgrade(socket, 503);
       return;
     }
     try {
       access.origin(callerIn(request));
     } catch (error) {
-      refuse(socket, 403, 'Forbidden', reasonOf(error));
+      refuseUpgrade(socket, 403, reasonOf(error));
       return;
     }
     try {
@@ -101,13 +99,13 @@ export class TalkEndpoint {
       if (this.#waiting.size >= MAX_WAITING) throw new ParleyError('SOCKETS_FULL', { limit: MAX_WAITING });
       socket.once('close', this.#places.enter(callerOf(request)));
     } catch (error) {
-      refuse(socket, 429, 'Too Many Requests', reasonOf(error));
+      refuseUpgrade(socket, 429, reasonOf(error));
       return;
     }
     this.#sockets.handleUpgrade(request, socket, head, (client) => {
       this.#waitForInitiate(client, callerIn(request));
     });
-  };
+  }
 
   #waitForInitiate(client: WebSocket, caller: Caller): void {
     const { clock } = this.#options;
@@ -197,12 +195,4 @@ function parseJson(text: string | null): unknown {
   } catch {
     throw new ParleyError('CONFIG_INVALID', { reason: 'the first message is no JSON' });
   }
-}
-
-function refuse(socket: Duplex, status: number, phrase: string, detail: string = phrase): void {
-  const body = JSON.stringify({ detail });
-  socket.end(
-    `HTTP/1.1 ${String(status)} ${phrase}\r\nconnection: close\r\ncontent-type: application/json\r\n` +
-      `content-length: ${String(Buffer.byteLength(body))}\r\n\r\n${body}`,
-  );
 }

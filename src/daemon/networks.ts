@@ -1,0 +1,81 @@
+import { randomUUID } from 'node:crypto';
+import { simulatedCarrier } from '../calls/simulated-carrier.js';
+import { hasTrunk, sipCarrier } from '../calls/sip-carrier.js';
+import { twilioCarrier } from '../calls/twilio-carrier.js';
+import type { Carrier } from '../carriers/carrier.js';
+import { type JoinedCarrier, JoinedCarriers } from '../carriers/joined.js';
+import type { CarrierDoor } from '../carriers/media-socket/door.js';
+import type { SimulatedNetwork } from '../carriers/simulated/network.js';
+import type { SipCarrier } from '../carriers/sip/carrier.js';
+import type { Settings } from '../config/settings.js';
+import type { Engine } from '../engine/engine.js';
+import type { PhoneStore } from '../store/phones.js';
+
+export interface NetworksOptions {
+  engine: Engine;
+  phones: Pick<PhoneStore, 'list'>;
+  settings: NetworkSettings;
+  onError: (error: unknown) => void;
+}
+
+export type NetworkSettings = Pick<Settings, 'sip' | 'sipPassword' | 'twilio' | 'twilioAuthToken' | 'publicUrl'>;
+
+/** The phone networks that the settings name, and the simulated one. */
+export interface Networks {
+  /** All of them as one. */
+  carrier: Carrier;
+  simulated: SimulatedNetwork;
+  sip: SipCarrier | null;
+  /** Those that have webhooks and media sockets. */
+  doors: readonly CarrierDoor[];
+  /** Ends all calls. */
+  close: () => Promise<void>;
+}
+
+/**
+ * Opens them; their numbers are those that the store has under their names.
+ * @throws ParleyError SIP_CANNOT_LISTEN, FILE_NOT_READABLE, CONFIG_INVALID, InvalidConfigError
+ */
+export async function openNetworks({ engine, phones, settings, onError }: NetworksOptions): Promise<Networks> {
+  const ownedBy = (name: string): string[] =>
+    phones.list().flatMap(({ carrier, number }) => (carrier === name ? [number] : []));
+  const joined: JoinedCarrier[] = [];
+  const doors: CarrierDoor[] = [];
+  const closing: (() => Promise<void>)[] = [];
+  let sip: SipCarrier | null = null;
+  if (hasTrunk(settings.sip)) {
+    const owned = ownedBy('sip');
+    sip = await sipCarrier({ engine, onError, owned, settings: settings.sip, password: settings.sipPassword });
+    joined.push({ carrier: sip, owned });
+  }
+  if (settings.twilio.accountSid !== null) {
+    const owned = ownedBy('twilio');
+    const { twilioAuthToken: authToken, publicUrl } = settings;
+    const { carrier, close } = await twilioCarrier({
+      ...{ engine, onError, owned, authToken, publicUrl, settings: settings.twilio },
+    });
+    joined.push({ carrier, owned });
+    doors.push(carrier);
+    closing.push(close);
+  }
+  // Numbers of carriers that are not there any more ring on the simulated network alone.
+  const others = new Set(joined.flatMap(({ owned }) => owned));
+  const owned = phones
+    .list()
+    .map(({ number }) => number)
+    .filter((number) => !others.has(number));
+  const simulated = await simulatedCarrier({
+    ...{ engine, owned, onError },
+    // The log knows the calls of earlier processes as well.
+    idPrefix: `sim-${randomUUID().slice(0, 8)}`,
+  });
+  joined.push({ carrier: simulated, owned });
+  const carrier = joined.length === 1 ? simulated : new JoinedCarriers(joined);
+  return {
+    ...{ carrier, simulated, sip, doors },
+    close: async () => {
+      await carrier.close();
+      for (const close of closing) await close();
+    },
+  };
+}
