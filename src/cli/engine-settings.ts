@@ -7,6 +7,7 @@ import type { Settings } from '../config/settings.js';
 import type { EngineOptions } from '../engine/options.js';
 import { systemProbe } from '../net/probe.js';
 import type { CommandIo } from './command.js';
+import { localModelsOf } from './local-models.js';
 
 export interface EngineSettings {
   settings: Settings;
@@ -39,6 +40,7 @@ export async function engineSettings(
       vad: detection.vad,
       speculation: settings.speculation,
       ...(settings.turnModelPath !== null && { turnModel: settings.turnModelPath }),
+      localModels: localModelsOf(settings),
       allowUrls: settings.allowUrls,
       serviceWebhooks: settings.serviceWebhooks,
       appBaseUrls: settings.appBaseUrls,

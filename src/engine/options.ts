@@ -9,6 +9,7 @@ import type { McpServerSetting, VoiceSubstitute } from '../config/settings.js';
 import type { Vendors } from '../config/vendor-settings.js';
 import type { EndpointingConfig } from '../conversation/config.js';
 import type { LlmProvider } from '../providers/llm/llm.js';
+import type { LocalModelsOptions } from '../providers/local/local-models.js';
 import type { SttProvider } from '../providers/stt/stt.js';
 import type { TtsProvider, TtsVoice } from '../providers/tts/tts.js';
 import type { TurnModel } from '../providers/turn/turn.js';
@@ -50,8 +51,13 @@ export interface EngineOptions {
    * word changes. Default 240 and 1800.
    */
   endpointing?: Partial<Pick<EndpointingConfig, 'minSilenceMs' | 'maxSilenceMs'>>;
-  /** An audio model that listens for the end of a turn: the embedder's own, or the path of an ONNX file. Default none. */
+  /**
+   * An audio model that listens for the end of a turn: the embedder's own, the path of an ONNX file, or the name of one of
+   * `localModels`. Default none.
+   */
   turnModel?: TurnModel | string;
+  /** Models on this machine that the providers `sherpa` run, and which of them is taken for what. Default none. */
+  localModels?: LocalModelsOptions;
   /** Origins or full addresses that agents may call though they are private. */
   allowUrls?: readonly string[];
   /** Where calls of service functions of the type `webhook` go, by the function's name. Default: to the user's client. */

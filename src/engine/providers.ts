@@ -7,6 +7,7 @@ import { sttProvider } from '../providers/stt/registry.js';
 import type { SpeechHints, SttProvider } from '../providers/stt/stt.js';
 import { ttsProvider } from '../providers/tts/registry.js';
 import type { TtsProvider } from '../providers/tts/tts.js';
+import { isPath, type LocalModels } from '../providers/local/local-models.js';
 import { OnnxTurnModel } from '../providers/turn/onnx.js';
 import type { TurnModel } from '../providers/turn/turn.js';
 import { DEFAULT_VAD, vadProvider } from '../providers/vad/registry.js';
@@ -22,6 +23,7 @@ interface Script {
 export class Providers {
   readonly #vad: string;
   readonly #vendors: Vendors;
+  readonly #local: LocalModels;
   readonly #turnModel: TurnModel | null;
   readonly #models: LlmRegistry;
   readonly #stt = new Map<string, SttProvider>();
@@ -32,13 +34,15 @@ export class Providers {
   constructor(options: {
     models: ModelRoutes;
     vendors: Vendors;
+    localModels: LocalModels;
     vad?: string | undefined;
     turnModel?: TurnModel | string | undefined;
   }) {
     this.#vendors = options.vendors;
+    this.#local = options.localModels;
     this.#vad = options.vad ?? DEFAULT_VAD;
     const { turnModel = null } = options;
-    this.#turnModel = typeof turnModel === 'string' ? new OnnxTurnModel({ path: turnModel }) : turnModel;
+    this.#turnModel = typeof turnModel === 'string' ? this.#turnModelOf(turnModel) : turnModel;
     this.#models = llmRegistry(options.models);
   }
 
@@ -54,12 +58,12 @@ export class Providers {
 
   /** @throws ParleyError PROVIDER_UNKNOWN, PROVIDER_NOT_CONFIGURED */
   stt(name: string): SttProvider {
-    return shared(this.#stt, name, () => sttProvider(name, this.#vendors));
+    return shared(this.#stt, name, () => sttProvider(name, this.#vendors, this.#local));
   }
 
   /** @throws ParleyError PROVIDER_UNKNOWN, PROVIDER_NOT_CONFIGURED */
   tts(name: string): TtsProvider {
-    return shared(this.#tts, name, () => ttsProvider(name, this.#vendors));
+    return shared(this.#tts, name, () => ttsProvider(name, this.#vendors, this.#local));
   }
 
   /**
@@ -82,6 +86,13 @@ export class Providers {
   async close(): Promise<void> {
     const all = [...this.#stt.values(), ...this.#tts.values(), this.#models];
     await Promise.all([...all.map((provider) => provider.close()), this.#turnModel?.close()]);
+  }
+
+  /** One of the operator's models by its name, else a file. */
+  #turnModelOf(given: string): TurnModel {
+    if (isPath(given) || given.endsWith('.onnx')) return new OnnxTurnModel({ path: given });
+    const file = async (): Promise<string> => String((await this.#local.find(given, 'turn')).config['model']);
+    return new OnnxTurnModel({ path: file });
   }
 
   #script(source: unknown): Script {

@@ -1,7 +1,10 @@
+import type { Denoiser } from '../audio/denoiser.js';
 import { rnnoise } from '../audio/rnnoise.js';
 import type { Clock } from '../clock/clock.js';
 import type { ResolvedSound } from '../config/sound.js';
-import { ParleyError } from '../errors.js';
+import { ParleyError, reasonOf } from '../errors.js';
+import { SherpaDenoisers } from '../providers/denoise/sherpa.js';
+import type { LocalModels } from '../providers/local/local-models.js';
 import { backgroundLine } from '../session/background.js';
 import { Recording, type RecordingSink } from '../session/recording.js';
 import { recordingFolder } from '../session/recording-folder.js';
@@ -13,6 +16,8 @@ export interface SoundOptions {
   clock: Clock;
   recordings: RecordingSink | string | undefined;
   backgrounds: BackgroundsOptions;
+  /** One of them may take noise out in place of RNNoise. */
+  localModels: LocalModels;
 }
 
 export interface LineRequest {
@@ -28,9 +33,12 @@ export class Sound {
   readonly #clock: Clock;
   readonly #recordings: RecordingSink | null;
   readonly #backgrounds: Backgrounds;
+  readonly #localModels: LocalModels;
+  #denoisers: Promise<SherpaDenoisers> | null = null;
 
-  constructor({ clock, recordings, backgrounds }: SoundOptions) {
+  constructor({ clock, recordings, backgrounds, localModels }: SoundOptions) {
     this.#clock = clock;
+    this.#localModels = localModels;
     this.#recordings = typeof recordings === 'string' ? recordingFolder(recordings) : (recordings ?? null);
     this.#backgrounds = new Backgrounds(backgrounds);
   }
@@ -52,7 +60,10 @@ export class Sound {
             onFault: (reason) => onFault('recording.failed', reason),
           })
         : null;
-    const denoising = sound.denoise && { ...sound.denoise, denoiser: await rnnoise(sound.denoise.strength) };
+    const denoising = sound.denoise && {
+      ...sound.denoise,
+      denoiser: await this.#denoiser(sound.denoise.strength, onFault),
+    };
     // The recording has the background too: it is what the line hears.
     const line = recording?.line ?? transport;
     return {
@@ -62,8 +73,36 @@ export class Sound {
     };
   }
 
-  close(): void {
+  async close(): Promise<void> {
     this.#backgrounds.close();
+    const denoisers = await this.#denoisers?.catch(() => null);
+    await denoisers?.close();
+  }
+
+  /** The operator's model, else RNNoise: a call goes on without a model that cannot be had. */
+  async #denoiser(strength: number, onFault: LineRequest['onFault']): Promise<Denoiser> {
+    const { denoise } = this.#localModels;
+    if (denoise === null) return rnnoise(strength);
+    try {
+      if (this.#clock.virtual) throw new ParleyError('PROVIDER_REMOTE_IN_VIRTUAL_TIME', { provider: denoise });
+      const denoisers = await this.#modelDenoisers(denoise);
+      return await denoisers.open(strength, (reason) => onFault('denoise.failed', reason));
+    } catch (error) {
+      if (!(error instanceof ParleyError)) throw error;
+      onFault('denoise.failed', `${reasonOf(error)}; RNNoise takes its place`);
+      return rnnoise(strength);
+    }
+  }
+
+  #modelDenoisers(name: string): Promise<SherpaDenoisers> {
+    this.#denoisers ??= this.#localModels
+      .find(name, 'denoise')
+      .then((model) => new SherpaDenoisers({ model, threads: this.#localModels.threads }))
+      .catch((error: unknown) => {
+        this.#denoisers = null;
+        throw error;
+      });
+    return this.#denoisers;
   }
 
   async #withBackground(

@@ -8,6 +8,7 @@ import { EMBEDDED_DEFAULTS, type ResolvedAgent, resolveAgent } from '../config/r
 import { type ConversationConfig, DEFAULT_CONVERSATION } from '../conversation/config.js';
 import { ParleyError, reasonOf } from '../errors.js';
 import { GuardedClient } from '../net/guarded-client.js';
+import { LocalModels } from '../providers/local/local-models.js';
 import { TTS_PROVIDERS } from '../providers/tts/registry.js';
 import type { SpeechHints, SttProvider } from '../providers/stt/stt.js';
 import type { TtsProvider, TtsVoiceChoice } from '../providers/tts/tts.js';
@@ -62,7 +63,9 @@ export class Workshop {
     this.#options = options;
     this.#clock = clock;
     this.#ticker = ticker;
+    const localModels = new LocalModels(options.localModels);
     this.#providers = new Providers({
+      localModels,
       models: options.models ?? new Map(),
       vendors: options.vendors ?? {},
       vad: options.vad,
@@ -92,6 +95,7 @@ export class Workshop {
     this.#sound = new Sound({
       clock,
       recordings: options.recordings,
+      localModels,
       backgrounds: { client: this.#client, clock: network.clock, folder: options.mediaCacheDir ?? null },
     });
     this.#planner = new Planner({
@@ -279,7 +283,7 @@ export class Workshop {
   }
 
   async close(): Promise<void> {
-    this.#sound.close();
+    await this.#sound.close();
     await this.chats.close();
     await Promise.all([this.#aftermath.close(), this.#mcp.close()]);
     await Promise.all([this.#providers.close(), this.#client.close(), this.#operatorClient.close()]);

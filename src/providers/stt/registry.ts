@@ -1,6 +1,8 @@
 import { vendorAccess, type VendorAccess, type VendorName, type Vendors } from '../../config/vendor-settings.js';
 import { ParleyError } from '../../errors.js';
 import { EmbeddedStt } from './embedded/provider.js';
+import type { LocalModels } from '../local/local-models.js';
+import { SherpaStt } from './sherpa/provider.js';
 import type { SttProvider } from './stt.js';
 import { assemblyAiStt } from './vendors/assemblyai.js';
 import { azureStt } from './vendors/azure.js';
@@ -20,8 +22,14 @@ interface Entry {
   make: (access: VendorAccess) => SttProvider;
 }
 
-const PROVIDERS: Readonly<Record<string, Entry>> = {
+/** Runs models of the operator's own. */
+interface LocalEntry {
+  makeLocal: (models?: LocalModels) => SttProvider;
+}
+
+const PROVIDERS: Readonly<Record<string, Entry | LocalEntry>> = {
   embedded: { make: () => new EmbeddedStt() },
+  sherpa: { makeLocal: (models) => new SherpaStt({ ...(models !== undefined && { models }) }) },
   azure: {
     vendor: 'azure',
     make: ({ apiKey, baseUrl, region }) => azureStt({ apiKey: apiKey ?? '', baseUrl: baseUrl ?? undefined, region }),
@@ -47,19 +55,21 @@ export const STT_PROVIDERS: readonly string[] = Object.keys(PROVIDERS);
 
 /** Whose access a provider needs; null = nobody's. */
 export const STT_ENTRIES: readonly { name: string; vendor: VendorName | null }[] = Object.entries(PROVIDERS).map(
-  ([name, { vendor = null }]) => ({ name, vendor }),
+  ([name, entry]) => ({ name, vendor: ('vendor' in entry ? entry.vendor : null) ?? null }),
 );
 
 /**
  * A new provider with its defaults; the caller closes it.
  * @param vendors the operator's access to vendors
+ * @param models the operator's own models
  * @throws ParleyError PROVIDER_UNKNOWN, PROVIDER_NOT_CONFIGURED
  */
-export function sttProvider(name: string, vendors: Vendors = {}): SttProvider {
+export function sttProvider(name: string, vendors: Vendors = {}, models?: LocalModels): SttProvider {
   const entry = Object.hasOwn(PROVIDERS, name) ? PROVIDERS[name] : undefined;
   if (entry === undefined) {
     throw new ParleyError('PROVIDER_UNKNOWN', { kind: 'speech-to-text', name, known: STT_PROVIDERS.join(', ') });
   }
+  if ('makeLocal' in entry) return entry.makeLocal(models);
   const { vendor, make } = entry;
   return make(vendor === undefined ? NO_ACCESS : vendorAccess(name, 'speech-to-text', vendor, vendors));
 }

@@ -1,7 +1,9 @@
 import { vendorAccess, type VendorAccess, type VendorName, type Vendors } from '../../config/vendor-settings.js';
 import { ParleyError } from '../../errors.js';
 import { EspeakTts } from './espeak.js';
+import type { LocalModels } from '../local/local-models.js';
 import { FliteTts } from './flite.js';
+import { SherpaTts } from './sherpa.js';
 import type { TtsProvider } from './tts.js';
 import { azureTts } from './vendors/azure.js';
 import { cartesiaTts } from './vendors/cartesia.js';
@@ -18,9 +20,15 @@ interface Entry {
   make: (access: VendorAccess) => TtsProvider;
 }
 
-const PROVIDERS: Readonly<Record<string, Entry>> = {
+/** Runs models of the operator's own. */
+interface LocalEntry {
+  makeLocal: (models?: LocalModels) => TtsProvider;
+}
+
+const PROVIDERS: Readonly<Record<string, Entry | LocalEntry>> = {
   flite: { make: () => new FliteTts() },
   'espeak-ng': { make: () => new EspeakTts() },
+  sherpa: { makeLocal: (models) => new SherpaTts({ ...(models !== undefined && { models }) }) },
   azure: { vendor: 'azure', make: azureTts },
   cartesia: { vendor: 'cartesia', make: cartesiaTts },
   deepgram: { vendor: 'deepgram', make: deepgramTts },
@@ -47,22 +55,28 @@ export const TTS_PROVIDERS: readonly string[] = Object.keys(PROVIDERS);
 
 /** Whose access a provider needs, null = nobody's; and why it cannot be had any more. Of every name of the interface. */
 export const TTS_ENTRIES: readonly { name: string; vendor: VendorName | null; closed: string | null }[] = [
-  ...Object.entries(PROVIDERS).map(([name, { vendor = null }]) => ({ name, vendor, closed: null })),
+  ...Object.entries(PROVIDERS).map(([name, entry]) => ({
+    name,
+    vendor: ('vendor' in entry ? entry.vendor : null) ?? null,
+    closed: null,
+  })),
   ...Object.entries(CLOSED).map(([name, closed]) => ({ name, vendor: null, closed })),
 ];
 
 /**
  * A new provider with its defaults; the caller closes it.
  * @param vendors the operator's access to vendors
+ * @param models the operator's own models
  * @throws ParleyError PROVIDER_UNKNOWN, PROVIDER_NOT_CONFIGURED, PROVIDER_CLOSED
  */
-export function ttsProvider(name: string, vendors: Vendors = {}): TtsProvider {
+export function ttsProvider(name: string, vendors: Vendors = {}, models?: LocalModels): TtsProvider {
   const closed = Object.hasOwn(CLOSED, name) ? CLOSED[name] : undefined;
   if (closed !== undefined) throw new ParleyError('PROVIDER_CLOSED', { provider: name, reason: closed });
   const entry = Object.hasOwn(PROVIDERS, name) ? PROVIDERS[name] : undefined;
   if (entry === undefined) {
     throw new ParleyError('PROVIDER_UNKNOWN', { kind: 'text-to-speech', name, known: TTS_PROVIDERS.join(', ') });
   }
+  if ('makeLocal' in entry) return entry.makeLocal(models);
   const { vendor, make } = entry;
   return make(vendor === undefined ? NO_ACCESS : vendorAccess(name, 'text-to-speech', vendor, vendors));
 }

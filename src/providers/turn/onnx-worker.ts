@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import { reasonOf } from '../../errors.js';
 import { logMel, MEL_BANDS } from './log-mel.js';
@@ -6,8 +7,8 @@ import { logMel, MEL_BANDS } from './log-mel.js';
 export interface OnnxWorkerData {
   /** The model's file. */
   path: string;
-  /** The package that runs it, by name or address. */
-  runtime: string;
+  /** The packages that can run it, by name or address; the first one that is there does. */
+  runtimes: readonly string[];
   windowSamples: number;
 }
 export interface OnnxQuestion {
@@ -19,7 +20,11 @@ export type OnnxAnswer = { id: number; ok: true; value: number } | { id: number;
 
 /** The part of onnxruntime that is used. */
 interface Runtime {
-  InferenceSession: { create(path: string, options: Readonly<Record<string, unknown>>): Promise<InferenceSession> };
+  /** Of onnxruntime-web. */
+  env?: { wasm?: { numThreads?: number } };
+  InferenceSession: {
+    create(model: Uint8Array, options: Readonly<Record<string, unknown>>): Promise<InferenceSession>;
+  };
   Tensor: new (type: 'float32', data: Float32Array, dims: readonly number[]) => unknown;
 }
 interface InferenceSession {
@@ -30,7 +35,7 @@ interface InferenceSession {
 
 const port = parentPort;
 if (port === null) throw new Error('This file runs as a worker thread');
-const { path, runtime, windowSamples } = workerData as OnnxWorkerData;
+const { path, runtimes, windowSamples } = workerData as OnnxWorkerData;
 
 const loading = load();
 loading.then(
@@ -45,11 +50,25 @@ port.on('message', ({ id, samples }: OnnxQuestion) => {
 });
 
 async function load(): Promise<{ ort: Runtime; session: InferenceSession }> {
-  const loaded = (await import(runtime)) as Runtime & { default?: Runtime };
-  const ort = loaded.default ?? loaded;
+  const ort = await firstOf(runtimes);
+  if (ort.env?.wasm !== undefined) ort.env.wasm.numThreads = 1;
   // One thread: a pause is judged in a few ms, and the other cores have calls of their own.
-  const session = await ort.InferenceSession.create(path, { intraOpNumThreads: 1, interOpNumThreads: 1 });
+  const session = await ort.InferenceSession.create(await readFile(path), {
+    intraOpNumThreads: 1,
+    interOpNumThreads: 1,
+  });
   return { ort, session };
+}
+
+/** Throws what the first one throws where none is there. */
+async function firstOf([name = '', ...others]: readonly string[]): Promise<Runtime> {
+  try {
+    const loaded = (await import(name)) as Runtime & { default?: Runtime };
+    return loaded.default?.InferenceSession === undefined ? loaded : loaded.default;
+  } catch (error) {
+    if (others.length === 0) throw error;
+    return firstOf(others).catch(() => Promise.reject(error as Error));
+  }
 }
 
 async function judge(samples: Int16Array): Promise<number> {

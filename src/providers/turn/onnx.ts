@@ -10,16 +10,21 @@ export interface OnnxTurnModelOptions {
   /**
    * An ONNX file with one input and one output. An input called `input_features` gets Whisper's log-mel spectrogram of
    * 8 s (1 × 80 × 800), as Smart Turn v3 wants it; any other the samples themselves (1 × 128,000). The output is the
-   * probability that the turn is over, its logit, or a pair of logits.
+   * probability that the turn is over, its logit, or a pair of logits. A function is asked for the file when it is
+   * needed; it rejects with a ParleyError where there is none.
    */
-  path: string;
-  /** The package that runs it. Default `onnxruntime-node`, which the operator installs beside parley. */
+  path: string | (() => Promise<string>);
+  /**
+   * The package that runs it. Default `onnxruntime-node`, else `onnxruntime-web`, which is slower and installs without a
+   * script: the operator installs one of them beside parley.
+   */
   runtime?: string;
   /** The worker's entry; the built one by default. */
   workerEntry?: URL;
 }
 
 const WINDOW_S = 8;
+const RUNTIMES = ['onnxruntime-node', 'onnxruntime-web'];
 /** What an answer takes in virtual time. */
 const LATENCY_MS = 40;
 
@@ -39,9 +44,12 @@ export class OnnxTurnModel implements TurnModel {
   #warm: Promise<void> | null = null;
   #nextId = 1;
   #closed = false;
+  /** The file, as errors call it. */
+  #path: string;
 
   constructor(options: OnnxTurnModelOptions) {
     this.#options = options;
+    this.#path = typeof options.path === 'string' ? options.path : 'turn model';
   }
 
   /** @throws ParleyError TURN_MODEL_UNUSABLE, with what is missing or wrong */
@@ -81,17 +89,15 @@ export class OnnxTurnModel implements TurnModel {
 
   async #load(): Promise<void> {
     if (this.#closed) throw new ParleyError('SESSION_CLOSED');
-    const {
-      path,
-      runtime = 'onnxruntime-node',
-      workerEntry = workerFile('providers/turn/onnx-worker'),
-    } = this.#options;
+    const { runtime, workerEntry = workerFile('providers/turn/onnx-worker') } = this.#options;
+    const path = await this.#file();
     try {
       await access(path);
     } catch {
       throw this.#unusable('there is no such file');
     }
-    const data: OnnxWorkerData = { path, runtime, windowSamples: WINDOW_S * HEARING_RATE_HZ };
+    const runtimes = runtime === undefined ? RUNTIMES : [runtime];
+    const data: OnnxWorkerData = { path, runtimes, windowSamples: WINDOW_S * HEARING_RATE_HZ };
     const worker = new Worker(workerEntry, { workerData: data });
     this.#worker = worker;
     let reason = 'its thread ended';
@@ -111,9 +117,17 @@ export class OnnxTurnModel implements TurnModel {
       this.#worker = null;
       await worker.terminate();
       const missing = /Cannot find (?:package|module)/u.test(reasonOf(error));
-      if (missing) throw this.#unusable(`the package ${runtime} is not installed (npm install ${runtime})`);
+      if (missing) throw this.#unusable(notInstalled(runtimes));
       throw error;
     }
+  }
+
+  async #file(): Promise<string> {
+    const { path } = this.#options;
+    if (typeof path === 'string') return path;
+    this.#path = await path();
+    if (this.#closed) throw new ParleyError('SESSION_CLOSED');
+    return this.#path;
   }
 
   #onAnswer(answer: OnnxAnswer): void {
@@ -125,7 +139,7 @@ export class OnnxTurnModel implements TurnModel {
   }
 
   #unusable(reason: string): ParleyError {
-    return new ParleyError('TURN_MODEL_UNUSABLE', { path: this.#options.path, reason });
+    return new ParleyError('TURN_MODEL_UNUSABLE', { path: this.#path, reason });
   }
 
   #rejectAll(error: Error): void {
@@ -133,4 +147,11 @@ export class OnnxTurnModel implements TurnModel {
     this.#waiting.clear();
     for (const one of waiting) one.reject(error);
   }
+}
+
+function notInstalled(runtimes: readonly string[]): string {
+  const [first = '', ...others] = runtimes;
+  if (others.length === 0) return `the package ${first} is not installed (npm install ${first})`;
+  const last = others.at(-1) ?? '';
+  return `neither ${runtimes.join(' nor ')} is installed (npm install ${last})`;
 }

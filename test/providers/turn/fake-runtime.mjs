@@ -1,6 +1,4 @@
 /** Stands in for the package onnxruntime-node: a "model" is a JSON file that says what it takes and gives. */
-import { readFileSync } from 'node:fs';
-
 // oxlint-disable-next-line typescript/no-extraneous-class
 export class Tensor {
   constructor(type, data, dims) {
@@ -14,8 +12,8 @@ export class Tensor {
 }
 
 export class InferenceSession {
-  static async create(path) {
-    const model = JSON.parse(readFileSync(path, 'utf8'));
+  static async create(bytes) {
+    const model = JSON.parse(Buffer.from(bytes).toString('utf8'));
     if (model.broken) throw new Error('not a model');
     return Object.assign(new InferenceSession(), { model, inputNames: [model.input], outputNames: ['out'] });
   }

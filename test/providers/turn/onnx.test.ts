@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { RealClock } from '../../../src/clock/real.js';
+import { ParleyError } from '../../../src/errors.js';
 import { VirtualClock } from '../../../src/clock/virtual.js';
 import { OnnxTurnModel } from '../../../src/providers/turn/onnx.js';
 
@@ -75,6 +76,28 @@ describe('OnnxTurnModel', () => {
     await expect(noPackage.warmUp()).rejects.toThrow(
       'the package parley-has-no-such-package is not installed (npm install parley-has-no-such-package)',
     );
+  });
+
+  it('names both packages that could run it, where neither is there', async () => {
+    const path = join(folder, 'any.onnx');
+    await writeFile(path, '{}');
+    const turnModel = new OnnxTurnModel({ path });
+    models.push(turnModel);
+    await expect(turnModel.warmUp()).rejects.toThrow(
+      'neither onnxruntime-node nor onnxruntime-web is installed (npm install onnxruntime-web)',
+    );
+  });
+
+  it('asks for its file when it is needed, and again after a failure', async () => {
+    const path = join(folder, 'late.onnx');
+    await writeFile(path, JSON.stringify({ ...WAVE, gives: [0.5] }));
+    let asked = 0;
+    const find = (): Promise<string> =>
+      asked++ === 0 ? Promise.reject(new ParleyError('MODEL_UNKNOWN')) : Promise.resolve(path);
+    const turnModel = new OnnxTurnModel({ path: find, runtime: RUNTIME });
+    models.push(turnModel);
+    await expect(turnModel.warmUp()).rejects.toMatchObject({ code: 'MODEL_UNKNOWN' });
+    expect(await turnModel.judge(request())).toBe(0.5);
   });
 
   it('tells of a file that is no model, and of one that does not fit', async () => {
