@@ -136,8 +136,11 @@ export interface CallRecord {
   digitsSent: string;
   digitsReceived: string;
   transfer: { target: string; outcome: TransferOutcome } | null;
-  /** Packets of 20 ms, as the far end and we got them. */
-  packets: { sent: number; sentLost: number; received: number; receivedLost: number };
+  /**
+   * Packets of 20 ms, as the far end and we got them. `early`: those that came before the answer, ringing and
+   * announcements, which nobody heard.
+   */
+  packets: { sent: number; sentLost: number; received: number; receivedLost: number; early?: number };
   /** What the carrier takes whoever answered for, in its own word (`human`, `machine_end_beep`), where it was asked. */
   machine?: { answeredBy: string; toldMs: number };
   /** The carrier's own id of the call, where `callId` is ours. */

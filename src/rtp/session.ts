@@ -6,6 +6,7 @@ import type { Ticker } from '../clock/ticker.js';
 import { ParleyError } from '../errors.js';
 import type { LineStats, TransferOutcome, Transport } from '../transports/transport.js';
 import { type CodecName, CODECS } from './codecs.js';
+import { EarlyMedia } from './early-media.js';
 import { RtpLine } from './line.js';
 import { type Agreement, isNowhere, Negotiation, type SrtpPolicy } from './negotiation.js';
 import type { PortPair, RtpPorts } from './ports.js';
@@ -54,6 +55,8 @@ export interface RtpStats extends LineStats, ReportStats, Unheard {
   unknownTypes: number;
   /** Packets that were no sound of their codec. */
   undecodable: number;
+  /** Packets that came before the answer, and were not heard. */
+  early: number;
 }
 
 /**
@@ -118,6 +121,9 @@ class Session implements RtpSession {
   readonly #receiver: Receiver;
   readonly #sender: Sender;
   readonly #stopTicks: Cancel;
+  readonly #early = new EarlyMedia();
+  /** When anything was agreed upon first. */
+  #agreedMs: number | null = null;
   #isAnswered = false;
   #isHeld = false;
   #isLost = false;
@@ -161,6 +167,7 @@ class Session implements RtpSession {
       sent: () => this.#sender.sentAt(clock.nowMs()),
       onPacket: (packet, nowMs) => {
         if (this.#isAnswered) this.#receiver.packet(packet, nowMs);
+        else this.#early.take(packet, nowMs);
       },
       onExpectedLoss: (share) => this.#sender.expectLoss(share),
     });
@@ -199,9 +206,13 @@ class Session implements RtpSession {
   }
 
   answered(): void {
+    if (this.#isAnswered) return;
     this.#isAnswered = true;
-    this.#awaitedMs = this.#options.clock.nowMs();
+    const nowMs = this.#options.clock.nowMs();
+    this.#awaitedMs = nowMs;
     this.#wire.extendLearning();
+    const isDescribed = this.#agreedMs !== null && nowMs - this.#agreedMs >= FRAME_MS;
+    for (const { packet, atMs } of this.#early.answered(nowMs, isDescribed)) this.#receiver.packet(packet, atMs);
   }
 
   stats(): RtpStats {
@@ -213,6 +224,7 @@ class Session implements RtpSession {
       ...this.#receiver.junk,
       codec: agreement?.codec.facts.name ?? null,
       isSecure: agreement?.srtp != null,
+      early: this.#early.packets,
     };
   }
 
@@ -232,9 +244,10 @@ class Session implements RtpSession {
 
   #agreeOn(agreement: Agreement): void {
     if (this.#closing !== null) return;
-    this.#wire.agree(agreement);
     this.#sender.configure(agreement);
     this.#receiver.configure(agreement);
+    this.#wire.agree(agreement);
+    this.#agreedMs ??= this.#options.clock.nowMs();
     this.#awaitedMs = this.#options.clock.nowMs();
     if (agreement.sends !== this.#isHeld) return;
     this.#isHeld = !agreement.sends;

@@ -1,3 +1,4 @@
+import { OVERTAKEN_MS } from './early-media.js';
 import { ReportedLoss } from '../transports/webrtc/reported-loss.js';
 import { type Agreement, isNowhere } from './negotiation.js';
 import { isRtcp, parseRtp, type RtpPacket, serialiseRtp } from './packet.js';
@@ -32,6 +33,9 @@ export interface Unheard {
   junk: number;
 }
 
+/** A second of packets. */
+const MOST_OVERTAKEN = 64;
+
 /** Between our sockets and the other side's: who is believed, what is encrypted, and reports of both. */
 export class Wire {
   readonly #options: WireOptions;
@@ -44,6 +48,8 @@ export class Wire {
   #opener: SrtpReceiver | null = null;
   #lastHeardMs = -Infinity;
   #isOver = false;
+  /** What came from places that were not agreed upon: answers may be overtaken by the sound that they are about. */
+  readonly #overtaken: { datagram: Uint8Array; from: Place; isRtcpPort: boolean; atMs: number }[] = [];
 
   constructor(options: WireOptions) {
     this.#options = options;
@@ -76,15 +82,17 @@ export class Wire {
       // The other side stays where it was, if that is known.
       this.#lock?.extend(nowMs);
     } else this.#lock = new SourceLock({ expected: agreement.remote, learnMs: this.#options.learnMs, nowMs });
-    const before = this.#agreement?.srtp ?? null;
+    const keysBefore = this.#agreement?.srtp ?? null;
     const { srtp } = agreement;
     this.#agreement = agreement;
     // Keys that stay go on counting where they are (RFC 4568, 7.1.4).
     if (srtp === null) [this.#sealer, this.#opener] = [null, null];
     else {
-      if (before === null || !isSameKey(before.send, srtp.send)) this.#sealer = new SrtpSender(srtp.send);
-      if (before === null || !isSameKey(before.receive, srtp.receive)) this.#opener = new SrtpReceiver(srtp.receive);
+      if (keysBefore === null || !isSameKey(keysBefore.send, srtp.send)) this.#sealer = new SrtpSender(srtp.send);
+      if (keysBefore === null || !isSameKey(keysBefore.receive, srtp.receive))
+        this.#opener = new SrtpReceiver(srtp.receive);
     }
+    this.#hearOvertaken(nowMs);
   }
 
   /** The other side may be behind a NAT and send only now. */
@@ -126,10 +134,13 @@ export class Wire {
     } else rtcp.send(datagram, address, port + 1);
   }
 
-  #onDatagram(datagram: Uint8Array, from: Place, isRtcpPort: boolean): void {
+  #onDatagram(datagram: Uint8Array, from: Place, isRtcpPort: boolean, nowMs = this.#options.nowMs()): void {
     const lock = this.#lock;
-    if (this.#isOver || lock === null) return;
-    const nowMs = this.#options.nowMs();
+    if (this.#isOver) return;
+    if (lock === null) {
+      this.#keep(datagram, from, isRtcpPort, nowMs);
+      return;
+    }
     if (isRtcpPort || isRtcp(datagram)) this.#onReport(datagram, from, lock, nowMs);
     else this.#onRtp(datagram, from, lock, nowMs);
   }
@@ -137,6 +148,7 @@ export class Wire {
   #onRtp(datagram: Uint8Array, from: Place, lock: SourceLock, nowMs: number): void {
     if (lock.isLocked && !lock.isTarget(from)) {
       this.#unheard.strangers++;
+      this.#keep(datagram, from, false, nowMs);
       return;
     }
     const opened = this.#opener === null ? datagram : this.#opener.open(datagram);
@@ -153,6 +165,19 @@ export class Wire {
     this.#lastHeardMs = nowMs;
     this.#reports.take(packet, this.#agreement?.codecs.get(packet.payloadType)?.clockRateHz ?? null, nowMs);
     this.#options.onPacket(packet, nowMs);
+  }
+
+  /** Only of the place that is agreed upon now: nobody proves to be elsewhere by what came before. */
+  #hearOvertaken(nowMs: number): void {
+    for (const { datagram, from, isRtcpPort, atMs } of this.#overtaken.splice(0)) {
+      const isTheirs = isRtcpPort || this.#lock?.isExpected(from) === true;
+      if (isTheirs && nowMs - atMs <= OVERTAKEN_MS) this.#onDatagram(datagram, from, isRtcpPort, atMs);
+    }
+  }
+
+  #keep(datagram: Uint8Array, from: Place, isRtcpPort: boolean, atMs: number): void {
+    this.#overtaken.push({ datagram, from, isRtcpPort, atMs });
+    if (this.#overtaken.length > MOST_OVERTAKEN) this.#overtaken.shift();
   }
 
   #onReport(datagram: Uint8Array, from: Place, lock: SourceLock, nowMs: number): void {

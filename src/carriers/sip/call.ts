@@ -144,6 +144,7 @@ export class SipCall implements CarrierCall {
       packets: {
         ...{ sent, received, receivedLost: lost },
         sentLost: Math.round(sent * (reportedLoss ?? 0)),
+        early: this.#media?.stats().early ?? 0,
       },
     };
   }
