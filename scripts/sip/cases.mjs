@@ -52,18 +52,17 @@ function sippCalls(scenario, options = {}) {
  * parley calls.
  * @param {string} scenario
  * @param {(place: (to?: string, ringTimeoutMs?: number) => { call: import('../../dist/carriers/sip/call.js').SipCall, heard: ReturnType<typeof talk> }, far: object) => Promise<unknown>} act
- * @param {{ args?: string[], calls?: number, options?: Record<string, unknown>, more?: string[], protocol?: 'UDP' | 'TCP', mayComplain?: boolean }} [settings]
+ * @param {{ args?: string[], calls?: number | number[], options?: Record<string, unknown>, more?: string[], protocol?: 'UDP' | 'TCP', mayComplain?: boolean, status?: string }} [settings]
  */
-function parleyCalls(scenario, act, settings = {}) {
+export function parleyCalls(scenario, act, settings = {}) {
   return async () => {
-    const { args = [], calls = 1, options = {}, more = [], protocol = 'UDP', mayComplain } = settings;
+    const { args = [], calls = 1, options = {}, more = [], protocol = 'UDP', mayComplain, status } = settings;
     const scenarios = [scenario, ...more];
     const theirs = scenarios.map(() => port());
-    const far = scenarios.map((name, at) =>
-      sipp(name, [
-        ...['-p', String(theirs[at]), '-m', String(calls), ...(protocol === 'TCP' ? ['-t', 't1'] : []), ...args],
-      ]),
-    );
+    const far = scenarios.map((name, at) => {
+      const sets = ['-p', String(theirs[at]), '-m', String(Array.isArray(calls) ? calls[at] : calls)];
+      return sipp(name, [...sets, ...(protocol === 'TCP' ? ['-t', 't1'] : []), ...args], status);
+    });
     await wait(300);
     const carrier = await openTrunk({
       port: port(),
@@ -205,29 +204,6 @@ export const CASES = [
       },
       { options: { register: true, user: 'parley', credentials: { user: 'parley', password: 'secret' } } },
     ),
-  ],
-  [
-    'a call is handed on by REFER',
-    parleyCalls('uas-refer', async (place) => {
-      const { call } = place();
-      await until(() => call.state === 'answered', 'it is answered');
-      const outcome = await call.line.transfer?.('+12025550166', AbortSignal.timeout(10_000));
-      assert.deepEqual(outcome, { ok: true });
-      await call.line.close();
-      await until(() => call.state === 'ended', 'the call is over');
-      assert.equal(call.end?.cause, 'transferred');
-    }),
-  ],
-  [
-    'a call that could not be handed on comes back',
-    parleyCalls('uas-refer-busy', async (place) => {
-      const { call } = place();
-      await until(() => call.state === 'answered', 'it is answered');
-      const outcome = await call.line.transfer?.('+12025550166', AbortSignal.timeout(10_000));
-      assert.deepEqual(outcome, { ok: false, reason: 'busy' });
-      assert.equal(call.state, 'answered');
-      call.hangUp();
-    }),
   ],
   [
     '20 calls a second from sipp, 100 at once',

@@ -76,10 +76,13 @@ export function openTrunk({ port, servers, listen = ['UDP'], options = {}, tls =
  * sipp with a scenario; resolves with its exit code and what it complained about.
  * @param {string} scenario file below `scenarios`, without `.xml`
  * @param {string[]} args
+ * @param {string} [status] of the answer that the scenario calls STATUS
  */
-export function sipp(scenario, args) {
+export function sipp(scenario, args, status = '') {
   const errors = join(folder, `${scenario}-${randomBytes(4).toString('hex')}.log`);
-  const text = readFileSync(join(scenarios, `${scenario}.xml`), 'utf8').replaceAll('TONE', toneFile);
+  const text = readFileSync(join(scenarios, `${scenario}.xml`), 'utf8')
+    .replaceAll('TONE', toneFile)
+    .replaceAll('STATUS', status);
   const file = join(folder, `${scenario}-${randomBytes(4).toString('hex')}.xml`);
   writeFileSync(file, text);
   const all = [

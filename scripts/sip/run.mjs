@@ -8,6 +8,7 @@ import { agentsOnATrunk } from './agents.mjs';
 import { callsWithBaresip } from './baresip.mjs';
 import { CASES } from './cases.mjs';
 import { tidy } from './rig.mjs';
+import { TRANSFERS } from './transfers.mjs';
 
 if (!hasTool('sipp')) {
   console.log('sipp is not installed (Debian: apt-get install sip-tester)');
@@ -19,6 +20,7 @@ let failed = 0;
 /** @type {[name: string, run: () => Promise<unknown>][]} */
 const all = [
   ...CASES,
+  ...TRANSFERS,
   ['agents: a mailbox, a person, a menu and a booking, with 5 % loss and 60 ms of jitter', agentsOnATrunk],
 ];
 if (hasTool('baresip')) {
