@@ -228,7 +228,11 @@ describe('a request', () => {
     expect(double.bodies).toHaveLength(6);
     await collect(provider.complete(request(asked)));
     expect(double.bodies).toHaveLength(7);
-    expect(Object.keys(double.bodies[6] ?? {}).toSorted().join()).toBe('max_tokens,messages,model,stream,tools');
+    expect(
+      Object.keys(double.bodies[6] ?? {})
+        .toSorted()
+        .join(),
+    ).toBe('max_tokens,messages,model,stream,tools');
   });
 });
 

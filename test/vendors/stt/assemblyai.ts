@@ -1,12 +1,15 @@
 /**
  * AssemblyAI's Universal-Streaming v3, from https://www.assemblyai.com/docs/streaming/message-sequence and
- * https://assemblyai.com/docs/api-reference/streaming-api/streaming-api (read on 2026-11-21) and the types of the
+ * https://assemblyai.com/docs/api-reference/streaming-api/streaming-api (read on 2026-11-21),
+ * https://assemblyai.com/docs/streaming/universal-3-pro/u3-pro-message-sequence (2026-11-22) and the types of the
  * package assemblyai 4.41.5.
  */
 import { type DoubleConversation, type DoubleLine, type DoubleProtocol, typed, unknownIn } from './socket-double.js';
 import { Ear } from './spoken-words.js';
 
-const PARAMETERS = 'speech_model sample_rate encoding format_turns keyterms_prompt token'.split(' ');
+const PARAMETERS = 'speech_model sample_rate encoding format_turns keyterms_prompt token continuous_partials'.split(
+  ' ',
+);
 
 export function assemblyAiDouble(key: string): DoubleProtocol {
   return {
@@ -15,8 +18,10 @@ export function assemblyAiDouble(key: string): DoubleProtocol {
       if (headers.authorization !== key) return [401, `{"error":"Not authorized: ${headers.authorization ?? ''}"}`];
       const strange = unknownIn(query, PARAMETERS);
       if (strange !== null) return [400, JSON.stringify({ error: strange })];
-      if (query.get('speech_model')?.startsWith('universal-') !== true)
-        return [400, '{"error":"speech_model is required"}'];
+      const model = query.get('speech_model') ?? '';
+      if (!/^(universal-|u3-)/.test(model)) return [400, '{"error":"speech_model is required"}'];
+      if (isPro(model) === query.has('format_turns') || isPro(model) !== query.has('continuous_partials'))
+        return [400, '{"error":"format_turns is for Universal-Streaming, continuous_partials for Universal-3"}'];
       return query.get('encoding') === 'pcm_s16le' ? null : [400, '{"error":"encoding"}'];
     },
     converse: (line) => {
@@ -29,6 +34,11 @@ export function assemblyAiDouble(key: string): DoubleProtocol {
       return new Streaming(line);
     },
   };
+}
+
+/** Universal-3, which punctuates at once. */
+function isPro(model: string): boolean {
+  return /^(u3|universal-3)/.test(model);
 }
 
 class Streaming implements DoubleConversation {
@@ -80,7 +90,7 @@ class Streaming implements DoubleConversation {
   }
 
   #end(confidence: number): void {
-    this.#tell(true, false, confidence);
+    if (!isPro(this.#line.request.query.get('speech_model') ?? '')) this.#tell(true, false, confidence);
     this.#tell(true, true, confidence);
     this.#turn++;
     this.#fromMs = this.#ear.heardMs;

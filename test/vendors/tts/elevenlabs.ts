@@ -155,7 +155,6 @@ export class ElevenLabsDouble extends SpeechDouble {
       };
       const message = {
         audio: piece.toString('base64'),
-        isFinal: null,
         normalizedAlignment: null,
         alignment,
         contextId: id,

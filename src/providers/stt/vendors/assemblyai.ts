@@ -14,7 +14,10 @@ const LANGUAGES = new Set('en es fr de it pt multi'.split(' '));
 /** Close codes of a wrong key, an empty account, a feature that is not paid for, a wrong request. */
 const REFUSING_CODES = new Set([3006, 4000, 4001, 4002, 4003, 4101]);
 
-/** Universal-Streaming, version 3. assemblyai.com/docs/streaming/message-sequence */
+/**
+ * Streaming, version 3: Universal-Streaming and Universal-3. assemblyai.com/docs/streaming/message-sequence and
+ * …/docs/streaming/universal-3-pro/u3-pro-message-sequence.
+ */
 export function assemblyAiStt(options: VendorSttOptions): SocketSttProvider {
   return new SocketSttProvider(
     {
@@ -35,10 +38,13 @@ function assemblyAiDialect(options: SttOptions, baseUrl: string, apiKey: string)
   const isEnglish = baseLanguage(language) === 'en' && !multilingual;
   const model = options.model ?? `universal-streaming-${isEnglish ? 'english' : 'multilingual'}`;
   const query = new URLSearchParams({
-    ...{ speech_model: model, sample_rate: String(HEARING_RATE_HZ), encoding: 'pcm_s16le', format_turns: 'true' },
+    ...{ speech_model: model, sample_rate: String(HEARING_RATE_HZ), encoding: 'pcm_s16le' },
+    // These format what they say in any case.
+    ...(/^(u3|universal-3)/.test(model) ? { continuous_partials: 'true' } : { format_turns: 'true' }),
   });
   const keyterms = favouredWords(hints, 100, 50);
   if (keyterms.length > 0) query.set('keyterms_prompt', JSON.stringify(keyterms));
+  let lastEnded = -1;
   return {
     address: { url: socketUrl(baseUrl, '/v3/ws', query), headers: { authorization: apiKey } },
     sampleRateHz: HEARING_RATE_HZ,
@@ -67,7 +73,9 @@ function assemblyAiDialect(options: SttOptions, baseUrl: string, apiKey: string)
           // The transcript holds final words only; the others are among the words.
           const said = isFinal || words.length === 0 ? transcript : words.map((word) => word.text).join(' ');
           tell.piece(turn, { text: said, isFinal, words });
-          if (!isFinal || message['turn_is_formatted'] === true) return true;
+          // Universal-Streaming tells the end again with punctuation; Universal-3 has it at once.
+          if (!isFinal || turn <= lastEnded) return true;
+          lastEnded = turn;
           const confidence = numberOf(message['end_of_turn_confidence']);
           // A turn that we ended has no confidence in its end.
           if (confidence !== null && confidence > 0) tell.turnEnds(Math.min(1, confidence));

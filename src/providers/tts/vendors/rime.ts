@@ -36,7 +36,11 @@ const DEFAULT_VOICE = 'astra';
 const DEFAULT_MODEL = 'coda';
 const SAMPLE_RATE_HZ = 24_000;
 /** Rime writes them in three letters. */
-const LANGUAGES: Readonly<Record<string, string>> = { en: 'eng', es: 'spa', fr: 'fra', de: 'ger', hi: 'hin' };
+const LANGUAGES: Readonly<Record<string, string>> = {
+  ...{ en: 'eng', es: 'spa', fr: 'fra', de: 'ger', ja: 'jpn', pt: 'por' },
+  // Of arcana alone.
+  hi: 'hin',
+};
 
 class RimeProtocol implements SpeechProtocol {
   readonly sampleRateHz = SAMPLE_RATE_HZ;

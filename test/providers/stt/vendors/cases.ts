@@ -68,6 +68,10 @@ export const CASES: readonly SttCase[] = [
   }),
   socket('openai', openAiRealtimeDouble, { make: openAiStt, language: 'en', givesTimes: false }),
   socket('assemblyai', assemblyAiDouble, { make: assemblyAiStt, language: null, givesTimes: true }),
+  socket('assemblyai universal-3', assemblyAiDouble, {
+    make: (options) => assemblyAiStt({ ...options, model: 'universal-3-5-pro' }),
+    ...{ language: null, givesTimes: true },
+  }),
   socket('soniox', sonioxDouble, { make: sonioxStt, language: 'en', givesTimes: true }),
   socket('speechmatics', speechmaticsDouble, { make: speechmaticsStt, language: 'en', givesTimes: true }),
   socket('elevenlabs', elevenLabsDouble, { make: elevenLabsStt, language: 'en', givesTimes: true }),
