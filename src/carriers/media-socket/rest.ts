@@ -4,7 +4,7 @@ import { ParleyError, reasonOf } from '../../errors.js';
 
 /** A request to a carrier's API. */
 export interface RestRequest {
-  method: 'GET' | 'POST' | 'DELETE';
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** From the root of the API, with its query. */
   path: string;
   /** Fields of a form, in order; a name may come several times. */

@@ -1,6 +1,7 @@
 import type { Clock } from '../../clock/clock.js';
 import { ParleyError } from '../../errors.js';
 import { formOf, type Rest, type RestReply, type RestRequest, restWithin } from '../media-socket/rest.js';
+import { isRefusal, objectsIn, RestApi } from '../media-socket/rest-api.js';
 
 export interface TwilioApiOptions {
   clock: Clock;
@@ -31,10 +32,7 @@ export interface TwilioNumber {
   number: string;
 }
 
-const REQUEST_MS = 10_000;
-/** Twilio takes a call a second by default, and says 429 to more. */
-const BUSY_MS = 1_000;
-const BUSY_TRIES = 5;
+const PRICES_MS = 10_000;
 const PAGE_SIZE = 1_000;
 const MOST_PAGES = 100;
 
@@ -45,9 +43,18 @@ const MOST_PAGES = 100;
  */
 export class TwilioApi {
   readonly #options: TwilioApiOptions;
+  readonly #api: RestApi;
 
   constructor(options: TwilioApiOptions) {
+    const { clock, rest, accountSid } = options;
     this.#options = options;
+    this.#api = new RestApi({
+      ...{ clock, rest, carrier: 'twilio', root: rootOf(accountSid) },
+      refusal: ({ message, code }) => ({
+        words: typeof message === 'string' ? message : '',
+        ...(typeof code === 'number' && { code }),
+      }),
+    });
   }
 
   /** Asks for a call once: where the answer does not come, nobody knows whether there is one (CARRIER_SILENT). */
@@ -66,19 +73,19 @@ export class TwilioApi {
       AsyncAmdStatusCallback: machineDetection?.url,
       AsyncAmdStatusCallbackMethod: machineDetection === null ? undefined : 'POST',
     });
-    const { body } = await this.#patiently({ method: 'POST', path: '/Calls.json', form }, signal);
-    return textIn(body, 'sid');
+    const { body } = await this.#api.patiently({ method: 'POST', path: '/Calls.json', form }, signal);
+    return this.#api.textIn(body, 'sid');
   }
 
   /** Has a call go on with other TwiML. */
   async redirect(sid: string, twiml: string, signal: AbortSignal): Promise<void> {
-    await this.#patiently({ method: 'POST', path: callPath(sid), form: formOf({ Twiml: twiml }) }, signal);
+    await this.#api.patiently({ method: 'POST', path: callPath(sid), form: formOf({ Twiml: twiml }) }, signal);
   }
 
   /** Ends a call, whatever it is doing. One that is over already, or is not known, is over. */
   async end(sid: string, signal: AbortSignal): Promise<void> {
     try {
-      await this.#patiently({ method: 'POST', path: callPath(sid), form: formOf({ Status: 'completed' }) }, signal);
+      await this.#api.patiently({ method: 'POST', path: callPath(sid), form: formOf({ Status: 'completed' }) }, signal);
     } catch (error) {
       if (!isNotThere(error)) throw error;
     }
@@ -87,8 +94,8 @@ export class TwilioApi {
   /** Null = there is no such call. */
   async status(sid: string, signal: AbortSignal): Promise<TwilioCallStatus | null> {
     try {
-      const { body } = await this.#ask({ method: 'GET', path: callPath(sid) }, signal);
-      return { sid: textIn(body, 'sid'), status: textIn(body, 'status') };
+      const { body } = await this.#api.ask({ method: 'GET', path: callPath(sid) }, signal);
+      return { sid: this.#api.textIn(body, 'sid'), status: this.#api.textIn(body, 'status') };
     } catch (error) {
       if (isNotThere(error)) return null;
       throw error;
@@ -110,9 +117,9 @@ export class TwilioApi {
     }
     try {
       const path = `/AvailablePhoneNumbers/${encodeURIComponent(country)}/Local.json?${query.toString()}`;
-      const { body } = await this.#ask({ method: 'GET', path }, signal);
+      const { body } = await this.#api.ask({ method: 'GET', path }, signal);
       return objectsIn(body, 'available_phone_numbers')
-        .map((one) => textIn(one, 'phone_number'))
+        .map((one) => this.#api.textIn(one, 'phone_number'))
         .slice(0, limit);
     } catch (error) {
       if (isNotThere(error)) return [];
@@ -124,7 +131,7 @@ export class TwilioApi {
   async monthlyCents(country: string, signal: AbortSignal): Promise<number> {
     const { clock, pricing } = this.#options;
     const request: RestRequest = { method: 'GET', path: `/PhoneNumbers/Countries/${encodeURIComponent(country)}` };
-    const reply = await restWithin({ rest: pricing, clock, carrier: 'twilio' }, request, REQUEST_MS, signal).catch(
+    const reply = await restWithin({ rest: pricing, clock, carrier: 'twilio' }, request, PRICES_MS, signal).catch(
       () => null,
     );
     if (reply === null || reply.status !== 200) return 0;
@@ -137,9 +144,9 @@ export class TwilioApi {
   async findNumber(number: string, signal: AbortSignal): Promise<TwilioNumber | null> {
     const query = new URLSearchParams({ PhoneNumber: number });
     const path = `/IncomingPhoneNumbers.json?${query.toString()}`;
-    const { body } = await this.#ask({ method: 'GET', path }, signal);
+    const { body } = await this.#api.ask({ method: 'GET', path }, signal);
     const found = objectsIn(body, 'incoming_phone_numbers').find((one) => one['phone_number'] === number);
-    return found === undefined ? null : { sid: textIn(found, 'sid'), number };
+    return found === undefined ? null : { sid: this.#api.textIn(found, 'sid'), number };
   }
 
   /** All numbers of the account. */
@@ -147,9 +154,9 @@ export class TwilioApi {
     const found: TwilioNumber[] = [];
     let path: string | null = `/IncomingPhoneNumbers.json?PageSize=${String(PAGE_SIZE)}`;
     for (let page = 0; path !== null && page < MOST_PAGES; page++) {
-      const { body }: RestReply = await this.#ask({ method: 'GET', path }, signal);
+      const { body }: RestReply = await this.#api.ask({ method: 'GET', path }, signal);
       for (const one of objectsIn(body, 'incoming_phone_numbers')) {
-        found.push({ sid: textIn(one, 'sid'), number: textIn(one, 'phone_number') });
+        found.push({ sid: this.#api.textIn(one, 'sid'), number: this.#api.textIn(one, 'phone_number') });
       }
       path = this.#nextPage(body);
     }
@@ -160,9 +167,9 @@ export class TwilioApi {
   async buyNumber(number: string, voiceUrl: string, statusUrl: string, signal: AbortSignal): Promise<void> {
     const form = formOf({ PhoneNumber: number, ...urls(voiceUrl, statusUrl) });
     try {
-      await this.#ask({ method: 'POST', path: '/IncomingPhoneNumbers.json', form }, signal);
+      await this.#api.ask({ method: 'POST', path: '/IncomingPhoneNumbers.json', form }, signal);
     } catch (error) {
-      if (isRefused(error)) throw new ParleyError('NUMBER_UNAVAILABLE', { number }, { cause: error });
+      if (isRefusal(error)) throw new ParleyError('NUMBER_UNAVAILABLE', { number }, { cause: error });
       throw error;
     }
   }
@@ -170,61 +177,21 @@ export class TwilioApi {
   /** Has the calls of a number of the account come to `voiceUrl`. */
   async direct(sid: string, voiceUrl: string, statusUrl: string, signal: AbortSignal): Promise<void> {
     const path = `/IncomingPhoneNumbers/${encodeURIComponent(sid)}.json`;
-    await this.#ask({ method: 'POST', path, form: formOf(urls(voiceUrl, statusUrl)) }, signal);
+    await this.#api.ask({ method: 'POST', path, form: formOf(urls(voiceUrl, statusUrl)) }, signal);
   }
 
   /** Gives a number back. One that is not there any more has been given back. */
   async releaseNumber(sid: string, signal: AbortSignal): Promise<void> {
     try {
-      await this.#ask({ method: 'DELETE', path: `/IncomingPhoneNumbers/${encodeURIComponent(sid)}.json` }, signal);
+      await this.#api.ask({ method: 'DELETE', path: `/IncomingPhoneNumbers/${encodeURIComponent(sid)}.json` }, signal);
     } catch (error) {
       if (!isNotThere(error)) throw error;
     }
   }
 
-  /** As `#ask`; a refusal because of too many requests (429), which nothing has come of, is tried again. */
-  async #patiently(request: RestRequest, signal: AbortSignal): Promise<RestReply> {
-    const { clock } = this.#options;
-    for (let tries = 1; ; tries++) {
-      try {
-        return await this.#ask(request, signal);
-      } catch (error) {
-        if (!(error instanceof ParleyError) || error.details['status'] !== 429 || tries >= BUSY_TRIES) throw error;
-      }
-      await new Promise<void>((resolve) => {
-        const cancel = clock.schedule(clock.nowMs() + BUSY_MS * tries, () => done());
-        const done = (): void => {
-          cancel();
-          signal.removeEventListener('abort', done);
-          resolve();
-        };
-        signal.addEventListener('abort', done, { once: true });
-      });
-      signal.throwIfAborted();
-    }
-  }
-
-  async #ask(request: RestRequest, signal: AbortSignal): Promise<RestReply> {
-    const { clock, rest, accountSid } = this.#options;
-    const path = `/2010-04-01/Accounts/${accountSid}${request.path}`;
-    const reply = await restWithin({ rest, clock, carrier: 'twilio' }, { ...request, path }, REQUEST_MS, signal);
-    if (reply.status < 300) return reply;
-    const { status, body } = reply;
-    const told = typeof body['message'] === 'string' ? body['message'].slice(0, 300) : '';
-    const reason = `HTTP ${String(status)}${told === '' ? '' : `: ${told}`}`;
-    // Behind a 5xx a call may have been placed.
-    const code = status >= 500 ? 'CARRIER_SILENT' : 'CARRIER_REFUSED';
-    throw new ParleyError(code, {
-      carrier: 'twilio',
-      status,
-      reason,
-      ...(typeof body['code'] === 'number' && { twilioCode: body['code'] }),
-    });
-  }
-
   #nextPage(body: RestReply['body']): string | null {
     const next = body['next_page_uri'];
-    const root = `/2010-04-01/Accounts/${this.#options.accountSid}`;
+    const root = rootOf(this.#options.accountSid);
     return typeof next === 'string' && next.startsWith(`${root}/`) ? next.slice(root.length) : null;
   }
 }
@@ -233,27 +200,15 @@ function urls(voiceUrl: string, statusUrl: string): Record<string, string> {
   return { VoiceUrl: voiceUrl, VoiceMethod: 'POST', StatusCallback: statusUrl, StatusCallbackMethod: 'POST' };
 }
 
+function rootOf(accountSid: string): string {
+  return `/2010-04-01/Accounts/${accountSid}`;
+}
+
 function callPath(sid: string): string {
   return `/Calls/${encodeURIComponent(sid)}.json`;
 }
 
-function isRefused(error: unknown): error is ParleyError {
-  return error instanceof ParleyError && error.code === 'CARRIER_REFUSED';
-}
-
 /** 404, and 21220: a call is not in a state in which that can be done, since it is over. */
 function isNotThere(error: unknown): boolean {
-  return isRefused(error) && (error.details['status'] === 404 || error.details['twilioCode'] === 21_220);
-}
-
-function textIn(body: Readonly<Record<string, unknown>>, name: string): string {
-  const value = body[name];
-  if (typeof value === 'string' && value !== '') return value;
-  throw new ParleyError('CARRIER_SILENT', { carrier: 'twilio', reason: `its answer has no ${name}` });
-}
-
-function objectsIn(body: Readonly<Record<string, unknown>>, name: string): Readonly<Record<string, unknown>>[] {
-  const value = body[name];
-  if (!Array.isArray(value)) return [];
-  return value.filter((one): one is Record<string, unknown> => typeof one === 'object' && one !== null);
+  return isRefusal(error) && (error.details['status'] === 404 || error.details['vendorCode'] === 21_220);
 }
