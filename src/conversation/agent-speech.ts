@@ -20,6 +20,8 @@ export interface SayOptions {
   interruptible?: boolean;
   /** The voice failed to say it the first time. */
   again?: boolean;
+  /** The model speaks it itself, with this request. */
+  requestId?: number;
 }
 
 /** Has something spoken after everything that is queued. Returns the utterance's id. */
@@ -31,11 +33,30 @@ export function say(core: Core, text: string, options: SayOptions): number {
   const { allowed, openingAllowed } = core.config.interruption;
   const isOpening = core.state.reply?.turnNumber === OPENING_TURN;
   const interruptible = options.interruptible ?? (allowed && (openingAllowed || !isOpening));
-  const { kind, again = false } = options;
-  queue.push({ id, text, kind, interruptible, playing: false, pauseMs: 0, entry, again });
-  core.emit({ type: 'speak', utteranceId: id, text, kind });
+  const { kind, again = false, requestId } = options;
+  const own = requestId !== undefined;
+  queue.push({ id, text, kind, interruptible, playing: false, pauseMs: 0, entry, again, own });
+  core.emit({ type: 'speak', utteranceId: id, text, kind, ...(own && { requestId }) });
   if (queue.length === 1) watch(core);
   return id;
+}
+
+/** More words of what the model itself says: queued, being played, or played already. */
+export function sayMore(core: Core, entry: number, utteranceId: number, text: string): void {
+  const part = assistantAt(core, entry).parts.find((candidate) => candidate.utteranceId === utteranceId);
+  const utterance = findUtterance(core, utteranceId);
+  if (part === undefined || text === '') return;
+  // It was cut off: nobody hears the rest.
+  if (utterance === undefined && part.heardChars !== part.text.length) return;
+  part.text += text;
+  core.emit({ type: 'speak.more', utteranceId, text });
+  if (utterance === undefined) {
+    part.heardChars = part.text.length;
+    noteSaid(core, text.trim());
+    return;
+  }
+  utterance.text += text;
+  if (utterance === currentUtterance(core)) watch(core);
 }
 
 /** Leaves silence behind what is to be said last, as the model wants it. */

@@ -12,6 +12,8 @@ export interface ConversationConfig {
   interruption: InterruptionConfig;
   endpointing: EndpointingConfig;
   speculation: SpeculationConfig;
+  /** The model hears the user itself: it can answer what was not transcribed, and need not wait for words. */
+  modelHears: boolean;
   filler: FillerConfig;
   endCall: EndCallConfig;
   /** Null = a machine is talked to like a person. Acts on outbound calls only. */
@@ -203,6 +205,7 @@ export const DEFAULT_CONVERSATION: ConversationConfig = {
     stuckMs: 12_000,
   },
   speculation: { enabled: true },
+  modelHears: false,
   filler: { afterMs: null, messages: [] },
   endCall: { enabled: false, instruction: null, messages: [] },
   voicemail: null,

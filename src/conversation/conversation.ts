@@ -114,6 +114,11 @@ export class Conversation {
           replies.onText(core, reply, event);
         });
         return;
+      case 'llm.voice':
+        this.#withReply(event.requestId, (reply) => {
+          replies.onVoice(core, reply, event.text);
+        });
+        return;
       case 'llm.toolCall':
         this.#withReply(event.requestId, (reply) => {
           replies.onToolCall(core, reply, event.call);

@@ -23,6 +23,11 @@ export type ConversationEvent =
   | { type: 'fax'; sign: 'answer' | 'modem' | 'calling' }
   /** `flush`: speak what there is now, whole sentence or not; `pauseMs`: leave so much silence behind it. */
   | { type: 'llm.text'; requestId: number; text: string; flush?: boolean; pauseMs?: number }
+  /**
+   * The model speaks itself, and these are (more of) its words: the audio is its own. Empty = it goes on, the words are not
+   * known yet.
+   */
+  | { type: 'llm.voice'; requestId: number; text: string }
   | { type: 'llm.toolCall'; requestId: number; call: ToolCall }
   | { type: 'llm.done'; requestId: number }
   | { type: 'llm.failed'; requestId: number; reason: string }
@@ -82,8 +87,13 @@ export type ConversationEffect =
   | { type: 'llm.cancel'; requestId: number }
   /** Synthesise, for a `speak` (or a `speak.cancel`) of the same utterance that may follow. */
   | { type: 'speak.prepare'; utteranceId: number; text: string }
-  /** Synthesise, unless it was prepared, and play after all utterances asked for before. */
-  | { type: 'speak'; utteranceId: number; text: string; kind: UtteranceKind }
+  /**
+   * Synthesise, unless it was prepared, and play after all utterances asked for before. `requestId`: the model speaks it
+   * itself, with this request; then `text` is what is known of it so far.
+   */
+  | { type: 'speak'; utteranceId: number; text: string; kind: UtteranceKind; requestId?: number }
+  /** More of what the model itself says with an utterance. */
+  | { type: 'speak.more'; utteranceId: number; text: string }
   /** Leave so much silence behind an utterance in place of the usual breath. */
   | { type: 'speak.pause'; utteranceId: number; pauseMs: number }
   /** Give up one utterance, prepared or asked for; the ones after it go on. */

@@ -57,11 +57,12 @@ export function endTurn(core: Core, stuck = false): void {
   }
   const message = userTurn.turnMessage(core);
   const { number, interrupts, cutOff } = core.state.turn;
+  const asked = speculation.answered(core);
   userTurn.closeTurn(core, stuck);
   if (core.state.ending !== null) return;
   if (message !== null) {
     const heard = voicemail.heardAs(core, message);
-    if (heard !== null) answer(core, heard, number, interrupts);
+    if (heard !== null) answer(core, heard, { number, interrupts, asked: heard === message ? asked : '' });
   } else if (cutOff !== null) interruption.takeUp(core, cutOff);
 }
 
@@ -84,7 +85,7 @@ export function takeTyped(core: Core, text: string): void {
   if (interruption.isEcho(core)) userTurn.forgetWords(core);
   const spoken = userTurn.turnText(core);
   userTurn.closeTurn(core);
-  answer(core, spoken === '' ? message : `${spoken} ${message}`, number, interrupts);
+  answer(core, spoken === '' ? message : `${spoken} ${message}`, { number, interrupts, asked: '' });
 }
 
 /** Somebody outside has the agent say something: at once, unless the user is speaking. */
@@ -148,14 +149,21 @@ function judgeOverlap(core: Core): 'now' | 'later' | 'never' {
   return interruption.keepsOverlap(core) && interruption.isEarlyAnswer(core) ? 'later' : 'never';
 }
 
-function answer(core: Core, message: string, number: number, interrupts: boolean): void {
+interface AnsweredTurn {
+  number: number;
+  interrupts: boolean;
+  /** `speculation.answered` of it, empty where something was added. */
+  asked: string;
+}
+
+function answer(core: Core, message: string, { number, interrupts, asked }: AnsweredTurn): void {
   if (core.state.commanded?.target === null) core.state.commanded = null; // no goodbye: the user has more to say
   inactivity.onUserActive(core);
   core.disarm('opening');
   core.emit({ type: 'user.said', text: message, turn: number });
   const turn = { text: message, number, entry: addUserMessage(core, message), interrupts };
   if (takesOffList(core, message)) return;
-  if (!speculation.confirm(core, turn)) startReply(core, turn);
+  if (!speculation.confirm(core, turn, asked)) startReply(core, turn);
   // Keys and typed words may come from somebody who is speaking: what they say then is waited for.
   if (core.state.turn.speaking) interruption.onSpeechStarted(core);
 }

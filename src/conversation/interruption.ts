@@ -14,7 +14,7 @@ import { phrasesFor } from './phrases.js';
 import { isPressing } from './press-digits.js';
 import { onAgentSpoke } from './inactivity.js';
 import { cancelReply, mayInterruptOpening } from './reply.js';
-import { type CutOff, OPENING_TURN } from './state.js';
+import { type CutOff, OPENING_TURN, type Utterance } from './state.js';
 import { abandonWaiting } from './tool-calls.js';
 import * as userTurn from './user-turn.js';
 
@@ -152,7 +152,16 @@ function cutOffNow(core: Core): CutOff {
   const { reply, speech: voice } = core.state;
   const cut = voice.queue.filter(({ kind }) => kind !== 'filler' && kind !== 'prompt');
   const unfinished = reply !== null && (reply.phase === 'thinking' || reply.phase === 'streaming');
-  return { texts: cut.map(({ text }) => text), unfinished };
+  return { texts: cut.map((utterance) => leftOf(core, utterance)), unfinished };
+}
+
+/** What the model says itself is one utterance, however long: of that, the sentence that was cut and what follows it. */
+function leftOf(core: Core, { id, text, own }: Utterance): string {
+  if (!own || core.position.utteranceId !== id) return text;
+  const heard = text.slice(0, core.position.heardChars);
+  const ends = [...heard.matchAll(/[.!?…]["'”’)]*\s+|[。！？]/gu)];
+  const last = ends.at(-1);
+  return text.slice(last === undefined ? 0 : last.index + last[0].length);
 }
 
 /** Words that will not change into nothing: final ones, several, or one that always stops the agent. */

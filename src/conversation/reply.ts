@@ -42,6 +42,7 @@ export function newReply(turn: TurnToAnswer): ReplyState {
     phase: 'thinking',
     pending: '',
     pieces: 0,
+    ownUtterance: null,
     entry: null,
     round: 0,
     turnText: turn.text,
@@ -89,6 +90,19 @@ export function onText(core: Core, reply: ReplyState, said: ModelText): void {
   reply.pending = rest;
   for (const piece of pieces) speakPiece(core, reply, piece);
   if (pauseMs > 0) speech.pauseAfterLast(core, pauseMs);
+}
+
+/** The model speaks itself: all that it says in a round is one utterance, whose words come while it is heard. */
+export function onVoice(core: Core, reply: ReplyState, text: string): void {
+  heardFromModel(core, reply);
+  if (reply.ownUtterance !== null) {
+    speech.sayMore(core, replyEntry(core, reply), reply.ownUtterance, text);
+    return;
+  }
+  reply.pieces++;
+  core.disarm('filler');
+  const entry = replyEntry(core, reply);
+  reply.ownUtterance = speech.say(core, text, { kind: 'reply', entry, requestId: reply.requestId });
 }
 
 /** The pieces that are whole now. A flush, and a pause, end one wherever the text stands. */
@@ -143,6 +157,7 @@ function request(core: Core, reply: ReplyState): void {
   reply.phase = 'thinking';
   reply.pending = '';
   reply.pieces = 0;
+  reply.ownUtterance = null;
   reply.calls = [];
   reply.entry = null;
   reply.round++;

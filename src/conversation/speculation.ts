@@ -11,6 +11,7 @@ import {
   cutText,
   type ModelText,
   newReply,
+  onVoice,
   requestModel,
   speakPiece,
   type TurnToAnswer,
@@ -24,7 +25,7 @@ import { sameForm } from './words.js';
 /**
  * The answer is begun before it is certain that the user has finished: at a likely pause the model is asked and its first
  * sentence synthesised. If the turn ends with these words, the answer is there; if not, nobody has heard of it. Tools
- * never run before that.
+ * never run before that. A model that hears the user itself is asked at any pause, before there are words.
  */
 
 /** A pause after words that are at least so complete is a likely end. */
@@ -56,13 +57,13 @@ export function reconsider(core: Core): void {
     return;
   }
   core.disarm('speculation');
-  const words = wordsNow(core);
+  const words = answered(core);
   if (speculation?.words === words) return;
   dropSpeculation(core, 'other words');
   // Speech that the VAD misses has no pauses: only its final words end.
   const isPause = turn.speechStartMs !== null || isHeardOut(core);
   if (words === '' || !isPause || turn.speculations >= MOST_A_TURN) return;
-  const startMs = startOf(core);
+  const startMs = core.config.modelHears ? core.nowMs : startOf(core);
   if (startMs <= core.nowMs) begin(core, words);
   else if (startMs < Infinity) core.arm('speculation', startMs);
 }
@@ -81,6 +82,11 @@ export function take(core: Core, event: ModelEvent): boolean {
       speculation.reply.phase = 'streaming';
       takeText(core, speculation, event);
       return true;
+    case 'llm.voice':
+      speculation.reply.phase = 'streaming';
+      speculation.voiced = (speculation.voiced ?? '') + event.text;
+      speculation.modelChars += event.text.length;
+      return true;
     case 'llm.toolCall':
       speculation.reply.phase = 'streaming';
       speculation.modelChars += event.call.arguments.length;
@@ -96,18 +102,22 @@ export function take(core: Core, event: ModelEvent): boolean {
   }
 }
 
-/** The turn is over. Returns whether its answer is the one that was speculated on. */
-export function confirm(core: Core, turn: TurnToAnswer): boolean {
+/**
+ * The turn is over. Returns whether its answer is the one that was speculated on.
+ * @param asked `answered` of the turn before it was closed
+ */
+export function confirm(core: Core, turn: TurnToAnswer, asked: string): boolean {
   const { speculation } = core.state;
   if (speculation === null) return false;
-  if (speculation.words !== sameForm(turn.text)) dropSpeculation(core, 'other words');
+  const words = core.config.modelHears ? asked : sameForm(turn.text);
+  if (speculation.words !== words) dropSpeculation(core, 'other words');
   else if (speculation.history !== turn.entry || speculation.tools !== core.state.tools.length)
     dropSpeculation(core, 'other facts');
   if (core.state.speculation === null) return false;
   core.state.speculation = null;
   core.disarm('speculation');
   cancelReply(core);
-  const { sentences, pending, done, startMs } = speculation;
+  const { sentences, pending, done, startMs, voiced } = speculation;
   const { requestId, phase, calls } = speculation.reply;
   core.emit({ type: 'llm.confirm', requestId });
   core.trace('speculation.confirmed', { requestId, headStartMs: core.nowMs - startMs });
@@ -120,8 +130,21 @@ export function confirm(core: Core, turn: TurnToAnswer): boolean {
     speakPiece(core, reply, text, utteranceId);
     if (pauseMs > 0) pauseAfterLast(core, pauseMs);
   }
+  if (voiced !== null) onVoice(core, reply, voiced);
   if (done) endRound(core, reply);
   return true;
+}
+
+/**
+ * What an answer that is begun now is an answer to, in a form that can be compared; empty = there is nothing yet. A model
+ * that hears answers speech, whatever words are found in it.
+ */
+export function answered(core: Core): string {
+  const { turn } = core.state;
+  if (!core.config.modelHears) return sameForm(turnText(core));
+  // Of what turned out to be no words at all there is nothing to answer.
+  if (turn.speechStartMs === null || (isHeardOut(core) && turnText(core) === '')) return sameForm(turnText(core));
+  return `speech until ${String(turn.endMs)} ${sameForm(turn.carried)}`;
 }
 
 /** When the pause has become likely to be the end. */
@@ -144,6 +167,7 @@ function begin(core: Core, words: string): void {
     words,
     sentences: [],
     pending: '',
+    voiced: null,
     done: false,
     history: core.state.history.length,
     tools: core.state.tools.length,
@@ -180,8 +204,4 @@ function whyNot(core: Core): string | null {
   if (ending !== null) return 'the end';
   if (isEcho(core)) return 'an echo';
   return digits !== '' || toSay.length > 0 ? 'something else came' : null;
-}
-
-function wordsNow(core: Core): string {
-  return sameForm(turnText(core));
 }

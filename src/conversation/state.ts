@@ -191,6 +191,8 @@ export interface Utterance {
   entry: number;
   /** It is said for the second time, because the voice failed. */
   again: boolean;
+  /** The model speaks it itself: its words come while it is heard. */
+  own: boolean;
 }
 
 export interface Again {
@@ -210,6 +212,8 @@ export interface ReplyState {
   pending: string;
   /** Pieces of this round that were handed to the voice. */
   pieces: number;
+  /** What the model itself speaks in this round; null = nothing. */
+  ownUtterance: number | null;
   /** The message in the history that this round's words go to, once there is one. */
   entry: number | null;
   /** Requests made for this turn: 1, and one more after each round of tools. */
@@ -231,8 +235,10 @@ export interface ReplyState {
 export interface SpeculationState {
   /** What becomes the reply if the turn ends with these words. Nothing of it is said, done or in the history. */
   reply: ReplyState;
-  /** The words that it answers, in a form that can be compared. */
+  /** The words that it answers, in a form that can be compared; where the model hears, which speech. */
   words: string;
+  /** What the model itself has said so far; null = it does not speak itself. */
+  voiced: string | null;
   /** What the model has said; with the id under which the voice makes a sentence ready. */
   sentences: { text: string; utteranceId: number | null; pauseMs: number }[];
   /** Text that is no whole sentence yet. */

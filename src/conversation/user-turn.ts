@@ -6,8 +6,12 @@ import { newTurn } from './state.js';
 
 /** The user's turn: gathers what is said and decides when it is over. */
 
-/** Speech shorter than this, without words, was no attempt to say something. */
+/** Speech shorter than this, without words, was no attempt to say something … */
 const MIN_UNINTELLIGIBLE_MS = 700;
+/** … or, where the model hears it itself and no transcript has come, shorter than this. */
+const MIN_UNTRANSCRIBED_MS = 250;
+/** A turn of which no words are known may be anything. */
+const UNTRANSCRIBED = 0.6;
 /** Words came, then none for this long, yet the VAD still hears speech: it hears something else. */
 const WORDS_STAND_STILL_MS = 5000;
 
@@ -142,6 +146,8 @@ export function scheduleEnd(core: Core): void {
     longestPauseMs,
     usualPauseMs: usualPauseMs(core),
   });
+  const { modelHears } = core.config;
+  if (modelHears && judged === null && turnText(core) === '') score.completeness = UNTRANSCRIBED;
   core.state.turn.completeness = score.completeness;
   const needed = silenceNeededMs(score, endpointing);
   const waitMs = isFinal ? needed : Math.max(needed, endpointing.finalTranscriptMs);
@@ -154,8 +160,10 @@ export function scheduleEnd(core: Core): void {
 export function turnMessage(core: Core): string | null {
   const text = turnText(core);
   if (text !== '') return text;
-  const unclear = core.state.turn.segments.some((segment) => !segment.understood && segment.text.trim() !== '');
-  return unclear || isLong(core) ? INAUDIBLE : null;
+  const { segments } = core.state.turn;
+  const unclear = segments.some((segment) => !segment.understood && segment.text.trim() !== '');
+  const isHeard = core.config.modelHears && segments.length === 0;
+  return unclear || isLong(core, isHeard ? MIN_UNTRANSCRIBED_MS : MIN_UNINTELLIGIBLE_MS) ? INAUDIBLE : null;
 }
 
 /** Enough speech to have been something, and the recogniser has not said a word about it. */
@@ -202,9 +210,9 @@ export function closeTurn(core: Core, stuck = false): void {
   core.emit({ type: 'stt.endTurn' });
 }
 
-function isLong(core: Core): boolean {
+function isLong(core: Core, leastMs = MIN_UNINTELLIGIBLE_MS): boolean {
   const { speechMs, speaking, speechStartMs } = core.state.turn;
-  return speechMs + (speaking ? core.nowMs - (speechStartMs ?? core.nowMs) : 0) >= MIN_UNINTELLIGIBLE_MS;
+  return speechMs + (speaking ? core.nowMs - (speechStartMs ?? core.nowMs) : 0) >= leastMs;
 }
 
 /** A clock that disagrees must not put the end of a turn into the future. */

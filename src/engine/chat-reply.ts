@@ -127,7 +127,7 @@ export class ChatReply {
           const id = freeCallId(piece.call.id, taken);
           taken.add(id);
           calls.push({ ...piece.call, id });
-        } else {
+        } else if (piece.type === 'usage') {
           this.usage.counted({ provider: llm.name, model }, piece);
         }
         deadlines.within(NEXT_PIECE_MS);

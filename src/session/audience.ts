@@ -10,8 +10,9 @@ export class Audience {
   readonly #listener: ((event: SessionEvent) => void) | undefined;
   readonly #journal: Journal;
   readonly #texts = new Map<number, string>();
-  /** Text of the answer that is being spoken, as far as it has begun. */
+  /** Text of the answer that is being spoken, as far as it has begun, and the latest utterance of it. */
   #answer = '';
+  #latest: number | null = null;
 
   constructor(transport: Transport, listener: ((event: SessionEvent) => void) | undefined, journal: Journal) {
     this.#transport = transport;
@@ -52,6 +53,14 @@ export class Audience {
     this.#texts.set(utteranceId, text);
   }
 
+  /** More of what the model itself says with an utterance; it may have begun. */
+  expectMore(utteranceId: number, text: string): void {
+    this.#texts.set(utteranceId, this.textOf(utteranceId) + text);
+    if (this.#latest !== utteranceId) return;
+    this.#answer += text;
+    this.tell({ type: 'response', text: this.#answer, isFinal: false });
+  }
+
   textOf(utteranceId: number): string {
     return this.#texts.get(utteranceId) ?? '';
   }
@@ -61,7 +70,8 @@ export class Audience {
     const text = this.textOf(utteranceId);
     if (this.#answer === '') this.tell({ type: 'answering' });
     this.#answer = this.#answer === '' ? text : `${this.#answer} ${text}`;
-    this.tell({ type: 'response', text: this.#answer, isFinal: false });
+    this.#latest = utteranceId;
+    if (text !== '') this.tell({ type: 'response', text: this.#answer, isFinal: false });
   }
 
   /**
@@ -71,6 +81,7 @@ export class Audience {
   answerEnded(unheard = ''): void {
     const text = this.#answer.slice(0, this.#answer.length - unheard.length).trim();
     this.#answer = '';
+    this.#latest = null;
     if (text === '') return;
     this.tell({ type: 'response', text, isFinal: true });
     this.observe({ type: 'agent', text });

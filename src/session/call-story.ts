@@ -37,7 +37,11 @@ export function storyOf({ entries }: { entries: readonly LogEntry[] }): StoryLin
     } else if (entry.kind === 'effect') {
       const { effect } = entry;
       if (effect.type === 'speak') texts.set(effect.utteranceId, effect.text);
-      else if (effect.type === 'tool.start') {
+      else if (effect.type === 'speak.more') {
+        texts.set(effect.utteranceId, (texts.get(effect.utteranceId) ?? '') + effect.text);
+        const line = spoken.get(effect.utteranceId);
+        if (line !== undefined) line.text += effect.text;
+      } else if (effect.type === 'tool.start') {
         const { id, name, arguments: args } = effect.call;
         calls.set(id, add({ atMs, who: 'tool', text: `${name}(${args})` }));
       } else if (effect.type === 'user.said') {

@@ -2,12 +2,17 @@ import type { TtsWord } from '../providers/tts/tts.js';
 
 /** How much of an utterance's text a listener has heard, from the times of its words. */
 export class HeardText {
-  readonly #text: string;
+  #text: string;
   readonly #ends: { chars: number; endMs: number }[] = [];
   #searchFrom = 0;
 
   constructor(text: string) {
     this.#text = text;
+  }
+
+  /** More of the text: of a voice that makes up its words while it speaks. */
+  addText(text: string): void {
+    this.#text += text;
   }
 
   /** Adds words in the order of speaking; times count from the utterance's first sample. */

@@ -17,7 +17,8 @@ export class Ledger {
 
   onEvent(event: ConversationEvent, nowMs: number): void {
     if (event.type === 'speech.stopped') this.#speechEndMs = event.endMs;
-    else if (event.type === 'llm.text' || event.type === 'llm.toolCall') this.turns.modelSpoke(event.requestId, nowMs);
+    else if (event.type === 'llm.text' || event.type === 'llm.voice' || event.type === 'llm.toolCall')
+      this.turns.modelSpoke(event.requestId, nowMs);
   }
 
   onEffect(effect: ConversationEffect, nowMs: number): void {

@@ -102,6 +102,17 @@ export class Playout {
     this.#events.onPlayable();
   }
 
+  /** More of an utterance's text has become known. */
+  addText(utteranceId: number, text: string): void {
+    this.#find(utteranceId)?.heard.addText(text);
+  }
+
+  /** How much of an utterance that is queued or under way has been played, in milliseconds; null = it is neither. */
+  playedMs(utteranceId: number): number | null {
+    const track = this.#queue.find((candidate) => candidate.utteranceId === utteranceId);
+    return track === undefined ? null : samplesToMs(track.played, this.sampleRateHz);
+  }
+
   /** All of an utterance's audio has been given. */
   complete(utteranceId: number): void {
     const track = this.#find(utteranceId);

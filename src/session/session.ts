@@ -68,7 +68,7 @@ export class Session {
     this.#options = options;
     this.#clock = options.clock;
     this.finished = new Promise((resolve) => (this.#resolveFinished = resolve));
-    const { transport, conversation, clock } = options;
+    const { transport, conversation, clock, llm, model, temperature = 0, toolbox } = options;
     const nowMs = (): number => this.#nowMs();
     const onEvent = (event: ConversationEvent): void => this.#dispatch(event);
     const onJudged = (probability: number): void => onEvent({ type: 'turn.judged', probability });
@@ -144,9 +144,8 @@ export class Session {
       ...{ recogniser: this.#recogniser, voice: this.#voice },
       onFault: this.#faultAs('language.missing'),
     });
-    const { llm, model, temperature = 0 } = options;
     this.#thinking = new Thinking({
-      ...{ llm, model, temperature, clock, onEvent },
+      ...{ llm, model, temperature, toolbox, clock, onEvent, voice: this.#voice },
       onUsage: (tokens) => this.#ledger.usage.counted({ provider: llm.name, model }, tokens),
     });
     this.#line = new LineActions({
@@ -258,10 +257,7 @@ export class Session {
   #carryOut(effect: ConversationEffect): void {
     switch (effect.type) {
       case 'llm.start':
-        this.#thinking.start(effect.requestId, effect.messages, [
-          ...effect.tools,
-          ...(this.#options.toolbox?.specs ?? []),
-        ]);
+        this.#thinking.start(effect.requestId, effect.messages, effect.tools);
         return;
       case 'llm.cancel':
         this.#thinking.cancel(effect.requestId);
@@ -271,7 +267,11 @@ export class Session {
         return;
       case 'speak':
         this.#audience.expect(effect.utteranceId, effect.text);
-        this.#voice.speak(effect.utteranceId, effect.text);
+        this.#voice.speak(effect.utteranceId, effect.text, effect.requestId);
+        return;
+      case 'speak.more':
+        this.#audience.expectMore(effect.utteranceId, effect.text);
+        this.#playout.addText(effect.utteranceId, effect.text);
         return;
       case 'speak.pause':
         this.#voice.pause(effect.utteranceId, effect.pauseMs);

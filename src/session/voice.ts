@@ -3,8 +3,10 @@ import { Resampler } from '../audio/resample.js';
 import type { Clock } from '../clock/clock.js';
 import type { ConversationEvent } from '../conversation/events.js';
 import { reasonOf } from '../errors.js';
+import type { LlmVoice } from '../providers/llm/llm.js';
 import type { TtsProvider } from '../providers/tts/tts.js';
 import { untilAborted } from './abortable.js';
+import { OwnSpeech } from './own-speech.js';
 import type { Playout } from './playout.js';
 import type { UsedProvider } from './usage.js';
 
@@ -36,12 +38,15 @@ export class Voice {
   #options: VoiceOptions;
   #waiting: Job[] = [];
   #running: Job | null = null;
+  /** What the model says itself. */
+  readonly #own: OwnSpeech;
   #closed = false;
   /** Characters given to the provider. */
   chars = 0;
 
   constructor(options: VoiceOptions) {
     this.#options = options;
+    this.#own = new OwnSpeech(options);
   }
 
   /** Synthesises an utterance that may have to be spoken: `speak` or `cancel` follows. */
@@ -51,10 +56,25 @@ export class Voice {
     this.#synthesiseLater(utteranceId, text);
   }
 
-  speak(utteranceId: number, text: string): void {
+  /** @param requestId the model says it itself, with this request */
+  speak(utteranceId: number, text: string, requestId?: number): void {
     if (this.#closed) return;
+    if (requestId !== undefined) {
+      this.#own.speak(utteranceId, requestId, text);
+      return;
+    }
     const prepared = this.#options.playout.add(utteranceId, text, pauseAfter(text));
     if (!prepared) this.#synthesiseLater(utteranceId, text);
+  }
+
+  /** The model says (more of) an answer itself; it is heard once it is to be spoken. */
+  hear(requestId: number, piece: LlmVoice): void {
+    if (!this.#closed) this.#own.take(requestId, piece);
+  }
+
+  /** A request of the model's is over, whether it spoke itself or not. */
+  over(requestId: number): void {
+    this.#own.over(requestId);
   }
 
   /** Speaks so from the next utterance on. */
@@ -70,6 +90,7 @@ export class Voice {
   cancel(utteranceId: number): void {
     this.#waiting = this.#waiting.filter((job) => job.utteranceId !== utteranceId);
     if (this.#running?.utteranceId === utteranceId) this.#running.abort.abort();
+    this.#own.cut(utteranceId);
     this.#options.playout.cancel(utteranceId);
   }
 
@@ -77,6 +98,7 @@ export class Voice {
   drop(): void {
     this.#waiting = [];
     this.#running?.abort.abort();
+    this.#own.cut();
     this.#options.playout.drop();
   }
 

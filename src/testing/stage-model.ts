@@ -49,9 +49,16 @@ export class StageModel {
   readonly #script: Reply[] = [];
   readonly #unconfirmed = new Map<number, Reply>();
   #calls = 0;
+  #ownVoice = false;
 
   constructor(send: (atMs: number, event: ModelEvent) => void) {
     this.#send = send;
+  }
+
+  /** It speaks itself: its words are its own voice's. */
+  speaksItself(): this {
+    this.#ownVoice = true;
+    return this;
   }
 
   says(text: string, timing: ReplyTiming = {}): this {
@@ -91,8 +98,9 @@ export class StageModel {
     this.requests.push({ requestId, atMs, messages, tools, speculative, cancelledMs: null });
     if (speculative) this.#unconfirmed.set(requestId, reply);
     const { text = '', calls = [], ends, afterMs = 200, gapMs = 20 } = reply;
+    const type = this.#ownVoice ? 'llm.voice' : 'llm.text';
     const pieces: ModelEvent[] = [
-      ...(text.match(/\S+\s*/g) ?? []).map((piece) => ({ type: 'llm.text' as const, requestId, text: piece })),
+      ...(text.match(/\S+\s*/g) ?? []).map((piece): ModelEvent => ({ type, requestId, text: piece })),
       ...calls.map((call) => ({ type: 'llm.toolCall' as const, requestId, call })),
     ];
     let dueMs = atMs + afterMs;

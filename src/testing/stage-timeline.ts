@@ -42,6 +42,9 @@ export class Timeline {
     if (effect.type === 'speak') {
       const { utteranceId, text, kind } = effect;
       this.utterances.push({ utteranceId, text, kind, askedMs: atMs, played: [], isWhole: false });
+    } else if (effect.type === 'speak.more') {
+      const utterance = this.#find(effect.utteranceId);
+      if (utterance !== undefined) utterance.text += effect.text;
     } else if (effect.type === 'user.said') {
       if (this.turns.at(-1)?.turn === effect.turn) this.turns.pop();
       this.turns.push({ atMs, turn: effect.turn, text: effect.text });

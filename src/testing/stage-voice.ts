@@ -114,6 +114,14 @@ export class StageVoice {
     this.#lastTickMs = Math.max(this.#lastTickMs, Math.ceil(atMs / TICK_MS) * TICK_MS - TICK_MS);
   }
 
+  /** More of what the model itself says with an utterance. */
+  more(utteranceId: number, text: string): void {
+    const track = this.#tracks.find((candidate) => candidate.utteranceId === utteranceId);
+    if (track === undefined) return;
+    track.text += text;
+    track.totalMs += text.length * this.#options.msPerChar;
+  }
+
   #track(utteranceId: number, text: string, atMs: number): Track {
     const { msPerChar, latencyMs } = this.#options;
     const fault = this.#faults.shift() ?? null;

@@ -182,6 +182,9 @@ export class Stage {
       case 'speak':
         this.voice.speak(effect.utteranceId, effect.text, this.#nowMs);
         return;
+      case 'speak.more':
+        this.voice.more(effect.utteranceId, effect.text);
+        return;
       case 'speak.cancel':
         this.voice.cancel(effect.utteranceId);
         return;

@@ -1,11 +1,14 @@
 import type { Clock } from '../../clock/clock.js';
 import type { ChatMessage, ToolCall, ToolSpec } from '../../config/chat.js';
+import type { SpeechModel } from './speech-model.js';
 
 /** A language model, streaming. One vendor a file; the registry names them. */
 export interface LlmProvider {
   readonly name: string;
   /** True where a reply depends only on the request and comes at times from a table. */
   readonly virtualTime: boolean;
+  /** Where its models hear and speak themselves: what a session has of them. `complete` is for what is written. */
+  readonly speech?: SpeechModel;
   warmUp(): Promise<void>;
   /**
    * One reply. Ends after the last piece; throws a ParleyError when the model fails, and the signal's reason when
@@ -32,7 +35,20 @@ export type LlmPiece =
   | { type: 'text'; text: string; flush?: boolean; pauseMs?: number }
   /** A whole call; models that stream arguments are gathered up first. */
   | { type: 'toolCall'; call: ToolCall }
+  | LlmVoice
   | LlmUsage;
+
+/** A model that speaks itself: its audio, and the words that have become known with it. */
+export interface LlmVoice {
+  type: 'voice';
+  /** More of its words; they may come before or after their audio. */
+  text: string;
+  audio: { samples: Int16Array; sampleRateHz: number } | null;
+  /** All of the audio has come. */
+  isLast: boolean;
+  /** Only so much of the answer's audio was heard, in milliseconds from its first sample: the model is to know no more of it. */
+  cut: (heardMs: number) => void;
+}
 
 /** What the vendor counts. A reply may tell it in parts, which add up; one that is broken off may not come to tell it. */
 export interface LlmUsage {
@@ -43,6 +59,8 @@ export interface LlmUsage {
   cachedTokens?: number;
   cacheWriteTokens?: number;
   completionTokens: number;
+  /** Of all these, those that were audio. Default none. */
+  audio?: { promptTokens: number; cachedTokens: number; completionTokens: number };
   /** Who counts, where that is not who was asked: a stand-in, and the model id that it was asked for. */
   by?: { provider: string; model: string };
 }

@@ -104,6 +104,9 @@ class VoiceTimes {
     const isAsked = effect.type === 'speak' || effect.type === 'speak.prepare';
     if (isAsked && !this.#asked.has(effect.utteranceId)) {
       this.#asked.set(effect.utteranceId, { text: effect.text, atMs: t, firstMs: null });
+    } else if (effect.type === 'speak.more') {
+      const asked = this.#asked.get(effect.utteranceId);
+      if (asked !== undefined) asked.text += effect.text;
     } else if (effect.type === 'playout.hold') this.#heldSinceMs = t;
     else if (effect.type === 'playout.resume') {
       if (this.#playing !== null) this.#playing.heldMs += t - (this.#heldSinceMs ?? t);

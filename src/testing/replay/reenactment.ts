@@ -85,6 +85,7 @@ class Reenactment {
     if (effect.type === 'llm.start') this.#answer(effect);
     else if (effect.type === 'llm.cancel') this.#live.delete(effect.requestId);
     else if (effect.type === 'speak') this.#voice.speak(effect.utteranceId, effect.text, this.#nowMs);
+    else if (effect.type === 'speak.more') this.#voice.more(effect.utteranceId, effect.text);
     else if (effect.type === 'speak.prepare') this.#voice.prepare(effect.utteranceId, effect.text, this.#nowMs);
     else if (effect.type === 'speak.cancel') this.#voice.cancel(effect.utteranceId);
     else if (effect.type === 'playout.hold') this.#voice.hold();

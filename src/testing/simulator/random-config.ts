@@ -44,6 +44,7 @@ const SECTIONS = (random: Random): { [Key in keyof ConfigChanges]: () => ConfigC
     stuckMs: random.pick([1000, 5000, 12_000]),
   }),
   speculation: () => ({ enabled: random.chance(0.5) }),
+  modelHears: () => random.chance(0.5),
   filler: () => ({ afterMs: random.pick([null, 0, 800, 4000]), messages: [...random.pick(FILLERS)] }),
   endCall: () => ({
     enabled: random.chance(0.8),

@@ -27,6 +27,7 @@ export function randomModel(random: Random): Act[] {
   const acts: Act[] = [];
   const trouble = random.pick([0, 0.2, 0.7]);
   const count = random.int(0, 8);
+  if (random.chance(0.25)) acts.push({ on: 'model', does: 'speaksItself', with: [] });
   for (let index = 0; index < count; index++) {
     const timing = randomTiming(random, trouble);
     const saying = random.chance(0.5) ? { saying: random.pick(REPLIES) } : {};

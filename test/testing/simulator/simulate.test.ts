@@ -23,6 +23,7 @@ const NOT_ACTS = new Set([
     'position',
     'prepare',
     'speak',
+    'more',
     'cancel',
     'pause',
     'hold',

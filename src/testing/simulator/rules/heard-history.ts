@@ -70,6 +70,8 @@ export class HeardHistory implements Rule {
     if (effect.type === 'speak') {
       check(!this.#said.has(effect.utteranceId), 'utterances have ids of their own');
       this.#said.set(effect.utteranceId, { text: effect.text, audible: false, heardChars: null });
+    } else if (effect.type === 'speak.more') {
+      this.#growth(effect.utteranceId, effect.text);
     } else if (effect.type === 'speak.cancel') {
       const said = this.#said.get(effect.utteranceId);
       if (said !== undefined) said.heardChars ??= heardNow(effect.utteranceId, position);
@@ -87,6 +89,15 @@ export class HeardHistory implements Rule {
       this.#continued = this.#turns.get(turn) === INAUDIBLE ? null : turn;
       this.#turns.delete(turn);
     }
+  }
+
+  /** The model itself goes on saying it; what was heard whole is heard whole with that. */
+  #growth(utteranceId: number, text: string): void {
+    const said = this.#said.get(utteranceId);
+    if (said === undefined) return;
+    const wasWhole = said.heardChars === said.text.length;
+    said.text += text;
+    if (wasWhole) said.heardChars = said.text.length;
   }
 
   #drop(position: PlayoutPosition): void {

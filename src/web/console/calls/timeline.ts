@@ -90,8 +90,9 @@ class Builder {
         this.#mark('turns', '', `By its sound the turn is ${(event.probability * 100).toFixed(0)} % over`, 'minor');
         return;
       case 'llm.text':
+      case 'llm.voice':
       case 'llm.toolCall':
-        this.#modelSaid(event.requestId, event.type === 'llm.text' ? event.text : ` [${event.call.name}]`);
+        this.#modelSaid(event.requestId, event.type === 'llm.toolCall' ? ` [${event.call.name}]` : event.text);
         return;
       case 'llm.done':
         this.#modelDone(event.requestId, null);
@@ -167,6 +168,14 @@ class Builder {
       case 'speak':
         this.#speak(effect.utteranceId, effect.text, effect.type === 'speak.prepare');
         return;
+      case 'speak.more': {
+        const utterance = this.#utterances.get(effect.utteranceId);
+        if (utterance === undefined) return;
+        utterance.text += effect.text;
+        utterance.span.label += effect.text;
+        utterance.span.about += effect.text;
+        return;
+      }
       case 'speak.cancel': {
         const { span, text } = this.#utterances.get(effect.utteranceId) ?? {};
         if (span === undefined) return;

@@ -44,6 +44,9 @@ export function turnStories(entries: readonly LogEntry[]): TurnStory[] {
     } else if (entry.kind === 'effect') {
       const { effect } = entry;
       if (effect.type === 'speak') texts.set(effect.utteranceId, effect.text);
+      if (effect.type === 'speak.more') {
+        texts.set(effect.utteranceId, (texts.get(effect.utteranceId) ?? '') + effect.text);
+      }
       if (effect.type === 'playout.drop') {
         const { utteranceId, heardChars } = attempts.position;
         if (utteranceId !== null) ledger.turns.said(utteranceId, texts.get(utteranceId)?.slice(0, heardChars) ?? '');
@@ -79,7 +82,7 @@ class Attempts {
   }
 
   onEvent(event: ConversationEvent): void {
-    if (event.type !== 'llm.text') return;
+    if (event.type !== 'llm.text' && event.type !== 'llm.voice') return;
     const attempt = this.#byRequest.get(event.requestId);
     if (attempt !== undefined) attempt.text += event.text;
   }
