@@ -4,6 +4,24 @@ import { vendorsOf } from './vendor-settings.js';
 /** OpenAI's models that the interface names. */
 export const OPENAI_MODELS = ['gpt-4o', 'gpt-4o-mini', 'gpt-4.1', 'gpt-4.1-mini', 'gpt-4.1-nano'] as const;
 
+/** The adapter of models that hear and speak themselves over OpenAI's Realtime API. */
+export const OPENAI_REALTIME = 'openai_realtime';
+
+/**
+ * OpenAI's models that hear and speak themselves, and the vendor's names of them. The previews were shut down by the vendor:
+ * their ids stand for their successors. developers.openai.com/api/docs/models, read on 2026-11-22.
+ */
+export const OPENAI_REALTIME_MODELS: Readonly<Record<string, string>> = {
+  'gpt-4o-realtime-preview': 'gpt-realtime-2.1',
+  'gpt-4o-mini-realtime-preview': 'gpt-realtime-2.1-mini',
+  'gpt-realtime': 'gpt-realtime',
+  'gpt-realtime-mini': 'gpt-realtime-mini',
+  'gpt-realtime-1.5': 'gpt-realtime-1.5',
+  'gpt-realtime-2': 'gpt-realtime-2',
+  'gpt-realtime-2.1': 'gpt-realtime-2.1',
+  'gpt-realtime-2.1-mini': 'gpt-realtime-2.1-mini',
+};
+
 /** Anthropic's models that answer quickly enough to talk with, the best suited first. */
 export const ANTHROPIC_MODELS = [
   'claude-haiku-5-5',
@@ -23,8 +41,8 @@ const ANTHROPIC_URL = 'https://api.anthropic.com';
 /** How a model id is reached. */
 export interface ModelRoute {
   /**
-   * The adapter: `openai` for any server with OpenAI's chat completions, `anthropic` for Anthropic's messages, `scripted`
-   * for the embedded model.
+   * The adapter: `openai` for any server with OpenAI's chat completions, `anthropic` for Anthropic's messages,
+   * `openai_realtime` for models that hear and speak themselves, `scripted` for the embedded model.
    */
   provider: string;
   /** Null = the adapter needs none. */
@@ -48,13 +66,10 @@ export function modelRoutes(settings: Settings, ollamaModels: readonly string[] 
     routes.set(model, { provider: 'openai', baseUrl: `${ollamaUrl(settings.ollamaHost)}/v1`, apiKey: null, model });
   }
   if (settings.openaiApiKey !== null) {
-    for (const model of OPENAI_MODELS) {
-      routes.set(model, {
-        provider: 'openai',
-        baseUrl: settings.openaiBaseUrl,
-        apiKey: settings.openaiApiKey,
-        model,
-      });
+    const access = { baseUrl: settings.openaiBaseUrl, apiKey: settings.openaiApiKey };
+    for (const model of OPENAI_MODELS) routes.set(model, { provider: 'openai', ...access, model });
+    for (const [id, model] of Object.entries(OPENAI_REALTIME_MODELS)) {
+      routes.set(id, { provider: OPENAI_REALTIME, ...access, model });
     }
   }
   const anthropic = vendorsOf(settings).anthropic;

@@ -14,6 +14,7 @@ import { ParleyError } from '../errors.js';
 import type { GuardedClient } from '../net/guarded-client.js';
 import { type Switch, switchText } from '../providers/failover/health.js';
 import type { LlmProvider } from '../providers/llm/llm.js';
+import type { SpeechModel } from '../providers/llm/speech-model.js';
 import { STT_PROVIDERS } from '../providers/stt/registry.js';
 import { chooseTts } from '../providers/tts/choose.js';
 import { TTS_PROVIDERS } from '../providers/tts/registry.js';
@@ -27,6 +28,7 @@ import { checkStt, checkVoiceModel } from './languages.js';
 import type { AgentRequest, CustomVoices, EngineOptions, SessionRequest } from './options.js';
 import type { Providers } from './providers.js';
 import type { Sound } from './sound.js';
+import { type OwnSpeech, ownDefaults, ownSpeech, speechModelOf } from './speech.js';
 import { StandIns } from './stand-ins.js';
 
 export interface PlannerOptions {
@@ -53,6 +55,8 @@ export interface Mind {
 /** With what it hears and speaks. */
 export interface Plan extends Omit<Mind, 'llm'> {
   providers: Pick<SessionOptions, 'vad' | 'stt' | 'llm' | 'tts'>;
+  /** A model that hears and speaks itself: its part of the session, to be closed with it. Null = there is none. */
+  speech: OwnSpeech | null;
 }
 
 export interface PlanNotes {
@@ -80,13 +84,16 @@ export class Planner {
    */
   async plan(request: AgentRequest, notes: PlanNotes): Promise<Plan> {
     const { providers, sound, options } = this.#options;
-    const { config, agent: named } = this.#resolved(request, notes, await this.#defaults(request));
-    const voice = substituted(customVoice(named.voice, options.voices), options.voiceSubstitutes);
-    const agent = { ...named, voice };
-    const llm = this.#llm(agent, request, notes);
+    const model = speechModelOf(request.agent, request, providers, this.#modelDefaults(request));
+    const { config, agent: named } = this.#resolved(request, notes, await this.#defaults(request, model));
+    const said = substituted(customVoice(named.voice, options.voices), options.voiceSubstitutes);
+    const speech = model === null ? null : ownSpeech(model, { ...named, voice: said }, request);
+    const agent = { ...named, voice: speech?.voice ?? said };
+    const llm = this.#llm(agent, request, notes, speech?.session.llm);
     const onSwitch = switchNotes(notes);
-    const stt = request.stt ?? this.#standIns.stt(agent, onSwitch);
-    const tts = request.tts ?? this.#standIns.tts(agent, onSwitch);
+    const ears = speech?.hears === true ? speech.session.stt : undefined;
+    const stt = request.stt ?? this.#standIns.stt(agent, onSwitch, ears);
+    const tts = request.tts ?? this.#standIns.tts(agent, onSwitch, speech?.tts ?? undefined);
     sound.check(agent.sound);
     tts.checkSettings?.(agent.voice.settings, agent.voice.voiceId);
     checkStt(agent, stt);
@@ -94,7 +101,7 @@ export class Planner {
     this.#checkTime([stt, llm, tts]);
     const hasScreen = 'transport' in request && (request as SessionRequest).transport.showsForms === true;
     const toolbox = await this.#toolbox(agent, request, notes, hasScreen);
-    return { config, agent, toolbox, providers: { vad: request.vad ?? providers.vad(), stt, llm, tts } };
+    return { config, agent, toolbox, speech, providers: { vad: request.vad ?? providers.vad(), stt, llm, tts } };
   }
 
   /**
@@ -124,11 +131,11 @@ export class Planner {
     return { config, agent };
   }
 
-  #llm(agent: ResolvedAgent, { llm, script }: AgentRequest, notes: PlanNotes): LlmProvider {
+  #llm(agent: ResolvedAgent, { llm, script }: AgentRequest, notes: PlanNotes, own?: LlmProvider): LlmProvider {
     const { providers, client, clock } = this.#options;
     if (script !== undefined) providers.scriptHints(script);
     if (agent.customLlm !== null) checkCustomLlm(agent.customLlm, client.guard, clock);
-    return llm ?? this.#standIns.llm(agent.llm.model, script, switchNotes(notes));
+    return llm ?? this.#standIns.llm(agent.llm.model, script, switchNotes(notes), own);
   }
 
   async #toolbox(
@@ -165,8 +172,9 @@ export class Planner {
   }
 
   /** What the agent leaves open: its own script speaks for it, and its language chooses the embedded voice. */
-  async #defaults(request: AgentRequest): Promise<AgentDefaults> {
+  async #defaults(request: AgentRequest, model: SpeechModel | null): Promise<AgentDefaults> {
     const defaults = this.#modelDefaults(request);
+    if (model !== null) return { ...defaults, ...ownDefaults(model) };
     const { agent, tts } = request;
     if (agent.voice == null && tts === undefined && defaults.voiceProvider === EMBEDDED_DEFAULTS.voiceProvider) {
       defaults.voiceProvider = await chooseTts(agent.language ?? defaults.language);

@@ -1,6 +1,7 @@
 import { type ModelRoutes, SCRIPTED_MODEL } from '../config/models.js';
 import type { Vendors } from '../config/vendor-settings.js';
 import type { LlmProvider } from '../providers/llm/llm.js';
+import type { SpeechModel } from '../providers/llm/speech-model.js';
 import { type LlmRegistry, llmRegistry } from '../providers/llm/registry.js';
 import { parseScript, scriptedProvider, speechHints } from '../providers/llm/scripted/index.js';
 import { sttProvider } from '../providers/stt/registry.js';
@@ -73,6 +74,11 @@ export class Providers {
   llm(model: string, script: unknown): LlmProvider {
     if (model === SCRIPTED_MODEL && script !== undefined) return this.#script(script).provider;
     return this.#models.resolve(model);
+  }
+
+  /** What a model can do that hears and speaks itself; null = it reads and writes only, or there is none of that id. */
+  speech(model: string): SpeechModel | null {
+    return this.#models.find(model)?.speech ?? null;
   }
 
   /**

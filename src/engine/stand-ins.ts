@@ -39,9 +39,12 @@ export class StandIns {
     for (const model of failover.llm) providers.llm(model, undefined);
   }
 
-  /** The agent's recogniser: one of a vendor is opened again where it fails, even where nobody stands in for it. */
-  stt(agent: Pick<ResolvedAgent, 'stt' | 'language'>, onSwitch: OnSwitch): SttProvider {
-    const own = this.#providers.stt(agent.stt.provider);
+  /**
+   * The agent's recogniser: one of a vendor is opened again where it fails, even where nobody stands in for it.
+   * @param own of a model that hears itself. Default: the one that the agent names
+   */
+  stt(agent: Pick<ResolvedAgent, 'stt' | 'language'>, onSwitch: OnSwitch, own?: SttProvider): SttProvider {
+    own ??= this.#providers.stt(agent.stt.provider);
     const others = this.#failover.stt
       .map(({ provider, ...options }) => ({ provider: this.#providers.stt(provider), options }))
       // The agent's own may stand in for itself with another model.
@@ -66,8 +69,8 @@ export class StandIns {
     return new FailoverStt({ entries, onSwitch });
   }
 
-  tts(agent: Pick<ResolvedAgent, 'voice'>, onSwitch: OnSwitch): TtsProvider {
-    const own = this.#providers.tts(agent.voice.provider);
+  tts(agent: Pick<ResolvedAgent, 'voice'>, onSwitch: OnSwitch, own?: TtsProvider): TtsProvider {
+    own ??= this.#providers.tts(agent.voice.provider);
     const others = this.#failover.tts
       .map(({ provider, voiceId = null, model = null, settings = {} }) => ({
         provider: this.#providers.tts(provider),
@@ -84,10 +87,11 @@ export class StandIns {
 
   /**
    * The agent's model, and behind the operator's list its own script, where it has one.
+   * @param speech one that hears itself, in the place of the agent's model
    * @throws ParleyError PROVIDER_UNKNOWN, CONFIG_INVALID for a script with faults
    */
-  llm(model: string, script: unknown, onSwitch: OnSwitch): LlmProvider {
-    const own = this.#providers.llm(model, script);
+  llm(model: string, script: unknown, onSwitch: OnSwitch, speech?: LlmProvider): LlmProvider {
+    const own = speech ?? this.#providers.llm(model, script);
     // What the agent's own rules say needs nobody else.
     if (model === SCRIPTED_MODEL) return own;
     const others = this.#failover.llm
@@ -100,7 +104,11 @@ export class StandIns {
     if (usable.length === 0) return own;
     const entries: LlmEntry[] = [
       { provider: own, health: this.#health.of('llm', model), label: `${own.name} ${model}` },
-      ...usable.map((entry) => ({ ...entry, health: this.#health.of('llm', entry.model) })),
+      ...usable.map((entry) => ({
+        ...entry,
+        health: this.#health.of('llm', entry.model),
+        needsWords: speech !== undefined,
+      })),
     ];
     return new FailoverLlm({ entries, onSwitch });
   }

@@ -170,6 +170,7 @@ export class Workshop {
         ...conversation,
         endpointing: { ...conversation.endpointing, ...this.#options.endpointing },
         speculation: { enabled: this.#options.speculation ?? true },
+        modelHears: plan.speech?.hears ?? false,
         deadlines: toolDeadlines(toolbox),
         earlier: messagesBefore(request.continuation ?? {}, this.#memory, before),
         ...parts.conversation,
@@ -195,6 +196,7 @@ export class Workshop {
     for (const [name, reason] of early) session.noteFault(name, reason);
     const { llm } = parts.options;
     if (llm !== undefined) void session.finished.then(() => llm.close());
+    void session.finished.then(() => plan.speech?.session.close());
     rememberWhenOver(session, this.#memory, before);
     this.#tellAfterwards(session, plan, request, startUnixMs);
     return session;
@@ -315,6 +317,7 @@ export class Workshop {
       providers.tts.warmUp(voiceOf(agent)),
     ]);
     if (extra === null) return plan;
+    await plan.speech?.session.close(); // the one of the plan that follows has another prompt
     const metadata = { ...agent.metadata, ...extra.metadata };
     return this.#planner.plan({ ...request, metadata }, { onFault, extraPrompt: extra.extraPrompt });
   }

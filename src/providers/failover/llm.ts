@@ -8,6 +8,8 @@ export interface LlmEntry {
   /** The model id that it is asked for. Default: that of the request. */
   model?: string;
   health: Health;
+  /** It hears nothing itself: where the last message is the user's and its words are not known yet, it is not asked. */
+  needsWords?: boolean;
   /** In notes and errors. Default: the provider's name and the model id. */
   label?: string;
 }
@@ -48,13 +50,17 @@ export class FailoverLlm implements LlmProvider {
 
   complete(request: LlmRequest): AsyncIterable<LlmPiece> {
     const { entries, onSwitch, bounds = BOUNDS } = this.#options;
+    const last = request.messages.at(-1);
+    const isWordless = last?.role === 'user' && last.content === '';
     return hedged({
       stage: 'llm',
-      contenders: entries.map(({ provider, model, health, label }) => ({
-        name: label ?? (model === undefined ? provider.name : `${provider.name} ${model}`),
-        health,
-        start: (signal) => signed(provider, { ...request, ...(model !== undefined && { model }), signal }),
-      })),
+      contenders: entries
+        .filter(({ needsWords = false }) => !(isWordless && needsWords))
+        .map(({ provider, model, health, label }) => ({
+          name: label ?? (model === undefined ? provider.name : `${provider.name} ${model}`),
+          health,
+          start: (signal) => signed(provider, { ...request, ...(model !== undefined && { model }), signal }),
+        })),
       isResult: (piece) => piece.type !== 'usage',
       ...{ bounds, onSwitch, clock: request.clock, signal: request.signal },
     });

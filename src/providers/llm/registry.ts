@@ -1,6 +1,8 @@
 import { type ModelRoutes, SCRIPTED_MODEL } from '../../config/models.js';
 import { ParleyError } from '../../errors.js';
 import { AnthropicProvider } from './anthropic.js';
+import { RealClock } from '../../clock/real.js';
+import { OpenAiRealtime } from '../realtime/openai-realtime.js';
 import type { LlmProvider } from './llm.js';
 import { OpenAiProvider } from './openai.js';
 import { fallbackScript } from './scripted/fallback-script.js';
@@ -106,7 +108,14 @@ const ADAPTERS: Readonly<
 > = {
   openai: openAiServer,
   anthropic: anthropicServer,
+  openai_realtime: realtimeServer,
 };
+
+function realtimeServer(baseUrl: string, apiKey: string | null): Server {
+  const names = new Map<string, string>();
+  const modelName = (id: string): string => names.get(id) ?? id;
+  return { provider: new OpenAiRealtime({ baseUrl, apiKey: apiKey ?? '', modelName, clock: new RealClock() }), names };
+}
 
 function anthropicServer(baseUrl: string, apiKey: string | null): Server {
   const names = new Map<string, string>();

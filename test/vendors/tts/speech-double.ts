@@ -100,11 +100,11 @@ export abstract class SpeechDouble {
     }
   }
 
-  protected changed(): void {
+  changed(): void {
     for (const wake of this.#waiting) wake();
   }
 
-  protected violation(what: string): void {
+  violation(what: string): void {
     this.violations.push(what);
   }
 
@@ -140,7 +140,7 @@ export abstract class SpeechDouble {
    * Hands out pieces one after another, each after the last has been written, with the faults that are set.
    * @returns how it ended: null = `cancel` was called, or the line has gone
    */
-  protected pour<T>(
+  pour<T>(
     pieces: readonly T[],
     faulty: { send: (piece: T) => void; drop: () => void; error: () => void; garbage: () => void },
     done: () => void,

@@ -1,9 +1,12 @@
 import type { ParleyError } from '../../../errors.js';
+import type { VendorSocket, VendorSocketEvents } from '../../wire/vendor-socket.js';
 
 /** What a vendor's protocol says and understands, of one stream; the socket and the turns are SocketStream's. */
 export interface SttDialect {
   /** Where to connect. The address may hold a key. */
   readonly address: { url: string; headers?: Readonly<Record<string, string>>; protocols?: readonly string[] };
+  /** Takes part in a connection that others use too. Default: a connection of its own to `address`. */
+  dial?(events: VendorSocketEvents): Pick<VendorSocket, 'send' | 'close'>;
   /** Rate that the vendor is sent audio at. */
   readonly sampleRateHz: number;
   /** Audio is sent in messages of this length. */

@@ -19,6 +19,8 @@ const LANGUAGES = new Set(
   ).split(' '),
 );
 
+export const OPENAI_HEARS = (language: string): boolean => LANGUAGES.has(baseLanguage(language));
+
 /** Realtime sessions of the type `transcription`. developers.openai.com/api/docs/guides/realtime-transcription */
 export function openAiStt(options: VendorSttOptions): SocketSttProvider {
   return new SocketSttProvider(
@@ -27,7 +29,7 @@ export function openAiStt(options: VendorSttOptions): SocketSttProvider {
       abilities: {
         models: true,
         multilingual: true,
-        understands: (language) => LANGUAGES.has(baseLanguage(language)),
+        understands: OPENAI_HEARS,
       },
       dialect: (stream) => openAiDialect(stream, options.baseUrl ?? BASE_URL, options.apiKey),
     },
@@ -58,7 +60,8 @@ function sessionOf({ model = DEFAULT_MODEL, language, multilingual = false, hint
   };
 }
 
-function openAiDialect(options: SttOptions, baseUrl: string, apiKey: string): SttDialect {
+/** What such a session says and hears; the transcription of a conversation's input has the same events. */
+export function openAiDialect(options: SttOptions, baseUrl: string, apiKey: string): SttDialect {
   /** Items in the order in which they were begun, and what has been heard of them. */
   const items = new Map<string, { key: number; text: string; done: boolean }>();
   const itemOf = (id: string) => {

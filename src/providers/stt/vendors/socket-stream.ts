@@ -2,7 +2,7 @@ import { HEARING_RATE_HZ } from '../../../audio/frame.js';
 import type { Cancel, Clock } from '../../../clock/clock.js';
 import { ParleyError } from '../../../errors.js';
 import { failed, withoutSecrets } from '../../wire/vendor-error.js';
-import { VendorSocket } from '../../wire/vendor-socket.js';
+import { VendorSocket, type VendorSocketEvents } from '../../wire/vendor-socket.js';
 import type { SttEvents, SttStream } from '../stt.js';
 import type { DialectEvents, SttDialect, VendorPiece } from './dialect.js';
 import { LeadAudio } from './lead-audio.js';
@@ -37,7 +37,7 @@ const END_TOLERANCE_SAMPLES = 0.15 * HEARING_RATE_HZ;
 export class SocketStream implements SttStream, DialectEvents {
   readonly #options: SocketStreamOptions;
   readonly #events: SttEvents;
-  readonly #socket: VendorSocket;
+  readonly #socket: Pick<VendorSocket, 'send' | 'close'>;
   readonly #audio: OutgoingAudio;
   readonly #segments: Segments;
   #settleOpening: ((error: ParleyError | null) => void) | null = null;
@@ -84,20 +84,17 @@ export class SocketStream implements SttStream, DialectEvents {
       this.failed(new ParleyError('PROVIDER_TIMEOUT', { provider, timeoutMs: connectTimeoutMs }));
     });
     const { keepAlive } = dialect;
-    this.#socket = new VendorSocket(
-      {
-        ...{ ...dialect.address, provider, secrets, clock, signal, connectTimeoutMs },
-        ...(keepAlive !== undefined && { keepAlive }),
+    const heard: VendorSocketEvents = {
+      onOpen: (socket) => {
+        for (const message of dialect.greeting?.() ?? []) socket.send(message);
+        if (dialect.waitsForReady !== true) this.ready();
       },
-      {
-        onOpen: (socket) => {
-          for (const message of dialect.greeting?.() ?? []) socket.send(message);
-          if (dialect.waitsForReady !== true) this.ready();
-        },
-        onText: (text) => this.#onText(text),
-        onClosed: (error, code) => this.failed(this.#closedBy(error, code)),
-      },
-    );
+      onText: (text) => this.#onText(text),
+      onClosed: (error, code) => this.failed(this.#closedBy(error, code)),
+    };
+    const own = { ...dialect.address, provider, secrets, clock, signal, connectTimeoutMs };
+    this.#socket =
+      dialect.dial?.(heard) ?? new VendorSocket({ ...own, ...(keepAlive !== undefined && { keepAlive }) }, heard);
   }
 
   push(samples: Int16Array, startSample: number): void {

@@ -25,6 +25,8 @@ export function openAiRealtimeTts(access: VendorAccess, options: Partial<SocketT
 }
 
 const VOICES = ['marin', 'cedar', 'alloy', 'ash', 'ballad', 'coral', 'echo', 'sage', 'shimmer', 'verse'];
+/** Where an agent names none. */
+export const OPENAI_REALTIME_VOICE = 'marin';
 const DEFAULT_MODEL = 'gpt-realtime';
 const SAMPLE_RATE_HZ = 24_000;
 const READ_ALOUD =
@@ -65,7 +67,7 @@ class RealtimeProtocol implements SpeechProtocol {
   hello({ voiceId, settings: { speed } }: VendorVoiceSettings): object[] {
     const output = {
       format: { type: 'audio/pcm', rate: SAMPLE_RATE_HZ },
-      voice: voiceId ?? VOICES[0],
+      voice: voiceId ?? OPENAI_REALTIME_VOICE,
       ...(speed !== undefined && { speed }),
     };
     const session = { type: 'realtime', output_modalities: ['audio'], instructions: READ_ALOUD, audio: { output } };

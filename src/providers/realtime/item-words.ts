@@ -1,0 +1,44 @@
+/** Comparing what was said with what is written of it. */
+
+/** The words of a text, without regard to case and punctuation. */
+export function wordsOf(text: string): string[] {
+  return found(text).map(({ word }) => word);
+}
+
+/** Whether two texts have the same words. */
+export function alike(one: string, other: string): boolean {
+  return wordsOf(one).join(' ') === wordsOf(other).join(' ');
+}
+
+/** More words that agree are no coincidence. */
+const SURE_WORDS = 3;
+
+/**
+ * Where in `text` somebody's own words, as far as they were heard, stand: what lies before them, and behind. Null = nowhere.
+ * @param own all that they said; its end may not have been heard
+ */
+export function followed(own: string, text: string): [before: string, behind: string] | null {
+  const said = wordsOf(own);
+  const written = found(text);
+  if (said.length === 0 || written.length === 0) return null;
+  for (let start = 0; start < written.length; start++) {
+    let same = 0;
+    while (same < said.length && said[same] === written[start + same]?.word) same++;
+    const isWhole = same === said.length || start + same === written.length;
+    if (same === 0 || (!isWhole && same < SURE_WORDS)) continue;
+    const first = written[start]?.start ?? 0;
+    const next = written[start + same]?.start ?? text.length;
+    return [text.slice(0, first).trim(), text.slice(next).trim()];
+  }
+  return null;
+}
+
+/** Languages without spaces have characters for words. */
+const WORD = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}]|[\p{L}\p{N}]+(?:['’][\p{L}\p{N}]+)*/gu;
+
+function found(text: string): { word: string; start: number }[] {
+  return [...text.matchAll(WORD)].map((match) => ({
+    word: match[0].toLowerCase().replaceAll('’', "'"),
+    start: match.index,
+  }));
+}

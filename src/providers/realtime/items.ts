@@ -1,0 +1,281 @@
+import type { ChatMessage, ToolCall } from '../../config/chat.js';
+import { alike, followed, wordsOf } from './item-words.js';
+
+/** An item of the server's conversation, and what it stands for. */
+export type Item = { id: string | null } &
+  /** The user's audio; `text` is its transcript, null = not known (yet). The id is the server's to tell. */
+  (
+    | { kind: 'heard'; text: string | null }
+    /** The model's audio; `text` is what it says as a whole, however much of it was heard. */
+    | { kind: 'said'; text: string }
+    /** Text of either side that was put there. */
+    | { kind: 'written'; role: 'user' | 'assistant'; text: string }
+    | { kind: 'call'; callId: string; name: string; arguments: string }
+    | { kind: 'result'; callId: string; output: string }
+  );
+
+/** What the conversation is to hold, in order. */
+type Unit =
+  | { kind: 'user'; text: string }
+  | { kind: 'assistant'; text: string }
+  | { kind: 'call'; call: ToolCall }
+  | { kind: 'result'; callId: string; output: string };
+
+/**
+ * What the server's conversation holds, kept as the history is: for each request it tells what has to be taken out and
+ * put in. Audio that stands for a message stays: the model knows how it was said, and the vendor has it cached. A
+ * message of which there is no audio is written: a greeting that another socket read out, everything after a connection
+ * was lost. Pure.
+ */
+export class Items {
+  #items: Item[] = [];
+  #count = 0;
+
+  /** The connection is a new one: its conversation is empty. */
+  clear(): void {
+    this.#items = [];
+  }
+
+  /** The user's audio was committed; the server will name the item. */
+  committed(): void {
+    this.#items.push({ id: null, kind: 'heard', text: null });
+  }
+
+  /** The server has named the oldest commit that had no name. */
+  named(id: string): void {
+    const item = this.#items.find((candidate) => candidate.id === null);
+    if (item !== undefined) item.id = id;
+  }
+
+  /** The oldest commit without a name came to nothing. */
+  refused(): void {
+    const index = this.#items.findIndex((candidate) => candidate.id === null);
+    if (index >= 0) this.#items.splice(index, 1);
+  }
+
+  transcribed(id: string, text: string): void {
+    const item = this.#items.find((candidate) => candidate.id === id);
+    if (item?.kind === 'heard') item.text = text;
+  }
+
+  /** A response has begun an item of its own. */
+  began(id: string, item: { kind: 'said' } | { kind: 'call'; callId: string; name: string }): void {
+    if (item.kind === 'said') this.#items.push({ id, kind: 'said', text: '' });
+    else this.#items.push({ id, ...item, arguments: '' });
+  }
+
+  /** More of what the model says with an item. */
+  says(id: string, text: string): void {
+    const item = this.#items.find((candidate) => candidate.id === id);
+    if (item?.kind === 'said') item.text += text;
+  }
+
+  /** Nobody has heard of it: it is gone. Returns what tells the server so. */
+  removed(id: string): object[] {
+    const index = this.#items.findIndex((candidate) => candidate.id === id);
+    if (index < 0) return [];
+    this.#items.splice(index, 1);
+    return [deletion(id)];
+  }
+
+  has(id: string): boolean {
+    return this.#items.some((item) => item.id === id);
+  }
+
+  /** Whether the conversation ends with something of the user's. */
+  get endsWithUser(): boolean {
+    const last = this.#items.at(-1);
+    return last?.kind === 'heard' || (last?.kind === 'written' && last.role === 'user');
+  }
+
+  /** Whether there is audio of the user's that no message stands for yet. */
+  get hasUnnamed(): boolean {
+    return this.#items.some((item) => item.id === null);
+  }
+
+  /**
+   * Makes the conversation hold these messages (system ones aside).
+   * @returns client events, in order
+   */
+  hold(messages: readonly ChatMessage[]): object[] {
+    const wanted = unitsOf(messages);
+    const { kept, taken } = matched(wanted, this.#items);
+    const deletions = this.#items.filter((item) => item.id !== null && !taken.has(item));
+    const events: object[] = deletions.map((item) => deletion(item.id ?? ''));
+    const items: Item[] = [];
+    for (const [index, unit] of wanted.entries()) {
+      for (const entry of kept[index] ?? []) {
+        if ('kind' in entry) items.push(entry);
+        else this.#write(entry.text, unit.kind === 'user' ? 'user' : 'assistant', items, events);
+      }
+      if (unit.kind === 'call' || unit.kind === 'result') {
+        if ((kept[index] ?? []).length === 0) this.#put(itemOf(unit, this.#newId()), items, events);
+      }
+    }
+    // What has no name yet cannot be taken out: it goes when it has one, with the next request.
+    items.push(...this.#items.filter((item) => item.id === null && !taken.has(item)));
+    this.#items = items;
+    return events;
+  }
+
+  #write(text: string, role: 'user' | 'assistant', items: Item[], events: object[]): void {
+    if (text.trim() !== '') this.#put({ id: this.#newId(), kind: 'written', role, text }, items, events);
+  }
+
+  #put(item: Item, items: Item[], events: object[]): void {
+    const before = items.at(-1);
+    // Behind an item that the server has not named stands the end of the conversation.
+    const place = before === undefined ? 'root' : before.id;
+    items.push(item);
+    events.push({
+      type: 'conversation.item.create',
+      ...(place !== null && { previous_item_id: place }),
+      item: wireOf(item),
+    });
+  }
+
+  #newId(): string {
+    return `parley_${String(++this.#count)}`;
+  }
+}
+
+function deletion(id: string): object {
+  return { type: 'conversation.item.delete', item_id: id };
+}
+
+function unitsOf(messages: readonly ChatMessage[]): Unit[] {
+  const units: Unit[] = [];
+  for (const message of messages) {
+    if (message.role === 'user') units.push({ kind: 'user', text: message.content });
+    else if (message.role === 'tool') {
+      units.push({ kind: 'result', callId: message.toolCallId, output: message.content });
+    } else if (message.role === 'assistant') {
+      if (message.content.trim() !== '') units.push({ kind: 'assistant', text: message.content });
+      for (const call of message.toolCalls ?? []) units.push({ kind: 'call', call });
+    }
+  }
+  return units;
+}
+
+/** What a unit is made of: items that are there, and text that has to be put there. */
+type Part = Item | { text: string };
+
+function matched(wanted: readonly Unit[], items: readonly Item[]): { kept: Part[][]; taken: Set<Item> } {
+  const kept: Part[][] = wanted.map(() => []);
+  const taken = new Set<Item>();
+  let from = 0;
+  /** Units of the user's since the last unit of anybody else's that was found. */
+  let users: number[] = [];
+  const settle = (to: number): void => {
+    for (const [index, parts] of heardParts(wanted, users, items.slice(from, to))) {
+      kept[index] = parts;
+      for (const part of parts) if ('kind' in part) taken.add(part);
+    }
+    users = [];
+  };
+  for (const [index, unit] of wanted.entries()) {
+    if (unit.kind === 'user') {
+      users.push(index);
+      continue;
+    }
+    const found = items.findIndex((item, at) => at >= from && stands(item, unit));
+    if (found < 0) {
+      if (unit.kind === 'assistant') kept[index] = [{ text: unit.text }];
+      continue;
+    }
+    settle(found);
+    const item = items[found] as Item;
+    kept[index] = unit.kind === 'assistant' ? partsAround(item, unit.text) : [item];
+    taken.add(item);
+    from = found + 1;
+  }
+  settle(items.length);
+  return { kept, taken };
+}
+
+/** Whether an item stands for (a part of) what somebody other than the user said or did. */
+function stands(item: Item, unit: Exclude<Unit, { kind: 'user' }>): boolean {
+  if (unit.kind === 'assistant') {
+    if (item.kind === 'written') return item.role === 'assistant' && alike(item.text, unit.text);
+    return item.kind === 'said' && followed(item.text, unit.text) !== null;
+  }
+  if (unit.kind === 'call') return item.kind === 'call' && item.callId === unit.call.id;
+  return item.kind === 'result' && item.callId === unit.callId && item.output === unit.output;
+}
+
+/** The model's own words, and in front of and behind them what was said in its name. */
+function partsAround(item: Item, text: string): Part[] {
+  if (item.kind !== 'said') return [item];
+  const place = followed(item.text, text);
+  if (place === null) return [item];
+  const [before, behind] = place;
+  return [...(before === '' ? [] : [{ text: before }]), item, ...(behind === '' ? [] : [{ text: behind }])];
+}
+
+/** Which items stand for which of the user's messages between two others. What fits none is left out. */
+function heardParts(wanted: readonly Unit[], users: readonly number[], items: readonly Item[]): Map<number, Part[]> {
+  const found = users.map((index) => ({ index, text: (wanted[index] as { text: string }).text, items: [] as Item[] }));
+  let at = 0;
+  for (const item of items) {
+    const place = found.findIndex(({ text }, order) => order >= at && fits(item, text));
+    if (place < 0) continue;
+    at = place;
+    found[place]?.items.push(item);
+  }
+  return new Map(found.map(({ index, text, items: own }) => [index, partsOf(own, text)]));
+}
+
+/** The items of a message, and between them what is in its text alone: what was typed, or heard before a connection was lost. */
+function partsOf(items: readonly Item[], text: string): Part[] {
+  const parts: Part[] = [];
+  let rest = isWordless(text) ? '' : text;
+  for (const item of items) {
+    const place = wordsIn(item) === null ? null : followed(wordsIn(item) ?? '', rest);
+    if (place !== null && place[0] !== '') parts.push({ text: place[0] });
+    parts.push(item);
+    if (place !== null) rest = place[1];
+  }
+  const isWritten = rest !== '' || (items.length === 0 && text !== '');
+  return isWritten ? [...parts, { text: rest === '' ? text : rest }] : parts;
+}
+
+/** An answer may be wanted before the words are known, and speech of which none become known is still speech. */
+function isWordless(text: string): boolean {
+  return text === '' || text.startsWith('[');
+}
+
+/** What an item of the user's says; null = nobody knows. */
+function wordsIn(item: Item): string | null {
+  return item.kind === 'heard' || item.kind === 'written' ? item.text : null;
+}
+
+function fits(item: Item, text: string): boolean {
+  const isUsers = item.kind === 'heard' || (item.kind === 'written' && item.role === 'user');
+  if (!isUsers) return false;
+  if (item.text === null || (item.kind === 'heard' && isWordless(text))) return true;
+  const words = wordsOf(item.text);
+  return words.length > 0 && ` ${wordsOf(text).join(' ')} `.includes(` ${words.join(' ')} `);
+}
+
+function itemOf(unit: Extract<Unit, { kind: 'call' | 'result' }>, id: string): Item {
+  if (unit.kind === 'result') return { id, kind: 'result', callId: unit.callId, output: unit.output };
+  const { id: callId, name, arguments: given } = unit.call;
+  return { id, kind: 'call', callId, name, arguments: given };
+}
+
+function wireOf(item: Item): object {
+  const { id } = item;
+  switch (item.kind) {
+    case 'call':
+      return { id, type: 'function_call', call_id: item.callId, name: item.name, arguments: item.arguments };
+    case 'result':
+      return { id, type: 'function_call_output', call_id: item.callId, output: item.output };
+    case 'written': {
+      const type = item.role === 'user' ? 'input_text' : 'output_text';
+      return { id, type: 'message', role: item.role, content: [{ type, text: item.text }] };
+    }
+    case 'heard':
+    case 'said':
+      throw new Error('audio cannot be written');
+  }
+}

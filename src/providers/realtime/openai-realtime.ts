@@ -1,0 +1,238 @@
+import { type Clock, delay } from '../../clock/clock.js';
+import { ParleyError } from '../../errors.js';
+import { Deadlines } from '../deadlines.js';
+import type { LlmPiece, LlmProvider, LlmRequest } from '../llm/llm.js';
+import type { SpeechModel, SpeechModelVoice, SpeechSession } from '../llm/speech-model.js';
+import type { TtsProvider } from '../tts/tts.js';
+import { socketUrl } from '../tts/vendor-voice.js';
+import { OPENAI_REALTIME_VOICE, openAiRealtimeTts } from '../tts/vendors/openai-realtime.js';
+import { failed } from '../wire/vendor-error.js';
+import { RealtimeAnswer } from './answer.js';
+import { realtimeEars } from './ears.js';
+import { RealtimeLine } from './line.js';
+
+export interface OpenAiRealtimeOptions {
+  /** With the version: `https://api.openai.com/v1`. */
+  baseUrl: string;
+  apiKey: string;
+  /** The server's name of a model id. Default: the id. */
+  modelName?: (id: string) => string;
+  /** Until a session is set up. Default 5000 ms. */
+  connectTimeoutMs?: number;
+  /** From asking to the first piece of an answer. Default 12,000 ms. */
+  firstPieceMs?: number;
+  /** Between two pieces. Default 8000 ms. */
+  gapMs?: number;
+  /** A session is replaced when it is so old. Default 55 min: the vendor ends it after 60. */
+  renewAfterMs?: number;
+  /** Times connections; requests bring their own clock. */
+  clock: Clock;
+}
+
+const NAME = 'openai_realtime';
+const DEFAULTS = { connectTimeoutMs: 5000, firstPieceMs: 12_000, gapMs: 8000, renewAfterMs: 55 * 60_000 };
+/** A server that has not confirmed by then that an answer is over is not asked for another on this connection. */
+const CANCEL_MS = 2000;
+
+/**
+ * OpenAI's Realtime API: models that hear and speak themselves. A session of ours is one of theirs, over one WebSocket;
+ * whose turn it is stays our business: their turn detection is off, and what the history holds is what their conversation
+ * holds. In writing (`complete` without a session) a connection of its own answers in text. Sources, read on 2026-11-22:
+ * developers.openai.com/api/reference/resources/realtime/client-events and …/server-events, /api/docs/guides/realtime-vad,
+ * and the types of the package openai 7.57.0 (resources/realtime/realtime.d.ts).
+ */
+export class OpenAiRealtime implements LlmProvider {
+  readonly name = NAME;
+  readonly virtualTime = false;
+  readonly speech: SpeechModel;
+  readonly #options: Required<OpenAiRealtimeOptions>;
+  readonly #reader: TtsProvider;
+  readonly #lines = new Set<RealtimeLine>();
+
+  constructor(options: OpenAiRealtimeOptions) {
+    this.#options = { modelName: (id) => id, ...DEFAULTS, ...options };
+    this.#reader = openAiRealtimeTts({ apiKey: options.apiKey, baseUrl: options.baseUrl, region: null });
+    this.speech = {
+      voiceProvider: NAME,
+      reader: this.#reader,
+      readerModel: (model) => this.#options.modelName(model),
+      open: (model, voice) => this.#open(model, voice),
+    };
+  }
+
+  /** Sessions have connections of their own, which are opened when they are made. */
+  async warmUp(): Promise<void> {
+    await import('ws');
+  }
+
+  async *complete(request: LlmRequest): AsyncGenerator<LlmPiece, void, undefined> {
+    const line = this.#line(request.model, null);
+    try {
+      yield* new Conversing(this.#options, line, '').complete(request);
+    } finally {
+      await this.#leave(line);
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#reader.close(), ...[...this.#lines].map((line) => this.#leave(line))]);
+  }
+
+  #open(model: string, voice: SpeechModelVoice | null): SpeechSession {
+    const { apiKey, clock } = this.#options;
+    const line = this.#line(model, voice);
+    const { instructions = '' } = voice?.settings ?? {};
+    const llm = new Conversing(this.#options, line, typeof instructions === 'string' ? instructions : '');
+    return {
+      ...{ stt: realtimeEars({ name: NAME, line, secrets: [apiKey], clock }), llm },
+      close: () => this.#leave(line),
+    };
+  }
+
+  #line(model: string, voice: SpeechModelVoice | null): RealtimeLine {
+    const { baseUrl, apiKey, modelName, clock, connectTimeoutMs, renewAfterMs } = this.#options;
+    const speed = voice?.settings['speed'];
+    const line = new RealtimeLine({
+      ...{ provider: NAME, secrets: [apiKey], clock, connectTimeoutMs, renewAfterMs },
+      url: socketUrl(baseUrl, '/realtime', { model: modelName(model) }),
+      headers: { authorization: `Bearer ${apiKey}` },
+      settings: {
+        voice:
+          voice === null
+            ? null
+            : { id: voice.voiceId ?? OPENAI_REALTIME_VOICE, ...(typeof speed === 'number' && { speed }) },
+        ...{ transcription: null, instructions: '', tools: [] },
+      },
+    });
+    this.#lines.add(line);
+    return line;
+  }
+
+  async #leave(line: RealtimeLine): Promise<void> {
+    this.#lines.delete(line);
+    await line.close();
+  }
+}
+
+/** The model of one conversation: asks for one answer after another over its line. */
+class Conversing implements LlmProvider {
+  readonly name = NAME;
+  readonly virtualTime = false;
+  readonly #options: Required<OpenAiRealtimeOptions>;
+  readonly #line: RealtimeLine;
+  /** How to speak, beside what the agent says of itself. */
+  readonly #manner: string;
+  #count = 0;
+  /** The answer that the server is at. */
+  #running: RealtimeAnswer | null = null;
+  #onOver: () => void = () => undefined;
+
+  constructor(options: Required<OpenAiRealtimeOptions>, line: RealtimeLine, manner: string) {
+    this.#options = options;
+    this.#line = line;
+    this.#manner = manner;
+    line.isAnswering = () => this.#running !== null;
+  }
+
+  async warmUp(): Promise<void> {
+    await this.#line.ready();
+  }
+
+  /** Where the connection is lost before anything has come, it is asked once more on another. */
+  async *complete(request: LlmRequest): AsyncGenerator<LlmPiece, void, undefined> {
+    for (let isAgain = false; ; isAgain = true) {
+      let hasBegun = false;
+      try {
+        for await (const piece of this.#ask(request)) {
+          hasBegun = true;
+          yield piece;
+        }
+        return;
+      } catch (error) {
+        request.signal.throwIfAborted();
+        const isLost = error instanceof ParleyError && error.code === 'PROVIDER_FAILED' && !this.#line.isReady;
+        if (hasBegun || isAgain || !isLost) throw error;
+      }
+    }
+  }
+
+  /** The session closes its line. */
+  async close(): Promise<void> {
+    this.#running?.cancel();
+    await Promise.resolve();
+  }
+
+  async *#ask(request: LlmRequest): AsyncGenerator<LlmPiece, void, undefined> {
+    const { clock, signal, messages, tools, requiredTool = null } = request;
+    const { firstPieceMs, gapMs, apiKey } = this.#options;
+    const deadlines = new Deadlines(clock, NAME, signal);
+    let answer: RealtimeAnswer | null = null;
+    const onAbort = (): void => answer?.pieces.fail(deadlines.signal.reason);
+    try {
+      deadlines.within(firstPieceMs);
+      await this.#free(deadlines.signal);
+      const line = this.#line;
+      for (const event of line.items.hold(messages)) line.send(event);
+      if (isUnanswerable(messages, line)) throw failed(NAME, 'there is nothing of the user to answer (yet)');
+      const system = messages.filter(({ role }) => role === 'system').map(({ content }) => content);
+      const instructions = [...system, this.#manner].filter((part) => part.trim() !== '').join('\n\n');
+      line.use({ instructions, tools });
+      answer = new RealtimeAnswer({
+        ...{ provider: NAME, secrets: [apiKey], line, id: String(++this.#count), requiredTool },
+        onOver: () => {
+          this.#running = null;
+          this.#onOver();
+        },
+      });
+      this.#running = answer;
+      deadlines.signal.addEventListener('abort', onAbort, { once: true });
+      for await (const piece of answer.pieces) {
+        deadlines.within(gapMs);
+        yield piece;
+      }
+    } catch (error) {
+      // A server that stalls is not waited for again.
+      if (error instanceof ParleyError && error.code === 'PROVIDER_TIMEOUT') this.#line.lose(error);
+      throw error;
+    } finally {
+      deadlines.signal.removeEventListener('abort', onAbort);
+      answer?.cancel();
+      deadlines.end();
+    }
+  }
+
+  /** Resolves when the line stands and the server is at no other answer. */
+  async #free(signal: AbortSignal): Promise<void> {
+    await untilAborted(this.#line.ready(), signal);
+    const running = this.#running;
+    if (running === null) return;
+    running.cancel();
+    const { clock } = this.#options;
+    const enough = new AbortController();
+    const over = new Promise<'over'>((resolve) => (this.#onOver = () => resolve('over')));
+    const late = delay(clock, CANCEL_MS, enough.signal).then(
+      () => 'late' as const,
+      () => 'over' as const,
+    );
+    const result = await untilAborted(Promise.race([over, late]), signal).finally(() => enough.abort());
+    if (result === 'over') return;
+    running.abandon();
+    this.#line.lose(failed(NAME, 'it does not stop when it is told to'));
+    await untilAborted(this.#line.ready(), signal);
+  }
+}
+
+/** The user has said something of which neither the words nor the audio are there. */
+function isUnanswerable(messages: LlmRequest['messages'], line: RealtimeLine): boolean {
+  const last = messages.at(-1);
+  return last?.role === 'user' && last.content.trim() === '' && !line.items.endsWithUser;
+}
+
+function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted();
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(signal.reason as Error);
+    signal.addEventListener('abort', onAbort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+  });
+}
