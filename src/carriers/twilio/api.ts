@@ -149,20 +149,6 @@ export class TwilioApi {
     return found === undefined ? null : { sid: this.#api.textIn(found, 'sid'), number };
   }
 
-  /** All numbers of the account. */
-  async numbers(signal: AbortSignal): Promise<TwilioNumber[]> {
-    const found: TwilioNumber[] = [];
-    let path: string | null = `/IncomingPhoneNumbers.json?PageSize=${String(PAGE_SIZE)}`;
-    for (let page = 0; path !== null && page < MOST_PAGES; page++) {
-      const { body }: RestReply = await this.#api.ask({ method: 'GET', path }, signal);
-      for (const one of objectsIn(body, 'incoming_phone_numbers')) {
-        found.push({ sid: this.#api.textIn(one, 'sid'), number: this.#api.textIn(one, 'phone_number') });
-      }
-      path = this.#nextPage(body);
-    }
-    return found;
-  }
-
   /** Buys a number, whose calls come to `voiceUrl`. @throws ParleyError NUMBER_UNAVAILABLE */
   async buyNumber(number: string, voiceUrl: string, statusUrl: string, signal: AbortSignal): Promise<void> {
     const form = formOf({ PhoneNumber: number, ...urls(voiceUrl, statusUrl) });
@@ -187,12 +173,6 @@ export class TwilioApi {
     } catch (error) {
       if (!isNotThere(error)) throw error;
     }
-  }
-
-  #nextPage(body: RestReply['body']): string | null {
-    const next = body['next_page_uri'];
-    const root = rootOf(this.#options.accountSid);
-    return typeof next === 'string' && next.startsWith(`${root}/`) ? next.slice(root.length) : null;
   }
 }
 

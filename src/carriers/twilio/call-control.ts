@@ -7,8 +7,9 @@ import { insist } from '../media-socket/insist.js';
 import type { CallControl, SocketCall } from '../media-socket/socket-call.js';
 import { StreamWait } from '../media-socket/stream-wait.js';
 import type { TwilioApi } from './api.js';
-import { endOf, transferOutcome } from './statuses.js';
-import { conferenceTwiml, connectTwiml, dialTwiml, HANG_UP_TWIML, REJECT_TWIML } from './twiml.js';
+import { TwilioDetours } from './detours.js';
+import { endOf } from './statuses.js';
+import { connectTwiml, HANG_UP_TWIML, REJECT_TWIML } from './twiml.js';
 
 export interface TwilioControlOptions {
   call: SocketCall;
@@ -43,17 +44,10 @@ const STOPPED_MS = 1_500;
 const BROKEN_MS = 8_000;
 /** Twilio waits 15 s for the answer to its webhook. */
 const VOICE_MS = 12_000;
-const TRANSFER_RING_S = 45;
+/** Twilio is sent to the media socket so often in a row. */
+const MOST_CONNECTS = 3;
 /** Twilio's shortest and longest ringing. */
 const RING_S = { least: 5, most: 600 };
-/** A key and the pause behind it, as Twilio plays them; `w` is half a second. */
-const KEY_MS = 500;
-
-interface Detour {
-  attempt: string;
-  /** The far end is away from the stream because of a transfer; told what came of it. */
-  onOutcome: ((outcome: TransferOutcome) => void) | null;
-}
 
 /** Twilio's part of a call: what it tells of it, and what it is told. */
 export class TwilioControl implements CallControl {
@@ -61,11 +55,12 @@ export class TwilioControl implements CallControl {
   readonly #options: TwilioControlOptions;
   readonly #closing = new AbortController();
   readonly #streams: StreamWait;
+  readonly #detours: TwilioDetours;
   #sid: string | null;
   #isOver = false;
   #ending: Promise<void> = Promise.resolve();
-  #detour: Detour | null = null;
-  #attempts = 0;
+  /** How often Twilio was sent to the media socket, and did not come. */
+  #connects = 0;
   #ringTimeoutMs = 0;
   #cancelTimer: Cancel = () => undefined;
   #decide: (twiml: string) => void = () => undefined;
@@ -75,7 +70,14 @@ export class TwilioControl implements CallControl {
     this.#options = options;
     this.call = options.call;
     this.#sid = options.sid;
-    this.#streams = new StreamWait(options.clock);
+    const { call, clock, api, url, onError } = options;
+    this.#streams = new StreamWait(clock);
+    this.#detours = new TwilioDetours({
+      ...{ call, clock, api, url, onError, streams: this.#streams, closing: this.#closing.signal },
+      sid: () => this.#sid,
+      connecting: (keys) => this.#connecting(keys),
+      onLost: () => this.gone(true),
+    });
     this.#decided = new Promise((resolve) => (this.#decide = resolve));
   }
 
@@ -157,27 +159,37 @@ export class TwilioControl implements CallControl {
   /** Twilio asks what is next: the stream is over, the call is not. */
   next(): string {
     if (this.call.end !== null) return HANG_UP_TWIML;
+    // A socket that Twilio cannot open brings it here at once, and would for ever.
+    if (++this.#connects > MOST_CONNECTS) {
+      this.#noStream();
+      return HANG_UP_TWIML;
+    }
     this.#within(STREAM_MS, () => this.#noStream());
     return this.#connecting();
   }
 
+  press(keys: string, signal: AbortSignal): Promise<void> {
+    return this.#detours.press(keys, signal);
+  }
+
+  transfer(target: string, signal: AbortSignal): Promise<TransferOutcome> {
+    return this.#detours.transfer(target, signal);
+  }
+
+  connect(other: CarrierCall, signal: AbortSignal): Promise<TransferOutcome> {
+    const theirs = this.#options.controlOf(other);
+    if (theirs === null) return Promise.resolve({ ok: false, reason: 'failed' });
+    return this.#detours.connect(theirs.#detours, `parley-${this.#options.token}`, signal);
+  }
+
   /** The target of a transfer has answered. */
   targetAnswered(attempt: string, status: string): void {
-    if (status === 'in-progress' && this.#detour?.attempt === attempt) this.#outcome({ ok: true });
+    this.#detours.targetAnswered(attempt, status);
   }
 
   /** A transfer is over, one way or the other; what is next? */
   dialled(attempt: string, form: URLSearchParams): string {
-    if (this.#detour?.attempt !== attempt)
-      return this.call.end === null && !this.call.isHandedOver ? this.next() : HANG_UP_TWIML;
-    const outcome = transferOutcome(form.get('DialCallStatus') ?? '', form.get('DialSipResponseCode') ?? '');
-    if (outcome.ok) {
-      // It was over before we heard of the answer.
-      this.#outcome(outcome);
-      return HANG_UP_TWIML;
-    }
-    void this.#back().then(() => this.#outcome(outcome));
-    return this.#connecting();
+    return this.#detours.dialled(attempt, form) ?? (this.call.isHandedOver ? HANG_UP_TWIML : this.next());
   }
 
   /** What Twilio takes whoever answered for. */
@@ -194,6 +206,7 @@ export class TwilioControl implements CallControl {
       return;
     }
     this.#known(start.callId);
+    this.#connects = 0;
     this.#cancelTimer();
     this.call.ring();
     this.call.pickUp();
@@ -201,81 +214,8 @@ export class TwilioControl implements CallControl {
   }
 
   gone(isStopped: boolean): void {
-    if (this.call.end !== null || this.#detour !== null || this.call.isHandedOver) return;
+    if (this.call.end !== null || this.#detours.isUnderWay || this.call.isHandedOver) return;
     this.#within(isStopped ? STOPPED_MS : BROKEN_MS, () => void this.#lookAfter());
-  }
-
-  async transfer(target: string, signal: AbortSignal): Promise<TransferOutcome> {
-    const sid = this.#sid;
-    const { api, url } = this.#options;
-    const failed: TransferOutcome = { ok: false, reason: 'failed' };
-    if (sid === null || this.#detour !== null || this.call.end !== null) return failed;
-    const attempt = String(++this.#attempts);
-    const outcome = new Promise<TransferOutcome>((resolve) => {
-      this.#detour = { attempt, onOutcome: resolve };
-    });
-    const { call } = this;
-    const answeredUrl = url('answered', attempt);
-    const twiml = dialTwiml({
-      target,
-      from: call.ours,
-      ringS: TRANSFER_RING_S,
-      answeredUrl,
-      actionUrl: url('dialled', attempt),
-    });
-    try {
-      await api.redirect(sid, twiml, AbortSignal.any([signal, this.#closing.signal]));
-    } catch (error) {
-      this.#detour = null;
-      this.#options.onError(error);
-      return failed;
-    }
-    const onAbort = (): void => void this.#fetchBack(sid).then(() => this.#outcome(failed));
-    signal.addEventListener('abort', onAbort, { once: true });
-    if (signal.aborted) onAbort();
-    this.#within((TRANSFER_RING_S + 15) * 1000, onAbort);
-    try {
-      return await outcome;
-    } finally {
-      signal.removeEventListener('abort', onAbort);
-      this.#cancelTimer();
-    }
-  }
-
-  async press(keys: string, signal: AbortSignal): Promise<void> {
-    const sid = this.#sid;
-    if (!/^[0-9*#w]{1,200}$/.test(keys)) throw new ParleyError('KEYS_UNSUPPORTED', { carrier: 'Twilio', keys });
-    if (sid === null || this.#detour !== null || this.call.end !== null)
-      throw new Error('the call cannot take keys now');
-    this.#detour = { attempt: String(++this.#attempts), onOutcome: null };
-    try {
-      await this.#options.api.redirect(sid, this.#connecting(keys), AbortSignal.any([signal, this.#closing.signal]));
-      const isBack = await this.#streams.within(keys.length * KEY_MS + STREAM_MS);
-      if (!isBack)
-        throw new ParleyError('CARRIER_SILENT', { carrier: 'twilio', reason: 'the sound did not come back' });
-    } finally {
-      this.#detour = null;
-      if (!this.call.line.hasStream) this.gone(true);
-    }
-  }
-
-  async connect(other: CarrierCall, signal: AbortSignal): Promise<TransferOutcome> {
-    const theirs = this.#options.controlOf(other);
-    const sid = this.#sid;
-    const failed: TransferOutcome = { ok: false, reason: 'failed' };
-    if (sid === null || theirs === null || theirs.call.state !== 'answered' || this.call.state !== 'answered')
-      return failed;
-    const twiml = conferenceTwiml(`parley-${this.#options.token}-${String(++this.#attempts)}`);
-    if (!(await theirs.#moveTo(twiml, signal))) return failed;
-    if (!(await this.#moveTo(twiml, signal))) {
-      theirs.#detour = null;
-      await theirs.#fetchBack(theirs.#sid ?? '');
-      return failed;
-    }
-    this.call.handedOver();
-    theirs.call.handedOver();
-    theirs.call.finish({ cause: 'transferred', by: 'agent', reason: 'connected to the other call' });
-    return { ok: true };
   }
 
   /** Gives everything up that is waited for; what Twilio is told of the end still goes out. */
@@ -311,7 +251,7 @@ export class TwilioControl implements CallControl {
 
   #noStream(): void {
     if (this.call.line.hasStream || this.call.end !== null) return;
-    const reason = `Twilio did not open the media socket within ${String(STREAM_MS / 1000)} s: does it reach publicUrl?`;
+    const reason = 'Twilio did not open the media socket: does it reach publicUrl?';
     this.call.finish({ cause: 'failed', by: 'network', reason });
     this.hangUp();
   }
@@ -328,7 +268,7 @@ export class TwilioControl implements CallControl {
         this.#over(end ?? { cause: 'failed', by: 'network', reason: 'Twilio knows the call no more' });
         return;
       }
-      await this.#fetchBack(sid);
+      await this.#detours.fetchBack(sid);
     } catch (error) {
       this.#options.onError(error);
     }
@@ -337,46 +277,12 @@ export class TwilioControl implements CallControl {
     this.hangUp();
   }
 
-  /** Connects the far end to the agent again; resolves when it is there, or will not come. */
-  async #fetchBack(sid: string): Promise<void> {
-    const { api, onError } = this.#options;
-    const back = this.#back();
-    await api.redirect(sid, this.#connecting(), this.#closing.signal).catch(onError);
-    await back;
-  }
-
-  #back(): Promise<boolean> {
-    return this.#streams.within(STREAM_MS);
-  }
-
-  async #moveTo(twiml: string, signal: AbortSignal): Promise<boolean> {
-    const sid = this.#sid;
-    if (sid === null || this.#detour !== null) return false;
-    this.#detour = { attempt: '', onOutcome: null };
-    try {
-      await this.#options.api.redirect(sid, twiml, AbortSignal.any([signal, this.#closing.signal]));
-      return true;
-    } catch (error) {
-      this.#detour = null;
-      this.#options.onError(error);
-      return false;
-    }
-  }
-
-  #outcome(outcome: TransferOutcome): void {
-    const tell = this.#detour?.onOutcome;
-    this.#detour = null;
-    if (outcome.ok) this.call.handedOver();
-    else if (!this.call.line.hasStream) this.gone(true);
-    tell?.(outcome);
-  }
-
   #over(end: CallEnd): void {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#cancelTimer();
     // Whoever waits for a transfer is told before the line closes.
-    if (this.#detour !== null) this.#outcome({ ok: false, reason: 'failed' });
+    this.#detours.giveUp();
     this.#streams.tell(false);
     this.#cancelTimer();
     const { clock, onOver } = this.#options;
