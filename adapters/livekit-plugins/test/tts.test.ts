@@ -1,7 +1,9 @@
+import { TTS as CartesiaTts } from '@livekit/agents-plugin-cartesia';
 import { TTS as DeepgramTts } from '@livekit/agents-plugin-deepgram';
 import { TTS as ElevenLabsTts } from '@livekit/agents-plugin-elevenlabs';
 import { RealClock, type TtsAudio, type TtsRequest } from 'parley';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { CartesiaDouble } from '../../../test/vendors/tts/cartesia.js';
 import { DeepgramDouble } from '../../../test/vendors/tts/deepgram.js';
 import { ElevenLabsDouble } from '../../../test/vendors/tts/elevenlabs.js';
 import { madeSpeech } from '../../../test/vendors/tts/made-speech.js';
@@ -11,6 +13,16 @@ import { LiveKitTts, type LiveKitTtsOptions } from '../src/index.js';
 const TEXT = 'A table for two, tonight at eight.';
 
 const CASES = [
+  {
+    name: '@livekit/agents-plugin-cartesia',
+    open: () => new CartesiaDouble(),
+    make:
+      (baseUrl: string, apiKey: string): LiveKitTtsOptions['tts'] =>
+      ({ voiceId }) =>
+        new CartesiaTts({ apiKey, baseUrl, model: 'sonic-3', ...(voiceId !== null && { voice: voiceId }) }),
+    keepsConnections: true,
+    refusal: { code: 'PROVIDER_REFUSED', retryable: false, details: { status: 401 } },
+  },
   {
     name: '@livekit/agents-plugin-deepgram',
     open: () => new DeepgramDouble(),

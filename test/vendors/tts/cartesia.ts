@@ -40,7 +40,8 @@ const cancelSchema = z.strictObject({ context_id: z.string(), cancel: z.literal(
 
 type Request = z.infer<typeof requestSchema>;
 
-const VERSIONS = ['2026-03-01', '2026-08-14'];
+/** Ours, the SDK's, and that of LiveKit's plug-in 1.8.1. */
+const VERSIONS = ['2026-03-01', '2026-08-14', '2025-04-16'];
 
 export class CartesiaDouble extends SpeechDouble {
   readonly requests: Request[] = [];
