@@ -44,6 +44,9 @@ const SET_DTX = 4_016;
 /** The longest that a packet can hold (RFC 6716, 3.1), and the largest packet that libopus advises to make room for. */
 const MAX_PACKET_MS = 120;
 const MAX_PACKET_BYTES = 4_000;
+/** Of its frames, the ones that calls have. */
+export const OPUS_FRAMES_MS: readonly number[] = [10, 20, 40, 60];
+const LONGEST_FRAME_MS = 60;
 
 let loading: Promise<Opus> | undefined;
 
@@ -94,7 +97,7 @@ export class Opus {
 /** Mono, in packets of 20 ms. */
 export class OpusEncoder {
   readonly #module: OpusModule;
-  readonly #frame: number;
+  readonly #samplesPerMs: number;
   readonly #state: number;
   readonly #pcm: number;
   readonly #packet: number;
@@ -103,9 +106,9 @@ export class OpusEncoder {
   constructor(module: OpusModule, options: OpusEncoderOptions) {
     const { sampleRateHz, bitrate = 28_000, complexity = 1, expectedLoss = 0.1, dtx = true } = options;
     this.#module = module;
-    this.#frame = sampleRateHz / 50;
+    this.#samplesPerMs = sampleRateHz / 1_000;
     this.#state = module.malloc(module.opus_encoder_get_size(1));
-    this.#pcm = module.malloc(this.#frame * 2);
+    this.#pcm = module.malloc(LONGEST_FRAME_MS * this.#samplesPerMs * 2);
     this.#packet = module.malloc(MAX_PACKET_BYTES);
     done(module.opus_encoder_init(this.#state, sampleRateHz, 1, APPLICATION_VOIP));
     this.#set(SET_BITRATE, bitrate);
@@ -120,12 +123,15 @@ export class OpusEncoder {
     this.#set(SET_PACKET_LOSS_PERC, Math.round(Math.min(Math.max(share, 0), 1) * 100));
   }
 
-  /** @param frame exactly 20 ms */
+  /** @param frame 10, 20, 40 or 60 ms */
   encode(frame: Int16Array): Uint8Array {
-    if (this.#closed || frame.length !== this.#frame) throw failed(`a frame of ${String(frame.length)} samples`);
+    const { length } = frame;
+    if (this.#closed || !OPUS_FRAMES_MS.includes(length / this.#samplesPerMs)) {
+      throw failed(`a frame of ${String(length)} samples`);
+    }
     const { memory } = this.#module;
-    new Int16Array(memory.buffer, this.#pcm, this.#frame).set(frame);
-    const bytes = done(this.#module.opus_encode(this.#state, this.#pcm, this.#frame, this.#packet, MAX_PACKET_BYTES));
+    new Int16Array(memory.buffer, this.#pcm, length).set(frame);
+    const bytes = done(this.#module.opus_encode(this.#state, this.#pcm, length, this.#packet, MAX_PACKET_BYTES));
     return new Uint8Array(memory.buffer, this.#packet, bytes).slice();
   }
 

@@ -44,7 +44,7 @@ export async function sipCarrier(parts: SipCarrierParts): Promise<SipCarrier> {
   const { clock, ticker } = engine;
   const servers = settings.servers.map(serverOf);
   const listen = settings.listen.map(listeningOf);
-  const { advertisedAddress, codecs, srtp, user } = settings;
+  const { advertisedAddress, codecs, srtp, comfortNoise, user } = settings;
   const tls = await tlsOf(settings);
   const [{ address: localAddress }] = listen as [Listening];
   const ports = new RtpPorts({ clock, localAddress, portRange: settings.rtpPorts });
@@ -69,7 +69,7 @@ export async function sipCarrier(parts: SipCarrierParts): Promise<SipCarrier> {
         ...(advertisedAddress !== null && { advertisedAddress }),
       }),
     openMedia: (listener, address) =>
-      openRtpSession({ ...{ clock, ticker, ports, codecs, srtp, listener }, advertisedAddress: address }),
+      openRtpSession({ ...{ clock, ticker, ports, codecs, srtp, comfortNoise, listener }, advertisedAddress: address }),
     countryOf,
     onRegistration: (state) => {
       if (state.state === 'failed') onError?.(new ParleyError('SIP_NOT_REGISTERED', { reason: state.reason }));

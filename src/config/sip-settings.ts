@@ -54,6 +54,10 @@ export const sipSchema = z.strictObject({
     z.enum(['off', 'accepted', 'offered', 'required']),
     'Encrypted media (SDES-SRTP): never, if the other side asks for it, offered, or nothing else.',
   ),
+  comfortNoise: setting(
+    z.boolean(),
+    'Whether silence is sent as comfort noise, a packet now and then, where the trunk agrees; else as packets of silence.',
+  ),
   numberFormat: setting(z.enum(['e164', 'digits']), 'How numbers are written: `+12025550123`, or `12025550123`.'),
   displayName: setting(z.string().min(1).max(80).nullable(), 'Name that is sent beside the number. Unset = none.'),
   transfer: setting(
@@ -83,6 +87,7 @@ export const DEFAULT_SIP: SipSettings = {
   rtpPorts: [16_384, 32_767],
   codecs: ['PCMU', 'PCMA'],
   srtp: 'accepted',
+  comfortNoise: false,
   numberFormat: 'e164',
   displayName: null,
   transfer: 'auto',

@@ -1,3 +1,5 @@
+import { OPUS_FRAMES_MS } from '../audio/opus.js';
+
 /** Codecs of calls, by their names in SDP. */
 export type CodecName = 'PCMU' | 'PCMA' | 'G722' | 'opus';
 
@@ -29,6 +31,9 @@ export const CODECS: Readonly<Record<CodecName, CodecFacts>> = {
   },
 };
 
+/** What is sent is cut into packets of so much at most, whatever is asked for. */
+export const LONGEST_SENT_MS = 60;
+
 /** Comfort noise (RFC 3389) has this type at 8 kHz; it comes from some who never offered it. */
 export const COMFORT_NOISE_TYPE = 13;
 
@@ -43,4 +48,10 @@ export const STATIC_FORMATS: ReadonlyMap<number, { name: string; clockRateHz: nu
 export function codecOf(name: string, clockRateHz: number): CodecFacts | null {
   const known = Object.values(CODECS).find((codec) => codec.name.toLowerCase() === name.toLowerCase());
   return known?.clockRateHz === clockRateHz ? known : null;
+}
+
+/** The length of packets that is nearest to the wanted one, and not above it, that a codec has: a multiple of 10 ms. */
+export function packetMsOf({ name }: CodecFacts, wantedMs: number): number {
+  const ms = Math.min(Math.max(Math.floor(wantedMs / 10) * 10, 10), LONGEST_SENT_MS);
+  return name === 'opus' ? (OPUS_FRAMES_MS.findLast((each) => each <= ms) ?? 10) : ms;
 }

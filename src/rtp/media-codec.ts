@@ -1,14 +1,14 @@
-import { frameSamples } from '../audio/frame.js';
 import { decodeG711, encodeG711, type G711Law } from '../audio/g711.js';
 import { G722Decoder, G722Encoder } from '../audio/g722.js';
 import type { Opus, OpusDecoder } from '../audio/opus.js';
 import { LossConcealer } from '../audio/plc.js';
 import { ParleyError } from '../errors.js';
 import { INITIAL_LOSS } from '../transports/webrtc/reported-loss.js';
-import type { CodecFacts } from './codecs.js';
+import { type CodecFacts, LONGEST_SENT_MS } from './codecs.js';
 
-/** Mono sound at the codec's rate, 20 ms at a time, into payloads. */
+/** Mono sound at the codec's rate, 10 to 60 ms at a time, into payloads. */
 export interface MediaEncoder {
+  /** What it gives may be overwritten by the next call. */
   encode(frame: Int16Array): Uint8Array;
   /** How much is lost on the way, 0..1, where the codec can do something about it. */
   expectLoss?(share: number): void;
@@ -25,6 +25,8 @@ export interface MediaDecoder {
   close(): void;
 }
 
+/** G.711 and G.722 alike. */
+const BYTES_PER_MS = 8;
 /** The longest packet that is taken: 120 ms (RFC 3551 knows no limit; nobody sends longer ones). */
 const MAX_PACKET_MS = 120;
 /** A gap of this length at most is filled in one go. */
@@ -66,7 +68,7 @@ function loaded(opus: Opus | null): Opus {
 
 class G711Encoder implements MediaEncoder {
   readonly #law: G711Law;
-  readonly #out = new Uint8Array(frameSamples(8_000));
+  readonly #out = new Uint8Array(LONGEST_SENT_MS * BYTES_PER_MS);
 
   constructor(law: G711Law) {
     this.#law = law;
@@ -84,7 +86,7 @@ class G711Encoder implements MediaEncoder {
 class G711Decoder implements MediaDecoder {
   readonly #law: G711Law;
   readonly #concealer = new LossConcealer(8_000);
-  readonly #out = new Int16Array(MAX_PACKET_MS * 8);
+  readonly #out = new Int16Array(MAX_PACKET_MS * BYTES_PER_MS);
 
   constructor(law: G711Law) {
     this.#law = law;
@@ -110,7 +112,7 @@ class G711Decoder implements MediaDecoder {
 
 class WidebandEncoder implements MediaEncoder {
   readonly #encoder = new G722Encoder();
-  readonly #out = new Uint8Array(frameSamples(16_000) / 2);
+  readonly #out = new Uint8Array(LONGEST_SENT_MS * BYTES_PER_MS);
 
   encode(frame: Int16Array): Uint8Array {
     return this.#encoder.encode(frame, this.#out);
@@ -164,8 +166,7 @@ class OpusMediaDecoder implements MediaDecoder {
   }
 }
 
-/** Both codecs have 8 bytes a millisecond. */
 function checkLength({ length }: Uint8Array): void {
-  if (length > 0 && length <= MAX_PACKET_MS * 8) return;
+  if (length > 0 && length <= MAX_PACKET_MS * BYTES_PER_MS) return;
   throw new ParleyError('AUDIO_UNDECODABLE', { reason: `a packet of ${String(length)} bytes` });
 }

@@ -1,6 +1,14 @@
 import { isIP } from 'node:net';
 import { ParleyError } from '../errors.js';
-import { type CodecFacts, type CodecName, codecOf, CODECS, STATIC_FORMATS } from './codecs.js';
+import {
+  type CodecFacts,
+  type CodecName,
+  codecOf,
+  CODECS,
+  COMFORT_NOISE_TYPE,
+  packetMsOf,
+  STATIC_FORMATS,
+} from './codecs.js';
 import {
   type CryptoLine,
   type Direction,
@@ -28,6 +36,8 @@ export interface NegotiationOptions {
   /** The most wanted first. */
   codecs: readonly CodecName[];
   srtp: SrtpPolicy;
+  /** Whether silence may go out as comfort noise (RFC 3389), with the other side's consent. */
+  comfortNoise: boolean;
   /** Of `o=`: a number that no other call of ours has. */
   sessionId: string;
 }
@@ -45,6 +55,10 @@ export interface Agreement {
   /** Keys as events (RFC 4733): how they are sent, null = not at all; and the types that they may come as. */
   events: { payloadType: number; clockRateHz: number } | null;
   eventTypes: ReadonlySet<number>;
+  /** Whether the other side takes comfort noise in place of silence. */
+  comfortNoise: boolean;
+  /** Length of our packets, as the other side wants them. */
+  packetMs: number;
   rtcpMux: boolean;
   srtp: { send: SrtpKey; receive: SrtpKey } | null;
 }
@@ -62,6 +76,8 @@ const EVENT_TYPES = [
   [48_000, 102],
 ] as const;
 const PTIME_MS = 20;
+const MAX_PTIME_MS = 120;
+const NOISE = 'CN';
 
 /**
  * Offers and answers of one call's audio (RFC 3264): what we say, and what holds because of it. One audio stream is
@@ -174,7 +190,7 @@ export class Negotiation {
       const type = agreed?.events?.clockRateHz === clockRateHz ? agreed.events.payloadType : payloadType;
       return formatOf(EVENTS, type, clockRateHz, EVENTS_FMTP);
     });
-    const all = distinct([...formats, ...events]);
+    const all = distinct([...formats, ...this.#noise(facts), ...events]);
     const suites: readonly SrtpSuite[] =
       agreed === null
         ? srtp === 'offered' || srtp === 'required'
@@ -188,11 +204,17 @@ export class Negotiation {
       ...{ kind: 'audio', port, address, profile: profile ?? (srtp === 'required' ? 'RTP/SAVP' : 'RTP/AVP') },
       ...{ formats: all, rawFormats: all.map(({ payloadType }) => String(payloadType)) },
       direction: this.#wanted,
-      ptimeMs: PTIME_MS,
+      ...{ ptimeMs: PTIME_MS, maxPtimeMs: MAX_PTIME_MS },
       rtcp: rtcpPort === port + 1 ? null : { port: rtcpPort, address: null },
       rtcpMux: true,
       crypto: suites.map((suite, n) => lineOfKey(this.#ownKey(suite), n + 1)),
     };
+  }
+
+  /** Type 13 is comfort noise for codecs of 8 kHz. */
+  #noise(codecs: readonly CodecFacts[]): Format[] {
+    const isOurs = this.#options.comfortNoise && codecs.some(({ sampleRateHz }) => sampleRateHz === 8_000);
+    return isOurs ? [formatOf(NOISE, COMFORT_NOISE_TYPE, 8_000, undefined)] : [];
   }
 
   #ownKey(suite: SrtpSuite): SrtpKey {
@@ -248,6 +270,7 @@ export class Negotiation {
     const facts = this.#ours(codec) as CodecFacts;
     const events = eventsFor(theirs.formats, facts.clockRateHz);
     const formats = [formatOf(facts.name, codec.payloadType, facts.clockRateHz, facts.fmtp, facts.channels)];
+    if (takesNoise(theirs.formats)) formats.push(...this.#noise([facts]));
     if (events !== null) formats.push(formatOf(EVENTS, events.payloadType, events.clockRateHz, EVENTS_FMTP));
     const sends = SENDING.test(this.#wanted) && isReceiving(theirs);
     const receives = RECEIVING.test(this.#wanted) && SENDING.test(theirs.direction);
@@ -255,7 +278,9 @@ export class Negotiation {
       ...{ kind: 'audio', port, profile: theirs.profile, address },
       ...{ formats, rawFormats: formats.map(({ payloadType }) => String(payloadType)) },
       direction: sends ? (receives ? 'sendrecv' : 'sendonly') : receives ? 'recvonly' : 'inactive',
-      ptimeMs: PTIME_MS,
+      // There are telephones that send what they are sent.
+      ptimeMs: packetMsOf(facts, theirs.ptimeMs ?? PTIME_MS),
+      maxPtimeMs: MAX_PTIME_MS,
       rtcp: theirs.rtcpMux || rtcpPort === port + 1 ? null : { port: rtcpPort, address: null },
       rtcpMux: theirs.rtcpMux,
       crypto: key === null ? [] : [key],
@@ -290,6 +315,8 @@ export class Negotiation {
       codecs,
       events: eventsFor(theirs.formats, facts.clockRateHz),
       eventTypes: new Set([...eventTypes(ours.formats), ...eventTypes(theirs.formats)]),
+      comfortNoise: this.#noise([facts]).length > 0 && takesNoise(theirs.formats),
+      packetMs: packetMsOf(facts, Math.min(theirs.ptimeMs ?? PTIME_MS, theirs.maxPtimeMs ?? MAX_PTIME_MS)),
       ...{ rtcpMux, srtp },
     };
   }
@@ -315,6 +342,12 @@ function usableLine(media: MediaDescription): { tag: number; key: SrtpKey } | nu
 
 function named(format: Format): { name: string | null; clockRateHz: number } {
   return format.name === null ? (STATIC_FORMATS.get(format.payloadType) ?? format) : format;
+}
+
+function takesNoise(formats: readonly Format[]): boolean {
+  return formats.some(
+    (format) => format.payloadType === COMFORT_NOISE_TYPE && named(format).name?.toUpperCase() === NOISE,
+  );
 }
 
 /** Events at the codec's clock, else at whatever there is. */

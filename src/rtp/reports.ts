@@ -39,6 +39,7 @@ export class Reports {
   #lastReport: { middle: number; atMs: number } | null = null;
   #stats: ReportStats = { reportedLoss: null, reportedJitterMs: null, roundTripMs: null };
   #clockRateHz = 8_000;
+  #hasLeft = false;
 
   constructor(nowMs: number) {
     this.#nextMs = nextAfter(nowMs);
@@ -48,8 +49,14 @@ export class Reports {
     return this.#stats;
   }
 
+  /** Whether the source that is heard has said goodbye, and nothing has come since. */
+  get hasLeft(): boolean {
+    return this.#hasLeft;
+  }
+
   /** A packet of the other side's. @param clockRateHz of its type; null = keys, which tell nothing of jitter */
   take(packet: RtpPacket, clockRateHz: number | null, nowMs: number): void {
+    this.#hasLeft = false;
     if (this.#reception?.ssrc !== packet.ssrc) this.#reception = new Reception(packet);
     if (clockRateHz !== null) this.#clockRateHz = clockRateHz;
     this.#reception.take(packet, clockRateHz, nowMs);
@@ -67,10 +74,11 @@ export class Reports {
     return serialiseRtcp([...this.#compound(sent, nowMs), { kind: 'bye', ssrcs: [sent.ssrc] }]);
   }
 
-  /** A datagram of the other side's; false where it is no RTCP. Goodbyes are the signalling's affair. */
+  /** A datagram of the other side's; false where it is no RTCP. */
   read(datagram: Uint8Array, ourSsrc: number, nowMs: number): boolean {
     const packets = parseRtcp(datagram);
     for (const packet of packets ?? []) {
+      if (packet.kind === 'bye') this.#hasLeft ||= packet.ssrcs.includes(this.#reception?.ssrc ?? -1);
       if (packet.kind === 'sender-report') this.#onSenderReport(packet, nowMs);
       if (packet.kind === 'sender-report' || packet.kind === 'receiver-report') {
         for (const block of packet.blocks) if (block.ssrc === ourSsrc) this.#onBlock(block, nowMs);

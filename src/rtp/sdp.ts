@@ -28,6 +28,8 @@ export interface MediaDescription {
   rawFormats: readonly string[];
   /** Length of packets that is wanted; null = not said. */
   ptimeMs: number | null;
+  /** The longest ones that are taken; null = not said. */
+  maxPtimeMs: number | null;
   /** Where RTCP goes if not to the next port (RFC 3605). */
   rtcp: { port: number; address: string | null } | null;
   rtcpMux: boolean;
@@ -141,7 +143,7 @@ class Reader {
       formats: [...types].map((payloadType) => ({
         ...{ payloadType: payloadType as number, name: null, clockRateHz: 0, channels: 1, fmtp: null },
       })),
-      ...{ ptimeMs: null, rtcp: null, rtcpMux: false, crypto: [] },
+      ...{ ptimeMs: null, maxPtimeMs: null, rtcp: null, rtcpMux: false, crypto: [] },
     };
     this.#media.push(media);
     this.#homeless.add(media);
@@ -161,6 +163,7 @@ class Reader {
     if (name === 'rtpmap') rtpmap(media, value);
     else if (name === 'fmtp') fmtp(media, value);
     else if (name === 'ptime') media.ptimeMs = whole(value.trim().split('.')[0], 1_000);
+    else if (name === 'maxptime') media.maxPtimeMs = whole(value.trim().split('.')[0], 1_000);
     else if (name === 'rtcp-mux') media.rtcpMux = true;
     else if (name === 'rtcp') media.rtcp = rtcpOf(value);
     else if (name === 'crypto' && media.crypto.length < MAX_CRYPTO) {
@@ -191,6 +194,7 @@ function mediaLines(media: MediaDescription): string[] {
   if (media.rtcp !== null) lines.push(`a=rtcp:${String(media.rtcp.port)}`);
   if (media.rtcpMux) lines.push('a=rtcp-mux');
   if (media.ptimeMs !== null) lines.push(`a=ptime:${String(media.ptimeMs)}`);
+  if (media.maxPtimeMs !== null) lines.push(`a=maxptime:${String(media.maxPtimeMs)}`);
   lines.push(`a=${media.direction}`);
   return lines;
 }

@@ -1,6 +1,7 @@
-import type { Opus } from '../audio/opus.js';
 import { FRAME_MS, frameSamples } from '../audio/frame.js';
+import type { Opus } from '../audio/opus.js';
 import { Resampler } from '../audio/resample.js';
+import { COMFORT_NOISE_TYPE, LONGEST_SENT_MS } from './codecs.js';
 import { KeyPresses } from './key-presses.js';
 import { type MediaEncoder, mediaEncoder } from './media-codec.js';
 import type { Agreement } from './negotiation.js';
@@ -17,30 +18,50 @@ export interface SenderOptions {
   timestamp: number;
   /** Loaded, where it may be agreed upon. */
   opus: Opus | null;
+  /** The packet's payload is overwritten by the next one. */
   onPacket: (packet: RtpPacket) => void;
+}
+
+/** How the agreed codec is spoken. */
+interface Voice {
+  readonly encoder: MediaEncoder;
+  readonly resampler: Resampler;
+  readonly ticksPerMs: number;
+  /** Samples of a packet. */
+  readonly packetSamples: number;
+  readonly ticksPerPacket: number;
 }
 
 /** A gap between frames of more than this is one in the stream as well. */
 const MAX_LATE_MS = 3 * FRAME_MS;
+/** Silence of so long is sent as comfort noise, where that is agreed upon; and again every so often, for NATs. */
+const QUIET_AFTER_FRAMES = 10;
+const QUIET_EVERY_FRAMES = 25;
+/** How loud it is, in -dBov (RFC 3389, 3.1): as a quiet room is on the telephone. */
+const QUIET_LEVEL = Uint8Array.of(70);
 
-/** What we send: a packet for each 20 ms that the line is given, sound, silence or keys. */
+/** What we send: packets of the length that the other side wants, with the sound, silence or keys of each 20 ms. */
 export class Sender {
   readonly #options: SenderOptions;
   readonly #silence: Int16Array;
   readonly #keys: KeyPresses;
+  /** Sound that waits for its packet to be full, at the codec's rate. */
+  readonly #waiting: Int16Array;
+  #waits = 0;
   #agreement: Agreement | null = null;
-  #encoder: MediaEncoder | null = null;
-  #resampler: Resampler | null = null;
+  #voice: Voice | null = null;
   #sequence: number;
   #timestamp: number;
   #lastMs: number | null = null;
   #isFirst = true;
+  #silentFrames = 0;
   #packets = 0;
   #octets = 0;
 
   constructor(options: SenderOptions) {
     this.#options = options;
     this.#silence = new Int16Array(frameSamples(options.rateHz));
+    this.#waiting = new Int16Array(((LONGEST_SENT_MS + FRAME_MS) / FRAME_MS) * frameSamples(16_000));
     this.#sequence = options.sequence;
     this.#timestamp = options.timestamp;
     this.#keys = new KeyPresses(options.rateHz);
@@ -55,45 +76,50 @@ export class Sender {
   }
 
   configure(agreement: Agreement): void {
-    const before = this.#agreement?.codec.facts;
+    const before = this.#agreement;
     const { facts } = agreement.codec;
     this.#agreement = agreement;
     this.#keys.useEvents(agreement.events);
-    if (before === facts) return;
-    this.#encoder?.close();
-    this.#encoder = mediaEncoder(facts, this.#options.opus);
-    this.#resampler = new Resampler(this.#options.rateHz, facts.sampleRateHz);
-    this.#isFirst = true;
+    if (before?.codec.facts === facts && before.packetMs === agreement.packetMs) return;
+    this.#voice?.encoder.close();
+    const ticksPerMs = facts.clockRateHz / 1_000;
+    this.#voice = {
+      encoder: mediaEncoder(facts, this.#options.opus),
+      resampler: new Resampler(this.#options.rateHz, facts.sampleRateHz),
+      ticksPerMs,
+      packetSamples: (facts.sampleRateHz * agreement.packetMs) / 1_000,
+      ticksPerPacket: ticksPerMs * agreement.packetMs,
+    };
+    this.#breakOff();
   }
 
   /** What is lost on the way, 0..1, as the other side reports it. */
   expectLoss(share: number): void {
-    this.#encoder?.expectLoss?.(share);
+    this.#voice?.encoder.expectLoss?.(share);
   }
 
   /** The next 20 ms; null = silence. */
   frame(frame: Int16Array | null, nowMs: number): void {
-    const [agreement, encoder, resampler] = [this.#agreement, this.#encoder, this.#resampler];
-    if (agreement === null || encoder === null || resampler === null) return;
-    const ticks = (agreement.codec.facts.clockRateHz * FRAME_MS) / 1_000;
+    const [agreement, voice] = [this.#agreement, this.#voice];
+    if (agreement === null || voice === null) return;
+    const ticks = voice.ticksPerMs * FRAME_MS;
     this.#skipGap(ticks, nowMs);
     const timestamp = this.#timestamp;
     this.#timestamp = (this.#timestamp + ticks) >>> 0;
     if (!agreement.sends) {
-      this.#isFirst = true;
+      this.#breakOff();
       return;
     }
     const key = this.#keys.next();
     if (key?.kind === 'event') {
       const { payload, ageFrames, isFirst } = key;
       this.#send(agreement.events?.payloadType ?? 0, isFirst, (timestamp - ageFrames * ticks) >>> 0, payload);
-      this.#isFirst = true;
+      this.#breakOff();
       return;
     }
     const heard = key?.kind === 'tone' ? key.samples : key === null ? frame : null;
-    const payload = encoder.encode(resampler.process(heard ?? this.#silence));
-    this.#send(agreement.codec.payloadType, this.#isFirst, timestamp, payload);
-    this.#isFirst = false;
+    if (agreement.comfortNoise && this.#isQuiet(heard, timestamp)) return;
+    this.#speak(voice, voice.resampler.process(heard ?? this.#silence), timestamp);
   }
 
   /** Sends keys in place of sound. Resolves when they are sent; while the other side is on hold they wait. */
@@ -103,8 +129,50 @@ export class Sender {
 
   close(): void {
     this.#keys.close();
-    this.#encoder?.close();
-    this.#encoder = null;
+    this.#voice?.encoder.close();
+    this.#voice = null;
+  }
+
+  /** Puts sound into packets. @param timestamp of its beginning */
+  #speak({ encoder, packetSamples, ticksPerPacket }: Voice, samples: Int16Array, timestamp: number): void {
+    const type = this.#agreement?.codec.payloadType ?? 0;
+    if (this.#waits === 0 && samples.length === packetSamples) {
+      // Nearly always.
+      this.#send(type, this.#isFirst, timestamp, encoder.encode(samples));
+      this.#isFirst = false;
+      return;
+    }
+    const waiting = this.#waiting;
+    let at = (timestamp - (this.#waits * ticksPerPacket) / packetSamples) >>> 0;
+    waiting.set(samples, this.#waits);
+    const end = this.#waits + samples.length;
+    let from = 0;
+    for (; from + packetSamples <= end; from += packetSamples) {
+      this.#send(type, this.#isFirst, at, encoder.encode(waiting.subarray(from, from + packetSamples)));
+      this.#isFirst = false;
+      at = (at + ticksPerPacket) >>> 0;
+    }
+    waiting.copyWithin(0, from, end);
+    this.#waits = end - from;
+  }
+
+  /** Whether silence goes on that is sent as comfort noise: one packet now and then. */
+  #isQuiet(frame: Int16Array | null, timestamp: number): boolean {
+    if (frame !== null) {
+      this.#silentFrames = 0;
+      return false;
+    }
+    const quiet = this.#silentFrames++ - QUIET_AFTER_FRAMES;
+    if (quiet < 0) return false;
+    if (quiet === 0) this.#breakOff();
+    if (quiet % QUIET_EVERY_FRAMES === 0) this.#send(COMFORT_NOISE_TYPE, false, timestamp, QUIET_LEVEL);
+    return true;
+  }
+
+  /** The sound ends here; what comes next begins anew. What has not filled a packet is left out. */
+  #breakOff(): void {
+    this.#waits = 0;
+    this.#isFirst = true;
   }
 
   /** Nobody has given anything for a while: the stream's time goes on with the world's. */
@@ -113,7 +181,7 @@ export class Sender {
     this.#lastMs = nowMs;
     if (lateMs <= MAX_LATE_MS) return;
     this.#timestamp = (this.#timestamp + Math.round(lateMs / FRAME_MS) * ticks) >>> 0;
-    this.#isFirst = true;
+    this.#breakOff();
   }
 
   #send(payloadType: number, marker: boolean, timestamp: number, payload: Uint8Array): void {

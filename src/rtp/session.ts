@@ -27,6 +27,8 @@ export interface RtpSessionOptions {
   codecs?: readonly CodecName[];
   /** Default `accepted`. */
   srtp?: SrtpPolicy;
+  /** Whether silence is sent as comfort noise (RFC 3389), where the other side takes it. Default false. */
+  comfortNoise?: boolean;
   /** How long another address than the negotiated one may prove to be the other side's; 0 = never. Default 10 s. */
   learnMs?: number;
   /** Nothing came for so long, though the other side is to send: the call has broken off. Default 60 s, 0 = never. */
@@ -109,6 +111,8 @@ export async function openRtpSession(options: RtpSessionOptions): Promise<RtpSes
 
 const LEARN_MS = 10_000;
 const SILENT_MS = 60_000;
+/** As `silentMs`, of one who has said goodbye. */
+const GONE_MS = 10_000;
 /** Nobody gives frames for so long: silence is sent instead, so that the other side and NATs know that we are there. */
 const FILL_AFTER_MS = 5 * FRAME_MS;
 
@@ -139,6 +143,7 @@ class Session implements RtpSession {
     this.#negotiation = new Negotiation({
       address: options.advertisedAddress ?? ports.localAddress,
       ...{ port: pair.rtp.port, rtcpPort: pair.rtcp.port, codecs, srtp: options.srtp ?? 'accepted' },
+      comfortNoise: options.comfortNoise ?? false,
       sessionId: String(randomBytes(6).readUIntBE(0, 6)),
     });
     const rateHz = Math.max(...codecs.map((name) => CODECS[name].sampleRateHz));
@@ -273,7 +278,9 @@ class Session implements RtpSession {
 
   /** Whether the other side is still there; reports are a sign as well, of those who are silent. */
   #watch(nowMs: number): void {
-    const limitMs = this.#options.silentMs ?? SILENT_MS;
+    const patienceMs = this.#options.silentMs ?? SILENT_MS;
+    // Some say goodbye when they change their source, or hand the call on: it is not the end yet.
+    const limitMs = this.#wire.hasLeft ? Math.min(patienceMs, GONE_MS) : patienceMs;
     // On hold, whoever holds may be silent altogether.
     const agreement = this.#negotiation.agreement;
     const isAwaited = agreement?.receives === true && agreement.sends;

@@ -71,6 +71,11 @@ export class Wire {
     return this.#lastHeardMs;
   }
 
+  /** Whether the other side has said goodbye (RTCP BYE), and nothing has come since. */
+  get hasLeft(): boolean {
+    return this.#reports.hasLeft;
+  }
+
   /** Where sound is sent; null before anything is agreed upon. */
   get target(): Place | null {
     return this.#lock?.target ?? null;

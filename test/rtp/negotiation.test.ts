@@ -8,7 +8,7 @@ const KEY = 'd0RmdmcmVCspeEc3QGZiNWpVLFJhQX1cfHAwJSoj';
 function end(options: Partial<NegotiationOptions> = {}): Negotiation {
   return new Negotiation({
     ...{ address: '10.0.0.1', port: 4_000, rtcpPort: 4_001, sessionId: '1', srtp: 'accepted' },
-    codecs: ['PCMU', 'PCMA'],
+    ...{ codecs: ['PCMU', 'PCMA'], comfortNoise: false },
     ...options,
   });
 }
@@ -44,6 +44,7 @@ describe('an offer of ours', () => {
       'a=fmtp:102 0-15',
       'a=rtcp-mux',
       'a=ptime:20',
+      'a=maxptime:120',
       'a=sendrecv',
     ]);
   });
@@ -149,6 +150,7 @@ describe('an answer of ours', () => {
       'a=fmtp:98 0-15',
       'a=rtcp-mux',
       'a=ptime:20',
+      'a=maxptime:120',
       'a=sendrecv',
     ]);
     expect(agreement).toMatchObject({ codec: { payloadType: 96 }, rtcpMux: true, remote: { rtcpPort: 5_000 } });
@@ -262,5 +264,56 @@ describe('SRTP', () => {
     const ours = end({ srtp: 'required' });
     ours.offer();
     expect(refusal(() => ours.accept(theirs('m=audio 5000 RTP/SAVP 0', line)))).toMatch(/no key of SRTP that fits/);
+  });
+});
+
+describe('the length of packets', () => {
+  it.each([
+    [[], 20, 20],
+    [['a=ptime:10'], 10, 10],
+    [['a=ptime:30'], 30, 30],
+    [['a=ptime:60', 'a=maxptime:40'], 60, 40],
+    [['a=ptime:200'], 60, 60],
+    [['a=ptime:5'], 10, 10],
+    [['a=ptime:0', 'a=maxptime:0'], 10, 10],
+    [['a=ptime:none'], 20, 20],
+  ])('is the other side\u2019s wish: %j', (lines, said, sent) => {
+    const { sdp, agreement } = end().answer(theirs('m=audio 5000 RTP/AVP 0', ...lines));
+    expect(agreement.packetMs).toBe(sent);
+    expect(body(sdp)).toContain(`a=ptime:${String(said)}`);
+    const offering = end();
+    offering.offer();
+    expect(offering.accept(theirs('m=audio 5000 RTP/AVP 0', ...lines)).packetMs).toBe(sent);
+  });
+
+  it('is one that Opus has', () => {
+    const opus = (ptime: number): number =>
+      end({ codecs: ['opus'] }).answer(
+        theirs('m=audio 5000 RTP/AVP 96', 'a=rtpmap:96 opus/48000/2', `a=ptime:${String(ptime)}`),
+      ).agreement.packetMs;
+    expect([10, 20, 30, 40, 50, 60].map(opus)).toEqual([10, 20, 20, 40, 40, 60]);
+  });
+});
+
+describe('comfort noise', () => {
+  const noisy = theirs('m=audio 5000 RTP/AVP 0 13', 'a=rtpmap:13 CN/8000');
+
+  it('is offered and answered where it is wanted', () => {
+    const ours = end({ comfortNoise: true });
+    expect(body(ours.offer())).toEqual(
+      expect.arrayContaining(['m=audio 4000 RTP/AVP 0 8 13 101', 'a=rtpmap:13 CN/8000']),
+    );
+    expect(ours.accept(noisy).comfortNoise).toBe(true);
+    expect(ours.accept(theirs('m=audio 5000 RTP/AVP 0')).comfortNoise).toBe(false);
+    const answered = end({ comfortNoise: true }).answer(theirs('m=audio 5000 RTP/AVP 0 13'));
+    expect(body(answered.sdp)[0]).toBe('m=audio 4000 RTP/AVP 0 13');
+    expect(answered.agreement.comfortNoise).toBe(true);
+  });
+
+  it('is not, where it is not, and with codecs of 16 kHz', () => {
+    expect(end().answer(noisy).agreement.comfortNoise).toBe(false);
+    const wide = end({ comfortNoise: true, codecs: ['G722'] });
+    expect(body(wide.offer())[0]).toBe('m=audio 4000 RTP/AVP 9 101');
+    expect(wide.answer(theirs('m=audio 5000 RTP/AVP 9 13')).agreement.comfortNoise).toBe(false);
   });
 });

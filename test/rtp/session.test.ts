@@ -1,69 +1,9 @@
-import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { encodeG711 } from '../../src/audio/g711.js';
-import { levelOf } from '../../src/audio/level.js';
 import type { CodecName } from '../../src/rtp/codecs.js';
-import { isRtcp, parseRtp, type RtpPacket, serialiseRtp } from '../../src/rtp/packet.js';
-import type { Place } from '../../src/rtp/source-lock.js';
 import type { SrtpPolicy } from '../../src/rtp/negotiation.js';
-import { VirtualClock } from '../../src/clock/virtual.js';
-import { Ticker } from '../../src/clock/ticker.js';
-import { Random } from '../../src/random.js';
-import { RtpPorts } from '../../src/rtp/ports.js';
-import { openRtpSession } from '../../src/rtp/session.js';
-import { UdpNetwork } from './udp-network.js';
-import { Ear, type VirtualPair, virtualPair } from './pair.js';
-
-let pair: VirtualPair | null = null;
-
-afterEach(async () => {
-  await pair?.dispose();
-  pair = null;
-});
-
-async function opened(...options: Parameters<typeof virtualPair>): Promise<VirtualPair & { near: Ear; far: Ear }> {
-  pair = await virtualPair(...options);
-  const [near, far] = [new Ear(), new Ear()];
-  pair.caller.line.start(near);
-  pair.callee.line.start(far);
-  return { ...pair, near, far };
-}
-
-/** Speaks a tone for so long, a frame a tick. */
-async function speak({ caller, clock }: VirtualPair, ms: number, hz = 440): Promise<void> {
-  const { outputRateHz } = caller.line;
-  const length = outputRateHz / 50;
-  for (let n = 0; n < ms / 20; n++) {
-    caller.line.play(
-      Int16Array.from({ length }, (_, i) =>
-        Math.round(8_000 * Math.sin((2 * Math.PI * hz * (n * length + i)) / outputRateHz)),
-      ),
-    );
-    await clock.advanceBy(20);
-  }
-}
-
-const sentDatagrams = ({ network }: VirtualPair, address: string): Uint8Array[] =>
-  network.sent.filter(({ from }) => from.startsWith(`${address}:`)).map(({ datagram }) => datagram);
-
-/** Packets of sound or keys that an end has sent. */
-const sentBy = (ends: VirtualPair, address: string): RtpPacket[] =>
-  sentDatagrams(ends, address).flatMap((datagram) => {
-    const packet = isRtcp(datagram) ? null : parseRtp(datagram);
-    return packet === null ? [] : [packet];
-  });
-
-/** From where to where an end sends its sound. */
-function way({ network }: VirtualPair, address: string): [Place, Place] {
-  const sent = network.sent.find(({ from }) => from.startsWith(`${address}:`));
-  const [from, to] = [sent?.from, sent?.to].map((text = '') => {
-    const [host = '', port = ''] = text.split(':');
-    return { address: host, port: Number(port) };
-  });
-  if (from === undefined || to === undefined) throw new Error('nothing was sent');
-  return [from, to];
-}
-
-const db = (samples: readonly number[]): number => levelOf(Int16Array.from(samples)).rmsDbfs;
+import { serialiseRtp } from '../../src/rtp/packet.js';
+import { db, opened, sentBy, sentDatagrams, speak, way } from './spoken.js';
 
 describe('a call over RTP', () => {
   it.each([
@@ -103,105 +43,6 @@ describe('a call over RTP', () => {
     expect(Math.abs((((packets.at(-1)?.timestamp ?? 0) - first) >>> 0) - 1_180 * 8)).toBeLessThanOrEqual(160);
     expect(packets[0]?.marker).toBe(true);
     expect(packets[1]?.marker).toBe(false);
-  });
-
-  describe('before the answer', () => {
-    async function ringing() {
-      const clock = new VirtualClock();
-      const ends = { clock, ticker: new Ticker(clock) };
-      const network = new UdpNetwork(clock, new Random(1));
-      const portsAt = (localAddress: string): RtpPorts =>
-        new RtpPorts({ clock, localAddress, openSocket: network.open });
-      const [ours, theirs] = [portsAt('10.0.0.1'), portsAt('10.0.0.2')];
-      const caller = await openRtpSession({ ...ends, ports: ours, srtp: 'offered' });
-      const callee = await openRtpSession({ ...ends, ports: theirs });
-      const near = new Ear();
-      caller.line.start(near);
-      const answer = callee.answer(caller.offer());
-      callee.answered();
-      const says = async (ms: number, by = callee): Promise<void> => {
-        for (let n = 0; n < ms / 20; n++) {
-          by.line.play(new Int16Array(160).fill(5_000));
-          await clock.advanceBy(20);
-        }
-      };
-      onTestFinished(async () => {
-        await Promise.all([caller.close(), callee.close()]);
-      });
-      return { clock, network, caller, callee, near, answer, says, ends, theirs };
-    }
-
-    it('sound that has overtaken the answer is heard, with its keys', async () => {
-      const { caller, near, answer, says } = await ringing();
-      await says(500);
-      caller.accept(answer);
-      caller.answered();
-      expect(near.samples.filter((sample) => sample > 4_500)).toHaveLength(500 * 8);
-      await says(200);
-      expect(near.samples).toHaveLength(700 * 8);
-      expect(caller.stats()).toMatchObject({ early: 0, lost: 0, isSecure: true });
-    });
-
-    it('an early answer announces ringing, which is counted and not heard', async () => {
-      const { caller, near, answer, says } = await ringing();
-      caller.accept(answer);
-      await says(600);
-      caller.accept(answer);
-      caller.answered();
-      expect(near.samples).toEqual([]);
-      expect(caller.stats().early).toBe(30);
-      await says(200);
-      expect(near.samples.filter((sample) => sample > 4_500)).toHaveLength(1_600);
-    });
-
-    it('another source behind the ringing is somebody who has answered', async () => {
-      const { caller, callee, near, answer, says, ends, theirs } = await ringing();
-      caller.accept(answer);
-      await says(3_000);
-      const person = await openRtpSession({ ...ends, ports: theirs });
-      const offer = caller.offer();
-      const other = person.answer(offer);
-      person.answered();
-      await callee.close();
-      await says(200, person);
-      caller.accept(other);
-      caller.answered();
-      await says(100, person);
-      expect(near.samples.filter((sample) => sample > 4_500).length).toBeGreaterThan(250 * 8);
-      await person.close();
-    });
-  });
-
-  it('hears and sends nothing before the answer', async () => {
-    const clock = new VirtualClock();
-    const ends = { clock, ticker: new Ticker(clock) };
-    const network = new UdpNetwork(clock, new Random(1));
-    const ports = new RtpPorts({ clock, localAddress: '10.0.0.1', openSocket: network.open });
-    const [caller, callee] = [await openRtpSession({ ...ends, ports }), await openRtpSession({ ...ends, ports })];
-    const near = new Ear();
-    caller.line.start(near);
-    caller.accept(callee.answer(caller.offer()));
-    const ring = async (): Promise<void> => {
-      for (let n = 0; n < 10; n++) {
-        callee.line.play(new Int16Array(160).fill(5_000));
-        await clock.advanceBy(20);
-      }
-    };
-    callee.line.play(new Int16Array(160).fill(5_000));
-    await clock.advanceBy(10_000);
-    expect(network.sent).toEqual([]);
-    callee.answered();
-    await ring();
-    expect(near.samples).toEqual([]);
-    caller.answered();
-    await ring();
-    expect(near.samples).toHaveLength(1_600);
-    await Promise.all([caller.close(), callee.close()]);
-    const unanswered = await openRtpSession({ ...ends, ports });
-    unanswered.answer(caller.offer());
-    network.sent.length = 0;
-    await unanswered.close();
-    expect(network.sent).toEqual([]);
   });
 
   it.each(['opus', 'PCMU'] as const)('carries keys as events: %s', async (codec) => {
@@ -289,38 +130,6 @@ describe('a call over RTP', () => {
     expect(ends.caller.stats().reportedJitterMs).toBeGreaterThan(10);
   });
 
-  it('renders comfort noise, and hears who comes back from it', async () => {
-    const ends = await opened();
-    await speak(ends, 200);
-    const last = sentBy(ends, '10.0.0.1').at(-1);
-    if (last === undefined) throw new Error('nothing was sent');
-    const [from, to] = way(ends, '10.0.0.1');
-    const put = (payloadType: number, step: number, timestamp: number, payload: Uint8Array): void => {
-      const { ssrc } = last;
-      const sequence = (last.sequence + step) & 0xffff;
-      const packet = {
-        payloadType,
-        marker: false,
-        sequence,
-        timestamp: (last.timestamp + timestamp) >>> 0,
-        ssrc,
-        payload,
-      };
-      ends.network.send(serialiseRtp(packet), from, to);
-    };
-    // From here on the test is the caller: the real one sends nothing more that is heard.
-    await ends.caller.close();
-    put(13, 1, 160, Uint8Array.of(50));
-    ends.far.samples.length = 0;
-    await ends.clock.advanceBy(1_000);
-    expect(ends.far.samples.length).toBeGreaterThan(0.8 * 8_000);
-    expect(Math.abs(db(ends.far.samples) - -50)).toBeLessThan(1);
-    put(0, 2, 1_020 * 8, new Uint8Array(160).fill(0x90));
-    ends.far.samples.length = 0;
-    await ends.clock.advanceBy(20);
-    expect(db(ends.far.samples.slice(-160))).toBeGreaterThan(-20);
-  });
-
   it('is held, and taken back, by either side', async () => {
     const held: boolean[] = [];
     const ends = await opened({}, { listener: { held: (isHeld) => held.push(isHeld) } });
@@ -339,27 +148,6 @@ describe('a call over RTP', () => {
     expect([callee.isHeld, held]).toEqual([false, [true, false]]);
     await speak(ends, 200);
     expect(db(ends.far.samples.slice(-800))).toBeGreaterThan(-20);
-  });
-
-  it.each([10, 30, 40, 60])('takes packets of %i ms', async (ms) => {
-    const ends = await opened();
-    await ends.clock.advanceBy(100);
-    const [from, to] = way(ends, '10.0.0.1');
-    await ends.caller.close();
-    const length = ms * 8;
-    for (let n = 0; n < 20; n++) {
-      const payload = encodeG711(
-        'mulaw',
-        Int16Array.from({ length }, (_, i) =>
-          Math.round(8_000 * Math.sin((2 * Math.PI * 440 * (n * length + i)) / 8_000)),
-        ),
-      );
-      const packet = { payloadType: 0, marker: n === 0, sequence: n, timestamp: n * length, ssrc: 9, payload };
-      ends.network.send(serialiseRtp(packet), from, to);
-      await ends.clock.advanceBy(ms);
-    }
-    expect(Math.abs(ends.far.samples.length - 20 * length - 100 * 8)).toBeLessThan(640);
-    expect(Math.abs(db(ends.far.samples.slice(-10 * length)) - -15.2)).toBeLessThan(0.6);
   });
 
   it('hears another codec that was agreed upon without a word about it', async () => {
@@ -424,53 +212,5 @@ describe('who is heard', () => {
     ends.network.send(sent, from, to);
     await ends.clock.advanceBy(20);
     expect(ends.callee.stats()).toMatchObject({ forged: 2, strangers: 0 });
-  });
-});
-
-describe('the end of a call', () => {
-  it('is told to the line once, and the ports are free', async () => {
-    const { caller, near, network } = await opened();
-    await Promise.all([caller.close(), caller.close()]);
-    await caller.close();
-    expect(near.timesClosed).toBe(1);
-    // A report says goodbye.
-    expect([...(network.sent.at(-1)?.datagram ?? [])].slice(-8, -6)).toEqual([0x81, 203]);
-  });
-
-  it('is told to the signalling when the agent closes the line', async () => {
-    let closed = 0;
-    const { caller, near, callee, clock, far } = await opened({ listener: { lineClosed: () => closed++ } }, {});
-    caller.line.play(new Int16Array(160).fill(8_000));
-    await caller.line.close();
-    await caller.line.close();
-    expect([closed, near.timesClosed]).toEqual([1, 1]);
-    await clock.advanceBy(40);
-    expect(far.samples.filter((sample) => sample > 7_000)).toHaveLength(160);
-    await callee.close();
-  });
-
-  it('is a fault where nothing comes any more', async () => {
-    const lost: string[] = [];
-    const { callee, near, clock } = await opened(
-      { silentMs: 20_000, listener: { lost: (error) => lost.push(error.message) } },
-      {},
-    );
-    await clock.advanceBy(15_000);
-    await callee.close();
-    await clock.advanceBy(19_000);
-    expect(near.timesClosed).toBe(0);
-    await clock.advanceBy(2_000);
-    expect(near.error?.message).toBe('The line has broken off: nothing came for 20 s');
-    expect(lost).toHaveLength(1);
-  });
-
-  it('is none where the other side holds the call and is silent', async () => {
-    const { caller, callee, near, clock } = await opened({ silentMs: 20_000 }, {});
-    caller.accept(callee.answer(caller.offer()));
-    const held = caller.answer(callee.offer('sendonly'));
-    callee.accept(held);
-    await callee.close();
-    await clock.advanceBy(60_000);
-    expect(near.timesClosed).toBe(0);
   });
 });
