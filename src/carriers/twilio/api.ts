@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock/clock.js';
 import { ParleyError } from '../../errors.js';
-import { formOf, type Rest, type RestReply, type RestRequest, restWithin } from '../media-socket/rest.js';
+import { formOf, type Rest, type RestRequest, restWithin } from '../media-socket/rest.js';
 import { isRefusal, objectsIn, RestApi } from '../media-socket/rest-api.js';
 
 export interface TwilioApiOptions {
@@ -34,7 +34,6 @@ export interface TwilioNumber {
 
 const PRICES_MS = 10_000;
 const PAGE_SIZE = 1_000;
-const MOST_PAGES = 100;
 
 /**
  * What is used of Twilio's REST API. All of it throws CARRIER_UNREACHABLE, CARRIER_SILENT or CARRIER_REFUSED (with

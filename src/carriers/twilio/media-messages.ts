@@ -1,5 +1,5 @@
-import { ParleyError } from '../../errors.js';
 import type { MediaDialect, MediaMessage } from '../media-socket/dialect.js';
+import { MessageFields } from '../media-socket/message-fields.js';
 
 /** Twilio Media Streams' messages. @see https://www.twilio.com/docs/voice/media-streams/websocket-messages (2026-11-22) */
 export const TWILIO_MESSAGES: MediaDialect = {
@@ -9,6 +9,7 @@ export const TWILIO_MESSAGES: MediaDialect = {
   clear: (streamId) => `{"event":"clear","streamSid":"${streamId}"}`,
 };
 
+const fields = new MessageFields('twilio');
 const PAYLOAD = '"payload":"';
 const TIMESTAMP = '"timestamp":"';
 
@@ -31,59 +32,37 @@ function slowly(text: string): MediaMessage | null {
     case 'connected':
       return null;
     case 'start':
-      return started(objectIn(message, 'start'));
+      return started(fields.objectIn(message, 'start'));
     case 'media': {
-      const { track, payload, timestamp } = objectIn(message, 'media');
+      const { track, payload, timestamp } = fields.objectIn(message, 'media');
       if (track === 'outbound') return null;
-      return { type: 'media', payload: textIn(payload, 'media.payload'), atMs: numberOf(timestamp) };
+      return { type: 'media', payload: fields.text(payload, 'media.payload'), atMs: numberOf(timestamp) };
     }
     case 'dtmf':
-      return { type: 'digits', digits: textIn(objectIn(message, 'dtmf')['digit'], 'dtmf.digit') };
+      return { type: 'digits', digits: fields.text(fields.objectIn(message, 'dtmf')['digit'], 'dtmf.digit') };
     case 'mark':
-      return { type: 'mark', name: textIn(objectIn(message, 'mark')['name'], 'mark.name') };
+      return { type: 'mark', name: fields.text(fields.objectIn(message, 'mark')['name'], 'mark.name') };
     case 'stop':
       return { type: 'stop' };
     default:
-      throw unreadable(`the event ${String(message?.['event']).slice(0, 40)} is not known`);
+      throw fields.unreadable(`the event ${String(message?.['event']).slice(0, 40)} is not known`);
   }
 }
 
 function started(start: Partial<Record<string, unknown>>): MediaMessage {
-  const format = objectIn(start, 'mediaFormat');
-  const encoding = textIn(format['encoding'], 'start.mediaFormat.encoding');
-  if (encoding !== 'audio/x-mulaw') throw unreadable(`start.mediaFormat.encoding is ${encoding.slice(0, 40)}`);
+  const format = fields.objectIn(start, 'mediaFormat');
+  const encoding = fields.text(format['encoding'], 'start.mediaFormat.encoding');
+  if (encoding !== 'audio/x-mulaw') throw fields.unreadable(`start.mediaFormat.encoding is ${encoding.slice(0, 40)}`);
   return {
     type: 'start',
-    streamId: idIn(start['streamSid'], 'start.streamSid'),
-    callId: idIn(start['callSid'], 'start.callSid'),
+    streamId: fields.id(start['streamSid'], 'start.streamSid'),
+    callId: fields.id(start['callSid'], 'start.callSid'),
     encoding: 'mulaw',
     sampleRateHz: Number(format['sampleRate']),
   };
 }
 
-function objectIn(message: Partial<Record<string, unknown>>, name: string): Partial<Record<string, unknown>> {
-  const value = message[name];
-  if (typeof value !== 'object' || value === null) throw unreadable(`${name} is missing`);
-  return value;
-}
-
-function textIn(value: unknown, name: string): string {
-  if (typeof value !== 'string') throw unreadable(`${name} is no text`);
-  return value;
-}
-
-/** An id that goes back to Twilio in messages of ours. */
-function idIn(value: unknown, name: string): string {
-  const id = textIn(value, name);
-  if (!/^[A-Za-z0-9_-]{1,64}$/.test(id)) throw unreadable(`${name} is no id`);
-  return id;
-}
-
 function numberOf(value: unknown): number | null {
   const number = typeof value === 'number' ? value : typeof value === 'string' && value !== '' ? Number(value) : NaN;
   return Number.isFinite(number) && number >= 0 ? number : null;
-}
-
-function unreadable(reason: string): ParleyError {
-  return new ParleyError('CARRIER_MESSAGE_BAD', { carrier: 'twilio', reason });
 }
