@@ -1,5 +1,15 @@
 import type { Cancel, Clock } from '../clock/clock.js';
 
+/**
+ * When so much time has passed since `startMs`, on the clock that told it. Of a sum of times with fractions less may be left
+ * when the start is taken off again: whoever rings then is told that it is not yet time, and rings again, for ever where
+ * time stands still meanwhile.
+ */
+export function momentAfter(startMs: number, dueMs: number): number {
+  const atMs = startMs + dueMs;
+  return atMs - startMs < dueMs ? atMs * (1 + Number.EPSILON) : atMs;
+}
+
 /** One call back at a time that moves. */
 export class Alarm {
   readonly #clock: Clock;

@@ -5,7 +5,7 @@ import { historyMessages } from '../conversation/history.js';
 import { reasonOf } from '../errors.js';
 import { Acting } from './acting.js';
 import { afterCall } from './after-call.js';
-import { Alarm } from './alarm.js';
+import { Alarm, momentAfter } from './alarm.js';
 import { Audience } from './audience.js';
 import { ClientForms } from './client-forms.js';
 import { closeInTime } from './closing.js';
@@ -239,7 +239,7 @@ export class Session {
       this.#stepping = false;
     }
     const dueMs = this.#conversation.nextDeadlineMs;
-    if (this.#isRunning) this.#alarm.set(dueMs === undefined ? undefined : this.#startMs + dueMs);
+    if (this.#isRunning) this.#alarm.set(dueMs === undefined ? undefined : momentAfter(this.#startMs, dueMs));
   }
 
   #step(event: ConversationEvent): void {
