@@ -8,6 +8,7 @@ export const SYSTEM_TOOLS = [
   { command: 'ffmpeg', package: 'ffmpeg', why: 'backgrounds of all common formats are decoded with the real program' },
   { command: 'espeak-ng', package: 'espeak-ng', why: 'the espeak-ng voice is tested with the real program' },
   { command: 'sipp', package: 'sip-tester', why: 'SIP is tested with calls of another implementation' },
+  { command: 'bzip2', package: 'bzip2', why: 'models come in archives that it unpacks' },
   { command: 'openssl', package: 'openssl', why: 'HTTPS is tested with certificates made for the test' },
 ];
 

@@ -58,6 +58,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'list who can listen, think and speak, or try one',
     load: async () => (await import('./providers/providers.js')).providers,
   },
+  models: {
+    summary: 'list, fetch or check models that run on this machine',
+    load: async () => (await import('./models/models.js')).models,
+  },
   doctor: {
     summary: 'say what is missing for the daemon, and what would help',
     load: async () => (await import('./doctor/doctor.js')).doctor,

@@ -14,12 +14,16 @@ export const ORIGIN_FILE = 'parley-model.json';
 /** Where a model came from. */
 export const originSchema = z.object({
   name: z.string(),
-  url: z.string(),
-  sha256: z.string().regex(/^[0-9a-f]{64}$/u),
-  /** Whose word for the checksum there was: the publisher's, or nobody's, and it was only written down. */
-  checked: z.enum(['published', 'recorded']),
-  languages: z.array(z.string()).nullable(),
   licence: z.string(),
+  languages: z.array(z.string()).nullable(),
+  files: z.array(
+    z.object({
+      url: z.string(),
+      sha256: z.string().regex(/^[0-9a-f]{64}$/u),
+      /** Whose word for the checksum there was: the publisher's, or nobody's, and it was only written down. */
+      checked: z.enum(['published', 'recorded']),
+    }),
+  ),
 });
 
 export type ModelOrigin = z.infer<typeof originSchema>;

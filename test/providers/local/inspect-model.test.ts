@@ -219,7 +219,7 @@ it('takes the languages from where it came from, where the model does not tell',
   folders.push(path);
   await cp(join(MADE_MODELS, 'made-streaming'), path, { recursive: true });
   expect((await inspectModel(path)).languages).toBeNull();
-  const origin = { name: 'x', url: 'http://x', sha256: '0'.repeat(64), checked: 'recorded', licence: 'MIT' };
+  const origin = { name: 'x', licence: 'MIT', files: [] };
   await writeFile(join(path, 'parley-model.json'), JSON.stringify({ ...origin, languages: ['fr'] }));
   expect((await inspectModel(path)).languages).toEqual(['fr']);
   await writeFile(join(path, 'parley-model.json'), '{');

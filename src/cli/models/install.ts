@@ -1,0 +1,153 @@
+import { existsSync } from 'node:fs';
+import { mkdir, rename, rm, statfs, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { ParleyError } from '../../errors.js';
+import { EngineProcess } from '../../providers/local/engine-process.js';
+import { inspectModel, type ModelOrigin, ORIGIN_FILE, readOrigin } from '../../providers/local/inspect-model.js';
+import type { LocalModel } from '../../providers/local/model-facts.js';
+import { download, fetchText, megabytes } from './download.js';
+import type { KnownFile, KnownModel } from './known-models.js';
+import { unpack } from './unpack.js';
+
+export interface InstallOptions {
+  name: string;
+  known: KnownModel;
+  /** Of all models. */
+  folder: string;
+  mirror: string | null;
+  /** Something for people: a file begins, a checksum fits. */
+  onNote: (text: string) => void;
+  onProgress: (file: string, bytes: number, totalBytes: number | null) => void;
+  signal: AbortSignal;
+  /** See DownloadOptions. */
+  stallMs?: number;
+}
+
+/** Names with a dot before them are none of models. */
+const WORKSHOP = '.pull';
+const CHECKSUMS = 'checksum.txt';
+
+/**
+ * Fetches a model, checks it, unpacks it, sees whether it loads, and only then puts it in its place: there is never half
+ * a model. What was fetched before an interruption is kept, and gone on from.
+ * @throws ParleyError MODEL_NOT_HAD, MODEL_CHECKSUM_WRONG, MODEL_UNUSABLE, FILE_NOT_WRITABLE; the signal's reason
+ */
+export async function install(options: InstallOptions): Promise<LocalModel> {
+  const { name, known, folder, onNote, signal } = options;
+  const workshop = join(folder, WORKSHOP, name);
+  const made = join(workshop, 'model', name);
+  const before = await readOrigin(join(folder, name));
+  await prepare(workshop);
+  await refuseFullDisk(options);
+  const files: ModelOrigin['files'] = [];
+  await mkdir(made, { recursive: true });
+  for (const file of known.files) {
+    const path = join(workshop, basename(new URL(file.url).pathname));
+    const { sha256, checked } = await fetched(file, path, options, before);
+    files.push({ url: file.url, sha256, checked });
+    if (file.as === 'tar.bz2') {
+      onNote(`unpacking ${basename(path)}`);
+      await rm(made, { recursive: true });
+      const unpacking = join(workshop, 'unpacking');
+      await mkdir(unpacking);
+      await rename(await unpack(path, unpacking, name, signal), made);
+      await rm(path);
+    } else {
+      await rename(path, join(made, file.as));
+    }
+  }
+  const origin: ModelOrigin = {
+    ...{ name, licence: known.licence, files },
+    languages: known.languages === null ? null : [...known.languages],
+  };
+  await writeFile(join(made, ORIGIN_FILE), `${JSON.stringify(origin, null, 2)}\n`);
+  const model = await inspectModel(made);
+  await tryToLoad(model, onNote);
+  const place = join(folder, name);
+  if (existsSync(place)) await rename(place, join(workshop, 'old'));
+  await rename(made, place);
+  await rm(workshop, { recursive: true });
+  return { ...model, path: place };
+}
+
+/**
+ * Whether sherpa-onnx can load it.
+ * @throws ParleyError MODEL_UNUSABLE
+ */
+export async function tryToLoad(model: LocalModel, onNote: (text: string) => void): Promise<void> {
+  if (model.engine === null) return;
+  const { engine, config, name } = model;
+  const process = new EngineProcess({ provider: 'sherpa', model: name, load: { engine, config, threads: 1 } });
+  try {
+    const { sampleRateHz, speakers } = await process.ready();
+    const voices = speakers > 1 ? `, ${String(speakers)} speakers` : '';
+    onNote(`${name}: ${model.family}, it loads${model.kind === 'tts' ? ` (${String(sampleRateHz)} Hz${voices})` : ''}`);
+  } catch (error) {
+    // The model is not to blame, and may be for another machine.
+    if (!(error instanceof ParleyError) || error.code !== 'LOCAL_ENGINE_MISSING') throw error;
+    onNote(`${name}: ${model.family}, not tried: ${error.message}`);
+  } finally {
+    await process.close();
+  }
+}
+
+async function fetched(
+  { url }: KnownFile,
+  path: string,
+  options: InstallOptions,
+  before: ModelOrigin | null,
+): Promise<{ sha256: string; checked: 'published' | 'recorded' }> {
+  const { name, mirror, signal, onNote, onProgress, stallMs } = options;
+  const file = basename(path);
+  const shared = { name, mirror, signal, ...(stallMs !== undefined && { stallMs }) };
+  onNote(`fetching ${url}`);
+  const listed = await listedChecksum(url, shared);
+  const { bytes, sha256, publishedSha256 } = await download(url, {
+    ...{ ...shared, path },
+    onProgress: (done, total) => onProgress(file, done, total),
+  });
+  const published = listed ?? publishedSha256;
+  const recorded = before?.files.find((one) => one.url === url)?.sha256 ?? null;
+  const expected = published ?? recorded;
+  if (expected !== null && expected !== sha256) {
+    await rm(path);
+    const source = published === null ? 'what was fetched before' : 'its publisher';
+    throw new ParleyError('MODEL_CHECKSUM_WRONG', { file, found: sha256, expected, source });
+  }
+  const said = published === null ? 'nobody has published it: written down' : 'as its publisher says';
+  onNote(`${file}: ${megabytes(bytes)}, SHA-256 ${sha256}, ${said}`);
+  return { sha256, checked: published === null ? 'recorded' : 'published' };
+}
+
+/** k2-fsa has a list of checksums beside the files of each release; others have none. */
+async function listedChecksum(
+  url: string,
+  options: Pick<InstallOptions, 'name' | 'mirror' | 'signal' | 'stallMs'>,
+): Promise<string | null> {
+  if (!/\/releases\/download\/[^/]+\/[^/]+$/u.test(url)) return null;
+  const list = await fetchText(new URL(CHECKSUMS, url).href, options);
+  const file = basename(new URL(url).pathname);
+  const line = list?.split('\n').find((one) => one.split(/[\s*]+/u).includes(file));
+  return /\b[0-9a-f]{64}\b/iu.exec(line ?? '')?.[0].toLowerCase() ?? null;
+}
+
+/** What is left of an earlier try, but for what had been fetched, goes. */
+async function prepare(workshop: string): Promise<void> {
+  try {
+    await mkdir(workshop, { recursive: true });
+    for (const name of ['model', 'unpacking', 'old']) await rm(join(workshop, name), { recursive: true, force: true });
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new ParleyError('FILE_NOT_WRITABLE', { path: workshop, reason }, { cause: error });
+  }
+}
+
+/** An archive and what is in it, at the least. */
+async function refuseFullDisk({ name, known: { megabytes: size }, folder }: InstallOptions): Promise<void> {
+  if (size === null) return;
+  const { bavail, bsize } = await statfs(folder);
+  const needed = 2.5 * 1e6 * size;
+  if (bavail * bsize > needed) return;
+  const reason = `${megabytes(needed)} are needed in ${folder}, and ${megabytes(bavail * bsize)} are free`;
+  throw new ParleyError('MODEL_NOT_HAD', { model: name, reason });
+}

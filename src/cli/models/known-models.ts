@@ -1,0 +1,136 @@
+import type { ModelKind } from '../../providers/local/model-facts.js';
+
+/** A model that can be fetched from where its publisher has it. */
+export interface KnownModel {
+  kind: ModelKind;
+  /** What it is, for somebody who chooses. */
+  about: string;
+  /** Codes without a region; null = it does not matter. */
+  languages: readonly string[] | null;
+  /** SPDX identifier, or where the licence is. */
+  licence: string;
+  /** Roughly what is fetched; null = not known before it is asked for. */
+  megabytes: number | null;
+  files: readonly KnownFile[];
+}
+
+export interface KnownFile {
+  url: string;
+  /** `tar.bz2`: what is in it; else the file itself, under this name. */
+  as: 'tar.bz2' | (string & {});
+}
+
+const RELEASES = 'https://github.com/k2-fsa/sherpa-onnx/releases/download';
+
+/** By the names that `parley models pull` takes and settings are given. Sizes are of November 2026 or older. */
+export const KNOWN_MODELS: Readonly<Record<string, KnownModel>> = {
+  'zipformer-en-small': heard(
+    'sherpa-onnx-streaming-zipformer-en-20M-2023-02-17',
+    ['en'],
+    'Apache-2.0',
+    122,
+    'streaming, 20 M weights: quick on any machine',
+  ),
+  'zipformer-en': heard('sherpa-onnx-streaming-zipformer-en-2023-06-26', ['en'], 'Apache-2.0', 296, 'streaming'),
+  'zipformer-fr': heard('sherpa-onnx-streaming-zipformer-fr-2023-04-14', ['fr'], 'Apache-2.0', null, 'streaming'),
+  'zipformer-ko': heard('sherpa-onnx-streaming-zipformer-korean-2024-06-16', ['ko'], 'Apache-2.0', null, 'streaming'),
+  'zipformer-zh-en': heard(
+    'sherpa-onnx-streaming-zipformer-bilingual-zh-en-2023-02-20',
+    ['zh', 'en'],
+    'Apache-2.0',
+    null,
+    'streaming',
+  ),
+  'paraformer-zh-en': heard(
+    'sherpa-onnx-streaming-paraformer-bilingual-zh-en',
+    ['zh', 'en'],
+    'see its README',
+    1047,
+    'streaming',
+  ),
+  'whisper-tiny-en': heard('sherpa-onnx-whisper-tiny.en', ['en'], 'MIT', 113, 'the smallest Whisper'),
+  'whisper-base': heard('sherpa-onnx-whisper-base', null, 'MIT', null, 'Whisper, 99 languages'),
+  'whisper-small': heard(
+    'sherpa-onnx-whisper-small',
+    null,
+    'MIT',
+    null,
+    'Whisper, 99 languages; wants a quick processor',
+  ),
+  'moonshine-tiny-en': heard(
+    'sherpa-onnx-moonshine-tiny-en-int8',
+    ['en'],
+    'MIT',
+    108,
+    'whole utterances, quicker than Whisper',
+  ),
+  'sense-voice': heard(
+    'sherpa-onnx-sense-voice-zh-en-ja-ko-yue-int8-2024-07-17',
+    ['zh', 'en', 'ja', 'ko', 'yue'],
+    'FunASR Model License',
+    163,
+    'whole utterances, five languages',
+  ),
+  'parakeet-en': heard(
+    'sherpa-onnx-nemo-parakeet-tdt-0.6b-v2-int8',
+    ['en'],
+    'CC-BY-4.0',
+    null,
+    'whole utterances, the best English; wants a quick processor',
+  ),
+  'piper-en-amy': spoken('vits-piper-en_US-amy-medium-int8', ['en'], 'see its MODEL_CARD', 21, 'Piper, American'),
+  'piper-en-libritts': spoken('vits-piper-en_US-libritts_r-medium', ['en'], 'CC-BY-4.0', null, 'Piper, 904 speakers'),
+  'piper-de-thorsten': spoken('vits-piper-de_DE-thorsten-medium-int8', ['de'], 'CC0-1.0', 21, 'Piper'),
+  'kokoro-en': spoken('kokoro-en-v0_19', ['en'], 'Apache-2.0', 320, 'Kokoro, 11 speakers; wants a quick processor'),
+  'kokoro-en-int8': spoken('kokoro-int8-en-v0_19', ['en'], 'Apache-2.0', 103, 'Kokoro with smaller weights'),
+  'kokoro-multi': spoken(
+    'kokoro-multi-lang-v1_0',
+    null,
+    'Apache-2.0',
+    null,
+    'Kokoro, 53 speakers of several languages',
+  ),
+  'kitten-en': spoken('kitten-nano-en-v0_1-fp16', ['en'], 'Apache-2.0', null, 'the smallest natural voice, 8 speakers'),
+  'matcha-en': {
+    ...spoken('matcha-icefall-en_US-ljspeech', ['en'], 'Apache-2.0', null, 'Matcha'),
+    files: [
+      { url: `${RELEASES}/tts-models/matcha-icefall-en_US-ljspeech.tar.bz2`, as: 'tar.bz2' },
+      { url: `${RELEASES}/vocoder-models/vocos-22khz-univ.onnx`, as: 'vocos-22khz-univ.onnx' },
+    ],
+  },
+  gtcrn: {
+    ...{ kind: 'denoise', about: 'takes noise out', languages: null, licence: 'MIT', megabytes: 1 },
+    files: [{ url: `${RELEASES}/speech-enhancement-models/gtcrn_simple.onnx`, as: 'gtcrn_simple.onnx' }],
+  },
+  'smart-turn': {
+    ...{ kind: 'turn', about: 'hears whether a turn is over', licence: 'BSD-2-Clause', megabytes: 9, languages: null },
+    files: [
+      {
+        url: 'https://huggingface.co/pipecat-ai/smart-turn-v3/resolve/main/smart-turn-v3.2-cpu.onnx',
+        as: 'smart-turn-v3.2-cpu.onnx',
+      },
+    ],
+  },
+};
+
+function heard(
+  archive: string,
+  languages: readonly string[] | null,
+  licence: string,
+  megabytes: number | null,
+  about: string,
+): KnownModel {
+  const files = [{ url: `${RELEASES}/asr-models/${archive}.tar.bz2`, as: 'tar.bz2' }];
+  return { kind: 'stt', about, languages, licence, megabytes, files };
+}
+
+function spoken(
+  archive: string,
+  languages: readonly string[] | null,
+  licence: string,
+  megabytes: number | null,
+  about: string,
+): KnownModel {
+  const files = [{ url: `${RELEASES}/tts-models/${archive}.tar.bz2`, as: 'tar.bz2' }];
+  return { kind: 'tts', about, languages, licence, megabytes, files };
+}

@@ -1,0 +1,210 @@
+import { parseArgs } from 'node:util';
+import { baseUrlSchema } from '../../config/setting.js';
+import { loadSettings } from '../../config/load-settings.js';
+import type { Settings } from '../../config/settings.js';
+import { ParleyError } from '../../errors.js';
+import { LocalModels } from '../../providers/local/local-models.js';
+import type { LocalModel } from '../../providers/local/model-facts.js';
+import { type Command, type CommandIo, UsageError } from '../command.js';
+import { localModelsOf, modelsFolderOf } from '../local-models.js';
+import { ProgressBar } from '../progress.js';
+import { megabytes } from './download.js';
+import { install, tryToLoad } from './install.js';
+import { KNOWN_MODELS, type KnownModel } from './known-models.js';
+
+export const models: Command = {
+  help: `
+parley models [list] [--json]
+parley models pull NAME [--again] [--mirror URL]
+parley models check [NAME]
+
+Models that run on this machine: speech recognition, voices, denoising, the end of turns. docs/providers/local.md tells how
+they are used.
+
+list shows those that are here and those that can be fetched. pull fetches one from where its publisher has it, checks it
+against the checksum that is published there, unpacks it and tries whether it loads; an interrupted one goes on where it was.
+check loads those that are here, or one of them.
+
+  --again         fetch it though it is here
+  --mirror URL    fetch HOST/PATH from URL/HOST/PATH
+  --config FILE   operator settings, as for parley serve
+  --data-dir DIR  where the daemon keeps its data: the models are in its folder "models"
+  --models-dir DIR  where they are instead
+  --json          as JSON
+`,
+  async run(args, io) {
+    const { values, positionals } = parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: {
+        again: { type: 'boolean', default: false },
+        mirror: { type: 'string' },
+        config: { type: 'string' },
+        'data-dir': { type: 'string' },
+        'models-dir': { type: 'string' },
+        json: { type: 'boolean', default: false },
+      },
+    });
+    const [action = 'list', name, ...rest] = positionals;
+    const flags = { config: values.config, 'data-dir': values['data-dir'], 'models-dir': values['models-dir'] };
+    const { settings } = await loadSettings({ env: io.env, flags });
+    if (rest.length > 0) throw new UsageError('one name at a time');
+    if (action === 'list' && name === undefined) return list(settings, io, values.json);
+    if (action === 'check') return check(settings, name ?? null, io);
+    if (action !== 'pull' || name === undefined) throw new UsageError('list, pull NAME or check?');
+    const mirror = values.mirror ?? settings.modelsUrl;
+    if (mirror !== null && !baseUrlSchema.safeParse(mirror).success) throw new UsageError('--mirror is no address');
+    return pull(settings, name, { again: values.again, mirror }, io);
+  },
+};
+
+async function list(settings: Settings, io: CommandIo, json: boolean): Promise<number> {
+  const folder = modelsFolderOf(settings);
+  const found = await new LocalModels(localModelsOf(settings)).list();
+  if (json) {
+    const here = found.models.map(({ name, path, kind, family, languages }) => ({
+      name,
+      path,
+      kind,
+      family,
+      languages,
+    }));
+    const known = Object.entries(KNOWN_MODELS).map(([name, model]) => ({ name, ...model }));
+    io.stdout.write(`${JSON.stringify({ folder, here, broken: found.broken, known }, null, 2)}\n`);
+    return 0;
+  }
+  const here = [
+    ...found.models.map((model) => `  + ${model.name.padEnd(WIDTH)}${hereLine(model)}\n`),
+    ...found.broken.map(({ name, reason }) => `  - ${name.padEnd(WIDTH)}cannot be used: ${reason}\n`),
+  ];
+  io.stdout.write(`Here, in ${folder}\n${here.length === 0 ? '  none\n' : here.join('')}`);
+  for (const kind of ['stt', 'tts', 'denoise', 'turn'] as const) {
+    const lines = Object.entries(KNOWN_MODELS)
+      .filter(([, known]) => known.kind === kind)
+      .map(([name, known]) => `  ${name.padEnd(WIDTH + 2)}${knownLine(known)}\n`);
+    io.stdout.write(`\n${HEADS[kind]}\n${lines.join('')}`);
+  }
+  io.stdout.write('\nparley models pull NAME fetches one.\n');
+  return 0;
+}
+
+const WIDTH = 20;
+const HEADS = {
+  stt: 'Speech recognition',
+  tts: 'Voices',
+  denoise: 'Denoising',
+  turn: 'End of turns',
+} as const;
+
+function hereLine({ family, languages }: LocalModel): string {
+  return [family, languagesOf(languages)].filter((part) => part !== '').join('; ');
+}
+
+function knownLine({ about, languages, licence, megabytes: size }: KnownModel): string {
+  return [languagesOf(languages), about, licence, size === null ? '' : `${String(size)} MB`]
+    .filter((part) => part !== '')
+    .join('; ');
+}
+
+function languagesOf(codes: readonly string[] | null): string {
+  if (codes === null) return '';
+  return codes.length > 5 ? `${String(codes.length)} languages` : codes.join(', ');
+}
+
+async function pull(
+  settings: Settings,
+  name: string,
+  { again, mirror }: { again: boolean; mirror: string | null },
+  io: CommandIo,
+): Promise<number> {
+  const known = Object.hasOwn(KNOWN_MODELS, name) ? KNOWN_MODELS[name] : undefined;
+  if (known === undefined) {
+    throw new ParleyError('NOT_FOUND', { what: 'known model', id: name });
+  }
+  const folder = modelsFolderOf(settings);
+  if (!again && new LocalModels({ folder }).has(name)) {
+    io.stdout.write(`${name} is here already: ${folder}/${name} (--again fetches it anew)\n`);
+    return 0;
+  }
+  const progress = new Progress(io.stderr);
+  const model = await install({
+    ...{ name, known, folder, mirror, signal: io.signal },
+    onNote: (text) => progress.note(text),
+    onProgress: (file, bytes, total) => progress.update(file, bytes, total),
+  }).finally(() => progress.clear());
+  io.stdout.write(`${name} is here: ${model.path}\n${usage(model)}`);
+  return 0;
+}
+
+/** How it is talked with. */
+function usage({ name, kind }: LocalModel): string {
+  const settings = {
+    stt: `PARLEY_STT=sherpa PARLEY_STT_MODEL=${name}`,
+    tts: `PARLEY_TTS=sherpa PARLEY_VOICE_ID=${name}`,
+    denoise: `PARLEY_DENOISE_MODEL=${name}`,
+    turn: `PARLEY_TURN_MODEL_PATH=${name}`,
+  };
+  return `Use it: ${settings[kind]} parley serve\n`;
+}
+
+/** A bar on a terminal, a line for each tenth elsewhere. */
+class Progress {
+  readonly #stream: CommandIo['stderr'];
+  #bar: ProgressBar | null = null;
+  #file = '';
+  #told = 0;
+
+  constructor(stream: CommandIo['stderr']) {
+    this.#stream = stream;
+  }
+
+  note(text: string): void {
+    this.clear();
+    this.#stream.write(`${text}\n`);
+  }
+
+  update(file: string, bytes: number, total: number | null): void {
+    if (file !== this.#file) {
+      this.clear();
+      this.#file = file;
+      this.#told = 0;
+    }
+    if (total === null || total === 0) return;
+    if (this.#stream.isTTY === true) {
+      this.#bar ??= new ProgressBar(this.#stream, `${file} ${megabytes(total)}`);
+      this.#bar.update(bytes / total);
+      return;
+    }
+    const tenths = Math.floor((10 * bytes) / total);
+    if (tenths > this.#told) this.#stream.write(`${file}: ${String(10 * tenths)} % of ${megabytes(total)}\n`);
+    this.#told = Math.max(this.#told, tenths);
+  }
+
+  clear(): void {
+    this.#bar?.clear();
+    this.#bar = null;
+  }
+}
+
+async function check(settings: Settings, name: string | null, io: CommandIo): Promise<number> {
+  const found = await new LocalModels(localModelsOf(settings)).list();
+  const wanted = found.models.filter((model) => name === null || model.name === name);
+  const broken = found.broken.filter((one) => name === null || one.name === name);
+  if (wanted.length + broken.length === 0 && name !== null)
+    throw new ParleyError('NOT_FOUND', { what: 'model', id: name });
+  let code = broken.length > 0 ? 1 : 0;
+  for (const one of broken) io.stdout.write(`${one.name}: cannot be used: ${one.reason}\n`);
+  for (const model of wanted) {
+    try {
+      if (model.engine === null) io.stdout.write(`${model.name}: ${model.family}, run by onnxruntime\n`);
+      await tryToLoad(model, (text) => io.stdout.write(`${text}\n`));
+    } catch (error) {
+      if (!(error instanceof ParleyError)) throw error;
+      io.stdout.write(`${error.message}\n`);
+      code = 1;
+    }
+    io.signal.throwIfAborted();
+  }
+  if (wanted.length + broken.length === 0) io.stdout.write('no models are here\n');
+  return code;
+}
