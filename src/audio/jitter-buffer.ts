@@ -59,6 +59,7 @@ const MAX_WAITING = 256;
 const BIN_MS = 5;
 const BINS = 100;
 const MEMORY = 0.996;
+const MAX_WEIGHT = 1e9;
 /** The fastest way is forgotten by so much with each packet, so that clocks may drift apart. */
 const CREEP_MS = 0.02;
 
@@ -74,6 +75,7 @@ export class JitterBuffer {
   readonly #maxPatienceMs: number;
   readonly #waiting = new Map<number, MediaPacket & { startMs: number }>();
   readonly #late = new Float64Array(BINS);
+  #weight = 1;
   /** Places that were given up, to tell late packets from duplicates. */
   readonly #givenUp = new Set<number>();
   #packetMs: number;
@@ -118,8 +120,14 @@ export class JitterBuffer {
       this.#stats.duplicate++;
       return [];
     }
-    if ([...this.#waiting.keys()].some((other) => other > sequence)) this.#stats.reordered++;
     if (packet.payload.length > 0) this.#measure(nowMs - startMs);
+    // Nearly always: it is next, and nobody waits.
+    if (this.#waiting.size === 0 && sequence === this.#next) return this.#deliver(packet, startMs);
+    for (const other of this.#waiting.keys()) {
+      if (other < sequence) continue;
+      this.#stats.reordered++;
+      break;
+    }
     this.#waiting.set(sequence, { ...packet, startMs });
     if (this.#waiting.size > MAX_WAITING) return this.#giveUp(nowMs, true);
     return this.#release(nowMs);
@@ -156,7 +164,8 @@ export class JitterBuffer {
     for (;;) {
       const packet = this.#waiting.get(this.#next);
       if (packet !== undefined) {
-        arrivals.push(...this.#deliver(packet));
+        this.#waiting.delete(this.#next);
+        arrivals.push(...this.#deliver(packet, packet.startMs));
         continue;
       }
       if (this.#waiting.size === 0 || !this.#isOverdue(nowMs)) return arrivals;
@@ -164,22 +173,22 @@ export class JitterBuffer {
     }
   }
 
-  #deliver(packet: MediaPacket & { startMs: number }): Arrival[] {
-    this.#waiting.delete(this.#next);
+  /** The packet that is next. */
+  #deliver(packet: MediaPacket, startMs: number): Arrival[] {
     this.#next++;
     if (packet.payload.length === 0) {
       this.#isSilent ||= packet.silent ?? false;
       return [];
     }
     const arrivals: Arrival[] = [];
-    const gapMs = packet.startMs - (this.#endMs - this.#lagMs);
+    const gapMs = startMs - (this.#endMs - this.#lagMs);
     if (gapMs > this.#packetMs / 2) {
       // The sender was silent meanwhile. What was put in for it counts; what is missing still is put in now.
       const putInMs = Math.min(gapMs, this.#lagMs);
       this.#lagMs -= putInMs;
       const restMs = Math.min(gapMs - putInMs, 1_000);
       if (restMs > 0) arrivals.push({ kind: 'silence', ms: restMs });
-      this.#endMs = packet.startMs + this.#lagMs;
+      this.#endMs = startMs + this.#lagMs;
     }
     arrivals.push({ kind: 'packet', payload: packet.payload });
     this.#endMs += this.#packetMs;
@@ -251,6 +260,7 @@ export class JitterBuffer {
     this.#waiting.clear();
     this.#givenUp.clear();
     this.#late.fill(0);
+    this.#weight = 1;
     this.#newest = { sequence, ticks: timestamp };
     this.#next = sequence;
     this.#endMs = (timestamp * 1000) / this.#clockRateHz;
@@ -268,8 +278,12 @@ export class JitterBuffer {
     this.#transitMs = transitMs;
     this.#fastestMs = Math.min(transitMs, this.#fastestMs + CREEP_MS);
     const bin = Math.min(BINS - 1, Math.floor((transitMs - this.#fastestMs) / BIN_MS));
-    for (let n = 0; n < BINS; n++) this.#late[n] = (this.#late[n] ?? 0) * MEMORY;
-    this.#late[bin] = (this.#late[bin] ?? 0) + 1;
+    // In place of making all that was counted lighter each packet counts for more than the one before.
+    this.#weight /= MEMORY;
+    this.#late[bin] = (this.#late[bin] ?? 0) + this.#weight;
+    if (this.#weight < MAX_WEIGHT) return;
+    for (let n = 0; n < BINS; n++) this.#late[n] = (this.#late[n] ?? 0) / this.#weight;
+    this.#weight = 1;
   }
 
   #patienceMs(): number {
