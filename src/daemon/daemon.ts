@@ -352,7 +352,7 @@ export class Daemon {
       const telephone = await Telephone.open({
         isOpen: () => this.#doors.isOpen,
         mayTransfer: () => this.#calling.whyNoTransfer(),
-        ...{ engine, settings, onSessionEvent, onError },
+        ...{ engine, settings, onSessionEvent, onError, figures: this.#operation.trunks },
         takeRegistered: (callId) => this.#calling.registered.take(callId, 'phone'),
         agents: this.agents,
         phones: this.#stores.phones,

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { TrunkFigures } from '../calls/trunk-figures.js';
 import type { SessionEvent } from '../session/session-options.js';
 import type { SessionReport } from '../session/session-report.js';
 import type { Log, LogLevel } from './log/log.js';
@@ -6,7 +7,7 @@ import { Metrics, type MetricSources } from './metrics/metrics.js';
 import type { SessionSpans } from './traces/session-spans.js';
 import { errorOf } from '../errors.js';
 
-export interface OperationOptions extends MetricSources {
+export interface OperationOptions extends Omit<MetricSources, 'trunks'> {
   log: Log;
   /** Default: no traces. */
   openTraces?: () => Promise<SessionSpans>;
@@ -17,6 +18,7 @@ export interface OperationOptions extends MetricSources {
 /** What an operator sees of the daemon's work: its figures, its log and its traces. */
 export class Operation {
   readonly metrics: Metrics;
+  readonly trunks = new TrunkFigures();
   readonly #options: OperationOptions;
   /** Sessions that have been heard of. */
   readonly #begun = new Set<string>();
@@ -24,7 +26,7 @@ export class Operation {
 
   constructor(options: OperationOptions) {
     this.#options = options;
-    this.metrics = new Metrics(options);
+    this.metrics = new Metrics({ ...options, trunks: this.trunks });
   }
 
   readonly sessionEvent = (sessionId: string, agentId: string, event: SessionEvent): void => {

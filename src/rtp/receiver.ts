@@ -50,6 +50,7 @@ export class Receiver {
   #others = 0;
   #ssrc: number | null = null;
   #undecodable = 0;
+  #concealedMs = 0;
   #unknown = 0;
   #keySoundsUntilMs = -Infinity;
   /** As they were when it was closed. */
@@ -69,6 +70,11 @@ export class Receiver {
       ...added(this.#before, now),
       ...{ jitterMs: now?.jitterMs ?? 0, patienceMs: now?.patienceMs ?? 0 },
     };
+  }
+
+  /** Sound that was made up in place of lost packets. */
+  get concealedMs(): number {
+    return this.#concealedMs;
   }
 
   /** Packets that were no sound of their codec, and ones of types that were not agreed upon. */
@@ -170,7 +176,10 @@ export class Receiver {
       return samples;
     }
     try {
-      if (arrival.kind === 'lost') return decoder.conceal(arrival.ms, arrival.following);
+      if (arrival.kind === 'lost') {
+        this.#concealedMs += arrival.ms;
+        return decoder.conceal(arrival.ms, arrival.following);
+      }
       noise.level(null);
       return decoder.decode(arrival.payload);
     } catch {

@@ -14,6 +14,7 @@ import { Receiver } from './receiver.js';
 import { Sender } from './sender.js';
 import type { Direction } from './sdp.js';
 import type { ReportStats } from './reports.js';
+import type { RtpTotals } from './totals.js';
 import { type Unheard, Wire } from './wire.js';
 
 export interface RtpSessionOptions {
@@ -36,6 +37,8 @@ export interface RtpSessionOptions {
   /** Hands the call on to somebody; becomes the line's `transfer`. Left out: the line has none. */
   transfer?: (target: string, signal: AbortSignal) => Promise<TransferOutcome>;
   listener?: RtpListener;
+  /** Where the call is counted. */
+  totals?: RtpTotals;
 }
 
 /** What the call's signalling hears of its media. None of these may throw. */
@@ -52,6 +55,8 @@ export interface RtpListener {
 export interface RtpStats extends LineStats, ReportStats, Unheard {
   /** Null until something is agreed upon. */
   codec: CodecName | null;
+  roundTripMs: number | null;
+  concealedMs: number;
   isSecure: boolean;
   /** Packets of types that were not agreed upon. */
   unknownTypes: number;
@@ -177,6 +182,7 @@ class Session implements RtpSession {
       onExpectedLoss: (share) => this.#sender.expectLoss(share),
     });
     this.#awaitedMs = clock.nowMs();
+    options.totals?.opened();
     this.#stopTicks = ticker.subscribe(() => this.#tick());
   }
 
@@ -224,6 +230,7 @@ class Session implements RtpSession {
     const agreement = this.#negotiation.agreement;
     return {
       ...this.#lineStats(),
+      concealedMs: this.#receiver.concealedMs,
       ...this.#wire.reportStats,
       ...this.#wire.unheard,
       ...this.#receiver.junk,
@@ -244,6 +251,7 @@ class Session implements RtpSession {
     this.#sender.close();
     this.#receiver.close();
     this.#line.end();
+    this.#options.totals?.closed(this.stats());
     await this.#pair.close();
   }
 
@@ -294,7 +302,9 @@ class Session implements RtpSession {
   }
 
   #lineStats(): LineStats {
-    const { reportedLoss } = this.#wire.reportStats;
-    return { ...this.#receiver.stats, sent: this.#sender.sentAt(0).packets, reportedLoss };
+    const { reportedLoss, roundTripMs } = this.#wire.reportStats;
+    const codec = this.#negotiation.agreement?.codec.facts.name ?? null;
+    const { stats, concealedMs } = this.#receiver;
+    return { ...stats, sent: this.#sender.sentAt(0).packets, reportedLoss, roundTripMs, codec, concealedMs };
   }
 }

@@ -117,6 +117,9 @@ export interface LineMetrics {
   patience_ms: number;
   sent: number;
   reported_loss: number | null;
+  codec: string | null;
+  concealed_ms: number | null;
+  round_trip_ms: number | null;
 }
 
 export function callHistoryItem(report: SessionReport, facts: CallFacts): CallHistoryItem {
@@ -216,7 +219,14 @@ function lineMetrics({
   jitterMs: jitter_ms,
   patienceMs: patience_ms,
   reportedLoss,
+  codec,
+  concealedMs,
+  roundTripMs,
   ...counts
 }: LineStats): LineMetrics {
-  return { ...counts, jitter_ms, patience_ms, reported_loss: reportedLoss };
+  return {
+    ...counts,
+    ...{ jitter_ms, patience_ms, reported_loss: reportedLoss, codec: codec ?? null },
+    ...{ concealed_ms: concealedMs ?? null, round_trip_ms: roundTripMs ?? null },
+  };
 }

@@ -56,6 +56,12 @@ export interface LineStats {
   sent: number;
   /** Share of what was sent, 0..1, that the other side missed by its last report; null where it sent none. */
   reportedLoss: number | null;
+  /** The codec that was agreed upon; left out: nobody has said. */
+  codec?: string | null;
+  /** Sound that was made up in place of what was lost, in milliseconds. */
+  concealedMs?: number;
+  /** From us to the other side and back, by its last report. */
+  roundTripMs?: number | null;
 }
 
 export type TransferOutcome =

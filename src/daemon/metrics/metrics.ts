@@ -1,9 +1,11 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
+import type { TrunkFigures } from '../../calls/trunk-figures.js';
 import { packageVersion } from '../../package-files.js';
 import type { SessionEvent } from '../../session/session-options.js';
 import type { SessionReport } from '../../session/session-report.js';
 import type { TurnMetrics } from '../../session/turn-metrics.js';
 import { Registry } from './registry.js';
+import { trunkMetrics } from './trunk-metrics.js';
 
 /** What is looked up when somebody asks. */
 export interface MetricSources {
@@ -14,6 +16,7 @@ export interface MetricSources {
   /** Messages to webhooks that have not arrived. */
   outbox: () => number;
   ready: () => boolean;
+  trunks: TrunkFigures;
 }
 
 /** Seconds. Answers are judged between a fifth of a second and a few. */
@@ -80,6 +83,7 @@ export class Metrics {
       'parley_line_packets_total',
       'Packets of lines that are over, sent and received, and what became of these.',
     );
+    trunkMetrics(registry, sources.trunks);
     this.#errors = registry.counter('parley_errors_total', 'Faults of parley itself; the log says which.');
     registry.read('gauge', 'parley_webhook_outbox', 'Messages to webhooks that have not arrived yet.', () => [
       { value: sources.outbox() },

@@ -41,6 +41,7 @@ const line = z
   .strictObject({
     ...{ received: z.int(), lost: z.int(), late: z.int(), duplicate: z.int(), reordered: z.int() },
     ...{ jitter_ms: z.number(), patience_ms: z.number(), sent: z.int(), reported_loss: z.number().nullable() },
+    ...{ codec: z.string().nullable(), concealed_ms: z.number().nullable(), round_trip_ms: z.number().nullable() },
   })
   .meta({ id: 'LineMetrics', description: "What became of the line's packets; times in milliseconds." });
 const anything = z.record(z.string(), z.unknown());
