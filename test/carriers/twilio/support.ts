@@ -1,10 +1,11 @@
 import type { CarrierCall } from '../../../src/carriers/carrier.js';
 import { TwilioCarrier, type TwilioCarrierOptions } from '../../../src/carriers/twilio/carrier.js';
 import { VirtualClock } from '../../../src/clock/virtual.js';
+import { doorwayTo } from '../../vendors/carriers/doorway.js';
 import type { Habits } from '../../vendors/carriers/people.js';
 import { tone } from '../../vendors/carriers/people.js';
 import { socketPair } from '../../vendors/carriers/socket-pair.js';
-import { ACCOUNT_SID, doorwayTo, TwilioDouble } from '../../vendors/carriers/twilio/double.js';
+import { ACCOUNT_SID, TwilioDouble } from '../../vendors/carriers/twilio/double.js';
 
 export const OWN = '+12025550199';
 export const AUTH_TOKEN = 'an auth token of 32 letters-----';

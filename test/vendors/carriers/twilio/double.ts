@@ -1,19 +1,11 @@
-import type { CarrierDoor } from '../../../../src/carriers/media-socket/door.js';
 import type { MediaSocket } from '../../../../src/carriers/media-socket/media-socket.js';
 import type { Rest, RestReply } from '../../../../src/carriers/media-socket/rest.js';
 import { twilioSignature } from '../../../../src/carriers/twilio/signature.js';
 import type { Clock } from '../../../../src/clock/clock.js';
-import { ParleyError } from '../../../../src/errors.js';
+import type { Doorway } from '../doorway.js';
 import { type Habits, Person } from '../people.js';
 import { DoubleCall } from './call.js';
 import { violation } from './parameters.js';
-
-/** How the double reaches the daemon: in the process, or over HTTP. */
-export interface Doorway {
-  post(url: string, body: string, headers: Record<string, string>): Promise<string>;
-  /** Null = the upgrade was refused. */
-  open(url: string, headers: Record<string, string>): Promise<MediaSocket | null>;
-}
 
 export interface TwilioDoubleOptions {
   clock: Clock;
@@ -326,26 +318,6 @@ export class TwilioDouble {
       signal.addEventListener('abort', () => reject(signal.reason as Error));
     });
   }
-}
-
-/** The door of a carrier in this process. */
-export function doorwayTo(door: () => CarrierDoor, publicUrl: string, open: () => [MediaSocket, MediaSocket]): Doorway {
-  const pathOf = (url: string): string => url.replace(/^ws/, 'http').slice(publicUrl.length);
-  return {
-    post: async (url, body, headers) => {
-      const path = pathOf(url);
-      const reply = await door().request({ method: 'POST', path, headers, body: Buffer.from(body) });
-      if (reply.status !== 200) throw new ParleyError('CONFIG_INVALID', { reason: `${url}: ${String(reply.status)}` });
-      return reply.body;
-    },
-    open: (url, headers) => {
-      const take = door().admit({ path: pathOf(url), headers });
-      if (take === null) return Promise.resolve(null);
-      const [near, far] = open();
-      take(near);
-      return Promise.resolve(far);
-    },
-  };
 }
 
 function refusal(status: number, code: number, message: string): RestReply {

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { MediaSocket } from '../../../../src/carriers/media-socket/media-socket.js';
-import { FRAME_BYTES, type Person } from '../people.js';
+import type { Person } from '../people.js';
+import { PlayQueue } from '../play-queue.js';
 
 const streamSid = z.string().regex(/^MZ[0-9a-f]{32}$/);
 /** What Twilio takes over the media socket. */
@@ -27,7 +28,7 @@ export class DoubleStream {
   readonly #socket: MediaSocket;
   readonly #facts: StreamFacts;
   readonly #person: Person;
-  readonly #queue: (Uint8Array | { mark: string })[] = [];
+  readonly #queue = new PlayQueue();
   #sequence = 0;
   #chunk = 0;
   #ticks = 0;
@@ -58,7 +59,7 @@ export class DoubleStream {
 
   /** How much of what was sent has not been played, in milliseconds. */
   get bufferedMs(): number {
-    return this.#queue.reduce((sum, one) => sum + (one instanceof Uint8Array ? one.length / 8 : 0), 0);
+    return this.#queue.ms;
   }
 
   tick(): void {
@@ -67,7 +68,7 @@ export class DoubleStream {
     this.#tell('media', {
       media: { track: 'inbound', chunk: String(++this.#chunk), timestamp: String(this.#ticks++ * 20), payload },
     });
-    this.#play();
+    this.#person.hear(this.#queue.tick((name) => this.#mark(name)));
   }
 
   digits(keys: string): void {
@@ -94,27 +95,6 @@ export class DoubleStream {
     this.#socket.close();
   }
 
-  #play(): void {
-    let left = FRAME_BYTES;
-    const frame = new Uint8Array(FRAME_BYTES).fill(0xff);
-    while (this.#queue.length > 0) {
-      const next = this.#queue[0];
-      if (next === undefined) break;
-      if (!(next instanceof Uint8Array)) {
-        this.#queue.shift();
-        this.#mark(next.mark);
-        continue;
-      }
-      if (left === 0) break;
-      const length = Math.min(left, next.length);
-      frame.set(next.subarray(0, length), FRAME_BYTES - left);
-      left -= length;
-      if (length === next.length) this.#queue.shift();
-      else this.#queue[0] = next.subarray(length);
-    }
-    this.#person.hear(frame);
-  }
-
   #mark(name: string): void {
     this.#tell('mark', { mark: { name } });
   }
@@ -136,8 +116,7 @@ export class DoubleStream {
     else if (data.event === 'mark') this.#queue.push({ mark: data.mark.name });
     else {
       this.clears++;
-      const marks = this.#queue.splice(0).filter((one): one is { mark: string } => !(one instanceof Uint8Array));
-      for (const { mark } of marks) this.#mark(mark);
+      for (const mark of this.#queue.clear()) this.#mark(mark);
     }
   }
 
