@@ -85,17 +85,17 @@ export class LocalModels {
   }
 
   /**
-   * Which one to take where nobody has named one: the only one of its kind, among those for the language if that is known.
+   * Which one to take where nobody has named one: of voices the first that says it is for the language, else the first that
+   * may be; of others the only one that may be.
    * @throws ParleyError MODEL_UNKNOWN where there is none, or more than one
    */
   async only(kind: ModelKind, language: string): Promise<LocalModel> {
     const ofKind = (await this.list()).models.filter((model) => model.kind === kind);
     const fits = ofKind.filter((model) => speaks(model, language));
-    // One that says so goes before one that does not tell.
-    const sure = fits.filter(({ languages }) => languages !== null);
-    const [first, ...others] = sure.length > 0 ? sure : fits;
+    if (kind === 'tts') fits.sort((a, b) => Number(a.languages === null) - Number(b.languages === null));
+    const [first, ...others] = fits;
     if (first !== undefined && (others.length === 0 || kind === 'tts')) return first;
-    const name = first === undefined ? `for ${language}` : '(several: one has to be named)';
+    const name = first === undefined ? `for ${language}` : 'that nobody has named';
     const known = ofKind.map((model) => model.name).join(', ') || 'none';
     throw new ParleyError('MODEL_UNKNOWN', { kind: IN_WORDS[kind], name, known });
   }
