@@ -34,7 +34,11 @@ export class ToneFinder {
   readonly #hop: number;
   /** The last two hops. */
   readonly #block: Int16Array;
-  readonly #bins: readonly { bank: GoertzelBank; radians: readonly number[] }[];
+  readonly #bins: readonly {
+    bank: GoertzelBank;
+    radians: readonly number[];
+    turns: readonly { cos: number; sin: number }[];
+  }[];
   /** Values of the half before, bank by bank. */
   readonly #before = new Float64Array(BANKS * 2 * BANK_SIZE);
   #filled = 0;
@@ -50,7 +54,9 @@ export class ToneFinder {
     this.#bins = Array.from({ length: BANKS }, (_, index) => {
       const hz = Array.from({ length: BANK_SIZE }).map((_value, bin) => FIRST_HZ + (index * BANK_SIZE + bin) * STEP_HZ);
       const radians = hz.map((frequency) => (2 * Math.PI * frequency) / sampleRateHz);
-      return { bank: new GoertzelBank(radians), radians };
+      // By how much each turns in a hop.
+      const turns = radians.map((each) => ({ cos: Math.cos(each * this.#hop), sin: Math.sin(each * this.#hop) }));
+      return { bank: new GoertzelBank(radians), radians, turns };
     });
   }
 
@@ -99,7 +105,7 @@ export class ToneFinder {
     let best = 0;
     let bestPower = -1;
     for (let index = 0; index < BANKS; index++) {
-      const { bank, radians } = this.#bins[index]!;
+      const { bank, radians, turns } = this.#bins[index]!;
       bank.measure(half);
       const offset = index * 2 * BANK_SIZE;
       for (let bin = 0; bin < BANK_SIZE; bin++) {
@@ -107,9 +113,9 @@ export class ToneFinder {
         const im = bank.values[2 * bin + 1]!;
         const beforeRe = this.#before[offset + 2 * bin]!;
         const beforeIm = this.#before[offset + 2 * bin + 1]!;
-        const turn = radians[bin]! * this.#hop;
-        const turnedRe = beforeRe * Math.cos(turn) - beforeIm * Math.sin(turn);
-        const turnedIm = beforeRe * Math.sin(turn) + beforeIm * Math.cos(turn);
+        const { cos, sin } = turns[bin]!;
+        const turnedRe = beforeRe * cos - beforeIm * sin;
+        const turnedIm = beforeRe * sin + beforeIm * cos;
         const power = (turnedRe + re) ** 2 + (turnedIm + im) ** 2;
         if (power > bestPower) {
           bestPower = power;
