@@ -274,11 +274,9 @@ export class Workshop {
       await within(this.#networkClock, VOICES_MS, asked);
       // espeak-ng has two entries for some.
       const ids = new Set<string>();
+      const account = (await provider.accountVoices?.()) ?? [];
       const isNew = ({ id }: EngineVoice): boolean => !ids.has(id) && ids.add(id).size > 0;
-      return provider
-        .voices()
-        .map((voice) => ({ ...voice, provider: name }))
-        .filter(isNew);
+      return [...account, ...provider.voices()].map((voice) => ({ ...voice, provider: name })).filter(isNew);
     });
     const found = await Promise.allSettled(listed);
     return found.flatMap((one) => (one.status === 'fulfilled' ? one.value : []));

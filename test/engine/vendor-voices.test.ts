@@ -38,6 +38,18 @@ const speaksAs = (provider: string): AgentConfig => ({
   ...{ first_message: 'Good evening, The Crooked Fork.', voice: { provider, voice_id: 'anne' } },
 });
 
+it('lists the voices of accounts, without those of a vendor that does not answer', async () => {
+  // Nobody listens there.
+  const elevenlabs = { apiKey: KEY, baseUrl: 'http://127.0.0.1:9', region: null };
+  const cartesia = { apiKey: KEY, baseUrl: double.url, region: null };
+  const voices = await make({ vendors: { cartesia, elevenlabs } }).voices();
+  const of = (name: string): string[] => voices.filter(({ provider }) => provider === name).map(({ id }) => id);
+  expect(of('cartesia')).toHaveLength(102); // 101, and the default one
+  expect(of('cartesia')).toContain('mine-100');
+  expect(of('elevenlabs')).toHaveLength(2);
+  expect(of('flite')).toContain('slt');
+});
+
 describe("a vendor's voice", () => {
   it('is heard on the line, over a connection that stood before the call began', async () => {
     make();

@@ -4,6 +4,7 @@ import { ParleyError, reasonOf } from '../../errors.js';
 import { Deadlines } from '../deadlines.js';
 import { failed } from '../wire/vendor-error.js';
 import { VendorHttp, type VendorHttpOptions } from '../wire/vendor-http.js';
+import { AccountVoices, type VoiceListing } from './account-voices.js';
 import { AudioBody } from './audio-body.js';
 import { speakRemotely, type SpeechPiece } from './remote-speech.js';
 import type { TtsAudio, TtsProvider, TtsRequest, TtsVoice, TtsVoiceChoice } from './tts.js';
@@ -32,6 +33,8 @@ export interface HttpTtsOptions {
   settings: SettingSpecs;
   /** Voices to list; others of the vendor's can be named too. */
   voices: readonly TtsVoice[];
+  /** How the vendor is asked which voices the account has. Left out: it is not. */
+  listing?: VoiceListing;
   /** Base languages that it speaks, such as `en`. Default all. */
   languages?: readonly string[];
   /** Default true. */
@@ -55,7 +58,9 @@ export class HttpTts implements TtsProvider {
   readonly #options: HttpTtsOptions & { clock: Clock };
   readonly #http: VendorHttp;
   readonly #closing = new AbortController();
+  readonly #account: AccountVoices | null;
   speaks?: (language: string) => Promise<boolean>;
+  accountVoices?: () => Promise<readonly TtsVoice[]>;
 
   /** @throws ParleyError CONFIG_INVALID for an address that is none */
   constructor(options: HttpTtsOptions) {
@@ -64,6 +69,11 @@ export class HttpTts implements TtsProvider {
     this.hasModels = hasModels;
     this.#options = { clock: new RealClock(), ...options };
     this.#http = new VendorHttp({ ...http, provider: name });
+    const { listing, endpoint } = options;
+    const { sampleRateHz } = endpoint;
+    const account = listing && new AccountVoices({ provider: name, listing, sampleRateHz, clock: this.#options.clock });
+    this.#account = account ?? null;
+    if (account !== undefined) this.accountVoices = () => account.list();
     if (languages !== undefined) {
       this.speaks = (language) => Promise.resolve(languages.includes(baseLanguage(language) ?? 'en'));
     }
@@ -110,7 +120,7 @@ export class HttpTts implements TtsProvider {
   /** Ends what is being spoken. May be called twice. */
   async close(): Promise<void> {
     this.#closing.abort(new ParleyError('SESSION_CLOSED'));
-    await this.#http.close();
+    await Promise.all([this.#http.close(), this.#account?.close()]);
   }
 
   async *#pieces(text: string, voice: VendorVoiceSettings, signal: AbortSignal): AsyncGenerator<SpeechPiece> {

@@ -1,6 +1,7 @@
 import { delay, type Clock } from '../../clock/clock.js';
 import { RealClock } from '../../clock/real.js';
 import { ParleyError } from '../../errors.js';
+import { AccountVoices, type VoiceListing } from './account-voices.js';
 import { speakRemotely, type SpeechPiece } from './remote-speech.js';
 import { SpeechConnection } from './speech-connection.js';
 import type { SpeechProtocol } from './speech-protocol.js';
@@ -16,6 +17,8 @@ export interface SocketTtsOptions {
   secrets: readonly string[];
   /** Voices to list; others of the vendor's can be named too. */
   voices: readonly TtsVoice[];
+  /** How the vendor is asked which voices the account has. Left out: it is not. */
+  listing?: VoiceListing;
   /** Base languages that it speaks, such as `en`. Default all. */
   languages?: readonly string[];
   /** Whether each voice speaks all of them. Default: where it names none. */
@@ -51,12 +54,14 @@ export class SocketTts implements TtsProvider {
   readonly wordTimes: boolean;
   readonly multilingual: boolean;
   readonly #options: Required<
-    Omit<SocketTtsOptions, 'name' | 'hasModels' | 'wordTimes' | 'multilingual' | 'languages'>
+    Omit<SocketTtsOptions, 'name' | 'hasModels' | 'wordTimes' | 'multilingual' | 'languages' | 'listing'>
   >;
   readonly #languages: readonly string[] | undefined;
+  readonly #account: AccountVoices | null;
   readonly #connections = new Map<string, Set<SpeechConnection>>();
   #closed = false;
   speaks?: (language: string) => Promise<boolean>;
+  accountVoices?: () => Promise<readonly TtsVoice[]>;
 
   constructor(options: SocketTtsOptions) {
     this.name = options.name;
@@ -68,6 +73,12 @@ export class SocketTts implements TtsProvider {
       ...{ connectTimeoutMs: 5000, firstAudioMs: 8000, gapMs: 5000, idleMs: 300_000, clock: new RealClock() },
       ...options,
     };
+    const { listing } = options;
+    const { clock, protocol } = this.#options;
+    const { sampleRateHz } = protocol;
+    const account = listing && new AccountVoices({ provider: this.name, listing, sampleRateHz, clock });
+    this.#account = account ?? null;
+    if (account !== undefined) this.accountVoices = () => account.list();
     const languages = this.#languages;
     if (languages !== undefined) {
       this.speaks = (language) => Promise.resolve(languages.includes(baseLanguage(language) ?? 'en'));
@@ -107,7 +118,7 @@ export class SocketTts implements TtsProvider {
   async close(): Promise<void> {
     this.#closed = true;
     const all = [...this.#connections.values()].flatMap((some) => [...some]);
-    await Promise.all(all.map((connection) => connection.close()));
+    await Promise.all([...all.map((connection) => connection.close()), this.#account?.close()]);
   }
 
   async *#pieces(text: string, voice: VendorVoiceSettings, signal: AbortSignal): AsyncGenerator<SpeechPiece> {

@@ -31,6 +31,11 @@ export interface TtsProvider {
   speaks?(language: string): Promise<boolean>;
   /** The voices this provider has, those for `language` first. */
   voices(): readonly TtsVoice[];
+  /**
+   * The voices that the operator's account has with the vendor, custom and cloned ones too; what is known of them, where
+   * the vendor does not answer soon. Never rejects. Left out: `voices` are all that are known.
+   */
+  accountVoices?(): Promise<readonly TtsVoice[]>;
   close(): Promise<void>;
 }
 
@@ -72,6 +77,7 @@ export interface TtsWord {
 export interface TtsVoice {
   id: string;
   name: string;
-  language: string;
+  /** A code as the provider writes it; null = not known. */
+  language: string | null;
   sampleRateHz: number;
 }

@@ -4,6 +4,7 @@ import type { WebSocket } from 'ws';
 import * as z from 'zod';
 import { cutAnywhere, madeSpeech } from './made-speech.js';
 import { KEY, SpeechDouble } from './speech-double.js';
+import { azureVoices } from './voice-lists.js';
 
 /**
  * Azure AI Speech's WebSocket for voices, strict about what it is sent. Written from the published source of
@@ -38,6 +39,7 @@ const contextSchema = z.strictObject({
 const TICKS_PER_MS = 10_000;
 
 export class AzureDouble extends SpeechDouble {
+  override readonly voiceList = azureVoices;
   /** Documents that were to be spoken. */
   readonly documents: string[] = [];
   #dead = 0;

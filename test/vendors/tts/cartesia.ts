@@ -3,6 +3,7 @@ import type { WebSocket } from 'ws';
 import * as z from 'zod';
 import { cutAnywhere, madeSpeech } from './made-speech.js';
 import { KEY, SpeechDouble } from './speech-double.js';
+import { cartesiaVoices } from './voice-lists.js';
 
 /**
  * Cartesia's text-to-speech WebSocket, strict about what it is sent. Written from
@@ -44,6 +45,7 @@ type Request = z.infer<typeof requestSchema>;
 const VERSIONS = ['2026-03-01', '2026-08-14', '2025-04-16'];
 
 export class CartesiaDouble extends SpeechDouble {
+  override readonly voiceList = cartesiaVoices;
   readonly requests: Request[] = [];
   #dead = 0;
 

@@ -3,6 +3,7 @@ import type { WebSocket } from 'ws';
 import * as z from 'zod';
 import { cutAnywhere, madeSpeech } from './made-speech.js';
 import { KEY, SpeechDouble } from './speech-double.js';
+import { deepgramVoices } from './voice-lists.js';
 
 /**
  * Deepgram's streaming text-to-speech WebSocket `/v1/speak`, strict about what it is sent. Written from
@@ -26,6 +27,7 @@ const QUERY: Readonly<Record<string, RegExp>> = {
 const FLUSHES_A_MINUTE = 20;
 
 export class DeepgramDouble extends SpeechDouble {
+  override readonly voiceList = deepgramVoices;
   readonly addresses: URL[] = [];
   #dead = 0;
 

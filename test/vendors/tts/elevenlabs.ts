@@ -3,6 +3,7 @@ import type { WebSocket } from 'ws';
 import * as z from 'zod';
 import { cutAnywhere, madeSpeech } from './made-speech.js';
 import { KEY, SpeechDouble } from './speech-double.js';
+import { elevenLabsVoices } from './voice-lists.js';
 
 /**
  * ElevenLabs' multi-context text-to-speech WebSocket, strict about what it is sent. Written from the AsyncAPI description
@@ -50,6 +51,7 @@ interface Context {
 }
 
 export class ElevenLabsDouble extends SpeechDouble {
+  override readonly voiceList = elevenLabsVoices;
   /** Settings that contexts were begun with. */
   readonly voiceSettings: unknown[] = [];
   /** Addresses that were connected to. */

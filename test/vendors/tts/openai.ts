@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import * as z from 'zod';
 import { HttpSpeechDouble } from './http-speech.js';
 import { KEY } from './speech-double.js';
+import { openAiCompatibleVoices, type VoiceList } from './voice-lists.js';
 
 /**
  * OpenAI's `POST /v1/audio/speech`, strict about what it is sent, and servers that speak as it does. Written from
@@ -20,7 +21,10 @@ const SCHEMAS = {
   openai: z.strictObject({
     ...base,
     model: z.enum(['tts-1', 'tts-1-hd', 'gpt-4o-mini-tts', 'gpt-4o-mini-tts-2025-12-15']),
-    voice: z.enum('alloy ash ballad coral echo fable onyx nova sage shimmer verse marin cedar'.split(' ')),
+    voice: z.union([
+      z.enum('alloy ash ballad coral echo fable onyx nova sage shimmer verse marin cedar'.split(' ')),
+      z.strictObject({ id: z.string().startsWith('voice_') }),
+    ]),
     response_format: z.enum(['pcm', 'wav']),
     instructions: z.string().exactOptional(),
     stream_format: z.enum(['audio']).exactOptional(),
@@ -36,12 +40,14 @@ const SCHEMAS = {
 const RATE_HZ = 24_000;
 
 export class OpenAiSpeechDouble extends HttpSpeechDouble {
+  override readonly voiceList: VoiceList | null;
   readonly bodies: unknown[] = [];
   readonly #schema: z.ZodType<{ input: string; response_format: 'pcm' | 'wav' }>;
 
   constructor(kind: keyof typeof SCHEMAS = 'openai') {
     super();
     this.#schema = SCHEMAS[kind];
+    this.voiceList = kind === 'openai' ? null : openAiCompatibleVoices;
   }
 
   protected override onHttp({ method, url, headers }: IncomingMessage, body: string, response: ServerResponse): void {

@@ -3,6 +3,7 @@ import type { WebSocket } from 'ws';
 import * as z from 'zod';
 import { cutAnywhere, madeSpeech } from './made-speech.js';
 import { KEY, SpeechDouble } from './speech-double.js';
+import { rimeVoices } from './voice-lists.js';
 
 /**
  * Rime's JSON WebSocket `/ws3`, strict about what it is sent. Written from docs.rime.ai/docs/websockets and
@@ -26,6 +27,7 @@ const QUERY: Readonly<Record<string, RegExp>> = {
 };
 
 export class RimeDouble extends SpeechDouble {
+  override readonly voiceList = rimeVoices;
   readonly addresses: URL[] = [];
   #dead = 0;
 

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { type WebSocket, WebSocketServer } from 'ws';
+import type { VoiceList } from './voice-lists.js';
 
 /** What a vendor's double does beside what it is asked for. */
 export interface Faults {
@@ -22,6 +23,8 @@ export const KEY = 'vendor-key-0123456789';
 /** The ground of the doubles of vendors of speech: a server on loopback that counts, waits and misbehaves. */
 export abstract class SpeechDouble {
   faults: Faults = {};
+  /** The voices of the account, for those who ask. */
+  readonly voiceList: VoiceList | null = null;
   /** What broke the protocol. A test ends with none. */
   readonly violations: string[] = [];
   /** Texts that were asked for, in order. */
@@ -131,7 +134,11 @@ export abstract class SpeechDouble {
       if (refuse !== undefined) {
         response.writeHead(refuse, { 'content-type': 'application/json' });
         response.end(JSON.stringify({ error: { message: `not with ${KEY}` } }));
-      } else this.onHttp(request, body, response);
+      } else {
+        const list = this.voiceList?.(request) ?? null;
+        if (list === null) this.onHttp(request, body, response);
+        else response.writeHead(list.status, { 'content-type': 'application/json' }).end(JSON.stringify(list.body));
+      }
       this.changed();
     });
   }

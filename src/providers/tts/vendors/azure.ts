@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { unixNow } from '../../../clock/real.js';
 import type { VendorAccess } from '../../../config/vendor-settings.js';
 import { numberOf, objectOf, objectsOf, parseObject, textOf } from '../../wire/json.js';
+import type { VoiceListing } from '../account-voices.js';
 import { SocketTts, type SocketTtsOptions } from '../socket-tts.js';
 import type { SpeechEvent, SpeechProtocol } from '../speech-protocol.js';
 import type { TimedText } from '../word-aligner.js';
@@ -31,10 +32,34 @@ export function azureTts(access: VendorAccess, options: Partial<SocketTtsOptions
       ...{ id: `en-US-${name}MultilingualNeural`, name: `${name}, multilingual` },
       ...{ language: 'en-US', sampleRateHz: SAMPLE_RATE_HZ },
     })),
+    listing: listing(access),
     // The voice is all.
     hasModels: false,
     ...options,
   });
+}
+
+/** learn.microsoft.com/azure/ai-services/speech-service/rest-text-to-speech#get-a-list-of-voices */
+function listing(access: VendorAccess): VoiceListing {
+  const { apiKey } = access;
+  return {
+    http: {
+      baseUrl: baseUrlOf(access),
+      headers: { 'ocp-apim-subscription-key': apiKey ?? '' },
+      secrets: apiKey === null ? [] : [apiKey],
+    },
+    path: '/cognitiveservices/voices/list',
+    read: (page) => ({
+      voices: objectsOf(page).map(({ ShortName, DisplayName, Locale }) => {
+        const id = textOf(ShortName) ?? '';
+        return { id, name: textOf(DisplayName) ?? id, language: textOf(Locale) };
+      }),
+    }),
+  };
+}
+
+function baseUrlOf({ baseUrl, region }: VendorAccess): string {
+  return baseUrl ?? `https://${region ?? ''}.tts.speech.microsoft.com`;
 }
 
 const SAMPLE_RATE_HZ = 24_000;
@@ -49,9 +74,9 @@ class AzureProtocol implements SpeechProtocol {
   readonly #baseUrl: string;
   readonly #apiKey: string;
 
-  constructor({ baseUrl, apiKey, region }: VendorAccess) {
-    this.#baseUrl = baseUrl ?? `https://${region ?? ''}.tts.speech.microsoft.com`;
-    this.#apiKey = apiKey ?? '';
+  constructor(access: VendorAccess) {
+    this.#baseUrl = baseUrlOf(access);
+    this.#apiKey = access.apiKey ?? '';
   }
 
   address(): string {

@@ -1,5 +1,6 @@
 import type { VendorAccess } from '../../../config/vendor-settings.js';
-import { numberOf, objectOf, parseObject, textOf } from '../../wire/json.js';
+import { numberOf, objectOf, objectsOf, parseObject, textOf } from '../../wire/json.js';
+import type { VoiceListing } from '../account-voices.js';
 import { SocketTts, type SocketTtsOptions } from '../socket-tts.js';
 import type { SpeechEvent, SpeechProtocol } from '../speech-protocol.js';
 import { baseLanguage, socketUrl, type VendorVoiceSettings } from '../vendor-voice.js';
@@ -24,12 +25,37 @@ export function cartesiaTts(access: VendorAccess, options: Partial<SocketTtsOpti
     voices: [
       { id: DEFAULT_VOICE, name: 'the voice of the documentation', language: 'en', sampleRateHz: SAMPLE_RATE_HZ },
     ],
+    listing: listing(access),
     languages: LANGUAGES,
     multilingual: true,
     ...options,
   });
 }
 
+/** docs.cartesia.ai/2026-03-01/api-reference/voices/list: the account's own, and the library. */
+function listing({ baseUrl, apiKey }: VendorAccess): VoiceListing {
+  const path = '/voices?limit=100';
+  return {
+    http: { baseUrl: baseUrl ?? BASE_URL, headers: headersFor(apiKey), secrets: apiKey === null ? [] : [apiKey] },
+    path,
+    read: (page) => {
+      const { data, has_more } = objectOf(page) ?? {};
+      const voices = objectsOf(data).map(({ id: given, name, language }) => {
+        const id = textOf(given) ?? '';
+        return { id, name: textOf(name) ?? id, language: textOf(language) };
+      });
+      const last = voices.at(-1)?.id ?? '';
+      const next = has_more === true && last !== '' ? `${path}&starting_after=${encodeURIComponent(last)}` : null;
+      return { voices, next };
+    },
+  };
+}
+
+function headersFor(apiKey: string | null): Record<string, string> {
+  return { authorization: `Bearer ${apiKey ?? ''}`, 'cartesia-version': API_VERSION };
+}
+
+const BASE_URL = 'https://api.cartesia.ai';
 const DEFAULT_VOICE = 'a0e99841-438c-4a64-b679-ae501e7d6091';
 const DEFAULT_MODEL = 'sonic-3.5';
 const API_VERSION = '2026-03-01';
@@ -47,7 +73,7 @@ class CartesiaProtocol implements SpeechProtocol {
   readonly #apiKey: string;
 
   constructor({ baseUrl, apiKey }: VendorAccess) {
-    this.#baseUrl = baseUrl ?? 'https://api.cartesia.ai';
+    this.#baseUrl = baseUrl ?? BASE_URL;
     this.#apiKey = apiKey ?? '';
   }
 
@@ -57,7 +83,7 @@ class CartesiaProtocol implements SpeechProtocol {
   }
 
   headers(): Record<string, string> {
-    return { authorization: `Bearer ${this.#apiKey}`, 'cartesia-version': API_VERSION };
+    return headersFor(this.#apiKey);
   }
 
   begin(id: string, transcript: string, { voiceId, model, language, settings }: VendorVoiceSettings): object[] {

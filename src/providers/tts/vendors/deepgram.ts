@@ -1,5 +1,6 @@
 import type { VendorAccess } from '../../../config/vendor-settings.js';
-import { parseObject, textOf } from '../../wire/json.js';
+import { objectOf, objectsOf, parseObject, textOf } from '../../wire/json.js';
+import type { VoiceListing } from '../account-voices.js';
 import { SocketTts, type SocketTtsOptions } from '../socket-tts.js';
 import type { SpeechEvent, SpeechProtocol } from '../speech-protocol.js';
 import { baseLanguage, socketUrl, type VendorVoiceSettings } from '../vendor-voice.js';
@@ -18,6 +19,7 @@ export function deepgramTts(access: VendorAccess, options: Partial<SocketTtsOpti
     settings: { speed: { type: 'number', least: 0.7, most: 1.5 } },
     secrets: access.apiKey === null ? [] : [access.apiKey],
     voices: DEEPGRAM_VOICES.map((id) => ({ id, ...describe(id), sampleRateHz: SAMPLE_RATE_HZ })),
+    listing: listing(access),
     languages: [...new Set(DEEPGRAM_VOICES.map((id) => describe(id).language))],
     // A voice is a model of its own.
     hasModels: false,
@@ -25,6 +27,25 @@ export function deepgramTts(access: VendorAccess, options: Partial<SocketTtsOpti
   });
 }
 
+/** developers.deepgram.com/reference/manage/models/list */
+function listing({ baseUrl, apiKey }: VendorAccess): VoiceListing {
+  return {
+    http: {
+      baseUrl: baseUrl ?? BASE_URL,
+      headers: { authorization: `Token ${apiKey ?? ''}` },
+      secrets: apiKey === null ? [] : [apiKey],
+    },
+    path: '/v1/models',
+    read: (page) => ({
+      voices: objectsOf(objectOf(page)?.['tts'])
+        .map(({ canonical_name }) => textOf(canonical_name) ?? '')
+        .filter((id) => id.startsWith('aura-2-'))
+        .map((id) => ({ id, ...describe(id) })),
+    }),
+  };
+}
+
+const BASE_URL = 'https://api.deepgram.com';
 const SAMPLE_RATE_HZ = 24_000;
 
 /** `aura-2-thalia-en`: Thalia, English. */
@@ -44,7 +65,7 @@ class DeepgramProtocol implements SpeechProtocol {
   readonly #apiKey: string;
 
   constructor({ baseUrl, apiKey }: VendorAccess) {
-    this.#baseUrl = baseUrl ?? 'https://api.deepgram.com';
+    this.#baseUrl = baseUrl ?? BASE_URL;
     this.#apiKey = apiKey ?? '';
   }
 

@@ -1,5 +1,6 @@
 import type { VendorAccess } from '../../../config/vendor-settings.js';
-import { objectOf, parseObject, textOf, type JsonObject } from '../../wire/json.js';
+import { objectOf, objectsOf, parseObject, textOf, type JsonObject } from '../../wire/json.js';
+import type { VoiceListing } from '../account-voices.js';
 import { SocketTts, type SocketTtsOptions } from '../socket-tts.js';
 import type { SpeechEvent, SpeechProtocol } from '../speech-protocol.js';
 import { baseLanguage, socketUrl, type VendorVoiceSettings } from '../vendor-voice.js';
@@ -29,12 +30,38 @@ export function elevenLabsTts(access: VendorAccess, options: Partial<SocketTtsOp
       { id: DEFAULT_VOICE, name: 'George', language: 'en', sampleRateHz: SAMPLE_RATE_HZ },
       { id: 'EXAVITQu4vr4xnSDxMaL', name: 'Sarah', language: 'en', sampleRateHz: SAMPLE_RATE_HZ },
     ],
+    listing: listing(access),
     languages: LANGUAGES,
     multilingual: true,
     ...options,
   });
 }
 
+/** elevenlabs.io/docs/api-reference/voices/search: those of the account, saved from the library, cloned, and the default ones. */
+function listing({ baseUrl, apiKey }: VendorAccess): VoiceListing {
+  const path = '/v2/voices?page_size=100&include_total_count=false';
+  return {
+    http: {
+      baseUrl: baseUrl ?? BASE_URL,
+      headers: { 'xi-api-key': apiKey ?? '' },
+      secrets: apiKey === null ? [] : [apiKey],
+    },
+    path,
+    read: (page) => {
+      const { voices, has_more, next_page_token } = objectOf(page) ?? {};
+      const token = has_more === true ? textOf(next_page_token) : null;
+      return {
+        voices: objectsOf(voices).map(({ voice_id, name, labels }) => {
+          const id = textOf(voice_id) ?? '';
+          return { id, name: textOf(name) ?? id, language: textOf(objectOf(labels)?.['language']) };
+        }),
+        next: token === null ? null : `${path}&next_page_token=${encodeURIComponent(token)}`,
+      };
+    },
+  };
+}
+
+const BASE_URL = 'https://api.elevenlabs.io';
 const DEFAULT_VOICE = 'JBFqnCBsd6RMkjVDRZzb';
 const DEFAULT_MODEL = 'eleven_flash_v2_5';
 const SAMPLE_RATE_HZ = 24_000;
@@ -59,7 +86,7 @@ class ElevenLabsProtocol implements SpeechProtocol {
   readonly #apiKey: string;
 
   constructor({ baseUrl, apiKey }: VendorAccess) {
-    this.#baseUrl = baseUrl ?? 'https://api.elevenlabs.io';
+    this.#baseUrl = baseUrl ?? BASE_URL;
     this.#apiKey = apiKey ?? '';
   }
 

@@ -3,6 +3,7 @@ import { type JsonObject, objectOf, parseObject, textOf } from '../../wire/json.
 import { SocketTts, type SocketTtsOptions } from '../socket-tts.js';
 import type { SpeechEvent, SpeechProtocol } from '../speech-protocol.js';
 import { socketUrl, type VendorVoiceSettings } from '../vendor-voice.js';
+import { openAiVoice } from './openai-voice.js';
 
 /**
  * Speech of OpenAI's Realtime API: the model is asked to read each text aloud, in a response outside any conversation.
@@ -67,7 +68,7 @@ class RealtimeProtocol implements SpeechProtocol {
   hello({ voiceId, settings: { speed } }: VendorVoiceSettings): object[] {
     const output = {
       format: { type: 'audio/pcm', rate: SAMPLE_RATE_HZ },
-      voice: voiceId ?? OPENAI_REALTIME_VOICE,
+      voice: openAiVoice(voiceId ?? OPENAI_REALTIME_VOICE),
       ...(speed !== undefined && { speed }),
     };
     const session = { type: 'realtime', output_modalities: ['audio'], instructions: READ_ALOUD, audio: { output } };

@@ -1,8 +1,11 @@
 import type { VendorAccess } from '../../../config/vendor-settings.js';
 import { HttpTts, type HttpTtsOptions, type SpeechEndpoint } from '../http-tts.js';
+import { objectOf, textOf } from '../../wire/json.js';
+import type { VoiceListing } from '../account-voices.js';
 import type { TtsVoice } from '../tts.js';
 import type { VendorVoiceSettings } from '../vendor-voice.js';
 import type { SettingSpecs } from '../vendor-voice-settings.js';
+import { openAiVoice } from './openai-voice.js';
 
 /**
  * OpenAI's speech endpoint, `POST /audio/speech`, and the servers of the operator's own that speak as it does. It tells
@@ -19,6 +22,8 @@ export interface OpenAiSpeechOptions {
   format: 'pcm' | 'wav';
   settings: SettingSpecs;
   languages?: readonly string[];
+  /** It tells which voices it has, as Kokoro-FastAPI does. Default no: OpenAI has nothing to ask for its own. */
+  listsVoices?: boolean;
 }
 
 const SAMPLE_RATE_HZ = 24_000;
@@ -41,6 +46,7 @@ export function kokoroTts(access: VendorAccess, more: More = {}): HttpTts {
   return openAiSpeech(access, more, {
     name: 'kokoro',
     baseUrl: '',
+    listsVoices: true,
     model: 'kokoro',
     voices: 'af_heart af_bella af_nicole am_michael am_fenrir bf_emma bm_george'.split(' '),
     format: 'pcm',
@@ -52,6 +58,7 @@ export function orpheusTts(access: VendorAccess, more: More = {}): HttpTts {
   return openAiSpeech(access, more, {
     name: 'orpheus',
     baseUrl: '',
+    listsVoices: true,
     model: 'orpheus',
     voices: 'tara leah jess leo dan mia zac zoe'.split(' '),
     format: 'wav',
@@ -64,6 +71,7 @@ export function sesameTts(access: VendorAccess, more: More = {}): HttpTts {
   return openAiSpeech(access, more, {
     name: 'sesame',
     baseUrl: '',
+    listsVoices: true,
     model: 'csm-1b',
     voices: 'alloy echo fable onyx nova shimmer'.split(' '),
     format: 'wav',
@@ -74,19 +82,37 @@ export function sesameTts(access: VendorAccess, more: More = {}): HttpTts {
 
 function openAiSpeech({ apiKey, baseUrl }: VendorAccess, more: More, options: OpenAiSpeechOptions): HttpTts {
   const { name, voices, settings, languages } = options;
+  const http = {
+    baseUrl: baseUrl ?? options.baseUrl,
+    headers: apiKey === null ? {} : { authorization: `Bearer ${apiKey}` },
+    secrets: apiKey === null ? [] : [apiKey],
+  };
   return new HttpTts({
     name,
     endpoint: new OpenAiEndpoint(options),
-    http: {
-      baseUrl: baseUrl ?? options.baseUrl,
-      headers: apiKey === null ? {} : { authorization: `Bearer ${apiKey}` },
-      secrets: apiKey === null ? [] : [apiKey],
-    },
+    http,
+    ...(options.listsVoices === true && { listing: listing(http) }),
     settings,
     voices: voices.map((id): TtsVoice => ({ id, name: id, language: 'en', sampleRateHz: SAMPLE_RATE_HZ })),
     ...(languages && { languages }),
     ...more,
   });
+}
+
+/** Names, or objects with an id or a name. */
+function listing(http: VoiceListing['http']): VoiceListing {
+  return {
+    http,
+    path: '/audio/voices',
+    read: (page) => {
+      const list = objectOf(page)?.['voices'] ?? page;
+      const ids = (Array.isArray(list) ? (list as unknown[]) : []).map((one) => {
+        const { voice_id, id, name } = objectOf(one) ?? {};
+        return textOf(one) ?? textOf(id) ?? textOf(voice_id) ?? textOf(name) ?? '';
+      });
+      return { voices: ids.map((id) => ({ id, name: id, language: null })) };
+    },
+  };
 }
 
 class OpenAiEndpoint implements SpeechEndpoint {
@@ -100,7 +126,13 @@ class OpenAiEndpoint implements SpeechEndpoint {
 
   request(input: string, { voiceId, model, settings }: VendorVoiceSettings) {
     const { format, voices, model: usual } = this.#options;
-    const body = { model: model ?? usual, input, voice: voiceId ?? voices[0], response_format: format, ...settings };
+    const body = {
+      model: model ?? usual,
+      input,
+      voice: openAiVoice(voiceId ?? voices[0] ?? ''),
+      response_format: format,
+      ...settings,
+    };
     return {
       path: '/audio/speech',
       headers: { 'content-type': 'application/json' },

@@ -1,5 +1,6 @@
 import type { VendorAccess } from '../../../config/vendor-settings.js';
 import { objectOf, parseObject, textOf } from '../../wire/json.js';
+import type { VoiceListing } from '../account-voices.js';
 import { SocketTts, type SocketTtsOptions } from '../socket-tts.js';
 import type { SpeechEvent, SpeechProtocol } from '../speech-protocol.js';
 import { baseLanguage, socketUrl, type VendorVoiceSettings } from '../vendor-voice.js';
@@ -27,9 +28,26 @@ export function rimeTts(access: VendorAccess, options: Partial<SocketTtsOptions>
     wordTimes: true,
     secrets: access.apiKey === null ? [] : [access.apiKey],
     voices: [{ id: DEFAULT_VOICE, name: 'Astra', language: 'en', sampleRateHz: SAMPLE_RATE_HZ }],
+    listing: listing(access),
     languages: Object.keys(LANGUAGES),
     ...options,
   });
+}
+
+/** docs.rime.ai/api-reference/data/voices-v2: by model and language. A voice without a model is spoken by the default one. */
+function listing({ baseUrl }: VendorAccess): VoiceListing {
+  return {
+    // It is public.
+    http: { baseUrl: baseUrl ?? 'https://users.rime.ai', headers: {}, secrets: [] },
+    path: '/data/voices/all-v2.json',
+    read: (page) => ({
+      voices: Object.entries(objectOf(objectOf(page)?.[DEFAULT_MODEL]) ?? {}).flatMap(([language, names]) => {
+        const ids = Array.isArray(names) ? names.map(textOf).filter((id) => id !== null) : [];
+        const code = Object.entries(LANGUAGES).find(([, three]) => three === language)?.[0] ?? language;
+        return ids.map((id) => ({ id, name: id.slice(0, 1).toUpperCase() + id.slice(1), language: code }));
+      }),
+    }),
+  };
 }
 
 const DEFAULT_VOICE = 'astra';
@@ -38,7 +56,6 @@ const SAMPLE_RATE_HZ = 24_000;
 /** Rime writes them in three letters. */
 const LANGUAGES: Readonly<Record<string, string>> = {
   ...{ en: 'eng', es: 'spa', fr: 'fra', de: 'ger', ja: 'jpn', pt: 'por' },
-  // Of arcana alone.
   hi: 'hin',
 };
 

@@ -35,12 +35,13 @@ describe('openai', () => {
     const { speak } = speaking(openAiTts, double);
     await speak('Hello.');
     await speak('Hello.', { voiceId: 'onyx', model: 'tts-1', settings: { speed: 1.5 } });
-    await speak('Hello.', { settings: { instructions: 'Whisper.' } });
+    await speak('Hello.', { voiceId: 'voice_1234', settings: { instructions: 'Whisper.' } });
     const usual = { model: 'gpt-4o-mini-tts', input: 'Hello.', voice: 'alloy', response_format: 'pcm' };
     expect(double.bodies).toEqual([
       usual,
       { ...usual, model: 'tts-1', voice: 'onyx', speed: 1.5 },
-      { ...usual, instructions: 'Whisper.' },
+      // One of the account's own.
+      { ...usual, voice: { id: 'voice_1234' }, instructions: 'Whisper.' },
     ]);
   });
 
