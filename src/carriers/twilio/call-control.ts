@@ -25,8 +25,6 @@ export interface TwilioControlOptions {
   controlOf: (call: CarrierCall) => TwilioControl | null;
   /** Twilio has told of the call for the first time. */
   onKnown: (sid: string) => void;
-  /** Twilio says that the call is over. */
-  onOver: () => void;
   onError: (error: unknown) => void;
 }
 
@@ -285,11 +283,10 @@ export class TwilioControl implements CallControl {
     this.#detours.giveUp();
     this.#streams.tell(false);
     this.#cancelTimer();
-    const { clock, onOver } = this.#options;
+    const { clock } = this.#options;
     const finish = (): void => {
       this.call.finish(end);
       this.#decide(HANG_UP_TWIML);
-      onOver();
     };
     clock.schedule(clock.nowMs(), finish);
   }

@@ -50,6 +50,8 @@ export class TwilioCarrier implements Carrier, CarrierDoor {
   readonly #byToken = new Map<string, TwilioControl>();
   readonly #bySid = new Map<string, TwilioControl>();
   readonly #byCall = new WeakMap<CarrierCall, TwilioControl>();
+  /** Calls that are over, in the order of their ends: Twilio may still ask about them. */
+  readonly #over: { token: string; control: TwilioControl; atMs: number }[] = [];
   #listener: ((call: CarrierCall) => void) | null = null;
   #closing: Promise<void> | null = null;
 
@@ -199,6 +201,7 @@ export class TwilioCarrier implements Carrier, CarrierDoor {
 
   #control(facts: Pick<SocketCall, 'direction' | 'from' | 'to' | 'headers'> & { sid: string | null }): TwilioControl {
     const { clock, token: makeToken, machineDetection } = this.#options;
+    this.#forget();
     const token = makeToken();
     const { sid, direction } = facts;
     const call = new SocketCall({
@@ -222,13 +225,11 @@ export class TwilioCarrier implements Carrier, CarrierDoor {
       machineDetection: direction === 'outbound' ? machineDetection : null,
       controlOf: (other) => this.#byCall.get(other) ?? null,
       onKnown: (known) => this.#bySid.set(known, control),
-      onOver: () => this.#forgetLater(token, control),
       onError: (error) => this.#onError(error),
     });
     call.bind(control);
-    // A call that Twilio never told of has nobody to ask about it for ever.
     call.onState((state) => {
-      if (state === 'ended') this.#forgetLater(token, control);
+      if (state === 'ended') this.#over.push({ token, control, atMs: clock.nowMs() });
     });
     this.#byToken.set(token, control);
     this.#byCall.set(call, control);
@@ -236,12 +237,14 @@ export class TwilioCarrier implements Carrier, CarrierDoor {
     return control;
   }
 
-  #forgetLater(token: string, control: TwilioControl): void {
-    const { clock } = this.#options;
-    clock.schedule(clock.nowMs() + KEPT_MS, () => {
-      this.#byToken.delete(token);
-      if (control.sid !== null) this.#bySid.delete(control.sid);
-    });
+  /** Calls that have been over for long enough are forgotten. */
+  #forget(): void {
+    const nowMs = this.#options.clock.nowMs();
+    for (let first = this.#over[0]; first !== undefined && first.atMs + KEPT_MS < nowMs; first = this.#over[0]) {
+      this.#over.shift();
+      this.#byToken.delete(first.token);
+      if (first.control.sid !== null) this.#bySid.delete(first.control.sid);
+    }
   }
 
   #url(what: string): string {
