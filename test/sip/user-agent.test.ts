@@ -5,8 +5,8 @@ import { responseTo } from '../../src/sip/respond.js';
 import { messageBytes } from '../../src/sip/serialise.js';
 import { connected, HOPS, phoneAt, place, Puppet, take, Wire } from './support.js';
 
-/** A long run: PARLEY_FUZZ_RUNS=1000000 npx vitest run test/sip/user-agent.test.ts */
-const RUNS = Number(process.env['PARLEY_FUZZ_RUNS'] ?? 3000);
+/** `npm run test:fuzz` has many more, of fuzz.test.ts. */
+const RUNS = 3000;
 
 describe('where requests go', () => {
   it('to the next server where one gives no sign, or has no capacity', async () => {
