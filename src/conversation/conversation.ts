@@ -132,7 +132,7 @@ export class Conversation {
       case 'llm.failed':
         this.#withReply(event.requestId, (reply) => {
           reply.phase = 'done'; // nothing is left to cancel
-          replies.failReply(core, event.reason);
+          replies.onNoAnswer(core, event.reason);
         });
         return;
       case 'tool.result':
@@ -216,7 +216,7 @@ export class Conversation {
         onFillerDue(core);
         return;
       case 'llm.first':
-        replies.failReply(core, 'no first token in time');
+        replies.onNoAnswer(core, 'no first token in time');
         return;
       case 'llm.gap':
         replies.failReply(core, 'the reply stood still');

@@ -52,6 +52,7 @@ export function newReply(turn: TurnToAnswer): ReplyState {
     acted: false,
     afterInterruption: turn.interrupts,
     pressed: false,
+    wordless: false,
   };
 }
 
@@ -130,6 +131,19 @@ export function finishRound(core: Core, reply: ReplyState): void {
   if (isSpeakable(rest)) speakPiece(core, reply, rest);
 }
 
+/** The model failed or stalled. Where it was asked before the words were known, whoever needs words has not been asked yet. */
+export function onNoAnswer(core: Core, reason: string): void {
+  const { reply } = core.state;
+  if (reply?.wordless !== true || reply.pieces > 0 || reply.calls.length > 0) {
+    failReply(core, reason);
+    return;
+  }
+  core.trace('reply.askedAgain', { reason });
+  if (reply.phase !== 'done') core.emit({ type: 'llm.cancel', requestId: reply.requestId });
+  reply.round = 0;
+  request(core, reply);
+}
+
 /** The model failed, stalled or had nothing to say: the user is told, and told once. */
 export function failReply(core: Core, reason: string): void {
   const { reply, failures } = core.state;
@@ -158,6 +172,7 @@ function request(core: Core, reply: ReplyState): void {
   reply.pending = '';
   reply.pieces = 0;
   reply.ownUtterance = null;
+  reply.wordless = false;
   reply.calls = [];
   reply.entry = null;
   reply.round++;

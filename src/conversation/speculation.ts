@@ -19,7 +19,7 @@ import {
 import { endRound } from './round.js';
 import { dropSpeculation } from './speculation-drop.js';
 import type { SpeculationState } from './state.js';
-import { isHeardOut, isOpen, turnText } from './user-turn.js';
+import { isHeardOut, isOpen, MIN_UNTRANSCRIBED_MS, turnText } from './user-turn.js';
 import { sameForm } from './words.js';
 
 /**
@@ -121,7 +121,8 @@ export function confirm(core: Core, turn: TurnToAnswer, asked: string): boolean 
   const { requestId, phase, calls } = speculation.reply;
   core.emit({ type: 'llm.confirm', requestId });
   core.trace('speculation.confirmed', { requestId, headStartMs: core.nowMs - startMs });
-  const reply = { ...newReply(turn), requestId, phase, calls, pending, round: 1 };
+  const wordless = core.config.modelHears;
+  const reply = { ...newReply(turn), requestId, phase, calls, pending, round: 1, wordless };
   core.state.reply = reply;
   core.state.resultsUntold = false;
   armModelDeadline(core, reply);
@@ -144,6 +145,7 @@ export function answered(core: Core): string {
   if (!core.config.modelHears) return sameForm(turnText(core));
   // Of what turned out to be no words at all there is nothing to answer.
   if (turn.speechStartMs === null || (isHeardOut(core) && turnText(core) === '')) return sameForm(turnText(core));
+  if (turn.speechMs < MIN_UNTRANSCRIBED_MS && turnText(core) === '') return '';
   return `speech until ${String(turn.endMs)} ${sameForm(turn.carried)}`;
 }
 

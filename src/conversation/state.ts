@@ -230,6 +230,8 @@ export interface ReplyState {
   afterInterruption: boolean;
   /** It has pressed keys, and may listen to what follows without a word. */
   pressed: boolean;
+  /** The model was asked before the user's words were known. */
+  wordless: boolean;
 }
 
 export interface SpeculationState {

@@ -9,7 +9,7 @@ import { newTurn } from './state.js';
 /** Speech shorter than this, without words, was no attempt to say something … */
 const MIN_UNINTELLIGIBLE_MS = 700;
 /** … or, where the model hears it itself and no transcript has come, shorter than this. */
-const MIN_UNTRANSCRIBED_MS = 250;
+export const MIN_UNTRANSCRIBED_MS = 250;
 /** A turn of which no words are known may be anything. */
 const UNTRANSCRIBED = 0.6;
 /** Words came, then none for this long, yet the VAD still hears speech: it hears something else. */
@@ -79,7 +79,9 @@ export function onTranscript(core: Core, transcript: TurnTranscript): void {
     if (newWords) core.arm('turn.stuck', core.nowMs + Math.min(core.config.endpointing.stuckMs, WORDS_STAND_STILL_MS));
     return;
   }
-  const unheard = turn.speechStartMs === null || (!isFinal && core.nowMs > turn.endMs + LATE_WORDS_MS);
+  // What a model hears itself is transcribed after the speech: there, words are late that belong to it.
+  const isLate = !isFinal && core.nowMs > turn.endMs + LATE_WORDS_MS && !core.config.modelHears;
+  const unheard = turn.speechStartMs === null || isLate;
   if (newWords && unheard) {
     // The recogniser hears what the VAD does not: its words are the only sign of speech.
     turn.startMs ??= core.nowMs;

@@ -66,12 +66,16 @@ export class OwnSpeech {
     if (answer.complete) playout.complete(utteranceId);
   }
 
-  /** Nothing more comes of a request. What was to be played is played as far as it goes. */
+  /** Nothing more comes of a request. It is, or may still be, played as far as it goes. */
   over(requestId: number): void {
     const answer = this.#answers.get(requestId);
-    if (answer === undefined) return;
-    this.#complete(answer);
-    if (answer.utteranceId === null) this.#answers.delete(requestId);
+    if (answer !== undefined) this.#complete(answer);
+  }
+
+  /** The answer to a request is not wanted (any more): what of it is queued is played as far as it goes. */
+  giveUp(requestId: number): void {
+    this.over(requestId);
+    if (this.#answers.get(requestId)?.utteranceId === null) this.#answers.delete(requestId);
   }
 
   /** An utterance, or all of them, will not be played further: the model is told how far it was heard. */

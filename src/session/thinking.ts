@@ -17,7 +17,7 @@ export interface ThinkingOptions {
   /** Its tools are offered beside those that the conversation names. */
   toolbox?: Pick<Toolbox, 'specs'> | undefined;
   /** Where a model that speaks itself is heard. Its words come as events. */
-  voice: Pick<Voice, 'hear' | 'over'>;
+  voice: Pick<Voice, 'hear' | 'over' | 'giveUp'>;
 }
 
 /** While a model speaks itself the conversation hears of it at least so often, words or none. */
@@ -44,6 +44,7 @@ export class Thinking {
 
   cancel(requestId: number): void {
     this.#running.get(requestId)?.abort();
+    this.#options.voice.giveUp(requestId);
   }
 
   close(): void {

@@ -77,6 +77,11 @@ export class Voice {
     this.#own.over(requestId);
   }
 
+  /** The answer to a request is not wanted. */
+  giveUp(requestId: number): void {
+    this.#own.giveUp(requestId);
+  }
+
   /** Speaks so from the next utterance on. */
   use(voice: Pick<VoiceOptions, 'tts' | 'language' | 'voiceId' | 'model' | 'settings'>): void {
     this.#options = { ...this.#options, ...voice };

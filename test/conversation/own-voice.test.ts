@@ -29,6 +29,20 @@ describe('a model that hears the user itself', () => {
     ]);
   });
 
+  it('is not asked anew for words that come to the same speech later', () => {
+    const stage = stageOf();
+    stage.model.says('For what time?', { afterMs: 600 });
+    stage.user.noise({ from: 1000, to: 2200 });
+    const words = ['I would', QUESTION];
+    for (const [at, text] of words.entries()) {
+      stage.send({ type: 'transcript', segment: 0, text, isFinal: false, understood: true }, { at: 2750 + at * 50 });
+    }
+    stage.send({ type: 'transcript', segment: 0, text: QUESTION, isFinal: true, understood: true }, { at: 2900 });
+    stage.playTo(10_000);
+    expect(stage.model.contradicted).toEqual([]);
+    stage.expectAgent('For what time?').startsAt(2980, 20);
+  });
+
   it('answers what nobody could transcribe, however short', () => {
     const stage = stageOf();
     stage.model.says('Good.', { afterMs: 150 });
@@ -36,6 +50,15 @@ describe('a model that hears the user itself', () => {
     stage.playTo(10_000);
     stage.expectAgent('Good.').startsAt(2680, 20);
     expect(stage.messages[0]).toEqual({ role: 'user', content: '[inaudible]' });
+  });
+
+  it('is asked again with the words where it failed without them, and the user is told only then', () => {
+    const stage = stageOf();
+    stage.model.fails({ afterMs: 800 }).says('For what time?', { afterMs: 100 });
+    stage.user.says(QUESTION, ASKED);
+    stage.playTo(10_000);
+    expect(stage.model.requests.map(({ messages }) => messages.at(-1)?.content)).toEqual(['', QUESTION]);
+    expect(stage.timeline.utterances.map(({ text }) => text)).toEqual(['For what time?']);
   });
 
   it('does not answer noise of which the recogniser says that it is nothing', () => {

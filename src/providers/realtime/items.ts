@@ -53,9 +53,10 @@ export class Items {
     if (index >= 0) this.#items.splice(index, 1);
   }
 
-  transcribed(id: string, text: string): void {
+  /** What is known of the user's words: all of them, or (`isMore`) some more. */
+  transcribed(id: string, text: string, isMore = false): void {
     const item = this.#items.find((candidate) => candidate.id === id);
-    if (item?.kind === 'heard') item.text = text;
+    if (item?.kind === 'heard') item.text = isMore ? (item.text ?? '') + text : text;
   }
 
   /** A response has begun an item of its own. */

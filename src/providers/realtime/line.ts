@@ -47,6 +47,7 @@ const DEFAULTS = { connectTimeoutMs: 5000, renewAfterMs: 55 * 60_000, idleMs: 60
 const AGAIN_MS = 1000;
 /** So many messages without a meaning are overlooked; a vendor that goes on so has failed. */
 const MAX_STRANGE_MESSAGES = 8;
+const TRANSCRIPTION = 'conversation.item.input_audio_transcription';
 /** Audio comes in messages of some hundred kilobytes at most. */
 const MAX_MESSAGE_BYTES = 8_388_608;
 
@@ -221,7 +222,9 @@ export class RealtimeLine {
   #keep(type: string, message: JsonObject): void {
     const id = textOf(message['item_id']);
     if (type === 'input_audio_buffer.committed' && id !== null) this.items.named(id);
-    else if (type === 'conversation.item.input_audio_transcription.completed' && id !== null) {
+    else if (type === `${TRANSCRIPTION}.delta` && id !== null) {
+      this.items.transcribed(id, textOf(message['delta']) ?? '', true);
+    } else if (type === `${TRANSCRIPTION}.completed` && id !== null) {
       this.items.transcribed(id, textOf(message['transcript']) ?? '');
     } else if (type === 'error') {
       const code = textOf(objectOf(message['error'])?.['code']);

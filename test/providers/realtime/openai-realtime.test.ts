@@ -84,6 +84,48 @@ describe('a conversation by ear', () => {
     expect(double.cancelled).toBe(1);
   });
 
+  it.each([0, 1, 2, 3, 5, 8, 13])(
+    'takes out what an answer that was cancelled after %i turns has said and called',
+    async (turns) => {
+      double.brain = ({ items }) =>
+        items.at(-1)?.kind === 'user audio'
+          ? { say: 'Yes.', calls: [{ name: 'book', arguments: {} }] }
+          : { say: 'No.' };
+      await talk.listen();
+      talk.say('a table');
+      const abort = new AbortController();
+      const reading = talk.ask([agent('Hello.'), user('')], { signal: abort.signal });
+      const first = reading[Symbol.asyncIterator]().next();
+      for (let i = 0; i < turns; i++) await new Promise((resolve) => setImmediate(resolve));
+      const again = talk.answer([agent('Hello.'), user('')]);
+      abort.abort();
+      await first.catch(() => undefined);
+      expect((await again).text).toBe('Yes.');
+      expect(held().slice(0, 3)).toEqual(['agent text: Hello.', 'user audio: a table', 'agent audio: Yes.']);
+    },
+  );
+
+  it('writes what was typed behind what was said, and words that are only half known never', async () => {
+    await talk.listen();
+    talk.say('a table for two');
+    await expect.poll(() => talk.transcripts.length, { interval: 1 }).toBeGreaterThan(0);
+    await talk.answer([user(talk.transcripts.at(-1)?.text ?? '')]);
+    expect(held().map((item) => item.split(':')[0])).toEqual(['user audio', 'agent audio']);
+    await talk.words(1);
+    talk.endTurn();
+    talk.say('tonight');
+    await talk.words(2);
+    const before = [user('a table for two'), agent('You said: a table for two.')];
+    await talk.answer([...before, user('tonight if you can')]);
+    await talk.answer([...before, user('tonight if you can'), agent('You said: if you can.'), user('please')]);
+    expect(held().slice(2, 6)).toEqual([
+      'user audio: tonight',
+      'user text: if you can',
+      'agent audio: You said: if you can.',
+      'user text: please',
+    ]);
+  });
+
   it('leaves audio of which no words become known in the conversation, and goes on listening', async () => {
     double.deaf = true;
     await talk.listen();

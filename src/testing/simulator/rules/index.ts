@@ -11,7 +11,7 @@ import { Timing } from './timing.js';
 /** What holds whatever a session does, events in impossible orders and at impossible times among it. */
 export const CORE_RULES: readonly RuleMaker[] = [
   deadlines,
-  () => new Requests(),
+  (config) => new Requests(config),
   () => new Holds(),
   (config) => new EndsOnce(config),
 ];

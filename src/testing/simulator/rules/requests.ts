@@ -1,4 +1,5 @@
 import type { ChatMessage } from '../../../config/chat.js';
+import type { ConversationConfig } from '../../../conversation/config.js';
 import type { ConversationEffect } from '../../../conversation/events.js';
 import { check, type Rule, type Step } from './rule.js';
 
@@ -12,6 +13,11 @@ export class Requests implements Rule {
   readonly #startedTools = new Set<string>();
   /** Utterances made ready that are neither spoken nor given up. */
   readonly #prepared = new Set<number>();
+  readonly #modelHears: boolean;
+
+  constructor({ modelHears }: Pick<ConversationConfig, 'modelHears'>) {
+    this.#modelHears = modelHears;
+  }
 
   onStep({ event, effects, state }: Step): void {
     if (event.type === 'llm.done' || event.type === 'llm.failed') this.#running.delete(event.requestId);
@@ -45,7 +51,10 @@ export class Requests implements Rule {
       check(!effect.speculative || this.#speculative === null, 'one request is speculated on at a time');
       if (effect.speculative) this.#speculative = effect.requestId;
       this.#running.add(effect.requestId);
-      expectWellFormed(effect.messages);
+      const last = effect.messages.at(-1);
+      // To a model that hears, words that are not known yet are none.
+      const isHeard = this.#modelHears && effect.speculative && last?.role === 'user' && last.content === '';
+      expectWellFormed(isHeard ? effect.messages.slice(0, -1) : effect.messages);
     } else if (effect.type === 'llm.confirm') {
       check(this.#speculative === effect.requestId, 'only what is speculated on is confirmed');
       this.#speculative = null;
