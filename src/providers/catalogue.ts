@@ -1,6 +1,9 @@
 import type { ModelRoutes } from '../config/models.js';
 import { missingOf, type VendorAccess, type VendorName, VENDORS, type Vendors } from '../config/vendor-settings.js';
 import { LANGUAGES } from '../config/language.js';
+import { LocalModels } from './local/local-models.js';
+import type { LocalModel } from './local/model-facts.js';
+import { sherpaMissing } from './local/sherpa-package.js';
 import { STT_ENTRIES, sttProvider } from './stt/registry.js';
 import type { SttProvider } from './stt/stt.js';
 import { EspeakTts } from './tts/espeak.js';
@@ -25,10 +28,18 @@ const ANY: VendorAccess = { apiKey: 'none', baseUrl: 'http://127.0.0.1', region:
 const ALL: Vendors = Object.fromEntries(Object.keys(VENDORS).map((name) => [name, ANY]));
 
 /** Every provider of speech and every language model that there is a route to, usable here or not. */
-export async function providerCatalogue(vendors: Vendors, models: ModelRoutes): Promise<CatalogueEntry[]> {
+export async function providerCatalogue(
+  vendors: Vendors,
+  models: ModelRoutes,
+  local = new LocalModels(),
+): Promise<CatalogueEntry[]> {
   const [stt, tts] = await Promise.all([
-    Promise.all(STT_ENTRIES.map((entry) => sttEntry(entry, vendors))),
-    Promise.all(TTS_ENTRIES.map((entry) => ttsEntry(entry, vendors))),
+    Promise.all(
+      STT_ENTRIES.map((entry) => (entry.isLocal ? localEntry('stt', entry.name, local) : sttEntry(entry, vendors))),
+    ),
+    Promise.all(
+      TTS_ENTRIES.map((entry) => (entry.isLocal ? localEntry('tts', entry.name, local) : ttsEntry(entry, vendors))),
+    ),
   ]);
   return [...stt, ...modelEntries(models), ...tts];
 }
@@ -62,6 +73,18 @@ async function ttsEntry(
   const isMissing = provider instanceof EspeakTts && !provider.available;
   const own = { needs: 'the program espeak-ng', usable: !isMissing, missing: isMissing ? 'not on the PATH' : null };
   return { kind: 'tts', name, supports, ...(provider instanceof EspeakTts ? own : accessOf(vendor, vendors)) };
+}
+
+/** One that runs the operator's own models: those that are there. */
+async function localEntry(kind: 'stt' | 'tts', name: string, local: LocalModels): Promise<CatalogueEntry> {
+  const models = (await local.list()).models.filter((model) => model.kind === kind);
+  const missing = sherpaMissing() ?? (models.length === 0 ? 'there is no model of it (parley models pull NAME)' : null);
+  const needs = 'a model on this machine';
+  return { kind, name, needs, usable: missing === null, missing, supports: models.map(modelWords) };
+}
+
+function modelWords({ name, languages }: LocalModel): string {
+  return languages === null ? name : `${name} (${languagesOf(languages)})`;
 }
 
 async function voiceAbilities(provider: TtsProvider): Promise<string[]> {

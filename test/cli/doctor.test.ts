@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
@@ -9,6 +9,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Check } from '../../src/cli/doctor/check.js';
 import { checkMachine } from '../../src/cli/doctor/machine.js';
 import { openDatabase } from '../../src/store/database.js';
+import { MADE_MODELS } from '../providers/local/made-models.js';
 import { parley } from './support.js';
 
 let folder: string;
@@ -55,6 +56,40 @@ describe('parley doctor', () => {
     rmSync(data, { recursive: true });
     writeFileSync(data, '');
     expect((await examine()).checks.get('data folder')).toMatchObject({ level: 'problem' });
+  });
+
+  it('looks at the models on this machine, and at those that the settings name', async () => {
+    const none = await examine();
+    expect(none.checks.get('local models')).toMatchObject({ level: 'hint', text: 'sherpa-onnx is there, no models' });
+    const env = { PARLEY_MODELS_DIR: join(folder, 'models') };
+    cpSync(MADE_MODELS, env.PARLEY_MODELS_DIR, { recursive: true });
+    const { out } = await parley(['doctor'], {
+      env: { ...env, PARLEY_DATA_DIR: join(folder, 'data'), PARLEY_PORT: '0' },
+    });
+    expect(out).toMatch(/^. model {10}made-streaming: streaming transducer$/m);
+    expect(out).toMatch(/^. model {10}made-voice: vits; en$/m);
+    expect((await examine(env)).code).toBe(0);
+
+    const several = await examine({ ...env, PARLEY_STT: 'sherpa' });
+    expect(several.checks.get('stt model')).toMatchObject({ level: 'problem' });
+    const named = await examine({
+      ...env,
+      PARLEY_STT: 'sherpa',
+      PARLEY_STT_MODEL: 'made-whisper',
+      PARLEY_TTS: 'sherpa',
+    });
+    expect([named.code, named.checks.get('stt model'), named.checks.get('voice model')]).toEqual([
+      0,
+      undefined,
+      undefined,
+    ]);
+    const wrong = await examine({ ...env, PARLEY_DENOISE_MODEL: 'made-voice', PARLEY_TURN_MODEL_PATH: 'nowhere' });
+    expect(wrong.checks.get('denoise model')?.text).toContain('Here are: made-denoiser.');
+    expect(wrong.checks.get('turn model')?.text).toBe('nowhere is not there');
+    rmSync(join(env.PARLEY_MODELS_DIR, 'made-whisper/made-decoder.onnx'));
+    const broken = await examine(env);
+    expect(broken.checks.get('model')).toMatchObject({ level: 'problem' });
+    expect(broken.checks.get('model')?.text).toBe('made-whisper cannot be used: its decoder is missing');
   });
 
   it('tells a daemon from something else on its port', async () => {

@@ -3,6 +3,7 @@ import { VOICE_PROVIDERS } from '../../src/config/voice.js';
 import { ElevenLabsDouble } from '../vendors/tts/elevenlabs.js';
 import { KEY } from '../vendors/tts/speech-double.js';
 import { OpenAiDouble, sendError, textChunk, finishChunk, stream, usageChunk } from '../providers/llm/openai-double.js';
+import { MADE_MODELS } from '../providers/local/made-models.js';
 import { parley } from './support.js';
 
 const opened: { close: () => Promise<void> }[] = [];
@@ -24,6 +25,20 @@ describe('parley providers', () => {
     expect(out).toMatch(/^ {2}- playht +not here: PlayHT shut its API down/m);
     expect(out).toMatch(/^ {2}\+ embedded +ready/m);
     expect(out).toMatch(/^ {2}\+ scripted +ready/m);
+  });
+
+  it('lists the models on this machine, and tries one', async () => {
+    const none = await parley(['providers'], { env: { PARLEY_MODELS_DIR: '/nowhere' } });
+    expect(none.out).toMatch(/^ {2}- sherpa +not here: there is no model of it \(parley models pull NAME\)$/m);
+    const env = { PARLEY_MODELS_DIR: MADE_MODELS, PARLEY_STT_MODEL: 'made-streaming' };
+    const { out } = await parley(['providers'], { env });
+    expect(out).toMatch(/^ {2}\+ sherpa +ready; made-streaming; made-whisper \(en\)$/m);
+    expect(out).toMatch(/^ {2}\+ sherpa +ready; made-voice \(en\)$/m);
+    const spoken = await parley(['providers', 'test', 'sherpa', '--kind', 'tts', '--voice', 'made-voice:1'], { env });
+    expect(spoken).toMatchObject({ code: 0, err: '' });
+    expect(spoken.out).toMatch(/first audio +\d+ ms\n/);
+    const unknown = await parley(['providers', 'test', 'sherpa', '--kind', 'stt', '--model', 'nonsense'], { env });
+    expect(unknown.out).toContain('[MODEL_UNKNOWN]');
   });
 
   it('lists as JSON', async () => {

@@ -8,6 +8,7 @@ import { systemProbe } from '../../net/probe.js';
 import type { Command, CommandIo } from '../command.js';
 import { type Check, hint, ok, problem } from './check.js';
 import { checkDataFolder } from './data-folder.js';
+import { checkLocalModels } from './local-models.js';
 import { checkMachine } from './machine.js';
 import { checkListening, checkProviders } from './network.js';
 
@@ -16,7 +17,8 @@ export const doctor: Command = {
 parley doctor [--config FILE] [--data-dir DIR] [--json]
 
 Says what is missing for the daemon and what would help: this machine and its programs, settings, port, HTTPS, data
-folder, databases, keys and whoever they are for. It changes nothing. Exit code 1 where something will not work.
+folder, databases, keys and whoever they are for, models on this machine. It changes nothing. Exit code 1 where
+something will not work.
 
   --config FILE   operator settings, as for parley serve
   --data-dir DIR  where the daemon keeps its data
@@ -65,6 +67,7 @@ async function checkInstallation(flags: Record<string, string | undefined>, io: 
     ...checkDataFolder(settings.dataDir),
     ...(await checkListening(settings, unixNow())),
     ...(await checkProviders(settings, ollama)),
+    ...(await checkLocalModels(settings, systemProbe)),
   ];
 }
 

@@ -2,8 +2,10 @@ import { parseArgs } from 'node:util';
 import { languageSchema } from '../../config/language.js';
 import { ParleyError } from '../../errors.js';
 import { providerCatalogue, type CatalogueEntry } from '../../providers/catalogue.js';
+import { LocalModels } from '../../providers/local/local-models.js';
 import { type Command, type CommandIo, UsageError } from '../command.js';
 import { type EngineSettings, engineSettings } from '../engine-settings.js';
+import { localModelsOf } from '../local-models.js';
 import type { Trial, TrialOptions } from './trial.js';
 
 export const providers: Command = {
@@ -56,8 +58,12 @@ language model; where several kinds have the name, all are tried.
   },
 };
 
-async function list({ detection }: EngineSettings, io: CommandIo, json: boolean): Promise<number> {
-  const entries = await providerCatalogue(detection.vendors, detection.models);
+async function list({ settings, detection }: EngineSettings, io: CommandIo, json: boolean): Promise<number> {
+  const entries = await providerCatalogue(
+    detection.vendors,
+    detection.models,
+    new LocalModels(localModelsOf(settings)),
+  );
   io.stdout.write(json ? `${JSON.stringify(entries, null, 2)}\n` : table(entries));
   return 0;
 }
@@ -85,10 +91,13 @@ async function test(
   io: CommandIo,
   json: boolean,
 ): Promise<number> {
-  const { detection } = await engineSettings(io);
+  const { settings, detection } = await engineSettings(io);
   const { vendors, models } = detection;
+  const local = new LocalModels(localModelsOf(settings));
   const { trialsOf } = await import('./trial.js');
-  const trials = trialsOf(name, { ...about, vendors, models }).filter((trial) => kind === null || trial.kind === kind);
+  const trials = trialsOf(name, { ...about, vendors, models, local }).filter(
+    (trial) => kind === null || trial.kind === kind,
+  );
   if (trials.length === 0) {
     const known = (await providerCatalogue(vendors, models)).map((entry) => entry.name);
     throw new ParleyError('PROVIDER_UNKNOWN', { kind: kind ?? 'speech or language', name, known: known.join(', ') });

@@ -5,6 +5,7 @@ import { RealClock } from '../../clock/real.js';
 import type { ModelRoutes } from '../../config/models.js';
 import type { Vendors } from '../../config/vendor-settings.js';
 import { Deadlines } from '../../providers/deadlines.js';
+import type { LocalModels } from '../../providers/local/local-models.js';
 import { llmRegistry } from '../../providers/llm/registry.js';
 import { STT_ENTRIES, sttProvider } from '../../providers/stt/registry.js';
 import type { SttTranscript } from '../../providers/stt/stt.js';
@@ -14,6 +15,8 @@ import { TTS_ENTRIES, ttsProvider } from '../../providers/tts/registry.js';
 export interface TrialOptions {
   vendors: Vendors;
   models: ModelRoutes;
+  /** Those on this machine. */
+  local: LocalModels;
   voiceId: string | null;
   /** Of speech. */
   model: string | null;
@@ -59,8 +62,8 @@ function modelsOf(name: string, { models }: TrialOptions): string[] {
 }
 
 async function trySpeaking(name: string, options: TrialOptions, note: Note): Promise<void> {
-  const { vendors, voiceId, model, language, signal } = options;
-  const provider = ttsProvider(name, vendors);
+  const { vendors, local, voiceId, model, language, signal } = options;
+  const provider = ttsProvider(name, vendors, local);
   const clock = new RealClock();
   try {
     const voice = { voiceId, model, language, settings: {} };
@@ -84,9 +87,9 @@ async function trySpeaking(name: string, options: TrialOptions, note: Note): Pro
 }
 
 async function tryHearing(name: string, options: TrialOptions, note: Note): Promise<void> {
-  const { vendors, model, language, signal } = options;
+  const { vendors, local, model, language, signal } = options;
   const speech = await spokenSentence(signal);
-  const provider = sttProvider(name, vendors);
+  const provider = sttProvider(name, vendors, local);
   const clock = new RealClock();
   const deadlines = new Deadlines(clock, name, signal);
   try {

@@ -22,6 +22,8 @@ export interface LocalModel {
   takesLanguage: boolean;
   /** It favours words that it is told. */
   takesHotwords: boolean;
+  /** Of a voice; 0 = it does not say. */
+  sampleRateHz: number;
   /** The names of a voice model's speakers, where it names them. */
   speakerNames: readonly string[];
   /** Silence behind what was said, in milliseconds, after which a streaming model has given all of its words. */

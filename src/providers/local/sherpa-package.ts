@@ -60,6 +60,23 @@ export interface SherpaDenoiserEngine {
 
 export const SHERPA_PACKAGE = 'sherpa-onnx-node';
 
+/** Why local models cannot run here; null = as far as can be seen without loading it, they can. */
+export function sherpaMissing(): string | null {
+  const { platform, arch } = process;
+  const build = `sherpa-onnx-${platform === 'win32' ? 'win' : platform}-${arch}`;
+  for (const [name, missing] of [
+    [SHERPA_PACKAGE, `the package ${SHERPA_PACKAGE} is not installed`],
+    [build, `${SHERPA_PACKAGE} has no build for ${platform} on ${arch}, or it was left out`],
+  ] as const) {
+    try {
+      import.meta.resolve(name);
+    } catch {
+      return missing;
+    }
+  }
+  return null;
+}
+
 /** Throws where it is not installed, or not made for this machine. */
 export async function loadSherpa(): Promise<SherpaPackage> {
   const entry = import.meta.resolve(SHERPA_PACKAGE);

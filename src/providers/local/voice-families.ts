@@ -37,6 +37,7 @@ function voice(files: ModelFiles, family: string, model: object, metadata: Metad
   const speakers = (metadata.get('speaker_names') ?? '').split(',').filter((name) => name !== '');
   return {
     ...{ kind: 'tts', family, engine: 'speak', speakerNames: speakers, languages: voiceLanguages(metadata) },
+    sampleRateHz: Number(metadata.get('sample_rate') ?? 0),
     // A sentence is given as soon as it is made.
     config: { model, maxNumSentences: 1, ...(rules.length > 0 && { ruleFsts: rules.join(',') }) },
   };

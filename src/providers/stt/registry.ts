@@ -53,10 +53,14 @@ const NO_ACCESS: VendorAccess = { apiKey: null, baseUrl: null, region: null };
 /** The names that `sttProvider` takes. */
 export const STT_PROVIDERS: readonly string[] = Object.keys(PROVIDERS);
 
-/** Whose access a provider needs; null = nobody's. */
-export const STT_ENTRIES: readonly { name: string; vendor: VendorName | null }[] = Object.entries(PROVIDERS).map(
-  ([name, entry]) => ({ name, vendor: ('vendor' in entry ? entry.vendor : null) ?? null }),
-);
+/** Whose access a provider needs, null = nobody's; and whether it runs the operator's own models. */
+export const STT_ENTRIES: readonly { name: string; vendor: VendorName | null; isLocal: boolean }[] = Object.entries(
+  PROVIDERS,
+).map(([name, entry]) => ({
+  name,
+  vendor: ('vendor' in entry ? entry.vendor : null) ?? null,
+  isLocal: 'makeLocal' in entry,
+}));
 
 /**
  * A new provider with its defaults; the caller closes it.

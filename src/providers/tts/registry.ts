@@ -54,13 +54,20 @@ const NO_ACCESS: VendorAccess = { apiKey: null, baseUrl: null, region: null };
 export const TTS_PROVIDERS: readonly string[] = Object.keys(PROVIDERS);
 
 /** Whose access a provider needs, null = nobody's; and why it cannot be had any more. Of every name of the interface. */
-export const TTS_ENTRIES: readonly { name: string; vendor: VendorName | null; closed: string | null }[] = [
+export const TTS_ENTRIES: readonly {
+  name: string;
+  vendor: VendorName | null;
+  closed: string | null;
+  /** It runs the operator's own models. */
+  isLocal: boolean;
+}[] = [
   ...Object.entries(PROVIDERS).map(([name, entry]) => ({
     name,
     vendor: ('vendor' in entry ? entry.vendor : null) ?? null,
     closed: null,
+    isLocal: 'makeLocal' in entry,
   })),
-  ...Object.entries(CLOSED).map(([name, closed]) => ({ name, vendor: null, closed })),
+  ...Object.entries(CLOSED).map(([name, closed]) => ({ name, vendor: null, closed, isLocal: false })),
 ];
 
 /**

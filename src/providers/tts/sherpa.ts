@@ -55,14 +55,11 @@ export class SherpaTts implements TtsProvider {
   /** Loads the voice's model, and finds what others there are. */
   async warmUp(voice?: TtsVoiceChoice): Promise<void> {
     const { model } = await this.#voice(voice?.voiceId ?? null, voice?.language ?? 'multi');
-    const { sampleRateHz } = await this.#engine(model).ready();
-    const { models } = await this.#models.list();
-    this.#voices = models.filter(({ kind }) => kind === 'tts').flatMap((one) => voicesOf(one, sampleRateHz));
+    await Promise.all([this.#engine(model).ready(), this.#list()]);
   }
 
   async speaks(language: string): Promise<boolean> {
-    const { models } = await this.#models.list();
-    return models.some((model) => model.kind === 'tts' && speaks(model, language));
+    return (await this.#list()).some((model) => speaks(model, language));
   }
 
   /** @throws ParleyError TTS_SETTING_INVALID */
@@ -93,7 +90,7 @@ export class SherpaTts implements TtsProvider {
     });
   }
 
-  /** Empty before `warmUp`. */
+  /** Empty before `warmUp` or `speaks`. */
   voices(): readonly TtsVoice[] {
     return this.#voices;
   }
@@ -101,6 +98,12 @@ export class SherpaTts implements TtsProvider {
   async close(): Promise<void> {
     this.#closed = true;
     await Promise.all([...this.#engines.values()].map((engine) => engine.close()));
+  }
+
+  async #list(): Promise<readonly LocalModel[]> {
+    const voices = (await this.#models.list()).models.filter(({ kind }) => kind === 'tts');
+    this.#voices = voices.flatMap(voicesOf);
+    return voices;
   }
 
   async #voice(voiceId: string | null, language: string): Promise<Voice> {
@@ -171,8 +174,8 @@ function unknown(voice: string, known: string): ParleyError {
   return new ParleyError('TTS_VOICE_UNKNOWN', { provider: 'sherpa', voice: voice.slice(0, 100), known });
 }
 
-function voicesOf(model: LocalModel, sampleRateHz: number): TtsVoice[] {
+function voicesOf(model: LocalModel): TtsVoice[] {
   const language = LANGUAGES.find((code) => code === model.languages?.[0]) ?? 'multi';
-  const own = { id: model.name, name: model.name, language, sampleRateHz };
+  const own = { id: model.name, name: model.name, language, sampleRateHz: model.sampleRateHz };
   return [own, ...model.speakerNames.map((name) => ({ ...own, id: `${model.name}:${name}`, name }))];
 }

@@ -1,0 +1,104 @@
+import { existsSync } from 'node:fs';
+import type { Settings } from '../../config/settings.js';
+import { ParleyError } from '../../errors.js';
+import { isPath, LocalModels } from '../../providers/local/local-models.js';
+import type { ModelKind } from '../../providers/local/model-facts.js';
+import { sherpaMissing } from '../../providers/local/sherpa-package.js';
+import { localModelsOf } from '../local-models.js';
+import { type Check, hint, ok, problem } from './check.js';
+
+const PULL = 'parley models list shows what can be had, parley models pull NAME fetches it';
+const RUNTIMES = ['onnxruntime-node', 'onnxruntime-web'];
+
+export interface LocalModelsProbe {
+  hasCommand: (name: string) => Promise<boolean>;
+  /** Whether a package is installed beside parley. Default: it is looked for. */
+  hasPackage?: (name: string) => boolean;
+}
+
+/** The models on this machine, what runs them, and whether those that the settings name are there. */
+export async function checkLocalModels(settings: Settings, probe: LocalModelsProbe): Promise<Check[]> {
+  const local = new LocalModels(localModelsOf(settings));
+  const { models, broken } = await local.list();
+  const checks = [
+    ...models.map(({ name, family, languages }) => {
+      return ok('model', `${name}: ${[family, languages?.slice(0, 5).join(', ') ?? ''].filter(Boolean).join('; ')}`);
+    }),
+    ...broken.map(({ name, reason }) => problem('model', `${name} cannot be used: ${reason}`, `fetch or remove it`)),
+    ...(await checkWanted(settings, local)),
+    ...checkTurnModel(settings, local, probe.hasPackage ?? hasPackage),
+  ];
+  const isWanted = checks.length > 0 || settings.stt === 'sherpa' || settings.tts === 'sherpa';
+  return [...(await checkEngine(isWanted, probe)), ...checks];
+}
+
+async function checkEngine(isWanted: boolean, { hasCommand }: LocalModelsProbe): Promise<Check[]> {
+  const missing = sherpaMissing();
+  if (missing !== null) {
+    const help = 'npm install sherpa-onnx-node beside parley';
+    const text = `local models cannot run: ${missing}`;
+    return [isWanted ? problem('local models', text, help) : hint('local models', text, help)];
+  }
+  const [tar, bzip2] = await Promise.all([hasCommand('tar'), hasCommand('bzip2')]);
+  return [
+    isWanted
+      ? ok('local models', 'sherpa-onnx is there')
+      : hint('local models', 'sherpa-onnx is there, no models', PULL),
+    ...(tar && bzip2
+      ? []
+      : [hint('bzip2', 'no tar and bzip2: models cannot be unpacked', 'install it (Debian: apt-get install bzip2)')]),
+  ];
+}
+
+/** What the settings name, or leave open where there is no model to take. */
+async function checkWanted(settings: Settings, local: LocalModels): Promise<Check[]> {
+  const { stt, sttModel, tts, voiceId, denoiseModel, language } = settings;
+  const wanted: [what: string, kind: ModelKind, name: string | null][] = [
+    ...(stt === 'sherpa' || sttModel !== null ? [['stt model', 'stt', sttModel] as [string, ModelKind, null]] : []),
+    ...(tts === 'sherpa' ? [['voice model', 'tts', voiceId] as [string, ModelKind, null]] : []),
+    ...(denoiseModel === null ? [] : [['denoise model', 'denoise', denoiseModel] as [string, ModelKind, string]]),
+  ];
+  const checks = await Promise.all(
+    wanted.map(async ([what, kind, name]) => {
+      try {
+        // Of a voice what stands before its speaker.
+        await (name === null ? local.only(kind, language) : local.find(name.replace(/:[^/\\:]*$/u, ''), kind));
+        return [];
+      } catch (error) {
+        if (!(error instanceof ParleyError)) throw error;
+        return [problem(what, error.message, PULL)];
+      }
+    }),
+  );
+  return checks.flat();
+}
+
+function checkTurnModel(
+  { turnModelPath }: Settings,
+  local: LocalModels,
+  isInstalled: (name: string) => boolean,
+): Check[] {
+  if (turnModelPath === null) return [];
+  const isThere =
+    isPath(turnModelPath) || turnModelPath.endsWith('.onnx') ? existsSync(turnModelPath) : local.has(turnModelPath);
+  if (!isThere) return [problem('turn model', `${turnModelPath} is not there`, PULL)];
+  const runtime = RUNTIMES.find(isInstalled);
+  return runtime === undefined
+    ? [
+        problem(
+          'turn model',
+          `neither ${RUNTIMES.join(' nor ')} is installed`,
+          'npm install onnxruntime-web beside parley',
+        ),
+      ]
+    : [ok('turn model', `${turnModelPath}, run by ${runtime}`)];
+}
+
+function hasPackage(name: string): boolean {
+  try {
+    import.meta.resolve(name);
+    return true;
+  } catch {
+    return false;
+  }
+}
