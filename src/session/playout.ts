@@ -3,6 +3,7 @@ import { frameSamples, msToSamples, samplesToMs } from '../audio/frame.js';
 import type { PlayoutPosition } from '../conversation/events.js';
 import { ParleyError } from '../errors.js';
 import type { TtsWord } from '../providers/tts/tts.js';
+import type { Transport } from '../transports/transport.js';
 import { HeardText } from './heard-text.js';
 
 /** Length of the fade at a hold, a drop and a resumption. */
@@ -34,6 +35,7 @@ export interface PlayoutStats {
  */
 export class Playout {
   readonly sampleRateHz: number;
+  readonly #line: Pick<Transport, 'unheardMs'>;
   readonly #events: PlayoutEvents;
   readonly #queue: Track[] = [];
   /** Utterances that may be played. */
@@ -52,8 +54,10 @@ export class Playout {
   #pauseSamples = 0;
 
   /** @throws ParleyError AUDIO_RATE_UNSUPPORTED where 20 ms are no whole number of samples */
-  constructor(sampleRateHz: number, events: PlayoutEvents) {
+  constructor(line: Pick<Transport, 'outputRateHz' | 'unheardMs'>, events: PlayoutEvents) {
+    const { outputRateHz: sampleRateHz } = line;
     this.sampleRateHz = sampleRateHz;
+    this.#line = line;
     this.#events = events;
     this.#frameSamples = frameSamples(sampleRateHz);
     if (!Number.isInteger(this.#frameSamples)) throw new ParleyError('AUDIO_RATE_UNSUPPORTED', { sampleRateHz });
@@ -107,10 +111,10 @@ export class Playout {
     this.#find(utteranceId)?.heard.addText(text);
   }
 
-  /** How much of an utterance that is queued or under way has been played, in milliseconds; null = it is neither. */
+  /** How much of an utterance that is queued or under way has been heard, in milliseconds; null = it is neither. */
   playedMs(utteranceId: number): number | null {
     const track = this.#queue.find((candidate) => candidate.utteranceId === utteranceId);
-    return track === undefined ? null : samplesToMs(track.played, this.sampleRateHz);
+    return track === undefined ? null : this.#heardMs(track);
   }
 
   /** All of an utterance's audio has been given. */
@@ -268,8 +272,13 @@ export class Playout {
     this.#tail = tail;
   }
 
+  /** What has been played of it, but for what is still on its way to the listener. */
+  #heardMs(track: Track): number {
+    return Math.max(0, samplesToMs(track.played, this.sampleRateHz) - (this.#line.unheardMs?.() ?? 0));
+  }
+
   #heardChars(track: Track): number {
-    const playedMs = samplesToMs(track.played, this.sampleRateHz);
+    const playedMs = this.#heardMs(track);
     const totalMs = track.complete ? samplesToMs(track.played + track.buffered, this.sampleRateHz) : null;
     return track.heard.charsAt(playedMs, totalMs);
   }

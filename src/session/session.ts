@@ -108,7 +108,7 @@ export class Session {
       nowMs,
       onEvent,
     });
-    this.#playout = new Playout(transport.outputRateHz, {
+    this.#playout = new Playout(transport, {
       onStarted: (utteranceId) => {
         this.#audience.utteranceStarted(utteranceId);
         this.#ledger.turns.audible(utteranceId, this.#nowMs());

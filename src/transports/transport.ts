@@ -35,6 +35,11 @@ export interface Transport {
    * sent. Transports without a way of their own leave this out, and are given tones to play.
    */
   sendDigits?(digits: string, signal: AbortSignal): Promise<void>;
+  /**
+   * How much of what `play` was given has not been heard yet, in milliseconds, where the far end tells: what it holds
+   * back counts as not said when the user interrupts. Default: nothing is known of that, and 0 is assumed.
+   */
+  unheardMs?(): number;
   /** What became of the packets, so far; also when it is over. Transports without packets leave this out. */
   lineStats?(): LineStats;
 }

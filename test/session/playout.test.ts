@@ -14,12 +14,15 @@ interface Line {
 
 function line(rate = RATE): Line {
   const events: string[] = [];
-  const playout = new Playout(rate, {
-    onStarted: (id) => events.push(`started ${String(id)}`),
-    onFinished: (id) => events.push(`finished ${String(id)}`),
-    onSupply: (id, isDry) => events.push(`${isDry ? 'dry' : 'fed'} ${String(id)}`),
-    onPlayable: () => undefined,
-  });
+  const playout = new Playout(
+    { outputRateHz: rate },
+    {
+      onStarted: (id) => events.push(`started ${String(id)}`),
+      onFinished: (id) => events.push(`finished ${String(id)}`),
+      onSupply: (id, isDry) => events.push(`${isDry ? 'dry' : 'fed'} ${String(id)}`),
+      onPlayable: () => undefined,
+    },
+  );
   const frame = rate / 50;
   return {
     playout,
@@ -211,12 +214,15 @@ describe('dropping and cancelling', () => {
   });
 
   it('may be told to drop by whoever hears that an utterance began', () => {
-    const playout: Playout = new Playout(RATE, {
-      onStarted: () => playout.drop(),
-      onFinished: () => undefined,
-      onSupply: () => undefined,
-      onPlayable: () => undefined,
-    });
+    const playout: Playout = new Playout(
+      { outputRateHz: RATE },
+      {
+        onStarted: () => playout.drop(),
+        onFinished: () => undefined,
+        onSupply: () => undefined,
+        onPlayable: () => undefined,
+      },
+    );
     say(playout, 1, ramp(1, 4 * FRAME));
     expect([playout.pull(), playout.pull(), playout.busy]).toEqual([null, null, false]);
   });
@@ -301,5 +307,33 @@ describe('the position', () => {
     playout.resume();
     pull(2);
     expect(playout.position().utteranceId).toBeNull();
+  });
+});
+
+describe('a far end that holds audio back', () => {
+  it('has not heard what it holds', () => {
+    let unheardMs = 0;
+    const playout = new Playout(
+      { outputRateHz: RATE, unheardMs: () => unheardMs },
+      {
+        onStarted: () => undefined,
+        onFinished: () => undefined,
+        onSupply: () => undefined,
+        onPlayable: () => undefined,
+      },
+    );
+    const words = ['one', 'two', 'three', 'four'].map((text, at) => ({
+      text,
+      startMs: at * 100,
+      endMs: at * 100 + 100,
+    }));
+    playout.add(1, 'one two three four', 0);
+    playout.append(1, ramp(1, RATE), words);
+    for (let frame = 0; frame < 15; frame++) playout.pull();
+    expect([playout.position().heardChars, playout.playedMs(1)]).toEqual(['one two three'.length, 300]);
+    unheardMs = 150;
+    expect([playout.position().heardChars, playout.playedMs(1)]).toEqual(['one'.length, 150]);
+    unheardMs = 1_000;
+    expect([playout.position().heardChars, playout.playedMs(1)]).toEqual([0, 0]);
   });
 });
