@@ -52,7 +52,7 @@ function pair() {
             if (sent.length < 10) sent.push(bytes);
             queue.push(() => agents[1 - index]?.receive(bytes, own));
           },
-          localPlace: () => ({ host: own.address, port: own.port }),
+          localPlace: () => ({ host: own.address, port: own.port, bound: own.address }),
           isOpen: () => true,
           close: () => Promise.resolve(),
         },

@@ -51,11 +51,11 @@ export function openTrunk({ port, servers, listen = ['UDP'], options = {}, tls =
     register: false,
     sources: [],
     keepAliveMs: 0,
-    openTransport: (events, isTrusted) =>
+    openTransport: (user) =>
       Sockets.open({
         clock,
-        events,
-        isTrusted,
+        events: user,
+        isTrusted: (hop) => user.isTrusted(hop),
         tls,
         listen: listen.map((protocol) => ({ protocol, address: HOST, port: protocol === 'TLS' ? port + 1 : port })),
       }),

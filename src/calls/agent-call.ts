@@ -97,7 +97,7 @@ export class AgentCall {
     try {
       session = await this.#ready();
     } catch (error) {
-      call.hangUp();
+      call.hangUp('failed');
       return this.#silent(reasonOf(error));
     }
     call.answer();

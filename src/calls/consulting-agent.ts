@@ -20,7 +20,7 @@ const ASKED_AGAIN_S = 6;
  * spoke with the user, knows what was said, and has none of its tools, files, memories and webhooks.
  */
 export function briefed(agent: CallAgent, consultation: Consultation): CallAgent {
-  const { vad, stt, llm, tts } = agent;
+  const { vad, stt, llm, tts, agentId } = agent;
   const config = agent.agent;
   const language = config.language ?? DEFAULT_LANGUAGE;
   const said = firstWords(consultation, language);
@@ -30,6 +30,7 @@ export function briefed(agent: CallAgent, consultation: Consultation): CallAgent
     ...(stt && { stt }),
     ...(llm && { llm }),
     ...(tts && { tts }),
+    ...(agentId !== undefined && { agentId }),
     agent: {
       ...heardAndSpoken(config),
       prompt: promptOf(consultation, said),

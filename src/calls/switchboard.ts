@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { CarrierCall, Carrier } from '../carriers/carrier.js';
+import type { CallRefusal, Carrier, CarrierCall } from '../carriers/carrier.js';
 import type { Cancel } from '../clock/clock.js';
 import type { Engine } from '../engine/engine.js';
 import type { AgentRequest, SessionRequest } from '../engine/options.js';
@@ -55,13 +55,15 @@ export interface OwnCall {
   /** The carrier's id. */
   callId: string;
   agent: CallAgent;
+  /** Of the agent for whose user it is; null where it has none. */
+  agentId: string | null;
   phones: { readonly from: string; readonly to: string };
   /** The session of the user who waits. */
   askedFor: string;
 }
 
-/** Who answers a call that comes in; null = nobody, the caller is refused. */
-export type Route = (call: CarrierCall) => Promise<CallAgent | null> | CallAgent | null;
+/** Who answers a call that comes in, or why it is refused; null = nobody wants it. */
+export type Route = (call: CarrierCall) => Promise<CallAgent | CallRefusal | null> | CallAgent | CallRefusal | null;
 
 /** Agents on the telephone: places their calls, and puts incoming ones through to them. */
 export class Switchboard {
@@ -121,13 +123,16 @@ export class Switchboard {
   }
 
   async #receive(call: CarrierCall, route: Route, onCall: (call: AgentCall) => void): Promise<void> {
-    let agent: CallAgent | null = null;
+    let agent: CallAgent | CallRefusal;
     try {
-      agent = await route(call);
+      agent = (await route(call)) ?? 'declined';
     } catch (error) {
       this.#options.onError?.(error);
+      agent = 'failed';
     }
-    if (agent === null || agent.agent.status === 'disabled' || this.#closing !== null) call.hangUp();
+    if (this.#closing !== null) call.hangUp('full');
+    else if (typeof agent === 'string') call.hangUp(agent);
+    else if (agent.agent.status === 'disabled') call.hangUp('unavailable');
     else onCall(this.#add(call, agent));
   }
 
@@ -178,7 +183,8 @@ export class Switchboard {
         const sessionId = randomUUID();
         const phones = { from: other.from, to: other.to };
         const { ownCalls } = this.#options;
-        const watch = ownCalls?.begin({ sessionId, callId: other.id, agent: asking, phones, askedFor: agent.id });
+        const facts = { sessionId, callId: other.id, agent: asking, agentId: agent.agentId ?? null, phones };
+        const watch = ownCalls?.begin({ ...facts, askedFor: agent.id });
         const added = this.#add(other, { ...bothWatching(asking, watch), id: sessionId }, line);
         ownCalls?.placed(added);
         return added;

@@ -82,8 +82,11 @@ export interface CarrierCall {
   onState(listener: (state: CallState) => void): Cancel;
   /** Takes an inbound call; of no effect on others and on calls that have ended. */
   answer(): void;
-  /** Ends the call, or refuses or cancels it while it rings. May be called twice. */
-  hangUp(): void;
+  /**
+   * Ends the call, or refuses or cancels it while it rings. May be called twice.
+   * @param refusal why a call that comes in is not taken, for networks that tell callers. Default `declined`
+   */
+  hangUp(refusal?: CallRefusal): void;
   /**
    * Places a call from the number of ours that this call has, to ask somebody whether they take it. Carriers without
    * `connectTo` leave this out.
@@ -97,6 +100,26 @@ export interface CarrierCall {
   connectTo?(other: CarrierCall, signal: AbortSignal): Promise<TransferOutcome>;
   /** The carrier's own account of the call, as far as it has gone. */
   record(): CallRecord;
+}
+
+/**
+ * Why a call that comes in is not taken: nobody wants it (`declined`); nobody is there for it (`unavailable`); there is no
+ * room for it just now, somebody else may have some (`full`); something is broken (`failed`).
+ */
+export type CallRefusal = 'declined' | 'unavailable' | 'full' | 'failed';
+
+/** What networks say to callers, as SIP does (RFC 3261, 21). */
+export const REFUSALS: Readonly<Record<CallRefusal, { status: number; reason: string }>> = {
+  declined: { status: 603, reason: 'Decline' },
+  unavailable: { status: 480, reason: 'Temporarily Unavailable' },
+  full: { status: 503, reason: 'Service Unavailable' },
+  failed: { status: 500, reason: 'Server Internal Error' },
+};
+
+/** How a call ends that is not taken. */
+export function refused(refusal: CallRefusal): CallEnd {
+  const { status, reason } = REFUSALS[refusal];
+  return { cause: 'rejected', by: 'agent', reason: `${String(status)} ${reason}` };
 }
 
 export type CallEndCause =

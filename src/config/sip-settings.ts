@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { setting } from './setting.js';
+import { secretSchema, setting } from './setting.js';
 
 const PROTOCOL = '(?:udp|tcp|tls)';
 const HOST = '(?:\\[[0-9a-fA-F:.]+\\]|[A-Za-z0-9][A-Za-z0-9.-]{0,252})';
@@ -19,10 +19,11 @@ const numberSchema = z.string().regex(/^\+[1-9]\d{6,14}$/, 'Input should be a nu
 const addressSchema = z.ipv4().or(z.ipv6());
 const networkSchema = addressSchema.or(z.cidrv4()).or(z.cidrv6());
 const nameSchema = z.string().min(1).max(253);
+const TRUNK_NAME = /^[a-z][a-z0-9-]{0,31}$/;
 const portSchema = z.int().min(1_024).max(65_535);
 
-/** A SIP trunk, or a PBX: where calls go and come from. */
-export const sipSchema = z.strictObject({
+/** What one trunk is. */
+const trunkFields = {
   servers: setting(
     z.array(serverSchema).max(8),
     'Servers of the trunk, the most wanted first, see [SIP](sip.md); none = there is no trunk.',
@@ -35,20 +36,11 @@ export const sipSchema = z.strictObject({
   domain: setting(nameSchema.nullable(), 'Host of addresses on the trunk. Unset = that of the first server.'),
   user: setting(nameSchema.nullable(), 'Account on the trunk; its password is `sipPassword`. Unset = none.'),
   register: setting(z.boolean(), 'Whether parley registers with the first server, so that calls come to it.'),
-  listen: setting(
-    z.array(listenSchema).min(1).max(8),
-    'Where it listens for SIP: `udp:`, `tcp:` or `tls:`, an address, a port.',
-  ),
-  advertisedAddress: setting(
-    addressSchema.nullable(),
-    'Address of ours that the trunk reaches. Unset = that of the network interface.',
-  ),
-  rtpPorts: setting(
-    z.tuple([portSchema, portSchema]).refine(([from, to]) => from < to, {
-      error: 'Input should be two ports, the lower one first',
-    }),
-    'UDP ports for media, `[from, to]`: two for each call.',
-  ),
+  displayName: setting(z.string().min(1).max(80).nullable(), 'Name that is sent beside the number. Unset = none.'),
+};
+
+/** How its calls are: named trunks have it from `sip`, where they say nothing else. */
+const mannerFields = {
   codecs: setting(z.array(z.enum(['PCMU', 'PCMA', 'G722', 'opus'])).min(1), 'Codecs, the most wanted first.'),
   srtp: setting(
     z.enum(['off', 'accepted', 'offered', 'required']),
@@ -59,7 +51,6 @@ export const sipSchema = z.strictObject({
     'Whether silence is sent as comfort noise, a packet now and then, where the trunk agrees; else as packets of silence.',
   ),
   numberFormat: setting(z.enum(['e164', 'digits']), 'How numbers are written: `+12025550123`, or `12025550123`.'),
-  displayName: setting(z.string().min(1).max(80).nullable(), 'Name that is sent beside the number. Unset = none.'),
   transfer: setting(
     z.enum(['auto', 'refer', 'bridge']),
     'How calls are handed on: by REFER where the other side takes it, else over a second call; or one of them alone.',
@@ -67,11 +58,77 @@ export const sipSchema = z.strictObject({
   keepAliveS: setting(z.number().min(0).max(3_600), 'How often servers are asked whether they are there; 0 = never.', {
     unit: 's',
   }),
-  tlsCertPath: setting(nameSchema.nullable(), 'PEM file of the certificate that we show over TLS.'),
-  tlsKeyPath: setting(nameSchema.nullable(), 'PEM file of its key.'),
-  tlsCaPath: setting(nameSchema.nullable(), 'PEM file of authorities to trust in place of the well-known ones.'),
-  tlsVerify: setting(z.boolean(), 'Whether servers must prove their names over TLS.'),
+};
+
+const namedTrunkSchema = z.strictObject({
+  ...trunkFields,
+  ...mannerFields,
+  password: setting(secretSchema.nullable(), 'Password of `user`. Unset = none.', { secret: true }),
 });
+
+/** A SIP trunk, or a PBX, and more of them by name: where calls go and come from. */
+export const sipSchema = z
+  .strictObject({
+    ...trunkFields,
+    ...mannerFields,
+    listen: setting(
+      z.array(listenSchema).min(1).max(8),
+      'Where it listens for SIP: `udp:`, `tcp:` or `tls:`, an address, a port.',
+    ),
+    advertisedAddress: setting(
+      addressSchema.nullable(),
+      'Address of ours that the trunk reaches. Unset = that of the network interface.',
+    ),
+    rtpPorts: setting(
+      z.tuple([portSchema, portSchema]).refine(([from, to]) => from < to, {
+        error: 'Input should be two ports, the lower one first',
+      }),
+      'UDP ports for media, `[from, to]`: two for each call.',
+    ),
+    tlsCertPath: setting(nameSchema.nullable(), 'PEM file of the certificate that we show over TLS.'),
+    tlsKeyPath: setting(nameSchema.nullable(), 'PEM file of its key.'),
+    tlsCaPath: setting(nameSchema.nullable(), 'PEM file of authorities to trust in place of the well-known ones.'),
+    tlsVerify: setting(z.boolean(), 'Whether servers must prove their names over TLS.'),
+    trunks: setting(
+      z.record(
+        z.string().regex(TRUNK_NAME, 'Input should be a name of small letters, digits and dashes'),
+        namedTrunkSchema,
+      ),
+      'More trunks by name: `servers`, `sources`, `numbers`, `domain`, `user`, `password`, `register` and `displayName` are ' +
+        'their own; `codecs`, `srtp`, `comfortNoise`, `numberFormat`, `transfer` and `keepAliveS` those of `sip` where a ' +
+        'trunk leaves them out; the rest is for all.',
+    ),
+    callers: setting(
+      z.record(nameSchema, secretSchema),
+      'Phones and PBXs without a fixed address, by user name, each with its password: they may call our numbers from ' +
+        'anywhere, with a proof, see [SIP](sip.md#callers-without-a-fixed-address).',
+    ),
+  })
+  .superRefine(({ numbers = [], trunks = {} }, context) => {
+    const seen = new Set<string>();
+    const places: [path: PropertyKey[], numbers: readonly string[]][] = [
+      [['numbers'], numbers],
+      ...Object.entries(trunks).map(([name, trunk]): [PropertyKey[], readonly string[]] => [
+        ['trunks', name, 'numbers'],
+        trunk.numbers ?? [],
+      ]),
+    ];
+    for (const [path, list] of places) {
+      for (const [at, number] of list.entries()) {
+        if (seen.has(number)) {
+          context.addIssue({
+            code: 'custom',
+            path: [...path, at],
+            message: `${number} is in the list already: a number has one trunk`,
+          });
+        }
+        seen.add(number);
+      }
+    }
+  });
+
+/** A trunk beside the first. */
+export type NamedTrunkSettings = z.infer<typeof namedTrunkSchema>;
 
 export type SipSettings = Required<z.infer<typeof sipSchema>>;
 
@@ -96,4 +153,6 @@ export const DEFAULT_SIP: SipSettings = {
   tlsKeyPath: null,
   tlsCaPath: null,
   tlsVerify: true,
+  trunks: {},
+  callers: {},
 };

@@ -98,6 +98,11 @@ export class CallLog implements CallHistory {
     return begun;
   }
 
+  /** A call that was registered has come: who calls, and whom. */
+  came(sessionId: string, phones: { readonly from: string; readonly to: string }): void {
+    this.#store.setPhones(sessionId, phones);
+  }
+
   status(sessionId: string, status: string): void {
     this.#atomically(() => {
       const call = this.#store.setStatus(sessionId, status) ? this.#store.get(sessionId) : null;

@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { simulatedCarrier } from '../calls/simulated-carrier.js';
-import { hasTrunk, sipCarrier } from '../calls/sip-carrier.js';
+import { hasTrunk, sipTrunks } from '../calls/sip-trunks.js';
 import { twilioCarrier } from '../calls/twilio-carrier.js';
 import type { Carrier } from '../carriers/carrier.js';
 import { type JoinedCarrier, JoinedCarriers } from '../carriers/joined.js';
 import type { CarrierDoor } from '../carriers/media-socket/door.js';
+import type { TrunkFigures } from '../calls/trunk-figures.js';
 import type { SimulatedNetwork } from '../carriers/simulated/network.js';
-import type { SipCarrier } from '../carriers/sip/carrier.js';
+import type { SipTrunks } from '../carriers/sip/trunks.js';
 import type { Settings } from '../config/settings.js';
 import type { Engine } from '../engine/engine.js';
 import type { PhoneStore } from '../store/phones.js';
@@ -15,6 +16,8 @@ export interface NetworksOptions {
   engine: Engine;
   phones: Pick<PhoneStore, 'list'>;
   settings: NetworkSettings;
+  /** Where SIP trunks are counted. */
+  figures?: TrunkFigures | undefined;
   onError: (error: unknown) => void;
 }
 
@@ -25,7 +28,7 @@ export interface Networks {
   /** All of them as one. */
   carrier: Carrier;
   simulated: SimulatedNetwork;
-  sip: SipCarrier | null;
+  sip: SipTrunks | null;
   /** Those that have webhooks and media sockets. */
   doors: readonly CarrierDoor[];
   /** Ends all calls. */
@@ -36,17 +39,26 @@ export interface Networks {
  * Opens them; their numbers are those that the store has under their names.
  * @throws ParleyError SIP_CANNOT_LISTEN, FILE_NOT_READABLE, CONFIG_INVALID, InvalidConfigError
  */
-export async function openNetworks({ engine, phones, settings, onError }: NetworksOptions): Promise<Networks> {
+export async function openNetworks({ engine, phones, settings, figures, onError }: NetworksOptions): Promise<Networks> {
   const ownedBy = (name: string): string[] =>
     phones.list().flatMap(({ carrier, number }) => (carrier === name ? [number] : []));
   const joined: JoinedCarrier[] = [];
   const doors: CarrierDoor[] = [];
   const closing: (() => Promise<void>)[] = [];
-  let sip: SipCarrier | null = null;
+  let sip: SipTrunks | null = null;
   if (hasTrunk(settings.sip)) {
     const owned = ownedBy('sip');
-    sip = await sipCarrier({ engine, onError, owned, settings: settings.sip, password: settings.sipPassword });
-    joined.push({ carrier: sip, owned });
+    const trunks = await sipTrunks({
+      engine,
+      onError,
+      owned,
+      figures,
+      settings: settings.sip,
+      password: settings.sipPassword,
+    });
+    for (const carrier of trunks.carriers) joined.push({ carrier, owned: await carrier.ownedNumbers() });
+    closing.push(() => trunks.close());
+    sip = trunks;
   }
   if (settings.twilio.accountSid !== null) {
     const owned = ownedBy('twilio');

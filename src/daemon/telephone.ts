@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { AgentCall } from '../calls/agent-call.js';
+import type { TrunkFigures } from '../calls/trunk-figures.js';
 import { type CallAgent, type OutboundCall, type OwnCall, Switchboard } from '../calls/switchboard.js';
-import type { Carrier, CarrierCall } from '../carriers/carrier.js';
+import type { CallRefusal, Carrier, CarrierCall } from '../carriers/carrier.js';
 import { JoinedCarriers } from '../carriers/joined.js';
 import type { CarrierDoor } from '../carriers/media-socket/door.js';
 import type { Cancel } from '../clock/clock.js';
@@ -25,6 +26,8 @@ export interface TelephoneOptions {
   /** A call that was registered for an address of ours; it is nobody else's from then on. Throws where it is none. */
   takeRegistered: (callId: string) => RegisteredCall;
   maxSessions: number;
+  /** Where SIP trunks are counted. */
+  figures?: TrunkFigures | undefined;
   /** As `SwitchboardOptions.mayTransfer`. */
   mayTransfer?: (target: string) => string | null;
   /** False while the daemon is shutting down: nobody answers any more. */
@@ -62,9 +65,9 @@ export class Telephone {
 
   /** @throws ParleyError FILE_NOT_READABLE, InvalidConfigError where the network's numbers are not what they should be */
   static async open(options: TelephoneOptions): Promise<Telephone> {
-    const { engine, phones, settings } = options;
+    const { engine, phones, settings, figures } = options;
     const onError = (error: unknown): void => options.onError(errorOf(error));
-    return new Telephone(await openNetworks({ engine, phones, settings, onError }), options);
+    return new Telephone(await openNetworks({ engine, phones, settings, figures, onError }), options);
   }
 
   /** Somebody of the simulated network calls one of our numbers. @throws ParleyError NOT_FOUND for an unknown caller */
@@ -120,38 +123,31 @@ export class Telephone {
   }
 
   /** An agent calls somebody to ask whether they take a call: a call of its own in the log. */
-  #ownCall({ sessionId, callId, agent, phones, askedFor }: OwnCall): Pick<CallAgent, 'observe' | 'onStatus'> {
+  #ownCall({ agent, askedFor, ...call }: OwnCall): Pick<CallAgent, 'observe' | 'onStatus'> {
     const { log, onSessionEvent } = this.#options;
+    const { sessionId, agentId } = call;
     log.begin({
-      ...{
-        sessionId,
-        callId,
-        channel: 'phone',
-        direction: 'outbound',
-        agentId: null,
-        agentConfig: agent.agent,
-        phones,
-      },
+      ...{ ...call, channel: 'phone', direction: 'outbound', agentConfig: agent.agent },
       ...{ metadata: { asked_for: askedFor }, status: 'dispatching' },
     });
     return {
-      observe: (event) => onSessionEvent(sessionId, '', event),
+      observe: (event) => onSessionEvent(sessionId, agentId ?? '', event),
       onStatus: (status) => log.status(sessionId, status),
     };
   }
 
-  /** The agent of a number; null where nobody is to answer. */
-  #route(call: CarrierCall): CallAgent | null {
+  /** The agent of a number, or why nobody answers. */
+  #route(call: CarrierCall): CallAgent | CallRefusal {
     const { engine, agents, phones, log, maxSessions, onSessionEvent } = this.#options;
     const { id: callId, from, to } = call;
-    if (!this.#options.isOpen()) return null;
+    if (!this.#options.isOpen()) return 'full';
     if (this.#networks.sip?.isExpected(to) === true) return this.#registered(call);
     const phone = phones.get(to);
-    if (phone === null || phone.status !== 'active' || phone.agentId === null) return null;
-    if (engine.sessions.size >= maxSessions) return null;
+    if (phone === null || phone.status !== 'active' || phone.agentId === null) return 'unavailable';
+    if (engine.sessions.size >= maxSessions) return 'full';
     const { id: agentId, config, script } = agents.get(phone.agentId);
     const agent = overriddenAgent(config, phone.agentConfigOverride);
-    if (agent.status === 'disabled') return null;
+    if (agent.status === 'disabled') return 'unavailable';
     const id = randomUUID();
     log.begin({
       ...{ sessionId: id, callId, channel: 'phone', agentId, agentConfig: agent, phones: { from, to } },
@@ -165,11 +161,12 @@ export class Telephone {
   }
 
   /** The agent that a call was registered for. */
-  #registered({ to }: CarrierCall): CallAgent | null {
+  #registered({ from, to }: CarrierCall): CallAgent | CallRefusal {
     const { engine, log, maxSessions, onSessionEvent, takeRegistered } = this.#options;
-    if (engine.sessions.size >= maxSessions) return null;
+    if (engine.sessions.size >= maxSessions) return 'full';
     const call = takeRegistered(to);
     const { sessionId: id, callId, agentId, agent, script, metadata, includeMetadataInPrompt, continuation } = call;
+    log.came(id, { from, to });
     return {
       ...{ id, callId, agent, script, metadata, includeMetadataInPrompt },
       ...(agentId !== null && { agentId }),

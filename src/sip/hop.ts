@@ -6,6 +6,8 @@ export interface Hop {
   /** An IP address, without brackets. */
   address: string;
   port: number;
+  /** Of ours, the socket that it came over, by its place in the list of those that listen. Left out: any that fits. */
+  over?: number;
 }
 
 /** Whether what is sent there arrives, or is known not to. */

@@ -73,6 +73,13 @@ export function userText(user: string): string {
   return user.replaceAll(/%([0-9a-f]{2})/gi, (_escape, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
 }
 
+/** Who is meant by an address: the user part of a SIP one, or the number of a `tel:` one; empty where it has none. */
+export function userOf(uri: string): string {
+  const sip = parseSipUri(uri);
+  if (sip !== null) return userText((sip.user ?? '').split(';', 1)[0] ?? '');
+  return /^tel:([^;]*)/i.exec(uri)?.[1]?.replaceAll(/[-.()]/g, '') ?? '';
+}
+
 /** Text as a user part. */
 export function userPart(text: string): string {
   return text.replaceAll(

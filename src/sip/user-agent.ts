@@ -9,9 +9,10 @@ import { SDP_TYPE } from './call/offer-answer.js';
 import { isUsableResponse, refusalOf } from './check.js';
 import { type Dialog, dialogKey } from './dialog/dialog.js';
 import type { DigestClient } from './digest.js';
+import type { Door } from './door.js';
 import { Headers } from './headers.js';
 import { type Hop, sameHop } from './hop.js';
-import { callIdOf, NO_BODY, type SipRequest, type SipResponse, tagOf, topVia } from './message.js';
+import { callIdOf, NO_BODY, type SipMessage, type SipRequest, type SipResponse, tagOf, topVia } from './message.js';
 import { Outgoing } from './outgoing.js';
 import { parseMessage } from './parse.js';
 import { responseTo } from './respond.js';
@@ -35,6 +36,8 @@ export interface UserAgentOptions {
   onCall: (call: InboundCall) => void;
   /** User part of our `Contact`. */
   user: string;
+  /** Where strangers come in who can prove who they are. Default: whoever is trusted is let in. */
+  door?: Door;
 }
 
 /** A request outside of calls. */
@@ -120,7 +123,9 @@ export class UserAgent {
     if (!parsed.ok) {
       if (parsed.fault === 'empty') return; // a keep-alive
       this.#count(`bad.${parsed.fault}`);
-      if (parsed.request !== null) this.#transactions.refuse(parsed.request, from, parsed.status, 'Bad Request');
+      if (parsed.request !== null && this.#options.door === undefined) {
+        this.#transactions.refuse(parsed.request, from, parsed.status, 'Bad Request');
+      }
       return;
     }
     const { message } = parsed;
@@ -131,9 +136,20 @@ export class UserAgent {
     }
     if (topVia(message) === null) return this.#count('bad.via');
     const refusal = refusalOf(message);
+    if (
+      this.#options.door !== undefined &&
+      (refusal !== null || !this.#isAdmitted(this.#options.door, message, from))
+    ) {
+      return this.#count('refused.stranger');
+    }
     if (refusal === null) return this.#transactions.receiveRequest(message, from);
     this.#count('bad.request');
     this.#transactions.refuse(message, from, refusal.status, refusal.why);
+  }
+
+  /** Whether a message is of a call or a transaction of ours. */
+  knows(message: SipMessage): boolean {
+    return this.#transactions.knows(message) || (message.kind === 'request' && this.#receiverOf(message) !== undefined);
   }
 
   /** What was sent there has not arrived. */
@@ -201,6 +217,14 @@ export class UserAgent {
     this.#receivers.clear();
     this.#legs.clear();
     this.#ringing.clear();
+  }
+
+  #isAdmitted(door: Door, request: SipRequest, from: Hop): boolean {
+    const admission = door.admit(request, from, this.knows(request));
+    if (typeof admission === 'string') return admission === 'in';
+    const headers = admission.map((value) => ['www-authenticate', value] as const);
+    this.#transactions.refuse(request, from, 401, 'Unauthorized', headers);
+    return false;
   }
 
   #requested(request: SipRequest, from: Hop, server: ServerTransaction): void {

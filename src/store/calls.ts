@@ -53,6 +53,7 @@ export class CallStore {
   readonly #add: (call: NewCall) => StoredCall;
   readonly #status: Database.Statement<unknown[]>;
   readonly #end: Database.Statement<unknown[]>;
+  readonly #setPhones: (sessionId: string, phones: { readonly from: string; readonly to: string }) => void;
   readonly #get: Database.Statement<unknown[], CallRow>;
   readonly #beginning: Database.Statement<unknown[], CallRow>;
   readonly #byCallId: Database.Statement<unknown[], CallRow>;
@@ -85,6 +86,13 @@ export class CallStore {
       insert.run({ ...call, tsUs, item: itemText(item) });
       for (const number of [call.fromPhone, call.toPhone]) if (number !== null) note.run(number, reversed(number));
       return { ...call, item, tsUs, endedUs: null, recording: null };
+    });
+    const phone = database.prepare(
+      'UPDATE calls SET from_phone = @from, to_phone = @to WHERE session_id = @sessionId AND ended_us IS NULL',
+    );
+    this.#setPhones = database.transaction((sessionId: string, { from, to }: { from: string; to: string }) => {
+      if (phone.run({ sessionId, from, to }).changes === 0) return;
+      for (const number of [from, to]) note.run(number, reversed(number));
     });
     this.#status = database.prepare('UPDATE calls SET status = ? WHERE session_id = ? AND ended_us IS NULL');
     this.#end = database.prepare(
@@ -136,6 +144,11 @@ export class CallStore {
   /** Brings the status of a call that goes on up to date. Returns whether there is such a call. */
   setStatus(sessionId: string, status: string): boolean {
     return this.#status.run(status, sessionId).changes > 0;
+  }
+
+  /** Notes the two ends of a call that goes on, which were not known when it was added. */
+  setPhones(sessionId: string, phones: { readonly from: string; readonly to: string }): void {
+    this.#setPhones(sessionId, phones);
   }
 
   /** Closes a call. Returns it as it is kept; null where there is no such call that goes on. */

@@ -50,7 +50,7 @@ export class SipPath {
     const [ours, theirs] = [portsOf(HOPS.ann), portsOf(HOPS.bob)];
     const transportOf = (hop: Hop): SipTransport => ({
       send: (bytes, to) => wire.send(bytes, hop, to),
-      localPlace: () => ({ host: hop.address, port: hop.port }),
+      localPlace: () => ({ host: hop.address, port: hop.port, bound: hop.address }),
       isOpen: () => true,
       close: () => Promise.resolve(),
     });

@@ -39,6 +39,19 @@ describe('loadSettings', () => {
     expectTypeOf(settings).toEqualTypeOf<Settings>();
   });
 
+  it('takes trunks by name, and no number for two of them', async () => {
+    const named = { servers: ['sip:192.0.2.7'], numbers: ['+12025550192'], password: 'secret', codecs: ['G722'] };
+    const good = await file({ sip: { servers: ['sip:192.0.2.6'], numbers: ['+12025550191'], trunks: { berlin: named } } });
+    expect((await loadSettings({ env: HOME, flags: { config: good } })).settings.sip).toMatchObject({
+      servers: ['sip:192.0.2.6'],
+      codecs: ['PCMU', 'PCMA'],
+      trunks: { berlin: named },
+    });
+    const trunks = { berlin: named, bonn: { ...named, numbers: ['+12025550193', '+12025550192'] } };
+    const bad = await file({ sip: { trunks } });
+    expect(await placesRefused({ env: HOME, flags: { config: bad } })).toEqual([`${bad} sip trunks bonn numbers 1`]);
+  });
+
   it('takes flags before the environment before the file before the defaults', async () => {
     const config = await file({ port: 1, host: 'file', dataDir: '/file', limits: { sessions: 7 } });
     const loaded = await loadSettings({

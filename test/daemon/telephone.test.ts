@@ -79,16 +79,17 @@ describe('a call to a number of the daemon', () => {
     expect([sessions, faults]).toEqual([1, []]);
   });
 
-  it.each<[string, Partial<StoredPhone>, Partial<TelephoneOptions>]>([
-    ['that is switched off', { status: 'inactive' }, {}],
-    ['without an agent', { agentId: null }, {}],
-    ['whose agent is disabled', {}, { agents: { get: () => ({ ...BAKER, config: { status: 'disabled' } }) } }],
-    ['whose agent is disabled there', { agentConfigOverride: { status: 'disabled' } }, {}],
-    ['while as many sessions as may be are under way', {}, { maxSessions: 0 }],
-    ['while the daemon shuts down', {}, { isOpen: () => false }],
-  ])('%s is refused', async (_which, phone, options) => {
+  it.each<[string, number, Partial<StoredPhone>, Partial<TelephoneOptions>]>([
+    ['that is switched off', 480, { status: 'inactive' }, {}],
+    ['without an agent', 480, { agentId: null }, {}],
+    ['whose agent is disabled', 480, {}, { agents: { get: () => ({ ...BAKER, config: { status: 'disabled' } }) } }],
+    ['whose agent is disabled there', 480, { agentConfigOverride: { status: 'disabled' } }, {}],
+    ['while as many sessions as may be are under way', 503, {}, { maxSessions: 0 }],
+    ['while the daemon shuts down', 503, {}, { isOpen: () => false }],
+  ])('%s is refused: %i', async (_which, status, phone, options) => {
     const { call, sessions, faults } = await rings(phone, options);
     expect(call.end).toMatchObject({ cause: 'rejected' });
+    expect(call.end?.reason).toMatch(new RegExp(`^${String(status)} `));
     expect(call.record().answeredMs).toBeNull();
     expect([sessions, faults]).toEqual([0, []]);
   });

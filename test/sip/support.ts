@@ -119,7 +119,7 @@ export function phoneAt(wire: Wire, hop: Hop, seed: number, credentials?: { user
     digest: credentials === undefined ? null : new DigestClient(credentials, token),
     transport: {
       send: (bytes, to) => wire.send(bytes, hop, to),
-      localPlace: () => ({ host: hop.address, port: hop.port }),
+      localPlace: () => ({ host: hop.address, port: hop.port, bound: hop.address }),
       isOpen: () => true,
       close: () => Promise.resolve(),
     },

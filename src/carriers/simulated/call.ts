@@ -1,7 +1,15 @@
 import type { Cancel } from '../../clock/clock.js';
 import type { Random } from '../../random.js';
 import type { TransferOutcome } from '../../transports/transport.js';
-import type { CallEnd, CallRecord, CallState, CarrierCall } from '../carrier.js';
+import {
+  type CallEnd,
+  type CallRecord,
+  type CallRefusal,
+  type CallState,
+  type CarrierCall,
+  refused,
+} from '../carrier.js';
+import { CallStates } from '../call-states.js';
 import { Actor, type SoundOf } from './actor.js';
 import type { Endpoint } from './endpoint.js';
 import { PhoneLine } from './phone-line.js';
@@ -47,11 +55,9 @@ export class SimulatedCall implements CarrierCall {
   readonly notes: string[] = [];
   readonly actor: Actor;
   readonly #options: SimulatedCallOptions;
-  readonly #listeners = new Set<(state: CallState) => void>();
   readonly #toFar: PhonePath;
   readonly #fromFar: PhonePath;
-  readonly #times: Partial<Record<CallState, number>> = {};
-  #state: CallState = 'initiated';
+  readonly #states: CallStates;
   #end: CallEnd | null = null;
   /** Who talks with the far end: the agent, or after a transfer another call. */
   #near: Endpoint;
@@ -65,6 +71,7 @@ export class SimulatedCall implements CarrierCall {
 
   constructor(options: SimulatedCallOptions) {
     this.#options = options;
+    this.#states = new CallStates(options);
     const { id, direction, from, to, headers, far, random } = options;
     this.id = id;
     this.direction = direction;
@@ -102,11 +109,10 @@ export class SimulatedCall implements CarrierCall {
       far.inBandDigits,
     );
     this.#near = this.line;
-    this.#times.initiated = options.nowMs();
   }
 
   get state(): CallState {
-    return this.#state;
+    return this.#states.current;
   }
 
   get end(): CallEnd | null {
@@ -114,19 +120,18 @@ export class SimulatedCall implements CarrierCall {
   }
 
   onState(listener: (state: CallState) => void): Cancel {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    return this.#states.listen(listener);
   }
 
   answer(): void {
     if (this.direction === 'inbound') this.pickUp();
   }
 
-  hangUp(): void {
+  hangUp(refusal: CallRefusal = 'declined'): void {
     if (this.#end !== null) return;
     if (this.#handedOver) this.#endForAgent(TRANSFERRED);
-    else if (this.#state === 'answered') this.#finishByAgent();
-    else if (this.direction === 'inbound') this.finish({ cause: 'rejected', by: 'agent', reason: '603 Decline' });
+    else if (this.state === 'answered') this.#finishByAgent();
+    else if (this.direction === 'inbound') this.finish(refused(refusal));
     else this.finish({ cause: 'canceled', by: 'agent', reason: '487 Request Terminated' });
   }
 
@@ -143,13 +148,9 @@ export class SimulatedCall implements CarrierCall {
   record(): CallRecord {
     const { id: callId, carrier, far } = this.#options;
     const { direction, from, to } = this;
-    const at = (state: CallState): number | null => this.#times[state] ?? null;
     return {
       ...{ callId, carrier, direction, from, to },
-      initiatedMs: at('initiated') ?? 0,
-      ringingMs: at('ringing'),
-      answeredMs: at('answered'),
-      endedMs: at('ended'),
+      ...this.#states.times(),
       end: this.#end,
       codec: far.line.codec === 'alaw' ? 'PCMA' : 'PCMU',
       digitsSent: this.#digits.sent,
@@ -166,15 +167,15 @@ export class SimulatedCall implements CarrierCall {
 
   /** It rings at the far end. */
   ring(): void {
-    if (this.#state === 'initiated') this.#enter('ringing');
+    if (this.state === 'initiated') this.#states.enter('ringing');
   }
 
   /** Both ends hear each other from the next tick on. */
   pickUp(): void {
-    if (this.#state !== 'initiated' && this.#state !== 'ringing') return;
+    if (this.state !== 'initiated' && this.state !== 'ringing') return;
     this.actor.begin();
     this.#options.onAnswered();
-    this.#enter('answered');
+    this.#states.enter('answered');
   }
 
   /** Somebody else talks with the far end from now on; the agent's part ends when its line is closed. */
@@ -187,7 +188,7 @@ export class SimulatedCall implements CarrierCall {
 
   /** 20 ms pass. */
   tick(): void {
-    if (this.#times.answered === undefined || this.#over) return;
+    if (!this.#states.wasReached('answered') || this.#over) return;
     const toFar = this.#toFar.pass(this.#near.speak());
     this.actor.hear(toFar);
     const fromFar = this.#fromFar.pass(this.actor.speak());
@@ -204,7 +205,7 @@ export class SimulatedCall implements CarrierCall {
     this.actor.gone();
     if (this.#handedOver) this.#near.gone();
     this.#endForAgent(this.#handedOver ? TRANSFERRED : end);
-    this.#listeners.clear();
+    this.#states.forget();
     this.#options.onEnded();
   }
 
@@ -220,24 +221,12 @@ export class SimulatedCall implements CarrierCall {
     if (this.#end !== null) return;
     this.#end = end;
     this.line.gone();
-    this.#enter('ended');
+    this.#states.enter('ended');
   }
 
   #agentLeft(): void {
     if (this.#handedOver) this.#endForAgent(TRANSFERRED);
-    else if (this.#state !== 'answered') this.hangUp();
+    else if (this.state !== 'answered') this.hangUp();
     else this.#draining ??= this.#toFar.delayFrames + 1;
-  }
-
-  #enter(state: CallState): void {
-    this.#state = state;
-    this.#times[state] = this.#options.nowMs();
-    for (const listener of [...this.#listeners]) {
-      try {
-        listener(state);
-      } catch (error) {
-        this.#options.onListenerError(error);
-      }
-    }
   }
 }

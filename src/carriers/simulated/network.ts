@@ -3,6 +3,7 @@ import type { Ticker } from '../../clock/ticker.js';
 import { ParleyError } from '../../errors.js';
 import { Random } from '../../random.js';
 import type { TransferOutcome } from '../../transports/transport.js';
+import { OwnedNumbers } from '../owned-numbers.js';
 import type { CallRequest, Carrier, CarrierCall, NumberOffer, NumberQuery } from '../carrier.js';
 import { Bridge } from './bridge.js';
 import { SimulatedCall } from './call.js';
@@ -50,7 +51,7 @@ export class SimulatedNetwork implements Carrier {
   readonly callers: ReadonlyMap<string, SimulatedNumber>;
   readonly #options: SimulatedNetworkOptions;
   readonly #numbers: ReadonlyMap<string, SimulatedNumber>;
-  readonly #owned: Set<string>;
+  readonly #owned: OwnedNumbers;
   readonly #random: Random;
   #placed = 0;
   #listener: ((call: CarrierCall) => void) | null = null;
@@ -61,7 +62,7 @@ export class SimulatedNetwork implements Carrier {
     this.#options = options;
     this.callers = new Map((options.callers ?? []).map((caller) => [caller.number, caller]));
     this.#numbers = new Map(options.numbers.map((number) => [number.number, number]));
-    this.#owned = new Set(options.owned ?? []);
+    this.#owned = new OwnedNumbers(options.owned ?? [], (number) => NUMBER.test(number) && !this.#numbers.has(number));
     this.#random = new Random(options.seed ?? 1);
   }
 
@@ -71,19 +72,15 @@ export class SimulatedNetwork implements Carrier {
   }
 
   buyNumber(number: string): Promise<void> {
-    const isFree = NUMBER.test(number) && !this.#owned.has(number) && !this.#numbers.has(number);
-    if (!isFree) return Promise.reject(new ParleyError('NUMBER_UNAVAILABLE', { number }));
-    this.#owned.add(number);
-    return Promise.resolve();
+    return this.#owned.buy(number);
   }
 
   releaseNumber(number: string): Promise<void> {
-    if (!this.#owned.delete(number)) return Promise.reject(new ParleyError('NUMBER_NOT_OWNED', { number }));
-    return Promise.resolve();
+    return this.#owned.release(number);
   }
 
   ownedNumbers(): Promise<readonly string[]> {
-    return Promise.resolve([...this.#owned]);
+    return this.#owned.list();
   }
 
   placeCall(request: CallRequest): SimulatedCall {

@@ -1,7 +1,15 @@
 import type { Cancel, Clock } from '../../clock/clock.js';
 import type { Leg, LegEnd } from '../../sip/call/leg.js';
 import type { TransferOutcome } from '../../transports/transport.js';
-import type { CallEnd, CallRecord, CallState, CarrierCall } from '../carrier.js';
+import {
+  type CallEnd,
+  type CallRecord,
+  type CallRefusal,
+  type CallState,
+  type CarrierCall,
+  refused,
+} from '../carrier.js';
+import { CallStates } from '../call-states.js';
 import { endOfLeg } from './end-cause.js';
 import { CallLine } from './line.js';
 import type { CallMedia } from './media.js';
@@ -11,7 +19,7 @@ export interface Signalling {
   /** Null until the call is answered. */
   leg(): Leg | null;
   /** Refuses a call that comes in, or cancels one of ours. */
-  giveUp(): void;
+  giveUp(refusal?: CallRefusal): void;
   /** Takes a call that comes in. */
   accept(): void;
 }
@@ -46,9 +54,7 @@ export class SipCall implements CarrierCall {
   readonly headers: Readonly<Record<string, string>>;
   readonly line: CallLine;
   readonly #options: SipCallOptions;
-  readonly #listeners = new Set<(state: CallState) => void>();
-  readonly #times: Partial<Record<CallState, number>> = {};
-  #state: CallState = 'initiated';
+  readonly #states: CallStates;
   #end: CallEnd | null = null;
   #signalling: Signalling | null = null;
   #media: CallMedia | null = null;
@@ -65,6 +71,7 @@ export class SipCall implements CarrierCall {
   constructor(options: SipCallOptions) {
     const { id, direction, from, to, headers, rateHz, clock } = options;
     this.#options = options;
+    this.#states = new CallStates({ nowMs: () => clock.nowMs(), onListenerError: options.onListenerError });
     this.id = id;
     this.direction = direction;
     this.from = from;
@@ -74,11 +81,10 @@ export class SipCall implements CarrierCall {
       onClosed: () => this.#agentLeft(),
       onTransfer: (target, signal) => this.#transferTo(target, signal),
     });
-    this.#times.initiated = clock.nowMs();
   }
 
   get state(): CallState {
-    return this.#state;
+    return this.#states.current;
   }
 
   get end(): CallEnd | null {
@@ -99,19 +105,18 @@ export class SipCall implements CarrierCall {
   }
 
   onState(listener: (state: CallState) => void): Cancel {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    return this.#states.listen(listener);
   }
 
   answer(): void {
-    if (this.direction === 'inbound' && this.#state === 'ringing' && !this.#isOver) this.#signalling?.accept();
+    if (this.direction === 'inbound' && this.state === 'ringing' && !this.#isOver) this.#signalling?.accept();
   }
 
-  hangUp(): void {
+  hangUp(refusal: CallRefusal = 'declined'): void {
     if (this.#end !== null) return;
     if (this.#handedOver === 'bridged') this.#endForAgent(TRANSFERRED);
-    else if (this.#state === 'answered') this.#bye();
-    else if (this.direction === 'inbound') this.#giveUp({ cause: 'rejected', by: 'agent', reason: '603 Decline' });
+    else if (this.state === 'answered') this.#bye();
+    else if (this.direction === 'inbound') this.#giveUp(refused(refusal), refusal);
     else this.#giveUp({ cause: 'canceled', by: 'agent', reason: '487 Request Terminated' });
   }
 
@@ -129,13 +134,9 @@ export class SipCall implements CarrierCall {
     const { id: callId, carrier } = this.#options;
     const { direction, from, to } = this;
     const { sent, received, lost, reportedLoss } = this.line.lineStats();
-    const at = (state: CallState): number | null => this.#times[state] ?? null;
     return {
       ...{ callId, carrier, direction, from, to },
-      initiatedMs: at('initiated') ?? 0,
-      ringingMs: at('ringing'),
-      answeredMs: at('answered'),
-      endedMs: at('ended'),
+      ...this.#states.times(),
       end: this.#end,
       codec: this.#media?.stats().codec ?? this.#codec,
       digitsSent: this.line.digitsSent,
@@ -162,17 +163,17 @@ export class SipCall implements CarrierCall {
 
   /** Gives an unanswered call up, with the end that is told. */
   giveUp(end: CallEnd): void {
-    if (this.#end === null && this.#state !== 'answered') this.#giveUp(end);
+    if (this.#end === null && this.state !== 'answered') this.#giveUp(end);
   }
 
   ring(): void {
-    if (this.#state === 'initiated' && !this.#isOver) this.#enter('ringing');
+    if (this.state === 'initiated' && !this.#isOver) this.#states.enter('ringing');
   }
 
   pickUp(): void {
-    if (this.#isOver || (this.#state !== 'initiated' && this.#state !== 'ringing')) return;
+    if (this.#isOver || (this.state !== 'initiated' && this.state !== 'ringing')) return;
     this.#media?.answered();
-    this.#enter('answered');
+    this.#states.enter('answered');
   }
 
   /** The far end has gone, or the network has. */
@@ -223,14 +224,14 @@ export class SipCall implements CarrierCall {
     this.#endForAgent(this.#handedOver === 'no' ? end : TRANSFERRED);
     void this.#media?.close();
     this.#onFarGone();
-    this.#listeners.clear();
+    this.#states.forget();
     this.#options.onOver();
   }
 
-  #giveUp(end: CallEnd): void {
+  #giveUp(end: CallEnd, refusal?: CallRefusal): void {
     const signalling = this.#signalling;
     this.finish(end);
-    signalling?.giveUp();
+    signalling?.giveUp(refusal);
   }
 
   #bye(): void {
@@ -254,27 +255,15 @@ export class SipCall implements CarrierCall {
     if (this.#end !== null) return;
     this.#end = end;
     this.line.gone();
-    this.#enter('ended');
+    this.#states.enter('ended');
   }
 
   #agentLeft(): void {
-    if (this.#state !== 'answered' || this.#handedOver !== 'no') {
+    if (this.state !== 'answered' || this.#handedOver !== 'no') {
       this.hangUp();
       return;
     }
     const { clock } = this.#options;
     this.#cancelLastWords = clock.schedule(clock.nowMs() + LAST_WORDS_MS, () => this.hangUp());
-  }
-
-  #enter(state: CallState): void {
-    this.#state = state;
-    this.#times[state] = this.#options.clock.nowMs();
-    for (const listener of [...this.#listeners]) {
-      try {
-        listener(state);
-      } catch (error) {
-        this.#options.onListenerError(error);
-      }
-    }
   }
 }

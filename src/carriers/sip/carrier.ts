@@ -2,23 +2,23 @@ import type { Cancel } from '../../clock/clock.js';
 import type { Ticker } from '../../clock/ticker.js';
 import { ParleyError, reasonOf } from '../../errors.js';
 import { type CodecName, CODECS } from '../../rtp/codecs.js';
-import { parseAddress } from '../../sip/address.js';
 import type { InboundCall } from '../../sip/call/inbound.js';
 import type { OutboundCall } from '../../sip/call/outbound.js';
 import type { Hop } from '../../sip/hop.js';
-import type { SipRequest } from '../../sip/message.js';
-import { quoted, utf8Of, wireOf } from '../../sip/scan.js';
+import { quoted, wireOf } from '../../sip/scan.js';
 import { hostText, parseSipUri, userText } from '../../sip/uri.js';
 import type { TransferOutcome } from '../../transports/transport.js';
-import type { CallRequest, Carrier, CarrierCall, NumberOffer, NumberQuery } from '../carrier.js';
+import { OwnedNumbers } from '../owned-numbers.js';
+import { type CallRequest, type Carrier, type CarrierCall, type NumberOffer, type NumberQuery } from '../carrier.js';
 import { SipCall } from './call.js';
 import { endOfFailure } from './end-cause.js';
+import { callerOf, MOST_ID_CHARS, passedOn, refuse, settable } from './headers.js';
 import type { OpenMedia } from './media.js';
 import { type Addressing, addressOfUser, addressToCall, isNumber, numberOfUser } from './numbers.js';
 import { connectCalls, transferBlindly, type TransferMode, type TransferOptions } from './transfer.js';
 import { Trunk, type TrunkOptions } from './trunk.js';
 
-export interface SipCarrierOptions extends Omit<TrunkOptions, 'onCall'> {
+export interface SipCarrierOptions extends Omit<TrunkOptions, 'onCall' | 'takes'> {
   ticker: Ticker;
   openMedia: OpenMedia;
   /** Codecs that calls may have; the best one's rate is that of lines. */
@@ -40,13 +40,6 @@ export interface SipCarrierOptions extends Omit<TrunkOptions, 'onCall'> {
 
 /** How long the target of a transfer rings. */
 const TRANSFER_RING_MS = 45_000;
-/** Headers that callers send along and that agents may be told. */
-const PASSED_ON = /^(?:x-|p-|diversion$|history-info$|user-to-user$|subject$)/;
-/** Headers of requests that whoever places a call may set. */
-const SETTABLE = /^(?:x-[a-z0-9-]{1,60}|p-asserted-identity|p-preferred-identity|privacy|user-to-user|subject)$/i;
-const MOST_HEADER_CHARS = 1000;
-/** Of ids and names that others make up. */
-const MOST_ID_CHARS = 200;
 
 /** Calls over a SIP trunk or a PBX. */
 export class SipCarrier implements Carrier {
@@ -54,7 +47,7 @@ export class SipCarrier implements Carrier {
   readonly calls = new Set<SipCall>();
   readonly trunk: Trunk;
   readonly #options: SipCarrierOptions;
-  readonly #owned: Set<string>;
+  readonly #owned: OwnedNumbers;
   /** User parts of addresses that somebody is expected at. */
   readonly #addresses = new Set<string>();
   readonly #rateHz: number;
@@ -65,14 +58,18 @@ export class SipCarrier implements Carrier {
   private constructor(options: SipCarrierOptions, trunk: Trunk) {
     this.#options = options;
     this.trunk = trunk;
-    this.#owned = new Set(options.owned);
+    this.#owned = new OwnedNumbers(options.owned ?? [], (number) => options.numbers.includes(number));
     this.#rateHz = Math.max(...options.codecs.map((codec) => CODECS[codec].sampleRateHz));
   }
 
   /** @throws ParleyError SIP_CANNOT_LISTEN */
   static async open(options: SipCarrierOptions): Promise<SipCarrier> {
     let carrier: SipCarrier | null = null;
-    const trunk = await Trunk.open({ ...options, onCall: (call) => carrier?.received(call) });
+    const trunk = await Trunk.open({
+      ...options,
+      onCall: (call) => carrier?.received(call),
+      takes: (user) => carrier?.takes(user) === true,
+    });
     carrier = new SipCarrier(options, trunk);
     return carrier;
   }
@@ -91,20 +88,15 @@ export class SipCarrier implements Carrier {
   }
 
   buyNumber(number: string): Promise<void> {
-    if (!this.#options.numbers.includes(number) || this.#owned.has(number)) {
-      return Promise.reject(new ParleyError('NUMBER_UNAVAILABLE', { number }));
-    }
-    this.#owned.add(number);
-    return Promise.resolve();
+    return this.#owned.buy(number);
   }
 
   releaseNumber(number: string): Promise<void> {
-    if (!this.#owned.delete(number)) return Promise.reject(new ParleyError('NUMBER_NOT_OWNED', { number }));
-    return Promise.resolve();
+    return this.#owned.release(number);
   }
 
   ownedNumbers(): Promise<readonly string[]> {
-    return Promise.resolve([...this.#owned]);
+    return this.#owned.list();
   }
 
   placeCall(request: CallRequest): SipCall {
@@ -143,6 +135,11 @@ export class SipCarrier implements Carrier {
     return this.#addresses.has(user);
   }
 
+  /** Whether a call to this user part, however a number is written there, is for us. */
+  takes(user: string): boolean {
+    return this.#ourNumber(user) !== null;
+  }
+
   /** Ends all calls. May be called twice. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
@@ -170,7 +167,11 @@ export class SipCarrier implements Carrier {
       to,
       passedOn(inbound.request),
     );
-    call.bind({ leg: () => inbound.leg, giveUp: () => inbound.reject(603), accept: () => inbound.answer() });
+    call.bind({
+      leg: () => inbound.leg,
+      giveUp: (refusal) => refuse(inbound, refusal),
+      accept: () => inbound.answer(),
+    });
     inbound.listen({
       onEnded: (end) => {
         if (inbound.leg !== null) call.legEnded(end, inbound.leg);
@@ -196,8 +197,7 @@ export class SipCarrier implements Carrier {
   /** A call from the number of ours that another one has; any, where that came to a registered address. */
   #placeFor({ direction, from, to }: SipCall, target: string, ringTimeoutMs: number): SipCall {
     const ours = direction === 'outbound' ? from : to;
-    const [any = ours] = this.#owned;
-    return this.placeCall({ from: isNumber(ours) ? ours : any, to: target, ringTimeoutMs });
+    return this.placeCall({ from: isNumber(ours) ? ours : (this.#owned.first ?? ours), to: target, ringTimeoutMs });
   }
 
   async #place(call: SipCall, target: string, ringTimeoutMs: number): Promise<void> {
@@ -249,7 +249,7 @@ export class SipCarrier implements Carrier {
     inbound.ring();
     call.bind({
       leg: () => inbound.leg,
-      giveUp: () => inbound.reject(603),
+      giveUp: (refusal) => refuse(inbound, refusal),
       accept: () => {
         inbound.answer();
         // Where an early offer still waits for its answer, the call begins with that.
@@ -291,7 +291,8 @@ export class SipCarrier implements Carrier {
           call.finish({ cause: 'failed', by: 'network', reason: error.message });
         },
       };
-      const opening = openMedia(listener, this.trunk.placeFor(hop).host);
+      const { host, bound } = this.trunk.placeFor(hop);
+      const opening = openMedia(listener, host, bound);
       call.attach(await clock.settle(opening, clock.nowMs()));
       return true;
     } catch (error) {
@@ -356,25 +357,4 @@ export class SipCarrier implements Carrier {
     }
     await this.trunk.close();
   }
-}
-
-/** Who calls: what the trunk vouches for (RFC 3325), or what the caller says. */
-function callerOf(inbound: InboundCall): string {
-  const [asserted] = inbound.request.headers.values('p-asserted-identity') ?? [];
-  const user = asserted === undefined ? null : parseAddress(asserted)?.sip?.user;
-  const told = user ?? inbound.from;
-  return told === '' ? 'anonymous' : numberOfUser(told.slice(0, MOST_ID_CHARS));
-}
-
-function passedOn({ headers }: SipRequest): Record<string, string> {
-  const passed: Record<string, string> = {};
-  for (const [name, value] of headers)
-    if (PASSED_ON.test(name)) passed[name] ??= utf8Of(value).slice(0, MOST_HEADER_CHARS);
-  return passed;
-}
-
-function settable(headers: Readonly<Record<string, string>>): [string, string][] {
-  return Object.entries(headers)
-    .filter(([name, value]) => SETTABLE.test(name) && !/[\r\n\0]/.test(value) && value.length <= MOST_HEADER_CHARS)
-    .map(([name, value]) => [name.toLowerCase(), wireOf(value)]);
 }

@@ -9,5 +9,6 @@ export type CallMedia = Pick<
 /**
  * Opens a call's sockets. Rejects where there are none left.
  * @param address of ours, as the other side is told it
+ * @param bound the address of this machine that the call's signalling is bound to
  */
-export type OpenMedia = (listener: RtpListener, address: string) => Promise<CallMedia>;
+export type OpenMedia = (listener: RtpListener, address: string, bound: string) => Promise<CallMedia>;

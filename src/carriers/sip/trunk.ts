@@ -7,9 +7,11 @@ import { KeepAlive } from '../../sip/trunk/keep-alive.js';
 import { Registration, type RegistrationState } from '../../sip/trunk/registration.js';
 import type { NameServer, ServerAddress } from '../../sip/trunk/resolver.js';
 import { Servers } from '../../sip/trunk/servers.js';
-import type { SipTransport, TransportEvents } from '../../sip/transport/transport.js';
+import type { SipMessage } from '../../sip/message.js';
+import type { Claim, TransportUser } from '../../sip/transport/shared.js';
+import type { Place, SipTransport } from '../../sip/transport/transport.js';
 import { type SipCounts, UserAgent } from '../../sip/user-agent.js';
-import { hostText, userPart } from '../../sip/uri.js';
+import { hostText, userOf, userPart } from '../../sip/uri.js';
 
 export interface TrunkOptions {
   clock: Clock;
@@ -32,8 +34,10 @@ export interface TrunkOptions {
   sources: readonly string[];
   /** How often servers are asked whether they are there; 0 = never. */
   keepAliveMs: number;
-  openTransport: (events: TransportEvents, isTrusted: (hop: Hop) => boolean, servers: Servers) => Promise<SipTransport>;
+  openTransport: (user: TransportUser) => Promise<SipTransport>;
   onCall: (call: InboundCall) => void;
+  /** Whether a call to this user part is for this trunk, where several share a transport and a server. */
+  takes: (user: string) => boolean;
   onRegistration?: (state: RegistrationState) => void;
 }
 
@@ -92,7 +96,10 @@ export class Trunk {
     const refused: Record<string, number> = {};
     let agent: UserAgent | null = null;
     let trunk: Trunk | null = null;
-    const events: TransportEvents = {
+    const events: TransportUser = {
+      isTrusted,
+      nameOf: (hop) => servers.nameOf(hop),
+      claims: (message) => claimOf(message, agent, options.takes),
       onMessage: (bytes, from) => agent?.receive(bytes, from),
       onFailed: (hop) => {
         agent?.transportFailed(hop);
@@ -102,7 +109,7 @@ export class Trunk {
     };
     let transport: SipTransport;
     try {
-      transport = await options.openTransport(events, isTrusted, servers);
+      transport = await options.openTransport(events);
     } catch (error) {
       servers.close();
       throw error;
@@ -128,7 +135,7 @@ export class Trunk {
   }
 
   /** Our own place, as who is there reaches it; null = as the first server does. */
-  placeFor(hop: Hop | null): { host: string; port: number } {
+  placeFor(hop: Hop | null): Place {
     const protocol = this.#options.servers[0]?.protocol ?? 'UDP';
     return this.#transport.localPlace(hop ?? this.servers.hops[0] ?? { protocol, address: ELSEWHERE, port: 5060 });
   }
@@ -158,6 +165,11 @@ export class Trunk {
       look();
     });
   }
+}
+
+function claimOf(message: SipMessage, agent: UserAgent | null, takes: (user: string) => boolean): Claim {
+  if (agent?.knows(message) === true) return 'known';
+  return message.kind === 'request' && takes(userOf(message.uri)) ? 'called' : null;
 }
 
 function sourceList(sources: readonly string[]): BlockList {

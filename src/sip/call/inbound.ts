@@ -7,7 +7,7 @@ import { addressOf, callIdOf, cseqOf, type SipRequest } from '../message.js';
 import { responseTo, type ResponseParts } from '../respond.js';
 import { Timers } from '../timers.js';
 import type { ServerTransaction } from '../transactions/transaction.js';
-import { parseSipUri, userText } from '../uri.js';
+import { parseSipUri, userOf } from '../uri.js';
 import { ALLOW, type CallCore, unknownExtensions } from './core.js';
 import { Leg, type LegEnd } from './leg.js';
 import { hasStrangeBody, type OfferAnswer, refusalStatus, SDP_TYPE, sdpOf } from './offer-answer.js';
@@ -318,8 +318,3 @@ export function inviteRefusal(request: SipRequest): { status: number; headers: [
 }
 
 /** The part of an address that says who: `+12025550123` of `sip:+12025550123;phone-context=…@example.com`. */
-function userOf(uri: string): string {
-  const sip = parseSipUri(uri);
-  if (sip !== null) return userText((sip.user ?? '').split(';', 1)[0] ?? '');
-  return /^tel:([^;]*)/i.exec(uri)?.[1]?.replaceAll(/[-.()]/g, '') ?? '';
-}

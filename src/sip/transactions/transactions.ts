@@ -84,6 +84,13 @@ export class Transactions {
     else entry.transaction.receive(response);
   }
 
+  /** Whether a message belongs to one of them. */
+  knows(message: SipRequest | SipResponse): boolean {
+    if (message.kind === 'response') return this.#clients.has(clientKey(message));
+    const isOfInvite = message.method === 'ACK' || message.method === 'CANCEL';
+    return this.#servers.has(serverKey(message, isOfInvite ? 'INVITE' : message.method));
+  }
+
   /** A request that has been found good, or one that is answered because it is not: see `refuse`. */
   receiveRequest(request: SipRequest, from: Hop): void {
     const { onRequest, onAck, onDropped, most = 20_000 } = this.#options;
@@ -107,11 +114,17 @@ export class Transactions {
   }
 
   /** Answers a request that is none, without keeping anything of it. */
-  refuse(request: SipRequest, from: Hop, status: number, why: string): void {
+  refuse(
+    request: SipRequest,
+    from: Hop,
+    status: number,
+    reason: string,
+    headers: Iterable<readonly [name: string, value: string]> = [],
+  ): void {
     if (request.method === 'ACK') return;
     const back = noteSource(request, from);
     if (back === null) return this.#options.onDropped('no-via');
-    const response = responseTo(request, status, { reason: why, toTag: this.#options.token() });
+    const response = responseTo(request, status, { reason, headers, toTag: this.#options.token() });
     this.#options.send(messageBytes(response), back);
   }
 

@@ -2,7 +2,7 @@ import { isIPv6 } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import type { Hop } from '../hop.js';
 import { Streams, type StreamsOptions } from './streams.js';
-import { type Listening, plainAddress, type SipTransport } from './transport.js';
+import { type Listening, type Place, plainAddress, type SipTransport } from './transport.js';
 import { UdpSocket } from './udp.js';
 
 export interface SocketsOptions extends StreamsOptions {
@@ -43,12 +43,12 @@ export class Sockets implements SipTransport {
       },
     };
     try {
-      for (const place of options.listen) {
+      for (const [over, place] of options.listen.entries()) {
         if (place.protocol === 'UDP') {
-          const socket = await UdpSocket.open(place, sifted);
+          const socket = await UdpSocket.open(place, sifted, over);
           udp.push(socket);
           listening.push({ ...place, port: socket.port });
-        } else listening.push(await streams.listen(place));
+        } else listening.push(await streams.listen(place, over));
       }
     } catch (error) {
       await Promise.all([...udp.map((socket) => socket.close()), streams.close()]);
@@ -62,18 +62,24 @@ export class Sockets implements SipTransport {
       this.#streams.send(bytes, to);
       return;
     }
-    const socket = this.#udp.find((one) => one.isIPv6 === isIPv6(to.address));
+    const fitting = this.#udp.filter((one) => one.isIPv6 === isIPv6(to.address));
+    const socket = fitting.find(({ over }) => over === to.over) ?? fitting[0];
     if (socket !== undefined) socket.send(bytes, to);
     else queueMicrotask(() => this.#options.events.onFailed(to));
   }
 
-  localPlace(to: Hop): { host: string; port: number } {
+  localPlace(to: Hop): Place {
     const v6 = isIPv6(to.address);
-    const own = this.listening.find(({ protocol, address }) => protocol === to.protocol && isIPv6(address) === v6);
+    const isFitting = (one: Listening | undefined): boolean =>
+      one?.protocol === to.protocol && isIPv6(one.address) === v6;
+    const asked = to.over === undefined ? undefined : this.listening[to.over];
+    const own = isFitting(asked) ? asked : this.listening.find(isFitting);
     const advertised = this.#options.advertisedAddress;
     const host =
       advertised !== undefined && isIPv6(advertised) === v6 ? advertised : ownAddress(own?.address ?? '', to.address);
-    return { host, port: own?.port ?? DEFAULT_PORT };
+    // Where nothing listens for it, connections of ours do: media go with the family.
+    const bound = own?.address ?? this.listening.find(({ address }) => isIPv6(address) === v6)?.address;
+    return { host, port: own?.port ?? DEFAULT_PORT, bound: bound ?? (v6 ? '::' : '0.0.0.0') };
   }
 
   isOpen(hop: Hop): boolean {

@@ -45,11 +45,14 @@ export class Streams {
     return this.#connections.size;
   }
 
-  /** @throws ParleyError SIP_CANNOT_LISTEN */
-  async listen(listening: Listening): Promise<Listening> {
+  /**
+   * @param over its place in the list of those that listen
+   * @throws ParleyError SIP_CANNOT_LISTEN
+   */
+  async listen(listening: Listening, over = 0): Promise<Listening> {
     const { protocol, address, port } = listening;
     const { tls } = this.#options;
-    const taken = (socket: Socket): void => this.#taken(socket, protocol);
+    const taken = (socket: Socket): void => this.#taken(socket, protocol, over);
     const server =
       protocol === 'TLS'
         ? createTlsServer({ ...tls?.own, handshakeTimeout: HANDSHAKE_MS, minVersion: 'TLSv1.2' }, taken)
@@ -105,9 +108,10 @@ export class Streams {
     return this.#add(socket, to, false, secure ? 'secureConnect' : 'connect');
   }
 
-  #taken(socket: Socket, protocol: Hop['protocol']): void {
+  #taken(socket: Socket, protocol: Hop['protocol'], over: number): void {
     const { isTrusted, events, most = 500 } = this.#options;
-    const hop: Hop = { protocol, address: plainAddress(socket.remoteAddress ?? ''), port: socket.remotePort ?? 0 };
+    const { remoteAddress = '', remotePort: port = 0 } = socket;
+    const hop: Hop = { protocol, address: plainAddress(remoteAddress), port, over };
     const refusal =
       this.#isClosed || this.#connections.size >= most ? 'connections' : !isTrusted(hop) ? 'stranger' : null;
     if (refusal === null) {

@@ -1,11 +1,19 @@
 import type { Hop, SipProtocol } from '../hop.js';
 
+/** Our own end, towards somebody. */
+export interface Place {
+  /** As who is there should write to it. */
+  host: string;
+  port: number;
+  /** The address of this machine that it is bound to; also `0.0.0.0` or `::`. */
+  bound: string;
+}
+
 /** Moves messages. None of it throws once it is open. */
 export interface SipTransport {
   /** Fire and forget; `onFailed` tells, later, where it is known that it did not arrive. */
   send(bytes: Uint8Array, to: Hop): void;
-  /** Our own address, as who is reached there should write to it. */
-  localPlace(to: Hop): { host: string; port: number };
+  localPlace(to: Hop): Place;
   /** Whether there is a connection to it; always so without connections. */
   isOpen(hop: Hop): boolean;
   /** May be called twice. */

@@ -11,25 +11,31 @@ const RECEIVE_BYTES = 1_048_576;
 export class UdpSocket {
   readonly address: string;
   readonly port: number;
+  readonly over: number;
   readonly #socket: Socket;
   readonly #events: TransportEvents;
   #isClosed = false;
 
-  private constructor(socket: Socket, events: TransportEvents) {
+  private constructor(socket: Socket, events: TransportEvents, over: number) {
     const { address, port } = socket.address();
     this.address = address;
     this.port = port;
+    this.over = over;
     this.#socket = socket;
     this.#events = events;
     socket.on('message', (bytes, { address: from, port: fromPort }) => {
-      if (!this.#isClosed) events.onMessage(bytes, { protocol: 'UDP', address: plainAddress(from), port: fromPort });
+      if (this.#isClosed) return;
+      events.onMessage(bytes, { protocol: 'UDP', address: plainAddress(from), port: fromPort, over });
     });
     // Of single datagrams: whoever waits for an answer has a timer.
     socket.on('error', () => undefined);
   }
 
-  /** @throws ParleyError SIP_CANNOT_LISTEN */
-  static async open({ address, port }: Listening, events: TransportEvents): Promise<UdpSocket> {
+  /**
+   * @param over its place in the list of those that listen
+   * @throws ParleyError SIP_CANNOT_LISTEN
+   */
+  static async open({ address, port }: Listening, events: TransportEvents, over = 0): Promise<UdpSocket> {
     const socket = createSocket({ type: isIPv6(address) ? 'udp6' : 'udp4', recvBufferSize: RECEIVE_BYTES });
     await new Promise<void>((resolve, reject) => {
       socket.once('error', (error) => {
@@ -40,7 +46,7 @@ export class UdpSocket {
       socket.bind(port, address, resolve);
     });
     socket.removeAllListeners('error');
-    return new UdpSocket(socket, events);
+    return new UdpSocket(socket, events, over);
   }
 
   get isIPv6(): boolean {

@@ -88,7 +88,7 @@ export class Exchange {
       clock: wire.clock,
       transport: {
         send: (bytes, to) => wire.send(bytes, HOPS.bob, to),
-        localPlace: () => ({ host: HOPS.bob.address, port: HOPS.bob.port }),
+        localPlace: () => ({ host: HOPS.bob.address, port: HOPS.bob.port, bound: HOPS.bob.address }),
         isOpen: () => true,
         close: () => Promise.resolve(),
       },
@@ -198,14 +198,14 @@ export async function openRig(options: Partial<SipCarrierOptions> = {}) {
     names: { srv: () => Promise.reject(new Error('none')), addresses: () => Promise.reject(new Error('none')) },
     servers: [{ protocol: 'UDP', host: HOPS.bob.address, port: null }],
     domain: 'trunk.example.com',
-    openTransport: (events, isTrusted) => {
+    openTransport: (user) => {
       wire.attach(HOPS.ann, (bytes, from) => {
-        if (isTrusted(from)) events.onMessage(bytes, from);
-        else events.onRefused('stranger');
+        if (user.isTrusted(from)) user.onMessage(bytes, from);
+        else user.onRefused('stranger');
       });
       return Promise.resolve({
         send: (bytes, to) => wire.send(bytes, HOPS.ann, to),
-        localPlace: () => ({ host: HOPS.ann.address, port: HOPS.ann.port }),
+        localPlace: () => ({ host: HOPS.ann.address, port: HOPS.ann.port, bound: HOPS.ann.address }),
         isOpen: () => true,
         close: () => Promise.resolve(),
       });

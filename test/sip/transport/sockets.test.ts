@@ -90,7 +90,7 @@ describe('sockets', () => {
     other.sockets.send(bytes, from);
     await one.until(() => one.got.length === 1);
     expect(other.sockets.isOpen(from)).toBe(true);
-    expect(one.sockets.localPlace(other.hop)).toEqual({ host: address, port: one.hop.port });
+    expect(one.sockets.localPlace(other.hop)).toEqual({ host: address, port: one.hop.port, bound: address });
   });
 
   it('tell where nobody listens', async () => {

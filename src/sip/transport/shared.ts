@@ -1,0 +1,108 @@
+import type { Hop } from '../hop.js';
+import type { SipMessage } from '../message.js';
+import { parseMessage } from '../parse.js';
+import type { Place, SipTransport, TransportEvents } from './transport.js';
+
+/** How sure a user of a transport is that a message is for it: of a call of its own, or a call to a number of its. */
+export type Claim = 'known' | 'called' | null;
+
+/** One of those who use a transport together. */
+export interface TransportUser extends TransportEvents {
+  /** Whether it talks with who is there. */
+  isTrusted(hop: Hop): boolean;
+  /** Asked where several trust the same sender. */
+  claims(message: SipMessage): Claim;
+  /** The name that a server must prove over TLS. */
+  nameOf?(hop: Hop): string | undefined;
+}
+
+/**
+ * One transport, and its ports, for several user agents: each gets what those send whom it trusts. Where several trust one
+ * sender (two accounts with one carrier), the one whose call, or whose number, it is about; else the first.
+ */
+export class SharedTransport {
+  readonly #users: TransportUser[] = [];
+  #others: TransportUser | null = null;
+  #transport: SipTransport | null = null;
+
+  /**
+   * @param open the transport, with what is to become of its messages
+   * @throws ParleyError SIP_CANNOT_LISTEN
+   */
+  static async open(
+    open: (
+      events: TransportEvents,
+      isTrusted: (hop: Hop) => boolean,
+      nameOf: (hop: Hop) => string | undefined,
+    ) => Promise<SipTransport>,
+  ): Promise<SharedTransport> {
+    const shared = new SharedTransport();
+    const events: TransportEvents = {
+      onMessage: (bytes, from) => shared.#userOf(bytes, from)?.onMessage(bytes, from),
+      onFailed: (hop) => {
+        for (const user of shared.#all) user.onFailed(hop);
+      },
+      onRefused: (why) => shared.#all[0]?.onRefused(why),
+    };
+    const isTrusted = (hop: Hop): boolean => shared.#all.some((user) => user.isTrusted(hop));
+    const nameOf = (hop: Hop): string | undefined => {
+      for (const user of shared.#users) {
+        const name = user.nameOf?.(hop);
+        if (name !== undefined) return name;
+      }
+      return undefined;
+    };
+    shared.#transport = await open(events, isTrusted, nameOf);
+    return shared;
+  }
+
+  /** The part of it that is one user's; its `close` gives that up. */
+  join(user: TransportUser): SipTransport {
+    this.#users.push(user);
+    return this.#part(() => {
+      const at = this.#users.indexOf(user);
+      if (at >= 0) this.#users.splice(at, 1);
+    });
+  }
+
+  /** That of who gets what nobody else trusts the sender of. */
+  joinLast(user: TransportUser): SipTransport {
+    this.#others = user;
+    return this.#part(() => {
+      if (this.#others === user) this.#others = null;
+    });
+  }
+
+  /** May be called twice. */
+  async close(): Promise<void> {
+    await this.#transport?.close();
+  }
+
+  get #all(): readonly TransportUser[] {
+    return this.#others === null ? this.#users : [...this.#users, this.#others];
+  }
+
+  #part(leave: () => void): SipTransport {
+    const elsewhere: Place = { host: '', port: 0, bound: '' };
+    return {
+      send: (bytes, to) => this.#transport?.send(bytes, to),
+      localPlace: (to) => this.#transport?.localPlace(to) ?? elsewhere,
+      isOpen: (hop) => this.#transport?.isOpen(hop) === true,
+      close: () => {
+        leave();
+        return Promise.resolve();
+      },
+    };
+  }
+
+  #userOf(bytes: Uint8Array, from: Hop): TransportUser | null {
+    const trusting = this.#users.filter((user) => user.isTrusted(from));
+    const [first = this.#others] = trusting;
+    if (trusting.length < 2) return first;
+    const parsed = parseMessage(bytes, from.protocol === 'UDP');
+    if (!parsed.ok) return first;
+    const claims = trusting.map((user) => user.claims(parsed.message));
+    const at = claims.includes('known') ? claims.indexOf('known') : claims.indexOf('called');
+    return trusting[at] ?? first;
+  }
+}
