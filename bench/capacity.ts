@@ -3,7 +3,8 @@
  * threads, with ever more sessions until frames are late; and how late they and the event loop are, and the memory.
  *
  *   npm run build && node bench/run.mjs capacity [--ways=rtp] [--vads=silero] [--conducts=idle] [--threads=0]
- *     [--sessions=1,10,50,100,200,400,800] [--engines=doubles] [--seconds=6] [--all] [--until-late=false] [--profile=DIR]
+ *     [--sessions=1,10,50,100,200,400,800] [--engines=doubles] [--seconds=6] [--minutes=0] [--all]
+ *     [--until-late=false] [--profile=DIR]
  *
  * Without options it changes one thing at a time, from 50 idle sessions with Silero over RTP: under five minutes. With
  * some, all combinations of what is named, the rest as in the line above; `--all` is the whole table, and it says how
@@ -14,8 +15,9 @@
  * The sessions have a process of their own, their callers another one, new ones for each case. Of the sessions' process
  * everything counts but what it does before its sessions have run for WARM_MS. A case's series ends with the first
  * number of sessions of whose frames more than 0.1 % are late by more than 5 ms, which on a machine that others use,
- * too, may be their doing: `waited` says how long the thread was ready and had no processor. --profile writes what
- * `node --cpu-prof` sees of the sessions' process.
+ * too, may be their doing: `waited` says how long the thread was ready and had no processor. With --minutes the sessions
+ * run on, and what they keep is measured behind a full collection each minute (bench/memory does an hour of virtual time
+ * in a minute or two). --profile writes what `node --cpu-prof` sees of the sessions' process.
  *
  * Writes bench/results/capacity.json.
  */
@@ -56,6 +58,7 @@ const { values } = parseArgs({
     sessions: { type: 'string' },
     engines: { type: 'string' },
     seconds: { type: 'string', default: '6' },
+    minutes: { type: 'string', default: '0' },
     all: { type: 'boolean', default: false },
     'until-late': { type: 'string', default: 'true' },
     profile: { type: 'string' },
@@ -69,7 +72,7 @@ async function main(): Promise<void> {
   const series = chosen();
   const seconds = Number(values.seconds);
   const cases = series.reduce((sum, one) => sum + one.length, 0);
-  const most = (cases * (START_MS + WARM_MS + seconds * 1000)) / 60_000;
+  const most = (cases * (START_MS + WARM_MS + seconds * 1000)) / 60_000 + cases * Number(values.minutes);
   console.log(`${machine()}\nnative addon: ${nativeStatus().reason}`);
   console.log(`${String(cases)} cases of ${values.seconds} s, ${most.toFixed(0)} minutes at most\n`);
   const results: CapacityResult[] = [];
@@ -129,8 +132,13 @@ async function measured(of: CapacityCase, seconds: number): Promise<CapacityResu
     const [cpuMs, loadAverage] = [await callers.ask('cpuMs', null), loadavg()[0] ?? 0];
     const [seen, cpuAfterMs] = await Promise.all([host.ask('measure', seconds * 1000), cpuAfter(callers, seconds)]);
     const { lateness, ...rest } = seen;
+    const growth: { keptBytes: number; rssBytes: number }[] = [];
+    for (let minute = 0; minute < Number(values.minutes); minute++) {
+      const { keptBytes, rssBytes } = await host.ask('measure', 60_000);
+      growth.push({ keptBytes, rssBytes });
+    }
     return {
-      ...{ ...of, ...rest, loadAverage },
+      ...{ ...of, ...rest, loadAverage, growth },
       lateness: {
         frames: lateness.reduce((sum, { frames }) => sum + frames, 0),
         late: lateness.reduce((sum, { late }) => sum + late, 0),
@@ -155,8 +163,15 @@ async function cpuAfter(callers: Remote<CallerMethods>, seconds: number): Promis
 const HEADER = [
   ...['way', 'VAD', 'user', 'threads', 'sessions', 'CPU ms/s a session', 'sessions a core', 'busiest thread, %'],
   ...['frames late, %', 'behind the tick p50, ms', 'p99', 'max', 'loop late p99, ms', 'max', 'RSS MB a session'],
-  ...['kept MB a session', 'answers', 'callers, %', 'waited for a processor, %', 'load'],
+  ...['kept MB a session', 'more a minute, kB', 'answers', 'callers, %', 'waited for a processor, %', 'load'],
 ];
+
+/** What a session keeps for each minute, in kB; the first minute is still that of caches that fill. */
+function perMinute({ growth, sessions }: CapacityResult): number | string {
+  const [first, last] = [growth[1], growth.at(-1)];
+  if (first === undefined || last === undefined || growth.length < 3) return '–';
+  return (last.keptBytes - first.keptBytes) / (growth.length - 2) / Math.max(1, sessions) / 1000;
+}
 
 function rowOf(result: CapacityResult): (string | number)[] {
   const { way, vad, conduct, engines, threads, sessions, lateness, processMs, callersMs } = result;
@@ -167,7 +182,13 @@ function rowOf(result: CapacityResult): (string | number)[] {
     ...[lateness.frames === 0 ? '–' : ((100 * lateness.late) / lateness.frames).toFixed(2)],
     ...[lateness.p50, lateness.p99, lateness.max, result.loopP99, result.loopMax],
     ...[each(result.rssBytes - result.rssBeforeBytes) / 1e6, each(result.keptBytes - result.keptBeforeBytes) / 1e6],
-    ...[String(result.answers), callersMs === null ? '–' : callersMs / 10, result.waitedMs / 10, result.loadAverage],
+    ...[
+      perMinute(result),
+      String(result.answers),
+      callersMs === null ? '–' : callersMs / 10,
+      result.waitedMs / 10,
+      result.loadAverage,
+    ],
   ];
 }
 

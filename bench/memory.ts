@@ -10,14 +10,13 @@
  * Size: resident memory of a process with 0, 10 and 50 sessions, 5 s after the last one began.
  */
 import { parseArgs } from 'node:util';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { RealClock } from '../dist/clock/real.js';
 import { VirtualClock } from '../dist/clock/virtual.js';
 import { Engine } from '../dist/engine/engine.js';
 import type { Conduct } from './lib/caller-sound.js';
 import { Callers, type Engines } from './lib/callers.js';
 import { measureInChild } from './lib/child.js';
+import { collector } from './lib/collector.js';
 import { machine } from './lib/machine.js';
 import { markdownTable, quantile } from './lib/numbers.js';
 
@@ -133,17 +132,6 @@ async function size(engines: Engines, count: number): Promise<Size> {
 
 function pass(clock: RealClock | VirtualClock, ms: number): Promise<void> {
   return clock instanceof VirtualClock ? clock.advanceBy(ms) : new Promise((resolve) => setTimeout(resolve, ms));
-}
-
-/** A function that collects all garbage and tells what is left, in bytes. */
-function collector(): () => number {
-  setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc') as () => void;
-  return () => {
-    for (let round = 0; round < 3; round++) collect();
-    const { heapUsed, arrayBuffers } = process.memoryUsage();
-    return heapUsed + arrayBuffers;
-  };
 }
 
 /** How much is added from one value to the next: the median of the slopes between all pairs (Theil and Sen). */

@@ -1,14 +1,12 @@
 /**
- * What WebRTC costs, beside the same call over the talk socket.
+ * How long WebRTC takes, beside the same call over the talk socket. What it costs is in bench/capacity.
  *
- *   npm run build && node bench/run.mjs webrtc [--part=connect,latency,cpu,browser] [--sessions=10] [--seconds=10]
+ *   npm run build && node bench/run.mjs webrtc [--part=connect,latency,browser]
  *
  * 1. Connect: from a caller's offer until both ends can send, both of them werift in one process on loopback.
  * 2. Latency: from a frame of 20 ms that is there as a whole to its sound at the other end, decoded; a click is looked for
  *    to the sample. Nothing but the transport, on loopback, without a browser.
- * 3. CPU of a process of sessions, their callers in another one; recogniser, model and voice are doubles. `memory` has
- *    nothing between caller and session: what a way takes more than that is its own.
- * 4. Browser: Chromium speaks a recorded sentence and hears the embedded default answer; from the end of its speech to the
+ * 3. Browser: Chromium speaks a recorded sentence and hears the embedded default answer; from the end of its speech to the
  *    first sound of the answer, both by the page's audio clock, and what the daemon says of the same turn.
  */
 import { once } from 'node:events';
@@ -24,10 +22,9 @@ import { WebRtcTransport } from '../dist/transports/webrtc/webrtc-transport.js';
 import { WeriftCaller } from '../dist/transports/webrtc/werift-caller.js';
 import { WeriftPeer } from '../dist/transports/webrtc/werift-peer.js';
 import { inBrowser } from './lib/browser-turns.js';
-import type { Conduct } from './lib/caller-sound.js';
 import { machine } from './lib/machine.js';
 import { markdownTable, median, quantile } from './lib/numbers.js';
-import { costOf, ON_LOOPBACK, serveLines, type Way } from './lib/remote-lines.js';
+import { ON_LOOPBACK } from './lib/loopback.js';
 
 const CONNECTS = 12;
 const CLICKS = 30;
@@ -37,23 +34,15 @@ const clock = new RealClock();
 
 const { values } = parseArgs({
   options: {
-    part: { type: 'string', default: 'connect,latency,cpu,browser' },
-    sessions: { type: 'string', default: '10' },
-    seconds: { type: 'string', default: '10' },
-    serve: { type: 'string' },
+    part: { type: 'string', default: 'connect,latency,browser' },
   },
 });
 
-if (values.serve === undefined) {
-  console.log(`${machine()}\n`);
-  const parts = { connect, latency, cpu, browser };
-  for (const [name, part] of Object.entries(parts)) if (values.part.split(',').includes(name)) await part();
-  console.log(machine());
-  process.exit(0);
-} else {
-  const [way = 'memory', conduct = 'idle', count = '1'] = values.serve.split(':');
-  await serveLines(way as Way, conduct as Conduct, Number(count));
-}
+console.log(`${machine()}\n`);
+const parts = { connect, latency, browser };
+for (const [name, part] of Object.entries(parts)) if (values.part.split(',').includes(name)) await part();
+console.log(machine());
+process.exit(0);
 
 interface Connected {
   caller: WeriftCaller;
@@ -162,35 +151,6 @@ async function row(name: string, { rateHz, say, onHeard }: Direction): Promise<(
     await new Promise((resolve) => setTimeout(resolve, 8));
   }
   return [name, median(latencies), quantile(latencies, 0.95)];
-}
-
-async function cpu(): Promise<void> {
-  const count = Number(values.sessions);
-  const rows: (string | number)[][] = [
-    [
-      'sessions',
-      'CPU ms/s a session',
-      'beyond memory',
-      'times memory',
-      'sessions a core',
-      'main thread waited',
-      'answers',
-    ],
-  ];
-  for (const conduct of ['idle', 'talking'] as const) {
-    let memory = Number.NaN;
-    for (const way of ['memory', 'talk', 'webrtc'] as const) {
-      const { processMs, stolenMs, answers } = await costOf(way, conduct, count, Number(values.seconds));
-      const each = processMs / count;
-      if (way === 'memory') memory = each;
-      const perCore = String(Math.floor(1000 / each));
-      rows.push([
-        ...[`${conduct}, ${way}, ${String(count)}`, each, each - memory, each / memory],
-        ...[perCore, stolenMs / count, String(answers)],
-      ]);
-    }
-  }
-  console.log(`${markdownTable(rows)}\n`);
 }
 
 async function browser(): Promise<void> {

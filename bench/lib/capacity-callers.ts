@@ -10,7 +10,7 @@ import { pcmBytes } from '../../dist/transports/pcm.js';
 import { WeriftCaller } from '../../dist/transports/webrtc/werift-caller.js';
 import { soundOf } from './caller-sound.js';
 import type { CapacityCase } from './capacity-case.js';
-import { ON_LOOPBACK } from './capacity-host.js';
+import { ON_LOOPBACK } from './loopback.js';
 import type { Methods } from './remote.js';
 
 export type CallerMethods = {

@@ -37,6 +37,8 @@ export interface CapacityResult extends CapacityCase {
   keptBytes: number;
   keptBeforeBytes: number;
   answers: number;
+  /** The same, minute by minute, where the sessions are to run on for some. */
+  growth: readonly { keptBytes: number; rssBytes: number }[];
   /** Of the callers' process; null where there is none. */
   callersMs: number | null;
   loadAverage: number;

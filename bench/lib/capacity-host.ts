@@ -18,10 +18,9 @@ import { Callers, requestFor } from './callers.js';
 import type { CapacityCase, VadName } from './capacity-case.js';
 import { collector } from './collector.js';
 import { FrameLateness, type Lateness } from './frame-lateness.js';
+import { ON_LOOPBACK } from './loopback.js';
 import { type Methods, type Remote, remoteThread } from './remote.js';
 import { cpuTimes, threadTimes } from './threads.js';
-
-export const ON_LOOPBACK = { addresses: ['127.0.0.1'], ipv6: false };
 
 /** What one thread with sessions says of a stretch of time. */
 interface Seen {
