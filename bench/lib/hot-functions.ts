@@ -18,6 +18,8 @@ import { SpeechDetector } from '../../dist/providers/vad/speech-detector.js';
 import { parseRtp, serialiseRtp } from '../../dist/rtp/packet.js';
 import { Playout } from '../../dist/session/playout.js';
 import { Stage } from '../../dist/testing/stage.js';
+import { lineFunctions } from './hot-lines.js';
+import { sound } from './rivals.js';
 
 export type HotFunction = readonly [name: string, once: () => void];
 
@@ -29,7 +31,8 @@ const HEARD = 'i would like to book a table for four people tomorrow evening at 
  * where one is too quick for the timer.
  */
 export async function hotFunctions(): Promise<HotFunction[]> {
-  return [...audio(), ...(await voiceActivity()), ...(await codecs()), ...packets(), ...words(), playout(), steps()];
+  const media = [...audio(), ...(await voiceActivity()), ...(await codecs()), ...packets(), ...lineFunctions()];
+  return [...media, ...words(), playout(), steps()];
 }
 
 function audio(): HotFunction[] {
@@ -158,9 +161,4 @@ function steps(): HotFunction {
 
 function times(count: number, once: () => unknown): void {
   for (let at = 0; at < count; at++) once();
-}
-
-/** Something loud with many partials: the cost of none of these depends on much more than that. */
-function sound(length: number): Int16Array {
-  return Int16Array.from({ length }, (_, at) => Math.round(9_000 * Math.sin(at * 0.1 + (at * at) / 3_000)));
 }
