@@ -15,6 +15,8 @@ import { RtpPorts } from '../../dist/rtp/ports.js';
 import { openRtpSession } from '../../dist/rtp/session.js';
 import { Sockets } from '../../dist/sip/transport/sockets.js';
 
+const none = () => Promise.reject(new Error('none'));
+
 export const OWN = '+12025550199';
 export const HOST = '127.0.0.1';
 /** sipp stands still when nothing has happened for so long. */
@@ -44,7 +46,7 @@ export function openTrunk({ port, servers, listen = ['UDP'], options = {}, tls =
     ticker,
     token: () => randomBytes(12).toString('hex'),
     chance: () => randomInt(2 ** 32) / 2 ** 32,
-    names: { srv: () => Promise.reject(new Error('none')), addresses: () => Promise.reject(new Error('none')) },
+    names: { naptr: none, srv: none, addresses: none },
     servers: servers.map((server) => ({ host: HOST, ...server })),
     domain: 'trunk.example.com',
     credentials: null,

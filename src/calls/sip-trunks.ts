@@ -135,8 +135,10 @@ export function serverOf(text: string): ServerAddress {
   const match = /^(sips?):(?:\[([^\]]+)\]|([^:;]+))(?::(\d+))?(?:;transport=(\w+))?$/i.exec(text);
   const [, scheme = 'sip', v6, name = '', port, transport] = match ?? [];
   const asked = transport?.toUpperCase();
-  const protocol = scheme.toLowerCase() === 'sips' || asked === 'TLS' ? 'TLS' : asked === 'TCP' ? 'TCP' : 'UDP';
-  return { protocol, host: (v6 ?? name).toLowerCase(), port: port === undefined ? null : Number(port) };
+  const isSecure = scheme.toLowerCase() === 'sips';
+  const named = asked === 'TCP' || asked === 'UDP' || asked === 'TLS' ? asked : null;
+  const protocol = isSecure && named !== null ? 'TLS' : named;
+  return { protocol, isSecure, host: (v6 ?? name).toLowerCase(), port: port === undefined ? null : Number(port) };
 }
 
 /** `udp:0.0.0.0:5060`, as the settings have checked it. */

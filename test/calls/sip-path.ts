@@ -10,6 +10,8 @@ import { SipGateway } from '../../src/testing/sip-gateway.js';
 import { type NetworkQuality, UdpNetwork } from '../rtp/udp-network.js';
 import { HOPS, type Wire } from '../sip/support.js';
 
+const none = (): Promise<never> => Promise.reject(new Error('none'));
+
 export interface SipPathOptions {
   wire: Wire;
   ticker: Ticker;
@@ -63,7 +65,7 @@ export class SipPath {
     let path: SipPath | null = null;
     const carrier = await SipCarrier.open({
       ...{ clock, ticker, ...chances, credentials: null, register: false, sources: [], keepAliveMs: 0 },
-      names: { srv: () => Promise.reject(new Error('none')), addresses: () => Promise.reject(new Error('none')) },
+      names: { naptr: none, srv: none, addresses: none },
       servers: [{ protocol: 'UDP', host: HOPS.bob.address, port: null }],
       domain: 'trunk.example.com',
       openTransport: (events) => {

@@ -125,7 +125,7 @@ export class SipCarrier implements Carrier {
   expect(user: string): { uri: string; cancel: Cancel } {
     this.#addresses.add(user);
     const { host, port } = this.trunk.placeFor(null);
-    const transport = this.#options.servers[0]?.protocol.toLowerCase() ?? 'udp';
+    const transport = this.trunk.protocol.toLowerCase();
     const uri = `sip:${user}@${hostText(host)}:${String(port)}${transport === 'udp' ? '' : `;transport=${transport}`}`;
     return { uri, cancel: () => this.#addresses.delete(user) };
   }

@@ -2,7 +2,7 @@ import { BlockList, isIP } from 'node:net';
 import type { Clock } from '../../clock/clock.js';
 import type { InboundCall } from '../../sip/call/inbound.js';
 import { type Credentials, DigestClient } from '../../sip/digest.js';
-import type { Hop } from '../../sip/hop.js';
+import type { Hop, SipProtocol } from '../../sip/hop.js';
 import { KeepAlive } from '../../sip/trunk/keep-alive.js';
 import { Registration, type RegistrationState } from '../../sip/trunk/registration.js';
 import type { NameServer, ServerAddress } from '../../sip/trunk/resolver.js';
@@ -134,10 +134,15 @@ export class Trunk {
     return { ...this.#refused, ...this.agent.counts };
   }
 
+  /** Of its most wanted server. */
+  get protocol(): SipProtocol {
+    return this.servers.hops[0]?.protocol ?? this.#options.servers[0]?.protocol ?? 'UDP';
+  }
+
   /** Our own place, as who is there reaches it; null = as the first server does. */
   placeFor(hop: Hop | null): Place {
-    const protocol = this.#options.servers[0]?.protocol ?? 'UDP';
-    return this.#transport.localPlace(hop ?? this.servers.hops[0] ?? { protocol, address: ELSEWHERE, port: 5060 });
+    const elsewhere = { protocol: this.protocol, address: ELSEWHERE, port: 5060 };
+    return this.#transport.localPlace(hop ?? this.servers.hops[0] ?? elsewhere);
   }
 
   /** Unregisters, and lets go of all. Calls should have been ended. May be called twice. */

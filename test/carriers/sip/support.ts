@@ -10,6 +10,8 @@ import type { OutboundCall } from '../../../src/sip/call/outbound.js';
 import { UserAgent } from '../../../src/sip/user-agent.js';
 import { HOPS, Wire } from '../../sip/support.js';
 
+const none = (): Promise<never> => Promise.reject(new Error('none'));
+
 export const OWN = '+12025550199';
 export const NUMBERS = {
   person: '+12025550101',
@@ -195,7 +197,7 @@ export async function openRig(options: Partial<SipCarrierOptions> = {}) {
     ...{ clock: wire.clock, ticker, credentials: null, register: false, sources: [], keepAliveMs: 0 },
     token: () => `p${String(++tokens)}`,
     chance: () => random.next(),
-    names: { srv: () => Promise.reject(new Error('none')), addresses: () => Promise.reject(new Error('none')) },
+    names: { naptr: none, srv: none, addresses: none },
     servers: [{ protocol: 'UDP', host: HOPS.bob.address, port: null }],
     domain: 'trunk.example.com',
     openTransport: (user) => {

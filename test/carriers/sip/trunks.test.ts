@@ -12,6 +12,8 @@ import type { UserAgent } from '../../../src/sip/user-agent.js';
 import { HOPS, messageOf, phoneAt, type Placed, place, Wire } from '../../sip/support.js';
 import { MediaNet } from './support.js';
 
+const none = (): Promise<never> => Promise.reject(new Error('none'));
+
 const FIRST = '+12025550191';
 const SECOND = '+12025550192';
 const CARL = { ...HOPS.bob, address: '192.0.2.3' };
@@ -45,7 +47,7 @@ async function openTrunks(trunks: readonly Trunk[], callers: Record<string, stri
     },
     trunks: trunks.map((trunk) => ({
       ...{ clock, ticker, ...chances, credentials: null, register: false, sources: [], keepAliveMs: 0, servers: [] },
-      names: { srv: () => Promise.reject(new Error('none')), addresses: () => Promise.reject(new Error('none')) },
+      names: { naptr: none, srv: none, addresses: none },
       openMedia: (listener) => openRtpSession({ clock, ticker, ports: ours, listener }),
       ...{ domain: 'ours.example.com', codecs: ['PCMU'], numberFormat: 'e164', transfer: 'auto', numbers: [] },
       owned: trunk.numbers ?? [],

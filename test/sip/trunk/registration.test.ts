@@ -4,11 +4,13 @@ import type { SipRequest } from '../../../src/sip/message.js';
 import { responseTo } from '../../../src/sip/respond.js';
 import { KeepAlive } from '../../../src/sip/trunk/keep-alive.js';
 import { Registration, type RegistrationState } from '../../../src/sip/trunk/registration.js';
-import { resolveServer } from '../../../src/sip/trunk/resolver.js';
+import { resolveServer, type ServerAddress } from '../../../src/sip/trunk/resolver.js';
 import { Servers } from '../../../src/sip/trunk/servers.js';
 import { HOPS, phoneAt, Puppet, Wire } from '../support.js';
 
-const NAMES = { srv: () => Promise.reject(new Error('none')), addresses: () => Promise.reject(new Error('none')) };
+const none = (): Promise<never> => Promise.reject(new Error('none'));
+
+const NAMES = { naptr: none, srv: none, addresses: none };
 
 function registered(answer: (request: SipRequest, count: number) => ReturnType<typeof responseTo> | null) {
   const wire = new Wire();
@@ -105,6 +107,7 @@ describe('servers', () => {
   it('are found by SRV, in the order of their priorities', async () => {
     const asked: string[] = [];
     const names = {
+      naptr: none,
       srv: (name: string) => {
         asked.push(name);
         return Promise.resolve([
@@ -124,6 +127,60 @@ describe('servers', () => {
     expect(await resolveServer({ protocol: 'TLS', host: '2001:db8::7', port: null }, NAMES, () => 0)).toEqual([
       { protocol: 'TLS', address: '2001:db8::7', port: 5061 },
     ]);
+  });
+
+  it('are found by NAPTR where neither a transport nor a port is named', async () => {
+    const asked: string[] = [];
+    const record = (order: number, service: string, replacement: string, flags = 's') => {
+      return { order, preference: 10, flags, service, replacement };
+    };
+    const names = {
+      naptr: (name: string) => {
+        asked.push(`naptr ${name}`);
+        return Promise.resolve([
+          record(90, 'SIP+D2T', '_sip._tcp.example.com'),
+          record(50, 'SIPS+D2T', '_sips._tcp.example.com', 'S'),
+          record(10, 'SIP+D2W', '_sip._ws.example.com'),
+          record(10, 'E2U+sip', '', 'u'),
+        ]);
+      },
+      srv: (name: string) => {
+        asked.push(name);
+        return Promise.resolve([
+          { name: 'a.example.com', port: name.includes('sips') ? 5061 : 5060, priority: 1, weight: 1 },
+        ]);
+      },
+      addresses: () => Promise.resolve(['192.0.2.1']),
+    };
+    const found = async (server: Partial<ServerAddress>) => {
+      asked.length = 0;
+      const hops = await resolveServer(
+        { protocol: null, host: 'example.com', port: null, ...server },
+        names,
+        () => 0.5,
+      );
+      return hops.map(({ protocol, port }) => `${protocol} ${String(port)}`);
+    };
+    expect(await found({})).toEqual(['TLS 5061', 'TCP 5060']);
+    expect(asked).toEqual(['naptr example.com', '_sips._tcp.example.com', '_sip._tcp.example.com']);
+    expect(await found({ isSecure: true })).toEqual(['TLS 5061']);
+    expect(await found({ protocol: 'TCP' })).toEqual(['TCP 5060']);
+    expect(asked).toEqual(['_sip._tcp.example.com']);
+    expect(await found({ port: 5080 })).toEqual(['UDP 5080']);
+    expect(asked).toEqual([]);
+  });
+
+  it('without NAPTR are those of the first transport that has SRV records, else of the name itself', async () => {
+    const names = (known: string) => ({
+      naptr: none,
+      srv: (name: string) =>
+        name === known ? Promise.resolve([{ name: 'a.example.com', port: 5070, priority: 1, weight: 1 }]) : none(),
+      addresses: () => Promise.resolve(['192.0.2.1']),
+    });
+    const server = { protocol: null, host: 'example.com', port: null };
+    const hop = { address: '192.0.2.1', port: 5070 };
+    expect(await resolveServer(server, names('_sip._tcp.example.com'), () => 0)).toEqual([{ ...hop, protocol: 'TCP' }]);
+    expect(await resolveServer(server, names(''), () => 0)).toEqual([{ ...hop, protocol: 'UDP', port: 5060 }]);
   });
 
   it('that do not answer come last, until they do', async () => {
