@@ -330,6 +330,7 @@ export class SocketLine implements Transport {
     this.#heardMs = Math.max(this.#heardMs, elapsedMs - MAX_AHEAD_MS);
     if (this.#heardMs + lengthMs > elapsedMs + MAX_AHEAD_MS) {
       this.counts.droppedMs += lengthMs;
+      this.#nextAtMs = atMs === null ? null : atMs + lengthMs; // its place is not filled
       return;
     }
     this.#heardMs += lengthMs;
