@@ -22,6 +22,8 @@ export interface HearingOptions {
   nowMs: () => number;
   /** Whether keys that are heard now may be the agent's own, which are nobody's input. Default: they never are. */
   ownTones?: () => boolean;
+  /** Whether a fax machine may be at the other end: who has a screen is none. Default true. */
+  hearsFax?: boolean;
   /** Whether a mailbox's beep is of interest, once somebody has spoken. Default: it never is. */
   hearsBeeps?: () => boolean;
   onEvent: (event: ConversationEvent) => void;
@@ -51,8 +53,8 @@ export class Hearing {
   readonly #keys = new DtmfDetector(HEARING_RATE_HZ);
   readonly #pressed: PressedKeys;
   readonly #beeps = new BeepDetector(HEARING_RATE_HZ);
-  /** Null once a fax machine has been found. */
-  #fax: FaxDetector | null = new FaxDetector(HEARING_RATE_HZ);
+  /** Null once a fax machine has been found, or where there can be none. On the line's own rate if that is less work. */
+  #fax: FaxDetector | null;
   /** Where somebody, or something, first spoke; and where the beep detector began. */
   #spokenFrom: number | null = null;
   #beepFrom: number | null = null;
@@ -66,7 +68,8 @@ export class Hearing {
     this.#options = options;
     this.#resampler = new Resampler(options.inputRateHz, HEARING_RATE_HZ);
     this.#pressed = new PressedKeys(options.nowMs);
-    const { stt, onEvent } = options;
+    const { stt, onEvent, hearsFax = true } = options;
+    this.#fax = hearsFax ? new FaxDetector(Math.min(options.inputRateHz, HEARING_RATE_HZ)) : null;
     this.#detector = new SpeechDetector(
       options.vad.windowSamples,
       {
@@ -92,6 +95,8 @@ export class Hearing {
     for (let at = 0; at < heard.length; at += STEP_SAMPLES) {
       this.#step(heard.subarray(at, at + STEP_SAMPLES), start + at);
     }
+    if (this.#fax === null || start >= FAX_SAMPLES) return;
+    this.#listenForFax(this.#fax, this.#fax.sampleRateHz === this.#options.inputRateHz ? samples : heard);
   }
 
   /** Keys that the line brought as such. Those whose tones have been heard are none. */
@@ -123,7 +128,6 @@ export class Hearing {
       for (const { digit } of digits) if (this.#pressed.asTone(digit)) onEvent({ type: 'digits', digits: digit });
     }
     if (this.#options.hearsBeeps?.() === true) this.#listenForBeep(samples, startSample);
-    if (this.#fax !== null && startSample < FAX_SAMPLES) this.#listenForFax(this.#fax, samples);
   }
 
   #listenForFax(fax: FaxDetector, samples: Int16Array): void {

@@ -99,7 +99,7 @@ export class Session {
       onFault: this.#faultAs('turnModel.failed'),
     });
     this.#hearing = new Hearing({
-      inputRateHz: transport.inputRateHz,
+      ...{ inputRateHz: transport.inputRateHz, hearsFax: transport.showsForms !== true },
       vad: options.vad.createDetector(),
       ...{ vadThreshold: options.vadThreshold ?? 0.5, denoising: options.denoising },
       ownTones: () => this.#line.ownTones,

@@ -7,11 +7,11 @@ import { answerTone } from '../../src/testing/fax-signals.js';
 const RATE = 8000;
 
 /** What is told of a fax machine that answers after so much silence, and when. */
-function hear(silenceMs: number): { event: ConversationEvent; atMs: number }[] {
+function hear(silenceMs: number, hearsFax = true): { event: ConversationEvent; atMs: number }[] {
   const told: { event: ConversationEvent; atMs: number }[] = [];
   let nowMs = 0;
   const hearing = new Hearing({
-    inputRateHz: RATE,
+    ...{ inputRateHz: RATE, hearsFax },
     vad: energyVad().createDetector(),
     vadThreshold: 0.5,
     stt: { push: () => undefined, speechStarted: () => undefined, speechStopped: () => undefined },
@@ -33,6 +33,10 @@ describe('a fax machine', () => {
     const told = hear(400);
     expect(told).toMatchObject([{ event: { type: 'fax', sign: 'answer' } }]);
     expect(told[0]?.atMs).toBeLessThan(400 + 1300);
+  });
+
+  it('is not looked for where there can be none', () => {
+    expect(hear(400, false)).toEqual([]);
   });
 
   it('is looked for in the first minute only', () => {
