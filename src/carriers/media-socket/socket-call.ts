@@ -1,5 +1,6 @@
 import type { Cancel, Clock } from '../../clock/clock.js';
 import type { TransferOutcome } from '../../transports/transport.js';
+import { CallStates } from '../call-states.js';
 import type { CallEnd, CallRecord, CallState, CarrierCall } from '../carrier.js';
 import type { MediaDialect } from './dialect.js';
 import type { MediaEncoding } from './encodings.js';
@@ -48,10 +49,8 @@ export class SocketCall implements CarrierCall {
   readonly headers: Readonly<Record<string, string>>;
   readonly line: SocketLine;
   readonly #options: SocketCallOptions;
-  readonly #listeners = new Set<(state: CallState) => void>();
-  readonly #times: Partial<Record<CallState, number>> = {};
+  readonly #states: CallStates;
   #control: CallControl | null = null;
-  #state: CallState = 'initiated';
   #end: CallEnd | null = null;
   #transfer: CallRecord['transfer'] = null;
   #machine: CallRecord['machine'];
@@ -75,11 +74,11 @@ export class SocketCall implements CarrierCall {
         onDigits: (keys, signal) => this.#bound.press(keys, signal),
       },
     });
-    this.#times.initiated = clock.nowMs();
+    this.#states = new CallStates({ nowMs: () => clock.nowMs(), onListenerError: options.onListenerError });
   }
 
   get state(): CallState {
-    return this.#state;
+    return this.#states.current;
   }
 
   get end(): CallEnd | null {
@@ -101,12 +100,11 @@ export class SocketCall implements CarrierCall {
   }
 
   onState(listener: (state: CallState) => void): Cancel {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    return this.#states.listen(listener);
   }
 
   answer(): void {
-    if (this.direction === 'inbound' && this.#state === 'ringing') this.#bound.accept();
+    if (this.direction === 'inbound' && this.state === 'ringing') this.#bound.accept();
   }
 
   hangUp(): void {
@@ -115,7 +113,7 @@ export class SocketCall implements CarrierCall {
       this.finish(TRANSFERRED);
       return;
     }
-    const isUnanswered = this.#state !== 'answered';
+    const isUnanswered = this.state !== 'answered';
     if (isUnanswered && this.direction === 'inbound') {
       this.finish({ cause: 'rejected', by: 'agent', reason: 'the call was not taken' });
       this.#bound.refuse();
@@ -140,13 +138,9 @@ export class SocketCall implements CarrierCall {
     const { id: callId, carrier, encoding } = this.#options;
     const { direction, from, to, line } = this;
     const { sent, received, lost } = line.lineStats();
-    const at = (state: CallState): number | null => this.#times[state] ?? null;
     return {
       ...{ callId, carrier, direction, from, to },
-      initiatedMs: at('initiated') ?? 0,
-      ringingMs: at('ringing'),
-      answeredMs: at('answered'),
-      endedMs: at('ended'),
+      ...this.#states.times(),
       end: this.#end,
       codec: line.counts.streams > 0 ? CODECS[encoding] : '',
       digitsSent: line.digitsSent,
@@ -159,12 +153,12 @@ export class SocketCall implements CarrierCall {
   }
 
   ring(): void {
-    if (this.#state === 'initiated') this.#enter('ringing');
+    if (this.state === 'initiated') this.#states.enter('ringing');
   }
 
   /** Both hear each other. */
   pickUp(): void {
-    if (this.#state === 'initiated' || this.#state === 'ringing') this.#enter('answered');
+    if (this.state === 'initiated' || this.state === 'ringing') this.#states.enter('answered');
   }
 
   /** The carrier's own id has become known. */
@@ -187,8 +181,8 @@ export class SocketCall implements CarrierCall {
     if (this.#end !== null) return;
     this.#end = this.#isHandedOver ? TRANSFERRED : end;
     this.line.gone();
-    this.#enter('ended');
-    this.#listeners.clear();
+    this.#states.enter('ended');
+    this.#states.forget();
   }
 
   get #bound(): CallControl {
@@ -200,17 +194,5 @@ export class SocketCall implements CarrierCall {
     const outcome = await this.#bound.transfer(target, signal);
     this.#transfer = { target, outcome };
     return outcome;
-  }
-
-  #enter(state: CallState): void {
-    this.#state = state;
-    this.#times[state] = this.#options.clock.nowMs();
-    for (const listener of [...this.#listeners]) {
-      try {
-        listener(state);
-      } catch (error) {
-        this.#options.onListenerError(error);
-      }
-    }
   }
 }
