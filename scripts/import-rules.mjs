@@ -38,7 +38,7 @@ export const MAY_IMPORT = {
   net: BASE,
   providers: BASE,
   tools: ['net', 'config', 'clock'],
-  transports: ['audio', 'clock'],
+  transports: ['audio', 'clock', 'rtp/packet', 'rtp/srtp', 'rtp/srtp-keys'],
   rtp: ['transports/transport', 'transports/telephone-event', 'transports/webrtc/reported-loss', 'audio', 'clock'],
   sip: ['clock'],
   carriers: ['sip', 'rtp', 'transports', 'audio', 'clock', 'config'],

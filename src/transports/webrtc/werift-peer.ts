@@ -1,12 +1,14 @@
-import type { CandidatePair, RTCDataChannel, RTCRtpTransceiver, RtcpPacket, RtpHeader as Header } from 'werift';
-import { MediaStreamTrack, RTCPeerConnection, RtcpRrPacket, RtcpSrPacket, RtpHeader, RtpPacket } from 'werift';
+import type { CandidatePair, RTCDataChannel, RTCDtlsTransport, RTCRtpTransceiver, RtcpPacket } from 'werift';
+import { MediaStreamTrack, RTCPeerConnection, RtcpRrPacket, RtcpSrPacket } from 'werift';
 import type { Cancel, Clock } from '../../clock/clock.js';
 import { ParleyError, reasonOf } from '../../errors.js';
+import type { RtpPacket } from '../../rtp/packet.js';
 import { TelephoneEvents } from '../telephone-event.js';
 import { FollowedPair } from './followed-pair.js';
 import { hasFreePort } from './free-port.js';
 import { keepWay } from './kept-way.js';
 import { Liveness, LOOK_MS } from './liveness.js';
+import { MediaPath } from './media-path.js';
 import { fingerprintsOf } from './offer.js';
 import type { PeerListener, PeerSettings, WebRtcPeer } from './peer.js';
 import { hearUnnamed } from './unnamed-source.js';
@@ -27,6 +29,9 @@ export class WeriftPeer implements WebRtcPeer {
   readonly #settings: PeerSettings;
   readonly #connection: RTCPeerConnection;
   readonly #track = new MediaStreamTrack({ kind: 'audio' });
+  /** Of all that send audio: of one connection there is one, whatever else an offer may bring. */
+  readonly #transceivers = new Set<RTCRtpTransceiver>();
+  readonly #paths = new Map<RTCDtlsTransport, MediaPath>();
   readonly #events = new TelephoneEvents();
   readonly #clock: Clock;
   #listener: PeerListener | null = null;
@@ -73,14 +78,9 @@ export class WeriftPeer implements WebRtcPeer {
 
   sendAudio(payload: Uint8Array, ticks: number, marker: boolean): void {
     if (this.#isOver || this.#connection.connectionState !== 'connected') return;
-    const header = new RtpHeader({
-      sequenceNumber: this.#sequence,
-      timestamp: ticks >>> 0,
-      marker,
-      payloadType: 0, // the sender puts the negotiated one in
-    });
+    const packet = { sequence: this.#sequence, timestamp: ticks >>> 0, marker, payload };
     this.#sequence = (this.#sequence + 1) & 0xffff;
-    this.#track.writeRtp(new RtpPacket(header, Buffer.from(payload)));
+    for (const { sender } of this.#transceivers) this.#paths.get(sender.dtlsTransport)?.send(sender, packet);
   }
 
   send(text: string): void {
@@ -131,7 +131,10 @@ export class WeriftPeer implements WebRtcPeer {
     if (!answer.includes('a=candidate:')) {
       throw new ParleyError('OFFER_INVALID', { reason: 'this machine has no address to offer' });
     }
-    if (isFirst) for (const transport of connection.iceTransports) keepWay(transport.connection);
+    if (isFirst) {
+      for (const transport of connection.iceTransports) keepWay(transport.connection);
+      for (const transport of connection.dtlsTransports) this.#paths.set(transport, new MediaPath(transport));
+    }
     findNewWays(connection);
     if (connection.connectionState !== 'connected') this.#expire();
     return answer;
@@ -152,10 +155,18 @@ export class WeriftPeer implements WebRtcPeer {
     if (transceiver.kind !== 'audio') return;
     transceiver.setDirection('sendrecv');
     void transceiver.sender.replaceTrack(this.#track);
+    this.#transceivers.add(transceiver);
+    const { receiver } = transceiver;
+    const onPacket = (packet: RtpPacket): void => this.#onRtp(transceiver, packet);
     transceiver.onTrack.subscribe((track) => {
       // Agreed upon: what claims to be another one is not heard.
       this.#source = track.ssrc ?? null;
-      track.onReceiveRtp.subscribe(({ header, payload }) => this.#onRtp(transceiver, header, payload));
+      // The first packet; the others come past werift.
+      track.onReceiveRtp.subscribe(({ header, payload }) => {
+        const { sequenceNumber: sequence, timestamp, ssrc, payloadType, marker } = header;
+        this.#paths.get(receiver.dtlsTransport)?.route(ssrc, receiver, onPacket);
+        onPacket({ sequence, timestamp, ssrc, payloadType, marker, payload });
+      });
     });
     // Reports come by themselves, or with what the other side reports of its own sending.
     for (const end of [transceiver.sender, transceiver.receiver]) {
@@ -163,12 +174,12 @@ export class WeriftPeer implements WebRtcPeer {
     }
   }
 
-  #onRtp(transceiver: RTCRtpTransceiver, header: Header, payload: Buffer): void {
-    this.#source ??= header.ssrc;
-    if (header.ssrc !== this.#source) return;
-    const { sequenceNumber: sequence, timestamp } = header;
-    const codec = transceiver.codecs.find(({ payloadType }) => payloadType === header.payloadType);
-    if (codec?.mimeType.toLowerCase() === 'audio/telephone-event') {
+  #onRtp(transceiver: RTCRtpTransceiver, { ssrc, payloadType, sequence, timestamp, payload }: RtpPacket): void {
+    this.#source ??= ssrc;
+    if (ssrc !== this.#source) return;
+    const codec = transceiver.codecs.find((agreed) => agreed.payloadType === payloadType);
+    if (codec === undefined) return;
+    if (codec.mimeType.toLowerCase() === 'audio/telephone-event') {
       const digit = this.#events.read(payload, timestamp);
       if (digit !== null) this.#listener?.digit(digit);
       if (this.#heardSource === this.#source) this.#listener?.audio({ sequence, timestamp, payload: NO_SOUND });

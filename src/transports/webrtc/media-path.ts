@@ -1,0 +1,145 @@
+import { type RTCDtlsTransport, type RTCRtpReceiver, type RTCRtpSender, RtpPacket as WeriftPacket } from 'werift';
+import { unixNow } from '../../clock/real.js';
+import { isRtcp, parseRtp, RTP_HEADER_BYTES, type RtpPacket, serialiseRtp } from '../../rtp/packet.js';
+import { SrtpReceiver, SrtpSender } from '../../rtp/srtp.js';
+import type { SrtpSuite } from '../../rtp/srtp-keys.js';
+
+/** By their numbers in DTLS (RFC 5764, 4.1.2; RFC 7714, 14.2), the ones that werift offers. */
+const SUITES: ReadonlyMap<number, SrtpSuite> = new Map([
+  [0x0001, 'AES_CM_128_HMAC_SHA1_80'],
+  [0x0007, 'AEAD_AES_128_GCM'],
+]);
+const KEY_BYTES = 16;
+const SALT_BYTES: Readonly<Record<string, number>> = { AES_CM_128_HMAC_SHA1_80: 14, AEAD_AES_128_GCM: 12 };
+/** From 1900, where NTP begins to count, to 1970. */
+const NTP_EPOCH_S = 2_208_988_800;
+
+/** A packet of a source whose first one werift has sorted. */
+type Route = (packet: RtpPacket) => void;
+
+/** What werift counts of each source, for its reports. */
+interface Receiving {
+  readonly remoteStreams: Readonly<Record<number, { add(packet: Counted): void } | undefined>>;
+}
+interface Counted {
+  header: { sequenceNumber: number; timestamp: number; serializeSize: number };
+  payload: Uint8Array;
+}
+
+/** What werift counts of what is sent, and when it sends its next report. */
+interface Sending {
+  packetCount: number;
+  octetCount: number;
+  rtpTimestamp: number;
+  ntpTimestamp: bigint;
+  runRtcp(): Promise<void>;
+}
+
+type Keys = Readonly<Record<'localKey' | 'localSalt' | 'remoteKey' | 'remoteSalt', Uint8Array>>;
+
+/**
+ * The way of audio past werift, once DTLS has agreed upon keys: our own SRTP and packets, which take a fraction of the
+ * time. werift sorts the first packet of each source, and does all that is no audio: ICE, DTLS, the data channel, and
+ * reports (RTCP), for which it is told what came and went.
+ */
+export class MediaPath {
+  readonly #transport: RTCDtlsTransport;
+  readonly #routes = new Map<number, Route>();
+  #sender: SrtpSender | null = null;
+  #receiver: SrtpReceiver | null = null;
+
+  /** To be made before the connection comes about. */
+  constructor(transport: RTCDtlsTransport) {
+    this.#transport = transport;
+    const startSrtp = transport.startSrtp.bind(transport);
+    const { onData } = transport.iceTransport.connection;
+    transport.startSrtp = () => {
+      const { subscribe } = onData;
+      // The one listener that this adds is werift's for media.
+      onData.subscribe = (listener) =>
+        subscribe((datagram) => {
+          if (this.#receiver === null || !isRtp(datagram)) listener(datagram);
+          else this.#open(this.#receiver, datagram);
+        });
+      try {
+        startSrtp();
+      } finally {
+        onData.subscribe = subscribe;
+      }
+      this.#takeKeys();
+    };
+  }
+
+  /** Has all further packets of a source come here. */
+  route(ssrc: number, receiver: RTCRtpReceiver, onPacket: Route): void {
+    const { remoteStreams } = receiver as unknown as Receiving;
+    this.#routes.set(ssrc, (packet) => {
+      const { sequence: sequenceNumber, timestamp, payload } = packet;
+      remoteStreams[ssrc]?.add({ header: { sequenceNumber, timestamp, serializeSize: RTP_HEADER_BYTES }, payload });
+      onPacket(packet);
+    });
+  }
+
+  /** Sends a packet of what a sender of this transport was agreed to send. Lost before there are keys. */
+  send(sender: RTCRtpSender, packet: Omit<RtpPacket, 'ssrc' | 'payloadType'>): void {
+    if (this.#sender === null || sender.codec === undefined) return;
+    const { timestamp, payload } = packet;
+    const datagram = serialiseRtp({ ...packet, ssrc: sender.ssrc, payloadType: sender.codec.payloadType });
+    const sealed = this.#sender.protect(datagram);
+    // A datagram that cannot be sent is lost, as others are on their way.
+    this.#transport.iceTransport.connection.send(buffer(sealed)).catch(() => undefined);
+    const counts = sender as unknown as Sending;
+    counts.packetCount = (counts.packetCount + 1) >>> 0;
+    counts.octetCount += payload.length;
+    counts.rtpTimestamp = timestamp;
+    counts.ntpTimestamp = ntpNow();
+    void counts.runRtcp();
+  }
+
+  #takeKeys(): void {
+    const { dtls } = this.#transport;
+    const suite = SUITES.get(dtls?.srtp.srtpProfile ?? 0);
+    if (dtls === undefined || suite === undefined) return;
+    const keys = dtls.extractSessionKeys(KEY_BYTES, SALT_BYTES[suite] ?? 0) as Keys;
+    this.#sender = new SrtpSender({ suite, key: keys.localKey, salt: keys.localSalt });
+    this.#receiver = new SrtpReceiver({ suite, key: keys.remoteKey, salt: keys.remoteSalt });
+  }
+
+  #open(receiver: SrtpReceiver, datagram: Buffer): void {
+    const opened = receiver.open(datagram);
+    const packet = opened === null ? null : parseRtp(opened);
+    if (opened === null || packet === null) return;
+    const route = this.#routes.get(packet.ssrc);
+    if (route !== undefined) route(packet);
+    else this.#sort(opened);
+  }
+
+  /** A source that is new. */
+  #sort(opened: Uint8Array): void {
+    let packet: WeriftPacket;
+    try {
+      packet = WeriftPacket.deSerialize(buffer(opened));
+    } catch {
+      return; // werift's reader is stricter than ours
+    }
+    this.#transport.onRtp.execute(packet);
+  }
+}
+
+/** Whether a datagram of a connection is RTP: the rest is RTCP, DTLS, or STUN (RFC 7983, 7). */
+function isRtp(datagram: Uint8Array): boolean {
+  const first = datagram[0] ?? 0;
+  return first >= 128 && first <= 191 && !isRtcp(datagram);
+}
+
+function buffer({ buffer: memory, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(memory, byteOffset, byteLength);
+}
+
+/** The world's time, 32 bits of seconds and 32 of their fraction. */
+function ntpNow(): bigint {
+  const ms = unixNow();
+  const seconds = Math.floor(ms / 1000);
+  const fraction = Math.floor(((ms % 1000) / 1000) * 2 ** 32);
+  return (BigInt(seconds + NTP_EPOCH_S) << 32n) | BigInt(fraction);
+}
