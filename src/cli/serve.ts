@@ -73,7 +73,7 @@ async function serveUntilStopped(daemon: Daemon, found: EngineSettings, io: Comm
   await daemon.adopt(demo);
   const invitation = found.settings.page ? `Talk to it: ${address}/` : `Listening on ${address}`;
   io.stdout.write(`${styleText('bold', invitation)}\n`);
-  await daemon.warmUp();
+  for (const reason of await daemon.warmUp()) log.write('warn', `${reason}: calls will try it again`);
   say('ready');
   await new Promise<void>((resolve) => {
     if (io.signal.aborted) resolve();

@@ -286,9 +286,9 @@ export class Daemon {
     return this.agents.adopt(this.#options.agents, demo);
   }
 
-  /** Loads the engines; `/readyz` says when it is done. @throws ParleyError when one cannot be loaded */
-  async warmUp(): Promise<void> {
-    await Promise.all([
+  /** Loads the engines, as `Engine.warmUp`; `/readyz` says when it is done. @throws ParleyError when one cannot be loaded */
+  async warmUp(): Promise<readonly string[]> {
+    const [unreached] = await Promise.all([
       this.#options.engine.warmUp(),
       this.#openTelephone(),
       this.#told.webhook.open(),
@@ -297,6 +297,7 @@ export class Daemon {
     this.#ready = true;
     this.#campaigns.resume();
     this.#webRtc.warmUp();
+    return unreached;
   }
 
   /** Sessions, phone calls and answers in writing that go on. */

@@ -65,10 +65,11 @@ export class Engine {
 
   /**
    * Loads the default engines, so that no first call pays for it.
-   * @throws ParleyError PROVIDER_UNKNOWN, or what a provider cannot be loaded for
+   * @returns in words, those that could not be reached just now: that may pass, and calls try again
+   * @throws ParleyError PROVIDER_UNKNOWN, or what a provider cannot be loaded for, a refused key for one
    */
-  async warmUp(): Promise<void> {
-    await (await this.#load()).warmUp();
+  async warmUp(): Promise<readonly string[]> {
+    return (await this.#load()).warmUp();
   }
 
   /**

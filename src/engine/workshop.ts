@@ -108,19 +108,26 @@ export class Workshop {
     });
   }
 
-  async warmUp(): Promise<void> {
+  async warmUp(): Promise<readonly string[]> {
+    const unreached: string[] = [];
+    const reach = (work: Promise<void>): Promise<void> =>
+      work.catch((error: unknown) => {
+        if (!(error instanceof ParleyError) || !error.retryable) throw error;
+        unreached.push(reasonOf(error));
+      });
     const agent = resolveAgent({}, { defaults: this.#options.defaults ?? {} });
     languageName(agent.language);
     await Promise.all([
       this.#providers.vad().warmUp(),
       this.#providers.turnModel()?.warmUp(),
-      this.#providers.stt(agent.stt.provider).warmUp(),
-      this.#providers.tts(agent.voice.provider).warmUp(voiceOf(agent)),
-      this.#providers.llm(agent.llm.model, undefined).warmUp(),
+      reach(this.#providers.stt(agent.stt.provider).warmUp()),
+      reach(this.#providers.tts(agent.voice.provider).warmUp(voiceOf(agent))),
+      reach(this.#providers.llm(agent.llm.model, undefined).warmUp()),
       this.#mcp.warmUp(),
       this.#client.warmUp(),
       this.#operatorClient.warmUp(),
     ]);
+    return unreached;
   }
 
   async check(request: AgentRequest): Promise<void> {

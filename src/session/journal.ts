@@ -3,6 +3,9 @@ import type { LogEntry, LogSink, NoteData } from './event-log.js';
 import { withoutText } from './privacy.js';
 import type { SessionOptions } from './session-options.js';
 
+type JournalOptions = Pick<SessionOptions, 'log' | 'watch' | 'optOut'> & { tts: Named; llm: Named };
+type Named = Pick<SessionOptions['tts'], 'name'>;
+
 /** What a session writes down: its event log, and the faults that it went on in spite of. */
 export class Journal {
   /** By name, with how often each occurred. */
@@ -17,8 +20,12 @@ export class Journal {
   readonly #early: LogEntry[] = [];
   /** The request whose turn may not be over. */
   #speculative: number | null = null;
+  /** The model has said why it failed. */
+  #modelTold = false;
+  readonly #names: { voice: string; model: string };
 
-  constructor({ log, watch, optOut = false }: Pick<SessionOptions, 'log' | 'watch' | 'optOut'>, nowMs: () => number) {
+  constructor({ log, watch, optOut = false, tts, llm }: JournalOptions, nowMs: () => number) {
+    this.#names = { voice: tts.name, model: llm.name };
     this.#sink = log ?? null;
     this.#watch = watch ?? null;
     this.#optOut = optOut;
@@ -54,7 +61,9 @@ export class Journal {
     else if (event.type === 'ears.failed') this.fault(event.type, event.reason);
     else if (event.type === 'llm.failed') {
       // It is asked again in earnest: the turn has not failed for that.
-      this.fault(event.requestId === this.#speculative ? 'speculation.failed' : event.type, event.reason);
+      const isEarly = event.requestId === this.#speculative;
+      this.#modelTold = !isEarly;
+      this.fault(isEarly ? 'speculation.failed' : event.type, event.reason);
     }
   }
 
@@ -63,6 +72,15 @@ export class Journal {
     this.write({ t, kind: 'effect', effect });
     if (effect.type === 'llm.start' && effect.speculative) this.#speculative = effect.requestId;
     else if (effect.type === 'llm.confirm') this.#speculative = null;
+    else if (effect.type === 'trace') this.#stalled(effect.name, effect.data);
+  }
+
+  /** The conversation has waited long enough, sooner than the provider itself gave up: that is a fault of the provider's. */
+  #stalled(name: string, data: Readonly<Record<string, unknown>>): void {
+    if (name === 'speech.stalled') this.fault('tts.failed', `${this.#names.voice} gave no sound in time`);
+    if (name !== 'reply.failed') return;
+    if (!this.#modelTold) this.fault('llm.failed', `${this.#names.model}: ${String(data['reason'])}`);
+    this.#modelTold = false;
   }
 
   fault(name: string, reason: string): void {

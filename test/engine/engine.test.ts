@@ -143,6 +143,13 @@ describe('an agent', () => {
     await expectRefused(engine.createSession(others), 'PROVIDER_REMOTE_IN_VIRTUAL_TIME', /--speed real/);
   });
 
+  it('that cannot be reached when the engine loads keeps nobody from starting', async () => {
+    const route = { provider: 'openai', baseUrl: 'http://127.0.0.1:9/v1', apiKey: null, model: 'm' } as const;
+    const engine = makeEngine({ models: new Map([['down', route]]), defaults: { llmModel: 'down' } });
+    expect(await engine.warmUp()).toEqual([expect.stringMatching(/^openai failed: .*ECONNREFUSED/)]);
+    await engine.close();
+  });
+
   it('whose adapter does not exist is told when the engine loads, and the engine still closes', async () => {
     const models: ModelRoutes = new Map([
       ['odd', { provider: 'telepathy', baseUrl: null, apiKey: null, model: 'odd' }],
