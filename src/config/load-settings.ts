@@ -75,6 +75,7 @@ export async function loadSettings(sources: SettingSources = {}): Promise<Loaded
       webrtc: { ...DEFAULT_SETTINGS.webrtc, ...fromFile.webrtc },
       sip: { ...DEFAULT_SETTINGS.sip, ...fromFile.sip },
       twilio: { ...DEFAULT_SETTINGS.twilio, ...fromFile.twilio },
+      telnyx: { ...DEFAULT_SETTINGS.telnyx, ...fromFile.telnyx },
       campaigns: { ...DEFAULT_SETTINGS.campaigns, ...fromFile.campaigns },
     },
     file,
@@ -90,7 +91,7 @@ function readTexts(
   texts: Texts,
   dashes: string,
 ): {
-  values: Omit<SettingsFile, 'limits' | 'calls' | 'campaigns' | 'webrtc' | 'sip' | 'twilio'>;
+  values: Omit<SettingsFile, 'limits' | 'calls' | 'campaigns' | 'webrtc' | 'sip' | 'twilio' | 'telnyx'>;
   issues: ValidationIssue[];
 } {
   const values: Record<string, unknown> = {};

@@ -19,6 +19,7 @@ import {
   webRtcSchema,
 } from './setting-groups.js';
 import { DEFAULT_SIP, sipSchema, type SipSettings } from './sip-settings.js';
+import { DEFAULT_TELNYX, telnyxSchema, type TelnyxSettings } from './telnyx-settings.js';
 import { DEFAULT_TWILIO, twilioSchema, type TwilioSettings } from './twilio-settings.js';
 import { timezoneSchema } from './text.js';
 import { vendorsSchema } from './vendor-settings.js';
@@ -333,6 +334,11 @@ export const settingsFileSchema = z.strictObject({
     secret: true,
   }),
   twilio: setting(twilioSchema, 'An account with Twilio, see [Twilio](twilio.md). Only in the file.'),
+  telnyxApiKey: setting(secretSchema.nullable(), 'API key of the account with Telnyx.', {
+    env: 'PARLEY_TELNYX_API_KEY',
+    secret: true,
+  }),
+  telnyx: setting(telnyxSchema, 'An account with Telnyx, see [Telnyx](telnyx.md). Only in the file.'),
   limits: setting(limitsSchema, 'Limits. Only in the file.'),
 });
 
@@ -341,10 +347,13 @@ export type McpServerSetting = z.infer<typeof mcpServerSchema>;
 export type SettingsFile = z.infer<typeof settingsFileSchema>;
 
 /** Everything that the operator has set, and the defaults of the rest. */
-export type Settings = Required<Omit<SettingsFile, 'limits' | 'calls' | 'campaigns' | 'webrtc' | 'sip' | 'twilio'>> & {
+export type Settings = Required<
+  Omit<SettingsFile, 'limits' | 'calls' | 'campaigns' | 'webrtc' | 'sip' | 'twilio' | 'telnyx'>
+> & {
   webrtc: WebRtcSettings;
   sip: SipSettings;
   twilio: TwilioSettings;
+  telnyx: TelnyxSettings;
   limits: Limits;
   calls: CallGuards;
   /** `timezone` is the operator's own. */
@@ -414,5 +423,7 @@ export const DEFAULT_SETTINGS: Omit<Settings, 'dataDir'> = {
   sip: DEFAULT_SIP,
   twilioAuthToken: null,
   twilio: DEFAULT_TWILIO,
+  telnyxApiKey: null,
+  telnyx: DEFAULT_TELNYX,
   limits: DEFAULT_LIMITS,
 };

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { simulatedCarrier } from '../calls/simulated-carrier.js';
 import { hasTrunk, sipTrunks } from '../calls/sip-trunks.js';
+import { telnyxCarrier } from '../calls/telnyx-carrier.js';
 import { twilioCarrier } from '../calls/twilio-carrier.js';
 import type { Carrier } from '../carriers/carrier.js';
 import { type JoinedCarrier, JoinedCarriers } from '../carriers/joined.js';
@@ -21,7 +22,10 @@ export interface NetworksOptions {
   onError: (error: unknown) => void;
 }
 
-export type NetworkSettings = Pick<Settings, 'sip' | 'sipPassword' | 'twilio' | 'twilioAuthToken' | 'publicUrl'>;
+export type NetworkSettings = Pick<
+  Settings,
+  'sip' | 'sipPassword' | 'twilio' | 'twilioAuthToken' | 'telnyx' | 'telnyxApiKey' | 'publicUrl'
+>;
 
 /** The phone networks that the settings name, and the simulated one. */
 export interface Networks {
@@ -65,6 +69,17 @@ export async function openNetworks({ engine, phones, settings, figures, onError 
     const { twilioAuthToken: authToken, publicUrl } = settings;
     const { carrier, close } = await twilioCarrier({
       ...{ engine, onError, owned, authToken, publicUrl, settings: settings.twilio },
+    });
+    joined.push({ carrier, owned });
+    doors.push(carrier);
+    closing.push(close);
+  }
+  if (settings.telnyx.connectionId !== null) {
+    const owned = ownedBy('telnyx');
+    const { telnyxApiKey: apiKey, publicUrl } = settings;
+    const unixMs = (): number => Date.now();
+    const { carrier, close } = await telnyxCarrier({
+      ...{ engine, onError, owned, apiKey, publicUrl, unixMs, settings: settings.telnyx },
     });
     joined.push({ carrier, owned });
     doors.push(carrier);

@@ -13,8 +13,8 @@ export interface TelnyxApiOptions {
   codec: TelnyxCodec;
 }
 
-/** `premium` tells more kinds of answers; the `greeting_end` and `detect_…` ones tell of the greeting's end, too. */
-export type TelnyxDetection = 'premium' | 'detect' | 'detect_beep' | 'detect_words' | 'greeting_end';
+/** `detect` tells who answered, `greeting_end` of the end of a machine's greeting as well, `premium` does both better. */
+export type TelnyxDetection = 'detect' | 'greeting_end' | 'premium';
 
 export interface TelnyxDial {
   from: string;
