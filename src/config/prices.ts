@@ -16,7 +16,8 @@ export const pricesSchema = z.strictObject({
   stt: z.record(name, price).exactOptional(),
   /**
    * Language models, a million tokens. `cached` is for those of the prompt that came out of the vendor's cache, `cacheWrite`
-   * for those that were written to it; default `prompt`.
+   * for those that were written to it; default `prompt`. `audio` is for those of models that hear and speak themselves, its
+   * `cached` by default its `prompt`; without it they cost as much as others.
    */
   llm: z
     .record(
@@ -26,6 +27,7 @@ export const pricesSchema = z.strictObject({
         cached: price.exactOptional(),
         cacheWrite: price.exactOptional(),
         completion: price,
+        audio: z.strictObject({ prompt: price, cached: price.exactOptional(), completion: price }).exactOptional(),
       }),
     )
     .exactOptional(),

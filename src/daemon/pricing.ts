@@ -16,10 +16,7 @@ export function priced(item: CallHistoryItem, prices: Prices, multiplierOf: Mult
         return credited(cost, (cost.seconds / 60) * named<number>(prices.stt, cost.provider, cost.model, 0));
       case 'llm': {
         const price = named<LlmPrice>(prices.llm, cost.provider, cost.model, FREE);
-        const { prompt, cached = prompt, cacheWrite = prompt, completion } = price;
-        const { prompt_tokens: all, cached_tokens: read, cache_write_tokens: written, completion_tokens: said } = cost;
-        const asked = Math.max(0, all - read - written) * prompt + read * cached + written * cacheWrite;
-        return credited(cost, (asked + said * completion) / TOKENS);
+        return credited(cost, modelCost(cost, price) / TOKENS);
       }
       case 'tts': {
         const { voice } = agent;
@@ -37,6 +34,17 @@ export function priced(item: CallHistoryItem, prices: Prices, multiplierOf: Mult
 type LlmPrice = NonNullable<Prices['llm']>[string];
 
 const FREE: LlmPrice = { prompt: 0, completion: 0 };
+
+/** For a million times as many tokens. Those of audio have a price of their own, where there is one. */
+function modelCost(used: Extract<CostItem, { type: 'llm' }>, price: LlmPrice): number {
+  const { prompt, cached = prompt, cacheWrite = prompt, completion, audio = { prompt, cached, completion } } = price;
+  const { audio_prompt_tokens: heard = 0, audio_cached_tokens: known = 0, audio_completion_tokens: spoken = 0 } = used;
+  const { prompt_tokens: all, cached_tokens: read, cache_write_tokens: written, completion_tokens: said } = used;
+  const asked = Math.max(0, all - heard - (read - known) - written) * prompt;
+  const text = asked + (read - known) * cached + written * cacheWrite + (said - spoken) * completion;
+  const { prompt: fresh, cached: again = fresh } = audio;
+  return text + Math.max(0, heard - known) * fresh + known * again + spoken * audio.completion;
+}
 
 /** Millionths of the unit are kept. */
 function credited<T extends CostItem>(cost: T, credit: number): T {

@@ -85,6 +85,10 @@ export type CostItem =
       cached_tokens: number;
       cache_write_tokens: number;
       completion_tokens: number;
+      /** Of all these, those that were audio; left out where the model neither hears nor speaks itself. */
+      audio_prompt_tokens?: number;
+      audio_cached_tokens?: number;
+      audio_completion_tokens?: number;
     }
   | { type: 'tts'; provider: string; credit: number; model: string | null; chars: number }
   /** A phone call, from the answer to the end, as the carrier bills it. */
@@ -184,6 +188,11 @@ function costs({ usage }: SessionReport, { providers, model }: CallFacts): CostI
     ...{ type: 'llm' as const, provider, credit, model: id },
     ...{ prompt_tokens: tokens.promptTokens, cached_tokens: tokens.cachedTokens },
     ...{ cache_write_tokens: tokens.cacheWriteTokens, completion_tokens: tokens.completionTokens },
+    ...(tokens.audio && {
+      audio_prompt_tokens: tokens.audio.promptTokens,
+      audio_cached_tokens: tokens.audio.cachedTokens,
+      audio_completion_tokens: tokens.audio.completionTokens,
+    }),
   }));
   const said = usage.tts.map((used) => ({ type: 'tts' as const, credit, ...used }));
   const nothing = { prompt_tokens: 0, cached_tokens: 0, cache_write_tokens: 0, completion_tokens: 0 };

@@ -14,7 +14,11 @@ export interface UsedTokens {
   cachedTokens: number;
   cacheWriteTokens: number;
   completionTokens: number;
+  /** Of all these, those that were audio; left out where none were. */
+  audio?: AudioTokens;
 }
+
+export type AudioTokens = NonNullable<LlmUsage['audio']>;
 
 /** What a session has used, by who gave it, in the order in which they came in. */
 export interface SessionUsage {
@@ -41,11 +45,19 @@ export class UsageBook {
 
   /** A model reports what it has read and written. */
   counted(asked: UsedProvider & { model: string }, tokens: LlmUsage): void {
-    const { tokens: sum } = found(this.#llm, tokens.by ?? asked, () => ({ tokens: noTokens() }));
+    const { tokens: sum } = found(this.#llm, tokens.by ?? asked, (): { tokens: UsedTokens } => ({ tokens: noTokens() }));
     sum.promptTokens += tokens.promptTokens;
     sum.cachedTokens += tokens.cachedTokens ?? 0;
     sum.cacheWriteTokens += tokens.cacheWriteTokens ?? 0;
     sum.completionTokens += tokens.completionTokens;
+    const { audio } = tokens;
+    if (audio === undefined) return;
+    const { promptTokens, cachedTokens, completionTokens } = sum.audio ?? NO_AUDIO;
+    sum.audio = {
+      promptTokens: promptTokens + audio.promptTokens,
+      cachedTokens: cachedTokens + audio.cachedTokens,
+      completionTokens: completionTokens + audio.completionTokens,
+    };
   }
 
   spoke(who: UsedProvider, chars: number): void {
@@ -53,10 +65,10 @@ export class UsageBook {
   }
 
   /** Of all models together. */
-  get tokens(): UsedTokens {
+  get tokens(): Omit<UsedTokens, 'audio'> {
     const sum = noTokens();
     for (const { tokens } of this.#llm) {
-      for (const name of Object.keys(sum) as (keyof UsedTokens)[]) sum[name] += tokens[name];
+      for (const name of Object.keys(sum) as (keyof typeof sum)[]) sum[name] += tokens[name];
     }
     return sum;
   }
@@ -82,7 +94,9 @@ export class UsageBook {
   }
 }
 
-function noTokens(): UsedTokens {
+const NO_AUDIO: AudioTokens = { promptTokens: 0, cachedTokens: 0, completionTokens: 0 };
+
+function noTokens(): Omit<UsedTokens, 'audio'> {
   return { promptTokens: 0, cachedTokens: 0, cacheWriteTokens: 0, completionTokens: 0 };
 }
 

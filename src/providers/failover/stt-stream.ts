@@ -191,6 +191,7 @@ export class FailoverStream implements SttStream {
     const { entries, clock } = this.#options;
     const rounds = this.#settleOpening === null ? ROUNDS : 1;
     if (this.#tries >= entries.length * rounds) return null;
+    if (lane.entry.provider.abilities?.feedsModel === true && this.#tries < ROUNDS) return lane.entry;
     const at = entries.indexOf(lane.entry);
     const others = [...entries.slice(at + 1), ...entries.slice(0, at + 1)];
     return inOrder(others, clock.nowMs())[0] ?? null;
@@ -234,6 +235,8 @@ export class FailoverStream implements SttStream {
 
   #help(reason: string): void {
     if (this.#helper !== null || this.#lane === null || this.#closed) return;
+    // Without these ears the model would hear nothing: they are replaced where they fail, not where they are slow.
+    if (this.#lane.entry.provider.abilities?.feedsModel === true) return;
     const next = this.#next(this.#lane);
     if (next !== null) this.#helper = { lane: this.#start(next), reason };
   }

@@ -36,7 +36,7 @@ export function realtimeEars({ name, line, secrets, clock }: RealtimeEarsOptions
   const ears = new SocketSttProvider(
     {
       name,
-      abilities: { models: true, multilingual: true, understands: OPENAI_HEARS },
+      abilities: { models: true, multilingual: true, feedsModel: true, understands: OPENAI_HEARS },
       dialect: (options) => {
         line.use({ transcription: transcriptionOf(options) });
         return realtimeDialect(options, line);

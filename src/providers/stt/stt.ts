@@ -22,6 +22,10 @@ export interface SttAbilities {
   multilingual?: boolean;
   /** Has models that can be named. */
   models?: boolean;
+  /** Whether it has a model of the name, where it can say so by itself. Default: that shows when a stream is opened. */
+  hasModel?: (name: string) => boolean;
+  /** What it hears goes to the model that answers, too: one stream at a time, which gives no words before speech is over. */
+  feedsModel?: boolean;
 }
 
 export interface SttOptions {

@@ -296,7 +296,7 @@ describe('what goes wrong', () => {
 
   it('a server that stalls, and does not stop when it is told to', async () => {
     await talk.close();
-    talk = new Talk(double, { firstPieceMs: 60 });
+    talk = new Talk(double, { firstPieceMs: 500 });
     double.faults = { stall: true };
     expect(await failure(talk.answer([user('Hi')]))).toMatchObject({ code: 'PROVIDER_TIMEOUT' });
     double.faults = {};

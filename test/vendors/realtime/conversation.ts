@@ -1,22 +1,10 @@
 import type { WebSocket } from 'ws';
 import { Ear } from '../stt/spoken-words.js';
-import { madeSpeech } from '../tts/made-speech.js';
 import { KEY } from '../tts/speech-double.js';
 import type { DoubleReply, RealtimeDouble } from './double.js';
-import { type ClientEvent, clientEvent, type ResponseParams, type Session, type WrittenItem } from './messages.js';
-
-/** An item of the conversation, as the server keeps it. */
-export interface HeldItem {
-  id: string;
-  kind: 'user audio' | 'user text' | 'agent audio' | 'agent text' | 'call' | 'result';
-  /** The transcript, the text, the arguments or the output. Empty once the audio was cut: then nobody knows the words. */
-  text: string;
-  /** Of audio: its length, and so much of it as is left. */
-  audioMs: number;
-  isCut: boolean;
-  callId: string | null;
-  name: string | null;
-}
+import { type HeldItem, heldOf, placeBehind, Usage } from './items.js';
+import { type ClientEvent, clientEvent, type ResponseParams, type Session } from './messages.js';
+import { stepsOf } from './response-steps.js';
 
 interface Response {
   id: string;
@@ -54,7 +42,7 @@ export class RealtimeConversation {
   #hasSpoken = false;
   #active: Response | null = null;
   readonly #aside = new Map<string, Response>();
-  #lastInput = 0;
+  readonly #usage = new Usage();
 
   constructor(double: RealtimeDouble, line: WebSocket, model: string) {
     this.#double = double;
@@ -198,7 +186,8 @@ export class RealtimeConversation {
       );
       return;
     }
-    const text = this.#ear.words.map((word) => word.text).join(' ');
+    const { hears } = this.#double;
+    const text = hears === null ? this.#ear.words.map((word) => word.text).join(' ') : (hears.shift() ?? '');
     const previous = this.items.at(-1)?.id ?? null;
     const item: HeldItem = { id: itemId, kind: 'user audio', text, audioMs, isCut: false, callId: null, name: null };
     this.items.push(item);
@@ -237,7 +226,7 @@ export class RealtimeConversation {
       this.#wrong('item_create_duplicate_id', `Error adding item: an item with ID '${id}' already exists.`, cause);
       return;
     }
-    const place = before === undefined ? this.items.length : this.#placeBehind(before);
+    const place = before === undefined ? this.items.length : placeBehind(this.items, before);
     if (place === null) {
       this.#wrong(
         'item_create_invalid_previous',
@@ -254,12 +243,6 @@ export class RealtimeConversation {
     const previous = this.items[place - 1]?.id ?? null;
     this.items.splice(place, 0, held);
     this.#added(held, previous);
-  }
-
-  #placeBehind(id: string): number | null {
-    if (id === 'root') return 0;
-    const index = this.items.findIndex((held) => held.id === id);
-    return index < 0 ? null : index + 1;
   }
 
   #added({ id, kind }: HeldItem, previous: string | null): void {
@@ -341,7 +324,16 @@ export class RealtimeConversation {
       this.#end(response, 'failed', undefined, reply.fail);
       return;
     }
-    const steps = this.#steps(response, reply);
+    const steps = stepsOf(reply, {
+      ...{ responseId: id, beta: this.#double.beta, isText: this.modalities[0] === 'text' },
+      next: () => this.#double.next(),
+      say: (event) => this.say(event),
+      output: response.output,
+      begun: (item) => {
+        if (inConversation) this.items.push(item);
+      },
+      onAudio: () => (this.#hasSpoken = true),
+    });
     response.stop = this.#double.pour(
       steps,
       {
@@ -357,117 +349,6 @@ export class RealtimeConversation {
       },
       () => this.#end(response, reply.incomplete === undefined ? 'completed' : 'incomplete', reply.incomplete),
     );
-  }
-
-  /** All that a response says, message by message: words a little before their audio. */
-  #steps(response: Response, { say, calls = [] }: DoubleReply): (() => void)[] {
-    const steps: (() => void)[] = [];
-    let index = 0;
-    if (say !== undefined) steps.push(...this.#speaking(response, say, index++));
-    for (const { name, arguments: given } of calls) {
-      const output_index = index++;
-      const callId = `call_${String(this.#double.next())}`;
-      const item = this.#output(response, 'call', { callId, name });
-      const wire = { id: item.id, type: 'function_call', call_id: callId, name };
-      const of = { response_id: response.id, output_index, item_id: item.id };
-      const json = JSON.stringify(given);
-      steps.push(
-        () => {
-          this.#hold(response, item);
-          this.say({
-            type: 'response.output_item.added',
-            response_id: response.id,
-            output_index,
-            item: { ...wire, status: 'in_progress', arguments: '' },
-          });
-        },
-        () =>
-          this.say({ type: 'response.function_call_arguments.delta', ...of, call_id: callId, delta: json.slice(0, 3) }),
-        () => {
-          item.text = json;
-          this.say({ type: 'response.function_call_arguments.done', ...of, call_id: callId, name, arguments: json });
-          this.say({
-            type: 'response.output_item.done',
-            response_id: response.id,
-            output_index,
-            item: { ...wire, status: 'completed', arguments: json },
-          });
-        },
-      );
-    }
-    return steps;
-  }
-
-  #speaking(response: Response, text: string, output_index: number): (() => void)[] {
-    const isText = this.modalities[0] === 'text';
-    const item = this.#output(response, isText ? 'agent text' : 'agent audio', {});
-    const of = { response_id: response.id, item_id: item.id, output_index, content_index: 0 };
-    const part = isText ? { type: 'output_text', text: '' } : { type: 'output_audio', transcript: '' };
-    const wire = { id: item.id, type: 'message', role: 'assistant', content: [] };
-    const begin = (): void => {
-      this.#hold(response, item);
-      this.say({
-        type: 'response.output_item.added',
-        response_id: response.id,
-        output_index,
-        item: { ...wire, status: 'in_progress' },
-      });
-      this.say({ type: 'response.content_part.added', ...of, part });
-    };
-    const { bytes, words } = madeSpeech(text, 24_000);
-    const [audio, script] = this.#double.beta
-      ? ['audio', 'audio_transcript']
-      : ['output_audio', 'output_audio_transcript'];
-    const pieces = words.flatMap((word, at): (() => void)[] => {
-      const delta = at === 0 ? word.text : ` ${word.text}`;
-      const [from, to] = [at === 0 ? 0 : (words[at - 1]?.endMs ?? 0), word.endMs].map((ms) => Math.round(ms * 24) * 2);
-      const end = at === words.length - 1 ? bytes.length : to;
-      if (isText) {
-        return [
-          () => (
-            (item.text += delta),
-            this.say({ type: `response.${this.#double.beta ? 'text' : 'output_text'}.delta`, ...of, delta })
-          ),
-        ];
-      }
-      return [
-        () => ((item.text += delta), this.say({ type: `response.${script ?? ''}.delta`, ...of, delta })),
-        // Never a whole sample at the cut, as base64 would allow it.
-        ...[0, 1].map((half) => () => {
-          const middle = (from ?? 0) + Math.floor(((end ?? 0) - (from ?? 0)) / 2);
-          const piece = half === 0 ? bytes.subarray(from, middle) : bytes.subarray(middle, end);
-          item.audioMs += piece.length / BYTES_PER_MS;
-          this.#hasSpoken = true;
-          this.say({ type: `response.${audio ?? ''}.delta`, ...of, delta: piece.toString('base64') });
-        }),
-      ];
-    });
-    const done = (): void => {
-      if (!isText) this.say({ type: `response.${audio ?? ''}.done`, ...of });
-      if (!isText) this.say({ type: `response.${script ?? ''}.done`, ...of, transcript: text });
-      this.say({
-        type: 'response.output_item.done',
-        response_id: response.id,
-        output_index,
-        item: { ...wire, status: 'completed' },
-      });
-    };
-    return [begin, ...pieces, done];
-  }
-
-  #output(
-    response: Response,
-    kind: HeldItem['kind'],
-    { callId = null, name = null }: { callId?: string | null; name?: string | null },
-  ): HeldItem {
-    const id = `item_${String(this.#double.next())}`;
-    const item: HeldItem = { id, kind, text: '', audioMs: 0, isCut: false, callId, name };
-    response.output.push(item);
-    return item;
-  }
-
-  #hold({ inConversation }: Response, item: HeldItem): void {
-    if (inConversation) this.items.push(item);
   }
 
   #cancel({ response_id: id, event_id: cause }: Of<'response.cancel'>): void {
@@ -494,7 +375,7 @@ export class RealtimeConversation {
       id: item.id,
       type: item.kind === 'call' ? 'function_call' : 'message',
     }));
-    const usage = response.inConversation ? this.#usage(response) : undefined;
+    const usage = response.inConversation ? this.#usage.of(this.items, response.output, this.instructions) : undefined;
     this.say({
       type: 'response.done',
       response: { id, object: 'realtime.response', status, status_details, metadata, output, ...(usage && { usage }) },
@@ -502,32 +383,6 @@ export class RealtimeConversation {
     const limit = { name: 'tokens', limit: 50_000, remaining: 49_000, reset_seconds: 1 };
     this.say({ type: 'rate_limits.updated', rate_limits: [limit] });
     this.#double.changed();
-  }
-
-  /** A token is 100 ms of the user's audio, 50 ms of the model's, or four characters. */
-  #usage({ output }: Response): object {
-    const given = this.items.filter((item) => !output.includes(item));
-    const audioIn = sum(given.map(({ kind, audioMs }) => Math.ceil(audioMs / (kind === 'user audio' ? 100 : 50))));
-    const textIn =
-      Math.ceil(this.instructions.length / 4) +
-      sum(given.map((item) => (item.audioMs > 0 ? 0 : Math.ceil(item.text.length / 4))));
-    const audioOut = sum(output.map(({ audioMs }) => Math.ceil(audioMs / 50)));
-    const textOut = sum(output.map(({ text }) => Math.ceil(text.length / 4)));
-    const cached = Math.min(this.#lastInput, audioIn + textIn);
-    this.#lastInput = audioIn + textIn;
-    const cachedAudio = Math.min(cached, audioIn);
-    return {
-      total_tokens: audioIn + textIn + audioOut + textOut,
-      input_tokens: audioIn + textIn,
-      output_tokens: audioOut + textOut,
-      input_token_details: {
-        text_tokens: textIn,
-        audio_tokens: audioIn,
-        cached_tokens: cached,
-        cached_tokens_details: { text_tokens: cached - cachedAudio, audio_tokens: cachedAudio },
-      },
-      output_token_details: { text_tokens: textOut, audio_tokens: audioOut },
-    };
   }
 
   /** The client should have known better. */
@@ -542,17 +397,4 @@ export class RealtimeConversation {
       error: { type: 'invalid_request_error', code, message, param: null, event_id: cause ?? null },
     });
   }
-}
-
-function heldOf(id: string, item: WrittenItem): HeldItem {
-  const held = { id, audioMs: 0, isCut: false, callId: null, name: null };
-  if (item.type === 'function_call') {
-    return { ...held, kind: 'call', text: item.arguments, callId: item.call_id, name: item.name };
-  }
-  if (item.type === 'function_call_output') return { ...held, kind: 'result', text: item.output, callId: item.call_id };
-  return { ...held, kind: item.role === 'user' ? 'user text' : 'agent text', text: item.content[0].text };
-}
-
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((all, one) => all + one, 0);
 }

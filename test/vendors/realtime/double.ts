@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { WebSocket } from 'ws';
 import { KEY, SpeechDouble } from '../tts/speech-double.js';
-import type { HeldItem } from './conversation.js';
 import { RealtimeConversation } from './conversation.js';
+import type { HeldItem } from './items.js';
 import type { ClientEvent } from './messages.js';
 
 /** What the model answers. */
@@ -35,6 +35,8 @@ export class RealtimeDouble extends SpeechDouble {
   readonly conversations: RealtimeConversation[] = [];
   /** What it answers with. Default: what it heard last. */
   brain: (context: DoubleContext) => DoubleReply = ({ items }) => ({ say: `You said: ${textOf(items.at(-1))}.` });
+  /** What it takes the next stretches of speech for, and nothing after them. Null = they are made of `spoken` words. */
+  hears: string[] | null = null;
   /** Events have the names of before the API was generally available. */
   beta = false;
   /** Input is not transcribed: its transcription fails. */
