@@ -33,6 +33,10 @@ export function checkStt({ stt, language }: ResolvedAgent, { name, abilities = {
     const reason = `speech_to_text.model: the recogniser "${name}" has no models to choose from`;
     throw new ParleyError('CONFIG_INVALID', { reason });
   }
+  if (stt.model !== null && abilities.hasModel?.(stt.model) === false) {
+    const reason = `speech_to_text.model: the recogniser "${name}" has no model "${stt.model}" here`;
+    throw new ParleyError('CONFIG_INVALID', { reason });
+  }
   if (language !== 'multi' && abilities.understands?.(language) === false) {
     const known = new Set(LANGUAGES.filter((code) => abilities.understands?.(code)).map(baseOf));
     const supported = `${[...known].join(', ') || 'none'}; name another recogniser in speech_to_text.provider`;

@@ -73,6 +73,15 @@ export class Sound {
     };
   }
 
+  /** Loads a model that takes noise out, where there is one. That it cannot be had is told to the sessions that want it. */
+  async warmUp(): Promise<void> {
+    const { denoise } = this.#localModels;
+    if (denoise === null || this.#clock.virtual) return;
+    await this.#modelDenoisers(denoise)
+      .then((denoisers) => denoisers.warmUp())
+      .catch(() => undefined);
+  }
+
   async close(): Promise<void> {
     this.#backgrounds.close();
     const denoisers = await this.#denoisers?.catch(() => null);

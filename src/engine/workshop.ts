@@ -120,6 +120,7 @@ export class Workshop {
     await Promise.all([
       this.#providers.vad().warmUp(),
       this.#providers.turnModel()?.warmUp(),
+      this.#sound.warmUp(),
       reach(this.#providers.stt(agent.stt.provider).warmUp()),
       reach(this.#providers.tts(agent.voice.provider).warmUp(voiceOf(agent))),
       reach(this.#providers.llm(agent.llm.model, undefined).warmUp()),
@@ -154,7 +155,7 @@ export class Workshop {
     ]);
     const line = await this.#sound.line({
       ...{ transport: request.transport, sound: agent.sound, sessionId: id },
-      onFault: (name, reason) => session.noteFault(name, reason),
+      onFault,
     });
     const script = request.script === undefined ? null : this.#providers.scriptHints(request.script);
     const hintsIn = (language: string): SpeechHints => speechHints(agent, script, request.direction, language);

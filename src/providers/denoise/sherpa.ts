@@ -31,6 +31,11 @@ export class SherpaDenoisers {
     });
   }
 
+  /** Loads the model. @throws ParleyError as `open` */
+  async warmUp(): Promise<void> {
+    await this.#engine.ready();
+  }
+
   /**
    * One for a session.
    * @param strength 0..1: how much of the output is denoised; the rest is the input as it was

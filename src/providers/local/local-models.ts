@@ -49,9 +49,10 @@ export class LocalModels {
     this.#paths = new Set([...paths, stt ?? '', denoise ?? ''].filter(isPath).map((path) => resolve(path)));
   }
 
-  /** Whether a model of the name is there, without a look into it. */
-  has(name: string): boolean {
-    return this.folder !== null && NAME.test(name) && existsSync(join(this.folder, name));
+  /** Whether something of the name is there, or it is one of the operator's paths; without a look into it. */
+  has(given: string): boolean {
+    const path = this.#pathOf(given);
+    return path !== null && existsSync(path);
   }
 
   /** What is in the folder, in order, and what of it cannot be used. */
@@ -75,7 +76,7 @@ export class LocalModels {
    */
   async find(given: string, kind: ModelKind): Promise<LocalModel> {
     const path = this.#pathOf(given);
-    const model = path === null ? null : await this.#inspect(path);
+    const model = path === null || !existsSync(path) ? null : await this.#inspect(path);
     if (model?.kind === kind) return model;
     const known = (await this.list()).models.filter((one) => one.kind === kind).map(({ name }) => name);
     throw new ParleyError('MODEL_UNKNOWN', {
@@ -111,7 +112,7 @@ export class LocalModels {
 
   #pathOf(given: string): string | null {
     if (isPath(given)) return this.#paths.has(resolve(given)) ? resolve(given) : null;
-    return this.has(given) && this.folder !== null ? join(this.folder, given) : null;
+    return this.folder !== null && NAME.test(given) ? join(this.folder, given) : null;
   }
 
   /** Looked at once; a faulty one again, for it may have been mended. */

@@ -42,6 +42,7 @@ export class SherpaStt implements SttProvider {
   readonly abilities = {
     models: true,
     multilingual: true,
+    hasModel: (name: string): boolean => this.#models.has(name),
     understands: (language: string): boolean => this.#understands(language),
   };
   readonly #options: SherpaSttOptions;

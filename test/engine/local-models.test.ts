@@ -1,0 +1,71 @@
+import { afterEach, expect, it } from 'vitest';
+import { RealClock } from '../../src/clock/real.js';
+import type { AgentConfig } from '../../src/config/agent.js';
+import { Engine } from '../../src/engine/engine.js';
+import type { EngineOptions } from '../../src/engine/options.js';
+import type { SessionReport } from '../../src/session/session-report.js';
+import { energyVad } from '../../src/testing/energy-vad.js';
+import { functionLlm } from '../../src/testing/function-llm.js';
+import { FileTransport } from '../../src/transports/file.js';
+import { MADE_MODELS, tones } from '../providers/local/made-models.js';
+
+const engines: Engine[] = [];
+afterEach(async () => {
+  await Promise.all(engines.splice(0).map((engine) => engine.close()));
+});
+
+function make(options: EngineOptions = {}): Engine {
+  const engine = new Engine({
+    ...{ clock: new RealClock(), localModels: { folder: MADE_MODELS } },
+    defaults: { sttProvider: 'sherpa', voiceProvider: 'sherpa', voiceId: 'made-voice' },
+    ...options,
+  });
+  engines.push(engine);
+  return engine;
+}
+
+/** A call in real time, in which the user says "one two" after half a second. */
+async function call(engine: Engine, agent: AgentConfig): Promise<SessionReport> {
+  const samples = new Int16Array(16_000 * 2.5);
+  samples.set(tones('one two'), 8_000);
+  const transport = new FileTransport({ samples, sampleRateHz: 16_000, ticker: engine.ticker, hangUpAfterMs: 1500 });
+  const session = await engine.createSession({
+    ...{ agent, transport, vad: energyVad() },
+    llm: functionLlm(() => 'yes'),
+  });
+  return session.run();
+}
+
+const DENOISED = { speech_to_text: { model: 'made-streaming', denoise: true } };
+
+it('holds a whole call with models of this machine: heard, spoken, without noise', async () => {
+  const { turns, faults } = await call(
+    make({ localModels: { folder: MADE_MODELS, denoise: 'made-denoiser' } }),
+    DENOISED,
+  );
+  expect(turns[0]).toMatchObject({ heard: 'one two', said: 'yes' });
+  expect(faults).toEqual({});
+});
+
+it('denoises with RNNoise where the model cannot be had, and says so', async () => {
+  const engine = make({ localModels: { folder: MADE_MODELS, denoise: 'made-voice' } });
+  const { turns, faultReasons } = await call(engine, DENOISED);
+  expect(turns[0]).toMatchObject({ heard: 'one two' });
+  expect(faultReasons?.['denoise.failed']).toMatch(/No denoising model "made-voice" is here.* RNNoise takes its place$/u);
+});
+
+it.each([
+  [{ speech_to_text: { model: 'nobody' } }, 'CONFIG_INVALID'],
+  [{ speech_to_text: { model: `${MADE_MODELS}/made-whisper` } }, 'CONFIG_INVALID'],
+  [{ voice: { provider: 'sherpa', voice_id: '../models/made-voice' } }, 'MODEL_UNKNOWN'],
+  [{ voice: { provider: 'sherpa', voice_id: 'made-voice', settings: { pitch: 2 } } }, 'TTS_SETTING_INVALID'],
+])('refuses an agent that asks for %j', async (agent, code) => {
+  await expect(call(make(), agent)).rejects.toMatchObject({ code });
+});
+
+it('lists the voices', async () => {
+  const voices = await make().voices();
+  expect(voices.filter(({ provider }) => provider === 'sherpa')).toEqual([
+    { id: 'made-voice', name: 'made-voice', language: 'en', sampleRateHz: 22_050, provider: 'sherpa' },
+  ]);
+});
