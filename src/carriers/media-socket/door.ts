@@ -31,3 +31,9 @@ export interface CarrierDoor {
 
 export const REFUSED: DoorReply = { status: 403, contentType: 'text/plain', body: 'the signature is not right' };
 export const UNKNOWN: DoorReply = { status: 404, contentType: 'text/plain', body: 'nothing is here' };
+
+/** The parts of a path below a door, without the query; none for what is not below it. */
+export function segmentsBelow(door: string, path: string): string[] {
+  const [plain = ''] = path.split('?');
+  return plain.startsWith(`${door}/`) ? plain.slice(door.length + 1).split('/') : [];
+}

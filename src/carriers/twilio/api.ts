@@ -1,5 +1,6 @@
 import type { Clock } from '../../clock/clock.js';
 import { ParleyError } from '../../errors.js';
+import type { NumberDesk } from '../media-socket/account-numbers.js';
 import { formOf, type Rest, type RestRequest, restWithin } from '../media-socket/rest.js';
 import { isRefusal, objectsIn, RestApi } from '../media-socket/rest-api.js';
 
@@ -9,6 +10,9 @@ export interface TwilioApiOptions {
   /** The main API, and the one that tells prices. */
   rest: Rest;
   pricing: Rest;
+  /** Where the webhooks of numbers come to. */
+  voiceUrl: string;
+  statusUrl: string;
 }
 
 export interface TwilioCallRequest {
@@ -27,11 +31,6 @@ export interface TwilioCallStatus {
   status: string;
 }
 
-export interface TwilioNumber {
-  sid: string;
-  number: string;
-}
-
 const PRICES_MS = 10_000;
 const PAGE_SIZE = 1_000;
 
@@ -40,7 +39,7 @@ const PAGE_SIZE = 1_000;
  * Twilio's own words) besides what is named.
  * @see https://www.twilio.com/docs/voice/api/call-resource (2026-11-22), and Twilio's OpenAPI description, twilio_api_v2010
  */
-export class TwilioApi {
+export class TwilioApi implements NumberDesk {
   readonly #options: TwilioApiOptions;
   readonly #api: RestApi;
 
@@ -139,18 +138,18 @@ export class TwilioApi {
     return Number.isFinite(dollars) ? Math.round(dollars * 100) : 0;
   }
 
-  /** A number of the account; null = it has no such one. */
-  async findNumber(number: string, signal: AbortSignal): Promise<TwilioNumber | null> {
+  /** Twilio's id of a number of the account; null = it has no such one. */
+  async findNumber(number: string, signal: AbortSignal): Promise<string | null> {
     const query = new URLSearchParams({ PhoneNumber: number });
     const path = `/IncomingPhoneNumbers.json?${query.toString()}`;
     const { body } = await this.#api.ask({ method: 'GET', path }, signal);
     const found = objectsIn(body, 'incoming_phone_numbers').find((one) => one['phone_number'] === number);
-    return found === undefined ? null : { sid: this.#api.textIn(found, 'sid'), number };
+    return found === undefined ? null : this.#api.textIn(found, 'sid');
   }
 
-  /** Buys a number, whose calls come to `voiceUrl`. @throws ParleyError NUMBER_UNAVAILABLE */
-  async buyNumber(number: string, voiceUrl: string, statusUrl: string, signal: AbortSignal): Promise<void> {
-    const form = formOf({ PhoneNumber: number, ...urls(voiceUrl, statusUrl) });
+  /** Buys a number, whose calls come to us. @throws ParleyError NUMBER_UNAVAILABLE */
+  async buyNumber(number: string, signal: AbortSignal): Promise<void> {
+    const form = formOf({ PhoneNumber: number, ...this.#webhooks });
     try {
       await this.#api.ask({ method: 'POST', path: '/IncomingPhoneNumbers.json', form }, signal);
     } catch (error) {
@@ -159,10 +158,10 @@ export class TwilioApi {
     }
   }
 
-  /** Has the calls of a number of the account come to `voiceUrl`. */
-  async direct(sid: string, voiceUrl: string, statusUrl: string, signal: AbortSignal): Promise<void> {
+  /** Has the calls of a number of the account come to us. */
+  async direct(sid: string, signal: AbortSignal): Promise<void> {
     const path = `/IncomingPhoneNumbers/${encodeURIComponent(sid)}.json`;
-    await this.#api.ask({ method: 'POST', path, form: formOf(urls(voiceUrl, statusUrl)) }, signal);
+    await this.#api.ask({ method: 'POST', path, form: formOf(this.#webhooks) }, signal);
   }
 
   /** Gives a number back. One that is not there any more has been given back. */
@@ -173,10 +172,11 @@ export class TwilioApi {
       if (!isNotThere(error)) throw error;
     }
   }
-}
 
-function urls(voiceUrl: string, statusUrl: string): Record<string, string> {
-  return { VoiceUrl: voiceUrl, VoiceMethod: 'POST', StatusCallback: statusUrl, StatusCallbackMethod: 'POST' };
+  get #webhooks(): Record<string, string> {
+    const { voiceUrl, statusUrl } = this.#options;
+    return { VoiceUrl: voiceUrl, VoiceMethod: 'POST', StatusCallback: statusUrl, StatusCallbackMethod: 'POST' };
+  }
 }
 
 function rootOf(accountSid: string): string {

@@ -3,6 +3,7 @@ import { ParleyError, reasonOf } from '../../errors.js';
 import type { TransferOutcome } from '../../transports/transport.js';
 import type { CallEnd, CarrierCall } from '../carrier.js';
 import type { MediaMessage } from '../media-socket/dialect.js';
+import type { BookedCall } from '../media-socket/call-book.js';
 import { insist } from '../media-socket/insist.js';
 import type { CallControl, SocketCall } from '../media-socket/socket-call.js';
 import { StreamWait } from '../media-socket/stream-wait.js';
@@ -16,7 +17,7 @@ export interface TwilioControlOptions {
   /** In all addresses of this call; nobody guesses it. */
   token: string;
   /** Twilio's id, where it is known. */
-  sid: string | null;
+  id: string | null;
   clock: Clock;
   api: TwilioApi;
   /** An address of ours on the web, or of the media socket, for this call. */
@@ -48,7 +49,7 @@ const MOST_CONNECTS = 3;
 const RING_S = { least: 5, most: 600 };
 
 /** Twilio's part of a call: what it tells of it, and what it is told. */
-export class TwilioControl implements CallControl {
+export class TwilioControl implements CallControl, BookedCall {
   readonly call: SocketCall;
   readonly #options: TwilioControlOptions;
   readonly #closing = new AbortController();
@@ -67,7 +68,7 @@ export class TwilioControl implements CallControl {
   constructor(options: TwilioControlOptions) {
     this.#options = options;
     this.call = options.call;
-    this.#sid = options.sid;
+    this.#sid = options.id;
     const { call, clock, api, url, onError } = options;
     this.#streams = new StreamWait(clock);
     this.#detours = new TwilioDetours({
@@ -79,7 +80,7 @@ export class TwilioControl implements CallControl {
     this.#decided = new Promise((resolve) => (this.#decide = resolve));
   }
 
-  get sid(): string | null {
+  get id(): string | null {
     return this.#sid;
   }
 

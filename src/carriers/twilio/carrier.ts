@@ -1,7 +1,16 @@
 import type { Cancel, Clock } from '../../clock/clock.js';
 import { ParleyError, reasonOf } from '../../errors.js';
 import type { CallRequest, Carrier, CarrierCall, NumberOffer, NumberQuery } from '../carrier.js';
-import { type CarrierDoor, type DoorReply, type DoorRequest, REFUSED, UNKNOWN } from '../media-socket/door.js';
+import { AccountNumbers, assertPlaceable, callerOf } from '../media-socket/account-numbers.js';
+import { CallBook } from '../media-socket/call-book.js';
+import {
+  type CarrierDoor,
+  type DoorReply,
+  type DoorRequest,
+  REFUSED,
+  segmentsBelow,
+  UNKNOWN,
+} from '../media-socket/door.js';
 import type { MediaSocket } from '../media-socket/media-socket.js';
 import type { Rest } from '../media-socket/rest.js';
 import { SocketCall } from '../media-socket/socket-call.js';
@@ -30,13 +39,7 @@ export interface TwilioCarrierOptions {
 }
 
 const PATH = '/carriers/twilio';
-const NUMBER = /^\+[1-9]\d{6,14}$/;
-const SIP = /^sips?:[^\s@]+@[^\s@]+$/i;
 const MOST_FORM_BYTES = 65_536;
-/** What Twilio may still ask about a call that is over. */
-const KEPT_MS = 600_000;
-/** Ends of calls are waited for so long when the carrier closes. */
-const CLOSE_MS = 5_000;
 
 /** Calls over Twilio: placed by its REST API, told of by its webhooks, heard over Media Streams. */
 export class TwilioCarrier implements Carrier, CarrierDoor {
@@ -46,20 +49,18 @@ export class TwilioCarrier implements Carrier, CarrierDoor {
   refused = 0;
   readonly #options: TwilioCarrierOptions;
   readonly #api: TwilioApi;
-  readonly #owned: Set<string>;
-  readonly #byToken = new Map<string, TwilioControl>();
-  readonly #bySid = new Map<string, TwilioControl>();
-  readonly #byCall = new WeakMap<CarrierCall, TwilioControl>();
-  /** Calls that are over, in the order of their ends: Twilio may still ask about them. */
-  readonly #over: { token: string; control: TwilioControl; atMs: number }[] = [];
+  readonly #numbers: AccountNumbers;
+  readonly #calls: CallBook<TwilioControl>;
   #listener: ((call: CarrierCall) => void) | null = null;
   #closing: Promise<void> | null = null;
 
   constructor(options: TwilioCarrierOptions) {
-    const { clock, accountSid, rest, pricing, owned } = options;
+    const { clock, accountSid, rest, pricing, owned = [] } = options;
     this.#options = options;
-    this.#api = new TwilioApi({ clock, accountSid, rest, pricing });
-    this.#owned = new Set(owned);
+    const [voiceUrl, statusUrl] = [this.#url('voice'), this.#url('status')];
+    this.#api = new TwilioApi({ clock, accountSid, rest, pricing, voiceUrl, statusUrl });
+    this.#numbers = new AccountNumbers(this.#api, owned);
+    this.#calls = new CallBook(clock);
   }
 
   async searchNumbers(
@@ -73,32 +74,22 @@ export class TwilioCarrier implements Carrier, CarrierDoor {
     return numbers.map((number) => ({ number, country: code, monthlyCents }));
   }
 
-  /** Buys a number, or takes one into use that the account has. */
-  async buyNumber(number: string, signal: AbortSignal): Promise<void> {
-    if (this.#owned.has(number) || !NUMBER.test(number)) throw new ParleyError('NUMBER_UNAVAILABLE', { number });
-    const [voiceUrl, statusUrl] = [this.#url('voice'), this.#url('status')];
-    const existing = await this.#api.findNumber(number, signal);
-    if (existing === null) await this.#api.buyNumber(number, voiceUrl, statusUrl, signal);
-    else await this.#api.direct(existing.sid, voiceUrl, statusUrl, signal);
-    this.#owned.add(number);
+  buyNumber(number: string, signal: AbortSignal): Promise<void> {
+    return this.#numbers.buy(number, signal);
   }
 
-  async releaseNumber(number: string, signal: AbortSignal): Promise<void> {
-    if (!this.#owned.has(number)) throw new ParleyError('NUMBER_NOT_OWNED', { number });
-    const found = await this.#api.findNumber(number, signal);
-    if (found !== null) await this.#api.releaseNumber(found.sid, signal);
-    this.#owned.delete(number);
+  releaseNumber(number: string, signal: AbortSignal): Promise<void> {
+    return this.#numbers.release(number, signal);
   }
 
   ownedNumbers(): Promise<readonly string[]> {
-    return Promise.resolve([...this.#owned]);
+    return this.#numbers.list();
   }
 
   placeCall({ from, to, ringTimeoutMs, headers = {} }: CallRequest): SocketCall {
     if (this.#closing !== null) throw new ParleyError('CARRIER_CLOSED', { carrier: this.name });
-    if (!NUMBER.test(from)) throw new ParleyError('NUMBER_INVALID', { number: from.slice(0, 40) });
-    if (!NUMBER.test(to) && !SIP.test(to)) throw new ParleyError('NUMBER_INVALID', { number: to.slice(0, 40) });
-    const control = this.#control({ direction: 'outbound', sid: null, from, to, headers });
+    assertPlaceable(from, to);
+    const control = this.#control({ direction: 'outbound', id: null, from, to, headers });
     void control.place(ringTimeoutMs);
     return control.call;
   }
@@ -126,8 +117,8 @@ export class TwilioCarrier implements Carrier, CarrierDoor {
       this.refused++;
       return null;
     }
-    const [what, token] = this.#segments(path);
-    const control = what === 'media' && token !== undefined ? this.#byToken.get(token) : undefined;
+    const [what, token] = segmentsBelow(PATH, path);
+    const control = what === 'media' ? this.#calls.byToken(token) : undefined;
     // A call has one stream at a time: an address that is asked for twice is not Twilio's doing.
     if (control === undefined || control.call.end !== null || control.call.line.hasStream) return null;
     return (socket) => control.call.line.attach(socket);
@@ -135,7 +126,8 @@ export class TwilioCarrier implements Carrier, CarrierDoor {
 
   /** Ends all calls. May be called twice. */
   close(): Promise<void> {
-    this.#closing ??= this.#close();
+    this.#listener = null;
+    this.#closing ??= this.#calls.close();
     return this.#closing;
   }
 
@@ -148,10 +140,10 @@ export class TwilioCarrier implements Carrier, CarrierDoor {
       this.refused++;
       return REFUSED;
     }
-    const [what = '', token, more = ''] = this.#segments(path);
+    const [what = '', token, more = ''] = segmentsBelow(PATH, path);
     if (what === 'voice') return twiml(await this.#voice(form));
     const sid = form.get('CallSid') ?? '';
-    const control = token === undefined ? this.#bySid.get(sid) : this.#byToken.get(token);
+    const control = token === undefined ? this.#calls.byId(sid) : this.#calls.byToken(token);
     switch (what) {
       case 'status':
         control?.status(form);
@@ -174,17 +166,16 @@ export class TwilioCarrier implements Carrier, CarrierDoor {
   /** Somebody calls one of our numbers, or Twilio asks once more about such a call. */
   #voice(form: URLSearchParams): Promise<string> {
     const sid = form.get('CallSid') ?? '';
-    const known = this.#bySid.get(sid);
+    const known = this.#calls.byId(sid);
     if (known !== undefined) return known.call.direction === 'inbound' ? known.voice() : Promise.resolve(HANG_UP_TWIML);
     const to = form.get('To') ?? '';
     const listener = this.#listener;
-    if (!/^CA[0-9a-fA-F]{32}$/.test(sid) || !this.#owned.has(to) || listener === null || this.#closing !== null) {
+    if (!/^CA[0-9a-fA-F]{32}$/.test(sid) || !this.#numbers.has(to) || listener === null || this.#closing !== null) {
       return Promise.resolve(REJECT_TWIML);
     }
-    const from = form.get('From') ?? '';
     const control = this.#control({
-      ...{ direction: 'inbound', sid, to },
-      from: NUMBER.test(from) || SIP.test(from) ? from : 'anonymous',
+      ...{ direction: 'inbound', id: sid, to },
+      from: callerOf(form.get('From') ?? ''),
       headers: passedOn(form),
     });
     const reply = control.voice();
@@ -199,14 +190,13 @@ export class TwilioCarrier implements Carrier, CarrierDoor {
     return reply;
   }
 
-  #control(facts: Pick<SocketCall, 'direction' | 'from' | 'to' | 'headers'> & { sid: string | null }): TwilioControl {
+  #control(facts: Pick<SocketCall, 'direction' | 'from' | 'to' | 'headers'> & { id: string | null }): TwilioControl {
     const { clock, token: makeToken, machineDetection } = this.#options;
-    this.#forget();
     const token = makeToken();
-    const { sid, direction } = facts;
+    const { id, direction } = facts;
     const call = new SocketCall({
       ...facts,
-      ...{ id: sid ?? token, carrier: this.name, clock, dialect: TWILIO_MESSAGES },
+      ...{ id: id ?? token, carrier: this.name, clock, dialect: TWILIO_MESSAGES },
       ...{ encoding: 'mulaw', sampleRateHz: 8_000 },
       line: {
         onStart: (start) => control.started(start),
@@ -217,66 +207,27 @@ export class TwilioCarrier implements Carrier, CarrierDoor {
       onListenerError: (error) => this.#onError(error),
     });
     const control: TwilioControl = new TwilioControl({
-      ...{ call, token, sid, clock, api: this.#api },
+      ...{ call, token, id, clock, api: this.#api },
       url: (what, more) => {
         const url = this.#url([what, token, ...(more === undefined ? [] : [more])].join('/'));
         return what === 'media' ? url.replace(/^http/, 'ws') : url;
       },
       machineDetection: direction === 'outbound' ? machineDetection : null,
-      controlOf: (other) => this.#byCall.get(other) ?? null,
-      onKnown: (known) => this.#bySid.set(known, control),
+      controlOf: (other) => this.#calls.of(other),
+      onKnown: (known) => this.#calls.known(known, control),
       onError: (error) => this.#onError(error),
     });
     call.bind(control);
-    call.onState((state) => {
-      if (state === 'ended') this.#over.push({ token, control, atMs: clock.nowMs() });
-    });
-    this.#byToken.set(token, control);
-    this.#byCall.set(call, control);
-    if (sid !== null) this.#bySid.set(sid, control);
+    this.#calls.add(token, control);
     return control;
-  }
-
-  /** Calls that have been over for long enough are forgotten. */
-  #forget(): void {
-    const nowMs = this.#options.clock.nowMs();
-    for (let first = this.#over[0]; first !== undefined && first.atMs + KEPT_MS < nowMs; first = this.#over[0]) {
-      this.#over.shift();
-      this.#byToken.delete(first.token);
-      if (first.control.sid !== null) this.#bySid.delete(first.control.sid);
-    }
   }
 
   #url(what: string): string {
     return `${this.#options.publicUrl}${PATH}/${what}`;
   }
 
-  /** What is asked for behind our path. */
-  #segments(path: string): string[] {
-    const [plain = ''] = path.split('?');
-    return plain.startsWith(`${PATH}/`) ? plain.slice(PATH.length + 1).split('/') : [];
-  }
-
   #onError(error: unknown): void {
     this.#options.onError?.(error);
-  }
-
-  async #close(): Promise<void> {
-    const { clock } = this.#options;
-    this.#listener = null;
-    const controls = [...this.#byToken.values()];
-    for (const control of controls) {
-      const wasUnder = control.call.end === null;
-      control.call.finish({ cause: 'failed', by: 'network', reason: 'the carrier is closed' });
-      if (wasUnder) control.hangUp();
-    }
-    let cancel: Cancel = () => undefined;
-    const late = new Promise<void>((resolve) => (cancel = clock.schedule(clock.nowMs() + CLOSE_MS, resolve)));
-    await Promise.race([Promise.all(controls.map(({ ended }) => ended)), late]);
-    cancel();
-    for (const control of controls) control.close();
-    this.#byToken.clear();
-    this.#bySid.clear();
   }
 }
 
