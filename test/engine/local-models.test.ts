@@ -51,7 +51,9 @@ it('denoises with RNNoise where the model cannot be had, and says so', async () 
   const engine = make({ localModels: { folder: MADE_MODELS, denoise: 'made-voice' } });
   const { turns, faultReasons } = await call(engine, DENOISED);
   expect(turns[0]).toMatchObject({ heard: 'one two' });
-  expect(faultReasons?.['denoise.failed']).toMatch(/No denoising model "made-voice" is here.* RNNoise takes its place$/u);
+  expect(faultReasons?.['denoise.failed']).toMatch(
+    /No denoising model "made-voice" is here.* RNNoise takes its place$/u,
+  );
 });
 
 it.each([
