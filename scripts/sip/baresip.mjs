@@ -17,8 +17,10 @@ const APPS = ['account', 'menu', 'ctrl_tcp'];
 /**
  * Both ways, with a hold in between.
  * @param {'UDP' | 'TCP' | 'TLS'} protocol
+ * @param {string} [host] `::1` for IPv6
  */
-export async function callsWithBaresip(protocol) {
+export async function callsWithBaresip(protocol, host = HOST) {
+  const written = host.includes(':') ? `[${host}]` : host;
   const folder = mkdtempSync(join(tmpdir(), 'parley-baresip-'));
   const isSecure = protocol === 'TLS';
   const port = isSecure ? THEIRS + 1 : THEIRS;
@@ -27,7 +29,7 @@ export async function callsWithBaresip(protocol) {
     'openssl',
     [
       ...['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-keyout', key, '-out', cert],
-      ...['-subj', `/CN=${HOST}`, '-addext', `subjectAltName=IP:${HOST}`],
+      ...['-subj', `/CN=${HOST}`, '-addext', `subjectAltName=IP:${host}`],
     ],
     { stdio: 'ignore' },
   );
@@ -38,8 +40,8 @@ export async function callsWithBaresip(protocol) {
   for (let at = 0; at < long.length; at += TONE.length) long.set(TONE, at);
   writeFileSync(sound, encodeWav(long, 8000));
   const config = [
-    `net_interface ${HOST}`,
-    `sip_listen ${HOST}:${THEIRS}`,
+    `net_interface ${host}`,
+    `sip_listen ${written}:${THEIRS}`,
     `sip_certificate ${join(folder, 'both.pem')}`,
     `audio_source aufile,${sound}`,
     `audio_player aufile,${join(folder, 'heard.wav')}`,
@@ -51,17 +53,17 @@ export async function callsWithBaresip(protocol) {
     'rtp_ports 24000-24200',
   ];
   writeFileSync(join(folder, 'config'), `${config.join('\n')}\n`);
-  const account = `<sip:bob@${HOST}:${port};transport=${protocol.toLowerCase()}>;regint=0;answermode=auto`;
+  const account = `<sip:bob@${written}:${port};transport=${protocol.toLowerCase()}>;regint=0;answermode=auto`;
   writeFileSync(join(folder, 'accounts'), `${account}${isSecure ? ';mediaenc=srtp-mand' : ''}\n`);
   const baresip = spawn('baresip', ['-f', folder], { stdio: 'ignore' });
   const carrier = await openTrunk({
     ...{ port: OURS, servers: [{ protocol, port }], listen: [protocol], tls: { own, ca: own.cert } },
-    srtp: isSecure ? 'required' : 'off',
+    ...{ srtp: isSecure ? 'required' : 'off', host },
   });
   const calls = answerAll(carrier, 50, 0);
   try {
     await wait(1500);
-    const call = carrier.placeCall({ from: OWN, to: `sip:bob@${HOST}:${port}`, ringTimeoutMs: 5000 });
+    const call = carrier.placeCall({ from: OWN, to: `sip:bob@${written}:${port}`, ringTimeoutMs: 5000 });
     const heard = talk(call);
     await until(() => call.state !== 'initiated' && call.state !== 'ringing', 'baresip answers');
     await until(() => heard.loud > 30, 'baresip is heard');
@@ -73,7 +75,7 @@ export async function callsWithBaresip(protocol) {
       const text = JSON.stringify({ command, params, token: command });
       control.write(`${text.length}:${text},`);
     };
-    ask('dial', `sip:${OWN}@${HOST}:${isSecure ? OURS + 1 : OURS};transport=${protocol.toLowerCase()}`);
+    ask('dial', `sip:${OWN}@${written}:${isSecure ? OURS + 1 : OURS};transport=${protocol.toLowerCase()}`);
     await until(() => (calls[0]?.heard.loud ?? 0) > 30, 'baresip calls, and is heard');
     const [inbound] = calls;
     ask('hold');

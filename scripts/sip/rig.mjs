@@ -37,17 +37,17 @@ writeFileSync(toneFile, encodeG711('mulaw', TONE));
 
 /**
  * @param {{ port: number, servers: { protocol: 'UDP'|'TCP'|'TLS', port: number, host?: string }[], listen?: ('UDP'|'TCP'|'TLS')[],
- *   options?: Record<string, unknown>, tls?: object,
+ *   options?: Record<string, unknown>, tls?: object, host?: string,
  *   srtp?: 'off' | 'required' }} of
  */
-export function openTrunk({ port, servers, listen = ['UDP'], options = {}, tls = {}, srtp = 'off' }) {
+export function openTrunk({ port, servers, listen = ['UDP'], options = {}, tls = {}, srtp = 'off', host = HOST }) {
   return SipCarrier.open({
     clock,
     ticker,
     token: () => randomBytes(12).toString('hex'),
     chance: () => randomInt(2 ** 32) / 2 ** 32,
     names: { naptr: none, srv: none, addresses: none },
-    servers: servers.map((server) => ({ host: HOST, ...server })),
+    servers: servers.map((server) => ({ host, ...server })),
     domain: 'trunk.example.com',
     credentials: null,
     register: false,
@@ -59,10 +59,13 @@ export function openTrunk({ port, servers, listen = ['UDP'], options = {}, tls =
         events: user,
         isTrusted: (hop) => user.isTrusted(hop),
         tls,
-        listen: listen.map((protocol) => ({ protocol, address: HOST, port: protocol === 'TLS' ? port + 1 : port })),
+        listen: listen.map((protocol) => ({ protocol, address: host, port: protocol === 'TLS' ? port + 1 : port })),
       }),
     openMedia: (listener, address) =>
-      openRtpSession({ clock, ticker, ports, listener, codecs: ['PCMU', 'PCMA'], srtp, advertisedAddress: address }),
+      openRtpSession({
+        ...{ clock, ticker, listener, codecs: ['PCMU', 'PCMA'], srtp, advertisedAddress: address },
+        ports: host === HOST ? ports : new RtpPorts({ clock, localAddress: host, portRange: [20_000, 29_999] }),
+      }),
     codecs: ['PCMU', 'PCMA'],
     numbers: [OWN],
     owned: [OWN],

@@ -9,6 +9,7 @@ import { callsWithBaresip } from './baresip.mjs';
 import { CASES } from './cases.mjs';
 import { tidy } from './rig.mjs';
 import { TRANSFERS } from './transfers.mjs';
+import { TRUNKS } from './trunks.mjs';
 
 if (!hasTool('sipp')) {
   console.log('sipp is not installed (Debian: apt-get install sip-tester)');
@@ -21,6 +22,7 @@ let failed = 0;
 const all = [
   ...CASES,
   ...TRANSFERS,
+  ...TRUNKS,
   ['agents: a mailbox, a person, a menu and a booking, with 5 % loss and 60 ms of jitter', agentsOnATrunk],
 ];
 if (hasTool('baresip')) {
@@ -30,6 +32,7 @@ if (hasTool('baresip')) {
       () => callsWithBaresip(protocol),
     ]);
   }
+  all.push(['baresip, both ways, over TLS with SRTP on IPv6', () => callsWithBaresip('TLS', '::1')]);
 } else console.log('– baresip is not installed (Debian: apt-get install baresip-core): its calls are left out');
 for (const [name, run] of all) {
   if (wanted.length > 0 && !wanted.includes(name)) continue;

@@ -118,6 +118,7 @@ export async function sipTrunks(parts: SipTrunksParts): Promise<SipTrunks> {
         ...(advertisedAddress !== null && { advertisedAddress }),
       }),
     callers: new Map(Object.entries(settings.callers)),
+    algorithms: settings.callerAlgorithms,
     realm: trunks[0]?.domain ?? 'parley',
   });
   for (const { trunk } of opened.carriers) {

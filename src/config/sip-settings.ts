@@ -103,6 +103,13 @@ export const sipSchema = z
       'Phones and PBXs without a fixed address, by user name, each with its password: they may call our numbers from ' +
         'anywhere, with a proof, see [SIP](sip.md#callers-without-a-fixed-address).',
     ),
+    callerAlgorithms: setting(
+      z
+        .array(z.enum(['SHA-256', 'MD5']))
+        .min(1)
+        .max(2),
+      'How callers may prove themselves, the most wanted first. Phones that know MD5 alone may fail where another comes first.',
+    ),
   })
   .superRefine(({ numbers = [], trunks = {} }, context) => {
     const seen = new Set<string>();
@@ -155,4 +162,5 @@ export const DEFAULT_SIP: SipSettings = {
   tlsVerify: true,
   trunks: {},
   callers: {},
+  callerAlgorithms: ['SHA-256', 'MD5'],
 };

@@ -3,6 +3,9 @@ import type { Clock } from '../clock/clock.js';
 import { type Challenge, digestResponse, parseFields } from './digest.js';
 import type { SipRequest } from './message.js';
 import { numberOf, quoted } from './scan.js';
+import { parseSipUri } from './uri.js';
+
+export type DigestAlgorithm = 'SHA-256' | 'MD5';
 
 export interface DigestServerOptions {
   clock: Clock;
@@ -14,6 +17,8 @@ export interface DigestServerOptions {
   token: () => string;
   /** Of this process alone: signs nonces, so that none need be kept before somebody has proved something with it. */
   secret: string;
+  /** How it may be proved, the most wanted first (RFC 8760, 2.4). Default SHA-256, MD5. */
+  algorithms?: readonly DigestAlgorithm[];
   /** How long a nonce may be used. Default 5 min. */
   nonceMs?: number;
   /** Nonces that have been used, at most; beyond it the oldest become stale. Default 10 000. */
@@ -25,7 +30,6 @@ export type Verdict = { kind: 'proved'; user: string } | { kind: 'none' | 'wrong
 
 const NONCE_MS = 5 * 60_000;
 const MOST_NONCES = 10_000;
-/** The better one first; who does not know it takes the other (RFC 8760, 2.4). */
 const ALGORITHMS = ['SHA-256', 'MD5'] as const;
 
 /**
@@ -45,11 +49,11 @@ export class DigestServer {
 
   /** The values of `WWW-Authenticate`, one a line. */
   challenges(address: string, isStale: boolean): string[] {
-    const { clock, token, realm } = this.#options;
+    const { clock, token, realm, algorithms = ALGORITHMS } = this.#options;
     const made = `${Math.floor(clock.nowMs()).toString(36)}.${token()}`;
     const nonce = `${made}.${this.#signature(made, address)}`;
     const stale = isStale ? ', stale=true' : '';
-    return ALGORITHMS.map(
+    return algorithms.map(
       (algorithm) =>
         `Digest realm=${quoted(realm)}, nonce=${quoted(nonce)}, algorithm=${algorithm}, qop="auth"${stale}`,
     );
@@ -69,11 +73,13 @@ export class DigestServer {
     const user = fields.get('username') ?? '';
     const nonce = fields.get('nonce') ?? '';
     const cnonce = fields.get('cnonce') ?? '';
-    const algorithm = ALGORITHMS.find((known) => known === (fields.get('algorithm') ?? 'MD5').toUpperCase());
+    const { algorithms = ALGORITHMS } = this.#options;
+    const algorithm = algorithms.find((known) => known === (fields.get('algorithm') ?? 'MD5').toUpperCase());
     const count = countOf(fields.get('nc') ?? '');
     const isOurs = this.#isOurs(nonce, address);
     const isWhole = count !== null && cnonce !== '' && fields.get('qop')?.toLowerCase() === 'auth';
-    if (algorithm === undefined || !isOurs || !isWhole || fields.get('uri') !== request.uri) return { kind: 'wrong' };
+    if (algorithm === undefined || !isOurs || !isWhole || !isFor(fields.get('uri') ?? '', request.uri))
+      return { kind: 'wrong' };
     const challenge: Challenge = {
       realm: this.#options.realm,
       nonce,
@@ -84,7 +90,8 @@ export class DigestServer {
     };
     const password = this.#options.passwordOf(user);
     // Somebody unknown is reckoned with like anybody else: how long it takes tells nobody who is known.
-    const { method, uri, body } = request;
+    const { method, body } = request;
+    const uri = fields.get('uri') ?? '';
     const right = digestResponse({ challenge, user, password: password ?? 'none', method, uri, count, cnonce, body });
     if (!isSame(right, fields.get('response') ?? '') || password === null) return { kind: 'wrong' };
     return this.#use(nonce, count) ?? { kind: 'proved', user };
@@ -122,6 +129,16 @@ export class DigestServer {
 
 function madeMsOf(nonce: string): number {
   return Number.parseInt(nonce.slice(0, nonce.indexOf('.')), 36);
+}
+
+/**
+ * Whether what was proved is for this request. Some clients leave out whom they call, and prove for the server (as sipp
+ * does); a proxy may have rewritten the rest.
+ */
+function isFor(proved: string, requested: string): boolean {
+  const [one, other] = [parseSipUri(proved), parseSipUri(requested)];
+  if (proved === requested) return true;
+  return one !== null && one.host === other?.host && (one.user === null || one.user === other.user);
 }
 
 /** `nc`: eight hexadecimal digits. */

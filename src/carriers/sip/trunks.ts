@@ -1,4 +1,5 @@
 import type { Cancel, Clock } from '../../clock/clock.js';
+import type { DigestAlgorithm } from '../../sip/digest-server.js';
 import { Door } from '../../sip/door.js';
 import type { SipTransport } from '../../sip/transport/transport.js';
 import { SharedTransport } from '../../sip/transport/shared.js';
@@ -16,6 +17,8 @@ export interface SipTrunksOptions {
   openTransport: Parameters<typeof SharedTransport.open>[0];
   /** Who may call from anywhere, with a proof: passwords by user names. None = nobody. */
   callers: ReadonlyMap<string, string>;
+  /** How they may prove themselves, the most wanted first. */
+  algorithms: readonly DigestAlgorithm[];
   /** What callers are asked to prove themselves to. */
   realm: string;
 }
@@ -80,7 +83,7 @@ export class SipTrunks {
     await this.#shared.close();
   }
 
-  #openDoor({ clock, token, chance, callers, realm, trunks }: SipTrunksOptions): {
+  #openDoor({ clock, token, chance, callers, algorithms, realm, trunks }: SipTrunksOptions): {
     agent: UserAgent;
     transport: SipTransport;
   } {
@@ -100,7 +103,7 @@ export class SipTrunks {
       isTrusted: () => false,
       onCall: (call) => carrierOf(call.to)?.received(call),
       door: new Door({
-        ...{ clock, token, realm, secret: token() + token() },
+        ...{ clock, token, realm, algorithms, secret: token() + token() },
         passwordOf: (user) => callers.get(user) ?? null,
         isOurs: ({ uri }) => carrierOf(userOf(uri)) !== undefined,
       }),

@@ -33,6 +33,7 @@ async function openTrunks(trunks: readonly Trunk[], callers: Record<string, stri
   const ours = portsAt(HOPS.ann.address);
   const opened = await SipTrunks.open({
     ...{ clock, ...chances, callers: new Map(Object.entries(callers)), realm: 'ours.example.com' },
+    algorithms: ['SHA-256', 'MD5'],
     openTransport: (events, isTrusted) => {
       wire.attach(HOPS.ann, (bytes, from) => {
         if (isTrusted(from)) events.onMessage(bytes, from);
