@@ -1,4 +1,5 @@
-import { type Cipher, createCipheriv, createDecipheriv, createHmac, timingSafeEqual } from 'node:crypto';
+import { type Cipher, createCipheriv, createDecipheriv } from 'node:crypto';
+import { HmacSha1 } from './hmac-sha1.js';
 import { putUint32, uint32At } from './packet.js';
 import type { SrtpKey, SrtpSuite } from './srtp-keys.js';
 
@@ -15,11 +16,15 @@ export interface SrtpCipher {
 }
 
 const BLOCK = 16;
+/** Of a block, what is the same in all of a packet; behind it the block's number. */
+const COUNTED = 14;
 const AUTH_KEY_BYTES = 20;
 const GCM_TAG_BYTES = 16;
 /** No tag is shorter. */
 const TURNS_BYTES = 4;
-/** Blocks of key stream that are made at once, at most: for the longest packet that is taken. */
+/** Key streams that are made at once, of packets up to 60 ms; and the longest one, of the longest packet that is taken. */
+const PACKETS_AHEAD = 8;
+const MAX_BLOCKS_AHEAD = 32;
 const MAX_BLOCKS = 256;
 
 /** The cipher of one direction and kind. */
@@ -33,6 +38,7 @@ export function srtpCipher({ suite, key, salt }: SrtpKey, kind: SrtpKind): SrtpC
     sessionSalt,
     derived(key, salt, label + 1, AUTH_KEY_BYTES),
     tagBytes(suite, kind),
+    kind === 'rtp' ? PACKETS_AHEAD : 1,
   );
 }
 
@@ -49,20 +55,70 @@ export function derived(key: Uint8Array, salt: Uint8Array, label: number, bytes:
   return createCipheriv('aes-128-ctr', key, block).update(new Uint8Array(bytes));
 }
 
+/**
+ * Key streams of AES in counter mode (RFC 3711, 4.1.1): the counters of a packet's blocks, encrypted one by one, which
+ * spares a new cipher for each packet. Packets come one behind the other: some are seen to at once, since most of the
+ * time goes into the call.
+ */
+class KeyStream {
+  readonly #aes: Cipher;
+  readonly #salt: Uint8Array;
+  readonly #ahead: number;
+  readonly #counters: Buffer;
+  /** The streams that are there: of which source, from which index on, and of how many blocks each. */
+  #streams: Uint8Array = new Uint8Array();
+  #ssrc = -1;
+  #first = 0;
+  #blocks = 0;
+
+  /** @param ahead packets that are seen to at once */
+  constructor(key: Buffer, salt: Buffer, ahead: number) {
+    this.#aes = createCipheriv('aes-128-ecb', key, null).setAutoPadding(false);
+    this.#salt = salt;
+    this.#ahead = ahead;
+    this.#counters = Buffer.alloc(Math.max(MAX_BLOCKS, ahead * MAX_BLOCKS_AHEAD) * BLOCK);
+  }
+
+  /** The stream of a packet: so many blocks at least, until the next call. */
+  of(ssrc: number, index: number, blocks: number): Uint8Array {
+    const place = index - this.#first;
+    if (ssrc === this.#ssrc && blocks <= this.#blocks && place >= 0 && place < this.#ahead) {
+      const at = place * this.#blocks * BLOCK;
+      return this.#streams.subarray(at, at + blocks * BLOCK);
+    }
+    // One that comes late has its own; those that are to come stay.
+    const isLate = ssrc === this.#ssrc && place < 0;
+    if (isLate || blocks > MAX_BLOCKS_AHEAD || this.#ahead === 1) return this.#made(ssrc, index, blocks, 1);
+    [this.#ssrc, this.#first, this.#blocks] = [ssrc, index, blocks];
+    this.#streams = this.#made(ssrc, index, blocks, this.#ahead);
+    return this.#streams.subarray(0, blocks * BLOCK);
+  }
+
+  #made(ssrc: number, index: number, blocks: number, packets: number): Uint8Array {
+    const counters = this.#counters;
+    let at = 0;
+    for (let packet = 0; packet < packets; packet++) {
+      const counter = counterBlock(this.#salt, ssrc, index + packet);
+      for (let block = 0; block < blocks; block++, at += BLOCK) {
+        for (let n = 0; n < COUNTED; n++) counters[at + n] = counter[n]!;
+        counters[at + COUNTED] = block >> 8;
+        counters[at + COUNTED + 1] = block;
+      }
+    }
+    return this.#aes.update(counters.subarray(0, at));
+  }
+}
+
 /** AES in counter mode, and HMAC-SHA1 (RFC 3711, 4.1.1 and 4.2.1). */
 class CounterCipher implements SrtpCipher {
   readonly tagBytes: number;
-  readonly #salt: Buffer;
-  readonly #authKey: Buffer;
-  /** The blocks of a packet's key stream are encrypted one by one, which spares a new cipher for each packet. */
-  readonly #aes: Cipher;
-  readonly #counters = Buffer.alloc(MAX_BLOCKS * BLOCK);
+  readonly #hmac: HmacSha1;
+  readonly #stream: KeyStream;
 
-  constructor(key: Buffer, salt: Buffer, authKey: Buffer, tag: number) {
+  constructor(key: Buffer, salt: Buffer, authKey: Buffer, tag: number, ahead: number) {
     this.tagBytes = tag;
-    this.#salt = salt;
-    this.#authKey = authKey;
-    this.#aes = createCipheriv('aes-128-ecb', key, null).setAutoPadding(false);
+    this.#hmac = new HmacSha1(authKey);
+    this.#stream = new KeyStream(key, salt, ahead);
   }
 
   seal(packet: Uint8Array, clear: number, ssrc: number, index: number, trailer: Uint8Array | null): Buffer {
@@ -70,7 +126,8 @@ class CounterCipher implements SrtpCipher {
     const out = Buffer.allocUnsafe(length + this.tagBytes);
     out.set(packet);
     this.#crypt(out, clear, length, ssrc, index);
-    this.#tag(out, length, trailer, index).copy(out, length, 0, this.tagBytes);
+    const tag = this.#tag(out, length, trailer, index);
+    for (let n = 0; n < this.tagBytes; n++) out[length + n] = tag[n]!;
     return out;
   }
 
@@ -78,22 +135,17 @@ class CounterCipher implements SrtpCipher {
     const end = packet.length - this.tagBytes;
     if (end < clear) return null;
     const out = Buffer.from(packet);
-    const tag = this.#tag(out, end, trailer, index).subarray(0, this.tagBytes);
-    if (!timingSafeEqual(tag, packet.subarray(end))) return null;
+    const tag = this.#tag(out, end, trailer, index);
+    // However many bytes are right, it takes the same time.
+    let difference = 0;
+    for (let n = 0; n < this.tagBytes; n++) difference |= tag[n]! ^ packet[end + n]!;
+    if (difference !== 0) return null;
     this.#crypt(out, clear, end, ssrc, index);
     return out.subarray(0, end);
   }
 
   #crypt(packet: Buffer, clear: number, end: number, ssrc: number, index: number): void {
-    const blocks = Math.ceil((end - clear) / BLOCK);
-    const counters = this.#counters.subarray(0, blocks * BLOCK);
-    const first = counterBlock(this.#salt, ssrc, index);
-    for (let n = 0; n < blocks; n++) {
-      counters.set(first, n * BLOCK);
-      counters[n * BLOCK + 14] = n >> 8;
-      counters[n * BLOCK + 15] = n;
-    }
-    const stream = this.#aes.update(counters);
+    const stream = this.#stream.of(ssrc, index, Math.ceil((end - clear) / BLOCK));
     for (let i = clear, n = 0; i < end; i++, n++) packet[i] = packet[i]! ^ stream[n]!;
   }
 
@@ -101,12 +153,10 @@ class CounterCipher implements SrtpCipher {
    * Over the packet and what counts its turns: the roll-over counter, which is not sent, or the report's own number. It
    * is put in the tag's place meanwhile: hashed in one go, it takes half the time.
    */
-  #tag(packet: Buffer, end: number, trailer: Uint8Array | null, index: number): Buffer {
+  #tag(packet: Buffer, end: number, trailer: Uint8Array | null, index: number): Uint8Array {
     if (trailer === null) putUint32(packet, end, Math.floor(index / 65_536));
     else packet.set(trailer, end);
-    return createHmac('sha1', this.#authKey)
-      .update(packet.subarray(0, end + TURNS_BYTES))
-      .digest();
+    return this.#hmac.of(packet, end + TURNS_BYTES);
   }
 }
 
