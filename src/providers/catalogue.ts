@@ -1,4 +1,4 @@
-import type { ModelRoutes } from '../config/models.js';
+import { type ModelRoutes, OPENAI_REALTIME } from '../config/models.js';
 import { missingOf, type VendorAccess, type VendorName, VENDORS, type Vendors } from '../config/vendor-settings.js';
 import { LANGUAGES } from '../config/language.js';
 import { LocalModels } from './local/local-models.js';
@@ -123,7 +123,8 @@ function modelEntries(models: ModelRoutes): CatalogueEntry[] {
     groups.set(name, [...(groups.get(name) ?? []), id]);
   }
   return [...groups].map(([name, ids]) => ({
-    ...{ kind: 'llm', name, needs: null, usable: true, missing: null, supports: ids },
+    ...{ kind: 'llm', name, needs: null, usable: true, missing: null },
+    supports: [...(name.startsWith(OPENAI_REALTIME) ? ['hear and speak themselves'] : []), ...ids],
   }));
 }
 

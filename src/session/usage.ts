@@ -45,7 +45,9 @@ export class UsageBook {
 
   /** A model reports what it has read and written. */
   counted(asked: UsedProvider & { model: string }, tokens: LlmUsage): void {
-    const { tokens: sum } = found(this.#llm, tokens.by ?? asked, (): { tokens: UsedTokens } => ({ tokens: noTokens() }));
+    const { tokens: sum } = found(this.#llm, tokens.by ?? asked, (): { tokens: UsedTokens } => ({
+      tokens: noTokens(),
+    }));
     sum.promptTokens += tokens.promptTokens;
     sum.cachedTokens += tokens.cachedTokens ?? 0;
     sum.cacheWriteTokens += tokens.cacheWriteTokens ?? 0;

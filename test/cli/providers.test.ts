@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { VOICE_PROVIDERS } from '../../src/config/voice.js';
+import { RealtimeDouble } from '../vendors/realtime/double.js';
 import { ElevenLabsDouble } from '../vendors/tts/elevenlabs.js';
 import { KEY } from '../vendors/tts/speech-double.js';
 import { OpenAiDouble, sendError, textChunk, finishChunk, stream, usageChunk } from '../providers/llm/openai-double.js';
@@ -88,6 +89,26 @@ describe('parley providers', () => {
     expect((await parley(['providers', 'test', 'openai', '--kind', 'llm'], { env })).out).toContain(
       'may pass: try again',
     );
+  });
+
+  it('talks to a model that hears and speaks itself, and lets its voice read', async () => {
+    const double = await new RealtimeDouble().open();
+    opened.push(double);
+    double.hears = ['We have a table for two.'];
+    const env = { OPENAI_API_KEY: KEY, OPENAI_BASE_URL: double.url };
+    const { out: list } = await parley(['providers'], { env });
+    expect(list).toMatch(/ {2}\+ openai_realtime at .*ready; hear and speak themselves; gpt-4o-realtime-preview;/);
+    const { code, out } = await parley(['providers', 'test', 'openai_realtime'], { env });
+    expect(out).toMatch(/connection and session +\d+ ms\n.*first audio, after speech +\d+ ms\n/);
+    expect(out).toMatch(/tokens +\d+ in, \d+ out\n.*of these audio +\d+ in, \d+ out\n/);
+    expect(out).toMatch(/answered +You said: We have a table for two\.\.\n/);
+    expect(out).toMatch(/heard +We have a table for two\.\n/);
+    expect(out).toMatch(/words with times +\d+, estimated\n$/);
+    expect([code, double.violations]).toEqual([0, []]);
+    double.faults = { refuse: 401 };
+    const refused = await parley(['providers', 'test', 'gpt-realtime'], { env });
+    expect(refused.out).toContain('[PROVIDER_REFUSED]');
+    expect(refused.out + refused.err).not.toContain(KEY);
   });
 
   it('says what is wrong with what it was asked', async () => {

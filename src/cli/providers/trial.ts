@@ -1,5 +1,4 @@
 import { FRAME_MS, HEARING_RATE_HZ, frameSamples, samplesToMs } from '../../audio/frame.js';
-import { Resampler } from '../../audio/resample.js';
 import { type Clock, delay } from '../../clock/clock.js';
 import { RealClock } from '../../clock/real.js';
 import type { ModelRoutes } from '../../config/models.js';
@@ -9,8 +8,9 @@ import type { LocalModels } from '../../providers/local/local-models.js';
 import { llmRegistry } from '../../providers/llm/registry.js';
 import { STT_ENTRIES, sttProvider } from '../../providers/stt/registry.js';
 import type { SttTranscript } from '../../providers/stt/stt.js';
-import { FliteTts } from '../../providers/tts/flite.js';
 import { TTS_ENTRIES, ttsProvider } from '../../providers/tts/registry.js';
+import { tryConversing } from './speech-trial.js';
+import { SENTENCE, spokenSentence } from './spoken-sentence.js';
 
 export interface TrialOptions {
   vendors: Vendors;
@@ -34,7 +34,6 @@ export interface Trial {
   run: (note: Note) => Promise<void>;
 }
 
-const SENTENCE = 'We have a table for two at seven o’clock this evening.';
 const QUESTION = 'Reply with the single word: ready';
 /** A transcript that has not come by then does not come. */
 const FINAL_MS = 10_000;
@@ -174,29 +173,16 @@ class Transcripts {
   };
 }
 
-/** By the embedded voice, at the rate that recognisers listen with. */
-async function spokenSentence(signal: AbortSignal): Promise<Int16Array> {
-  const voice = new FliteTts();
-  try {
-    const clock = new RealClock();
-    const parts: Int16Array[] = [];
-    let resampler: Resampler | null = null;
-    const request = { text: SENTENCE, language: 'en-US', voiceId: null, model: null, settings: {}, clock, signal };
-    for await (const { samples, sampleRateHz } of voice.synthesize(request)) {
-      resampler ??= new Resampler(sampleRateHz, HEARING_RATE_HZ);
-      parts.push(resampler.process(samples).slice());
-    }
-    return Int16Array.from(parts.flatMap((part) => [...part]));
-  } finally {
-    await voice.close();
-  }
-}
-
-async function tryThinking(model: string, { models, signal }: TrialOptions, note: Note): Promise<void> {
+async function tryThinking(model: string, options: TrialOptions, note: Note): Promise<void> {
+  const { models, signal } = options;
   const registry = llmRegistry(models);
   const clock = new RealClock();
   try {
     const provider = registry.resolve(model);
+    if (provider.speech !== undefined) {
+      await tryConversing(provider.speech, model, options, note);
+      return;
+    }
     let startMs = clock.nowMs();
     await provider.warmUp();
     note('warm-up', clock.nowMs() - startMs);
