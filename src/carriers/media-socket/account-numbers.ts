@@ -1,7 +1,7 @@
 import { ParleyError } from '../../errors.js';
 
 const NUMBER = /^\+[1-9]\d{6,14}$/;
-const SIP = /^sips?:[^\s@]+@[^\s@]+$/i;
+const SIP = /^sips?:[^\s@,]+@[^\s@,]+$/i;
 
 /** Numbers of an account with a carrier, by the carrier's own ids. */
 export interface NumberDesk {

@@ -1,6 +1,7 @@
 import { type Clock, delay } from '../../clock/clock.js';
 import { ParleyError } from '../../errors.js';
 import type { NumberOffer } from '../carrier.js';
+import type { NumberDesk } from '../media-socket/account-numbers.js';
 import type { Rest, RestRequest } from '../media-socket/rest.js';
 import { isRefusal, objectsIn, RestApi } from '../media-socket/rest-api.js';
 import { TELNYX_CODECS, type TelnyxCodec } from './media-messages.js';
@@ -59,7 +60,7 @@ const ORDER_POLLS = 30;
  * @see https://developers.telnyx.com/docs/voice/programmable-voice/command-retries (2026-11-22), and Telnyx's OpenAPI
  * description (github.com/team-telnyx/openapi)
  */
-export class TelnyxApi {
+export class TelnyxApi implements NumberDesk {
   readonly #options: TelnyxApiOptions;
   readonly #api: RestApi;
 

@@ -4,6 +4,7 @@ import type { TransferOutcome } from '../../transports/transport.js';
 import type { CallEnd, CarrierCall } from '../carrier.js';
 import type { MediaMessage } from '../media-socket/dialect.js';
 import { insist } from '../media-socket/insist.js';
+import type { BookedCall } from '../media-socket/call-book.js';
 import type { CallControl, SocketCall } from '../media-socket/socket-call.js';
 import { StreamWait } from '../media-socket/stream-wait.js';
 import type { TelnyxApi, TelnyxDetection, TelnyxStream } from './api.js';
@@ -28,8 +29,6 @@ export interface TelnyxControlOptions {
   controlOf: (call: CarrierCall) => TelnyxControl | null;
   /** Telnyx has told of the call for the first time. */
   onKnown: (id: string) => void;
-  /** Telnyx says that the call is over. */
-  onOver: () => void;
   onError: (error: unknown) => void;
 }
 
@@ -61,7 +60,7 @@ const RING_S = { least: 5, most: 600 };
 const FAILED: TransferOutcome = { ok: false, reason: 'failed' };
 
 /** Telnyx's part of a call: what it tells of it, and what it is told. */
-export class TelnyxControl implements CallControl {
+export class TelnyxControl implements CallControl, BookedCall {
   readonly call: SocketCall;
   readonly #options: TelnyxControlOptions;
   readonly #closing = new AbortController();
@@ -349,12 +348,8 @@ export class TelnyxControl implements CallControl {
     // Whoever waits for a transfer is told before the line closes.
     this.#transferring.giveUp();
     this.#streams.tell(false);
-    const { clock, onOver } = this.#options;
-    const finish = (): void => {
-      this.call.finish(end);
-      onOver();
-    };
-    clock.schedule(clock.nowMs(), finish);
+    const { clock } = this.#options;
+    clock.schedule(clock.nowMs(), () => this.call.finish(end));
   }
 
   #insist(does: (api: TelnyxApi, id: string, commandId: string, signal: AbortSignal) => Promise<void>): void {

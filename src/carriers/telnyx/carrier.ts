@@ -2,7 +2,16 @@ import { type KeyObject, timingSafeEqual } from 'node:crypto';
 import type { Cancel, Clock } from '../../clock/clock.js';
 import { ParleyError, reasonOf } from '../../errors.js';
 import type { CallRequest, Carrier, CarrierCall, NumberOffer, NumberQuery } from '../carrier.js';
-import { type CarrierDoor, type DoorReply, type DoorRequest, REFUSED, UNKNOWN } from '../media-socket/door.js';
+import { AccountNumbers, assertPlaceable, callerOf } from '../media-socket/account-numbers.js';
+import { CallBook } from '../media-socket/call-book.js';
+import {
+  type CarrierDoor,
+  type DoorReply,
+  type DoorRequest,
+  REFUSED,
+  segmentsBelow,
+  UNKNOWN,
+} from '../media-socket/door.js';
 import { insist } from '../media-socket/insist.js';
 import type { MediaSocket } from '../media-socket/media-socket.js';
 import type { Rest } from '../media-socket/rest.js';
@@ -37,13 +46,7 @@ export interface TelnyxCarrierOptions {
 }
 
 const PATH = '/carriers/telnyx';
-const NUMBER = /^\+[1-9]\d{6,14}$/;
-const SIP = /^sips?:[^\s@,]+@[^\s@,]+$/i;
 const MOST_BODY_BYTES = 262_144;
-/** What Telnyx may still tell of a call that is over. */
-const KEPT_MS = 600_000;
-/** Ends of calls are waited for so long when the carrier closes. */
-const CLOSE_MS = 5_000;
 /** Events are remembered for as long as their signature holds, so that none counts twice; more than these are not. */
 const MOST_SEEN = 20_000;
 const TAKEN: DoorReply = { status: 200, contentType: 'text/plain', body: '' };
@@ -57,10 +60,8 @@ export class TelnyxCarrier implements Carrier, CarrierDoor {
   readonly #options: TelnyxCarrierOptions;
   readonly #key: KeyObject;
   readonly #api: TelnyxApi;
-  readonly #owned: Set<string>;
-  readonly #byToken = new Map<string, TelnyxControl>();
-  readonly #byId = new Map<string, TelnyxControl>();
-  readonly #byCall = new WeakMap<CarrierCall, TelnyxControl>();
+  readonly #numbers: AccountNumbers;
+  readonly #calls: CallBook<TelnyxControl>;
   /** Events that have been dealt with, oldest first, and until when they are remembered. */
   readonly #seen = new Map<string, number>();
   #listener: ((call: CarrierCall) => void) | null = null;
@@ -68,41 +69,33 @@ export class TelnyxCarrier implements Carrier, CarrierDoor {
 
   /** @throws ParleyError CONFIG_INVALID for a key that is none */
   constructor(options: TelnyxCarrierOptions) {
-    const { clock, rest, connectionId, codec, owned, publicKey } = options;
+    const { clock, rest, connectionId, codec, owned = [], publicKey } = options;
     this.#options = options;
     this.#key = publicKeyOf(publicKey);
     this.#api = new TelnyxApi({ clock, rest, connectionId, codec });
-    this.#owned = new Set(owned);
+    this.#numbers = new AccountNumbers(this.#api, owned);
+    this.#calls = new CallBook(clock);
   }
 
   searchNumbers({ country, areaCode, limit = 10 }: NumberQuery, signal: AbortSignal): Promise<readonly NumberOffer[]> {
     return this.#api.searchNumbers(country.toUpperCase(), areaCode, limit, signal);
   }
 
-  /** Buys a number, or takes one into use that the account has. */
-  async buyNumber(number: string, signal: AbortSignal): Promise<void> {
-    if (this.#owned.has(number) || !NUMBER.test(number)) throw new ParleyError('NUMBER_UNAVAILABLE', { number });
-    const existing = await this.#api.findNumber(number, signal);
-    if (existing === null) await this.#api.buyNumber(number, signal);
-    else await this.#api.direct(existing, signal);
-    this.#owned.add(number);
+  buyNumber(number: string, signal: AbortSignal): Promise<void> {
+    return this.#numbers.buy(number, signal);
   }
 
-  async releaseNumber(number: string, signal: AbortSignal): Promise<void> {
-    if (!this.#owned.has(number)) throw new ParleyError('NUMBER_NOT_OWNED', { number });
-    const found = await this.#api.findNumber(number, signal);
-    if (found !== null) await this.#api.releaseNumber(found, signal);
-    this.#owned.delete(number);
+  releaseNumber(number: string, signal: AbortSignal): Promise<void> {
+    return this.#numbers.release(number, signal);
   }
 
   ownedNumbers(): Promise<readonly string[]> {
-    return Promise.resolve([...this.#owned]);
+    return this.#numbers.list();
   }
 
   placeCall({ from, to, ringTimeoutMs, headers = {} }: CallRequest): SocketCall {
     if (this.#closing !== null) throw new ParleyError('CARRIER_CLOSED', { carrier: this.name });
-    if (!NUMBER.test(from)) throw new ParleyError('NUMBER_INVALID', { number: from.slice(0, 40) });
-    if (!NUMBER.test(to) && !SIP.test(to)) throw new ParleyError('NUMBER_INVALID', { number: to.slice(0, 40) });
+    assertPlaceable(from, to);
     const control = this.#control({ direction: 'outbound', id: null, from, to, headers });
     void control.place(ringTimeoutMs);
     return control.call;
@@ -121,8 +114,8 @@ export class TelnyxCarrier implements Carrier, CarrierDoor {
   }
 
   admit({ path, headers }: Omit<DoorRequest, 'body' | 'method'>): ((socket: MediaSocket) => void) | null {
-    const [what, token] = this.#segments(path);
-    const control = what === 'media' && token !== undefined ? this.#byToken.get(token) : undefined;
+    const [what, token] = segmentsBelow(PATH, path);
+    const control = what === 'media' ? this.#calls.byToken(token) : undefined;
     // A stream that is asked for with the answer of a call has no token but the one in its address.
     const shown = headers['x-telnyx-streaming-auth-token'];
     if (control === undefined || (shown !== undefined && !isEqual(shown, control.authToken))) {
@@ -136,12 +129,13 @@ export class TelnyxCarrier implements Carrier, CarrierDoor {
 
   /** Ends all calls. May be called twice. */
   close(): Promise<void> {
-    this.#closing ??= this.#close();
+    this.#listener = null;
+    this.#closing ??= this.#calls.close();
     return this.#closing;
   }
 
   #request(method: string, path: string, headers: DoorRequest['headers'], body: Buffer): DoorReply {
-    const [what] = this.#segments(path);
+    const [what] = segmentsBelow(PATH, path);
     if (method !== 'POST' || what !== 'webhook' || body.length > MOST_BODY_BYTES) return UNKNOWN;
     if (!isSigned(this.#key, headers, body, this.#options.unixMs())) {
       this.refused++;
@@ -160,7 +154,7 @@ export class TelnyxCarrier implements Carrier, CarrierDoor {
   #tell(event: TelnyxEvent): void {
     const { type, callControlId, state, isIncoming } = event;
     const [token = '', attempt] = state.split('.');
-    const control = this.#byId.get(callControlId) ?? this.#byToken.get(token);
+    const control = this.#calls.byId(callControlId) ?? this.#calls.byToken(token);
     if (control === undefined) {
       if (type === 'call.initiated' && isIncoming) this.#incoming(event);
     } else if (attempt === undefined) control.event(event);
@@ -171,7 +165,7 @@ export class TelnyxCarrier implements Carrier, CarrierDoor {
   #incoming({ callControlId: id, from, to, headers }: TelnyxEvent): void {
     const { clock, token } = this.#options;
     const listener = this.#listener;
-    if (!this.#owned.has(to) || listener === null || this.#closing !== null) {
+    if (!this.#numbers.has(to) || listener === null || this.#closing !== null) {
       const reject = (): Promise<void> => this.#api.reject(id, token(), new AbortController().signal);
       void insist(
         clock,
@@ -181,8 +175,7 @@ export class TelnyxCarrier implements Carrier, CarrierDoor {
       );
       return;
     }
-    const caller = NUMBER.test(from) || SIP.test(from) ? from : 'anonymous';
-    const control = this.#control({ direction: 'inbound', id, from: caller, to, headers });
+    const control = this.#control({ direction: 'inbound', id, from: callerOf(from), to, headers });
     control.offer();
     try {
       listener(control.call);
@@ -215,28 +208,13 @@ export class TelnyxCarrier implements Carrier, CarrierDoor {
       // An answer cannot name the sampling rate.
       streamsWithAnswer: codec !== 'L16',
       detection: direction === 'outbound' ? machineDetection : null,
-      controlOf: (other) => this.#byCall.get(other) ?? null,
-      onKnown: (known) => this.#byId.set(known, control),
-      onOver: () => this.#forgetLater(token, control),
+      controlOf: (other) => this.#calls.of(other),
+      onKnown: (known) => this.#calls.known(known, control),
       onError: (error) => this.#onError(error),
     });
     call.bind(control);
-    // A call that Telnyx never told of has nobody to ask about it for ever.
-    call.onState((state) => {
-      if (state === 'ended') this.#forgetLater(token, control);
-    });
-    this.#byToken.set(token, control);
-    this.#byCall.set(call, control);
-    if (id !== null) this.#byId.set(id, control);
+    this.#calls.add(token, control);
     return control;
-  }
-
-  #forgetLater(token: string, control: TelnyxControl): void {
-    const { clock } = this.#options;
-    clock.schedule(clock.nowMs() + KEPT_MS, () => {
-      this.#byToken.delete(token);
-      if (control.id !== null) this.#byId.delete(control.id);
-    });
   }
 
   /** Whether an event has come before; from now on it has. */
@@ -252,32 +230,8 @@ export class TelnyxCarrier implements Carrier, CarrierDoor {
     return false;
   }
 
-  /** What is asked for behind our path. */
-  #segments(path: string): string[] {
-    const [plain = ''] = path.split('?');
-    return plain.startsWith(`${PATH}/`) ? plain.slice(PATH.length + 1).split('/') : [];
-  }
-
   #onError(error: unknown): void {
     this.#options.onError?.(error);
-  }
-
-  async #close(): Promise<void> {
-    const { clock } = this.#options;
-    this.#listener = null;
-    const controls = [...this.#byToken.values()];
-    for (const control of controls) {
-      const wasUnder = control.call.end === null;
-      control.call.finish({ cause: 'failed', by: 'network', reason: 'the carrier is closed' });
-      if (wasUnder) control.hangUp();
-    }
-    let cancel: Cancel = () => undefined;
-    const late = new Promise<void>((resolve) => (cancel = clock.schedule(clock.nowMs() + CLOSE_MS, resolve)));
-    await Promise.race([Promise.all(controls.map(({ ended }) => ended)), late]);
-    cancel();
-    for (const control of controls) control.close();
-    this.#byToken.clear();
-    this.#byId.clear();
   }
 }
 
