@@ -1,10 +1,19 @@
 /**
- * What the audio kernels cost: microseconds for 20 ms of audio, and the ratio to the first of each group, which is what
- * parley uses. Rivals are run in turns, in one process, so that a busy machine slows them alike.
+ * What the audio kernels cost, and what the resamplers are worth: microseconds of processor time for 20 ms of audio, times
+ * the first of each table, which is what parley uses, and how good the sound is that comes out, in dB. Rivals are run in
+ * turns, in one process, so that a busy machine slows them alike.
  *
- *   npm run build && node bench/run.mjs audio
+ *   npm run build && node bench/run.mjs audio [--rounds=21]
+ *
+ * - `SNR`: a tone of 1 kHz at -12 dB against all that is not the tone (THD+N);
+ * - `ripple`: the loudest against the softest tone up to 80 % of the band that both rates have;
+ * - `band`: the share of that band up to which tones are no more than 3 dB down;
+ * - `rejection`: how far down the worst alias of a tone above the lower rate's band is (down), or what comes with a tone
+ *   of that band (up).
+ *
+ * `bench/peers/kernels` has packages of others beside them.
  */
-import createSpeex from '@echogarden/speex-resampler-wasm/simd';
+import { parseArgs } from 'node:util';
 import { dtmfTones } from '../dist/audio/dtmf-tones.js';
 import { DtmfDetector } from '../dist/audio/dtmf.js';
 import { Fader } from '../dist/audio/fade.js';
@@ -13,33 +22,37 @@ import { LevelMeter } from '../dist/audio/level.js';
 import { mix } from '../dist/audio/mix.js';
 import { pitchPeriod } from '../dist/audio/pitch.js';
 import { LossConcealer } from '../dist/audio/plc.js';
-import { polyphases, type Polyphase } from '../dist/audio/polyphase.js';
-import { Resampler } from '../dist/audio/resample.js';
 import { nativeStatus } from '../dist/native.js';
+import { machine } from './lib/machine.js';
+import { markdownTable } from './lib/numbers.js';
+import { qualityOf } from './lib/resampler-quality.js';
+import { RATES, resamplers } from './lib/resamplers.js';
+import { type Contender, race, raceRows, sound } from './lib/rivals.js';
 
-type Contender = readonly [name: string, once: () => void];
+const { values } = parseArgs({ options: { rounds: { type: 'string', default: '21' } } });
+const ROUNDS = Number(values.rounds);
 
-const ROUNDS = 21;
-/** Long enough for the timer, short enough that the rounds of all rivals see the same machine. */
-const ROUND_MS = 5;
-
-const speex = await createSpeex();
-console.log(`native addon: ${nativeStatus().reason}\n`);
-
-for (const [from, to] of [
-  [48_000, 16_000],
-  [16_000, 48_000],
-  [8_000, 16_000],
-  [16_000, 8_000],
-  [24_000, 16_000],
-  [22_050, 16_000],
-] as const) {
-  const input = sound(from / 50);
-  report(`resample ${from} to ${to} Hz`, [
-    ...polyphases().map(([name, run]) => [name, resampling(input, from, to, run)] as const),
-    ['speex WASM SIMD, quality 5', speexResampling(input, from, to, 5)],
-    ['speex WASM SIMD, quality 8', speexResampling(input, from, to, 8)],
-  ]);
+console.log(`${machine()}\nnative addon: ${nativeStatus().reason}\n`);
+for (const [from, to] of RATES) {
+  const all = await resamplers(from, to);
+  const us = race(
+    all.map(({ name, once }) => [name, once]),
+    ROUNDS,
+  );
+  const rows = all.map(({ name, whole }, at) => {
+    const { snr, ripple, band, rejection } = qualityOf(whole, from, to);
+    return [name, us[at] ?? 0, (us[at] ?? 0) / (us[0] ?? 0), snr, ripple.toFixed(2), band.toFixed(2), rejection];
+  });
+  const heads = [
+    `${String(from)} to ${String(to)} Hz`,
+    'us',
+    'times ours',
+    'SNR dB',
+    'ripple dB',
+    'band',
+    'rejection dB',
+  ];
+  console.log(`resampling\n${markdownTable([heads, ...rows])}\n`);
 }
 
 const frame8 = sound(160);
@@ -88,64 +101,8 @@ report('per frame, 48 kHz', [
   ['level', () => meter.push(frame48)],
   ['steady gain', () => fader.apply(out48)],
 ]);
-
-function resampling(input: Int16Array, from: number, to: number, inner: Polyphase): () => void {
-  const resampler = new Resampler(from, to, inner);
-  const out = new Int16Array(resampler.outputLength(input.length) + 1);
-  return () => void resampler.processInto(input, out);
-}
-
-/** With the copies in and out of its memory that every use of it needs. */
-function speexResampling(input: Int16Array, from: number, to: number, quality: number): () => void {
-  const error = speex._malloc(4);
-  const state = speex._speex_resampler_init(1, from, to, quality, error);
-  const inAt = speex._malloc(input.length * 2);
-  const outLength = Math.ceil((input.length * to) / from) + 1;
-  const outAt = speex._malloc(outLength * 2);
-  const lengths = speex._malloc(8);
-  const out = new Int16Array(outLength);
-  return () => {
-    speex.HEAP16.set(input, inAt >> 1);
-    speex.HEAP32[lengths >> 2] = input.length;
-    speex.HEAP32[(lengths >> 2) + 1] = outLength;
-    speex._speex_resampler_process_int(state, 0, inAt, lengths, outAt, lengths + 4);
-    const made = speex.HEAP32[(lengths >> 2) + 1]!;
-    out.set(speex.HEAP16.subarray(outAt >> 1, (outAt >> 1) + made));
-  };
-}
+console.log(machine());
 
 function report(title: string, contenders: readonly Contender[]): void {
-  const times = contenders.map(([, once]) => ({ once, repeats: calibrate(once), rounds: [] as number[] }));
-  for (let round = 0; round < ROUNDS; round++) {
-    for (const { once, repeats, rounds } of times) rounds.push(timeOf(once, repeats) / repeats);
-  }
-  const medians = times.map(({ rounds }) => median(rounds) * 1000);
-  console.log(title);
-  for (const [i, [name]] of contenders.entries()) {
-    const ratio = `${(medians[i]! / medians[0]!).toFixed(2)}x`;
-    console.log(`  ${name.padEnd(32)} ${medians[i]!.toFixed(2).padStart(8)} us  ${ratio.padStart(8)}`);
-  }
-}
-
-function calibrate(once: () => void): number {
-  let repeats = 1;
-  while (timeOf(once, repeats) < ROUND_MS) repeats *= 2;
-  return repeats;
-}
-
-/** CPU time in milliseconds: what other programs take does not count. */
-function timeOf(once: () => void, repeats: number): number {
-  const start = process.cpuUsage();
-  for (let i = 0; i < repeats; i++) once();
-  const { user, system } = process.cpuUsage(start);
-  return (user + system) / 1000;
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
-}
-
-/** Something loud with many partials: the cost of none of these depends on much more than that. */
-function sound(length: number): Int16Array {
-  return Int16Array.from({ length }, (_, i) => Math.round(9_000 * Math.sin(i * 0.1 + (i * i) / 3_000)));
+  console.log(`${title}\n${markdownTable([[title, 'us', 'times the first'], ...raceRows(contenders, ROUNDS)])}\n`);
 }

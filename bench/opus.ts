@@ -1,7 +1,7 @@
 /**
  * What Opus costs by its complexity, and what that is worth.
  *
- *   npm run build && node bench/run.mjs opus
+ *   npm run build && node bench/run.mjs opus [--rounds=7]
  *
  * Recorded speech at 24 kHz is encoded as calls over WebRTC are (28 kbit/s, a copy of each packet in the next), and decoded
  * again. Counted is processor time for a second of audio, complexities in turns. "Distance" is how far the decoded spectrum
@@ -9,6 +9,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 import { levelOf } from '../dist/audio/level.js';
 import { loadOpus } from '../dist/audio/opus.js';
 import { resample } from '../dist/audio/resample.js';
@@ -19,7 +20,8 @@ import { markdownTable, median } from './lib/numbers.js';
 
 const RATE_HZ = 24_000;
 const FRAME = 480;
-const ROUNDS = 7;
+const { values } = parseArgs({ options: { rounds: { type: 'string', default: '7' } } });
+const ROUNDS = Number(values.rounds);
 const COMPLEXITIES = Array.from({ length: 11 }, (_, complexity) => complexity);
 /** What the encoder looks ahead and the decoder holds back, in samples at 24 kHz (6.5 ms). */
 const DELAY = 156;

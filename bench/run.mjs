@@ -1,49 +1,30 @@
 /**
- * Runs a benchmark of this folder against the build: node bench/run.mjs <name> [its own arguments]. Without a name it
- * lists them.
+ * Runs a benchmark of this folder against the build: node bench/run.mjs <name> [its own arguments]. Without a name it runs
+ * the set of suite.ts; a name that is none lists them.
  *
- * Benchmarks are TypeScript and import the build as '../dist/...'. They are bundled into bench/.build, the build and
- * all packages left outside, with `import.meta.url` still that of their source.
+ * They are bundled into bench/.build (lib/bundle.mjs), with `import.meta.url` still that of their source.
  */
 import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { build } from 'esbuild';
+import { bundleProgram } from './lib/bundle.mjs';
 
+if (process.argv[2] === undefined || process.argv[2].startsWith('--')) process.argv.splice(2, 0, 'suite');
 const name = process.argv[2];
 const source = new URL(`${name}.ts`, import.meta.url);
-if (name === undefined || !/^[\w-]+$/.test(name) || !existsSync(source)) {
+if (!/^[\w-]+$/.test(name) || !existsSync(source)) {
   const names = readdirSync(new URL('.', import.meta.url)).filter((file) => file.endsWith('.ts'));
   console.error(`node bench/run.mjs <name>\n  ${names.map((file) => file.slice(0, -3)).join('\n  ')}`);
-  process.exit(name === undefined ? 0 : 1);
+  process.exit(1);
 }
 if (!existsSync(new URL('../dist', import.meta.url))) {
   console.error('There is no build: run npm run build first');
   process.exit(1);
 }
 
-const outfile = fileURLToPath(new URL(`.build/${name}.mjs`, import.meta.url));
-await build({
-  entryPoints: [fileURLToPath(source)],
-  outfile,
-  bundle: true,
-  platform: 'node',
-  format: 'esm',
-  target: 'node20',
-  packages: 'external',
-  sourcemap: 'inline',
-  define: { 'import.meta.url': JSON.stringify(source.href) },
-  plugins: [
-    {
-      name: 'build-stays-outside',
-      setup(bundler) {
-        bundler.onResolve({ filter: /^(\.\.\/)+dist\// }, ({ path }) => ({
-          path: path.replace(/^(\.\.\/)+/, '../../'),
-          external: true,
-        }));
-      },
-    },
-  ],
-});
+const outdir = fileURLToPath(new URL('.build', import.meta.url));
+await bundleProgram(fileURLToPath(source), outdir, { define: { 'import.meta.url': JSON.stringify(source.href) } });
+const outfile = join(outdir, `${name}.mjs`);
 // The benchmark sees its own arguments only.
 process.argv.splice(1, 2, outfile);
 await import(pathToFileURL(outfile).href);

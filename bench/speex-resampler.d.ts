@@ -1,5 +1,5 @@
 declare module '@echogarden/speex-resampler-wasm/simd' {
-  /** What audio.ts uses of the module that emscripten made; addresses are bytes in its memory. */
+  /** What lib/resamplers.ts uses of the module that emscripten made; addresses are bytes in its memory. */
   export interface SpeexResampler {
     readonly HEAP16: Int16Array;
     readonly HEAP32: Int32Array;

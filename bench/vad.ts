@@ -2,21 +2,25 @@
  * What voice activity detection costs: microseconds a window, CPU milliseconds per second of audio, and the ratio to the
  * fastest of Silero's kernels.
  *
- *   npm run build && node bench/run.mjs vad
+ *   npm run build && node bench/run.mjs vad [--rounds=15]
  *
  * All are measured in turns, so that a busy machine slows them alike. Frames of 20 ms go in, as in a session.
  */
+import { parseArgs } from 'node:util';
 import { nativeStatus } from '../dist/native.js';
 import { SILERO_KERNELS, sileroKernel } from '../dist/providers/vad/silero-kernel.js';
 import { SileroVad } from '../dist/providers/vad/silero.js';
 import type { VadDetector, VadProvider } from '../dist/providers/vad/vad.js';
 import { WEBRTC_KERNELS } from '../dist/providers/vad/webrtc-kernel.js';
 import { WebRtcVad } from '../dist/providers/vad/webrtc.js';
+import { machine } from './lib/machine.js';
+import { markdownTable, median } from './lib/numbers.js';
 
+const { values } = parseArgs({ options: { rounds: { type: 'string', default: '15' } } });
+const ROUNDS = Number(values.rounds);
 const RATE_HZ = 16_000;
 const FRAME = 320;
 const SECONDS = 4;
-const ROUNDS = 15;
 /** Streams that take turns, as sessions do: the weights stay in the cache, each stream's own memory may not. */
 const STREAMS = 10;
 
@@ -43,22 +47,13 @@ const sound = babble();
 for (let round = 0; round < ROUNDS; round++) for (const contender of contenders) measure(contender);
 
 const fastest = median(contenders[0]!.cpuMsPerSecond);
-console.table(
-  Object.fromEntries(
-    contenders.map(({ name, streams, cpuMsPerSecond }) => {
-      const cost = median(cpuMsPerSecond);
-      const windowsPerSecond = RATE_HZ / streams[0]!.windowSamples;
-      return [
-        name,
-        {
-          'us a window': Number(((cost * 1000) / windowsPerSecond).toFixed(1)),
-          'CPU ms per s of audio': Number(cost.toFixed(2)),
-          'times the fastest Silero': Number((cost / fastest).toFixed(2)),
-        },
-      ];
-    }),
-  ),
-);
+const rows = contenders.map(({ name, streams, cpuMsPerSecond }) => {
+  const cost = median(cpuMsPerSecond);
+  const windowsPerSecond = RATE_HZ / streams[0]!.windowSamples;
+  return [name, (cost * 1000) / windowsPerSecond, cost, cost / fastest];
+});
+const heads = ['detector', 'us a window', 'CPU ms per s of audio', 'times the fastest Silero'];
+console.log(`${markdownTable([heads, ...rows])}\n\n${machine()}`);
 
 async function enter(name: string, provider: VadProvider): Promise<void> {
   await provider.warmUp();
@@ -90,8 +85,4 @@ function babble(): Int16Array {
     smooth += 0.3 * (state / 2 ** 32 - 0.5 - smooth);
     return Math.round(20_000 * smooth * (1 + Math.sin(i / 3000)));
   });
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
 }

@@ -129,7 +129,7 @@ function playout(): HotFunction {
   const samples = sound(HEARING_RATE_HZ);
   const nothing = (): void => undefined;
   const events = { onStarted: nothing, onFinished: nothing, onSupply: nothing, onPlayable: nothing };
-  const player = new Playout(HEARING_RATE_HZ, events);
+  const player = new Playout({ outputRateHz: HEARING_RATE_HZ }, events);
   let id = 0;
   return [
     'playout, a second',

@@ -1,5 +1,5 @@
 import { type MeasuredTurn, type Stage, STAGES } from './measured-turn.js';
-import { short } from './markdown-table.js';
+import { escape, page, table } from './html.js';
 import { type BenchmarkReport, kindRows, type NamedRun, reportRows, stageDetailRows, stageRows } from './report.js';
 
 /** Colours that are told apart by those who see red and green alike (Okabe and Ito, 2008). */
@@ -22,24 +22,14 @@ const WATERFALLS = 12;
 /** The report as one page that needs nothing else: tables, waterfalls, distributions, latency against cut-offs. */
 export function reportPage(report: BenchmarkReport): string {
   const { title, time, machine, runs } = report;
-  return `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>${escape(title)}</title>
-<style>
-body{font:15px/1.45 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1b1b1b;background:#fff}
-h1{font-size:1.5rem}h2{font-size:1.15rem;margin-top:2rem}h3{font-size:1rem;margin:1.2rem 0 .3rem}
-table{border-collapse:collapse;display:block;overflow-x:auto;font-variant-numeric:tabular-nums}
-th,td{padding:.25rem .6rem;text-align:right;border-bottom:1px solid #ddd}th:first-child,td:first-child{text-align:left}
-svg{max-width:100%;height:auto}.note{color:#555}.key span{display:inline-block;width:.8em;height:.8em;margin:0 .3em 0 1em}
-text{font:12px system-ui,sans-serif;fill:#1b1b1b}
-@media (prefers-color-scheme:dark){body{color:#eee;background:#16181c}th,td{border-color:#3a3d44}.note{color:#aaa}
-text{fill:#eee}}
-</style></head><body>
-<h1>${escape(title)}</h1>
-<p class="note">${escape(time)}. ${escape(machine)}.</p>
-<p>All times are milliseconds from the end of the user's speech as the recording's label has it to the first frame of the
-answer at the far end of the line: the wait for the end of the turn and the line are in them. “Cut off”: the agent spoke
-before the user had finished.</p>
+  return page(title, `<p class="note">${escape(time)}. ${escape(machine)}.</p>\n${latencySections(runs)}`);
+}
+
+/** What runs came to, for a page of their own or a part of one. */
+export function latencySections(runs: readonly NamedRun[]): string {
+  return `<p>All times are milliseconds from the end of the user's speech as the recording's label has it to the first frame
+of the answer at the far end of the line: the wait for the end of the turn and the line are in them. “Cut off”: the agent
+spoke before the user had finished. “After the decision”: from the decision that the turn is over to that frame.</p>
 <h2>Response time</h2>
 ${table(reportRows(runs))}
 ${runs.map(({ name, about }) => `<p class="note"><b>${escape(name)}</b>: ${escape(about)}</p>`).join('\n')}
@@ -59,15 +49,7 @@ ${tradeOff(runs)}
 <h2>Waterfalls</h2>
 ${key(PARTS.map((stage) => NAMES[stage]))}
 ${runs.map((run) => `<h3>${escape(run.name)}</h3>\n${waterfalls(run)}`).join('\n')}
-</body></html>
 `;
-}
-
-function table(rows: readonly (string | number)[][]): string {
-  const [head = [], ...body] = rows;
-  const row = (cells: readonly (string | number)[], tag: string): string =>
-    `<tr>${cells.map((cell) => `<${tag}>${escape(typeof cell === 'number' ? short(cell) : cell)}</${tag}>`).join('')}</tr>`;
-  return `<table>${row(head, 'th')}${body.map((cells) => row(cells, 'td')).join('')}</table>`;
 }
 
 function key(names: readonly string[]): string {
@@ -150,15 +132,31 @@ function tradeOff(runs: readonly NamedRun[]): string {
   const [bottom, top] = [260, 16];
   const x = (ms: number): number => 50 + (ms / most) * (WIDTH - 240);
   const y = (cut: number): number => bottom - (cut / mostCut) * (bottom - top);
+  const labels = apart(points.map(({ ms, cut }) => ({ x: x(ms) + 9, y: y(cut) + 4 })));
   const marks = points.map(
     ({ name, ms, cut }, at) =>
-      `<circle cx="${fixed(x(ms))}" cy="${fixed(y(cut))}" r="5" fill="${colour(at)}"/><text x="${fixed(x(ms) + 9)}" y="${fixed(y(cut) + 4)}">${escape(name)}</text>`,
+      `<circle cx="${fixed(x(ms))}" cy="${fixed(y(cut))}" r="5" fill="${colour(at)}"/><text x="${fixed(labels[at]?.x ?? 0)}" y="${fixed(labels[at]?.y ?? 0)}">${escape(name)}</text>`,
   );
   const grid = [0, mostCut / 2, mostCut].map(
     (cut) =>
       `<line x1="50" x2="${String(WIDTH - 180)}" y1="${fixed(y(cut))}" y2="${fixed(y(cut))}" stroke="#8884"/><text x="44" y="${fixed(y(cut) + 4)}" text-anchor="end">${(cut * 100).toFixed(0)} %</text>`,
   );
   return svg(300, `${grid.join('')}${scale(x, most, bottom)}${marks.join('')}`);
+}
+
+/** Places of words, moved up until none lies on another: the lowest stay where they are. */
+function apart(places: readonly { x: number; y: number }[]): { x: number; y: number }[] {
+  const [wordWidth, lineHeight] = [150, 13];
+  const moved: { x: number; y: number }[] = [];
+  const order = places.map((_, at) => at).sort((a, b) => (places[b]?.y ?? 0) - (places[a]?.y ?? 0));
+  for (const at of order) {
+    const place = { x: 0, y: 0, ...places[at] };
+    const near = (): boolean =>
+      moved.some((other) => Math.abs(other.x - place.x) < wordWidth && Math.abs(other.y - place.y) < lineHeight);
+    while (near()) place.y -= 1;
+    moved[at] = place;
+  }
+  return moved;
 }
 
 /** Milliseconds below a drawing. */
@@ -184,8 +182,4 @@ function sum(values: readonly number[]): number {
 
 function fixed(value: number): string {
   return value.toFixed(1);
-}
-
-function escape(text: string): string {
-  return text.replace(/[&<>"]/g, (char) => `&#${String(char.charCodeAt(0))};`);
 }

@@ -6,7 +6,6 @@
  */
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 for (const [path, remedy] of [
@@ -18,30 +17,9 @@ for (const [path, remedy] of [
   process.exit(1);
 }
 
-await build({
-  entryPoints: [here('main.ts')],
-  outdir: here('build'),
-  outExtension: { '.js': '.mjs' },
-  bundle: true,
-  // What a process does not need it must not load: memory and starts are measured.
-  splitting: true,
-  platform: 'node',
-  format: 'esm',
-  target: 'node20',
-  packages: 'external',
-  sourcemap: 'inline',
-  plugins: [
-    {
-      name: 'build-stays-outside',
-      setup(bundler) {
-        bundler.onResolve({ filter: /^(\.\.\/)+dist\// }, ({ path }) => ({
-          path: path.replace(/^(\.\.\/)+/, '../../../../'),
-          external: true,
-        }));
-      },
-    },
-  ],
-});
+// What a process does not need it must not load: memory and starts are measured.
+const { bundleProgram } = await import('../../lib/bundle.mjs');
+await bundleProgram(here('main.ts'), here('build'), { splitting: true });
 // The programs see their own arguments only.
 process.argv.splice(1, 1, here('build/main.mjs'));
 await import(new URL('build/main.mjs', import.meta.url).href);
