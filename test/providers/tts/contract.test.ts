@@ -15,7 +15,7 @@ import { DeepgramDouble } from '../../vendors/tts/deepgram.js';
 import { DubverseDouble } from '../../vendors/tts/dubverse.js';
 import { ElevenLabsDouble } from '../../vendors/tts/elevenlabs.js';
 import { OpenAiSpeechDouble } from '../../vendors/tts/openai.js';
-import { OpenAiRealtimeDouble } from '../../vendors/tts/openai-realtime.js';
+import { RealtimeDouble } from '../../vendors/realtime/double.js';
 import { RimeDouble } from '../../vendors/tts/rime.js';
 import { KEY, type SpeechDouble } from '../../vendors/tts/speech-double.js';
 import { type ContractVendor, ttsContract } from './contract.js';
@@ -71,7 +71,7 @@ ttsContract('azure', {
 });
 
 ttsContract('openai_realtime', {
-  double: () => new OpenAiRealtimeDouble(),
+  double: () => new RealtimeDouble(),
   ...overSocket(openAiRealtimeTts),
   ...{ wordsWithinMs: null, seesCancel: true },
 });

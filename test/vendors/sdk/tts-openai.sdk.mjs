@@ -1,8 +1,9 @@
 import OpenAI from 'openai';
 import { OpenAIRealtimeWS } from 'openai/realtime/ws';
 import { expect, it } from 'vitest';
+import { RealtimeDouble } from '../realtime/double.ts';
 import { madeSpeech } from '../tts/made-speech.ts';
-import { OpenAiRealtimeDouble } from '../tts/openai-realtime.ts';
+
 import { OpenAiSpeechDouble } from '../tts/openai.ts';
 import { KEY } from '../tts/speech-double.ts';
 import { tlsFront } from './tls-front.mjs';
@@ -24,7 +25,7 @@ it('drives the double of the speech endpoint: bare PCM, and a wrong key', async 
 });
 
 it('drives the double of the Realtime API: a text read aloud, and a cancel', async () => {
-  const double = await new OpenAiRealtimeDouble().open();
+  const double = await new RealtimeDouble().open();
   const front = await tlsFront(double.url);
   try {
     const client = new OpenAI({ apiKey: KEY, baseURL: front.url });

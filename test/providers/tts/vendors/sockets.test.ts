@@ -11,7 +11,7 @@ import { AzureDouble } from '../../../vendors/tts/azure.js';
 import { CartesiaDouble } from '../../../vendors/tts/cartesia.js';
 import { DeepgramDouble } from '../../../vendors/tts/deepgram.js';
 import { ElevenLabsDouble } from '../../../vendors/tts/elevenlabs.js';
-import { OpenAiRealtimeDouble } from '../../../vendors/tts/openai-realtime.js';
+import { RealtimeDouble } from '../../../vendors/realtime/double.js';
 import { RimeDouble } from '../../../vendors/tts/rime.js';
 import { KEY, type SpeechDouble } from '../../../vendors/tts/speech-double.js';
 import { requestFor, speakAll } from '../requests.js';
@@ -177,7 +177,7 @@ describe('deepgram', () => {
 
 describe('openai_realtime', () => {
   it('has a session for each voice, and asks for each text outside any conversation', async () => {
-    const double = await open(new OpenAiRealtimeDouble());
+    const double = await open(new RealtimeDouble());
     const { speak } = speaking(openAiRealtimeTts, double);
     await speak('One.');
     await speak('Two.', { settings: { instructions: 'Slowly.' } });
