@@ -10,8 +10,8 @@
  * measured turn, machine and versions) and bench/results/bench.html (the same to look at; it loads nothing), and prints one
  * table of the figures that matter most. What fails is said and does not stop the rest; the exit code tells.
  *
- * `--docs` also puts the tables into docs/benchmarks.md, each between the marks of its part (`<!-- bench: NAME -->`); with
- * `--from` it takes those of a run that is over.
+ * `--docs` also puts the tables into docs/benchmarks.md and bench/README.md, each between the marks of its part
+ * (`<!-- bench: NAME -->`); with `--from` it takes those of a run that is over.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,6 +23,8 @@ import { writeDocs } from './lib/suite-docs.js';
 import { headlineRows, suitePage } from './lib/suite-page.js';
 import { PARTS } from './lib/suite-parts.js';
 import { isThere, runPart, type SuiteReport, versions } from './lib/suite-run.js';
+
+const DOCS = ['../docs/benchmarks.md', 'README.md'];
 
 const { values } = parseArgs({
   options: {
@@ -36,7 +38,7 @@ const { values } = parseArgs({
 const report =
   values.from === undefined ? await measured() : (JSON.parse(readFileSync(values.from, 'utf8')) as SuiteReport);
 writeFileSync(join(values.out, 'bench.html'), suitePage(report));
-if (values.docs) writeDocs(report, new URL('../docs/benchmarks.md', import.meta.url));
+if (values.docs) for (const page of DOCS) writeDocs(report, new URL(page, import.meta.url));
 console.log(`\n${markdownTable(headlineRows(report))}\n\nbegan: ${report.began}\nended: ${report.ended}`);
 for (const { name, error } of report.parts) if (error !== null) console.log(`failed: ${name}: ${error}`);
 console.log(`bench.json and bench.html are in ${values.out}`);

@@ -89,7 +89,7 @@ export const PARTS: readonly Part[] = [
     args: ['capacity', '--ways=memory,rtp', '--conducts=idle,talking', '--sessions=20'],
     quick: null,
     real: 'Sessions in a process of their own, callers in another; Silero; recogniser, model and voice are doubles.',
-    headlines: [],
+    headlines: [{ figure: 'an idle session over RTP, CPU ms/s', row: 'rtp', column: 'CPU ms/s a session' }],
   },
   {
     ...{ name: 'audio', title: 'Audio kernels beside their alternatives' },

@@ -1,4 +1,5 @@
-import { median, quantile, short } from '../../lib/numbers.js';
+import { short } from '../../../dist/benchmark/markdown-table.js';
+import { median, quantile } from '../../lib/numbers.js';
 import type { Case, Measured } from './cases.js';
 import type { Cost } from './costs.js';
 import type { Overheard } from './scenes.js';
