@@ -4,7 +4,7 @@ import { RealClock } from '../../clock/real.js';
 import { ParleyError, reasonOf } from '../../errors.js';
 import { Deadlines } from '../deadlines.js';
 import { parseObject } from '../wire/json.js';
-import { failed, refused } from '../wire/vendor-error.js';
+import { failed, refused, withoutSecrets } from '../wire/vendor-error.js';
 import { VendorHttp, type VendorReply } from '../wire/vendor-http.js';
 import { humbler, type Manners, mannersOf } from './anthropic-manners.js';
 import { requestBody, WireReader, type WireEvent } from './anthropic-wire.js';
@@ -125,7 +125,7 @@ export class AnthropicProvider implements LlmProvider {
   }
 
   #failure({ type, message }: { type: string; message: string }): ParleyError {
-    const reason = `${type}: ${message}`;
+    const reason = withoutSecrets(`${type}: ${message}`, [this.#options.apiKey]);
     return REFUSALS.has(type) ? refused(this.name, reason) : failed(this.name, reason);
   }
 }

@@ -4,6 +4,7 @@ import type { Clock } from '../../clock/clock.js';
 import { RealClock } from '../../clock/real.js';
 import { ParleyError, reasonOf } from '../../errors.js';
 import { Deadlines } from '../deadlines.js';
+import { failed, statusError, withoutSecrets } from '../wire/vendor-error.js';
 import type { LlmPiece, LlmProvider, LlmRequest } from './llm.js';
 import {
   errorMessage,
@@ -41,6 +42,8 @@ export interface OpenAiOptions {
 const MAX_EVENT_CHARS = 1_048_576;
 const MAX_ERROR_CHARS = 65_536;
 const MAX_REPLY_CHARS = 4_194_304;
+/** What is shorter is no key, but a word that local servers are given in its place. */
+const MIN_SECRET_CHARS = 8;
 /** How long the end of a finished reply is waited for, so that its connection can be used again. */
 const DRAIN_MS = 100;
 
@@ -55,6 +58,7 @@ export class OpenAiProvider implements LlmProvider {
   readonly #options: Required<Pick<OpenAiOptions, 'connectTimeoutMs' | 'firstByteTimeoutMs' | 'idleTimeoutMs'>>;
   readonly #modelName: (modelId: string) => string;
   readonly #headers: Record<string, string>;
+  readonly #secrets: readonly string[];
   readonly #basePath: string;
   readonly #pool: Pool;
   readonly #dispatcher: Dispatcher;
@@ -73,6 +77,9 @@ export class OpenAiProvider implements LlmProvider {
     this.#clock = options.clock ?? new RealClock();
     this.#headers = { ...options.headers };
     if (options.apiKey !== undefined) this.#headers['authorization'] = `Bearer ${options.apiKey}`;
+    // A header of the operator's may hold one, too.
+    const held = [options.apiKey ?? '', ...Object.values(options.headers ?? {})];
+    this.#secrets = held.filter((value) => value.length >= MIN_SECRET_CHARS);
     this.#basePath = url.pathname.replace(/\/+$/, '');
     // Every wait of a request has its deadline on the request's clock; undici's timer only frees a dead connection.
     this.#pool = new Pool(url.origin, {
@@ -188,13 +195,16 @@ export class OpenAiProvider implements LlmProvider {
   }
 
   #refusal(status: number, body: string): ParleyError {
-    const reason = `HTTP ${String(status)}: ${errorMessage(parseJson(body) ?? body)}`;
-    const retryable = status === 408 || status === 409 || status === 425 || status === 429 || status >= 500;
-    return new ParleyError(retryable ? 'PROVIDER_FAILED' : 'PROVIDER_REFUSED', { provider: this.name, reason, status });
+    return statusError(this.name, status, this.#clean(errorMessage(parseJson(body) ?? body)));
   }
 
   #failure(reason: string, cause?: unknown): ParleyError {
-    return new ParleyError('PROVIDER_FAILED', { provider: this.name, reason }, { cause });
+    return failed(this.name, this.#clean(reason), cause);
+  }
+
+  /** Some servers repeat the key that they do not like. */
+  #clean(text: string): string {
+    return withoutSecrets(text, this.#secrets);
   }
 
   /** What the caller gets: the signal's reason where there is one, else a ParleyError. */

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -287,6 +288,21 @@ describe('tool calls', () => {
 });
 
 describe('refusals and failures', () => {
+  it('shows no key, though the server repeats it', async () => {
+    const [apiKey, token] = ['sk-0123456789', 'gateway-token-1'];
+    const provided = make({ apiKey, headers: { 'x-gateway': token } });
+    const replies = [
+      (response: ServerResponse) => sendError(response, 401, `not with ${apiKey}, nor with ${token}`),
+      (response: ServerResponse) => stream(response, [{ error: { message: `not with ${apiKey}` } }]),
+    ];
+    for (const answer of replies) {
+      double.answer = answer;
+      const error = await failure(provided.complete(request()));
+      expect(error.message).toContain('not with ***');
+      expect(JSON.stringify([error.message, error, error.cause])).not.toMatch(/sk-0123|gateway-token/);
+    }
+  });
+
   it.each([
     [401, 'PROVIDER_REFUSED', false],
     [404, 'PROVIDER_REFUSED', false],
