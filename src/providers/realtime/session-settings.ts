@@ -1,4 +1,5 @@
 import type { ToolSpec } from '../../config/chat.js';
+import { openAiVoice } from '../tts/vendors/openai-voice.js';
 
 /** The only rate of the API's PCM. */
 export const REALTIME_RATE_HZ = 24_000;
@@ -39,7 +40,11 @@ export function sessionUpdate(settings: RealtimeSettings, told: ToldSettings | n
   const first = { format, turn_detection: null };
   const input = { ...(told === null && first), ...(isOther.transcription && { transcription }) };
   const { id, speed } = voice ?? {};
-  const output = { format, voice: id, ...(speed !== undefined && { speed }) };
+  const output = {
+    format,
+    voice: id === undefined ? undefined : openAiVoice(id),
+    ...(speed !== undefined && { speed }),
+  };
   const speaks = told === null && voice !== null;
   return {
     type: 'realtime',

@@ -28,7 +28,7 @@ export class RealtimeConversation {
   readonly model: string;
   instructions = '';
   tools: string[] = [];
-  voice: string | null = null;
+  voice: string | { id: string } | null = null;
   modalities: readonly ['audio' | 'text'] = ['audio'];
   /** It is used for more than reading aloud. */
   isConversation = false;

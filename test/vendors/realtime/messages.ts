@@ -76,7 +76,7 @@ const sessionSchema = z.strictObject({
       output: z
         .strictObject({
           format: audioFormat,
-          voice: z.enum(VOICES),
+          voice: z.union([z.enum(VOICES), z.strictObject({ id: z.string().startsWith('voice_') })]),
           speed: z.number().min(0.25).max(1.5).exactOptional(),
         })
         .exactOptional(),

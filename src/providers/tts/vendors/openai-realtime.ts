@@ -28,7 +28,8 @@ export function openAiRealtimeTts(access: VendorAccess, options: Partial<SocketT
 const VOICES = ['marin', 'cedar', 'alloy', 'ash', 'ballad', 'coral', 'echo', 'sage', 'shimmer', 'verse'];
 /** Where an agent names none. */
 export const OPENAI_REALTIME_VOICE = 'marin';
-const DEFAULT_MODEL = 'gpt-realtime';
+/** Quick, and not among those that the vendor shuts down in January 2027. */
+const DEFAULT_MODEL = 'gpt-realtime-1.5';
 const SAMPLE_RATE_HZ = 24_000;
 const READ_ALOUD =
   'You are the voice of a reader. Read the user message aloud, word for word, in its own language. Say nothing else: do ' +
