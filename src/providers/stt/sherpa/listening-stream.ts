@@ -22,6 +22,8 @@ export interface ListeningStreamOptions {
 
 /** Audio before the speech, so that its first sound is not cut off. */
 const LEAD_MS = 300;
+/** Sound goes to the process in pieces of this length, for each message costs; a model looks at more at a time. */
+const PIECE_SAMPLES = msToSamples(100, HEARING_RATE_HZ);
 
 /**
  * One session's sound in a model that listens as it comes. Only speech is sent, with a little before it; where the user
@@ -33,6 +35,9 @@ export class ListeningStream implements SttStream {
   readonly #lead = new LeadAudio(LEAD_MS);
   readonly #padSamples: number;
   #map = new SampleMap();
+  /** What waits for its piece to be full. */
+  readonly #piece = new Int16Array(PIECE_SAMPLES);
+  #pieceSamples = 0;
   /** The turn's stream in the process; null = the turn has not begun. */
   #id: number | null = null;
   /** Turns of the session, counted. */
@@ -73,6 +78,7 @@ export class ListeningStream implements SttStream {
     if (this.#id === null) return;
     const { engine, clock, finalTimeoutMs } = this.#options;
     this.#awaited = ++this.#mark;
+    this.#flush(this.#id);
     engine.send({ type: 'finish', id: this.#id, mark: this.#mark, padSamples: this.#padSamples });
     this.#map.padded(this.#padSamples);
     this.#finalDue?.();
@@ -101,7 +107,19 @@ export class ListeningStream implements SttStream {
   #send(samples: Int16Array, startSample: number): void {
     const id = this.#id ?? this.#begin();
     this.#map.sent(startSample, samples.length);
-    this.#options.engine.send({ type: 'audio', id, samples });
+    for (let at = 0; at < samples.length;) {
+      const part = samples.subarray(at, at + PIECE_SAMPLES - this.#pieceSamples);
+      this.#piece.set(part, this.#pieceSamples);
+      this.#pieceSamples += part.length;
+      at += part.length;
+      if (this.#pieceSamples === PIECE_SAMPLES) this.#flush(id);
+    }
+  }
+
+  #flush(id: number): void {
+    const samples = this.#piece.subarray(0, this.#pieceSamples);
+    this.#pieceSamples = 0;
+    if (samples.length > 0) this.#options.engine.send({ type: 'audio', id, samples });
   }
 
   #begin(): number {
@@ -127,6 +145,7 @@ export class ListeningStream implements SttStream {
     this.#awaited = 0;
     if (this.#id !== null) this.#options.engine.leave(this.#id);
     this.#id = null;
+    this.#pieceSamples = 0;
     this.#map = new SampleMap();
   }
 
