@@ -4,13 +4,14 @@ import { isRtcp, parseRtp, RTP_HEADER_BYTES, type RtpPacket, serialiseRtp } from
 import { SrtpReceiver, SrtpSender } from '../../rtp/srtp.js';
 import type { SrtpSuite } from '../../rtp/srtp-keys.js';
 
-/** By their numbers in DTLS (RFC 5764, 4.1.2; RFC 7714, 14.2), the ones that werift offers. */
-const SUITES: ReadonlyMap<number, SrtpSuite> = new Map([
-  [0x0001, 'AES_CM_128_HMAC_SHA1_80'],
-  [0x0007, 'AEAD_AES_128_GCM'],
-]);
+/**
+ * The way to protect packets that every browser has (RFC 8827, 6.5), by its number in DTLS (RFC 5764, 4.1.2). werift
+ * would prefer AES-GCM, for which Node makes a new cipher for each packet: four times the work.
+ */
+const PROFILE = 0x0001;
+const SUITE: SrtpSuite = 'AES_CM_128_HMAC_SHA1_80';
 const KEY_BYTES = 16;
-const SALT_BYTES: Readonly<Record<string, number>> = { AES_CM_128_HMAC_SHA1_80: 14, AEAD_AES_128_GCM: 12 };
+const SALT_BYTES = 14;
 /** From 1900, where NTP begins to count, to 1970. */
 const NTP_EPOCH_S = 2_208_988_800;
 
@@ -51,6 +52,7 @@ export class MediaPath {
   /** To be made before the connection comes about. */
   constructor(transport: RTCDtlsTransport) {
     this.#transport = transport;
+    (transport as unknown as { srtpProfiles: number[] }).srtpProfiles = [PROFILE];
     const startSrtp = transport.startSrtp.bind(transport);
     const { onData } = transport.iceTransport.connection;
     transport.startSrtp = () => {
@@ -97,12 +99,9 @@ export class MediaPath {
   }
 
   #takeKeys(): void {
-    const { dtls } = this.#transport;
-    const suite = SUITES.get(dtls?.srtp.srtpProfile ?? 0);
-    if (dtls === undefined || suite === undefined) return;
-    const keys = dtls.extractSessionKeys(KEY_BYTES, SALT_BYTES[suite] ?? 0) as Keys;
-    this.#sender = new SrtpSender({ suite, key: keys.localKey, salt: keys.localSalt });
-    this.#receiver = new SrtpReceiver({ suite, key: keys.remoteKey, salt: keys.remoteSalt });
+    const keys = this.#transport.dtls?.extractSessionKeys(KEY_BYTES, SALT_BYTES) as Keys;
+    this.#sender = new SrtpSender({ suite: SUITE, key: keys.localKey, salt: keys.localSalt });
+    this.#receiver = new SrtpReceiver({ suite: SUITE, key: keys.remoteKey, salt: keys.remoteSalt });
   }
 
   #open(receiver: SrtpReceiver, datagram: Buffer): void {
