@@ -1,3 +1,4 @@
+import type { CarrierDoor } from '../carriers/media-socket/door.js';
 import { RtpTotals } from '../rtp/totals.js';
 
 /** A trunk, as it can be looked at. */
@@ -8,10 +9,12 @@ interface Watched {
   counts: () => Readonly<Record<string, number>>;
 }
 
-/** What the operator's figures say of SIP trunks and their media. */
+/** What the operator's figures say of SIP trunks and their media, and of carriers with media sockets. */
 export class TrunkFigures {
   readonly media = new RtpTotals();
   readonly #trunks: Watched[] = [];
+  /** Carriers with webhooks and media sockets. */
+  readonly doors: Pick<CarrierDoor, 'name' | 'counts'>[] = [];
 
   watch(trunk: Watched): void {
     this.#trunks.push(trunk);

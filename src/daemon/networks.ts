@@ -97,6 +97,7 @@ export async function openNetworks({ engine, phones, settings, figures, onError 
     idPrefix: `sim-${randomUUID().slice(0, 8)}`,
   });
   joined.push({ carrier: simulated, owned });
+  figures?.doors.push(...doors);
   const carrier = joined.length === 1 ? simulated : new JoinedCarriers(joined);
   return {
     ...{ carrier, simulated, sip, doors },

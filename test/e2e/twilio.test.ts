@@ -114,6 +114,9 @@ describe('calls over Twilio, with the daemon as it is built', () => {
     // Signed for another address than the public one.
     expect((await post(twilioSignature(TOKEN, daemon.address + path, form))).status).toBe(403);
     expect((await post(twilioSignature(TOKEN, PUBLIC_URL + path, form))).status).toBe(200);
+    const figures = await (await fetch(`${daemon.address}/metrics`)).text();
+    expect(figures).toContain('\nparley_carrier_events_total{carrier="twilio",what="refused"} 2\n');
+    expect(figures).toMatch(/\nparley_carrier_events_total\{carrier="twilio",what="streams"\} [1-9]/);
     expect((await fetch(`${daemon.address}/carriers/nobody/voice`, { method: 'POST' })).status).toBe(404);
     expect((await fetch(`${daemon.address}/carriers/twilio/nothing`)).status).toBe(404);
   });

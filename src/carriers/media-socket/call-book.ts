@@ -1,6 +1,7 @@
 import type { Cancel, Clock } from '../../clock/clock.js';
 import type { CarrierCall } from '../carrier.js';
 import type { SocketCall } from './socket-call.js';
+import type { MediaCounts } from './socket-line.js';
 
 /** A call of a carrier's, and what the carrier has to do with it. */
 export interface BookedCall {
@@ -25,6 +26,8 @@ export class CallBook<C extends BookedCall> {
   readonly #byToken = new Map<string, C>();
   readonly #byId = new Map<string, C>();
   readonly #byCall = new WeakMap<CarrierCall, C>();
+  /** What was counted of calls that are forgotten. */
+  readonly #counts: MediaCounts = { badMessages: 0, droppedMs: 0, missingMs: 0, unsentFrames: 0, streams: 0 };
   /** Calls that are over, in the order of their ends. */
   readonly #over: { token: string; booked: C; atMs: number }[] = [];
 
@@ -59,6 +62,13 @@ export class CallBook<C extends BookedCall> {
     return this.#byCall.get(call) ?? null;
   }
 
+  /** What was counted of the calls' sound, of all calls so far together. */
+  counts(): MediaCounts {
+    const sums = { ...this.#counts };
+    for (const { call } of this.#byToken.values()) add(sums, call.line.counts);
+    return sums;
+  }
+
   /** Ends all calls, and waits until the carrier has been told, 5 s at most. */
   async close(): Promise<void> {
     const all = [...this.#byToken.values()];
@@ -84,7 +94,12 @@ export class CallBook<C extends BookedCall> {
     for (let first = this.#over[0]; first !== undefined && first.atMs + KEPT_MS < nowMs; first = this.#over[0]) {
       this.#over.shift();
       this.#byToken.delete(first.token);
+      add(this.#counts, first.booked.call.line.counts);
       if (first.booked.id !== null) this.#byId.delete(first.booked.id);
     }
   }
+}
+
+function add(sums: MediaCounts, counts: Readonly<MediaCounts>): void {
+  for (const name of Object.keys(sums) as (keyof MediaCounts)[]) sums[name] += counts[name];
 }

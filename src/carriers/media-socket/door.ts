@@ -23,6 +23,10 @@ export interface DoorReply {
 export interface CarrierDoor {
   /** Where the door is, without a slash at the end, such as `/carriers/twilio`. */
   readonly path: string;
+  /** The carrier's name. */
+  readonly name: string;
+  /** What was refused, dropped or could not be read, so far, by name. */
+  counts(): Readonly<Record<string, number>>;
   /** Answers a webhook. Never rejects. */
   request(request: DoorRequest): Promise<DoorReply>;
   /** What to do with a media socket that is asked for; null = it is refused (403). */

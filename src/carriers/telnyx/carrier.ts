@@ -127,6 +127,10 @@ export class TelnyxCarrier implements Carrier, CarrierDoor {
     return (socket) => control.call.line.attach(inOrder(socket));
   }
 
+  counts(): Readonly<Record<string, number>> {
+    return { refused: this.refused, ...this.#calls.counts() };
+  }
+
   /** Ends all calls. May be called twice. */
   close(): Promise<void> {
     this.#listener = null;

@@ -124,6 +124,10 @@ export class TwilioCarrier implements Carrier, CarrierDoor {
     return (socket) => control.call.line.attach(socket);
   }
 
+  counts(): Readonly<Record<string, number>> {
+    return { refused: this.refused, ...this.#calls.counts() };
+  }
+
   /** Ends all calls. May be called twice. */
   close(): Promise<void> {
     this.#listener = null;

@@ -2,7 +2,7 @@ import type { TrunkFigures } from '../../calls/trunk-figures.js';
 import { UNHEARD_KINDS } from '../../rtp/totals.js';
 import type { Registry } from './registry.js';
 
-/** The figures of SIP trunks and their media. docs/operation.md lists them. */
+/** The figures of SIP trunks and their media, and of other carriers. docs/operation.md lists them. */
 export function trunkMetrics(registry: Registry, figures: TrunkFigures): void {
   const { media } = figures;
   registry.read(
@@ -25,4 +25,13 @@ export function trunkMetrics(registry: Registry, figures: TrunkFigures): void {
   registry.read('counter', 'parley_rtp_concealed_seconds_total', 'Sound made up in place of lost packets.', () => [
     { value: media.concealedMs / 1000 },
   ]);
+  registry.read(
+    'counter',
+    'parley_carrier_events_total',
+    "Of carriers with media sockets: requests refused, calls' streams, and what was wrong with their messages and sound.",
+    () =>
+      figures.doors.flatMap((door) =>
+        Object.entries(door.counts()).map(([what, value]) => ({ labels: { carrier: door.name, what }, value })),
+      ),
+  );
 }
