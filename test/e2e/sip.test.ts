@@ -76,6 +76,8 @@ describe.skipIf(!hasTool('sipp'))('calls over SIP, from another implementation',
     expect(first).toMatchObject({ call_status: 'user-ended', call_id: handed.call_id, metadata: { table: '7' } });
     expect(first.carrier_call_log?.codec).toBe('PCMU');
     expect(first.carrier_call_log?.packets.received).toBeGreaterThan(30);
+    const { histories } = await ask<{ histories: Logged[] }>('GET', '/call-logs?phone_number=%2B12025550177');
+    expect(histories.map(({ call_id }) => call_id)).toEqual([handed.call_id]);
     expect(await sippCalls(user, place, 'uac-404')).toBe(0);
 
     expect(await sippCalls('+12025550199', place, 'uac-404')).toBe(0);
