@@ -188,6 +188,7 @@ export const CASES = [
       await wait(300);
       assert.equal(heard.loud, 0, 'nothing is heard before the answer');
       await until(() => call.state === 'answered' && heard.loud > 5, 'it is answered');
+      assert.ok((call.record().packets.early ?? 0) > 5, 'what came before it is counted');
       call.hangUp();
     }),
   ],
