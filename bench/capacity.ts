@@ -15,7 +15,8 @@
  * The sessions have a process of their own, their callers another one, new ones for each case. Of the sessions' process
  * everything counts but what it does before its sessions have run for WARM_MS. A case's series ends with the first
  * number of sessions of whose frames more than 0.1 % are late by more than 5 ms, which on a machine that others use,
- * too, may be their doing: `waited` says how long the thread was ready and had no processor. With --minutes the sessions
+ * too, may be their doing: `waited` says how long the thread was ready and had no processor. (Where frames were never
+ * given less was done, and the processor time is too little.) With --minutes the sessions
  * run on, and what they keep is measured behind a full collection each minute (bench/memory does an hour of virtual time
  * in a minute or two). --profile writes what `node --cpu-prof` sees of the sessions' process.
  *
@@ -142,6 +143,7 @@ async function measured(of: CapacityCase, seconds: number): Promise<CapacityResu
       lateness: {
         frames: lateness.reduce((sum, { frames }) => sum + frames, 0),
         late: lateness.reduce((sum, { late }) => sum + late, 0),
+        skipped: lateness.reduce((sum, { skipped }) => sum + skipped, 0),
         p50: Math.max(...lateness.map(({ p50 }) => p50)),
         p99: Math.max(...lateness.map(({ p99 }) => p99)),
         max: Math.max(...lateness.map(({ max }) => max)),
@@ -162,7 +164,16 @@ async function cpuAfter(callers: Remote<CallerMethods>, seconds: number): Promis
 
 const HEADER = [
   ...['way', 'VAD', 'user', 'threads', 'sessions', 'CPU ms/s a session', 'sessions a core', 'busiest thread, %'],
-  ...['frames late, %', 'behind the tick p50, ms', 'p99', 'max', 'loop late p99, ms', 'max', 'RSS MB a session'],
+  ...[
+    'frames late, %',
+    'never given, %',
+    'behind the tick p50, ms',
+    'p99',
+    'max',
+    'loop late p99, ms',
+    'max',
+    'RSS MB a session',
+  ],
   ...['kept MB a session', 'more a minute, kB', 'answers', 'callers, %', 'waited for a processor, %', 'load'],
 ];
 
@@ -179,7 +190,9 @@ function rowOf(result: CapacityResult): (string | number)[] {
   return [
     ...[engines === 'doubles' ? way : `${way}, embedded`, vad, conduct, String(threads), String(sessions)],
     ...[each(processMs), String(Math.floor(1000 / each(processMs))), result.threadMs / 10],
-    ...[lateness.frames === 0 ? '–' : ((100 * lateness.late) / lateness.frames).toFixed(2)],
+    ...[lateness.late, lateness.skipped].map((some) =>
+      lateness.frames === 0 ? '–' : ((100 * some) / lateness.frames).toFixed(2),
+    ),
     ...[lateness.p50, lateness.p99, lateness.max, result.loopP99, result.loopMax],
     ...[each(result.rssBytes - result.rssBeforeBytes) / 1e6, each(result.keptBytes - result.keptBeforeBytes) / 1e6],
     ...[

@@ -7,6 +7,8 @@ export interface Lateness {
   frames: number;
   /** Frames more than 5 ms later than the line's frames usually are, and ones that were never given. */
   late: number;
+  /** Those of them that were never given, because the ticker had fallen behind too far. */
+  skipped: number;
   /** Behind the tick, ms; the last session of a thread gets its frame when the others have theirs. */
   p50: number;
   p99: number;
@@ -61,7 +63,8 @@ export class FrameLateness {
   /** What was seen since the start. */
   stop(): Lateness {
     this.#isOn = false;
-    let late = this.#skipped * this.#behind.length;
+    const skipped = this.#skipped * this.#behind.length;
+    let late = skipped;
     for (const behind of this.#behind) {
       const limitMs = quantile(behind, 0.5) + LATE_MS;
       late += behind.filter((ms) => ms > limitMs).length;
@@ -70,7 +73,7 @@ export class FrameLateness {
     const sorted = Float64Array.from(all).sort();
     const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
     return {
-      ...{ frames: all.length + this.#skipped * this.#behind.length, late },
+      ...{ frames: all.length + skipped, late, skipped },
       ...{ p50: at(0.5), p99: at(0.99), max: at(1) },
     };
   }
