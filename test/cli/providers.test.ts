@@ -33,7 +33,7 @@ describe('parley providers', () => {
     expect(none.out).toMatch(/^ {2}- sherpa +not here: there is no model of it \(parley models pull NAME\)$/m);
     const env = { PARLEY_MODELS_DIR: MADE_MODELS, PARLEY_STT_MODEL: 'made-streaming' };
     const { out } = await parley(['providers'], { env });
-    expect(out).toMatch(/^ {2}\+ sherpa +ready; made-streaming; made-whisper \(en\)$/m);
+    expect(out).toMatch(/^ {2}\+ sherpa +ready; made-streaming; made-transducer; made-whisper \(en\)$/m);
     expect(out).toMatch(/^ {2}\+ sherpa +ready; made-voice \(en\)$/m);
     const spoken = await parley(['providers', 'test', 'sherpa', '--kind', 'tts', '--voice', 'made-voice:1'], { env });
     expect(spoken).toMatchObject({ code: 0, err: '' });

@@ -43,7 +43,7 @@ export async function inspectModel(path: string): Promise<LocalModel> {
       throw new Error('it is of no kind that is known: no model in ONNX format that sherpa-onnx reads');
     const { languages = null } = found;
     return {
-      ...{ takesLanguage: false, takesHotwords: false, speakerNames: [], sampleRateHz: 0, tailMs: 0 },
+      ...{ takesLanguage: false, hotwords: null, speakerNames: [], sampleRateHz: 0, tailMs: 0 },
       ...found,
       ...{ name, path, languages: languages ?? origin?.languages ?? null },
     };

@@ -20,8 +20,8 @@ export interface LocalModel {
   languages: readonly string[] | null;
   /** It is told which of its languages is spoken. */
   takesLanguage: boolean;
-  /** It favours words that it is told. */
-  takesHotwords: boolean;
+  /** How words are written that it is to favour; null = it favours none. Some models know capitals only. */
+  hotwords: 'as they are' | 'in capitals' | null;
   /** Of a voice; 0 = it does not say. */
   sampleRateHz: number;
   /** The names of a voice model's speakers, where it names them. */

@@ -12,9 +12,7 @@ export interface ModelFiles {
 
 /** What a family's files tell; the rest has defaults. */
 export type FoundModel = Pick<LocalModel, 'kind' | 'family' | 'engine' | 'config'> &
-  Partial<
-    Pick<LocalModel, 'languages' | 'takesLanguage' | 'takesHotwords' | 'speakerNames' | 'sampleRateHz' | 'tailMs'>
-  >;
+  Partial<Pick<LocalModel, 'languages' | 'takesLanguage' | 'hotwords' | 'speakerNames' | 'sampleRateHz' | 'tailMs'>>;
 
 /**
  * The file with such a name: of several the one with weights of 8 bits, which computes faster and hears as well.

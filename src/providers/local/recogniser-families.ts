@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import type { Metadata } from './model-facts.js';
 import { type FoundModel, type ModelFiles, onlyModel, other, pick, tokensOf } from './model-families.js';
 
@@ -46,11 +47,11 @@ function moonshineOf(files: ModelFiles, encoder: string): FoundModel | null {
   return whole('moonshine', { moonshine: paths(files, { encoder, mergedDecoder: merged }), tokens: tokensOf(files) });
 }
 
-function transducer(
+async function transducer(
   files: ModelFiles,
   parts: { encoder: string; decoder: string; joiner: string },
   metadata: Metadata,
-): FoundModel {
+): Promise<FoundModel> {
   const shared = { transducer: parts, tokens: tokensOf(files), ...vocabularyOf(files) };
   if (isStreaming(metadata)) {
     const found = streaming('streaming transducer', shared, metadata);
@@ -62,13 +63,19 @@ function transducer(
   // NeMo's have a recurrent decoder, and search without a beam only.
   if (metadata.has('pred_hidden')) return whole('transducer', { ...shared, modelType: 'nemo_transducer' });
   const found = whole('transducer', shared);
-  const takesHotwords = 'bpeVocab' in shared || shared.modelingUnit === 'cjkchar';
+  if (!('bpeVocab' in shared)) return found;
   const search = { decodingMethod: 'modified_beam_search', hotwordsScore: HOTWORDS_SCORE };
-  return takesHotwords ? { ...found, takesHotwords, config: { ...found.config, ...search } } : found;
+  const hotwords = (await knowsCapitalsOnly(shared.tokens)) ? 'in capitals' : 'as they are';
+  return { ...found, hotwords, config: { ...found.config, ...search } };
 }
 
 /** sherpa-onnx's own default. */
 const HOTWORDS_SCORE = 1.5;
+
+async function knowsCapitalsOnly(tokens: string): Promise<boolean> {
+  const text = (await readFile(tokens, 'utf8')).replaceAll(/<[^>]*>/gu, '');
+  return /\p{Lu}/u.test(text) && !/\p{Ll}/u.test(text);
+}
 
 /** How words are made of tokens, which whoever wants some favoured has to know. */
 function vocabularyOf(files: ModelFiles): { modelingUnit?: string; bpeVocab?: string } {

@@ -60,10 +60,10 @@ describe('families, by the files and metadata that k2-fsa publishes them with', 
     const icefall = await inspectModel(
       await folder({ ...files, 'encoder.onnx': { model_type: 'zipformer2' }, 'bpe.vocab': null }),
     );
-    expect(icefall).toMatchObject({ engine: 'transcribe', takesHotwords: true });
+    expect(icefall).toMatchObject({ engine: 'transcribe', hotwords: 'as they are' });
     expect(icefall.config).toMatchObject({ decodingMethod: 'modified_beam_search' });
     const nemo = await inspectModel(await folder({ ...files, 'encoder.int8.onnx': { pred_hidden: '640' } }));
-    expect(nemo).toMatchObject({ engine: 'transcribe', takesHotwords: false });
+    expect(nemo).toMatchObject({ engine: 'transcribe', hotwords: null });
     expect(nemo.config).toMatchObject({
       decodingMethod: 'greedy_search',
       modelConfig: { modelType: 'nemo_transducer' },
@@ -187,11 +187,16 @@ describe('families, by the files and metadata that k2-fsa publishes them with', 
 
   it('the made ones, a single file too', async () => {
     const kinds = await Promise.all(
-      ['made-streaming', 'made-whisper', 'made-voice', 'made-denoiser/model.onnx', 'made-turn/model.onnx'].map(
-        async (name) => (await inspectModel(join(MADE_MODELS, name))).family,
-      ),
+      [
+        'made-streaming',
+        'made-transducer',
+        'made-whisper',
+        'made-voice',
+        'made-denoiser/model.onnx',
+        'made-turn/model.onnx',
+      ].map(async (name) => (await inspectModel(join(MADE_MODELS, name))).family),
     );
-    expect(kinds).toEqual(['streaming transducer', 'whisper', 'vits', 'gtcrn', 'smart turn']);
+    expect(kinds).toEqual(['streaming transducer', 'transducer', 'whisper', 'vits', 'gtcrn', 'smart turn']);
   });
 });
 

@@ -98,7 +98,7 @@ export class SherpaStt implements SttProvider {
       return new ListeningStream({ engine, clock, events, tailMs: model.tailMs, finalTimeoutMs, onClose });
     }
     const spoken = language === 'multi' || multilingual || !model.takesLanguage ? null : baseLanguage(language);
-    const hotwords = model.takesHotwords ? hotwordsOf(favoured(hints, MAX_HOTWORDS)) : null;
+    const hotwords = hotwordsOf(favoured(hints, MAX_HOTWORDS), model.hotwords);
     return new WhisperStream({
       ...{ clock, events, interimMs, onClose },
       transcribe: async (samples, abort) => {
@@ -157,9 +157,11 @@ export class SherpaStt implements SttProvider {
 const KNOWN: ReadonlySet<string> = new Set(LANGUAGES);
 
 /** As sherpa-onnx takes them: a slash between two, a colon before the weight. */
-function hotwordsOf(words: readonly (readonly [string, number])[]): string | null {
+function hotwordsOf(words: readonly (readonly [string, number])[], how: LocalModel['hotwords']): string | null {
+  if (how === null) return null;
   const lines = words.map(([word, weight]) => {
-    return `${word.replaceAll(/[/:\s]+/gu, ' ').trim()} :${String(Math.min(10, weight))}`;
+    const plain = word.replaceAll(/[/:\s]+/gu, ' ').trim();
+    return `${how === 'in capitals' ? plain.toUpperCase() : plain} :${String(Math.min(10, weight))}`;
   });
   return lines.length === 0 ? null : lines.join('/');
 }

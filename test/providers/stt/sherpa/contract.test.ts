@@ -185,6 +185,27 @@ describe.each([
   }
 });
 
+describe('words to favour', () => {
+  it('change what a whole transducer hears, whichever way it writes its words', async () => {
+    const stt = new SherpaStt({ models: madeModels({ stt: 'made-transducer' }), interimMs: 0 });
+    try {
+      const heard = async (keywords: ReadonlyMap<string, number>): Promise<string> => {
+        const caller = new Caller();
+        await caller.open(stt, { hints: { phrases: [], texts: [], keywords } });
+        caller.say(tones('one two'));
+        const { text, words = [] } = await caller.final();
+        expect(words.map((word) => word.text).join(' ')).toBe(text);
+        return text;
+      };
+      expect(await heard(new Map())).toBe('one two');
+      expect(await heard(new Map([['won', 5]]))).toBe('won two');
+      expect(await heard(new Map([['won', -5]]))).toBe('one two');
+    } finally {
+      await stt.close();
+    }
+  });
+});
+
 describe('choosing a model', () => {
   const opened: SherpaStt[] = [];
   afterEach(async () => {
@@ -202,7 +223,7 @@ describe('choosing a model', () => {
     await stt.warmUp();
     await expect(new Caller().open(stt)).rejects.toMatchObject({
       code: 'MODEL_UNKNOWN',
-      details: { known: 'made-streaming, made-whisper' },
+      details: { known: 'made-streaming, made-transducer, made-whisper' },
     });
     await new Caller().open(stt, { model: 'made-whisper' });
   });
