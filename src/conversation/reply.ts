@@ -148,8 +148,9 @@ export function onNoAnswer(core: Core, reason: string): void {
 export function failReply(core: Core, reason: string): void {
   const { reply, failures } = core.state;
   core.trace('reply.failed', { reason });
-  // A reply that breaks off after some sentences has said something; the user will ask if it was too little.
-  const spoke = reply !== null && reply.pieces > 0;
+  // A reply that breaks off after some sentences has said something; the user will ask if it was too little, unless they
+  // were asked to wait.
+  const spoke = reply !== null && reply.pieces > 0 && !isBridged(core, reply);
   const opening = reply?.turnNumber === OPENING_TURN;
   cancelReply(core);
   failures.model++;
@@ -158,6 +159,12 @@ export function failReply(core: Core, reason: string): void {
   const answer = reply === null ? null : screeningAnswer(core, reply.turnText);
   if (opening) speech.say(core, greeting, { kind: 'fallback', interruptible: mayInterruptOpening(core) });
   else speech.say(core, answer ?? fallback, { kind: 'fallback' });
+}
+
+/** The user was asked to wait for the rest just now. */
+function isBridged(core: Core, { turnNumber }: ReplyState): boolean {
+  const { lastMs, turn } = core.state.filler;
+  return lastMs !== null && turn === turnNumber && lastMs >= core.nowMs - core.config.deadlines.llmGapMs;
 }
 
 /** Message in the history that the agent's words of this round go to. */

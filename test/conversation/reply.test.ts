@@ -328,6 +328,8 @@ describe('fillers', () => {
     stage.playTo(20_000);
     stage.expectAgent('Let me see.').startsAt(endMs + 2500, 100);
     expect(stage.timeline.utterances.filter(({ kind }) => kind === 'filler')).toHaveLength(1);
+    // Nobody is asked to wait for nothing.
+    stage.expectAgent('I had trouble there').isHeardWhole();
   });
 
   it('are never the same twice in one wait, even where only one is configured', () => {
@@ -379,13 +381,14 @@ describe('a model that fails', () => {
     expect(stage.model.requests[0]?.cancelledMs).toBe(decidedMs + 9000);
   });
 
-  it('in the middle: what it said stands, without an apology on top', () => {
+  it('in the middle: what it said stands, and whoever was asked to wait is told', () => {
     const stage = listening();
     stage.model.stalls({ saying: 'We open at noon. And on' });
     stage.user.says('When do you open?', ASKED);
     stage.playTo(30_000);
     stage.expectAgent('We open').isHeardWhole();
-    stage.expectAgent('I had trouble').isNeverSaid();
+    stage.expectAgent('Let me see.').isHeardWhole();
+    stage.expectAgent('I had trouble').isHeardWhole();
     expect(traces(stage)).toContain('reply.failed');
     expect(stage.conversation.state.reply).toBeNull();
   });
