@@ -10,7 +10,7 @@
  * measured turn, machine and versions) and bench/results/bench.html (the same to look at; it loads nothing), and prints one
  * table of the figures that matter most. What fails is said and does not stop the rest; the exit code tells.
  *
- * `--docs` also puts the tables into docs/benchmarks.md and bench/README.md, each between the marks of its part
+ * `--docs` also puts the tables into docs/benchmarks.md and READMEs of this folder, each between the marks of its part
  * (`<!-- bench: NAME -->`); with `--from` it takes those of a run that is over.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -24,7 +24,7 @@ import { headlineRows, suitePage } from './lib/suite-page.js';
 import { PARTS } from './lib/suite-parts.js';
 import { isThere, runPart, type SuiteReport, versions } from './lib/suite-run.js';
 
-const DOCS = ['../docs/benchmarks.md', 'README.md'];
+const DOCS = ['../docs/benchmarks.md', 'README.md', 'peers/kernels/README.md'];
 
 const { values } = parseArgs({
   options: {

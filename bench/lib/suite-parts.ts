@@ -99,6 +99,13 @@ export const PARTS: readonly Part[] = [
     headlines: [],
   },
   {
+    ...{ name: 'kernels', title: 'Kernels, Opus and Silero beside packages of others' },
+    args: ['peers/kernels', '--rounds=9'],
+    quick: null,
+    real: 'Ours and packages from npm, in turns within one process.',
+    headlines: [],
+  },
+  {
     ...{ name: 'vad', title: 'Voice activity detectors' },
     args: ['vad'],
     quick: ['vad', '--rounds=5'],
