@@ -170,7 +170,11 @@ export const settingsFileSchema = z.strictObject({
       '[vendors](#vendors).',
     { secret: true },
   ),
-  vad: setting(nameSchema.nullable(), 'Voice activity detection. Unset = the embedded one.', { env: 'PARLEY_VAD' }),
+  vad: setting(
+    nameSchema.nullable(),
+    'Voice activity detection: silero, silero-gated (for machines packed with calls) or webrtc. Unset = silero.',
+    { env: 'PARLEY_VAD' },
+  ),
   stt: setting(nameSchema.nullable(), 'Speech recognition where an agent names none. Unset = the embedded one.', {
     env: 'PARLEY_STT',
   }),

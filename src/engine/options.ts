@@ -42,7 +42,7 @@ export interface EngineOptions {
   voiceSubstitutes?: Readonly<Record<string, VoiceSubstitute>>;
   /** Who stands in for an agent's providers, in order. Default: nobody but its own script for its model. */
   failover?: Failover;
-  /** Voice activity detection: `silero` (default) or `webrtc`. */
+  /** Voice activity detection: `silero` (default), `silero-gated` or `webrtc`. */
   vad?: string;
   /** Answers begin at a likely pause, before it is certain that the user has finished. Default true. */
   speculation?: boolean;
