@@ -26,8 +26,9 @@ export function pick({ names }: ModelFiles, pattern: RegExp, whole = false): str
 /** The only model's file, where a family has one. */
 export function onlyModel(files: ModelFiles): string | null {
   const models = files.names.filter((name) => name.endsWith('.onnx'));
-  if (models.length === 1) return models[0] ?? null;
-  return pick(files, /^model/u);
+  // The same one with weights of several sizes is one.
+  const kinds = new Set(models.map((name) => name.replace(/[.-](?:int8|fp16|quant)(?=\.)/u, '')));
+  return pick(files, kinds.size === 1 ? /./u : /^model/u);
 }
 
 /** A text file or folder with such a name. */

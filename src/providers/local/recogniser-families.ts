@@ -102,7 +102,8 @@ async function alone(files: ModelFiles, model: string): Promise<FoundModel | nul
     const senseVoice = { ...path, language: '', useInverseTextNormalization: 1 };
     return { ...whole('sense voice', { senseVoice, tokens: tokensOf(files) }), languages: SENSE_VOICE_LANGUAGES };
   }
-  if (type === 'zipformer2_ctc') {
+  // Whole ones say what they are, streaming ones what they are built of.
+  if (type === 'zipformer2_ctc' || (type === 'zipformer2' && isStreaming(metadata))) {
     return isStreaming(metadata)
       ? streaming('streaming zipformer', { zipformer2Ctc: path, tokens: tokensOf(files) }, metadata)
       : whole('zipformer', { zipformerCtc: path, tokens: tokensOf(files) });

@@ -46,7 +46,10 @@ function voice(files: ModelFiles, family: string, model: object, metadata: Metad
 /** What makes sounds of letters: Kitten's have no lexicon. */
 function textParts(files: ModelFiles, family: string): Record<string, string> {
   const data = other(files, /^espeak-ng-data$/u);
-  const lexicons = files.names.filter((name) => /^lexicon.*\.txt$/u.test(name)).map(files.path);
+  // Of two kinds of English one is spoken.
+  const isSpoken = (name: string): boolean =>
+    name !== 'lexicon-gb-en.txt' || !files.names.includes('lexicon-us-en.txt');
+  const lexicons = files.names.filter((name) => /^lexicon.*\.txt$/u.test(name) && isSpoken(name)).map(files.path);
   // A voice of espeak-ng's sounds would be given letters instead.
   const lexicon = family === 'kokoro' || data === null ? lexicons.join(',') : '';
   return {

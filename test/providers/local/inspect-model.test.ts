@@ -131,6 +131,14 @@ describe('families, by the files and metadata that k2-fsa publishes them with', 
     expect(found.config['modelConfig']).toHaveProperty([member, 'model'], join(path, 'model.int8.onnx'));
   });
 
+  it('a streaming Zipformer with CTC, by the name that icefall gives it', async () => {
+    const name = 'ctc-epoch-20-avg-1-chunk-16-left-128';
+    const path = await folder({ [`${name}.onnx`]: STREAMING, [`${name}.int8.onnx`]: STREAMING, 'tokens.txt': null });
+    const { family, config } = await inspectModel(path);
+    expect(family).toBe('streaming zipformer');
+    expect(config['modelConfig']).toHaveProperty('zipformer2Ctc.model', join(path, `${name}.int8.onnx`));
+  });
+
   it('a streaming Paraformer', async () => {
     const path = await folder({
       ...{ 'encoder.int8.onnx': { encoder_output_size: '512' }, 'decoder.int8.onnx': {}, 'tokens.txt': null },
@@ -171,6 +179,12 @@ describe('families, by the files and metadata that k2-fsa publishes them with', 
     const kitten = await inspectModel(
       await folder({ ...files, 'model.fp16.onnx': { ...metadata, model_type: 'kitten-tts' } }),
     );
+    const many = await folder({
+      ...{ ...files, 'model.onnx': { ...metadata, model_type: 'kokoro' } },
+      ...{ 'lexicon-gb-en.txt': null, 'lexicon-zh.txt': null },
+    });
+    const lexicons = ['lexicon-us-en.txt', 'lexicon-zh.txt'].map((name) => join(many, name)).join(',');
+    expect((await inspectModel(many)).config['model']).toHaveProperty('kokoro.lexicon', lexicons);
     expect(kitten.config['model']).not.toHaveProperty('kitten.lexicon');
   });
 
