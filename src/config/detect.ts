@@ -105,7 +105,7 @@ function voicesOf(vendors: Vendors): string[] {
 function openaiFinding(settings: Settings): Finding {
   const found = settings.openaiApiKey !== null;
   const line = found
-    ? `found OPENAI_API_KEY: ${OPENAI_MODELS.join(', ')} through ${new URL(settings.openaiBaseUrl).origin}`
+    ? `found OPENAI_API_KEY: ${OPENAI_MODELS.join(', ')} and realtime models through ${new URL(settings.openaiBaseUrl).origin}`
     : 'no OPENAI_API_KEY';
   return { name: 'openai', found, used: found, line };
 }
