@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { loadSettings } from '../config/load-settings.js';
-import { originSchema } from '../config/settings.js';
+import { originSchema } from '../config/setting-items.js';
 import { ParleyError } from '../errors.js';
 import { hasAgent } from '../store/agents.js';
 import { databaseFile, openDatabase } from '../store/database.js';

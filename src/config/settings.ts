@@ -18,78 +18,31 @@ import {
   type WebRtcSettings,
   webRtcSchema,
 } from './setting-groups.js';
+import {
+  mcpNameSchema,
+  mcpServerSchema,
+  modelEntrySchema,
+  nameSchema,
+  operatorAddressSchema,
+  originSchema,
+  voiceSubstituteSchema,
+} from './setting-items.js';
 import { DEFAULT_SIP, sipSchema, type SipSettings } from './sip-settings.js';
 import { DEFAULT_TELNYX, telnyxSchema, type TelnyxSettings } from './telnyx-settings.js';
 import { DEFAULT_TWILIO, twilioSchema, type TwilioSettings } from './twilio-settings.js';
 import { timezoneSchema } from './text.js';
 import { vendorsSchema } from './vendor-settings.js';
-import { headersSchema } from './webhook.js';
 
 const secretKeySchema = z.string().refine((text) => secretKeyBytes(text) !== null, {
   error: 'Input should be 32 bytes as base64 or hexadecimal, such as openssl rand -base64 32 prints',
   params: { type: 'secret_key' },
 });
-const nameSchema = z.string().min(1).max(200);
 /** A disabled agent stays disabled. */
 const OVERRIDABLE_FIELDS = Object.keys(agentConfigSchema.shape).filter((field) => field !== 'status');
 const allowUrlSchema = z.string().refine((text) => isUrl(text, ['http:', 'https:', 'ws:', 'wss:']), {
   error: 'Input should be an origin such as http://127.0.0.1:9000, or a full address',
   params: { type: 'url_parsing' },
 });
-/** A web origin, or `*`. */
-export const originSchema = z
-  .string()
-  .refine((text) => text === '*' || (URL.canParse(text) && new URL(text).origin === text), {
-    error: 'Input should be a web origin such as https://example.com, without a path, or *',
-    params: { type: 'url_parsing' },
-  });
-
-/** A language model that the operator adds. */
-export const modelEntrySchema = z.strictObject({
-  /** The adapter that talks to it. Default `openai`: any server with OpenAI's chat completions. */
-  provider: nameSchema.optional(),
-  /** The API's root with its version. Default: `openaiBaseUrl`. */
-  baseUrl: baseUrlSchema.optional(),
-  /** Default: `openaiApiKey` where `baseUrl` is not given, else none. */
-  apiKey: secretSchema.optional(),
-  /** The server's own name of the model. Default: the id. */
-  model: nameSchema.optional(),
-});
-
-/** A voice in place of all those of a provider. */
-const voiceSubstituteSchema = z.strictObject({
-  provider: nameSchema,
-  /** Default: the provider's own choice for the language. */
-  voiceId: nameSchema.exactOptional(),
-  model: nameSchema.exactOptional(),
-});
-
-export type VoiceSubstitute = z.infer<typeof voiceSubstituteSchema>;
-
-/** An address of the operator's own: it may be a private one. */
-const operatorAddressSchema = z.strictObject({ url: baseUrlSchema, headers: headersSchema.exactOptional() });
-
-/** Names as they stand in front of `__` in the names of the server's tools. */
-const mcpNameSchema = z.string().regex(/^[A-Za-z0-9-]{1,32}$/, 'Input should be 1 to 32 letters, digits or -');
-const mcpSharedShape = {
-  /** Ids of the agents that get its tools. Default: all agents. */
-  agents: z.array(nameSchema).exactOptional(),
-  /** How long one call may take, in seconds. Default 30. */
-  timeout: z.int().min(1).max(300).exactOptional(),
-};
-
-/** A server of the Model Context Protocol: reached over HTTP, or run as a command. */
-export const mcpServerSchema = z.union([
-  z.strictObject({ url: baseUrlSchema, headers: headersSchema.exactOptional(), ...mcpSharedShape }),
-  z.strictObject({
-    command: nameSchema,
-    args: z.array(z.string().max(4_000)).max(100).exactOptional(),
-    /** Comes on top of PATH, HOME and the like; secrets of parley's own environment are not passed on. */
-    env: z.record(z.string().min(1), z.string()).exactOptional(),
-    ...mcpSharedShape,
-  }),
-]);
-
 const webhookSecretSchema = z
   .string()
   .regex(/^whsec_[A-Za-z0-9+/]{32,88}={0,2}$/, 'Input should be whsec_ and 24 to 64 bytes as base64');
@@ -345,8 +298,6 @@ export const settingsFileSchema = z.strictObject({
   telnyx: setting(telnyxSchema, 'An account with Telnyx, see [Telnyx](telnyx.md). Only in the file.'),
   limits: setting(limitsSchema, 'Limits. Only in the file.'),
 });
-
-export type McpServerSetting = z.infer<typeof mcpServerSchema>;
 
 export type SettingsFile = z.infer<typeof settingsFileSchema>;
 

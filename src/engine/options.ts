@@ -5,7 +5,7 @@ import type { SessionContinuation } from '../config/continuation.js';
 import type { Failover } from '../config/failover.js';
 import type { ModelRoutes } from '../config/models.js';
 import type { AgentDefaults } from '../config/resolve.js';
-import type { McpServerSetting, VoiceSubstitute } from '../config/settings.js';
+import type { McpServerSetting, VoiceSubstitute } from '../config/setting-items.js';
 import type { Vendors } from '../config/vendor-settings.js';
 import type { EndpointingConfig } from '../conversation/config.js';
 import type { LlmProvider } from '../providers/llm/llm.js';

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { InvalidConfigError, type ValidationIssue } from '../../config/issues.js';
-import { originSchema } from '../../config/settings.js';
+import { originSchema } from '../../config/setting-items.js';
 import { ParleyError } from '../../errors.js';
 import { KEY_VARIABLES, type KeyStore, type StoredKey } from '../../store/keys.js';
 import type { AgentRegistry } from '../agents.js';

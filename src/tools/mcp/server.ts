@@ -1,5 +1,5 @@
 import type { Cancel, Clock } from '../../clock/clock.js';
-import type { McpServerSetting } from '../../config/settings.js';
+import type { McpServerSetting } from '../../config/setting-items.js';
 import { reasonOf } from '../../errors.js';
 import { McpConnection, type McpToolInfo } from './connection.js';
 import { HttpLink } from './http-link.js';

@@ -1,7 +1,7 @@
 import { type Clock, delay } from '../../clock/clock.js';
 import type { ToolCall, ToolSpec } from '../../config/chat.js';
 import { TOOL_NAME } from '../../config/function.js';
-import type { McpServerSetting } from '../../config/settings.js';
+import type { McpServerSetting } from '../../config/setting-items.js';
 import { reasonOf } from '../../errors.js';
 import type { Tool, ToolContext, ToolResult } from '../tool.js';
 import { memberOf, type McpToolInfo } from './connection.js';

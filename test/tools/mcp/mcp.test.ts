@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
 import { RealClock } from '../../../src/clock/real.js';
 import { VirtualClock } from '../../../src/clock/virtual.js';
-import type { McpServerSetting } from '../../../src/config/settings.js';
+import type { McpServerSetting } from '../../../src/config/setting-items.js';
 import { McpServers } from '../../../src/tools/mcp/tools.js';
 import type { Tool, ToolResult } from '../../../src/tools/tool.js';
 import { httpServer, type LocalServer } from '../../net/local-server.js';
