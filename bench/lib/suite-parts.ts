@@ -128,7 +128,7 @@ export const PARTS: readonly Part[] = [
   },
   {
     ...{ name: 'peers', title: 'Beside LiveKit Agents' },
-    args: ['peers/livekit-agents', '--only=start,decision,interruption'],
+    args: ['peers/livekit-agents'],
     quick: null,
     real: 'Both engines with the same doubles, recordings, frames and ticker, in turns.',
     headlines: [
