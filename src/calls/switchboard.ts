@@ -185,7 +185,8 @@ export class Switchboard {
         const { ownCalls } = this.#options;
         const facts = { sessionId, callId: other.id, agent: asking, agentId: agent.agentId ?? null, phones };
         const watch = ownCalls?.begin({ ...facts, askedFor: agent.id });
-        const added = this.#add(other, { ...bothWatching(asking, watch), id: sessionId }, line);
+        const metadata = { asked_for: agent.id };
+        const added = this.#add(other, { ...bothWatching(asking, watch), id: sessionId, metadata }, line);
         ownCalls?.placed(added);
         return added;
       },

@@ -134,9 +134,6 @@ export const sipSchema = z
     }
   });
 
-/** A trunk beside the first. */
-export type NamedTrunkSettings = z.infer<typeof namedTrunkSchema>;
-
 export type SipSettings = Required<z.infer<typeof sipSchema>>;
 
 export const DEFAULT_SIP: SipSettings = {

@@ -148,7 +148,7 @@ describe('somebody who is asked whether they take the call', () => {
     });
     expect(report).toMatchObject({ status: 'agent-ended', carrier: { end: { cause: 'transferred' } } });
     expect(report.session?.transfers).toMatchObject([{ target: HUMAN, ok: true, attended: true }]);
-    expect(own).toMatchObject([{ phones: { from: OWN, to: HUMAN } }]);
+    expect(own).toMatchObject([{ phones: { from: OWN, to: HUMAN }, askedFor: report.session?.sessionId }]);
     expect(statuses).toEqual(['ringing', 'in-progress', 'agent-ended']);
     expect(said(asking!)).toContain('It is about a broken window. You can press one');
     expect(notes).toContain('talked');
