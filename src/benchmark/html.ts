@@ -10,7 +10,7 @@ body{font:15px/1.45 system-ui,sans-serif;max-width:60rem;margin:2rem auto;paddin
 h1{font-size:1.5rem}h2{font-size:1.15rem;margin-top:2rem}h3{font-size:1rem;margin:1.2rem 0 .3rem}
 table{border-collapse:collapse;display:block;overflow-x:auto;font-variant-numeric:tabular-nums;margin:.6rem 0}
 th,td{padding:.25rem .6rem;text-align:right;border-bottom:1px solid #ddd;vertical-align:bottom}
-th:first-child,td:first-child{text-align:left}
+th:first-child,td:first-child{text-align:left;white-space:nowrap}
 svg{max-width:100%;height:auto}.note{color:#555}.key span{display:inline-block;width:.8em;height:.8em;margin:0 .3em 0 1em}
 text{font:12px system-ui,sans-serif;fill:#1b1b1b}nav a{margin-right:1em}summary{cursor:pointer;color:#555}
 a{color:#0060a0}
