@@ -32,6 +32,10 @@ const EVERYTHING = {
       phones: [{ phone: '+4930123457', description: 'sales' }],
       instruction: 'When asked to.',
       messages: ['One moment.'],
+      attended: {
+        ...{ enabled: true, briefing: 'A call for you. {summary}', confirm: false, ring_timeout: 12 },
+        ...{ hold_sound: 'ringing', hold_messages: ['Still ringing.'] },
+      },
     },
     inactivity_handling: { idle_time: 7, message: 'Hello?' },
     dtmf_dial: { enabled: true, instruction: 'In menus.' },
