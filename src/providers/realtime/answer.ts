@@ -34,6 +34,7 @@ export class RealtimeAnswer implements LineListener {
   readonly pieces: Mailbox<LlmPiece>;
   readonly #options: RealtimeAnswerOptions;
   readonly #spoken: SpokenItem[] = [];
+  readonly #begun: string[] = [];
   readonly #pcm = new PcmBytes();
   readonly #createEvent: string;
   readonly #unlisten: () => void;
@@ -117,6 +118,7 @@ export class RealtimeAnswer implements LineListener {
   #onItem(item: JsonObject | null): void {
     const id = textOf(item?.['id']);
     if (id === null) return;
+    this.#begun.push(id);
     const { items } = this.#options.line;
     const callId = textOf(item?.['call_id']);
     if (item?.['type'] === 'message') items.began(id, { kind: 'said' });
@@ -185,9 +187,13 @@ export class RealtimeAnswer implements LineListener {
   }
 
   #tellCut(): void {
-    const heard = this.#heardSamples;
-    if (heard === null) return;
     const { line } = this.#options;
+    const heard = this.#heardSamples;
+    if (heard === null && !this.#wanted) {
+      // Nobody wanted it, and nobody says that they heard some of it: it was never said.
+      for (const id of this.#begun) for (const event of line.items.removed(id)) line.send(event);
+    }
+    if (heard === null) return;
     for (const { id, start, length } of this.#spoken) {
       if (!line.items.has(id)) continue; // of a connection that was lost
       if (heard <= start) for (const event of line.items.removed(id)) line.send(event);

@@ -1,13 +1,14 @@
 /** Comparing what was said with what is written of it. */
 
 /** The words of a text, without regard to case and punctuation. */
-export function wordsOf(text: string): string[] {
+function wordsOf(text: string): string[] {
   return found(text).map(({ word }) => word);
 }
 
-/** Whether two texts have the same words. */
-export function alike(one: string, other: string): boolean {
-  return wordsOf(one).join(' ') === wordsOf(other).join(' ');
+/** Whether a text has all the words of a part of it, in one row. */
+export function contains(text: string, part: string): boolean {
+  const words = wordsOf(part);
+  return words.length > 0 && ` ${wordsOf(text).join(' ')} `.includes(` ${words.join(' ')} `);
 }
 
 /** More words that agree are no coincidence. */

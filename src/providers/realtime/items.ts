@@ -1,5 +1,5 @@
 import type { ChatMessage, ToolCall } from '../../config/chat.js';
-import { alike, followed, wordsOf } from './item-words.js';
+import { contains, followed } from './item-words.js';
 
 /** An item of the server's conversation, and what it stands for. */
 export type Item = { id: string | null } &
@@ -185,10 +185,11 @@ function matched(wanted: readonly Unit[], items: readonly Item[]): { kept: Part[
       continue;
     }
     settle(found);
-    const item = items[found] as Item;
-    kept[index] = unit.kind === 'assistant' ? partsAround(item, unit.text) : [item];
-    taken.add(item);
-    from = found + 1;
+    const parts = unit.kind === 'assistant' ? spokenParts(items.slice(found), unit.text) : [items[found] as Item];
+    kept[index] = parts;
+    const own = parts.filter((part) => 'kind' in part);
+    for (const item of own) taken.add(item);
+    from = found + own.length;
   }
   settle(items.length);
   return { kept, taken };
@@ -196,21 +197,32 @@ function matched(wanted: readonly Unit[], items: readonly Item[]): { kept: Part[
 
 /** Whether an item stands for (a part of) what somebody other than the user said or did. */
 function stands(item: Item, unit: Exclude<Unit, { kind: 'user' }>): boolean {
-  if (unit.kind === 'assistant') {
-    if (item.kind === 'written') return item.role === 'assistant' && alike(item.text, unit.text);
-    return item.kind === 'said' && followed(item.text, unit.text) !== null;
-  }
+  if (unit.kind === 'assistant') return placeIn(item, unit.text) !== null;
   if (unit.kind === 'call') return item.kind === 'call' && item.callId === unit.call.id;
   return item.kind === 'result' && item.callId === unit.callId && item.output === unit.output;
 }
 
-/** The model's own words, and in front of and behind them what was said in its name. */
-function partsAround(item: Item, text: string): Part[] {
-  if (item.kind !== 'said') return [item];
-  const place = followed(item.text, text);
-  if (place === null) return [item];
-  const [before, behind] = place;
-  return [...(before === '' ? [] : [{ text: before }]), item, ...(behind === '' ? [] : [{ text: behind }])];
+/** What lies before and behind an item's words in something that the agent said; null = they are not in it. */
+function placeIn(item: Item, text: string): [before: string, behind: string] | null {
+  if (item.kind === 'said') return followed(item.text, text);
+  // What was written was heard whole.
+  const isWritten = item.kind === 'written' && item.role === 'assistant' && contains(text, item.text);
+  return isWritten ? followed(item.text, text) : null;
+}
+
+/** The model's own words, and around them what was said in its name. */
+function spokenParts(items: readonly Item[], text: string): Part[] {
+  const parts: Part[] = [];
+  let rest = text;
+  for (const item of items) {
+    const place = placeIn(item, rest);
+    if (place === null) break;
+    const [before, behind] = place;
+    if (before !== '') parts.push({ text: before });
+    parts.push(item);
+    rest = behind;
+  }
+  return rest === '' ? parts : [...parts, { text: rest }];
 }
 
 /** Which items stand for which of the user's messages between two others. What fits none is left out. */
@@ -254,8 +266,7 @@ function fits(item: Item, text: string): boolean {
   const isUsers = item.kind === 'heard' || (item.kind === 'written' && item.role === 'user');
   if (!isUsers) return false;
   if (item.text === null || (item.kind === 'heard' && isWordless(text))) return true;
-  const words = wordsOf(item.text);
-  return words.length > 0 && ` ${wordsOf(text).join(' ')} `.includes(` ${words.join(' ')} `);
+  return contains(text, item.text);
 }
 
 function itemOf(unit: Extract<Unit, { kind: 'call' | 'result' }>, id: string): Item {

@@ -105,6 +105,25 @@ describe('a conversation by ear', () => {
     },
   );
 
+  it('takes out an answer that nobody wanted, also where the next one begins alike', async () => {
+    await talk.listen();
+    talk.say('a table');
+    const abort = new AbortController();
+    for await (const piece of talk.ask([user('')], { signal: abort.signal })) if (piece.type === 'voice') break;
+    await talk.words(1);
+    talk.say('for two');
+    await talk.words(2);
+    double.brain = () => ({ say: 'You said: a table for two.' });
+    const { text } = await talk.answer([user('a table for two')]);
+    await talk.answer([user('a table for two'), agent(text), user('Well?')]);
+    expect(held().slice(0, 4)).toEqual([
+      'user audio: a table',
+      'user audio: for two',
+      'agent audio: You said: a table for two.',
+      'user text: Well?',
+    ]);
+  });
+
   it('writes what was typed behind what was said, and words that are only half known never', async () => {
     await talk.listen();
     talk.say('a table for two');
