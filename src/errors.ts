@@ -52,7 +52,7 @@ const CATALOGUE = {
     retryable: false,
   },
   MODEL_UNKNOWN: {
-    message: 'No {kind} model "{name}" is here. Here are: {known}. "parley models list" shows what can be had',
+    message: 'No {kind} model {which} is here. Here are: {known}. "parley models list" shows what can be had',
     httpStatus: 422,
     retryable: false,
   },

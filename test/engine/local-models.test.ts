@@ -28,7 +28,7 @@ function make(options: EngineOptions = {}): Engine {
 async function call(engine: Engine, agent: AgentConfig): Promise<SessionReport> {
   const samples = new Int16Array(16_000 * 2.5);
   samples.set(tones('one two'), 8_000);
-  const transport = new FileTransport({ samples, sampleRateHz: 16_000, ticker: engine.ticker, hangUpAfterMs: 1500 });
+  const transport = new FileTransport({ samples, sampleRateHz: 16_000, ticker: engine.ticker, hangUpAfterMs: 4000 });
   const session = await engine.createSession({
     ...{ agent, transport, vad: energyVad() },
     llm: functionLlm(() => 'yes'),

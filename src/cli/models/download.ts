@@ -165,7 +165,7 @@ export async function sha256Of(path: string): Promise<string> {
 }
 
 /** `MIRROR/HOST/PATH` in place of `https://HOST/PATH`. */
-function mirrored(url: string, mirror: string | null): string {
+export function mirrored(url: string, mirror: string | null): string {
   if (mirror === null) return url;
   const { host, pathname } = new URL(url);
   return `${mirror.replace(/\/+$/u, '')}/${host}${pathname}`;

@@ -5,7 +5,7 @@ import { ParleyError } from '../../errors.js';
 import { EngineProcess } from '../../providers/local/engine-process.js';
 import { inspectModel, type ModelOrigin, ORIGIN_FILE, readOrigin } from '../../providers/local/inspect-model.js';
 import type { LocalModel } from '../../providers/local/model-facts.js';
-import { download, fetchText, megabytes } from './download.js';
+import { download, fetchText, megabytes, mirrored } from './download.js';
 import type { KnownFile, KnownModel } from './known-models.js';
 import { unpack } from './unpack.js';
 
@@ -100,7 +100,7 @@ async function fetched(
   const { name, mirror, signal, onNote, onProgress, stallMs } = options;
   const file = basename(path);
   const shared = { name, mirror, signal, ...(stallMs !== undefined && { stallMs }) };
-  onNote(`fetching ${url}`);
+  onNote(`fetching ${mirrored(url, mirror)}`);
   const listed = await listedChecksum(url, shared);
   const { bytes, sha256, publishedSha256 } = await download(url, {
     ...{ ...shared, path },
@@ -109,12 +109,13 @@ async function fetched(
   const published = listed ?? publishedSha256;
   const recorded = before?.files.find((one) => one.url === url)?.sha256 ?? null;
   const expected = published ?? recorded;
+  const publisher = mirror === null ? 'its publisher' : 'the mirror';
   if (expected !== null && expected !== sha256) {
     await rm(path);
-    const source = published === null ? 'what was fetched before' : 'its publisher';
+    const source = published === null ? 'what was fetched before' : publisher;
     throw new ParleyError('MODEL_CHECKSUM_WRONG', { file, found: sha256, expected, source });
   }
-  const said = published === null ? 'nobody has published it: written down' : 'as its publisher says';
+  const said = published === null ? 'nobody has published it: written down' : `as ${publisher} says`;
   onNote(`${file}: ${megabytes(bytes)}, SHA-256 ${sha256}, ${said}`);
   return { sha256, checked: published === null ? 'recorded' : 'published' };
 }

@@ -80,7 +80,7 @@ export class LocalModels {
     if (model?.kind === kind) return model;
     const known = (await this.list()).models.filter((one) => one.kind === kind).map(({ name }) => name);
     throw new ParleyError('MODEL_UNKNOWN', {
-      ...{ kind: IN_WORDS[kind], name: given.slice(0, 200) },
+      ...{ kind: IN_WORDS[kind], which: `"${given.slice(0, 200)}"` },
       known: known.join(', ') || 'none',
     });
   }
@@ -96,9 +96,9 @@ export class LocalModels {
     if (kind === 'tts') fits.sort((a, b) => Number(a.languages === null) - Number(b.languages === null));
     const [first, ...others] = fits;
     if (first !== undefined && (others.length === 0 || kind === 'tts')) return first;
-    const name = first === undefined ? `for ${language}` : 'that nobody has named';
+    const which = first === undefined ? `for ${language}` : 'that nobody has named';
     const known = ofKind.map((model) => model.name).join(', ') || 'none';
-    throw new ParleyError('MODEL_UNKNOWN', { kind: IN_WORDS[kind], name, known });
+    throw new ParleyError('MODEL_UNKNOWN', { kind: IN_WORDS[kind], which, known });
   }
 
   async #names(): Promise<string[]> {

@@ -49,7 +49,7 @@ describe('pulling', { skip: !hasTool('bzip2') }, () => {
     expect(code).toBe(0);
     expect(out).toContain(`${NAME} is here: ${place()}`);
     expect(out).toContain(`PARLEY_STT=sherpa PARLEY_STT_MODEL=${NAME}`);
-    expect(err).toContain(`SHA-256 ${sha256(archive)}, as its publisher says`);
+    expect(err).toContain(`SHA-256 ${sha256(archive)}, as the mirror says`);
     expect(err).toContain(`${FILE}: 100 % of`);
     expect(err).toContain(`${NAME}: streaming transducer, it loads`);
     expect(readdirSync(join(data, 'models'))).toEqual(['.pull', NAME]);
@@ -112,7 +112,7 @@ describe('pulling', { skip: !hasTool('bzip2') }, () => {
     publish(archiveOf('made-whisper'), '0'.repeat(64));
     const { code, err } = await run(['pull', NAME, '--again']);
     expect(code).toBe(1);
-    expect(err).toContain(`its publisher says ${'0'.repeat(64)} [MODEL_CHECKSUM_WRONG]`);
+    expect(err).toContain(`the mirror says ${'0'.repeat(64)} [MODEL_CHECKSUM_WRONG]`);
     expect(existsSync(join(place(), 'encoder.onnx'))).toBe(true);
     expect(readdirSync(join(data, 'models/.pull', NAME)).filter((name) => name.endsWith('.bz2'))).toEqual([]);
   });
@@ -167,7 +167,7 @@ describe('single files', () => {
     mirror.files.set(path, file);
     mirror.linkedEtag = `"${sha256(file)}"`;
     const { code, out, err } = await run(['pull', 'smart-turn']);
-    expect([code, err]).toEqual([0, expect.stringContaining('as its publisher says')]);
+    expect([code, err]).toEqual([0, expect.stringContaining('as the mirror says')]);
     expect(out).toContain('PARLEY_TURN_MODEL_PATH=smart-turn');
     mirror.linkedEtag = `"${'f'.repeat(64)}"`;
     expect((await run(['pull', 'smart-turn', '--again'])).err).toContain('[MODEL_CHECKSUM_WRONG]');
