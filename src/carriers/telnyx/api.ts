@@ -11,6 +11,8 @@ export interface TelnyxApiOptions {
   rest: Rest;
   /** The Voice API application that calls go through. */
   connectionId: string;
+  /** Where its webhooks are to come to. */
+  webhookUrl: string;
   codec: TelnyxCodec;
 }
 
@@ -210,11 +212,12 @@ export class TelnyxApi implements NumberDesk {
   }
 
   /**
-   * Buys a number, whose calls come to our application; resolves when it is there.
+   * Buys a number, whose calls come to our application, and that to us; resolves when it is there.
    * @throws ParleyError NUMBER_UNAVAILABLE
    */
   async buyNumber(number: string, signal: AbortSignal): Promise<void> {
     const { clock, connectionId } = this.#options;
+    await this.#listen(signal);
     const json = { connection_id: connectionId, phone_numbers: [{ phone_number: number }] };
     let order: Readonly<Record<string, unknown>>;
     try {
@@ -236,8 +239,9 @@ export class TelnyxApi implements NumberDesk {
     throw new ParleyError('CARRIER_SILENT', { carrier: 'telnyx', reason: `its order ${id} is not done yet` });
   }
 
-  /** Has the calls of a number of the account come to our application. */
+  /** Has the calls of a number of the account come to our application, and that to us. */
   async direct(id: string, signal: AbortSignal): Promise<void> {
+    await this.#listen(signal);
     const json = { connection_id: this.#options.connectionId };
     await this.#api.ask({ method: 'PATCH', path: `/phone_numbers/${encodeURIComponent(id)}`, json }, signal);
   }
@@ -245,6 +249,18 @@ export class TelnyxApi implements NumberDesk {
   /** Gives a number back. One that is not there any more has been given back. */
   async releaseNumber(id: string, signal: AbortSignal): Promise<void> {
     await unlessOver(this.#api.ask({ method: 'DELETE', path: `/phone_numbers/${encodeURIComponent(id)}` }, signal));
+  }
+
+  /** Has the application's webhooks come to us, in the form that is read here; its other settings stay. */
+  async #listen(signal: AbortSignal): Promise<void> {
+    const { connectionId, webhookUrl } = this.#options;
+    const path = `/call_control_applications/${encodeURIComponent(connectionId)}`;
+    const { body } = await this.#api.ask({ method: 'GET', path }, signal);
+    const application = objectIn(body, 'data');
+    if (application['webhook_event_url'] === webhookUrl && application['webhook_api_version'] === '2') return;
+    const application_name = this.#api.textIn(application, 'application_name');
+    const json = { application_name, webhook_event_url: webhookUrl, webhook_api_version: '2' };
+    await this.#api.ask({ method: 'PATCH', path, json }, signal);
   }
 
   #streaming({ url, authToken }: TelnyxStream): object {

@@ -29,7 +29,7 @@ export interface TelnyxCarrierOptions {
   unixMs: () => number;
   /** The account's public key for webhooks, 32 bytes in base64. */
   publicKey: string;
-  /** The Voice API application, whose webhooks come to `/carriers/telnyx/webhook` here. */
+  /** The Voice API application; taking a number into use has its webhooks come to `/carriers/telnyx/webhook` here. */
   connectionId: string;
   /** Where Telnyx reaches us, https, with a path where there is one, without a slash at the end. */
   publicUrl: string;
@@ -69,10 +69,11 @@ export class TelnyxCarrier implements Carrier, CarrierDoor {
 
   /** @throws ParleyError CONFIG_INVALID for a key that is none */
   constructor(options: TelnyxCarrierOptions) {
-    const { clock, rest, connectionId, codec, owned = [], publicKey } = options;
+    const { clock, rest, connectionId, codec, owned = [], publicKey, publicUrl } = options;
+    const webhookUrl = `${publicUrl}${PATH}/webhook`;
     this.#options = options;
     this.#key = publicKeyOf(publicKey);
-    this.#api = new TelnyxApi({ clock, rest, connectionId, codec });
+    this.#api = new TelnyxApi({ clock, rest, connectionId, webhookUrl, codec });
     this.#numbers = new AccountNumbers(this.#api, owned);
     this.#calls = new CallBook(clock);
   }

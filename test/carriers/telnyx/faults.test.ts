@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { frameSamples } from '../../../src/audio/frame.js';
 import type { CarrierCall } from '../../../src/carriers/carrier.js';
 import type { TransportSink } from '../../../src/transports/transport.js';
+import { CONNECTION_ID } from '../../vendors/carriers/telnyx/double.js';
 import { CALLER, farLeg, NUMBERS, openRig, OWN, PUBLIC_URL, WEBHOOK } from './support.js';
 
 type Rig = ReturnType<typeof openRig>;
@@ -334,6 +335,25 @@ describe("Telnyx's door", () => {
     call.hangUp();
     expect(rig.carrier.admit({ path, headers: {} })).toBeNull();
     expect(rig.telnyx.sent.every(({ url }) => url === PUBLIC_URL + WEBHOOK)).toBe(true);
+  });
+});
+
+describe('a number of the account with Telnyx', () => {
+  it('comes to the application, and that to us, by being bought or taken into use', async () => {
+    rig = openRig({ owned: [] });
+    const { application, numbers } = rig.telnyx;
+    Object.assign(application, { webhook_event_url: 'https://elsewhere.example.com', webhook_api_version: '1' });
+    numbers.set('+12025550198', { id: '9', connectionId: '' });
+    await rig.carrier.buyNumber('+12025550198', new AbortController().signal);
+    expect(numbers.get('+12025550198')?.connectionId).toBe(CONNECTION_ID);
+    expect(application).toEqual({
+      ...{ application_name: 'agents', webhook_event_url: PUBLIC_URL + WEBHOOK, webhook_api_version: '2' },
+    });
+    const lost = openRig({ connectionId: '7' });
+    await expect(lost.carrier.buyNumber('+14155550101', new AbortController().signal)).rejects.toMatchObject({
+      code: 'CARRIER_REFUSED',
+    });
+    await lost.dispose();
   });
 });
 

@@ -59,6 +59,8 @@ export class TelnyxDouble {
   readonly requests: string[] = [];
   /** Webhooks that went out: their kinds, and what they were sent with. */
   readonly sent: { type: string; url: string; body: string; headers: Record<string, string> }[] = [];
+  /** The Voice API application. */
+  readonly application: { application_name: string; webhook_event_url: string; webhook_api_version: string };
   /** Numbers of the account. */
   readonly numbers = new Map<string, { id: string; connectionId: string }>();
   readonly #options: TelnyxDoubleOptions;
@@ -70,6 +72,8 @@ export class TelnyxDouble {
 
   constructor(options: TelnyxDoubleOptions) {
     this.#options = options;
+    const { webhookUrl: webhook_event_url } = options;
+    this.application = { application_name: 'agents', webhook_event_url, webhook_api_version: '2' };
     for (const [number, habits] of Object.entries(options.people)) this.people.set(number, new Person(number, habits));
   }
 
@@ -162,7 +166,14 @@ export class TelnyxDouble {
     if (id !== '') return this.#call(decodeURIComponent(id), action, json);
     if (path === '/available_phone_numbers') return this.#forSale(query);
     if (path.startsWith('/number_orders')) return this.#order(method, path, json);
+    if (path.startsWith('/call_control_applications/')) return this.#applications(method, path, json);
     return this.#number(method, path, query, json);
+  }
+
+  #applications(method: string, path: string, json: Fields): RestReply {
+    if (!path.endsWith(`/${CONNECTION_ID}`)) return refusal(404, '10005', 'Resource not found');
+    if (method === 'PATCH') Object.assign(this.application, json);
+    return { status: 200, body: { data: { id: CONNECTION_ID, ...this.application } } };
   }
 
   #dial(json: Fields): RestReply {
@@ -278,7 +289,7 @@ export class TelnyxDouble {
   #leg(from: string, to: string, direction: 'incoming' | 'outgoing', person: Person, sessionId: string): DoubleLeg {
     const id = `v3:${(++this.#ids).toString(36).padStart(8, '0')}-MdI91X4lWFEs7IgbBEOT9M4AigoY08M0WWZFISt1Yw2`;
     const facts = { id, sessionId, from, to, direction, person };
-    const leg = new DoubleLeg(this, this.#options.clock, facts, this.#options.webhookUrl);
+    const leg = new DoubleLeg(this, this.#options.clock, facts, this.application.webhook_event_url);
     this.legs.set(id, leg);
     this.#tick();
     return leg;
