@@ -23,6 +23,7 @@ import { clock, HOST, openTrunk, OWN, ticker, until } from './rig.mjs';
 const PORTS = { trunk: 15_900, gateway: 15_904 };
 const LOSS = 0.05;
 const JITTER_MS = 60;
+const MOST_GUEST_CALLS = 3;
 const MESSAGE = 'Hello, this is Olive. Your table is kept for tomorrow at eight. Goodbye!';
 const NUMBERS = { person: '+12025550101', mailbox: '+12025550103', menu: '+12025550110', guest: '+12025550151' };
 
@@ -102,7 +103,12 @@ export async function agentsOnATrunk() {
   try {
     const reminder = await loadAgentFile(packageFile('examples/reminder/agent.json').pathname);
     const restaurant = await loadAgentFile(packageFile('examples/restaurant/agent.json').pathname);
-    switchboard.receive(() => ({ agent: atDesk(restaurant.config, desk), script: restaurant.script }));
+    /** @type {Promise<import('../../dist/calls/agent-call.js').CallReport>[]} */
+    const taken = [];
+    switchboard.receive(
+      () => ({ agent: atDesk(restaurant.config, desk), script: restaurant.script }),
+      (call) => taken.push(call.finished),
+    );
     const flow = { ...reminder.config.flow, voicemail: { action: 'message', message: MESSAGE } };
     const place = async (/** @type {string} */ to) => {
       const agent = /** @type {typeof reminder.config} */ ({ ...reminder.config, flow });
@@ -112,7 +118,14 @@ export async function agentsOnATrunk() {
     const calls = Promise.all([place(NUMBERS.mailbox), place(NUMBERS.person), place(NUMBERS.menu)]);
     const guest = phones.callers.get(NUMBERS.guest);
     assert.ok(guest);
-    phones.callIn(guest, OWN);
+    let guestCalls = 0;
+    // Which words the lost packets are of is chance here: a guest who has not been understood calls again.
+    while (bookings.length === 0 && guestCalls < MOST_GUEST_CALLS) {
+      guestCalls++;
+      const call = phones.callIn(guest, OWN);
+      await until(() => call.end !== null && taken.length === guestCalls, 'the guest has hung up', 120_000);
+      await taken[guestCalls - 1];
+    }
     const [mailbox, person, menu] = await calls;
     await until(() => phones.calls.size === 0 && switchboard.calls.size === 0, 'all calls are over', 120_000);
     assert.equal(mailbox?.status, 'voicemail-message');
@@ -120,10 +133,13 @@ export async function agentsOnATrunk() {
     assert.match(person?.status ?? '', /^(user|agent)-ended$/);
     assert.deepEqual([...(notes.get(NUMBERS.menu) ?? [])], ['reservations']);
     assert.equal(menu?.carrier?.digitsSent, '1');
-    assert.equal(bookings.length, 1);
+    const booked = (await Promise.all(taken)).at(-1);
+    const said = booked?.session?.messages.map(({ role, content }) => `${role}: ${content}`).join('\n');
+    assert.equal(bookings.length, 1, `the guest's call, ${String(booked?.status)}:\n${String(said)}`);
     assert.equal(bookings[0]?.['party'], 2);
     const lost = person?.carrier?.packets;
-    return `${String(lost?.receivedLost)} of ${String(lost?.received)} packets lost in the person's call`;
+    const share = `${String(lost?.receivedLost)} of ${String(lost?.received)} packets lost in the person's call`;
+    return `${share}; the guest called ${String(guestCalls)} times`;
   } finally {
     await switchboard.close();
     await carrier.close();
