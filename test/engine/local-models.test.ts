@@ -24,10 +24,10 @@ function make(options: EngineOptions = {}): Engine {
   return engine;
 }
 
-/** A call in real time, in which the user says "one two" after half a second. */
+/** A call in real time, in which the user says "one two" after three seconds: by then a busy machine has caught up. */
 async function call(engine: Engine, agent: AgentConfig): Promise<SessionReport> {
-  const samples = new Int16Array(16_000 * 2.5);
-  samples.set(tones('one two'), 8_000);
+  const samples = new Int16Array(16_000 * 5);
+  samples.set(tones('one two'), 48_000);
   const transport = new FileTransport({ samples, sampleRateHz: 16_000, ticker: engine.ticker, hangUpAfterMs: 4000 });
   const session = await engine.createSession({
     ...{ agent, transport, vad: energyVad() },
