@@ -14,7 +14,7 @@ const TOKENS = [
 const ROUND = 2_000;
 
 /** A phone in a call with another. What comes is of its other side, or of nobody. */
-it('whatever comes as SIP is answered, dropped or counted', { timeout: 1_200_000 }, async () => {
+it('whatever comes as SIP is answered, dropped or counted', { timeout: 3_600_000 }, async () => {
   const { wire, ann, annLeg } = await connected();
   const seeds = wire.log.map(({ message }) => Uint8Array.from(messageBytes(message)));
   // What it answers is not looked at.
