@@ -74,6 +74,7 @@ describe('resolveAgent', () => {
               { phone: '' },
             ],
             messages: ['One moment, {Name}.'],
+            attended: { enabled: true, briefing: '{Name}: {summary}' },
           },
           dtmf_dial: { enabled: true, instruction: 'Press 1 for {Name}.' },
         },
@@ -94,6 +95,11 @@ describe('resolveAgent', () => {
       ],
       instruction: null,
       messages: ['One moment, Tom.'],
+      attended: {
+        ...{ briefing: 'Tom: {summary}', confirm: true, ringMs: 30_000 },
+        holdSound: 'music',
+        holdMessages: [],
+      },
     });
     expect(agent.keypad).toEqual({ enabled: true, instruction: 'Press 1 for Tom.' });
   });
