@@ -1,5 +1,6 @@
 import { frameSamples, HEARING_RATE_HZ } from '../../audio/frame.js';
-import { loadOpus } from '../../audio/opus.js';
+import { loadOpus, type Opus } from '../../audio/opus.js';
+import type { Clock } from '../../clock/clock.js';
 import { OPUS_CLOCK_HZ } from '../../transports/webrtc/peer.js';
 import { WebRtcTransport } from '../../transports/webrtc/webrtc-transport.js';
 import { WeriftCaller } from '../../transports/webrtc/werift-caller.js';
@@ -9,14 +10,17 @@ import { type LineOptions, type RecordingLine, sayInFrames } from './line.js';
 const ON_LOOPBACK = { addresses: ['127.0.0.1'], ipv6: false };
 const FRAME_TICKS = OPUS_CLOCK_HZ / 50;
 
-/** WebRTC over loopback, connected: ICE, DTLS, SRTP and Opus both ways, as browsers send it (without DTX). */
+/** Where others have the processors, a handshake may give up: how long answers take is measured with the next one. */
+const ATTEMPTS = 4;
+
+/**
+ * WebRTC over loopback, connected: ICE, DTLS, SRTP and Opus both ways, as browsers send it (without DTX).
+ * @throws ParleyError LINE_LOST where no connection comes about
+ */
 export async function openWebRtcLine(options: LineOptions): Promise<RecordingLine> {
   const { clock, onHeard } = options;
   const opus = await loadOpus();
-  const [peer, caller] = [new WeriftPeer(ON_LOOPBACK, clock), new WeriftCaller(ON_LOOPBACK)];
-  const transport = new WebRtcTransport({ peer, opus, clock });
-  await caller.accept(await peer.answer(await caller.offer()));
-  await Promise.all([caller.connected, transport.connected]);
+  const { caller, transport } = await connected(clock, opus, ATTEMPTS);
   const encoder = opus.encoder({ sampleRateHz: HEARING_RATE_HZ, dtx: false });
   const decoder = opus.decoder(HEARING_RATE_HZ);
   caller.onAudio = ({ payload }) => onHeard(decoder.decode(payload));
@@ -39,4 +43,22 @@ export async function openWebRtcLine(options: LineOptions): Promise<RecordingLin
       decoder.close();
     },
   };
+}
+
+async function connected(
+  clock: Clock,
+  opus: Opus,
+  attempts: number,
+): Promise<{ caller: WeriftCaller; transport: WebRtcTransport }> {
+  const [peer, caller] = [new WeriftPeer(ON_LOOPBACK, clock), new WeriftCaller(ON_LOOPBACK)];
+  const transport = new WebRtcTransport({ peer, opus, clock });
+  try {
+    await caller.accept(await peer.answer(await caller.offer()));
+    await Promise.all([caller.connected, transport.connected]);
+    return { caller, transport };
+  } catch (error) {
+    await Promise.all([caller.close(), transport.close()]);
+    if (attempts === 1) throw error;
+    return connected(clock, opus, attempts - 1);
+  }
 }
