@@ -79,8 +79,12 @@ async function main(): Promise<void> {
   const results: CapacityResult[] = [];
   const rows: (string | number)[][] = [];
   for (const one of series) {
-    for (const next of one) {
-      const result = await measured(next, seconds);
+    for (const each of one) {
+      const result = await measured(each, seconds).catch((error: unknown) => {
+        console.log(`${JSON.stringify(each)} could not be measured: ${String(error)}`);
+        return null;
+      });
+      if (result === null) break;
       results.push(result);
       rows.push(rowOf(result));
       console.log(

@@ -27,6 +27,8 @@ const FRAMES_A_CYCLE = 500;
 /** Callers are in groups that send one after the other, as calls do that know nothing of each other. */
 const GROUPS = 4;
 const PCMU_RATE_HZ = 8_000;
+/** Callers over WebRTC that connect at the same time. */
+const CONNECTING = 10;
 
 /** Sends its frame of the cycle; the n-th since the beginning. */
 type Send = (n: number) => void;
@@ -103,13 +105,14 @@ export class CapacityCallers {
   async #connectWebRtc(answers: readonly string[]): Promise<Send[]> {
     const encoder = (await loadOpus()).encoder({ sampleRateHz: HEARING_RATE_HZ, dtx: false });
     const packets = cut(soundOf(this.#case.conduct), HEARING_RATE_HZ).map((frame) => encoder.encode(frame).slice());
-    const sends: Send[] = [];
-    for (const [n, caller] of this.#webRtc.entries()) {
-      await caller.accept(answers[n] ?? '');
-      await caller.connected;
-      sends.push((frame) => caller.sendAudio(packets[frame % FRAMES_A_CYCLE] ?? new Uint8Array(), frame * 960));
+    for (let at = 0; at < this.#webRtc.length; at += CONNECTING) {
+      const some = this.#webRtc.slice(at, at + CONNECTING);
+      await Promise.all(some.map((caller, n) => caller.accept(answers[at + n] ?? '')));
+      await Promise.all(some.map(({ connected }) => connected));
     }
-    return sends;
+    return this.#webRtc.map(
+      (caller) => (frame) => caller.sendAudio(packets[frame % FRAMES_A_CYCLE] ?? new Uint8Array(), frame * 960),
+    );
   }
 }
 

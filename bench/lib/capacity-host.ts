@@ -152,7 +152,9 @@ export class SessionThread {
       const peer = new WeriftPeer(ON_LOOPBACK, this.#clock);
       const transport = new WebRtcTransport({ peer, opus, clock: this.#clock });
       answers.push(await peer.answer(offer));
-      this.#started.push(transport.connected.then(() => this.#begin(transport)));
+      const started = transport.connected.then(() => this.#begin(transport));
+      started.catch(() => undefined); // `begin` tells
+      this.#started.push(started);
     }
     return answers;
   }
