@@ -146,6 +146,8 @@ export function answered(core: Core): string {
   // Of what turned out to be no words at all there is nothing to answer.
   if (turn.speechStartMs === null || (isHeardOut(core) && turnText(core) === '')) return sameForm(turnText(core));
   if (turn.speechMs < MIN_UNTRANSCRIBED_MS && turnText(core) === '') return '';
+  // What was typed, or said before, is not to be left out: its words are waited for.
+  if (turn.carried !== '' && !isHeardOut(core)) return '';
   return `speech until ${String(turn.endMs)} ${sameForm(turn.carried)}`;
 }
 
@@ -158,7 +160,8 @@ function startOf(core: Core): number {
 }
 
 function begin(core: Core, words: string): void {
-  const text = turnText(core);
+  // Half of the words would be worse than none to whoever has to stand in for a model that hears.
+  const text = core.config.modelHears && !isHeardOut(core) ? '' : turnText(core);
   const messages = modelMessages(core, { role: 'user', content: text });
   const reply = newReply({ text, number: core.state.turn.number, entry: null, interrupts: false });
   reply.requestId = core.newId();

@@ -154,9 +154,9 @@ describe('a model that speaks itself', () => {
 
   it('is told of a stall in the middle, and the user is not left in silence', () => {
     const stage = stageOf();
-    stage.model.stalls({ afterMs: 9500 });
+    stage.model.stalls({ afterMs: 9500 }).stalls({ afterMs: 9500 });
     stage.user.says(QUESTION, ASKED);
-    stage.playTo(16_000);
+    stage.playTo(26_000);
     expect(stage.timeline.utterances.map(({ kind }) => kind)).toEqual(expect.arrayContaining(['filler', 'fallback']));
   });
 });

@@ -24,15 +24,14 @@ export async function tryConversing(
   const session = speech.open(model, { voiceId, settings: {} });
   try {
     const startMs = clock.nowMs();
-    let words: { text: string; atMs: number } | null = null;
-    let error: Error | null = null;
+    const got: { words: { text: string; atMs: number } | null; error: Error | null } = { words: null, error: null };
     const stream = await session.stt.open(
       { language, hints: { phrases: [], texts: [], keywords: new Map() }, clock, signal: deadlines.signal },
       {
         onTranscript: ({ text, isFinal }) => {
-          if (isFinal) words = { text, atMs: clock.nowMs() };
+          if (isFinal) got.words = { text, atMs: clock.nowMs() };
         },
-        onError: (thrown) => (error = thrown),
+        onError: (error) => (got.error = error),
       },
     );
     note('connection and session', clock.nowMs() - startMs);
@@ -60,9 +59,9 @@ export async function tryConversing(
     note('all of it', clock.nowMs() - endMs);
     note('length of the speech', audioMs);
     note('answered', text.slice(0, 200));
-    while (words === null && error === null && !deadlines.signal.aborted) await delay(clock, FRAME_MS, signal);
-    if (error !== null) throw error;
-    const heard = words as { text: string; atMs: number } | null;
+    while (got.words === null && got.error === null && !deadlines.signal.aborted) await delay(clock, FRAME_MS, signal);
+    if (got.error !== null) throw got.error;
+    const heard = got.words;
     note('words, after speech', heard === null ? 'none' : heard.atMs - endMs);
     note('heard', heard?.text ?? '');
     note('was said', SENTENCE);
