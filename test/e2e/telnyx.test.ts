@@ -33,7 +33,7 @@ describe('calls over Telnyx, with the daemon as it is built', () => {
     telnyx = new TelnyxDouble({
       ...{ clock, unixMs: () => Date.now(), webhookUrl: PUBLIC_URL + WEBHOOK },
       doorway: proxiedDoorway(clock, PUBLIC_URL, () => daemon.address),
-      people: { [PERSON]: { does: 'answer', says: tone(300), leavesAfterMs: 3_000 } },
+      people: { [PERSON]: { does: 'answer', says: tone(300), leavesAfterMs: 7_000 } },
     });
     const api = await serveRest(telnyx.rest, `Bearer ${API_KEY}`);
     closing.push(api.close);
@@ -73,7 +73,7 @@ describe('calls over Telnyx, with the daemon as it is built', () => {
     const { id: number } = await ask<{ id: string }>('POST', '/phones/purchase', { country: 'US', area_code: '202' });
     expect(telnyx.numbers.get(number)?.connectionId).toBe(CONNECTION_ID);
     await ask('POST', `/phones/${number}/set_agent`, { agent_id: 'the-crooked-fork' });
-    const far = telnyx.callIn('+12025550177', number, { does: 'answer', says: tone(300), leavesAfterMs: 4_000 });
+    const far = telnyx.callIn('+12025550177', number, { does: 'answer', says: tone(300), leavesAfterMs: 7_000 });
     const call = { agent_id: 'the-crooked-fork', from_phone: number, to_phone: PERSON };
     await ask('POST', '/start_outbound_call', call);
 
