@@ -1,5 +1,5 @@
 import { createParser } from 'eventsource-parser';
-import { Pool, type Dispatcher } from 'undici';
+import type { Dispatcher, Pool } from 'undici';
 import type { Clock } from '../../clock/clock.js';
 import { RealClock } from '../../clock/real.js';
 import { ParleyError, reasonOf } from '../../errors.js';
@@ -60,8 +60,8 @@ export class OpenAiProvider implements LlmProvider {
   readonly #headers: Record<string, string>;
   readonly #secrets: readonly string[];
   readonly #basePath: string;
-  readonly #pool: Pool;
-  readonly #dispatcher: Dispatcher;
+  readonly #pool: Promise<Pool>;
+  readonly #dispatcher: Promise<Dispatcher>;
   readonly #clock: Clock;
   readonly #refusedFields = new Map<string, Set<OptionalField>>();
 
@@ -82,14 +82,15 @@ export class OpenAiProvider implements LlmProvider {
     this.#secrets = held.filter((value) => value.length >= MIN_SECRET_CHARS);
     this.#basePath = url.pathname.replace(/\/+$/, '');
     // Every wait of a request has its deadline on the request's clock; undici's timer only frees a dead connection.
-    this.#pool = new Pool(url.origin, {
+    const settings = {
       connections: options.maxConnections ?? 128,
       keepAliveTimeout: 60_000,
       headersTimeout: 0,
       bodyTimeout: 0,
       connect: { timeout: this.#options.connectTimeoutMs },
-    });
-    this.#dispatcher = this.#pool.compose(reportSent);
+    };
+    this.#pool = import('../../undici.js').then(({ Pool }) => new Pool(url.origin, settings));
+    this.#dispatcher = this.#pool.then((pool) => pool.compose(reportSent));
   }
 
   /** Opens a connection, so that the first call does not wait for it. Rejects where the key is refused. */
@@ -125,7 +126,7 @@ export class OpenAiProvider implements LlmProvider {
   }
 
   async close(): Promise<void> {
-    await this.#pool.destroy();
+    await (await this.#pool).destroy();
   }
 
   async *#pieces(
@@ -175,6 +176,7 @@ export class OpenAiProvider implements LlmProvider {
     body: string | null,
     deadlines: Deadlines,
   ): Promise<Dispatcher.ResponseData> {
+    const dispatcher = await this.#dispatcher;
     deadlines.within(this.#options.connectTimeoutMs);
     const options: Dispatcher.RequestOptions & SentHook = {
       method,
@@ -191,7 +193,7 @@ export class OpenAiProvider implements LlmProvider {
       },
     };
     // undici reacts to an abort only once it has a connection, so its answer is not waited for.
-    return untilAborted(this.#dispatcher.request(options), deadlines.signal);
+    return untilAborted(dispatcher.request(options), deadlines.signal);
   }
 
   #refusal(status: number, body: string): ParleyError {

@@ -3,7 +3,6 @@ import { OpenAIRealtimeWS } from 'openai/realtime/ws';
 import { expect, it } from 'vitest';
 import { RealtimeDouble } from '../realtime/double.ts';
 import { madeSpeech } from '../tts/made-speech.ts';
-
 import { OpenAiSpeechDouble } from '../tts/openai.ts';
 import { KEY } from '../tts/speech-double.ts';
 import { tlsFront } from './tls-front.mjs';
