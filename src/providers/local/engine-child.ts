@@ -3,7 +3,8 @@
  * read (`_Exit` in csrc/macros.h), and a computation that nobody wants any more can only be killed.
  */
 import { reasonOf } from '../../errors.js';
-import { type EnginePart, enginePart } from './engine-parts.js';
+import type { EnginePart } from './engine-part.js';
+import { enginePart } from './engine-parts.js';
 import type { EngineLoad, EngineReply, EngineRequest } from './engine-protocol.js';
 import { loadSherpa, type SherpaPackage } from './sherpa-package.js';
 

@@ -1,0 +1,11 @@
+import type { EngineReply, EngineRequest } from './engine-protocol.js';
+
+export type Reply = (reply: EngineReply) => void;
+
+/** One of the engines, in the process that runs it. */
+export interface EnginePart {
+  readonly sampleRateHz: number;
+  readonly speakers: number;
+  /** Throws where the request cannot be carried out. */
+  take(request: EngineRequest): void;
+}

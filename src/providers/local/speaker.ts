@@ -1,0 +1,33 @@
+import type { EnginePart, Reply } from './engine-part.js';
+import type { EngineRequest } from './engine-protocol.js';
+import { integers } from './engine-values.js';
+import { JobQueue } from './job-queue.js';
+import type { SherpaTtsEngine } from './sherpa-package.js';
+
+/** One text after the other, given sentence by sentence. */
+export class Speaker implements EnginePart {
+  readonly sampleRateHz: number;
+  readonly speakers: number;
+  readonly #queue: JobQueue<Extract<EngineRequest, { type: 'speak' }>>;
+
+  constructor(tts: SherpaTtsEngine, reply: Reply) {
+    this.sampleRateHz = tts.sampleRate;
+    this.speakers = tts.numSpeakers;
+    this.#queue = new JobQueue(reply, async ({ id, text, speaker, rate }) => {
+      await tts.generateAsync({
+        ...{ text, sid: speaker, speed: rate, enableExternalBuffer: false },
+        onProgress: ({ samples }) => {
+          const isWanted = this.#queue.isRunning(id);
+          if (isWanted) reply({ type: 'audio', id, samples: integers(samples) });
+          return isWanted;
+        },
+      });
+      reply({ type: 'done', id });
+    });
+  }
+
+  take(request: EngineRequest): void {
+    if (request.type === 'speak') this.#queue.add(request);
+    else if (request.type === 'close') this.#queue.drop(request.id);
+  }
+}
