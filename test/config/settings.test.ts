@@ -41,7 +41,9 @@ describe('loadSettings', () => {
 
   it('takes trunks by name, and no number for two of them', async () => {
     const named = { servers: ['sip:192.0.2.7'], numbers: ['+12025550192'], password: 'secret', codecs: ['G722'] };
-    const good = await file({ sip: { servers: ['sip:192.0.2.6'], numbers: ['+12025550191'], trunks: { berlin: named } } });
+    const good = await file({
+      sip: { servers: ['sip:192.0.2.6'], numbers: ['+12025550191'], trunks: { berlin: named } },
+    });
     expect((await loadSettings({ env: HOME, flags: { config: good } })).settings.sip).toMatchObject({
       servers: ['sip:192.0.2.6'],
       codecs: ['PCMU', 'PCMA'],

@@ -67,7 +67,13 @@ const SECTIONS = (random: Random): { [Key in keyof ConfigChanges]: () => ConfigC
           instruction: random.pick([null, 'Use it when the user is angry.']),
           messages: random.pick([[], ['I will put you through.']]),
           attended: random.chance(0.3)
-            ? { briefing: null, confirm: true, ringMs: 20_000, holdSound: 'none' as const, holdMessages: [] }
+            ? {
+                briefing: random.pick([null, 'Somebody wants to talk to you. {summary}']),
+                confirm: random.chance(0.5),
+                ringMs: random.pick([5_000, 20_000]),
+                holdSound: random.pick(['none', 'music'] as const),
+                holdMessages: random.pick([[], ['One moment, please.', 'Still ringing.']]),
+              }
             : null,
         }
       : null,
