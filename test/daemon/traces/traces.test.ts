@@ -89,7 +89,7 @@ describe('Exporter', () => {
     await expect
       .poll(async () => (await clock.advanceTo(clock.nowMs() + 5000), collector.spans.length), PATIENT)
       .toBe(1);
-    expect(faults).toEqual(['status 503', null]);
+    await expect.poll(() => faults, PATIENT).toEqual(['status 503', null]);
     await sender.close();
   });
 
