@@ -4,8 +4,8 @@ import type { TransferOutcome } from '../../transports/transport.js';
 import type { CallEnd, CarrierCall } from '../carrier.js';
 import type { MediaMessage } from '../media-socket/dialect.js';
 import { insist } from '../media-socket/insist.js';
-import type { BookedCall } from '../media-socket/call-book.js';
-import type { CallControl, SocketCall } from '../media-socket/socket-call.js';
+import type { SocketCall } from '../media-socket/socket-call.js';
+import type { SocketControl } from '../media-socket/socket-carrier.js';
 import { StreamWait } from '../media-socket/stream-wait.js';
 import type { TelnyxApi, TelnyxDetection, TelnyxStream } from './api.js';
 import type { TelnyxEvent } from './event.js';
@@ -60,7 +60,7 @@ const RING_S = { least: 5, most: 600 };
 const FAILED: TransferOutcome = { ok: false, reason: 'failed' };
 
 /** Telnyx's part of a call: what it tells of it, and what it is told. */
-export class TelnyxControl implements CallControl, BookedCall {
+export class TelnyxControl implements SocketControl {
   readonly call: SocketCall;
   readonly #options: TelnyxControlOptions;
   readonly #closing = new AbortController();

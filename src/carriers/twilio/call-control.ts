@@ -3,9 +3,9 @@ import { ParleyError, reasonOf } from '../../errors.js';
 import type { TransferOutcome } from '../../transports/transport.js';
 import type { CallEnd, CarrierCall } from '../carrier.js';
 import type { MediaMessage } from '../media-socket/dialect.js';
-import type { BookedCall } from '../media-socket/call-book.js';
 import { insist } from '../media-socket/insist.js';
-import type { CallControl, SocketCall } from '../media-socket/socket-call.js';
+import type { SocketCall } from '../media-socket/socket-call.js';
+import type { SocketControl } from '../media-socket/socket-carrier.js';
 import { StreamWait } from '../media-socket/stream-wait.js';
 import type { TwilioApi } from './api.js';
 import { TwilioDetours } from './detours.js';
@@ -49,7 +49,7 @@ const MOST_CONNECTS = 3;
 const RING_S = { least: 5, most: 600 };
 
 /** Twilio's part of a call: what it tells of it, and what it is told. */
-export class TwilioControl implements CallControl, BookedCall {
+export class TwilioControl implements SocketControl {
   readonly call: SocketCall;
   readonly #options: TwilioControlOptions;
   readonly #closing = new AbortController();

@@ -1,27 +1,17 @@
-import type { Cancel, Clock } from '../../clock/clock.js';
-import { ParleyError, reasonOf } from '../../errors.js';
-import type { CallRequest, Carrier, CarrierCall, NumberOffer, NumberQuery } from '../carrier.js';
-import { AccountNumbers, assertPlaceable, callerOf } from '../media-socket/account-numbers.js';
-import { CallBook } from '../media-socket/call-book.js';
-import {
-  type CarrierDoor,
-  type DoorReply,
-  type DoorRequest,
-  REFUSED,
-  segmentsBelow,
-  UNKNOWN,
-} from '../media-socket/door.js';
+import type { NumberOffer, NumberQuery } from '../carrier.js';
+import { callerOf } from '../media-socket/account-numbers.js';
+import { type DoorReply, type DoorRequest, REFUSED, segmentsBelow, UNKNOWN } from '../media-socket/door.js';
 import type { MediaSocket } from '../media-socket/media-socket.js';
 import type { Rest } from '../media-socket/rest.js';
-import { SocketCall } from '../media-socket/socket-call.js';
+import type { SocketCall } from '../media-socket/socket-call.js';
 import { TwilioApi } from './api.js';
 import { TwilioControl } from './call-control.js';
 import { TWILIO_MESSAGES } from './media-messages.js';
 import { isSigned } from './signature.js';
 import { EMPTY_TWIML, HANG_UP_TWIML, REJECT_TWIML } from './twiml.js';
+import { type CallWire, SocketCarrier, type SocketCarrierOptions } from '../media-socket/socket-carrier.js';
 
-export interface TwilioCarrierOptions {
-  clock: Clock;
+export interface TwilioCarrierOptions extends SocketCarrierOptions {
   accountSid: string;
   authToken: string;
   /** Where Twilio reaches us, https, with a path where there is one, without a slash at the end. */
@@ -29,38 +19,27 @@ export interface TwilioCarrierOptions {
   rest: Rest;
   /** The API that tells prices. */
   pricing: Rest;
-  /** Of the account's numbers, the ones that are ours from the start. */
-  owned?: readonly string[];
   /** What Twilio tells of machines beside our own judgement: nothing, who answered, or that once a greeting is over. */
   machineDetection: 'Enable' | 'DetectMessageEnd' | null;
-  /** Letters and digits that nobody guesses, never the same ones. */
-  token: () => string;
-  onError?: (error: unknown) => void;
 }
 
 const PATH = '/carriers/twilio';
 const MOST_FORM_BYTES = 65_536;
 
 /** Calls over Twilio: placed by its REST API, told of by its webhooks, heard over Media Streams. */
-export class TwilioCarrier implements Carrier, CarrierDoor {
+export class TwilioCarrier extends SocketCarrier<TwilioControl> {
   readonly name = 'twilio';
   readonly path = PATH;
-  /** Requests that were refused because their signature was not right. */
-  refused = 0;
   readonly #options: TwilioCarrierOptions;
   readonly #api: TwilioApi;
-  readonly #numbers: AccountNumbers;
-  readonly #calls: CallBook<TwilioControl>;
-  #listener: ((call: CarrierCall) => void) | null = null;
-  #closing: Promise<void> | null = null;
 
   constructor(options: TwilioCarrierOptions) {
-    const { clock, accountSid, rest, pricing, owned = [] } = options;
+    const { clock, accountSid, rest, pricing, publicUrl } = options;
+    const [voiceUrl, statusUrl] = [urlOf(publicUrl, 'voice'), urlOf(publicUrl, 'status')];
+    const api = new TwilioApi({ clock, accountSid, rest, pricing, voiceUrl, statusUrl });
+    super(options, api);
     this.#options = options;
-    const [voiceUrl, statusUrl] = [this.#url('voice'), this.#url('status')];
-    this.#api = new TwilioApi({ clock, accountSid, rest, pricing, voiceUrl, statusUrl });
-    this.#numbers = new AccountNumbers(this.#api, owned);
-    this.#calls = new CallBook(clock);
+    this.#api = api;
   }
 
   async searchNumbers(
@@ -74,38 +53,11 @@ export class TwilioCarrier implements Carrier, CarrierDoor {
     return numbers.map((number) => ({ number, country: code, monthlyCents }));
   }
 
-  buyNumber(number: string, signal: AbortSignal): Promise<void> {
-    return this.#numbers.buy(number, signal);
-  }
-
-  releaseNumber(number: string, signal: AbortSignal): Promise<void> {
-    return this.#numbers.release(number, signal);
-  }
-
-  ownedNumbers(): Promise<readonly string[]> {
-    return this.#numbers.list();
-  }
-
-  placeCall({ from, to, ringTimeoutMs, headers = {} }: CallRequest): SocketCall {
-    if (this.#closing !== null) throw new ParleyError('CARRIER_CLOSED', { carrier: this.name });
-    assertPlaceable(from, to);
-    const control = this.#control({ direction: 'outbound', id: null, from, to, headers });
-    void control.place(ringTimeoutMs);
-    return control.call;
-  }
-
-  receiveCalls(listener: (call: CarrierCall) => void): Cancel {
-    this.#listener = listener;
-    return () => {
-      if (this.#listener === listener) this.#listener = null;
-    };
-  }
-
   async request(request: DoorRequest): Promise<DoorReply> {
     try {
       return await this.#request(request);
     } catch (error) {
-      this.#onError(error);
+      this.onError(error);
       return { status: 500, contentType: 'text/plain', body: 'something went wrong inside parley' };
     }
   }
@@ -118,21 +70,30 @@ export class TwilioCarrier implements Carrier, CarrierDoor {
       return null;
     }
     const [what, token] = segmentsBelow(PATH, path);
-    const control = what === 'media' ? this.#calls.byToken(token) : undefined;
+    const control = what === 'media' ? this.calls.byToken(token) : undefined;
     // A call has one stream at a time: an address that is asked for twice is not Twilio's doing.
     if (control === undefined || control.call.end !== null || control.call.line.hasStream) return null;
     return (socket) => control.call.line.attach(socket);
   }
 
-  counts(): Readonly<Record<string, number>> {
-    return { refused: this.refused, ...this.#calls.counts() };
+  protected control(call: SocketCall, token: string, id: string | null): TwilioControl {
+    const { clock, publicUrl, machineDetection } = this.#options;
+    const control: TwilioControl = new TwilioControl({
+      ...{ call, token, id, clock, api: this.#api },
+      url: (what, more) => {
+        const url = urlOf(publicUrl, [what, token, ...(more === undefined ? [] : [more])].join('/'));
+        return what === 'media' ? url.replace(/^http/, 'ws') : url;
+      },
+      machineDetection: call.direction === 'outbound' ? machineDetection : null,
+      controlOf: (other) => this.calls.of(other),
+      onKnown: (known) => this.calls.known(known, control),
+      onError: (error) => this.onError(error),
+    });
+    return control;
   }
 
-  /** Ends all calls. May be called twice. */
-  close(): Promise<void> {
-    this.#listener = null;
-    this.#closing ??= this.#calls.close();
-    return this.#closing;
+  protected wire(): CallWire {
+    return { dialect: TWILIO_MESSAGES, encoding: 'mulaw', sampleRateHz: 8_000 };
   }
 
   async #request({ method, path, headers, body }: DoorRequest): Promise<DoorReply> {
@@ -147,7 +108,7 @@ export class TwilioCarrier implements Carrier, CarrierDoor {
     const [what = '', token, more = ''] = segmentsBelow(PATH, path);
     if (what === 'voice') return twiml(await this.#voice(form));
     const sid = form.get('CallSid') ?? '';
-    const control = token === undefined ? this.#calls.byId(sid) : this.#calls.byToken(token);
+    const control = token === undefined ? this.calls.byId(sid) : this.calls.byToken(token);
     switch (what) {
       case 'status':
         control?.status(form);
@@ -170,69 +131,24 @@ export class TwilioCarrier implements Carrier, CarrierDoor {
   /** Somebody calls one of our numbers, or Twilio asks once more about such a call. */
   #voice(form: URLSearchParams): Promise<string> {
     const sid = form.get('CallSid') ?? '';
-    const known = this.#calls.byId(sid);
+    const known = this.calls.byId(sid);
     if (known !== undefined) return known.call.direction === 'inbound' ? known.voice() : Promise.resolve(HANG_UP_TWIML);
     const to = form.get('To') ?? '';
-    const listener = this.#listener;
-    if (!/^CA[0-9a-fA-F]{32}$/.test(sid) || !this.#numbers.has(to) || listener === null || this.#closing !== null) {
-      return Promise.resolve(REJECT_TWIML);
-    }
-    const control = this.#control({
+    if (!/^CA[0-9a-fA-F]{32}$/.test(sid) || !this.takes(to)) return Promise.resolve(REJECT_TWIML);
+    const control = this.open({
       ...{ direction: 'inbound', id: sid, to },
       from: callerOf(form.get('From') ?? ''),
       headers: passedOn(form),
     });
     const reply = control.voice();
     control.call.ring();
-    try {
-      listener(control.call);
-    } catch (error) {
-      this.#onError(error);
-      control.call.finish({ cause: 'failed', by: 'agent', reason: reasonOf(error) });
-      control.refuse();
-    }
+    this.offer(control);
     return reply;
   }
+}
 
-  #control(facts: Pick<SocketCall, 'direction' | 'from' | 'to' | 'headers'> & { id: string | null }): TwilioControl {
-    const { clock, token: makeToken, machineDetection } = this.#options;
-    const token = makeToken();
-    const { id, direction } = facts;
-    const call = new SocketCall({
-      ...facts,
-      ...{ id: id ?? token, carrier: this.name, clock, dialect: TWILIO_MESSAGES },
-      ...{ encoding: 'mulaw', sampleRateHz: 8_000 },
-      line: {
-        onStart: (start) => control.started(start),
-        onGone: (isStopped) => control.gone(isStopped),
-        onBad: (reason) => this.#onError(new ParleyError('CARRIER_MESSAGE_BAD', { carrier: this.name, reason })),
-      },
-      placeBeside: ({ ours }, target, ringTimeoutMs) => this.placeCall({ from: ours, to: target, ringTimeoutMs }),
-      onListenerError: (error) => this.#onError(error),
-    });
-    const control: TwilioControl = new TwilioControl({
-      ...{ call, token, id, clock, api: this.#api },
-      url: (what, more) => {
-        const url = this.#url([what, token, ...(more === undefined ? [] : [more])].join('/'));
-        return what === 'media' ? url.replace(/^http/, 'ws') : url;
-      },
-      machineDetection: direction === 'outbound' ? machineDetection : null,
-      controlOf: (other) => this.#calls.of(other),
-      onKnown: (known) => this.#calls.known(known, control),
-      onError: (error) => this.#onError(error),
-    });
-    call.bind(control);
-    this.#calls.add(token, control);
-    return control;
-  }
-
-  #url(what: string): string {
-    return `${this.#options.publicUrl}${PATH}/${what}`;
-  }
-
-  #onError(error: unknown): void {
-    this.#options.onError?.(error);
-  }
+function urlOf(publicUrl: string, what: string): string {
+  return `${publicUrl}${PATH}/${what}`;
 }
 
 function twiml(body: string): DoorReply {

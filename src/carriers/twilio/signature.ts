@@ -1,4 +1,5 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac } from 'node:crypto';
+import { isEqualSecret } from '../media-socket/secret.js';
 
 /**
  * Twilio's proof of its requests: base64 of the HMAC-SHA1, under the account's auth token, of the address as it was
@@ -17,7 +18,7 @@ export function twilioSignature(authToken: string, url: string, form: URLSearchP
 
 /** Whether a signature is Twilio's; an address is taken with its port and without. */
 export function isSigned(authToken: string, signature: string, url: string, form: URLSearchParams): boolean {
-  return portForms(url).some((form_) => isEqual(signature, twilioSignature(authToken, form_, form)));
+  return portForms(url).some((form_) => isEqualSecret(signature, twilioSignature(authToken, form_, form)));
 }
 
 /** Twilio signs now with the standard port, now without: it has done both. */
@@ -29,9 +30,4 @@ function portForms(url: string): string[] {
   const forms = [url, `${scheme}://${host}${rest}`];
   if (port === undefined) forms.push(`${scheme}://${host}${standard}${rest}`);
   return forms;
-}
-
-function isEqual(one: string, other: string): boolean {
-  const [a, b] = [Buffer.from(one), Buffer.from(other)];
-  return a.length === b.length && timingSafeEqual(a, b);
 }

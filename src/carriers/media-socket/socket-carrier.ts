@@ -1,0 +1,140 @@
+import type { Cancel, Clock } from '../../clock/clock.js';
+import { ParleyError, reasonOf } from '../../errors.js';
+import type { CallRequest, Carrier, CarrierCall, NumberOffer, NumberQuery } from '../carrier.js';
+import { AccountNumbers, assertPlaceable, type NumberDesk } from './account-numbers.js';
+import { type BookedCall, CallBook } from './call-book.js';
+import type { CarrierDoor, DoorReply, DoorRequest } from './door.js';
+import type { MediaMessage } from './dialect.js';
+import type { MediaSocket } from './media-socket.js';
+import { type CallControl, SocketCall, type SocketCallOptions } from './socket-call.js';
+
+export interface SocketCarrierOptions {
+  clock: Clock;
+  /** Letters, digits, `-` and `_` that nobody guesses, never the same ones. */
+  token: () => string;
+  /** Of the account's numbers, the ones that are ours from the start. */
+  owned?: readonly string[];
+  onError?: (error: unknown) => void;
+}
+
+/** What a carrier has to do with a call of its own. */
+export interface SocketControl extends CallControl, BookedCall {
+  /** Has the carrier place the call. */
+  place(ringTimeoutMs: number): Promise<void>;
+  started(start: MediaMessage & { type: 'start' }): void;
+  gone(isStopped: boolean): void;
+}
+
+export interface SocketCallFacts extends Pick<SocketCall, 'direction' | 'from' | 'to' | 'headers'> {
+  /** The carrier's own id; null = it is not known yet. */
+  id: string | null;
+}
+
+/** How a call's sound and messages are on its media socket. */
+export type CallWire = Pick<SocketCallOptions, 'dialect' | 'encoding' | 'sampleRateHz'>;
+
+/** What carriers with webhooks and media sockets have in common: their calls, numbers and listener. */
+export abstract class SocketCarrier<C extends SocketControl> implements Carrier, CarrierDoor {
+  abstract readonly name: string;
+  abstract readonly path: string;
+  /** Requests that were refused because their signature or their token was not right. */
+  refused = 0;
+  protected readonly calls: CallBook<C>;
+  protected readonly numbers: AccountNumbers;
+  readonly #options: SocketCarrierOptions;
+  #listener: ((call: CarrierCall) => void) | null = null;
+  #closing: Promise<void> | null = null;
+
+  constructor(options: SocketCarrierOptions, desk: NumberDesk) {
+    this.#options = options;
+    this.numbers = new AccountNumbers(desk, options.owned ?? []);
+    this.calls = new CallBook(options.clock);
+  }
+
+  abstract searchNumbers(query: NumberQuery, signal: AbortSignal): Promise<readonly NumberOffer[]>;
+  abstract request(request: DoorRequest): Promise<DoorReply>;
+  abstract admit(request: Omit<DoorRequest, 'body' | 'method'>): ((socket: MediaSocket) => void) | null;
+
+  buyNumber(number: string, signal: AbortSignal): Promise<void> {
+    return this.numbers.buy(number, signal);
+  }
+
+  releaseNumber(number: string, signal: AbortSignal): Promise<void> {
+    return this.numbers.release(number, signal);
+  }
+
+  ownedNumbers(): Promise<readonly string[]> {
+    return this.numbers.list();
+  }
+
+  placeCall({ from, to, ringTimeoutMs, headers = {} }: CallRequest): SocketCall {
+    if (this.#closing !== null) throw new ParleyError('CARRIER_CLOSED', { carrier: this.name });
+    assertPlaceable(from, to);
+    const control = this.open({ direction: 'outbound', id: null, from, to, headers });
+    void control.place(ringTimeoutMs);
+    return control.call;
+  }
+
+  receiveCalls(listener: (call: CarrierCall) => void): Cancel {
+    this.#listener = listener;
+    return () => {
+      if (this.#listener === listener) this.#listener = null;
+    };
+  }
+
+  counts(): Readonly<Record<string, number>> {
+    return { refused: this.refused, ...this.calls.counts() };
+  }
+
+  /** Ends all calls. May be called twice. */
+  close(): Promise<void> {
+    this.#listener = null;
+    this.#closing ??= this.calls.close();
+    return this.#closing;
+  }
+
+  /** What the carrier has to do with a call. */
+  protected abstract control(call: SocketCall, token: string, id: string | null): C;
+
+  protected abstract wire(): CallWire;
+
+  /** Whether somebody takes calls to a number. */
+  protected takes(number: string): boolean {
+    return this.numbers.has(number) && this.#listener !== null && this.#closing === null;
+  }
+
+  /** A call that rings goes to whoever takes calls; one that throws has refused it. */
+  protected offer(control: C): void {
+    try {
+      this.#listener?.(control.call);
+    } catch (error) {
+      this.onError(error);
+      control.call.finish({ cause: 'failed', by: 'agent', reason: reasonOf(error) });
+      control.refuse();
+    }
+  }
+
+  /** A new call, written into the book. */
+  protected open({ id, ...facts }: SocketCallFacts): C {
+    const { clock, token: makeToken } = this.#options;
+    const token = makeToken();
+    const call = new SocketCall({
+      ...{ ...facts, ...this.wire(), id: id ?? token, carrier: this.name, clock },
+      line: {
+        onStart: (start) => control.started(start),
+        onGone: (isStopped) => control.gone(isStopped),
+        onBad: (reason) => this.onError(new ParleyError('CARRIER_MESSAGE_BAD', { carrier: this.name, reason })),
+      },
+      placeBeside: ({ ours }, target, ringTimeoutMs) => this.placeCall({ from: ours, to: target, ringTimeoutMs }),
+      onListenerError: (error) => this.onError(error),
+    });
+    const control: C = this.control(call, token, id);
+    call.bind(control);
+    this.calls.add(token, control);
+    return control;
+  }
+
+  protected onError(error: unknown): void {
+    this.#options.onError?.(error);
+  }
+}
