@@ -25,9 +25,9 @@ import { LossConcealer } from '../dist/audio/plc.js';
 import { nativeStatus } from '../dist/native.js';
 import { machine } from './lib/machine.js';
 import { markdownTable } from './lib/numbers.js';
-import { qualityOf } from './lib/resampler-quality.js';
 import { RATES, resamplers } from './lib/resamplers.js';
-import { type Contender, race, raceRows, sound } from './lib/rivals.js';
+import { resamplingTable } from './lib/resampling-table.js';
+import { type Contender, raceRows, sound } from './lib/rivals.js';
 
 const { values } = parseArgs({ options: { rounds: { type: 'string', default: '21' } } });
 const ROUNDS = Number(values.rounds);
@@ -35,24 +35,7 @@ const ROUNDS = Number(values.rounds);
 console.log(`${machine()}\nnative addon: ${nativeStatus().reason}\n`);
 for (const [from, to] of RATES) {
   const all = await resamplers(from, to);
-  const us = race(
-    all.map(({ name, once }) => [name, once]),
-    ROUNDS,
-  );
-  const rows = all.map(({ name, whole }, at) => {
-    const { snr, ripple, band, rejection } = qualityOf(whole, from, to);
-    return [name, us[at] ?? 0, (us[at] ?? 0) / (us[0] ?? 0), snr, ripple.toFixed(2), band.toFixed(2), rejection];
-  });
-  const heads = [
-    `${String(from)} to ${String(to)} Hz`,
-    'us',
-    'times ours',
-    'SNR dB',
-    'ripple dB',
-    'band',
-    'rejection dB',
-  ];
-  console.log(`resampling\n${markdownTable([heads, ...rows])}\n`);
+  console.log(`resampling\n${resamplingTable(all, from, to, ROUNDS)}\n`);
 }
 
 const frame8 = sound(160);

@@ -17,9 +17,10 @@ import { SILERO_KERNELS, sileroKernel } from '../../../dist/providers/vad/silero
 import { SileroVad } from '../../../dist/providers/vad/silero.js';
 import { machine } from '../../lib/machine.js';
 import { markdownTable, median } from '../../lib/numbers.js';
-import { qualityOf, type Resample } from '../../lib/resampler-quality.js';
+import type { Resample } from '../../lib/resampler-quality.js';
 import { RATES, resamplers } from '../../lib/resamplers.js';
-import { type Contender, race, raceRows, sound } from '../../lib/rivals.js';
+import { resamplingTable } from '../../lib/resampling-table.js';
+import { type Contender, raceRows, sound } from '../../lib/rivals.js';
 
 const { values } = parseArgs({ options: { rounds: { type: 'string', default: '21' } } });
 const ROUNDS = Number(values.rounds);
@@ -40,24 +41,7 @@ process.exit(0);
 async function resampling(from: number, to: number): Promise<void> {
   const frame = sound(from / 50);
   const all = [...(await resamplers(from, to)), ...(await libsamplerate(from, to, frame)), ...waves(from, to, frame)];
-  const us = race(
-    all.map(({ name, once }) => [name, once]),
-    ROUNDS,
-  );
-  const rows = all.map(({ name, whole }, at) => {
-    const { snr, ripple, band, rejection } = qualityOf(whole, from, to);
-    return [name, us[at] ?? 0, (us[at] ?? 0) / (us[0] ?? 0), snr, ripple.toFixed(2), band.toFixed(2), rejection];
-  });
-  const heads = [
-    `${String(from)} to ${String(to)} Hz`,
-    'us',
-    'times ours',
-    'SNR dB',
-    'ripple dB',
-    'band',
-    'rejection dB',
-  ];
-  console.log(`${markdownTable([heads, ...rows])}\n`);
+  console.log(`${resamplingTable(all, from, to, ROUNDS)}\n`);
 }
 
 interface Rated {
