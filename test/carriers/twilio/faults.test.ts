@@ -112,7 +112,7 @@ describe('a call over Twilio', () => {
   it('is over soon after the far end hangs up, webhook or not', async () => {
     rig = openRig();
     const { call, heard, far } = await answered();
-    rig.twilio.faults.lateMs = 60_000;
+    rig.twilio.faults.lateMs = { completed: 60_000 };
     far.enter('completed');
     await rig.until(() => call.state === 'ended', 3_000);
     expect(call.end).toMatchObject({ cause: 'hangup', by: 'remote' });

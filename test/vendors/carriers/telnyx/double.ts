@@ -1,11 +1,15 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
 import type { MediaSocket } from '../../../../src/carriers/media-socket/media-socket.js';
-import type { Rest, RestReply } from '../../../../src/carriers/media-socket/rest.js';
+import type { Rest, RestReply, RestRequest } from '../../../../src/carriers/media-socket/rest.js';
 import { type Clock, delay } from '../../../../src/clock/clock.js';
 import type { Doorway } from '../doorway.js';
+import { numbersForSale } from '../numbers-for-sale.js';
 import { type Habits, Person } from '../people.js';
+import { faulty, noFaults } from '../rest-faults.js';
+import { RestOperations } from '../rest-operations.js';
+import { SoundTicks } from '../sound-ticks.js';
 import { DoubleLeg, type StreamRequest } from './leg.js';
-import { violation } from './parameters.js';
+import parameters from './parameters.json' with { type: 'json' };
 import type { StreamCodec } from './stream.js';
 
 export interface TelnyxDoubleOptions {
@@ -19,23 +23,10 @@ export interface TelnyxDoubleOptions {
   latencyMs?: number;
 }
 
-/** What goes wrong, each for the next requests that it fits. */
-export interface Faults {
-  /** Requests are done, and never answered. */
-  swallowedAnswers: number;
-  /** Requests are lost: not done, never answered. */
-  lostRequests: number;
-  /** 429, and nothing is done. */
-  tooMany: number;
-  /** Webhooks come twice, the second time so much later; null = once. */
-  againAfterMs: number | null;
-  /** Webhooks of a kind come so much later, and so behind later ones. */
-  lateMs: Record<string, number>;
-}
-
 type Fields = Readonly<Record<string, unknown>>;
 
 export const CONNECTION_ID = '1494404757140276705';
+const OPERATIONS = new RestOperations(parameters.operations);
 /** Telnyx delivers what was not taken again. */
 const AGAIN_MS = 2_000;
 /** An order of numbers is worked on. */
@@ -52,7 +43,8 @@ export class TelnyxDouble {
   readonly connectionId = CONNECTION_ID;
   readonly legs = new Map<string, DoubleLeg>();
   readonly people = new Map<string, Person>();
-  readonly faults: Faults = { swallowedAnswers: 0, lostRequests: 0, tooMany: 0, againAfterMs: null, lateMs: {} };
+  /** Kinds of webhooks are the types of their events. */
+  readonly faults = noFaults();
   /** Requests that Telnyx would refuse, and why. */
   readonly violations: string[] = [];
   /** Every request, as `POST /calls`, with the ids of calls left out. */
@@ -67,11 +59,12 @@ export class TelnyxDouble {
   readonly #keys = generateKeyPairSync('ed25519');
   readonly #dials = new Map<string, number>();
   readonly #orders = new Map<string, { number: string; status: string }>();
+  readonly #ticks: SoundTicks;
   #ids = 0;
-  #isTicking = false;
 
   constructor(options: TelnyxDoubleOptions) {
     this.#options = options;
+    this.#ticks = new SoundTicks(options.clock, () => this.legs.values());
     const { webhookUrl: webhook_event_url } = options;
     this.application = { application_name: 'agents', webhook_event_url, webhook_api_version: '2' };
     for (const [number, habits] of Object.entries(options.people)) this.people.set(number, new Person(number, habits));
@@ -90,28 +83,14 @@ export class TelnyxDouble {
   readonly rest: Rest = async (request, signal) => {
     const { clock, latencyMs = 0 } = this.#options;
     if (latencyMs > 0) await delay(clock, latencyMs, signal);
-    const [path = '', query = ''] = request.path.split('?');
+    const [path = ''] = request.path.split('?');
     this.requests.push(`${request.method} ${path.replace(/\/calls\/[^/]+/, '/calls/…')}`);
-    if (this.faults.lostRequests > 0) {
-      this.faults.lostRequests--;
-      await never(signal);
-    }
-    if (this.faults.tooMany > 0) {
-      this.faults.tooMany--;
-      return refusal(429, '10011', 'Too many requests');
-    }
-    const json = (request.json ?? {}) as Fields;
-    const wrong = violation(request.method, path, new URLSearchParams(query), json);
-    if (wrong !== null) {
-      this.violations.push(wrong);
-      return refusal(422, '10015', wrong);
-    }
-    const reply = this.#do(request.method, path, new URLSearchParams(query), json);
-    if (this.faults.swallowedAnswers > 0) {
-      this.faults.swallowedAnswers--;
-      await never(signal);
-    }
-    return reply;
+    return faulty(this.faults, { tooMany: refusal(429, '10011', 'Too many requests'), signal }, () => {
+      const checked = OPERATIONS.check(request);
+      if (!('wrong' in checked)) return this.#do(request);
+      this.violations.push(checked.wrong);
+      return refusal(422, '10015', checked.wrong);
+    });
   };
 
   /** Somebody calls a number of the account. */
@@ -160,7 +139,10 @@ export class TelnyxDouble {
     }
   }
 
-  #do(method: string, path: string, query: URLSearchParams, json: Fields): RestReply {
+  #do({ method, path: whole, json: body }: RestRequest): RestReply {
+    const [path = '', text = ''] = whole.split('?');
+    const query = new URLSearchParams(text);
+    const json = (body ?? {}) as Fields;
     if (path === '/calls') return this.#dial(json);
     const [, id = '', action] = /^\/calls\/([^/]+)(?:\/actions\/(\w+))?$/.exec(path) ?? [];
     if (id !== '') return this.#call(decodeURIComponent(id), action, json);
@@ -291,17 +273,15 @@ export class TelnyxDouble {
     const facts = { id, sessionId, from, to, direction, person };
     const leg = new DoubleLeg(this, this.#options.clock, facts, this.application.webhook_event_url);
     this.legs.set(id, leg);
-    this.#tick();
+    this.#ticks.start();
     return leg;
   }
 
   #forSale(query: URLSearchParams): RestReply {
     if (query.get('filter[country_code]') !== 'US') return refusal(400, '10015', 'Invalid country code');
     const area = query.get('filter[national_destination_code]') ?? '415';
-    const all = Array.from({ length: 20 }, (_, at) => `+1${area}55501${String(at).padStart(2, '0')}`);
-    const free = all
-      .filter((number) => !this.numbers.has(number))
-      .slice(0, Number(query.get('filter[limit]') ?? '100'));
+    const limit = Number(query.get('filter[limit]') ?? '100');
+    const free = numbersForSale(area, (number) => this.numbers.has(number), limit);
     const cost_information = { upfront_cost: '1.00000', monthly_cost: '1.00000', currency: 'USD' };
     const data = free.map((phone_number) => ({
       record_type: 'available_phone_number',
@@ -346,22 +326,6 @@ export class TelnyxDouble {
     else if (typeof json['connection_id'] === 'string') own.connectionId = json['connection_id'];
     return { status: 200, body: { data: { id, phone_number: number } } };
   }
-
-  /** Sound moves while there are calls. */
-  #tick(): void {
-    if (this.#isTicking) return;
-    this.#isTicking = true;
-    const { clock } = this.#options;
-    const next = (atMs: number): void => {
-      clock.schedule(atMs, () => {
-        const under = [...this.legs.values()].filter(({ isOver }) => !isOver);
-        for (const leg of under) leg.tick();
-        this.#isTicking = under.length > 0;
-        if (this.#isTicking) next(atMs + 20);
-      });
-    };
-    next(clock.nowMs() + 20);
-  }
 }
 
 const OK: RestReply = { status: 200, body: { data: { result: 'ok' } } };
@@ -389,10 +353,4 @@ function resource({ facts, isOver }: DoubleLeg): RestReply['body'] {
     ...{ record_type: 'call', call_control_id: id, call_leg_id: id.replace('v3:', 'l-'), call_session_id: sessionId },
     is_alive: !isOver,
   };
-}
-
-function never(signal: AbortSignal): Promise<never> {
-  return new Promise((_resolve, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason as Error));
-  });
 }

@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { decodeG711, encodeG711 } from '../../../../src/audio/g711.js';
 import type { MediaSocket } from '../../../../src/carriers/media-socket/media-socket.js';
+import { FarStream } from '../far-stream.js';
 import type { Person } from '../people.js';
-import { PlayQueue } from '../play-queue.js';
 
 /** What Telnyx takes over the media socket: no more than the published frames have. */
 const messageSchema = z.discriminatedUnion('event', [
@@ -27,39 +27,21 @@ export interface StreamFacts {
 /** RTP media that is sent back has 20 ms to 30 s. */
 const LENGTH_MS = { least: 20, most: 30_000 };
 
-/**
- * Telnyx's end of a bidirectional media stream: what it is sent is played in its order, 20 ms a tick; a mark comes back
- * when what was sent before it has been played, and all of them at once when what waits is cleared.
- */
-export class DoubleStream {
-  /** Messages of ours that Telnyx would not take. */
-  readonly violations: string[] = [];
-  clears = 0;
+/** Telnyx's end of a bidirectional media stream. */
+export class DoubleStream extends FarStream {
   /** Pieces of sound are sent in another order; told by their numbers, each a piece behind its place. */
   swaps = new Set<number>();
   /** Pieces that are never sent. */
   losses = new Set<number>();
-  readonly #socket: MediaSocket;
   readonly #facts: StreamFacts;
-  readonly #person: Person;
-  readonly #queue = new PlayQueue();
   #late: object | null = null;
   #sequence = 0;
   #chunk = 0;
-  #isOver = false;
 
   constructor(socket: MediaSocket, facts: StreamFacts, person: Person, onClosed: () => void) {
-    this.#socket = socket;
+    super(socket, person, onClosed);
     this.#facts = facts;
-    this.#person = person;
-    socket.listen({
-      onText: (text) => this.#take(text),
-      onClosed: () => {
-        if (this.#isOver) return;
-        this.#isOver = true;
-        onClosed();
-      },
-    });
+    this.listen();
     const { authToken, callControlId, from, to, clientState, codec, sampleRateHz } = facts;
     const metadata = authToken === null ? {} : { connected: { 'x-telnyx-streaming-auth-token': authToken } };
     socket.send(JSON.stringify({ event: 'connected', version: '1.0.0', ...metadata }));
@@ -72,14 +54,12 @@ export class DoubleStream {
     });
   }
 
-  /** How much of what was sent has not been played, in milliseconds. */
-  get bufferedMs(): number {
-    return this.#queue.ms;
+  digits(keys: string): void {
+    for (const digit of keys) this.#tell('dtmf', { dtmf: { digit }, occurred_at: '2026-11-22T00:00:00.000000Z' });
   }
 
-  tick(): void {
-    if (this.#isOver) return;
-    const payload = this.#encoded(this.#person.speak());
+  protected speak(sound: Uint8Array): void {
+    const payload = this.#encoded(sound);
     const chunk = ++this.#chunk;
     const media = { track: 'inbound', chunk: String(chunk), timestamp: String((chunk - 1) * 20), payload };
     if (this.swaps.has(chunk)) this.#late = media;
@@ -88,43 +68,17 @@ export class DoubleStream {
       this.#tell('media', { media: this.#late });
       this.#late = null;
     }
-    this.#person.hear(this.#queue.tick((name) => this.#mark(name)));
   }
 
-  digits(keys: string): void {
-    for (const digit of keys) this.#tell('dtmf', { dtmf: { digit }, occurred_at: '2026-11-22T00:00:00.000000Z' });
-  }
-
-  /** As a message, whatever it is. */
-  raw(text: string): void {
-    this.#socket.send(text);
-  }
-
-  /** Telnyx ends the stream. */
-  stop(): void {
-    if (this.#isOver) return;
-    this.#tell('stop', { stop: { user_id: '', call_control_id: this.#facts.callControlId } });
-    this.#isOver = true;
-    this.#socket.close();
-  }
-
-  /** The socket breaks, without a word. */
-  break(): void {
-    this.#isOver = true;
-    this.#socket.close();
-  }
-
-  #mark(name: string): void {
+  protected tellMark(name: string): void {
     this.#tell('mark', { mark: { name } });
   }
 
-  #take(text: string): void {
-    let read: unknown;
-    try {
-      read = JSON.parse(text);
-    } catch {
-      read = null;
-    }
+  protected tellStop(): void {
+    this.#tell('stop', { stop: { user_id: '', call_control_id: this.#facts.callControlId } });
+  }
+
+  protected take(read: unknown, text: string): void {
     const message = messageSchema.safeParse(read);
     if (!message.success) {
       this.#wrong('100003', 'malformed_frame', text);
@@ -135,12 +89,9 @@ export class DoubleStream {
       const sound = this.#decoded(Buffer.from(data.media.payload, 'base64'));
       const lengthMs = sound.length / 8;
       if (lengthMs < LENGTH_MS.least || lengthMs > LENGTH_MS.most) this.#wrong('100004', 'invalid_media', text);
-      else this.#queue.push(sound);
-    } else if (data.event === 'mark') this.#queue.push({ mark: data.mark.name });
-    else {
-      this.clears++;
-      for (const mark of this.#queue.clear()) this.#mark(mark);
-    }
+      else this.queue.push(sound);
+    } else if (data.event === 'mark') this.queue.push({ mark: data.mark.name });
+    else this.clear();
   }
 
   #wrong(code: string, title: string, text: string): void {
@@ -173,6 +124,6 @@ export class DoubleStream {
 
   #tell(event: string, rest: object): void {
     const sequence_number = String(++this.#sequence);
-    this.#socket.send(JSON.stringify({ event, sequence_number, ...rest, stream_id: this.#facts.streamId }));
+    this.socket.send(JSON.stringify({ event, sequence_number, ...rest, stream_id: this.#facts.streamId }));
   }
 }

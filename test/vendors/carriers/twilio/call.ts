@@ -1,4 +1,4 @@
-import type { Clock } from '../../../../src/clock/clock.js';
+import { type Clock, delay } from '../../../../src/clock/clock.js';
 import type { Person } from '../people.js';
 import type { TwilioDouble } from './double.js';
 import { DoubleStream } from './stream.js';
@@ -65,7 +65,7 @@ export class DoubleCall {
     const event = this.isOver ? 'completed' : STATUS_EVENTS[status];
     const { statusCallback, statusEvents } = this.facts;
     if (statusCallback !== null && event !== undefined && (statusEvents.includes(event) || event === 'completed')) {
-      void this.#double.post(statusCallback, this.form());
+      void this.#double.post(statusCallback, this.form(), this.facts.direction === 'outbound-dial' ? 'answer' : status);
     }
     if (!this.isOver) return;
     this.#document++;
@@ -129,7 +129,7 @@ export class DoubleCall {
 
   async #do(verbs: readonly Verb[], document: number): Promise<void> {
     for (const verb of verbs) {
-      await this.#wait(VERB_MS);
+      await delay(this.#clock, VERB_MS);
       if (this.#document !== document) return;
       switch (verb.name) {
         case 'Connect':
@@ -137,12 +137,12 @@ export class DoubleCall {
           break;
         case 'Play':
           for (const key of verb.attributes['digits'] ?? '') {
-            await this.#wait(key === 'w' ? 500 : KEY_MS);
+            await delay(this.#clock, key === 'w' ? 500 : KEY_MS);
             if (key !== 'w') this.facts.person.keys += key;
           }
           break;
         case 'Redirect':
-          this.run(await this.#double.post(verb.text, this.form()));
+          this.run(await this.#double.post(verb.text, this.form(), 'redirect'));
           return;
         case 'Dial':
           await this.#dial(verb, document);
@@ -212,7 +212,7 @@ export class DoubleCall {
     const action = attributes['action'];
     if (action === undefined) return;
     const more = { DialCallStatus: child.status, DialCallSid: child.facts.sid, DialSipResponseCode: child.#sipCode };
-    this.run(await this.#double.post(action, this.form(more)));
+    this.run(await this.#double.post(action, this.form(more), 'dial'));
   }
 
   /** Out of whatever room or bridge it is in; a room without this caller is over for the others. */
@@ -221,9 +221,5 @@ export class DoubleCall {
     const { room } = this;
     this.room = null;
     if (room !== null) for (const other of this.#double.inRoom(room)) other.enter('completed');
-  }
-
-  #wait(ms: number): Promise<void> {
-    return new Promise((resolve) => this.#clock.schedule(this.#clock.nowMs() + ms, resolve));
   }
 }

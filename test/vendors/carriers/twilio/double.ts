@@ -1,11 +1,15 @@
 import type { MediaSocket } from '../../../../src/carriers/media-socket/media-socket.js';
-import type { Rest, RestReply } from '../../../../src/carriers/media-socket/rest.js';
+import type { Rest, RestReply, RestRequest } from '../../../../src/carriers/media-socket/rest.js';
 import { twilioSignature } from '../../../../src/carriers/twilio/signature.js';
-import type { Clock } from '../../../../src/clock/clock.js';
+import { type Clock, delay } from '../../../../src/clock/clock.js';
 import type { Doorway } from '../doorway.js';
+import { numbersForSale } from '../numbers-for-sale.js';
 import { type Habits, Person } from '../people.js';
+import { faulty, noFaults } from '../rest-faults.js';
+import { RestOperations } from '../rest-operations.js';
+import { SoundTicks } from '../sound-ticks.js';
 import { DoubleCall } from './call.js';
-import { violation } from './parameters.js';
+import parameters from './parameters.json' with { type: 'json' };
 
 export interface TwilioDoubleOptions {
   clock: Clock;
@@ -16,19 +20,8 @@ export interface TwilioDoubleOptions {
   latencyMs?: number;
 }
 
-/** What goes wrong, each for the next requests that it fits. */
-export interface Faults {
-  /** Requests are done, and never answered. */
-  swallowedAnswers: number;
-  /** 429, and nothing is done. */
-  tooMany: number;
-  /** Webhooks come twice, the second time so much later; null = once. */
-  againAfterMs: number | null;
-  /** Webhooks come so much later. */
-  lateMs: number;
-}
-
 export const ACCOUNT_SID = `AC${'0123456789abcdef'.repeat(2)}`;
+const OPERATIONS = new RestOperations(parameters.operations);
 
 /**
  * Twilio's voice API, webhooks and media streams, with people at the far side of its network: stateful, strict about
@@ -40,7 +33,8 @@ export class TwilioDouble {
   readonly accountSid = ACCOUNT_SID;
   readonly calls = new Map<string, DoubleCall>();
   readonly people = new Map<string, Person>();
-  readonly faults: Faults = { swallowedAnswers: 0, tooMany: 0, againAfterMs: null, lateMs: 0 };
+  /** Kinds of webhooks: statuses that are told, `voice`, `redirect`, `dial`, `answer` of a target, `machine`. */
+  readonly faults = noFaults();
   /** Requests that Twilio would refuse, and why. */
   readonly violations: string[] = [];
   /** Every request, as `POST /Calls.json`. */
@@ -48,11 +42,12 @@ export class TwilioDouble {
   /** Numbers of the account. */
   readonly numbers = new Map<string, { sid: string; VoiceUrl: string; StatusCallback: string }>();
   readonly #options: TwilioDoubleOptions;
+  readonly #ticks: SoundTicks;
   #sids = 0;
-  #isTicking = false;
 
   constructor(options: TwilioDoubleOptions) {
     this.#options = options;
+    this.#ticks = new SoundTicks(options.clock, () => this.calls.values());
     for (const [number, habits] of Object.entries(options.people)) this.people.set(number, new Person(number, habits));
   }
 
@@ -62,27 +57,23 @@ export class TwilioDouble {
 
   /** The REST API below https://api.twilio.com. */
   readonly rest: Rest = async (request, signal) => {
-    const { latencyMs = 0 } = this.#options;
-    if (latencyMs > 0) await this.#wait(latencyMs, signal);
+    const { clock, latencyMs = 0 } = this.#options;
+    if (latencyMs > 0) await delay(clock, latencyMs, signal);
     const root = `/2010-04-01/Accounts/${ACCOUNT_SID}`;
-    const [path = '', query = ''] = request.path.slice(root.length).split('?');
+    const below = { ...request, path: request.path.slice(root.length) };
+    const [path = ''] = below.path.split('?');
     this.requests.push(`${request.method} ${path}`);
     if (!request.path.startsWith(`${root}/`)) return refusal(404, 20_404, 'The requested resource was not found');
-    if (this.faults.tooMany > 0) {
-      this.faults.tooMany--;
-      return refusal(429, 20_429, 'Too Many Requests');
-    }
-    const checked = violation(request.method, path, new URLSearchParams(query), request.form ?? []);
-    if ('reason' in checked) {
-      this.violations.push(checked.reason);
-      return refusal(400, 20_001, checked.reason);
-    }
-    const reply = this.#do(request.method, path, new URLSearchParams(query), request.form ?? []);
-    if (this.faults.swallowedAnswers > 0) {
-      this.faults.swallowedAnswers--;
-      await this.#never(signal);
-    }
-    return reply.status < 300 ? { ...reply, status: checked.answer } : reply;
+    const tooMany = refusal(429, 20_429, 'Too Many Requests');
+    return faulty(this.faults, { tooMany, signal }, () => {
+      const checked = OPERATIONS.check(below);
+      if ('wrong' in checked) {
+        this.violations.push(checked.wrong);
+        return refusal(400, 20_001, checked.wrong);
+      }
+      const reply = this.#do(below);
+      return reply.status < 300 ? { ...reply, status: checked.answer } : reply;
+    });
   };
 
   /** The API of prices, below https://pricing.twilio.com/v1. */
@@ -105,8 +96,8 @@ export class TwilioDouble {
     });
     this.calls.set(facts.sid, call);
     call.status = 'ringing';
-    this.#tick();
-    void this.post(number.VoiceUrl, call.form(more)).then((twiml) => {
+    this.#ticks.start();
+    void this.post(number.VoiceUrl, call.form(more), 'voice').then((twiml) => {
       if (call.isOver) return;
       if (!twiml.includes('<Reject')) {
         call.status = 'in-progress';
@@ -136,17 +127,17 @@ export class TwilioDouble {
   }
 
   /** A signed webhook; resolves with what is answered. */
-  async post(url: string, form: Record<string, string>): Promise<string> {
-    const { doorway, authToken } = this.#options;
+  async post(url: string, form: Record<string, string>, kind: string): Promise<string> {
+    const { clock, doorway, authToken } = this.#options;
     const params = new URLSearchParams(form);
     const headers = {
       'content-type': 'application/x-www-form-urlencoded',
       'x-twilio-signature': twilioSignature(authToken, url, params),
     };
-    await this.#wait(20 + this.faults.lateMs);
+    await delay(clock, 20 + (this.faults.lateMs[kind] ?? 0));
     const { againAfterMs } = this.faults;
     if (againAfterMs !== null) {
-      void this.#wait(againAfterMs).then(() => doorway.post(url, params.toString(), headers));
+      void delay(clock, againAfterMs).then(() => doorway.post(url, params.toString(), headers));
     }
     return doorway.post(url, params.toString(), headers);
   }
@@ -156,7 +147,9 @@ export class TwilioDouble {
     return doorway.open(url, { 'x-twilio-signature': twilioSignature(authToken, url, new URLSearchParams()) });
   }
 
-  #do(method: string, path: string, query: URLSearchParams, form: readonly (readonly [string, string])[]): RestReply {
+  #do({ method, path: whole, form = [] }: RestRequest): RestReply {
+    const [path = '', text = ''] = whole.split('?');
+    const query = new URLSearchParams(text);
     const field = (name: string): string => form.find(([other]) => other === name)?.[1] ?? '';
     if (method === 'POST' && path === '/Calls.json') return this.#createCall(form, field);
     const callSid = /^\/Calls\/(\w+)\.json$/.exec(path)?.[1];
@@ -186,7 +179,7 @@ export class TwilioDouble {
       const { machineDetection } = call;
       if (machineDetection === null) return;
       const more = { AnsweredBy: 'human', MachineDetectionDuration: '2400' };
-      void this.#wait(2_400).then(() => this.post(machineDetection.url, call.form(more)));
+      void delay(this.#options.clock, 2_400).then(() => this.post(machineDetection.url, call.form(more), 'machine'));
     });
     return { status: 201, body: resource(call) };
   }
@@ -210,8 +203,7 @@ export class TwilioDouble {
     const country = path.split('/')[2] ?? '';
     if (country !== 'US') return refusal(404, 20_404, `The requested resource ${path} was not found`);
     const area = query.get('AreaCode') ?? '415';
-    const all = Array.from({ length: 20 }, (_, at) => `+1${area}55501${String(at).padStart(2, '0')}`);
-    const free = all.filter((number) => !this.numbers.has(number)).slice(0, Number(query.get('PageSize') ?? '50'));
+    const free = numbersForSale(area, (number) => this.numbers.has(number), Number(query.get('PageSize') ?? '50'));
     const offers = free.map((phone_number) => ({ phone_number, iso_country: country, capabilities: { voice: true } }));
     return { status: 200, body: { available_phone_numbers: offers, uri: path } };
   }
@@ -252,26 +244,27 @@ export class TwilioDouble {
     this.people.set(request.to, person);
     const call = new DoubleCall(this, this.#options.clock, { ...request, sid: this.sid('CA'), person });
     this.calls.set(call.facts.sid, call);
-    this.#tick();
+    this.#ticks.start();
     return call;
   }
 
   /** The network rings somebody, who does what they do. */
   #ring(call: DoubleCall, timeoutMs: number, onAnswered: () => void): void {
+    const { clock } = this.#options;
     const { habits } = call.facts.person;
     void (async () => {
-      await this.#wait(80);
+      await delay(clock, 80);
       call.enter('initiated');
-      await this.#wait(100);
+      await delay(clock, 100);
       if (habits.does === 'unknown') return call.enter('failed', '404');
       if (habits.does === 'busy') return call.enter('busy', '486');
       if (call.isOver) return;
       call.enter('ringing');
       if (habits.does === 'absent') {
-        await this.#wait(timeoutMs);
+        await delay(clock, timeoutMs);
         return call.enter('no-answer', '487');
       }
-      await this.#wait(habits.answersAfterMs ?? 500);
+      await delay(clock, habits.answersAfterMs ?? 500);
       if (habits.does === 'reject') return call.enter('busy', '603');
       if (call.isOver) return;
       call.enter('in-progress', '200');
@@ -281,42 +274,10 @@ export class TwilioDouble {
   }
 
   #behave(call: DoubleCall): void {
+    const { clock } = this.#options;
     const { presses, leavesAfterMs } = call.facts.person.habits;
-    if (presses !== undefined) void this.#wait(presses.afterMs).then(() => call.stream?.digits(presses.keys));
-    if (leavesAfterMs !== undefined) void this.#wait(leavesAfterMs).then(() => call.enter('completed'));
-  }
-
-  /** Sound moves while there are calls. */
-  #tick(): void {
-    if (this.#isTicking) return;
-    this.#isTicking = true;
-    const { clock } = this.#options;
-    const next = (atMs: number): void => {
-      clock.schedule(atMs, () => {
-        const under = [...this.calls.values()].filter((call) => !call.isOver);
-        for (const call of under) call.tick();
-        this.#isTicking = under.length > 0;
-        if (this.#isTicking) next(atMs + 20);
-      });
-    };
-    next(clock.nowMs() + 20);
-  }
-
-  #wait(ms: number, signal?: AbortSignal): Promise<void> {
-    const { clock } = this.#options;
-    return new Promise((resolve, reject) => {
-      const cancel = clock.schedule(clock.nowMs() + ms, resolve);
-      signal?.addEventListener('abort', () => {
-        cancel();
-        reject(signal.reason as Error);
-      });
-    });
-  }
-
-  #never(signal: AbortSignal): Promise<never> {
-    return new Promise((_resolve, reject) => {
-      signal.addEventListener('abort', () => reject(signal.reason as Error));
-    });
+    if (presses !== undefined) void delay(clock, presses.afterMs).then(() => call.stream?.digits(presses.keys));
+    if (leavesAfterMs !== undefined) void delay(clock, leavesAfterMs).then(() => call.enter('completed'));
   }
 }
 
