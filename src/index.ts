@@ -9,7 +9,7 @@ export type {
   EngineOptions,
   SessionRequest,
 } from './engine/options.js';
-export type { Session } from './session/session.js';
+export type { SessionHandle as Session } from './engine/line-elsewhere.js';
 export type { SessionEvent, SessionOptions } from './session/session-options.js';
 export type { FunctionCall, SessionReport, TransferAttempt } from './session/session-report.js';
 export type { LatencySummary, Percentiles } from './session/latency.js';

@@ -1,7 +1,7 @@
 import type { CallRecord, CallState, CarrierCall } from '../carriers/carrier.js';
 import { type Clock, delay } from '../clock/clock.js';
 import { ParleyError, reasonOf } from '../errors.js';
-import type { Session } from '../session/session.js';
+import type { SessionHandle } from '../engine/line-elsewhere.js';
 import type { SessionReport } from '../session/session-report.js';
 import { type CallEndStatus, type CallStatus, silentStatus } from './call-status.js';
 
@@ -22,7 +22,7 @@ export interface AgentCallOptions {
   sessionId: string;
   call: CarrierCall;
   /** Makes the session of the call, which runs once the call is answered. */
-  openSession: (call: CarrierCall) => Promise<Session>;
+  openSession: (call: CarrierCall) => Promise<SessionHandle>;
   /** Each status from the second on; the last is the call's end. */
   onStatus: (status: CallStatus) => void;
 }
@@ -39,7 +39,7 @@ export class AgentCall {
   readonly sessionId: string;
   readonly call: CarrierCall;
   readonly #options: AgentCallOptions;
-  readonly #session: Promise<Session>;
+  readonly #session: Promise<SessionHandle>;
   readonly #answered: Promise<void>;
   readonly #ended: Promise<void>;
   #isHungUp = false;
@@ -72,7 +72,7 @@ export class AgentCall {
   }
 
   /** The session, once it is made. Rejects where the agent cannot have one. */
-  get session(): Promise<Session> {
+  get session(): Promise<SessionHandle> {
     return this.#session;
   }
 
@@ -93,7 +93,7 @@ export class AgentCall {
 
   async #talk(): Promise<CallReport> {
     const { call } = this;
-    let session: Session | null;
+    let session: SessionHandle | null;
     try {
       session = await this.#ready();
     } catch (error) {
@@ -116,7 +116,7 @@ export class AgentCall {
   }
 
   /** The session; null where the call ended before it was there. */
-  async #ready(): Promise<Session | null> {
+  async #ready(): Promise<SessionHandle | null> {
     const waiting = new AbortController();
     try {
       return await Promise.race([this.#session, this.#ended.then(() => null), this.#late(waiting.signal)]);

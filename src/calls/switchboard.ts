@@ -5,7 +5,7 @@ import type { Engine } from '../engine/engine.js';
 import type { AgentRequest, SessionRequest } from '../engine/options.js';
 import { ParleyError } from '../errors.js';
 import type { CallOutcome } from '../session/call-history.js';
-import type { Session } from '../session/session.js';
+import type { SessionHandle } from '../engine/line-elsewhere.js';
 import type { Consult, Consultation } from '../session/line-actions.js';
 import type { TransferOutcome, Transport } from '../transports/transport.js';
 import { AgentCall, type CallReport } from './agent-call.js';
@@ -155,7 +155,7 @@ export class Switchboard {
     line: Transport,
     agent: CallAgent & { id: string },
     finished: () => Promise<CallReport>,
-  ): Promise<Session> {
+  ): Promise<SessionHandle> {
     const { id: carrierId, direction, from, to } = call;
     const { onStatus: _told, ...request } = agent;
     const outcome = async (): Promise<CallOutcome> => {

@@ -6,7 +6,7 @@ import { type Location, parseWith } from '../config/issues.js';
 import { overriddenAgent } from '../config/override-agent.js';
 import type { Engine } from '../engine/engine.js';
 import { ParleyError, reasonOf } from '../errors.js';
-import type { Session } from '../session/session.js';
+import type { SessionHandle } from '../engine/line-elsewhere.js';
 import type { SessionEvent } from '../session/session-options.js';
 import type { CallChannel } from '../store/calls.js';
 import type { Transport } from '../transports/transport.js';
@@ -111,7 +111,7 @@ export class Visitors {
    * Makes the session and writes it down; `run` it.
    * @throws ParleyError as `Engine.createSession`; then the transport is the caller's to close
    */
-  async begin(wanted: Wanted, transport: Transport, channel: CallChannel): Promise<Session> {
+  async begin(wanted: Wanted, transport: Transport, channel: CallChannel): Promise<SessionHandle> {
     const { engine, log, onSessionEvent } = this.#options;
     const { sessionId: id, callId, agentId, agent, script, metadata, includeMetadataInPrompt, continuation } = wanted;
     this.#starting++;
@@ -141,7 +141,7 @@ export class Visitors {
   }
 
   /** Ends a session whose line never came about. */
-  async abandon(session: Session, reason: string): Promise<void> {
+  async abandon(session: SessionHandle, reason: string): Promise<void> {
     this.#options.log.fail(session.id, 'failed', reason);
     await session.close();
   }

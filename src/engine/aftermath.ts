@@ -30,6 +30,9 @@ export interface Told {
 /** A carrier may take so long to say how a call ended. */
 const OUTCOME_MS = 15_000;
 
+/** Who tells of sessions that are over. */
+export type Teller = Pick<Aftermath, 'tell' | 'close'>;
+
 /** Tells those who want to know of a session when it is over. */
 export class Aftermath {
   readonly #options: AftermathOptions;

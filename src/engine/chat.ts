@@ -13,7 +13,7 @@ import type { SessionMemory } from '../session/session-memory.js';
 import type { FunctionCall } from '../session/session-report.js';
 import type { McpServers } from '../tools/mcp/tools.js';
 import { askForPrompt } from '../tools/prompt-webhook.js';
-import type { Aftermath } from './aftermath.js';
+import type { Teller } from './aftermath.js';
 import { ChatReply, type ReplyPiece } from './chat-reply.js';
 import { chatReport } from './chat-report.js';
 import { customLlm } from './custom-llm.js';
@@ -35,7 +35,7 @@ export interface ChatsOptions {
   planner: Planner;
   mcp: McpServers;
   client: GuardedClient;
-  aftermath: Aftermath;
+  aftermath: Teller;
   memories: MemoryStore;
   sessionMemory: SessionMemory;
   clock: Clock;

@@ -3,8 +3,8 @@ import { RealClock } from '../clock/real.js';
 import { Ticker } from '../clock/ticker.js';
 import { ParleyError } from '../errors.js';
 import { type DoNotCallList, MemoryDoNotCallList } from '../session/do-not-call.js';
-import type { Session } from '../session/session.js';
 import type { ChatPiece } from './chat.js';
+import { isElsewhere, type SessionHandle } from './line-elsewhere.js';
 import type {
   AgentRequest,
   ChatRequest,
@@ -24,7 +24,7 @@ export class Engine {
   readonly clock: Clock;
   readonly ticker: Ticker;
   #options: EngineOptions & { doNotCall: DoNotCallList };
-  readonly #sessions = new Set<Session>();
+  readonly #sessions = new Set<SessionHandle>();
   #workshop: Promise<Workshop> | null = null;
   #closing: Promise<void> | null = null;
 
@@ -35,8 +35,13 @@ export class Engine {
   }
 
   /** Sessions that run. */
-  get sessions(): ReadonlySet<Session> {
+  get sessions(): ReadonlySet<SessionHandle> {
     return this.#sessions;
+  }
+
+  /** What it was made of, and what it keeps things in. */
+  get options(): Readonly<EngineOptions> {
+    return this.#options;
   }
 
   /** Numbers that its agents do not call. */
@@ -85,8 +90,12 @@ export class Engine {
    * @throws ParleyError CONFIG_INVALID, AGENT_DISABLED, PROVIDER_UNKNOWN,
    * PROVIDER_REMOTE_IN_VIRTUAL_TIME, AUDIO_RATE_UNSUPPORTED, SESSION_CLOSED
    */
-  async createSession(request: SessionRequest): Promise<Session> {
-    const session = await (await this.#load()).makeSession(request);
+  async createSession(request: SessionRequest): Promise<SessionHandle> {
+    const workshop = await this.#load();
+    const { transport } = request;
+    const session = isElsewhere(transport)
+      ? await workshop.openElsewhere(transport, request)
+      : await workshop.makeSession(request);
     // The engine may have been closed meanwhile; nobody else knows of this session yet.
     if (this.#closing !== null) {
       await session.close();

@@ -16,8 +16,9 @@ import type { TurnModel } from '../providers/turn/turn.js';
 import type { VadProvider } from '../providers/vad/vad.js';
 import type { LogSink } from '../session/event-log.js';
 import type { RecordingSink } from '../session/recording.js';
+import type { Teller } from './aftermath.js';
 import type { CallHistoryItem, CallOutcome } from '../session/call-history.js';
-import type { Consult } from '../session/line-actions.js';
+import type { Consult, MayTransfer } from '../session/line-actions.js';
 import type { MemoryStore } from '../session/memory.js';
 import type { DoNotCallList } from '../session/do-not-call.js';
 import type { SessionMemory } from '../session/session-memory.js';
@@ -84,6 +85,8 @@ export interface EngineOptions {
   memories?: MemoryStore;
   /** Keeps what is left of sessions that are over. Default: nobody does. */
   history?: CallHistory;
+  /** Tells of sessions that are over, by itself. Default: `history` and the agents' webhooks are told. */
+  teller?: Teller;
   /** Keeps the event log of every session. Default: nobody does. */
   traces?: SessionTraces;
   /** Voices under names of their own, for agents to name. Default none. */
@@ -149,7 +152,7 @@ export interface SessionRequest extends AgentRequest {
   /** What it goes on from. Default: nothing. */
   continuation?: SessionContinuation;
   /** Why the call must not be handed on to somebody; null = it may. Default: it may, to anybody. */
-  mayTransfer?: (target: string) => string | null;
+  mayTransfer?: MayTransfer;
   /** Asks somebody whether they take the call, and connects the two. Default: attended transfers fail. */
   consult?: Consult;
   /** Ids for the call's history. Default none. */

@@ -24,12 +24,13 @@ import { WebhookOutbox } from '../tools/outbox.js';
 import { McpServers } from '../tools/mcp/tools.js';
 import { askForPrompt } from '../tools/prompt-webhook.js';
 import type { AgentToolbox } from '../tools/toolbox.js';
-import { Aftermath } from './aftermath.js';
+import { Aftermath, type Teller, type Told } from './aftermath.js';
 import { Chats } from './chat.js';
 import { messagesBefore, rememberWhenOver } from './earlier.js';
 import { speechHints } from './hints.js';
 import { spokenLanguages } from './languages.js';
 import { remembering } from './memories.js';
+import type { LineElsewhere, SessionHandle } from './line-elsewhere.js';
 import type { AgentRequest, EngineOptions, EngineVoice, SessionRequest, Speech, SpeechRequest } from './options.js';
 import { type Plan, Planner } from './planner.js';
 import { Providers } from './providers.js';
@@ -50,7 +51,7 @@ export class Workshop {
   readonly #sound: Sound;
   /** For what the operator configured: agents cannot make it call anything else. */
   readonly #operatorClient: GuardedClient;
-  readonly #aftermath: Aftermath;
+  readonly #aftermath: Teller;
   readonly #mcp: McpServers;
   readonly #networkClock: Clock;
   readonly #memory: SessionMemory;
@@ -91,7 +92,8 @@ export class Workshop {
       ...{ client: this.#client, clock: network.clock, unixMs: unixNow, secret: webhookSecret ?? null },
       onLost: ({ sessionId }, reason) => onWebhookLost?.(sessionId, reason),
     });
-    this.#aftermath = new Aftermath({ outbox, clock: network.clock, history: options.history ?? null });
+    this.#aftermath =
+      options.teller ?? new Aftermath({ outbox, clock: network.clock, history: options.history ?? null });
     this.#sound = new Sound({
       clock,
       recordings: options.recordings,
@@ -210,6 +212,13 @@ export class Workshop {
     return session;
   }
 
+  /** A session in the thread where its line is. It is told of here: the log is here, and how its call ended. */
+  async openElsewhere(line: LineElsewhere, request: SessionRequest): Promise<SessionHandle> {
+    const { session, told } = await line.openSession(request);
+    this.#tellOf(session, { ...told, outcome: request.outcome ?? null });
+    return session;
+  }
+
   #remembering(
     agent: ResolvedAgent,
     agentId = '',
@@ -241,10 +250,9 @@ export class Workshop {
   #tellAfterwards(session: Session, plan: Plan, request: SessionRequest, startUnixMs: number): void {
     const { config, agent, providers } = plan;
     const to = agent.webhooks.sessionData;
-    if (to === null && this.#options.history === undefined) return;
     const { agentId = null, callId = null, campaignId = null, phones = null, direction = 'inbound' } = request;
     const { stt, llm, tts } = providers;
-    void this.#aftermath.tell(session, {
+    this.#tellOf(session, {
       to,
       facts: {
         ...{ agentId, callId, campaignId, phones, direction, startUnixMs, agentConfig: config },
@@ -254,6 +262,11 @@ export class Workshop {
       },
       outcome: request.outcome ?? null,
     });
+  }
+
+  #tellOf(session: SessionHandle, told: Told): void {
+    const { history, teller } = this.#options;
+    if (told.to !== null || history !== undefined || teller !== undefined) void this.#aftermath.tell(session, told);
   }
 
   async speech(request: SpeechRequest): Promise<Speech> {

@@ -19,11 +19,14 @@ export interface Consultation extends Omit<AttendedTransfer, 'holdSound'> {
 /** Asks, and connects the user where the answer is yes. Aborted: the user has gone, or waits no longer. */
 export type Consult = (consultation: Consultation, signal: AbortSignal) => Promise<TransferOutcome>;
 
+/** Why a call must not be handed on to somebody; null = it may. Whoever knows may have to be asked. */
+export type MayTransfer = (target: string) => string | null | Promise<string | null>;
+
 export interface LineActionsOptions {
   transport: Transport;
   clock: Clock;
   /** Why the call must not be handed on to somebody; null = it may. Default: it may, to anybody. */
-  mayTransfer?: ((target: string) => string | null) | undefined;
+  mayTransfer?: MayTransfer | undefined;
   /** Default: nobody can be asked first. */
   consult?: Consult | undefined;
   /** What both sides have said so far. */
@@ -138,12 +141,13 @@ export class LineActions {
     const startMs = clock.nowMs();
     let failure: TransferFailure | null = null;
     let words = '';
-    const refusal = mayTransfer?.(target) ?? null;
-    if (refusal !== null) {
-      failure = 'rejected';
-      onFault('transfer.refused', refusal);
-    }
     try {
+      const asked = mayTransfer?.(target) ?? null;
+      const refusal = asked instanceof Promise ? await asked : asked;
+      if (refusal !== null) {
+        failure = 'rejected';
+        onFault('transfer.refused', refusal);
+      }
       const outcome = refusal === null ? await this.#connect(target, attended, signal) : null;
       if (outcome?.ok === false) {
         failure = outcome.reason;

@@ -11,7 +11,7 @@ import type { VadProvider } from '../providers/vad/vad.js';
 import type { Toolbox } from '../tools/tool.js';
 import type { Transport } from '../transports/transport.js';
 import type { LogSink } from './event-log.js';
-import type { Consult } from './line-actions.js';
+import type { Consult, MayTransfer } from './line-actions.js';
 import type { Languages } from './language-switch.js';
 import type { MemoryKeeper } from './memory.js';
 import type { Recording } from './recording.js';
@@ -45,7 +45,7 @@ export interface SessionOptions {
   toolbox?: Toolbox;
   metadata?: Readonly<Record<string, unknown>>;
   /** Why the call must not be handed on to somebody; null = it may. Default: it may, to anybody. */
-  mayTransfer?: (target: string) => string | null;
+  mayTransfer?: MayTransfer;
   /** Asks somebody whether they take the call. Default: attended transfers fail. */
   consult?: Consult;
   /** Where it leaves what it established of its user. Default nowhere. */

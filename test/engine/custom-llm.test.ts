@@ -3,7 +3,7 @@ import type { AgentConfig } from '../../src/config/agent.js';
 import { Engine } from '../../src/engine/engine.js';
 import type { SessionRequest } from '../../src/engine/options.js';
 import { silentTts } from '../../src/providers/tts/silent.js';
-import type { Session } from '../../src/session/session.js';
+import type { Session } from '../../src/index.js';
 import type { SessionReport } from '../../src/session/session-report.js';
 import { energyVad } from '../../src/testing/energy-vad.js';
 import { promptedStt } from '../../src/testing/prompted-stt.js';

@@ -3,7 +3,7 @@ import { RealClock } from '../../src/clock/real.js';
 import type { ModelRoute } from '../../src/config/models.js';
 import { Engine } from '../../src/engine/engine.js';
 import type { EngineOptions, SessionRequest } from '../../src/engine/options.js';
-import type { Session } from '../../src/session/session.js';
+import type { Session } from '../../src/index.js';
 import type { SessionEvent } from '../../src/session/session-options.js';
 import type { SessionReport } from '../../src/session/session-report.js';
 import { energyVad } from '../../src/testing/energy-vad.js';
