@@ -2,6 +2,7 @@ import { generateKeyPairSync, sign } from 'node:crypto';
 import type { MediaSocket } from '../../../../src/carriers/media-socket/media-socket.js';
 import type { Rest, RestReply, RestRequest } from '../../../../src/carriers/media-socket/rest.js';
 import { type Clock, delay } from '../../../../src/clock/clock.js';
+import type { CarrierDouble } from '../carrier-double.js';
 import type { Doorway } from '../doorway.js';
 import { numbersForSale } from '../numbers-for-sale.js';
 import { type Habits, Person } from '../people.js';
@@ -39,7 +40,7 @@ const ORDER_MS = 1_500;
  * 2026-11-22); the signatures are checked against the npm package telnyx 7.24.0 in test/vendors/sdk. What it answers to
  * a Dial with a `command_id` that it has had is not published: here it has nothing in it.
  */
-export class TelnyxDouble {
+export class TelnyxDouble implements CarrierDouble {
   readonly connectionId = CONNECTION_ID;
   readonly legs = new Map<string, DoubleLeg>();
   readonly people = new Map<string, Person>();
@@ -92,6 +93,14 @@ export class TelnyxDouble {
       return refusal(422, '10015', checked.wrong);
     });
   };
+
+  farCalls(): DoubleLeg[] {
+    return [...this.legs.values()];
+  }
+
+  ownNumbers(): string[] {
+    return [...this.numbers.keys()];
+  }
 
   /** Somebody calls a number of the account. */
   callIn(from: string, to: string, habits: Habits, more: object = {}): DoubleLeg {

@@ -1,4 +1,5 @@
 import type { Clock } from '../../../../src/clock/clock.js';
+import type { FarCall } from '../carrier-double.js';
 import type { Person } from '../people.js';
 import type { TelnyxDouble } from './double.js';
 import { DoubleStream, type StreamCodec } from './stream.js';
@@ -26,7 +27,7 @@ export interface StreamRequest {
 const COMMAND_MS = 60_000;
 
 /** A leg of a call at Telnyx. */
-export class DoubleLeg {
+export class DoubleLeg implements FarCall {
   readonly facts: LegFacts;
   state: LegState;
   clientState = '';
@@ -46,6 +47,22 @@ export class DoubleLeg {
     this.facts = facts;
     this.webhookUrl = webhookUrl;
     this.state = facts.direction === 'incoming' ? 'parked' : 'dialing';
+  }
+
+  get id(): string {
+    return this.facts.id;
+  }
+
+  get from(): string {
+    return this.facts.from;
+  }
+
+  get to(): string {
+    return this.facts.to;
+  }
+
+  get person(): Person {
+    return this.facts.person;
   }
 
   get isOver(): boolean {
@@ -90,8 +107,11 @@ export class DoubleLeg {
         for (const digit of presses.keys) this.tell('call.dtmf.received', { digit });
       });
     }
-    const theirSide = this.facts.direction === 'incoming' ? 'caller' : 'callee';
-    if (leavesAfterMs !== undefined) later(leavesAfterMs, () => this.end('normal_clearing', theirSide, '200'));
+    if (leavesAfterMs !== undefined) later(leavesAfterMs, () => this.hangUp());
+  }
+
+  hangUp(): void {
+    this.end('normal_clearing', this.facts.direction === 'incoming' ? 'caller' : 'callee', '200');
   }
 
   async openStream(request: StreamRequest): Promise<void> {

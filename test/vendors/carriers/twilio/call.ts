@@ -1,4 +1,5 @@
 import { type Clock, delay } from '../../../../src/clock/clock.js';
+import type { FarCall } from '../carrier-double.js';
 import type { Person } from '../people.js';
 import type { TwilioDouble } from './double.js';
 import { DoubleStream } from './stream.js';
@@ -31,7 +32,7 @@ export interface DoubleCallFacts {
 }
 
 /** A call at Twilio: its status, and the TwiML that it is at. */
-export class DoubleCall {
+export class DoubleCall implements FarCall {
   readonly facts: DoubleCallFacts;
   status: DoubleStatus = 'queued';
   stream: DoubleStream | null = null;
@@ -54,6 +55,22 @@ export class DoubleCall {
     this.facts = facts;
   }
 
+  get id(): string {
+    return this.facts.sid;
+  }
+
+  get from(): string {
+    return this.facts.from;
+  }
+
+  get to(): string {
+    return this.facts.to;
+  }
+
+  get person(): Person {
+    return this.facts.person;
+  }
+
   get isOver(): boolean {
     return OVER.includes(this.status);
   }
@@ -73,6 +90,10 @@ export class DoubleCall {
     this.stream = null;
     this.#leave();
     for (const tell of this.#onOver.splice(0)) tell();
+  }
+
+  hangUp(): void {
+    this.enter('completed');
   }
 
   onOver(listener: () => void): void {

@@ -2,6 +2,7 @@ import type { MediaSocket } from '../../../../src/carriers/media-socket/media-so
 import type { Rest, RestReply, RestRequest } from '../../../../src/carriers/media-socket/rest.js';
 import { twilioSignature } from '../../../../src/carriers/twilio/signature.js';
 import { type Clock, delay } from '../../../../src/clock/clock.js';
+import type { CarrierDouble } from '../carrier-double.js';
 import type { Doorway } from '../doorway.js';
 import { numbersForSale } from '../numbers-for-sale.js';
 import { type Habits, Person } from '../people.js';
@@ -29,7 +30,7 @@ const OPERATIONS = new RestOperations(parameters.operations);
  * twilio.com/docs/voice/{api/call-resource, twiml, media-streams/websocket-messages} and docs/usage/security
  * (2026-11-22); the signatures are checked against twilio-node 6.2.0 in test/vendors/sdk.
  */
-export class TwilioDouble {
+export class TwilioDouble implements CarrierDouble {
   readonly accountSid = ACCOUNT_SID;
   readonly calls = new Map<string, DoubleCall>();
   readonly people = new Map<string, Person>();
@@ -83,6 +84,14 @@ export class TwilioDouble {
     const body = { country: 'United States', iso_country: 'US', phone_number_prices: prices, price_unit: 'USD' };
     return Promise.resolve({ status: 200, body });
   };
+
+  farCalls(): DoubleCall[] {
+    return [...this.calls.values()];
+  }
+
+  ownNumbers(): string[] {
+    return [...this.numbers.keys()];
+  }
 
   /** Somebody calls a number of the account. */
   callIn(from: string, to: string, habits: Habits, more: Record<string, string> = {}): DoubleCall {
