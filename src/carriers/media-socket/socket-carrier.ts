@@ -3,8 +3,9 @@ import { ParleyError, reasonOf } from '../../errors.js';
 import type { CallRequest, Carrier, CarrierCall, NumberOffer, NumberQuery } from '../carrier.js';
 import { AccountNumbers, assertPlaceable, type NumberDesk } from './account-numbers.js';
 import { type BookedCall, CallBook } from './call-book.js';
-import type { CarrierDoor, DoorReply, DoorRequest } from './door.js';
+import { type CarrierDoor, type DoorReply, type DoorRequest, segmentsBelow, UNKNOWN } from './door.js';
 import type { MediaMessage } from './dialect.js';
+import type { LegParts } from './leg-control.js';
 import type { MediaSocket } from './media-socket.js';
 import { type CallControl, SocketCall, type SocketCallOptions } from './socket-call.js';
 
@@ -33,6 +34,10 @@ export interface SocketCallFacts extends Pick<SocketCall, 'direction' | 'from' |
 /** How a call's sound and messages are on its media socket. */
 export type CallWire = Pick<SocketCallOptions, 'dialect' | 'encoding' | 'sampleRateHz'>;
 
+/** No webhook is longer. */
+const MOST_BODY_BYTES = 262_144;
+const BROKEN: DoorReply = { status: 500, contentType: 'text/plain', body: 'something went wrong inside parley' };
+
 /** What carriers with webhooks and media sockets have in common: their calls, numbers and listener. */
 export abstract class SocketCarrier<C extends SocketControl> implements Carrier, CarrierDoor {
   abstract readonly name: string;
@@ -52,7 +57,6 @@ export abstract class SocketCarrier<C extends SocketControl> implements Carrier,
   }
 
   abstract searchNumbers(query: NumberQuery, signal: AbortSignal): Promise<readonly NumberOffer[]>;
-  abstract request(request: DoorRequest): Promise<DoorReply>;
   abstract admit(request: Omit<DoorRequest, 'body' | 'method'>): ((socket: MediaSocket) => void) | null;
 
   buyNumber(number: string, signal: AbortSignal): Promise<void> {
@@ -93,14 +97,38 @@ export abstract class SocketCarrier<C extends SocketControl> implements Carrier,
     return this.#closing;
   }
 
+  async request(request: DoorRequest): Promise<DoorReply> {
+    if (request.body.length > MOST_BODY_BYTES) return UNKNOWN;
+    try {
+      return await this.reply(request);
+    } catch (error) {
+      this.onError(error);
+      return BROKEN;
+    }
+  }
+
+  /** Answers a webhook, once it has been found to be the carrier's. */
+  protected abstract reply(request: DoorRequest): DoorReply | Promise<DoorReply>;
+
   /** What the carrier has to do with a call. */
-  protected abstract control(call: SocketCall, token: string, id: string | null): C;
+  protected abstract control(parts: LegParts<C>): C;
 
   protected abstract wire(): CallWire;
 
   /** Whether somebody takes calls to a number. */
   protected takes(number: string): boolean {
     return this.numbers.has(number) && this.#listener !== null && this.#closing === null;
+  }
+
+  /** The call whose media socket is at a path. */
+  protected callOfMedia(path: string): C | undefined {
+    const [what, token] = segmentsBelow(this.path, path);
+    return what === 'media' ? this.calls.byToken(token) : undefined;
+  }
+
+  /** A call has one stream at a time: who asks for another, or for one of a call that is over, is not the carrier. */
+  protected streaming({ call }: C): ((socket: MediaSocket) => void) | null {
+    return call.end !== null || call.line.hasStream ? null : (socket) => call.line.attach(socket);
   }
 
   /** A call that rings goes to whoever takes calls; one that throws has refused it. */
@@ -128,7 +156,11 @@ export abstract class SocketCarrier<C extends SocketControl> implements Carrier,
       placeBeside: ({ ours }, target, ringTimeoutMs) => this.placeCall({ from: ours, to: target, ringTimeoutMs }),
       onListenerError: (error) => this.onError(error),
     });
-    const control: C = this.control(call, token, id);
+    const control: C = this.control({
+      ...{ call, token, id, clock, controlOf: (other) => this.calls.of(other) },
+      onKnown: (known) => this.calls.known(known, control),
+      onError: (error) => this.onError(error),
+    });
     call.bind(control);
     this.calls.add(token, control);
     return control;

@@ -6,7 +6,7 @@ import { insist } from '../media-socket/insist.js';
 import type { MediaSocket } from '../media-socket/media-socket.js';
 import { isEqualSecret } from '../media-socket/secret.js';
 import type { Rest } from '../media-socket/rest.js';
-import type { SocketCall } from '../media-socket/socket-call.js';
+import type { LegParts } from '../media-socket/leg-control.js';
 import { TelnyxApi, type TelnyxDetection } from './api.js';
 import { TelnyxControl } from './call-control.js';
 import { readEvent, type TelnyxEvent } from './event.js';
@@ -32,7 +32,6 @@ export interface TelnyxCarrierOptions extends SocketCarrierOptions {
 }
 
 const PATH = '/carriers/telnyx';
-const MOST_BODY_BYTES = 262_144;
 /** Events are remembered for as long as their signature holds, so that none counts twice; more than these are not. */
 const MOST_SEEN = 20_000;
 const TAKEN: DoorReply = { status: 200, contentType: 'text/plain', body: '' };
@@ -61,48 +60,40 @@ export class TelnyxCarrier extends SocketCarrier<TelnyxControl> {
     return this.#api.searchNumbers(country.toUpperCase(), areaCode, limit, signal);
   }
 
-  /** Takes a webhook. Commands go out by themselves: Telnyx does not wait for an answer with any. */
-  request({ method, path, headers, body }: DoorRequest): Promise<DoorReply> {
-    return Promise.resolve(this.#request(method, path, headers, body));
-  }
-
   admit({ path, headers }: Omit<DoorRequest, 'body' | 'method'>): ((socket: MediaSocket) => void) | null {
-    const [what, token] = segmentsBelow(PATH, path);
-    const control = what === 'media' ? this.calls.byToken(token) : undefined;
+    const control = this.callOfMedia(path);
     // A stream that is asked for with the answer of a call has no token but the one in its address.
     const shown = headers['x-telnyx-streaming-auth-token'];
     if (control === undefined || (shown !== undefined && !isEqualSecret(shown, control.authToken))) {
       this.refused++;
       return null;
     }
-    // A call has one stream at a time.
-    if (control.call.end !== null || control.call.line.hasStream) return null;
-    return (socket) => control.call.line.attach(inOrder(socket));
+    const take = this.streaming(control);
+    return take === null ? null : (socket) => take(inOrder(socket));
   }
 
-  protected control(call: SocketCall, token: string, id: string | null): TelnyxControl {
-    const { clock, token: makeToken, machineDetection, codec, publicUrl } = this.#options;
-    const control: TelnyxControl = new TelnyxControl({
-      ...{ call, token, id, clock, api: this.#api },
+  protected control(parts: LegParts<TelnyxControl>): TelnyxControl {
+    const { token: makeToken, machineDetection, codec, publicUrl } = this.#options;
+    const { call, token } = parts;
+    return new TelnyxControl({
+      ...parts,
+      api: this.#api,
       webhookUrl: webhookUrlOf(publicUrl),
       stream: { url: `${publicUrl}${PATH}/media/${token}`.replace(/^http/, 'ws'), authToken: makeToken() },
       // An answer cannot name the sampling rate.
       streamsWithAnswer: codec !== 'L16',
       detection: call.direction === 'outbound' ? machineDetection : null,
-      controlOf: (other) => this.calls.of(other),
-      onKnown: (known) => this.calls.known(known, control),
-      onError: (error) => this.onError(error),
     });
-    return control;
   }
 
   protected wire(): CallWire {
     return { dialect: telnyxMessages(), ...TELNYX_CODECS[this.#options.codec] };
   }
 
-  #request(method: string, path: string, headers: DoorRequest['headers'], body: Buffer): DoorReply {
+  /** Commands go out by themselves: Telnyx does not wait for an answer with any. */
+  protected reply({ method, path, headers, body }: DoorRequest): DoorReply {
     const [what] = segmentsBelow(PATH, path);
-    if (method !== 'POST' || what !== 'webhook' || body.length > MOST_BODY_BYTES) return UNKNOWN;
+    if (method !== 'POST' || what !== 'webhook') return UNKNOWN;
     if (!isSigned(this.#key, headers, body, this.#options.unixMs())) {
       this.refused++;
       return REFUSED;

@@ -3,11 +3,12 @@ import { callerOf } from '../media-socket/account-numbers.js';
 import { type DoorReply, type DoorRequest, REFUSED, segmentsBelow, UNKNOWN } from '../media-socket/door.js';
 import type { MediaSocket } from '../media-socket/media-socket.js';
 import type { Rest } from '../media-socket/rest.js';
-import type { SocketCall } from '../media-socket/socket-call.js';
+import type { LegParts } from '../media-socket/leg-control.js';
 import { TwilioApi } from './api.js';
 import { TwilioControl } from './call-control.js';
 import { TWILIO_MESSAGES } from './media-messages.js';
 import { isSigned } from './signature.js';
+import { dialOutcome } from './statuses.js';
 import { EMPTY_TWIML, HANG_UP_TWIML, REJECT_TWIML } from './twiml.js';
 import { type CallWire, SocketCarrier, type SocketCarrierOptions } from '../media-socket/socket-carrier.js';
 
@@ -24,7 +25,6 @@ export interface TwilioCarrierOptions extends SocketCarrierOptions {
 }
 
 const PATH = '/carriers/twilio';
-const MOST_FORM_BYTES = 65_536;
 
 /** Calls over Twilio: placed by its REST API, told of by its webhooks, heard over Media Streams. */
 export class TwilioCarrier extends SocketCarrier<TwilioControl> {
@@ -53,15 +53,6 @@ export class TwilioCarrier extends SocketCarrier<TwilioControl> {
     return numbers.map((number) => ({ number, country: code, monthlyCents }));
   }
 
-  async request(request: DoorRequest): Promise<DoorReply> {
-    try {
-      return await this.#request(request);
-    } catch (error) {
-      this.onError(error);
-      return { status: 500, contentType: 'text/plain', body: 'something went wrong inside parley' };
-    }
-  }
-
   admit({ path, headers }: Omit<DoorRequest, 'body' | 'method'>): ((socket: MediaSocket) => void) | null {
     const { publicUrl, authToken } = this.#options;
     const url = `${publicUrl}${path}`.replace(/^http/, 'ws');
@@ -69,36 +60,31 @@ export class TwilioCarrier extends SocketCarrier<TwilioControl> {
       this.refused++;
       return null;
     }
-    const [what, token] = segmentsBelow(PATH, path);
-    const control = what === 'media' ? this.calls.byToken(token) : undefined;
-    // A call has one stream at a time: an address that is asked for twice is not Twilio's doing.
-    if (control === undefined || control.call.end !== null || control.call.line.hasStream) return null;
-    return (socket) => control.call.line.attach(socket);
+    const control = this.callOfMedia(path);
+    return control === undefined ? null : this.streaming(control);
   }
 
-  protected control(call: SocketCall, token: string, id: string | null): TwilioControl {
-    const { clock, publicUrl, machineDetection } = this.#options;
-    const control: TwilioControl = new TwilioControl({
-      ...{ call, token, id, clock, api: this.#api },
+  protected control(parts: LegParts<TwilioControl>): TwilioControl {
+    const { publicUrl, machineDetection } = this.#options;
+    const { call, token } = parts;
+    return new TwilioControl({
+      ...parts,
+      api: this.#api,
       url: (what, more) => {
         const url = urlOf(publicUrl, [what, token, ...(more === undefined ? [] : [more])].join('/'));
         return what === 'media' ? url.replace(/^http/, 'ws') : url;
       },
       machineDetection: call.direction === 'outbound' ? machineDetection : null,
-      controlOf: (other) => this.calls.of(other),
-      onKnown: (known) => this.calls.known(known, control),
-      onError: (error) => this.onError(error),
     });
-    return control;
   }
 
   protected wire(): CallWire {
     return { dialect: TWILIO_MESSAGES, encoding: 'mulaw', sampleRateHz: 8_000 };
   }
 
-  async #request({ method, path, headers, body }: DoorRequest): Promise<DoorReply> {
+  protected async reply({ method, path, headers, body }: DoorRequest): Promise<DoorReply> {
     const { publicUrl, authToken, accountSid } = this.#options;
-    if (method !== 'POST' || body.length > MOST_FORM_BYTES) return UNKNOWN;
+    if (method !== 'POST') return UNKNOWN;
     const form = new URLSearchParams(body.toString('utf8'));
     const isOurs = form.get('AccountSid') === accountSid;
     if (!isOurs || !isSigned(authToken, headers['x-twilio-signature'] ?? '', `${publicUrl}${path}`, form)) {
@@ -114,7 +100,7 @@ export class TwilioCarrier extends SocketCarrier<TwilioControl> {
         control?.status(form);
         return twiml(EMPTY_TWIML);
       case 'answered':
-        control?.targetAnswered(more, form.get('CallStatus') ?? '');
+        control?.targetStatus(more, form.get('CallStatus') ?? '');
         return twiml(EMPTY_TWIML);
       case 'machine':
         control?.machine(form);
@@ -122,7 +108,7 @@ export class TwilioCarrier extends SocketCarrier<TwilioControl> {
       case 'next':
         return twiml(control?.next() ?? HANG_UP_TWIML);
       case 'dialled':
-        return twiml(control?.dialled(more, form) ?? HANG_UP_TWIML);
+        return twiml(control?.dialled(more, dialOutcome(form)) ?? HANG_UP_TWIML);
       default:
         return UNKNOWN;
     }

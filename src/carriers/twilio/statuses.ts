@@ -32,8 +32,9 @@ export function endOf(status: string, form: URLSearchParams, wasAnswered: boolea
   }
 }
 
-/** What a transfer came to, by the status that `<Dial>` reports. */
-export function transferOutcome(status: string, sip: string): TransferOutcome {
+/** What a transfer came to, by what `<Dial>` reports. */
+export function dialOutcome(form: URLSearchParams): TransferOutcome {
+  const [status, sip] = [form.get('DialCallStatus') ?? '', form.get('DialSipResponseCode') ?? ''];
   if (status === 'completed' || status === 'answered') return { ok: true };
   if (DECLINED.has(sip)) return { ok: false, reason: 'rejected' };
   return { ok: false, reason: status === 'busy' || status === 'no-answer' ? status : 'failed' };
