@@ -1,18 +1,13 @@
 import type { Clock } from '../../../../src/clock/clock.js';
-import type { FarCall } from '../carrier-double.js';
-import type { Person } from '../people.js';
+import { FarCall, type FarCallFacts } from '../far-call.js';
 import type { TelnyxDouble } from './double.js';
 import { DoubleStream, type StreamCodec } from './stream.js';
 
 export type LegState = 'parked' | 'dialing' | 'answered' | 'over';
 
-export interface LegFacts {
-  id: string;
+export interface LegFacts extends FarCallFacts {
   sessionId: string;
-  from: string;
-  to: string;
   direction: 'incoming' | 'outgoing';
-  person: Person;
 }
 
 /** How a stream was asked for; what of it was left out is as Telnyx's defaults have it. */
@@ -27,8 +22,7 @@ export interface StreamRequest {
 const COMMAND_MS = 60_000;
 
 /** A leg of a call at Telnyx. */
-export class DoubleLeg implements FarCall {
-  readonly facts: LegFacts;
+export class DoubleLeg extends FarCall<LegFacts> {
   state: LegState;
   clientState = '';
   webhookUrl: string;
@@ -39,30 +33,13 @@ export class DoubleLeg implements FarCall {
   readonly #double: TelnyxDouble;
   readonly #clock: Clock;
   readonly #commands = new Map<string, number>();
-  readonly #onOver: (() => void)[] = [];
 
   constructor(double: TelnyxDouble, clock: Clock, facts: LegFacts, webhookUrl: string) {
+    super(facts);
     this.#double = double;
     this.#clock = clock;
-    this.facts = facts;
     this.webhookUrl = webhookUrl;
     this.state = facts.direction === 'incoming' ? 'parked' : 'dialing';
-  }
-
-  get id(): string {
-    return this.facts.id;
-  }
-
-  get from(): string {
-    return this.facts.from;
-  }
-
-  get to(): string {
-    return this.facts.to;
-  }
-
-  get person(): Person {
-    return this.facts.person;
   }
 
   get isOver(): boolean {
@@ -168,14 +145,10 @@ export class DoubleLeg implements FarCall {
       ...{ state: 'hangup', hangup_cause: cause, hangup_source: source, sip_hangup_cause: sip },
       start_time: '2026-11-22T00:00:00.000000Z',
     });
-    for (const tell of this.#onOver.splice(0)) tell();
+    this.tellOver();
     const { bridged } = this;
     this.bridged = null;
     bridged?.end('normal_clearing', 'unknown');
-  }
-
-  onOver(listener: () => void): void {
-    this.#onOver.push(listener);
   }
 
   tick(): void {

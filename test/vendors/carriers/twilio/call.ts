@@ -1,6 +1,5 @@
 import { type Clock, delay } from '../../../../src/clock/clock.js';
-import type { FarCall } from '../carrier-double.js';
-import type { Person } from '../people.js';
+import { FarCall, type FarCallFacts } from '../far-call.js';
 import type { TwilioDouble } from './double.js';
 import { DoubleStream } from './stream.js';
 import { readTwiml, type Verb } from './twiml-reader.js';
@@ -20,20 +19,15 @@ const STATUS_EVENTS: Partial<Record<DoubleStatus, string>> = {
   'in-progress': 'answered',
 };
 
-export interface DoubleCallFacts {
-  sid: string;
-  from: string;
-  to: string;
+export interface DoubleCallFacts extends FarCallFacts {
   direction: 'inbound' | 'outbound-api' | 'outbound-dial';
-  person: Person;
   statusCallback: string | null;
   statusEvents: readonly string[];
   sipCode?: string;
 }
 
 /** A call at Twilio: its status, and the TwiML that it is at. */
-export class DoubleCall implements FarCall {
-  readonly facts: DoubleCallFacts;
+export class DoubleCall extends FarCall<DoubleCallFacts> {
   status: DoubleStatus = 'queued';
   stream: DoubleStream | null = null;
   /** The call or conference room that its sound goes to and comes from, in place of TwiML's. */
@@ -47,28 +41,11 @@ export class DoubleCall implements FarCall {
   /** Grows with each document: what an earlier one still does is of no effect. */
   #document = 0;
   #sipCode = '';
-  #onOver: (() => void)[] = [];
 
   constructor(double: TwilioDouble, clock: Clock, facts: DoubleCallFacts) {
+    super(facts);
     this.#double = double;
     this.#clock = clock;
-    this.facts = facts;
-  }
-
-  get id(): string {
-    return this.facts.sid;
-  }
-
-  get from(): string {
-    return this.facts.from;
-  }
-
-  get to(): string {
-    return this.facts.to;
-  }
-
-  get person(): Person {
-    return this.facts.person;
   }
 
   get isOver(): boolean {
@@ -89,22 +66,18 @@ export class DoubleCall implements FarCall {
     this.stream?.stop();
     this.stream = null;
     this.#leave();
-    for (const tell of this.#onOver.splice(0)) tell();
+    this.tellOver();
   }
 
   hangUp(): void {
     this.enter('completed');
   }
 
-  onOver(listener: () => void): void {
-    this.#onOver.push(listener);
-  }
-
   /** Fields of a webhook about this call. */
   form(more: Record<string, string> = {}): Record<string, string> {
-    const { sid, from, to, direction } = this.facts;
+    const { id, from, to, direction } = this.facts;
     return {
-      ...{ CallSid: sid, AccountSid: this.#double.accountSid, From: from, To: to, Direction: direction },
+      ...{ CallSid: id, AccountSid: this.#double.accountSid, From: from, To: to, Direction: direction },
       ...{ CallStatus: this.status, ApiVersion: '2010-04-01', SequenceNumber: String(this.#sequence++) },
       ...(this.isOver && { CallDuration: '1', Timestamp: 'Sun, 22 Nov 2026 00:00:00 +0000' }),
       ...(this.#sipCode !== '' && { SipResponseCode: this.#sipCode }),
@@ -198,7 +171,7 @@ export class DoubleCall implements FarCall {
         if (of === document) resolve();
       };
       const { accountSid } = this.#double;
-      const facts = { accountSid, callSid: this.facts.sid, streamSid: this.#double.sid('MZ') };
+      const facts = { accountSid, callSid: this.facts.id, streamSid: this.#double.sid('MZ') };
       this.stream = new DoubleStream(socket, facts, this.facts.person, resolve);
       this.onOver(resolve);
     });
@@ -232,7 +205,7 @@ export class DoubleCall implements FarCall {
     }
     const action = attributes['action'];
     if (action === undefined) return;
-    const more = { DialCallStatus: child.status, DialCallSid: child.facts.sid, DialSipResponseCode: child.#sipCode };
+    const more = { DialCallStatus: child.status, DialCallSid: child.facts.id, DialSipResponseCode: child.#sipCode };
     this.run(await this.#double.post(action, this.form(more), 'dial'));
   }
 

@@ -97,13 +97,13 @@ export class TwilioDouble implements CarrierDouble {
   callIn(from: string, to: string, habits: Habits, more: Record<string, string> = {}): DoubleCall {
     const number = this.numbers.get(to);
     if (number === undefined) throw new Error(`${to} is no number of the account`);
-    const facts = { sid: this.sid('CA'), from, to, direction: 'inbound' as const, person: new Person(from, habits) };
+    const facts = { id: this.sid('CA'), from, to, direction: 'inbound' as const, person: new Person(from, habits) };
     const call = new DoubleCall(this, this.#options.clock, {
       ...facts,
       statusCallback: number.StatusCallback === '' ? null : number.StatusCallback,
       statusEvents: ['completed'],
     });
-    this.calls.set(facts.sid, call);
+    this.calls.set(facts.id, call);
     call.status = 'ringing';
     this.#ticks.start();
     void this.post(number.VoiceUrl, call.form(more), 'voice').then((twiml) => {
@@ -251,8 +251,8 @@ export class TwilioDouble implements CarrierDouble {
   ): DoubleCall {
     const person = new Person(request.to, this.people.get(request.to)?.habits ?? { does: 'unknown' });
     this.people.set(request.to, person);
-    const call = new DoubleCall(this, this.#options.clock, { ...request, sid: this.sid('CA'), person });
-    this.calls.set(call.facts.sid, call);
+    const call = new DoubleCall(this, this.#options.clock, { ...request, id: this.sid('CA'), person });
+    this.calls.set(call.facts.id, call);
     this.#ticks.start();
     return call;
   }
@@ -296,7 +296,7 @@ function refusal(status: number, code: number, message: string): RestReply {
 
 function resource({ facts, status }: DoubleCall): RestReply['body'] {
   return {
-    sid: facts.sid,
+    sid: facts.id,
     account_sid: ACCOUNT_SID,
     status,
     from: facts.from,
