@@ -22,7 +22,7 @@ export interface CallersOptions {
   watch?: (line: MemoryTransport) => MemoryTransport;
 }
 
-/** Callers who all talk to one engine, paced by its ticker as a server's lines are. */
+/** Callers who all talk to one engine, each paced by its ticker as a server's lines are. */
 export class Callers {
   /** Answers that were heard to begin. */
   answers = 0;
@@ -32,18 +32,13 @@ export class Callers {
   readonly #engines: Engines;
   readonly #options: CallersOptions;
   readonly #sound: Int16Array;
-  readonly #lines: { transport: MemoryTransport; at: number; session: Session | null }[] = [];
-  readonly #stop: () => void;
+  readonly #lines: { stop: () => void; session: Session }[] = [];
 
-  /** To be made before any session, so that a tick's input comes before its output. */
   constructor(engine: Engine, conduct: Conduct, engines: Engines, options: CallersOptions = {}) {
     this.#options = options;
     this.#engine = engine;
     this.#engines = engines;
     this.#sound = soundOf(conduct);
-    this.#stop = engine.ticker.subscribe(() => {
-      this.#tick();
-    });
   }
 
   /** One more caller; `phase` (0..1) is how far into the cycle it begins. */
@@ -51,8 +46,12 @@ export class Callers {
     const { vad, watch = (made) => made } = this.#options;
     const transport = watch(new MemoryTransport());
     const frame = frameSamples(HEARING_RATE_HZ);
-    const line = { transport, at: Math.floor((phase * this.#sound.length) / frame) * frame, session: null };
-    this.#lines.push(line);
+    let at = Math.floor((phase * this.#sound.length) / frame) * frame;
+    const stop = this.#engine.ticker.subscribe(() => {
+      transport.pushAudio(this.#sound.subarray(at, at + frame));
+      at = (at + frame) % this.#sound.length;
+      this.frames++;
+    });
     const session = await this.#engine.createSession({
       ...(await requestFor(this.#engines)),
       ...(vad && { vad }),
@@ -61,22 +60,13 @@ export class Callers {
         if (event.type === 'answered') this.answers++;
       },
     });
-    Object.assign(line, { session });
+    this.#lines.push({ stop, session });
     void session.run();
   }
 
   async leave(): Promise<void> {
-    this.#stop();
-    await Promise.all(this.#lines.flatMap(({ session }) => session?.close() ?? []));
-  }
-
-  #tick(): void {
-    const frame = frameSamples(HEARING_RATE_HZ);
-    for (const line of this.#lines) {
-      line.transport.pushAudio(this.#sound.subarray(line.at, line.at + frame));
-      line.at = (line.at + frame) % this.#sound.length;
-      this.frames++;
-    }
+    for (const { stop } of this.#lines) stop();
+    await Promise.all(this.#lines.map(({ session }) => session.close()));
   }
 }
 

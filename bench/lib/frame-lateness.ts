@@ -22,23 +22,19 @@ const LATE_MS = 5;
  * than the line's other ones, so each is compared with the median of its own line.
  */
 export class FrameLateness {
+  readonly #ticker: Ticker;
   readonly #nowMs: () => number;
+  /** How late the frames of each line were, ms. */
   readonly #behind: number[][] = [];
-  #dueMs: number;
-  #isTick = false;
   #skipped = 0;
   #isOn = false;
 
-  /** To be made before any session. */
   constructor(ticker: Ticker, nowMs: () => number) {
+    this.#ticker = ticker;
     this.#nowMs = nowMs;
-    this.#dueMs = nowMs();
+    // What one phase of the tick is late for the others are.
     ticker.subscribe((skipped) => {
-      this.#dueMs += (1 + skipped) * ticker.intervalMs;
       if (this.#isOn) this.#skipped += skipped;
-      this.#isTick = true;
-      // All of a tick is one job.
-      queueMicrotask(() => (this.#isTick = false));
     });
   }
 
@@ -47,9 +43,10 @@ export class FrameLateness {
     const behind: number[] = [];
     this.#behind.push(behind);
     const play = line.play.bind(line);
-    line.play = (frame) => {
-      play(frame);
-      if (this.#isOn && this.#isTick) behind.push(this.#nowMs() - this.#dueMs);
+    line.play = (frame, isBackground) => {
+      play(frame, isBackground);
+      const { dueMs } = this.#ticker;
+      if (this.#isOn && dueMs !== null) behind.push(this.#nowMs() - dueMs);
     };
     return line;
   }
@@ -69,11 +66,10 @@ export class FrameLateness {
       const limitMs = quantile(behind, 0.5) + LATE_MS;
       late += behind.filter((ms) => ms > limitMs).length;
     }
-    const all = this.#behind.flat();
-    const sorted = Float64Array.from(all).sort();
+    const sorted = Float64Array.from(this.#behind.flat()).sort();
     const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
     return {
-      ...{ frames: all.length + skipped, late, skipped },
+      ...{ frames: sorted.length + skipped, late, skipped },
       ...{ p50: at(0.5), p99: at(0.99), max: at(1) },
     };
   }

@@ -79,6 +79,38 @@ describe('the pacer', () => {
     expect(rig.given.at(-1)).toEqual([60, 2]);
   });
 
+  it('shares the tick with other lines: each keeps its place in it, an answer comes at once, and as many frames everywhere', async () => {
+    const clock = new VirtualClock();
+    const ticker = new Ticker(clock, { listenersPerPhase: 4 });
+    const lines = Array.from({ length: 60 }, () => {
+      const given: number[] = [];
+      const queue: number[] = [];
+      const line = new MemoryTransport({ onFrame: () => given.push(clock.nowMs()) });
+      const source = {
+        pull: () => (queue.shift() === undefined ? null : new Int16Array(320)),
+        playable: () => queue.length > 0,
+      };
+      const pacer = new Pacer(line, source, () => undefined);
+      pacer.start(ticker);
+      return { given, queue, pacer };
+    });
+    await clock.advanceTo(501);
+    const places = lines.map(({ given }) => (given[0] ?? 0) % 20);
+    for (let place = 0; place < 20; place += 2) expect(places.filter((one) => one === place)).toHaveLength(6);
+    for (const { queue, pacer } of lines) {
+      queue.push(1, 2, 3);
+      pacer.hurry();
+    }
+    await clock.advanceTo(1000);
+    for (const [index, { given }] of lines.entries()) {
+      expect(given).toContain(501);
+      const others = given.filter((atMs) => atMs !== 501);
+      expect(others.every((atMs) => atMs % 20 === places[index])).toBe(true);
+      // A silent tick is left out for the early frame.
+      expect(given.length).toBe(Math.floor((1000 - (given[0] ?? 0)) / 20) + 1);
+    }
+  });
+
   it('reports a line that throws', async () => {
     const rig = new Rig(() => {
       throw new Error('broken');
