@@ -1,7 +1,8 @@
 import { ParleyError } from '../../errors.js';
 
 const NUMBER = /^\+[1-9]\d{6,14}$/;
-const SIP = /^sips?:[^\s@,]+@[^\s@,]+$/i;
+/** Without what separates several targets in carriers' requests. */
+const SIP = /^sips?:[^\s@,<>]+@[^\s@,<>]+$/i;
 
 /** Numbers of an account with a carrier, by the carrier's own ids. */
 export interface NumberDesk {
@@ -54,12 +55,17 @@ export class AccountNumbers {
 /** @throws ParleyError NUMBER_INVALID for who cannot be called, or not from there */
 export function assertPlaceable(from: string, to: string): void {
   if (!isNumber(from)) throw new ParleyError('NUMBER_INVALID', { number: from.slice(0, 40) });
-  if (!isNumber(to) && !SIP.test(to)) throw new ParleyError('NUMBER_INVALID', { number: to.slice(0, 40) });
+  if (!isTarget(to)) throw new ParleyError('NUMBER_INVALID', { number: to.slice(0, 40) });
 }
 
 /** Who calls, as the carrier tells it; `anonymous` where that is no number or address. */
 export function callerOf(from: string): string {
-  return isNumber(from) || SIP.test(from) ? from : 'anonymous';
+  return isTarget(from) ? from : 'anonymous';
+}
+
+/** Whether something is one number or SIP address. */
+export function isTarget(text: string): boolean {
+  return isNumber(text) || SIP.test(text);
 }
 
 function isNumber(text: string): boolean {

@@ -14,6 +14,8 @@ export interface MediaDialect {
   mark(streamId: string, name: string): string;
   /** What has been sent and not been played is not to be played any more. */
   clear(streamId: string): string;
+  /** Has keys pressed; `keys` has no quotes in it. Carriers whose media sockets cannot do that leave it out. */
+  keys?(keys: string): string;
 }
 
 /** What a carrier tells over its media socket. */

@@ -146,6 +146,11 @@ export abstract class LegControl {
     // Most carriers have nothing to do then.
   }
 
+  /** What the carrier knows the call by, as far as it can be ended by that. */
+  protected get handle(): string | null {
+    return this.#id;
+  }
+
   /** Aborted when the carrier closes. */
   protected get closing(): AbortSignal {
     return this.#closing.signal;
@@ -207,13 +212,13 @@ export abstract class LegControl {
   }
 
   /** Has the carrier end the call, again and again until it has, or has told of the end by itself. */
-  protected insist(does: (id: string, signal: AbortSignal) => Promise<void>): void {
+  protected insist(does: (handle: string, signal: AbortSignal) => Promise<void>): void {
     this.cancelTimer();
-    const id = this.#id;
-    if (id === null || this.#isOver) return;
+    const handle = this.handle;
+    if (handle === null || this.#isOver) return;
     this.#ending = insist(
       this.clock,
-      () => does(id, new AbortController().signal),
+      () => does(handle, new AbortController().signal),
       () => this.#isOver,
       (error) => this.onError(error),
     );

@@ -204,6 +204,14 @@ export class SocketLine implements Transport {
     this.digitsSent += keys.replaceAll('w', '');
   }
 
+  /** Asks over the media socket for keys to be pressed; false = there is no stream, or it cannot. */
+  pressKeys(keys: string): boolean {
+    const message = this.#options.dialect.keys?.(keys);
+    if (message === undefined || this.#socket === null || this.#streamId === null) return false;
+    this.#socket.send(message);
+    return true;
+  }
+
   lineStats(): LineStats {
     const { sent, received } = this.#packets;
     const lost = Math.round(this.counts.missingMs / FRAME_MS);

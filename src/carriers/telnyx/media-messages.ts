@@ -1,6 +1,7 @@
-import type { MediaDialect, MediaMessage } from '../media-socket/dialect.js';
+import type { MediaDialect } from '../media-socket/dialect.js';
 import type { MediaEncoding } from '../media-socket/encodings.js';
 import { MessageFields } from '../media-socket/message-fields.js';
+import { type NumberedMessage, numberedReader, soundIn } from '../media-socket/numbered-sound.js';
 
 /** How sound goes over the media socket. L16 is for calls with more than a telephone's bandwidth. */
 export type TelnyxCodec = 'PCMU' | 'PCMA' | 'L16';
@@ -16,10 +17,6 @@ export const TELNYX_CODECS: Readonly<Record<TelnyxCodec, { encoding: MediaEncodi
 };
 
 const fields = new MessageFields('telnyx');
-/** Pieces that are told to be missing, beyond which they are not believed. */
-const MOST_MISSING = 100;
-/** Nobody sends so much sound in one piece. */
-const MOST_MS = 1_000;
 
 /**
  * The messages of a call's media streams. The place of sound is made out by its chunk's number: what Telnyx calls its
@@ -27,64 +24,23 @@ const MOST_MS = 1_000;
  * @see https://developers.telnyx.com/api-reference/websockets/stream-call-media-over-websocket (2026-11-22)
  */
 export function telnyxMessages(): MediaDialect {
-  let bytesPerMs = 8;
-  let last = { chunk: 0, endMs: 0 };
-  const placed = (payload: string, chunk: number): MediaMessage => {
-    const lengthMs = bytesIn(payload) / bytesPerMs;
-    if (chunk === 0 || lengthMs > MOST_MS) return { type: 'media', payload, atMs: null };
-    const missing = chunk - last.chunk - 1;
-    const atMs = last.endMs + (missing > 0 && missing <= MOST_MISSING ? missing * lengthMs : 0);
-    last = { chunk, endMs: atMs + lengthMs };
-    return { type: 'media', payload, atMs };
-  };
   return {
-    read: (text) => {
-      const message = quickly(text) ?? slowly(text);
-      if (message === null) return null;
-      if (message.type === 'sound') return placed(message.payload, message.chunk);
-      if (message.type === 'start') {
-        bytesPerMs = ((message.encoding === 'l16' ? 2 : 1) * message.sampleRateHz) / 1000;
-        last = { chunk: 0, endMs: 0 };
-      }
-      return message;
-    },
+    read: numberedReader(read),
     media: (_streamId, payload) => `{"event":"media","media":{"payload":"${payload}"}}`,
     mark: (_streamId, name) => `{"event":"mark","mark":{"name":"${name}"}}`,
     clear: () => '{"event":"clear"}',
   };
 }
 
-type Read = Exclude<MediaMessage, { type: 'media' }> | { type: 'sound'; payload: string; chunk: number };
-
-const SOUND = /^\{[^{}]*"media":\{([^{}]*)\}[^{}]*\}$/;
-const PAYLOAD = /"payload":"([A-Za-z0-9+/=]*)"/;
-const CHUNK = /"chunk":"?(\d{1,12})"?[,}]?/;
-
-/** Sound comes 50 times a second for each call: it is cut out of its text. Null = it has to be looked at as a whole. */
-function quickly(text: string): Read | null {
-  if (!text.includes('"event":"media"') || text.includes('"outbound"')) return null;
-  const media = SOUND.exec(text)?.[1] ?? '';
-  const payload = PAYLOAD.exec(media)?.[1];
-  const chunk = CHUNK.exec(media)?.[1];
-  return payload === undefined || chunk === undefined ? null : { type: 'sound', payload, chunk: Number(chunk) };
-}
-
-function slowly(text: string): Read | null {
+function read(text: string): NumberedMessage | null {
   const message = JSON.parse(text) as Partial<Record<string, unknown>> | null;
   switch (message?.['event']) {
     case 'connected':
       return null;
     case 'start':
       return started(message);
-    case 'media': {
-      const { track, payload, chunk } = fields.objectIn(message, 'media');
-      if (track === 'outbound' || track === 'outbound_track') return null;
-      const number = Number(chunk);
-      return {
-        ...{ type: 'sound', payload: fields.text(payload, 'media.payload') },
-        chunk: Number.isSafeInteger(number) && number > 0 ? number : 0,
-      };
-    }
+    case 'media':
+      return soundIn(message, fields);
     case 'dtmf':
       return { type: 'digits', digits: fields.text(fields.objectIn(message, 'dtmf')['digit'], 'dtmf.digit') };
     case 'mark':
@@ -101,7 +57,7 @@ function slowly(text: string): Read | null {
   }
 }
 
-function started(message: Partial<Record<string, unknown>>): Read {
+function started(message: Partial<Record<string, unknown>>): NumberedMessage {
   const start = fields.objectIn(message, 'start');
   const format = fields.objectIn(start, 'media_format');
   const name = fields.text(format['encoding'], 'start.media_format.encoding');
@@ -114,10 +70,4 @@ function started(message: Partial<Record<string, unknown>>): Read {
     encoding: codec.encoding,
     sampleRateHz: Number(format['sample_rate']),
   };
-}
-
-/** Of base64. */
-function bytesIn(payload: string): number {
-  const padding = payload.endsWith('==') ? 2 : payload.endsWith('=') ? 1 : 0;
-  return Math.floor((payload.length * 3) / 4) - padding;
 }

@@ -1,0 +1,158 @@
+import type { NumberOffer, NumberQuery } from '../carrier.js';
+import { callerOf } from '../media-socket/account-numbers.js';
+import { type DoorReply, type DoorRequest, REFUSED, segmentsBelow, UNKNOWN } from '../media-socket/door.js';
+import type { LegParts } from '../media-socket/leg-control.js';
+import type { MediaSocket } from '../media-socket/media-socket.js';
+import type { Rest } from '../media-socket/rest.js';
+import { type CallWire, SocketCarrier, type SocketCarrierOptions } from '../media-socket/socket-carrier.js';
+import { PlivoApi } from './api.js';
+import { type CallPath, PlivoControl } from './call-control.js';
+import { plivoMessages } from './media-messages.js';
+import { PlivoNumbers } from './numbers.js';
+import { isSigned } from './signature.js';
+import { dialOutcome } from './statuses.js';
+import { EMPTY_XML, HANG_UP_XML, REJECT_XML } from './xml.js';
+
+export interface PlivoCarrierOptions extends SocketCarrierOptions {
+  authId: string;
+  authToken: string;
+  /** Where Plivo reaches us, https, with a path where there is one, without a slash at the end. */
+  publicUrl: string;
+  rest: Rest;
+  /** Whether Plivo judges who has answered, beside us. */
+  detectsMachines: boolean;
+}
+
+const PATH = '/carriers/plivo';
+const CALL_ID = /^[A-Za-z0-9-]{1,64}$/;
+
+/** Calls over Plivo: placed by its REST API, told of by its callbacks, heard over Audio Streaming. */
+export class PlivoCarrier extends SocketCarrier<PlivoControl> {
+  readonly name = 'plivo';
+  readonly path = PATH;
+  readonly #options: PlivoCarrierOptions;
+  readonly #api: PlivoApi;
+  readonly #desk: PlivoNumbers;
+
+  constructor(options: PlivoCarrierOptions) {
+    const { clock, authId, rest, publicUrl } = options;
+    const urls = { answerUrl: `${publicUrl}${PATH}/answer`, hangupUrl: `${publicUrl}${PATH}/hangup` };
+    const desk = new PlivoNumbers({ clock, authId, rest, applicationName: applicationNameOf(publicUrl), ...urls });
+    super(options, desk);
+    this.#options = options;
+    this.#api = new PlivoApi({ clock, authId, rest });
+    this.#desk = desk;
+  }
+
+  searchNumbers({ country, areaCode, limit = 10 }: NumberQuery, signal: AbortSignal): Promise<readonly NumberOffer[]> {
+    return this.#desk.search(country.toUpperCase(), areaCode, limit, signal);
+  }
+
+  admit({ path, headers }: Omit<DoorRequest, 'body' | 'method'>): ((socket: MediaSocket) => void) | null {
+    const { publicUrl, authToken } = this.#options;
+    const url = `${publicUrl}${path}`;
+    // Plivo does not say which scheme it signs; its own program takes the web's.
+    const urls = [url.replace(/^http/, 'ws'), url];
+    if (!isSigned(authToken, headers, urls, { method: 'GET', form: new URLSearchParams() })) {
+      this.refused++;
+      return null;
+    }
+    const control = this.callOfMedia(path);
+    return control === undefined ? null : this.streaming(control);
+  }
+
+  protected control(parts: LegParts<PlivoControl>): PlivoControl {
+    const { publicUrl, detectsMachines } = this.#options;
+    const { call, token } = parts;
+    return new PlivoControl({
+      ...parts,
+      api: this.#api,
+      url: (what, more) => {
+        const url = `${publicUrl}${PATH}/${[what, token, ...(more === undefined ? [] : [more])].join('/')}`;
+        return what === 'media' ? url.replace(/^http/, 'ws') : url;
+      },
+      detectsMachines: detectsMachines && call.direction === 'outbound',
+    });
+  }
+
+  protected wire(): CallWire {
+    return { dialect: plivoMessages(), encoding: 'mulaw', sampleRateHz: 8_000 };
+  }
+
+  protected async reply({ method, path, headers, body }: DoorRequest): Promise<DoorReply> {
+    const { publicUrl, authToken } = this.#options;
+    if (method !== 'POST') return UNKNOWN;
+    const form = new URLSearchParams(body.toString('utf8'));
+    if (!isSigned(authToken, headers, [`${publicUrl}${path}`], { method: 'POST', form })) {
+      this.refused++;
+      return REFUSED;
+    }
+    const [what = '', token, more = ''] = segmentsBelow(PATH, path);
+    const callId = form.get('CallUUID') ?? '';
+    if (what === 'answer' && token === undefined) return xml(await this.#incoming(callId, form));
+    const control = token === undefined ? this.calls.byId(callId) : this.calls.byToken(token);
+    switch (what as CallPath) {
+      case 'answer':
+        return xml(control?.answered(callId) ?? HANG_UP_XML);
+      case 'next':
+        return xml(control?.next() ?? HANG_UP_XML);
+      case 'go':
+        return xml(control?.arrived(more) ?? HANG_UP_XML);
+      case 'dialled':
+        return xml(control?.dialled(more, dialOutcome(form)) ?? HANG_UP_XML);
+      case 'ring':
+        control?.rang(callId);
+        return xml(EMPTY_XML);
+      case 'told':
+        control?.told(more, form.get('DialAction') ?? '');
+        return xml(EMPTY_XML);
+      case 'machine':
+        control?.machine(form);
+        return xml(EMPTY_XML);
+      case 'hangup':
+        control?.hungUp(callId, form);
+        return xml(EMPTY_XML);
+      default:
+        return UNKNOWN;
+    }
+  }
+
+  /** Somebody calls one of our numbers, or Plivo asks once more about such a call. */
+  #incoming(id: string, form: URLSearchParams): Promise<string> {
+    const known = this.calls.byId(id);
+    if (known !== undefined) return known.call.direction === 'inbound' ? known.voice() : Promise.resolve(HANG_UP_XML);
+    const to = numberOf(form.get('To') ?? '');
+    if (!CALL_ID.test(id) || !this.takes(to)) return Promise.resolve(REJECT_XML);
+    const from = callerOf(numberOf(form.get('From') ?? ''));
+    const control = this.open({ direction: 'inbound', id, from, to, headers: passedOn(form) });
+    const reply = control.voice();
+    control.call.ring();
+    this.offer(control);
+    return reply;
+  }
+}
+
+/** One for each place where Plivo reaches a parley, so that two of them can share an account. */
+function applicationNameOf(publicUrl: string): string {
+  return `parley-${publicUrl.replace(/^https?:\/\//, '').replaceAll(/[^A-Za-z0-9]+/g, '-')}`.slice(0, 60);
+}
+
+/** Plivo writes numbers without the plus. */
+function numberOf(text: string): string {
+  return /^\d{7,15}$/.test(text) ? `+${text}` : text;
+}
+
+function xml(body: string): DoorReply {
+  return { status: 200, contentType: 'text/xml', body };
+}
+
+/** What agents may be told of a call: SIP headers that came with it, and who it was forwarded by. */
+function passedOn(form: URLSearchParams): Record<string, string> {
+  const passed: Record<string, string> = {};
+  for (const [name, value] of form) {
+    if (/^x-ph-[a-z0-9-]{1,60}$/i.test(name)) passed[name.toLowerCase()] = value.slice(0, 1_000);
+  }
+  const forwardedFrom = form.get('ForwardedFrom');
+  if (forwardedFrom !== null && forwardedFrom !== '') passed['diversion'] = forwardedFrom.slice(0, 100);
+  return passed;
+}
