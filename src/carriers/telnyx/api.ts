@@ -140,12 +140,15 @@ export class TelnyxApi implements NumberDesk {
     await unlessOver(this.#action(id, 'streaming_stop', {}, commandId, signal));
   }
 
-  /** Has the far end connected to somebody else as soon as that one answers; until then, and else, it stays here. */
+  /**
+   * Has the far end connected to somebody else as soon as that one answers; until then, else, and when that one has
+   * gone, it stays here.
+   */
   async transfer(id: string, transfer: TelnyxTransfer, commandId: string, signal: AbortSignal): Promise<void> {
     const { target, from, ringS, state, targetState, webhookUrl } = transfer;
     const body = {
       ...{ to: target, from, timeout_secs: ringS, client_state: base64(state) },
-      target_leg_client_state: base64(targetState),
+      ...{ target_leg_client_state: base64(targetState), park_after_unbridge: 'self' },
       ...{ webhook_url: webhookUrl, webhook_url_method: 'POST' },
     };
     await this.#action(id, 'transfer', body, commandId, signal);

@@ -50,7 +50,7 @@ export class TelnyxControl extends LegControl implements SocketControl {
     this.#options = options;
     this.#transferring = new TelnyxTransferring({
       ...{ clock, api, token, webhookUrl, onError, from: call.ours, commandId: () => this.#commandId() },
-      closing: this.closing,
+      ...{ closing: this.closing, isOver: () => this.isOver },
     });
   }
 
@@ -105,8 +105,7 @@ export class TelnyxControl extends LegControl implements SocketControl {
         if (!this.call.line.hasStream) this.gone(false);
         break;
       case 'call.bridged':
-        this.#tellBridged(true);
-        this.#transferring.succeeded();
+        this.#tellBridged(true); // of a transfer the target's leg tells
         break;
       case 'call.machine.detection.ended':
       case 'call.machine.premium.detection.ended':
@@ -163,7 +162,9 @@ export class TelnyxControl extends LegControl implements SocketControl {
       this.#tellBridged = theirs.#tellBridged = tell;
     });
     try {
-      await api.bridge(id, theirId, this.#commandId(), AbortSignal.any([signal, this.closing]));
+      signal.throwIfAborted();
+      // Not to be called off from here on: nobody would know whether it has been done.
+      await api.bridge(id, theirId, this.#commandId(), this.closing);
     } catch (error) {
       onError(error);
       // What got no answer may have been done all the same.

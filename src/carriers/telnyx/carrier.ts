@@ -13,6 +13,7 @@ import { readEvent, type TelnyxEvent } from './event.js';
 import { TELNYX_CODECS, type TelnyxCodec, telnyxMessages } from './media-messages.js';
 import { inOrder } from './media-order.js';
 import { isSigned, publicKeyOf, TOLERANCE_S } from './signature.js';
+import { readTargetState } from './transferring.js';
 import { type CallWire, SocketCarrier, type SocketCarrierOptions } from '../media-socket/socket-carrier.js';
 
 export interface TelnyxCarrierOptions extends SocketCarrierOptions {
@@ -110,30 +111,35 @@ export class TelnyxCarrier extends SocketCarrier<TelnyxControl> {
 
   #tell(event: TelnyxEvent): void {
     const { type, callControlId, state, isIncoming } = event;
-    const [token = '', attempt] = state.split('.');
-    const control = this.calls.byId(callControlId) ?? this.calls.byToken(token);
-    if (control === undefined) {
+    const target = readTargetState(state);
+    const control = this.calls.byId(callControlId) ?? this.calls.byToken(target?.token ?? state);
+    if (control !== undefined) {
+      if (target === null) control.event(event);
+      else control.targetEvent(target.attempt, event);
+    } else if (target === null) {
       if (type === 'call.initiated' && isIncoming) this.#incoming(event);
-    } else if (attempt === undefined) control.event(event);
-    else control.targetEvent(attempt, event);
+    } else if (type === 'call.hangup') {
+      // Of a transfer long ago, or of another process: what is left of the far end's leg is nobody's.
+      this.#insist((signal) => this.#api.hangUp(target.farId, this.#options.token(), signal));
+    }
   }
 
   /** Somebody calls one of our numbers. */
   #incoming({ callControlId: id, from, to, headers }: TelnyxEvent): void {
-    const { clock, token } = this.#options;
     if (!this.takes(to)) {
-      const reject = (): Promise<void> => this.#api.reject(id, token(), new AbortController().signal);
-      void insist(
-        clock,
-        reject,
-        () => false,
-        (error) => this.onError(error),
-      );
+      this.#insist((signal) => this.#api.reject(id, this.#options.token(), signal));
       return;
     }
     const control = this.open({ direction: 'inbound', id, from: callerOf(from), to, headers });
     control.offer();
     this.offer(control);
+  }
+
+  /** Has something done to a leg that belongs to no call. */
+  #insist(does: (signal: AbortSignal) => Promise<void>): void {
+    const attempt = (): Promise<void> => does(new AbortController().signal);
+    const onGivenUp = (error: unknown): void => this.onError(error);
+    void insist(this.#options.clock, attempt, () => false, onGivenUp);
   }
 
   /** Whether an event has come before; from now on it has. */

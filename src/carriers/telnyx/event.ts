@@ -39,7 +39,7 @@ export function readEvent(body: Buffer): TelnyxEvent | null {
   if (!/^[\w:.~-]{1,200}$/.test(callControlId)) return null;
   return {
     ...{ id: textIn(data, 'id'), type: textIn(data, 'event_type'), callControlId },
-    state: Buffer.from(textIn(payload, 'client_state'), 'base64').toString('utf8').slice(0, 200),
+    state: Buffer.from(textIn(payload, 'client_state'), 'base64').toString('utf8').slice(0, 300),
     isIncoming: textIn(payload, 'direction') === 'incoming',
     from: textIn(payload, 'from'),
     to: textIn(payload, 'to'),

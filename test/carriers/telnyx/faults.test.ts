@@ -266,4 +266,59 @@ describe('a transfer over Telnyx', () => {
     await rig.until(() => call.state === 'ended' && far.isOver);
     expect(call.end?.cause).toBe('transferred');
   });
+
+  const lastLeg = () => [...rig.telnyx.legs.values()].at(-1);
+
+  it.each(['before', 'after'])(
+    'leaves the caller with the agent where it is given up just %s the answer',
+    async (when) => {
+      rig = openRig();
+      const { call, far, heard } = await rig.answered();
+      const controller = new AbortController();
+      let outcome: unknown;
+      void call.line.transfer(NUMBERS.person, controller.signal).then((one) => (outcome = one));
+      if (when === 'after') await rig.until(() => far.bridged !== null);
+      else await rig.clock.advanceBy(670);
+      expect(lastLeg()?.state).toBe(when === 'after' ? 'answered' : 'dialing');
+      controller.abort();
+      await rig.until(() => outcome !== undefined);
+      expect(outcome).toEqual({ ok: false, reason: 'failed' });
+      await rig.until(() => lastLeg()?.isOver === true, 1_000);
+      const before = heard.samples.length;
+      await rig.clock.advanceBy(2_000);
+      expect([call.state, far.isOver, call.line.hasStream]).toEqual(['answered', false, true]);
+      expect(heard.samples.length - before).toBeGreaterThan(15_000);
+    },
+  );
+
+  it('that was given up is not taken for the next one where its word comes late', async () => {
+    rig = openRig();
+    const { call, far } = await rig.answered();
+    rig.telnyx.faults.lateMs = { 'call.bridged': 3_000 };
+    const controller = new AbortController();
+    void call.line.transfer(NUMBERS.leaver, controller.signal);
+    await rig.until(() => far.bridged !== null);
+    controller.abort();
+    await rig.clock.advanceBy(1_000);
+    let outcome: unknown;
+    void call.line.transfer(NUMBERS.absent, new AbortController().signal).then((one) => (outcome = one));
+    await rig.clock.advanceBy(6_000);
+    expect([outcome, call.state]).toEqual([undefined, 'answered']);
+  });
+
+  it('leaves no caller alone whose target has gone, were it hours later', async () => {
+    rig = openRig();
+    const { call, far } = await rig.answered();
+    let outcome: unknown;
+    void call.line.transfer(NUMBERS.person, new AbortController().signal).then((one) => (outcome = one));
+    await rig.until(() => outcome !== undefined);
+    void call.line.close();
+    await rig.clock.advanceBy(900_000);
+    const target = lastLeg();
+    const next = await rig.answered(NUMBERS.leaver); // by now the first call is forgotten
+    expect([outcome, call.end?.cause, far.isOver]).toEqual([{ ok: true }, 'transferred', false]);
+    target?.hangUp();
+    await rig.until(() => far.isOver, 1_000);
+    expect(next.call.state).toBe('answered');
+  });
 });

@@ -231,6 +231,7 @@ export class TelnyxDouble implements CarrierDouble {
       case 'bridge': {
         const other = this.legs.get(String(json['call_control_id']));
         if (other?.state !== 'answered') return refusal(422, '90034', 'The other call is not answered');
+        leg.isParkedAfterUnbridge = json['park_after_unbridge'] === 'self';
         leg.join(other);
         return OK;
       }
@@ -242,6 +243,7 @@ export class TelnyxDouble implements CarrierDouble {
 
   #transfer(leg: DoubleLeg, json: Fields): void {
     const from = typeof json['from'] === 'string' ? json['from'] : leg.facts.to;
+    leg.isParkedAfterUnbridge = json['park_after_unbridge'] === 'self';
     const target: Fields = { ...json, client_state: json['target_leg_client_state'] };
     const timeoutMs = Number(json['timeout_secs'] ?? 30) * 1000;
     const other = this.#ring(from, String(json['to']), timeoutMs, leg.facts.sessionId, target, () => leg.join(other));

@@ -30,6 +30,8 @@ export class DoubleLeg extends FarCall<LegFacts> {
   streamRequest: StreamRequest | null = null;
   bridged: DoubleLeg | null = null;
   detection: string | null = null;
+  /** Stays when what it is bridged with has gone (`park_after_unbridge`). */
+  isParkedAfterUnbridge = false;
   readonly #double: TelnyxDouble;
   readonly #clock: Clock;
   readonly #commands = new Map<string, number>();
@@ -148,7 +150,9 @@ export class DoubleLeg extends FarCall<LegFacts> {
     this.tellOver();
     const { bridged } = this;
     this.bridged = null;
-    bridged?.end('normal_clearing', 'unknown');
+    if (bridged === null) return;
+    bridged.bridged = null;
+    if (!bridged.isParkedAfterUnbridge) bridged.end('normal_clearing', 'unknown');
   }
 
   tick(): void {
