@@ -48,7 +48,8 @@ export const MAY_IMPORT = {
   calls: [...LIBRARY, 'engine'],
   testing: [...LIBRARY, 'engine', 'calls'],
   benchmark: [...LIBRARY, 'engine', 'testing'],
-  daemon: [...LIBRARY, 'engine', 'calls', 'testing'],
+  'media-threads': [...LIBRARY, 'engine'],
+  daemon: [...LIBRARY, 'engine', 'calls', 'testing', 'media-threads'],
   cli: [...LIBRARY, 'engine', 'calls', 'testing', 'benchmark', 'daemon'],
   web: [
     'session/call-story',

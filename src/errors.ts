@@ -297,6 +297,16 @@ const CATALOGUE = {
   // session
   AGENT_DISABLED: { message: 'This agent is disabled and takes no calls', httpStatus: 409, retryable: false },
   SESSION_CLOSED: { message: 'The session has ended', httpStatus: 409, retryable: false },
+  MEDIA_THREAD_LOST: {
+    message: 'The media thread of the conversation has ended: {reason}',
+    httpStatus: 503,
+    retryable: true,
+  },
+  MEDIA_THREAD_SILENT: {
+    message: 'A thread did not answer {method} within {timeoutMs} ms',
+    httpStatus: 503,
+    retryable: true,
+  },
   // testing
   FIXTURES_INVALID: { message: 'No recordings to measure with in {path}: {reason}', httpStatus: 422, retryable: false },
   LABELS_INVALID: { message: 'Not a readable label file: {file}: {reason}', httpStatus: 422, retryable: false },

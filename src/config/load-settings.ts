@@ -72,6 +72,7 @@ export async function loadSettings(sources: SettingSources = {}): Promise<Loaded
       vendors: mergedVendors(fromFile.vendors, vendors.values),
       limits: { ...DEFAULT_SETTINGS.limits, ...fromFile.limits },
       calls: { ...DEFAULT_SETTINGS.calls, ...fromFile.calls },
+      media: { ...DEFAULT_SETTINGS.media, ...fromFile.media },
       webrtc: { ...DEFAULT_SETTINGS.webrtc, ...fromFile.webrtc },
       sip: { ...DEFAULT_SETTINGS.sip, ...fromFile.sip },
       twilio: { ...DEFAULT_SETTINGS.twilio, ...fromFile.twilio },
@@ -91,7 +92,7 @@ function readTexts(
   texts: Texts,
   dashes: string,
 ): {
-  values: Omit<SettingsFile, 'limits' | 'calls' | 'campaigns' | 'webrtc' | 'sip' | 'twilio' | 'telnyx'>;
+  values: Omit<SettingsFile, 'limits' | 'calls' | 'campaigns' | 'media' | 'webrtc' | 'sip' | 'twilio' | 'telnyx'>;
   issues: ValidationIssue[];
 } {
   const values: Record<string, unknown> = {};

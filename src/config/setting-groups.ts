@@ -109,6 +109,18 @@ export const webRtcSchema = z.strictObject({
   ipv6: setting(z.boolean(), 'Whether IPv6 is offered.'),
 });
 
+/** Where sessions run. */
+export const mediaSchema = z.strictObject({
+  threads: setting(
+    z.int().min(0).max(64),
+    'Worker threads for calls over WebRTC and SIP, see [threads](operation.md#media-threads); 0 = the main thread.',
+    { unit: 'threads' },
+  ),
+});
+
+export type MediaSettings = Required<z.infer<typeof mediaSchema>>;
+export const DEFAULT_MEDIA: MediaSettings = { threads: 0 };
+
 export type Limits = Required<z.infer<typeof limitsSchema>>;
 export type CallGuards = Required<z.infer<typeof callsSchema>>;
 export type WebRtcSettings = Required<z.infer<typeof webRtcSchema>>;

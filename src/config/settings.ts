@@ -12,9 +12,12 @@ import {
   campaignsSchema,
   DEFAULT_CALL_GUARDS,
   DEFAULT_LIMITS,
+  DEFAULT_MEDIA,
   DEFAULT_WEBRTC,
   type Limits,
   limitsSchema,
+  mediaSchema,
+  type MediaSettings,
   type WebRtcSettings,
   webRtcSchema,
 } from './setting-groups.js';
@@ -296,6 +299,7 @@ export const settingsFileSchema = z.strictObject({
     secret: true,
   }),
   telnyx: setting(telnyxSchema, 'An account with Telnyx, see [Telnyx](telnyx.md). Only in the file.'),
+  media: setting(mediaSchema, 'Where sessions run. Only in the file.'),
   limits: setting(limitsSchema, 'Limits. Only in the file.'),
 });
 
@@ -303,12 +307,13 @@ export type SettingsFile = z.infer<typeof settingsFileSchema>;
 
 /** Everything that the operator has set, and the defaults of the rest. */
 export type Settings = Required<
-  Omit<SettingsFile, 'limits' | 'calls' | 'campaigns' | 'webrtc' | 'sip' | 'twilio' | 'telnyx'>
+  Omit<SettingsFile, 'limits' | 'calls' | 'campaigns' | 'media' | 'webrtc' | 'sip' | 'twilio' | 'telnyx'>
 > & {
   webrtc: WebRtcSettings;
   sip: SipSettings;
   twilio: TwilioSettings;
   telnyx: TelnyxSettings;
+  media: MediaSettings;
   limits: Limits;
   calls: CallGuards;
   /** `timezone` is the operator's own. */
@@ -380,5 +385,6 @@ export const DEFAULT_SETTINGS: Omit<Settings, 'dataDir'> = {
   twilio: DEFAULT_TWILIO,
   telnyxApiKey: null,
   telnyx: DEFAULT_TELNYX,
+  media: DEFAULT_MEDIA,
   limits: DEFAULT_LIMITS,
 };

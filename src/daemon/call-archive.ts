@@ -19,6 +19,8 @@ export interface CallArchiveOptions extends Pick<CallLogOptions, 'multiplierOf' 
   nowUnixMs: () => number;
   links: SignedUrls;
   onError: (error: Error) => void;
+  /** Has another thread write what it has of a session's event log. Default: there is none. */
+  flushElsewhere?: (sessionId: string) => Promise<void>;
 }
 
 /** A link that somebody has just asked for opens a recording so long, one that was sent so long, in seconds. */
@@ -33,6 +35,7 @@ export class CallArchive {
   readonly #pages: CallPages;
   readonly #files: CallFiles;
   readonly #traces: TraceFolder;
+  readonly #traceOptions: { path: string; maxBytes: number };
   readonly #retention: Retention;
 
   constructor(options: CallArchiveOptions) {
@@ -41,7 +44,8 @@ export class CallArchive {
     this.store = new CallStore(database, nowUnixMs);
     this.#pages = new CallPages(database);
     this.#files = new CallFiles(settings.dataDir);
-    this.#traces = new TraceFolder({ path: this.#files.traces, clock, maxBytes: settings.limits.traceBytes });
+    this.#traceOptions = { path: this.#files.traces, maxBytes: settings.limits.traceBytes };
+    this.#traces = new TraceFolder({ ...this.#traceOptions, clock });
     this.log = new CallLog({
       ...options,
       ...{ store: this.store, files: this.#files, prices: settings.prices },
@@ -56,6 +60,11 @@ export class CallArchive {
   /** Where sessions leave their event logs; null = they are not kept. */
   get traces(): SessionTraces | null {
     return this.#options.settings.traces ? this.#traces : null;
+  }
+
+  /** The same for other threads. */
+  get traceFolder(): { path: string; maxBytes: number } | null {
+    return this.#options.settings.traces ? this.#traceOptions : null;
   }
 
   /** Closes what an earlier process left open, and begins to remove what is too old. */
@@ -107,7 +116,7 @@ export class CallArchive {
   /** Where a session's event log is, with what has happened so far. @throws ParleyError NOT_FOUND */
   async trace(sessionId: string): Promise<string> {
     this.get(sessionId);
-    await this.#traces.flush(sessionId);
+    await Promise.all([this.#traces.flush(sessionId), this.#options.flushElsewhere?.(sessionId)]);
     return this.#files.traceOf(sessionId);
   }
 

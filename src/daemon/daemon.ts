@@ -46,6 +46,7 @@ import { phoneRoutes } from './routes/phones.js';
 import { sessionTokenRoutes } from './routes/session-tokens.js';
 import { webRtcRoutes } from './routes/webrtc.js';
 import { widgetRoutes } from './routes/widget.js';
+import { Media } from './media.js';
 import { Upgrades } from './upgrades.js';
 import { Visitors } from './visitors.js';
 import { peerSettings, WebRtcCalls } from './webrtc-calls.js';
@@ -79,8 +80,6 @@ export interface DaemonOptions {
 /** What watches over the daemon asks as often as it likes. */
 const UNLIMITED: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics']);
 
-/** How long sessions may take to end when the daemon closes. */
-const DRAIN_MS = 10_000;
 /** How long answers may take to be sent off when the daemon closes. */
 const LAST_ANSWERS_MS = 2000;
 
@@ -105,6 +104,7 @@ export class Daemon {
   readonly #log: CallLog;
   readonly #chats: ChatEndpoint;
   readonly #webRtc: WebRtcCalls;
+  readonly #media: Media;
   readonly #closeDatabase: () => void;
   readonly #doors: Doors;
   readonly #operation: Operation;
@@ -157,8 +157,12 @@ export class Daemon {
       },
       ...{ settings, database, clock: engine.clock, nowUnixMs, links, onError },
       multiplierOf: voices.multiplierOf,
+      flushElsewhere: (sessionId) => this.#media.flushTrace(sessionId),
     });
     this.#archive.start();
+    this.#media = new Media({
+      ...{ settings, engine, onError, archive: this.#archive, database: database.name, log: options.log ?? NO_LOG },
+    });
     this.#log = this.#archive.log;
     const { traces } = this.#archive;
     engine.keepIn({ history: this.#log, ...(traces !== null && { traces }) });
@@ -250,6 +254,7 @@ export class Daemon {
     this.#webRtc = new WebRtcCalls({
       ...{ visitors, access, onError, clock: engine.clock },
       peers: peerSettings(settings),
+      openElsewhere: (peers) => this.#media.openWebRtc(peers),
     });
     webRtcRoutes(api, { visitors, access, calls: this.#webRtc, doors: this.#doors });
     const upgrades = new Upgrades(this.#app.server);
@@ -288,16 +293,17 @@ export class Daemon {
 
   /** Loads the engines, as `Engine.warmUp`; `/readyz` says when it is done. @throws ParleyError when one cannot be loaded */
   async warmUp(): Promise<readonly string[]> {
-    const [unreached] = await Promise.all([
+    const [unreached, elsewhere] = await Promise.all([
       this.#options.engine.warmUp(),
+      this.#media.warmUp(),
       this.#openTelephone(),
       this.#told.webhook.open(),
       this.#stores.warmUp(),
     ]);
     this.#ready = true;
     this.#campaigns.resume();
-    this.#webRtc.warmUp();
-    return unreached;
+    if (this.#media.loads.length === 0) this.#webRtc.warmUp();
+    return [...new Set([...unreached, ...elsewhere])];
   }
 
   /** Sessions, phone calls and answers in writing that go on. */
@@ -376,14 +382,8 @@ export class Daemon {
     await this.#webRtc.close();
     // One that could not be opened has told those who asked for it.
     await (await this.#telephone?.catch(() => null))?.close();
+    await this.#media.close();
     const { clock } = engine;
-    await new Promise<void>((resolve) => {
-      const cancel = clock.schedule(clock.nowMs() + DRAIN_MS, resolve);
-      void engine.close().then(() => {
-        cancel();
-        resolve();
-      });
-    });
     this.#campaigns.close();
     // Answers that do not end by themselves, or are read too slowly, would keep it open.
     const cutOff = clock.schedule(clock.nowMs() + LAST_ANSWERS_MS, () => this.#app.server.closeAllConnections());

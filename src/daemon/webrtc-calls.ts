@@ -3,6 +3,7 @@ import type { Settings } from '../config/settings.js';
 import { loadOpus } from '../audio/opus.js';
 import { ParleyError, reasonOf } from '../errors.js';
 import { checkOffer } from '../transports/webrtc/offer.js';
+import type { Transport } from '../transports/transport.js';
 import type { PeerSettings, WebRtcPeer } from '../transports/webrtc/peer.js';
 import type { WebRtcTransport } from '../transports/webrtc/webrtc-transport.js';
 import { type Access, isLoopbackName, type PublicKey } from './access.js';
@@ -13,11 +14,16 @@ export interface WebRtcCallsOptions {
   access: Access;
   clock: Clock;
   peers: PeerSettings;
+  /** A line in another thread; null = it is to be on this one. Default: on this one. */
+  openElsewhere?: (peers: PeerSettings) => Promise<WebRtcLine | null>;
   onError: (error: Error) => void;
 }
 
+/** A browser's line, in whichever thread it is. */
+export type WebRtcLine = Transport & Pick<WebRtcTransport, 'answer' | 'connected'>;
+
 interface Line {
-  transport: WebRtcTransport;
+  transport: WebRtcLine;
   agentId: string | null;
   /** Of the public key that it was begun with; undefined = a private one. */
   keyId: string | null | undefined;
@@ -53,19 +59,13 @@ export class WebRtcCalls {
    * @throws ParleyError OFFER_INVALID, or as `Visitors.begin`
    */
   async begin(key: PublicKey | null, wanted: Wanted, offer: string): Promise<string> {
-    const { visitors, clock, peers, onError } = this.#options;
+    const { visitors, peers, onError, openElsewhere } = this.#options;
     checkOffer(offer);
     visitors.room();
-    // Loaded late: most daemons' first call is no WebRTC call.
-    const [{ WeriftPeer }, { WebRtcTransport }, opus] = await Promise.all([
-      import('../transports/webrtc/werift-peer.js'),
-      import('../transports/webrtc/webrtc-transport.js'),
-      loadOpus(),
-    ]);
-    const peer: WebRtcPeer = new WeriftPeer(peers, clock);
-    const transport = new WebRtcTransport({ peer, opus, clock });
+    const transport = (await openElsewhere?.(peers)) ?? (await this.#open());
     try {
-      const answering = peer.answer(offer);
+      visitors.room(); // others may have come meanwhile
+      const answering = transport.answer(offer);
       answering.catch(() => undefined); // is waited for below
       const session = await visitors.begin(wanted, transport, 'webrtc');
       const sdp = await answering.catch(async (error: unknown) => {
@@ -86,6 +86,18 @@ export class WebRtcCalls {
       await transport.close();
       throw error;
     }
+  }
+
+  async #open(): Promise<WebRtcLine> {
+    const { clock, peers } = this.#options;
+    // Loaded late: most daemons' first call is no WebRTC call.
+    const [{ WeriftPeer }, { WebRtcTransport }, opus] = await Promise.all([
+      import('../transports/webrtc/werift-peer.js'),
+      import('../transports/webrtc/webrtc-transport.js'),
+      loadOpus(),
+    ]);
+    const peer: WebRtcPeer = new WeriftPeer(peers, clock);
+    return new WebRtcTransport({ peer, opus, clock });
   }
 
   /**

@@ -8,6 +8,7 @@ const ENDING_FAULTS: readonly [fault: string, what: string, remedy: string][] = 
   ['transport.failed', 'The line broke', "The network or the other side's device failed; the call can be made again."],
   ['ears.failed', 'Speech recognition was lost', "Check the recogniser's key, quota and address."],
   ['llm.failed', 'The language model did not answer', "Check the model's key, quota and address."],
+  ['thread.lost', 'The thread of the conversation ended', "The daemon's log tells why; the call can be made again."],
   ['tts.failed', 'The voice could not speak', "Check the voice provider's key and quota, and the agent's voice."],
 ];
 

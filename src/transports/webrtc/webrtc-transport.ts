@@ -35,7 +35,7 @@ export interface WebRtcStats extends JitterStats {
 }
 
 /** What the agent says, at most: more than its voices have, less work than 48 kHz. */
-const OUTPUT_RATE_HZ = 24_000;
+export const OUTPUT_RATE_HZ = 24_000;
 const FRAME_TICKS = (OPUS_CLOCK_HZ * FRAME_MS) / 1000;
 /** Silence that is sent after speech; then nothing is, until there is something again. */
 const TAIL_FRAMES = 12;

@@ -1,0 +1,76 @@
+import { loadOpus } from '../audio/opus.js';
+import type { Clock } from '../clock/clock.js';
+import { ParleyError } from '../errors.js';
+import type { Transport } from '../transports/transport.js';
+import type { PeerSettings } from '../transports/webrtc/peer.js';
+import type { WebRtcTransport } from '../transports/webrtc/webrtc-transport.js';
+import type { MainMethods } from './protocol.js';
+import type { Rpc } from './rpc.js';
+import { toWire } from './wire-error.js';
+
+interface Line {
+  transport: Transport;
+  /** Null where it takes no offers. */
+  webRtc: WebRtcTransport | null;
+}
+
+/** The lines of a media thread, by the ids that the main thread has given them. */
+export class ThreadLines {
+  readonly #main: Rpc<MainMethods>;
+  readonly #clock: Clock;
+  readonly #lines = new Map<string, Line>();
+
+  constructor(main: Rpc<MainMethods>, clock: Clock) {
+    this.#main = main;
+    this.#clock = clock;
+  }
+
+  /** Loads and tries what a call over WebRTC needs, so that the first one need not wait for it. */
+  async warmUp(): Promise<void> {
+    const [{ warmUpWebRtc }] = await Promise.all([import('../transports/webrtc/warm-up.js'), loadOpus()]);
+    await warmUpWebRtc(this.#clock);
+  }
+
+  async openWebRtc(id: string, peers: PeerSettings): Promise<void> {
+    const [{ WeriftPeer }, { WebRtcTransport }, opus] = await Promise.all([
+      import('../transports/webrtc/werift-peer.js'),
+      import('../transports/webrtc/webrtc-transport.js'),
+      loadOpus(),
+    ]);
+    const clock = this.#clock;
+    const transport = new WebRtcTransport({ peer: new WeriftPeer(peers, clock), opus, clock });
+    this.#lines.set(id, { transport, webRtc: transport });
+    transport.connected.then(
+      () => this.#main.tell('connected', id),
+      (error: unknown) => this.#main.tell('notConnected', { line: id, error: toWire(error) }),
+    );
+  }
+
+  answer(id: string, sdp: string): Promise<string> {
+    const { webRtc } = this.#line(id);
+    if (webRtc === null) throw new ParleyError('OFFER_INVALID', { reason: 'this line takes none' });
+    return webRtc.answer(sdp);
+  }
+
+  /** What a session is given. @throws ParleyError SESSION_CLOSED for a line that has gone */
+  transport(id: string): Transport {
+    return this.#line(id).transport;
+  }
+
+  /** Its session is over, or will never be. May be called twice. */
+  async close(id: string): Promise<void> {
+    const line = this.#lines.get(id);
+    this.#lines.delete(id);
+    await line?.transport.close();
+  }
+
+  async closeAll(): Promise<void> {
+    await Promise.all([...this.#lines.keys()].map((id) => this.close(id)));
+  }
+
+  #line(id: string): Line {
+    const line = this.#lines.get(id);
+    if (line === undefined) throw new ParleyError('SESSION_CLOSED');
+    return line;
+  }
+}
