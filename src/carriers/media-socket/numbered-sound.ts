@@ -1,0 +1,70 @@
+import type { MediaDialect, MediaMessage } from './dialect.js';
+import type { MessageFields } from './message-fields.js';
+
+/** A message of a carrier that numbers its pieces of sound: 1, 2, 3 …; 0 = this one has no number. */
+export type NumberedMessage =
+  Exclude<MediaMessage, { type: 'media' }> | { type: 'sound'; payload: string; chunk: number };
+
+/** Pieces that are told to be missing, beyond which they are not believed. */
+const MOST_MISSING = 100;
+/** Nobody sends so much sound in one piece. */
+const MOST_MS = 1_000;
+
+/**
+ * Reads the messages of one stream after the other, and gives sound its place by the number of its piece, all pieces
+ * being of one length: for carriers whose timestamps are not those of the sound.
+ *
+ * @param read what is not sound, and sound that is written in an unusual way
+ */
+export function numberedReader(read: (text: string) => NumberedMessage | null): MediaDialect['read'] {
+  let bytesPerMs = 8;
+  let last = { chunk: 0, endMs: 0 };
+  const placed = (payload: string, chunk: number): MediaMessage => {
+    const lengthMs = bytesIn(payload) / bytesPerMs;
+    if (chunk === 0 || lengthMs > MOST_MS) return { type: 'media', payload, atMs: null };
+    const missing = chunk - last.chunk - 1;
+    const atMs = last.endMs + (missing > 0 && missing <= MOST_MISSING ? missing * lengthMs : 0);
+    last = { chunk, endMs: atMs + lengthMs };
+    return { type: 'media', payload, atMs };
+  };
+  return (text) => {
+    const message = cutSound(text) ?? read(text);
+    if (message === null) return null;
+    if (message.type === 'sound') return placed(message.payload, message.chunk);
+    if (message.type === 'start') {
+      bytesPerMs = ((message.encoding === 'l16' ? 2 : 1) * message.sampleRateHz) / 1000;
+      last = { chunk: 0, endMs: 0 };
+    }
+    return message;
+  };
+}
+
+/** The sound in a whole message; null = it is our own, coming back. */
+export function soundIn(message: Partial<Record<string, unknown>>, fields: MessageFields): NumberedMessage | null {
+  const { track, payload, chunk } = fields.objectIn(message, 'media');
+  if (track === 'outbound' || track === 'outbound_track') return null;
+  const number = Number(chunk);
+  return {
+    ...{ type: 'sound', payload: fields.text(payload, 'media.payload') },
+    chunk: Number.isSafeInteger(number) && number > 0 ? number : 0,
+  };
+}
+
+const SOUND = /^\{[^{}]*"media":\{([^{}]*)\}[^{}]*\}$/;
+const PAYLOAD = /"payload":"([A-Za-z0-9+/=]*)"/;
+const CHUNK = /"chunk":"?(\d{1,12})"?[,}]?/;
+
+/** Sound comes 50 times a second for each call: it is cut out of its text. Null = it has to be looked at as a whole. */
+function cutSound(text: string): NumberedMessage | null {
+  if (!text.includes('"event":"media"') || text.includes('"outbound"')) return null;
+  const media = SOUND.exec(text)?.[1] ?? '';
+  const payload = PAYLOAD.exec(media)?.[1];
+  const chunk = CHUNK.exec(media)?.[1];
+  return payload === undefined || chunk === undefined ? null : { type: 'sound', payload, chunk: Number(chunk) };
+}
+
+/** Of base64. */
+function bytesIn(payload: string): number {
+  const padding = payload.endsWith('==') ? 2 : payload.endsWith('=') ? 1 : 0;
+  return Math.floor((payload.length * 3) / 4) - padding;
+}
