@@ -1,26 +1,15 @@
 import { randomBytes } from 'node:crypto';
-import { FRAME_MS } from '../audio/frame.js';
-import { loadOpus, type Opus } from '../audio/opus.js';
-import type { Cancel, Clock } from '../clock/clock.js';
-import type { Ticker } from '../clock/ticker.js';
-import { ParleyError } from '../errors.js';
-import type { LineStats, TransferOutcome, Transport } from '../transports/transport.js';
-import { type CodecName, CODECS } from './codecs.js';
-import { EarlyMedia } from './early-media.js';
-import { RtpLine } from './line.js';
-import { type Agreement, isNowhere, Negotiation, type SrtpPolicy } from './negotiation.js';
-import type { PortPair, RtpPorts } from './ports.js';
-import { Receiver } from './receiver.js';
-import { Sender } from './sender.js';
+import { loadOpus } from '../audio/opus.js';
+import { RtpMedia, type RtpMediaOptions, type RtpStats } from './media.js';
+import { type Agreement, isNowhere, Negotiation, type NegotiationOptions, type SrtpPolicy } from './negotiation.js';
+import type { RtpPorts } from './ports.js';
 import type { Direction } from './sdp.js';
-import type { ReportStats } from './reports.js';
-import type { RtpTotals } from './totals.js';
-import { type Unheard, Wire } from './wire.js';
+import type { CodecName } from './codecs.js';
+import type { Transport } from '../transports/transport.js';
 
-export interface RtpSessionOptions {
-  clock: Clock;
-  /** The pulse of all calls of a thread, 20 ms. */
-  ticker: Ticker;
+export type { RtpListener, RtpStats } from './media.js';
+
+export interface RtpSessionOptions extends Omit<RtpMediaOptions, 'codecs'> {
   ports: RtpPorts;
   /** Address that descriptions tell the other side to send to. Default: the one that the ports are bound to. */
   advertisedAddress?: string;
@@ -30,40 +19,6 @@ export interface RtpSessionOptions {
   srtp?: SrtpPolicy;
   /** Whether silence is sent as comfort noise (RFC 3389), where the other side takes it. Default false. */
   comfortNoise?: boolean;
-  /** How long another address than the negotiated one may prove to be the other side's; 0 = never. Default 10 s. */
-  learnMs?: number;
-  /** Nothing came for so long, though the other side is to send: the call has broken off. Default 60 s, 0 = never. */
-  silentMs?: number;
-  /** Hands the call on to somebody; becomes the line's `transfer`. Left out: the line has none. */
-  transfer?: (target: string, signal: AbortSignal) => Promise<TransferOutcome>;
-  listener?: RtpListener;
-  /** Where the call is counted. */
-  totals?: RtpTotals;
-}
-
-/** What the call's signalling hears of its media. None of these may throw. */
-export interface RtpListener {
-  /** The agent has closed the line: hang up, unless the other side has been handed on. */
-  lineClosed?(): void;
-  /** The other side has put us on hold, or taken us back. */
-  held?(isHeld: boolean): void;
-  /** Nothing comes any more; the line has been told. */
-  lost?(error: Error): void;
-}
-
-/** Counts of a call's media, beside those of its line. */
-export interface RtpStats extends LineStats, ReportStats, Unheard {
-  /** Null until something is agreed upon. */
-  codec: CodecName | null;
-  roundTripMs: number | null;
-  concealedMs: number;
-  isSecure: boolean;
-  /** Packets of types that were not agreed upon. */
-  unknownTypes: number;
-  /** Packets that were no sound of their codec. */
-  undecodable: number;
-  /** Packets that came before the answer, and were not heard. */
-  early: number;
 }
 
 /**
@@ -107,87 +62,37 @@ export interface RtpSession {
  * @throws ParleyError RTP_PORTS_FULL; TypeError where the ports are bound to all addresses and none is advertised
  */
 export async function openRtpSession(options: RtpSessionOptions): Promise<RtpSession> {
-  if (isNowhere(options.advertisedAddress ?? options.ports.localAddress)) {
-    throw new TypeError('advertisedAddress: the other side cannot send to all addresses');
-  }
-  const opus = options.codecs?.includes('opus') === true ? await loadOpus() : null;
-  return new Session(options, await options.ports.open(), opus);
+  const { ports, codecs = ['PCMU', 'PCMA'], srtp = 'accepted', comfortNoise = false } = options;
+  const { advertisedAddress: address = ports.localAddress } = options;
+  if (isNowhere(address)) throw new TypeError('advertisedAddress: the other side cannot send to all addresses');
+  const opus = codecs.includes('opus') ? await loadOpus() : null;
+  const pair = await ports.open();
+  const media = new RtpMedia({ ...options, codecs }, pair, opus);
+  return rtpSessionOver(media, {
+    ...{ address, port: pair.rtp.port, rtcpPort: pair.rtcp.port, codecs, srtp, comfortNoise },
+  });
 }
 
-const LEARN_MS = 10_000;
-const SILENT_MS = 60_000;
-/** As `silentMs`, of one who has said goodbye. */
-const GONE_MS = 10_000;
-/** Nobody gives frames for so long: silence is sent instead, so that the other side and NATs know that we are there. */
-const FILL_AFTER_MS = 5 * FRAME_MS;
+/** What a call's offers and answers come to. */
+export type AgreedMedia = Pick<RtpMedia, 'line' | 'isHeld' | 'agree' | 'answered' | 'stats' | 'close'>;
+
+/** Offers and answers for media that are open, in this thread or in another one. */
+export function rtpSessionOver(media: AgreedMedia, options: Omit<NegotiationOptions, 'sessionId'>): RtpSession {
+  const sessionId = String(randomBytes(6).readUIntBE(0, 6));
+  return new Session(media, new Negotiation({ ...options, sessionId }));
+}
 
 class Session implements RtpSession {
-  readonly #options: RtpSessionOptions;
-  readonly #pair: PortPair;
+  readonly #media: AgreedMedia;
   readonly #negotiation: Negotiation;
-  readonly #line: RtpLine;
-  readonly #wire: Wire;
-  readonly #receiver: Receiver;
-  readonly #sender: Sender;
-  readonly #stopTicks: Cancel;
-  readonly #early = new EarlyMedia();
-  /** When anything was agreed upon first. */
-  #agreedMs: number | null = null;
-  #isAnswered = false;
-  #isHeld = false;
-  #isLost = false;
-  #givenMs = -Infinity;
-  /** From when on the other side is to be heard. */
-  #awaitedMs: number;
-  #closing: Promise<void> | null = null;
 
-  constructor(options: RtpSessionOptions, pair: PortPair, opus: Opus | null) {
-    this.#options = options;
-    this.#pair = pair;
-    const { clock, ticker, ports, learnMs = LEARN_MS, codecs = ['PCMU', 'PCMA'] } = options;
-    this.#negotiation = new Negotiation({
-      address: options.advertisedAddress ?? ports.localAddress,
-      ...{ port: pair.rtp.port, rtcpPort: pair.rtcp.port, codecs, srtp: options.srtp ?? 'accepted' },
-      comfortNoise: options.comfortNoise ?? false,
-      sessionId: String(randomBytes(6).readUIntBE(0, 6)),
-    });
-    const rateHz = Math.max(...codecs.map((name) => CODECS[name].sampleRateHz));
-    const random = randomBytes(10);
-    const ssrc = random.readUInt32BE(0);
-    this.#sender = new Sender({
-      ...{ rateHz, opus, ssrc },
-      ...{ sequence: random.readUInt16BE(4) & 0x7fff, timestamp: random.readUInt32BE(6) },
-      onPacket: (packet) => this.#wire.send(packet),
-    });
-    this.#line = new RtpLine({
-      rateHz,
-      play: (frame) => this.#play(frame),
-      press: (keys, signal) => this.#sender.press(keys, signal),
-      stats: () => this.#lineStats(),
-      onClosed: () => options.listener?.lineClosed?.(),
-      ...(options.transfer === undefined ? {} : { transfer: options.transfer }),
-    });
-    this.#receiver = new Receiver({
-      ...{ rateHz, opus },
-      onAudio: (samples) => this.#line.hear(samples),
-      onDigit: (key) => this.#line.digits(key),
-    });
-    this.#wire = new Wire({
-      ...{ pair, learnMs, ssrc, nowMs: () => clock.nowMs() },
-      sent: () => this.#sender.sentAt(clock.nowMs()),
-      onPacket: (packet, nowMs) => {
-        if (this.#isAnswered) this.#receiver.packet(packet, nowMs);
-        else this.#early.take(packet, nowMs);
-      },
-      onExpectedLoss: (share) => this.#sender.expectLoss(share),
-    });
-    this.#awaitedMs = clock.nowMs();
-    options.totals?.opened();
-    this.#stopTicks = ticker.subscribe(() => this.#tick());
+  constructor(media: AgreedMedia, negotiation: Negotiation) {
+    this.#media = media;
+    this.#negotiation = negotiation;
   }
 
   get line(): Transport {
-    return this.#line;
+    return this.#media.line;
   }
 
   get agreement(): Agreement | null {
@@ -195,7 +100,7 @@ class Session implements RtpSession {
   }
 
   get isHeld(): boolean {
-    return this.#isHeld;
+    return this.#media.isHeld;
   }
 
   offer(direction?: Direction): string {
@@ -203,12 +108,12 @@ class Session implements RtpSession {
   }
 
   accept(answer: string): void {
-    this.#agreeOn(this.#negotiation.accept(answer));
+    this.#media.agree(this.#negotiation.accept(answer));
   }
 
   answer(offer: string): string {
     const { sdp, agreement } = this.#negotiation.answer(offer);
-    this.#agreeOn(agreement);
+    this.#media.agree(agreement);
     return sdp;
   }
 
@@ -217,94 +122,14 @@ class Session implements RtpSession {
   }
 
   answered(): void {
-    if (this.#isAnswered) return;
-    this.#isAnswered = true;
-    const nowMs = this.#options.clock.nowMs();
-    this.#awaitedMs = nowMs;
-    this.#wire.extendLearning();
-    const isDescribed = this.#agreedMs !== null && nowMs - this.#agreedMs >= FRAME_MS;
-    for (const { packet, atMs } of this.#early.answered(nowMs, isDescribed)) this.#receiver.packet(packet, atMs);
+    this.#media.answered();
   }
 
   stats(): RtpStats {
-    const agreement = this.#negotiation.agreement;
-    return {
-      ...this.#lineStats(),
-      concealedMs: this.#receiver.concealedMs,
-      ...this.#wire.reportStats,
-      ...this.#wire.unheard,
-      ...this.#receiver.junk,
-      codec: agreement?.codec.facts.name ?? null,
-      isSecure: agreement?.srtp != null,
-      early: this.#early.packets,
-    };
+    return this.#media.stats();
   }
 
   close(): Promise<void> {
-    this.#closing ??= this.#close();
-    return this.#closing;
-  }
-
-  async #close(): Promise<void> {
-    this.#stopTicks();
-    this.#wire.close(this.#isAnswered);
-    this.#sender.close();
-    this.#receiver.close();
-    this.#line.end();
-    this.#options.totals?.closed(this.stats());
-    await this.#pair.close();
-  }
-
-  #agreeOn(agreement: Agreement): void {
-    if (this.#closing !== null) return;
-    this.#sender.configure(agreement);
-    this.#receiver.configure(agreement);
-    this.#wire.agree(agreement);
-    this.#agreedMs ??= this.#options.clock.nowMs();
-    this.#awaitedMs = this.#options.clock.nowMs();
-    if (agreement.sends !== this.#isHeld) return;
-    this.#isHeld = !agreement.sends;
-    this.#options.listener?.held?.(this.#isHeld);
-  }
-
-  #play(frame: Int16Array | null): void {
-    if (!this.#isAnswered) return;
-    const nowMs = this.#options.clock.nowMs();
-    this.#givenMs = nowMs;
-    this.#sender.frame(frame, nowMs);
-  }
-
-  /** While it rings nothing is sent: there are telephones that stop ringing when sound comes. */
-  #tick(): void {
-    if (!this.#isAnswered) return;
-    const nowMs = this.#options.clock.nowMs();
-    this.#receiver.poll(nowMs);
-    if (nowMs - this.#givenMs >= FILL_AFTER_MS) this.#sender.frame(null, nowMs);
-    this.#wire.tick(nowMs);
-    this.#watch(nowMs);
-  }
-
-  /** Whether the other side is still there; reports are a sign as well, of those who are silent. */
-  #watch(nowMs: number): void {
-    const patienceMs = this.#options.silentMs ?? SILENT_MS;
-    // Some say goodbye when they change their source, or hand the call on: it is not the end yet.
-    const limitMs = this.#wire.hasLeft ? Math.min(patienceMs, GONE_MS) : patienceMs;
-    // On hold, whoever holds may be silent altogether.
-    const agreement = this.#negotiation.agreement;
-    const isAwaited = agreement?.receives === true && agreement.sends;
-    if (!isAwaited) this.#awaitedMs = nowMs;
-    const silentMs = nowMs - Math.max(this.#awaitedMs, this.#wire.lastHeardMs);
-    if (limitMs === 0 || this.#isLost || silentMs < limitMs) return;
-    this.#isLost = true;
-    const error = new ParleyError('LINE_LOST', { reason: `nothing came for ${String(limitMs / 1_000)} s` });
-    this.#line.end(error);
-    this.#options.listener?.lost?.(error);
-  }
-
-  #lineStats(): LineStats {
-    const { reportedLoss, roundTripMs } = this.#wire.reportStats;
-    const codec = this.#negotiation.agreement?.codec.facts.name ?? null;
-    const { stats, concealedMs } = this.#receiver;
-    return { ...stats, sent: this.#sender.sentAt(0).packets, reportedLoss, roundTripMs, codec, concealedMs };
+    return this.#media.close();
   }
 }
