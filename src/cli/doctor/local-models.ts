@@ -4,16 +4,16 @@ import { ParleyError } from '../../errors.js';
 import { isPath, LocalModels } from '../../providers/local/local-models.js';
 import type { ModelKind } from '../../providers/local/model-facts.js';
 import { sherpaMissing } from '../../providers/local/sherpa-package.js';
+import { TURN_RUNTIMES, turnRuntime } from '../../providers/turn/onnx.js';
 import { localModelsOf } from '../local-models.js';
 import { type Check, hint, ok, problem } from './check.js';
 
 const PULL = 'parley models list shows what can be had, parley models pull NAME fetches it';
-const RUNTIMES = ['onnxruntime-node', 'onnxruntime-web'];
 
 export interface LocalModelsProbe {
   hasCommand: (name: string) => Promise<boolean>;
-  /** Whether a package is installed beside parley. Default: it is looked for. */
-  hasPackage?: (name: string) => boolean;
+  /** The package that runs turn models, null = none. Default: it is looked for. */
+  turnRuntime?: () => string | null;
 }
 
 /** The models on this machine, what runs them, and whether those that the settings name are there. */
@@ -26,7 +26,7 @@ export async function checkLocalModels(settings: Settings, probe: LocalModelsPro
     }),
     ...broken.map(({ name, reason }) => problem('model', `${name} cannot be used: ${reason}`, `fetch or remove it`)),
     ...(await checkWanted(settings, local)),
-    ...checkTurnModel(settings, local, probe.hasPackage ?? hasPackage),
+    ...checkTurnModel(settings, local, probe.turnRuntime ?? turnRuntime),
   ];
   const isWanted = checks.length > 0 || settings.stt === 'sherpa' || settings.tts === 'sherpa';
   return [...(await checkEngine(isWanted, probe)), ...checks];
@@ -73,32 +73,19 @@ async function checkWanted(settings: Settings, local: LocalModels): Promise<Chec
   return checks.flat();
 }
 
-function checkTurnModel(
-  { turnModelPath }: Settings,
-  local: LocalModels,
-  isInstalled: (name: string) => boolean,
-): Check[] {
+function checkTurnModel({ turnModelPath }: Settings, local: LocalModels, runtimeHere: () => string | null): Check[] {
   if (turnModelPath === null) return [];
   const isThere =
     isPath(turnModelPath) || turnModelPath.endsWith('.onnx') ? existsSync(turnModelPath) : local.has(turnModelPath);
   if (!isThere) return [problem('turn model', `${turnModelPath} is not there`, PULL)];
-  const runtime = RUNTIMES.find(isInstalled);
-  return runtime === undefined
+  const runtime = runtimeHere();
+  return runtime === null
     ? [
         problem(
           'turn model',
-          `neither ${RUNTIMES.join(' nor ')} is installed`,
+          `neither ${TURN_RUNTIMES.join(' nor ')} is installed`,
           'npm install onnxruntime-web beside parley',
         ),
       ]
     : [ok('turn model', `${turnModelPath}, run by ${runtime}`)];
-}
-
-function hasPackage(name: string): boolean {
-  try {
-    import.meta.resolve(name);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -2,11 +2,11 @@ import { existsSync } from 'node:fs';
 import { mkdir, rename, rm, statfs, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { ParleyError } from '../../errors.js';
-import { EngineProcess } from '../../providers/local/engine-process.js';
 import { inspectModel, type ModelOrigin, ORIGIN_FILE, readOrigin } from '../../providers/local/inspect-model.js';
 import type { LocalModel } from '../../providers/local/model-facts.js';
 import { download, fetchText, megabytes, mirrored } from './download.js';
 import type { KnownFile, KnownModel } from './known-models.js';
+import { tryModel } from './trial.js';
 import { unpack } from './unpack.js';
 
 export interface InstallOptions {
@@ -62,33 +62,12 @@ export async function install(options: InstallOptions): Promise<LocalModel> {
   };
   await writeFile(join(made, ORIGIN_FILE), `${JSON.stringify(origin, null, 2)}\n`);
   const model = await inspectModel(made);
-  await tryToLoad(model, onNote);
+  onNote(await tryModel(model, signal));
   const place = join(folder, name);
   if (existsSync(place)) await rename(place, join(workshop, 'old'));
   await rename(made, place);
   await rm(workshop, { recursive: true });
   return { ...model, path: place };
-}
-
-/**
- * Whether sherpa-onnx can load it.
- * @throws ParleyError MODEL_UNUSABLE
- */
-export async function tryToLoad(model: LocalModel, onNote: (text: string) => void): Promise<void> {
-  if (model.engine === null) return;
-  const { engine, config, name } = model;
-  const process = new EngineProcess({ provider: 'sherpa', model: name, load: { engine, config, threads: 1 } });
-  try {
-    const { sampleRateHz, speakers } = await process.ready();
-    const voices = speakers > 1 ? `, ${String(speakers)} speakers` : '';
-    onNote(`${name}: ${model.family}, it loads${model.kind === 'tts' ? ` (${String(sampleRateHz)} Hz${voices})` : ''}`);
-  } catch (error) {
-    // The model is not to blame, and may be for another machine.
-    if (!(error instanceof ParleyError) || error.code !== 'LOCAL_ENGINE_MISSING') throw error;
-    onNote(`${name}: ${model.family}, not tried: ${error.message}`);
-  } finally {
-    await process.close();
-  }
 }
 
 async function fetched(

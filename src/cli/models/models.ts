@@ -8,8 +8,9 @@ import type { LocalModel } from '../../providers/local/model-facts.js';
 import { type Command, type CommandIo, UsageError } from '../command.js';
 import { localModelsOf, modelsFolderOf } from '../local-models.js';
 import { ProgressBar } from '../progress.js';
+import { checkModels } from './check.js';
 import { megabytes } from './download.js';
-import { install, tryToLoad } from './install.js';
+import { install } from './install.js';
 import { KNOWN_MODELS, type KnownModel } from './known-models.js';
 
 export const models: Command = {
@@ -22,8 +23,8 @@ Models that run on this machine: speech recognition, voices, denoising, the end 
 they are used.
 
 list shows those that are here and those that can be fetched. pull fetches one from where its publisher has it, checks it
-against the checksum that is published there, unpacks it and tries whether it loads; an interrupted one goes on where it was.
-check loads those that are here, or one of them.
+against the checksum that is published there, unpacks it and tries whether it works; an interrupted one goes on where it was.
+check has those that are here, or one of them, do their work once, and tells how long that took.
 
   --again         fetch it though it is here
   --mirror URL    fetch HOST/PATH from URL/HOST/PATH
@@ -50,7 +51,7 @@ check loads those that are here, or one of them.
     const { settings } = await loadSettings({ env: io.env, flags });
     if (rest.length > 0) throw new UsageError('one name at a time');
     if (action === 'list' && name === undefined) return list(settings, io, values.json);
-    if (action === 'check') return check(settings, name ?? null, io);
+    if (action === 'check') return checkModels(settings, name ?? null, io);
     if (action !== 'pull' || name === undefined) throw new UsageError('list, pull NAME or check?');
     const mirror = values.mirror ?? settings.modelsUrl;
     if (mirror !== null && !baseUrlSchema.safeParse(mirror).success) throw new UsageError('--mirror is no address');
@@ -73,9 +74,11 @@ async function list(settings: Settings, io: CommandIo, json: boolean): Promise<n
     io.stdout.write(`${JSON.stringify({ folder, here, broken: found.broken, known }, null, 2)}\n`);
     return 0;
   }
+  const names = [...found.models, ...found.broken].map(({ name }) => name.length + 2);
+  const width = Math.max(WIDTH, ...names);
   const here = [
-    ...found.models.map((model) => `  + ${model.name.padEnd(WIDTH)}${hereLine(model)}\n`),
-    ...found.broken.map(({ name, reason }) => `  - ${name.padEnd(WIDTH)}cannot be used: ${reason}\n`),
+    ...found.models.map((model) => `  + ${model.name.padEnd(width)}${hereLine(model)}\n`),
+    ...found.broken.map(({ name, reason }) => `  - ${name.padEnd(width)}cannot be used: ${reason}\n`),
   ];
   io.stdout.write(`Here, in ${folder}\n${here.length === 0 ? '  none\n' : here.join('')}`);
   for (const kind of ['stt', 'tts', 'denoise', 'turn'] as const) {
@@ -184,27 +187,4 @@ class Progress {
     this.#bar?.clear();
     this.#bar = null;
   }
-}
-
-async function check(settings: Settings, name: string | null, io: CommandIo): Promise<number> {
-  const found = await new LocalModels(localModelsOf(settings)).list();
-  const wanted = found.models.filter((model) => name === null || model.name === name);
-  const broken = found.broken.filter((one) => name === null || one.name === name);
-  if (wanted.length + broken.length === 0 && name !== null)
-    throw new ParleyError('NOT_FOUND', { what: 'model', id: name });
-  let code = broken.length > 0 ? 1 : 0;
-  for (const one of broken) io.stdout.write(`${one.name}: cannot be used: ${one.reason}\n`);
-  for (const model of wanted) {
-    try {
-      if (model.engine === null) io.stdout.write(`${model.name}: ${model.family}, run by onnxruntime\n`);
-      await tryToLoad(model, (text) => io.stdout.write(`${text}\n`));
-    } catch (error) {
-      if (!(error instanceof ParleyError)) throw error;
-      io.stdout.write(`${error.message}\n`);
-      code = 1;
-    }
-    io.signal.throwIfAborted();
-  }
-  if (wanted.length + broken.length === 0) io.stdout.write('no models are here\n');
-  return code;
 }

@@ -26,7 +26,7 @@ export class SherpaDenoisers {
     if (engine !== 'denoise') throw new ParleyError('MODEL_UNUSABLE', { model: name, reason: 'it takes no noise out' });
     this.#name = name;
     this.#engine = new EngineProcess({
-      ...{ provider: 'sherpa', model: name, load: { engine, config, threads }, loadTimeoutMs },
+      ...{ provider: 'sherpa', model: name, load: { engine, config, threads, idleMs: null }, loadTimeoutMs },
       ...(processEntry !== undefined && { entry: processEntry }),
     });
   }

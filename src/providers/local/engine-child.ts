@@ -2,6 +2,8 @@
  * The process of one local model. A process and not a thread: sherpa-onnx ends its process on a model that it cannot
  * read (`_Exit` in csrc/macros.h), and a computation that nobody wants any more can only be killed.
  */
+import type { Cancel } from '../../clock/clock.js';
+import { RealClock } from '../../clock/real.js';
 import { reasonOf } from '../../errors.js';
 import type { EnginePart } from './engine-part.js';
 import { enginePart } from './engine-parts.js';
@@ -12,6 +14,9 @@ if (process.send === undefined) throw new Error('This file runs as a child proce
 let part: EnginePart | null = null;
 /** What came before the model was loaded. */
 const early: EngineRequest[] = [];
+const clock = new RealClock();
+let idleMs: number | null = null;
+let cancelIdle: Cancel | null = null;
 
 // Whoever started it is gone.
 process.on('disconnect', () => process.exit());
@@ -32,14 +37,27 @@ async function load(what: EngineLoad): Promise<void> {
   try {
     part = enginePart(sherpa, what, reply);
     reply({ type: 'ready', sampleRateHz: part.sampleRateHz, speakers: part.speakers });
+    idleMs = what.idleMs;
+    restNow();
     for (const request of early.splice(0)) take(request, part);
   } catch (error) {
     reply({ type: 'unusable', reason: reasonOf(error), isMissing: false });
   }
 }
 
+/** From now on nothing is asked of it. */
+function restNow(): void {
+  cancelIdle?.();
+  if (idleMs === null) return;
+  cancelIdle = clock.schedule(clock.nowMs() + idleMs, () => {
+    reply({ type: 'idle' });
+    restNow();
+  });
+}
+
 function take(request: EngineRequest, by: EnginePart): void {
   if (request.type === 'load') return;
+  restNow();
   if (request.type === 'ping') {
     reply({ type: 'pong' });
     return;

@@ -27,9 +27,12 @@ export interface EngineFacts {
   speakers: number;
 }
 
+/** What somebody is told who asked for something. */
+export type EngineAnswer = Extract<EngineReply, { id: number }>;
+
 /** Who asked. Nothing comes after `onEnd`. */
 export interface EngineUser {
-  onReply(reply: Exclude<EngineReply, { type: 'ready' | 'unusable' | 'pong' }>): void;
+  onReply(reply: EngineAnswer): void;
   /** The process has ended, or could not go on. */
   onEnd(error: ParleyError): void;
 }
@@ -58,10 +61,14 @@ export class EngineProcess {
   readonly #users = new Map<number, EngineUser>();
   #running: Running | null = null;
   #nextId = 1;
+  /** Who will ask again. */
+  #holds = 0;
+  #stays: boolean;
   #closed = false;
 
   constructor(options: EngineProcessOptions) {
     this.#options = options;
+    this.#stays = options.load.idleMs === null;
     this.#clock = options.clock ?? new RealClock();
   }
 
@@ -78,6 +85,21 @@ export class EngineProcess {
     if (this.#closed) return Promise.reject(new ParleyError('SESSION_CLOSED'));
     this.#running ??= this.#start();
     return this.#running.ready;
+  }
+
+  /** It is not ended for being idle, whatever its `load` says. */
+  stay(): void {
+    this.#stays = true;
+  }
+
+  /** Somebody will ask again: until they call what is returned, which may be twice, the model stays loaded. */
+  hold(): () => void {
+    this.#holds++;
+    let isHeld = true;
+    return () => {
+      if (isHeld) this.#holds--;
+      isHeld = false;
+    };
   }
 
   /** Somebody who is told what comes of it; the id goes with each of their requests. */
@@ -170,18 +192,35 @@ export class EngineProcess {
       running.settle.resolve({ sampleRateHz: reply.sampleRateHz, speakers: reply.speakers });
       this.#holdUp();
     } else if (reply.type === 'unusable') {
-      const reason = reply.isMissing ? missing(reply.reason) : reasonIn(running.said) || reply.reason;
+      const reason = reply.isMissing ? missing(reply.reason) : reasonIn(running.said) || inClearWords(reply.reason);
       this.#end(
         running,
         reply.isMissing ? new ParleyError('LOCAL_ENGINE_MISSING', { reason }) : this.#unusable(reason),
       );
+    } else if (reply.type === 'idle') {
+      // Nobody waits for it: its memory is worth more than the time that loading takes.
+      if (this.#users.size === 0 && this.#holds === 0 && !this.#stays) {
+        this.#end(running, new ParleyError('SESSION_CLOSED'));
+      }
+    } else if (reply.type === 'heard' && reply.heard.text === '' && this.#options.load.engine === 'transcribe') {
+      // Where its runtime has thrown, sherpa-onnx says so on the error output and hears nothing: that has come by then.
+      setImmediate(() => this.#answer(running, reply));
     } else if (reply.type !== 'pong') {
       this.#users.get(reply.id)?.onReply(reply);
     }
   }
 
+  #answer(running: Running, reply: EngineAnswer): void {
+    if (running !== this.#running) return;
+    const thrown = thrownIn(running.said);
+    if (thrown !== null) running.said = '';
+    this.#users.get(reply.id)?.onReply(thrown === null ? reply : { type: 'failed', id: reply.id, reason: thrown });
+  }
+
   #onExit(running: Running, code: number | null, signal: string | null): void {
-    const reason = reasonIn(running.said) || `its process ended with ${signal ?? `code ${String(code)}`}`;
+    // A crash has nothing to do with what was said before it; other ends are explained by it.
+    const reason =
+      CRASHES[signal ?? ''] ?? (reasonIn(running.said) || `its process ended with ${signal ?? `code ${String(code)}`}`);
     this.#end(running, running.isReady ? this.#failed(reason) : this.#unusable(reason));
   }
 
@@ -219,15 +258,35 @@ export class EngineProcess {
 /** Where libraries and programs are found; nothing that could be a secret. */
 const PASSED_ON = /^(?:PATH|HOME|TMPDIR|TEMP|TMP|LANG|LC_\w+|SystemRoot|(?:DY)?LD_LIBRARY_PATH|PWD)$/i;
 
+const CRASHES: Readonly<Record<string, string>> = {
+  SIGSEGV: 'its process crashed (SIGSEGV): its files may not belong together',
+  SIGKILL: 'its process was killed (SIGKILL): for want of memory, perhaps',
+};
+
 function missing(reason: string): string {
   return /Cannot find (?:package|module)/u.test(reason)
     ? `the package ${SHERPA_PACKAGE} is not installed: ${INSTALL}`
     : `${SHERPA_PACKAGE} has no build for this machine (${reason.split('\n')[0] ?? ''})`;
 }
 
+/** What sherpa-onnx says of a computation that could not be made; null = nothing. */
+function thrownIn(said: string): string | null {
+  const [, thrown] = /Caught exception:\s*([^\n]+)/u.exec(said) ?? [];
+  return thrown === undefined ? null : thrown.trim().slice(0, 300);
+}
+
 /** The last thing that sherpa-onnx said, without the place in its source. */
 function reasonIn(said: string): string {
   const lines = said.split('\n').map((line) => line.trim().replace(/^\S+\.(?:cc|h):\S+:\d+\s*/u, ''));
-  const told = lines.filter((line) => line !== '' && !/^(?:terminate called|Node\.js v|at )/u.test(line));
-  return (told.at(-1) ?? '').replace(/^what\(\):\s*/u, '').slice(0, 300);
+  const told = lines.filter((line) => line !== '' && !TELLS_NOTHING.test(line));
+  return inClearWords((told.at(-1) ?? '').replace(/^what\(\):\s*/u, ''));
+}
+
+const TELLS_NOTHING = /^(?:terminate called|Node\.js v|at |Errors in config|Please check your config)/u;
+
+/** What a library of C++ says where a token's number is in no list. */
+function inClearWords(reason: string): string {
+  return /_Map_base::at|unordered_map::at|map::at/u.test(reason)
+    ? 'its tokens.txt does not belong to it: a token is not there'
+    : reason.slice(0, 300);
 }

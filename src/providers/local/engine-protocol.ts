@@ -9,6 +9,8 @@ export interface EngineLoad {
   config: Readonly<Record<string, unknown>>;
   /** Processors that one computation may use. */
   threads: number;
+  /** It says when nothing has been asked of it for so long, in milliseconds, and again after as long; null = it does not. */
+  idleMs: number | null;
 }
 
 export type EngineRequest =
@@ -31,6 +33,7 @@ export type EngineReply =
   /** `isMissing`: the package is not there, or not for this machine. */
   | { type: 'unusable'; reason: string; isMissing: boolean }
   | { type: 'pong' }
+  | { type: 'idle' }
   /** `mark` of the request that it answers; null = it came up while listening. */
   | { type: 'heard'; id: number; mark: number | null; heard: Heard }
   | { type: 'audio'; id: number; samples: Int16Array }

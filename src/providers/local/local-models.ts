@@ -16,6 +16,10 @@ export interface LocalModelsOptions {
   denoise?: string | undefined;
   /** Processors that one model may use at a time. Default 1. */
   threads?: number;
+  /** Models that stay loaded, beside those above: names or paths. Default none. */
+  kept?: readonly string[];
+  /** Others are unloaded when nobody has asked for them for so long, in milliseconds; null = never. Default 600,000. */
+  idleMs?: number | null;
 }
 
 /** A model's folder that cannot be used, and why. */
@@ -38,14 +42,19 @@ export class LocalModels {
   readonly threads: number;
   readonly stt: string | null;
   readonly denoise: string | null;
+  readonly idleMs: number | null;
+  readonly #kept: ReadonlySet<string>;
   readonly #paths: ReadonlySet<string>;
   readonly #known = new Map<string, Promise<LocalModel>>();
 
-  constructor({ folder, paths = [], stt, denoise, threads = 1 }: LocalModelsOptions = {}) {
+  constructor(options: LocalModelsOptions = {}) {
+    const { folder, paths = [], stt, denoise, threads = 1, kept = [], idleMs = 600_000 } = options;
     this.folder = folder ?? null;
     this.threads = threads;
+    this.idleMs = idleMs;
     this.stt = stt ?? null;
     this.denoise = denoise ?? null;
+    this.#kept = new Set([...kept, stt ?? '', denoise ?? ''].map((name) => (isPath(name) ? resolve(name) : name)));
     this.#paths = new Set([...paths, stt ?? '', denoise ?? ''].filter(isPath).map((path) => resolve(path)));
   }
 
@@ -53,6 +62,11 @@ export class LocalModels {
   has(given: string): boolean {
     const path = this.#pathOf(given);
     return path !== null && existsSync(path);
+  }
+
+  /** Whether it stays loaded though nobody asks for it. */
+  stays({ name, path }: Pick<LocalModel, 'name' | 'path'>): boolean {
+    return this.#kept.has(path) || (this.#kept.has(name) && this.#pathOf(name) === path);
   }
 
   /** What is in the folder, in order, and what of it cannot be used. */

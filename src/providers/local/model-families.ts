@@ -37,12 +37,6 @@ export function other({ names, path }: ModelFiles, pattern: RegExp): string | nu
   return found === undefined ? null : path(found);
 }
 
-export function tokensOf(files: ModelFiles): string {
-  const tokens = other(files, /tokens\.txt$/u);
-  if (tokens === null) throw new Error('its tokens.txt is missing');
-  return tokens;
-}
-
 /** GTCRN and DPDFNet. */
 export async function denoiserOf(files: ModelFiles): Promise<FoundModel | null> {
   const model = onlyModel(files);

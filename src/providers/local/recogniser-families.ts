@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Metadata } from './model-facts.js';
-import { type FoundModel, type ModelFiles, onlyModel, other, pick, tokensOf } from './model-families.js';
+import { tokensOf, withInputs } from './model-checks.js';
+import { type FoundModel, type ModelFiles, onlyModel, other, pick } from './model-families.js';
 
 /** All of them listen at 16 kHz; sherpa-onnx corrects the number of bands where a model has others. */
 const FEATURES = { sampleRate: 16_000, featureDim: 80 };
@@ -18,33 +19,52 @@ export async function recogniserOf(files: ModelFiles): Promise<FoundModel | null
 }
 
 async function withEncoder(files: ModelFiles, encoder: string): Promise<FoundModel> {
-  const moonshine = moonshineOf(files, encoder);
+  const moonshine = await moonshineOf(files, encoder);
   if (moonshine !== null) return moonshine;
   const joiner = pick(files, /joiner/u);
   const decoder = pick(files, /decoder/u, joiner !== null);
   if (decoder === null) throw new Error('its decoder is missing');
   const { metadata } = await files.facts(encoder);
   const parts = { encoder: files.path(encoder), decoder: files.path(decoder) };
+  const tokens = (): Promise<string> => tokensOf(files, metadata.get('vocab_size'));
   const type = metadata.get('model_type') ?? '';
-  if (joiner !== null) return transducer(files, { ...parts, joiner: files.path(joiner) }, metadata);
-  if (metadata.has('n_text_layer')) return whisper(files, parts, metadata);
+  if (joiner !== null) return transducer(files, { ...parts, joiner: await withInputs(files, joiner, 2) }, metadata);
+  if (metadata.has('n_text_layer')) {
+    await withInputs(files, decoder, 6);
+    return whisper(files, parts, metadata);
+  }
   if (metadata.has('encoder_output_size')) {
-    return streaming('streaming paraformer', { paraformer: parts, tokens: tokensOf(files) }, metadata);
+    await withInputs(files, decoder, 5);
+    return streaming(
+      'streaming paraformer',
+      { paraformer: parts, tokens: await tokens() },
+      metadata,
+      PARAFORMER_FRAMES,
+    );
   }
   throw new Error(`models of the type ${type === '' ? 'that its encoder has' : `"${type}"`} are not used here`);
 }
 
-function moonshineOf(files: ModelFiles, encoder: string): FoundModel | null {
+async function moonshineOf(files: ModelFiles, encoder: string): Promise<FoundModel | null> {
   const [preprocessor, uncached, cached] = [/preprocess/u, /uncached_decode/u, /(?:^|[^n])cached_decode/u].map(
     (pattern) => pick(files, pattern),
   );
   const merged = pick(files, /decoder_model_merged/u);
   if (preprocessor != null && uncached != null && cached != null) {
-    const parts = { preprocessor, encoder, uncachedDecoder: uncached, cachedDecoder: cached };
-    return whole('moonshine', { moonshine: paths(files, parts), tokens: tokensOf(files) });
+    const moonshine = {
+      preprocessor: files.path(preprocessor),
+      encoder: await withInputs(files, encoder, 2),
+      uncachedDecoder: await withInputs(files, uncached, 3),
+      cachedDecoder: await withInputs(files, cached, 4),
+    };
+    return whole('moonshine', { moonshine, tokens: await tokensOf(files) });
   }
   if (merged === null) return null;
-  return whole('moonshine', { moonshine: paths(files, { encoder, mergedDecoder: merged }), tokens: tokensOf(files) });
+  const mergedDecoder = await withInputs(files, merged, 7, /key_values/u);
+  return whole('moonshine', {
+    moonshine: { encoder: files.path(encoder), mergedDecoder },
+    tokens: await tokensOf(files),
+  });
 }
 
 async function transducer(
@@ -52,7 +72,7 @@ async function transducer(
   parts: { encoder: string; decoder: string; joiner: string },
   metadata: Metadata,
 ): Promise<FoundModel> {
-  const shared = { transducer: parts, tokens: tokensOf(files), ...vocabularyOf(files) };
+  const shared = { transducer: parts, tokens: await tokensOf(files), ...vocabularyOf(files) };
   if (isStreaming(metadata)) {
     const found = streaming('streaming transducer', shared, metadata);
     const hotwords = other(files, /^hotwords\.txt$/u);
@@ -83,11 +103,15 @@ function vocabularyOf(files: ModelFiles): { modelingUnit?: string; bpeVocab?: st
   return vocabulary === null ? {} : { modelingUnit: 'bpe', bpeVocab: vocabulary };
 }
 
-function whisper(files: ModelFiles, parts: { encoder: string; decoder: string }, metadata: Metadata): FoundModel {
+async function whisper(
+  files: ModelFiles,
+  parts: { encoder: string; decoder: string },
+  metadata: Metadata,
+): Promise<FoundModel> {
   const codes = metadata.get('all_language_codes')?.split(',') ?? [];
   const isMultilingual = metadata.get('is_multilingual') === '1';
   return {
-    ...whole('whisper', { whisper: { ...parts, task: 'transcribe', language: '' }, tokens: tokensOf(files) }),
+    ...whole('whisper', { whisper: { ...parts, task: 'transcribe', language: '' }, tokens: await tokensOf(files) }),
     languages: isMultilingual ? codes : ['en'],
     takesLanguage: isMultilingual,
   };
@@ -98,23 +122,25 @@ async function alone(files: ModelFiles, model: string): Promise<FoundModel | nul
   const { metadata } = await files.facts(model);
   const type = metadata.get('model_type') ?? '';
   const path = { model: files.path(model) };
+  const tokens = (): Promise<string> => tokensOf(files, metadata.get('vocab_size'));
   if (metadata.has('lang_zh') && metadata.has('with_itn')) {
-    const senseVoice = { ...path, language: '', useInverseTextNormalization: 1 };
-    return { ...whole('sense voice', { senseVoice, tokens: tokensOf(files) }), languages: SENSE_VOICE_LANGUAGES };
+    const senseVoice = { model: await withInputs(files, model, 4), language: '', useInverseTextNormalization: 1 };
+    return { ...whole('sense voice', { senseVoice, tokens: await tokens() }), languages: SENSE_VOICE_LANGUAGES };
   }
   // Whole ones say what they are, streaming ones what they are built of.
   if (type === 'zipformer2_ctc' || (type === 'zipformer2' && isStreaming(metadata))) {
     return isStreaming(metadata)
-      ? streaming('streaming zipformer', { zipformer2Ctc: path, tokens: tokensOf(files) }, metadata)
-      : whole('zipformer', { zipformerCtc: path, tokens: tokensOf(files) });
+      ? streaming('streaming zipformer', { zipformer2Ctc: path, tokens: await tokensOf(files) }, metadata)
+      : whole('zipformer', { zipformerCtc: path, tokens: await tokensOf(files) });
   }
   if (type.startsWith('EncDecCTC') || type === 'EncDecHybridRNNTCTCBPEModel') {
     return isStreaming(metadata)
-      ? streaming('streaming nemo', { nemoCtc: path, tokens: tokensOf(files) }, metadata)
-      : whole('nemo', { nemoCtc: path, tokens: tokensOf(files) });
+      ? streaming('streaming nemo', { nemoCtc: path, tokens: await tokensOf(files) }, metadata)
+      : whole('nemo', { nemoCtc: path, tokens: await tokensOf(files) });
   }
   if (type === 'paraformer' || (metadata.has('lfr_window_size') && metadata.has('neg_mean'))) {
-    return whole('paraformer', { paraformer: path, tokens: tokensOf(files) });
+    const paraformer = { model: await withInputs(files, model, 2) };
+    return whole('paraformer', { paraformer, tokens: await tokens() });
   }
   return null;
 }
@@ -123,9 +149,12 @@ function isStreaming(metadata: Metadata): boolean {
   return metadata.has('decode_chunk_len') || metadata.has('window_size');
 }
 
+/** Of a streaming Paraformer: a piece, and what it wants to know of the sound behind it. */
+const PARAFORMER_FRAMES = 61 + 3 * 6;
+
 /** The pieces that it looks at, so many frames, say how much it must be given after the last word. */
-function streaming(family: string, modelConfig: object, metadata: Metadata): FoundModel {
-  const frames = Number(metadata.get('T') ?? metadata.get('window_size') ?? 61);
+function streaming(family: string, modelConfig: object, metadata: Metadata, usualFrames = 61): FoundModel {
+  const frames = Number(metadata.get('T') ?? metadata.get('window_size') ?? usualFrames);
   const tailMs = Math.max(LEAST_TAIL_MS, FRAME_MS * (Number.isFinite(frames) ? frames : 0) + 200);
   const config = { featConfig: FEATURES, modelConfig, decodingMethod: 'greedy_search', enableEndpoint: 0 };
   return { kind: 'stt', family, engine: 'listen', config, tailMs };
@@ -134,8 +163,4 @@ function streaming(family: string, modelConfig: object, metadata: Metadata): Fou
 function whole(family: string, modelConfig: object): FoundModel {
   const config = { featConfig: FEATURES, modelConfig, decodingMethod: 'greedy_search' };
   return { kind: 'stt', family, engine: 'transcribe', config };
-}
-
-function paths<Name extends string>(files: ModelFiles, parts: Record<Name, string>): Record<string, string> {
-  return Object.fromEntries(Object.entries<string>(parts).map(([name, file]) => [name, files.path(file)]));
 }

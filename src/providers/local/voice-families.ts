@@ -1,5 +1,6 @@
 import { type Metadata, voiceLanguages } from './model-facts.js';
-import { type FoundModel, type ModelFiles, onlyModel, other, pick, tokensOf } from './model-families.js';
+import { espeakDataOf, tokensOf, withInputs } from './model-checks.js';
+import { type FoundModel, type ModelFiles, onlyModel, other, pick } from './model-families.js';
 
 const VOCODER = /vocos|hifigan|vocoder/u;
 
@@ -13,21 +14,27 @@ export async function voiceOf(files: ModelFiles): Promise<FoundModel | null> {
     return (metadata.get('model_type') ?? '').startsWith('matcha') ? matcha(files, model, metadata) : null;
   }
   const type = metadata.get('model_type') ?? '';
-  const path = files.path(model);
   if (type.startsWith('matcha')) return matcha(files, model, metadata);
   const voices = other(files, /^voices\.bin$/u);
   if (voices !== null) {
     const family = type.startsWith('kitten') ? 'kitten' : 'kokoro';
-    return voice(files, family, { [family]: { model: path, voices, ...textParts(files, family) } }, metadata);
+    const parts = { model: await withInputs(files, model, 3), voices, ...(await textParts(files, family, metadata)) };
+    return voice(files, family, { [family]: parts }, metadata);
   }
   if (!metadata.has('comment')) return null;
-  return voice(files, 'vits', { vits: { model: path, ...textParts(files, 'vits') } }, metadata);
+  const parts = { model: await withInputs(files, model, 3), ...(await textParts(files, 'vits', metadata)) };
+  return voice(files, 'vits', { vits: parts }, metadata);
 }
 
-function matcha(files: ModelFiles, model: string, metadata: Metadata): FoundModel {
+async function matcha(files: ModelFiles, model: string, metadata: Metadata): Promise<FoundModel> {
   const vocoder = pick(files, VOCODER);
   if (vocoder === null) throw new Error('its vocoder is missing (such as vocos-22khz-univ.onnx)');
-  const parts = { acousticModel: files.path(model), vocoder: files.path(vocoder), ...textParts(files, 'matcha') };
+  const type = (await files.facts(vocoder)).metadata.get('model_type') ?? '';
+  if (!/^(?:hifigan|vocos|matcha-tts vocos)$/u.test(type)) {
+    throw new Error(`${vocoder}: it is no vocoder that is known (its model_type is "${type}")`);
+  }
+  const acousticModel = await withInputs(files, model, 3);
+  const parts = { acousticModel, vocoder: files.path(vocoder), ...(await textParts(files, 'matcha', metadata)) };
   return voice(files, 'matcha', { matcha: parts }, metadata);
 }
 
@@ -44,16 +51,21 @@ function voice(files: ModelFiles, family: string, model: object, metadata: Metad
 }
 
 /** What makes sounds of letters: Kitten's have no lexicon. */
-function textParts(files: ModelFiles, family: string): Record<string, string> {
-  const data = other(files, /^espeak-ng-data$/u);
+async function textParts(files: ModelFiles, family: string, metadata: Metadata): Promise<Record<string, string>> {
+  const isAlways = family === 'kokoro' || family === 'kitten';
+  const data = espeakDataOf(
+    files,
+    isAlways || metadata.get('has_espeak') === '1' || metadata.get('comment') === 'piper',
+  );
   // Of two kinds of English one is spoken.
   const isSpoken = (name: string): boolean =>
     name !== 'lexicon-gb-en.txt' || !files.names.includes('lexicon-us-en.txt');
   const lexicons = files.names.filter((name) => /^lexicon.*\.txt$/u.test(name) && isSpoken(name)).map(files.path);
   // A voice of espeak-ng's sounds would be given letters instead.
   const lexicon = family === 'kokoro' || data === null ? lexicons.join(',') : '';
+  if (metadata.get('jieba') === '1' && lexicon === '') throw new Error('its lexicon.txt is missing');
   return {
-    tokens: tokensOf(files),
+    tokens: await tokensOf(files),
     ...(data !== null && { dataDir: data }),
     ...(lexicon !== '' && family !== 'kitten' && { lexicon }),
   };

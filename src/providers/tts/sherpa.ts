@@ -1,9 +1,8 @@
-import { RealClock } from '../../clock/real.js';
-import type { Clock } from '../../clock/clock.js';
 import { LANGUAGES } from '../../config/language.js';
 import { ParleyError } from '../../errors.js';
-import { EngineProcess, type EngineFacts } from '../local/engine-process.js';
-import { LocalModels, speaks } from '../local/local-models.js';
+import type { EngineFacts, EngineProcess } from '../local/engine-process.js';
+import { LocalEngines, type LocalEnginesOptions } from '../local/engines.js';
+import { type LocalModels, speaks } from '../local/local-models.js';
 import type { LocalModel } from '../local/model-facts.js';
 import { unlessAborted } from '../unless-aborted.js';
 import { Mailbox } from './mailbox.js';
@@ -11,17 +10,9 @@ import { parseVoiceSettings, type VoiceSettings } from './settings.js';
 import { type EngineAudio, speak } from './speech.js';
 import type { TtsAudio, TtsProvider, TtsRequest, TtsVoice, TtsVoiceChoice } from './tts.js';
 
-export interface SherpaTtsOptions {
-  /** Default: none, and no voice can be had. */
-  models?: LocalModels;
+export interface SherpaTtsOptions extends LocalEnginesOptions {
   /** The longest wait for the next piece of audio, queueing included, in milliseconds. Default 15,000. */
   timeoutMs?: number;
-  /** Until a model is loaded. Default 60,000. */
-  loadTimeoutMs?: number;
-  /** The code of the engines' processes. Default the package's own; tests put a faulty one here. */
-  processEntry?: URL;
-  /** Times loading; requests bring their own clock. Default: real time. */
-  clock?: Clock;
 }
 
 interface Voice {
@@ -43,19 +34,21 @@ export class SherpaTts implements TtsProvider {
   readonly virtualTime = false;
   readonly #options: SherpaTtsOptions;
   readonly #models: LocalModels;
-  readonly #engines = new Map<string, EngineProcess>();
+  readonly #engines: LocalEngines;
   #voices: readonly TtsVoice[] = [];
   #closed = false;
 
   constructor(options: SherpaTtsOptions = {}) {
     this.#options = options;
-    this.#models = options.models ?? new LocalModels();
+    this.#engines = new LocalEngines(this.name, options);
+    this.#models = this.#engines.models;
   }
 
   /** Loads the voice's model, and finds what others there are. */
   async warmUp(voice?: TtsVoiceChoice): Promise<void> {
     const { model } = await this.#voice(voice?.voiceId ?? null, voice?.language ?? 'multi');
-    await Promise.all([this.#engine(model).ready(), this.#list()]);
+    const isOwn = voice?.voiceId == null;
+    await Promise.all([this.#engines.of(model, isOwn).ready(), this.#list()]);
   }
 
   async speaks(language: string): Promise<boolean> {
@@ -78,7 +71,7 @@ export class SherpaTts implements TtsProvider {
     const settings = this.checkSettings(request.settings);
     request.signal.throwIfAborted();
     const voice = await this.#voice(request.voiceId, request.language);
-    const engine = this.#engine(voice.model);
+    const engine = this.#engines.of(voice.model, request.voiceId === null);
     const facts = await unlessAborted(engine.ready(), request.signal);
     const speaker = this.#speakerIn(voice, facts, request.voiceId);
     yield* speak(request, settings, {
@@ -97,7 +90,7 @@ export class SherpaTts implements TtsProvider {
 
   async close(): Promise<void> {
     this.#closed = true;
-    await Promise.all([...this.#engines.values()].map((engine) => engine.close()));
+    await this.#engines.close();
   }
 
   async #list(): Promise<readonly LocalModel[]> {
@@ -128,21 +121,6 @@ export class SherpaTts implements TtsProvider {
     const most = Math.max(1, speakers);
     if (speaker < most) return speaker;
     throw unknown(voiceId ?? model.name, `${model.name}:0 to :${String(most - 1)}`);
-  }
-
-  #engine({ name, path, engine, config }: LocalModel): EngineProcess {
-    const known = this.#engines.get(path);
-    if (known !== undefined) return known;
-    if (engine === null) throw new ParleyError('MODEL_UNUSABLE', { model: name, reason: 'it is no voice' });
-    const { loadTimeoutMs, processEntry, clock } = this.#options;
-    const made = new EngineProcess({
-      ...{ provider: this.name, model: name, load: { engine, config, threads: this.#models.threads } },
-      ...(loadTimeoutMs !== undefined && { loadTimeoutMs }),
-      ...(processEntry !== undefined && { entry: processEntry }),
-      clock: clock ?? new RealClock(),
-    });
-    this.#engines.set(path, made);
-    return made;
   }
 }
 

@@ -57,6 +57,8 @@ async function load(): Promise<{ ort: Runtime; session: InferenceSession }> {
     intraOpNumThreads: 1,
     interOpNumThreads: 1,
   });
+  const { inputNames } = session;
+  if (inputNames.length !== 1) throw new Error(`it takes ${inputNames.join(', ') || 'nothing'}, and not sound alone`);
   return { ort, session };
 }
 

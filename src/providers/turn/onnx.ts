@@ -24,7 +24,8 @@ export interface OnnxTurnModelOptions {
 }
 
 const WINDOW_S = 8;
-const RUNTIMES = ['onnxruntime-node', 'onnxruntime-web'];
+/** What can run it, the quicker one first. */
+export const TURN_RUNTIMES = ['onnxruntime-node', 'onnxruntime-web'] as const;
 /** What an answer takes in virtual time. */
 const LATENCY_MS = 40;
 
@@ -96,7 +97,7 @@ export class OnnxTurnModel implements TurnModel {
     } catch {
       throw this.#unusable('there is no such file');
     }
-    const runtimes = runtime === undefined ? RUNTIMES : [runtime];
+    const runtimes = runtime === undefined ? TURN_RUNTIMES : [runtime];
     const data: OnnxWorkerData = { path, runtimes, windowSamples: WINDOW_S * HEARING_RATE_HZ };
     const worker = new Worker(workerEntry, { workerData: data });
     this.#worker = worker;
@@ -147,6 +148,19 @@ export class OnnxTurnModel implements TurnModel {
     this.#waiting.clear();
     for (const one of waiting) one.reject(error);
   }
+}
+
+/** The package that runs turn models here; null = none is installed. */
+export function turnRuntime(): string | null {
+  const isInstalled = (name: string): boolean => {
+    try {
+      import.meta.resolve(name);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  return TURN_RUNTIMES.find(isInstalled) ?? null;
 }
 
 function notInstalled(runtimes: readonly string[]): string {

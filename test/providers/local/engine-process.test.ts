@@ -18,7 +18,7 @@ function make(options: Partial<EngineProcessOptions> & { load: EngineLoad }): En
 }
 
 function faulty(fault: string, options: Partial<EngineProcessOptions> = {}): EngineProcess {
-  return make({ load: { engine: 'listen', config: { fault }, threads: 1 }, entry: FAULTY, ...options });
+  return make({ load: { engine: 'listen', config: { fault }, threads: 1, idleMs: null }, entry: FAULTY, ...options });
 }
 
 /** A user, and how it was told of the end. */
@@ -31,7 +31,7 @@ function join(engine: EngineProcess): { id: number; ended: Promise<ParleyError> 
 describe('loading', () => {
   it('happens once for all who ask', async () => {
     const { engine, config } = await madeModels().find('made-voice', 'tts');
-    const voice = make({ load: { engine: engine ?? 'speak', config, threads: 1 } });
+    const voice = make({ load: { engine: engine ?? 'speak', config, threads: 1, idleMs: null } });
     expect(voice.pid).toBeNull();
     const [one, two] = await Promise.all([voice.ready(), voice.ready()]);
     expect(one).toEqual({ sampleRateHz: 22_050, speakers: 2 });
@@ -44,7 +44,12 @@ describe('loading', () => {
   it('survives a model on which sherpa-onnx ends its process, and says what it said', async () => {
     const { config } = await madeModels().find('made-denoiser', 'denoise');
     const model = (config['model'] as { gtcrn: { model: string } }).gtcrn.model;
-    const load = { engine: 'speak', config: { model: { vits: { model, tokens: model } } }, threads: 1 } as const;
+    const load = {
+      engine: 'speak',
+      config: { model: { vits: { model, tokens: model } } },
+      threads: 1,
+      idleMs: null,
+    } as const;
     await expect(make({ load }).ready()).rejects.toMatchObject({
       code: 'MODEL_UNUSABLE',
       details: { model: 'm', reason: "'n_speakers' does not exist in the metadata" },

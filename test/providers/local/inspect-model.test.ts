@@ -1,10 +1,10 @@
-import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { onnxFile } from '../../../fixtures/lib/onnx.mjs';
 import { inspectModel } from '../../../src/providers/local/inspect-model.js';
-import { MADE_MODELS } from './made-models.js';
+import { MADE_FAMILIES, MADE_MODELS } from './made-models.js';
 
 const folders: string[] = [];
 afterEach(async () => {
@@ -17,12 +17,18 @@ async function folder(files: Record<string, Record<string, string> | null | true
   folders.push(path);
   for (const [name, content] of Object.entries(files)) {
     if (content === true) await mkdir(join(path, name));
-    else await writeFile(join(path, name), content === null ? '' : model(content));
+    else await writeFile(join(path, name), content === null ? textOf(name) : model(content));
+    if (name !== 'espeak-ng-data') continue;
+    for (const part of ['phontab', 'phonindex', 'phondata', 'intonations']) await writeFile(join(path, name, part), '');
   }
   return path;
 }
 
-function model(metadata: Record<string, string>, inputs = ['x', 'y']): Buffer {
+function textOf(name: string): string {
+  return name.endsWith('tokens.txt') ? '<blk> 0\n▁a 1\n' : '';
+}
+
+function model(metadata: Record<string, string>, inputs = ['a', 'b', 'c', 'd', 'e', 'f']): Buffer {
   const values = inputs.map((name) => ({ name, type: 'float' as const, shape: [1] }));
   return onnxFile({ inputs: values, outputs: [], nodes: [], metadata });
 }
@@ -191,7 +197,7 @@ describe('families, by the files and metadata that k2-fsa publishes them with', 
   it('Matcha, with its vocoder beside it', async () => {
     const matcha = { model_type: 'matcha-tts', sample_rate: '22050', n_speakers: '1', language: 'English' };
     const files = { 'model-steps-3.onnx': matcha, 'tokens.txt': null, 'espeak-ng-data': true as const };
-    const path = await folder({ ...files, 'vocos-22khz-univ.onnx': {} });
+    const path = await folder({ ...files, 'vocos-22khz-univ.onnx': { model_type: 'vocos' } });
     expect((await inspectModel(path)).config['model']).toHaveProperty(
       'matcha.vocoder',
       join(path, 'vocos-22khz-univ.onnx'),
@@ -223,6 +229,48 @@ describe('what cannot be used', () => {
     ['bytes', { 'model.onnx': null, 'tokens.txt': null }, /model.onnx: it is no ONNX file/],
   ])('says that %s is missing', async (_what, files, message) => {
     await expect(inspectModel(await folder(files))).rejects.toThrow(message);
+  });
+
+  /** A made model, of which something is changed. */
+  async function changed(name: string, change: (path: string) => Promise<unknown>): Promise<string> {
+    const path = await folder({});
+    await cp(join(MADE_FAMILIES, name), path, { recursive: true });
+    await change(path);
+    return path;
+  }
+  const other = (path: string, name: string, from: string) => cp(join(MADE_MODELS, from), join(path, name));
+  const text = (path: string, name: string, content: string) => writeFile(join(path, name), content);
+
+  it.each<[model: string, change: (path: string) => Promise<unknown>, message: RegExp]>([
+    ['made-kokoro', () => Promise.resolve(), /its folder espeak-ng-data is missing/],
+    ['made-kokoro', (path) => mkdir(join(path, 'espeak-ng-data')), /espeak-ng-data\/phontab is missing/],
+    ['made-matcha', (path) => rm(join(path, 'lexicon.txt')), /its lexicon.txt is missing/],
+    [
+      'made-matcha',
+      (path) => other(path, 'vocos.onnx', 'made-denoiser/model.onnx'),
+      /vocos.onnx: it is no vocoder that is known \(its model_type is "gtcrn"\)/,
+    ],
+    [
+      'made-moonshine',
+      (path) => other(path, 'encode.onnx', 'made-whisper/made-encoder.onnx'),
+      /encode.onnx: it takes mel \(1 inputs\), where at least 2 are expected/,
+    ],
+    [
+      'made-merged-moonshine',
+      (path) => other(path, 'decoder_model_merged.onnx', 'made-voice/model.onnx'),
+      /decoder_model_merged.onnx: it takes x, .* \(6 inputs\), where at least 7, "key_values" among them, are expected/,
+    ],
+    [
+      'made-streaming-paraformer',
+      (path) => other(path, 'decoder.onnx', 'made-streaming/decoder.onnx'),
+      /decoder.onnx: it takes y \(1 inputs\), where at least 5 are expected/,
+    ],
+    ['made-sense-voice', (path) => text(path, 'tokens.txt', 'a 0\n'), /tokens.txt: it has 1 tokens, and the model 9/],
+    ['made-paraformer', (path) => text(path, 'tokens.txt', ''), /tokens.txt: it is empty/],
+    ['made-paraformer', (path) => text(path, 'tokens.txt', '\u0000\u0001x'), /tokens.txt: its first line is no token/],
+    ['made-paraformer', (path) => truncate(join(path, 'model.onnx'), 500), /model.onnx: it is cut off/],
+  ])('names the file of %s and what is wrong with it', async (name, change, message) => {
+    await expect(inspectModel(await changed(name, change))).rejects.toThrow(message);
   });
 
   it('names what is not there', async () => {

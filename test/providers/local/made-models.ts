@@ -5,7 +5,10 @@ import { packageFile } from '../../../src/package-files.js';
 /** The tiny models of `fixtures/models`: words are tones, see fixtures/lib/tone-models.mjs. */
 export const MADE_MODELS = fileURLToPath(packageFile('fixtures/models'));
 
-export function madeModels(options: { stt?: string } = {}): LocalModels {
+/** Those of further families. */
+export const MADE_FAMILIES = fileURLToPath(packageFile('fixtures/model-families'));
+
+export function madeModels(options: { stt?: string; folder?: string } = {}): LocalModels {
   return new LocalModels({ folder: MADE_MODELS, ...options });
 }
 

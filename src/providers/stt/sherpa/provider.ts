@@ -1,11 +1,10 @@
-import { RealClock } from '../../../clock/real.js';
-import type { Clock } from '../../../clock/clock.js';
 import { LANGUAGES } from '../../../config/language.js';
 import { ParleyError } from '../../../errors.js';
 import { Deadlines } from '../../deadlines.js';
-import { EngineProcess } from '../../local/engine-process.js';
+import type { EngineProcess } from '../../local/engine-process.js';
 import type { Heard } from '../../local/engine-protocol.js';
-import { LocalModels, speaks } from '../../local/local-models.js';
+import { LocalEngines, type LocalEnginesOptions } from '../../local/engines.js';
+import { type LocalModels, speaks } from '../../local/local-models.js';
 import { baseLanguage, type LocalModel } from '../../local/model-facts.js';
 import { unlessAborted } from '../../unless-aborted.js';
 import type { SttEvents, SttOptions, SttProvider, SttStream } from '../stt.js';
@@ -14,19 +13,11 @@ import { WhisperStream } from '../vendors/whisper-stream.js';
 import { ListeningStream } from './listening-stream.js';
 import { confidenceOf, readable, wordsOf } from './token-words.js';
 
-export interface SherpaSttOptions {
-  /** Default: none, and no model can be had. */
-  models?: LocalModels;
+export interface SherpaSttOptions extends LocalEnginesOptions {
   /** Models that do not listen as it comes transcribe anew after each so many milliseconds; 0 = never. Default 1000. */
   interimMs?: number;
   /** Until final words are there. Default 8000. */
   finalTimeoutMs?: number;
-  /** Until a model is loaded. Default 60,000. */
-  loadTimeoutMs?: number;
-  /** The code of the engines' processes. Default the package's own; tests put a faulty one here. */
-  processEntry?: URL;
-  /** Times loading; streams bring their own clock. Default: real time. */
-  clock?: Clock;
 }
 
 const MAX_HOTWORDS = 200;
@@ -34,7 +25,7 @@ const MAX_HOTWORDS = 200;
 /**
  * Models of the operator's own, run by sherpa-onnx in a process each: streaming transducers, Paraformers and CTC models
  * as the sound comes; Whisper, Moonshine, SenseVoice and other whole ones on speech that our VAD has cut. A model is
- * loaded once, when it is first needed, and stays.
+ * loaded once, when it is first needed, for all sessions.
  */
 export class SherpaStt implements SttProvider {
   readonly name = 'sherpa';
@@ -47,7 +38,7 @@ export class SherpaStt implements SttProvider {
   };
   readonly #options: SherpaSttOptions;
   readonly #models: LocalModels;
-  readonly #engines = new Map<string, EngineProcess>();
+  readonly #engines: LocalEngines;
   readonly #streams = new Set<SttStream>();
   /** The model where nobody names one; null = not looked for yet, or none. */
   #own: LocalModel | null = null;
@@ -55,13 +46,14 @@ export class SherpaStt implements SttProvider {
 
   constructor(options: SherpaSttOptions = {}) {
     this.#options = options;
-    this.#models = options.models ?? new LocalModels();
+    this.#engines = new LocalEngines(this.name, options);
+    this.#models = this.#engines.models;
   }
 
   /** Loads the model that agents get who name none, where it is clear which one that is. */
   async warmUp(): Promise<void> {
     try {
-      await this.#engine(await this.#model(undefined, 'multi')).ready();
+      await this.#engines.of(await this.#model(undefined, 'multi'), true).ready();
     } catch (error) {
       // An agent may name one of several.
       if (this.#models.stt !== null || !(error instanceof ParleyError) || error.code !== 'MODEL_UNKNOWN') throw error;
@@ -72,9 +64,13 @@ export class SherpaStt implements SttProvider {
     const { signal, language, multilingual = false } = options;
     signal.throwIfAborted();
     const model = await this.#model(options.model, multilingual ? 'multi' : language);
-    const engine = this.#engine(model);
+    const engine = this.#engines.of(model, options.model === undefined);
     await unlessAborted(engine.ready(), signal);
-    const stream = this.#stream(engine, model, options, events, () => this.#streams.delete(stream));
+    const release = engine.hold();
+    const stream = this.#stream(engine, model, options, events, () => {
+      release();
+      this.#streams.delete(stream);
+    });
     this.#streams.add(stream);
     signal.addEventListener('abort', () => void stream.close(), { once: true });
     return stream;
@@ -83,7 +79,7 @@ export class SherpaStt implements SttProvider {
   async close(): Promise<void> {
     this.#closed = true;
     await Promise.all([...this.#streams].map((stream) => stream.close()));
-    await Promise.all([...this.#engines.values()].map((engine) => engine.close()));
+    await this.#engines.close();
   }
 
   #stream(
@@ -136,21 +132,6 @@ export class SherpaStt implements SttProvider {
   /** As far as it is known: an agent may name a model for any language. */
   #understands(language: string): boolean {
     return this.#own === null || language === 'multi' || speaks(this.#own, language) || !KNOWN.has(language);
-  }
-
-  #engine({ name, path, engine, config }: LocalModel): EngineProcess {
-    const known = this.#engines.get(path);
-    if (known !== undefined) return known;
-    if (engine === null) throw new ParleyError('MODEL_UNUSABLE', { model: name, reason: 'it is no recogniser' });
-    const { loadTimeoutMs, processEntry, clock } = this.#options;
-    const made = new EngineProcess({
-      ...{ provider: this.name, model: name, load: { engine, config, threads: this.#models.threads } },
-      ...(loadTimeoutMs !== undefined && { loadTimeoutMs }),
-      ...(processEntry !== undefined && { entry: processEntry }),
-      clock: clock ?? new RealClock(),
-    });
-    this.#engines.set(path, made);
-    return made;
   }
 }
 

@@ -1,24 +1,29 @@
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SherpaStt, type SherpaSttOptions } from '../../../../src/providers/stt/sherpa/provider.js';
 import { LocalModels } from '../../../../src/providers/local/local-models.js';
-import { BETWEEN_MS, MADE_MODELS, madeModels, TONE_MS, tones } from '../../local/made-models.js';
+import { BETWEEN_MS, MADE_FAMILIES, MADE_MODELS, madeModels, TONE_MS, tones } from '../../local/made-models.js';
 import { Caller } from '../vendors/caller.js';
 
 const silence = (ms: number): Int16Array => new Int16Array(16 * ms);
 const FAULTY = new URL('../../local/faulty-child.mjs', import.meta.url);
 
-/** What every recogniser keeps to, over the real engine with made models: one that listens as it comes, one of whole pieces. */
+/** What every recogniser keeps to, over the real engine with made models of each family. */
 describe.each([
-  ['made-streaming', true],
-  ['made-whisper', false],
-])('%s', (model, isStreaming) => {
+  { model: 'made-streaming', family: 'streaming transducer', times: 'exact' },
+  { model: 'made-whisper', family: 'whisper', times: 'none' },
+  { model: 'made-streaming-paraformer', family: 'streaming paraformer', times: 'none', folder: MADE_FAMILIES },
+  { model: 'made-paraformer', family: 'paraformer', times: 'of pieces', folder: MADE_FAMILIES },
+  { model: 'made-sense-voice', family: 'sense voice', times: 'of pieces', folder: MADE_FAMILIES },
+  { model: 'made-moonshine', family: 'moonshine', times: 'none', folder: MADE_FAMILIES },
+  { model: 'made-merged-moonshine', family: 'moonshine', times: 'none', folder: MADE_FAMILIES },
+])('$model', ({ model, family, times, folder = MADE_MODELS }) => {
   const opened: SherpaStt[] = [];
   /** One for all that do not end it: a process takes some time to start. */
-  const stt = new SherpaStt({ models: madeModels({ stt: model }), interimMs: 50 });
+  const stt = new SherpaStt({ models: madeModels({ stt: model, folder }), interimMs: 50 });
   let caller: Caller;
 
   function make(options: SherpaSttOptions = {}): SherpaStt {
-    const made = new SherpaStt({ models: madeModels({ stt: model }), ...options });
+    const made = new SherpaStt({ models: madeModels({ stt: model, folder }), ...options });
     opened.push(made);
     return made;
   }
@@ -33,6 +38,7 @@ describe.each([
   afterAll(() => stt.close());
 
   it('gives interim words, and a final transcript when speech has stopped', async () => {
+    expect((await madeModels({ folder }).find(model, 'stt')).family).toBe(family);
     await stt.warmUp();
     await caller.open(stt);
     caller.hear(silence(500));
@@ -80,7 +86,7 @@ describe.each([
     );
   });
 
-  it.runIf(isStreaming)('tells where in the session each word lies, over a gap too', async () => {
+  it.runIf(times === 'exact')('tells where in the session each word lies, over a gap too', async () => {
     caller = new Caller(160_000);
     await caller.open(stt);
     caller.hear(silence(300));
@@ -178,7 +184,7 @@ describe.each([
 
   /** The made model, with a word to the faulty process. */
   async function faultyModels(fault: string): Promise<LocalModels> {
-    const models = madeModels({ stt: model });
+    const models = madeModels({ stt: model, folder });
     const found = await models.find(model, 'stt');
     models.find = () => Promise.resolve({ ...found, config: { fault } });
     return models;
