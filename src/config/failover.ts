@@ -27,6 +27,7 @@ export const failoverSchema = z.strictObject({
     z.array(voiceSchema).max(MOST),
     'Voices, in order: names of providers, or `{provider, voiceId?, model?, settings?}`.',
   ),
+  embeddedVoice: setting(z.boolean(), 'An embedded voice says what no vendor says in time. Default true.'),
 });
 
 /** Lists in order, each behind what an agent names. */
@@ -39,6 +40,8 @@ export interface Failover {
     model?: string;
     settings?: Readonly<Record<string, unknown>>;
   }[];
+  /** flite, or espeak-ng where it is installed, says what no vendor's voice says in time. Default true. */
+  embeddedVoice?: boolean;
 }
 
 export const NO_FAILOVER: Failover = { stt: [], llm: [], tts: [] };
@@ -48,6 +51,7 @@ export function failoverOf(given: z.infer<typeof failoverSchema>): Failover {
     stt: (given.stt ?? []).map(asObject),
     llm: given.llm ?? [],
     tts: (given.tts ?? []).map(asObject),
+    ...(given.embeddedVoice !== undefined && { embeddedVoice: given.embeddedVoice }),
   };
 }
 

@@ -181,8 +181,8 @@ export const settingsFileSchema = z.strictObject({
   }),
   failover: setting(
     failoverSchema,
-    'Who stands in where a provider fails or is slow, see [failover](failover.md): `{stt?, llm?, tts?}`, a list each. Only ' +
-      'in the file.',
+    'Who stands in where a provider fails or is slow, see [failover](failover.md): `{stt?, llm?, tts?}`, a list each, and ' +
+      '`embeddedVoice?`: false where no embedded voice is to speak at last. Only in the file.',
   ),
   voiceSubstitutes: setting(
     z.record(nameSchema, voiceSubstituteSchema),

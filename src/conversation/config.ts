@@ -222,7 +222,7 @@ export const DEFAULT_CONVERSATION: ConversationConfig = {
     llmFirstMs: 9000,
     llmGapMs: 8000,
     stallFillerMs: 2500,
-    speechStartMs: 5000,
+    speechStartMs: 4000,
     toolMs: 60_000,
     transferMs: 60_000,
     closingMs: 15_000,

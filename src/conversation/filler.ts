@@ -7,7 +7,7 @@ import { isPressing } from './press-digits.js';
 /** Short words that bridge a wait: as configured, and in any case when a stage stalls. */
 
 /** A second filler comes no sooner than this after the first. */
-const REPEAT_MS = 6000;
+const REPEAT_MS = 4000;
 /** Somebody else has the floor: after this it is tried again. */
 const AGAIN_MS = 500;
 /** A wait that will be given up this soon is not bridged any more. */

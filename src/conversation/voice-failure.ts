@@ -9,6 +9,8 @@ import * as toolCalls from './tool-calls.js';
 
 /** Messages that may fail one after another before the agent gives up: without a voice there is no call. */
 export const MAX_VOICE_FAILURES = 3;
+/** One that was waited for in silence counts for two: nobody stays on such a line. */
+const STALL_FAILURES = 2;
 
 /** An utterance is over and was heard. */
 export function onFinished(core: Core, utterance: Utterance): void {
@@ -33,7 +35,7 @@ export function onStalled(core: Core): void {
   for (const utterance of [...core.state.speech.queue]) {
     if (utterance.entry !== stalled.entry) continue;
     core.emit({ type: 'speak.cancel', utteranceId: utterance.id });
-    fail(core, utterance);
+    fail(core, utterance, STALL_FAILURES);
   }
   if (isReply && reply.phase !== 'tools') cancelReply(core);
 }
@@ -51,10 +53,10 @@ export function apologise(core: Core): void {
   } else speech.say(core, fallback, { kind: 'fallback' });
 }
 
-function fail(core: Core, utterance: Utterance): void {
+function fail(core: Core, utterance: Utterance, weight = 1): void {
   const { failures } = core.state;
   // All of one message fails for one reason: it counts once.
-  if (failures.voiceEntry !== utterance.entry) failures.voice++;
+  if (failures.voiceEntry !== utterance.entry) failures.voice += weight;
   failures.voiceEntry = utterance.entry;
   failures.unheard = true;
   const isAnswer = utterance.kind !== 'opening' && utterance.kind !== 'announcement';

@@ -19,6 +19,10 @@ export interface StandInsOptions {
 
 type OnSwitch = (what: Switch) => void;
 
+/** Those that need nobody, the one that speaks English first. */
+const EMBEDDED_VOICES = ['flite', 'espeak-ng'];
+const NO_VOICE = { voiceId: null, model: null, settings: {} };
+
 /**
  * Puts those behind an agent's providers who stand in for them, by the operator's lists. What is known of their health is
  * shared by all sessions.
@@ -69,6 +73,11 @@ export class StandIns {
     return new FailoverStt({ entries, onSwitch });
   }
 
+  /**
+   * The agent's voice. One of a vendor is asked once more where nobody is listed behind it, and in the end an embedded
+   * voice speaks, unless the operator has ruled that out.
+   * @param own in place of the one that the agent names
+   */
   tts(agent: Pick<ResolvedAgent, 'voice'>, onSwitch: OnSwitch, own?: TtsProvider): TtsProvider {
     own ??= this.#providers.tts(agent.voice.provider);
     const others = this.#failover.tts
@@ -77,8 +86,13 @@ export class StandIns {
         voice: { voiceId, model, settings },
       }))
       .filter(({ provider }) => provider !== own && this.#fits(provider));
-    if (others.length === 0) return own;
-    const entries = [{ provider: own }, ...others].map((entry) => ({
+    const isAlone = others.length === 0;
+    if (isAlone && own.virtualTime) return own;
+    const embedded = (this.#failover.embeddedVoice ?? true) && !own.virtualTime ? EMBEDDED_VOICES : [];
+    const lasts = embedded
+      .map((name) => ({ provider: this.#providers.tts(name), voice: NO_VOICE, last: true }))
+      .filter(({ provider }) => !others.some((other) => other.provider === provider));
+    const entries = [{ provider: own, again: isAlone }, ...others, ...lasts].map((entry) => ({
       ...entry,
       health: this.#health.of('tts', entry.provider.name),
     }));
@@ -86,7 +100,7 @@ export class StandIns {
   }
 
   /**
-   * The agent's model, and behind the operator's list its own script, where it has one.
+   * The agent's model, and behind the operator's list its own script, where it has one. One alone is asked once more.
    * @param speech one that hears itself, in the place of the agent's model
    * @throws ParleyError PROVIDER_UNKNOWN, CONFIG_INVALID for a script with faults
    */
@@ -101,9 +115,10 @@ export class StandIns {
       others.push({ provider: this.#providers.llm(SCRIPTED_MODEL, script), model: SCRIPTED_MODEL });
     }
     const usable = others.filter(({ provider }) => this.#fits(provider));
-    if (usable.length === 0) return own;
+    const isAlone = usable.length === 0;
+    if (isAlone && (own.virtualTime || speech !== undefined)) return own;
     const entries: LlmEntry[] = [
-      { provider: own, health: this.#health.of('llm', model), label: `${own.name} ${model}` },
+      { provider: own, health: this.#health.of('llm', model), label: `${own.name} ${model}`, again: isAlone },
       ...usable.map((entry) => ({
         ...entry,
         health: this.#health.of('llm', entry.model),

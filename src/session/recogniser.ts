@@ -34,7 +34,7 @@ export interface RecogniserOptions {
 const OPEN_TIMEOUT_MS = 8000;
 /** Waits before opening again after a failure; after the last one the recogniser counts as failed. */
 const RETRY_DELAYS_MS = [0, 250, 1000];
-/** A stream that has lived this long has proved itself: its failure is the first one again. */
+/** A stream that has lived this long has proved itself: its failure is the first one again, but where it was deaf. */
 const PROVEN_MS = 30_000;
 
 /**
@@ -63,10 +63,14 @@ export class Recogniser implements SttStream {
     this.#options = options;
   }
 
+  /** As the others below, without a function for each frame. */
   push(samples: Int16Array, startSample: number): void {
-    this.#tell((stream) => {
-      stream.push(samples, startSample);
-    });
+    const onFault = this.#onFault;
+    try {
+      this.#stream?.push(samples, startSample);
+    } catch (error) {
+      onFault(error);
+    }
   }
 
   speechStarted(sample: number): void {
@@ -147,7 +151,8 @@ export class Recogniser implements SttStream {
       if (failed || this.#closed || signal.aborted || generation !== this.#generation) return;
       failed = true;
       closeQuietly(opened);
-      if (clock.nowMs() - openedMs > PROVEN_MS) this.#attempt = 0;
+      const isDeaf = error instanceof ParleyError && error.code === 'PROVIDER_TIMEOUT';
+      if (clock.nowMs() - openedMs > PROVEN_MS && !isDeaf) this.#attempt = 0;
       this.#keepForLater();
       void this.#retry(reasonOf(error));
     };

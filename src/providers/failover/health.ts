@@ -31,7 +31,7 @@ export class HealthBook {
 
 export type Stage = 'stt' | 'llm' | 'tts';
 
-/** One provider took over from another, or helps it. */
+/** One provider took over from another, or helps it; or it is asked once more itself. */
 export interface Switch {
   stage: Stage;
   from: string;
@@ -41,7 +41,7 @@ export interface Switch {
 }
 
 export function switchText({ from, to, reason }: Switch): string {
-  return `${from} -> ${to}: ${reason}`;
+  return from === to ? `${from} is asked again: ${reason}` : `${from} -> ${to}: ${reason}`;
 }
 
 /** Those that may be asked, in order, and behind them those that are left alone just now: better than nobody. */

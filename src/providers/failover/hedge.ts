@@ -1,5 +1,5 @@
 import type { Cancel, Clock } from '../../clock/clock.js';
-import { errorOf, reasonOf } from '../../errors.js';
+import { errorOf, ParleyError, reasonOf } from '../../errors.js';
 import { allFailed, type Health, inOrder, type Stage, type Switch } from './health.js';
 import type { DeadlineBounds } from './latency-window.js';
 
@@ -9,6 +9,10 @@ export interface Contender<T> {
   health: Health;
   /** Begins; the signal is aborted when somebody else was quicker. */
   start: (signal: AbortSignal) => AsyncIterable<T>;
+  /** The one before it once more: not where that was refused, nor for slowness where it is usually slower than any deadline. */
+  again?: boolean;
+  /** It is asked so long after the first of all at the latest, in milliseconds. Default: when the one before it is late. */
+  byMs?: number;
 }
 
 export interface HedgeOptions<T> {
@@ -51,9 +55,9 @@ export async function* hedged<T>(options: HedgeOptions<T>): AsyncGenerator<T, vo
     race.start(waiting.shift() as Contender<T>);
     let winner: Run<T> | null = null;
     while (winner === null) {
-      const step = await race.step(waiting.length > 0);
+      const step = await race.step(waiting);
       if (step.run === null) race.help(waiting.shift() as Contender<T>);
-      else if ('error' in step) race.replace(step.run, step.error, waiting.shift());
+      else if ('error' in step) race.replace(step.run, step.error, waiting);
       else if (step.result.done === true || isResult(step.result.value)) winner = step.run;
       if (step.run !== null && 'result' in step && step.result.done !== true) step.run.kept.push(step.result.value);
     }
@@ -72,6 +76,8 @@ class Race<T> {
   readonly #errors: { name: string; error: unknown }[] = [];
   readonly #aborted: Promise<never>;
   #onAbort: () => void = () => undefined;
+  /** When the first was asked, and when the latest is late. */
+  #begunMs: number | null = null;
   #dueMs = 0;
 
   constructor(options: HedgeOptions<T>) {
@@ -87,6 +93,7 @@ class Race<T> {
   start(contender: Contender<T>): void {
     const { clock, bounds } = this.#options;
     const startedMs = clock.nowMs();
+    this.#begunMs ??= startedMs;
     contender.health.breaker.begin(startedMs);
     const abort = new AbortController();
     const pieces = begun(() => contender.start(AbortSignal.any([this.#options.signal, abort.signal])));
@@ -97,10 +104,11 @@ class Race<T> {
   }
 
   /** What happens next. `run` is null where the latest takes too long and somebody else could be asked. */
-  async step(canHelp: boolean): Promise<Step<T>> {
+  async step(waiting: readonly Contender<T>[]): Promise<Step<T>> {
     let cancel: Cancel = () => undefined;
     const late = new Promise<Step<T>>((resolve) => {
-      if (canHelp) cancel = this.#options.clock.schedule(this.#dueMs, () => resolve({ run: null }));
+      const dueMs = this.#helpDueMs(waiting);
+      if (dueMs !== null) cancel = this.#options.clock.schedule(dueMs, () => resolve({ run: null }));
     });
     try {
       const step = await Promise.race([...this.#runs.map(({ next }) => next), late, this.#aborted]);
@@ -111,6 +119,16 @@ class Race<T> {
     } finally {
       cancel();
     }
+  }
+
+  /** When the next is to be asked beside the others; null = there is nobody, or no use. */
+  #helpDueMs(waiting: readonly Contender<T>[]): number | null {
+    const next = waiting[0];
+    const begunMs = this.#begunMs ?? 0;
+    const isUseless = next?.again === true && next.health.first.isSlowerThan(this.#options.bounds);
+    const dueMs = waiting.flatMap(({ byMs }) => (byMs === undefined ? [] : [begunMs + byMs]));
+    if (next !== undefined && !isUseless) dueMs.push(this.#dueMs);
+    return dueMs.length === 0 ? null : Math.min(...dueMs);
   }
 
   /** The latest is slow: `contender` is asked beside it. */
@@ -124,10 +142,13 @@ class Race<T> {
   }
 
   /** One has failed: the next is asked, where there is one. Throws when nobody is left. */
-  replace(run: Run<T>, error: unknown, contender: Contender<T> | undefined): void {
+  replace(run: Run<T>, error: unknown, waiting: Contender<T>[]): void {
     const { clock } = this.#options;
     this.#runs.splice(this.#runs.indexOf(run), 1);
     run.contender.health.failed(clock.nowMs(), error);
+    const isRefused = error instanceof ParleyError && !error.retryable;
+    if (isRefused && waiting[0]?.again === true && waiting[0].health === run.contender.health) waiting.shift();
+    const contender = waiting.shift();
     this.#errors.push({ name: run.contender.name, error });
     if (contender !== undefined) {
       this.#tell(run.contender, contender, reasonOf(error));
@@ -140,12 +161,17 @@ class Race<T> {
     const { health } = winner.contender;
     health.breaker.succeeded();
     health.first.add(clock.nowMs() - winner.startedMs);
+    // One that answered when it was asked again does well, and one that was asked twice is late once.
+    const judged = new Set([health]);
     for (const run of this.#runs.splice(0)) {
       if (run === winner) continue;
-      // Whoever was asked before and had more time was too slow; whoever was asked later has not failed.
-      if (run.startedMs < winner.startedMs) run.contender.health.breaker.failed(clock.nowMs());
-      else run.contender.health.breaker.abandoned();
       giveUp(run);
+      const late = run.contender.health;
+      if (judged.has(late)) continue;
+      judged.add(late);
+      // Whoever was asked before and had more time was too slow; whoever was asked later has not failed.
+      if (run.startedMs < winner.startedMs) late.breaker.failed(clock.nowMs());
+      else late.breaker.abandoned();
     }
     this.#runs.push(winner);
   }

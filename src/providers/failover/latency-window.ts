@@ -31,6 +31,12 @@ export class LatencyWindow {
     return sorted[Math.ceil(sorted.length * 0.99) - 1] ?? null;
   }
 
+  /** Whether it usually takes longer than the longest deadline. */
+  isSlowerThan({ maxMs }: DeadlineBounds): boolean {
+    const { p99Ms } = this;
+    return p99Ms !== null && p99Ms * SLACK > maxMs;
+  }
+
   deadlineMs({ defaultMs, minMs, maxMs }: DeadlineBounds): number {
     const { p99Ms } = this;
     return p99Ms === null ? defaultMs : Math.min(maxMs, Math.max(minMs, p99Ms * SLACK));

@@ -1,6 +1,6 @@
 import type { LlmPiece, LlmProvider, LlmRequest } from '../llm/llm.js';
 import type { Health, Switch } from './health.js';
-import { hedged } from './hedge.js';
+import { type Contender, hedged } from './hedge.js';
 import type { DeadlineBounds } from './latency-window.js';
 
 export interface LlmEntry {
@@ -12,6 +12,8 @@ export interface LlmEntry {
   needsWords?: boolean;
   /** In notes and errors. Default: the provider's name and the model id. */
   label?: string;
+  /** It is asked once more, where it fails or is slow, before the next is. Default false. */
+  again?: boolean;
 }
 
 export interface FailoverLlmOptions {
@@ -56,11 +58,14 @@ export class FailoverLlm implements LlmProvider {
       stage: 'llm',
       contenders: entries
         .filter(({ needsWords = false }) => !(isWordless && needsWords))
-        .map(({ provider, model, health, label }) => ({
-          name: label ?? (model === undefined ? provider.name : `${provider.name} ${model}`),
-          health,
-          start: (signal) => signed(provider, { ...request, ...(model !== undefined && { model }), signal }),
-        })),
+        .flatMap(({ provider, model, health, label, again = false }) => {
+          const contender: Contender<LlmPiece> = {
+            name: label ?? (model === undefined ? provider.name : `${provider.name} ${model}`),
+            health,
+            start: (signal) => signed(provider, { ...request, ...(model !== undefined && { model }), signal }),
+          };
+          return again ? [contender, { ...contender, again }] : [contender];
+        }),
       isResult: (piece) => piece.type !== 'usage',
       ...{ bounds, onSwitch, clock: request.clock, signal: request.signal },
     });

@@ -1,5 +1,5 @@
 import type { Cancel } from '../../clock/clock.js';
-import { reasonOf } from '../../errors.js';
+import { ParleyError, reasonOf } from '../../errors.js';
 import type { SttEvents, SttOptions, SttStream, SttTranscript } from '../stt/stt.js';
 import { allFailed, inOrder, type Switch } from './health.js';
 import { HeardAudio } from './heard-audio.js';
@@ -39,6 +39,8 @@ export class FailoverStream implements SttStream {
   #lastSegment = -1;
   /** Streams that were started since the turn began, or something was understood. */
   #tries = 0;
+  /** Streams that said nothing to what they were told, since something was understood: turns may go by meanwhile. */
+  #deaf = 0;
   #errors: { name: string; error: unknown }[] = [];
   #settleOpening: ((error: Error | null) => void) | null;
   readonly opened: Promise<void>;
@@ -146,6 +148,7 @@ export class FailoverStream implements SttStream {
       this.#promote();
     }
     if (lane !== this.#lane) return;
+    if (transcript.text !== '') this.#deaf = 0;
     if (isAwaited) {
       const { health } = lane.entry;
       const tookMs = this.#options.clock.nowMs() - this.#awaitedSinceMs;
@@ -166,6 +169,7 @@ export class FailoverStream implements SttStream {
     if (this.#closed) return;
     lane.entry.health.failed(this.#options.clock.nowMs(), error);
     this.#errors.push({ name: lane.entry.provider.name, error });
+    if (error instanceof ParleyError && error.code === 'PROVIDER_TIMEOUT') this.#deaf++;
     if (lane === this.#helper?.lane) {
       this.#helper = null;
       return;
@@ -190,7 +194,7 @@ export class FailoverStream implements SttStream {
   #next(lane: SttLane): SttEntry | null {
     const { entries, clock } = this.#options;
     const rounds = this.#settleOpening === null ? ROUNDS : 1;
-    if (this.#tries >= entries.length * rounds) return null;
+    if (Math.max(this.#tries, this.#deaf) >= entries.length * rounds) return null;
     if (lane.entry.provider.abilities?.feedsModel === true && this.#tries < ROUNDS) return lane.entry;
     const at = entries.indexOf(lane.entry);
     const others = [...entries.slice(at + 1), ...entries.slice(0, at + 1)];

@@ -1,7 +1,7 @@
 import { reasonOf } from '../../errors.js';
 import type { TtsAudio, TtsProvider, TtsRequest, TtsVoice, TtsVoiceChoice } from '../tts/tts.js';
 import type { Health, Switch } from './health.js';
-import { hedged } from './hedge.js';
+import { type Contender, hedged } from './hedge.js';
 import type { DeadlineBounds } from './latency-window.js';
 import { Take } from './take.js';
 
@@ -10,6 +10,10 @@ export interface TtsEntry {
   /** Whom it speaks as in another's place. Default: as the request says, which only the agent's own provider understands. */
   voice?: Pick<TtsRequest, 'voiceId' | 'model' | 'settings'>;
   health: Health;
+  /** It is asked once more, over another connection, where it fails or is slow, before the next is. Default false. */
+  again?: boolean;
+  /** Speaks, in the languages that it can, where all others fail or nobody else has spoken for long; never stays. */
+  last?: boolean;
 }
 
 export interface FailoverTtsOptions {
@@ -22,11 +26,16 @@ export interface FailoverTtsOptions {
 
 const BOUNDS: DeadlineBounds = { defaultMs: 1500, minMs: 300, maxMs: 3000 };
 
+/** From asking for a sentence on, nobody waits longer than this for other voices than the last. */
+const LAST_BY_MS = 3200;
+/** Once it has spoken, the others are given no more than this: they may do well again. */
+const LAST_BY_AGAIN_MS = 600;
+
 /**
  * Several voices as one, for one session. What is to be said comes sentence by sentence: each is spoken by one voice from
  * its beginning. Where a voice gives no audio, or later than it ever does, the next in line speaks the sentence, and all
  * that follow: a voice that changed once does not change back. Where one falls silent in the middle, the next says the
- * sentence again from its beginning.
+ * sentence again from its beginning. A last voice says what nobody else says in time, and only that.
  */
 export class FailoverTts implements TtsProvider {
   readonly name: string;
@@ -36,12 +45,18 @@ export class FailoverTts implements TtsProvider {
   readonly multilingual: boolean;
   readonly #options: FailoverTtsOptions;
   readonly #own: TtsProvider;
-  /** Who spoke last. */
+  readonly #entries: readonly TtsEntry[];
+  readonly #lasts: readonly TtsEntry[];
+  /** Who spoke last, and who did before the last voice. */
   #current: TtsEntry;
+  #chosen: TtsEntry;
 
   constructor(options: FailoverTtsOptions) {
     this.#options = options;
+    this.#entries = options.entries.filter(({ last = false }) => !last);
+    this.#lasts = options.entries.filter(({ last = false }) => last);
     this.#current = options.entries[0] as TtsEntry;
+    this.#chosen = this.#current;
     this.#own = this.#current.provider;
     this.name = this.#own.name;
     this.hasModels = this.#own.hasModels === true;
@@ -51,9 +66,9 @@ export class FailoverTts implements TtsProvider {
     this.virtualTime = options.entries.every(({ provider }) => provider.virtualTime);
   }
 
-  /** Warms up all; one is all it needs. */
+  /** Warms up all but the last voice, which may never be needed; one is all it needs. */
   async warmUp(voice?: TtsVoiceChoice): Promise<void> {
-    const all = this.#options.entries.map((entry) =>
+    const all = this.#entries.map((entry) =>
       entry.provider.warmUp(voice === undefined ? undefined : { ...voice, ...entry.voice }),
     );
     await Promise.any(all).catch((error: unknown) => {
@@ -66,24 +81,26 @@ export class FailoverTts implements TtsProvider {
   }
 
   async *synthesize(request: TtsRequest): AsyncGenerator<TtsAudio, void, undefined> {
-    const { entries } = this.#options;
     const take = new Take(request.clock);
-    /** Those who have not fallen silent in this sentence. */
-    let left = [this.#current, ...entries.filter((entry) => entry !== this.#current)];
+    const last = await this.#lastFor(request.language);
+    /** Those who have not fallen silent in this sentence; of these, who is given a second chance. */
+    let left = [this.#chosen, ...this.#entries.filter((entry) => entry !== this.#chosen), ...last];
+    const again = new Set<TtsEntry>();
     for (;;) {
       const abort = new AbortController();
       const signal = AbortSignal.any([request.signal, abort.signal]);
       try {
-        const pieces = take.play(this.#ask({ ...request, signal }, left), () => this.#current.provider.name);
+        const pieces = take.play(this.#ask({ ...request, signal }, left, again), () => this.#current.provider.name);
         for await (const piece of pieces) yield this.#signed(piece);
         return;
       } catch (error) {
         const broken = this.#current;
         if (take.fellSilent) broken.health.failed(request.clock.nowMs(), error);
-        left = left.filter((entry) => entry !== broken);
+        if (broken.again === true && !again.has(broken)) again.add(broken);
+        else left = left.filter((entry) => entry !== broken);
         const next = left[0];
         if (request.signal.aborted || !take.hasBegun || next === undefined) throw error;
-        this.#current = next;
+        this.#use(next);
         this.#told(broken, next, error);
         take.again();
       } finally {
@@ -104,23 +121,51 @@ export class FailoverTts implements TtsProvider {
     await Promise.all(this.#options.entries.map(({ provider }) => provider.close()));
   }
 
-  #ask(request: TtsRequest, entries: readonly TtsEntry[]): AsyncGenerator<TtsAudio, void, undefined> {
+  /** @param again who has broken off in this sentence and is asked for it once more */
+  #ask(
+    request: TtsRequest,
+    entries: readonly TtsEntry[],
+    again: ReadonlySet<TtsEntry>,
+  ): AsyncGenerator<TtsAudio, void, undefined> {
     const { onSwitch, bounds = BOUNDS } = this.#options;
-    const contenders = entries.map((entry) => ({
-      entry,
-      name: entry.provider.name,
-      health: entry.health,
-      start: (signal: AbortSignal) => entry.provider.synthesize({ ...request, ...entry.voice, signal }),
-    }));
+    const isLast = this.#current.last === true;
+    const byMs = isLast ? LAST_BY_AGAIN_MS : LAST_BY_MS;
+    const contenders = entries.flatMap((entry) => {
+      const { provider, voice, health, last = false } = entry;
+      const contender = (isAgain: boolean): Contender<TtsAudio> & { entry: TtsEntry } => ({
+        ...{ entry, name: provider.name, health },
+        start: (signal) => provider.synthesize({ ...request, ...voice, signal, ...(isAgain && { again: true }) }),
+        ...(last && { byMs }),
+      });
+      if (again.has(entry)) return [contender(true)];
+      if (entry.again !== true || isLast) return [contender(false)];
+      return [contender(false), { ...contender(true), again: true }];
+    });
     return hedged({
       stage: 'tts',
       contenders,
       isResult: ({ samples }) => samples.length > 0,
-      ...{ bounds, onSwitch, clock: request.clock, signal: request.signal },
-      onWinner: (winner) => {
-        this.#current = contenders.find((one) => one.name === winner.name)?.entry ?? this.#current;
+      ...{ bounds, clock: request.clock, signal: request.signal },
+      onSwitch: (what) => {
+        onSwitch(what);
+        // It may be needed soon.
+        for (const { last, provider } of entries) if (last === true) void provider.warmUp().catch(() => undefined);
       },
+      onWinner: (winner) => this.#use(contenders.find((one) => one === winner)?.entry ?? this.#current),
     });
+  }
+
+  #use(entry: TtsEntry): void {
+    this.#current = entry;
+    if (entry.last !== true) this.#chosen = entry;
+  }
+
+  /** The last voice for a language, if there is one. */
+  async #lastFor(language: string): Promise<TtsEntry[]> {
+    for (const entry of this.#lasts) {
+      if ((await entry.provider.speaks?.(language).catch(() => false)) !== false) return [entry];
+    }
+    return [];
   }
 
   /** With who speaks, where that is a stand-in. */

@@ -106,7 +106,7 @@ export class SocketTts implements TtsProvider {
     const voice = this.#voiceOf(request);
     yield* speakRemotely(request, {
       ...{ provider: this.name, sampleRateHz: protocol.sampleRateHz, firstAudioMs, gapMs },
-      pieces: (text, signal) => this.#pieces(text, voice, signal),
+      pieces: (text, signal) => this.#pieces(text, voice, signal, request.again === true),
     });
   }
 
@@ -121,8 +121,14 @@ export class SocketTts implements TtsProvider {
     await Promise.all([...all.map((connection) => connection.close()), this.#account?.close()]);
   }
 
-  async *#pieces(text: string, voice: VendorVoiceSettings, signal: AbortSignal): AsyncGenerator<SpeechPiece> {
-    for (let isAgain = false; ; isAgain = true) {
+  async *#pieces(
+    text: string,
+    voice: VendorVoiceSettings,
+    signal: AbortSignal,
+    wasLate: boolean,
+  ): AsyncGenerator<SpeechPiece> {
+    if (wasLate) for (const one of this.#connections.get(this.#keyOf(voice)) ?? []) one.retireIfMute();
+    for (let isAgain = wasLate; ; isAgain = true) {
       const connection = isAgain ? this.#dial(voice) : this.#free(voice);
       const wasOpen = connection.isOpen;
       let begun = false;

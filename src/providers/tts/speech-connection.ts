@@ -104,6 +104,11 @@ export class SpeechConnection {
     return !this.#over && !this.#retired && lately < perMinute && this.#running.size < protocol.concurrent;
   }
 
+  /** It takes no more utterances where one that it has is waited for without a sound: the line may be dead. */
+  retireIfMute(): void {
+    this.#retired ||= [...this.#running.values()].some(({ samples, left }) => samples === 0 && !left);
+  }
+
   /** Asks for an utterance. When the signal is aborted it fails with the signal's reason, and is taken back. */
   speak(text: string, voice: VendorVoiceSettings, signal: AbortSignal): AsyncIterable<SpeechPiece> {
     const { protocol, clock } = this.#options;

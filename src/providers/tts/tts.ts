@@ -50,6 +50,8 @@ export interface TtsRequest {
   settings: Readonly<Record<string, unknown>>;
   clock: Clock;
   signal: AbortSignal;
+  /** It was asked for before, and did not come in time: over another connection, where there are any. Default false. */
+  again?: boolean;
 }
 
 /** Of a request, who speaks and how. */

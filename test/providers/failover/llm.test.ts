@@ -177,3 +177,27 @@ it('is warm when one is, and cold when none is', async () => {
   await both.close();
   expect(both.virtualTime).toBe(true);
 });
+
+describe('one that stands alone', () => {
+  const again = (...replies: Reply[]): Talk => {
+    let at = 0;
+    const talk = new Talk((request) => (replies[at++] ?? says(say('never')))(request));
+    Object.assign(talk.entries[0] as LlmEntry, { again: true });
+    return talk;
+  };
+
+  it('is asked once more where it fails, and where it is slower than it ever is', async () => {
+    const talk = again(says(down), says(say('here')));
+    expect(await talk.ask()).toMatchObject({ text: 'here', error: null });
+    expect(talk.told).toEqual(['main is asked again: main failed: HTTP 503']);
+    expect(await again(says(90_000), says(200, say('here'))).ask()).toMatchObject({ text: 'here', atMs: 3200 });
+  });
+
+  it('is not asked again where it refuses, nor for being as slow as it always is', async () => {
+    const key = new ParleyError('PROVIDER_REFUSED', { provider: 'main', reason: 'HTTP 401' });
+    expect((await again(says(key), says(say('never'))).ask()).error).toBe(key);
+    const slow = again(says(7000, say('slow')), says(say('never')));
+    for (let time = 0; time < 10; time++) slow.entries[0]?.health.first.add(6000);
+    expect(await slow.ask()).toMatchObject({ text: 'slow', atMs: 7000 });
+  });
+});

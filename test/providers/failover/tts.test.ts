@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { delay } from '../../../src/clock/clock.js';
 import { VirtualClock } from '../../../src/clock/virtual.js';
 import { ParleyError } from '../../../src/errors.js';
@@ -16,7 +16,7 @@ function voice(
   return {
     ...{ name, virtualTime: true, hasModels: true, warmUp: () => Promise.resolve(), close: () => Promise.resolve() },
     voices: () => [{ id: name, name, language: 'en', sampleRateHz: 16_000 }],
-    speaks: (language) => Promise.resolve(language === name),
+    speaks: (language) => Promise.resolve(language === name || (language === 'en' && value > 0)),
     async *synthesize(request) {
       asked.push(request);
       const step = plan.shift() ?? 10;
@@ -32,6 +32,15 @@ function voice(
 }
 
 function speaker(...plans: (number | Error | [number, Error])[][]) {
+  return speakerOf({}, plans);
+}
+
+/** One voice that is asked once more, and one that speaks where it does not in time. */
+function alone(...plans: (number | Error | [number, Error])[][]) {
+  return speakerOf({ again: true }, plans, { last: true });
+}
+
+function speakerOf(own: Partial<TtsEntry>, plans: (number | Error | [number, Error])[][], other?: Partial<TtsEntry>) {
   const clock = new VirtualClock();
   const told: string[] = [];
   const asked: TtsRequest[] = [];
@@ -39,15 +48,19 @@ function speaker(...plans: (number | Error | [number, Error])[][]) {
     provider: voice(['main', 'spare', 'last'][at] ?? 'more', at, plan, asked),
     health: new Health(),
     ...(at > 0 && { voice: { voiceId: `voice-${String(at)}`, model: null, settings: {} } }),
+    ...(at === 0 ? own : other),
   }));
   const tts = new FailoverTts({ entries, onSwitch: (what) => told.push(switchText(what)) });
-  const say = async (text: string): Promise<{ heard: number[]; atMs: number; error: string | null }> => {
+  const say = async (
+    text: string,
+    language = 'en',
+  ): Promise<{ heard: number[]; atMs: number; error: string | null }> => {
     const { signal } = new AbortController();
     const heard: number[] = [];
     let atMs = -1;
     let error: string | null = null;
     let done = false;
-    const request = { text, language: 'en', voiceId: 'mine', model: 'm', settings: { rate: 1 }, clock, signal };
+    const request = { text, language, voiceId: 'mine', model: 'm', settings: { rate: 1 }, clock, signal };
     void (async () => {
       try {
         for await (const { samples } of tts.synthesize(request)) {
@@ -62,7 +75,7 @@ function speaker(...plans: (number | Error | [number, Error])[][]) {
     await clock.runUntil(() => done, clock.nowMs() + 60_000);
     return { heard, atMs, error };
   };
-  return { tts, clock, told, asked, say };
+  return { tts, clock, told, asked, say, entries };
 }
 
 const down = new ParleyError('PROVIDER_FAILED', { provider: 'main', reason: 'HTTP 503' });
@@ -128,4 +141,51 @@ it('can what the first voice can', async () => {
   delete anyLanguage.speaks;
   expect(made(anyLanguage)).toMatchObject({ multilingual: true });
   expect(await made(anyLanguage).speaks('sw')).toBe(true);
+});
+
+describe('a voice that stands alone', () => {
+  it('is asked once more where it is slow, over another connection, and where it fails', async () => {
+    const { say, told, asked } = alone([5000, 200, down, 10], []);
+    expect(await say('One.')).toEqual({ heard: [0], atMs: 1700, error: null });
+    expect((await say('Two.')).heard).toEqual([0]);
+    expect(asked.map(({ again = false }) => again)).toEqual([false, true, false, true]);
+    expect(told).toEqual(['main is asked again: nothing within 1500 ms', 'main is asked again: main failed: HTTP 503']);
+  });
+
+  it('is not asked again where it refuses, nor for being as slow as it always is', async () => {
+    const refused = new ParleyError('PROVIDER_REFUSED', { provider: 'main', reason: 'HTTP 401' });
+    const { say, asked, entries } = alone([refused, 3100], [10, 10]);
+    expect((await say('One.')).heard).toEqual([1]);
+    expect(asked).toHaveLength(2);
+    const slow = alone([2900], [10]);
+    for (let time = 0; time < 10; time++) slow.entries[0]?.health.first.add(2900);
+    expect(await slow.say('One.')).toMatchObject({ heard: [0], atMs: 2900 });
+    expect(slow.asked).toHaveLength(1);
+    expect(entries[0]?.health.breaker.isOpen).toBe(true);
+  });
+
+  it('says a sentence again that it has broken off, and leaves it to the last voice the second time', async () => {
+    const { say } = alone([[100, down], 10, [100, down], [100, down]], [10]);
+    expect((await say('One.')).heard).toEqual([0, 0]);
+    expect((await say('Two.')).heard).toEqual([0, 0, 1]);
+  });
+
+  it('has the last voice speak by 3.2 s, sooner after that, and speaks again itself when it does well', async () => {
+    const { say, clock } = alone([9000, 9000, 9000, 300], [10, 10]);
+    expect(await say('One.')).toMatchObject({ heard: [1], atMs: 3010 });
+    const secondMs = clock.nowMs();
+    expect((await say('Two.')).atMs - secondMs).toBe(610);
+    expect((await say('Three.')).heard).toEqual([0]);
+  });
+
+  it('is waited for no longer where its deadline is a long one', async () => {
+    const { say, entries } = alone([9000, 9000], [10]);
+    for (let time = 0; time < 10; time++) entries[0]?.health.first.add(2300);
+    expect((await say('One.')).atMs).toBe(3210);
+  });
+
+  it('has nobody behind it in a language that the last voice does not speak', async () => {
+    const { say } = alone([down, down], [10]);
+    expect((await say('Eins.', 'de')).error).toContain('main failed: HTTP 503');
+  });
 });

@@ -3,6 +3,7 @@ import type { Clock } from '../../../src/clock/clock.js';
 import { VirtualClock } from '../../../src/clock/virtual.js';
 import { ParleyError } from '../../../src/errors.js';
 import type { TtsAudio, TtsProvider, TtsRequest } from '../../../src/providers/tts/tts.js';
+import { HttpSpeechDouble } from '../../vendors/tts/http-speech.js';
 import { KEY, type SpeechDouble } from '../../vendors/tts/speech-double.js';
 import { requestFor, speakAll } from './requests.js';
 
@@ -111,6 +112,22 @@ export function ttsContract<Double extends SpeechDouble>(name: string, vendor: C
         await speakAll(provider, request('Two.'));
         expect(double.connections).toBe(1);
         expect(double.spoken).toEqual(['One.', 'Two.']);
+      });
+
+      it('has another connection for what did not come in time, and leaves the one that is silent', async () => {
+        await provider.warmUp(request());
+        const gone = new AbortController();
+        double.faults = { stall: true };
+        const late = speakAll(provider, request(TEXT, { signal: gone.signal })).catch(() => null);
+        await double.until(() => double.spoken.length > 0, 'the request');
+        double.faults = {};
+        const { words } = await speakAll(provider, request(TEXT, { again: true }));
+        expect(words).toHaveLength(WORDS.length);
+        gone.abort();
+        await late;
+        expect((await speakAll(provider, request('Next.'))).words).toHaveLength(1);
+        // Over HTTP each request that waits has a connection of its own in any case.
+        if (!(double instanceof HttpSpeechDouble)) expect(double.connections).toBe(2);
       });
 
       it('asks once more where a connection that was kept has died', async () => {

@@ -2,7 +2,7 @@ import type { ConversationConfig } from '../../../conversation/config.js';
 import { check, type Rule, type Step } from './rule.js';
 
 /** Fillers come no closer than this, see `filler`. */
-const FILLER_REPEAT_MS = 6000;
+const FILLER_REPEAT_MS = 4000;
 /** The pause that ends a row of keys, see `digits`. */
 const KEYS_PAUSE_MS = 2000;
 /** Retries of machines that find the floor taken, a wait that is given up soon, and the line's own grain. */

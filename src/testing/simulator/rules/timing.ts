@@ -3,7 +3,7 @@ import type { ConversationEffect } from '../../../conversation/events.js';
 import { check, type Rule, type Step } from './rule.js';
 
 /** Fillers come no closer than this, see `filler`. */
-const FILLER_REPEAT_MS = 6000;
+const FILLER_REPEAT_MS = 4000;
 /** The end of an utterance is told with its last frame. */
 const FRAME_MS = 20;
 
