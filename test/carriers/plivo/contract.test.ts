@@ -1,0 +1,4 @@
+import { describeContract } from '../socket-contract.js';
+import { openRig } from './support.js';
+
+describeContract('Plivo', openRig);
