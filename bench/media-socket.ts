@@ -13,8 +13,10 @@ import type { AddressInfo } from 'node:net';
 import { WebSocket, WebSocketServer } from 'ws';
 import type { MediaDialect } from '../dist/carriers/media-socket/dialect.js';
 import { encodePayload } from '../dist/carriers/media-socket/encodings.js';
-import { mediaSocketOf } from '../dist/carriers/media-socket/media-socket.js';
+import { type MediaSocket, mediaSocketOf } from '../dist/carriers/media-socket/media-socket.js';
 import { SocketLine } from '../dist/carriers/media-socket/socket-line.js';
+import { telnyxMessages } from '../dist/carriers/telnyx/media-messages.js';
+import { inOrder, MediaOrder } from '../dist/carriers/telnyx/media-order.js';
 import { TWILIO_MESSAGES } from '../dist/carriers/twilio/media-messages.js';
 import { delay } from '../dist/clock/clock.js';
 import { RealClock } from '../dist/clock/real.js';
@@ -28,39 +30,98 @@ const CALLS = Number(option('calls') ?? 50);
 const SECONDS = Number(option('seconds') ?? 5);
 const ROUNDS = Number(option('rounds') ?? 3);
 const FAR_END = '--far-end';
-const STREAM = `MZ${'0'.repeat(32)}`;
 const clock = new RealClock();
-
-const START = JSON.stringify({
-  ...{ event: 'start', sequenceNumber: '1', streamSid: STREAM },
-  start: {
-    ...{ accountSid: `AC${'0'.repeat(32)}`, streamSid: STREAM, callSid: `CA${'0'.repeat(32)}`, tracks: ['inbound'] },
-    mediaFormat: { encoding: 'audio/x-mulaw', sampleRate: 8000, channels: 1 },
-    customParameters: {},
-  },
-});
 
 /** A second of noise in frames, the same each time. */
 const FRAMES = Array.from({ length: 50 }, (_, n) =>
   Int16Array.from({ length: 160 }, (__, i) => ((n * 7_919 + i * 104_729) % 12_000) - 6_000),
 );
 
-function media(n: number): string {
-  const payload = encodePayload('mulaw', FRAMES[n % FRAMES.length] ?? new Int16Array(160));
-  const told = { track: 'inbound', chunk: String(n + 1), timestamp: String(n * 20), payload };
-  return JSON.stringify({ event: 'media', sequenceNumber: String(n + 2), media: told, streamSid: STREAM });
+const payloadOf = (n: number): string => encodePayload('mulaw', FRAMES[n % FRAMES.length] ?? new Int16Array(160));
+
+/** How a carrier words a call's sound. */
+interface Wire {
+  dialect: () => MediaDialect;
+  /** What the carrier does with a socket before calls see it. */
+  listening: (socket: MediaSocket) => MediaSocket;
+  start: string;
+  media: (n: number) => string;
+  /** What comes back for a message of ours; null = nothing. */
+  echo: (text: string) => string | null;
+  /** Reads a message as a call does; `n` counts. */
+  read: () => (n: number) => unknown;
+}
+
+const STREAM = `MZ${'0'.repeat(32)}`;
+const UUID = '0ccc7b54-4df3-4bca-a65a-000000000001';
+const echoOfMark = (text: string): string | null => (text.startsWith('{"event":"mark"') ? text : null);
+
+/** A carrier more is an entry more. */
+const CARRIERS: Readonly<Record<string, Wire>> = {
+  Twilio: {
+    dialect: () => TWILIO_MESSAGES,
+    listening: (socket) => socket,
+    start: JSON.stringify({
+      ...{ event: 'start', sequenceNumber: '1', streamSid: STREAM },
+      start: {
+        ...{ accountSid: `AC${'0'.repeat(32)}`, streamSid: STREAM, callSid: `CA${'0'.repeat(32)}` },
+        ...{ tracks: ['inbound'], customParameters: {} },
+        mediaFormat: { encoding: 'audio/x-mulaw', sampleRate: 8000, channels: 1 },
+      },
+    }),
+    media: (n) => {
+      const media = { track: 'inbound', chunk: String(n + 1), timestamp: String(n * 20), payload: payloadOf(n) };
+      return JSON.stringify({ event: 'media', sequenceNumber: String(n + 2), media, streamSid: STREAM });
+    },
+    echo: echoOfMark,
+    read: () => {
+      const texts = FRAMES.map((_, n) => CARRIERS['Twilio']?.media(n) ?? '');
+      return (n) => TWILIO_MESSAGES.read(texts[n % texts.length] ?? '');
+    },
+  },
+  Telnyx: {
+    dialect: telnyxMessages,
+    listening: inOrder,
+    start: JSON.stringify({
+      ...{ event: 'start', sequence_number: '1', stream_id: UUID },
+      start: {
+        ...{ user_id: UUID, call_control_id: 'v3:1', call_session_id: UUID, from: '+1', to: '+2', client_state: '' },
+        media_format: { encoding: 'PCMU', sample_rate: 8000, channels: 1 },
+      },
+    }),
+    media: (n) => {
+      const media = { track: 'inbound', chunk: String(n + 1), timestamp: String(n * 20), payload: payloadOf(n) };
+      return JSON.stringify({ event: 'media', sequence_number: String(n + 2), media, stream_id: UUID });
+    },
+    echo: echoOfMark,
+    read: () => {
+      const texts = FRAMES.map((_, n) => CARRIERS['Telnyx']?.media(n) ?? '');
+      let [dialect, order] = [telnyxMessages(), new MediaOrder()];
+      return (n) => {
+        // The numbers begin anew with each second, and so does the stream.
+        if (n % texts.length === 0) [dialect, order] = [telnyxMessages(), new MediaOrder()];
+        for (const text of order.push(texts[n % texts.length] ?? '')) dialect.read(text);
+      };
+    },
+  },
+};
+
+function wireOf(name: string): Wire {
+  const wire = CARRIERS[name];
+  if (wire === undefined) throw new Error(`there is no carrier ${name}`);
+  return wire;
 }
 
 /** The carrier's ends: each speaks a frame a tick, and reads what it is sent as text alone. */
-async function beFarEnds(url: string, calls: number): Promise<void> {
+async function beFarEnds(url: string, calls: number, { start, media, echo }: Wire): Promise<void> {
   const sockets = Array.from({ length: calls }, () => new WebSocket(url, { perMessageDeflate: false }));
   await Promise.all(sockets.map((socket) => once(socket, 'open')));
   for (const socket of sockets) {
     socket.on('message', (data: Buffer) => {
-      const text = data.toString('latin1');
-      if (text.startsWith('{"event":"mark"')) socket.send(text);
+      const text = echo(data.toString('latin1'));
+      if (text !== null) socket.send(text);
     });
-    socket.send(START);
+    socket.send(start);
   }
   let tick = 0;
   new Ticker(clock).subscribe(() => {
@@ -81,11 +142,11 @@ const socketAlone: End = (socket, ticker) => {
   return ticker.subscribe(() => socket.send(text));
 };
 
-function lineOver(dialect: MediaDialect): End {
+function lineOver({ dialect, listening }: Wire): End {
   return (socket, ticker) => {
     const nothing = (): void => undefined;
     const line = new SocketLine({
-      ...{ clock, carrier: 'twilio', dialect, encoding: 'mulaw', sampleRateHz: 8_000 },
+      ...{ clock, carrier: 'bench', dialect: dialect(), encoding: 'mulaw', sampleRateHz: 8_000 },
       events: {
         ...{ onClosed: nothing, onStart: nothing, onGone: nothing },
         onBad: (reason) => console.error(reason),
@@ -93,7 +154,7 @@ function lineOver(dialect: MediaDialect): End {
         onDigits: () => Promise.resolve(),
       },
     });
-    line.attach(mediaSocketOf(socket, clock));
+    line.attach(listening(mediaSocketOf(socket, clock)));
     line.start({ audio: nothing, digits: nothing, text: nothing, formResult: nothing, closed: nothing });
     let tick = 0;
     return ticker.subscribe(() => line.play(FRAMES[tick++ % FRAMES.length] ?? null));
@@ -101,7 +162,7 @@ function lineOver(dialect: MediaDialect): End {
 }
 
 /** Milliseconds of processor time a call and second. */
-async function callCost(end: End): Promise<number> {
+async function callCost(end: End, carrier: string): Promise<number> {
   const server = createServer();
   const sockets = new WebSocketServer({ server, perMessageDeflate: false });
   const ticker = new Ticker(clock);
@@ -110,7 +171,7 @@ async function callCost(end: End): Promise<number> {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const url = `ws://127.0.0.1:${String((server.address() as AddressInfo).port)}`;
-  const child: ChildProcess = fork(process.argv[1] ?? '', [FAR_END, url, String(CALLS)]);
+  const child: ChildProcess = fork(process.argv[1] ?? '', [FAR_END, url, String(CALLS), carrier]);
   await once(child, 'message');
   await delay(clock, 1_000);
   const [before, startMs] = [process.cpuUsage(), clock.nowMs()];
@@ -125,21 +186,25 @@ async function callCost(end: End): Promise<number> {
   return cost;
 }
 
-/** Nanoseconds that something takes. */
-function nanoseconds(work: () => unknown, times = 200_000): number {
-  for (let n = 0; n < 20_000; n++) work();
-  const start = process.hrtime.bigint();
-  for (let n = 0; n < times; n++) work();
-  return Number(process.hrtime.bigint() - start) / times;
+/** Nanoseconds of processor time that something takes. */
+function nanoseconds(work: (n: number) => unknown, times = 200_000): number {
+  for (let n = 0; n < 20_000; n++) work(n);
+  const before = process.cpuUsage();
+  for (let n = 0; n < times; n++) work(n);
+  const { user, system } = process.cpuUsage(before);
+  return ((user + system) * 1_000) / times;
 }
 
 async function main(): Promise<void> {
   console.log(`${machine()}\n`);
-  const text = media(7);
   const frame = FRAMES[0] ?? new Int16Array(160);
-  const single: [string, () => unknown][] = [
-    ["sound of Twilio's, read", () => TWILIO_MESSAGES.read(text)],
-    ['the same by JSON.parse', () => JSON.parse(text) as unknown],
+  const text = wireOf('Twilio').media(7);
+  const single: [string, (n: number) => unknown][] = [
+    ...Object.entries(CARRIERS).map(([name, { read }]): [string, (n: number) => unknown] => [
+      `sound of ${name}'s, read`,
+      read(),
+    ]),
+    ['the same by JSON.parse alone', () => JSON.parse(text) as unknown],
     [
       'sound written: companded, base64, its message',
       () => TWILIO_MESSAGES.media(STREAM, encodePayload('mulaw', frame)),
@@ -148,13 +213,13 @@ async function main(): Promise<void> {
   const rows = single.map(([what, work]) => [what, String(Math.round(nanoseconds(work)))]);
   console.log(`${markdownTable([['a message of 20 ms', 'ns'], ...rows])}\n`);
 
-  const cases: [string, End][] = [
-    ['sockets alone', socketAlone],
-    ['Twilio', lineOver(TWILIO_MESSAGES)],
+  const cases: [string, End, string][] = [
+    ['sockets alone', socketAlone, 'Twilio'],
+    ...Object.entries(CARRIERS).map(([name, wire]): [string, End, string] => [name, lineOver(wire), name]),
   ];
   const costs = new Map(cases.map(([name]) => [name, [] as number[]]));
   for (let round = 0; round < ROUNDS; round++) {
-    for (const [name, end] of cases) costs.get(name)?.push(await callCost(end));
+    for (const [name, end, carrier] of cases) costs.get(name)?.push(await callCost(end, carrier));
   }
   const alone = median(costs.get('sockets alone') ?? []);
   console.log(`${String(CALLS)} calls at once, sound both ways\n`);
@@ -173,4 +238,7 @@ const farEnd = process.argv.indexOf(FAR_END);
 if (farEnd < 0) {
   await main();
   process.exit(0);
-} else await beFarEnds(process.argv[farEnd + 1] ?? '', Number(process.argv[farEnd + 2]));
+} else {
+  const [url = '', calls, carrier = ''] = process.argv.slice(farEnd + 1);
+  await beFarEnds(url, Number(calls), wireOf(carrier));
+}

@@ -1,10 +1,12 @@
 import type { MediaDialect, MediaMessage } from './dialect.js';
 import type { MessageFields } from './message-fields.js';
+import { cutNumber, cutPayload } from './sound-text.js';
 
 /** A message of a carrier that numbers its pieces of sound: 1, 2, 3 …; 0 = this one has no number. */
 export type NumberedMessage =
   Exclude<MediaMessage, { type: 'media' }> | { type: 'sound'; payload: string; chunk: number };
 
+const CHUNK = '"chunk":';
 /** Pieces that are told to be missing, beyond which they are not believed. */
 const MOST_MISSING = 100;
 /** Nobody sends so much sound in one piece. */
@@ -50,17 +52,11 @@ export function soundIn(message: Partial<Record<string, unknown>>, fields: Messa
   };
 }
 
-const SOUND = /^\{[^{}]*"media":\{([^{}]*)\}[^{}]*\}$/;
-const PAYLOAD = /"payload":"([A-Za-z0-9+/=]*)"/;
-const CHUNK = /"chunk":"?(\d{1,12})"?[,}]?/;
-
-/** Sound comes 50 times a second for each call: it is cut out of its text. Null = it has to be looked at as a whole. */
+/** Null = it has to be looked at as a whole. */
 function cutSound(text: string): NumberedMessage | null {
-  if (!text.includes('"event":"media"') || text.includes('"outbound"')) return null;
-  const media = SOUND.exec(text)?.[1] ?? '';
-  const payload = PAYLOAD.exec(media)?.[1];
-  const chunk = CHUNK.exec(media)?.[1];
-  return payload === undefined || chunk === undefined ? null : { type: 'sound', payload, chunk: Number(chunk) };
+  const payload = cutPayload(text);
+  const chunk = payload === null ? null : cutNumber(text, CHUNK);
+  return payload === null || chunk === null ? null : { type: 'sound', payload, chunk };
 }
 
 /** Of base64. */

@@ -1,10 +1,12 @@
 import type { MediaSocket } from '../media-socket/media-socket.js';
+import { cutNumber } from '../media-socket/sound-text.js';
 
 /** Sound that came early waits for so many later messages: 60 ms. */
 const PATIENCE = 3;
 /** A jump of more chunks than this is no disorder: the count has begun anew. */
 const FAR = 100;
-const CHUNK = /"chunk":\s*"?(\d{1,12})\b/;
+const CHUNK = '"chunk":';
+const SPACED_CHUNK = /"chunk":\s*"?(\d{1,12})\b/;
 
 /**
  * Puts sound into its order by the chunks' numbers: Telnyx does not promise to send it in order. What comes twice or
@@ -18,6 +20,10 @@ export class MediaOrder {
   push(text: string): readonly string[] {
     const chunk = chunkOf(text);
     if (chunk === null) return [text];
+    if (chunk === this.#next && this.#held.size === 0) {
+      this.#next++;
+      return [text];
+    }
     if (this.#next !== null && Math.abs(chunk - this.#next) > FAR) return [...this.flush(), text];
     if (this.#next !== null && chunk < this.#next) return [];
     this.#held.set(chunk, text);
@@ -71,6 +77,8 @@ export function inOrder(socket: MediaSocket): MediaSocket {
 /** The number of a piece of sound; null = it is something else. */
 function chunkOf(text: string): number | null {
   if (!text.includes('"media":')) return null;
-  const number = CHUNK.exec(text)?.[1];
-  return number === undefined ? null : Number(number);
+  const number = cutNumber(text, CHUNK);
+  if (number !== null) return number;
+  const spaced = SPACED_CHUNK.exec(text)?.[1];
+  return spaced === undefined ? null : Number(spaced);
 }

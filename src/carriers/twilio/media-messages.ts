@@ -1,5 +1,6 @@
 import type { MediaDialect, MediaMessage } from '../media-socket/dialect.js';
 import { MessageFields } from '../media-socket/message-fields.js';
+import { cutNumber, cutPayload } from '../media-socket/sound-text.js';
 
 /** Twilio Media Streams' messages. @see https://www.twilio.com/docs/voice/media-streams/websocket-messages (2026-11-22) */
 export const TWILIO_MESSAGES: MediaDialect = {
@@ -10,20 +11,13 @@ export const TWILIO_MESSAGES: MediaDialect = {
 };
 
 const fields = new MessageFields('twilio');
-const PAYLOAD = '"payload":"';
-const TIMESTAMP = '"timestamp":"';
+const TIMESTAMP = '"timestamp":';
 
-/** Sound comes 50 times a second for each call: it is cut out of its text. Null = it has to be looked at as a whole. */
+/** Null = it has to be looked at as a whole. */
 function quickly(text: string): MediaMessage | null {
-  if (!text.startsWith('{"event":"media"') || text.includes('"outbound"')) return null;
-  const from = text.indexOf(PAYLOAD) + PAYLOAD.length;
-  const to = text.indexOf('"', from);
-  const at = text.indexOf(TIMESTAMP) + TIMESTAMP.length;
-  if (from < PAYLOAD.length || to < 0 || at < TIMESTAMP.length || text.charCodeAt(text.length - 1) !== 0x7d)
-    return null;
-  const payload = text.slice(from, to);
-  if (payload.includes('\\')) return null;
-  return { type: 'media', payload, atMs: numberOf(text.slice(at, text.indexOf('"', at))) };
+  const payload = cutPayload(text);
+  const atMs = payload === null ? null : cutNumber(text, TIMESTAMP);
+  return payload === null || atMs === null ? null : { type: 'media', payload, atMs };
 }
 
 function slowly(text: string): MediaMessage | null {
