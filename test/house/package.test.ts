@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { hasTool, SYSTEM_TOOLS } from '../../scripts/system-tools.mjs';
 import { packageFile } from '../../src/package-files.js';
+import { SHERPA_INSTALL } from '../../src/providers/local/sherpa-package.js';
 
 interface Package {
   files: string[];
@@ -9,6 +10,8 @@ interface Package {
   dependencies: Record<string, string>;
   devDependencies: Record<string, string>;
   optionalDependencies?: Record<string, string>;
+  peerDependencies: Record<string, string>;
+  peerDependenciesMeta: Record<string, { optional?: boolean }>;
 }
 
 interface Lock {
@@ -24,6 +27,21 @@ const lock = JSON.parse(readFileSync(packageFile('package-lock.json'), 'utf8')) 
 it('pins every dependency to one version', () => {
   const all = { ...own.dependencies, ...own.devDependencies, ...own.optionalDependencies };
   expect(Object.values(all).filter((version) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))).toEqual([]);
+});
+
+it('demands no package of its users: those for a part of it are theirs to choose, in the version that is tested', () => {
+  for (const [name, version] of Object.entries(own.peerDependencies)) {
+    expect(own.peerDependenciesMeta[name]).toEqual({ optional: true });
+    expect(own.devDependencies[name]).toBe(version);
+    expect({ ...own.dependencies, ...own.optionalDependencies }).not.toHaveProperty(name);
+  }
+});
+
+it('names one version of what runs local models, wherever it says how to install it', () => {
+  const { 'sherpa-onnx-node': version = '' } = own.peerDependencies;
+  expect(SHERPA_INSTALL).toContain(`sherpa-onnx-node@${version} `);
+  expect(readFileSync(packageFile('Containerfile'), 'utf8')).toContain(`sherpa-onnx-node@${version}\n`);
+  expect(readFileSync(packageFile('NOTICE'), 'utf8')).toContain(`sherpa-onnx-node ${version}`);
 });
 
 it('installs from whatever registry the user has', () => {

@@ -3,7 +3,7 @@ import type { Settings } from '../../config/settings.js';
 import { ParleyError } from '../../errors.js';
 import { isPath, LocalModels } from '../../providers/local/local-models.js';
 import type { ModelKind } from '../../providers/local/model-facts.js';
-import { sherpaMissing } from '../../providers/local/sherpa-package.js';
+import { SHERPA_INSTALL, sherpaMissing } from '../../providers/local/sherpa-package.js';
 import { TURN_RUNTIMES, turnRuntime } from '../../providers/turn/onnx.js';
 import { localModelsOf } from '../local-models.js';
 import { type Check, hint, ok, problem } from './check.js';
@@ -35,9 +35,8 @@ export async function checkLocalModels(settings: Settings, probe: LocalModelsPro
 async function checkEngine(isWanted: boolean, { hasCommand }: LocalModelsProbe): Promise<Check[]> {
   const missing = sherpaMissing();
   if (missing !== null) {
-    const help = 'npm install sherpa-onnx-node beside parley';
     const text = `local models cannot run: ${missing}`;
-    return [isWanted ? problem('local models', text, help) : hint('local models', text, help)];
+    return [isWanted ? problem('local models', text, SHERPA_INSTALL) : hint('local models', text, SHERPA_INSTALL)];
   }
   const [tar, bzip2] = await Promise.all([hasCommand('tar'), hasCommand('bzip2')]);
   return [

@@ -4,7 +4,7 @@ import { RealClock } from '../../clock/real.js';
 import { ParleyError, reasonOf } from '../../errors.js';
 import { workerFile } from '../../package-files.js';
 import type { EngineLoad, EngineReply, EngineRequest } from './engine-protocol.js';
-import { SHERPA_PACKAGE } from './sherpa-package.js';
+import { SHERPA_INSTALL, SHERPA_PACKAGE } from './sherpa-package.js';
 
 export interface EngineProcessOptions {
   /** How errors call it. */
@@ -49,7 +49,6 @@ interface Running {
 }
 
 const SAID_CHARS = 2_000;
-const INSTALL = 'npm install sherpa-onnx-node@1.13.8 beside parley';
 
 /**
  * A process that has one model loaded, for all who ask for it. It is started when it is first needed, and again where it
@@ -265,7 +264,7 @@ const CRASHES: Readonly<Record<string, string>> = {
 
 function missing(reason: string): string {
   return /Cannot find (?:package|module)/u.test(reason)
-    ? `the package ${SHERPA_PACKAGE} is not installed: ${INSTALL}`
+    ? `the package ${SHERPA_PACKAGE} is not installed: ${SHERPA_INSTALL}`
     : `${SHERPA_PACKAGE} has no build for this machine (${reason.split('\n')[0] ?? ''})`;
 }
 

@@ -59,6 +59,8 @@ export interface SherpaDenoiserEngine {
 }
 
 export const SHERPA_PACKAGE = 'sherpa-onnx-node';
+/** How whoever wants local models gets it: an optional peer of parley's (package.json). */
+export const SHERPA_INSTALL = `npm install ${SHERPA_PACKAGE}@1.13.8 beside parley`;
 
 /** Why local models cannot run here; null = as far as can be seen without loading it, they can. */
 export function sherpaMissing(): string | null {
