@@ -1,9 +1,10 @@
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHmac, randomBytes } from 'node:crypto';
 import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FastifyRequest } from 'fastify';
 import * as z from 'zod';
 import { ParleyError } from '../errors.js';
+import { isEqualSecret } from '../secret.js';
 
 export interface SignedUrlsOptions {
   /** 32 random bytes, see `signingKey`. */
@@ -62,8 +63,7 @@ export class SignedUrls {
     const parameters = new URLSearchParams(query);
     const expires = Number(parameters.get('expires'));
     const given = Buffer.from(parameters.get('signature') ?? '', 'base64url');
-    const wanted = this.#signature(path, expires);
-    if (given.length !== wanted.length || !timingSafeEqual(given, wanted)) {
+    if (!isEqualSecret(given, this.#signature(path, expires))) {
       throw new ParleyError('LINK_INVALID', { reason: 'its signature is missing or wrong' });
     }
     if (this.#options.nowUnixMs() >= expires * 1000)

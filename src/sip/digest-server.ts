@@ -1,5 +1,6 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import type { Clock } from '../clock/clock.js';
+import { isEqualSecret } from '../secret.js';
 import { type Challenge, digestResponse, parseFields } from './digest.js';
 import type { SipRequest } from './message.js';
 import { numberOf, quoted } from './scan.js';
@@ -93,7 +94,8 @@ export class DigestServer {
     const { method, body } = request;
     const uri = fields.get('uri') ?? '';
     const right = digestResponse({ challenge, user, password: password ?? 'none', method, uri, count, cnonce, body });
-    if (!isSame(right, fields.get('response') ?? '') || password === null) return { kind: 'wrong' };
+    if (!isEqualSecret(right, (fields.get('response') ?? '').toLowerCase()) || password === null)
+      return { kind: 'wrong' };
     return this.#use(nonce, count) ?? { kind: 'proved', user };
   }
 
@@ -119,7 +121,7 @@ export class DigestServer {
 
   #isOurs(nonce: string, address: string): boolean {
     const end = nonce.lastIndexOf('.');
-    return end > 0 && isSame(this.#signature(nonce.slice(0, end), address), nonce.slice(end + 1));
+    return end > 0 && isEqualSecret(this.#signature(nonce.slice(0, end), address), nonce.slice(end + 1).toLowerCase());
   }
 
   #signature(made: string, address: string): string {
@@ -144,9 +146,4 @@ function isFor(proved: string, requested: string): boolean {
 /** `nc`: eight hexadecimal digits. */
 function countOf(text: string): number | null {
   return /^[0-9a-f]{8}$/i.test(text) ? numberOf(String(Number.parseInt(text, 16)), 2 ** 32 - 1) : null;
-}
-
-function isSame(one: string, other: string): boolean {
-  const [first, second] = [Buffer.from(one), Buffer.from(other.toLowerCase())];
-  return first.length === second.length && timingSafeEqual(first, second);
 }

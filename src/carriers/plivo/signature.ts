@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { isEqualSecret } from '../media-socket/secret.js';
+import { isEqualSecret } from '../../secret.js';
 
 /** More of them in a header are not looked at. */
 const MOST_SIGNATURES = 8;

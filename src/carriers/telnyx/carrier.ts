@@ -1,10 +1,10 @@
 import type { KeyObject } from 'node:crypto';
+import { isEqualSecret } from '../../secret.js';
 import type { NumberOffer, NumberQuery } from '../carrier.js';
 import { callerOf } from '../media-socket/account-numbers.js';
 import { type DoorReply, type DoorRequest, REFUSED, segmentsBelow, UNKNOWN } from '../media-socket/door.js';
 import { insist } from '../media-socket/insist.js';
 import type { MediaSocket } from '../media-socket/media-socket.js';
-import { isEqualSecret } from '../media-socket/secret.js';
 import type { Rest } from '../media-socket/rest.js';
 import type { LegParts } from '../media-socket/leg-control.js';
 import { TelnyxApi, type TelnyxDetection } from './api.js';

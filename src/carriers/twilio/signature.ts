@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { isEqualSecret } from '../media-socket/secret.js';
+import { isEqualSecret } from '../../secret.js';
 
 /**
  * Twilio's proof of its requests: base64 of the HMAC-SHA1, under the account's auth token, of the address as it was
