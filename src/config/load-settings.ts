@@ -77,6 +77,7 @@ export async function loadSettings(sources: SettingSources = {}): Promise<Loaded
       sip: { ...DEFAULT_SETTINGS.sip, ...fromFile.sip },
       twilio: { ...DEFAULT_SETTINGS.twilio, ...fromFile.twilio },
       telnyx: { ...DEFAULT_SETTINGS.telnyx, ...fromFile.telnyx },
+      plivo: { ...DEFAULT_SETTINGS.plivo, ...fromFile.plivo },
       campaigns: { ...DEFAULT_SETTINGS.campaigns, ...fromFile.campaigns },
     },
     file,
@@ -92,7 +93,10 @@ function readTexts(
   texts: Texts,
   dashes: string,
 ): {
-  values: Omit<SettingsFile, 'limits' | 'calls' | 'campaigns' | 'media' | 'webrtc' | 'sip' | 'twilio' | 'telnyx'>;
+  values: Omit<
+    SettingsFile,
+    'limits' | 'calls' | 'campaigns' | 'media' | 'webrtc' | 'sip' | 'twilio' | 'telnyx' | 'plivo'
+  >;
   issues: ValidationIssue[];
 } {
   const values: Record<string, unknown> = {};

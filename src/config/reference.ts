@@ -64,7 +64,7 @@ export function vendorsTable(): string {
 }
 
 /** Settings that have members. */
-const GROUPS = ['limits', 'media', 'calls', 'campaigns', 'webrtc', 'sip', 'twilio', 'telnyx'] as const;
+const GROUPS = ['limits', 'media', 'calls', 'campaigns', 'webrtc', 'sip', 'twilio', 'telnyx', 'plivo'] as const;
 
 function isGroup(key: string): boolean {
   return GROUPS.some((group) => group === key);

@@ -31,6 +31,7 @@ import {
   voiceSubstituteSchema,
 } from './setting-items.js';
 import { DEFAULT_SIP, sipSchema, type SipSettings } from './sip-settings.js';
+import { DEFAULT_PLIVO, plivoSchema, type PlivoSettings } from './plivo-settings.js';
 import { DEFAULT_TELNYX, telnyxSchema, type TelnyxSettings } from './telnyx-settings.js';
 import { DEFAULT_TWILIO, twilioSchema, type TwilioSettings } from './twilio-settings.js';
 import { timezoneSchema } from './text.js';
@@ -299,6 +300,11 @@ export const settingsFileSchema = z.strictObject({
     secret: true,
   }),
   telnyx: setting(telnyxSchema, 'An account with Telnyx, see [Telnyx](telnyx.md). Only in the file.'),
+  plivoAuthToken: setting(secretSchema.nullable(), 'Auth token of `plivo.authId`.', {
+    env: 'PARLEY_PLIVO_AUTH_TOKEN',
+    secret: true,
+  }),
+  plivo: setting(plivoSchema, 'An account with Plivo, see [Plivo](plivo.md). Only in the file.'),
   media: setting(mediaSchema, 'Where sessions run. Only in the file.'),
   limits: setting(limitsSchema, 'Limits. Only in the file.'),
 });
@@ -307,12 +313,13 @@ export type SettingsFile = z.infer<typeof settingsFileSchema>;
 
 /** Everything that the operator has set, and the defaults of the rest. */
 export type Settings = Required<
-  Omit<SettingsFile, 'limits' | 'calls' | 'campaigns' | 'media' | 'webrtc' | 'sip' | 'twilio' | 'telnyx'>
+  Omit<SettingsFile, 'limits' | 'calls' | 'campaigns' | 'media' | 'webrtc' | 'sip' | 'twilio' | 'telnyx' | 'plivo'>
 > & {
   webrtc: WebRtcSettings;
   sip: SipSettings;
   twilio: TwilioSettings;
   telnyx: TelnyxSettings;
+  plivo: PlivoSettings;
   media: MediaSettings;
   limits: Limits;
   calls: CallGuards;
@@ -385,6 +392,8 @@ export const DEFAULT_SETTINGS: Omit<Settings, 'dataDir'> = {
   twilio: DEFAULT_TWILIO,
   telnyxApiKey: null,
   telnyx: DEFAULT_TELNYX,
+  plivoAuthToken: null,
+  plivo: DEFAULT_PLIVO,
   media: DEFAULT_MEDIA,
   limits: DEFAULT_LIMITS,
 };

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { simulatedCarrier } from '../calls/simulated-carrier.js';
 import { hasTrunk, sipTrunks } from '../calls/sip-trunks.js';
+import { plivoCarrier } from '../calls/plivo-carrier.js';
 import { telnyxCarrier } from '../calls/telnyx-carrier.js';
 import { twilioCarrier } from '../calls/twilio-carrier.js';
 import type { Carrier } from '../carriers/carrier.js';
@@ -24,7 +25,15 @@ export interface NetworksOptions {
 
 export type NetworkSettings = Pick<
   Settings,
-  'sip' | 'sipPassword' | 'twilio' | 'twilioAuthToken' | 'telnyx' | 'telnyxApiKey' | 'publicUrl'
+  | 'sip'
+  | 'sipPassword'
+  | 'twilio'
+  | 'twilioAuthToken'
+  | 'telnyx'
+  | 'telnyxApiKey'
+  | 'plivo'
+  | 'plivoAuthToken'
+  | 'publicUrl'
 >;
 
 /** The phone networks that the settings name, and the simulated one. */
@@ -80,6 +89,16 @@ export async function openNetworks({ engine, phones, settings, figures, onError 
     const unixMs = (): number => Date.now();
     const { carrier, close } = await telnyxCarrier({
       ...{ engine, onError, owned, apiKey, publicUrl, unixMs, settings: settings.telnyx },
+    });
+    joined.push({ carrier, owned });
+    doors.push(carrier);
+    closing.push(close);
+  }
+  if (settings.plivo.authId !== null) {
+    const owned = ownedBy('plivo');
+    const { plivoAuthToken: authToken, publicUrl } = settings;
+    const { carrier, close } = await plivoCarrier({
+      ...{ engine, onError, owned, authToken, publicUrl, settings: settings.plivo },
     });
     joined.push({ carrier, owned });
     doors.push(carrier);

@@ -87,7 +87,7 @@ export function phoneRoutes(api: Api, options: PhoneRoutesOptions): void {
   api.add({
     ...{ method: 'POST', path: '/phones/import', tag, summary: 'Take a number into use that the operator has' },
     description:
-      'One of the numbers that the setting `sip.numbers` lists, or that the account with Twilio or Telnyx has.',
+      'One of the numbers that the setting `sip.numbers` lists, or that the account with Twilio, Telnyx or Plivo has.',
     body: importSchema,
     answer: phoneSchema,
     errors: ['NUMBER_UNAVAILABLE', 'CARRIER_CLOSED'],
