@@ -43,12 +43,16 @@ export class DtmfDetector {
   readonly #turns = new Float64Array(2 * BANK_SIZE);
   /** Cosine of the largest drift in one hop. */
   readonly #leastAlignment: Float64Array;
+  /** All zero while the last hop `isSilent`. */
   readonly #halves = new Float64Array(2 * BANK_SIZE);
+  #isSilent = true;
   /** Values of this block and of the one before, half a block ago; swapped each time. */
   #now = new Float64Array(2 * BANK_SIZE);
   #before = new Float64Array(2 * BANK_SIZE);
   readonly #powers = new Float64Array(BANK_SIZE);
   #filled = 0;
+  /** Of what has been filled, and of the hop before. */
+  #energy = 0;
   #halfEnergy = 0;
   #hops = 0;
   /** The key that the last block looked like (-1: none) and for how many blocks on end. */
@@ -86,13 +90,20 @@ export class DtmfDetector {
     const block = this.#block;
     for (let at = 0; at < samples.length;) {
       const count = Math.min(this.#hop - this.#filled, samples.length - at);
-      for (let i = 0, to = this.#filled; i < count; i++) block[to + i] = samples[at + i]!;
+      let energy = this.#energy;
+      for (let i = 0, to = this.#filled; i < count; i++) {
+        const sample = samples[at + i]!;
+        block[to + i] = sample;
+        energy += sample * sample;
+      }
+      this.#energy = energy;
       this.#filled += count;
       at += count;
       if (this.#filled < this.#hop) break;
       this.#filled = 0;
+      this.#energy = 0;
       this.#hops++;
-      const digit = this.#follow(this.#classify());
+      const digit = this.#follow(this.#classify(energy));
       if (digit) (found ??= []).push(digit);
     }
     return found ?? NONE;
@@ -114,19 +125,18 @@ export class DtmfDetector {
   }
 
   /** The key whose tones make up the last two hops, or -1. */
-  #classify(): number {
-    const block = this.#block;
-    let energy = 0;
-    for (let i = 0; i < block.length; i++) energy += block[i]! * block[i]!;
+  #classify(energy: number): number {
     const both = energy + this.#halfEnergy;
     this.#halfEnergy = energy;
     const least = LEAST_AMPLITUDE ** 2 * this.#hop;
     // Silence costs next to nothing: half a block with both tones has this energy at least.
     if (energy < least / 2) {
-      this.#halves.fill(0);
+      if (!this.#isSilent) this.#halves.fill(0);
+      this.#isSilent = true;
       return -1;
     }
-    this.#bank.measure(block);
+    this.#isSilent = false;
+    this.#bank.measure(this.#block);
     this.#combine();
 
     // Powers as energies of the block: A^2 N / 2 for a tone of amplitude A.

@@ -44,6 +44,7 @@ export class FaxDetector {
   readonly #answer = new Persistence(ANSWER_HOPS);
   readonly #modem = new Persistence(MODEM_HOPS);
   #hops = 0;
+  #found: FaxSign | null = null;
   #burst: { startHop: number; lastHop: number } | null = null;
   #lastBurstHop: number | null = null;
   /** Energy at the modem's lower and its higher frequency, and what was one tone, since its sign began. */
@@ -64,27 +65,30 @@ export class FaxDetector {
 
   /** Takes the next samples, however they are cut. Returns a sign in the moment in which it has become certain. */
   push(samples: Int16Array): FaxSign | null {
-    let found: FaxSign | null = null;
-    this.#tones.push(samples, (tone, hop) => {
-      this.#hops++;
-      found ??= this.#hear(tone, hop);
-    });
-    return found;
+    this.#found = null;
+    this.#tones.push(samples, this.#onHop);
+    return this.#found;
   }
 
-  #hear(tone: Tone | null, hop: Int16Array): FaxSign | null {
+  /** One for all frames: a function made for each would be garbage behind it. */
+  readonly #onHop = (tone: Tone | null, hop: Int16Array, energy: number): void => {
+    this.#hops++;
+    this.#found ??= this.#hear(tone, hop, energy);
+  };
+
+  #hear(tone: Tone | null, hop: Int16Array, energy: number): FaxSign | null {
     if (this.#answer.hear(tone !== null && isWithin(tone.frequencyHz, ANSWER_HZ))) return 'answer';
-    if (this.#hearsModem(tone, hop)) return 'modem';
+    if (this.#hearsModem(tone, hop, energy)) return 'modem';
     return this.#hearsBurst(tone !== null && isWithin(tone.frequencyHz, CALLING_HZ)) ? 'calling' : null;
   }
 
-  #hearsModem(tone: Tone | null, hop: Int16Array): boolean {
-    const { low, high, share } = this.#band(hop);
-    const isBand = share > MIN_SHARE;
+  #hearsModem(tone: Tone | null, hop: Int16Array, energy: number): boolean {
+    const band = energy < LEAST_RMS ** 2 * hop.length ? null : this.#band(hop);
+    const isBand = band !== null && band.low + band.high > MIN_SHARE * energy;
     if (this.#modem.score === 0) this.#low = this.#high = this.#single = this.#sounding = 0;
     if (isBand) {
-      this.#low += low;
-      this.#high += high;
+      this.#low += band.low;
+      this.#high += band.high;
       this.#sounding++;
       if (tone !== null) this.#single++;
     }
@@ -93,11 +97,8 @@ export class FaxDetector {
     return side > MIN_SIDE && this.#single < MAX_SINGLE * this.#sounding;
   }
 
-  /** Energy in the two halves of the modem's band, and the share of all that both hold. */
-  #band(hop: Int16Array): { low: number; high: number; share: number } {
-    let energy = 0;
-    for (let i = 0; i < hop.length; i++) energy += hop[i]! * hop[i]!;
-    if (energy < LEAST_RMS ** 2 * hop.length) return { low: 0, high: 0, share: 0 };
+  /** Energy in the two halves of the modem's band. */
+  #band(hop: Int16Array): { low: number; high: number } {
     const { values } = this.#bank;
     this.#bank.measure(hop);
     let low = 0;
@@ -107,7 +108,7 @@ export class FaxDetector {
       if (bin < MIDDLE_BIN) low += power;
       else high += power;
     }
-    return { low, high, share: (low + high) / energy };
+    return { low, high };
   }
 
   #hearsBurst(sounds: boolean): boolean {

@@ -26,7 +26,9 @@ export class Resampler {
   #lead = 0;
   /** Its phase, 0 to phases - 1. */
   #phase = 0;
-  #out = new Int16Array(CHUNK);
+  /** What `process` gives: made anew only where it has another length than the last time. */
+  #out = new Int16Array(0);
+  #store = new Int16Array(CHUNK);
 
   /**
    * @param run the inner loop; another one than the default serves tests and benchmarks
@@ -55,10 +57,10 @@ export class Resampler {
   /** Resamples the next piece of any length. The result is overwritten by the next call: copy what must last. */
   process(input: Int16Array): Int16Array {
     const length = this.outputLength(input.length);
-    if (this.#out.length < length) this.#out = new Int16Array(length);
-    const out = this.#out.subarray(0, length);
-    this.processInto(input, out);
-    return out;
+    if (this.#store.length < length) this.#store = new Int16Array(length);
+    if (this.#out.length !== length) this.#out = this.#store.subarray(0, length);
+    this.processInto(input, this.#out);
+    return this.#out;
   }
 
   /**
@@ -110,6 +112,11 @@ export class Resampler {
     history.copyWithin(0, piece.length, piece.length + past);
     return count;
   }
+}
+
+/** A resampler; null where there is nothing to do. @throws ParleyError AUDIO_RATE_UNSUPPORTED */
+export function resamplerBetween(fromHz: number, toHz: number): Resampler | null {
+  return fromHz === toHz ? null : new Resampler(fromHz, toHz);
 }
 
 /**

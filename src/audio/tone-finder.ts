@@ -32,16 +32,21 @@ const MIN_OCTAVE = 0.1;
  */
 export class ToneFinder {
   readonly #hop: number;
-  /** The last two hops. */
+  /** The last two hops, and the later of them. */
   readonly #block: Int16Array;
+  readonly #late: Int16Array;
   readonly #bins: readonly {
     bank: GoertzelBank;
     radians: readonly number[];
     turns: readonly { cos: number; sin: number }[];
   }[];
-  /** Values of the half before, bank by bank. */
+  /** Values of the half before, bank by bank; all zero while it `isSilent`. */
   readonly #before = new Float64Array(BANKS * 2 * BANK_SIZE);
+  #isSilent = true;
   #filled = 0;
+  /** Of what has been filled, and of the hop before. */
+  #energy = 0;
+  #energyBefore = 0;
 
   /**
    * @param sampleRateHz 8000 to 48000
@@ -51,6 +56,7 @@ export class ToneFinder {
     checkRate(sampleRateHz);
     this.#hop = msToSamples(HOP_MS, sampleRateHz);
     this.#block = new Int16Array(2 * this.#hop);
+    this.#late = this.#block.subarray(this.#hop);
     this.#bins = Array.from({ length: BANKS }, (_, index) => {
       const hz = Array.from({ length: BANK_SIZE }).map((_value, bin) => FIRST_HZ + (index * BANK_SIZE + bin) * STEP_HZ);
       const radians = hz.map((frequency) => (2 * Math.PI * frequency) / sampleRateHz);
@@ -62,34 +68,43 @@ export class ToneFinder {
 
   /**
    * Takes the next samples, however they are cut.
-   * @param onHop told of each 10 ms that are full: the tone or null, and these 10 ms, valid during the call only
+   * @param onHop told of each 10 ms that are full: the tone or null, these 10 ms, valid during the call only, and the
+   *   energy in them, the sum of their squares
    */
-  push(samples: Int16Array, onHop: (tone: Tone | null, hop: Int16Array) => void): void {
+  push(samples: Int16Array, onHop: (tone: Tone | null, hop: Int16Array, energy: number) => void): void {
     const block = this.#block;
     const hop = this.#hop;
     for (let at = 0; at < samples.length;) {
       const count = Math.min(hop - this.#filled, samples.length - at);
-      block.set(samples.subarray(at, at + count), hop + this.#filled);
+      const to = hop + this.#filled;
+      let energy = this.#energy;
+      for (let i = 0; i < count; i++) {
+        const sample = samples[at + i]!;
+        block[to + i] = sample;
+        energy += sample * sample;
+      }
+      this.#energy = energy;
       this.#filled += count;
       at += count;
       if (this.#filled < hop) break;
       this.#filled = 0;
-      onHop(this.#classify(), block.subarray(hop));
+      this.#energy = 0;
+      onHop(this.#classify(energy + this.#energyBefore), this.#late, energy);
+      this.#energyBefore = energy;
       block.copyWithin(0, hop);
     }
   }
 
   /** The one tone that makes up the last two hops, or null. */
-  #classify(): Tone | null {
+  #classify(energy: number): Tone | null {
     const block = this.#block;
-    const hop = this.#hop;
-    let energy = 0;
-    for (let i = 0; i < block.length; i++) energy += block[i]! * block[i]!;
     if (energy < LEAST_RMS ** 2 * block.length) {
-      this.#before.fill(0);
+      if (!this.#isSilent) this.#before.fill(0);
+      this.#isSilent = true;
       return null;
     }
-    const frequencyHz = this.#strongestHz(block.subarray(hop));
+    this.#isSilent = false;
+    const frequencyHz = this.#strongestHz(this.#late);
     if (frequencyHz < LOWEST_HZ || frequencyHz > HIGHEST_HZ) return null;
     // With the octave below, either may be the stronger from block to block: the lower one names the tone.
     const octave = frequencyHz / 2 >= LOWEST_HZ ? this.#powerAt(frequencyHz / 2) : 0;

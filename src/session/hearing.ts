@@ -1,6 +1,6 @@
 import { BeepDetector } from '../audio/beep.js';
 import type { Denoising } from '../audio/denoiser.js';
-import { DtmfDetector } from '../audio/dtmf.js';
+import { DtmfDetector, type DtmfDigit } from '../audio/dtmf.js';
 import { FaxDetector } from '../audio/fax.js';
 import { frameSamples, HEARING_RATE_HZ, msToSamples, samplesToMs } from '../audio/frame.js';
 import { Resampler } from '../audio/resample.js';
@@ -29,9 +29,8 @@ export interface HearingOptions {
   onEvent: (event: ConversationEvent) => void;
 }
 
-/** Audio is looked at in steps of a frame, so that a tone is told from the speech around it however the line cuts. */
-const STEP_SAMPLES = frameSamples(HEARING_RATE_HZ);
-const SILENCE = new Int16Array(STEP_SAMPLES);
+/** What is heard in place of a step of tone. */
+const SILENCE = new Int16Array(frameSamples(HEARING_RATE_HZ));
 /** The least that a mailbox says before its beep. */
 const GREETING_SAMPLES = msToSamples(300, HEARING_RATE_HZ);
 /** A fax machine shows itself by then, also one that shares its line with somebody who answers first. */
@@ -50,10 +49,13 @@ export class Hearing {
   readonly #options: HearingOptions;
   readonly #resampler: Resampler;
   readonly #detector: SpeechDetector;
-  readonly #keys = new DtmfDetector(HEARING_RATE_HZ);
+  /** Audio is looked at in steps of a frame, so that a tone is told from the speech around it however the line cuts. */
+  readonly #stepSamples: number;
+  /** On the line's own rate where that is less work, as the fax machines' one. */
+  readonly #keys: DtmfDetector;
   readonly #pressed: PressedKeys;
   readonly #beeps = new BeepDetector(HEARING_RATE_HZ);
-  /** Null once a fax machine has been found, or where there can be none. On the line's own rate if that is less work. */
+  /** Null once a fax machine has been found, or where there can be none. */
   #fax: FaxDetector | null;
   /** Where somebody, or something, first spoke; and where the beep detector began. */
   #spokenFrom: number | null = null;
@@ -69,7 +71,10 @@ export class Hearing {
     this.#resampler = new Resampler(options.inputRateHz, HEARING_RATE_HZ);
     this.#pressed = new PressedKeys(options.nowMs);
     const { stt, onEvent, hearsFax = true } = options;
-    this.#fax = hearsFax ? new FaxDetector(Math.min(options.inputRateHz, HEARING_RATE_HZ)) : null;
+    this.#stepSamples = Math.floor(frameSamples(options.inputRateHz));
+    const toneRateHz = Math.min(options.inputRateHz, HEARING_RATE_HZ);
+    this.#keys = new DtmfDetector(toneRateHz);
+    this.#fax = hearsFax ? new FaxDetector(toneRateHz) : null;
     this.#detector = new SpeechDetector(
       options.vad.windowSamples,
       {
@@ -89,14 +94,13 @@ export class Hearing {
 
   /** Mono audio at the input rate, any length. */
   audio(samples: Int16Array): void {
-    const heard = this.#resampler.process(samples);
-    const start = this.#received;
-    this.#received += heard.length;
-    for (let at = 0; at < heard.length; at += STEP_SAMPLES) {
-      this.#step(heard.subarray(at, at + STEP_SAMPLES), start + at);
+    const step = this.#stepSamples;
+    let startSample = this.#received;
+    this.#received += this.#resampler.outputLength(samples.length);
+    for (let at = 0; at < samples.length; at += step) {
+      const line = samples.length <= step ? samples : samples.subarray(at, at + step);
+      startSample += this.#hear(line, startSample);
     }
-    if (this.#fax === null || start >= FAX_SAMPLES) return;
-    this.#listenForFax(this.#fax, this.#fax.sampleRateHz === this.#options.inputRateHz ? samples : heard);
   }
 
   /** Keys that the line brought as such. Those whose tones have been heard are none. */
@@ -110,9 +114,17 @@ export class Hearing {
     this.#options.denoising?.denoiser.close();
   }
 
-  #step(samples: Int16Array, startSample: number): void {
+  /** @param line a frame or less; returns how many samples it is at 16 kHz */
+  #hear(line: Int16Array, startSample: number): number {
+    const samples = this.#resampler.process(line);
+    const tones = this.#keys.sampleRateHz === this.#options.inputRateHz ? line : samples;
+    this.#step(samples, startSample, this.#keys.push(tones));
+    if (this.#fax !== null && startSample < FAX_SAMPLES) this.#listenForFax(this.#fax, tones);
+    return samples.length;
+  }
+
+  #step(samples: Int16Array, startSample: number, digits: readonly DtmfDigit[]): void {
     const { stt, vad, onEvent } = this.#options;
-    const digits = this.#keys.push(samples);
     const toneSounds = this.#keys.held !== undefined || digits.length > 0;
     this.#deafSamples = toneSounds ? DEAF_SAMPLES : Math.max(0, this.#deafSamples - samples.length);
     const heard = toneSounds ? SILENCE.subarray(0, samples.length) : samples;

@@ -82,9 +82,10 @@ export class LineActions {
   /**
    * The next 20 ms for the line: of the agent's tones, else of its voice, else of what somebody hears who waits while
    * another person is asked; null = silence.
+   * @param skipped frames that the line did without since the last one
    */
-  pull(voice: () => Int16Array | null): Int16Array | null {
-    return this.#nextTone() ?? voice() ?? this.#hold?.frame() ?? null;
+  pull(voice: (skipped: number) => Int16Array | null, skipped: number): Int16Array | null {
+    return this.#nextTone() ?? voice(skipped) ?? this.#hold?.frame() ?? null;
   }
 
   #nextTone(): Int16Array | null {

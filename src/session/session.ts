@@ -122,11 +122,9 @@ export class Session {
       onSupply: (utteranceId, isDry) => onEvent({ type: isDry ? 'utterance.starved' : 'utterance.fed', utteranceId }),
       onPlayable: () => this.#pacer.hurry(),
     });
-    this.#pacer = new Pacer(
-      transport,
-      { pull: (skipped) => this.#line.pull(() => this.#playout.pull(skipped)), playable: () => this.#playout.playable },
-      (error) => this.#onLineClosed(error),
-    );
+    const voice = (skipped: number): Int16Array | null => this.#playout.pull(skipped);
+    const source = { pull: (skipped: number) => this.#line.pull(voice, skipped), playable: () => this.#playout.playable };
+    this.#pacer = new Pacer(transport, source, (error) => this.#onLineClosed(error));
     this.#voice = new Voice({
       tts: options.tts,
       language: conversation.language,
