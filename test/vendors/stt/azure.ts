@@ -1,6 +1,8 @@
 /**
  * Azure AI Speech's recognition socket, from the source of microsoft-cognitiveservices-speech-sdk 1.52.0
- * (distrib/lib/src/common.speech; read on 2026-11-21), which is where Microsoft publishes the protocol.
+ * (28 September 2026; distrib/lib/src/common.speech; read on 2026-11-22), which is where Microsoft publishes the protocol.
+ * Given a host, it takes this path for continuous recognition by itself; a second version of the endpoint, universal/v2, is
+ * there on request.
  */
 import type { DoubleConversation, DoubleLine, DoubleProtocol } from './socket-double.js';
 import { Ear } from './spoken-words.js';
@@ -11,6 +13,7 @@ const TICKS_PER_MS = 10_000;
 const PHRASE_MS = 600;
 
 interface Context {
+  phraseDetection?: { language?: string };
   dgi?: { groups?: { items?: { text: string }[] }[] };
 }
 
@@ -68,6 +71,8 @@ class Recognition implements DoubleConversation {
     this.#hasHeader = false;
     this.#given = 0;
     this.#told = 0;
+    const { language } = context.phraseDetection ?? {};
+    if (language !== this.#line.request.query.get('language')) this.#line.violation(`language ${language ?? ''}`);
     this.#line.asked({
       model: 'none',
       language: this.#line.request.query.get('language'),

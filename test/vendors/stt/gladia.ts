@@ -1,7 +1,8 @@
 /**
  * Gladia's live transcription v2, from https://docs.gladia.io/api-reference/v2/live/init,
- * https://docs.gladia.io/asyncapi.yaml and https://docs.gladia.io/chapters/live-stt/features/endpointing (read on
- * 2026-11-21) and the types of @gladiaio/sdk 2.1.0.
+ * https://docs.gladia.io/asyncapi.yaml, https://docs.gladia.io/chapters/introduction/models and
+ * https://docs.gladia.io/chapters/live-stt/features/endpointing (read on 2026-11-22) and the types of @gladiaio/sdk 2.1.0
+ * (21 September 2026).
  */
 import { type DoubleConversation, type DoubleLine, type DoubleProtocol, typed } from './socket-double.js';
 import { Ear } from './spoken-words.js';
@@ -9,6 +10,13 @@ import { Ear } from './spoken-words.js';
 const FIELDS = (
   'encoding bit_depth sample_rate channels model endpointing maximum_duration_without_endpointing language_config ' +
   'realtime_processing messages_config'
+).split(' ');
+
+/** Of a live session: LiveV2TranscriptionLanguageCode. */
+const LANGUAGES = (
+  'af am ar as az ba be bg bn bo br bs ca cs cy da de el en es et eu fa fi fo fr gl gu ha haw he hi hr ht hu hy id is it ja ' +
+  'jw ka kk km kn ko la lb ln lo lt lv mg mi mk ml mn mr ms mt my ne nl nn no oc pa pl ps pt ro ru sa sd si sk sl sn so sq ' +
+  'sr su sv sw ta te tg th tk tl tr tt uk ur uz vi yi yo zh'
 ).split(' ');
 
 interface Init {
@@ -29,6 +37,8 @@ export function gladiaDouble(key: string): DoubleProtocol {
       const init = JSON.parse(body) as Init;
       const strange = Object.keys(init).find((name) => !FIELDS.includes(name));
       if (strange !== undefined) return { status: 422, body: { statusCode: 422, message: `unknown ${strange}` } };
+      const language = (init.language_config?.languages ?? []).find((code) => !LANGUAGES.includes(code));
+      if (language !== undefined) return { status: 422, body: { statusCode: 422, message: `language ${language}` } };
       const intensities = init.realtime_processing?.custom_vocabulary_config?.vocabulary ?? [];
       if (intensities.some(({ intensity }) => intensity < 0 || intensity > 1)) {
         return { status: 422, body: { statusCode: 422, message: 'intensity' } };

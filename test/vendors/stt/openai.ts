@@ -1,8 +1,8 @@
 /**
  * OpenAI's realtime transcription sessions, from
  * https://developers.openai.com/api/docs/guides/realtime-transcription and
- * https://developers.openai.com/api/reference/resources/realtime/client-events (read on 2026-11-21) and the types of
- * the package openai 7.57.0.
+ * https://developers.openai.com/api/reference/resources/realtime/client-events (read on 2026-11-22) and the types of
+ * the package openai 7.57.0 (13 November 2026).
  */
 import { type DoubleConversation, type DoubleLine, type DoubleProtocol, typed } from './socket-double.js';
 import { Ear } from './spoken-words.js';
@@ -76,6 +76,11 @@ class Transcription implements DoubleConversation {
     if (session.type !== 'transcription') this.#line.violation('session.type');
     if (input.format?.type !== 'audio/pcm' || input.format.rate !== 24_000) this.#line.violation('audio.input.format');
     if (input.turn_detection !== null) this.#line.violation('turn_detection');
+    // Models of these names are all that there are.
+    if (!/^(gpt-(live-)?transcribe|gpt-realtime-whisper|gpt-4o-(mini-)?transcribe|whisper-1)/.test(model)) {
+      this.#line.violation(`model ${model}`);
+    }
+    if (prompt !== undefined && model.startsWith('gpt-realtime-whisper')) this.#line.violation('prompt');
     if (keywords.length > 0 && !/^gpt-(live-)?transcribe/.test(model)) this.#line.violation('keywords');
     this.#isSet = true;
     this.#line.asked({ model, language, keywords: prompt === undefined ? keywords : prompt.split(', ') });

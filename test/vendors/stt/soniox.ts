@@ -1,7 +1,7 @@
 /**
  * Soniox' real-time API, from https://soniox.com/docs/api-reference/stt/websocket-api,
  * https://soniox.com/docs/stt/real-time-API/manual-finalization and https://soniox.com/docs/guides/websocket-authentication
- * (read on 2026-11-21) and the types of @soniox/node 2.3.0.
+ * (read on 2026-11-22) and the types of @soniox/node 2.3.0 (16 September 2026).
  */
 import { type DoubleConversation, type DoubleLine, type DoubleProtocol, typed } from './socket-double.js';
 import { Ear, type HeardWord } from './spoken-words.js';
@@ -60,8 +60,9 @@ class RealTime implements DoubleConversation {
       this.#start(JSON.parse(text) as Record<string, unknown>);
       return;
     }
-    const { type } = typed(text, this.#line);
+    const { type, trailing_silence_ms: silenceMs = 0 } = typed(text, this.#line);
     if (type === 'finalize') {
+      if (!Number.isInteger(silenceMs) || Number(silenceMs) < 0) this.#line.violation('trailing_silence_ms');
       const final = this.#ear.words.slice(this.#given);
       this.#given = this.#ear.words.length;
       this.#result([...final.flatMap(tokens(true)), { text: '<fin>', is_final: true, confidence: 1 }]);

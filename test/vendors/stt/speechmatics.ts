@@ -1,7 +1,7 @@
 /**
  * Speechmatics' real-time API v2, from https://docs.speechmatics.com/api-ref/realtime-transcription-websocket and
- * https://docs.speechmatics.com/speech-to-text/realtime/output (read on 2026-11-21) and the types of
- * @speechmatics/real-time-client 8.5.1.
+ * https://docs.speechmatics.com/speech-to-text/realtime/turn-detection (read on 2026-11-22; the repository speechmatics/docs
+ * has the schema, spec/realtime.yaml) and the types of @speechmatics/real-time-client 8.5.1 (7 August 2026).
  */
 import type { DoubleConversation, DoubleLine, DoubleProtocol } from './socket-double.js';
 import { Ear, type HeardWord } from './spoken-words.js';
@@ -58,8 +58,7 @@ class Recognition implements DoubleConversation {
         this.#start(message);
         break;
       case 'ForceEndOfUtterance':
-        this.#transcript(this.#ear.words.length);
-        this.#line.say({ message: 'EndOfUtterance', metadata: { end_time: this.#ear.heardMs / 1000 } });
+        this.#force(message['timestamp']);
         break;
       case 'EndOfStream':
         if (message['last_seq_no'] !== this.#sequence)
@@ -72,12 +71,24 @@ class Recognition implements DoubleConversation {
     }
   }
 
+  #force(timestamp: unknown): void {
+    const heardS = this.#ear.heardMs / 1000;
+    // Left out, it is now.
+    if (timestamp !== undefined && (typeof timestamp !== 'number' || timestamp < 0 || timestamp > heardS + 0.001)) {
+      this.#line.violation(`timestamp ${String(timestamp)}`);
+    }
+    this.#transcript(this.#ear.words.length, { forced: true });
+    this.#line.say({ message: 'EndOfUtterance', forced: true, metadata: { end_time: heardS } });
+  }
+
   #start({ audio_format: format = {}, transcription_config: config = {} }: Start): void {
     this.#isSet = true;
     for (const name of Object.keys(config)) if (!CONFIG.includes(name)) this.#line.violation(`unknown field ${name}`);
     if (format.type !== 'raw' || format.encoding !== 'pcm_s16le' || format.sample_rate !== 16_000) {
       this.#line.violation('audio_format');
     }
+    // The third model, melia-1, is not the real-time API's.
+    if (config.model !== 'enhanced' && config.model !== 'standard') this.#line.violation(`model ${config.model ?? ''}`);
     this.#line.asked({
       model: config.model ?? '',
       language: config.language ?? null,
@@ -86,18 +97,18 @@ class Recognition implements DoubleConversation {
     this.#line.say({ message: 'RecognitionStarted', id: 'i', language_pack_info: { word_delimiter: ' ' } });
   }
 
-  #transcript(count: number): void {
+  #transcript(count: number, more: object = {}): void {
     const words = this.#ear.words.slice(this.#final, count);
     this.#final = count;
-    this.#say('AddTranscript', words);
+    this.#say('AddTranscript', words, more);
     this.#finalMs = this.#ear.heardMs;
   }
 
-  #say(message: string, words: readonly HeardWord[]): void {
+  #say(message: string, words: readonly HeardWord[], more: object = {}): void {
     const transcript = words.length === 0 ? '' : `${words.map(({ text }) => text).join(' ')}. `;
     this.#line.say({
       message,
-      format: '2.9',
+      ...{ format: '2.9', ...more },
       metadata: { start_time: this.#finalMs / 1000, end_time: this.#ear.heardMs / 1000, transcript },
       results: words.flatMap((word, at) => [
         result('word', word.text, word.startMs, word.endMs),

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { HEARING_RATE_HZ } from '../../../audio/frame.js';
 import { wavHeader } from '../../../audio/wav-format.js';
+import type { ParleyError } from '../../../errors.js';
 import { numberOf, objectsOf, textOf } from '../../wire/json.js';
-import { failed } from '../../wire/vendor-error.js';
+import { failed, refused } from '../../wire/vendor-error.js';
 import type { SttOptions } from '../stt.js';
 import { audioMessage, readMessage, textMessage } from './azure-messages.js';
 import type { SttDialect, VendorWord } from './dialect.js';
@@ -26,6 +27,14 @@ const LANGUAGES = new Set(
 /** Azure counts time in steps of 100 ns. */
 const TICKS_PER_MS = 10_000;
 const BYTES_PER_MS = (HEARING_RATE_HZ * 2) / 1000;
+
+/** What it says of a turn that it did not recognise; that nothing was said, or not a word, is no problem. */
+const PROBLEMS: Readonly<Record<string, () => ParleyError>> = {
+  Error: () => failed('azure', 'it could not recognise the speech'),
+  TooManyRequests: () => failed('azure', 'too many requests'),
+  BadRequest: () => refused('azure', 'it does not take what it was asked'),
+  Forbidden: () => refused('azure', 'the key, or its quota, does not allow it'),
+};
 
 /**
  * Azure AI Speech over the WebSocket protocol of Microsoft's SDKs, which is published as their source alone
@@ -54,13 +63,14 @@ function localeOf(language: string): string {
 }
 
 function azureDialect({ language, hints }: SttOptions, baseUrl: string, apiKey: string): SttDialect {
+  const locale = localeOf(language);
   const query = new URLSearchParams({
-    ...{ language: localeOf(language), format: 'detailed', wordLevelTimestamps: 'true' },
+    ...{ language: locale, format: 'detailed', wordLevelTimestamps: 'true' },
   });
   const items = favouredWords(hints, 500).map((text) => ({ text }));
   const context = {
     ...(items.length > 0 && { dgi: { groups: [{ type: 'Generic', items }], bias: 1 } }),
-    phraseDetection: { mode: 'CONVERSATION' },
+    phraseDetection: { language: locale, mode: 'CONVERSATION' },
     phraseOutput: {
       format: 'Detailed',
       detailed: { options: ['WordTimings'] },
@@ -120,7 +130,8 @@ function azureDialect({ language, hints }: SttOptions, baseUrl: string, apiKey: 
         }
         case 'speech.phrase': {
           const status = textOf(body['RecognitionStatus']);
-          if (status === 'Error') tell.failed(failed('azure', 'it could not recognise the speech'));
+          const problem = PROBLEMS[status ?? ''];
+          if (problem !== undefined) tell.failed(problem());
           const best = objectsOf(body['NBest'])[0];
           const said = textOf(best?.['Display']) ?? textOf(body['DisplayText']);
           if (status !== 'Success' || said === null) return status !== null;

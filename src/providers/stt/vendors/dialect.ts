@@ -35,8 +35,9 @@ export interface SttDialect {
   /**
    * Messages that ask for the final words of all that was sent. Empty = there is no such thing, and the vendor's own
    * end of an utterance is waited for.
+   * @param silenceMs of what was sent, so much came after the end of speech
    */
-  finalize(): readonly (string | Uint8Array)[];
+  finalize(silenceMs: number): readonly (string | Uint8Array)[];
   /** A message of the vendor's. Returns false where it is none of the protocol's. */
   read(message: string, tell: DialectEvents): boolean;
 }

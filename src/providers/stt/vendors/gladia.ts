@@ -12,6 +12,9 @@ const BASE_URL = 'https://api.gladia.io';
 /** Languages of the interface that Gladia has no model for. docs.gladia.io/chapters/language/supported-languages */
 const UNKNOWN = new Set('ast ceb ff fy ga gd ig ilo lg or ss tn wo xh zu'.split(' '));
 
+/** Languages that Gladia calls otherwise than the interface: Javanese, Moldavian. */
+const CODES: Readonly<Record<string, string>> = { jv: 'jw', mo: 'ro' };
+
 /** So much silence ends an utterance, in seconds: about as much as our own VAD needs. */
 const ENDPOINTING_S = 0.2;
 
@@ -51,7 +54,7 @@ function sessionOf({ model = 'solaria-1', language, multilingual = false, hints 
     ...{ encoding: 'wav/pcm', bit_depth: 16, sample_rate: HEARING_RATE_HZ, channels: 1, model },
     ...{ endpointing: ENDPOINTING_S, maximum_duration_without_endpointing: 30 },
     language_config: {
-      languages: language === 'multi' || multilingual ? [] : [baseLanguage(language)],
+      languages: language === 'multi' || multilingual ? [] : [codeOf(language)],
       code_switching: multilingual,
     },
     ...(words.length > 0 && {
@@ -64,6 +67,11 @@ function sessionOf({ model = 'solaria-1', language, multilingual = false, hints 
       receive_post_processing_events: false,
     },
   };
+}
+
+function codeOf(language: string): string {
+  const base = baseLanguage(language);
+  return CODES[base] ?? base;
 }
 
 /** Ours are up to 100, of which 1 is a light nudge and 10 strong; Gladia's 0 to 1, of which 0.5 is usual. */

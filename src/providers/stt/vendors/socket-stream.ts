@@ -235,7 +235,9 @@ export class SocketStream implements SttStream, DialectEvents {
 
   #finalize(): void {
     this.#flush();
-    const messages = this.#options.dialect.finalize();
+    const { endSample } = this.#audio.map;
+    const silentSamples = Math.max(0, endSample - (this.#stopSample ?? endSample));
+    const messages = this.#options.dialect.finalize((silentSamples * 1000) / HEARING_RATE_HZ);
     if (messages.length > 0) this.#asked++;
     for (const message of messages) this.#socket.send(message);
     this.#requested = true;

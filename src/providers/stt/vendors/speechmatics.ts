@@ -26,6 +26,10 @@ const PASSING = new Set([
   'unknown_error',
 ]);
 
+/** How a connection is closed that trying again cannot help against: protocol_error, not_authorised, not_allowed, invalid_model. */
+const REFUSING_CODES = new Set([1003, 4001, 4003, 4004]);
+const BYTES_PER_S = HEARING_RATE_HZ * 2;
+
 /** Real-time API, version 2. docs.speechmatics.com/api-ref/realtime-transcription-websocket */
 export function speechmaticsStt(options: VendorSttOptions): SocketSttProvider {
   return new SocketSttProvider(
@@ -61,6 +65,7 @@ function languageOf(language: string): string {
 function speechmaticsDialect(options: SttOptions, baseUrl: string, apiKey: string): SttDialect {
   let finals = 0;
   let sent = 0;
+  let sentBytes = 0;
   return {
     address: {
       url: socketUrl(baseUrl, '/v2', new URLSearchParams()),
@@ -69,13 +74,15 @@ function speechmaticsDialect(options: SttOptions, baseUrl: string, apiKey: strin
     sampleRateHz: HEARING_RATE_HZ,
     chunkMs: 60,
     waitsForReady: true,
-    refusingCodes: new Set([4001, 4003, 4004]),
+    refusingCodes: REFUSING_CODES,
     greeting: () => [JSON.stringify(startOf(options))],
     audio: (pcm) => {
       sent++;
+      sentBytes += pcm.length;
       return pcm;
     },
-    finalize: () => ['{"message":"ForceEndOfUtterance"}'],
+    // Seconds of audio sent: what came in after them is not of this utterance.
+    finalize: () => [JSON.stringify({ message: 'ForceEndOfUtterance', timestamp: sentBytes / BYTES_PER_S })],
     farewell: () => JSON.stringify({ message: 'EndOfStream', last_seq_no: sent }),
     read: (text, tell) => {
       const message = parseObject(text);
