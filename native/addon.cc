@@ -1,5 +1,6 @@
 // The addon's table of contents: one register function for each kernel file, each adding its functions to `exports`.
-// src/native.ts declares the same functions in TypeScript; each has a WASM or TypeScript twin that passes the same tests.
+// src/native.ts declares the same functions in TypeScript; each has a twin in WASM or TypeScript, or of Node's, that
+// passes the same tests.
 #include <napi.h>
 
 #include "kernels.h"
@@ -7,6 +8,7 @@
 static Napi::Object Init(Napi::Env env, Napi::Object exports) {
   registerPolyphase(env, exports);
   registerSilero(env, exports);
+  registerUdp(env, exports);
   return exports;
 }
 

@@ -4,3 +4,4 @@
 
 void registerPolyphase(Napi::Env env, Napi::Object exports);
 void registerSilero(Napi::Env env, Napi::Object exports);
+void registerUdp(Napi::Env env, Napi::Object exports);

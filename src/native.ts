@@ -1,6 +1,6 @@
 /**
- * The native addon, loaded once for each thread. Everything it does also has a WASM or TypeScript twin; whoever has
- * both asks `nativeKernels()` and takes the twin when it gives null.
+ * The native addon, loaded once for each thread. Everything it does also has a twin, in WASM or TypeScript or of
+ * Node's; whoever has both asks `nativeKernels()` or `nativeUdp()` and takes the twin when it gives null.
  */
 import { createRequire } from 'node:module';
 import { existsSync } from 'node:fs';
@@ -28,6 +28,34 @@ export interface NativeKernels {
   sileroWindow(state: Float32Array, samples: Int16Array): number;
 }
 
+/**
+ * UDP sockets of the addon, which it does not have on Windows: see src/rtp/native-socket.ts. Inboxes and sockets are
+ * numbers; a number that is no socket's (any more) does nothing. The lower 16 bits of a socket's number are those of a
+ * place, which others have after it.
+ */
+export interface NativeUdp {
+  /**
+   * Makes an inbox. It lasts as long as its thread, and does not keep the process running.
+   * @param bytes where datagrams are put
+   * @param arrivals where each is described by five numbers: its socket, where it begins, how long it is (4160 at most: the
+   *   rest is cut off), the port that it came from, and whether it came from elsewhere than the one before it: 0 or 1
+   * @param onArrivals called once for each turn of the event loop in which something came; both arrays are its own until
+   *   it returns
+   */
+  udpStart(bytes: Uint8Array, arrivals: Int32Array, onArrivals: (count: number) => void): number;
+  /** Opens a socket, which keeps the process running. @throws the system's error, with its `code` */
+  udpOpen(inbox: number, address: string, port: number): number;
+  /** The port that it is bound to. */
+  udpPort(socket: number): number;
+  /** The address that the n-th arrival came from; while `onArrivals` runs. */
+  udpSource(inbox: number, arrival: number): string;
+  /** Says where it sends to. False where nothing can be sent there. */
+  udpAim(socket: number, address: string, port: number): boolean;
+  /** Sends to where it aims. What cannot be sent is lost. */
+  udpSend(socket: number, datagram: Uint8Array): void;
+  udpClose(socket: number): void;
+}
+
 export interface NativeStatus {
   readonly loaded: boolean;
   /** Why, for the line that start-up prints: `loaded`, or what stood in the way and how to change it. */
@@ -37,13 +65,22 @@ export interface NativeStatus {
 /** Every function of `NativeKernels`: an addon that lacks one was built from older sources and is not used. */
 const KERNEL_NAMES: readonly (keyof NativeKernels)[] = ['polyphase', 'sileroLoad', 'sileroWindow'];
 
+const UDP_NAMES: readonly (keyof NativeUdp)[] = [
+  ...(['udpStart', 'udpOpen', 'udpPort', 'udpSource', 'udpAim', 'udpSend', 'udpClose'] as const),
+];
+
 const ADDON_PATH = 'native/build/Release/parley.node';
 
-const { kernels, reason } = load();
+const { kernels, udp, reason } = load();
 
 /** The addon's functions, or null when it is absent, unusable or switched off by `PARLEY_NATIVE=0`. */
 export function nativeKernels(): NativeKernels | null {
   return kernels;
+}
+
+/** The addon's sockets, or null where it is not used or has none. */
+export function nativeUdp(): NativeUdp | null {
+  return udp;
 }
 
 /** Whether the addon is in use, and why. */
@@ -51,23 +88,21 @@ export function nativeStatus(): NativeStatus {
   return { loaded: kernels !== null, reason };
 }
 
-function load(): { kernels: NativeKernels | null; reason: string } {
-  if (process.env['PARLEY_NATIVE'] === '0') return { kernels: null, reason: 'switched off by PARLEY_NATIVE=0' };
+function load(): { kernels: NativeKernels | null; udp: NativeUdp | null; reason: string } {
+  const without = (why: string) => ({ kernels: null, udp: null, reason: why });
+  if (process.env['PARLEY_NATIVE'] === '0') return without('switched off by PARLEY_NATIVE=0');
   const file = fileURLToPath(packageFile(ADDON_PATH));
-  if (!existsSync(file))
-    return { kernels: null, reason: "not built; `node native/build.mjs` in the package's folder says why" };
-  let addon: Partial<NativeKernels>;
+  if (!existsSync(file)) return without("not built; `node native/build.mjs` in the package's folder says why");
+  let addon: Partial<NativeKernels & NativeUdp>;
   try {
-    addon = createRequire(import.meta.url)(file) as Partial<NativeKernels>;
+    addon = createRequire(import.meta.url)(file) as typeof addon;
   } catch (error) {
-    return { kernels: null, reason: `does not load: ${reasonOf(error)}` };
+    return without(`does not load: ${reasonOf(error)}`);
   }
   const missing = KERNEL_NAMES.filter((name) => typeof addon[name] !== 'function');
   if (missing.length > 0) {
-    return {
-      kernels: null,
-      reason: `built from older sources, without ${missing.join(', ')}; run \`node native/build.mjs\``,
-    };
+    return without(`built from older sources, without ${missing.join(', ')}; run \`node native/build.mjs\``);
   }
-  return { kernels: addon as NativeKernels, reason: 'loaded' };
+  const hasSockets = UDP_NAMES.every((name) => typeof addon[name] === 'function');
+  return { kernels: addon as NativeKernels, udp: hasSockets ? (addon as NativeUdp) : null, reason: 'loaded' };
 }

@@ -52,6 +52,8 @@ const MARGIN_MS = 5;
 const STALL_MS = 120;
 /** A hole of more packets than this is no loss: the sender went on elsewhere. */
 const MAX_HOLE = 50;
+/** A number that is so far from the last one is of a stream that has begun anew. */
+const FAR_AWAY = 3_000;
 /** Of a hole so many packets are made up; the rest is silence. */
 const MAX_CONCEALED = 5;
 const MAX_WAITING = 256;
@@ -60,6 +62,7 @@ const BIN_MS = 5;
 const BINS = 100;
 const MEMORY = 0.996;
 const MAX_WEIGHT = 1e9;
+const NOTHING: readonly Arrival[] = [];
 /** The fastest way is forgotten by so much with each packet, so that clocks may drift apart. */
 const CREEP_MS = 0.02;
 
@@ -79,8 +82,11 @@ export class JitterBuffer {
   /** Places that were given up, to tell late packets from duplicates. */
   readonly #givenUp = new Set<number>();
   #packetMs: number;
-  /** Unwrapped sequence number and media time of the last packet that came; null before the first. */
-  #newest: { sequence: number; ticks: number } | null = null;
+  /** Whether any packet has come. */
+  #isBegun = false;
+  /** Unwrapped sequence number and media time of the last packet that came. */
+  #newestSequence = 0;
+  #newestTicks = 0;
   #next = 0;
   /** Media time up to which all has been delivered, with what was put in. */
   #endMs = 0;
@@ -106,19 +112,26 @@ export class JitterBuffer {
     return this.#lagMs;
   }
 
-  /** Takes a packet. Returns what can be heard now. */
-  push(packet: MediaPacket, nowMs: number): Arrival[] {
-    const { sequence, ticks } = this.#unwrapped(packet);
+  /** Takes a packet, of which it keeps a copy where it has to wait. Returns what can be heard now. */
+  push(packet: MediaPacket, nowMs: number): readonly Arrival[] {
+    if (!this.#isBegun || packet.begins === true) this.#begin(packet.sequence, packet.timestamp);
+    let sequence = this.#newestSequence + signed16(packet.sequence - this.#newestSequence);
+    if (Math.abs(sequence - this.#newestSequence) > FAR_AWAY) {
+      this.#begin(packet.sequence, packet.timestamp);
+      sequence = packet.sequence;
+    }
+    const ticks = this.#newestTicks + signed32(packet.timestamp - this.#newestTicks);
+    if (sequence > this.#newestSequence) this.#renew(sequence, ticks, packet.payload.length > 0);
     this.#stats.received++;
     const startMs = (ticks * 1000) / this.#clockRateHz;
     if (sequence < this.#next) {
       if (this.#givenUp.delete(sequence)) this.#stats.late++;
       else this.#stats.duplicate++;
-      return [];
+      return NOTHING;
     }
     if (this.#waiting.has(sequence)) {
       this.#stats.duplicate++;
-      return [];
+      return NOTHING;
     }
     if (packet.payload.length > 0) this.#measure(nowMs - startMs);
     // Nearly always: it is next, and nobody waits.
@@ -128,15 +141,16 @@ export class JitterBuffer {
       this.#stats.reordered++;
       break;
     }
-    this.#waiting.set(sequence, { ...packet, startMs });
+    // It waits beyond this call: whatever it is a view of is used again.
+    this.#waiting.set(sequence, { ...packet, payload: new Uint8Array(packet.payload), startMs });
     if (this.#waiting.size > MAX_WAITING) return this.#giveUp(nowMs, true);
     return this.#release(nowMs);
   }
 
   /** To be called every 20 ms or so: what is given up, or put in, because time has passed. */
-  poll(nowMs: number): Arrival[] {
-    if (this.#newest === null) return [];
-    const arrivals = this.#release(nowMs);
+  poll(nowMs: number): readonly Arrival[] {
+    if (!this.#isBegun) return NOTHING;
+    const arrivals = this.#waiting.size > 0 ? this.#release(nowMs) : NOTHING;
     if (this.#waiting.size > 0) return arrivals;
     const missingMs = nowMs - this.#fastestMs - this.#endMs;
     // Nearly always: nothing is missing, whatever this stream's patience is.
@@ -236,39 +250,32 @@ export class JitterBuffer {
     }
   }
 
-  /** Sequence number and timestamp without their wrapping; a stream that jumps far away begins anew. */
-  #unwrapped({ sequence, timestamp, payload, begins = false }: MediaPacket): { sequence: number; ticks: number } {
-    const newest = this.#newest;
-    if (newest === null || begins) return this.#begin(sequence, timestamp);
-    const unwrapped = newest.sequence + signed(sequence - newest.sequence, 16);
-    const ticks = newest.ticks + signed(timestamp - newest.ticks, 32);
-    if (Math.abs(unwrapped - newest.sequence) > 3_000) return this.#begin(sequence, timestamp);
-    if (unwrapped > newest.sequence && payload.length === 0) {
-      newest.sequence = unwrapped; // what its time means is its own affair
-    } else if (unwrapped > newest.sequence) {
-      const lengthMs = ((ticks - newest.ticks) * 1000) / this.#clockRateHz;
-      // A pause of the sender is no length of a packet.
-      if (unwrapped === newest.sequence + 1 && !this.#isSilent && lengthMs >= 5 && lengthMs <= 60) {
-        this.#packetMs = lengthMs;
-      }
-      this.#newest = { sequence: unwrapped, ticks };
-    }
-    return { sequence: unwrapped, ticks };
+  /** A later packet than all before has come. */
+  #renew(sequence: number, ticks: number, isSound: boolean): void {
+    const isNext = sequence === this.#newestSequence + 1;
+    this.#newestSequence = sequence;
+    if (!isSound) return; // what its time means is its own affair
+    const lengthMs = ((ticks - this.#newestTicks) * 1000) / this.#clockRateHz;
+    this.#newestTicks = ticks;
+    // A pause of the sender is no length of a packet.
+    if (isNext && !this.#isSilent && lengthMs >= 5 && lengthMs <= 60) this.#packetMs = lengthMs;
   }
 
-  #begin(sequence: number, timestamp: number): { sequence: number; ticks: number } {
+  /** The first packet, or one of a stream that goes on far away: what was before it is over. */
+  #begin(sequence: number, timestamp: number): void {
+    this.#isBegun = true;
     this.#waiting.clear();
     this.#givenUp.clear();
     this.#late.fill(0);
     this.#weight = 1;
-    this.#newest = { sequence, ticks: timestamp };
+    this.#newestSequence = sequence;
+    this.#newestTicks = timestamp;
     this.#next = sequence;
     this.#endMs = (timestamp * 1000) / this.#clockRateHz;
     this.#lagMs = 0;
     this.#fastestMs = Number.POSITIVE_INFINITY;
     this.#transitMs = null;
     this.#isSilent = false;
-    return this.#newest;
   }
 
   #measure(transitMs: number): void {
@@ -298,9 +305,12 @@ function silence(ms: number): Arrival {
   return { kind: 'silence', ms };
 }
 
-/** A difference of numbers that wrap after `bits` bits, as the nearest one. */
-function signed(difference: number, bits: 16 | 32): number {
-  const range = 2 ** bits;
-  const wrapped = ((difference % range) + range) % range;
-  return wrapped >= range / 2 ? wrapped - range : wrapped;
+/** A difference of numbers that wrap after 16 bits, as the nearest one. */
+function signed16(difference: number): number {
+  return (difference << 16) >> 16;
+}
+
+/** After 32 bits. */
+function signed32(difference: number): number {
+  return difference | 0;
 }

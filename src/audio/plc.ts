@@ -20,7 +20,7 @@ const MAX_BLEND_MS = 10;
  */
 export class LossConcealer {
   /** The most recent audio, as it was played. */
-  readonly #past: Float64Array;
+  readonly #past: Int16Array;
   /** The past as it was when the gap began. */
   readonly #source: Float64Array;
   readonly #blend: Float64Array;
@@ -38,7 +38,7 @@ export class LossConcealer {
   constructor(readonly sampleRateHz: number) {
     checkRate(sampleRateHz);
     const length = Math.ceil(((MAX_PERIODS + SEAM) * LONGEST_PERIOD_MS * sampleRateHz) / 1000) + 1;
-    this.#past = new Float64Array(length);
+    this.#past = new Int16Array(length);
     this.#source = new Float64Array(length);
     this.#blend = new Float64Array(this.#samples(MAX_BLEND_MS));
   }

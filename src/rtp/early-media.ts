@@ -33,7 +33,8 @@ export class EarlyMedia {
       this.#kept = [];
     }
     const isNew = atMs - (this.#source?.sinceMs ?? 0) <= OVERTAKEN_MS && this.#kept.length < MOST_KEPT;
-    if (isNew) this.#kept.push({ packet, atMs });
+    // Beyond this call its datagram is another one's.
+    if (isNew) this.#kept.push({ packet: { ...packet, payload: new Uint8Array(packet.payload) }, atMs });
     else this.#kept = [];
   }
 

@@ -66,16 +66,32 @@ function loaded(opus: Opus | null): Opus {
   return opus;
 }
 
+/** The beginning of a buffer, as long as is asked for: nearly always as long as the last time. */
+class Beginning<T extends Uint8Array | Int16Array> {
+  readonly #whole: T;
+  #last: T;
+
+  constructor(whole: T) {
+    this.#whole = whole;
+    this.#last = whole;
+  }
+
+  of(length: number): T {
+    if (this.#last.length !== length) this.#last = this.#whole.subarray(0, length) as T;
+    return this.#last;
+  }
+}
+
 class G711Encoder implements MediaEncoder {
   readonly #law: G711Law;
-  readonly #out = new Uint8Array(LONGEST_SENT_MS * BYTES_PER_MS);
+  readonly #out = new Beginning(new Uint8Array(LONGEST_SENT_MS * BYTES_PER_MS));
 
   constructor(law: G711Law) {
     this.#law = law;
   }
 
   encode(frame: Int16Array): Uint8Array {
-    return encodeG711(this.#law, frame, this.#out);
+    return encodeG711(this.#law, frame, this.#out.of(frame.length));
   }
 
   close(): void {
@@ -86,7 +102,7 @@ class G711Encoder implements MediaEncoder {
 class G711Decoder implements MediaDecoder {
   readonly #law: G711Law;
   readonly #concealer = new LossConcealer(8_000);
-  readonly #out = new Int16Array(MAX_PACKET_MS * BYTES_PER_MS);
+  readonly #out = new Beginning(new Int16Array(MAX_PACKET_MS * BYTES_PER_MS));
 
   constructor(law: G711Law) {
     this.#law = law;
@@ -94,13 +110,13 @@ class G711Decoder implements MediaDecoder {
 
   decode(payload: Uint8Array): Int16Array {
     checkLength(payload);
-    const samples = decodeG711(this.#law, payload, this.#out);
+    const samples = decodeG711(this.#law, payload, this.#out.of(payload.length));
     this.#concealer.accept(samples);
     return samples;
   }
 
   conceal(ms: number): Int16Array {
-    const out = this.#out.subarray(0, Math.round(Math.min(ms, MAX_GAP_MS) * 8));
+    const out = this.#out.of(Math.round(Math.min(ms, MAX_GAP_MS) * 8));
     this.#concealer.conceal(out);
     return out;
   }
@@ -112,10 +128,10 @@ class G711Decoder implements MediaDecoder {
 
 class WidebandEncoder implements MediaEncoder {
   readonly #encoder = new G722Encoder();
-  readonly #out = new Uint8Array(LONGEST_SENT_MS * BYTES_PER_MS);
+  readonly #out = new Beginning(new Uint8Array(LONGEST_SENT_MS * BYTES_PER_MS));
 
   encode(frame: Int16Array): Uint8Array {
-    return this.#encoder.encode(frame, this.#out);
+    return this.#encoder.encode(frame, this.#out.of(frame.length >> 1));
   }
 
   close(): void {
@@ -126,17 +142,17 @@ class WidebandEncoder implements MediaEncoder {
 class WidebandDecoder implements MediaDecoder {
   readonly #decoder = new G722Decoder();
   readonly #concealer = new LossConcealer(16_000);
-  readonly #out = new Int16Array(MAX_PACKET_MS * 16);
+  readonly #out = new Beginning(new Int16Array(MAX_PACKET_MS * 16));
 
   decode(payload: Uint8Array): Int16Array {
     checkLength(payload);
-    const samples = this.#decoder.decode(payload, this.#out);
+    const samples = this.#decoder.decode(payload, this.#out.of(2 * payload.length));
     this.#concealer.accept(samples);
     return samples;
   }
 
   conceal(ms: number): Int16Array {
-    const out = this.#out.subarray(0, Math.round(Math.min(ms, MAX_GAP_MS) * 16));
+    const out = this.#out.of(Math.round(Math.min(ms, MAX_GAP_MS) * 16));
     this.#concealer.conceal(out);
     return out;
   }

@@ -52,9 +52,12 @@ export class RtpPorts {
     return this.#taken.size;
   }
 
-  /** @throws ParleyError RTP_PORTS_FULL where none is free; the system's error where the address is none of ours */
-  async open(): Promise<PortPair> {
-    if (this.#range === null) return this.#openAny();
+  /**
+   * @param openSocket for the sockets of this call; default: as for all
+   * @throws ParleyError RTP_PORTS_FULL where none is free; the system's error where the address is none of ours
+   */
+  async open(openSocket: OpenSocket = this.#open): Promise<PortPair> {
+    if (this.#range === null) return this.#openAny(openSocket);
     const [first, last] = this.#range;
     const pairs = Math.floor((last - first + 1) / 2);
     const start = pairs > 0 ? randomInt(pairs) : 0;
@@ -62,19 +65,19 @@ export class RtpPorts {
       const port = first + ((start + n) % pairs) * 2;
       if (!this.#isFree(port)) continue;
       tries++;
-      const pair = await this.#tryOpen(port);
+      const pair = await this.#tryOpen(port, openSocket);
       if (pair !== null) return pair;
     }
     throw new ParleyError('RTP_PORTS_FULL', { range: `${String(first)}-${String(last)}` });
   }
 
-  async #openAny(): Promise<PortPair> {
+  async #openAny(openSocket: OpenSocket): Promise<PortPair> {
     for (let tries = 0; tries < MAX_TRIES; tries++) {
-      const probe = await this.#open(this.localAddress, 0);
+      const probe = await openSocket(this.localAddress, 0);
       const { port } = probe;
       await probe.close();
       if (port % 2 !== 0 || !this.#isFree(port)) continue;
-      const pair = await this.#tryOpen(port);
+      const pair = await this.#tryOpen(port, openSocket);
       if (pair !== null) return pair;
     }
     throw new ParleyError('RTP_PORTS_FULL', { range: 'any' });
@@ -89,11 +92,11 @@ export class RtpPorts {
   }
 
   /** Null where another program has one of the two. */
-  async #tryOpen(port: number): Promise<PortPair | null> {
+  async #tryOpen(port: number, openSocket: OpenSocket): Promise<PortPair | null> {
     this.#taken.add(port);
     const sockets: DatagramSocket[] = [];
     try {
-      for (const each of [port, port + 1]) sockets.push(await this.#open(this.localAddress, each));
+      for (const each of [port, port + 1]) sockets.push(await openSocket(this.localAddress, each));
     } catch (error) {
       await Promise.all(sockets.map((socket) => socket.close()));
       this.#taken.delete(port);

@@ -1,7 +1,7 @@
 import { FRAME_MS } from '../audio/frame.js';
 import { type Arrival, JitterBuffer, type JitterStats, type MediaPacket } from '../audio/jitter-buffer.js';
 import { levelOf } from '../audio/level.js';
-import { Resampler } from '../audio/resample.js';
+import { type Resampler, resamplerBetween } from '../audio/resample.js';
 import type { Opus } from '../audio/opus.js';
 import { ComfortNoise } from '../audio/comfort-noise.js';
 import { TelephoneEvents } from '../transports/telephone-event.js';
@@ -24,7 +24,8 @@ interface Stream {
   readonly facts: CodecFacts;
   readonly decoder: MediaDecoder;
   readonly jitter: JitterBuffer;
-  readonly resampler: Resampler;
+  /** Null: the line has the codec's rate. */
+  readonly resampler: Resampler | null;
   readonly noise: ComfortNoise;
 }
 
@@ -115,7 +116,10 @@ export class Receiver {
 
   /** To be called every 20 ms or so: what is given up, or put in, because time has passed. */
   poll(nowMs: number): void {
-    if (this.#stream !== null) this.#hear(this.#stream, this.#stream.jitter.poll(nowMs), nowMs);
+    const stream = this.#stream;
+    if (stream === null) return;
+    const arrivals = stream.jitter.poll(nowMs);
+    if (arrivals.length > 0) this.#hear(stream, arrivals, nowMs);
   }
 
   close(): void {
@@ -145,7 +149,7 @@ export class Receiver {
       facts,
       decoder: mediaDecoder(facts, this.#options.opus),
       jitter: new JitterBuffer({ clockRateHz: facts.clockRateHz }),
-      resampler: new Resampler(facts.sampleRateHz, this.#options.rateHz),
+      resampler: resamplerBetween(facts.sampleRateHz, this.#options.rateHz),
       noise: new ComfortNoise(),
     };
     this.#streams.set(facts.name, stream);
@@ -165,7 +169,7 @@ export class Receiver {
       const ms = (samples.length * 1_000) / stream.facts.sampleRateHz;
       const mayBeLeftOut = arrival.kind === 'packet' && stream.jitter.lagMs >= ms;
       if (mayBeLeftOut && levelOf(samples).rmsDbfs < QUIET_DB) stream.jitter.skipped(ms);
-      else this.#options.onAudio(stream.resampler.process(samples));
+      else this.#options.onAudio(stream.resampler === null ? samples : stream.resampler.process(samples));
     }
   }
 

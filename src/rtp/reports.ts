@@ -62,9 +62,13 @@ export class Reports {
     this.#reception.take(packet, clockRateHz, nowMs);
   }
 
-  /** The report that is due; null = none. */
-  due(sent: SentSoFar, nowMs: number): Uint8Array | null {
-    if (nowMs < this.#nextMs) return null;
+  /** When the next report is to go out. */
+  get nextMs(): number {
+    return this.#nextMs;
+  }
+
+  /** The report that is due. */
+  next(sent: SentSoFar, nowMs: number): Uint8Array {
     this.#nextMs = nextAfter(nowMs);
     return serialiseRtcp(this.#compound(sent, nowMs));
   }

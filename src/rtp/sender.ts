@@ -1,6 +1,6 @@
 import { FRAME_MS, frameSamples } from '../audio/frame.js';
 import type { Opus } from '../audio/opus.js';
-import { Resampler } from '../audio/resample.js';
+import { type Resampler, resamplerBetween } from '../audio/resample.js';
 import { COMFORT_NOISE_TYPE, LONGEST_SENT_MS } from './codecs.js';
 import { KeyPresses } from './key-presses.js';
 import { type MediaEncoder, mediaEncoder } from './media-codec.js';
@@ -25,7 +25,8 @@ export interface SenderOptions {
 /** How the agreed codec is spoken. */
 interface Voice {
   readonly encoder: MediaEncoder;
-  readonly resampler: Resampler;
+  /** Null: the line has the codec's rate. */
+  readonly resampler: Resampler | null;
   readonly ticksPerMs: number;
   /** Samples of a packet. */
   readonly packetSamples: number;
@@ -85,7 +86,7 @@ export class Sender {
     const ticksPerMs = facts.clockRateHz / 1_000;
     this.#voice = {
       encoder: mediaEncoder(facts, this.#options.opus),
-      resampler: new Resampler(this.#options.rateHz, facts.sampleRateHz),
+      resampler: resamplerBetween(this.#options.rateHz, facts.sampleRateHz),
       ticksPerMs,
       packetSamples: (facts.sampleRateHz * agreement.packetMs) / 1_000,
       ticksPerPacket: ticksPerMs * agreement.packetMs,
@@ -100,7 +101,8 @@ export class Sender {
 
   /** The next 20 ms; null = silence. */
   frame(frame: Int16Array | null, nowMs: number): void {
-    const [agreement, voice] = [this.#agreement, this.#voice];
+    const agreement = this.#agreement;
+    const voice = this.#voice;
     if (agreement === null || voice === null) return;
     const ticks = voice.ticksPerMs * FRAME_MS;
     this.#skipGap(ticks, nowMs);
@@ -119,7 +121,8 @@ export class Sender {
     }
     const heard = key?.kind === 'tone' ? key.samples : key === null ? frame : null;
     if (agreement.comfortNoise && this.#isQuiet(heard, timestamp)) return;
-    this.#speak(voice, voice.resampler.process(heard ?? this.#silence), timestamp);
+    const samples = heard ?? this.#silence;
+    this.#speak(voice, voice.resampler === null ? samples : voice.resampler.process(samples), timestamp);
   }
 
   /** Sends keys in place of sound. Resolves when they are sent; while the other side is on hold they wait. */

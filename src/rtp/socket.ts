@@ -1,13 +1,17 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { isIP } from 'node:net';
+import { nativeSockets } from './native-socket.js';
+
+/** Hears a datagram, which is overwritten when it returns: what is to last is copied. */
+export type OnDatagram = (datagram: Uint8Array, address: string, port: number) => void;
 
 /** A UDP socket, as far as media need one. */
 export interface DatagramSocket {
   readonly port: number;
-  /** Called for each datagram; one listener. */
-  listen(onDatagram: (datagram: Uint8Array, address: string, port: number) => void): void;
-  /** Never throws; what cannot be sent is lost, as datagrams are. */
+  /** Called for each datagram, of which 4 kB are heard; one listener. */
+  listen(onDatagram: OnDatagram): void;
+  /** Never throws; what cannot be sent is lost, as datagrams are. The datagram may be overwritten afterwards. */
   send(datagram: Uint8Array, address: string, port: number): void;
   /** May be called twice. */
   close(): Promise<void>;
@@ -20,7 +24,11 @@ export type OpenSocket = (address: string, port: number) => Promise<DatagramSock
 const RECEIVE_BUFFER_BYTES = 262_144;
 const MAPPED_IPV4 = '::ffff:';
 
-export async function openUdpSocket(address: string, port: number): Promise<DatagramSocket> {
+/** A socket of the native addon, and where there is none of Node's. */
+export const openUdpSocket: OpenSocket = nativeSockets() ?? openNodeSocket;
+
+/** Node's own: it allocates a buffer and an address for each datagram, and takes twice the processor time. */
+export async function openNodeSocket(address: string, port: number): Promise<DatagramSocket> {
   const isV6 = isIP(address) === 6;
   const socket = createSocket({
     ...{ type: isV6 ? 'udp6' : 'udp4', recvBufferSize: RECEIVE_BUFFER_BYTES },
@@ -47,7 +55,7 @@ export async function openUdpSocket(address: string, port: number): Promise<Data
     send: (datagram, to, toPort) => {
       // The callback takes the error, which would be thrown else; ports that are none are thrown nevertheless.
       if (isOpen && toPort > 0 && toPort < 65_536)
-        socket.send(datagram, toPort, isV6 && isIP(to) === 4 ? `${MAPPED_IPV4}${to}` : to, ignore);
+        socket.send(Uint8Array.from(datagram), toPort, isV6 && isIP(to) === 4 ? `${MAPPED_IPV4}${to}` : to, ignore);
     },
     close: async () => {
       if (!isOpen) return;

@@ -1,7 +1,7 @@
 import { OVERTAKEN_MS } from './early-media.js';
 import { ReportedLoss } from '../transports/webrtc/reported-loss.js';
 import { type Agreement, isNowhere } from './negotiation.js';
-import { isRtcp, parseRtp, type RtpPacket, serialiseRtp } from './packet.js';
+import { isRtcp, parseRtp, RTP_HEADER_BYTES, type RtpPacket, serialiseRtp } from './packet.js';
 import type { PortPair } from './ports.js';
 import { Reports, type ReportStats, type SentSoFar } from './reports.js';
 import { type Place, SourceLock } from './source-lock.js';
@@ -48,6 +48,7 @@ export class Wire {
   #opener: SrtpReceiver | null = null;
   #lastHeardMs = -Infinity;
   #isOver = false;
+  #datagram = new Uint8Array();
   /** What came from places that were not agreed upon: answers may be overtaken by the sound that they are about. */
   readonly #overtaken: { datagram: Uint8Array; from: Place; isRtcpPort: boolean; atMs: number }[] = [];
 
@@ -108,15 +109,17 @@ export class Wire {
   send(packet: RtpPacket): void {
     if (this.#lock === null) return;
     const { address, port } = this.#lock.target;
-    const datagram = serialiseRtp(packet);
-    this.#options.pair.rtp.send(this.#sealer?.protect(datagram) ?? datagram, address, port);
+    const length = RTP_HEADER_BYTES + packet.payload.length;
+    // Nearly always as long as the one before, which has been sent.
+    if (this.#datagram.length !== length) this.#datagram = new Uint8Array(length);
+    const datagram = serialiseRtp(packet, this.#datagram);
+    this.#options.pair.rtp.send(this.#sealer === null ? datagram : this.#sealer.protect(datagram), address, port);
   }
 
   /** To be called every tick. */
   tick(nowMs: number): void {
-    if (this.#agreement === null) return;
-    const report = this.#reports.due(this.#options.sent(), nowMs);
-    if (report !== null) this.#sendReport(report);
+    if (this.#agreement === null || nowMs < this.#reports.nextMs) return;
+    this.#sendReport(this.#reports.next(this.#options.sent(), nowMs));
   }
 
   /** May be called twice. @param saysGoodbye to somebody who has heard of us */
@@ -181,7 +184,7 @@ export class Wire {
   }
 
   #keep(datagram: Uint8Array, from: Place, isRtcpPort: boolean, atMs: number): void {
-    this.#overtaken.push({ datagram, from, isRtcpPort, atMs });
+    this.#overtaken.push({ datagram: new Uint8Array(datagram), from, isRtcpPort, atMs });
     if (this.#overtaken.length > MOST_OVERTAKEN) this.#overtaken.shift();
   }
 

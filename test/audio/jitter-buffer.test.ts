@@ -158,7 +158,7 @@ test('whatever the network does, packets are heard in order, once, and time goes
           .sort((a, b) => a.atMs - b.atMs);
         const heard: number[] = [];
         let timeMs = 0;
-        const take = (arrivals: Arrival[]): void => {
+        const take = (arrivals: readonly Arrival[]): void => {
           for (const arrival of arrivals) {
             timeMs += arrival.kind === 'packet' ? 20 : arrival.ms;
             if (arrival.kind === 'packet') heard.push(((arrival.payload[0] ?? 0) << 8) | (arrival.payload[1] ?? 0));

@@ -56,12 +56,12 @@ export class UdpNetwork {
   send(datagram: Uint8Array, from: { address: string; port: number }, to: { address: string; port: number }): void {
     const { loss = 0, delayMs = 0, jitterMs = 0, duplicated = 0 } = this.quality;
     const [sender, place] = [`${from.address}:${String(from.port)}`, `${to.address}:${String(to.port)}`];
-    this.sent.push({ from: sender, to: place, datagram });
+    // Copies: what is sent is overwritten by the next packet.
+    this.sent.push({ from: sender, to: place, datagram: Uint8Array.from(datagram) });
     const random = isRtcp(datagram) ? this.#chanceOfReports : this.#random;
     const copies = random.chance(loss) ? 0 : random.chance(duplicated) ? 2 : 1;
     for (let n = 0; n < copies; n++) {
       const atMs = this.#clock.nowMs() + delayMs + random.next() * jitterMs;
-      // A copy: what is sent is overwritten by the next packet.
       const copy = Uint8Array.from(datagram);
       this.#clock.schedule(atMs, () => this.#sockets.get(place)?.(copy, from.address, from.port));
     }

@@ -43,7 +43,9 @@ export async function openRtpLine(options: LineOptions): Promise<RecordingLine> 
 /** A socket whose packets of sound are told as they come in, before anything holds them back. */
 function overheard(socket: DatagramSocket, onHeard: LineOptions['onHeard']): DatagramSocket {
   return {
-    ...socket,
+    port: socket.port,
+    send: (datagram, address, port) => socket.send(datagram, address, port),
+    close: () => socket.close(),
     listen: (onDatagram) =>
       socket.listen((datagram, address, port) => {
         const packet = parseRtp(datagram);

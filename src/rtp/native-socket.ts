@@ -1,0 +1,125 @@
+import { type NativeUdp, nativeUdp } from '../native.js';
+import type { DatagramSocket, OnDatagram, OpenSocket } from './socket.js';
+
+/** Datagrams of one turn of the event loop, each described by so many numbers; what does not fit comes in the next turn. */
+const ARRIVALS = 256;
+const FIELDS = 5;
+const INBOX_BYTES = 262_144;
+const PLACE = 0xffff;
+
+/** The sockets of the native addon; null where it has none. All of a thread's have one inbox. */
+export function nativeSockets(): OpenSocket | null {
+  const udp = nativeUdp();
+  if (udp === null) return null;
+  let post: PostOffice | null = null;
+  return (address, port) =>
+    new Promise((resolve) => {
+      post ??= new PostOffice(udp);
+      resolve(post.open(address, port));
+    });
+}
+
+/** Hands out what comes, to whom it is for. */
+class PostOffice {
+  readonly #udp: NativeUdp;
+  readonly #bytes = new Uint8Array(INBOX_BYTES);
+  readonly #arrivals = new Int32Array(ARRIVALS * FIELDS);
+  /** Views of the last datagrams: as a rule the next ones lie in the same places. */
+  readonly #views: Uint8Array[] = Array.from({ length: ARRIVALS }, () => this.#bytes.subarray(0, 0));
+  /** By the lower half of their numbers, which are used again: the upper half tells one from another. */
+  readonly #sockets: (NativeSocket | undefined)[] = [];
+  readonly #inbox: number;
+
+  constructor(udp: NativeUdp) {
+    this.#udp = udp;
+    this.#inbox = udp.udpStart(this.#bytes, this.#arrivals, (count) => this.#deliver(count));
+  }
+
+  open(address: string, port: number): DatagramSocket {
+    const udp = this.#udp;
+    const id = udp.udpOpen(this.#inbox, address, port);
+    const socket = new NativeSocket(udp, id, () => (this.#sockets[id & PLACE] = undefined));
+    this.#sockets[id & PLACE] = socket;
+    return socket;
+  }
+
+  #deliver(count: number): void {
+    const arrivals = this.#arrivals;
+    for (let n = 0; n < count; n++) {
+      const at = n * FIELDS;
+      // It may have been closed by somebody who has heard something before.
+      const id = arrivals[at]!;
+      const socket = this.#sockets[id & PLACE];
+      if (socket?.id !== id) continue;
+      if (arrivals[at + 4] !== 0) socket.comesFrom(this.#udp.udpSource(this.#inbox, n), arrivals[at + 3]!);
+      try {
+        socket.hear(this.#view(n, arrivals[at + 1]!, arrivals[at + 2]!));
+      } catch (error) {
+        // Of the process, outside the others' turn.
+        queueMicrotask(() => {
+          throw error;
+        });
+      }
+    }
+  }
+
+  #view(n: number, from: number, length: number): Uint8Array {
+    const view = this.#views[n]!;
+    if (view.byteOffset === from && view.length === length) return view;
+    return (this.#views[n] = this.#bytes.subarray(from, from + length));
+  }
+}
+
+class NativeSocket implements DatagramSocket {
+  readonly port: number;
+  readonly id: number;
+  readonly #udp: NativeUdp;
+  readonly #onClose: () => void;
+  #onDatagram: OnDatagram | null = null;
+  /** Whom the last datagram came from. */
+  #fromAddress = '';
+  #fromPort = 0;
+  /** Whom the last one was sent to. */
+  #toAddress = '';
+  #toPort = 0;
+  #isOpen = true;
+
+  constructor(udp: NativeUdp, id: number, onClose: () => void) {
+    this.port = udp.udpPort(id);
+    this.#udp = udp;
+    this.id = id;
+    this.#onClose = onClose;
+  }
+
+  listen(onDatagram: OnDatagram): void {
+    this.#onDatagram = onDatagram;
+  }
+
+  send(datagram: Uint8Array, address: string, port: number): void {
+    if (!this.#isOpen || !(port > 0 && port < 65_536)) return;
+    if (port !== this.#toPort || address !== this.#toAddress) {
+      [this.#toAddress, this.#toPort] = [address, port];
+      this.#udp.udpAim(this.id, address, port);
+    }
+    this.#udp.udpSend(this.id, datagram);
+  }
+
+  close(): Promise<void> {
+    if (this.#isOpen) {
+      this.#isOpen = false;
+      this.#onDatagram = null;
+      this.#onClose();
+      this.#udp.udpClose(this.id);
+    }
+    return Promise.resolve();
+  }
+
+  comesFrom(address: string, port: number): void {
+    this.#fromAddress = address;
+    this.#fromPort = port;
+  }
+
+  hear(datagram: Uint8Array): void {
+    this.#onDatagram?.(datagram, this.#fromAddress, this.#fromPort);
+  }
+}
