@@ -31,6 +31,8 @@ export interface AgentCallOptions {
 const READY_MS = 10_000;
 /** A carrier may take so long to end a call whose line has been closed. */
 const HANG_UP_MS = 5000;
+/** An account that takes longer is taken as it is. */
+const RECORDED_MS = 5000;
 
 /** An agent on a phone call, from the placing or the ringing to the end. */
 export class AgentCall {
@@ -87,6 +89,7 @@ export class AgentCall {
   async #run(): Promise<CallReport> {
     const report = await this.#talk();
     await this.#carrierEnded();
+    if (this.call.recorded !== undefined) await this.#recorded(this.call.recorded);
     this.#enter(report.status);
     return { ...report, carrier: this.call.record() };
   }
@@ -147,6 +150,14 @@ export class AgentCall {
     await Promise.race([this.#ended, delay(clock, HANG_UP_MS, waiting.signal)]);
     waiting.abort();
     call.hangUp();
+  }
+
+  /** The account of a call may come from another thread. */
+  async #recorded(whole: Promise<void>): Promise<void> {
+    const { clock } = this.#options;
+    const waiting = new AbortController();
+    await Promise.race([whole, delay(clock, RECORDED_MS, waiting.signal).catch(() => undefined)]);
+    waiting.abort();
   }
 
   #enter(status: CallStatus): void {

@@ -1,6 +1,7 @@
 import type { CarrierCall } from '../carriers/carrier.js';
 import { DEFAULT_LANGUAGE } from '../config/language.js';
 import { phrasesFor } from '../conversation/phrases.js';
+import { isElsewhere } from '../engine/line-elsewhere.js';
 import { lineOver } from '../session/line-over.js';
 import type { Consultation } from '../session/line-actions.js';
 import type { Transport, TransferFailure, TransferOutcome } from '../transports/transport.js';
@@ -60,6 +61,7 @@ const UNSUPPORTED: TransferOutcome = { ok: false, reason: 'unsupported' };
 
 /** A line whose transfer connects the user; it closes by itself only when that has been told. */
 function joiningLine(line: Transport, join: () => Promise<TransferOutcome>): Transport {
+  if (isElsewhere(line)) return line.transferringBy(join);
   let isJoining = false;
   let close: (() => void) | null = null;
   return lineOver(line, {

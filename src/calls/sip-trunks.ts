@@ -1,6 +1,7 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { SipCarrierOptions } from '../carriers/sip/carrier.js';
+import type { LinesElsewhere } from '../carriers/sip/agent-line.js';
 import type { SipTrunks } from '../carriers/sip/trunks.js';
 import type { SipSettings } from '../config/sip-settings.js';
 import type { Engine } from '../engine/engine.js';
@@ -18,6 +19,8 @@ export interface SipTrunksParts {
   password: string | null;
   /** Of the trunks' numbers, the ones that are ours from the start. */
   owned?: readonly string[];
+  /** Where calls have their sound, if not in the engine's thread. */
+  linesElsewhere?: LinesElsewhere | undefined;
   /** Where trunks and their media are counted. */
   figures?: TrunkFigures | undefined;
   onError?: (error: unknown) => void;
@@ -55,14 +58,22 @@ function trunksOf(settings: SipSettings, password: string | null): TrunkSettings
  */
 export async function sipTrunks(parts: SipTrunksParts): Promise<SipTrunks> {
   // Loaded late: who has no trunk does not wait for it.
-  const [{ SipTrunks }, { Sockets }, { systemNames }, { RtpPorts }, { openRtpSession }] = await Promise.all([
+  const [
+    { SipTrunks },
+    { Sockets },
+    { systemNames },
+    { RtpPorts },
+    { openRtpSession, rtpSessionOver },
+    { hasMediaElsewhere },
+  ] = await Promise.all([
     import('../carriers/sip/trunks.js'),
     import('../sip/transport/sockets.js'),
     import('../sip/trunk/resolver.js'),
     import('../rtp/ports.js'),
     import('../rtp/session.js'),
+    import('../carriers/sip/agent-line.js'),
   ]);
-  const { engine, settings, password, owned = [], figures, onError } = parts;
+  const { engine, settings, password, owned = [], figures, linesElsewhere, onError } = parts;
   const { clock, ticker } = engine;
   const listen = settings.listen.map(listeningOf);
   const { advertisedAddress, rtpPorts: portRange } = settings;
@@ -94,12 +105,20 @@ export async function sipTrunks(parts: SipTrunksParts): Promise<SipTrunks> {
       numberFormat: trunk.numberFormat,
       transfer: trunk.transfer,
       ...(displayName !== null && { displayName }),
-      openMedia: (listener, address, bound) => {
-        const media = {
-          ...{ clock, ticker, codecs, srtp, comfortNoise, listener },
-          ...(figures !== undefined && { totals: figures.media }),
-        };
-        return openRtpSession({ ...media, ports: portsOf(bound), advertisedAddress: address });
+      linesElsewhere,
+      openMedia: async (listener, address, bound, line) => {
+        const mine = portsOf(bound);
+        const media = { codecs, listener, ...(figures !== undefined && { totals: figures.media }) };
+        const says = { codecs, srtp, comfortNoise };
+        if (!hasMediaElsewhere(line)) {
+          return openRtpSession({ ...says, ...media, clock, ticker, ports: mine, advertisedAddress: address });
+        }
+        const pair = await mine.open(line.openSocket);
+        const opened = await line.openMedia(pair, media).catch(async (error: unknown) => {
+          await pair.close();
+          throw error;
+        });
+        return rtpSessionOver(opened, { ...says, address, port: pair.rtp.port, rtcpPort: pair.rtcp.port });
       },
       countryOf,
       onRegistration: (state) => {

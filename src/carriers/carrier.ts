@@ -100,6 +100,8 @@ export interface CarrierCall {
   connectTo?(other: CarrierCall, signal: AbortSignal): Promise<TransferOutcome>;
   /** The carrier's own account of the call, as far as it has gone. */
   record(): CallRecord;
+  /** Resolves when the account of a call that has ended is whole. Default: at once. */
+  readonly recorded?: Promise<void> | undefined;
 }
 
 /**

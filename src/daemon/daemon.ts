@@ -359,6 +359,7 @@ export class Daemon {
       const telephone = await Telephone.open({
         isOpen: () => this.#doors.isOpen,
         mayTransfer: () => this.#calling.whyNoTransfer(),
+        linesElsewhere: (await this.#media.open()) ?? undefined,
         ...{ engine, settings, onSessionEvent, onError, figures: this.#operation.trunks },
         takeRegistered: (callId) => this.#calling.registered.take(callId, 'phone'),
         agents: this.agents,

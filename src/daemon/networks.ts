@@ -5,6 +5,7 @@ import { plivoCarrier } from '../calls/plivo-carrier.js';
 import { telnyxCarrier } from '../calls/telnyx-carrier.js';
 import { twilioCarrier } from '../calls/twilio-carrier.js';
 import type { Carrier } from '../carriers/carrier.js';
+import type { LinesElsewhere } from '../carriers/sip/agent-line.js';
 import { type JoinedCarrier, JoinedCarriers } from '../carriers/joined.js';
 import type { CarrierDoor } from '../carriers/media-socket/door.js';
 import type { TrunkFigures } from '../calls/trunk-figures.js';
@@ -18,6 +19,8 @@ export interface NetworksOptions {
   engine: Engine;
   phones: Pick<PhoneStore, 'list'>;
   settings: NetworkSettings;
+  /** Where calls over SIP have their sound, if not in the engine's thread. */
+  linesElsewhere?: LinesElsewhere | undefined;
   /** Where SIP trunks are counted. */
   figures?: TrunkFigures | undefined;
   onError: (error: unknown) => void;
@@ -52,7 +55,14 @@ export interface Networks {
  * Opens them; their numbers are those that the store has under their names.
  * @throws ParleyError SIP_CANNOT_LISTEN, FILE_NOT_READABLE, CONFIG_INVALID, InvalidConfigError
  */
-export async function openNetworks({ engine, phones, settings, figures, onError }: NetworksOptions): Promise<Networks> {
+export async function openNetworks({
+  engine,
+  phones,
+  settings,
+  linesElsewhere,
+  figures,
+  onError,
+}: NetworksOptions): Promise<Networks> {
   const ownedBy = (name: string): string[] =>
     phones.list().flatMap(({ carrier, number }) => (carrier === name ? [number] : []));
   const joined: JoinedCarrier[] = [];
@@ -66,6 +76,7 @@ export async function openNetworks({ engine, phones, settings, figures, onError 
       onError,
       owned,
       figures,
+      linesElsewhere,
       settings: settings.sip,
       password: settings.sipPassword,
     });

@@ -3,6 +3,7 @@ import type { AgentCall } from '../calls/agent-call.js';
 import type { TrunkFigures } from '../calls/trunk-figures.js';
 import { type CallAgent, type OutboundCall, type OwnCall, Switchboard } from '../calls/switchboard.js';
 import type { CallRefusal, Carrier, CarrierCall } from '../carriers/carrier.js';
+import type { LinesElsewhere } from '../carriers/sip/agent-line.js';
 import { JoinedCarriers } from '../carriers/joined.js';
 import type { CarrierDoor } from '../carriers/media-socket/door.js';
 import type { Cancel } from '../clock/clock.js';
@@ -26,6 +27,8 @@ export interface TelephoneOptions {
   /** A call that was registered for an address of ours; it is nobody else's from then on. Throws where it is none. */
   takeRegistered: (callId: string) => RegisteredCall;
   maxSessions: number;
+  /** As `NetworksOptions.linesElsewhere`. */
+  linesElsewhere?: LinesElsewhere | undefined;
   /** Where SIP trunks are counted. */
   figures?: TrunkFigures | undefined;
   /** As `SwitchboardOptions.mayTransfer`. */
@@ -65,9 +68,9 @@ export class Telephone {
 
   /** @throws ParleyError FILE_NOT_READABLE, InvalidConfigError where the network's numbers are not what they should be */
   static async open(options: TelephoneOptions): Promise<Telephone> {
-    const { engine, phones, settings, figures } = options;
+    const { engine, phones, settings, figures, linesElsewhere } = options;
     const onError = (error: unknown): void => options.onError(errorOf(error));
-    return new Telephone(await openNetworks({ engine, phones, settings, figures, onError }), options);
+    return new Telephone(await openNetworks({ engine, phones, settings, figures, linesElsewhere, onError }), options);
   }
 
   /** Somebody of the simulated network calls one of our numbers. @throws ParleyError NOT_FOUND for an unknown caller */

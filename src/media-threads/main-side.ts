@@ -1,6 +1,7 @@
 import type { EngineOptions } from '../engine/options.js';
 import { ParleyError } from '../errors.js';
 import type { MainMethods } from './protocol.js';
+import { PhoneLine } from './phone-line.js';
 import type { ThreadLine } from './thread-line.js';
 import type { ThreadSession } from './thread-session.js';
 import { WebRtcLine } from './webrtc-line.js';
@@ -13,10 +14,11 @@ export interface MainSideOptions {
   sessions: ReadonlyMap<string, ThreadSession>;
   /** A session is over. */
   onFinished: (session: ThreadSession) => void;
+  onFault: (error: Error) => void;
 }
 
 /** What the main thread does for a media thread and its sessions: the one writer of stores, and whoever they ask. */
-export function mainSide({ stores, lines, sessions, onFinished }: MainSideOptions): MainMethods {
+export function mainSide({ stores, lines, sessions, onFinished, onFault }: MainSideOptions): MainMethods {
   const { knowledge, memories, doNotCall, sessionMemory } = stores;
   const known = (id: string): ThreadSession => {
     const session = sessions.get(id);
@@ -29,6 +31,14 @@ export function mainSide({ stores, lines, sessions, onFinished }: MainSideOption
       if (line instanceof WebRtcLine) line.isConnected();
     },
     notConnected: ({ line, error }) => lines.get(line)?.lost(fromWire(error)),
+    lineLeft: ({ line: id, facts }) => {
+      const line = lines.get(id);
+      if (line instanceof PhoneLine) line.left(facts);
+    },
+    mediaLost: ({ line: id, error }) => {
+      const line = lines.get(id);
+      if (line instanceof PhoneLine) line.mediaLost(fromWire(error));
+    },
     transfer: async ({ line, target }, signal) =>
       lines.get(line)?.transferTo(target, signal) ?? { ok: false, reason: 'failed' },
     event: ({ session, event }) => sessions.get(session)?.event(event),
@@ -55,6 +65,7 @@ export function mainSide({ stores, lines, sessions, onFinished }: MainSideOption
     search: async (query, signal) => knowledge?.search({ ...query, signal }) ?? [],
     recall: async ({ agentId, user, limit }) => memories?.recall(agentId, user, limit) ?? [],
     keepMemory: async (memory) => memories?.keep(memory),
+    fault: (error) => onFault(fromWire(error)),
     mcpFault: ({ server, reason }) => stores.onMcpFault?.(server, reason),
   };
 }

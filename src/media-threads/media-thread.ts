@@ -1,15 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
+import type { CallLineEvents } from '../carriers/sip/line.js';
 import { type Clock, delay } from '../clock/clock.js';
 import { unixNow } from '../clock/real.js';
 import type { SessionElsewhere } from '../engine/line-elsewhere.js';
 import type { EngineOptions, SessionRequest } from '../engine/options.js';
 import { errorOf, ParleyError } from '../errors.js';
 import { workerFile } from '../package-files.js';
+import type { CodecName } from '../rtp/codecs.js';
+import type { RtpStats } from '../rtp/media.js';
 import type { PeerSettings } from '../transports/webrtc/peer.js';
 import { mainSide } from './main-side.js';
-import type { PlainRequest, ThreadMethods, ThreadSettings } from './protocol.js';
+import { PhoneLine } from './phone-line.js';
+import type { CallFacts, PlainRequest, ThreadMethods, ThreadSettings } from './protocol.js';
 import { Rpc } from './rpc.js';
 import type { ThreadLine } from './thread-line.js';
 import { ThreadSession } from './thread-session.js';
@@ -57,7 +61,7 @@ export class MediaThread {
     });
     this.#worker = worker;
     const [lines, sessions] = [this.#lines, this.#sessions];
-    const methods = mainSide({ stores, lines, sessions, onFinished: ({ id }) => sessions.delete(id) });
+    const methods = mainSide({ stores, lines, sessions, onFault, onFinished: ({ id }) => sessions.delete(id) });
     this.#rpc = new Rpc({ post: (message) => worker.postMessage(message), methods, clock, onFault });
     let why = 'it has ended';
     worker.on('message', (message) => this.#rpc.receive(message));
@@ -107,16 +111,62 @@ export class MediaThread {
     if (this.#lines.delete(line)) this.#rpc.tell('closeLine', line);
   }
 
-  async openSession(line: string, request: SessionRequest): Promise<SessionElsewhere> {
+  /** The line of a phone call. */
+  openPhone(rateHz: number, events: CallLineEvents): PhoneLine {
+    const line = new PhoneLine(randomUUID(), this, rateHz, events);
+    this.#lines.set(line.id, line);
+    return line;
+  }
+
+  tell: Rpc<ThreadMethods>['tell'] = (method, argument) => this.#rpc.tell(method, argument);
+
+  openSocket(line: string, address: string, port: number): Promise<number> {
+    return this.#rpc.ask('openSocket', { line, address, port }, { timeoutMs: ANSWER_MS });
+  }
+
+  /** Resolves also where its thread has gone, and the socket with it. */
+  async closeSocket(line: string, port: number): Promise<void> {
+    await this.#rpc.ask('closeSocket', { line, port }, { timeoutMs: ANSWER_MS }).catch(() => undefined);
+  }
+
+  openMedia(line: string, ports: { rtp: number; rtcp: number }, codecs: readonly CodecName[]): Promise<void> {
+    return this.#rpc.ask('openMedia', { line, ports, codecs }, { timeoutMs: ANSWER_MS });
+  }
+
+  freezeCall(line: string): Promise<CallFacts> {
+    return this.#rpc.ask('freezeCall', line, { timeoutMs: ANSWER_MS });
+  }
+
+  closeMedia(line: string): Promise<RtpStats> {
+    return this.#rpc.ask('closeMedia', line, { timeoutMs: ANSWER_MS });
+  }
+
+  /** Relays the sound of two of its calls to each other, until it is closed. */
+  bridge(first: PhoneLine, second: PhoneLine): { close: () => void } {
+    const bridge = randomUUID();
+    this.tell('bridge', { bridge, first: first.id, second: second.id });
+    return { close: () => this.tell('unbridge', bridge) };
+  }
+
+  has(line: ThreadLine): boolean {
+    return this.#lines.get(line.id) === line;
+  }
+
+  /** Over there a line has gone. */
+  forgetLine(line: string): void {
+    this.#lines.delete(line);
+  }
+
+  async openSession(line: ThreadLine, request: SessionRequest): Promise<SessionElsewhere> {
     const { id = randomUUID(), startUnixMs = unixNow() } = request;
     const { clock } = this.#options;
     const session = new ThreadSession({ id, rpc: this.#rpc, request, clock });
     // From now on its thread may end under it.
     this.#sessions.set(id, session);
     try {
-      const asked = { line, request: plainRequest(request, id, startUnixMs) };
+      const asked = { line: line.id, request: plainRequest(request, id, startUnixMs) };
       const told = await this.#rpc.ask('openSession', asked, { timeoutMs: OPEN_MS });
-      void session.finished.then(() => this.#lines.delete(line));
+      void session.finished.then(() => line.sessionOver());
       return { session, told };
     } catch (error) {
       this.#sessions.delete(id);

@@ -1,8 +1,11 @@
+import type { AgentLine, LinesElsewhere } from '../carriers/sip/agent-line.js';
+import type { CallLineEvents } from '../carriers/sip/line.js';
 import type { Cancel } from '../clock/clock.js';
 import type { EngineOptions } from '../engine/options.js';
 import { errorOf } from '../errors.js';
 import type { PeerSettings } from '../transports/webrtc/peer.js';
 import { MediaThread, type MediaThreadOptions } from './media-thread.js';
+import { PhoneLine } from './phone-line.js';
 import type { ThreadSettings } from './protocol.js';
 import type { WebRtcLine } from './webrtc-line.js';
 
@@ -30,7 +33,7 @@ interface Place {
  * Worker threads for sessions: a line is opened in the one with the fewest, and its session is made where the line is.
  * While none is up (they are being loaded, or have ended), there is none to be had, and the main thread takes the session.
  */
-export class MediaThreads {
+export class MediaThreads implements LinesElsewhere {
   readonly #options: MediaThreadsOptions;
   readonly #places: Place[];
   #deaths = 0;
@@ -65,6 +68,22 @@ export class MediaThreads {
   /** A line for a browser; null = no thread is up. */
   async openWebRtc(peers: PeerSettings): Promise<WebRtcLine | null> {
     return (await this.#freest()?.openWebRtc(peers)) ?? null;
+  }
+
+  /** The line of a phone call; null = no thread is up, or it is to be beside one of the main thread. */
+  openLine(rateHz: number, events: CallLineEvents, beside: AgentLine | null): AgentLine | null {
+    const thread = beside === null ? this.#freest() : this.#threadOf(beside);
+    return thread?.openPhone(rateHz, events) ?? null;
+  }
+
+  bridge(first: AgentLine, second: AgentLine): { close: () => void } | null {
+    const thread = this.#threadOf(first);
+    if (!(first instanceof PhoneLine && second instanceof PhoneLine) || thread !== this.#threadOf(second)) return null;
+    return thread?.bridge(first, second) ?? null;
+  }
+
+  #threadOf(line: AgentLine): MediaThread | null {
+    return this.threads.find((thread) => line instanceof PhoneLine && thread.has(line)) ?? null;
   }
 
   /** Resolves when what has happened so far in a session is in the file of its log. */

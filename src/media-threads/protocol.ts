@@ -1,6 +1,9 @@
 import type { AgentConfig } from '../config/agent.js';
 import type { EngineOptions, SessionRequest } from '../engine/options.js';
 import type { SessionElsewhere } from '../engine/line-elsewhere.js';
+import type { CodecName } from '../rtp/codecs.js';
+import type { RtpStats } from '../rtp/media.js';
+import type { Agreement } from '../rtp/negotiation.js';
 import type { DoNotCallEntry } from '../session/do-not-call.js';
 import type { LogEntry } from '../session/event-log.js';
 import type { Consultation } from '../session/line-actions.js';
@@ -9,7 +12,7 @@ import type { FinishedSession } from '../session/session-memory.js';
 import type { SessionEvent } from '../session/session-options.js';
 import type { SessionReport } from '../session/session-report.js';
 import type { KnowledgeQuery, Passage } from '../tools/knowledge/knowledge.js';
-import type { TransferOutcome } from '../transports/transport.js';
+import type { LineStats, TransferOutcome } from '../transports/transport.js';
 import type { PeerSettings } from '../transports/webrtc/peer.js';
 import type { WireError } from './wire-error.js';
 
@@ -47,6 +50,15 @@ export interface ThreadSettings {
 /** What cannot cross: who makes a session is asked for it, or told. */
 type Own = 'transport' | 'vad' | 'stt' | 'llm' | 'tts' | 'mayTransfer' | 'consult' | 'outcome' | 'observe' | 'log';
 
+/** What is known of a phone call's line and media where they are. */
+export interface CallFacts {
+  digitsSent: string;
+  digitsReceived: string;
+  line: LineStats;
+  /** Null before they were open. */
+  media: RtpStats | null;
+}
+
 /** A session as it is asked for from another thread. */
 export type PlainRequest = Omit<SessionRequest, Own> & {
   id: string;
@@ -65,6 +77,25 @@ export type ThreadMethods = {
   /** Resolves to the answer. */
   answerOffer: (offer: { line: string; sdp: string }) => Promise<string>;
   closeLine: (line: string) => Promise<void>;
+  /** A phone call's line; the media come later. */
+  openCall: (call: { line: string; rateHz: number }) => void;
+  /** A socket for its media. Resolves to its port. */
+  openSocket: (socket: { line: string; address: string; port: number }) => Promise<number>;
+  closeSocket: (socket: { line: string; port: number }) => Promise<void>;
+  openMedia: (media: {
+    line: string;
+    ports: { rtp: number; rtcp: number };
+    codecs: readonly CodecName[];
+  }) => Promise<void>;
+  agree: (what: { line: string; agreement: Agreement }) => void;
+  answered: (line: string) => void;
+  lineKeys: (what: { line: string; keys: string }) => void;
+  lineGone: (what: { line: string; error: WireError | null }) => void;
+  /** What is known of the line now is the last that is. */
+  freezeCall: (line: string) => Promise<CallFacts>;
+  closeMedia: (line: string) => Promise<RtpStats>;
+  bridge: (what: { bridge: string; first: string; second: string }) => void;
+  unbridge: (bridge: string) => void;
   openSession: (wanted: { line: string; request: PlainRequest }) => Promise<SessionElsewhere['told']>;
   runSession: (session: string) => void;
   closeSession: (session: string) => void;
@@ -82,6 +113,9 @@ export type ThreadMethods = {
 export type MainMethods = {
   connected: (line: string) => void;
   notConnected: (what: { line: string; error: WireError }) => void;
+  /** The agent has left a phone call. */
+  lineLeft: (what: { line: string; facts: CallFacts }) => void;
+  mediaLost: (what: { line: string; error: WireError }) => void;
   transfer: (what: { line: string; target: string }, signal: AbortSignal) => Promise<TransferOutcome>;
   event: (what: { session: string; event: Exclude<SessionEvent, { type: 'ended' }> }) => void;
   log: (what: { session: string; entry: LogEntry }) => void;
@@ -95,5 +129,7 @@ export type MainMethods = {
   search: (query: Omit<KnowledgeQuery, 'signal'>, signal: AbortSignal) => Promise<Passage[]>;
   recall: (of: { agentId: string; user: string; limit: number }) => Promise<readonly Memory[]>;
   keepMemory: (memory: Memory) => Promise<void>;
+  /** Something that it was told could not be done. */
+  fault: (error: WireError) => void;
   mcpFault: (what: { server: string; reason: string }) => void;
 };

@@ -22,7 +22,12 @@ export abstract class ThreadLine implements LineElsewhere {
   abstract lost(error: Error): void;
 
   openSession(request: SessionRequest): Promise<SessionElsewhere> {
-    return this.thread.openSession(this.id, request);
+    return this.thread.openSession(this, request);
+  }
+
+  /** Its session is over; over there the line has been closed, unless it was handed on. */
+  sessionOver(): void {
+    this.thread.forgetLine(this.id);
   }
 
   transferringBy(_transfer: Transfer): Transport {

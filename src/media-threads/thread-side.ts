@@ -4,7 +4,9 @@ import type { SessionElsewhere, SessionHandle } from '../engine/line-elsewhere.j
 import { ParleyError } from '../errors.js';
 import type { MainMethods, PlainRequest, ThreadMethods, ThreadSettings } from './protocol.js';
 import { Rpc } from './rpc.js';
-import { ThreadLines } from './thread-lines.js';
+import { fromWire, toWire } from './wire-error.js';
+import { ThreadCalls, TRANSFER_MS } from './thread-calls.js';
+import { ThreadWebRtc } from './thread-webrtc.js';
 import { ThreadStores } from './thread-stores.js';
 
 export interface ThreadSideOptions {
@@ -13,27 +15,24 @@ export interface ThreadSideOptions {
   post: (message: unknown) => void;
 }
 
-/** Whether a call may be handed on is known at once; asking somebody and connecting them is over after this at last. */
+/** Whether a call may be handed on is known at once. */
 const PERMISSION_MS = 10_000;
-const TRANSFER_MS = 600_000;
 
 /** A media thread's own side: an engine, its sessions and their lines, at the main thread's bidding. */
 export class ThreadSide {
   readonly #main: Rpc<MainMethods>;
   readonly #stores: ThreadStores;
   readonly #engine: Engine;
-  readonly #lines: ThreadLines;
+  readonly #webRtc: ThreadWebRtc;
+  readonly #calls: ThreadCalls;
   readonly #sessions = new Map<string, SessionHandle>();
   /** What the engine has said of sessions that are being made. */
   readonly #told = new Map<string, SessionElsewhere['told']>();
 
   constructor({ settings, clock, post }: ThreadSideOptions) {
-    const fault = (error: Error): void => {
-      throw error; // what was told could not be done: a fault of parley's own, which ends the thread
-    };
-    this.#main = new Rpc({ post, methods: this.#methods(), clock, onFault: fault });
+    const onFault = (error: Error): void => this.#main.tell('fault', toWire(error));
+    this.#main = new Rpc({ post, methods: this.#methods(), clock, onFault });
     this.#stores = new ThreadStores(settings, this.#main, clock);
-    this.#lines = new ThreadLines(this.#main, clock);
     this.#engine = new Engine({
       ...settings.options,
       ...this.#stores.forEngine,
@@ -43,6 +42,8 @@ export class ThreadSide {
         close: async () => undefined,
       },
     });
+    this.#webRtc = new ThreadWebRtc(this.#main, clock);
+    this.#calls = new ThreadCalls(this.#main, clock, this.#engine.ticker);
   }
 
   receive(message: unknown): void {
@@ -53,12 +54,24 @@ export class ThreadSide {
     const of = (id: string): SessionHandle | undefined => this.#sessions.get(id);
     return {
       warmUp: async () => {
-        const [unreached] = await Promise.all([this.#engine.warmUp(), this.#lines.warmUp()]);
+        const [unreached] = await Promise.all([this.#engine.warmUp(), this.#webRtc.warmUp()]);
         return unreached;
       },
-      openWebRtc: ({ line, peers }) => this.#lines.openWebRtc(line, peers),
-      answerOffer: async ({ line, sdp }) => this.#lines.answer(line, sdp),
-      closeLine: (line) => this.#lines.close(line),
+      openWebRtc: ({ line, peers }) => this.#webRtc.open(line, peers),
+      answerOffer: async ({ line, sdp }) => this.#webRtc.answer(line, sdp),
+      closeLine: async (line) => void (await Promise.all([this.#webRtc.close(line), this.#calls.close(line)])),
+      openCall: ({ line, rateHz }) => this.#calls.open(line, rateHz),
+      openSocket: ({ line, address, port }) => this.#calls.openSocket(line, address, port),
+      closeSocket: ({ line, port }) => this.#calls.closeSocket(line, port),
+      openMedia: ({ line, ports, codecs }) => this.#calls.openMedia(line, ports, codecs),
+      agree: ({ line, agreement }) => this.#calls.agree(line, agreement),
+      answered: (line) => this.#calls.answered(line),
+      lineKeys: ({ line, keys }) => this.#calls.line(line)?.keys(keys),
+      lineGone: ({ line, error }) => this.#calls.line(line)?.gone(error === null ? undefined : fromWire(error)),
+      freezeCall: async (line) => this.#calls.freeze(line),
+      closeMedia: (line) => this.#calls.closeMedia(line),
+      bridge: ({ bridge, first, second }) => this.#calls.bridge(bridge, first, second),
+      unbridge: (bridge) => this.#calls.unbridge(bridge),
       openSession: ({ line, request }) => this.#open(line, request),
       runSession: (id) => void of(id)?.run(),
       closeSession: (id) => void of(id)?.close(),
@@ -74,9 +87,11 @@ export class ThreadSide {
   async #open(line: string, { asks, logs, ...request }: PlainRequest): Promise<SessionElsewhere['told']> {
     const { id } = request;
     const main = this.#main;
+    const transport = this.#webRtc.transport(line) ?? this.#calls.line(line);
+    if (transport === null) throw new ParleyError('SESSION_CLOSED');
     const session = await this.#engine.createSession({
       ...request,
-      transport: this.#lines.transport(line),
+      transport,
       observe: (event) => {
         if (event.type !== 'ended') main.tell('event', { session: id, event });
       },
@@ -92,7 +107,7 @@ export class ThreadSide {
     void session.finished.then((report) => {
       this.#sessions.delete(id);
       main.tell('finished', report);
-      void this.#lines.close(line);
+      void this.#webRtc.close(line); // a phone call's line may have been handed on: its signalling ends it
     });
     const told = this.#told.get(id);
     this.#told.delete(id);
@@ -102,7 +117,7 @@ export class ThreadSide {
 
   async #close(): Promise<void> {
     await this.#engine.close();
-    await this.#lines.closeAll();
+    await Promise.all([this.#webRtc.closeAll(), this.#calls.closeAll()]);
     await this.#stores.close();
   }
 }

@@ -11,7 +11,8 @@ import {
 } from '../carrier.js';
 import { CallStates } from '../call-states.js';
 import { endOfLeg } from './end-cause.js';
-import { CallLine } from './line.js';
+import type { AgentLine, AgentLines } from './agent-line.js';
+import type { CallLineEvents } from './line.js';
 import type { CallMedia } from './media.js';
 
 /** What a call does on the network. */
@@ -32,6 +33,9 @@ export interface SipCallOptions {
   to: string;
   headers: Readonly<Record<string, string>>;
   rateHz: number;
+  lines: AgentLines;
+  /** The call that this one was placed for, and may be connected to; null = there is none. */
+  beside: SipCall | null;
   clock: Clock;
   onTransfer: (call: SipCall, target: string, signal: AbortSignal) => Promise<TransferOutcome>;
   onConnect: (call: SipCall, other: CarrierCall, signal: AbortSignal) => Promise<TransferOutcome>;
@@ -52,7 +56,7 @@ export class SipCall implements CarrierCall {
   readonly from: string;
   readonly to: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly line: CallLine;
+  readonly line: AgentLine;
   readonly #options: SipCallOptions;
   readonly #states: CallStates;
   #end: CallEnd | null = null;
@@ -69,7 +73,7 @@ export class SipCall implements CarrierCall {
   #onFarGone: () => void = () => undefined;
 
   constructor(options: SipCallOptions) {
-    const { id, direction, from, to, headers, rateHz, clock } = options;
+    const { id, direction, from, to, headers, rateHz, lines, beside, clock } = options;
     this.#options = options;
     this.#states = new CallStates({ nowMs: () => clock.nowMs(), onListenerError: options.onListenerError });
     this.id = id;
@@ -77,10 +81,11 @@ export class SipCall implements CarrierCall {
     this.from = from;
     this.to = to;
     this.headers = headers;
-    this.line = new CallLine(rateHz, {
+    const events: CallLineEvents = {
       onClosed: () => this.#agentLeft(),
       onTransfer: (target, signal) => this.#transferTo(target, signal),
-    });
+    };
+    this.line = lines.open(rateHz, events, beside?.line ?? null);
   }
 
   get state(): CallState {
@@ -128,6 +133,10 @@ export class SipCall implements CarrierCall {
     const outcome = await this.#options.onConnect(this, other, signal);
     this.#transfer = { target: other.to, outcome };
     return outcome;
+  }
+
+  get recorded(): Promise<void> | undefined {
+    return this.line.frozen;
   }
 
   record(): CallRecord {

@@ -10,6 +10,7 @@ import { hostText, parseSipUri, userText } from '../../sip/uri.js';
 import type { TransferOutcome } from '../../transports/transport.js';
 import { OwnedNumbers } from '../owned-numbers.js';
 import { type CallRequest, type Carrier, type CarrierCall, type NumberOffer, type NumberQuery } from '../carrier.js';
+import { AgentLines, type LinesElsewhere } from './agent-line.js';
 import { SipCall } from './call.js';
 import { endOfFailure } from './end-cause.js';
 import { callerOf, MOST_ID_CHARS, passedOn, refuse, settable } from './headers.js';
@@ -21,6 +22,8 @@ import { Trunk, type TrunkOptions } from './trunk.js';
 export interface SipCarrierOptions extends Omit<TrunkOptions, 'onCall' | 'takes'> {
   ticker: Ticker;
   openMedia: OpenMedia;
+  /** Where calls have their sound, if not in this thread. */
+  linesElsewhere?: LinesElsewhere | undefined;
   /** Codecs that calls may have; the best one's rate is that of lines. */
   codecs: readonly CodecName[];
   /** The trunk's numbers, E.164: those that can be had. */
@@ -51,6 +54,7 @@ export class SipCarrier implements Carrier {
   /** User parts of addresses that somebody is expected at. */
   readonly #addresses = new Set<string>();
   readonly #rateHz: number;
+  readonly #lines: AgentLines;
   #listener: ((call: CarrierCall) => void) | null = null;
   #isClosed = false;
   #closing: Promise<void> | null = null;
@@ -58,6 +62,7 @@ export class SipCarrier implements Carrier {
   private constructor(options: SipCarrierOptions, trunk: Trunk) {
     this.#options = options;
     this.trunk = trunk;
+    this.#lines = new AgentLines(options.ticker, options.linesElsewhere);
     this.#owned = new OwnedNumbers(options.owned ?? [], (number) => options.numbers.includes(number));
     this.#rateHz = Math.max(...options.codecs.map((codec) => CODECS[codec].sampleRateHz));
   }
@@ -100,12 +105,17 @@ export class SipCarrier implements Carrier {
   }
 
   placeCall(request: CallRequest): SipCall {
+    return this.#newCall(request, null);
+  }
+
+  /** @param beside the call that this one is placed for */
+  #newCall(request: CallRequest, beside: SipCall | null): SipCall {
     if (this.#isClosed) throw new ParleyError('CARRIER_CLOSED', { carrier: this.name });
     const { from, to, ringTimeoutMs, headers = {} } = request;
     const target = addressToCall(to, this.#addressing);
     if (target === null) throw new ParleyError('NUMBER_INVALID', { number: to.slice(0, 40) });
     if (!isNumber(from)) throw new ParleyError('NUMBER_INVALID', { number: from.slice(0, 40) });
-    const call = this.#call(this.#options.token(), 'outbound', from, to, headers);
+    const call = this.#call(this.#options.token(), 'outbound', from, to, headers, beside);
     void this.#place(call, target, ringTimeoutMs);
     return call;
   }
@@ -189,15 +199,17 @@ export class SipCarrier implements Carrier {
   }
 
   get #transferOptions(): TransferOptions {
-    const { transfer: mode, ticker } = this.#options;
+    const { transfer: mode } = this.#options;
     const place = (call: SipCall, target: string): SipCall => this.#placeFor(call, target, TRANSFER_RING_MS);
-    return { mode, ticker, addressing: this.#addressing, place };
+    return { mode, lines: this.#lines, addressing: this.#addressing, place };
   }
 
   /** A call from the number of ours that another one has; any, where that came to a registered address. */
-  #placeFor({ direction, from, to }: SipCall, target: string, ringTimeoutMs: number): SipCall {
+  #placeFor(call: SipCall, target: string, ringTimeoutMs: number): SipCall {
+    const { direction, from, to } = call;
     const ours = direction === 'outbound' ? from : to;
-    return this.placeCall({ from: isNumber(ours) ? ours : (this.#owned.first ?? ours), to: target, ringTimeoutMs });
+    const request = { from: isNumber(ours) ? ours : (this.#owned.first ?? ours), to: target, ringTimeoutMs };
+    return this.#newCall(request, call);
   }
 
   async #place(call: SipCall, target: string, ringTimeoutMs: number): Promise<void> {
@@ -292,7 +304,7 @@ export class SipCarrier implements Carrier {
         },
       };
       const { host, bound } = this.trunk.placeFor(hop);
-      const opening = openMedia(listener, host, bound);
+      const opening = openMedia(listener, host, bound, call.line);
       call.attach(await clock.settle(opening, clock.nowMs()));
       return true;
     } catch (error) {
@@ -308,10 +320,12 @@ export class SipCarrier implements Carrier {
     from: string,
     to: string,
     headers: Readonly<Record<string, string>>,
+    beside: SipCall | null = null,
   ): SipCall {
     const { clock, onError } = this.#options;
     const call: SipCall = new SipCall({
       ...{ id, carrier: this.name, direction, from, to, headers, clock, rateHz: this.#rateHz },
+      ...{ lines: this.#lines, beside },
       onTransfer: (one, target, signal) => transferBlindly(one, target, signal, this.#transferOptions),
       onConnect: (one, other, signal) => this.#connect(one, other, signal),
       onPlace: (one, target, ringTimeoutMs) => this.#placeFor(one, target, ringTimeoutMs),

@@ -1,3 +1,4 @@
+import type { AgentLine } from './agent-line.js';
 import type { LineStats, TransferOutcome, Transport, TransportSink } from '../../transports/transport.js';
 
 export interface CallLineEvents {
@@ -24,7 +25,7 @@ const NO_STATS: LineStats = {
  * The agent's end of a SIP call. It is there before the call's media are, and stays when the far end is handed on to
  * somebody else, who then gets what the agent got.
  */
-export class CallLine implements Transport {
+export class CallLine implements AgentLine {
   readonly name = 'sip';
   readonly inputRateHz: number;
   readonly outputRateHz: number;

@@ -1,3 +1,4 @@
+import type { AgentLine } from './agent-line.js';
 import type { RtpListener, RtpSession } from '../../rtp/session.js';
 
 /** The media of one call, as its signalling needs them. */
@@ -10,5 +11,6 @@ export type CallMedia = Pick<
  * Opens a call's sockets. Rejects where there are none left.
  * @param address of ours, as the other side is told it
  * @param bound the address of this machine that the call's signalling is bound to
+ * @param line of the agent
  */
-export type OpenMedia = (listener: RtpListener, address: string, bound: string) => Promise<CallMedia>;
+export type OpenMedia = (listener: RtpListener, address: string, bound: string, line: AgentLine) => Promise<CallMedia>;

@@ -1,6 +1,5 @@
-import type { Ticker } from '../../clock/ticker.js';
 import type { TransferOutcome } from '../../transports/transport.js';
-import { Bridge } from './bridge.js';
+import type { AgentLines } from './agent-line.js';
 import type { SipCall } from './call.js';
 import { failureOfEnd, failureOfStatus } from './end-cause.js';
 import { type Addressing, addressToCall } from './numbers.js';
@@ -16,7 +15,7 @@ export type TransferMode = 'auto' | 'refer' | 'bridge';
 export interface TransferOptions {
   mode: TransferMode;
   addressing: Addressing;
-  ticker: Ticker;
+  lines: AgentLines;
   /** Calls somebody on behalf of a call. @throws ParleyError */
   place: (call: SipCall, target: string) => SipCall;
 }
@@ -66,7 +65,7 @@ export async function connectCalls(
     }
   }
   if (options.mode === 'refer') return { ok: false, reason: 'unsupported' };
-  return bridged(call, other, options.ticker);
+  return bridged(call, other, options.lines);
 }
 
 function mayRefer(call: SipCall, mode: TransferMode): boolean {
@@ -93,7 +92,7 @@ async function bridgedToNew(
   call: SipCall,
   target: string,
   signal: AbortSignal,
-  { place, ticker }: TransferOptions,
+  { place, lines }: TransferOptions,
 ): Promise<TransferOutcome> {
   let other: SipCall;
   try {
@@ -111,15 +110,16 @@ async function bridgedToNew(
     });
     if (signal.aborted) giveUp();
   });
-  return outcome.ok ? bridged(call, other, ticker) : outcome;
+  return outcome.ok ? bridged(call, other, lines) : outcome;
 }
 
-function bridged(call: SipCall, other: SipCall, ticker: Ticker): TransferOutcome {
-  if (call.state !== 'answered' || other.state !== 'answered') {
+function bridged(call: SipCall, other: SipCall, lines: AgentLines): TransferOutcome {
+  const areThere = call.state === 'answered' && other.state === 'answered';
+  const bridge = areThere ? lines.bridge(call.line, other.line) : null;
+  if (bridge === null) {
     other.hangUp();
     return FAILED;
   }
-  const bridge = new Bridge(call.line, other.line, ticker);
   call.bridgedTo(() => {
     bridge.close();
     other.drop();

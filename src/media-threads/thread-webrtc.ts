@@ -8,17 +8,11 @@ import type { MainMethods } from './protocol.js';
 import type { Rpc } from './rpc.js';
 import { toWire } from './wire-error.js';
 
-interface Line {
-  transport: Transport;
-  /** Null where it takes no offers. */
-  webRtc: WebRtcTransport | null;
-}
-
-/** The lines of a media thread, by the ids that the main thread has given them. */
-export class ThreadLines {
+/** The browsers' lines of a media thread, by the ids that the main thread has given them. */
+export class ThreadWebRtc {
   readonly #main: Rpc<MainMethods>;
   readonly #clock: Clock;
-  readonly #lines = new Map<string, Line>();
+  readonly #lines = new Map<string, WebRtcTransport>();
 
   constructor(main: Rpc<MainMethods>, clock: Clock) {
     this.#main = main;
@@ -31,7 +25,7 @@ export class ThreadLines {
     await warmUpWebRtc(this.#clock);
   }
 
-  async openWebRtc(id: string, peers: PeerSettings): Promise<void> {
+  async open(id: string, peers: PeerSettings): Promise<void> {
     const [{ WeriftPeer }, { WebRtcTransport }, opus] = await Promise.all([
       import('../transports/webrtc/werift-peer.js'),
       import('../transports/webrtc/webrtc-transport.js'),
@@ -39,7 +33,7 @@ export class ThreadLines {
     ]);
     const clock = this.#clock;
     const transport = new WebRtcTransport({ peer: new WeriftPeer(peers, clock), opus, clock });
-    this.#lines.set(id, { transport, webRtc: transport });
+    this.#lines.set(id, transport);
     transport.connected.then(
       () => this.#main.tell('connected', id),
       (error: unknown) => this.#main.tell('notConnected', { line: id, error: toWire(error) }),
@@ -47,30 +41,24 @@ export class ThreadLines {
   }
 
   answer(id: string, sdp: string): Promise<string> {
-    const { webRtc } = this.#line(id);
-    if (webRtc === null) throw new ParleyError('OFFER_INVALID', { reason: 'this line takes none' });
-    return webRtc.answer(sdp);
+    const line = this.#lines.get(id);
+    if (line === undefined) throw new ParleyError('SESSION_CLOSED');
+    return line.answer(sdp);
   }
 
-  /** What a session is given. @throws ParleyError SESSION_CLOSED for a line that has gone */
-  transport(id: string): Transport {
-    return this.#line(id).transport;
+  /** What a session is given; null where there is no such line. */
+  transport(id: string): Transport | null {
+    return this.#lines.get(id) ?? null;
   }
 
   /** Its session is over, or will never be. May be called twice. */
   async close(id: string): Promise<void> {
     const line = this.#lines.get(id);
     this.#lines.delete(id);
-    await line?.transport.close();
+    await line?.close();
   }
 
   async closeAll(): Promise<void> {
     await Promise.all([...this.#lines.keys()].map((id) => this.close(id)));
-  }
-
-  #line(id: string): Line {
-    const line = this.#lines.get(id);
-    if (line === undefined) throw new ParleyError('SESSION_CLOSED');
-    return line;
   }
 }
