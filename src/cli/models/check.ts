@@ -5,7 +5,7 @@ import { isPath, LocalModels } from '../../providers/local/local-models.js';
 import { SileroVad } from '../../providers/vad/silero.js';
 import type { CommandIo } from '../command.js';
 import { localModelsOf } from '../local-models.js';
-import { tryModel } from './trial.js';
+import { type Trial, tryModel } from './trial.js';
 
 /** Parley's own detector of voices, whose weights are in the package. */
 const SILERO = 'silero';
@@ -13,7 +13,7 @@ const SILERO = 'silero';
 /**
  * Has each model that is here, and each that the settings name by a path, do its work once; a line about each.
  * @param name one of them; null = all, and Silero
- * @returns 1 where one cannot be used
+ * @returns 1 where one cannot be used, or could not be tried
  * @throws ParleyError NOT_FOUND; the signal's reason
  */
 export async function checkModels(settings: Settings, name: string | null, io: CommandIo): Promise<number> {
@@ -24,7 +24,7 @@ export async function checkModels(settings: Settings, name: string | null, io: C
   const withSilero = name === null || name === SILERO;
   if (models.length + broken.length === 0 && !withSilero)
     throw new ParleyError('NOT_FOUND', { what: 'model', id: name });
-  const trials: (() => Promise<string>)[] = [
+  const trials: (() => Promise<Trial>)[] = [
     ...(withSilero ? [trySilero] : []),
     ...models.map((model) => () => tryModel(model, io.signal)),
     ...paths.map((path) => async () => tryModel(await inspectModel(path), io.signal)),
@@ -33,7 +33,9 @@ export async function checkModels(settings: Settings, name: string | null, io: C
   let code = broken.length > 0 ? 1 : 0;
   for (const trial of trials) {
     try {
-      io.stdout.write(`${await trial()}\n`);
+      const { isTried, line } = await trial();
+      io.stdout.write(`${line}\n`);
+      if (!isTried) code = 1;
     } catch (error) {
       io.signal.throwIfAborted();
       if (!(error instanceof ParleyError)) throw error;
@@ -45,9 +47,9 @@ export async function checkModels(settings: Settings, name: string | null, io: C
   return code;
 }
 
-async function trySilero(): Promise<string> {
+async function trySilero(): Promise<Trial> {
   await new SileroVad().warmUp();
-  return `${SILERO}: voice activity detection, it works: its weights are in parley`;
+  return { isTried: true, line: `${SILERO}: voice activity detection, it works: its weights are in parley` };
 }
 
 /** Those beside the models' folder. */

@@ -62,7 +62,7 @@ export async function install(options: InstallOptions): Promise<LocalModel> {
   };
   await writeFile(join(made, ORIGIN_FILE), `${JSON.stringify(origin, null, 2)}\n`);
   const model = await inspectModel(made);
-  onNote(await tryModel(model, signal));
+  onNote((await tryModel(model, signal)).line);
   const place = join(folder, name);
   if (existsSync(place)) await rename(place, join(workshop, 'old'));
   await rename(made, place);

@@ -21,12 +21,18 @@ const TEXTS: Readonly<Record<string, string>> = {
 };
 const PROVIDER = 'sherpa';
 
+/** How a model did, in words. */
+export interface Trial {
+  /** False: what runs such models is not installed. */
+  isTried: boolean;
+  line: string;
+}
+
 /**
  * Loads a model and has it do what it is for, once: some can be read, and cannot compute.
- * @returns what it is and how long that took, in words
  * @throws ParleyError MODEL_UNUSABLE, TURN_MODEL_UNUSABLE, PROVIDER_TIMEOUT; the signal's reason
  */
-export async function tryModel(model: LocalModel, signal: AbortSignal): Promise<string> {
+export async function tryModel(model: LocalModel, signal: AbortSignal): Promise<Trial> {
   const { name, family, engine, config } = model;
   if (engine === null) return tryTurnModel(model, signal);
   const load = { engine, config, threads: 1, idleMs: null };
@@ -38,11 +44,13 @@ export async function tryModel(model: LocalModel, signal: AbortSignal): Promise<
     const beganMs = performance.now();
     const samples = await work(process, engine, model, deadlines.signal);
     const tookS = (performance.now() - beganMs) / 1000;
-    return `${name}: ${family}, it works: ${inWords(engine, facts, samples, tookS)}`;
+    return { isTried: true, line: `${name}: ${family}, it works: ${inWords(engine, facts, samples, tookS)}` };
   } catch (error) {
     if (!(error instanceof ParleyError)) throw error;
     // The model is not to blame, and may be for another machine.
-    if (error.code === 'LOCAL_ENGINE_MISSING') return `${name}: ${family}, not tried: ${error.message}`;
+    if (error.code === 'LOCAL_ENGINE_MISSING') {
+      return { isTried: false, line: `${name}: ${family}, not tried: ${error.message}` };
+    }
     if (error.code !== 'PROVIDER_FAILED') throw error;
     const reason = `it loads, and fails at its first work: ${String(error.details['reason'])}`;
     throw new ParleyError('MODEL_UNUSABLE', { model: name, reason }, { cause: error });
@@ -114,8 +122,11 @@ function inWords(engine: EngineName, { sampleRateHz, speakers }: EngineFacts, sa
   return `${voices}; ${(samples / sampleRateHz).toFixed(1)} s of speech take ${took}`;
 }
 
-async function tryTurnModel({ name, family, config }: LocalModel, signal: AbortSignal): Promise<string> {
-  if (turnRuntime() === null) return `${name}: ${family}, not tried: none of ${TURN_RUNTIMES.join(', ')} is installed`;
+async function tryTurnModel({ name, family, config }: LocalModel, signal: AbortSignal): Promise<Trial> {
+  if (turnRuntime() === null) {
+    const line = `${name}: ${family}, not tried: neither ${TURN_RUNTIMES.join(' nor ')} is installed`;
+    return { isTried: false, line };
+  }
   const turn = new OnnxTurnModel({ path: String(config['model']) });
   try {
     await unlessAborted(turn.warmUp(), signal);
@@ -123,7 +134,8 @@ async function tryTurnModel({ name, family, config }: LocalModel, signal: AbortS
     const samples = quietNoise(turn.windowS * HEARING_RATE_HZ);
     const probability = await turn.judge({ samples, language: 'en-US', clock: new RealClock(), signal });
     const took = `${((performance.now() - beganMs) / 1000).toFixed(2)} s`;
-    return `${name}: ${family}, it works: silence is the end of a turn at ${probability.toFixed(2)}, in ${took}`;
+    const line = `${name}: ${family}, it works: silence is the end of a turn at ${probability.toFixed(2)}, in ${took}`;
+    return { isTried: true, line };
   } finally {
     await turn.close();
   }

@@ -25,7 +25,9 @@ const MAX_TEXT_BYTES = 65_536;
 export async function readOnnxFacts(path: string): Promise<OnnxFacts> {
   const file = await open(path, 'r');
   try {
-    const reader = new FieldReader(file, (await file.stat()).size);
+    const stats = await file.stat();
+    if (stats.isDirectory()) throw new Error('it is a folder, not a file');
+    const reader = new FieldReader(file, stats.size);
     const metadata = new Map<string, string>();
     const inputs: string[] = [];
     let hasGraph = false;

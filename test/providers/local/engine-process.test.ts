@@ -1,8 +1,13 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join as joinPath } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import { onnxFile } from '../../../fixtures/lib/onnx.mjs';
 import { VirtualClock } from '../../../src/clock/virtual.js';
 import type { ParleyError } from '../../../src/errors.js';
 import { EngineProcess, type EngineProcessOptions } from '../../../src/providers/local/engine-process.js';
 import type { EngineLoad } from '../../../src/providers/local/engine-protocol.js';
+import { inspectModel } from '../../../src/providers/local/inspect-model.js';
 import { madeModels } from './made-models.js';
 
 const FAULTY = new URL('faulty-child.mjs', import.meta.url);
@@ -26,6 +31,15 @@ function join(engine: EngineProcess): { id: number; ended: Promise<ParleyError> 
   let end: (error: ParleyError) => void = () => undefined;
   const ended = new Promise<ParleyError>((resolve) => (end = resolve));
   return { id: engine.join({ onReply: () => undefined, onEnd: end }), ended };
+}
+
+/** It has ended by itself; its exit is an event of this loop. */
+async function ended(engine: EngineProcess): Promise<void> {
+  const late = AbortSignal.timeout(5000);
+  while (engine.pid !== null) {
+    late.throwIfAborted();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
 }
 
 describe('loading', () => {
@@ -127,6 +141,77 @@ describe('a loaded process', () => {
     expect(() => process.kill(pid ?? 0, 0)).toThrow(/ESRCH/);
     await expect(engine.ready()).rejects.toMatchObject({ code: 'SESSION_CLOSED' });
     expect(await join(engine).ended).toMatchObject({ code: 'SESSION_CLOSED' });
+  });
+
+  it('is ended for being idle when nobody waits or holds it, and started again', async () => {
+    const engine = make({
+      ...{ entry: FAULTY, load: { engine: 'listen', config: { fault: 'idles' }, threads: 1, idleMs: 1 } },
+    });
+    await engine.ready();
+    const { pid } = engine;
+    const asked = async (): Promise<void> => {
+      const id = await new Promise<number>((resolve, reject) => {
+        const own = engine.join({ onReply: () => resolve(own), onEnd: reject });
+        engine.send({ type: 'open', id: own });
+      });
+      engine.leave(id);
+    };
+    const release = engine.hold();
+    await asked();
+    await asked();
+    expect(engine.pid).toBe(pid);
+    release();
+    release();
+    await asked();
+    await ended(engine);
+    await engine.ready();
+    expect(engine.pid).not.toBe(pid);
+    engine.stay();
+    await asked();
+    await asked();
+    expect(engine.pid).not.toBeNull();
+  });
+
+  it('says itself that it is idle', async () => {
+    const { engine, config } = await madeModels().find('made-denoiser', 'denoise');
+    const own = make({ load: { engine: engine ?? 'denoise', config, threads: 1, idleMs: 1 } });
+    await own.ready();
+    await ended(own);
+  });
+
+  it('fails where the runtime throws, which sherpa-onnx takes for nothing heard', async () => {
+    const folder = await mkdtemp(joinPath(tmpdir(), 'parley-model-'));
+    try {
+      const each = { type: 'int32' as const, shape: ['N'] };
+      const numbers = { vocab_size: 1, lfr_window_size: 7, lfr_window_shift: 6, normalize_samples: 0, with_itn: 14 };
+      const languages = { lang_auto: 0, lang_zh: 3, lang_en: 4, lang_yue: 7, lang_ja: 11, lang_ko: 12 };
+      const flat = Array.from({ length: 560 }, () => 1).join(',');
+      const model = onnxFile({
+        inputs: [
+          { name: 'x', type: 'float', shape: ['N', 'T', 80] },
+          ...['x_length', 'language', 'text_norm'].map((name) => ({ name, ...each })),
+        ],
+        outputs: [{ name: 'logits', type: 'float', shape: ['N', 'T', 80] }],
+        nodes: [{ op: 'Identity', inputs: ['x'], outputs: ['logits'] }],
+        metadata: { ...numbers, ...languages, without_itn: 15, neg_mean: flat, inv_stddev: flat },
+      });
+      await Promise.all([
+        writeFile(joinPath(folder, 'model.onnx'), model),
+        writeFile(joinPath(folder, 'tokens.txt'), 'a 0\n'),
+      ]);
+      const { engine, config } = await inspectModel(folder);
+      const own = make({ load: { engine: engine ?? 'transcribe', config, threads: 1, idleMs: null } });
+      const reply = await new Promise((resolve, reject) => {
+        const id = own.join({ onReply: resolve, onEnd: reject });
+        own.send({ type: 'transcribe', id, samples: new Int16Array(16_000), language: null, hotwords: null });
+      });
+      expect(reply).toMatchObject({
+        type: 'failed',
+        reason: expect.stringContaining('Got invalid dimensions for input: x') as string,
+      });
+    } finally {
+      await rm(folder, { recursive: true });
+    }
   });
 
   it('knows none of this process’s keys', async () => {

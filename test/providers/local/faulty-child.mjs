@@ -16,6 +16,10 @@ process.on('message', (message) => {
     else process.send({ type: 'ready', sampleRateHz: 16_000, speakers: 1 });
   } else if (fault === 'stalls') {
     // Says nothing more.
+  } else if (fault === 'idles') {
+    // Says so at once, whatever is asked of it.
+    process.send({ type: 'idle' });
+    if (message.type === 'open') process.send({ type: 'done', id: message.id });
   } else if (message.type === 'ping') {
     process.send({ type: 'pong' });
   } else if (fault === 'dies later' && message.type !== 'close') {

@@ -1,3 +1,7 @@
+import { execFileSync } from 'node:child_process';
+import { cp, mkdtemp, rm, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { LocalModels } from '../../../src/providers/local/local-models.js';
 import { packageFile } from '../../../src/package-files.js';
@@ -10,6 +14,26 @@ export const MADE_FAMILIES = fileURLToPath(packageFile('fixtures/model-families'
 
 export function madeModels(options: { stt?: string; folder?: string } = {}): LocalModels {
   return new LocalModels({ folder: MADE_MODELS, ...options });
+}
+
+/** espeak-ng's data, which Kokoro speaks through; null = it is not installed. */
+export const ESPEAK_DATA = espeakData();
+
+function espeakData(): string | null {
+  try {
+    return /Data at: (\S+)/u.exec(execFileSync('espeak-ng', ['--version'], { encoding: 'utf8' }))?.[1] ?? null;
+  } catch {
+    return null;
+  }
+}
+
+/** All of them in one folder, which whoever asks removes; Kokoro among them where there is espeak-ng's data. */
+export async function allModels(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'parley-families-'));
+  for (const from of [MADE_MODELS, MADE_FAMILIES]) await cp(from, folder, { recursive: true });
+  if (ESPEAK_DATA === null) await rm(join(folder, 'made-kokoro'), { recursive: true });
+  else await symlink(ESPEAK_DATA, join(folder, 'made-kokoro/espeak-ng-data'));
+  return folder;
 }
 
 const TONES_HZ: Readonly<Record<string, number>> = { one: 500, two: 900, three: 1500, four: 2500 };

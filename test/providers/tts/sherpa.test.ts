@@ -1,8 +1,9 @@
-import { afterAll, describe, expect, it } from 'vitest';
+import { rm } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LocalModels } from '../../../src/providers/local/local-models.js';
 import { SherpaTts, type SherpaTtsOptions } from '../../../src/providers/tts/sherpa.js';
 import type { TtsAudio, TtsRequest } from '../../../src/providers/tts/tts.js';
-import { MADE_MODELS, madeModels } from '../local/made-models.js';
+import { allModels, ESPEAK_DATA, MADE_MODELS, madeModels } from '../local/made-models.js';
 import { codeOf, requestFor, speakAll, tidyUpAfterEach } from './requests.js';
 
 const FAULTY = new URL('../local/faulty-child.mjs', import.meta.url);
@@ -149,5 +150,42 @@ describe('voices', () => {
     expect(normal.durationMs / quick.durationMs).toBeCloseTo(2, 1);
     expect(() => tts.checkSettings({ pitch: 2 })).toThrow(/one pitch only/);
     expect(await codeOf(speakAll(tts, requestFor(TEXT, { settings: { nonsense: 1 } })))).toBe('TTS_SETTING_INVALID');
+  });
+});
+
+/** In CI espeak-ng must be there; elsewhere what needs it is left out by name. */
+const noEspeak = ESPEAK_DATA === null && process.env['CI'] !== 'true';
+describe.each([
+  { model: 'made-kokoro', rateHz: 24_000, skip: noEspeak, speakers: ['low', 'high'], unknown: 'bella' },
+  { model: 'made-matcha', rateHz: 22_050, skip: false, speakers: [], unknown: '1' },
+])('$model', ({ model, rateHz, skip, speakers, unknown }) => {
+  let folder = '';
+  let own: SherpaTts;
+  beforeAll(async () => {
+    folder = await allModels();
+    own = new SherpaTts({ models: new LocalModels({ folder }) });
+  });
+  afterAll(async () => {
+    await own.close();
+    await rm(folder, { recursive: true });
+  });
+
+  it.skipIf(skip)('speaks: trimmed, in its speakers, as fast as it is told', async () => {
+    const text = 'we have a table for two at seven. shall we book it?';
+    const request = (parts: Partial<TtsRequest> = {}) => speakAll(own, requestFor(text, { voiceId: model, ...parts }));
+    const spoken = await request();
+    expect(spoken.sampleRateHz).toBe(rateHz);
+    expect(spoken.words.map((word) => word.text)).toEqual(text.split(' '));
+    expect(spoken.durationMs).toBeGreaterThan(1200);
+    expect(spoken.durationMs).toBeLessThan(4000);
+    expect(spoken.samples.some((sample) => Math.abs(sample) > 10_000)).toBe(true);
+    const quick = await request({ settings: { rate: 2 } });
+    expect(spoken.durationMs / quick.durationMs).toBeGreaterThan(1.6);
+    expect(spoken.durationMs / quick.durationMs).toBeLessThan(2.4);
+    const voices = await Promise.all(speakers.map((name) => request({ voiceId: `${model}:${name}` })));
+    expect(new Set(voices.map(({ samples }) => samples.join())).size).toBe(speakers.length);
+    expect(await codeOf(request({ voiceId: `${model}:${unknown}` }))).toBe('TTS_VOICE_UNKNOWN');
+    const ids = own.voices().filter(({ id }) => id.startsWith(model));
+    expect(ids.map(({ name }) => name)).toEqual(own.voices().length === 0 ? [] : [model, ...speakers]);
   });
 });
