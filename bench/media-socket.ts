@@ -15,6 +15,7 @@ import type { MediaDialect } from '../dist/carriers/media-socket/dialect.js';
 import { encodePayload } from '../dist/carriers/media-socket/encodings.js';
 import { type MediaSocket, mediaSocketOf } from '../dist/carriers/media-socket/media-socket.js';
 import { SocketLine } from '../dist/carriers/media-socket/socket-line.js';
+import { plivoMessages } from '../dist/carriers/plivo/media-messages.js';
 import { telnyxMessages } from '../dist/carriers/telnyx/media-messages.js';
 import { inOrder, MediaOrder } from '../dist/carriers/telnyx/media-order.js';
 import { TWILIO_MESSAGES } from '../dist/carriers/twilio/media-messages.js';
@@ -101,6 +102,35 @@ const CARRIERS: Readonly<Record<string, Wire>> = {
         // The numbers begin anew with each second, and so does the stream.
         if (n % texts.length === 0) [dialect, order] = [telnyxMessages(), new MediaOrder()];
         for (const text of order.push(texts[n % texts.length] ?? '')) dialect.read(text);
+      };
+    },
+  },
+  Plivo: {
+    dialect: plivoMessages,
+    listening: (socket) => socket,
+    start: JSON.stringify({
+      ...{ event: 'start', sequenceNumber: 1, extra_headers: '' },
+      start: {
+        ...{ callId: UUID, streamId: UUID, accountId: `MA${'0'.repeat(18)}`, tracks: ['inbound'] },
+        mediaFormat: { encoding: 'audio/x-mulaw', sampleRate: 8000 },
+      },
+    }),
+    media: (n) => {
+      const media = {
+        track: 'inbound',
+        timestamp: String(1_795_312_800_000 + n * 20),
+        chunk: n + 1,
+        payload: payloadOf(n),
+      };
+      return JSON.stringify({ event: 'media', sequenceNumber: n + 2, streamId: UUID, media, extra_headers: '' });
+    },
+    echo: (text) => (text.startsWith('{"event":"checkpoint"') ? text.replace('checkpoint', 'playedStream') : null),
+    read: () => {
+      const texts = FRAMES.map((_, n) => CARRIERS['Plivo']?.media(n) ?? '');
+      let dialect = plivoMessages();
+      return (n) => {
+        if (n % texts.length === 0) dialect = plivoMessages();
+        return dialect.read(texts[n % texts.length] ?? '');
       };
     },
   },
