@@ -5,11 +5,13 @@ import { isPath, type LocalModelsOptions } from '../providers/local/local-models
 
 /** The models that the settings name, and the folder of those that agents may name. */
 export function localModelsOf(settings: Settings): LocalModelsOptions {
-  const { sttModel, denoiseModel, modelThreads } = settings;
+  const { sttModel, denoiseModel, tts, voiceId, modelThreads, modelIdleMinutes } = settings;
   return {
     folder: modelsFolderOf(settings),
     paths: pathsIn(settings),
     threads: modelThreads,
+    idleMs: modelIdleMinutes === 0 ? null : 60_000 * modelIdleMinutes,
+    ...(tts === 'sherpa' && voiceId !== null && { kept: [withoutSpeaker(voiceId)] }),
     ...(sttModel !== null && { stt: sttModel }),
     ...(denoiseModel !== null && { denoise: denoiseModel }),
   };
@@ -28,6 +30,10 @@ function pathsIn({ voiceId, voiceSubstitutes, failover }: Settings): string[] {
     ...stt.map(({ model }) => model),
     ...tts.map((voice) => voice.voiceId),
   ];
-  // Of a voice what stands before its speaker.
-  return named.filter((name) => name != null && isPath(name)).map((name) => (name ?? '').replace(/:[^/\\:]*$/u, ''));
+  return named.filter((name) => name != null && isPath(name)).map((name) => withoutSpeaker(name ?? ''));
+}
+
+/** Of a voice the model. */
+export function withoutSpeaker(voiceId: string): string {
+  return voiceId.replace(/:[^/\\:]*$/u, '');
 }

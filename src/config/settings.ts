@@ -166,6 +166,11 @@ export const settingsFileSchema = z.strictObject({
   modelThreads: setting(z.int().min(1).max(64), 'Processors that one local model may use at a time.', {
     env: 'PARLEY_MODEL_THREADS',
   }),
+  modelIdleMinutes: setting(
+    z.int().min(0).max(10_080),
+    'Local models that agents name, and nobody has asked for so long, are unloaded; 0 = never. Those of the settings stay.',
+    { env: 'PARLEY_MODEL_IDLE_MINUTES' },
+  ),
   speculation: setting(
     z.boolean(),
     'Whether answers begin at a likely pause, before it is certain that the user has finished.',
@@ -354,6 +359,7 @@ export const DEFAULT_SETTINGS: Omit<Settings, 'dataDir'> = {
   modelsDir: null,
   modelsUrl: null,
   modelThreads: 1,
+  modelIdleMinutes: 10,
   speculation: true,
   llmModel: null,
   tts: null,

@@ -5,7 +5,7 @@ import { isPath, LocalModels } from '../../providers/local/local-models.js';
 import type { ModelKind } from '../../providers/local/model-facts.js';
 import { SHERPA_INSTALL, sherpaMissing } from '../../providers/local/sherpa-package.js';
 import { TURN_RUNTIMES, turnRuntime } from '../../providers/turn/onnx.js';
-import { localModelsOf } from '../local-models.js';
+import { localModelsOf, withoutSpeaker } from '../local-models.js';
 import { type Check, hint, ok, problem } from './check.js';
 
 const PULL = 'parley models list shows what can be had, parley models pull NAME fetches it';
@@ -60,8 +60,7 @@ async function checkWanted(settings: Settings, local: LocalModels): Promise<Chec
   const checks = await Promise.all(
     wanted.map(async ([what, kind, name]) => {
       try {
-        // Of a voice what stands before its speaker.
-        await (name === null ? local.only(kind, language) : local.find(name.replace(/:[^/\\:]*$/u, ''), kind));
+        await (name === null ? local.only(kind, language) : local.find(withoutSpeaker(name), kind));
         return [];
       } catch (error) {
         if (!(error instanceof ParleyError)) throw error;
