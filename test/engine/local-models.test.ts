@@ -1,3 +1,4 @@
+import { rm } from 'node:fs/promises';
 import { afterEach, expect, it } from 'vitest';
 import { RealClock } from '../../src/clock/real.js';
 import type { AgentConfig } from '../../src/config/agent.js';
@@ -7,7 +8,7 @@ import type { SessionReport } from '../../src/session/session-report.js';
 import { energyVad } from '../../src/testing/energy-vad.js';
 import { functionLlm } from '../../src/testing/function-llm.js';
 import { FileTransport } from '../../src/transports/file.js';
-import { MADE_MODELS, tones } from '../providers/local/made-models.js';
+import { allModels, ESPEAK_DATA, MADE_MODELS, tones } from '../providers/local/made-models.js';
 
 const engines: Engine[] = [];
 afterEach(async () => {
@@ -45,6 +46,33 @@ it('holds a whole call with models of this machine: heard, spoken, without noise
   );
   expect(turns[0]).toMatchObject({ heard: 'one two', said: 'yes' });
   expect(faults).toEqual({});
+});
+
+it('holds calls with every family of models at once, each in its own process', async () => {
+  const folder = await allModels();
+  try {
+    const engine = make({ localModels: { folder } });
+    const kokoro = ESPEAK_DATA === null ? 'made-voice' : 'made-kokoro:high';
+    const agents = [
+      ['made-sense-voice', kokoro],
+      ['made-paraformer', 'made-matcha'],
+      ['made-moonshine', 'made-voice:1'],
+      ['made-merged-moonshine', 'made-matcha'],
+      ['made-streaming-paraformer', kokoro],
+    ];
+    const reports = await Promise.all(
+      agents.map(([model = '', voice_id = '']) => {
+        return call(engine, { speech_to_text: { model }, voice: { provider: 'sherpa', voice_id } });
+      }),
+    );
+    for (const { turns, faults } of reports) {
+      expect(turns[0]).toMatchObject({ heard: 'one two', said: 'yes' });
+      expect(faults).toEqual({});
+    }
+  } finally {
+    await Promise.all(engines.splice(0).map((engine) => engine.close()));
+    await rm(folder, { recursive: true });
+  }
 });
 
 it('denoises with RNNoise where the model cannot be had, and says so', async () => {

@@ -166,10 +166,6 @@ describe('a loaded process', () => {
     await ended(engine);
     await engine.ready();
     expect(engine.pid).not.toBe(pid);
-    engine.stay();
-    await asked();
-    await asked();
-    expect(engine.pid).not.toBeNull();
   });
 
   it('says itself that it is idle', async () => {

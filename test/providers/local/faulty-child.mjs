@@ -13,7 +13,9 @@ process.on('message', (message) => {
   if (message.type === 'load') {
     fault = message.load.config.fault;
     if (fault in faults) faults[fault]();
-    else process.send({ type: 'ready', sampleRateHz: 16_000, speakers: 1 });
+    else if (fault === 'tells idleMs') {
+      process.send({ type: 'ready', sampleRateHz: message.load.idleMs ?? 0, speakers: 1 });
+    } else process.send({ type: 'ready', sampleRateHz: 16_000, speakers: 1 });
   } else if (fault === 'stalls') {
     // Says nothing more.
   } else if (fault === 'idles') {
