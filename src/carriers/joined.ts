@@ -36,16 +36,20 @@ export class JoinedCarriers implements Carrier {
   }
 
   async buyNumber(number: string, signal: AbortSignal): Promise<void> {
+    let refusal: ParleyError | null = null;
     for (const carrier of this.#carriers) {
       try {
         await carrier.buyNumber(number, signal);
         this.#ofNumber.set(number, carrier);
         return;
       } catch (error) {
-        if (!(error instanceof ParleyError) || error.code !== 'NUMBER_UNAVAILABLE') throw error;
+        if (!(error instanceof ParleyError)) throw error;
+        // Who does not have the number may say so in words of their own, which tell more where nobody has it.
+        if (error.code === 'CARRIER_REFUSED') refusal ??= error;
+        else if (error.code !== 'NUMBER_UNAVAILABLE') throw error;
       }
     }
-    throw new ParleyError('NUMBER_UNAVAILABLE', { number });
+    throw refusal ?? new ParleyError('NUMBER_UNAVAILABLE', { number });
   }
 
   async releaseNumber(number: string, signal: AbortSignal): Promise<void> {

@@ -10,6 +10,8 @@ export interface FaultyCarrier {
   refusedFrom: RegExp;
   /** A message with sound, which says nothing about its place in the stream. */
   sound: (payload: string) => string;
+  /** Whether the carrier says when a stream is over, or closes its socket alone. */
+  saysStop?: boolean;
   /** Messages that make no sense on this carrier's media socket. */
   nonsense: readonly string[];
 }
@@ -17,7 +19,10 @@ export interface FaultyCarrier {
 let rig: SocketRig;
 
 /** What may go wrong with any carrier that has webhooks and a media socket. */
-export function describeFaults(name: string, { open, kinds, refusedFrom, sound, nonsense }: FaultyCarrier): void {
+export function describeFaults(
+  name: string,
+  { open, kinds, refusedFrom, sound, saysStop = false, nonsense }: FaultyCarrier,
+): void {
   describe(`a call over ${name}, when something goes wrong`, () => {
     afterEach(() => rig.dispose());
 
@@ -169,7 +174,18 @@ export function describeFaults(name: string, { open, kinds, refusedFrom, sound, 
       rig = open();
       const { call, heard, far } = await rig.answered();
       const before = heard.samples.length;
-      const bad = ['', 'no json', '[]', 'null', '{}', '{"event":"dance"}', sound(''), sound('A'.repeat(100_000))];
+      const bad = [
+        '',
+        'no json',
+        '[]',
+        'null',
+        '{}',
+        '{"event":"dance"}',
+        sound(''),
+        sound('A'.repeat(100_000)),
+        sound('####'),
+        sound('AAAA$AAA'),
+      ];
       for (const text of [...bad, ...nonsense]) far.stream?.raw(text);
       await rig.clock.advanceBy(500);
       expect([call.state, call.line.counts.badMessages]).toEqual(['answered', bad.length + nonsense.length]);
@@ -214,5 +230,100 @@ export function describeFaults(name: string, { open, kinds, refusedFrom, sound, 
       expect([order, heard.closed]).toEqual([['outcome', 'ended'], 1]);
       await rig.until(() => rig.double.farCalls().every(({ isOver }) => isOver));
     });
+
+    it('goes on over another stream where the connection of the first one has died unnoticed', async () => {
+      rig = open();
+      const { call, heard, far } = await rig.answered();
+      far.loseSocket();
+      await rig.until(() => call.line.counts.streams === 2, 3_000);
+      const before = heard.samples.length;
+      await rig.clock.advanceBy(1_000);
+      expect([call.state, heard.samples.length - before > 7_000]).toEqual(['answered', true]);
+    });
+
+    it.runIf(saysStop)(
+      'goes on over another stream where the carrier ends the first one and leaves it open',
+      async () => {
+        rig = open();
+        const { call, far } = await rig.answered();
+        far.stream?.stopWithoutClosing();
+        await rig.until(() => call.line.counts.streams === 2, 5_000);
+        expect([call.state, call.line.hasStream]).toEqual(['answered', true]);
+      },
+    );
+
+    it('takes pieces of sound of any length, each for what it is', async () => {
+      rig = open();
+      const { call, heard, far } = await rig.answered();
+      const sizes = [1, 159, 161, 3, 400, 1_600, 7];
+      await rig.clock.advanceBy(2_000);
+      const before = heard.samples.length;
+      for (const size of sizes) far.stream?.raw(sound(Buffer.alloc(size, 0x7f).toString('base64')));
+      await rig.clock.advanceBy(1_000);
+      const more = heard.samples.length - before - sizes.reduce((sum, size) => sum + size);
+      expect(Math.abs(more - 8_000)).toBeLessThanOrEqual(160);
+      expect([call.state, call.line.counts.badMessages]).toEqual(['answered', 0]);
+    });
+
+    it('is ended at the carrier, whatever that answers at first', async () => {
+      rig = open();
+      const { call, far } = await rig.answered();
+      rig.double.faults.answers = [409, 500, 503, 400].map((status) => ({ status, body: {} }));
+      call.hangUp();
+      await rig.until(() => far.isOver, 60_000);
+    });
+
+    it.each([404, 409, 422])('stays with the agent where a transfer is answered by %i', async (status) => {
+      rig = open();
+      const { call, far } = await rig.answered();
+      rig.double.faults.answers = [{ status, body: {} }];
+      const outcome = await finished(call.line.transfer(NUMBERS.person, new AbortController().signal));
+      expect(outcome).toEqual({ ok: false, reason: 'failed' });
+      await rig.clock.advanceBy(5_000);
+      expect([call.state, call.line.hasStream, far.isOver]).toEqual(['answered', true, false]);
+    });
+
+    it('is with the agent, or with the target, in whichever instant a transfer is given up', async () => {
+      const told = await answerToldAfterMs(open);
+      const outcomes = new Set<boolean>();
+      for (const offsetMs of [-700, -300, -120, -60, -30, -21, -19, -10, -1, 0, 1]) {
+        rig = open();
+        const { call, far } = await rig.answered();
+        const controller = new AbortController();
+        let outcome: { ok: boolean } | null = null;
+        void call.line.transfer(NUMBERS.person, controller.signal).then((one) => (outcome = one));
+        await rig.clock.advanceBy(told + offsetMs);
+        controller.abort();
+        await rig.until(() => outcome !== null, 20_000);
+        await rig.clock.advanceBy(12_000);
+        const { ok } = outcome as unknown as { ok: boolean };
+        outcomes.add(ok);
+        const calls = rig.double.farCalls().filter(({ isOver }) => !isOver);
+        expect([far.isOver, calls.length]).toEqual([false, ok ? 2 : 1]);
+        if (!ok) expect([call.state, call.line.hasStream]).toEqual(['answered', true]);
+        await rig.dispose();
+      }
+      expect(outcomes.size).toBe(2);
+      rig = open();
+    });
   });
+}
+
+/** Lets time pass until something is finished. */
+async function finished<T>(work: Promise<T>): Promise<T> {
+  let isDone = false;
+  void work.finally(() => (isDone = true));
+  await rig.until(() => isDone);
+  return work;
+}
+
+/** How long it takes from a transfer to the word that its target has answered. */
+async function answerToldAfterMs(open: FaultyCarrier['open']): Promise<number> {
+  rig = open();
+  const { call } = await rig.answered();
+  const startMs = rig.clock.nowMs();
+  await finished(call.line.transfer(NUMBERS.person, new AbortController().signal));
+  const ms = rig.clock.nowMs() - startMs;
+  await rig.dispose();
+  return ms;
 }

@@ -4,6 +4,8 @@ const NUMBER = /^\+[1-9]\d{6,14}$/;
 /** Without what separates several targets in carriers' requests. */
 const SIP = /^sips?:[^\s@,<>]+@[^\s@,<>]+$/i;
 
+const NOBODY: ReadonlySet<string> = new Set();
+
 /** Numbers of an account with a carrier, by the carrier's own ids. */
 export interface NumberDesk {
   /** Null = the account has no such number. */
@@ -38,9 +40,21 @@ export class AccountNumbers {
   async buy(number: string, signal: AbortSignal): Promise<void> {
     if (this.#owned.has(number) || !isNumber(number)) throw new ParleyError('NUMBER_UNAVAILABLE', { number });
     const existing = await this.#desk.findNumber(number, signal);
-    if (existing === null) await this.#desk.buyNumber(number, signal);
+    if (existing === null) await this.#order(number, signal);
     else await this.#desk.direct(existing, signal);
     this.#owned.add(number);
+  }
+
+  /** What was ordered and never confirmed may have been bought all the same, and costs. */
+  async #order(number: string, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#desk.buyNumber(number, signal);
+    } catch (error) {
+      if (!(error instanceof ParleyError) || error.code !== 'CARRIER_SILENT') throw error;
+      const bought = await this.#desk.findNumber(number, signal).catch(() => null);
+      if (bought === null) throw error;
+      await this.#desk.direct(bought, signal);
+    }
   }
 
   /** @throws ParleyError NUMBER_NOT_OWNED */
@@ -58,9 +72,12 @@ export function assertPlaceable(from: string, to: string): void {
   if (!isTarget(to)) throw new ParleyError('NUMBER_INVALID', { number: to.slice(0, 40) });
 }
 
-/** Who calls, as the carrier tells it; `anonymous` where that is no number or address. */
-export function callerOf(from: string): string {
-  return isTarget(from) ? from : 'anonymous';
+/**
+ * Who calls, as the carrier tells it; `anonymous` where that is no number or address.
+ * @param withheld numbers that the carrier has for those who do not say
+ */
+export function callerOf(from: string, withheld: ReadonlySet<string> = NOBODY): string {
+  return isTarget(from) && !withheld.has(from) ? from : 'anonymous';
 }
 
 /** Whether something is one number or SIP address. */

@@ -3,6 +3,7 @@ import { ParleyError } from '../../errors.js';
 import type { TransferOutcome } from '../../transports/transport.js';
 import type { CallDocuments } from './document-control.js';
 import { STREAM_MS } from './leg-control.js';
+import { isRefusal } from './rest-api.js';
 import type { SocketCall } from './socket-call.js';
 import type { StreamWait } from './stream-wait.js';
 
@@ -37,6 +38,8 @@ export class Detours {
   #attempt: string | null = null;
   #onOutcome: ((outcome: TransferOutcome) => void) | null = null;
   #attempts = 0;
+  /** The attempt whose far end is being fetched back, and whether its target has answered since. */
+  #fetched: { attempt: string; isAnswered: boolean } | null = null;
 
   constructor(options: DetourOptions) {
     this.#options = options;
@@ -68,16 +71,17 @@ export class Detours {
   async transfer(target: string, signal: AbortSignal): Promise<TransferOutcome> {
     const { clock, documents, onError } = this.#options;
     const id = this.#begin();
-    if (id === null) return FAILED;
+    const attempt = this.#attempt;
+    if (id === null || attempt === null) return FAILED;
     const outcome = new Promise<TransferOutcome>((resolve) => (this.#onOutcome = resolve));
     try {
-      await this.#redirect(id, documents.dialling(target, this.#attempt ?? ''), signal);
+      await this.#redirect(id, documents.dialling(target, attempt), signal);
     } catch (error) {
       onError(error);
-      this.#settle(FAILED);
+      this.#settle(attempt, FAILED);
       return FAILED;
     }
-    const giveUp = (): void => void this.fetchBack(id).then(() => this.#settle(FAILED));
+    const giveUp = (): void => void this.#giveUp(id, attempt);
     signal.addEventListener('abort', giveUp, { once: true });
     if (signal.aborted) giveUp();
     const cancelLate = clock.schedule(clock.nowMs() + (TRANSFER_RING_S + 15) * 1000, giveUp);
@@ -91,7 +95,8 @@ export class Detours {
 
   /** The target of a transfer has answered. */
   targetAnswered(attempt: string): void {
-    if (this.#attempt === attempt) this.#settle({ ok: true });
+    if (this.#fetched?.attempt === attempt) this.#fetched.isAnswered = true;
+    else this.#settle(attempt, { ok: true });
   }
 
   /** A transfer is over, one way or the other. Returns what is next; null = nothing that is known here. */
@@ -100,10 +105,10 @@ export class Detours {
     const { streams, documents } = this.#options;
     if (outcome.ok) {
       // It was over before we heard of the answer.
-      this.#settle(outcome);
+      this.#settle(attempt, outcome);
       return documents.hangUp;
     }
-    void streams.within(STREAM_MS).then(() => this.#settle(outcome));
+    void streams.within(STREAM_MS).then(() => this.#settle(attempt, outcome));
     return documents.connecting();
   }
 
@@ -121,17 +126,39 @@ export class Detours {
     return { ok: true };
   }
 
-  /** Brings the far end to the agent again; resolves when it is there, or will not come. */
-  async fetchBack(id: string): Promise<void> {
+  /**
+   * Brings the far end to the agent again; resolves when it is there, or will not come.
+   * @returns false where the carrier would not have it
+   */
+  async fetchBack(id: string): Promise<boolean> {
     const { redirect, streams, documents, closing, onError } = this.#options;
     const back = streams.within(STREAM_MS);
-    await redirect(id, documents.connecting(), closing).catch(onError);
+    try {
+      await redirect(id, documents.connecting(), closing);
+    } catch (error) {
+      onError(error);
+      if (isRefusal(error)) return false;
+    }
     await back;
+    return true;
   }
 
   /** The call is over: whoever waits for a transfer is told. */
   giveUp(): void {
-    if (this.#attempt !== null) this.#settle(FAILED);
+    if (this.#attempt !== null) this.#settle(this.#attempt, FAILED);
+  }
+
+  /**
+   * The far end is taken away from whoever it is connected to by now: an answer that is told of meanwhile comes too
+   * late, unless the carrier would not have it back.
+   */
+  async #giveUp(id: string, attempt: string): Promise<void> {
+    if (this.#attempt !== attempt || this.#fetched !== null) return;
+    const fetched = { attempt, isAnswered: false };
+    this.#fetched = fetched;
+    const isBack = await this.fetchBack(id);
+    this.#fetched = null;
+    this.#settle(attempt, !isBack && fetched.isAnswered ? { ok: true } : FAILED);
   }
 
   async #moveTo(document: string, signal: AbortSignal): Promise<boolean> {
@@ -160,7 +187,9 @@ export class Detours {
     return redirect(id, document, AbortSignal.any([signal, closing]));
   }
 
-  #settle(outcome: TransferOutcome): void {
+  /** The first outcome of an attempt counts. */
+  #settle(attempt: string, outcome: TransferOutcome): void {
+    if (this.#attempt !== attempt) return;
     const tell = this.#onOutcome;
     if (outcome.ok) this.#options.call.handedOver();
     this.#end();

@@ -35,6 +35,8 @@ export abstract class DocumentControl<C extends DocumentControl<C>> extends LegC
   readonly #decideMs: number;
   /** How often the carrier was sent to the media socket, and did not come. */
   #connects = 0;
+  /** The carrier has been sent to the media socket since the last stream began. */
+  #isSent = false;
   #decide: (document: string) => void = () => undefined;
   readonly #decided: Promise<string>;
 
@@ -89,7 +91,13 @@ export abstract class DocumentControl<C extends DocumentControl<C>> extends LegC
       return this.#documents.hangUp;
     }
     this.awaitStream();
+    this.#isSent = true;
     return this.#documents.connecting();
+  }
+
+  /** The carrier knows that a stream is over before we do, where the connection has died in silence. */
+  override get takesStream(): boolean {
+    return super.takesStream || (this.#isSent && this.call.end === null);
   }
 
   transfer(target: string, signal: AbortSignal): Promise<TransferOutcome> {
@@ -122,6 +130,7 @@ export abstract class DocumentControl<C extends DocumentControl<C>> extends LegC
 
   protected override streamBegan(): void {
     this.#connects = 0;
+    this.#isSent = false;
   }
 
   protected async lookAfter(id: string): Promise<void> {

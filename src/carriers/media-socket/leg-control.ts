@@ -74,6 +74,10 @@ export abstract class LegControl {
     return this.#id;
   }
 
+  get takesStream(): boolean {
+    return this.isBereft;
+  }
+
   /** Resolves when the carrier has been told of the end, or will not listen. */
   get ended(): Promise<void> {
     return this.#ending;

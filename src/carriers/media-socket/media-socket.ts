@@ -22,10 +22,14 @@ export interface MediaSocketEvents {
 /** A peer that does not answer the close is cut off after this. */
 const CLOSE_MS = 2_000;
 
-/** A WebSocket of `ws`, as a server has accepted it. */
+/** A peer of which nothing is heard, not even the answer to a ping, for one to two times as long is cut off. */
+const SILENCE_MS = 10_000;
+
+/** A WebSocket of `ws`, as a server has accepted it. A connection that has died in silence closes within 20 s. */
 export function mediaSocketOf(socket: WebSocket, clock: Clock): MediaSocket {
   socket.pause();
   socket.on('error', () => undefined); // a close always follows
+  watch(socket, clock);
   return {
     send: (text) => {
       if (socket.readyState === socket.OPEN) socket.send(text);
@@ -53,4 +57,22 @@ export function mediaSocketOf(socket: WebSocket, clock: Clock): MediaSocket {
       socket.once('close', cancel);
     },
   };
+}
+
+function watch(socket: WebSocket, clock: Clock): void {
+  let isHeard = true;
+  const hear = (): void => void (isHeard = true);
+  const look = (): void => {
+    // What is paused has not been listened to.
+    if (!isHeard && !socket.isPaused) {
+      socket.terminate();
+      return;
+    }
+    isHeard = false;
+    if (socket.readyState === socket.OPEN) socket.ping();
+    cancel = clock.schedule(clock.nowMs() + SILENCE_MS, look);
+  };
+  let cancel = clock.schedule(clock.nowMs() + SILENCE_MS, look);
+  for (const event of ['message', 'pong', 'ping'] as const) socket.on(event, hear);
+  socket.once('close', () => cancel());
 }

@@ -1,4 +1,5 @@
 import type { MediaDialect, MediaMessage } from './dialect.js';
+import { base64Bytes } from './encodings.js';
 import type { MessageFields } from './message-fields.js';
 import { cutNumber, cutPayload } from './sound-text.js';
 
@@ -22,7 +23,7 @@ export function numberedReader(read: (text: string) => NumberedMessage | null): 
   let bytesPerMs = 8;
   let last = { chunk: 0, endMs: 0 };
   const placed = (payload: string, chunk: number): MediaMessage => {
-    const lengthMs = bytesIn(payload) / bytesPerMs;
+    const lengthMs = base64Bytes(payload) / bytesPerMs;
     if (chunk === 0 || lengthMs > MOST_MS) return { type: 'media', payload, atMs: null };
     const missing = chunk - last.chunk - 1;
     const atMs = last.endMs + (missing > 0 && missing <= MOST_MISSING ? missing * lengthMs : 0);
@@ -57,10 +58,4 @@ function cutSound(text: string): NumberedMessage | null {
   const payload = cutPayload(text);
   const chunk = payload === null ? null : cutNumber(text, CHUNK);
   return payload === null || chunk === null ? null : { type: 'sound', payload, chunk };
-}
-
-/** Of base64. */
-function bytesIn(payload: string): number {
-  const padding = payload.endsWith('==') ? 2 : payload.endsWith('=') ? 1 : 0;
-  return Math.floor((payload.length * 3) / 4) - padding;
 }

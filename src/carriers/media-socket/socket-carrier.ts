@@ -22,6 +22,8 @@ export interface SocketCarrierOptions {
 export interface SocketControl extends CallControl, BookedCall {
   /** Has the carrier place the call. */
   place(ringTimeoutMs: number): Promise<void>;
+  /** Whether a media socket of the call's would be the carrier's doing. */
+  readonly takesStream: boolean;
   started(start: MediaMessage & { type: 'start' }): void;
   gone(isStopped: boolean): void;
 }
@@ -127,8 +129,8 @@ export abstract class SocketCarrier<C extends SocketControl> implements Carrier,
   }
 
   /** A call has one stream at a time: who asks for another, or for one of a call that is over, is not the carrier. */
-  protected streaming({ call }: C): ((socket: MediaSocket) => void) | null {
-    return call.end !== null || call.line.hasStream ? null : (socket) => call.line.attach(socket);
+  protected streaming({ call, takesStream }: C): ((socket: MediaSocket) => void) | null {
+    return takesStream ? (socket) => call.line.attach(socket) : null;
   }
 
   /** A call that rings goes to whoever takes calls; one that throws has refused it. */

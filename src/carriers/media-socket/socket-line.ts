@@ -60,6 +60,10 @@ const MAX_AHEAD_MS = 3_000;
 const MAX_MESSAGE_MS = 1_000;
 /** A gap of the carrier's clock is filled with silence up to this. */
 const MAX_GAP_MS = 1_000;
+/** Beyond this the carrier's clock has begun anew, or is wrong. */
+const MOST_GAP_MS = 60_000;
+/** Keys in one message. */
+const MOST_KEYS = 32;
 /** What may wait for a slow reader: 3 s of sound. */
 const MAX_BUFFERED_BYTES = 60_000;
 /** Sound that comes before the session listens is kept so long: a second of messages. */
@@ -82,7 +86,6 @@ export class SocketLine implements Transport {
   readonly #told = new Set<string>();
   #socket: MediaSocket | null = null;
   #streamId: string | null = null;
-  #isStopped = false;
   #sink: TransportSink | null = null;
   #isStarted = false;
   /** The agent hears and says nothing any more. */
@@ -126,12 +129,14 @@ export class SocketLine implements Transport {
         if (this.#socket === socket) this.#receive(text);
       },
       onClosed: () => {
-        if (this.#socket !== socket) return;
-        const isStopped = this.#isStopped;
-        this.detach();
-        this.#options.events.onGone(isStopped);
+        if (this.#socket === socket) this.#over(false);
       },
     });
+  }
+
+  /** The carrier says elsewhere that a stream is over; of no effect where it is not the one that the line has. */
+  stopped(streamId: string): void {
+    if (this.#streamId === streamId) this.#over(true);
   }
 
   /** Lets the stream go, without a word to anybody. */
@@ -139,7 +144,6 @@ export class SocketLine implements Transport {
     const socket = this.#socket;
     this.#socket = null;
     this.#streamId = null;
-    this.#isStopped = false;
     this.#takenBack = [];
     this.#unheard = new Unheard();
     socket?.close();
@@ -174,8 +178,8 @@ export class SocketLine implements Transport {
     const socket = this.#socket;
     const stream = this.#streamId;
     if (socket === null || stream === null) return;
-    if (message.type === 'pause' && this.#unheard.ms >= TAKE_BACK_MS) {
-      this.#takenBack = this.#unheard.drop();
+    if (message.type === 'pause' && this.unheardMs() >= TAKE_BACK_MS) {
+      this.#takenBack = this.#unheard.drop(this.#options.clock.nowMs());
       socket.send(this.#options.dialect.clear(stream));
     } else if (message.type === 'unpause') {
       for (const payload of this.#takenBack) this.#write(socket, stream, payload);
@@ -183,14 +187,14 @@ export class SocketLine implements Transport {
     } else if (message.type === 'clear') {
       this.#takenBack = [];
       if (this.#unheard.isAllPlayed) return;
-      this.#unheard.drop();
+      this.#unheard.drop(this.#options.clock.nowMs());
       socket.send(this.#options.dialect.clear(stream));
     }
   }
 
   /** How much of what was played has not been heard yet, in milliseconds. */
   unheardMs(): number {
-    return this.#unheard.ms + this.#takenBack.length * FRAME_MS;
+    return this.#unheard.ms(this.#options.clock.nowMs()) + this.#takenBack.length * FRAME_MS;
   }
 
   transfer(target: string, signal: AbortSignal): Promise<TransferOutcome> {
@@ -300,8 +304,7 @@ export class SocketLine implements Transport {
         if (this.#isClosing && this.#unheard.isAllPlayed) this.#closed();
         break;
       case 'stop':
-        this.#isStopped = true;
-        this.#streamId = null;
+        this.#over(true);
         break;
       case undefined:
     }
@@ -352,17 +355,23 @@ export class SocketLine implements Transport {
   /** Silence in the place of what the carrier left out, so that what follows has its time. */
   #fillGap(atMs: number): void {
     const gapMs = atMs - (this.#nextAtMs ?? atMs);
-    if (gapMs < FRAME_MS) return;
+    if (gapMs < FRAME_MS || gapMs > MOST_GAP_MS) return;
     this.counts.missingMs += gapMs;
     const frames = Math.floor(Math.min(gapMs, MAX_GAP_MS) / FRAME_MS);
     const silence = new Int16Array(frames * frameSamples(this.inputRateHz));
     this.#deliver((sink) => sink.audio(silence));
   }
 
+  /** The socket is no use any more, whether it is closed or not. */
+  #over(isStopped: boolean): void {
+    this.detach();
+    this.#options.events.onGone(isStopped);
+  }
+
   #keys(digits: string): void {
     const keys = digits.toUpperCase().replaceAll(/[^0-9*#A-D]/g, '');
-    if (keys === '') {
-      this.#bad('keys that are none');
+    if (keys === '' || keys.length > MOST_KEYS) {
+      this.#bad('keys that are none, or too many');
       return;
     }
     this.digitsReceived += keys;

@@ -208,7 +208,8 @@ export class TelnyxApi implements NumberDesk {
 
   /** Telnyx's id of a number of the account; null = it has no such one. */
   async findNumber(number: string, signal: AbortSignal): Promise<string | null> {
-    const query = new URLSearchParams({ 'filter[phone_number]': number, 'page[size]': '20' });
+    // Digits alone: with the plus nothing is found. Longer numbers have them in them, too.
+    const query = new URLSearchParams({ 'filter[phone_number]': number.slice(1), 'page[size]': '250' });
     const { body } = await this.#api.ask({ method: 'GET', path: `/phone_numbers?${query.toString()}` }, signal);
     const found = objectsIn(body, 'data').find((one) => one['phone_number'] === number && one['status'] !== 'deleted');
     return found === undefined ? null : this.#api.textIn(found, 'id');
@@ -224,11 +225,13 @@ export class TelnyxApi implements NumberDesk {
     const json = { connection_id: connectionId, phone_numbers: [{ phone_number: number }] };
     let order: Readonly<Record<string, unknown>>;
     try {
-      const { body } = await this.#api.ask({ method: 'POST', path: '/number_orders', json }, signal);
+      const { body } = await this.#api.patiently({ method: 'POST', path: '/number_orders', json }, signal);
       order = objectIn(body, 'data');
     } catch (error) {
-      if (isRefusal(error)) throw new ParleyError('NUMBER_UNAVAILABLE', { number }, { cause: error });
-      throw error;
+      // What is wrong with the account is not the number's fault.
+      const isAccount = isRefusal(error) && [401, 402, 403, 429].includes(Number(error.details['status']));
+      if (!isRefusal(error) || isAccount) throw error;
+      throw new ParleyError('NUMBER_UNAVAILABLE', { number }, { cause: error });
     }
     const id = this.#api.textIn(order, 'id');
     for (let polls = 0; order['status'] === 'pending' && polls < ORDER_POLLS; polls++) {

@@ -91,7 +91,7 @@ export class TelnyxControl extends LegControl implements SocketControl {
   }
 
   /** A webhook about our leg of the call. They come in any order, twice, and late. */
-  event({ type, callControlId, result, hangup }: TelnyxEvent): void {
+  event({ type, callControlId, streamId, result, hangup }: TelnyxEvent): void {
     if (this.id !== null && callControlId !== this.id) return;
     this.known(callControlId);
     switch (type) {
@@ -100,6 +100,9 @@ export class TelnyxControl extends LegControl implements SocketControl {
         break;
       case 'call.answered':
         this.#answered();
+        break;
+      case 'streaming.stopped':
+        this.call.line.stopped(streamId);
         break;
       case 'streaming.failed':
         if (!this.call.line.hasStream) this.gone(false);

@@ -13,6 +13,8 @@ export interface TelnyxEvent {
   isIncoming: boolean;
   from: string;
   to: string;
+  /** Of the stream that it is about. */
+  streamId: string;
   /** What the detection of machines came to. */
   result: string;
   hangup: Hangup;
@@ -43,6 +45,7 @@ export function readEvent(body: Buffer): TelnyxEvent | null {
     isIncoming: textIn(payload, 'direction') === 'incoming',
     from: textIn(payload, 'from'),
     to: textIn(payload, 'to'),
+    streamId: textIn(payload, 'stream_id'),
     result: textIn(payload, 'result').slice(0, 40),
     hangup: {
       cause: textIn(payload, 'hangup_cause').slice(0, 60),

@@ -32,6 +32,8 @@ export interface TwilioCallStatus {
 }
 
 const PRICES_MS = 10_000;
+/** That is no number, nobody sells it, or somebody else has it; all else is told in Twilio's words. */
+const NOT_FOR_SALE = new Set<unknown>([21_421, 21_422]);
 const PAGE_SIZE = 1_000;
 
 /**
@@ -140,7 +142,8 @@ export class TwilioApi implements NumberDesk {
 
   /** Twilio's id of a number of the account; null = it has no such one. */
   async findNumber(number: string, signal: AbortSignal): Promise<string | null> {
-    const query = new URLSearchParams({ PhoneNumber: number });
+    // Longer numbers that begin so come, too.
+    const query = new URLSearchParams({ PhoneNumber: number, PageSize: String(PAGE_SIZE) });
     const path = `/IncomingPhoneNumbers.json?${query.toString()}`;
     const { body } = await this.#api.ask({ method: 'GET', path }, signal);
     const found = objectsIn(body, 'incoming_phone_numbers').find((one) => one['phone_number'] === number);
@@ -151,10 +154,10 @@ export class TwilioApi implements NumberDesk {
   async buyNumber(number: string, signal: AbortSignal): Promise<void> {
     const form = formOf({ PhoneNumber: number, ...this.#webhooks });
     try {
-      await this.#api.ask({ method: 'POST', path: '/IncomingPhoneNumbers.json', form }, signal);
+      await this.#api.patiently({ method: 'POST', path: '/IncomingPhoneNumbers.json', form }, signal);
     } catch (error) {
-      if (isRefusal(error)) throw new ParleyError('NUMBER_UNAVAILABLE', { number }, { cause: error });
-      throw error;
+      const isGone = isRefusal(error) && NOT_FOR_SALE.has(error.details['vendorCode']);
+      throw isGone ? new ParleyError('NUMBER_UNAVAILABLE', { number }, { cause: error }) : error;
     }
   }
 

@@ -25,6 +25,8 @@ export interface TwilioCarrierOptions extends SocketCarrierOptions {
 }
 
 const PATH = '/carriers/twilio';
+/** ANONYMOUS, RESTRICTED, BLOCKED, UNKNOWN and UNAVAILABLE on a telephone's keys: Twilio's words for who does not say. */
+const WITHHELD = new Set(['+266696687', '+7378742833', '+2562533', '+8656696', '+86282452253']);
 
 /** Calls over Twilio: placed by its REST API, told of by its webhooks, heard over Media Streams. */
 export class TwilioCarrier extends SocketCarrier<TwilioControl> {
@@ -123,7 +125,7 @@ export class TwilioCarrier extends SocketCarrier<TwilioControl> {
     if (!/^CA[0-9a-fA-F]{32}$/.test(sid) || !this.takes(to)) return Promise.resolve(REJECT_TWIML);
     const control = this.open({
       ...{ direction: 'inbound', id: sid, to },
-      from: callerOf(form.get('From') ?? ''),
+      from: callerOf(form.get('From') ?? '', WITHHELD),
       headers: passedOn(form),
     });
     const reply = control.voice();

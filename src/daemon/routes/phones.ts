@@ -8,6 +8,7 @@ import type { PhoneStore, StoredPhone } from '../../store/phones.js';
 import type { AgentRegistry } from '../agents.js';
 import type { Api } from '../api/api.js';
 import { success } from '../api/schemas.js';
+import { buyNumber } from '../buy-number.js';
 import { checkAgent } from '../check-agent.js';
 import type { Telephone } from '../telephone.js';
 
@@ -50,8 +51,8 @@ const phoneSchema = z
   .meta({ id: 'Phone', description: 'A number of ours, and who answers it.' });
 const params = { phone: z.string().min(1).max(100) };
 
-/** A carrier's answer takes no longer. */
-const CARRIER_MS = 15_000;
+/** A carrier's answer takes no longer; one that has to order a number takes half a minute. */
+const CARRIER_MS = 50_000;
 
 /** The daemon's phone numbers: bought from the carrier, each with the agent that answers it. */
 export function phoneRoutes(api: Api, options: PhoneRoutesOptions): void {
@@ -62,21 +63,15 @@ export function phoneRoutes(api: Api, options: PhoneRoutesOptions): void {
     ...{ method: 'POST', path: '/phones/purchase', tag, summary: 'Buy a number from the carrier', header: 'required' },
     body: purchaseSchema,
     answer: phoneSchema,
-    errors: ['NUMBER_NONE_FOR_SALE', 'CARRIER_CLOSED'],
+    errors: ['NUMBER_NONE_FOR_SALE', 'NUMBER_UNAVAILABLE', 'CARRIER_CLOSED'],
     handle: async ({ body: { country, area_code, ...rest } }) => {
       const network = await telephone();
       const { carrier } = network;
       const where = { country: country ?? 'US', ...(area_code != null && { areaCode: area_code }) };
-      const signal = AbortSignal.timeout(CARRIER_MS);
-      const [offer] = await carrier.searchNumbers({ ...where, limit: 1 }, signal);
-      if (offer === undefined) {
-        const place = area_code == null ? where.country : `${where.country}, area ${area_code}`;
-        throw new ParleyError('NUMBER_NONE_FOR_SALE', { where: place });
-      }
-      await carrier.buyNumber(offer.number, signal);
+      const number = await buyNumber(carrier, where, carrierDeadline());
       const address = Object.entries(rest).filter((entry): entry is [string, string] => entry[1] != null);
       const phone: StoredPhone = {
-        ...newPhone(offer.number, network.networkOf(offer.number), nowSeconds()),
+        ...newPhone(number, network.networkOf(number), nowSeconds()),
         address: address.length === 0 ? null : Object.fromEntries(address),
       };
       phones.add(phone);
@@ -93,7 +88,7 @@ export function phoneRoutes(api: Api, options: PhoneRoutesOptions): void {
     errors: ['NUMBER_UNAVAILABLE', 'CARRIER_CLOSED'],
     handle: async ({ body: { phone: number } }) => {
       const network = await telephone();
-      await network.carrier.buyNumber(number, AbortSignal.timeout(CARRIER_MS));
+      await network.carrier.buyNumber(number, carrierDeadline());
       const phone = newPhone(number, network.networkOf(number), nowSeconds());
       phones.add(phone);
       return worded(phone);
@@ -126,7 +121,7 @@ export function phoneRoutes(api: Api, options: PhoneRoutesOptions): void {
     handle: async ({ params: { phone } }) => {
       const { number } = find(phones, phone);
       const { carrier } = await telephone();
-      await carrier.releaseNumber(number, AbortSignal.timeout(CARRIER_MS));
+      await carrier.releaseNumber(number, carrierDeadline());
       phones.remove(number);
       return { success: true };
     },
@@ -176,6 +171,16 @@ export function phoneRoutes(api: Api, options: PhoneRoutesOptions): void {
       return { call_id: call.id };
     },
   });
+}
+
+function carrierDeadline(): AbortSignal {
+  const controller = new AbortController();
+  const error = new ParleyError('CARRIER_SILENT', {
+    carrier: 'the carrier',
+    reason: `nothing for ${String(CARRIER_MS / 1000)} s`,
+  });
+  setTimeout(() => controller.abort(error), CARRIER_MS).unref();
+  return controller.signal;
 }
 
 /** A number that nobody answers yet. */

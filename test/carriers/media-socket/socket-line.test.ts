@@ -133,6 +133,32 @@ describe('the line over a media socket', async () => {
     expect(heardBy(person).at(-1)).toBe(50);
   });
 
+  it('counts what it sends as not heard while marks are waited for, and as heard where they never come', async () => {
+    const { line, clock, stream, tick } = await openLine();
+    tick();
+    const say = async (frames: number): Promise<void> => {
+      for (let at = 0; at < frames; at++) {
+        line.play(frame(at));
+        await clock.advanceBy(20);
+      }
+    };
+    await say(50);
+    expect(line.unheardMs()).toBeLessThanOrEqual(200);
+    stream.keepsMarks = true;
+    await say(50);
+    expect(line.unheardMs()).toBeGreaterThan(850);
+    await say(200);
+    expect(line.unheardMs()).toBeLessThanOrEqual(3_100);
+    for (let at = 0; at < 200; at++) {
+      line.play(null);
+      await clock.advanceBy(20);
+    }
+    expect(line.unheardMs()).toBe(0);
+    line.send({ type: 'clear' });
+    await clock.advanceBy(100);
+    expect(stream.clears).toBe(0);
+  });
+
   it('sends no clear where nothing is under way', async () => {
     const { line, clock, stream, tick } = await openLine();
     tick();

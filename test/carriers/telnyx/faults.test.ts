@@ -10,6 +10,7 @@ describeFaults('Telnyx', {
   kinds: { answered: 'call.answered', over: 'call.hangup' },
   refusedFrom: /Unverified origination number \+12025550198/,
   sound: (payload) => JSON.stringify({ event: 'media', media: { track: 'inbound', payload } }),
+  saysStop: true,
   nonsense: [
     ...['{"event":"media"}', '{"event":"media","media":{"payload":7}}', '{"event":"start"}'],
     ...[
@@ -214,6 +215,28 @@ describe('a number of the account with Telnyx', () => {
       code: 'CARRIER_REFUSED',
     });
     await lost.dispose();
+  });
+
+  it('is told from others among thousands that have its digits in them', async () => {
+    rig = openRig({ owned: ['+498912345'] });
+    const { numbers } = rig.telnyx;
+    const others = Array.from({ length: 3_000 }, (_, at) => `+4989123${String(at).padStart(4, '0')}`);
+    for (const number of [...others, '+4989123456']) numbers.set(number, { id: 'other', connectionId: '' });
+    numbers.set('+498912345', { id: 'own', connectionId: CONNECTION_ID });
+    await rig.carrier.releaseNumber('+498912345', new AbortController().signal);
+    expect([numbers.has('+498912345'), numbers.size]).toEqual([false, 3_000 + 2]);
+  });
+
+  it('that cannot be bought is not, and what is wrong with the account is said in the words of Telnyx', async () => {
+    rig = openRig();
+    const { signal } = new AbortController();
+    const refusal = (status: number, title: string) => ({ status, body: { errors: [{ code: '1', title }] } });
+    rig.telnyx.faults.answers = [null, null, refusal(400, 'Number not available')];
+    await expect(rig.carrier.buyNumber('+14155550101', signal)).rejects.toMatchObject({ code: 'NUMBER_UNAVAILABLE' });
+    rig.telnyx.faults.answers = [null, null, refusal(403, 'Account is blocked')];
+    await expect(rig.carrier.buyNumber('+14155550101', signal)).rejects.toMatchObject({
+      ...{ code: 'CARRIER_REFUSED', message: expect.stringContaining('Account is blocked') as string },
+    });
   });
 });
 

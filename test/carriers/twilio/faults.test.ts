@@ -10,6 +10,7 @@ describeFaults('Twilio', {
   kinds: { answered: 'in-progress', over: 'completed' },
   refusedFrom: /\+12025550198 is not a number of yours/,
   sound: (payload) => JSON.stringify({ event: 'media', media: { track: 'inbound', payload } }),
+  saysStop: true,
   nonsense: [
     ...['{"event":"media"}', '{"event":"media","media":{"payload":7}}', '{"event":"start"}'],
     '{"event":"dtmf","dtmf":{"digit":"x"}}',
@@ -51,6 +52,62 @@ describe('a call over Twilio', () => {
     expect(outcome).toEqual({ ok: false, reason: 'failed' });
     expect(far.stream).not.toBeNull();
     expect(call.line.hasStream).toBe(true);
+  });
+});
+
+describe('a call that comes in over Twilio', () => {
+  afterEach(() => rig.dispose());
+
+  it.each([
+    ['+266696687', 'anonymous'],
+    ['+86282452253', 'anonymous'],
+    ['Restricted', 'anonymous'],
+    ['', 'anonymous'],
+    ['client:alice', 'anonymous'],
+    ['+12025550188', '+12025550188'],
+    ['sip:alice@example.sip.twilio.com', 'sip:alice@example.sip.twilio.com'],
+  ])('from %s is from %s', async (from, caller) => {
+    rig = openRig();
+    const { call } = await rig.calledIn(from);
+    expect(call.from).toBe(caller);
+  });
+});
+
+describe('a number of the account with Twilio', () => {
+  afterEach(() => rig.dispose());
+  const signal = new AbortController().signal;
+  const refusal = (status: number, code: number, message: string) => ({ status, body: { code, message, status } });
+
+  it('is told from others among thousands that have its digits in them', async () => {
+    rig = openRig({ owned: ['+498912345'] });
+    const { numbers } = rig.twilio;
+    const others = Array.from({ length: 3_000 }, (_, at) => `+4989123${String(at).padStart(4, '0')}`);
+    const longer = Array.from({ length: 100 }, (_, at) => `+498912345${String(at).padStart(3, '0')}`);
+    for (const number of [...others, ...longer]) numbers.set(number, { sid: 'PN0', VoiceUrl: '', StatusCallback: '' });
+    numbers.set('+498912345', { sid: `PN${'a'.repeat(32)}`, VoiceUrl: '', StatusCallback: '' });
+    await rig.carrier.releaseNumber('+498912345', signal);
+    expect([numbers.has('+498912345'), numbers.size]).toEqual([false, 3_101]);
+  });
+
+  it('that somebody else has bought cannot be had; what else is wrong with it is said in the words of Twilio', async () => {
+    rig = openRig();
+    const { faults } = rig.twilio;
+    faults.answers = [null, refusal(400, 21_422, 'PhoneNumber is not available')];
+    await expect(rig.carrier.buyNumber('+14155550101', signal)).rejects.toMatchObject({ code: 'NUMBER_UNAVAILABLE' });
+    faults.answers = [null, refusal(400, 21_631, 'Phone Number Requires an Address')];
+    await expect(rig.carrier.buyNumber('+14155550101', signal)).rejects.toMatchObject({
+      ...{ code: 'CARRIER_REFUSED', message: expect.stringContaining('Requires an Address') as string },
+    });
+  });
+
+  it('is ours where Twilio has sold it and never said so', async () => {
+    rig = openRig();
+    rig.twilio.faults.answers = [null, 'swallowed'];
+    let isOurs = false;
+    void rig.carrier.buyNumber('+14155550101', signal).then(() => (isOurs = true));
+    await rig.until(() => isOurs, 15_000);
+    expect(await rig.carrier.ownedNumbers()).toContain('+14155550101');
+    expect(rig.twilio.requests.filter((one) => one === 'POST /IncomingPhoneNumbers.json')).toHaveLength(1);
   });
 });
 

@@ -22,6 +22,7 @@ export abstract class DocumentCall<F extends FarCallFacts = FarCallFacts> extend
   /** Grows with each document: what an earlier one still does is of no effect. */
   #document = 0;
   #resume: (document: number) => void = () => undefined;
+  #onLeave: (() => void) | null = null;
 
   constructor(clock: Clock, facts: F) {
     super(facts);
@@ -52,6 +53,15 @@ export abstract class DocumentCall<F extends FarCallFacts = FarCallFacts> extend
 
   breakSocket(): void {
     this.stream?.break();
+    this.#noticeLater();
+  }
+
+  loseSocket(): void {
+    this.stream?.lose();
+    this.#noticeLater();
+  }
+
+  #noticeLater(): void {
     this.stream = null;
     const document = this.#document;
     this.clock.schedule(this.clock.nowMs() + NOTICE_MS, () => this.#resume(document));
@@ -75,6 +85,8 @@ export abstract class DocumentCall<F extends FarCallFacts = FarCallFacts> extend
     this.stream?.stop();
     this.stream = null;
     this.bridged = null;
+    this.#onLeave?.();
+    this.#onLeave = null;
     const { room } = this;
     this.room = null;
     if (room !== null) for (const other of this.inRoom(room)) other.roomClosed();
@@ -97,6 +109,11 @@ export abstract class DocumentCall<F extends FarCallFacts = FarCallFacts> extend
   protected async meeting(room: string): Promise<void> {
     this.room = room;
     await new Promise<void>((resolve) => this.onOver(resolve));
+  }
+
+  /** What ends where another document takes this one's place, or the call is over. */
+  protected onLeave(listener: () => void): void {
+    this.#onLeave = listener;
   }
 
   /** Talks with another call as soon as `answered` is called. */

@@ -45,6 +45,8 @@ export abstract class FarCall<F extends FarCallFacts = FarCallFacts> implements 
   abstract hangUp(): void;
   /** The media socket breaks off: the network's fault. */
   abstract breakSocket(): void;
+  /** The connection dies, which our end is not told of; the carrier goes on without that stream. */
+  abstract loseSocket(): void;
 
   onOver(listener: () => void): void {
     this.#onOver.push(listener);

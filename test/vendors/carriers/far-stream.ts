@@ -17,6 +17,7 @@ export abstract class FarStream {
   readonly #person: Person;
   readonly #onClosed: () => void;
   #isOver = false;
+  #isMute = false;
 
   constructor(socket: MediaSocket, person: Person, onClosed: () => void) {
     this.socket = socket;
@@ -30,7 +31,7 @@ export abstract class FarStream {
   }
 
   tick(): void {
-    if (this.#isOver) return;
+    if (this.#isOver || this.#isMute) return;
     this.speak(this.#person.speak());
     this.#person.hear(this.queue.tick((name) => this.played(name)));
   }
@@ -53,8 +54,12 @@ export abstract class FarStream {
 
   /** The carrier says that the stream is over, and leaves the socket open. */
   stopWithoutClosing(): void {
-    if (this.#isOver) return;
+    this.#isMute = true;
     this.tellStop();
+  }
+
+  /** Nothing comes or goes any more, and our end is not told. */
+  lose(): void {
     this.#isOver = true;
   }
 

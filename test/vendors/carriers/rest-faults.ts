@@ -8,8 +8,11 @@ export interface CarrierFaults {
   lostRequests: number;
   /** 429, and nothing is done. */
   tooMany: number;
-  /** Answers in place of the right ones, the first one first, for requests that are not done; null = the right one. */
-  answers: (RestReply | null)[];
+  /**
+   * Answers in place of the right ones, the first one first, for requests that are not done; null = the right one,
+   * `swallowed` = it is done, and not answered.
+   */
+  answers: (RestReply | 'swallowed' | null)[];
   /** Webhooks come twice, the second time so much later; null = once. */
   againAfterMs: number | null;
   /** Webhooks of a kind (as the carrier calls it) come so much later, and so behind later ones. */
@@ -38,8 +41,9 @@ export async function faulty(
     return tooMany;
   }
   const instead = faults.answers.shift() ?? null;
-  if (instead !== null) return instead;
+  if (instead !== null && instead !== 'swallowed') return instead;
   const reply = does();
+  if (instead === 'swallowed') await never(signal);
   if (faults.swallowedAnswers > 0) {
     faults.swallowedAnswers--;
     await never(signal);

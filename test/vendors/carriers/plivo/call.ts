@@ -179,7 +179,7 @@ export class PlivoCall extends DocumentCall<PlivoCallFacts> {
         tell(answered, 'answer');
       },
     });
-    this.onOver(() => child.end(child.status === 'in-progress' ? CAUSES.xml : CAUSES.canceled));
+    this.onLeave(() => child.end(child.status === 'in-progress' ? CAUSES.xml : CAUSES.canceled));
     await new Promise<void>((resolve) => child.onOver(resolve));
     this.bridged = null;
     const { status, cause, code, name } = child.cause ?? CAUSES.xml;

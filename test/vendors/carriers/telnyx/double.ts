@@ -326,8 +326,11 @@ export class TelnyxDouble implements CarrierDouble {
   #number(method: string, path: string, query: URLSearchParams, json: Fields): RestReply {
     const id = path.slice('/phone_numbers/'.length);
     if (method === 'GET') {
+      // Any part of a number, three digits at least; what has anything but digits in it finds nothing.
       const asked = query.get('filter[phone_number]');
-      const found = [...this.numbers].filter(([number]) => asked === null || number === asked);
+      const isFound = (number: string): boolean => asked === null || (/^\d{3,}$/.test(asked) && number.includes(asked));
+      const size = Number(query.get('page[size]') ?? '20');
+      const found = [...this.numbers].filter(([number]) => isFound(number)).slice(0, size);
       const data = found.map(([phone_number, one]) => ({ id: one.id, phone_number, status: 'active' }));
       return { status: 200, body: { data, meta: { total_pages: 1, page_number: 1 } } };
     }

@@ -132,6 +132,13 @@ export class DoubleLeg extends FarCall<LegFacts> {
     stream?.break();
   }
 
+  loseSocket(): void {
+    const { stream } = this;
+    this.stream = null;
+    stream?.lose();
+    this.tell('streaming.stopped', { stream_id: stream?.id, stream_type: 'websocket' });
+  }
+
   join(other: DoubleLeg): void {
     this.bridged = other;
     other.bridged = this;

@@ -54,6 +54,10 @@ export class DoubleStream extends FarStream {
     });
   }
 
+  get id(): string {
+    return this.#facts.streamId;
+  }
+
   digits(keys: string): void {
     for (const digit of keys) this.#tell('dtmf', { dtmf: { digit }, occurred_at: '2026-11-22T00:00:00.000000Z' });
   }

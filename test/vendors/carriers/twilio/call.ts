@@ -146,7 +146,7 @@ export class DoubleCall extends DocumentCall<DoubleCallFacts> {
       statusEvents: (noun?.attributes['statusCallbackEvent'] ?? '').split(' '),
       onAnswered: (answered) => this.bridge(answered),
     });
-    this.onOver(() => child.enter(child.status === 'in-progress' ? 'completed' : 'canceled'));
+    this.onLeave(() => child.enter(child.status === 'in-progress' ? 'completed' : 'canceled'));
     await new Promise<void>((resolve) => child.onOver(resolve));
     this.bridged = null;
     if (!isCurrent()) {

@@ -234,7 +234,9 @@ export class TwilioDouble implements CarrierDouble {
       return { status: 201, body: { sid: this.numbers.get(number)?.sid, phone_number: number } };
     }
     const asked = query.get('PhoneNumber');
-    const found = [...this.numbers].filter(([number]) => asked === null || number === asked);
+    // Any part of a number.
+    const size = Number(query.get('PageSize') ?? '50');
+    const found = [...this.numbers].filter(([number]) => number.includes(asked ?? '')).slice(0, size);
     const list = found.map(([phone_number, one]) => ({ phone_number, sid: one.sid }));
     return { status: 200, body: { incoming_phone_numbers: list, next_page_uri: null } };
   }
