@@ -3,13 +3,14 @@ import { callerOf } from '../media-socket/account-numbers.js';
 import { type DoorReply, type DoorRequest, REFUSED, segmentsBelow, UNKNOWN } from '../media-socket/door.js';
 import type { LegParts } from '../media-socket/leg-control.js';
 import type { MediaSocket } from '../media-socket/media-socket.js';
+import { Replies } from '../media-socket/replies.js';
 import type { Rest } from '../media-socket/rest.js';
 import { type CallWire, SocketCarrier, type SocketCarrierOptions } from '../media-socket/socket-carrier.js';
 import { PlivoApi } from './api.js';
 import { type CallPath, PlivoControl } from './call-control.js';
 import { plivoMessages } from './media-messages.js';
 import { PlivoNumbers } from './numbers.js';
-import { isSigned } from './signature.js';
+import { isSigned, plivoSignature } from './signature.js';
 import { dialOutcome } from './statuses.js';
 import { EMPTY_XML, HANG_UP_XML, REJECT_XML } from './xml.js';
 
@@ -24,6 +25,8 @@ export interface PlivoCarrierOptions extends SocketCarrierOptions {
 }
 
 const PATH = '/carriers/plivo';
+/** Plivo asks again within a minute; who has overheard it would do so later. */
+const REMEMBERED_MS = 3_600_000;
 const CALL_ID = /^[A-Za-z0-9-]{1,64}$/;
 
 /** Calls over Plivo: placed by its REST API, told of by its callbacks, heard over Audio Streaming. */
@@ -33,6 +36,7 @@ export class PlivoCarrier extends SocketCarrier<PlivoControl> {
   readonly #options: PlivoCarrierOptions;
   readonly #api: PlivoApi;
   readonly #desk: PlivoNumbers;
+  readonly #replies: Replies;
 
   constructor(options: PlivoCarrierOptions) {
     const { clock, authId, rest, publicUrl } = options;
@@ -42,6 +46,7 @@ export class PlivoCarrier extends SocketCarrier<PlivoControl> {
     this.#options = options;
     this.#api = new PlivoApi({ clock, authId, rest });
     this.#desk = desk;
+    this.#replies = new Replies({ clock, keptMs: REMEMBERED_MS });
   }
 
   searchNumbers({ country, areaCode, limit = 10 }: NumberQuery, signal: AbortSignal): Promise<readonly NumberOffer[]> {
@@ -79,14 +84,20 @@ export class PlivoCarrier extends SocketCarrier<PlivoControl> {
     return { dialect: plivoMessages(), encoding: 'mulaw', sampleRateHz: 8_000 };
   }
 
-  protected async reply({ method, path, headers, body }: DoorRequest): Promise<DoorReply> {
+  protected reply({ method, path, headers, body }: DoorRequest): DoorReply | Promise<DoorReply> {
     const { publicUrl, authToken } = this.#options;
     if (method !== 'POST') return UNKNOWN;
     const form = new URLSearchParams(body.toString('utf8'));
-    if (!isSigned(authToken, headers, [`${publicUrl}${path}`], { method: 'POST', form })) {
+    const [url, nonce] = [`${publicUrl}${path}`, headers['x-plivo-signature-v3-nonce'] ?? ''];
+    if (!isSigned(authToken, headers, [url], { method, form })) {
       this.refused++;
       return REFUSED;
     }
+    return this.#replies.once(plivoSignature(authToken, { method, url, form }, nonce), () => this.#answer(path, form));
+  }
+
+  /** Answers what has been found to be Plivo's. */
+  async #answer(path: string, form: URLSearchParams): Promise<DoorReply> {
     const [what = '', token, more = ''] = segmentsBelow(PATH, path);
     const callId = form.get('CallUUID') ?? '';
     if (what === 'answer' && token === undefined) return xml(await this.#incoming(callId, form));

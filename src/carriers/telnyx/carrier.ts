@@ -5,6 +5,7 @@ import { callerOf } from '../media-socket/account-numbers.js';
 import { type DoorReply, type DoorRequest, REFUSED, segmentsBelow, UNKNOWN } from '../media-socket/door.js';
 import { insist } from '../media-socket/insist.js';
 import type { MediaSocket } from '../media-socket/media-socket.js';
+import { Replies } from '../media-socket/replies.js';
 import type { Rest } from '../media-socket/rest.js';
 import type { LegParts } from '../media-socket/leg-control.js';
 import { TelnyxApi, type TelnyxDetection } from './api.js';
@@ -33,8 +34,8 @@ export interface TelnyxCarrierOptions extends SocketCarrierOptions {
 }
 
 const PATH = '/carriers/telnyx';
-/** Events are remembered for as long as their signature holds, so that none counts twice; more than these are not. */
-const MOST_SEEN = 20_000;
+/** Events are remembered for as long as their signature may hold, so that none counts twice. */
+const REMEMBERED_MS = 2 * TOLERANCE_S * 1000;
 const TAKEN: DoorReply = { status: 200, contentType: 'text/plain', body: '' };
 
 /** Calls over Telnyx: placed by its Call Control API, told of by its webhooks, heard over media streams. */
@@ -44,8 +45,7 @@ export class TelnyxCarrier extends SocketCarrier<TelnyxControl> {
   readonly #options: TelnyxCarrierOptions;
   readonly #key: KeyObject;
   readonly #api: TelnyxApi;
-  /** Events that have been dealt with, oldest first, and until when they are remembered. */
-  readonly #seen = new Map<string, number>();
+  readonly #replies: Replies;
 
   /** @throws ParleyError CONFIG_INVALID for a key that is none */
   constructor(options: TelnyxCarrierOptions) {
@@ -55,6 +55,7 @@ export class TelnyxCarrier extends SocketCarrier<TelnyxControl> {
     this.#options = options;
     this.#key = publicKeyOf(publicKey);
     this.#api = api;
+    this.#replies = new Replies({ clock, keptMs: REMEMBERED_MS });
   }
 
   searchNumbers({ country, areaCode, limit = 10 }: NumberQuery, signal: AbortSignal): Promise<readonly NumberOffer[]> {
@@ -92,7 +93,7 @@ export class TelnyxCarrier extends SocketCarrier<TelnyxControl> {
   }
 
   /** Commands go out by themselves: Telnyx does not wait for an answer with any. */
-  protected reply({ method, path, headers, body }: DoorRequest): DoorReply {
+  protected reply({ method, path, headers, body }: DoorRequest): DoorReply | Promise<DoorReply> {
     const [what] = segmentsBelow(PATH, path);
     if (method !== 'POST' || what !== 'webhook') return UNKNOWN;
     if (!isSigned(this.#key, headers, body, this.#options.unixMs())) {
@@ -100,7 +101,11 @@ export class TelnyxCarrier extends SocketCarrier<TelnyxControl> {
       return REFUSED;
     }
     const event = readEvent(body);
-    if (event === null || this.#isSeen(event.id)) return TAKEN;
+    if (event === null) return TAKEN;
+    return event.id === '' ? this.#take(event) : this.#replies.once(event.id, () => this.#take(event));
+  }
+
+  #take(event: TelnyxEvent): DoorReply {
     try {
       this.#tell(event);
     } catch (error) {
@@ -140,19 +145,6 @@ export class TelnyxCarrier extends SocketCarrier<TelnyxControl> {
     const attempt = (): Promise<void> => does(new AbortController().signal);
     const onGivenUp = (error: unknown): void => this.onError(error);
     void insist(this.#options.clock, attempt, () => false, onGivenUp);
-  }
-
-  /** Whether an event has come before; from now on it has. */
-  #isSeen(id: string): boolean {
-    const nowMs = this.#options.clock.nowMs();
-    for (const [old, untilMs] of this.#seen) {
-      if (untilMs > nowMs && this.#seen.size < MOST_SEEN) break;
-      this.#seen.delete(old);
-    }
-    if (id === '') return false;
-    if (this.#seen.has(id)) return true;
-    this.#seen.set(id, nowMs + 2 * TOLERANCE_S * 1000);
-    return false;
   }
 }
 

@@ -145,6 +145,24 @@ describe('what is sent to a carrier of Plivo', () => {
     expect(rig.plivo.farCalls()).toHaveLength(1);
   });
 
+  it('is answered as before where it is repeated, and offers no call anew', async () => {
+    rig = openRig();
+    const { call, calls, far } = await rig.calledIn();
+    const fields = { CallUUID: far.id, From: STRANGER.slice(1), To: OWN.slice(1), CallStatus: 'ringing' };
+    const first = post('answer', fields);
+    call.answer();
+    await rig.until(() => call.state === 'answered');
+    const { body } = await first;
+    expect(body).toContain('<Stream ');
+    far.hangUp();
+    await rig.until(() => call.state === 'ended');
+    // So long that the call itself is forgotten.
+    await rig.clock.advanceBy(1_200_000);
+    rig.place(NUMBERS.busy);
+    expect((await post('answer', fields)).body).toBe(body);
+    expect(calls).toHaveLength(1);
+  });
+
   it('opens no second stream for a call, and none when it is over', async () => {
     rig = openRig();
     const { call } = await rig.answered();
