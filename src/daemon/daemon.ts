@@ -343,6 +343,7 @@ export class Daemon {
       outbox: () => underWay.outbox(),
       sessions: () => engine.sessions.size,
       ready: () => this.#ready && this.#doors.isOpen,
+      media: () => this.#media,
       ...(endpoint !== null && {
         openTraces: async () =>
           (await import('./traces/open.js')).openTraces(settings, { endpoint, clock: engine.clock, log }),

@@ -133,8 +133,8 @@ export class MediaThread {
     return this.#rpc.ask('openMedia', { line, ports, codecs }, { timeoutMs: ANSWER_MS });
   }
 
-  freezeCall(line: string): Promise<CallFacts> {
-    return this.#rpc.ask('freezeCall', line, { timeoutMs: ANSWER_MS });
+  factsOf(line: string, areLast: boolean): Promise<CallFacts> {
+    return this.#rpc.ask('callFacts', { line, areLast }, { timeoutMs: ANSWER_MS });
   }
 
   closeMedia(line: string): Promise<RtpStats> {
@@ -170,7 +170,6 @@ export class MediaThread {
       return { session, told };
     } catch (error) {
       this.#sessions.delete(id);
-      this.#rpc.tell('closeSession', id); // should it come about after all
       throw error;
     }
   }

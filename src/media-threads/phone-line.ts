@@ -98,17 +98,12 @@ export class PhoneLine extends ThreadLine implements AgentLineElsewhere {
   freeze(): void {
     if (this.#isFrozen) return;
     this.#isFrozen = true;
-    void this.thread
-      .freezeCall(this.id)
-      .then((facts) => (this.#facts = facts))
-      .catch(() => undefined) // its thread has gone: what it said last is the last that is known
-      .finally(() => {
-        this.#onFrozen();
-        if (this.#media === null) void this.close();
-      });
+    void this.#learn(true).then(() => (this.#media === null ? this.close() : undefined));
   }
 
   gone(error?: Error): void {
+    // A far end that was handed on stays, but its agent's part is over.
+    if (!this.#isFrozen) void this.#learn(false);
     const end = (): void => this.thread.tell('lineGone', { line: this.id, error: error ? toWire(error) : null });
     if (this.#isTransferring) this.#late ??= end;
     else end();
@@ -134,6 +129,14 @@ export class PhoneLine extends ThreadLine implements AgentLineElsewhere {
 
   override sessionOver(): void {
     // The call may go on without its agent: `freeze` comes at its end.
+  }
+
+  /** @param isLast nothing more will be known */
+  async #learn(isLast: boolean): Promise<void> {
+    // Where its thread has gone, what it said last is the last that is known.
+    const facts = await this.thread.factsOf(this.id, isLast).catch(() => null);
+    if (facts !== null) this.#facts = facts;
+    this.#onFrozen();
   }
 
   /** The agent's side has been closed. */

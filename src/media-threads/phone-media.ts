@@ -18,7 +18,7 @@ export interface PhoneMediaOptions {
 
 const NO_MEDIA = {
   ...{ concealedMs: 0, strangers: 0, forged: 0, junk: 0, unknownTypes: 0, undecodable: 0, early: 0 },
-  ...{ roundTripMs: null, reportedLoss: null },
+  ...{ roundTripMs: null, reportedLoss: null, reportedJitterMs: null },
 } as const;
 
 /** The main thread's end of a call's media in a media thread. What is agreed upon is told there; nothing is waited for. */
@@ -59,7 +59,7 @@ export class PhoneMedia implements AgreedMedia {
   stats(): RtpStats {
     const { line } = this.#options;
     const facts = { codec: this.#agreement?.codec.facts.name ?? null, isSecure: this.#agreement?.srtp != null };
-    return { ...NO_MEDIA, ...line.lineStats(), ...line.facts.media, ...facts } as RtpStats;
+    return { ...NO_MEDIA, ...line.lineStats(), ...line.facts.media, ...facts };
   }
 
   lost(error: Error): void {

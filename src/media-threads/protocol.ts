@@ -91,12 +91,15 @@ export type ThreadMethods = {
   answered: (line: string) => void;
   lineKeys: (what: { line: string; keys: string }) => void;
   lineGone: (what: { line: string; error: WireError | null }) => void;
-  /** What is known of the line now is the last that is. */
-  freezeCall: (line: string) => Promise<CallFacts>;
+  /** What is known of a call; where it is the last, it stays like that. */
+  callFacts: (of: { line: string; areLast: boolean }) => Promise<CallFacts>;
   closeMedia: (line: string) => Promise<RtpStats>;
   bridge: (what: { bridge: string; first: string; second: string }) => void;
   unbridge: (bridge: string) => void;
-  openSession: (wanted: { line: string; request: PlainRequest }) => Promise<SessionElsewhere['told']>;
+  openSession: (
+    wanted: { line: string; request: PlainRequest },
+    signal: AbortSignal,
+  ) => Promise<SessionElsewhere['told']>;
   runSession: (session: string) => void;
   closeSession: (session: string) => void;
   say: (what: { session: string; text: string }) => void;

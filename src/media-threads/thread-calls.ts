@@ -92,8 +92,8 @@ export class ThreadCalls {
   }
 
   /** @throws ParleyError SESSION_CLOSED */
-  freeze(id: string): CallFacts {
-    this.#call(id).line.freeze();
+  facts(id: string, areLast: boolean): CallFacts {
+    if (areLast) this.#call(id).line.freeze();
     return this.#facts(id);
   }
 

@@ -68,11 +68,11 @@ export class ThreadSide {
       answered: (line) => this.#calls.answered(line),
       lineKeys: ({ line, keys }) => this.#calls.line(line)?.keys(keys),
       lineGone: ({ line, error }) => this.#calls.line(line)?.gone(error === null ? undefined : fromWire(error)),
-      freezeCall: async (line) => this.#calls.freeze(line),
+      callFacts: async ({ line, areLast }) => this.#calls.facts(line, areLast),
       closeMedia: (line) => this.#calls.closeMedia(line),
       bridge: ({ bridge, first, second }) => this.#calls.bridge(bridge, first, second),
       unbridge: (bridge) => this.#calls.unbridge(bridge),
-      openSession: ({ line, request }) => this.#open(line, request),
+      openSession: ({ line, request }, signal) => this.#open(line, request, signal),
       runSession: (id) => void of(id)?.run(),
       closeSession: (id) => void of(id)?.close(),
       say: ({ session, text }) => of(session)?.say(text),
@@ -84,7 +84,11 @@ export class ThreadSide {
     };
   }
 
-  async #open(line: string, { asks, logs, ...request }: PlainRequest): Promise<SessionElsewhere['told']> {
+  async #open(
+    line: string,
+    { asks, logs, ...request }: PlainRequest,
+    signal: AbortSignal,
+  ): Promise<SessionElsewhere['told']> {
     const { id } = request;
     const main = this.#main;
     const transport = this.#webRtc.transport(line) ?? this.#calls.line(line);
@@ -111,8 +115,9 @@ export class ThreadSide {
     });
     const told = this.#told.get(id);
     this.#told.delete(id);
-    if (told === undefined) throw new ParleyError('SESSION_CLOSED');
-    return told;
+    if (told !== undefined && !signal.aborted) return told;
+    await session.close(); // nobody waits for it any more
+    throw new ParleyError('SESSION_CLOSED');
   }
 
   async #close(): Promise<void> {

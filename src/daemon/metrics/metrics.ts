@@ -1,6 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { TrunkFigures } from '../../calls/trunk-figures.js';
 import { packageVersion } from '../../package-files.js';
+import type { Media } from '../media.js';
 import type { SessionEvent } from '../../session/session-options.js';
 import type { SessionReport } from '../../session/session-report.js';
 import type { TurnMetrics } from '../../session/turn-metrics.js';
@@ -16,6 +17,7 @@ export interface MetricSources {
   /** Messages to webhooks that have not arrived. */
   outbox: () => number;
   ready: () => boolean;
+  media: () => Pick<Media, 'loads' | 'deaths'>;
   trunks: TrunkFigures;
 }
 
@@ -83,6 +85,14 @@ export class Metrics {
       'parley_line_packets_total',
       'Packets of lines that are over, sent and received, and what became of these.',
     );
+    registry.read('gauge', 'parley_media_thread_lines', 'Calls of each media thread that is up.', () =>
+      sources
+        .media()
+        .loads.flatMap((lines, n) => (lines === null ? [] : [{ labels: { thread: String(n + 1) }, value: lines }])),
+    );
+    registry.read('counter', 'parley_media_threads_ended_total', 'Media threads that have ended unbidden.', () => [
+      { value: sources.media().deaths },
+    ]);
     trunkMetrics(registry, sources.trunks);
     this.#errors = registry.counter('parley_errors_total', 'Faults of parley itself; the log says which.');
     registry.read('gauge', 'parley_webhook_outbox', 'Messages to webhooks that have not arrived yet.', () => [

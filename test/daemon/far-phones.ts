@@ -1,0 +1,156 @@
+import { levelOf } from '../../src/audio/level.js';
+import { sipTrunks } from '../../src/calls/sip-trunks.js';
+import type { CarrierCall } from '../../src/carriers/carrier.js';
+import type { AgentLineElsewhere } from '../../src/carriers/sip/agent-line.js';
+import type { SipCarrier } from '../../src/carriers/sip/carrier.js';
+import { DEFAULT_SIP } from '../../src/config/sip-settings.js';
+import { Engine } from '../../src/engine/engine.js';
+import type { RtpStats } from '../../src/rtp/session.js';
+import type { LineStats, TransferOutcome, TransportSink } from '../../src/transports/transport.js';
+
+/** Loud enough to be somebody's. */
+const HEARD_DBFS = -40;
+const TONE_HZ = 700;
+
+/** Somebody at the far end of a trunk, on the test's own thread: hears, says a tone, presses keys. */
+export class FarPhone implements TransportSink {
+  readonly call: CarrierCall;
+  keys = '';
+  /** Frames with sound in them. */
+  loud = 0;
+  isOver = false;
+  readonly #engine: Engine;
+  #stop: () => void = () => undefined;
+
+  constructor(call: CarrierCall, engine: Engine) {
+    this.call = call;
+    this.#engine = engine;
+    call.line.start(this);
+  }
+
+  /** Says a tone until it is hushed. */
+  speak(): void {
+    const { line } = this.call;
+    const length = line.outputRateHz / 50;
+    let at = 0;
+    this.#stop = this.#engine.ticker.subscribe(() => {
+      const frame = Int16Array.from({ length }, () => 6_000 * Math.sin((2 * Math.PI * TONE_HZ * at++) / 8_000));
+      line.play(frame);
+    });
+  }
+
+  async press(keys: string): Promise<void> {
+    await this.call.line.sendDigits?.(keys, new AbortController().signal);
+  }
+
+  audio(samples: Int16Array): void {
+    if (levelOf(samples).rmsDbfs > HEARD_DBFS) this.loud++;
+  }
+
+  digits(keys: string): void {
+    this.keys += keys;
+  }
+
+  text(): void {
+    // A telephone sends none.
+  }
+
+  formResult(): void {
+    // A telephone shows none.
+  }
+
+  closed(): void {
+    this.isOver = true;
+    this.#stop();
+  }
+}
+
+/** The other end of a daemon's trunk: phones over real sockets. */
+export class FarPhones {
+  readonly carrier: SipCarrier;
+  /** Those that were called. */
+  readonly called: FarPhone[] = [];
+  readonly #engine: Engine;
+  readonly #close: () => Promise<void>;
+  readonly #sound: { port: number | null };
+
+  private constructor(carrier: SipCarrier, engine: Engine, sound: { port: number | null }, close: () => Promise<void>) {
+    this.#sound = sound;
+    this.carrier = carrier;
+    this.#engine = engine;
+    this.#close = close;
+    carrier.receiveCalls((call) => {
+      this.called.push(new FarPhone(call, engine));
+      call.answer();
+    });
+  }
+
+  /** @param port of ours; `theirs` is the daemon's */
+  static async open(port: number, theirs: number, numbers: readonly string[]): Promise<FarPhones> {
+    const engine = new Engine();
+    const sound: { port: number | null } = { port: null };
+    const trunks = await sipTrunks({
+      engine,
+      password: null,
+      linesElsewhere: {
+        openLine: (rateHz) => (sound.port === null ? null : soundAt(sound.port, rateHz)),
+        bridge: () => null,
+      },
+      owned: numbers,
+      settings: {
+        ...DEFAULT_SIP,
+        ...{ servers: [`sip:127.0.0.1:${String(theirs)}`], listen: [`udp:127.0.0.1:${String(port)}`], keepAliveS: 0 },
+        ...{ numbers: [...numbers], rtpPorts: [30_000, 30_099] },
+      },
+    });
+    const [carrier] = trunks.carriers;
+    if (carrier === undefined) throw new Error('there is no trunk');
+    return new FarPhones(carrier, engine, sound, async () => {
+      await trunks.close();
+      await engine.close();
+    });
+  }
+
+  call(from: string, to: string): FarPhone {
+    return new FarPhone(this.carrier.placeCall({ from, to, ringTimeoutMs: 20_000 }), this.#engine);
+  }
+
+  /** A call whose sound goes to a port of the caller's own. */
+  callWithSoundAt(port: number, from: string, to: string): CarrierCall {
+    this.#sound.port = port;
+    const call = this.carrier.placeCall({ from, to, ringTimeoutMs: 20_000 });
+    this.#sound.port = null;
+    return call;
+  }
+
+  close(): Promise<void> {
+    return this.#close();
+  }
+}
+
+/** A line of which nothing is here but where its sound is. */
+function soundAt(port: number, rateHz: number): AgentLineElsewhere {
+  const nothing = (): void => undefined;
+  const done = (): Promise<void> => Promise.resolve();
+  const failed = (): Promise<TransferOutcome> => Promise.resolve({ ok: false, reason: 'unsupported' });
+  const stats: LineStats = {
+    ...{ received: 0, lost: 0, late: 0, duplicate: 0, reordered: 0, jitterMs: 0, patienceMs: 0, sent: 0 },
+    reportedLoss: null,
+  };
+  const line: AgentLineElsewhere = {
+    ...{ name: 'sip', inputRateHz: rateHz, outputRateHz: rateHz, digitsSent: '', digitsReceived: '' },
+    ...{ start: nothing, play: nothing, send: nothing, close: done, sendDigits: done, transfer: failed },
+    ...{ attach: nothing, keys: nothing, freeze: nothing, gone: nothing, lineStats: () => stats },
+    openSocket: () => Promise.resolve({ port, listen: nothing, send: nothing, close: done }),
+    openMedia: () =>
+      Promise.resolve({
+        ...{ line, isHeld: false, agree: nothing, answered: nothing, close: done },
+        stats: (): RtpStats => ({
+          ...{ ...stats, codec: null, roundTripMs: null, concealedMs: 0, isSecure: false, strangers: 0, forged: 0 },
+          reportedJitterMs: null,
+          ...{ junk: 0, unknownTypes: 0, undecodable: 0, early: 0 },
+        }),
+      }),
+  };
+  return line;
+}
