@@ -23,7 +23,7 @@ export class GoertzelBank {
     this.#measureFour(samples, 4);
   }
 
-  /** Four resonators at a time keep their state in registers. */
+  /** Four resonators at a time keep their state in registers; a step waits for a product and one sum of the one before. */
   #measureFour(samples: Int16Array, first: number): void {
     const ca = 2 * this.#cosines[first]!;
     const cb = 2 * this.#cosines[first + 1]!;
@@ -39,10 +39,10 @@ export class GoertzelBank {
     let d1 = 0;
     for (let i = 0; i < samples.length; i++) {
       const x = samples[i]!;
-      const a0 = ca * a - a1 + x;
-      const b0 = cb * b - b1 + x;
-      const c0 = cc * c - c1 + x;
-      const d0 = cd * d - d1 + x;
+      const a0 = ca * a + (x - a1);
+      const b0 = cb * b + (x - b1);
+      const c0 = cc * c + (x - c1);
+      const d0 = cd * d + (x - d1);
       a1 = a;
       b1 = b;
       c1 = c;

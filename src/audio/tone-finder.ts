@@ -18,10 +18,17 @@ const HIGHEST_HZ = 2200;
 const STEP_HZ = 50;
 const FIRST_HZ = 350;
 const BANKS = 5;
+const BINS = BANKS * BANK_SIZE;
 /** Least level of the block: -44 dBFS. */
 const LEAST_RMS = 32_768 * dbToGain(-44);
 /** Share of the block's energy that lies in the tone (and its octave). Speech has it in many harmonics. */
 const MIN_PURITY = 0.85;
+/**
+ * The stronger of a tone and its octave has at least this share, and in the bin nearest to it, which may be 25 Hz away,
+ * at least that one: what has less costs no closer look.
+ */
+const LEAST_SHARE = 0.22;
+const LEAST_IN_BIN = 0.15;
 /** Share of it from which the octave is part of the tone. */
 const MIN_OCTAVE = 0.1;
 
@@ -35,13 +42,12 @@ export class ToneFinder {
   /** The last two hops, and the later of them. */
   readonly #block: Int16Array;
   readonly #late: Int16Array;
-  readonly #bins: readonly {
-    bank: GoertzelBank;
-    radians: readonly number[];
-    turns: readonly { cos: number; sin: number }[];
-  }[];
+  readonly #banks: readonly GoertzelBank[];
+  /** Of each bin: radians a sample, and what a hop turns it by, cosine and sine. */
+  readonly #radians: Float64Array;
+  readonly #turns: Float64Array;
   /** Values of the half before, bank by bank; all zero while it `isSilent`. */
-  readonly #before = new Float64Array(BANKS * 2 * BANK_SIZE);
+  readonly #before = new Float64Array(2 * BINS);
   #isSilent = true;
   #filled = 0;
   /** Of what has been filled, and of the hop before. */
@@ -57,12 +63,16 @@ export class ToneFinder {
     this.#hop = msToSamples(HOP_MS, sampleRateHz);
     this.#block = new Int16Array(2 * this.#hop);
     this.#late = this.#block.subarray(this.#hop);
-    this.#bins = Array.from({ length: BANKS }, (_, index) => {
-      const hz = Array.from({ length: BANK_SIZE }).map((_value, bin) => FIRST_HZ + (index * BANK_SIZE + bin) * STEP_HZ);
-      const radians = hz.map((frequency) => (2 * Math.PI * frequency) / sampleRateHz);
-      // By how much each turns in a hop.
-      const turns = radians.map((each) => ({ cos: Math.cos(each * this.#hop), sin: Math.sin(each * this.#hop) }));
-      return { bank: new GoertzelBank(radians), radians, turns };
+    this.#radians = Float64Array.from(
+      { length: BINS },
+      (_, bin) => (2 * Math.PI * (FIRST_HZ + bin * STEP_HZ)) / sampleRateHz,
+    );
+    this.#turns = Float64Array.from({ length: 2 * BINS }, (_, part) => {
+      const turned = this.#radians[part >> 1]! * this.#hop;
+      return part % 2 === 0 ? Math.cos(turned) : Math.sin(turned);
+    });
+    this.#banks = Array.from({ length: BANKS }, (_, bank) => {
+      return new GoertzelBank([...this.#radians.subarray(bank * BANK_SIZE, (bank + 1) * BANK_SIZE)]);
     });
   }
 
@@ -104,44 +114,53 @@ export class ToneFinder {
       return null;
     }
     this.#isSilent = false;
-    const frequencyHz = this.#strongestHz(this.#late);
+    const frequencyHz = this.#strongestHz(this.#late, (LEAST_IN_BIN * energy * block.length) / 2);
     if (frequencyHz < LOWEST_HZ || frequencyHz > HIGHEST_HZ) return null;
+    const power = this.#powerAt(frequencyHz);
+    if (power < LEAST_SHARE * energy) return null;
     // With the octave below, either may be the stronger from block to block: the lower one names the tone.
     const octave = frequencyHz / 2 >= LOWEST_HZ ? this.#powerAt(frequencyHz / 2) : 0;
     const lowestHz = octave > MIN_OCTAVE * energy ? frequencyHz / 2 : frequencyHz;
-    const power = this.#powerAt(frequencyHz);
     const isAlone = power > MIN_PURITY * energy;
     const both = power + (lowestHz < frequencyHz ? octave : isAlone ? 0 : this.#powerAt(2 * frequencyHz));
     return both > MIN_PURITY * energy ? { frequencyHz: lowestHz, amplitude: Math.sqrt(both) } : null;
   }
 
-  /** The strongest frequency of the block, from the phases of its two halves. */
-  #strongestHz(half: Int16Array): number {
+  /** The strongest frequency of the block, from the phases of its two halves; 0 where none has as much as `least`. */
+  #strongestHz(half: Int16Array, least: number): number {
     let best = 0;
     let bestPower = -1;
+    let along = 0;
+    let across = 0;
+    const before = this.#before;
+    const turns = this.#turns;
     for (let index = 0; index < BANKS; index++) {
-      const { bank, radians, turns } = this.#bins[index]!;
+      const bank = this.#banks[index]!;
       bank.measure(half);
+      const { values } = bank;
       const offset = index * 2 * BANK_SIZE;
-      for (let bin = 0; bin < BANK_SIZE; bin++) {
-        const re = bank.values[2 * bin]!;
-        const im = bank.values[2 * bin + 1]!;
-        const beforeRe = this.#before[offset + 2 * bin]!;
-        const beforeIm = this.#before[offset + 2 * bin + 1]!;
-        const { cos, sin } = turns[bin]!;
-        const turnedRe = beforeRe * cos - beforeIm * sin;
-        const turnedIm = beforeRe * sin + beforeIm * cos;
-        const power = (turnedRe + re) ** 2 + (turnedIm + im) ** 2;
-        if (power > bestPower) {
-          bestPower = power;
-          // A tone beside the bin's own frequency turns by so much more (or less) in one hop.
-          const drift = Math.atan2(turnedRe * im - turnedIm * re, turnedRe * re + turnedIm * im);
-          best = ((radians[bin]! + drift / this.#hop) * this.sampleRateHz) / (2 * Math.PI);
-        }
+      for (let i = 0; i < 2 * BANK_SIZE; i += 2) {
+        const at = offset + i;
+        const re = values[i]!;
+        const im = values[i + 1]!;
+        const turnedRe = before[at]! * turns[at]! - before[at + 1]! * turns[at + 1]!;
+        const turnedIm = before[at]! * turns[at + 1]! + before[at + 1]! * turns[at]!;
+        before[at] = re;
+        before[at + 1] = im;
+        const sumRe = turnedRe + re;
+        const sumIm = turnedIm + im;
+        const power = sumRe * sumRe + sumIm * sumIm;
+        if (power <= bestPower) continue;
+        best = at >> 1;
+        bestPower = power;
+        along = turnedRe * re + turnedIm * im;
+        across = turnedRe * im - turnedIm * re;
       }
-      this.#before.set(bank.values, offset);
     }
-    return best;
+    if (bestPower < least) return 0;
+    // A tone beside the bin's own frequency turns by so much more (or less) in one hop.
+    const drift = Math.atan2(across, along);
+    return ((this.#radians[best]! + drift / this.#hop) * this.sampleRateHz) / (2 * Math.PI);
   }
 
   /** Energy of the block that a frequency holds. */
@@ -152,7 +171,7 @@ export class ToneFinder {
     let last = 0;
     let before = 0;
     for (let i = 0; i < block.length; i++) {
-      const next = turn * last - before + block[i]!;
+      const next = turn * last + (block[i]! - before);
       before = last;
       last = next;
     }

@@ -18,17 +18,18 @@ export class WindowBuffer {
   /** Takes any number of samples and calls `onFull`, synchronously, for each window they complete. */
   push(samples: Int16Array): void {
     const window = this.window;
-    let filled = this.#filled;
-    for (let i = 0; i < samples.length; i++) {
-      window[filled++] = samples[i]!;
-      if (filled < window.length) continue;
-      filled = 0;
+    for (let at = 0; at < samples.length;) {
+      const filled = this.#filled;
+      const count = Math.min(window.length - filled, samples.length - at);
+      for (let i = 0; i < count; i++) window[filled + i] = samples[at + i]!;
+      at += count;
+      this.#filled += count;
+      if (this.#filled < window.length) return;
       // Kept up to date before the call, so that one which throws leaves the buffer sound.
       this.#filled = 0;
       this.#endSample += window.length;
       this.#onFull(this.#endSample);
     }
-    this.#filled = filled;
   }
 
   /** Forgets the samples of an unfinished window and counts from 0 again. */
