@@ -1,41 +1,32 @@
-import Database from 'better-sqlite3';
-import { closeSync, openSync } from 'node:fs';
+import type Database from 'better-sqlite3';
 import { join } from 'node:path';
 import { ParleyError, reasonOf } from '../errors.js';
 import { makeDataFolder, openDatabase } from './database.js';
+import { FileLock } from './file-lock.js';
 
-/** The file that is locked; nothing is in it. */
 const FILE_NAME = 'daemon.lock';
 
-/**
- * Makes a data folder one's own: as long as the lock is held, nobody else gets it. It is a lock of the operating
- * system's on an empty SQLite file, so it goes with the process, however that ends, and there is no stale one.
- */
+/** Makes a data folder one's own: as long as the lock is held, nobody else gets it. */
 export class FolderLock {
-  readonly #database: Database.Database;
+  readonly #lock: FileLock;
 
   /** @throws ParleyError DATA_FOLDER_IN_USE, or FILE_NOT_WRITABLE where the folder cannot be written to */
   constructor(dataDir: string) {
+    let lock: FileLock | null;
     try {
       makeDataFolder(dataDir);
-      const path = join(dataDir, FILE_NAME);
-      closeSync(openSync(path, 'a', 0o600));
-      this.#database = new Database(path, { timeout: 0 });
+      lock = FileLock.take(join(dataDir, FILE_NAME));
     } catch (error) {
       const path = `the data folder ${dataDir} (PARLEY_DATA_DIR)`;
       throw new ParleyError('FILE_NOT_WRITABLE', { path, reason: reasonOf(error) }, { cause: error });
     }
-    try {
-      this.#database.exec('BEGIN EXCLUSIVE');
-    } catch (error) {
-      this.#database.close();
-      throw new ParleyError('DATA_FOLDER_IN_USE', { path: dataDir }, { cause: error });
-    }
+    if (lock === null) throw new ParleyError('DATA_FOLDER_IN_USE', { path: dataDir });
+    this.#lock = lock;
   }
 
   /** May be called twice. */
   release(): void {
-    this.#database.close();
+    this.#lock.release();
   }
 }
 

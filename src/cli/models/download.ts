@@ -46,6 +46,10 @@ export async function download(url: string, options: DownloadOptions): Promise<D
       } catch (error) {
         signal.throwIfAborted();
         if (error instanceof ParleyError) throw error;
+        if (isOfFiles(error)) {
+          const reason = reasonOf(error);
+          throw new ParleyError('FILE_NOT_WRITABLE', { path: `${path}.part`, reason }, { cause: error });
+        }
         const has = await sizeOf(`${path}.part`);
         // A connection that brought something is worth another one.
         if (tries < TRIES && has > had) continue;
@@ -113,6 +117,10 @@ async function once(url: string, options: DownloadOptions, agent: EnvHttpProxyAg
     await reply.body?.cancel();
     throw new Error(`answers with status ${String(reply.status)}`);
   }
+  if (/^text\/html\b/iu.test(reply.headers.get('content-type') ?? '')) {
+    await reply.body.cancel();
+    throw new Error('answers with a web page in place of the file: does this network ask for a login?');
+  }
   const start = goesOn ? from : 0;
   const etag = reply.headers.get('etag');
   if (!goesOn) {
@@ -125,11 +133,7 @@ async function once(url: string, options: DownloadOptions, agent: EnvHttpProxyAg
   onProgress(bytes, totalBytes);
   const body = Readable.fromWeb(reply.body);
   body.on('data', (chunk: Uint8Array) => onProgress((bytes += chunk.length), totalBytes));
-  await pipeline(body, createWriteStream(part, { flags: start > 0 ? 'a' : 'w' }), { signal }).catch(
-    (error: unknown) => {
-      throw isOfFiles(error) ? new ParleyError('FILE_NOT_WRITABLE', { path: part, reason: reasonOf(error) }) : error;
-    },
-  );
+  await pipeline(body, createWriteStream(part, { flags: start > 0 ? 'a' : 'w' }), { signal });
   if (totalBytes !== null && bytes !== totalBytes) throw new Error('broke off');
   const sha256 = await sha256Of(part);
   await rename(part, path);
@@ -198,7 +202,8 @@ function wordsFor(error: unknown): string {
     return `cannot be reached (${code}): is this machine online? A mirror, or a proxy in HTTPS_PROXY, may help`;
   }
   if (/TIMEOUT|ETIMEDOUT/u.test(code)) return `gives nothing (${code})`;
-  if (/^(?:ECONNREFUSED|ECONNRESET|EPIPE|UND_ERR_SOCKET)$/u.test(code)) return `breaks off the connection (${code})`;
+  if (code === 'ECONNREFUSED') return `takes no connection (${code})`;
+  if (/^(?:ECONNRESET|EPIPE|UND_ERR_SOCKET)$/u.test(code)) return `breaks off the connection (${code})`;
   return reasonOf(cause);
 }
 

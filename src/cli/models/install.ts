@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs';
 import { mkdir, rename, rm, statfs, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { ParleyError } from '../../errors.js';
+import { ParleyError, reasonOf } from '../../errors.js';
 import { inspectModel, type ModelOrigin, ORIGIN_FILE, readOrigin } from '../../providers/local/inspect-model.js';
 import type { LocalModel } from '../../providers/local/model-facts.js';
-import { download, fetchText, megabytes, mirrored } from './download.js';
+import { FileLock } from '../../store/file-lock.js';
+import { download, fetchText, megabytes, mirrored, sha256Of } from './download.js';
 import type { KnownFile, KnownModel } from './known-models.js';
 import { tryModel } from './trial.js';
 import { unpack } from './unpack.js';
@@ -33,8 +34,17 @@ const CHECKSUMS = 'checksum.txt';
  * @throws ParleyError MODEL_NOT_HAD, MODEL_CHECKSUM_WRONG, MODEL_UNUSABLE, FILE_NOT_WRITABLE; the signal's reason
  */
 export async function install(options: InstallOptions): Promise<LocalModel> {
+  const { name, folder } = options;
+  const lock = await lockOf(join(folder, WORKSHOP), name);
+  try {
+    return await installed(options, join(folder, WORKSHOP, name));
+  } finally {
+    lock.release();
+  }
+}
+
+async function installed(options: InstallOptions, workshop: string): Promise<LocalModel> {
   const { name, known, folder, onNote, signal } = options;
-  const workshop = join(folder, WORKSHOP, name);
   const made = join(workshop, 'model', name);
   const before = await readOrigin(join(folder, name));
   await prepare(workshop);
@@ -70,6 +80,19 @@ export async function install(options: InstallOptions): Promise<LocalModel> {
   return { ...model, path: place };
 }
 
+/** Two at once would write into the same files. The lock goes with this process, however it ends. */
+async function lockOf(folder: string, name: string): Promise<FileLock> {
+  let lock: FileLock | null;
+  try {
+    await mkdir(folder, { recursive: true });
+    lock = FileLock.take(join(folder, `${name}.lock`));
+  } catch (error) {
+    throw new ParleyError('FILE_NOT_WRITABLE', { path: folder, reason: reasonOf(error) }, { cause: error });
+  }
+  if (lock !== null) return lock;
+  throw new ParleyError('MODEL_NOT_HAD', { model: name, reason: 'another process is fetching it right now' });
+}
+
 async function fetched(
   { url }: KnownFile,
   path: string,
@@ -81,6 +104,10 @@ async function fetched(
   const shared = { name, mirror, signal, ...(stallMs !== undefined && { stallMs }) };
   onNote(`fetching ${mirrored(url, mirror)}`);
   const listed = await listedChecksum(url, shared);
+  // Whole, from a try that was interrupted while it was unpacked.
+  if (listed !== null && existsSync(path) && (await sha256Of(path)) === listed) {
+    return { sha256: listed, checked: 'published' };
+  }
   const { bytes, sha256, publishedSha256 } = await download(url, {
     ...{ ...shared, path },
     onProgress: (done, total) => onProgress(file, done, total),
@@ -117,8 +144,7 @@ async function prepare(workshop: string): Promise<void> {
     await mkdir(workshop, { recursive: true });
     for (const name of ['model', 'unpacking', 'old']) await rm(join(workshop, name), { recursive: true, force: true });
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new ParleyError('FILE_NOT_WRITABLE', { path: workshop, reason }, { cause: error });
+    throw new ParleyError('FILE_NOT_WRITABLE', { path: workshop, reason: reasonOf(error) }, { cause: error });
   }
 }
 

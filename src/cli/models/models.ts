@@ -134,7 +134,12 @@ async function pull(
     ...{ name, known, folder, mirror, signal: io.signal },
     onNote: (text) => progress.note(text),
     onProgress: (file, bytes, total) => progress.update(file, bytes, total),
-  }).finally(() => progress.clear());
+  })
+    .catch((error: unknown) => {
+      if (io.signal.aborted) progress.note('stopped: what is here of it is kept, and the next pull goes on from there');
+      throw error;
+    })
+    .finally(() => progress.clear());
   io.stdout.write(`${name} is here: ${model.path}\n${usage(model)}`);
   return 0;
 }

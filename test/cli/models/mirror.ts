@@ -22,6 +22,10 @@ export class Mirror {
   /** Said on the way, by a redirection, of every file. */
   linkedEtag: string | null = null;
   status = 200;
+  /** A network that wants a login answers everything with a page. */
+  isPortal = false;
+  /** Files are given when it is resolved. */
+  gate: Promise<void> = Promise.resolve();
   readonly #server: Server;
 
   constructor() {
@@ -49,6 +53,10 @@ export class Mirror {
     const goesOn = range !== null && request.headers['if-range'] === this.etag;
     const from = goesOn ? Number(range[1]) : 0;
     this.asked.push(`${path.slice(path.lastIndexOf('/') + 1)} ${String(from)}`);
+    if (this.isPortal) {
+      reply.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end('<html>Please log in</html>');
+      return;
+    }
     if (file === undefined || this.status !== 200) {
       reply.writeHead(file === undefined ? 404 : this.status).end();
       return;
@@ -64,7 +72,7 @@ export class Mirror {
       reply.write(body.subarray(0, Math.floor(body.length / 2)), () => reply.destroy());
       return;
     }
-    reply.end(body);
+    void this.gate.then(() => reply.end(body));
   }
 }
 

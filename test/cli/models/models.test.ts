@@ -53,7 +53,7 @@ describe('pulling', { skip: !hasTool('bzip2') }, () => {
     expect(err).toContain(`${FILE}: 100 % of`);
     expect(err).toContain(`${NAME}: streaming transducer, it works`);
     expect(readdirSync(join(data, 'models'))).toEqual(['.pull', NAME]);
-    expect(readdirSync(join(data, 'models/.pull'))).toEqual([]);
+    expect(readdirSync(join(data, 'models/.pull'))).toEqual([`${NAME}.lock`]);
     const origin: unknown = JSON.parse(readFileSync(join(place(), 'parley-model.json'), 'utf8'));
     expect(origin).toMatchObject({
       ...{ name: NAME, licence: 'Apache-2.0', languages: ['en'] },
@@ -157,6 +157,44 @@ describe('pulling', { skip: !hasTool('bzip2') }, () => {
     publish(Buffer.from('this is no archive'));
     expect((await run(['pull', NAME])).err).toContain('it cannot be unpacked');
   });
+
+  it('takes no file from above its folder, and nothing that is no file', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'parley-bad-'));
+    await mkdir(join(folder, 'bad'));
+    writeFileSync(join(folder, 'bad/tokens.txt'), 'a 0');
+    const archive = join(folder, 'bad.tar.bz2');
+    execFileSync('tar', ['-cjPf', archive, '-C', folder, '--transform', 's,^bad/,../../../,', 'bad/tokens.txt']);
+    publish(readFileSync(archive));
+    expect((await run(['pull', NAME])).err).toMatch(/it cannot be unpacked: .*'\.\.'.* \[MODEL_UNUSABLE\]/u);
+    expect(existsSync(join(data, 'tokens.txt')) || existsSync(join(data, 'models/tokens.txt'))).toBe(false);
+    execFileSync('mkfifo', [join(folder, 'bad/encoder.onnx')]);
+    execFileSync('tar', ['-cjf', archive, '-C', folder, 'bad']);
+    publish(readFileSync(archive));
+    expect((await run(['pull', NAME])).err).toContain('encoder.onnx in it is neither a file nor a folder');
+    await rm(folder, { recursive: true });
+  });
+
+  it('is done by one at a time', async () => {
+    publish(archiveOf('made-streaming'));
+    let open = (): void => undefined;
+    mirror.gate = new Promise((resolve) => (open = resolve));
+    const first = run(['pull', NAME]);
+    // By its first question it has the lock.
+    while (mirror.asked.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    const { code, err } = await run(['pull', NAME]);
+    expect([code, err]).toEqual([1, expect.stringContaining('another process is fetching it right now')]);
+    open();
+    expect((await first).code).toBe(0);
+  });
+
+  it('takes the archive that is there, where it was interrupted while it was unpacked', async () => {
+    const archive = archiveOf('made-streaming');
+    publish(archive);
+    await mkdir(join(data, 'models/.pull', NAME), { recursive: true });
+    writeFileSync(join(data, 'models/.pull', NAME, FILE), archive);
+    expect((await run(['pull', NAME])).code).toBe(0);
+    expect(mirror.asked).toEqual(['checksum.txt 0']);
+  });
 });
 
 describe('single files', () => {
@@ -179,7 +217,7 @@ describe('what cannot be had', () => {
     await mirror.close();
     const { code, err } = await run(['pull', 'gtcrn']);
     expect(code).toBe(1);
-    expect(err).toMatch(/The model gtcrn could not be had: 127.0.0.1:\d+ breaks off the connection \(ECONNREFUSED\)/u);
+    expect(err).toMatch(/The model gtcrn could not be had: 127.0.0.1:\d+ takes no connection \(ECONNREFUSED\)/u);
     mirror = new Mirror();
     await mirror.listen();
   });
@@ -198,9 +236,15 @@ describe('what cannot be had', () => {
     expect((await run(['pull', 'smart-turn'])).err).toMatch(message);
   });
 
-  it('ends when it is told to', async () => {
+  it('tells a network that wants a login from a publisher', async () => {
+    mirror.isPortal = true;
+    expect((await run(['pull', 'smart-turn'])).err).toContain('a web page in place of the file: does this network ask');
+  });
+
+  it('ends when it is told to, and says what becomes of what is here', async () => {
     const signal = AbortSignal.abort(new Error('SIGINT'));
-    expect((await run(['pull', 'smart-turn'], { signal })).code).toBe(130);
+    const { code, err } = await run(['pull', 'smart-turn'], { signal });
+    expect([code, err]).toEqual([130, expect.stringContaining('the next pull goes on from there')]);
   });
 
   it('knows the names', async () => {
