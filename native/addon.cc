@@ -6,6 +6,7 @@
 #include "kernels.h"
 
 static Napi::Object Init(Napi::Env env, Napi::Object exports) {
+  registerG722(env, exports);
   registerPolyphase(env, exports);
   registerSilero(env, exports);
   registerUdp(env, exports);

@@ -35,6 +35,11 @@ struct ArrayKind<int16_t> {
   static constexpr const char* name = "Int16Array";
 };
 template <>
+struct ArrayKind<int32_t> {
+  static constexpr napi_typedarray_type type = napi_int32_array;
+  static constexpr const char* name = "Int32Array";
+};
+template <>
 struct ArrayKind<uint8_t> {
   static constexpr napi_typedarray_type type = napi_uint8_array;
   static constexpr const char* name = "Uint8Array";

@@ -2,6 +2,7 @@
 #pragma once
 #include <napi.h>
 
+void registerG722(Napi::Env env, Napi::Object exports);
 void registerPolyphase(Napi::Env env, Napi::Object exports);
 void registerSilero(Napi::Env env, Napi::Object exports);
 void registerUdp(Napi::Env env, Napi::Object exports);

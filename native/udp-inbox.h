@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "arguments.h"
 #include "udp-address.h"
 
 /// A longer datagram is cut to this: no packet of RTP or RTCP that is of use is so long.
@@ -38,17 +39,14 @@ struct Socket {
 /// What comes for some sockets of a thread, until the turn of the event loop in which it was read is over.
 class Inbox {
  public:
-  Inbox(Napi::Env env, uv_loop_t* loop, Napi::TypedArray bytes, Napi::TypedArray arrivals, Napi::Function onArrivals)
-      : env_(env), loop_(loop), context_(std::in_place, env, "parley:udp") {
-    bytes_ = static_cast<uint8_t*>(bytes.ArrayBuffer().Data()) + bytes.ByteOffset();
-    size_ = bytes.ByteLength();
-    arrivals_ = reinterpret_cast<int32_t*>(static_cast<uint8_t*>(arrivals.ArrayBuffer().Data()) + arrivals.ByteOffset());
-    most_ = arrivals.ElementLength() / kFields;
-    sources_.resize(most_);
+  /// @param info of `udpStart`, whose arguments have been read
+  Inbox(const Napi::CallbackInfo& info, uv_loop_t* loop, Span<uint8_t> bytes, Span<int32_t> arrivals)
+      : env_(info.Env()), loop_(loop), context_(std::in_place, info.Env(), "parley:udp"), bytes_(bytes.data),
+        size_(bytes.length), arrivals_(arrivals.data), most_(arrivals.length / kFields), sources_(most_) {
     // The memory stays as long as its arrays do.
-    bytesRef_ = Napi::Persistent(static_cast<Napi::Object>(bytes));
-    arrivalsRef_ = Napi::Persistent(static_cast<Napi::Object>(arrivals));
-    onArrivals_ = Napi::Persistent(onArrivals);
+    bytesRef_ = Napi::Persistent(info[0].As<Napi::Object>());
+    arrivalsRef_ = Napi::Persistent(info[1].As<Napi::Object>());
+    onArrivals_ = Napi::Persistent(info[2].As<Napi::Function>());
     uv_check_init(loop, &check_);
     check_.data = this;
   }
@@ -111,15 +109,15 @@ class Inbox {
   Napi::Env env_;
   uv_loop_t* loop_;
   std::optional<Napi::AsyncContext> context_;
-  uv_check_t check_{};
+  uint8_t* bytes_;
+  size_t size_;
+  int32_t* arrivals_;
+  size_t most_;
+  std::vector<sockaddr_storage> sources_;
   Napi::ObjectReference bytesRef_;
   Napi::ObjectReference arrivalsRef_;
   Napi::FunctionReference onArrivals_;
-  uint8_t* bytes_ = nullptr;
-  size_t size_ = 0;
-  int32_t* arrivals_ = nullptr;
-  size_t most_ = 0;
+  uv_check_t check_{};
   size_t count_ = 0;
   size_t used_ = 0;
-  std::vector<sockaddr_storage> sources_;
 };

@@ -93,15 +93,9 @@ Napi::Value Udp::Start(const Napi::CallbackInfo& info) {
   Udp& udp = of(info);
   const Napi::Value nothing = info.Env().Undefined();
   Span<uint8_t> bytes;
-  if (!readArray(info, 0, "inbox", bytes)) return nothing;
-  const bool areArrivals = info.Length() > 1 && info[1].IsTypedArray() &&
-                           info[1].As<Napi::TypedArray>().TypedArrayType() == napi_int32_array;
-  if (!areArrivals) {
-    refuseType(info, "arrivals must be a Int32Array");
-    return nothing;
-  }
-  const auto arrivals = info[1].As<Napi::TypedArray>();
-  if (bytes.length < kLongest || arrivals.ElementLength() < kFields) {
+  Span<int32_t> arrivals;
+  if (!readArray(info, 0, "bytes", bytes) || !readArray(info, 1, "arrivals", arrivals)) return nothing;
+  if (bytes.length < kLongest || arrivals.length < kFields) {
     refuseRange(info, "there is no room for a datagram");
     return nothing;
   }
@@ -111,8 +105,7 @@ Napi::Value Udp::Start(const Napi::CallbackInfo& info) {
   }
   uv_loop_t* loop = nullptr;
   if (napi_get_uv_event_loop(info.Env(), &loop) != napi_ok) return nothing;
-  udp.inboxes_.push_back(std::make_unique<Inbox>(info.Env(), loop, info[0].As<Napi::TypedArray>(), arrivals,
-                                                 info[2].As<Napi::Function>()));
+  udp.inboxes_.push_back(std::make_unique<Inbox>(info, loop, bytes, arrivals));
   udp.inboxes_.back()->owner = &udp;
   udp.handles_++;
   return Napi::Number::New(info.Env(), static_cast<double>(udp.inboxes_.size() - 1));

@@ -10,6 +10,14 @@ import { packageFile } from './package-files.js';
 
 /** The addon's functions. Each throws TypeError or RangeError, before it does any work, when an argument is wrong. */
 export interface NativeKernels {
+  /**
+   * G.722: see `G722Encoder` in src/audio/g722.ts.
+   * @param state 64 numbers, zeros at first; brought up to date
+   * @param out half as long as `samples`
+   */
+  g722Encode(state: Int32Array, samples: Int16Array, out: Uint8Array): void;
+  /** The other way. @param out twice as long as `codes` */
+  g722Decode(state: Int32Array, codes: Uint8Array, out: Int16Array): void;
   /** The inner loop of resampling: see `Polyphase` in src/audio/polyphase.ts. */
   readonly polyphase: (
     history: Float64Array,
@@ -63,7 +71,9 @@ export interface NativeStatus {
 }
 
 /** Every function of `NativeKernels`: an addon that lacks one was built from older sources and is not used. */
-const KERNEL_NAMES: readonly (keyof NativeKernels)[] = ['polyphase', 'sileroLoad', 'sileroWindow'];
+const KERNEL_NAMES: readonly (keyof NativeKernels)[] = [
+  ...(['g722Encode', 'g722Decode', 'polyphase', 'sileroLoad', 'sileroWindow'] as const),
+];
 
 const UDP_NAMES: readonly (keyof NativeUdp)[] = [
   ...(['udpStart', 'udpOpen', 'udpPort', 'udpSource', 'udpAim', 'udpSend', 'udpClose'] as const),

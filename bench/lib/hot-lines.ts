@@ -1,5 +1,5 @@
 import { createParser } from 'eventsource-parser';
-import { G722Decoder, G722Encoder } from '../../dist/audio/g722.js';
+import { g722Decoder, g722Encoder } from '../../dist/audio/g722-coders.js';
 import { WireReader } from '../../dist/providers/llm/openai-wire.js';
 import { serialiseRtp } from '../../dist/rtp/packet.js';
 import { parseSdp } from '../../dist/rtp/sdp.js';
@@ -20,7 +20,7 @@ export function lineFunctions(): HotFunction[] {
 }
 
 function g722(): HotFunction[] {
-  const [encoder, decoder, frame] = [new G722Encoder(), new G722Decoder(), sound(FRAME)];
+  const [encoder, decoder, frame] = [g722Encoder(), g722Decoder(), sound(FRAME)];
   const [bytes, samples] = [new Uint8Array(FRAME / 2), new Int16Array(FRAME)];
   const codes = encoder.encode(frame).slice();
   return [

@@ -1,5 +1,5 @@
 import { decodeG711, encodeG711, type G711Law } from '../audio/g711.js';
-import { G722Decoder, G722Encoder } from '../audio/g722.js';
+import { g722Decoder, g722Encoder } from '../audio/g722-coders.js';
 import type { Opus, OpusDecoder } from '../audio/opus.js';
 import { LossConcealer } from '../audio/plc.js';
 import { ParleyError } from '../errors.js';
@@ -127,7 +127,7 @@ class G711Decoder implements MediaDecoder {
 }
 
 class WidebandEncoder implements MediaEncoder {
-  readonly #encoder = new G722Encoder();
+  readonly #encoder = g722Encoder();
   readonly #out = new Beginning(new Uint8Array(LONGEST_SENT_MS * BYTES_PER_MS));
 
   encode(frame: Int16Array): Uint8Array {
@@ -140,7 +140,7 @@ class WidebandEncoder implements MediaEncoder {
 }
 
 class WidebandDecoder implements MediaDecoder {
-  readonly #decoder = new G722Decoder();
+  readonly #decoder = g722Decoder();
   readonly #concealer = new LossConcealer(16_000);
   readonly #out = new Beginning(new Int16Array(MAX_PACKET_MS * 16));
 
