@@ -118,6 +118,11 @@ export const REFUSALS: Readonly<Record<CallRefusal, { status: number; reason: st
   failed: { status: 500, reason: 'Server Internal Error' },
 };
 
+/** Whether callers hear that the line is busy; else that nobody is to be had there. */
+export function isBusyTone(refusal: CallRefusal): boolean {
+  return refusal === 'declined' || refusal === 'full';
+}
+
 /** How a call ends that is not taken. */
 export function refused(refusal: CallRefusal): CallEnd {
   const { status, reason } = REFUSALS[refusal];

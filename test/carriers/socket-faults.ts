@@ -128,7 +128,20 @@ export function describeFaults(
       const [number = ''] = rig.double.ownNumbers();
       const far = rig.double.callIn('+12025550177', number, { does: 'answer' });
       await rig.until(() => far.isOver);
-      expect(calls).toEqual([]);
+      expect([calls, far.refusal]).toEqual([[], 'rejected']);
+    });
+
+    it.each([
+      ['declined', 'busy'],
+      ['full', 'busy'],
+      ['unavailable', 'rejected'],
+      ['failed', 'rejected'],
+    ] as const)('that comes in and is %s is %s to the caller', async (refusal, heard) => {
+      rig = open();
+      const { call, far } = await rig.calledIn();
+      call.hangUp(refusal);
+      await rig.until(() => far.isOver);
+      expect([call.end?.cause, far.refusal]).toEqual(['rejected', heard]);
     });
 
     it('is ended at the carrier though it does not listen at first', async () => {

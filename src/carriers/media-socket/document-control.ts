@@ -1,5 +1,5 @@
 import type { TransferOutcome } from '../../transports/transport.js';
-import type { CallEnd, CarrierCall } from '../carrier.js';
+import type { CallEnd, CallRefusal, CarrierCall } from '../carrier.js';
 import { Detours } from './detours.js';
 import { LegControl, type LegManners, type LegParts } from './leg-control.js';
 
@@ -13,7 +13,7 @@ export interface CallDocuments {
   meeting(room: string): string;
   readonly hangUp: string;
   /** For a call that comes in and is not taken. */
-  readonly reject: string;
+  reject(refusal: CallRefusal): string;
 }
 
 export interface DocumentManners extends LegManners {
@@ -39,6 +39,7 @@ export abstract class DocumentControl<C extends DocumentControl<C>> extends LegC
   #isSent = false;
   #decide: (document: string) => void = () => undefined;
   readonly #decided: Promise<string>;
+  #isRefused = false;
 
   constructor(parts: LegParts<C>, documents: CallDocuments, manners: DocumentManners) {
     super(parts, manners);
@@ -60,12 +61,12 @@ export abstract class DocumentControl<C extends DocumentControl<C>> extends LegC
   async voice(): Promise<string> {
     const cancel = this.clock.schedule(this.clock.nowMs() + this.#decideMs, () => {
       this.call.finish({ cause: 'failed', by: 'agent', reason: 'nobody answered in time' });
-      this.refuse();
+      this.refuse('unavailable');
     });
     const document = await this.#decided;
     cancel();
     // Asked once more, when it is over.
-    return this.call.end === null || document === this.#documents.reject ? document : this.#documents.hangUp;
+    return this.call.end === null || this.#isRefused ? document : this.#documents.hangUp;
   }
 
   accept(): void {
@@ -73,8 +74,9 @@ export abstract class DocumentControl<C extends DocumentControl<C>> extends LegC
     this.awaitStream();
   }
 
-  refuse(): void {
-    this.#decide(this.#documents.reject);
+  refuse(refusal: CallRefusal): void {
+    this.#isRefused = true;
+    this.#decide(this.#documents.reject(refusal));
   }
 
   hangUp(): void {

@@ -1,4 +1,5 @@
 import { ParleyError } from '../../errors.js';
+import type { MediaMessage } from './dialect.js';
 
 type Fields = Partial<Record<string, unknown>>;
 
@@ -26,6 +27,23 @@ export class MessageFields {
     const id = this.text(value, name);
     if (!/^[A-Za-z0-9_-]{1,64}$/.test(id)) throw this.unreadable(`${name} is no id`);
     return id;
+  }
+
+  /**
+   * The start of a stream whose sound is G.711 µ-law.
+   * @param names of the fields that have the stream's id, and the call's
+   */
+  mulawStart(start: Fields, names: { streamId: string; callId: string }): MediaMessage & { type: 'start' } {
+    const format = this.objectIn(start, 'mediaFormat');
+    const encoding = this.text(format['encoding'], 'start.mediaFormat.encoding');
+    if (encoding !== 'audio/x-mulaw') throw this.unreadable(`start.mediaFormat.encoding is ${encoding.slice(0, 40)}`);
+    return {
+      type: 'start',
+      streamId: this.id(start[names.streamId], `start.${names.streamId}`),
+      callId: this.id(start[names.callId], `start.${names.callId}`),
+      encoding: 'mulaw',
+      sampleRateHz: Number(format['sampleRate']),
+    };
   }
 
   unreadable(reason: string): ParleyError {

@@ -1,7 +1,14 @@
 import type { Cancel, Clock } from '../../clock/clock.js';
 import type { TransferOutcome } from '../../transports/transport.js';
 import { CallStates } from '../call-states.js';
-import type { CallEnd, CallRecord, CallState, CarrierCall } from '../carrier.js';
+import {
+  type CallEnd,
+  type CallRecord,
+  type CallRefusal,
+  type CallState,
+  type CarrierCall,
+  refused,
+} from '../carrier.js';
 import type { MediaDialect } from './dialect.js';
 import type { MediaEncoding } from './encodings.js';
 import { SocketLine, type SocketLineEvents } from './socket-line.js';
@@ -11,7 +18,7 @@ export interface CallControl {
   /** Takes a call that comes in. */
   accept(): void;
   /** Refuses a call that comes in and is not answered. */
-  refuse(): void;
+  refuse(refusal: CallRefusal): void;
   /** Ends the call, or gives it up while it rings. */
   hangUp(): void;
   transfer(target: string, signal: AbortSignal): Promise<TransferOutcome>;
@@ -107,7 +114,7 @@ export class SocketCall implements CarrierCall {
     if (this.direction === 'inbound' && this.state === 'ringing') this.#bound.accept();
   }
 
-  hangUp(): void {
+  hangUp(refusal: CallRefusal = 'declined'): void {
     if (this.#end !== null) return;
     if (this.#isHandedOver) {
       this.finish(TRANSFERRED);
@@ -115,8 +122,8 @@ export class SocketCall implements CarrierCall {
     }
     const isUnanswered = this.state !== 'answered';
     if (isUnanswered && this.direction === 'inbound') {
-      this.finish({ cause: 'rejected', by: 'agent', reason: 'the call was not taken' });
-      this.#bound.refuse();
+      this.finish(refused(refusal));
+      this.#bound.refuse(refusal);
       return;
     }
     const cause = isUnanswered ? 'canceled' : 'hangup';

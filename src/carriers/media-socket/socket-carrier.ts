@@ -140,7 +140,7 @@ export abstract class SocketCarrier<C extends SocketControl> implements Carrier,
     } catch (error) {
       this.onError(error);
       control.call.finish({ cause: 'failed', by: 'agent', reason: reasonOf(error) });
-      control.refuse();
+      control.refuse('failed');
     }
   }
 

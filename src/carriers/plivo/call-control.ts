@@ -9,7 +9,7 @@ import type { LegParts } from '../media-socket/leg-control.js';
 import type { SocketControl } from '../media-socket/socket-carrier.js';
 import type { PlivoApi } from './api.js';
 import { endOf } from './statuses.js';
-import { conferenceXml, dialXml, HANG_UP_XML, REJECT_XML, streamXml } from './xml.js';
+import { conferenceXml, dialXml, HANG_UP_XML, rejectXml, streamXml } from './xml.js';
 
 export interface PlivoControlOptions extends LegParts<PlivoControl> {
   api: PlivoApi;
@@ -144,6 +144,6 @@ function documentsOf({ url, call }: PlivoControlOptions): CallDocuments {
       }),
     meeting: conferenceXml,
     hangUp: HANG_UP_XML,
-    reject: REJECT_XML,
+    reject: rejectXml,
   };
 }

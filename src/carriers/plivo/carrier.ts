@@ -12,7 +12,7 @@ import { plivoMessages } from './media-messages.js';
 import { PlivoNumbers } from './numbers.js';
 import { isSigned, plivoSignature } from './signature.js';
 import { dialOutcome } from './statuses.js';
-import { EMPTY_XML, HANG_UP_XML, REJECT_XML } from './xml.js';
+import { EMPTY_XML, HANG_UP_XML, rejectXml } from './xml.js';
 
 export interface PlivoCarrierOptions extends SocketCarrierOptions {
   authId: string;
@@ -133,7 +133,7 @@ export class PlivoCarrier extends SocketCarrier<PlivoControl> {
     const known = this.calls.byId(id);
     if (known !== undefined) return known.call.direction === 'inbound' ? known.voice() : Promise.resolve(HANG_UP_XML);
     const to = numberOf(form.get('To') ?? '');
-    if (!CALL_ID.test(id) || !this.takes(to)) return Promise.resolve(REJECT_XML);
+    if (!CALL_ID.test(id) || !this.takes(to)) return Promise.resolve(rejectXml('unavailable'));
     const from = callerOf(numberOf(form.get('From') ?? ''));
     const control = this.open({ direction: 'inbound', id, from, to, headers: passedOn(form) });
     const reply = control.voice();

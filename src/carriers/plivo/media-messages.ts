@@ -26,7 +26,7 @@ function read(text: string): NumberedMessage | null {
   const message = JSON.parse(text) as Partial<Record<string, unknown>> | null;
   switch (message?.['event']) {
     case 'start':
-      return started(fields.objectIn(message, 'start'));
+      return fields.mulawStart(fields.objectIn(message, 'start'), { streamId: 'streamId', callId: 'callId' });
     case 'media':
       return soundIn(message, fields);
     case 'dtmf':
@@ -43,17 +43,4 @@ function read(text: string): NumberedMessage | null {
     default:
       throw fields.unreadable(`the event ${String(message?.['event']).slice(0, 40)} is not known`);
   }
-}
-
-function started(start: Partial<Record<string, unknown>>): NumberedMessage {
-  const format = fields.objectIn(start, 'mediaFormat');
-  const encoding = fields.text(format['encoding'], 'start.mediaFormat.encoding');
-  if (encoding !== 'audio/x-mulaw') throw fields.unreadable(`start.mediaFormat.encoding is ${encoding.slice(0, 40)}`);
-  return {
-    type: 'start',
-    streamId: fields.id(start['streamId'], 'start.streamId'),
-    callId: fields.id(start['callId'], 'start.callId'),
-    encoding: 'mulaw',
-    sampleRateHz: Number(format['sampleRate']),
-  };
 }

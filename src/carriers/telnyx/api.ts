@@ -1,6 +1,6 @@
 import { type Clock, delay } from '../../clock/clock.js';
 import { ParleyError } from '../../errors.js';
-import type { NumberOffer } from '../carrier.js';
+import { type CallRefusal, isBusyTone, type NumberOffer } from '../carrier.js';
 import type { NumberDesk } from '../media-socket/account-numbers.js';
 import type { Rest, RestRequest } from '../media-socket/rest.js';
 import { isRefusal, objectsIn, RestApi } from '../media-socket/rest-api.js';
@@ -121,9 +121,10 @@ export class TelnyxApi implements NumberDesk {
     await this.#action(id, 'answer', { ...body, send_silence_when_idle: true }, commandId, signal);
   }
 
-  /** Refuses a call that comes in: the caller hears that the line is busy. One that is over is refused. */
-  async reject(id: string, commandId: string, signal: AbortSignal): Promise<void> {
-    await unlessOver(this.#action(id, 'reject', { cause: 'USER_BUSY' }, commandId, signal));
+  /** Refuses a call that comes in: the caller hears that the line is busy, or something else. One that is over is refused. */
+  async reject(id: string, refusal: CallRefusal, commandId: string, signal: AbortSignal): Promise<void> {
+    const cause = isBusyTone(refusal) ? 'USER_BUSY' : 'CALL_REJECTED';
+    await unlessOver(this.#action(id, 'reject', { cause }, commandId, signal));
   }
 
   /** Ends a leg, whatever it is doing. One that is over, or is not known, has ended. */

@@ -1,7 +1,7 @@
 import { delay } from '../../clock/clock.js';
 import { ParleyError, reasonOf } from '../../errors.js';
 import type { TransferOutcome } from '../../transports/transport.js';
-import type { CallEnd, CarrierCall } from '../carrier.js';
+import type { CallEnd, CallRefusal, CarrierCall } from '../carrier.js';
 import { LegControl, type LegParts, STREAM_MS } from '../media-socket/leg-control.js';
 import type { SocketControl } from '../media-socket/socket-carrier.js';
 import type { TelnyxApi, TelnyxDetection, TelnyxStream } from './api.js';
@@ -63,7 +63,7 @@ export class TelnyxControl extends LegControl implements SocketControl {
   offer(): void {
     this.within(DECIDE_MS, () => {
       this.call.finish({ cause: 'failed', by: 'agent', reason: 'nobody answered in time' });
-      this.refuse();
+      this.refuse('unavailable');
     });
     this.call.ring();
   }
@@ -81,9 +81,9 @@ export class TelnyxControl extends LegControl implements SocketControl {
     });
   }
 
-  refuse(): void {
+  refuse(refusal: CallRefusal): void {
     if (this.#isAccepted) this.hangUp();
-    else this.insist((id, signal) => this.#options.api.reject(id, this.#commandId(), signal));
+    else this.insist((id, signal) => this.#options.api.reject(id, refusal, this.#commandId(), signal));
   }
 
   hangUp(): void {

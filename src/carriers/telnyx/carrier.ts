@@ -132,7 +132,7 @@ export class TelnyxCarrier extends SocketCarrier<TelnyxControl> {
   /** Somebody calls one of our numbers. */
   #incoming({ callControlId: id, from, to, headers }: TelnyxEvent): void {
     if (!this.takes(to)) {
-      this.#insist((signal) => this.#api.reject(id, this.#options.token(), signal));
+      this.#insist((signal) => this.#api.reject(id, 'unavailable', this.#options.token(), signal));
       return;
     }
     const control = this.open({ direction: 'inbound', id, from: callerOf(from), to, headers });

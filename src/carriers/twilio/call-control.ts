@@ -6,7 +6,7 @@ import type { LegParts } from '../media-socket/leg-control.js';
 import type { SocketControl } from '../media-socket/socket-carrier.js';
 import type { TwilioApi } from './api.js';
 import { endOf } from './statuses.js';
-import { conferenceTwiml, connectTwiml, dialTwiml, HANG_UP_TWIML, REJECT_TWIML } from './twiml.js';
+import { conferenceTwiml, connectTwiml, dialTwiml, HANG_UP_TWIML, rejectTwiml } from './twiml.js';
 
 export interface TwilioControlOptions extends LegParts<TwilioControl> {
   api: TwilioApi;
@@ -97,7 +97,7 @@ function documentsOf(options: TwilioControlOptions): CallDocuments {
       }),
     meeting: conferenceTwiml,
     hangUp: HANG_UP_TWIML,
-    reject: REJECT_TWIML,
+    reject: rejectTwiml,
   };
 }
 

@@ -9,7 +9,7 @@ import { TwilioControl } from './call-control.js';
 import { TWILIO_MESSAGES } from './media-messages.js';
 import { isSigned } from './signature.js';
 import { dialOutcome } from './statuses.js';
-import { EMPTY_TWIML, HANG_UP_TWIML, REJECT_TWIML } from './twiml.js';
+import { EMPTY_TWIML, HANG_UP_TWIML, rejectTwiml } from './twiml.js';
 import { type CallWire, SocketCarrier, type SocketCarrierOptions } from '../media-socket/socket-carrier.js';
 
 export interface TwilioCarrierOptions extends SocketCarrierOptions {
@@ -122,7 +122,7 @@ export class TwilioCarrier extends SocketCarrier<TwilioControl> {
     const known = this.calls.byId(sid);
     if (known !== undefined) return known.call.direction === 'inbound' ? known.voice() : Promise.resolve(HANG_UP_TWIML);
     const to = form.get('To') ?? '';
-    if (!/^CA[0-9a-fA-F]{32}$/.test(sid) || !this.takes(to)) return Promise.resolve(REJECT_TWIML);
+    if (!/^CA[0-9a-fA-F]{32}$/.test(sid) || !this.takes(to)) return Promise.resolve(rejectTwiml('unavailable'));
     const control = this.open({
       ...{ direction: 'inbound', id: sid, to },
       from: callerOf(form.get('From') ?? '', WITHHELD),

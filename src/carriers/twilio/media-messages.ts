@@ -26,7 +26,7 @@ function slowly(text: string): MediaMessage | null {
     case 'connected':
       return null;
     case 'start':
-      return started(fields.objectIn(message, 'start'));
+      return fields.mulawStart(fields.objectIn(message, 'start'), { streamId: 'streamSid', callId: 'callSid' });
     case 'media': {
       const { track, payload, timestamp } = fields.objectIn(message, 'media');
       if (track === 'outbound') return null;
@@ -41,19 +41,6 @@ function slowly(text: string): MediaMessage | null {
     default:
       throw fields.unreadable(`the event ${String(message?.['event']).slice(0, 40)} is not known`);
   }
-}
-
-function started(start: Partial<Record<string, unknown>>): MediaMessage {
-  const format = fields.objectIn(start, 'mediaFormat');
-  const encoding = fields.text(format['encoding'], 'start.mediaFormat.encoding');
-  if (encoding !== 'audio/x-mulaw') throw fields.unreadable(`start.mediaFormat.encoding is ${encoding.slice(0, 40)}`);
-  return {
-    type: 'start',
-    streamId: fields.id(start['streamSid'], 'start.streamSid'),
-    callId: fields.id(start['callSid'], 'start.callSid'),
-    encoding: 'mulaw',
-    sampleRateHz: Number(format['sampleRate']),
-  };
 }
 
 function numberOf(value: unknown): number | null {

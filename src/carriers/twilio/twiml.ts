@@ -1,3 +1,7 @@
+import { escapedXml, responseXml } from '../media-socket/response-xml.js';
+
+import { type CallRefusal, isBusyTone } from '../carrier.js';
+
 /** TwiML: what Twilio is to do with a call next. @see https://www.twilio.com/docs/voice/twiml (2026-11-22) */
 
 export interface Connecting {
@@ -12,9 +16,9 @@ export interface Connecting {
  * @param first keys that are pressed before it
  */
 export function connectTwiml({ streamUrl, nextUrl }: Connecting, first = ''): string {
-  const play = first === '' ? '' : `<Play digits="${escaped(first)}"/>`;
-  const stream = `<Connect><Stream url="${escaped(streamUrl)}"/></Connect>`;
-  return response(`${play}${stream}<Redirect method="POST">${escaped(nextUrl)}</Redirect>`);
+  const play = first === '' ? '' : `<Play digits="${escapedXml(first)}"/>`;
+  const stream = `<Connect><Stream url="${escapedXml(streamUrl)}"/></Connect>`;
+  return responseXml(`${play}${stream}<Redirect method="POST">${escapedXml(nextUrl)}</Redirect>`);
 }
 
 export interface Dialling {
@@ -31,28 +35,22 @@ export interface Dialling {
 /** The far end is connected to somebody else; it hears that one ring. */
 export function dialTwiml({ target, from, ringS, answeredUrl, actionUrl }: Dialling): string {
   const noun = /^sips?:/i.test(target) ? 'Sip' : 'Number';
-  const told = `statusCallbackEvent="answered" statusCallback="${escaped(answeredUrl)}" statusCallbackMethod="POST"`;
-  const dial = `timeout="${String(ringS)}" callerId="${escaped(from)}" action="${escaped(actionUrl)}" method="POST"`;
-  return response(`<Dial ${dial}><${noun} ${told}>${escaped(target)}</${noun}></Dial>`);
+  const told = `statusCallbackEvent="answered" statusCallback="${escapedXml(answeredUrl)}" statusCallbackMethod="POST"`;
+  const dial = `timeout="${String(ringS)}" callerId="${escapedXml(from)}" action="${escapedXml(actionUrl)}" method="POST"`;
+  return responseXml(`<Dial ${dial}><${noun} ${told}>${escapedXml(target)}</${noun}></Dial>`);
 }
 
 /** The far end goes into a room where whoever is connected to it is, or will be; either of them ends it by leaving. */
 export function conferenceTwiml(room: string): string {
   const rules = 'beep="false" startConferenceOnEnter="true" endConferenceOnExit="true" waitUrl=""';
-  return response(`<Dial><Conference ${rules}>${escaped(room)}</Conference></Dial>`);
+  return responseXml(`<Dial><Conference ${rules}>${escapedXml(room)}</Conference></Dial>`);
 }
 
-export const HANG_UP_TWIML = response('<Hangup/>');
-/** The caller hears that the line is busy, and pays nothing. */
-export const REJECT_TWIML = response('<Reject reason="busy"/>');
+export const HANG_UP_TWIML = responseXml('<Hangup/>');
+/** The caller hears that the line is busy, or not in service, and pays nothing. */
+export function rejectTwiml(refusal: CallRefusal): string {
+  return responseXml(`<Reject reason="${isBusyTone(refusal) ? 'busy' : 'rejected'}"/>`);
+}
+
 /** For what is asked about calls that need nothing. */
-export const EMPTY_TWIML = response('');
-
-function response(verbs: string): string {
-  return `<?xml version="1.0" encoding="UTF-8"?><Response>${verbs}</Response>`;
-}
-
-function escaped(text: string): string {
-  const names: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
-  return text.replaceAll(/[&<>"]/g, (character) => names[character] ?? '');
-}
+export const EMPTY_TWIML = responseXml('');

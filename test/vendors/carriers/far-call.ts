@@ -13,6 +13,8 @@ export interface FarCallFacts {
 /** A call, or a leg of one, at a carrier's side. */
 export abstract class FarCall<F extends FarCallFacts = FarCallFacts> implements Sounding {
   readonly facts: F;
+  /** What a caller hears who is refused. */
+  refusal: 'busy' | 'rejected' | null = null;
   /** Null while there is none. */
   abstract stream: FarStream | null;
   readonly #onOver: (() => void)[] = [];

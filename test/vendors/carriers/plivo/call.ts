@@ -136,6 +136,9 @@ export class PlivoCall extends DocumentCall<PlivoCallFacts> {
         await this.meeting(verb.text);
         return 'away';
       default:
+        if (verb.attributes['reason'] !== undefined) {
+          this.refusal = verb.attributes['reason'] === 'busy' ? 'busy' : 'rejected';
+        }
         this.end(verb.attributes['reason'] === 'busy' ? { ...CAUSES.busy, source: 'Answer XML' } : CAUSES.xml);
         return 'away';
     }

@@ -199,8 +199,10 @@ export class TelnyxDouble implements CarrierDouble {
     }
     if (action === 'answer' || action === 'reject') {
       if (leg.state !== 'parked') return refusal(422, '90034', `The call cannot be ${action}ed now`);
-      if (action === 'reject') leg.end(String(json['cause']).toLowerCase(), 'callee');
-      else {
+      if (action === 'reject') {
+        leg.refusal = json['cause'] === 'USER_BUSY' ? 'busy' : 'rejected';
+        leg.end(String(json['cause']).toLowerCase(), 'callee');
+      } else {
         leg.streamRequest = streamIn(json);
         leg.answered();
       }

@@ -108,7 +108,8 @@ export class DoubleCall extends DocumentCall<DoubleCallFacts> {
       case 'Dial':
         return this.#dial(verb, isCurrent);
       case 'Reject':
-        this.enter('busy');
+        this.refusal = verb.attributes['reason'] === 'busy' ? 'busy' : 'rejected';
+        this.enter(this.refusal === 'busy' ? 'busy' : 'no-answer');
         return 'away';
       default:
         this.enter('completed');
