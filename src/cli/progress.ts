@@ -1,12 +1,17 @@
 const WIDTH = 30;
+/** The bar, its number and what is between them. */
+const BESIDE_LABEL = WIDTH + 9;
+const USUAL_COLUMNS = 80;
+
+type Stream = NodeJS.WritableStream & { isTTY?: boolean; columns?: number };
 
 /** A bar on a terminal's error stream; silent where that is no terminal. Clears its line when it is done. */
 export class ProgressBar {
-  readonly #stream: NodeJS.WritableStream & { isTTY?: boolean };
+  readonly #stream: Stream;
   readonly #label: string;
   #shown = -1;
 
-  constructor(stream: NodeJS.WritableStream & { isTTY?: boolean }, label: string) {
+  constructor(stream: Stream, label: string) {
     this.#stream = stream;
     this.#label = label;
   }
@@ -18,7 +23,9 @@ export class ProgressBar {
     this.#shown = percent;
     const filled = Math.round((WIDTH * percent) / 100);
     const bar = '█'.repeat(filled) + '░'.repeat(WIDTH - filled);
-    this.#stream.write(`\r${this.#label} ${bar} ${String(percent).padStart(3)} %`);
+    this.#stream.write(
+      `\r${fitted(this.#label, (this.#stream.columns ?? USUAL_COLUMNS) - BESIDE_LABEL)} ${bar} ${String(percent).padStart(3)} %`,
+    );
   }
 
   /** May be called twice. */
@@ -27,4 +34,10 @@ export class ProgressBar {
     this.#shown = -1;
     this.#stream.write('\r\x1b[K');
   }
+}
+
+/** A line that wraps cannot be drawn over: of a long label the end is what tells. */
+function fitted(label: string, columns: number): string {
+  if (label.length <= columns) return label;
+  return columns < 2 ? '' : `…${label.slice(1 - columns)}`;
 }

@@ -190,8 +190,12 @@ export function megabytes(bytes: number): string {
   return `${(bytes / 1e6).toFixed(bytes < 1e7 ? 1 : 0)} MB`;
 }
 
+/** How errors call who was asked. */
 function hostOf(url: string, mirror: string | null): string {
-  return new URL(mirrored(url, mirror)).host;
+  const { host, protocol } = new URL(mirrored(url, mirror));
+  const variable = `${protocol.slice(0, -1)}_proxy`;
+  const proxy = [variable, variable.toUpperCase()].find((name) => (process.env[name] ?? '') !== '');
+  return proxy === undefined ? host : `${host} (or the proxy that ${proxy} names)`;
 }
 
 /** What went wrong between here and there, in words. */

@@ -10,7 +10,7 @@ const NO_BZIP2 = 'there is no bzip2';
  * Unpacks a `tar.bz2` with the machine's own `tar` into an empty folder.
  * @param signal ends it
  * @returns the folder of the files: the archive's own, where it has one
- * @throws ParleyError MODEL_UNUSABLE; the signal's reason
+ * @throws ParleyError MODEL_UNUSABLE, FILE_NOT_WRITABLE; the signal's reason
  */
 export async function unpack(archive: string, folder: string, name: string, signal: AbortSignal): Promise<string> {
   const child = spawn('tar', ['-xjf', archive, '-C', folder, '--no-same-owner', '--no-same-permissions'], {
@@ -24,6 +24,9 @@ export async function unpack(archive: string, folder: string, name: string, sign
     if (code !== 0) throw new Error(/Cannot exec|not found/u.test(said) ? NO_BZIP2 : faultIn(said));
   } catch (error) {
     signal.throwIfAborted();
+    if (/Wrote only|No space left|quota exceeded/iu.test(said)) {
+      throw new ParleyError('FILE_NOT_WRITABLE', { path: folder, reason: 'the disk is full' }, { cause: error });
+    }
     const isMissing = (error as { code?: unknown }).code === 'ENOENT' || reasonOf(error) === NO_BZIP2;
     const reason = isMissing
       ? 'tar and bzip2 are needed to unpack it (Debian: apt-get install bzip2)'
