@@ -2,6 +2,7 @@ import type { Clock } from '../clock/clock.js';
 import { type Failover, NO_FAILOVER } from '../config/failover.js';
 import { SCRIPTED_MODEL } from '../config/models.js';
 import type { ResolvedAgent } from '../config/resolve.js';
+import type { EndpointingConfig } from '../conversation/config.js';
 import { HealthBook, type Switch } from '../providers/failover/health.js';
 import { FailoverLlm, type LlmEntry } from '../providers/failover/llm.js';
 import { FailoverStt } from '../providers/failover/stt.js';
@@ -18,6 +19,14 @@ export interface StandInsOptions {
 }
 
 type OnSwitch = (what: Switch) => void;
+
+/** So long after the end of speech somebody who stands in for a vendor's recogniser may have the final words. */
+const STAND_IN_FINAL_MS = 2000;
+
+/** A vendor's final words are waited for until somebody else has had the time to find them, before the interim ones do. */
+export function finalWait({ virtualTime }: SttProvider): Partial<Pick<EndpointingConfig, 'finalTranscriptMs'>> {
+  return virtualTime ? {} : { finalTranscriptMs: STAND_IN_FINAL_MS };
+}
 
 /** Those that need nobody, the one that speaks English first. */
 const EMBEDDED_VOICES = ['flite', 'espeak-ng'];

@@ -36,6 +36,7 @@ import { type Plan, Planner } from './planner.js';
 import { Providers } from './providers.js';
 import { sessionParts } from './session-parts.js';
 import { Sound } from './sound.js';
+import { finalWait } from './stand-ins.js';
 import { within } from './within.js';
 
 /** A list of voices is not waited for longer. */
@@ -178,7 +179,7 @@ export class Workshop {
       id,
       conversation: {
         ...conversation,
-        endpointing: { ...conversation.endpointing, ...this.#options.endpointing },
+        endpointing: { ...conversation.endpointing, ...finalWait(providers.stt), ...this.#options.endpointing },
         speculation: { enabled: this.#options.speculation ?? true },
         modelHears: plan.speech?.hears ?? false,
         deadlines: toolDeadlines(toolbox),

@@ -49,6 +49,8 @@ export class Recogniser implements SttStream {
   #onFault: (error: unknown) => void = () => undefined;
   /** Where the speech began that the VAD hears just now. */
   #speechSample: number | null = null;
+  /** Somebody has spoken since the latest stream was asked for. */
+  #spokenTo = false;
   #lastSegment = -1;
   /** Up to this segment the turns are over: what comes of them now is too late for anybody. */
   #overSegment = -1;
@@ -75,6 +77,7 @@ export class Recogniser implements SttStream {
 
   speechStarted(sample: number): void {
     this.#speechSample = sample;
+    this.#spokenTo = true;
     this.#tell((stream) => {
       stream.speechStarted(sample);
     });
@@ -146,12 +149,14 @@ export class Recogniser implements SttStream {
     const base = this.#lastSegment + 1;
     let opened: SttStream | null = null;
     let failed = false;
+    let understood = false;
+    this.#spokenTo = this.#speechSample !== null;
     const fail = (error: unknown): void => {
       // What ends with the session has not failed.
       if (failed || this.#closed || signal.aborted || generation !== this.#generation) return;
       failed = true;
       closeQuietly(opened);
-      const isDeaf = error instanceof ParleyError && error.code === 'PROVIDER_TIMEOUT';
+      const isDeaf = this.#spokenTo && !understood;
       if (clock.nowMs() - openedMs > PROVEN_MS && !isDeaf) this.#attempt = 0;
       this.#keepForLater();
       void this.#retry(reasonOf(error));
@@ -173,6 +178,7 @@ export class Recogniser implements SttStream {
           const segment = base + transcript.segment;
           if (segment <= this.#overSegment) return;
           this.#lastSegment = Math.max(this.#lastSegment, segment);
+          understood ||= transcript.text !== '';
           onTranscript({ ...transcript, segment });
         },
         onTurnEnds: (probability) => {

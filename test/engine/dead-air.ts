@@ -3,7 +3,8 @@ import { delay } from '../../src/clock/clock.js';
 import { RealClock } from '../../src/clock/real.js';
 import type { Failover } from '../../src/config/failover.js';
 import type { ResolvedAgent } from '../../src/config/resolve.js';
-import { StandIns } from '../../src/engine/stand-ins.js';
+import { DEFAULT_CONVERSATION } from '../../src/conversation/config.js';
+import { finalWait, StandIns } from '../../src/engine/stand-ins.js';
 import { ParleyError } from '../../src/errors.js';
 import { type Switch, switchText } from '../../src/providers/failover/health.js';
 import type { LlmProvider } from '../../src/providers/llm/llm.js';
@@ -101,12 +102,14 @@ export async function deadAir({ stage, fault, times, second, embeddedVoice = tru
   } as unknown as ResolvedAgent;
   const onSwitch = (what: Switch): void => void notes.push(switchText(what));
   const turns = isGreeting ? [] : TURNS;
+  const heardBy = standIns.stt(agent, onSwitch);
   const played = await play(recording(LENGTH_MS, ...turns), {
-    stt: standIns.stt(agent, onSwitch),
+    stt: heardBy,
     llm: standIns.llm('mind', undefined, onSwitch),
     tts: standIns.tts(agent, onSwitch),
     conversation: {
       speculation: { enabled: false },
+      endpointing: { ...DEFAULT_CONVERSATION.endpointing, ...finalWait(heardBy) },
       ...(isGreeting && { opening: { firstMessage: null, userStarts: false, userStartTimeoutMs: 8000 } }),
     },
   });

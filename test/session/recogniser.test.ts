@@ -256,3 +256,24 @@ describe('a stream that dies', () => {
     expect([log, heard, streams.length, streams[0]?.closed]).toEqual([[], [], 1, 1]);
   });
 });
+
+it('is given up where no stream understands a word, however long each lasts, and not where nobody has spoken', async () => {
+  const { clock, recogniser, streams, log } = bench();
+  recogniser.open();
+  await clock.advanceBy(10);
+  const broken = async (): Promise<void> => {
+    await clock.advanceBy(60_000);
+    streams.at(-1)?.events.onError(new Error('gone'));
+    await clock.advanceBy(2000);
+  };
+  for (let time = 0; time < 6; time++) await broken();
+  expect(log).toEqual(Array.from({ length: 6 }, () => 'retry: gone'));
+  for (let time = 0; time < 4; time++) {
+    recogniser.speechStarted(time * 1000);
+    recogniser.speechStopped(time * 1000 + 500);
+    recogniser.endTurn();
+    await broken();
+  }
+  expect(log.at(-1)).toBe('failed: gone');
+  await recogniser.close();
+});

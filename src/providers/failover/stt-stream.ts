@@ -15,7 +15,7 @@ export interface FailoverStreamOptions extends SttOptions {
 /** Until a stream is open, until the first words of somebody who speaks, until the final ones of somebody who stopped. */
 const OPEN: DeadlineBounds = { defaultMs: 2000, minMs: 500, maxMs: 4000 };
 const WORDS: DeadlineBounds = { defaultMs: 2500, minMs: 1200, maxMs: 4000 };
-const FINAL: DeadlineBounds = { defaultMs: 800, minMs: 300, maxMs: 2000 };
+const FINAL: DeadlineBounds = { defaultMs: 700, minMs: 300, maxMs: 2000 };
 /** So often every provider is tried in one turn, before there is nobody left. */
 const ROUNDS = 2;
 

@@ -206,7 +206,7 @@ it('has another hear the turn where the final words are late, and takes whoever 
   await scene.say(1, 2, 3);
   await scene.clock.advanceBy(2000);
   expect(scene.lines).toEqual(['0! b 1 2 3']);
-  expect(scene.told).toEqual(['a -> b: no final words within 800 ms']);
+  expect(scene.told).toEqual(['a -> b: no final words within 700 ms']);
   expect([scene.fakes[0]?.last.closed, from]).toEqual([true, 50]);
 });
 
