@@ -13,14 +13,18 @@ import { type WebSocket, WebSocketServer } from 'ws';
 /** What can go wrong with a vendor; a test changes it at any time. */
 export interface Faults {
   /** Connections are answered so in place of being taken. */
-  refuse: [status: number, body: string] | null;
+  refuse: [status: number, body: string, headers?: Readonly<Record<string, string>>] | null;
   /** It takes everything and says nothing. */
   stalled: boolean;
   /** Sent in place of the next messages. */
   garbage: string[];
   /** Every message comes in pieces, cut in the middle of characters. */
   split: boolean;
+  /** Everything comes so much later. */
+  lateMs: number;
 }
+
+export const NO_FAULTS: Readonly<Faults> = { refuse: null, stalled: false, garbage: [], split: false, lateMs: 0 };
 
 export interface DoubleRequest {
   path: string;
@@ -62,7 +66,7 @@ export interface DoubleProtocol {
 
 /** A vendor's WebSocket server: connections, faults, and what has broken the protocol; the words are its protocol's. */
 export class SocketDouble {
-  readonly faults: Faults = { refuse: null, stalled: false, garbage: [], split: false };
+  readonly faults: Faults = { ...NO_FAULTS, garbage: [] };
   readonly violations: string[] = [];
   readonly asked: Asked[] = [];
   /** Bytes and messages that clients sent. */
@@ -136,8 +140,8 @@ export class SocketDouble {
     const refusal = this.faults.refuse;
     if (this.faults.stalled) return;
     const answer = this.#protocol.http?.(request, body) ?? { status: 404, body: { message: 'no such path' } };
-    const [status, text] = refusal ?? [answer.status, JSON.stringify(answer.body)];
-    response.writeHead(status, { 'content-type': 'application/json' }).end(text);
+    const [status, text, headers] = refusal ?? [answer.status, JSON.stringify(answer.body)];
+    response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(text);
   }
 
   #onUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
@@ -145,10 +149,11 @@ export class SocketDouble {
     const asked = { path: url.pathname, query: url.searchParams, headers: request.headers };
     const refusal = this.faults.refuse ?? this.#protocol.refuses(asked);
     if (refusal !== null) {
-      const [status, body] = refusal;
+      const [status, body, headers = {}] = refusal as NonNullable<Faults['refuse']>;
+      const more = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
       const length = String(Buffer.byteLength(body));
       socket.end(
-        `HTTP/1.1 ${String(status)} Refused\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n${body}`,
+        `HTTP/1.1 ${String(status)} Refused\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n${more.join('')}\r\n${body}`,
       );
       return;
     }
@@ -161,8 +166,8 @@ export class SocketDouble {
     this.asked.push(wanted);
     const conversation = this.#protocol.converse({
       request,
-      say: (message) => this.#say(client, Buffer.isBuffer(message) ? message : JSON.stringify(message)),
-      text: (text) => this.#say(client, text),
+      say: (message) => this.#sayInTime(client, Buffer.isBuffer(message) ? message : JSON.stringify(message)),
+      text: (text) => this.#sayInTime(client, text),
       close: (code, reason) => client.close(code, reason),
       violation: (what) => this.violations.push(what),
       asked: (what) => Object.assign(wanted, what),
@@ -181,6 +186,12 @@ export class SocketDouble {
       this.#wake();
     });
     this.#wake();
+  }
+
+  #sayInTime(client: WebSocket, message: string | Buffer): void {
+    const { lateMs } = this.faults;
+    if (lateMs === 0) this.#say(client, message);
+    else setTimeout(() => this.#say(client, message), lateMs);
   }
 
   #say(client: WebSocket, message: string | Buffer): void {

@@ -75,7 +75,7 @@ class Recognition implements DoubleConversation {
     const heardS = this.#ear.heardMs / 1000;
     // Left out, it is now.
     if (timestamp !== undefined && (typeof timestamp !== 'number' || timestamp < 0 || timestamp > heardS + 0.001)) {
-      this.#line.violation(`timestamp ${String(timestamp)}`);
+      this.#line.violation(`timestamp ${JSON.stringify(timestamp)}`);
     }
     this.#transcript(this.#ear.words.length, { forced: true });
     this.#line.say({ message: 'EndOfUtterance', forced: true, metadata: { end_time: heardS } });

@@ -8,13 +8,13 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { Busboy } from '@fastify/busboy';
 import { decodeWav } from '../../../src/audio/wav.js';
-import type { Asked, Faults } from './socket-double.js';
+import { type Asked, type Faults, NO_FAULTS } from './socket-double.js';
 import { Ear } from './spoken-words.js';
 
 const FIELDS = ['model', 'temperature', 'response_format', 'timestamp_granularities[]', 'language', 'prompt'];
 
 export class WhisperDouble {
-  readonly faults: Faults = { refuse: null, stalled: false, garbage: [], split: false };
+  readonly faults: Faults = { ...NO_FAULTS, garbage: [] };
   readonly violations: string[] = [];
   readonly asked: Asked[] = [];
   /** Refuses `verbose_json`, as some models do. */
@@ -75,7 +75,7 @@ export class WhisperDouble {
       return;
     }
     if (refuse !== null) {
-      reply(response, refuse[0], refuse[1]);
+      reply(response, ...refuse);
       return;
     }
     if (request.headers.authorization !== `Bearer ${this.#key}`) {
@@ -110,6 +110,8 @@ export class WhisperDouble {
       reply(response, 200, garbage);
       return;
     }
+    const { lateMs } = this.faults;
+    if (lateMs > 0) await new Promise((resolve) => setTimeout(resolve, lateMs));
     const text = JSON.stringify(this.#transcribe(file, isVerbose));
     if (this.faults.split) {
       const bytes = Buffer.from(text);
@@ -147,8 +149,8 @@ export class WhisperDouble {
   }
 }
 
-function reply(response: ServerResponse, status: number, body: string): void {
-  response.writeHead(status, { 'content-type': 'application/json' }).end(body);
+function reply(response: ServerResponse, status: number, body: string, headers = {}): void {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(body);
 }
 
 async function form(request: IncomingMessage): Promise<{ fields: Map<string, string[]>; file: Buffer }> {
