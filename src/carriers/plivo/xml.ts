@@ -1,5 +1,4 @@
 import { escapedXml, responseXml } from '../media-socket/response-xml.js';
-
 import { type CallRefusal, isBusyTone } from '../carrier.js';
 
 /** Plivo XML: what Plivo is to do with a call next. @see https://docs.plivo.com/docs/voice/xml (2026-11-22) */

@@ -1,5 +1,4 @@
 import { escapedXml, responseXml } from '../media-socket/response-xml.js';
-
 import { type CallRefusal, isBusyTone } from '../carrier.js';
 
 /** TwiML: what Twilio is to do with a call next. @see https://www.twilio.com/docs/voice/twiml (2026-11-22) */
