@@ -32,7 +32,7 @@ describeAccount(
       // Signed for another address than the public one.
       expect((await post(address + path)).status).toBe(403);
       const taken = await post(PUBLIC_URL + path);
-      expect([taken.status, await taken.text()]).toEqual([200, expect.stringContaining('<Hangup reason="busy"/>')]);
+      expect([taken.status, await taken.text()]).toEqual([200, expect.stringContaining('<Hangup reason="rejected"/>')]);
       const figures = await (await fetch(`${address}/metrics`)).text();
       expect(figures).toContain('\nparley_carrier_events_total{carrier="plivo",what="refused"} 2\n');
       expect(figures).toMatch(/\nparley_carrier_events_total\{carrier="plivo",what="streams"\} [1-9]/);
