@@ -7,6 +7,7 @@ import type { Rest } from '../../src/carriers/media-socket/rest.js';
 import type { Clock } from '../../src/clock/clock.js';
 import { RealClock } from '../../src/clock/real.js';
 import type { CarrierDouble } from '../vendors/carriers/carrier-double.js';
+import type { FarCall } from '../vendors/carriers/far-call.js';
 import type { Doorway } from '../vendors/carriers/doorway.js';
 import { type Habits, tone } from '../vendors/carriers/people.js';
 import { proxiedDoorway, serveRest } from '../vendors/carriers/served.js';
@@ -17,7 +18,9 @@ const KEY = 'sk_carrier_e2e_000000000000000000000000';
 const PERSON = '+12025550101';
 const BUSY = '+12025550103';
 const CALLER = '+12025550177';
-const POLITE: Habits = { does: 'answer', says: tone(300), leavesAfterMs: 7_000 };
+const POLITE: Habits = { does: 'answer', says: tone(300) };
+/** How long somebody listens to the greeting. */
+const LISTENS_MS = 2_000;
 
 interface Logged {
   call_status: string;
@@ -108,6 +111,15 @@ export function describeAccount<D extends CarrierDouble>(
       }
     }
 
+    const farCallTo = (number: string): FarCall | undefined => double.farCalls().find(({ to }) => to === number);
+
+    /** Hangs up once the greeting has been heard, however long a busy machine takes for it. */
+    async function leavesPolitely(who: () => FarCall | undefined): Promise<void> {
+      while ((who()?.person.loudness ?? 0) < 1_000) await setTimeout(50);
+      await setTimeout(LISTENS_MS);
+      who()?.hangUp();
+    }
+
     it('a number is bought, its calls are answered, and people are called from it', async () => {
       const { id: number } = await ask<{ id: string }>('POST', '/phones/purchase', { country: 'US', area_code: '202' });
       expect(parts.isDirected(double, number)).toBe(true);
@@ -115,15 +127,14 @@ export function describeAccount<D extends CarrierDouble>(
       const far = double.callIn(CALLER, number, POLITE);
       const call = { agent_id: 'the-crooked-fork', from_phone: number };
       await ask('POST', '/start_outbound_call', { ...call, to_phone: PERSON });
+      await Promise.all([leavesPolitely(() => far), leavesPolitely(() => farCallTo(PERSON))]);
 
       const inbound = await logged(({ voip }) => voip?.from === CALLER);
       expect(inbound).toMatchObject({ call_status: 'user-ended', call_id: far.id, voip: { to: number } });
       expect(inbound.carrier_call_log).toMatchObject({ carrier: parts.carrier, codec: 'PCMU' });
-      expect(inbound.carrier_call_log?.packets.received).toBeGreaterThan(100);
-      expect(far.person.loudness).toBeGreaterThan(1_000); // the greeting
+      expect(inbound.carrier_call_log?.packets.received).toBeGreaterThan(20);
       const outbound = await logged(({ voip }) => voip?.to === PERSON);
       expect(outbound).toMatchObject({ call_status: 'user-ended', voip: { from: number, direction: 'outbound' } });
-      expect(double.people.get(PERSON)?.loudness).toBeGreaterThan(1_000);
 
       await ask('POST', '/start_outbound_call', { ...call, to_phone: BUSY });
       expect((await logged(({ voip }) => voip?.to === BUSY)).call_status).toBe('busy');
