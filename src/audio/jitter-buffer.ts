@@ -79,6 +79,8 @@ export class JitterBuffer {
   readonly #waiting = new Map<number, MediaPacket & { startMs: number }>();
   readonly #late = new Float64Array(BINS);
   #weight = 1;
+  /** All of them. */
+  #counted = 0;
   /** Places that were given up, to tell late packets from duplicates. */
   readonly #givenUp = new Set<number>();
   #packetMs: number;
@@ -268,6 +270,7 @@ export class JitterBuffer {
     this.#givenUp.clear();
     this.#late.fill(0);
     this.#weight = 1;
+    this.#counted = 0;
     this.#newestSequence = sequence;
     this.#newestTicks = timestamp;
     this.#next = sequence;
@@ -288,15 +291,18 @@ export class JitterBuffer {
     // In place of making all that was counted lighter each packet counts for more than the one before.
     this.#weight /= MEMORY;
     this.#late[bin] = (this.#late[bin] ?? 0) + this.#weight;
+    this.#counted += this.#weight;
     if (this.#weight < MAX_WEIGHT) return;
     for (let n = 0; n < BINS; n++) this.#late[n] = (this.#late[n] ?? 0) / this.#weight;
+    this.#counted = this.#late.reduce((sum, count) => sum + count, 0);
     this.#weight = 1;
   }
 
   #patienceMs(): number {
-    const total = this.#late.reduce((sum, count) => sum + count, 0);
-    let [bin, sum] = [0, 0];
-    while (bin < BINS - 1 && (sum += this.#late[bin] ?? 0) < total * PATIENT_SHARE) bin++;
+    const most = this.#counted * PATIENT_SHARE;
+    let bin = 0;
+    let sum = 0;
+    while (bin < BINS - 1 && (sum += this.#late[bin] ?? 0) < most) bin++;
     return Math.min(Math.max((bin + 1) * BIN_MS + MARGIN_MS, MIN_PATIENCE_MS), this.#maxPatienceMs);
   }
 }
