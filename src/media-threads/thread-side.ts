@@ -104,7 +104,8 @@ export class ThreadSide {
         mayTransfer: (target) => main.ask('mayTransfer', { session: id, target }, { timeoutMs: PERMISSION_MS }),
       }),
       ...(asks.consult && {
-        consult: (about, signal) => main.ask('consult', { session: id, about }, { timeoutMs: TRANSFER_MS, signal }),
+        consult: (about, until) =>
+          main.ask('consult', { session: id, about }, { timeoutMs: TRANSFER_MS, signal: until }),
       }),
     });
     this.#sessions.set(id, session);
