@@ -144,6 +144,15 @@ export function describeFaults(
       expect([call.end?.cause, far.refusal]).toEqual(['rejected', heard]);
     });
 
+    it('that is taken, and given up in the same instant, is over for the caller, too', async () => {
+      rig = open();
+      const { call, far } = await rig.calledIn();
+      call.answer();
+      call.hangUp();
+      await rig.until(() => far.isOver, 150); // no time to be connected first
+      expect([call.state, rig.errors]).toEqual(['ended', []]);
+    });
+
     it('is ended at the carrier though it does not listen at first', async () => {
       rig = open();
       const { call, far } = await rig.answered();

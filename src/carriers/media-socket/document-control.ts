@@ -39,7 +39,8 @@ export abstract class DocumentControl<C extends DocumentControl<C>> extends LegC
   #isSent = false;
   #decide: (document: string) => void = () => undefined;
   readonly #decided: Promise<string>;
-  #isRefused = false;
+  /** The document that refused the call. */
+  #rejection: string | null = null;
 
   constructor(parts: LegParts<C>, documents: CallDocuments, manners: DocumentManners) {
     super(parts, manners);
@@ -66,7 +67,7 @@ export abstract class DocumentControl<C extends DocumentControl<C>> extends LegC
     const document = await this.#decided;
     cancel();
     // Asked once more, when it is over.
-    return this.call.end === null || this.#isRefused ? document : this.#documents.hangUp;
+    return this.call.end === null || document === this.#rejection ? document : this.#documents.hangUp;
   }
 
   accept(): void {
@@ -75,8 +76,8 @@ export abstract class DocumentControl<C extends DocumentControl<C>> extends LegC
   }
 
   refuse(refusal: CallRefusal): void {
-    this.#isRefused = true;
-    this.#decide(this.#documents.reject(refusal));
+    this.#rejection = this.#documents.reject(refusal);
+    this.#decide(this.#rejection);
   }
 
   hangUp(): void {

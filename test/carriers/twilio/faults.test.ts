@@ -121,10 +121,13 @@ describe('what is sent to a carrier of Twilio', () => {
     const fields = { CallSid: far.id, CallStatus: 'completed' };
     const forged = await post('status/t1', fields, 'bm90IHR3aWxpbw==');
     expect(forged.status).toBe(403);
+    const overheard = new URLSearchParams({ AccountSid: ACCOUNT_SID, ...fields, CallStatus: 'in-progress' });
+    const signed = twilioSignature(AUTH_TOKEN, `${PUBLIC_URL}/carriers/twilio/status/t1`, overheard);
+    expect((await post('status/t1', fields, signed)).status).toBe(403);
     const otherAccount = { ...fields, AccountSid: `AC${'f'.repeat(32)}` };
     expect((await post('status/t1', otherAccount)).status).toBe(403);
     expect(rig.carrier.admit({ path: '/carriers/twilio/media/t1', headers: {} })).toBeNull();
-    expect(rig.carrier.refused).toBe(3);
+    expect(rig.carrier.refused).toBe(4);
     expect(call.state).toBe('answered');
   });
 
