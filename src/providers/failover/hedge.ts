@@ -11,7 +11,10 @@ export interface Contender<T> {
   start: (signal: AbortSignal) => AsyncIterable<T>;
   /** The one before it once more: not where that was refused, nor for slowness where it is usually slower than any deadline. */
   again?: boolean;
-  /** It is asked so long after the first of all at the latest, in milliseconds. Default: when the one before it is late. */
+  /**
+   * It is asked so long after the first of all, in milliseconds, however late or not the others are; sooner only where they
+   * have failed. Default: when the one before it is late.
+   */
   byMs?: number;
 }
 
@@ -127,7 +130,7 @@ class Race<T> {
     const begunMs = this.#begunMs ?? 0;
     const isUseless = next?.again === true && next.health.first.isSlowerThan(this.#options.bounds);
     const dueMs = waiting.flatMap(({ byMs }) => (byMs === undefined ? [] : [begunMs + byMs]));
-    if (next !== undefined && !isUseless) dueMs.push(this.#dueMs);
+    if (next !== undefined && next.byMs === undefined && !isUseless) dueMs.push(this.#dueMs);
     return dueMs.length === 0 ? null : Math.min(...dueMs);
   }
 

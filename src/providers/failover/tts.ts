@@ -26,10 +26,12 @@ export interface FailoverTtsOptions {
 
 const BOUNDS: DeadlineBounds = { defaultMs: 1500, minMs: 300, maxMs: 3000 };
 
-/** From asking for a sentence on, nobody waits longer than this for other voices than the last. */
-const LAST_BY_MS = 3200;
-/** Once it has spoken, the others are given no more than this: they may do well again. */
-const LAST_BY_AGAIN_MS = 600;
+/** The last voice is asked so much later than the first is late: it is for outages, and a hiccup is none … */
+const LAST_AFTER_MS = 900;
+/** … within these bounds, from asking for a sentence on. */
+const LAST_BY = { minMs: 2400, maxMs: 3200 };
+/** Once it has spoken, the others are given as long as the first usually takes, within these bounds: they may do well again. */
+const LAST_BY_AGAIN: DeadlineBounds = { defaultMs: 600, minMs: 600, maxMs: 1500 };
 
 /**
  * Several voices as one, for one session. What is to be said comes sentence by sentence: each is spoken by one voice from
@@ -66,8 +68,9 @@ export class FailoverTts implements TtsProvider {
     this.virtualTime = options.entries.every(({ provider }) => provider.virtualTime);
   }
 
-  /** Warms up all but the last voice, which may never be needed; one is all it needs. */
+  /** Warms up all; one is all it needs, and for the last voice, which may never be needed, nobody waits. */
   async warmUp(voice?: TtsVoiceChoice): Promise<void> {
+    for (const { provider } of this.#lasts) void provider.warmUp().catch(() => undefined);
     const all = this.#entries.map((entry) =>
       entry.provider.warmUp(voice === undefined ? undefined : { ...voice, ...entry.voice }),
     );
@@ -129,7 +132,10 @@ export class FailoverTts implements TtsProvider {
   ): AsyncGenerator<TtsAudio, void, undefined> {
     const { onSwitch, bounds = BOUNDS } = this.#options;
     const isLast = this.#current.last === true;
-    const byMs = isLast ? LAST_BY_AGAIN_MS : LAST_BY_MS;
+    const { first } = this.#chosen.health;
+    const byMs = isLast
+      ? first.deadlineMs(LAST_BY_AGAIN)
+      : Math.min(LAST_BY.maxMs, Math.max(LAST_BY.minMs, first.deadlineMs(bounds) + LAST_AFTER_MS));
     const contenders = entries.flatMap((entry) => {
       const { provider, voice, health, last = false } = entry;
       const contender = (isAgain: boolean): Contender<TtsAudio> & { entry: TtsEntry } => ({
@@ -145,12 +151,7 @@ export class FailoverTts implements TtsProvider {
       stage: 'tts',
       contenders,
       isResult: ({ samples }) => samples.length > 0,
-      ...{ bounds, clock: request.clock, signal: request.signal },
-      onSwitch: (what) => {
-        onSwitch(what);
-        // It may be needed soon.
-        for (const { last, provider } of entries) if (last === true) void provider.warmUp().catch(() => undefined);
-      },
+      ...{ bounds, onSwitch, clock: request.clock, signal: request.signal },
       onWinner: (winner) => this.#use(contenders.find((one) => one === winner)?.entry ?? this.#current),
     });
   }

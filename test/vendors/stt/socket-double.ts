@@ -149,7 +149,7 @@ export class SocketDouble {
     const asked = { path: url.pathname, query: url.searchParams, headers: request.headers };
     const refusal = this.faults.refuse ?? this.#protocol.refuses(asked);
     if (refusal !== null) {
-      const [status, body, headers = {}] = refusal as NonNullable<Faults['refuse']>;
+      const [status, body, headers = {}] = refusal;
       const more = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
       const length = String(Buffer.byteLength(body));
       socket.end(

@@ -76,13 +76,18 @@ export abstract class SpeechDouble {
     return this;
   }
 
+  /** Breaks every connection off. */
+  dropAll(): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
   /** Connections that stand. */
   get standing(): number {
     return this.#sockets.size;
   }
 
   async close(): Promise<void> {
-    for (const socket of this.#sockets) socket.destroy();
+    this.dropAll();
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
