@@ -1,5 +1,7 @@
-import { rm } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
+import { onnxFile } from '../../fixtures/lib/onnx.mjs';
 import { RealClock } from '../../src/clock/real.js';
 import type { AgentConfig } from '../../src/config/agent.js';
 import { Engine } from '../../src/engine/engine.js';
@@ -69,6 +71,33 @@ it('holds calls with every family of models at once, each in its own process', a
       expect(turns[0]).toMatchObject({ heard: 'one two', said: 'yes' });
       expect(faults).toEqual({});
     }
+  } finally {
+    await Promise.all(engines.splice(0).map((engine) => engine.close()));
+    await rm(folder, { recursive: true });
+  }
+});
+
+it('goes on with the stand-in where the process of a model crashes in mid-call', async () => {
+  const folder = await allModels();
+  try {
+    // It crashes at its first word: the rows that it is given are wider than it says.
+    const wide = { type: 'float' as const, shape: [1, 'U', 99] };
+    const decoder = onnxFile({
+      inputs: ['enc', 'enc_len', 'acoustic_embeds', 'acoustic_embeds_len', 'cache'].map((name) => ({ name, ...wide })),
+      outputs: [{ name: 'logits', ...wide }],
+      nodes: [{ op: 'Identity', inputs: ['acoustic_embeds'], outputs: ['logits'] }],
+    });
+    await writeFile(join(folder, 'made-streaming-paraformer/decoder.onnx'), decoder);
+    const failover = { stt: [{ provider: 'sherpa', model: 'made-streaming' }], llm: [], tts: [] };
+    const engine = make({ localModels: { folder }, failover });
+    const agent = { voice: { provider: 'sherpa', voice_id: 'made-voice' } };
+    const [ill, well] = await Promise.all([
+      call(engine, { ...agent, speech_to_text: { model: 'made-streaming-paraformer' } }),
+      call(engine, { ...agent, speech_to_text: { model: 'made-whisper' } }),
+    ]);
+    expect(ill.turns[0]).toMatchObject({ heard: 'one two', said: 'yes' });
+    expect(Object.values(ill.faultReasons ?? {}).join(' ')).toMatch(/Got invalid dimensions for input: /u);
+    expect([well.turns[0], well.faults]).toMatchObject([{ heard: 'one two', said: 'yes' }, {}]);
   } finally {
     await Promise.all(engines.splice(0).map((engine) => engine.close()));
     await rm(folder, { recursive: true });

@@ -6,6 +6,8 @@ import type { LocalModel } from '../local/model-facts.js';
 
 /** What comes later than this is not waited for: the sound is given as it was. */
 const MOST_LATE_MS = 200;
+/** Of a process that owes so much it is found out whether it still answers. */
+const HUNG_SAMPLES = msToSamples(5000, HEARING_RATE_HZ);
 
 export interface SherpaDenoiserOptions {
   model: LocalModel;
@@ -102,6 +104,7 @@ class SherpaDenoiser implements Denoiser {
     const out = take(this.#raw, count);
     this.#rawSamples -= count;
     if (this.#id !== null) this.#skip += Math.max(0, count - clean.length);
+    if (this.#skip > HUNG_SAMPLES) this.#engine.suspect();
     const share = this.#strength;
     for (let index = 0; index < clean.length && index < count; index++) {
       out[index] = Math.round(share * (clean[index] as number) + (1 - share) * (out[index] as number));

@@ -59,7 +59,7 @@ function take(request: EngineRequest, by: EnginePart): void {
   if (request.type === 'load') return;
   restNow();
   if (request.type === 'ping') {
-    reply({ type: 'pong' });
+    void (by.settled?.() ?? Promise.resolve()).then(() => reply({ type: 'pong' }));
     return;
   }
   try {

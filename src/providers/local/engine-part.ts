@@ -8,4 +8,9 @@ export interface EnginePart {
   readonly speakers: number;
   /** Throws where the request cannot be carried out. */
   take(request: EngineRequest): void;
+  /**
+   * Resolves when what is computed beside the process's loop is over: until then nobody can say that it lives. Without it
+   * everything is computed in the loop.
+   */
+  settled?(): Promise<void>;
 }

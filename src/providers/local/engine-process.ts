@@ -278,7 +278,9 @@ function thrownIn(said: string): string | null {
 function reasonIn(said: string): string {
   const lines = said.split('\n').map((line) => line.trim().replace(/^\S+\.(?:cc|h):\S+:\d+\s*/u, ''));
   const told = lines.filter((line) => line !== '' && !TELLS_NOTHING.test(line));
-  return inClearWords((told.at(-1) ?? '').replace(/^what\(\):\s*/u, ''));
+  // What an exception says first names the fault; more lines may follow.
+  const thrown = told.findLast((line) => line.startsWith('what():'));
+  return inClearWords((thrown ?? told.at(-1) ?? '').replace(/^what\(\):\s*/u, ''));
 }
 
 const TELLS_NOTHING = /^(?:terminate called|Node\.js v|at |Errors in config|Please check your config)/u;

@@ -1,3 +1,4 @@
+import { reasonOf } from '../../errors.js';
 import type { Reply } from './engine-part.js';
 
 /** Work in the order in which it came, a turn of the event loop between two. */
@@ -6,6 +7,7 @@ export class JobQueue<Job extends { id: number }> {
   readonly #work: (job: Job) => void | Promise<void>;
   readonly #waiting: Job[] = [];
   #running: number | null = null;
+  #now: Promise<void> = Promise.resolve();
 
   constructor(reply: Reply, work: (job: Job) => void | Promise<void>) {
     this.#reply = reply;
@@ -28,16 +30,26 @@ export class JobQueue<Job extends { id: number }> {
     return this.#running === id;
   }
 
+  /** Resolves when what is worked at now is done. */
+  settled(): Promise<void> {
+    return this.#now;
+  }
+
   async #next(): Promise<void> {
     const job = this.#waiting.shift();
     if (job === undefined || this.#running !== null) return;
     this.#running = job.id;
+    this.#now = this.#do(job);
+    await this.#now;
+    this.#running = null;
+    if (this.#waiting.length > 0) setImmediate(() => void this.#next());
+  }
+
+  async #do(job: Job): Promise<void> {
     try {
       await this.#work(job);
     } catch (error) {
-      this.#reply({ type: 'failed', id: job.id, reason: error instanceof Error ? error.message : String(error) });
+      this.#reply({ type: 'failed', id: job.id, reason: reasonOf(error) });
     }
-    this.#running = null;
-    if (this.#waiting.length > 0) setImmediate(() => void this.#next());
   }
 }

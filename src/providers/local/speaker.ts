@@ -26,6 +26,10 @@ export class Speaker implements EnginePart {
     });
   }
 
+  settled(): Promise<void> {
+    return this.#queue.settled();
+  }
+
   take(request: EngineRequest): void {
     if (request.type === 'speak') this.#queue.add(request);
     else if (request.type === 'close') this.#queue.drop(request.id);

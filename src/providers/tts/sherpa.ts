@@ -74,13 +74,19 @@ export class SherpaTts implements TtsProvider {
     const engine = this.#engines.of(voice.model, request.voiceId === null);
     const facts = await unlessAborted(engine.ready(), request.signal);
     const speaker = this.#speakerIn(voice, facts, request.voiceId);
-    yield* speak(request, settings, {
-      provider: this.name,
-      latency: LATENCY,
-      timeoutMs: this.#options.timeoutMs ?? 15_000,
-      pronounce: (word) => word,
-      speakClause: (text) => speakClause(engine, { text, speaker, rate: settings.rate }, facts.sampleRateHz),
-    });
+    try {
+      yield* speak(request, settings, {
+        provider: this.name,
+        latency: LATENCY,
+        timeoutMs: this.#options.timeoutMs ?? 15_000,
+        pronounce: (word) => word,
+        speakClause: (text) => speakClause(engine, { text, speaker, rate: settings.rate }, facts.sampleRateHz),
+      });
+    } catch (error) {
+      // One that computes for ever would keep all others waiting.
+      if (error instanceof ParleyError && error.code === 'PROVIDER_TIMEOUT') engine.suspect();
+      throw error;
+    }
   }
 
   /** Empty before `warmUp` or `speaks`. */

@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { VirtualClock } from '../../../src/clock/virtual.js';
 import { LocalModels } from '../../../src/providers/local/local-models.js';
 import { SherpaTts, type SherpaTtsOptions } from '../../../src/providers/tts/sherpa.js';
 import type { TtsAudio, TtsRequest } from '../../../src/providers/tts/tts.js';
@@ -94,6 +95,20 @@ describe('what every voice keeps to', () => {
   it('waits for audio no longer than its deadline', async () => {
     const stalling = await faulty('stalls', { timeoutMs: 50 });
     expect(await codeOf(speakAll(stalling, requestFor(TEXT)))).toBe('PROVIDER_TIMEOUT');
+  });
+
+  it('has a process that gives no sign of life any more killed, and speaks with another', async () => {
+    const clock = new VirtualClock();
+    const stalling = await faulty('stalls', { timeoutMs: 50, clock });
+    await stalling.warmUp();
+    expect(clock.pending).toBe(0);
+    expect(await codeOf(speakAll(stalling, requestFor(TEXT)))).toBe('PROVIDER_TIMEOUT');
+    expect(clock.pending).toBe(1);
+    const waiting = codeOf(speakAll(stalling, requestFor(TEXT, { signal: AbortSignal.timeout(10_000) })));
+    await begun();
+    await clock.advanceTo(10_000);
+    expect(await waiting).toMatch(/^PROVIDER_(?:FAILED|TIMEOUT)$/u);
+    await stalling.warmUp();
   });
 
   it('fails where its process dies, and speaks again', async () => {
