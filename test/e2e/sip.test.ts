@@ -19,72 +19,78 @@ interface Logged {
   carrier_call_log: { codec: string; packets: { sent: number; received: number } } | null;
 }
 
-describe.skipIf(!hasTool('sipp'))('calls over SIP, from another implementation', () => {
-  let folder = '';
-  let daemon: ServedDaemon;
+describe.skipIf(!hasTool('sipp')).each([0, 2])(
+  'calls over SIP, from another implementation, with %i media threads',
+  (threads) => {
+    let folder = '';
+    let daemon: ServedDaemon;
 
-  beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'parley-sip-e2e-'));
-    const config = join(folder, 'settings.json');
-    const sip = { sources: ['127.0.0.1'], listen: ['udp:127.0.0.1:0'], numbers: ['+12025550199'], keepAliveS: 0 };
-    writeFileSync(config, JSON.stringify({ sip }));
-    daemon = await ServedDaemon.start('0', undefined, { PARLEY_CONFIG: config, PARLEY_API_KEY: KEY });
-  }, 60_000);
+    beforeAll(async () => {
+      folder = mkdtempSync(join(tmpdir(), 'parley-sip-e2e-'));
+      const config = join(folder, 'settings.json');
+      const sip = { sources: ['127.0.0.1'], listen: ['udp:127.0.0.1:0'], numbers: ['+12025550199'], keepAliveS: 0 };
+      writeFileSync(config, JSON.stringify({ sip, media: { threads } }));
+      daemon = await ServedDaemon.start('0', undefined, { PARLEY_CONFIG: config, PARLEY_API_KEY: KEY });
+    }, 60_000);
 
-  afterAll(async () => {
-    await daemon.stop();
-    rmSync(folder, { recursive: true });
-  });
-
-  async function ask<T>(method: string, path: string, body?: unknown): Promise<T> {
-    const response = await fetch(daemon.address + path, {
-      method,
-      headers: { authorization: KEY, ...(body !== undefined && { 'content-type': 'application/json' }) },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
+    afterAll(async () => {
+      await daemon.stop();
+      rmSync(folder, { recursive: true });
     });
-    return (await response.json()) as T;
-  }
 
-  /** sipp calls a user of ours, speaks for a second, and hangs up. Returns its exit code. */
-  async function sippCalls(user: string, place: string, scenario = 'uac-media'): Promise<number | null> {
-    const sound = join(folder, 'sound.ul');
-    const tone = Int16Array.from({ length: 8000 }, (_, at) => 6000 * Math.sin(at / 3));
-    writeFileSync(sound, encodeG711('mulaw', tone));
-    const file = join(folder, `${scenario}.xml`);
-    const text = readFileSync(packageFile(`scripts/sip/scenarios/${scenario}.xml`), 'utf8');
-    writeFileSync(file, text.replaceAll('TONE', sound));
-    const args = ['-sf', file, '-i', '127.0.0.1', '-mi', '127.0.0.1', '-s', user, '-m', '1', '-nostdin'];
-    const child = spawn('sipp', [...args, '-timeout', '20', '-timeout_error', place], { cwd: folder, stdio: 'ignore' });
-    const [code] = (await once(child, 'close')) as [number | null];
-    return code;
-  }
-
-  async function logged(callId: string | null, to: string): Promise<Logged> {
-    for (;;) {
-      const { histories } = await ask<{ histories: Logged[] }>('GET', '/call-logs');
-      const call = histories.find((one) => one.call_id === callId || one.voip?.to === to);
-      if (call !== undefined && call.carrier_call_log !== null) return call;
+    async function ask<T>(method: string, path: string, body?: unknown): Promise<T> {
+      const response = await fetch(daemon.address + path, {
+        method,
+        headers: { authorization: KEY, ...(body !== undefined && { 'content-type': 'application/json' }) },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      });
+      return (await response.json()) as T;
     }
-  }
 
-  it('a registered call is handed over, a number is answered, and others are not', async () => {
-    const wanted = { agent_id: 'the-crooked-fork', metadata: { table: '7' } };
-    const handed = await ask<{ call_id: string; sip_uri: string }>('POST', '/register_sip_call', wanted);
-    const [, user = '', place = ''] = /^sip:([^@]+)@(.+)$/.exec(handed.sip_uri) ?? [];
-    expect(await sippCalls(user, place)).toBe(0);
-    const first = await logged(handed.call_id, user);
-    expect(first).toMatchObject({ call_status: 'user-ended', call_id: handed.call_id, metadata: { table: '7' } });
-    expect(first.carrier_call_log?.codec).toBe('PCMU');
-    expect(first.carrier_call_log?.packets.received).toBeGreaterThan(30);
-    const { histories } = await ask<{ histories: Logged[] }>('GET', '/call-logs?phone_number=%2B12025550177');
-    expect(histories.map(({ call_id }) => call_id)).toEqual([handed.call_id]);
-    expect(await sippCalls(user, place, 'uac-404')).toBe(0);
+    /** sipp calls a user of ours, speaks for a second, and hangs up. Returns its exit code. */
+    async function sippCalls(user: string, place: string, scenario = 'uac-media'): Promise<number | null> {
+      const sound = join(folder, 'sound.ul');
+      const tone = Int16Array.from({ length: 8000 }, (_, at) => 6000 * Math.sin(at / 3));
+      writeFileSync(sound, encodeG711('mulaw', tone));
+      const file = join(folder, `${scenario}.xml`);
+      const text = readFileSync(packageFile(`scripts/sip/scenarios/${scenario}.xml`), 'utf8');
+      writeFileSync(file, text.replaceAll('TONE', sound));
+      const args = ['-sf', file, '-i', '127.0.0.1', '-mi', '127.0.0.1', '-s', user, '-m', '1', '-nostdin'];
+      const child = spawn('sipp', [...args, '-timeout', '20', '-timeout_error', place], {
+        cwd: folder,
+        stdio: 'ignore',
+      });
+      const [code] = (await once(child, 'close')) as [number | null];
+      return code;
+    }
 
-    expect(await sippCalls('+12025550199', place, 'uac-404')).toBe(0);
-    await ask('POST', '/phones/import', { phone: '+12025550199' });
-    await ask('POST', '/phones/+12025550199/set_agent', { agent_id: 'the-crooked-fork' });
-    expect(await sippCalls('+12025550199', place)).toBe(0);
-    const second = await logged(null, '+12025550199');
-    expect(second).toMatchObject({ call_status: 'user-ended', voip: { from: '+12025550177', to: '+12025550199' } });
-  }, 60_000);
-});
+    async function logged(callId: string | null, to: string): Promise<Logged> {
+      for (;;) {
+        const { histories } = await ask<{ histories: Logged[] }>('GET', '/call-logs');
+        const call = histories.find((one) => one.call_id === callId || one.voip?.to === to);
+        if (call !== undefined && call.carrier_call_log !== null) return call;
+      }
+    }
+
+    it('a registered call is handed over, a number is answered, and others are not', async () => {
+      const wanted = { agent_id: 'the-crooked-fork', metadata: { table: '7' } };
+      const handed = await ask<{ call_id: string; sip_uri: string }>('POST', '/register_sip_call', wanted);
+      const [, user = '', place = ''] = /^sip:([^@]+)@(.+)$/.exec(handed.sip_uri) ?? [];
+      expect(await sippCalls(user, place)).toBe(0);
+      const first = await logged(handed.call_id, user);
+      expect(first).toMatchObject({ call_status: 'user-ended', call_id: handed.call_id, metadata: { table: '7' } });
+      expect(first.carrier_call_log?.codec).toBe('PCMU');
+      expect(first.carrier_call_log?.packets.received).toBeGreaterThan(30);
+      const { histories } = await ask<{ histories: Logged[] }>('GET', '/call-logs?phone_number=%2B12025550177');
+      expect(histories.map(({ call_id }) => call_id)).toEqual([handed.call_id]);
+      expect(await sippCalls(user, place, 'uac-404')).toBe(0);
+
+      expect(await sippCalls('+12025550199', place, 'uac-404')).toBe(0);
+      await ask('POST', '/phones/import', { phone: '+12025550199' });
+      await ask('POST', '/phones/+12025550199/set_agent', { agent_id: 'the-crooked-fork' });
+      expect(await sippCalls('+12025550199', place)).toBe(0);
+      const second = await logged(null, '+12025550199');
+      expect(second).toMatchObject({ call_status: 'user-ended', voip: { from: '+12025550177', to: '+12025550199' } });
+    }, 60_000);
+  },
+);
