@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { RealClock } from '../../../src/clock/real.js';
 import type { AgentConfig } from '../../../src/config/agent.js';
 import type { Vendors } from '../../../src/config/vendor-settings.js';
 import { toneTts } from '../../../src/testing/tone-tts.js';
@@ -16,6 +17,8 @@ import { WhisperDouble } from '../stt/whisper.js';
 import { Drive, type Driven, type Meddling, QUESTION } from './drive.js';
 
 export const KEY = 'drive-key/0123456789+abcdef';
+
+const clock = new RealClock();
 
 type Double = SocketDouble | WhisperDouble;
 
@@ -122,7 +125,7 @@ export const FAULTS: readonly Fault[] = [
       middle: () => {
         double.drop();
         // As long as it takes to dial again.
-        setTimeout(() => (double.faults.refuse = null), 300);
+        clock.schedule(clock.nowMs() + 300, () => (double.faults.refuse = null));
       },
     }),
   },

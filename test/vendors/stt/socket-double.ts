@@ -9,6 +9,7 @@ import {
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
+import { RealClock } from '../../../src/clock/real.js';
 
 /** What can go wrong with a vendor; a test changes it at any time. */
 export interface Faults {
@@ -75,6 +76,7 @@ export class SocketDouble {
   readonly #server = new WebSocketServer({ noServer: true });
   readonly #protocol: DoubleProtocol;
   readonly #watchers = new Set<() => void>();
+  readonly #clock = new RealClock();
   connections = 0;
   /** Connections that were closed, with their codes. */
   readonly closed: number[] = [];
@@ -191,7 +193,7 @@ export class SocketDouble {
   #sayInTime(client: WebSocket, message: string | Buffer): void {
     const { lateMs } = this.faults;
     if (lateMs === 0) this.#say(client, message);
-    else setTimeout(() => this.#say(client, message), lateMs);
+    else this.#clock.schedule(this.#clock.nowMs() + lateMs, () => this.#say(client, message));
   }
 
   #say(client: WebSocket, message: string | Buffer): void {

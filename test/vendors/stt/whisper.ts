@@ -8,6 +8,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { Busboy } from '@fastify/busboy';
 import { decodeWav } from '../../../src/audio/wav.js';
+import { delay } from '../../../src/clock/clock.js';
+import { RealClock } from '../../../src/clock/real.js';
 import { type Asked, type Faults, NO_FAULTS } from './socket-double.js';
 import { Ear } from './spoken-words.js';
 
@@ -111,7 +113,7 @@ export class WhisperDouble {
       return;
     }
     const { lateMs } = this.faults;
-    if (lateMs > 0) await new Promise((resolve) => setTimeout(resolve, lateMs));
+    if (lateMs > 0) await delay(new RealClock(), lateMs);
     const text = JSON.stringify(this.#transcribe(file, isVerbose));
     if (this.faults.split) {
       const bytes = Buffer.from(text);
