@@ -79,7 +79,8 @@ export class Detours {
     } catch (error) {
       onError(error);
       this.#settle(attempt, FAILED);
-      return FAILED;
+      // It may have come to its outcome before.
+      return outcome;
     }
     const giveUp = (): void => void this.#giveUp(id, attempt);
     signal.addEventListener('abort', giveUp, { once: true });
@@ -182,9 +183,16 @@ export class Detours {
     return id();
   }
 
-  #redirect(id: string, document: string, signal: AbortSignal): Promise<void> {
-    const { redirect, closing } = this.#options;
-    return redirect(id, document, AbortSignal.any([signal, closing]));
+  /** Where the carrier's answer is lost, that the stream is gone tells that it has been done. */
+  async #redirect(id: string, document: string, signal: AbortSignal): Promise<void> {
+    const { redirect, closing, call, onError } = this.#options;
+    try {
+      await redirect(id, document, AbortSignal.any([signal, closing]));
+    } catch (error) {
+      const isSilent = error instanceof ParleyError && error.code === 'CARRIER_SILENT';
+      if (!isSilent || call.line.hasStream || call.end !== null) throw error;
+      onError(error);
+    }
   }
 
   /** The first outcome of an attempt counts. */

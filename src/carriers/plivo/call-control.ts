@@ -27,7 +27,7 @@ const MANNERS = {
   title: 'Plivo',
   /** A socket that is gone is how Plivo ends a stream; its word about the call comes behind that. */
   brokenMs: 3_000,
-  /** Plivo waits 15 s for an answer. */
+  /** Plivo waits 40 s for an answer (docs.plivo.com/docs/voice/concepts/callback-configurations); no caller does. */
   decideMs: 12_000,
 };
 /** A key and the pause behind it. */
@@ -113,7 +113,13 @@ export class PlivoControl extends DocumentControl<PlivoControl> implements Socke
     const where = String(++this.#sends);
     this.#sent.set(where, document);
     for (const [oldest] of this.#sent) if (this.#sent.size > MOST_DOCUMENTS) this.#sent.delete(oldest);
-    await this.#options.api.transfer(id, this.#options.url('go', where), signal);
+    try {
+      await this.#options.api.transfer(id, this.#options.url('go', where), signal);
+    } catch (error) {
+      // Plivo may come for it all the same, when nobody waits for that any more.
+      this.#sent.delete(where);
+      throw error;
+    }
   }
 
   protected end(handle: string, signal: AbortSignal): Promise<void> {

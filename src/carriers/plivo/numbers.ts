@@ -15,6 +15,8 @@ export interface PlivoNumbersOptions extends PlivoApiOptions {
 
 /** Plivo's longest page. */
 const PAGE = 20;
+/** What is wrong is the account, not the number. */
+const ACCOUNT_STATUSES = new Set<unknown>([401, 402, 403, 429]);
 const MOST_PAGES = 50;
 
 /**
@@ -26,6 +28,8 @@ const MOST_PAGES = 50;
 export class PlivoNumbers implements NumberDesk {
   readonly #options: PlivoNumbersOptions;
   readonly #api: RestApi;
+  /** The last to ask for our application: one after the other, lest several make it. */
+  #asking: Promise<unknown> = Promise.resolve();
 
   constructor(options: PlivoNumbersOptions) {
     this.#options = options;
@@ -72,11 +76,11 @@ export class PlivoNumbers implements NumberDesk {
     const path = `/PhoneNumber/${plivoNumber(number)}/`;
     let bought: Readonly<Record<string, unknown>> | undefined;
     try {
-      const { body } = await this.#api.ask({ method: 'POST', path, json: { app_id } }, signal);
+      const { body } = await this.#api.patiently({ method: 'POST', path, json: { app_id } }, signal);
       bought = objectsIn(body, 'numbers')[0];
     } catch (error) {
-      if (isRefusal(error)) throw new ParleyError('NUMBER_UNAVAILABLE', { number }, { cause: error });
-      throw error;
+      if (!isRefusal(error) || ACCOUNT_STATUSES.has(error.details['status'])) throw error;
+      throw new ParleyError('NUMBER_UNAVAILABLE', { number }, { cause: error });
     }
     // Some countries want papers first: the order goes on without us.
     if (bought?.['status'] === 'pending') {
@@ -99,7 +103,13 @@ export class PlivoNumbers implements NumberDesk {
   }
 
   /** The id of our application, whose calls come to us from now on. */
-  async #application(signal: AbortSignal): Promise<string> {
+  #application(signal: AbortSignal): Promise<string> {
+    const id = this.#asking.then(() => this.#upToDateApplication(signal));
+    this.#asking = id.catch(() => undefined);
+    return id;
+  }
+
+  async #upToDateApplication(signal: AbortSignal): Promise<string> {
     const { applicationName: app_name, answerUrl, hangupUrl } = this.#options;
     const urls = { answer_url: answerUrl, answer_method: 'POST', hangup_url: hangupUrl, hangup_method: 'POST' };
     const found = await this.#applicationNamed(app_name, signal);

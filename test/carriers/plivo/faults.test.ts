@@ -104,6 +104,61 @@ describe('a call over Plivo', () => {
   });
 });
 
+describe('a transfer over Plivo whose request is never answered', () => {
+  afterEach(() => rig.dispose());
+
+  it('is what became of it, where Plivo has done as it was asked', async () => {
+    for (const [target, expected] of [
+      [NUMBERS.person, { ok: true }],
+      [NUMBERS.absent, { ok: false, reason: 'no-answer' }],
+    ] as const) {
+      rig = openRig();
+      const { call, far } = await rig.answered();
+      rig.plivo.faults.answers = ['swallowed'];
+      let outcome: { ok: boolean } | null = null;
+      void call.line.transfer(target, NEVER).then((one) => (outcome = one));
+      await rig.until(() => outcome !== null);
+      expect(outcome).toEqual(expected);
+      await rig.clock.advanceBy(12_000);
+      const live = rig.plivo.farCalls().filter(({ isOver }) => !isOver).length;
+      expect([far.isOver, live, call.line.hasStream]).toEqual([false, expected.ok ? 2 : 1, !expected.ok]);
+      await rig.dispose();
+    }
+    rig = openRig();
+  });
+
+  it('is not begun once it has failed, however late Plivo comes for it', async () => {
+    rig = openRig();
+    const { call, far } = await rig.answered();
+    rig.plivo.faults.answers = ['swallowed'];
+    rig.plivo.faults.lateMs = { go: 12_000 };
+    let outcome: unknown = null;
+    void call.line.transfer(NUMBERS.absent, NEVER).then((one) => (outcome = one));
+    await rig.until(() => outcome !== null);
+    expect(outcome).toEqual({ ok: false, reason: 'failed' });
+    await rig.clock.advanceBy(20_000);
+    expect([call.state, call.line.hasStream, far.isOver]).toEqual(['answered', true, false]);
+    expect(rig.plivo.farCalls()).toHaveLength(1);
+  });
+
+  it('to somebody whom the agent has called leaves nobody out', async () => {
+    rig = openRig();
+    const asking = await rig.answered();
+    const asked = await rig.calledIn();
+    asked.call.answer();
+    await rig.until(() => asked.call.state === 'answered');
+    rig.plivo.faults.answers = [null, 'swallowed'];
+    let outcome: unknown = null;
+    void asking.call.connectTo(asked.call, NEVER).then((one) => (outcome = one));
+    await rig.until(() => outcome !== null);
+    await rig.clock.advanceBy(12_000);
+    expect([outcome, asking.far.isOver, asked.far.isOver]).toEqual([{ ok: true }, false, false]);
+    const rooms = [asking, asked].map(({ far }) => rig.plivo.calls.get(far.id)?.room);
+    expect(rooms).toEqual([rooms[0], rooms[0]]);
+    expect(rooms[0]).toMatch(/^parley-/);
+  });
+});
+
 describe('what is sent to a carrier of Plivo', () => {
   afterEach(() => rig.dispose());
 
@@ -206,12 +261,37 @@ describe('numbers of an account with Plivo', () => {
     expect(plivo.violations).toEqual([]);
   });
 
-  it('are not ours while Plivo wants papers, or has sold them', async () => {
+  it('share it when several are bought at the same time', async () => {
+    rig = openRig();
+    const numbers = ['+12025550100', '+12025550101', '+12025550102'];
+    await Promise.all(numbers.map((number) => rig.carrier.buyNumber(number, NEVER)));
+    expect(new Set(numbers.map((number) => rig.plivo.applicationOf(number))).size).toBe(1);
+    expect(rig.plivo.applications.size).toBe(2);
+  });
+
+  it('that cannot be bought are not, and what is wrong with the account is said in the words of Plivo', async () => {
+    rig = openRig();
+    const { faults } = rig.plivo;
+    for (const status of [400, 404]) {
+      faults.answers = [null, null, ...(status === 400 ? [null] : []), { status, body: { error: 'not found' } }];
+      await expect(rig.carrier.buyNumber('+12025550107', NEVER)).rejects.toMatchObject({ code: 'NUMBER_UNAVAILABLE' });
+    }
+    for (const status of [401, 402, 403]) {
+      faults.answers = [null, null, { status, body: { error: 'account is not verified' } }];
+      await expect(rig.carrier.buyNumber('+12025550107', NEVER)).rejects.toMatchObject({
+        ...{ code: 'CARRIER_REFUSED', message: expect.stringContaining('account is not verified') as string },
+      });
+    }
+    faults.answers = [null, null, ...[429, 429].map((status) => ({ status, body: {} }))];
+    let isOurs = false;
+    void rig.carrier.buyNumber('+12025550107', NEVER).then(() => (isOurs = true));
+    await rig.until(() => isOurs, 10_000);
+  });
+
+  it('are not ours while Plivo wants papers', async () => {
     rig = openRig();
     rig.plivo.restricted.add('4969365065273');
     await expect(rig.carrier.buyNumber('+4969365065273', NEVER)).rejects.toMatchObject({ code: 'CARRIER_SILENT' });
-    rig.plivo.faults.answers = [null, null, { status: 400, body: { error: 'number is not available' } }];
-    await expect(rig.carrier.buyNumber('+12025550107', NEVER)).rejects.toMatchObject({ code: 'NUMBER_UNAVAILABLE' });
     expect(await rig.carrier.ownedNumbers()).toEqual([OWN]);
   });
 });
