@@ -85,7 +85,10 @@ describe('parley doctor', () => {
     ]);
     const wrong = await examine({ ...env, PARLEY_DENOISE_MODEL: 'made-voice', PARLEY_TURN_MODEL_PATH: 'nowhere' });
     expect(wrong.checks.get('denoise model')?.text).toContain('Here are: made-denoiser.');
-    expect(wrong.checks.get('turn model')?.text).toBe('nowhere is not there');
+    expect(wrong.checks.get('turn model')?.text).toContain('No turn model "nowhere" is here. Here are: made-turn.');
+    const voice = join(env.PARLEY_MODELS_DIR, 'made-voice/model.onnx');
+    const other = await examine({ ...env, PARLEY_TURN_MODEL_PATH: voice });
+    expect(other.checks.get('turn model')).toMatchObject({ level: 'problem' });
     rmSync(join(env.PARLEY_MODELS_DIR, 'made-whisper/made-decoder.onnx'));
     const broken = await examine(env);
     expect(broken.checks.get('model')).toMatchObject({ level: 'problem' });

@@ -1,6 +1,6 @@
-import { existsSync } from 'node:fs';
 import type { Settings } from '../../config/settings.js';
 import { ParleyError } from '../../errors.js';
+import { inspectModel } from '../../providers/local/inspect-model.js';
 import { isPath, LocalModels } from '../../providers/local/local-models.js';
 import type { ModelKind } from '../../providers/local/model-facts.js';
 import { SHERPA_INSTALL, sherpaMissing } from '../../providers/local/sherpa-package.js';
@@ -26,7 +26,7 @@ export async function checkLocalModels(settings: Settings, probe: LocalModelsPro
     }),
     ...broken.map(({ name, reason }) => problem('model', `${name} cannot be used: ${reason}`, `fetch or remove it`)),
     ...(await checkWanted(settings, local)),
-    ...checkTurnModel(settings, local, probe.turnRuntime ?? turnRuntime),
+    ...(await checkTurnModel(settings, local, probe.turnRuntime ?? turnRuntime)),
   ];
   const isWanted = checks.length > 0 || settings.stt === 'sherpa' || settings.tts === 'sherpa';
   return [...(await checkEngine(isWanted, probe)), ...checks];
@@ -71,11 +71,20 @@ async function checkWanted(settings: Settings, local: LocalModels): Promise<Chec
   return checks.flat();
 }
 
-function checkTurnModel({ turnModelPath }: Settings, local: LocalModels, runtimeHere: () => string | null): Check[] {
+async function checkTurnModel(
+  { turnModelPath }: Settings,
+  local: LocalModels,
+  runtimeHere: () => string | null,
+): Promise<Check[]> {
   if (turnModelPath === null) return [];
-  const isThere =
-    isPath(turnModelPath) || turnModelPath.endsWith('.onnx') ? existsSync(turnModelPath) : local.has(turnModelPath);
-  if (!isThere) return [problem('turn model', `${turnModelPath} is not there`, PULL)];
+  try {
+    const isFile = isPath(turnModelPath) || turnModelPath.endsWith('.onnx');
+    const { kind, family } = await (isFile ? inspectModel(turnModelPath) : local.find(turnModelPath, 'turn'));
+    if (kind !== 'turn') return [problem('turn model', `${turnModelPath} is no turn model: it is ${family}`, PULL)];
+  } catch (error) {
+    if (!(error instanceof ParleyError)) throw error;
+    return [problem('turn model', error.message, PULL)];
+  }
   const runtime = runtimeHere();
   return runtime === null
     ? [

@@ -3,7 +3,7 @@ import { basename, extname, join } from 'node:path';
 import * as z from 'zod';
 import { ParleyError, reasonOf } from '../../errors.js';
 import type { LocalModel } from './model-facts.js';
-import { denoiserOf, type ModelFiles, turnModelOf } from './model-families.js';
+import { denoiserOf, type ModelFiles, onlyModel, turnModelOf } from './model-families.js';
 import { recogniserOf } from './recogniser-families.js';
 import { readOnnxFacts } from './onnx-facts.js';
 import { voiceOf } from './voice-families.js';
@@ -39,8 +39,7 @@ export async function inspectModel(path: string): Promise<LocalModel> {
     const origin = await readOrigin(path);
     const found =
       (await recogniserOf(files)) ?? (await voiceOf(files)) ?? (await denoiserOf(files)) ?? (await turnModelOf(files));
-    if (found === null)
-      throw new Error('it is of no kind that is known: no model in ONNX format that sherpa-onnx reads');
+    if (found === null) throw new Error(`it is of no kind that is known: ${await inWords(files)}`);
     const { languages = null } = found;
     return {
       ...{ takesLanguage: false, hotwords: null, speakerNames: [], sampleRateHz: 0, tailMs: 0 },
@@ -51,6 +50,15 @@ export async function inspectModel(path: string): Promise<LocalModel> {
     if (error instanceof ParleyError) throw error;
     throw new ParleyError('MODEL_UNUSABLE', { model: name, reason: reasonOf(error) }, { cause: error });
   }
+}
+
+/** What there is in place of a model that is known. */
+async function inWords(files: ModelFiles): Promise<string> {
+  const model = onlyModel(files);
+  if (model === null) return 'no model in ONNX format that sherpa-onnx reads';
+  const { inputs, metadata } = await files.facts(model);
+  const type = metadata.get('model_type');
+  return `${model} takes ${inputs.join(', ').slice(0, 200) || 'nothing'}${type === undefined ? '' : `, its model_type is "${type}"`}`;
 }
 
 /** Null where nobody wrote it down. */

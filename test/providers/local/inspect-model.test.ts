@@ -225,6 +225,7 @@ describe('what cannot be used', () => {
     ['a decoder', { 'encoder.onnx': STREAMING, 'tokens.txt': null }, /its decoder is missing/],
     ['tokens', { 'encoder.onnx': STREAMING, 'decoder.onnx': {}, 'joiner.onnx': {} }, /its tokens.txt is missing/],
     ['everything', {}, /of no kind that is known/],
+    ['what it is', { 'model.onnx': { model_type: 'bert' } }, /model.onnx takes a, b, .*, its model_type is "bert"/],
     ['a known family', { 'encoder.onnx': { model_type: 'canary' }, 'decoder.onnx': {} }, /"canary" are not used/],
     ['bytes', { 'model.onnx': null, 'tokens.txt': null }, /model.onnx: it is no ONNX file/],
   ])('says that %s is missing', async (_what, files, message) => {

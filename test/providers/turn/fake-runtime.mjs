@@ -15,7 +15,11 @@ export class InferenceSession {
   static async create(bytes) {
     const model = JSON.parse(Buffer.from(bytes).toString('utf8'));
     if (model.broken) throw new Error('not a model');
-    return Object.assign(new InferenceSession(), { model, inputNames: [model.input], outputNames: ['out'] });
+    return Object.assign(new InferenceSession(), {
+      model,
+      inputNames: model.inputs ?? [model.input],
+      outputNames: ['out'],
+    });
   }
 
   async run(feeds) {
