@@ -6,11 +6,14 @@ import type { CodecName } from '../../dist/rtp/codecs.js';
 import type { SrtpPolicy } from '../../dist/rtp/negotiation.js';
 import { RtpPorts } from '../../dist/rtp/ports.js';
 import { openRtpSession, type RtpSession } from '../../dist/rtp/session.js';
+import { openNodeSocket, type OpenSocket, openUdpSocket } from '../../dist/rtp/socket.js';
 
 export interface RtpCase {
   codec: CodecName;
   srtp: SrtpPolicy;
   calls: number;
+  /** The system's by the addon, where it is built, or by Node. */
+  sockets: 'fastest' | 'node';
 }
 
 const FAR_END = '--far-end';
@@ -20,19 +23,21 @@ const LOUD = 6_000;
 export class SpeakingEnds {
   readonly sessions: RtpSession[] = [];
   readonly ticker: Ticker;
+  /** Frames that have been spoken, in all calls. */
+  spoken = 0;
   readonly #clock = new RealClock();
-  readonly #ports: RtpPorts;
   #stop: () => void = () => undefined;
 
   constructor() {
     this.ticker = new Ticker(this.#clock);
-    this.#ports = new RtpPorts({ clock: this.#clock, localAddress: '127.0.0.1', portRange: null });
   }
 
-  async open({ codec, srtp, calls }: RtpCase): Promise<void> {
+  async open({ codec, srtp, calls, sockets }: RtpCase): Promise<void> {
     const { ticker } = this;
+    const openSocket = openSocketOf(sockets);
+    const ports = new RtpPorts({ clock: this.#clock, localAddress: '127.0.0.1', portRange: null, openSocket });
     for (let n = 0; n < calls; n++) {
-      const session = await openRtpSession({ clock: this.#clock, ticker, ports: this.#ports, codecs: [codec], srtp });
+      const session = await openRtpSession({ clock: this.#clock, ticker, ports, codecs: [codec], srtp });
       this.sessions.push(session);
       session.line.start({
         ...{ audio: ignore, digits: ignore, text: ignore, formResult: ignore, closed: ignore },
@@ -55,6 +60,7 @@ export class SpeakingEnds {
     this.#stop = this.ticker.subscribe(() => {
       const frame = frames[tick++ % frames.length] ?? null;
       for (const { line } of this.sessions) line.play(frame);
+      this.spoken += this.sessions.length;
     });
   }
 
@@ -62,6 +68,10 @@ export class SpeakingEnds {
     this.#stop();
     await Promise.all(this.sessions.map((session) => session.close()));
   }
+}
+
+export function openSocketOf(sockets: RtpCase['sockets']): OpenSocket {
+  return sockets === 'node' ? openNodeSocket : openUdpSocket;
 }
 
 function ignore(): void {
