@@ -33,7 +33,7 @@ export async function telnyxCarrier(
   const { connectionId, publicKey, codec, machineDetection } = settings;
   const publicUrl = callbackRoot(parts.publicUrl, 'Telnyx');
   if (connectionId === null || publicKey === null || apiKey === null) {
-    const reason = 'Telnyx needs telnyx.connectionId, telnyx.publicKey and telnyxApiKey';
+    const reason = 'Telnyx needs telnyx.connectionId, telnyx.publicKey and telnyxApiKey (PARLEY_TELNYX_API_KEY)';
     throw new ParleyError('CONFIG_INVALID', { reason });
   }
   // Loaded late: who has no account does not wait for it.

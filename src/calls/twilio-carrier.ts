@@ -31,7 +31,9 @@ export async function twilioCarrier(
   const { accountSid, machineDetection } = settings;
   const publicUrl = callbackRoot(parts.publicUrl, 'Twilio');
   if (accountSid === null || authToken === null) {
-    throw new ParleyError('CONFIG_INVALID', { reason: 'Twilio needs both twilio.accountSid and twilioAuthToken' });
+    throw new ParleyError('CONFIG_INVALID', {
+      reason: 'Twilio needs both twilio.accountSid and twilioAuthToken (PARLEY_TWILIO_AUTH_TOKEN)',
+    });
   }
   // Loaded late: who has no account does not wait for it.
   const [{ TwilioCarrier }, { openRest }] = await Promise.all([

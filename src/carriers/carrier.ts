@@ -11,6 +11,11 @@ export interface Carrier {
   searchNumbers(query: NumberQuery, signal: AbortSignal): Promise<readonly NumberOffer[]>;
   /** @throws ParleyError NUMBER_UNAVAILABLE for one that is not for sale, or was bought meanwhile */
   buyNumber(number: string, signal: AbortSignal): Promise<void>;
+  /**
+   * Has calls to a number of ours come to us again, where somebody has sent them elsewhere, or our address is another
+   * one now. Carriers that need not be told leave this out. @throws ParleyError NUMBER_NOT_OWNED
+   */
+  directNumber?(number: string, signal: AbortSignal): Promise<void>;
   /** Gives a number back; calls that are under way go on. @throws ParleyError NUMBER_NOT_OWNED */
   releaseNumber(number: string, signal: AbortSignal): Promise<void>;
   /** Numbers of ours. */

@@ -52,10 +52,12 @@ export class JoinedCarriers implements Carrier {
     throw refusal ?? new ParleyError('NUMBER_UNAVAILABLE', { number });
   }
 
+  async directNumber(number: string, signal: AbortSignal): Promise<void> {
+    await this.#owner(number).directNumber?.(number, signal);
+  }
+
   async releaseNumber(number: string, signal: AbortSignal): Promise<void> {
-    const carrier = this.#ofNumber.get(number);
-    if (carrier === undefined) throw new ParleyError('NUMBER_NOT_OWNED', { number });
-    await carrier.releaseNumber(number, signal);
+    await this.#owner(number).releaseNumber(number, signal);
     this.#ofNumber.delete(number);
   }
 
@@ -65,9 +67,7 @@ export class JoinedCarriers implements Carrier {
 
   /** @throws ParleyError NUMBER_NOT_OWNED besides those of `Carrier` */
   placeCall(request: CallRequest): CarrierCall {
-    const carrier = this.#ofNumber.get(request.from);
-    if (carrier === undefined) throw new ParleyError('NUMBER_NOT_OWNED', { number: request.from });
-    return carrier.placeCall(request);
+    return this.#owner(request.from).placeCall(request);
   }
 
   receiveCalls(listener: (call: CarrierCall) => void): Cancel {
@@ -79,5 +79,11 @@ export class JoinedCarriers implements Carrier {
 
   async close(): Promise<void> {
     await Promise.all(this.#carriers.map((carrier) => carrier.close()));
+  }
+
+  #owner(number: string): Carrier {
+    const carrier = this.#ofNumber.get(number);
+    if (carrier === undefined) throw new ParleyError('NUMBER_NOT_OWNED', { number });
+    return carrier;
   }
 }

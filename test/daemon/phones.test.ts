@@ -43,6 +43,13 @@ describe('phone numbers', () => {
     expect(await bought({})).toMatch(/^\+1/);
   });
 
+  it('that are in use already can be imported again, and stay as they are', async () => {
+    const number = await bought();
+    await ask('POST', `/phones/${number}/set_agent`, { agent_id: 'baker' });
+    const before = (await ask('GET', `/phones/${number}`)).body;
+    expect(await ask('POST', '/phones/import', { phone: number })).toEqual({ status: 200, body: before });
+  });
+
   it('are still there after a restart, and can be given back', async () => {
     const number = await bought();
     await house.daemon.close();

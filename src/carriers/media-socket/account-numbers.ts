@@ -57,6 +57,13 @@ export class AccountNumbers {
     }
   }
 
+  /** Has calls to a number come to us again. @throws ParleyError NUMBER_NOT_OWNED, also where the account has lost it */
+  async direct(number: string, signal: AbortSignal): Promise<void> {
+    const found = this.#owned.has(number) ? await this.#desk.findNumber(number, signal) : null;
+    if (found === null) throw new ParleyError('NUMBER_NOT_OWNED', { number });
+    await this.#desk.direct(found, signal);
+  }
+
   /** @throws ParleyError NUMBER_NOT_OWNED */
   async release(number: string, signal: AbortSignal): Promise<void> {
     if (!this.#owned.has(number)) throw new ParleyError('NUMBER_NOT_OWNED', { number });

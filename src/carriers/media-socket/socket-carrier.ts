@@ -65,6 +65,10 @@ export abstract class SocketCarrier<C extends SocketControl> implements Carrier,
     return this.numbers.buy(number, signal);
   }
 
+  directNumber(number: string, signal: AbortSignal): Promise<void> {
+    return this.numbers.direct(number, signal);
+  }
+
   releaseNumber(number: string, signal: AbortSignal): Promise<void> {
     return this.numbers.release(number, signal);
   }

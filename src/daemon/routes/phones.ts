@@ -82,12 +82,18 @@ export function phoneRoutes(api: Api, options: PhoneRoutesOptions): void {
   api.add({
     ...{ method: 'POST', path: '/phones/import', tag, summary: 'Take a number into use that the operator has' },
     description:
-      'One of the numbers that the setting `sip.numbers` lists, or that the account with Twilio, Telnyx or Plivo has.',
+      'One of the numbers that the setting `sip.numbers` lists, or that the account with Twilio, Telnyx or Plivo has. ' +
+      'One that is in use already stays as it is, and its calls come here again where `publicUrl` has changed.',
     body: importSchema,
     answer: phoneSchema,
     errors: ['NUMBER_UNAVAILABLE', 'CARRIER_CLOSED'],
     handle: async ({ body: { phone: number } }) => {
       const network = await telephone();
+      const known = phones.get(number);
+      if (known !== null) {
+        await network.carrier.directNumber?.(number, carrierDeadline());
+        return worded(known);
+      }
       await network.carrier.buyNumber(number, carrierDeadline());
       const phone = newPhone(number, network.networkOf(number), nowSeconds());
       phones.add(phone);

@@ -100,6 +100,17 @@ describe('a number of the account with Twilio', () => {
     });
   });
 
+  it('comes to us again where its calls have been sent elsewhere', async () => {
+    rig = openRig();
+    const { numbers } = rig.twilio;
+    const [own = ''] = rig.twilio.ownNumbers();
+    const { sid = '', VoiceUrl = '' } = numbers.get(own) ?? {};
+    numbers.set(own, { sid, VoiceUrl: 'https://elsewhere.example.com', StatusCallback: '' });
+    await rig.carrier.directNumber(own, signal);
+    expect(numbers.get(own)?.VoiceUrl).toBe(VoiceUrl);
+    await expect(rig.carrier.directNumber('+14155550101', signal)).rejects.toMatchObject({ code: 'NUMBER_NOT_OWNED' });
+  });
+
   it('is ours where Twilio has sold it and never said so', async () => {
     rig = openRig();
     rig.twilio.faults.answers = [null, 'swallowed'];
