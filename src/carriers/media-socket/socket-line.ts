@@ -1,4 +1,4 @@
-import { FRAME_MS, frameSamples, samplesToMs } from '../../audio/frame.js';
+import { FRAME_MS } from '../../audio/frame.js';
 import type { Cancel, Clock } from '../../clock/clock.js';
 import { reasonOf } from '../../errors.js';
 import type {
@@ -9,7 +9,8 @@ import type {
   TransportSink,
 } from '../../transports/transport.js';
 import type { MediaDialect, MediaMessage } from './dialect.js';
-import { decodePayload, encodePayload, type MediaEncoding } from './encodings.js';
+import { encodePayload, type MediaEncoding } from './encodings.js';
+import { HeardSound } from './heard-sound.js';
 import type { MediaSocket } from './media-socket.js';
 import { Unheard } from './unheard.js';
 
@@ -54,14 +55,6 @@ export interface MediaCounts {
 const MARK_FRAMES = 5;
 /** Less than this is not taken back when the agent pauses: nobody would hear the difference. */
 const TAKE_BACK_MS = 60;
-/** Sound may run so far ahead of time; what is beyond is dropped. */
-const MAX_AHEAD_MS = 3_000;
-/** The longest sound in one message; nobody sends more than 200 ms. */
-const MAX_MESSAGE_MS = 1_000;
-/** A gap of the carrier's clock is filled with silence up to this. */
-const MAX_GAP_MS = 1_000;
-/** Beyond this the carrier's clock has begun anew, or is wrong. */
-const MOST_GAP_MS = 60_000;
 /** Keys in one message. */
 const MOST_KEYS = 32;
 /** What may wait for a slow reader: 3 s of sound. */
@@ -97,11 +90,8 @@ export class SocketLine implements Transport {
   /** What was taken back when the agent paused, for when it goes on. */
   #takenBack: readonly string[] = [];
   #sinceMark = 0;
-  #packets = { sent: 0, received: 0 };
-  #startedMs = 0;
-  #heardMs = 0;
-  /** Where the next sound should be, on the carrier's clock. */
-  #nextAtMs: number | null = null;
+  #sent = 0;
+  readonly #heard: HeardSound;
   #cancelLastWords: Cancel = () => undefined;
 
   constructor(options: SocketLineOptions) {
@@ -109,6 +99,12 @@ export class SocketLine implements Transport {
     this.name = options.carrier;
     this.inputRateHz = options.sampleRateHz;
     this.outputRateHz = options.sampleRateHz;
+    const { clock, encoding, sampleRateHz } = options;
+    this.#heard = new HeardSound({
+      ...{ clock, encoding, sampleRateHz, counts: this.counts },
+      onSound: (samples) => this.#deliver((sink) => sink.audio(samples)),
+      onBad: (reason) => this.#bad(reason),
+    });
   }
 
   /** Whether sound can go both ways now. */
@@ -217,10 +213,10 @@ export class SocketLine implements Transport {
   }
 
   lineStats(): LineStats {
-    const { sent, received } = this.#packets;
+    const { received } = this.#heard;
     const lost = Math.round(this.counts.missingMs / FRAME_MS);
     return {
-      ...{ sent, received, lost, late: 0, duplicate: 0, reordered: 0, jitterMs: 0, patienceMs: 0 },
+      ...{ sent: this.#sent, received, lost, late: 0, duplicate: 0, reordered: 0, jitterMs: 0, patienceMs: 0 },
       reportedLoss: null,
     };
   }
@@ -270,7 +266,7 @@ export class SocketLine implements Transport {
   #write(socket: MediaSocket, stream: string, payload: string): void {
     socket.send(this.#options.dialect.media(stream, payload));
     this.#unheard.sent(payload);
-    this.#packets.sent++;
+    this.#sent++;
     if (++this.#sinceMark >= MARK_FRAMES) this.#mark(socket, stream);
   }
 
@@ -294,7 +290,7 @@ export class SocketLine implements Transport {
         break;
       case 'media':
         if (this.#streamId === null) this.#bad('sound before the start of the stream');
-        else this.#hear(message.payload, message.atMs);
+        else this.#heard.take(message.payload, message.atMs);
         break;
       case 'digits':
         this.#keys(message.digits);
@@ -321,45 +317,9 @@ export class SocketLine implements Transport {
       return;
     }
     this.#streamId = start.streamId;
-    this.#startedMs = this.#options.clock.nowMs();
-    this.#heardMs = 0;
-    this.#nextAtMs = null;
+    this.#heard.begin();
     this.counts.streams++;
     events.onStart(start);
-  }
-
-  #hear(payload: string, atMs: number | null): void {
-    const rateHz = this.inputRateHz;
-    const samples = decodePayload(this.#options.encoding, payload);
-    const lengthMs = samplesToMs(samples.length, rateHz);
-    if (samples.length === 0 || lengthMs > MAX_MESSAGE_MS) {
-      this.#bad(`a message with ${lengthMs.toFixed(0)} ms of sound`);
-      return;
-    }
-    this.#packets.received++;
-    const elapsedMs = this.#options.clock.nowMs() - this.#startedMs;
-    this.#heardMs = Math.max(this.#heardMs, elapsedMs - MAX_AHEAD_MS);
-    if (this.#heardMs + lengthMs > elapsedMs + MAX_AHEAD_MS) {
-      this.counts.droppedMs += lengthMs;
-      this.#nextAtMs = atMs === null ? null : atMs + lengthMs; // its place is not filled
-      return;
-    }
-    this.#heardMs += lengthMs;
-    if (atMs !== null) {
-      this.#fillGap(atMs);
-      this.#nextAtMs = atMs + lengthMs;
-    }
-    this.#deliver((sink) => sink.audio(samples));
-  }
-
-  /** Silence in the place of what the carrier left out, so that what follows has its time. */
-  #fillGap(atMs: number): void {
-    const gapMs = atMs - (this.#nextAtMs ?? atMs);
-    if (gapMs < FRAME_MS || gapMs > MOST_GAP_MS) return;
-    this.counts.missingMs += gapMs;
-    const frames = Math.floor(Math.min(gapMs, MAX_GAP_MS) / FRAME_MS);
-    const silence = new Int16Array(frames * frameSamples(this.inputRateHz));
-    this.#deliver((sink) => sink.audio(silence));
   }
 
   /** The socket is no use any more, whether it is closed or not. */
