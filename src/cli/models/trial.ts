@@ -104,7 +104,16 @@ function requests(
       ];
     }
     case 'speak':
-      return [{ type: 'speak', id, text: TEXTS[languages?.[0] ?? ''] ?? 'One, two, three.', speaker: 0, rate: 1 }];
+      return [
+        {
+          type: 'speak',
+          id,
+          text: TEXTS[languages?.[0] ?? ''] ?? 'One, two, three.',
+          speaker: 0,
+          rate: 1,
+          language: null,
+        },
+      ];
     case 'denoise':
       return [
         { type: 'open', id },

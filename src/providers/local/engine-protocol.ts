@@ -24,7 +24,8 @@ export type EngineRequest =
   /** What was heard is wanted, whole: so much silence is put behind it. */
   | { type: 'finish'; id: number; mark: number; padSamples: number }
   | { type: 'transcribe'; id: number; samples: Int16Array; language: string | null; hotwords: string | null }
-  | { type: 'speak'; id: number; text: string; speaker: number; rate: number }
+  /** `language` for models that speak several: espeak-ng's code; null = the model's own. */
+  | { type: 'speak'; id: number; text: string; speaker: number; rate: number; language: string | null }
   /** Nobody wants anything of this id any more. */
   | { type: 'close'; id: number };
 

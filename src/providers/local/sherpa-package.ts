@@ -47,6 +47,8 @@ export interface SherpaTtsEngine {
     text: string;
     sid: number;
     speed: number;
+    /** Has the voice's own members in place of those above; `lang` is Kokoro's. */
+    generationConfig?: { sid: number; speed: number; extra: { lang: string } };
     enableExternalBuffer: boolean;
     /** False = no more is wanted. */
     onProgress: (piece: { samples: Float32Array }) => boolean;

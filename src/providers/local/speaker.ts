@@ -13,9 +13,11 @@ export class Speaker implements EnginePart {
   constructor(tts: SherpaTtsEngine, reply: Reply) {
     this.sampleRateHz = tts.sampleRate;
     this.speakers = tts.numSpeakers;
-    this.#queue = new JobQueue(reply, async ({ id, text, speaker, rate }) => {
+    this.#queue = new JobQueue(reply, async ({ id, text, speaker, rate, language }) => {
+      const own = { sid: speaker, speed: rate };
       await tts.generateAsync({
-        ...{ text, sid: speaker, speed: rate, enableExternalBuffer: false },
+        ...{ text, ...own, enableExternalBuffer: false },
+        ...(language !== null && { generationConfig: { ...own, extra: { lang: language } } }),
         onProgress: ({ samples }) => {
           const isWanted = this.#queue.isRunning(id);
           if (isWanted) reply({ type: 'audio', id, samples: integers(samples) });

@@ -2,6 +2,8 @@ import { type Metadata, voiceLanguages } from './model-facts.js';
 import { espeakDataOf, tokensOf, withInputs } from './model-checks.js';
 import { type FoundModel, type ModelFiles, onlyModel, other, pick } from './model-families.js';
 
+/** Of Kokoro 1.0 and 1.1 in sherpa-onnx (its `--kokoro-lang`): Chinese by its lexicon, the others by espeak-ng. */
+const KOKORO_LANGUAGES = ['en', 'es', 'fr', 'hi', 'it', 'pt', 'zh'];
 const VOCODER = /vocos|hifigan|vocoder/u;
 
 /** Null = it is no voice. Throws where it is one that is not whole, or of a family that is not known here. */
@@ -19,7 +21,14 @@ export async function voiceOf(files: ModelFiles): Promise<FoundModel | null> {
   if (voices !== null) {
     const family = type.startsWith('kitten') ? 'kitten' : 'kokoro';
     const parts = { model: await withInputs(files, model, 3), voices, ...(await textParts(files, family, metadata)) };
-    return voice(files, family, { [family]: parts }, metadata);
+    const isMany = family === 'kokoro' && Number(metadata.get('version') ?? 1) >= 2;
+    if (!isMany) return voice(files, family, { [family]: parts }, metadata);
+    // sherpa-onnx wants one of the two to be named.
+    const many = 'lexicon' in parts ? parts : { ...parts, lang: 'en-us' };
+    return {
+      ...voice(files, family, { [family]: many }, metadata),
+      ...{ languages: KOKORO_LANGUAGES, takesLanguage: true },
+    };
   }
   if (!metadata.has('comment')) return null;
   const parts = { model: await withInputs(files, model, 3), ...(await textParts(files, 'vits', metadata)) };

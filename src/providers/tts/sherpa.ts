@@ -3,7 +3,7 @@ import { ParleyError } from '../../errors.js';
 import type { EngineFacts, EngineProcess } from '../local/engine-process.js';
 import { LocalEngines, type LocalEnginesOptions } from '../local/engines.js';
 import { type LocalModels, speaks } from '../local/local-models.js';
-import type { LocalModel } from '../local/model-facts.js';
+import { baseLanguage, type LocalModel } from '../local/model-facts.js';
 import { unlessAborted } from '../unless-aborted.js';
 import { Mailbox } from './mailbox.js';
 import { parseVoiceSettings, type VoiceSettings } from './settings.js';
@@ -74,13 +74,15 @@ export class SherpaTts implements TtsProvider {
     const engine = this.#engines.of(voice.model, request.voiceId === null);
     const facts = await unlessAborted(engine.ready(), request.signal);
     const speaker = this.#speakerIn(voice, facts, request.voiceId);
+    const language = voice.model.takesLanguage ? espeakCode(request.language) : null;
+    const voiced = { speaker, rate: settings.rate, language };
     try {
       yield* speak(request, settings, {
         provider: this.name,
         latency: LATENCY,
         timeoutMs: this.#options.timeoutMs ?? 15_000,
         pronounce: (word) => word,
-        speakClause: (text) => speakClause(engine, { text, speaker, rate: settings.rate }, facts.sampleRateHz),
+        speakClause: (text) => speakClause(engine, { text, ...voiced }, facts.sampleRateHz),
       });
     } catch (error) {
       // One that computes for ever would keep all others waiting.
@@ -132,7 +134,7 @@ export class SherpaTts implements TtsProvider {
 
 function speakClause(
   engine: EngineProcess,
-  speech: { text: string; speaker: number; rate: number },
+  speech: { text: string; speaker: number; rate: number; language: string | null },
   sampleRateHz: number,
 ): Mailbox<EngineAudio> {
   const mailbox = new Mailbox<EngineAudio>(() => engine.leave(id));
@@ -152,6 +154,14 @@ function speakClause(
   });
   engine.send({ type: 'speak', id, ...speech });
   return mailbox;
+}
+
+/** espeak-ng's name of a language; null = the model knows by itself how its letters are said. */
+function espeakCode(language: string): string | null {
+  const base = baseLanguage(language);
+  if (language === 'multi' || base === 'zh') return null;
+  if (base === 'en') return language === 'en-GB' ? 'en-gb' : 'en-us';
+  return base === 'pt' ? 'pt-br' : base;
 }
 
 function unknown(voice: string, known: string): ParleyError {

@@ -22,7 +22,7 @@ it('is settled when no sentence is made: one that takes for ever is a sign of de
     isSettled = true;
   };
   await settle();
-  for (const id of [1, 2]) speaker.take({ type: 'speak', id, text: 'a', speaker: 0, rate: 1 });
+  for (const id of [1, 2]) speaker.take({ type: 'speak', id, text: 'a', speaker: 0, rate: 1, language: null });
   await turn();
   isSettled = false;
   void settle();

@@ -1,4 +1,5 @@
-import { rm } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../../src/clock/virtual.js';
 import { LocalModels } from '../../../src/providers/local/local-models.js';
@@ -203,4 +204,27 @@ describe.each([
     const ids = own.voices().filter(({ id }) => id.startsWith(model));
     expect(ids.map(({ name }) => name)).toEqual(own.voices().length === 0 ? [] : [model, ...speakers]);
   });
+});
+
+it.skipIf(noEspeak)('says the same letters as the language is spoken, with a Kokoro of many', async () => {
+  const folder = await allModels();
+  const path = join(folder, 'made-kokoro/model.onnx');
+  const model = await readFile(path);
+  // The metadata's "version", a field of one letter.
+  model[model.indexOf('version') + 'version'.length + 2] = '2'.charCodeAt(0);
+  await writeFile(path, model);
+  const own = tidy.open(new SherpaTts({ models: new LocalModels({ folder }) }));
+  try {
+    const said = async (language: string): Promise<string> => {
+      const { samples } = await speakAll(own, requestFor('hola amigo, once', { voiceId: 'made-kokoro', language }));
+      expect(samples.length).toBeGreaterThan(0);
+      return samples.join();
+    };
+    const ways = [await said('en-US'), await said('es'), await said('fr')];
+    expect(new Set(ways).size).toBe(3);
+    expect(await own.speaks('pt')).toBe(true);
+  } finally {
+    await own.close();
+    await rm(folder, { recursive: true });
+  }
 });
