@@ -30,6 +30,8 @@ const CALLS = Number(option('calls') ?? 50);
 const SECONDS = Number(option('seconds') ?? 2);
 const ROUNDS = Number(option('rounds') ?? 3);
 const DATAGRAMS = Number(option('datagrams') ?? 50_000);
+/** Until code is compiled. */
+const WARM_MS = 3_000;
 const USUAL = nativeSockets() === null ? "Node's" : "the addon's";
 const clock = new RealClock();
 
@@ -39,7 +41,7 @@ async function callCost(rtpCase: RtpCase): Promise<number> {
   await ends.open(rtpCase);
   const child = await farEnds(ends, rtpCase);
   ends.speak();
-  await delay(clock, 1_000);
+  await delay(clock, WARM_MS);
   const cpuMs = await cpuOf(() => ends.spoken);
   child.disconnect();
   await ends.close();
@@ -67,7 +69,7 @@ async function socketCost({ calls: count, sockets: kind }: RtpCase): Promise<num
       socket.send(datagram, '127.0.0.1', sockets[(n + 1) % count]?.port ?? 0);
     }
   });
-  await delay(clock, 1_000);
+  await delay(clock, WARM_MS);
   const cpuMs = await cpuOf(() => sent);
   stop();
   await Promise.all(sockets.map((socket) => socket.close()));
