@@ -1,7 +1,7 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { RealClock } from '../../src/clock/real.js';
 import { DEFAULT_WEBRTC } from '../../src/config/setting-groups.js';
 import { DEFAULT_SIP } from '../../src/config/sip-settings.js';
@@ -25,8 +25,8 @@ const CLERK = {
   },
   script: {
     rules: [
-      { when: '^5$', say: 'You have pressed five.' },
-      { when: '^9$', call: { tool: 'transfer_call', arguments: { phone: BOB }, ok: {}, failed: { say: 'No.' } } },
+      { when: '5', say: 'You have pressed five.' },
+      { when: '9', call: { tool: 'transfer_call', arguments: { phone: BOB }, ok: {}, failed: { say: 'No.' } } },
     ],
   },
 };
@@ -63,6 +63,11 @@ describe('a daemon with media threads', () => {
     await asked('POST', '/phones/import', { phone: OURS });
     await asked('POST', `/phones/${OURS}/set_agent`, { agent_id: id });
     await house.daemon.warmUp();
+  });
+
+  afterEach(async () => {
+    await Promise.all([...house.engine.sessions].map((left) => left.close()));
+    far.called.length = 0;
   });
 
   afterAll(async () => {
@@ -149,7 +154,6 @@ describe('a daemon with media threads', () => {
     const config = { ...CLERK.config, flow };
     const { id: asker } = await asked<{ id: string }>('POST', '/agents', { ...CLERK, name: 'Asker', config });
     await asked('POST', `/phones/${OURS}/set_agent`, { agent_id: asker });
-    far.called.length = 0;
     const ann = far.call(ANN, OURS);
     await session();
     await expect.poll(() => ann.loud, PATIENCE).toBeGreaterThan(25);
