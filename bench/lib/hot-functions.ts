@@ -1,5 +1,6 @@
 import { dtmfTones } from '../../dist/audio/dtmf-tones.js';
 import { DtmfDetector } from '../../dist/audio/dtmf.js';
+import { FaxDetector } from '../../dist/audio/fax.js';
 import { HEARING_RATE_HZ } from '../../dist/audio/frame.js';
 import { decodeG711, encodeG711 } from '../../dist/audio/g711.js';
 import { JitterBuffer } from '../../dist/audio/jitter-buffer.js';
@@ -16,6 +17,7 @@ import { cutSentences } from '../../dist/conversation/sentences.js';
 import { vadProvider } from '../../dist/providers/vad/registry.js';
 import { SpeechDetector } from '../../dist/providers/vad/speech-detector.js';
 import { parseRtp, serialiseRtp } from '../../dist/rtp/packet.js';
+import { Hearing } from '../../dist/session/hearing.js';
 import { Playout } from '../../dist/session/playout.js';
 import { Stage } from '../../dist/testing/stage.js';
 import { callFunctions } from './hot-calls.js';
@@ -33,7 +35,7 @@ const HEARD = 'i would like to book a table for four people tomorrow evening at 
  */
 export async function hotFunctions(): Promise<HotFunction[]> {
   const media = [...audio(), ...(await voiceActivity()), ...(await codecs()), ...packets(), ...(await callFunctions())];
-  return [...media, ...lineFunctions(), ...words(), playout(), steps()];
+  return [...media, ...lineFunctions(), ...words(), hearing(), playout(), steps()];
 }
 
 function audio(): HotFunction[] {
@@ -45,6 +47,7 @@ function audio(): HotFunction[] {
   const detector = new DtmfDetector(16_000);
   const digit = new DtmfDetector(16_000);
   const tones = dtmfTones('5', 16_000, { onMs: 20, offMs: 0 });
+  const fax = new FaxDetector(8_000);
   const meter = new LevelMeter();
   const mixed = new Int16Array(960);
   return [
@@ -53,6 +56,7 @@ function audio(): HotFunction[] {
     ['loss concealment, 50 frames that arrive', () => times(50, () => concealer.accept(frame16))],
     ['digit detection, sound', () => void detector.push(frame16)],
     ['digit detection, a digit', () => void digit.push(tones)],
+    ['fax machines, sound', () => void fax.push(frame8)],
     ['mix of two, 48 kHz', () => mix(mixed, [frame48, mixed], [0.5, 0.5])],
     ['level, 48 kHz', () => meter.push(frame48)],
   ];
@@ -124,6 +128,18 @@ function words(): HotFunction[] {
     ['words over the agent, 10 times', () => times(10, () => classifyOverlap('yes but', over))],
     ['the first sentence of an answer, 10 times', () => times(10, () => cutSentences(ANSWER, true))],
   ];
+}
+
+/** A faint hiss on a telephone's line, behind the gate. */
+function hearing(): HotFunction {
+  const nothing = (): void => undefined;
+  const ears = new Hearing({
+    ...{ inputRateHz: 8_000, vad: vadProvider('silero-gated').createDetector(), vadThreshold: 0.5 },
+    stt: { push: nothing, speechStarted: nothing, speechStopped: nothing },
+    ...{ nowMs: () => 0, onEvent: nothing },
+  });
+  const hiss = Int16Array.from(sound(160), (sample) => sample % 20);
+  return ['ears of a silent line, 10 frames', () => times(10, () => ears.audio(hiss))];
 }
 
 /** A second of speech, frame by frame. */
