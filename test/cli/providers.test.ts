@@ -72,7 +72,9 @@ describe('parley providers', () => {
     double.faults = { refuse: 401 };
     const refused = await parley(test, { env });
     expect(refused.code).toBe(1);
-    expect(refused.out).toMatch(/failed: elevenlabs refused the request: HTTP 401.*\[PROVIDER_REFUSED\]\n$/);
+    expect(refused.out).toMatch(
+      /failed: elevenlabs refused the request: HTTP 401.*\[PROVIDER_REFUSED\]\n {2}what to do: .*ELEVENLABS_API_KEY\n$/,
+    );
     expect(refused.out + refused.err).not.toContain(KEY);
     expect(double.violations).toEqual([]);
   });
@@ -109,6 +111,17 @@ describe('parley providers', () => {
     const refused = await parley(['providers', 'test', 'gpt-realtime'], { env });
     expect(refused.out).toContain('[PROVIDER_REFUSED]');
     expect(refused.out + refused.err).not.toContain(KEY);
+  });
+
+  it('says what to do about a vendor that cannot be reached', async () => {
+    const trial = async (env: Record<string, string>): Promise<string> =>
+      (await parley(['providers', 'test', 'azure', '--kind', 'tts'], { env: { AZURE_SPEECH_KEY: KEY, ...env } })).out;
+    expect(await trial({ AZURE_SPEECH_BASE_URL: 'http://127.0.0.1:9' })).toMatch(
+      /ECONNREFUSED.*\n {2}what to do: nobody listens there: .*AZURE_SPEECH_BASE_URL or AZURE_SPEECH_REGION right\?\n$/,
+    );
+    expect(await trial({ AZURE_SPEECH_BASE_URL: 'http://nowhere.invalid' })).toMatch(
+      /what to do: that name is not found/,
+    );
   });
 
   it('says what is wrong with what it was asked', async () => {

@@ -6,6 +6,7 @@ import { LocalModels } from '../../providers/local/local-models.js';
 import { type Command, type CommandIo, UsageError } from '../command.js';
 import { type EngineSettings, engineSettings } from '../engine-settings.js';
 import { localModelsOf } from '../local-models.js';
+import { remedyOf } from './remedy.js';
 import type { Trial, TrialOptions } from './trial.js';
 
 export const providers: Command = {
@@ -119,10 +120,10 @@ interface Result {
   name: string;
   /** What was measured or seen, in order. */
   facts: Readonly<Record<string, string | number>>;
-  error?: { code: string; message: string; retryable: boolean };
+  error?: { code: string; message: string; retryable: boolean; remedy: string | null };
 }
 
-async function tried({ kind, name, run }: Trial, signal: AbortSignal): Promise<Result> {
+async function tried({ kind, name, vendor, run }: Trial, signal: AbortSignal): Promise<Result> {
   const facts: Record<string, string | number> = {};
   try {
     await run((fact, value) => (facts[fact] = typeof value === 'number' ? Math.round(value) : value));
@@ -130,7 +131,7 @@ async function tried({ kind, name, run }: Trial, signal: AbortSignal): Promise<R
   } catch (error) {
     if (signal.aborted || !(error instanceof ParleyError)) throw error;
     const { code, message, retryable } = error;
-    return { kind, name, facts, error: { code, message, retryable } };
+    return { kind, name, facts, error: { code, message, retryable, remedy: remedyOf(error, vendor) } };
   }
 }
 
@@ -139,6 +140,7 @@ function shown({ kind, name, facts, error }: Result): string {
     ([fact, value]) => `  ${fact.padEnd(32)}${typeof value === 'number' ? `${String(value)} ms` : value}\n`,
   );
   const again = error?.retryable === true ? ' (may pass: try again)' : '';
-  const end = error === undefined ? '' : `  failed: ${error.message} [${error.code}]${again}\n`;
+  const remedy = error?.remedy == null ? '' : `  what to do: ${error.remedy}\n`;
+  const end = error === undefined ? '' : `  failed: ${error.message} [${error.code}]${again}\n${remedy}`;
   return `${name}: ${HEADS[kind].toLowerCase()}\n${lines.join('')}${end}`;
 }

@@ -2,7 +2,7 @@ import { FRAME_MS, HEARING_RATE_HZ, frameSamples, samplesToMs } from '../../audi
 import { type Clock, delay } from '../../clock/clock.js';
 import { RealClock } from '../../clock/real.js';
 import type { ModelRoutes } from '../../config/models.js';
-import type { Vendors } from '../../config/vendor-settings.js';
+import type { VendorName, Vendors } from '../../config/vendor-settings.js';
 import { Deadlines } from '../../providers/deadlines.js';
 import type { LocalModels } from '../../providers/local/local-models.js';
 import { llmRegistry } from '../../providers/llm/registry.js';
@@ -31,6 +31,8 @@ export type Note = (fact: string, value: number | string) => void;
 export interface Trial {
   kind: 'stt' | 'llm' | 'tts';
   name: string;
+  /** Whose key and address it takes; null = a model's own, or none. */
+  vendor: VendorName | null;
   run: (note: Note) => Promise<void>;
 }
 
@@ -42,14 +44,16 @@ const SILENCE_MS = 100;
 
 /** What can be tried under a name: providers of speech, or a language model's id. */
 export function trialsOf(name: string, options: TrialOptions): Trial[] {
-  const hasStt = STT_ENTRIES.some((entry) => entry.name === name);
-  const hasTts = TTS_ENTRIES.some((entry) => entry.name === name);
+  const ears = STT_ENTRIES.filter((entry) => entry.name === name);
+  const voices = TTS_ENTRIES.filter((entry) => entry.name === name);
   return [
-    ...(hasStt ? [{ kind: 'stt', name, run: (note: Note) => tryHearing(name, options, note) } as const] : []),
-    ...modelsOf(name, options).map(
-      (id) => ({ kind: 'llm', name: id, run: (note: Note) => tryThinking(id, options, note) }) as const,
-    ),
-    ...(hasTts ? [{ kind: 'tts', name, run: (note: Note) => trySpeaking(name, options, note) } as const] : []),
+    ...ears.map(({ vendor }): Trial => ({ kind: 'stt', name, vendor, run: (note) => tryHearing(name, options, note) })),
+    ...modelsOf(name, options).map((id): Trial => {
+      return { kind: 'llm', name: id, vendor: null, run: (note) => tryThinking(id, options, note) };
+    }),
+    ...voices.map(({ vendor }): Trial => {
+      return { kind: 'tts', name, vendor, run: (note) => trySpeaking(name, options, note) };
+    }),
   ];
 }
 
