@@ -27,7 +27,7 @@ const MANNERS = {
   title: 'Plivo',
   /** A socket that is gone is how Plivo ends a stream; its word about the call comes behind that. */
   brokenMs: 3_000,
-  /** Plivo waits 40 s for an answer (docs.plivo.com/docs/voice/concepts/callback-configurations); no caller does. */
+  /** Plivo wants an answer well within 15 s, and waits 40 (docs.plivo.com/docs/voice/concepts/callback-configurations). */
   decideMs: 12_000,
 };
 /** A key and the pause behind it. */

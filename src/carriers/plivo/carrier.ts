@@ -56,8 +56,9 @@ export class PlivoCarrier extends SocketCarrier<PlivoControl> {
   admit({ path, headers }: Omit<DoorRequest, 'body' | 'method'>): ((socket: MediaSocket) => void) | null {
     const { publicUrl, authToken } = this.#options;
     const url = `${publicUrl}${path}`;
-    // Plivo does not say which scheme it signs; its own program takes the web's.
-    const urls = [url.replace(/^http/, 'ws'), url];
+    // Plivo signs plain http, whatever it dialled, as its command line's guide has seen on calls (github.com/plivo/plivo-cli);
+    // its documentation does not say so, and the other two would be no less its own.
+    const urls = ['http', 'https', 'wss'].map((scheme) => url.replace(/^https?/, scheme));
     if (!isSigned(authToken, headers, urls, { method: 'GET', form: new URLSearchParams() })) {
       this.refused++;
       return null;

@@ -40,7 +40,7 @@ export function dialXml({ target, from, ringS, toldUrl, actionUrl }: Dialling): 
 
 /** The far end goes into a room where whoever is connected to it is, or will be; either of them ends it by leaving. */
 export function conferenceXml(room: string): string {
-  const rules = 'enterSound="" exitSound="" startConferenceOnEnter="true" endConferenceOnExit="true"';
+  const rules = 'startConferenceOnEnter="true" endConferenceOnExit="true"';
   return responseXml(`<Conference ${rules}>${escapedXml(room)}</Conference>`);
 }
 

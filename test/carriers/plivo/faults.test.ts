@@ -229,8 +229,8 @@ describe('what is sent to a carrier of Plivo', () => {
     expect(rig.carrier.refused).toBe(0);
   });
 
-  it('may be a media socket that is signed as a web address', async () => {
-    rig = openRig({}, { signsSocketsAs: 'https' });
+  it.each(['http', 'https', 'wss'] as const)('may be a media socket that is signed as %s', async (signsSocketsAs) => {
+    rig = openRig({}, { signsSocketsAs });
     const { call } = await rig.answered();
     expect(call.line.hasStream).toBe(true);
   });

@@ -19,8 +19,8 @@ export interface PlivoDoubleOptions {
   people: Readonly<Record<string, Habits>>;
   /** Whether a call has the id of its request, as recent ones have, or one of its own. Default its own. */
   callsAreNamedByRequests?: boolean;
-  /** What of a media socket's address is signed; Plivo does not say. Default `wss`. */
-  signsSocketsAs?: 'wss' | 'https';
+  /** The scheme of a media socket's address as it is signed. Default `http`, as on real calls. */
+  signsSocketsAs?: 'http' | 'https' | 'wss';
 }
 
 export interface Application {
@@ -152,7 +152,7 @@ export class PlivoDouble implements CarrierDouble {
   }
 
   open(url: string): Promise<MediaSocket | null> {
-    const { doorway, signsSocketsAs = 'wss' } = this.#options;
+    const { doorway, signsSocketsAs = 'http' } = this.#options;
     const signed = url.replace(/^wss/, signsSocketsAs);
     return doorway.open(url, this.#signed({ method: 'GET', url: signed, form: new URLSearchParams() }));
   }
