@@ -113,24 +113,17 @@ export const KNOWN_MODELS: Readonly<Record<string, KnownModel>> = {
   },
 };
 
-function heard(
-  archive: string,
-  languages: readonly string[] | null,
-  licence: string,
-  megabytes: number | null,
-  about: string,
-): KnownModel {
-  const files = [{ url: `${RELEASES}/asr-models/${archive}.tar.bz2`, as: 'tar.bz2' }];
-  return { kind: 'stt', about, languages, licence, megabytes, files };
+function heard(archive: string, ...told: Told): KnownModel {
+  return archived('stt', `asr-models/${archive}`, ...told);
 }
 
-function spoken(
-  archive: string,
-  languages: readonly string[] | null,
-  licence: string,
-  megabytes: number | null,
-  about: string,
-): KnownModel {
-  const files = [{ url: `${RELEASES}/tts-models/${archive}.tar.bz2`, as: 'tar.bz2' }];
-  return { kind: 'tts', about, languages, licence, megabytes, files };
+function spoken(archive: string, ...told: Told): KnownModel {
+  return archived('tts', `tts-models/${archive}`, ...told);
+}
+
+type Told = [languages: readonly string[] | null, licence: string, megabytes: number | null, about: string];
+
+function archived(kind: ModelKind, path: string, ...[languages, licence, megabytes, about]: Told): KnownModel {
+  const files = [{ url: `${RELEASES}/${path}.tar.bz2`, as: 'tar.bz2' }];
+  return { kind, about, languages, licence, megabytes, files };
 }
