@@ -130,9 +130,12 @@ export class SocketLine implements Transport {
     });
   }
 
-  /** The carrier says elsewhere that a stream is over; of no effect where it is not the one that the line has. */
+  /**
+   * The carrier says elsewhere that a stream is over; of no effect where it is not the one that the line has. Carriers
+   * write ids now in small letters, now in capitals.
+   */
   stopped(streamId: string): void {
-    if (this.#streamId === streamId) this.#over(true);
+    if (this.#streamId?.toLowerCase() === streamId.toLowerCase()) this.#over(true);
   }
 
   /** Lets the stream go, without a word to anybody. */

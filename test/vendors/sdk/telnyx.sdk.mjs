@@ -120,7 +120,7 @@ it('finds, buys, directs and gives back numbers, and is refused as Telnyx refuse
   expect(order.data.status).toBe('pending');
   await clock.advanceBy(2_000);
   expect((await sdk.numberOrders.retrieve(order.data.id)).data.status).toBe('success');
-  const { data: found } = await sdk.phoneNumbers.list({ filter: { phone_number: number } });
+  const { data: found } = await sdk.phoneNumbers.list({ filter: { phone_number: number.slice(1) } });
   await sdk.phoneNumbers.update(found[0].id, { connection_id: '7' });
   expect(telnyx.numbers.get(number).connectionId).toBe('7');
   await sdk.phoneNumbers.delete(found[0].id);
