@@ -88,7 +88,8 @@ export class Engine {
   /**
    * A session that is ready to `run()`.
    * @throws ParleyError CONFIG_INVALID, AGENT_DISABLED, PROVIDER_UNKNOWN,
-   * PROVIDER_REMOTE_IN_VIRTUAL_TIME, AUDIO_RATE_UNSUPPORTED, SESSION_CLOSED
+   * PROVIDER_REMOTE_IN_VIRTUAL_TIME, AUDIO_RATE_UNSUPPORTED, SESSION_CLOSED; MEDIA_THREAD_LOST and MEDIA_THREAD_SILENT
+   * where the line lies in a media thread
    */
   async createSession(request: SessionRequest): Promise<SessionHandle> {
     const workshop = await this.#load();

@@ -7,7 +7,7 @@ import { DEFAULT_WEBRTC } from '../../src/config/setting-groups.js';
 import { DEFAULT_SIP } from '../../src/config/sip-settings.js';
 import { WeriftCaller } from '../../src/transports/webrtc/werift-caller.js';
 import { FarPhones } from './far-phones.js';
-import { House, PRIVATE_KEY } from './house.js';
+import { House, PRIVATE_KEY } from '../daemon/house.js';
 
 const OURS = '+12025550199';
 const ANN = '+12025550101';
