@@ -120,6 +120,9 @@ export class PlivoControl extends DocumentControl<PlivoControl> implements Socke
       this.#sent.delete(where);
       throw error;
     }
+    // Plivo comes for it when the stream is over (github.com/plivo/plivo-cli, audio-streaming-skill: first the transfer,
+    // then the socket).
+    this.call.line.detach();
   }
 
   protected end(handle: string, signal: AbortSignal): Promise<void> {

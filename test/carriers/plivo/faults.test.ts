@@ -112,7 +112,7 @@ describe('a transfer over Plivo whose request is never answered', () => {
       [NUMBERS.person, { ok: true }],
       [NUMBERS.absent, { ok: false, reason: 'no-answer' }],
     ] as const) {
-      rig = openRig();
+      rig = openRig({}, { leavesStreams: true });
       const { call, far } = await rig.answered();
       rig.plivo.faults.answers = ['swallowed'];
       let outcome: { ok: boolean } | null = null;
@@ -128,7 +128,7 @@ describe('a transfer over Plivo whose request is never answered', () => {
   });
 
   it('is not begun once it has failed, however late Plivo comes for it', async () => {
-    rig = openRig();
+    rig = openRig({}, { leavesStreams: true });
     const { call, far } = await rig.answered();
     rig.plivo.faults.answers = ['swallowed'];
     rig.plivo.faults.lateMs = { go: 12_000 };
@@ -142,7 +142,7 @@ describe('a transfer over Plivo whose request is never answered', () => {
   });
 
   it('to somebody whom the agent has called leaves nobody out', async () => {
-    rig = openRig();
+    rig = openRig({}, { leavesStreams: true });
     const asking = await rig.answered();
     const asked = await rig.calledIn();
     asked.call.answer();

@@ -53,6 +53,8 @@ export class PlivoCall extends DocumentCall<PlivoCallFacts> {
   status: PlivoStatus = 'queued';
   cause: Cause | null = null;
   transfers = 0;
+  /** Where it goes when its stream is over. */
+  sentTo: string | null = null;
   readonly #double: PlivoDouble;
 
   constructor(double: PlivoDouble, clock: Clock, facts: PlivoCallFacts) {
@@ -126,7 +128,7 @@ export class PlivoCall extends DocumentCall<PlivoCallFacts> {
     switch (verb.name) {
       case 'Stream':
         await this.#stream(verb, isCurrent);
-        return 'on';
+        return this.#goOn(isCurrent);
       case 'Redirect':
         this.run(await this.#double.post(verb.text, this.form({ Event: 'Redirect' }), 'redirect'));
         return 'away';
@@ -163,6 +165,16 @@ export class PlivoCall extends DocumentCall<PlivoCallFacts> {
     const facts = { accountId: this.#double.authId, callId: this.id, streamId: this.#double.uuid() };
     const opened = socket;
     await this.streaming((onClosed) => new PlivoStream(opened, facts, this.person, onClosed), isCurrent);
+  }
+
+  /** A stream is over. */
+  async #goOn(isCurrent: () => boolean): Promise<AfterVerb> {
+    const { sentTo } = this;
+    this.sentTo = null;
+    if (sentTo === null || !isCurrent()) return 'on';
+    const document = await this.#double.post(sentTo, this.form({ Event: 'Redirect' }), 'go');
+    if (!this.isOver) this.run(document);
+    return 'away';
   }
 
   async #dial({ attributes, nouns }: Verb, isCurrent: () => boolean): Promise<AfterVerb> {

@@ -21,6 +21,11 @@ export interface PlivoDoubleOptions {
   callsAreNamedByRequests?: boolean;
   /** The scheme of a media socket's address as it is signed. Default `http`, as on real calls. */
   signsSocketsAs?: 'http' | 'https' | 'wss';
+  /**
+   * Whether a call that is sent elsewhere leaves its stream for that. Default no: it goes when its stream is over, as
+   * Plivo's command line's guide has it (github.com/plivo/plivo-cli, audio-streaming-skill).
+   */
+  leavesStreams?: boolean;
 }
 
 export interface Application {
@@ -215,7 +220,9 @@ export class PlivoDouble implements CarrierDouble {
     }
     if (method === 'POST') {
       if (call.status !== 'in-progress') return this.#refusal(404, 'call not found');
+      const { leavesStreams = false } = this.#options;
       if (++call.transfers > MOST_TRANSFERS) call.end({ ...CAUSES.xml, code: '2060', name: 'Loop Detected' });
+      else if (call.stream !== null && !leavesStreams) call.sentTo = url;
       else void this.#fetch(call, url, 'Redirect', 'go');
       return { status: 202, body: { message: 'call transferred', call_uuids: [id] } };
     }
