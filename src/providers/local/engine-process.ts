@@ -46,13 +46,16 @@ interface Running {
   said: string;
   cancelLoad: Cancel;
   cancelSilence: Cancel | null;
+  startedMs: number;
 }
 
 const SAID_CHARS = 2_000;
+/** One that lived so long is started anew when it dies, before anybody asks: one that dies sooner would for ever. */
+const LIVED_MS = 5_000;
 
 /**
  * A process that has one model loaded, for all who ask for it. It is started when it is first needed, and again where it
- * has died; it keeps nobody's process up while nothing is asked of it.
+ * has died; what stays loaded does not wait for being asked. It keeps nobody's process up while nothing is asked of it.
  */
 export class EngineProcess {
   readonly #options: EngineProcessOptions;
@@ -134,7 +137,7 @@ export class EngineProcess {
     const { silentMs = 10_000 } = this.#options;
     this.send({ type: 'ping' });
     running.cancelSilence = this.#clock.schedule(this.#clock.nowMs() + silentMs, () => {
-      this.#end(running, this.#failed('it does not answer any more'));
+      this.#died(running, this.#failed('it does not answer any more'));
     });
   }
 
@@ -163,7 +166,7 @@ export class EngineProcess {
     const ready = new Promise<EngineFacts>((resolve, reject) => (settle = { resolve, reject }));
     ready.catch(() => undefined); // whoever waits hears of it; nobody may
     const running: Running = {
-      ...{ child, ready, isReady: false, said: '', cancelSilence: null },
+      ...{ child, ready, isReady: false, said: '', cancelSilence: null, startedMs: this.#clock.nowMs() },
       settle: settle as unknown as Running['settle'],
       cancelLoad: this.#clock.schedule(this.#clock.nowMs() + loadTimeoutMs, () => {
         const { provider } = this.#options;
@@ -220,7 +223,16 @@ export class EngineProcess {
     // A crash has nothing to do with what was said before it; other ends are explained by it.
     const reason =
       CRASHES[signal ?? ''] ?? (reasonIn(running.said) || `its process ended with ${signal ?? `code ${String(code)}`}`);
-    this.#end(running, running.isReady ? this.#failed(reason) : this.#unusable(reason));
+    this.#died(running, running.isReady ? this.#failed(reason) : this.#unusable(reason));
+  }
+
+  #died(running: Running, error: ParleyError): void {
+    const isFirst = running === this.#running;
+    this.#end(running, error);
+    const hasLived = running.isReady && this.#clock.nowMs() - running.startedMs >= LIVED_MS;
+    if (!isFirst || !hasLived || !this.#stays || this.#closed) return;
+    this.#running ??= this.#start();
+    this.#holdUp();
   }
 
   #end(running: Running, error: ParleyError): void {

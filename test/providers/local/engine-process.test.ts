@@ -111,6 +111,21 @@ describe('a loaded process', () => {
     expect(engine.pid).not.toBe(pid);
   });
 
+  it('that stays loaded is started again before anybody asks, where it has lived a while', async () => {
+    const clock = new VirtualClock();
+    const engine = faulty('dies later', { clock });
+    await engine.ready();
+    await clock.advanceTo(5000);
+    const { pid } = engine;
+    const { id, ended: told } = join(engine);
+    engine.send({ type: 'open', id });
+    expect(await told).toMatchObject({ code: 'PROVIDER_FAILED' });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(engine.pid).not.toBeNull();
+    expect(engine.pid).not.toBe(pid);
+    await engine.ready();
+  });
+
   it('that is silent when it is suspected is killed, and one that answers is not', async () => {
     const clock = new VirtualClock();
     const [stalls, lives] = [faulty('stalls', { clock, silentMs: 300 }), faulty('', { clock, silentMs: 300 })];
