@@ -9,18 +9,11 @@ import type { CarrierDouble } from '../vendors/carriers/carrier-double.js';
 import { type Doorway, doorwayTo } from '../vendors/carriers/doorway.js';
 import { type Habits, tone } from '../vendors/carriers/people.js';
 import { socketPair } from '../vendors/carriers/socket-pair.js';
+import { NUMBERS, OWN } from './numbers.js';
 
-export const OWN = '+12025550199';
 export const STRANGER = '+12025550177';
 export const PUBLIC_URL = 'https://voice.example.com/parley';
-export const NUMBERS = {
-  person: '+12025550101',
-  leaver: '+12025550102',
-  busy: '+12025550103',
-  absent: '+12025550104',
-  rejecting: '+12025550105',
-  nobody: '+12025550111',
-} as const;
+export { NUMBERS, OWN };
 
 const PEOPLE: Readonly<Record<string, Habits>> = {
   [NUMBERS.person]: { does: 'answer', says: tone(), presses: { keys: '12', afterMs: 1_200 } },

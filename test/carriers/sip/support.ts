@@ -9,18 +9,11 @@ import type { Leg } from '../../../src/sip/call/leg.js';
 import type { OutboundCall } from '../../../src/sip/call/outbound.js';
 import { UserAgent } from '../../../src/sip/user-agent.js';
 import { HOPS, Wire } from '../../sip/support.js';
+import { NUMBERS, OWN } from '../numbers.js';
 
 const none = (): Promise<never> => Promise.reject(new Error('none'));
 
-export const OWN = '+12025550199';
-export const NUMBERS = {
-  person: '+12025550101',
-  leaver: '+12025550102',
-  busy: '+12025550103',
-  absent: '+12025550104',
-  rejecting: '+12025550105',
-  nobody: '+12025550111',
-} as const;
+export { NUMBERS, OWN };
 
 const DATAGRAM_MS = 20;
 
