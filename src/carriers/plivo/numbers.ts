@@ -129,7 +129,8 @@ export class PlivoNumbers implements NumberDesk {
 
   async #applicationNamed(name: string, signal: AbortSignal): Promise<Readonly<Record<string, unknown>> | null> {
     for (let page = 0; page < MOST_PAGES; page++) {
-      const query = new URLSearchParams({ limit: String(PAGE), offset: String(page * PAGE) });
+      // Those whose names begin so.
+      const query = new URLSearchParams({ app_name: name, limit: String(PAGE), offset: String(page * PAGE) });
       const { body } = await this.#api.ask({ method: 'GET', path: `/Application/?${query.toString()}` }, signal);
       const applications = objectsIn(body, 'objects');
       const found = applications.find((one) => one['app_name'] === name);

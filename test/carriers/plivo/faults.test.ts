@@ -229,6 +229,23 @@ describe('what is sent to a carrier of Plivo', () => {
     expect(rig.carrier.refused).toBe(0);
   });
 
+  it('may be the media socket of a call whose own has broken, once more', async () => {
+    rig = openRig();
+    const { call, far, heard } = await rig.answered();
+    rig.plivo.faults.lateMs = { redirect: 60_000 };
+    far.breakSocket();
+    await rig.until(() => !call.line.hasStream);
+    const socket = await rig.plivo.open(`${PUBLIC_URL.replace('http', 'ws')}/carriers/plivo/media/t1`);
+    const tell = (message: object): void => socket?.send(JSON.stringify(message));
+    const mediaFormat = { encoding: 'audio/x-mulaw', sampleRate: 8_000 };
+    tell({ event: 'start', start: { callId: far.id, streamId: rig.plivo.uuid(), mediaFormat } });
+    await rig.until(() => call.line.hasStream, 100);
+    const before = heard.samples.length;
+    tell({ event: 'media', media: { track: 'inbound', chunk: 900, payload: Buffer.alloc(160).toString('base64') } });
+    await rig.clock.advanceBy(5_000);
+    expect([call.state, heard.samples.length - before, call.line.counts.streams]).toEqual(['answered', 160, 2]);
+  });
+
   it.each(['http', 'https', 'wss'] as const)('may be a media socket that is signed as %s', async (signsSocketsAs) => {
     rig = openRig({}, { signsSocketsAs });
     const { call } = await rig.answered();
@@ -259,6 +276,17 @@ describe('numbers of an account with Plivo', () => {
     expect(application?.answer_url).toBe(`${PUBLIC_URL}/carriers/plivo/answer`);
     expect(plivo.applications.size).toBe(2);
     expect(plivo.violations).toEqual([]);
+  });
+
+  it('find it among thousands', async () => {
+    rig = openRig();
+    const { carrier, plivo } = rig;
+    const urls = { answer_url: 'https://elsewhere.example.com', hangup_url: 'https://elsewhere.example.com' };
+    for (let at = 0; at < 3_000; at++)
+      plivo.applications.set(`other-${String(at)}`, { app_name: `a${String(at)}`, ...urls });
+    for (const number of ['+12025550100', '+12025550101']) await carrier.buyNumber(number, NEVER);
+    expect(plivo.applicationOf('+12025550101')).toBe(plivo.applicationOf('+12025550100'));
+    expect(rig.asked('GET /Application/')).toBe(2);
   });
 
   it('share it when several are bought at the same time', async () => {

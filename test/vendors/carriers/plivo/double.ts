@@ -270,7 +270,8 @@ export class PlivoDouble implements CarrierDouble {
 
   #application(method: string, id: string, body: Readonly<Record<string, string>>, query: URLSearchParams): RestReply {
     if (method === 'GET') {
-      const all = [...this.applications].map(([app_id, one]) => ({ app_id, ...one }));
+      const every = [...this.applications].map(([app_id, one]) => ({ app_id, ...one }));
+      const all = every.filter(({ app_name }) => app_name.startsWith(query.get('app_name') ?? ''));
       const [limit, offset] = [Number(query.get('limit') ?? '20'), Number(query.get('offset') ?? '0')];
       const meta = { limit, offset, next: null, previous: null, total_count: all.length };
       return { status: 200, body: { meta, objects: all.slice(offset, offset + limit) } };
