@@ -4,7 +4,7 @@ import { RealClock } from '../../clock/real.js';
 import { ParleyError, reasonOf } from '../../errors.js';
 import { workerFile } from '../../package-files.js';
 import type { EngineLoad, EngineReply, EngineRequest } from './engine-protocol.js';
-import { SHERPA_INSTALL, SHERPA_PACKAGE } from './sherpa-package.js';
+import { CRASHES, inClearWords, missing, reasonIn, thrownIn } from './engine-reasons.js';
 
 export interface EngineProcessOptions {
   /** How errors call it. */
@@ -268,38 +268,3 @@ export class EngineProcess {
 
 /** Where libraries and programs are found; nothing that could be a secret. */
 const PASSED_ON = /^(?:PATH|HOME|TMPDIR|TEMP|TMP|LANG|LC_\w+|SystemRoot|(?:DY)?LD_LIBRARY_PATH|PWD)$/i;
-
-const CRASHES: Readonly<Record<string, string>> = {
-  SIGSEGV: 'its process crashed (SIGSEGV): its files may not belong together',
-  SIGKILL: 'its process was killed (SIGKILL): for want of memory, perhaps',
-};
-
-function missing(reason: string): string {
-  return /Cannot find (?:package|module)/u.test(reason)
-    ? `the package ${SHERPA_PACKAGE} is not installed: ${SHERPA_INSTALL}`
-    : `${SHERPA_PACKAGE} has no build for this machine (${reason.split('\n')[0] ?? ''})`;
-}
-
-/** What sherpa-onnx says of a computation that could not be made; null = nothing. */
-function thrownIn(said: string): string | null {
-  const [, thrown] = /Caught exception:\s*([^\n]+)/u.exec(said) ?? [];
-  return thrown === undefined ? null : thrown.trim().slice(0, 300);
-}
-
-/** The last thing that sherpa-onnx said, without the place in its source. */
-function reasonIn(said: string): string {
-  const lines = said.split('\n').map((line) => line.trim().replace(/^\S+\.(?:cc|h):\S+:\d+\s*/u, ''));
-  const told = lines.filter((line) => line !== '' && !TELLS_NOTHING.test(line));
-  // What an exception says first names the fault; more lines may follow.
-  const thrown = told.findLast((line) => line.startsWith('what():'));
-  return inClearWords((thrown ?? told.at(-1) ?? '').replace(/^what\(\):\s*/u, ''));
-}
-
-const TELLS_NOTHING = /^(?:terminate called|Node\.js v|at |Errors in config|Please check your config)/u;
-
-/** What a library of C++ says where a token's number is in no list. */
-function inClearWords(reason: string): string {
-  return /_Map_base::at|unordered_map::at|map::at/u.test(reason)
-    ? 'its tokens.txt does not belong to it: a token is not there'
-    : reason.slice(0, 300);
-}
