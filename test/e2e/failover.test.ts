@@ -130,7 +130,7 @@ it('answers within its deadline although each vendor stalls in the middle of the
       if (event.type === 'user') said.push(`user: ${event.text.toLowerCase().replace('.', '')}`);
       if (event.type === 'agent') {
         // A filler may bridge the wait.
-        said.push(`agent: ${event.text.replace('Let me see. ', '')}`);
+        said.push(`agent: ${event.text.replaceAll(/(Let me see|One moment, please|Just a second)\. /g, '')}`);
         agentSaid();
       }
     },
