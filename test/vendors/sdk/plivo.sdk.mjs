@@ -19,6 +19,8 @@ const BUSY = '12025550103';
 function open() {
   const clock = new VirtualClock();
   const asked = [];
+  /** Our ends of media sockets. */
+  const sockets = [];
   const documents = {};
   const double = new PlivoDouble({
     ...{ clock, authToken: TOKEN },
@@ -29,8 +31,10 @@ function open() {
         return Promise.resolve(documents[new URL(url).pathname] ?? '<Response/>');
       },
       open: (url, headers) => {
-        asked.push({ method: 'GET', url, body: '', headers });
-        return Promise.resolve(socketPair(clock, 20)[1]);
+        asked.push({ method: 'GET', url: url.replace(/^wss/, 'http'), body: '', headers });
+        const [near, far] = socketPair(clock, 20);
+        sockets.push(near);
+        return Promise.resolve(far);
       },
     },
   });
@@ -47,7 +51,7 @@ function open() {
     if (status >= 300) throw new axios.AxiosError('refused', String(status), config, null, response);
     return response;
   };
-  return { clock, double, asked, documents, sdk: new plivo.Client(AUTH_ID, TOKEN) };
+  return { clock, double, asked, sockets, documents, sdk: new plivo.Client(AUTH_ID, TOKEN) };
 }
 
 /** All that was asked is signed as the SDK and parley want it. */
@@ -65,7 +69,7 @@ function expectSigned(asked) {
 }
 
 it('places, looks at, transfers and ends a call, and what is asked about it is signed as the SDK wants it', async () => {
-  const { clock, double, asked, documents, sdk } = open();
+  const { clock, double, asked, sockets, documents, sdk } = open();
   const answer = new plivo.Response();
   const stream = { bidirectional: true, keepCallAlive: true, contentType: 'audio/x-mulaw;rate=8000' };
   answer.addStream('wss://voice.example.com/media', stream);
@@ -92,6 +96,7 @@ it('places, looks at, transfers and ends a call, and what is asked about it is s
   const live = await sdk.calls.getLiveCall(call.id);
   expect([live.callUuid, live.callStatus]).toEqual([call.id, 'in-progress']);
   await sdk.calls.transfer(call.id, { legs: 'aleg', alegUrl: `${ROOT}/dial`, alegMethod: 'POST' });
+  sockets[0].close(); // the call goes elsewhere when its stream is over
   await clock.advanceBy(2_000);
   expect(call.stream).not.toBeNull(); // the target was busy
   await sdk.calls.hangup(call.id);
