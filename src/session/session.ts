@@ -123,7 +123,8 @@ export class Session {
       onPlayable: () => this.#pacer.hurry(),
     });
     const voice = (skipped: number): Int16Array | null => this.#playout.pull(skipped);
-    const source = { pull: (skipped: number) => this.#line.pull(voice, skipped), playable: () => this.#playout.playable };
+    const pull = (skipped: number): Int16Array | null => this.#line.pull(voice, skipped);
+    const source = { pull, playable: () => this.#playout.playable };
     this.#pacer = new Pacer(transport, source, (error) => this.#onLineClosed(error));
     this.#voice = new Voice({
       tts: options.tts,
