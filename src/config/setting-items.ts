@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { baseUrlSchema, secretSchema } from './setting.js';
+import { baseUrlSchema, isUrl, secretSchema } from './setting.js';
 import { headersSchema } from './webhook.js';
 
 /** A name, a file or a folder. */
@@ -60,3 +60,14 @@ export const mcpServerSchema = z.union([
 ]);
 
 export type McpServerSetting = z.infer<typeof mcpServerSchema>;
+
+/** Where else than to public addresses an agent's requests may go. */
+export const allowUrlSchema = z.string().refine((text) => isUrl(text, ['http:', 'https:', 'ws:', 'wss:']), {
+  error: 'Input should be an origin such as http://127.0.0.1:9000, or a full address',
+  params: { type: 'url_parsing' },
+});
+
+/** A key of Standard Webhooks, with which what parley sends is signed. */
+export const webhookSecretSchema = z
+  .string()
+  .regex(/^whsec_[A-Za-z0-9+/]{32,88}={0,2}$/, 'Input should be whsec_ and 24 to 64 bytes as base64');

@@ -5,7 +5,7 @@ import { failoverSchema } from './failover.js';
 import { DEFAULT_LANGUAGE, languageSchema } from './language.js';
 import { pricesSchema } from './prices.js';
 import { secretKeyBytes } from './secret-key.js';
-import { baseUrlSchema, isUrl, secretSchema, setting } from './setting.js';
+import { baseUrlSchema, secretSchema, setting } from './setting.js';
 import {
   type CallGuards,
   callsSchema,
@@ -22,6 +22,7 @@ import {
   webRtcSchema,
 } from './setting-groups.js';
 import {
+  allowUrlSchema,
   mcpNameSchema,
   mcpServerSchema,
   modelEntrySchema,
@@ -29,6 +30,7 @@ import {
   operatorAddressSchema,
   originSchema,
   voiceSubstituteSchema,
+  webhookSecretSchema,
 } from './setting-items.js';
 import { DEFAULT_SIP, sipSchema, type SipSettings } from './sip-settings.js';
 import { DEFAULT_PLIVO, plivoSchema, type PlivoSettings } from './plivo-settings.js';
@@ -43,13 +45,6 @@ const secretKeySchema = z.string().refine((text) => secretKeyBytes(text) !== nul
 });
 /** A disabled agent stays disabled. */
 const OVERRIDABLE_FIELDS = Object.keys(agentConfigSchema.shape).filter((field) => field !== 'status');
-const allowUrlSchema = z.string().refine((text) => isUrl(text, ['http:', 'https:', 'ws:', 'wss:']), {
-  error: 'Input should be an origin such as http://127.0.0.1:9000, or a full address',
-  params: { type: 'url_parsing' },
-});
-const webhookSecretSchema = z
-  .string()
-  .regex(/^whsec_[A-Za-z0-9+/]{32,88}={0,2}$/, 'Input should be whsec_ and 24 to 64 bytes as base64');
 
 /** The configuration file, all of it optional. The environment and flags give the same members one by one. */
 export const settingsFileSchema = z.strictObject({
