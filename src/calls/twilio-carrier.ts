@@ -1,22 +1,13 @@
-import { randomBytes } from 'node:crypto';
 import type { TwilioCarrier } from '../carriers/twilio/carrier.js';
 import type { TwilioSettings } from '../config/twilio-settings.js';
-import type { Engine } from '../engine/engine.js';
 import { ParleyError } from '../errors.js';
-import { callbackRoot } from './callback-root.js';
+import { accountOptions, type CarrierAccount, closingAll } from './carrier-account.js';
 
-export interface TwilioCarrierParts {
-  engine: Engine;
+export interface TwilioCarrierParts extends CarrierAccount {
   settings: TwilioSettings;
   authToken: string | null;
-  /** Where Twilio reaches this process. */
-  publicUrl: string | null;
-  /** Of the account's numbers, the ones that are ours from the start. */
-  owned?: readonly string[];
-  onError?: (error: unknown) => void;
 }
 
-const TOKEN_BYTES = 18;
 const DETECTION = { off: null, answer: 'Enable', 'greeting-end': 'DetectMessageEnd' } as const;
 
 /**
@@ -27,9 +18,9 @@ const DETECTION = { off: null, answer: 'Enable', 'greeting-end': 'DetectMessageE
 export async function twilioCarrier(
   parts: TwilioCarrierParts,
 ): Promise<{ carrier: TwilioCarrier; close: () => Promise<void> }> {
-  const { engine, settings, authToken, owned = [], onError } = parts;
+  const { settings, authToken } = parts;
   const { accountSid, machineDetection } = settings;
-  const publicUrl = callbackRoot(parts.publicUrl, 'Twilio');
+  const common = accountOptions(parts, 'Twilio');
   if (accountSid === null || authToken === null) {
     throw new ParleyError('CONFIG_INVALID', {
       reason: 'Twilio needs both twilio.accountSid and twilioAuthToken (PARLEY_TWILIO_AUTH_TOKEN)',
@@ -45,14 +36,9 @@ export async function twilioCarrier(
   const api = openRest({ carrier: 'twilio', baseUrl: settings.apiUrl, headers });
   const prices = openRest({ carrier: 'twilio', baseUrl: settings.pricingUrl, headers });
   const carrier = new TwilioCarrier({
-    ...{ clock: engine.clock, accountSid, authToken, publicUrl, owned, rest: api.rest, pricing: prices.rest },
+    ...common,
+    ...{ accountSid, authToken, rest: api.rest, pricing: prices.rest },
     machineDetection: DETECTION[machineDetection],
-    token: () => randomBytes(TOKEN_BYTES).toString('base64url'),
-    ...(onError !== undefined && { onError }),
   });
-  const close = async (): Promise<void> => {
-    await carrier.close();
-    await Promise.all([api.close(), prices.close()]);
-  };
-  return { carrier, close };
+  return closingAll(carrier, api, prices);
 }
