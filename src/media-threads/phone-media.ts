@@ -88,12 +88,15 @@ function plainAgreement({ srtp, ...agreement }: Agreement): Agreement {
   return { ...agreement, srtp: srtp === null ? null : { send: own(srtp.send), receive: own(srtp.receive) } };
 }
 
-/** What has crossed over, with this thread's codecs: a codec that stays is known by being the same. */
-export function ownAgreement(agreement: Agreement): Agreement {
+/**
+ * What has crossed over, with this thread's codecs: a codec that stays is known by being the same. Read for each packet:
+ * what is spread comes last, see docs/design.md.
+ */
+export function ownAgreement({ codec, codecs, ...rest }: Agreement): Agreement {
   const own = ({ name }: CodecFacts): CodecFacts => CODECS[name];
   return {
-    ...agreement,
-    codec: { ...agreement.codec, facts: own(agreement.codec.facts) },
-    codecs: new Map([...agreement.codecs].map(([type, facts]) => [type, own(facts)])),
+    codec: { payloadType: codec.payloadType, facts: own(codec.facts) },
+    codecs: new Map([...codecs].map(([type, facts]) => [type, own(facts)])),
+    ...rest,
   };
 }

@@ -70,7 +70,10 @@ const FILL_AFTER_MS = 5 * FRAME_MS;
  * knows nothing of offers and answers, so that it can run in another thread than these.
  */
 export class RtpMedia {
-  readonly #options: RtpMediaOptions;
+  readonly #clock: Clock;
+  readonly #silentMs: number;
+  readonly #listener: RtpListener | undefined;
+  readonly #totals: RtpTotals | undefined;
   readonly #pair: PortPair;
   readonly #line: RtpLine;
   readonly #wire: Wire;
@@ -91,9 +94,12 @@ export class RtpMedia {
 
   /** @param opus loaded; needed where Opus is among the codecs */
   constructor(options: RtpMediaOptions, pair: PortPair, opus: Opus | null) {
-    this.#options = options;
-    this.#pair = pair;
     const { clock, ticker, learnMs = LEARN_MS, codecs } = options;
+    this.#clock = clock;
+    this.#silentMs = options.silentMs ?? SILENT_MS;
+    this.#listener = options.listener;
+    this.#totals = options.totals;
+    this.#pair = pair;
     const rateHz = Math.max(...codecs.map((name) => CODECS[name].sampleRateHz));
     const random = randomBytes(10);
     const ssrc = random.readUInt32BE(0);
@@ -125,7 +131,7 @@ export class RtpMedia {
       onExpectedLoss: (share) => this.#sender.expectLoss(share),
     });
     this.#awaitedMs = clock.nowMs();
-    options.totals?.opened();
+    this.#totals?.opened();
     this.#stopTicks = ticker.subscribe(() => this.#tick());
   }
 
@@ -145,18 +151,18 @@ export class RtpMedia {
     this.#sender.configure(agreement);
     this.#receiver.configure(agreement);
     this.#wire.agree(agreement);
-    this.#agreedMs ??= this.#options.clock.nowMs();
-    this.#awaitedMs = this.#options.clock.nowMs();
+    this.#agreedMs ??= this.#clock.nowMs();
+    this.#awaitedMs = this.#clock.nowMs();
     if (agreement.sends !== this.#isHeld) return;
     this.#isHeld = !agreement.sends;
-    this.#options.listener?.held?.(this.#isHeld);
+    this.#listener?.held?.(this.#isHeld);
   }
 
   /** The call has been answered: from now on the other side is heard, and hears. */
   answered(): void {
     if (this.#isAnswered) return;
     this.#isAnswered = true;
-    const nowMs = this.#options.clock.nowMs();
+    const nowMs = this.#clock.nowMs();
     this.#awaitedMs = nowMs;
     this.#wire.extendLearning();
     const isDescribed = this.#agreedMs !== null && nowMs - this.#agreedMs >= FRAME_MS;
@@ -189,13 +195,13 @@ export class RtpMedia {
     this.#sender.close();
     this.#receiver.close();
     this.#line.end();
-    this.#options.totals?.closed(this.stats());
+    this.#totals?.closed(this.stats());
     await this.#pair.close();
   }
 
   #play(frame: Int16Array | null): void {
     if (!this.#isAnswered) return;
-    const nowMs = this.#options.clock.nowMs();
+    const nowMs = this.#clock.nowMs();
     this.#givenMs = nowMs;
     this.#sender.frame(frame, nowMs);
   }
@@ -203,7 +209,7 @@ export class RtpMedia {
   /** While it rings nothing is sent: there are telephones that stop ringing when sound comes. */
   #tick(): void {
     if (!this.#isAnswered) return;
-    const nowMs = this.#options.clock.nowMs();
+    const nowMs = this.#clock.nowMs();
     this.#receiver.poll(nowMs);
     if (nowMs - this.#givenMs >= FILL_AFTER_MS) this.#sender.frame(null, nowMs);
     this.#wire.tick(nowMs);
@@ -212,7 +218,7 @@ export class RtpMedia {
 
   /** Whether the other side is still there; reports are a sign as well, of those who are silent. */
   #watch(nowMs: number): void {
-    const patienceMs = this.#options.silentMs ?? SILENT_MS;
+    const patienceMs = this.#silentMs;
     // Some say goodbye when they change their source, or hand the call on: it is not the end yet.
     const limitMs = this.#wire.hasLeft ? Math.min(patienceMs, GONE_MS) : patienceMs;
     // On hold, whoever holds may be silent altogether.
@@ -224,7 +230,7 @@ export class RtpMedia {
     this.#isLost = true;
     const error = new ParleyError('LINE_LOST', { reason: `nothing came for ${String(limitMs / 1_000)} s` });
     this.#line.end(error);
-    this.#options.listener?.lost?.(error);
+    this.#listener?.lost?.(error);
   }
 
   #lineStats(): LineStats {

@@ -43,7 +43,10 @@ type Counts = Pick<JitterStats, 'received' | 'lost' | 'late' | 'duplicate' | 're
 
 /** What the other side sends, from packets to sound and keys. */
 export class Receiver {
-  readonly #options: ReceiverOptions;
+  readonly #rateHz: number;
+  readonly #opus: Opus | null;
+  readonly #onAudio: ReceiverOptions['onAudio'];
+  readonly #onDigit: ReceiverOptions['onDigit'];
   readonly #keys = new TelephoneEvents();
   readonly #streams = new Map<CodecFacts['name'], Stream>();
   #agreement: Agreement | null = null;
@@ -60,7 +63,10 @@ export class Receiver {
   #before: Counts = { received: 0, lost: 0, late: 0, duplicate: 0, reordered: 0 };
 
   constructor(options: ReceiverOptions) {
-    this.#options = options;
+    this.#rateHz = options.rateHz;
+    this.#opus = options.opus;
+    this.#onAudio = options.onAudio;
+    this.#onDigit = options.onDigit;
   }
 
   /** Of the whole call; jitter and patience as they are now. */
@@ -94,7 +100,7 @@ export class Receiver {
     if (this.#agreement.eventTypes.has(payloadType)) {
       this.#keySoundsUntilMs = nowMs + KEY_SOUNDS_MS;
       const key = this.#keys.read(payload, timestamp);
-      if (key !== null) this.#options.onDigit(key);
+      if (key !== null) this.#onDigit(key);
       if (!begins) this.#push({ sequence, timestamp, payload: NO_SOUND }, nowMs);
       return;
     }
@@ -147,9 +153,9 @@ export class Receiver {
     this.#streams.get(facts.name)?.decoder.close();
     const stream = {
       facts,
-      decoder: mediaDecoder(facts, this.#options.opus),
+      decoder: mediaDecoder(facts, this.#opus),
       jitter: new JitterBuffer({ clockRateHz: facts.clockRateHz }),
-      resampler: resamplerBetween(facts.sampleRateHz, this.#options.rateHz),
+      resampler: resamplerBetween(facts.sampleRateHz, this.#rateHz),
       noise: new ComfortNoise(),
     };
     this.#streams.set(facts.name, stream);
@@ -169,7 +175,7 @@ export class Receiver {
       const ms = (samples.length * 1_000) / stream.facts.sampleRateHz;
       const mayBeLeftOut = arrival.kind === 'packet' && stream.jitter.lagMs >= ms;
       if (mayBeLeftOut && levelOf(samples).rmsDbfs < QUIET_DB) stream.jitter.skipped(ms);
-      else this.#options.onAudio(stream.resampler === null ? samples : stream.resampler.process(samples));
+      else this.#onAudio(stream.resampler === null ? samples : stream.resampler.process(samples));
     }
   }
 

@@ -43,7 +43,10 @@ const QUIET_LEVEL = Uint8Array.of(70);
 
 /** What we send: packets of the length that the other side wants, with the sound, silence or keys of each 20 ms. */
 export class Sender {
-  readonly #options: SenderOptions;
+  readonly #rateHz: number;
+  readonly #ssrc: number;
+  readonly #opus: Opus | null;
+  readonly #onPacket: SenderOptions['onPacket'];
   readonly #silence: Int16Array;
   readonly #keys: KeyPresses;
   /** Sound that waits for its packet to be full, at the codec's rate. */
@@ -60,7 +63,10 @@ export class Sender {
   #octets = 0;
 
   constructor(options: SenderOptions) {
-    this.#options = options;
+    this.#rateHz = options.rateHz;
+    this.#ssrc = options.ssrc;
+    this.#opus = options.opus;
+    this.#onPacket = options.onPacket;
     this.#silence = new Int16Array(frameSamples(options.rateHz));
     this.#waiting = new Int16Array(((LONGEST_SENT_MS + FRAME_MS) / FRAME_MS) * frameSamples(16_000));
     this.#sequence = options.sequence;
@@ -72,8 +78,7 @@ export class Sender {
   sentAt(nowMs: number): SentSoFar {
     const clockRateHz = this.#agreement?.codec.facts.clockRateHz ?? 8_000;
     const since = Math.round(((nowMs - (this.#lastMs ?? nowMs)) * clockRateHz) / 1_000);
-    const { ssrc } = this.#options;
-    return { ssrc, packets: this.#packets, octets: this.#octets, timestamp: (this.#timestamp + since) >>> 0 };
+    return { ssrc: this.#ssrc, packets: this.#packets, octets: this.#octets, timestamp: (this.#timestamp + since) >>> 0 };
   }
 
   configure(agreement: Agreement): void {
@@ -85,8 +90,8 @@ export class Sender {
     this.#voice?.encoder.close();
     const ticksPerMs = facts.clockRateHz / 1_000;
     this.#voice = {
-      encoder: mediaEncoder(facts, this.#options.opus),
-      resampler: resamplerBetween(this.#options.rateHz, facts.sampleRateHz),
+      encoder: mediaEncoder(facts, this.#opus),
+      resampler: resamplerBetween(this.#rateHz, facts.sampleRateHz),
       ticksPerMs,
       packetSamples: (facts.sampleRateHz * agreement.packetMs) / 1_000,
       ticksPerPacket: ticksPerMs * agreement.packetMs,
@@ -192,6 +197,6 @@ export class Sender {
     this.#sequence = (sequence + 1) & 0xffff;
     this.#packets++;
     this.#octets += payload.length;
-    this.#options.onPacket({ payloadType, marker, sequence, timestamp, ssrc: this.#options.ssrc, payload });
+    this.#onPacket({ payloadType, marker, sequence, timestamp, ssrc: this.#ssrc, payload });
   }
 }

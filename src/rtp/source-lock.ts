@@ -24,19 +24,22 @@ const PROOF_OF_SAME_HOST = 2;
  * listen in nor be heard.
  */
 export class SourceLock {
-  readonly #options: SourceLockOptions;
+  readonly #expected: Place;
+  readonly #learnMs: number;
   #untilMs: number;
   #locked: Place | null = null;
   #candidate: (Place & { ssrc: number; sequence: number; count: number }) | null = null;
 
   constructor(options: SourceLockOptions) {
-    this.#options = options;
+    const { address, port } = options.expected;
+    this.#expected = { address, port };
+    this.#learnMs = options.learnMs;
     this.#untilMs = options.nowMs + options.learnMs;
   }
 
   /** Where packets are to be sent. */
   get target(): Place {
-    return this.#locked ?? this.#options.expected;
+    return this.#locked ?? this.#expected;
   }
 
   get isLocked(): boolean {
@@ -45,7 +48,7 @@ export class SourceLock {
 
   /** The time to learn begins again, where nothing has been heard yet. */
   extend(nowMs: number): void {
-    this.#untilMs = nowMs + this.#options.learnMs;
+    this.#untilMs = nowMs + this.#learnMs;
   }
 
   isTarget(place: Place): boolean {
@@ -53,14 +56,14 @@ export class SourceLock {
   }
 
   /** Whether that place was negotiated. */
-  isExpected({ address, port }: Place): boolean {
-    return isSame({ address, port }, this.#options.expected);
+  isExpected(place: Place): boolean {
+    return isSame(place, this.#expected);
   }
 
   /** Whether the packet is to be heard. `isVouchedFor`: it was authenticated. */
   accepts(from: Place, packet: { ssrc: number; sequence: number }, nowMs: number, isVouchedFor = false): boolean {
     if (this.#locked !== null) return isSame(from, this.#locked);
-    const { expected } = this.#options;
+    const expected = this.#expected;
     if (isSame(from, expected)) {
       this.#locked = expected;
       return true;
@@ -71,10 +74,10 @@ export class SourceLock {
     const goesOn = last !== null && isSame(from, last) && ssrc === last.ssrc && isNext(last.sequence, sequence);
     // One candidate at a time would let a stranger keep the other side out; the latest one is it.
     const count = goesOn ? last.count + 1 : 1;
-    this.#candidate = { ...from, ssrc, sequence, count };
+    this.#candidate = { address: from.address, port: from.port, ssrc, sequence, count };
     const proof = from.address === expected.address ? PROOF_OF_SAME_HOST : PROOF;
     if (count < proof && !isVouchedFor) return false;
-    this.#locked = { ...from };
+    this.#locked = { address: from.address, port: from.port };
     return true;
   }
 }

@@ -38,7 +38,13 @@ const MOST_OVERTAKEN = 64;
 
 /** Between our sockets and the other side's: who is believed, what is encrypted, and reports of both. */
 export class Wire {
-  readonly #options: WireOptions;
+  readonly #pair: PortPair;
+  readonly #learnMs: number;
+  readonly #ssrc: number;
+  readonly #nowMs: () => number;
+  readonly #sent: WireOptions['sent'];
+  readonly #onPacket: WireOptions['onPacket'];
+  readonly #onExpectedLoss: WireOptions['onExpectedLoss'];
   readonly #reports: Reports;
   readonly #loss = new ReportedLoss();
   readonly #unheard: Unheard = { strangers: 0, forged: 0, junk: 0 };
@@ -53,10 +59,17 @@ export class Wire {
   readonly #overtaken: { datagram: Uint8Array; from: Place; isRtcpPort: boolean; atMs: number }[] = [];
 
   constructor(options: WireOptions) {
-    this.#options = options;
+    const { pair } = options;
+    this.#pair = pair;
+    this.#learnMs = options.learnMs;
+    this.#ssrc = options.ssrc;
+    this.#nowMs = options.nowMs;
+    this.#sent = options.sent;
+    this.#onPacket = options.onPacket;
+    this.#onExpectedLoss = options.onExpectedLoss;
     this.#reports = new Reports(options.nowMs());
-    options.pair.rtp.listen((datagram, address, port) => this.#onDatagram(datagram, { address, port }, false));
-    options.pair.rtcp.listen((datagram, address, port) => this.#onDatagram(datagram, { address, port }, true));
+    pair.rtp.listen((datagram, address, port) => this.#onDatagram(datagram, { address, port }, false));
+    pair.rtcp.listen((datagram, address, port) => this.#onDatagram(datagram, { address, port }, true));
   }
 
   get unheard(): Unheard {
@@ -83,11 +96,11 @@ export class Wire {
   }
 
   agree(agreement: Agreement): void {
-    const nowMs = this.#options.nowMs();
+    const nowMs = this.#nowMs();
     if (isNowhere(agreement.remote.address) || this.#lock?.isExpected(agreement.remote) === true) {
       // The other side stays where it was, if that is known.
       this.#lock?.extend(nowMs);
-    } else this.#lock = new SourceLock({ expected: agreement.remote, learnMs: this.#options.learnMs, nowMs });
+    } else this.#lock = new SourceLock({ expected: agreement.remote, learnMs: this.#learnMs, nowMs });
     const keysBefore = this.#agreement?.srtp ?? null;
     const { srtp } = agreement;
     this.#agreement = agreement;
@@ -103,7 +116,7 @@ export class Wire {
 
   /** The other side may be behind a NAT and send only now. */
   extendLearning(): void {
-    this.#lock?.extend(this.#options.nowMs());
+    this.#lock?.extend(this.#nowMs());
   }
 
   send(packet: RtpPacket): void {
@@ -113,13 +126,13 @@ export class Wire {
     // Nearly always as long as the one before, which has been sent.
     if (this.#datagram.length !== length) this.#datagram = new Uint8Array(length);
     const datagram = serialiseRtp(packet, this.#datagram);
-    this.#options.pair.rtp.send(this.#sealer === null ? datagram : this.#sealer.protect(datagram), address, port);
+    this.#pair.rtp.send(this.#sealer === null ? datagram : this.#sealer.protect(datagram), address, port);
   }
 
   /** To be called every tick. */
   tick(nowMs: number): void {
     if (this.#agreement === null || nowMs < this.#reports.nextMs) return;
-    this.#sendReport(this.#reports.next(this.#options.sent(), nowMs));
+    this.#sendReport(this.#reports.next(this.#sent(), nowMs));
   }
 
   /** May be called twice. @param saysGoodbye to somebody who has heard of us */
@@ -127,14 +140,14 @@ export class Wire {
     if (this.#isOver) return;
     this.#isOver = true;
     if (this.#agreement === null || !saysGoodbye) return;
-    this.#sendReport(this.#reports.goodbye(this.#options.sent(), this.#options.nowMs()));
+    this.#sendReport(this.#reports.goodbye(this.#sent(), this.#nowMs()));
   }
 
   #sendReport(report: Uint8Array): void {
     const [agreement, lock] = [this.#agreement, this.#lock];
     if (agreement === null || lock === null) return;
     const datagram = this.#sealer?.protectRtcp(report) ?? report;
-    const { rtp, rtcp } = this.#options.pair;
+    const { rtp, rtcp } = this.#pair;
     const { address, port } = lock.target;
     if (agreement.rtcpMux) rtp.send(datagram, address, port);
     else if (lock.isExpected(lock.target) && !isNowhere(agreement.remote.rtcpAddress)) {
@@ -142,7 +155,7 @@ export class Wire {
     } else rtcp.send(datagram, address, port + 1);
   }
 
-  #onDatagram(datagram: Uint8Array, from: Place, isRtcpPort: boolean, nowMs = this.#options.nowMs()): void {
+  #onDatagram(datagram: Uint8Array, from: Place, isRtcpPort: boolean, nowMs = this.#nowMs()): void {
     const lock = this.#lock;
     if (this.#isOver) return;
     if (lock === null) {
@@ -166,13 +179,13 @@ export class Wire {
       return;
     }
     // What we have sent ourselves comes back: a loop (RFC 3550, 8.2).
-    if (packet.ssrc === this.#options.ssrc || !lock.accepts(from, packet, nowMs, this.#opener !== null)) {
+    if (packet.ssrc === this.#ssrc || !lock.accepts(from, packet, nowMs, this.#opener !== null)) {
       this.#unheard.strangers++;
       return;
     }
     this.#lastHeardMs = nowMs;
     this.#reports.take(packet, this.#agreement?.codecs.get(packet.payloadType)?.clockRateHz ?? null, nowMs);
-    this.#options.onPacket(packet, nowMs);
+    this.#onPacket(packet, nowMs);
   }
 
   /** Only of the place that is agreed upon now: nobody proves to be elsewhere by what came before. */
@@ -200,13 +213,13 @@ export class Wire {
       return;
     }
     const before = this.#reports.stats;
-    if (!this.#reports.read(opened, this.#options.ssrc, nowMs)) {
+    if (!this.#reports.read(opened, this.#ssrc, nowMs)) {
       this.#unheard.junk++;
       return;
     }
     this.#lastHeardMs = nowMs;
     const { stats } = this.#reports;
     const expected = stats === before || stats.reportedLoss === null ? null : this.#loss.take(stats.reportedLoss);
-    if (expected !== null) this.#options.onExpectedLoss(expected);
+    if (expected !== null) this.#onExpectedLoss(expected);
   }
 }

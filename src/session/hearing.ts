@@ -46,7 +46,14 @@ const DEAF_SAMPLES = msToSamples(120, HEARING_RATE_HZ);
  * Positions become times of the session's clock by taking the newest sample to have been spoken just now.
  */
 export class Hearing {
-  readonly #options: HearingOptions;
+  readonly #inputRateHz: number;
+  readonly #vad: VadDetector;
+  readonly #stt: HearingOptions['stt'];
+  readonly #denoising: Denoising | undefined;
+  readonly #nowMs: () => number;
+  readonly #ownTones: () => boolean;
+  readonly #hearsBeeps: () => boolean;
+  readonly #onEvent: (event: ConversationEvent) => void;
   readonly #resampler: Resampler;
   readonly #detector: SpeechDetector;
   /** Audio is looked at in steps of a frame, so that a tone is told from the speech around it however the line cuts. */
@@ -67,16 +74,23 @@ export class Hearing {
   #deafSamples = 0;
 
   constructor(options: HearingOptions) {
-    this.#options = options;
-    this.#resampler = new Resampler(options.inputRateHz, HEARING_RATE_HZ);
-    this.#pressed = new PressedKeys(options.nowMs);
-    const { stt, onEvent, hearsFax = true } = options;
-    this.#stepSamples = Math.floor(frameSamples(options.inputRateHz));
-    const toneRateHz = Math.min(options.inputRateHz, HEARING_RATE_HZ);
+    const { inputRateHz, vad, stt, onEvent, nowMs, hearsFax = true } = options;
+    this.#inputRateHz = inputRateHz;
+    this.#vad = vad;
+    this.#stt = stt;
+    this.#denoising = options.denoising;
+    this.#nowMs = nowMs;
+    this.#ownTones = options.ownTones ?? never;
+    this.#hearsBeeps = options.hearsBeeps ?? never;
+    this.#onEvent = onEvent;
+    this.#resampler = new Resampler(inputRateHz, HEARING_RATE_HZ);
+    this.#pressed = new PressedKeys(nowMs);
+    this.#stepSamples = Math.floor(frameSamples(inputRateHz));
+    const toneRateHz = Math.min(inputRateHz, HEARING_RATE_HZ);
     this.#keys = new DtmfDetector(toneRateHz);
     this.#fax = hearsFax ? new FaxDetector(toneRateHz) : null;
     this.#detector = new SpeechDetector(
-      options.vad.windowSamples,
+      vad.windowSamples,
       {
         onSpeechStart: (startSample) => {
           this.#spokenFrom ??= startSample;
@@ -106,47 +120,46 @@ export class Hearing {
   /** Keys that the line brought as such. Those whose tones have been heard are none. */
   keys(keys: string): void {
     const digits = this.#pressed.asEvents(keys);
-    if (digits !== '') this.#options.onEvent({ type: 'digits', digits });
+    if (digits !== '') this.#onEvent({ type: 'digits', digits });
   }
 
   close(): void {
-    this.#options.vad.close();
-    this.#options.denoising?.denoiser.close();
+    this.#vad.close();
+    this.#denoising?.denoiser.close();
   }
 
   /** @param line a frame or less; returns how many samples it is at 16 kHz */
   #hear(line: Int16Array, startSample: number): number {
     const samples = this.#resampler.process(line);
-    const tones = this.#keys.sampleRateHz === this.#options.inputRateHz ? line : samples;
+    const tones = this.#keys.sampleRateHz === this.#inputRateHz ? line : samples;
     this.#step(samples, startSample, this.#keys.push(tones));
     if (this.#fax !== null && startSample < FAX_SAMPLES) this.#listenForFax(this.#fax, tones);
     return samples.length;
   }
 
   #step(samples: Int16Array, startSample: number, digits: readonly DtmfDigit[]): void {
-    const { stt, vad, onEvent } = this.#options;
     const toneSounds = this.#keys.held !== undefined || digits.length > 0;
     this.#deafSamples = toneSounds ? DEAF_SAMPLES : Math.max(0, this.#deafSamples - samples.length);
     const heard = toneSounds ? SILENCE.subarray(0, samples.length) : samples;
     // The recogniser first: a speech edge that the VAD finds in these samples refers to audio it then has.
-    const { denoising } = this.#options;
+    const denoising = this.#denoising;
     const clean = denoising?.denoiser.process(heard) ?? heard;
     // The denoiser is some samples behind, but what it gives lies where it was: edges keep their times.
-    if (denoising?.stt === true) stt.push(clean, this.#denoised);
-    else stt.push(heard, startSample);
-    vad.process(denoising?.vad === true ? clean : heard, this.#onWindow);
+    if (denoising?.stt === true) this.#stt.push(clean, this.#denoised);
+    else this.#stt.push(heard, startSample);
+    this.#vad.process(denoising?.vad === true ? clean : heard, this.#onWindow);
     this.#denoised += clean.length;
-    if (this.#options.ownTones?.() !== true) {
-      for (const { digit } of digits) if (this.#pressed.asTone(digit)) onEvent({ type: 'digits', digits: digit });
+    if (!this.#ownTones()) {
+      for (const { digit } of digits) if (this.#pressed.asTone(digit)) this.#onEvent({ type: 'digits', digits: digit });
     }
-    if (this.#options.hearsBeeps?.() === true) this.#listenForBeep(samples, startSample);
+    if (this.#hearsBeeps()) this.#listenForBeep(samples, startSample);
   }
 
   #listenForFax(fax: FaxDetector, samples: Int16Array): void {
     const sign = fax.push(samples);
     if (sign === null) return;
     this.#fax = null;
-    this.#options.onEvent({ type: 'fax', sign });
+    this.#onEvent({ type: 'fax', sign });
   }
 
   #listenForBeep(samples: Int16Array, startSample: number): void {
@@ -155,7 +168,7 @@ export class Hearing {
     for (const beep of this.#beeps.push(samples)) {
       // To some VADs a beep is speech: it does not make its own greeting.
       if (this.#beepFrom + beep.startSample < this.#spokenFrom + GREETING_SAMPLES) continue;
-      this.#options.onEvent({ type: 'beep', endMs: this.#msAt(this.#beepFrom + beep.endSample) });
+      this.#onEvent({ type: 'beep', endMs: this.#msAt(this.#beepFrom + beep.endSample) });
     }
   }
 
@@ -165,6 +178,10 @@ export class Hearing {
 
   #msAt(sample: number): number {
     const lagMs = samplesToMs(this.#resampler.delaySamples, HEARING_RATE_HZ);
-    return this.#options.nowMs() - samplesToMs(this.#received - sample, HEARING_RATE_HZ) - lagMs;
+    return this.#nowMs() - samplesToMs(this.#received - sample, HEARING_RATE_HZ) - lagMs;
   }
+}
+
+function never(): boolean {
+  return false;
 }

@@ -85,8 +85,9 @@ export class MediaPath {
   /** Sends a packet of what a sender of this transport was agreed to send. Lost before there are keys. */
   send(sender: RTCRtpSender, packet: Omit<RtpPacket, 'ssrc' | 'payloadType'>): void {
     if (this.#sender === null || sender.codec === undefined) return;
-    const { timestamp, payload } = packet;
-    const datagram = serialiseRtp({ ...packet, ssrc: sender.ssrc, payloadType: sender.codec.payloadType });
+    const { marker, sequence, timestamp, payload } = packet;
+    const { ssrc, codec } = sender;
+    const datagram = serialiseRtp({ payloadType: codec.payloadType, marker, sequence, timestamp, ssrc, payload });
     const sealed = this.#sender.protect(datagram);
     // A datagram that cannot be sent is lost, as others are on their way.
     this.#transport.iceTransport.connection.send(buffer(sealed)).catch(() => undefined);
