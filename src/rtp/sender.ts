@@ -78,7 +78,12 @@ export class Sender {
   sentAt(nowMs: number): SentSoFar {
     const clockRateHz = this.#agreement?.codec.facts.clockRateHz ?? 8_000;
     const since = Math.round(((nowMs - (this.#lastMs ?? nowMs)) * clockRateHz) / 1_000);
-    return { ssrc: this.#ssrc, packets: this.#packets, octets: this.#octets, timestamp: (this.#timestamp + since) >>> 0 };
+    return {
+      ssrc: this.#ssrc,
+      packets: this.#packets,
+      octets: this.#octets,
+      timestamp: (this.#timestamp + since) >>> 0,
+    };
   }
 
   configure(agreement: Agreement): void {
