@@ -1,5 +1,6 @@
 // The inner loop of resampling, described in src/audio/polyphase.ts, where its twin is. Coefficients and samples are
 // whole numbers in doubles and small enough that every sum is exact, so the order of summing changes nothing.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -40,21 +41,39 @@ ALWAYS_INLINE double dot(const double* x, const double* h, int64_t taps) {
   return (a[0] + a[1]) + (a[2] + a[3]);
 }
 
+ALWAYS_INLINE int16_t rounded(double sum) {
+  const double value = std::floor(sum / kScale + 0.5);
+  return static_cast<int16_t>(value > 32767 ? 32767 : value < -32768 ? -32768 : value);
+}
+
+constexpr int kTogether = 8;
+
+/// So many outputs of one row, `step` samples apart: each coefficient is loaded once for all of them.
+ALWAYS_INLINE void together(const double* x, int64_t step, const double* h, int64_t taps, int16_t* out, int64_t apart) {
+  Lanes sums[kTogether] = {};
+  for (int64_t i = 0; i < taps; i += 4) {
+    const Lanes coefficients = load(h + i);
+    for (int n = 0; n < kTogether; n++) sums[n] += load(x + n * step + i) * coefficients;
+  }
+  for (int n = 0; n < kTogether; n++) {
+    out[n * apart] = rounded((sums[n][0] + sums[n][1]) + (sums[n][2] + sums[n][3]));
+  }
+}
+
 ALWAYS_INLINE void runBody(const Job& job) {
-  const int64_t whole = job.step / job.phases;
-  const int64_t rest = job.step % job.phases;
-  int64_t phase = job.phase;
-  const double* x = job.history + job.start;
-  for (int64_t k = 0; k < job.count; k++) {
+  const int64_t cycle = std::min(job.phases, job.count);
+  for (int64_t first = 0; first < cycle; first++) {
+    // The outputs of one phase: every `phases`-th, `step` samples apart.
+    const int64_t at = job.phase + first * job.step;
+    const int64_t phase = at % job.phases;
     const int64_t row = job.phases == job.rows ? phase : phase * job.rows / job.phases;
-    const double value = std::floor(dot(x, job.coefficients + row * job.taps, job.taps) / kScale + 0.5);
-    job.out[k] = static_cast<int16_t>(value > 32767 ? 32767 : value < -32768 ? -32768 : value);
-    x += whole;
-    phase += rest;
-    if (phase >= job.phases) {
-      phase -= job.phases;
-      x++;
+    const double* h = job.coefficients + row * job.taps;
+    const double* x = job.history + job.start + at / job.phases;
+    int64_t k = first;
+    for (; k + (kTogether - 1) * job.phases < job.count; k += kTogether * job.phases, x += kTogether * job.step) {
+      together(x, job.step, h, job.taps, job.out + k, job.phases);
     }
+    for (; k < job.count; k += job.phases, x += job.step) job.out[k] = rounded(dot(x, h, job.taps));
   }
 }
 

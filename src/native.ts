@@ -34,6 +34,8 @@ export interface NativeKernels {
   sileroLoad(weights: Float32Array): void;
   /** The probability of speech in 512 samples; brings a stream's memory (`SILERO_STATE` floats) up to date. */
   sileroWindow(state: Float32Array, samples: Int16Array): number;
+  /** The same of `count` streams at once, one behind another in each array. */
+  sileroWindows(states: Float32Array, samples: Int16Array, count: number, probabilities: Float32Array): void;
 }
 
 /**
@@ -72,7 +74,7 @@ export interface NativeStatus {
 
 /** Every function of `NativeKernels`: an addon that lacks one was built from older sources and is not used. */
 const KERNEL_NAMES: readonly (keyof NativeKernels)[] = [
-  ...(['g722Encode', 'g722Decode', 'polyphase', 'sileroLoad', 'sileroWindow'] as const),
+  ...(['g722Encode', 'g722Decode', 'polyphase', 'sileroLoad', 'sileroWindow', 'sileroWindows'] as const),
 ];
 
 const UDP_NAMES: readonly (keyof NativeUdp)[] = [

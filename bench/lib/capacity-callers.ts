@@ -25,7 +25,7 @@ export type CallerMethods = {
 const FRAME_MS = 20;
 const FRAMES_A_CYCLE = 500;
 /** Callers are in groups that send one after the other, as calls do that know nothing of each other. */
-const GROUPS = 4;
+const GROUPS = 20;
 const PCMU_RATE_HZ = 8_000;
 /** Callers over WebRTC that connect at the same time. */
 const CONNECTING = 10;

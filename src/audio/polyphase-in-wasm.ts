@@ -63,14 +63,17 @@ export function wasmPolyphase(script: Polyphase): Polyphase | null {
   };
 
   return (history, coefficients, out, count, start, phase, phases, step, rows) => {
+    if (count === 0) return;
     const bytes = TABLES_AT + coefficients.byteLength;
-    if (history.length > MAX_SAMPLES || count > MAX_OUTPUTS || bytes > MAX_BYTES) {
+    const taps = coefficients.length / rows;
+    const end = start + Math.floor((phase + (count - 1) * step) / phases) + taps;
+    if (end > MAX_SAMPLES || count > MAX_OUTPUTS || bytes > MAX_BYTES) {
       script(history, coefficients, out, count, start, phase, phases, step, rows);
       return;
     }
     const table = place(coefficients);
-    samples.set(history);
-    module.polyphase(start * 8, table, OUT_AT, count, phase, phases, step, rows, coefficients.length / rows);
+    for (let i = start; i < end; i++) samples[i] = history[i]!;
+    module.polyphase(start * 8, table, OUT_AT, count, phase, phases, step, rows, taps);
     for (let k = 0; k < count; k++) out[k] = outputs[k]!;
   };
 }

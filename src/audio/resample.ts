@@ -5,6 +5,9 @@ import { sincTable, type SincTable } from './sinc-table.js';
 /** Input samples taken at once; longer input goes in pieces. */
 const CHUNK = 960;
 
+/** What is being filtered: the past of the resampler that is at work, then the new samples. One for all of a thread. */
+let history = new Float64Array(0);
+
 /**
  * Streaming resampler between any two whole rates from 8 to 48 kHz. State is kept from call to call: however the
  * input is cut, the same output comes out, to the bit, on every machine.
@@ -20,8 +23,8 @@ export class Resampler {
   readonly delaySamples: number;
   readonly #table: SincTable | undefined;
   readonly #run: Polyphase;
-  /** The last `taps - 1` samples, then the new ones. */
-  readonly #history: Float64Array;
+  /** The last `taps - 1` samples. */
+  readonly #past: Int16Array;
   /** Offset of the next output's newest input sample in the input to come. */
   #lead = 0;
   /** Its phase, 0 to phases - 1. */
@@ -43,7 +46,8 @@ export class Resampler {
     checkRate(toHz);
     this.#run = run;
     this.#table = fromHz === toHz ? undefined : sincTable(fromHz, toHz);
-    this.#history = new Float64Array(this.#table ? this.#table.taps - 1 + CHUNK : 0);
+    this.#past = new Int16Array(this.#table ? this.#table.taps - 1 : 0);
+    if (history.length < this.#past.length + CHUNK) history = new Float64Array(this.#past.length + CHUNK);
     this.delaySamples = this.#table ? (this.#table.delay * toHz) / fromHz : 0;
   }
 
@@ -94,22 +98,23 @@ export class Resampler {
 
   /** Forgets the past. */
   reset(): void {
-    this.#history.fill(0);
+    this.#past.fill(0);
     this.#lead = 0;
     this.#phase = 0;
   }
 
   #runPiece(table: SincTable, piece: Int16Array, out: Int16Array): number {
     const { phases, step, rows, taps, coefficients } = table;
-    const history = this.#history;
-    const past = taps - 1;
-    for (let i = 0; i < piece.length; i++) history[past + i] = piece[i]!;
+    const past = this.#past;
+    const kept = taps - 1;
+    for (let i = 0; i < kept; i++) history[i] = past[i]!;
+    for (let i = 0; i < piece.length; i++) history[kept + i] = piece[i]!;
     const count = this.outputLength(piece.length);
     this.#run(history, coefficients, out, count, this.#lead, this.#phase, phases, step, rows);
     const moved = this.#phase + count * step;
     this.#lead += Math.floor(moved / phases) - piece.length;
     this.#phase = moved % phases;
-    history.copyWithin(0, piece.length, piece.length + past);
+    for (let i = 0; i < kept; i++) past[i] = history[piece.length + i]!;
     return count;
   }
 }

@@ -1,3 +1,4 @@
+import { gather } from '../clock/gathering.js';
 import { type NativeUdp, nativeUdp } from '../native.js';
 import type { DatagramSocket, OnDatagram, OpenSocket } from './socket.js';
 
@@ -32,7 +33,7 @@ class PostOffice {
 
   constructor(udp: NativeUdp) {
     this.#udp = udp;
-    this.#inbox = udp.udpStart(this.#bytes, this.#arrivals, (count) => this.#deliver(count));
+    this.#inbox = udp.udpStart(this.#bytes, this.#arrivals, (count) => gather(() => this.#deliver(count)));
   }
 
   open(address: string, port: number): DatagramSocket {

@@ -70,8 +70,8 @@ export class Hearing {
   #received = 0;
   /** Samples that the denoiser has given. */
   #denoised = 0;
-  /** Audio to come in which a VAD's echo of the last tone is not taken for speech. */
-  #deafSamples = 0;
+  /** Up to where a VAD's echo of the last tone is not taken for speech. */
+  #deafUntil = 0;
 
   constructor(options: HearingOptions) {
     const { inputRateHz, vad, stt, onEvent, nowMs, hearsFax = true } = options;
@@ -139,7 +139,7 @@ export class Hearing {
 
   #step(samples: Int16Array, startSample: number, digits: readonly DtmfDigit[]): void {
     const toneSounds = this.#keys.held !== undefined || digits.length > 0;
-    this.#deafSamples = toneSounds ? DEAF_SAMPLES : Math.max(0, this.#deafSamples - samples.length);
+    if (toneSounds) this.#deafUntil = startSample + samples.length + DEAF_SAMPLES;
     const heard = toneSounds ? SILENCE.subarray(0, samples.length) : samples;
     // The recogniser first: a speech edge that the VAD finds in these samples refers to audio it then has.
     const denoising = this.#denoising;
@@ -149,7 +149,7 @@ export class Hearing {
     else this.#stt.push(heard, startSample);
     this.#vad.process(denoising?.vad === true ? clean : heard, this.#onWindow);
     this.#denoised += clean.length;
-    if (!this.#ownTones()) {
+    if (digits.length > 0 && !this.#ownTones()) {
       for (const { digit } of digits) if (this.#pressed.asTone(digit)) this.#onEvent({ type: 'digits', digits: digit });
     }
     if (this.#hearsBeeps()) this.#listenForBeep(samples, startSample);
@@ -173,7 +173,7 @@ export class Hearing {
   }
 
   readonly #onWindow = (probability: number, endSample: number): void => {
-    this.#detector.onWindow(this.#deafSamples > 0 ? 0 : probability, endSample);
+    this.#detector.onWindow(endSample < this.#deafUntil ? 0 : probability, endSample);
   };
 
   #msAt(sample: number): number {

@@ -100,7 +100,7 @@ export class Session {
     });
     this.#hearing = new Hearing({
       ...{ inputRateHz: transport.inputRateHz, hearsFax: transport.showsForms !== true },
-      vad: options.vad.createDetector(),
+      vad: options.vad.createDetector({ mayWait: true }),
       ...{ vadThreshold: options.vadThreshold ?? 0.5, denoising: options.denoising },
       ownTones: () => this.#line.ownTones,
       hearsBeeps: () => this.#conversation.state.voicemail !== null,

@@ -1,6 +1,7 @@
 /** The three ways to compute Silero's network, and the choice between them. */
 import { nativeKernels } from '../../native.js';
 import { wasmKernelExports, type WasmMemory } from '../../webassembly.js';
+import { SileroBatch } from './silero-batch.js';
 import { plainDense } from './silero-dense.js';
 import { WASM_BASE64 } from './silero-dense-wasm.js';
 import { SILERO_MEMORY, SileroForward, type DenseProduct } from './silero-forward.js';
@@ -20,6 +21,8 @@ export interface SileroKernel {
    * @throws RangeError when either has another length
    */
   run(state: Float32Array, samples: Int16Array): number;
+  /** Windows of many streams together; null where that is no cheaper than one by one. */
+  readonly batch: SileroBatch | null;
 }
 
 /** What the WASM module exports. Addresses are in bytes. */
@@ -59,7 +62,11 @@ function nativeKernel(weights: Float32Array): SileroKernel | null {
   const native = nativeKernels();
   if (native === null) return null;
   native.sileroLoad(weights);
-  return { name: 'native', run: (state, samples) => native.sileroWindow(state, samples) };
+  return {
+    name: 'native',
+    run: (state, samples) => native.sileroWindow(state, samples),
+    batch: new SileroBatch((...batch) => native.sileroWindows(...batch)),
+  };
 }
 
 /** Null where the engine has no WASM or none with SIMD. */
@@ -69,11 +76,11 @@ function wasmKernel(weights: Float32Array): SileroKernel | null {
   const dense: DenseProduct = (layer, x, out, relu) =>
     module.dense(layer.weights * 4, layer.bias * 4, x * 4, out * 4, layer.inputs, layer.outputs, relu ? 1 : 0);
   const forward = new SileroForward(weights, new Float32Array(module.memory.buffer), dense);
-  return { name: 'wasm', run: (state, samples) => forward.run(state, samples) };
+  return { name: 'wasm', run: (state, samples) => forward.run(state, samples), batch: null };
 }
 
 function typescriptKernel(weights: Float32Array): SileroKernel {
   const memory = new Float32Array(SILERO_MEMORY);
   const forward = new SileroForward(weights, memory, plainDense(memory));
-  return { name: 'typescript', run: (state, samples) => forward.run(state, samples) };
+  return { name: 'typescript', run: (state, samples) => forward.run(state, samples), batch: null };
 }

@@ -1,8 +1,10 @@
 /** Silero VAD v6: a small recurrent network that tells speech from noise, music and keyboards. The default. */
+import { gathers } from '../../clock/gathering.js';
 import { ParleyError } from '../../errors.js';
+import type { SileroBatch, WaitingStream } from './silero-batch.js';
 import { fastestSileroKernel, sileroKernel, type SileroKernel, type SileroKernelName } from './silero-kernel.js';
 import { SILERO_STATE, SILERO_WINDOW } from './silero-model.js';
-import type { VadDetector, VadProvider } from './vad.js';
+import type { DetectorOptions, VadDetector, VadProvider } from './vad.js';
 import { WindowBuffer } from './window-buffer.js';
 
 export interface SileroOptions {
@@ -32,8 +34,8 @@ export class SileroVad implements VadProvider {
     });
   }
 
-  createDetector(): VadDetector {
-    return new SileroDetector(this.#load());
+  createDetector({ mayWait = false }: DetectorOptions = {}): VadDetector {
+    return new SileroDetector(this.#load(), mayWait);
   }
 
   #load(): SileroKernel {
@@ -50,17 +52,26 @@ export class SileroVad implements VadProvider {
   }
 }
 
-class SileroDetector implements VadDetector {
+class SileroDetector implements VadDetector, WaitingStream {
   readonly windowSamples = SILERO_WINDOW;
-  readonly #state = new Float32Array(SILERO_STATE);
+  readonly state = new Float32Array(SILERO_STATE);
+  readonly #kernel: SileroKernel;
+  /** Null: no window waits. */
+  readonly #batch: SileroBatch | null;
   readonly #windows: WindowBuffer;
   #onWindow: ((probability: number, endSample: number) => void) | null = null;
+  /** The end of the window that waits; null where none does. */
+  #waitingEnd: number | null = null;
   #closed = false;
 
-  constructor(kernel: SileroKernel) {
-    this.#windows = new WindowBuffer(SILERO_WINDOW, (endSample) => {
-      this.#onWindow?.(kernel.run(this.#state, this.#windows.window), endSample);
-    });
+  constructor(kernel: SileroKernel, mayWait: boolean) {
+    this.#kernel = kernel;
+    this.#batch = mayWait ? kernel.batch : null;
+    this.#windows = new WindowBuffer(SILERO_WINDOW, (endSample) => this.#take(endSample));
+  }
+
+  get waits(): boolean {
+    return this.#waitingEnd !== null;
   }
 
   process(samples: Int16Array, onWindow: (probability: number, endSample: number) => void): void {
@@ -69,13 +80,33 @@ class SileroDetector implements VadDetector {
     this.#windows.push(samples);
   }
 
+  computed(probability: number): void {
+    const endSample = this.#waitingEnd;
+    this.#waitingEnd = null;
+    if (endSample !== null) this.#onWindow?.(probability, endSample);
+  }
+
   reset(): void {
-    this.#state.fill(0);
+    this.#waitingEnd = null;
+    this.state.fill(0);
     this.#windows.reset();
   }
 
   close(): void {
     this.#closed = true;
+    this.#waitingEnd = null;
     this.#onWindow = null;
+  }
+
+  #take(endSample: number): void {
+    const { window } = this.#windows;
+    if (this.#batch === null || !gathers()) {
+      this.#onWindow?.(this.#kernel.run(this.state, window), endSample);
+      return;
+    }
+    // It needs what the one before it leaves behind.
+    if (this.waits) this.#batch.finish();
+    this.#waitingEnd = endSample;
+    this.#batch.add(this, window);
   }
 }
