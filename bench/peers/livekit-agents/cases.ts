@@ -55,6 +55,42 @@ export function casesOf(parts: readonly string[], turns: number, seconds: number
   return cases;
 }
 
+/** So much of a core's time, ms a second, is to be filled with sessions. */
+const FULL_MS = 850;
+/** What is asked of each server with as many sessions as fill a core. */
+const FILLS: readonly { server: Server; conduct: Conduct }[] = [
+  { server: 'parley', conduct: 'idle' },
+  { server: 'livekit built-in', conduct: 'idle' },
+  { server: 'livekit plug-in', conduct: 'idle' },
+  { server: 'parley', conduct: 'talking' },
+  { server: 'livekit built-in', conduct: 'talking' },
+];
+
+/** The cases with as many sessions as would fill a core, if each took what it did in the fullest case so far. */
+export function fullerCases(measured: readonly Measured[], seconds: number): Case[] {
+  return FILLS.flatMap(({ server, conduct }): Case[] => {
+    const fullest = fullestOf(measured, server, conduct);
+    if (fullest === null) return [];
+    const count = Math.round((fullest.count * FULL_MS) / fullest.cost.cpuMs);
+    return count > fullest.count ? [{ part: 'cost', server, conduct, count, seconds }] : [];
+  });
+}
+
+/** The case of that kind with the most sessions, but for ones that took more than a core's time. */
+export function fullestOf(
+  measured: readonly Measured[],
+  server: Server,
+  conduct: Conduct,
+): { count: number; cost: Cost } | null {
+  let fullest: { count: number; cost: Cost } | null = null;
+  for (const { case: one, result } of measured) {
+    if (one.part !== 'cost' || one.server !== server || one.conduct !== conduct) continue;
+    const cost = result as Cost;
+    if (one.count > (fullest?.count ?? 0) && cost.cpuMs < 1000) fullest = { count: one.count, cost };
+  }
+  return fullest;
+}
+
 /** Measures it in this process, which must be a fresh one. */
 export async function measure(one: Case): Promise<Measured['result']> {
   if (one.part === 'start') return (await import('./starts.js')).start(one.side);

@@ -1,6 +1,6 @@
 import { short } from '../../../dist/benchmark/markdown-table.js';
 import { median, quantile } from '../../lib/numbers.js';
-import type { Case, Measured } from './cases.js';
+import { type Case, fullestOf, type Measured } from './cases.js';
 import type { Cost } from './costs.js';
 import type { Overheard } from './scenes.js';
 import type { Start } from './starts.js';
@@ -92,12 +92,27 @@ function costRows(all: readonly Measured[]): Row[] {
       }
     }
   }
+  rows.push(fullRow(all, 'idle', 'built-in'), fullRow(all, 'idle', 'plug-in'), fullRow(all, 'talking', 'built-in'));
   const built = 'livekit built-in';
   line('resident memory with 10 idle sessions, MB', built, 'idle', 10, ({ rssMb }) => rssMb);
   line('heap and buffers of one more idle session, MB', built, 'idle', 10, (cost) => (cost.allMb - cost.firstMb) / 9);
   const growth = ({ laterMb, allMb, minutes }: Cost): number => (laterMb - allMb) / minutes / 10;
   line('… what it keeps for each minute, MB', built, 'idle', 10, growth);
   return rows;
+}
+
+/** Each side with as many sessions as fill most of a core. */
+function fullRow(all: readonly Measured[], conduct: 'idle' | 'talking', detector: 'built-in' | 'plug-in'): Row {
+  const ours = fullestOf(all, 'parley', conduct);
+  const theirs = fullestOf(all, `livekit ${detector}`, conduct);
+  const many = `${String(ours?.count)} of ours, ${String(theirs?.count)} of its`;
+  const each = (one: typeof ours): number[] => (one === null ? [] : [one.cost.cpuMs / one.count]);
+  return compared(
+    `… a core full of them (${many}), ${conduct}, its Silero ${detector}, ms/s`,
+    each(ours),
+    each(theirs),
+    false,
+  );
 }
 
 /** @param isSpread the values differ by nature: p95 stands beside the median */
