@@ -14,10 +14,10 @@
  *
  * The sessions have a process of their own, their callers another one, new ones for each case. Of the sessions' process
  * everything counts but what it does before its sessions have run for WARM_MS. A case's series ends with the first
- * number of sessions of whose frames more than 0.1 % are late by more than 5 ms, which on a machine that others use,
- * too, may be their doing: `waited` says how long the thread was ready and had no processor. (Where frames were never
- * given less was done, and the processor time is too little.) With --minutes the sessions
- * run on, and what they keep is measured behind a full collection each minute (bench/memory does an hour of virtual time
+ * number of sessions of whose frames more than 0.1 % are late by more than 5 ms, and more than the machine makes late by
+ * itself: behind each case a loop of plain arithmetic keeps a thread as busy, at the same pace (lib/busy-loop.ts).
+ * `waited` says how long the thread was ready and had no processor. (Where frames were never given less was done, and
+ * the processor time is too little.) With --minutes the sessions run on, and what they keep is measured behind a full collection each minute (bench/memory does an hour of virtual time
  * in a minute or two). --profile writes what `node --cpu-prof` sees of the sessions' process.
  *
  * Writes bench/results/capacity.json.
@@ -39,6 +39,7 @@ import {
   VADS,
   WAYS,
 } from './lib/capacity-case.js';
+import { busyLoop, type LoopCase, type LoopMethods, type LoopSeen } from './lib/busy-loop.js';
 import { type CallerMethods, CapacityCallers } from './lib/capacity-callers.js';
 import { CapacityHost, type HostMethods, SessionThread } from './lib/capacity-host.js';
 import { machine } from './lib/machine.js';
@@ -47,8 +48,8 @@ import { type Remote, remoteProcess, serve } from './lib/remote.js';
 
 /** Until code is compiled, the greeting over, and garbage made at its usual pace. */
 const WARM_MS = 6_000;
-/** Starting processes and sessions. */
-const START_MS = 2_000;
+/** Starting processes and sessions, and the loop's. */
+const START_MS = 4_000;
 
 const { values } = parseArgs({
   options: {
@@ -66,6 +67,7 @@ const { values } = parseArgs({
     host: { type: 'string' },
     callers: { type: 'string' },
     'session-thread': { type: 'string' },
+    loop: { type: 'boolean', default: false },
   },
 });
 
@@ -73,7 +75,7 @@ async function main(): Promise<void> {
   const series = chosen();
   const seconds = Number(values.seconds);
   const cases = series.reduce((sum, one) => sum + one.length, 0);
-  const most = (cases * (START_MS + WARM_MS + seconds * 1000)) / 60_000 + cases * Number(values.minutes);
+  const most = (cases * (START_MS + WARM_MS + 2 * seconds * 1000)) / 60_000 + cases * Number(values.minutes);
   console.log(`${machine()}\nnative addon: ${nativeStatus().reason}`);
   console.log(`${String(cases)} cases of ${values.seconds} s, ${most.toFixed(0)} minutes at most\n`);
   const results: CapacityResult[] = [];
@@ -142,8 +144,11 @@ async function measured(of: CapacityCase, seconds: number): Promise<CapacityResu
       const { keptBytes, rssBytes } = await host.ask('measure', 60_000);
       growth.push({ keptBytes, rssBytes });
     }
+    host.end();
+    callers.end();
+    const loop = await looped({ listeners: of.sessions, busyMs: rest.threadMs, ms: seconds * 1000 });
     return {
-      ...{ ...of, ...rest, loadAverage, growth },
+      ...{ ...of, ...rest, loadAverage, growth, loop },
       lateness: {
         frames: lateness.reduce((sum, { frames }) => sum + frames, 0),
         late: lateness.reduce((sum, { late }) => sum + late, 0),
@@ -161,6 +166,16 @@ async function measured(of: CapacityCase, seconds: number): Promise<CapacityResu
   }
 }
 
+/** What is late where nothing but arithmetic is done. */
+async function looped(of: LoopCase): Promise<LoopSeen> {
+  const loop = remoteProcess<LoopMethods>(['--loop']);
+  try {
+    return await loop.ask('measure', of);
+  } finally {
+    loop.end();
+  }
+}
+
 async function cpuAfter(callers: Remote<CallerMethods>, seconds: number): Promise<number> {
   await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
   return callers.ask('cpuMs', null);
@@ -170,6 +185,7 @@ const HEADER = [
   ...['way', 'VAD', 'user', 'threads', 'sessions', 'CPU ms/s a session', 'sessions a core', 'busiest thread, %'],
   ...[
     'frames late, %',
+    'of a loop as busy, %',
     'never given, %',
     'behind the tick p50, ms',
     'p99',
@@ -189,13 +205,13 @@ function perMinute({ growth, sessions }: CapacityResult): number | string {
 }
 
 function rowOf(result: CapacityResult): (string | number)[] {
-  const { way, vad, conduct, engines, threads, sessions, lateness, processMs, callersMs } = result;
+  const { way, vad, conduct, engines, threads, sessions, lateness, loop, processMs, callersMs } = result;
   const each = (all: number): number => all / Math.max(1, sessions);
   return [
     ...[engines === 'doubles' ? way : `${way}, embedded`, vad, conduct, String(threads), String(sessions)],
     ...[each(processMs), String(Math.floor(1000 / each(processMs))), result.threadMs / 10],
-    ...[lateness.late, lateness.skipped].map((some) =>
-      lateness.frames === 0 ? '–' : ((100 * some) / lateness.frames).toFixed(2),
+    ...[lateness.late / lateness.frames, loop.lateShare, lateness.skipped / lateness.frames].map((share) =>
+      Number.isFinite(share) ? (100 * share).toFixed(2) : '–',
     ),
     ...[lateness.p50, lateness.p99, lateness.max, result.loopP99, result.loopMax],
     ...[each(result.rssBytes - result.rssBeforeBytes) / 1e6, each(result.keptBytes - result.keptBeforeBytes) / 1e6],
@@ -225,6 +241,8 @@ if (values.host !== undefined) {
     begin: (answers: string[]) => thread.begin(answers),
     measure: (ms: number) => thread.measure(ms),
   });
+} else if (values.loop) {
+  serve({ measure: busyLoop });
 } else if (values.callers !== undefined) {
   const callers = new CapacityCallers(JSON.parse(values.callers) as CapacityCase);
   serve({

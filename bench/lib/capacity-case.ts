@@ -1,4 +1,5 @@
 import type { Conduct } from './caller-sound.js';
+import type { LoopSeen } from './busy-loop.js';
 import type { Lateness } from './frame-lateness.js';
 
 /** `memory`: nothing between caller and session; the others over this machine's loopback, callers in another process. */
@@ -28,6 +29,8 @@ export interface CapacityResult extends CapacityCase {
   /** How long that thread was ready to run and waited for a processor. */
   waitedMs: number;
   lateness: Lateness;
+  /** A loop of plain arithmetic that kept a thread as busy, right behind the case: what is late there is the machine's. */
+  loop: LoopSeen;
   /** How late the event loop of any of the threads with sessions was, ms. */
   loopP99: number;
   loopMax: number;
@@ -47,9 +50,9 @@ export interface CapacityResult extends CapacityCase {
 /** Late frames beyond this share are too many. */
 export const LATE_SHARE = 0.001;
 
-/** What is left of a second for as many sessions: they fit when frames are in time. */
-export function isTooMany({ lateness }: CapacityResult): boolean {
-  return lateness.late > lateness.frames * LATE_SHARE;
+/** Whether so many do not fit: more frames are late than may be, and than the machine itself makes late. */
+export function isTooMany({ lateness, loop }: CapacityResult): boolean {
+  return lateness.late > lateness.frames * Math.max(LATE_SHARE, loop.lateShare);
 }
 
 export interface CapacityChoice {

@@ -65,7 +65,7 @@ export function remoteProcess<M extends Methods>(args: readonly string[], flags:
       post: (message) => void (child.connected && child.send(message as object)),
       onMessage: (listener) => void child.on('message', listener),
     },
-    () => child.disconnect(),
+    () => void (child.connected && child.disconnect()),
   );
   child.once('exit', (code) => remote.gone(`the process of ${args.join(' ')} ended with ${String(code)}`));
   return remote;
