@@ -185,7 +185,8 @@ const HEADER = [
   ...['way', 'VAD', 'user', 'threads', 'sessions', 'CPU ms/s a session', 'sessions a core', 'busiest thread, %'],
   ...[
     'frames late, %',
-    'of a loop as busy, %',
+    'of a loop, %',
+    'the loop busy, %',
     'never given, %',
     'behind the tick p50, ms',
     'p99',
@@ -204,15 +205,18 @@ function perMinute({ growth, sessions }: CapacityResult): number | string {
   return (last.keptBytes - first.keptBytes) / (growth.length - 2) / Math.max(1, sessions) / 1000;
 }
 
+function shareOf(share: number): string {
+  return Number.isFinite(share) ? (100 * share).toFixed(2) : '–';
+}
+
 function rowOf(result: CapacityResult): (string | number)[] {
   const { way, vad, conduct, engines, threads, sessions, lateness, loop, processMs, callersMs } = result;
   const each = (all: number): number => all / Math.max(1, sessions);
   return [
     ...[engines === 'doubles' ? way : `${way}, embedded`, vad, conduct, String(threads), String(sessions)],
     ...[each(processMs), String(Math.floor(1000 / each(processMs))), result.threadMs / 10],
-    ...[lateness.late / lateness.frames, loop.lateShare, lateness.skipped / lateness.frames].map((share) =>
-      Number.isFinite(share) ? (100 * share).toFixed(2) : '–',
-    ),
+    ...[shareOf(lateness.late / lateness.frames), shareOf(loop.lateShare), loop.threadMs / 10],
+    shareOf(lateness.skipped / lateness.frames),
     ...[lateness.p50, lateness.p99, lateness.max, result.loopP99, result.loopMax],
     ...[each(result.rssBytes - result.rssBeforeBytes) / 1e6, each(result.keptBytes - result.keptBeforeBytes) / 1e6],
     ...[
