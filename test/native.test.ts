@@ -53,6 +53,15 @@ describe.skipIf(kernels === null)('the arguments of a native function', () => {
     expect(() => call(new Float32Array(320), samples)).toThrow('samples must have 512 elements, not 0');
   });
 
+  it.each([
+    ['a count beyond them', 3],
+    ['half a window', 1.5],
+    ['less than none', -1],
+  ])('are refused together: %s', (_, count) => {
+    const [states, samples] = [new Float32Array(2 * 320), new Int16Array(2 * 512)];
+    expect(() => kernels!.sileroWindows(states, samples, count, new Float32Array(2))).toThrow(RangeError);
+  });
+
   it('are named in the message', () => {
     expect(() => call(new Float32Array(320), new Uint8Array(512))).toThrow('samples must be a Int16Array');
   });

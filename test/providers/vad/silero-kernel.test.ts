@@ -54,26 +54,36 @@ describe.each(kernels)('Silero, $name kernel', (kernel) => {
   });
 });
 
-it.skipIf(sileroKernel('native') === null)('Silero, native kernel without AVX2, agrees too', () => {
-  const code = `
+it.skipIf(sileroKernel('native') === null)(
+  'Silero, native kernel without AVX2, agrees too, alone and with others',
+  () => {
+    const code = `
     import { sileroKernel } from ${JSON.stringify(packageFile('dist/providers/vad/silero-kernel.js').href)};
+    import { nativeKernels } from ${JSON.stringify(packageFile('dist/native.js').href)};
     import { readFileSync } from 'node:fs';
     const bytes = readFileSync(0);
     const state = new Float32Array(${SILERO_STATE});
-    const probabilities = [];
+    const probabilities = [], together = [];
+    const [states, samples, three] = [new Float32Array(3 * ${SILERO_STATE}), new Int16Array(3 * ${SILERO_WINDOW}), new Float32Array(3)];
     for (let at = 0; at + ${SILERO_WINDOW} <= bytes.length / 2; at += ${SILERO_WINDOW}) {
       const window = new Int16Array(bytes.buffer.slice(bytes.byteOffset + 2 * at), 0, ${SILERO_WINDOW});
       probabilities.push(sileroKernel('native').run(state, window));
+      samples.set(window, 2 * ${SILERO_WINDOW});
+      nativeKernels().sileroWindows(states, samples, 3, three);
+      together.push(three[2]);
     }
-    console.log(JSON.stringify(probabilities));`;
-  const printed = execFileSync(process.execPath, ['--input-type=module', '--eval', code], {
-    input: Buffer.from(goldenSignal().buffer),
-    env: { ...process.env, PARLEY_NATIVE: 'plain' },
-    encoding: 'utf8',
-    timeout: 10_000,
-  });
-  expect(distance(JSON.parse(printed) as number[], golden.probabilities)).toBeLessThan(1e-4);
-});
+    console.log(JSON.stringify([probabilities, together]));`;
+    const printed = execFileSync(process.execPath, ['--input-type=module', '--eval', code], {
+      input: Buffer.from(goldenSignal().buffer),
+      env: { ...process.env, PARLEY_NATIVE: 'plain' },
+      encoding: 'utf8',
+      timeout: 10_000,
+    });
+    for (const found of JSON.parse(printed) as number[][]) {
+      expect(distance(found, golden.probabilities)).toBeLessThan(1e-4);
+    }
+  },
+);
 
 describe('choice of the kernel', () => {
   it('takes the addon where it is loaded, else WASM', () => {
