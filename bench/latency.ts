@@ -5,7 +5,7 @@
  *   npm run build && node bench/run.mjs latency --real [--set=instant,published,embedded]
  *     [--transport=file,socket,rtp,webrtc] [--lanes=4] [--beside=0]
  *
- * and for both [--only=TEXT], recordings whose name has that in it, [--out=bench/results] and [--name=latency] of its files.
+ * and for both [--only=TEXT,…], recordings whose name has one of these in it, [--out=bench/results] and [--name=latency] of its files.
  *
  * Turns of `fixtures/audio` in English are played to sessions of their own, and the bookings with all their turns. `--set`
  * says who listens, thinks and speaks:
@@ -28,6 +28,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { type LatencyRun, type LatencyRunOptions, runLatency } from '../dist/benchmark/latency-run.js';
 import { isLine, type LineName, LINES } from '../dist/benchmark/lines/registry.js';
+import type { ToolUse } from '../dist/benchmark/doubles/timed-llm.js';
 import { INSTANT, type ProviderTimes, PUBLISHED } from '../dist/benchmark/provider-set.js';
 import { readRecordings } from '../dist/benchmark/recording.js';
 import { summarise } from '../dist/benchmark/latency-summary.js';
@@ -57,7 +58,8 @@ const { values } = parseArgs({
     out: { type: 'string', default: fileURLToPath(new URL('results', import.meta.url)) },
   },
 });
-const { real, only } = values;
+const { real } = values;
+const only = values.only.split(',');
 const rounds = Number(values.rounds ?? (real ? 1 : 10));
 const sets = (values.set ?? (real ? 'instant,published,embedded' : 'instant,published')).split(',');
 const transports = (values.transport ?? (real ? LINES.join() : 'file')).split(',').map(known);
@@ -67,7 +69,10 @@ const fixtures = fileURLToPath(new URL('../fixtures/audio', import.meta.url));
 const foreign = /\/(?:de|es|fr|it|nl|pt)(?:-|$)/u;
 const isOwn = (name: string): boolean => /^(?:turns|pauses|clean)\//u.test(name) && !foreign.test(name);
 const isBooking = (name: string): boolean => /^booking\/.*\/(?:track|lively)$/u.test(name);
-const all = await readRecordings(fixtures, (name) => (isOwn(name) || isBooking(name)) && name.includes(only));
+const all = await readRecordings(
+  fixtures,
+  (name) => (isOwn(name) || isBooking(name)) && only.some((text) => name.includes(text)),
+);
 const single = all.filter(({ name }) => isOwn(name));
 const bookings = all.filter(({ name }) => isBooking(name));
 const { signal } = new AbortController();
@@ -126,25 +131,38 @@ async function keep(name: string, about: string, run: () => Promise<LatencyRun>)
   console.error(`${name}: ${String(done.turns.length)} turns`);
 }
 
-/** The single turns, where the user speaks first, and the bookings, where the agent greets. */
+/**
+ * The single turns, where the user speaks first, and the bookings, where the agent greets; in real time side by side, and
+ * a tool is called before every second answer of a booking.
+ */
 async function withDoubles(
   times: ProviderTimes,
   line: LineName = 'file',
   engine: EngineOptions = {},
   more: AgentConfig = {},
-  tool?: string,
+  tool?: ToolUse,
 ): Promise<LatencyRun> {
+  const play = (recordings: typeof all, agent: AgentConfig, lanes: number, used = tool): Promise<LatencyRun> =>
+    runLatency({
+      ...{ recordings, times, line, lanes, ...common(engine) },
+      ...(used !== undefined && { tool: used }),
+      agent: { ...agent, ...more, flow: { ...agent.flow, ...more.flow } },
+    });
   const parts: LatencyRun[] = [];
-  for (const [recordings, agent] of [[single, CALLER] as const, [bookings, GREETER] as const]) {
-    if (recordings.length === 0) continue;
+  const lanes = Number(values.lanes);
+  if (real) {
+    const forBookings = Math.max(1, Math.min(bookings.length, Math.floor(lanes / 2)));
+    const greeter = { ...GREETER, tools: [LOOK_UP] };
     parts.push(
-      await runLatency({
-        ...{ recordings, times, line, ...common(engine) },
-        lanes: Number(values.lanes),
-        ...(tool !== undefined && { tool }),
-        agent: { ...agent, ...more, flow: { ...agent.flow, ...more.flow } },
-      }),
+      ...(await Promise.all([
+        play(single, CALLER, Math.max(1, lanes - forBookings)),
+        play(bookings, greeter, forBookings, { name: LOOK_UP.name, every: 2 }),
+      ])),
     );
+  } else {
+    for (const [recordings, agent] of [[single, CALLER] as const, [bookings, GREETER] as const]) {
+      if (recordings.length > 0) parts.push(await play(recordings, agent, 1));
+    }
   }
   const turns = parts.flatMap((part) => part.turns);
   const faults = Object.assign({}, ...parts.map((part) => part.faults)) as Record<string, number>;
@@ -176,7 +194,7 @@ async function ablations(): Promise<void> {
     const endpointing = { minSilenceMs: ms, maxSilenceMs: ms };
     await keep(`fixed wait, ${String(ms)} ms`, about, () => published({ speculation: false, endpointing }));
   }
-  const tool = (agent: AgentConfig): Promise<LatencyRun> => withDoubles(PUBLISHED, 'file', {}, agent, LOOK_UP.name);
+  const tool = (agent: AgentConfig): Promise<LatencyRun> => withDoubles(PUBLISHED, 'file', {}, agent, LOOK_UP);
   const withTool: AgentConfig = { tools: [LOOK_UP] };
   await keep('with a tool', 'as published, a tool before every answer; virtual time', () => tool(withTool));
   const filler = { auto_fill_responses: { response_gap_threshold: 700, messages: ['One moment.'] } };

@@ -38,7 +38,7 @@ export const PARTS: readonly Part[] = [
   },
   {
     ...{ name: 'latency-real', title: 'Response time over each transport', hasRuns: true },
-    args: ['latency', '--real', '--set=instant,published', '--only=clean/', '--lanes=4'],
+    args: ['latency', '--real', '--set=instant,published', '--only=clean/,booking/slt,booking/rms/track', '--lanes=4'],
     quick: ['latency', '--real', '--set=instant', '--only=clean/table', '--lanes=3'],
     real: 'Recorded users at their own pace, real transports on loopback, Silero; recogniser, model and voice are doubles.',
     headlines: ['file', 'socket', 'rtp', 'webrtc'].flatMap((line) => [

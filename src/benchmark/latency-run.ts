@@ -3,6 +3,7 @@ import type { AgentConfig } from '../config/agent.js';
 import { Engine } from '../engine/engine.js';
 import type { EngineOptions } from '../engine/options.js';
 import { type LatencySummary, summarise } from './latency-summary.js';
+import type { ToolUse } from './doubles/timed-llm.js';
 import type { OpenLine } from './lines/line.js';
 import { type LineName, lineOpener } from './lines/registry.js';
 import type { MeasuredTurn } from './measured-turn.js';
@@ -17,8 +18,8 @@ export interface LatencyRunOptions {
   script?: unknown;
   /** Doubles with these times in place of the agent's providers. Default: the agent's own. */
   times?: ProviderTimes;
-  /** Called by the doubles before every answer: a function of the agent's. Default none. */
-  tool?: string;
+  /** Called by the doubles before answers: a function of the agent's. Default none. */
+  tool?: ToolUse;
   /** What the recordings are played over. Default `file`, the only one in virtual time. */
   line?: LineName;
   /** So many recordings are played at once; in virtual time 1. Default 1. */

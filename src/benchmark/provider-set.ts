@@ -1,7 +1,7 @@
 import type { SessionRequest } from '../engine/options.js';
 import { Random } from '../random.js';
 import { recordedStt } from './doubles/recorded-stt.js';
-import { timedLlm } from './doubles/timed-llm.js';
+import { timedLlm, type ToolUse } from './doubles/timed-llm.js';
 import { timedTts } from './doubles/timed-tts.js';
 import { latencies, type LatencyShape } from './latency-shape.js';
 import type { Recording, RecordedWord } from './recording.js';
@@ -47,8 +47,8 @@ export interface DoublesOptions {
   times: ProviderTimes;
   /** The same seed gives the same latencies. */
   seed: number;
-  /** Called before every answer. Default none. */
-  tool?: string;
+  /** Called before answers. Default none. */
+  tool?: ToolUse;
 }
 
 /** Some of what agents say: short, long, with a question behind. */

@@ -41,7 +41,7 @@ describe('runLatency', () => {
     const recordings = await readRecordings(FIXTURES, few);
     const agent = { ...CALLER, tools: [{ name: 'look_up', description: 'Looks something up.' }] };
     const engine = { clock: new VirtualClock() };
-    const run = await runLatency({ recordings, agent, times: PUBLISHED, tool: 'look_up', engine, signal });
+    const run = await runLatency({ recordings, agent, times: PUBLISHED, tool: { name: 'look_up' }, engine, signal });
     expect(run.turns.map(({ tool }) => tool)).toEqual([true, true, true]);
     expect(run.summary.byKind).toMatchObject({ first: null, later: null, tool: { count: 3 } });
   });

@@ -1,11 +1,18 @@
 import { delay } from '../../clock/clock.js';
 import type { LlmProvider } from '../../providers/llm/llm.js';
 
+/** A tool that a double calls before its answer to every n-th message of the user. */
+export interface ToolUse {
+  name: string;
+  /** Default 1: before every answer. */
+  every?: number;
+}
+
 export interface TimedLlmOptions {
   /** What is answered, in turns. */
   answers: readonly string[];
-  /** Every answer to a user's message is preceded by a call of this tool, where it is offered. Default none. */
-  tool?: string;
+  /** What is called before answers, where it is offered. Default none. */
+  tool?: ToolUse;
   /** Until the first piece. */
   firstMs: () => number;
   /** Between pieces of a word each. */
@@ -22,12 +29,12 @@ export function timedLlm({ answers, tool, firstMs, pieceMs }: TimedLlmOptions): 
     close: () => Promise.resolve(),
     async *complete({ messages, tools, clock, signal }) {
       await delay(clock, firstMs(), signal);
-      const last = messages.at(-1);
-      if (tool !== undefined && last?.role === 'user' && tools.some(({ name }) => name === tool)) {
-        yield { type: 'toolCall', call: { id: `call-${String(++calls)}`, name: tool, arguments: '{}' } };
+      const turn = messages.filter(({ role }) => role === 'user').length;
+      const isDue = tool !== undefined && messages.at(-1)?.role === 'user' && turn % (tool.every ?? 1) === 0;
+      if (isDue && tools.some(({ name }) => name === tool.name)) {
+        yield { type: 'toolCall', call: { id: `call-${String(++calls)}`, name: tool.name, arguments: '{}' } };
         return;
       }
-      const turn = messages.filter(({ role }) => role === 'user').length;
       for (const text of (answers[turn % answers.length] ?? '').match(/\S+\s*/g) ?? []) {
         yield { type: 'text', text };
         await delay(clock, pieceMs, signal);
