@@ -33,7 +33,9 @@ function badSockets() {
   return async (address, port) => {
     const socket = await openUdpSocket(address, port);
     return {
-      ...socket,
+      port: socket.port,
+      listen: (onDatagram) => socket.listen(onDatagram),
+      close: () => socket.close(),
       send: (datagram, to, toPort) => {
         if (random.chance(LOSS)) return;
         const copy = Uint8Array.from(datagram);
