@@ -9,6 +9,7 @@ import { mix } from '../../dist/audio/mix.js';
 import { loadOpus } from '../../dist/audio/opus.js';
 import { LossConcealer } from '../../dist/audio/plc.js';
 import { Resampler } from '../../dist/audio/resample.js';
+import { gather } from '../../dist/clock/gathering.js';
 import { classifyOverlap } from '../../dist/conversation/acknowledgements.js';
 import { completenessOf } from '../../dist/conversation/completeness.js';
 import { DEFAULT_CONVERSATION } from '../../dist/conversation/config.js';
@@ -72,6 +73,12 @@ async function voiceActivity(): Promise<HotFunction[]> {
     const detector = new SpeechDetector(vad.windowSamples, nobody);
     const window = sound(vad.windowSamples);
     made.push([`${name}, a window`, () => vad.process(window, detector.onWindow)]);
+    if (name !== 'silero') continue;
+    const streams = Array.from({ length: 16 }, () => provider.createDetector({ mayWait: true }));
+    const hear = (): void => {
+      for (const stream of streams) stream.process(window, detector.onWindow);
+    };
+    made.push(['silero, windows of 16 streams together', () => gather(hear)]);
   }
   return made;
 }
