@@ -50,9 +50,12 @@ export interface CapacityResult extends CapacityCase {
 /** Late frames beyond this share are too many. */
 export const LATE_SHARE = 0.001;
 
+/** One moment of a machine that stood still: of few sessions' frames it is a large share. */
+const LEAST_LATE = 10;
+
 /** Whether so many do not fit: more frames are late than may be, and than the machine itself makes late. */
 export function isTooMany({ lateness, loop }: CapacityResult): boolean {
-  return lateness.late > lateness.frames * Math.max(LATE_SHARE, loop.lateShare);
+  return lateness.late > Math.max(LEAST_LATE, lateness.frames * Math.max(LATE_SHARE, loop.lateShare));
 }
 
 export interface CapacityChoice {
