@@ -3,10 +3,8 @@ import { FRAME_MS, frameSamples } from '../audio/frame.js';
 
 /** What 20 ms hold while keys are pressed. */
 export type KeyFrame =
-  /** A packet of an event (RFC 4733, 2.3). `ageFrames`: how long ago its key was first pressed. */
-  | { kind: 'event'; payload: Uint8Array; ageFrames: number; isFirst: boolean }
-  | { kind: 'tone'; samples: Int16Array }
-  | { kind: 'pause' };
+  /** A packet of an event (RFC 4733, 2.3). `isFirst`: of the packets of its key, all of which have this one's timestamp. */
+  { kind: 'event'; payload: Uint8Array; isFirst: boolean } | { kind: 'tone'; samples: Int16Array } | { kind: 'pause' };
 
 interface Press {
   readonly keys: string[];
@@ -114,5 +112,5 @@ function eventOf(key: string, frame: number, clockRateHz: number): KeyFrame {
   const isEnd = frame >= ON_FRAMES;
   const duration = (Math.min(frame + 1, ON_FRAMES) * FRAME_MS * clockRateHz) / 1_000;
   const payload = Uint8Array.of(KEYS.indexOf(key), (isEnd ? END_BIT : 0) | VOLUME, duration >> 8, duration & 0xff);
-  return { kind: 'event', payload, ageFrames: frame, isFirst: frame === 0 };
+  return { kind: 'event', payload, isFirst: frame === 0 };
 }

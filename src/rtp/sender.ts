@@ -57,6 +57,8 @@ export class Sender {
   #sequence: number;
   #timestamp: number;
   #lastMs: number | null = null;
+  /** The key that is being sent: another timestamp would make it another key, however time has gone on meanwhile. */
+  #event = { payloadType: 0, timestamp: 0 };
   #isFirst = true;
   #silentFrames = 0;
   #packets = 0;
@@ -124,8 +126,9 @@ export class Sender {
     }
     const key = this.#keys.next();
     if (key?.kind === 'event') {
-      const { payload, ageFrames, isFirst } = key;
-      this.#send(agreement.events?.payloadType ?? 0, isFirst, (timestamp - ageFrames * ticks) >>> 0, payload);
+      const { payload, isFirst } = key;
+      if (isFirst) this.#event = { payloadType: agreement.events?.payloadType ?? 0, timestamp };
+      this.#send(this.#event.payloadType, isFirst, this.#event.timestamp, payload);
       this.#breakOff();
       return;
     }

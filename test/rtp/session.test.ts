@@ -68,6 +68,22 @@ describe('a call over RTP', () => {
     ]);
   });
 
+  it('presses a key once, also where time has gone on in the middle of it', async () => {
+    const ends = await opened();
+    await speak(ends, 40);
+    const sending = ends.caller.line.sendDigits?.('59', new AbortController().signal);
+    // Nobody gives frames for a while, after a packet of the first key and among the last ones of the second.
+    for (const spokenMs of [20, 360, 0]) {
+      await speak(ends, spokenMs);
+      await ends.clock.advanceBy(120);
+    }
+    await ends.clock.advanceBy(500);
+    await sending;
+    expect(ends.far.keys).toBe('59');
+    const events = sentBy(ends, '10.0.0.1').filter(({ payloadType }) => payloadType === 101);
+    expect(new Set(events.map(({ timestamp }) => timestamp)).size).toBe(2);
+  });
+
   it('sends keys as tones where the other side takes no events', async () => {
     const ends = await opened();
     const answer = ends.callee.answer(ends.caller.offer());

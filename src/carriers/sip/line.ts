@@ -14,6 +14,9 @@ export interface FarSide {
   digits(keys: string): void;
 }
 
+/** What came before anybody listened. */
+type Early = { samples: Int16Array } | { keys: string };
+
 /** Sound and keys that come before the session listens are kept so long: a second of packets. */
 const MOST_EARLY = 50;
 const NO_STATS: LineStats = {
@@ -34,7 +37,7 @@ export class CallLine implements AgentLine {
   readonly #events: CallLineEvents;
   #media: Transport | null = null;
   #sink: TransportSink | null = null;
-  #early: ((sink: TransportSink) => void)[] = [];
+  #early: Early[] = [];
   #other: FarSide | null = null;
   #last: LineStats | null = null;
   #isStarted = false;
@@ -67,7 +70,7 @@ export class CallLine implements AgentLine {
       return;
     }
     this.#sink = sink;
-    for (const deliver of this.#early.splice(0)) deliver(sink);
+    for (const early of this.#early.splice(0)) deliver(early, sink);
   }
 
   play(frame: Int16Array | null, isBackground?: boolean): void {
@@ -110,13 +113,13 @@ export class CallLine implements AgentLine {
   keys(keys: string): void {
     this.digitsReceived += keys;
     if (this.#other !== null) this.#other.digits(keys);
-    else this.#deliver((sink) => sink.digits(keys));
+    else this.#deliver({ keys });
   }
 
-  /** The far end talks with somebody else from now on. */
+  /** The far end talks with somebody else from now on, who gets the keys that it has pressed already; its sound would be late. */
   handOver(other: FarSide): void {
     this.#other = other;
-    this.#early = [];
+    for (const early of this.#early.splice(0)) if ('keys' in early) other.digits(early.keys);
   }
 
   /** What the other side of a bridge says. */
@@ -147,14 +150,16 @@ export class CallLine implements AgentLine {
   #audio(samples: Int16Array): void {
     if (this.#other !== null) this.#other.audio(samples);
     else if (this.#sink !== null) this.#sink.audio(samples);
-    else if (!this.#isStarted) {
-      const copy = samples.slice();
-      this.#deliver((sink) => sink.audio(copy));
-    }
+    else if (!this.#isStarted) this.#deliver({ samples: samples.slice() });
   }
 
-  #deliver(to: (sink: TransportSink) => void): void {
-    if (this.#sink !== null) to(this.#sink);
-    else if (!this.#isStarted && !this.#isOver && this.#early.push(to) > MOST_EARLY) this.#early.shift();
+  #deliver(early: Early): void {
+    if (this.#sink !== null) deliver(early, this.#sink);
+    else if (!this.#isStarted && !this.#isOver && this.#early.push(early) > MOST_EARLY) this.#early.shift();
   }
+}
+
+function deliver(early: Early, to: FarSide): void {
+  if ('keys' in early) to.digits(early.keys);
+  else to.audio(early.samples);
 }
