@@ -214,8 +214,8 @@ export class SipCall implements CarrierCall {
   }
 
   /** Takes an unanswered call off the network, whatever was told of it. */
-  withdraw(): void {
-    this.#signalling?.giveUp();
+  withdraw(refusal?: CallRefusal): void {
+    this.#signalling?.giveUp(refusal);
   }
 
   /** Ends what is left of a bridged call. */

@@ -299,8 +299,10 @@ export class SipCarrier implements Carrier {
     try {
       const listener = {
         lost: (error: Error): void => {
-          call.leg?.bye('the media broke off');
+          const leg = call.leg;
+          leg?.bye('the media broke off');
           call.finish({ cause: 'failed', by: 'network', reason: error.message });
+          if (leg === null) call.withdraw('failed'); // nobody has answered yet
         },
       };
       const { host, bound } = this.trunk.placeFor(hop);

@@ -90,6 +90,20 @@ describe('calls on a SIP trunk', () => {
     await rig.dispose();
   });
 
+  it('whose media end while they ring are given up, and not left ringing', async () => {
+    const rig = await openRig();
+    const calls: CarrierCall[] = [];
+    rig.carrier.receiveCalls((call) => calls.push(call));
+    const placed = rig.carrier.placeCall({ from: OWN, to: NUMBERS.absent, ringTimeoutMs: 60_000 });
+    await rig.exchange.callIn(OWN);
+    await rig.until(() => placed.state === 'ringing' && calls.length === 1);
+    for (const { lost } of rig.listeners) lost?.(new Error('their thread has ended'));
+    for (const call of [placed, calls[0]]) expect(call?.end).toMatchObject({ cause: 'failed', by: 'network' });
+    await rig.wire.clock.advanceBy(1000);
+    expect(['CANCEL', '487', '500'].map((what) => rig.wire.times(what).length)).toEqual([1, 1, 1]);
+    await rig.dispose();
+  });
+
   it('are handed on by REFER with Replaces where two were to be joined', async () => {
     const rig = await openRig({ transfer: 'refer' });
     const [one, other] = [await answered(rig), await answered(rig)];

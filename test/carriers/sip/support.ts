@@ -2,7 +2,7 @@ import { SipCarrier, type SipCarrierOptions } from '../../../src/carriers/sip/ca
 import { Ticker } from '../../../src/clock/ticker.js';
 import { Random } from '../../../src/random.js';
 import { RtpPorts } from '../../../src/rtp/ports.js';
-import { openRtpSession, type RtpSession } from '../../../src/rtp/session.js';
+import { openRtpSession, type RtpListener, type RtpSession } from '../../../src/rtp/session.js';
 import type { DatagramSocket, OpenSocket } from '../../../src/rtp/socket.js';
 import type { InboundCall } from '../../../src/sip/call/inbound.js';
 import type { Leg } from '../../../src/sip/call/leg.js';
@@ -185,6 +185,8 @@ export async function openRig(options: Partial<SipCarrierOptions> = {}) {
   const random = new Random(3);
   const ports = new RtpPorts({ clock: wire.clock, localAddress: HOPS.ann.address, openSocket: net.open });
   const errors: unknown[] = [];
+  /** What the carrier listens to its calls' media with, in their order. */
+  const listeners: RtpListener[] = [];
   let tokens = 0;
   const carrier = await SipCarrier.open({
     ...{ clock: wire.clock, ticker, credentials: null, register: false, sources: [], keepAliveMs: 0 },
@@ -205,7 +207,10 @@ export async function openRig(options: Partial<SipCarrierOptions> = {}) {
         close: () => Promise.resolve(),
       });
     },
-    openMedia: (listener) => openRtpSession({ clock: wire.clock, ticker, ports, listener }),
+    openMedia: (listener) => {
+      listeners.push(listener);
+      return openRtpSession({ clock: wire.clock, ticker, ports, listener });
+    },
     codecs: ['PCMU', 'PCMA'],
     numbers: [OWN, '+12025550198', '+12025550197'],
     owned: [OWN],
@@ -226,5 +231,5 @@ export async function openRig(options: Partial<SipCarrierOptions> = {}) {
     await closing;
     await exchange.close();
   };
-  return { wire, net, exchange, carrier, errors, until, dispose, ticker };
+  return { wire, net, exchange, carrier, errors, listeners, until, dispose, ticker };
 }
