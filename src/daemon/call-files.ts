@@ -1,7 +1,7 @@
-import { existsSync } from 'node:fs';
 import { opendir, rm, stat } from 'node:fs/promises';
 import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { fileNameOf } from '../session/file-name.js';
+import { recordingLeftIn } from '../session/recording-folder.js';
 import type { StoredCall } from '../store/calls.js';
 
 /** How many files of calls were removed. */
@@ -41,8 +41,7 @@ export class CallFiles {
 
   /** What a session whose end nobody wrote down may have recorded. */
   leftBehind(sessionId: string): string | null {
-    const path = join(this.recordings, `${fileNameOf(sessionId)}.wav`);
-    return existsSync(path) ? path : null;
+    return recordingLeftIn(this.recordings, sessionId);
   }
 
   /** Removes what there is of a call. @throws what the file system refuses */

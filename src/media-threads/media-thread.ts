@@ -159,8 +159,9 @@ export class MediaThread {
 
   async openSession(line: ThreadLine, request: SessionRequest): Promise<SessionElsewhere> {
     const { id = randomUUID(), startUnixMs = unixNow() } = request;
-    const { clock } = this.#options;
-    const session = new ThreadSession({ id, rpc: this.#rpc, request, clock });
+    const { clock, settings } = this.#options;
+    const { recordings = null } = settings.options;
+    const session = new ThreadSession({ id, rpc: this.#rpc, request, clock, recordings });
     // From now on its thread may end under it.
     this.#sessions.set(id, session);
     try {

@@ -3,6 +3,7 @@ import { reasonOf } from '../errors.js';
 import type { SessionHandle } from '../engine/line-elsewhere.js';
 import type { SessionRequest } from '../engine/options.js';
 import type { LogEntry } from '../session/event-log.js';
+import { recordingLeftIn } from '../session/recording-folder.js';
 import type { Consultation } from '../session/line-actions.js';
 import type { SessionEvent } from '../session/session-options.js';
 import type { SessionReport } from '../session/session-report.js';
@@ -16,6 +17,8 @@ export interface ThreadSessionOptions {
   rpc: Pick<Rpc<ThreadMethods>, 'tell'>;
   request: SessionRequest;
   clock: Clock;
+  /** The folder that its thread records in; null = none. */
+  recordings: string | null;
 }
 
 /** The main thread's handle of a session that runs in a media thread. */
@@ -94,10 +97,12 @@ export class ThreadSession implements SessionHandle {
 
   /** Its thread has ended under it. */
   lost(reason: string): void {
-    const { request, clock } = this.#options;
+    const { request, clock, recordings } = this.#options;
     const durationMs = this.#startMs === null ? 0 : clock.nowMs() - this.#startMs;
     const optOut = request.agent.privacy_settings?.opt_out_data_collection === true;
-    this.end(this.#known.report(this.id, durationMs, reason, optOut));
+    const report = this.#known.report(this.id, durationMs, reason, optOut);
+    // What was recorded is whole as far as it goes, and is to be found where whoever erases the call looks for it.
+    this.end({ ...report, recording: recordings === null ? null : recordingLeftIn(recordings, this.id) });
   }
 
   /** Why the call must not be handed on to somebody; null = it may. */

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { WavWriter } from '../audio/wav-writer.js';
@@ -25,6 +26,12 @@ export function recordingFolder(path: string): RecordingSink {
       }
     },
   };
+}
+
+/** What a session has recorded in such a folder that could not tell of it any more; null = nothing. */
+export function recordingLeftIn(path: string, sessionId: string): string | null {
+  const file = join(path, `${fileNameOf(sessionId)}.wav`);
+  return existsSync(file) ? file : null;
 }
 
 async function create(stem: string, sampleRateHz: number): Promise<RecordingFile> {
