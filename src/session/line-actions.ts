@@ -151,7 +151,7 @@ export class LineActions {
         failure = 'rejected';
         onFault('transfer.refused', refusal);
       }
-      const outcome = refusal === null ? await this.#connect(target, attended, signal) : null;
+      const outcome = refusal === null ? await unlessAborted(this.#connect(target, attended, signal), signal) : null;
       if (outcome?.ok === false) {
         failure = outcome.reason;
         if (outcome.words !== undefined) words = `; they said: "${outcome.words}"`;
@@ -174,6 +174,7 @@ export class LineActions {
   }
 
   #connect(target: string, attended: AttendedTransfer | null, signal: AbortSignal): Promise<TransferOutcome> {
+    signal.throwIfAborted();
     const { transport, consult, messages } = this.#options;
     if (attended === null) return transport.transfer?.(target, signal) ?? UNSUPPORTED;
     const { briefing, confirm, ringMs, summary } = attended;
@@ -204,11 +205,7 @@ export class LineActions {
     const signal = AbortSignal.any([abort.signal, this.#closing.signal]);
     try {
       signal.throwIfAborted();
-      const aborted = new Promise<never>((_resolve, reject) => {
-        signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
-      });
-      const sending = transport.sendDigits?.(digits, signal) ?? this.#play(digits);
-      await Promise.race([sending, aborted]);
+      await unlessAborted(transport.sendDigits?.(digits, signal) ?? this.#play(digits), signal);
     } finally {
       this.#tones = null;
       cancel();
@@ -220,4 +217,12 @@ export class LineActions {
       this.#tones = { samples: dialTones(digits, this.#options.transport.outputRateHz), at: 0, onSent: resolve };
     });
   }
+}
+
+/** What comes of it; aborted, nobody waits for that. @throws the signal's reason */
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const aborted = new Promise<never>((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+  });
+  return Promise.race([work, aborted]);
 }

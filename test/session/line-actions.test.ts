@@ -186,6 +186,14 @@ describe('a transfer', () => {
     expect(second.clock.pending).toBe(0);
     await line.session.close();
   });
+
+  it('that the user has not waited for is in the report, however long others take to say so', async () => {
+    const line = open({ transfer }, asked, () => ({ transfer: () => new Promise(() => undefined) }));
+    line.transport.pushText('A person, please.');
+    await line.play(8000);
+    line.transport.hangUp();
+    expect((await line.play())?.transfers).toMatchObject([{ ok: false, reason: 'no-answer' }]);
+  });
 });
 
 describe('keys', () => {

@@ -97,7 +97,7 @@ describe('calls on a SIP trunk', () => {
     const placed = rig.carrier.placeCall({ from: OWN, to: NUMBERS.absent, ringTimeoutMs: 60_000 });
     await rig.exchange.callIn(OWN);
     await rig.until(() => placed.state === 'ringing' && calls.length === 1);
-    for (const { lost } of rig.listeners) lost?.(new Error('their thread has ended'));
+    for (const listener of rig.listeners) listener.lost?.(new Error('their thread has ended'));
     for (const call of [placed, calls[0]]) expect(call?.end).toMatchObject({ cause: 'failed', by: 'network' });
     await rig.wire.clock.advanceBy(1000);
     expect(['CANCEL', '487', '500'].map((what) => rig.wire.times(what).length)).toEqual([1, 1, 1]);
