@@ -8,7 +8,7 @@
  *
  * Without options it changes one thing at a time, from 50 idle sessions with Silero over RTP: under five minutes. With
  * some, all combinations of what is named, the rest as in the line above; `--all` is the whole table, and it says how
- * long that takes. Ways: memory, talk, rtp (PCMU), webrtc. Detectors: silero, silero-wasm, silero-gated, webrtc. Conducts: idle,
+ * long that takes. Ways: memory, talk, rtp (PCMU), rtp-cn (its silence as comfort noise), webrtc. Detectors: silero, silero-wasm, silero-gated, webrtc. Conducts: idle,
  * listening, talking (see lib/caller-sound.ts). Engines: doubles for recogniser, model and voice that cost next to
  * nothing, or embedded.
  *

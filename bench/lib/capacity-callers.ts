@@ -57,13 +57,13 @@ export class CapacityCallers {
     const sends: Send[] = [];
     if (way === 'talk') sends.push(...(await this.#talk(told)));
     if (way === 'webrtc') sends.push(...(await this.#connectWebRtc(told)));
-    if (way === 'rtp') {
+    if (way === 'rtp' || way === 'rtp-cn') {
       const socket = createSocket({ type: 'udp4', recvBufferSize: 4_000_000 });
       socket.bind(0, '127.0.0.1');
       await once(socket, 'listening');
       socket.on('message', () => undefined);
       sends.push(...this.#rtp(told, socket));
-      answers.fill(answerOf(socket.address().port));
+      answers.fill(answerOf(socket.address().port, way === 'rtp-cn'));
     }
     everyFrame((n, group) => {
       for (let at = group; at < sends.length; at += GROUPS) {
@@ -121,10 +121,10 @@ function cut(sound: Int16Array, rateHz: number): Int16Array[] {
   return Array.from({ length: FRAMES_A_CYCLE }, (_, n) => sound.slice(n * frame, (n + 1) * frame));
 }
 
-function answerOf(port: number): string {
+function answerOf(port: number, takesComfortNoise: boolean): string {
   return [
     ...['v=0', 'o=- 1 1 IN IP4 127.0.0.1', 's=-', 'c=IN IP4 127.0.0.1', 't=0 0'],
-    ...[`m=audio ${String(port)} RTP/AVP 0`, 'a=rtpmap:0 PCMU/8000', 'a=sendrecv', ''],
+    ...[`m=audio ${String(port)} RTP/AVP 0${takesComfortNoise ? ' 13' : ''}`, 'a=rtpmap:0 PCMU/8000', 'a=sendrecv', ''],
   ].join('\r\n');
 }
 

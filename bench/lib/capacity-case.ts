@@ -2,8 +2,11 @@ import type { Conduct } from './caller-sound.js';
 import type { LoopSeen } from './busy-loop.js';
 import type { Lateness } from './frame-lateness.js';
 
-/** `memory`: nothing between caller and session; the others over this machine's loopback, callers in another process. */
-export const WAYS = ['memory', 'talk', 'rtp', 'webrtc'] as const;
+/**
+ * `memory`: nothing between caller and session; the others over this machine's loopback, callers in another process. `rtp-cn`:
+ * comfort noise is agreed upon (RFC 3389), so that silence of the agent's is a packet every half second.
+ */
+export const WAYS = ['memory', 'talk', 'rtp', 'rtp-cn', 'webrtc'] as const;
 export type Way = (typeof WAYS)[number];
 export const VADS = ['silero', 'silero-wasm', 'silero-gated', 'webrtc'] as const;
 export type VadName = (typeof VADS)[number];

@@ -81,7 +81,7 @@ export class SessionThread {
   async open(offers: readonly string[]): Promise<string[]> {
     const { way } = this.#case;
     if (way === 'talk') return this.#openTalk(offers);
-    if (way === 'rtp') return this.#openRtp(offers);
+    if (way === 'rtp' || way === 'rtp-cn') return this.#openRtp(offers, way === 'rtp-cn');
     if (way === 'webrtc') return this.#openWebRtc(offers);
     this.#callers = new Callers(this.#engine, this.#case.conduct, this.#case.engines, {
       vad: vadOf(this.#case.vad),
@@ -136,11 +136,13 @@ export class SessionThread {
     return offers.map(() => String((server.address() as AddressInfo).port));
   }
 
-  async #openRtp(offers: readonly string[]): Promise<string[]> {
+  async #openRtp(offers: readonly string[], comfortNoise: boolean): Promise<string[]> {
     const ports = new RtpPorts({ clock: this.#clock, localAddress: '127.0.0.1', portRange: null });
     const { ticker } = this.#engine;
     for (const _ of offers) {
-      this.#rtp.push(await openRtpSession({ clock: this.#clock, ticker, ports, codecs: ['PCMU'], srtp: 'off' }));
+      this.#rtp.push(
+        await openRtpSession({ clock: this.#clock, ticker, ports, codecs: ['PCMU'], srtp: 'off', comfortNoise }),
+      );
     }
     return this.#rtp.map((session) => session.offer());
   }

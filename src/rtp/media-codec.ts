@@ -16,7 +16,7 @@ export interface MediaEncoder {
   close(): void;
 }
 
-/** Payloads into mono sound at the codec's rate. What it gives is overwritten by the next call. */
+/** Payloads into mono sound at the codec's rate. What it gives is overwritten by the next call, of any decoder. */
 export interface MediaDecoder {
   /** @throws ParleyError AUDIO_UNDECODABLE; the decoder goes on with the next one */
   decode(payload: Uint8Array): Int16Array;
@@ -99,10 +99,12 @@ class G711Encoder implements MediaEncoder {
   }
 }
 
+/** One for all calls of a thread: what lies in it has been heard when the next packet is decoded. */
+const g711Out = new Beginning(new Int16Array(MAX_PACKET_MS * BYTES_PER_MS));
+
 class G711Decoder implements MediaDecoder {
   readonly #law: G711Law;
   readonly #concealer = new LossConcealer(8_000);
-  readonly #out = new Beginning(new Int16Array(MAX_PACKET_MS * BYTES_PER_MS));
 
   constructor(law: G711Law) {
     this.#law = law;
@@ -110,13 +112,13 @@ class G711Decoder implements MediaDecoder {
 
   decode(payload: Uint8Array): Int16Array {
     checkLength(payload);
-    const samples = decodeG711(this.#law, payload, this.#out.of(payload.length));
+    const samples = decodeG711(this.#law, payload, g711Out.of(payload.length));
     this.#concealer.accept(samples);
     return samples;
   }
 
   conceal(ms: number): Int16Array {
-    const out = this.#out.of(Math.round(Math.min(ms, MAX_GAP_MS) * 8));
+    const out = g711Out.of(Math.round(Math.min(ms, MAX_GAP_MS) * 8));
     this.#concealer.conceal(out);
     return out;
   }

@@ -68,7 +68,12 @@ export class Wire {
     this.#onPacket = options.onPacket;
     this.#onExpectedLoss = options.onExpectedLoss;
     this.#reports = new Reports(options.nowMs());
-    pair.rtp.listen((datagram, address, port) => this.#onDatagram(datagram, { address, port }, false));
+    let from: Place = { address: '', port: 0 };
+    pair.rtp.listen((datagram, address, port) => {
+      // Nearly always the same place as before.
+      if (port !== from.port || address !== from.address) from = { address, port };
+      this.#onDatagram(datagram, from, false);
+    });
     pair.rtcp.listen((datagram, address, port) => this.#onDatagram(datagram, { address, port }, true));
   }
 

@@ -2,9 +2,11 @@ import { levelOf } from '../../src/audio/level.js';
 import { sipTrunks } from '../../src/calls/sip-trunks.js';
 import type { CarrierCall } from '../../src/carriers/carrier.js';
 import type { AgentLineElsewhere } from '../../src/carriers/sip/agent-line.js';
+import type { SipCall } from '../../src/carriers/sip/call.js';
 import type { SipCarrier } from '../../src/carriers/sip/carrier.js';
-import { DEFAULT_SIP } from '../../src/config/sip-settings.js';
+import { DEFAULT_SIP, type SipSettings } from '../../src/config/sip-settings.js';
 import { Engine } from '../../src/engine/engine.js';
+import type { Direction } from '../../src/rtp/sdp.js';
 import type { RtpStats } from '../../src/rtp/session.js';
 import type { LineStats, TransferOutcome, TransportSink } from '../../src/transports/transport.js';
 
@@ -28,13 +30,39 @@ export class FarPhone implements TransportSink {
     call.line.start(this);
   }
 
+  /** As a call on its trunk, whose media and messages can be had. */
+  get sip(): SipCall {
+    return this.call as SipCall;
+  }
+
+  /** Offers its media anew (a re-INVITE), in another direction. */
+  async turn(direction: Direction): Promise<void> {
+    this.sip.media?.offer(direction);
+    if ((await this.sip.leg?.reoffer()) !== true) throw new Error(`${direction} was refused`);
+  }
+
+  /** How many packets come while so many frames of 20 ms pass. */
+  packetsIn(frames: number): Promise<number> {
+    const received = (): number => this.sip.media?.stats().received ?? 0;
+    const before = received();
+    let left = frames;
+    return new Promise((resolve) => {
+      const stop = this.#engine.ticker.subscribe(() => {
+        if (--left > 0) return;
+        stop();
+        resolve(received() - before);
+      });
+    });
+  }
+
   /** Says a tone until it is hushed. */
   speak(): void {
     const { line } = this.call;
     const length = line.outputRateHz / 50;
     let at = 0;
     this.#stop = this.#engine.ticker.subscribe(() => {
-      const frame = Int16Array.from({ length }, () => 6_000 * Math.sin((2 * Math.PI * TONE_HZ * at++) / 8_000));
+      const step = (2 * Math.PI * TONE_HZ) / line.outputRateHz;
+      const frame = Int16Array.from({ length }, () => 6_000 * Math.sin(step * at++));
       line.play(frame);
     });
   }
@@ -70,6 +98,8 @@ export class FarPhones {
   readonly carrier: SipCarrier;
   /** Those that were called. */
   readonly called: FarPhone[] = [];
+  /** What those do who are called. */
+  take: (call: CarrierCall) => void = (call) => call.answer();
   readonly #engine: Engine;
   readonly #close: () => Promise<void>;
   readonly #sound: { port: number | null };
@@ -81,12 +111,20 @@ export class FarPhones {
     this.#close = close;
     carrier.receiveCalls((call) => {
       this.called.push(new FarPhone(call, engine));
-      call.answer();
+      this.take(call);
     });
   }
 
-  /** @param port of ours; `theirs` is the daemon's */
-  static async open(port: number, theirs: number, numbers: readonly string[]): Promise<FarPhones> {
+  /**
+   * @param port of ours; `theirs` is the daemon's
+   * @param manner how they speak. Default: as a trunk does by default
+   */
+  static async open(
+    port: number,
+    theirs: number,
+    numbers: readonly string[],
+    manner: Partial<Pick<SipSettings, 'codecs' | 'srtp'>> = {},
+  ): Promise<FarPhones> {
     const engine = new Engine();
     const sound: { port: number | null } = { port: null };
     const trunks = await sipTrunks({
@@ -100,7 +138,7 @@ export class FarPhones {
       settings: {
         ...DEFAULT_SIP,
         ...{ servers: [`sip:127.0.0.1:${String(theirs)}`], listen: [`udp:127.0.0.1:${String(port)}`], keepAliveS: 0 },
-        ...{ numbers: [...numbers], rtpPorts: [30_000, 30_099] },
+        ...{ numbers: [...numbers], rtpPorts: [30_000, 30_199], ...manner },
       },
     });
     const [carrier] = trunks.carriers;

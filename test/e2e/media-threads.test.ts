@@ -1,19 +1,11 @@
-import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { RealClock } from '../../src/clock/real.js';
-import { DEFAULT_WEBRTC } from '../../src/config/setting-groups.js';
-import { DEFAULT_SIP } from '../../src/config/sip-settings.js';
 import { WeriftCaller } from '../../src/transports/webrtc/werift-caller.js';
-import { FarPhones } from './far-phones.js';
-import { House, PRIVATE_KEY } from '../daemon/house.js';
-
-const OURS = '+12025550199';
-const ANN = '+12025550101';
-const BOB = '+12025550102';
-const LOOPBACK = { addresses: ['127.0.0.1'], ipv6: false };
-const PATIENCE = { timeout: 30_000, interval: 20 };
+import type { FarPhones } from './far-phones.js';
+import { ANN, BOB, LOOPBACK, OURS, PATIENCE, TrunkHouse } from './trunk-house.js';
+import { type House, PRIVATE_KEY } from '../daemon/house.js';
 
 const CLERK = {
   name: 'Clerk',
@@ -34,89 +26,36 @@ const CLERK = {
 // Two threads load their engines.
 vi.setConfig({ testTimeout: 90_000, hookTimeout: 120_000 });
 
-async function freePort(): Promise<number> {
-  const socket = createSocket('udp4');
-  socket.bind(0, '127.0.0.1');
-  await once(socket, 'listening');
-  const { port } = socket.address();
-  socket.close();
-  return port;
-}
-
 describe('a daemon with media threads', () => {
+  let daemon: TrunkHouse;
   let house: House;
   let far: FarPhones;
 
   beforeAll(async () => {
-    const [ours, theirs] = [await freePort(), await freePort()];
-    house = await House.open({
-      media: { threads: 2 },
-      webrtc: { ...DEFAULT_WEBRTC, ...LOOPBACK },
-      sip: {
-        ...DEFAULT_SIP,
-        ...{ servers: [`sip:127.0.0.1:${String(theirs)}`], listen: [`udp:127.0.0.1:${String(ours)}`] },
-        ...{ numbers: [OURS], transfer: 'bridge', keepAliveS: 0 },
-      },
-    });
-    far = await FarPhones.open(theirs, ours, [ANN, BOB]);
-    const { id } = await asked<{ id: string }>('POST', '/agents', CLERK);
-    await asked('POST', '/phones/import', { phone: OURS });
-    await asked('POST', `/phones/${OURS}/set_agent`, { agent_id: id });
+    daemon = await TrunkHouse.open(2);
+    ({ house, far } = daemon);
+    await daemon.answeredBy(CLERK);
     await house.daemon.warmUp();
   });
 
-  afterEach(async () => {
-    await Promise.all([...house.engine.sessions].map((left) => left.close()));
-    far.called.length = 0;
-  });
-
-  afterAll(async () => {
-    await far.close();
-    await house.close();
-    expect(house.faults).toEqual([]);
-  });
-
-  async function asked<T = Record<string, unknown>>(method: string, path: string, body?: unknown): Promise<T> {
-    const headers = { authorization: PRIVATE_KEY, ...(body !== undefined && { 'content-type': 'application/json' }) };
-    const { status, body: answer } = await house.ask(path, {
-      ...{ method, headers },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    });
-    expect({ path, status, answer }).toMatchObject({ status: 200 });
-    return answer as T;
-  }
-
-  /** The call's item, once it is over. */
-  async function logged(sessionId: string): Promise<Record<string, unknown>> {
-    const item = (): Promise<Record<string, unknown>> => asked('GET', `/call-logs/${sessionId}`);
-    await expect.poll(async () => (await item())['carrier_call_log'], PATIENCE).not.toBeNull();
-    return item();
-  }
-
-  const session = async (): Promise<string> => {
-    await expect.poll(() => house.engine.sessions.size, PATIENCE).toBe(1);
-    return [...house.engine.sessions][0]?.id ?? '';
-  };
-  const figure = async (name: string): Promise<string | undefined> => {
-    const text = await (await house.request('/metrics')).text();
-    return text.split('\n').find((line) => line.startsWith(`${name} `) || line.startsWith(`${name}{`));
-  };
+  afterEach(() => daemon.hush());
+  afterAll(() => daemon.close());
 
   it('has calls over SIP in them: sound, keys, the log, the trace, the figures', async () => {
     const phone = far.call(ANN, OURS);
-    const id = await session();
+    const id = await daemon.session();
     await expect.poll(() => phone.loud, PATIENCE).toBeGreaterThan(25);
-    expect(await figure('parley_media_thread_lines')).toBe('parley_media_thread_lines{thread="1"} 1');
-    expect(await figure('parley_rtp_sessions')).toBe('parley_rtp_sessions 1');
+    expect(await daemon.figure('parley_media_thread_lines')).toBe('parley_media_thread_lines{thread="1"} 1');
+    expect(await daemon.figure('parley_rtp_sessions')).toBe('parley_rtp_sessions 1');
     await phone.press('5');
     const trace = async (): Promise<string> => {
       const headers = { authorization: PRIVATE_KEY };
       return (await house.request(`/call-logs/${id}/trace`, { headers })).text();
     };
     await expect.poll(trace, PATIENCE).toContain('You have pressed five.');
-    await asked('POST', `/sessions/${id}/terminate`);
+    await daemon.asked('POST', `/sessions/${id}/terminate`);
     await expect.poll(() => phone.isOver, PATIENCE).toBe(true);
-    const item = await logged(id);
+    const item = await daemon.logged(id);
     expect(item).toMatchObject({
       call_status: 'api-ended',
       carrier_call_log: { codec: 'PCMU', digitsReceived: '5', end: { cause: 'hangup', by: 'agent' } },
@@ -125,20 +64,20 @@ describe('a daemon with media threads', () => {
     expect(String(item['chat'])).toMatch(/"Hello.*"user","content":"5"/);
     const { packets } = item['carrier_call_log'] as { packets: { sent: number; received: number } };
     expect(Math.min(packets.sent, packets.received)).toBeGreaterThan(25);
-    await expect.poll(() => figure('parley_rtp_sessions'), PATIENCE).toBe('parley_rtp_sessions 0');
-    expect(await figure('parley_rtp_calls_total')).toContain('codec="PCMU",srtp="false"} 1');
-    const lines = (): Promise<string | undefined> => figure('parley_media_thread_lines');
+    await expect.poll(() => daemon.figure('parley_rtp_sessions'), PATIENCE).toBe('parley_rtp_sessions 0');
+    expect(await daemon.figure('parley_rtp_calls_total')).toContain('codec="PCMU",srtp="false"} 1');
+    const lines = (): Promise<string | undefined> => daemon.figure('parley_media_thread_lines');
     await expect.poll(lines, PATIENCE).toBe('parley_media_thread_lines{thread="1"} 0');
   });
 
   it('has the two far ends of a transfer talk to each other in one of them', async () => {
     const ann = far.call(ANN, OURS);
-    const id = await session();
+    const id = await daemon.session();
     await expect.poll(() => ann.loud, PATIENCE).toBeGreaterThan(25);
     await ann.press('9');
     await expect.poll(() => far.called.length, PATIENCE).toBe(1);
     const [bob] = far.called;
-    const item = await logged(id);
+    const item = await daemon.logged(id);
     expect(item).toMatchObject({ carrier_call_log: { transfer: { target: BOB, outcome: { ok: true } } } });
     const before = bob?.loud ?? 0;
     ann.speak();
@@ -152,10 +91,10 @@ describe('a daemon with media threads', () => {
   it('has somebody asked whether they take a call, and connects the two', async () => {
     const flow = { call_transfer: { ...CLERK.config.flow.call_transfer, attended: { enabled: true } } };
     const config = { ...CLERK.config, flow };
-    const { id: asker } = await asked<{ id: string }>('POST', '/agents', { ...CLERK, name: 'Asker', config });
-    await asked('POST', `/phones/${OURS}/set_agent`, { agent_id: asker });
+    const { id: asker } = await daemon.asked<{ id: string }>('POST', '/agents', { ...CLERK, name: 'Asker', config });
+    await daemon.asked('POST', `/phones/${OURS}/set_agent`, { agent_id: asker });
     const ann = far.call(ANN, OURS);
-    await session();
+    await daemon.session();
     await expect.poll(() => ann.loud, PATIENCE).toBeGreaterThan(25);
     await ann.press('9');
     await expect.poll(() => far.called.length, PATIENCE).toBe(1);
@@ -176,15 +115,17 @@ describe('a daemon with media threads', () => {
     caller.onMessage = (text) => messages.push(JSON.parse(text) as (typeof messages)[number]);
     const heard = new Promise((resolve) => (caller.onAudio = resolve));
     const offer = { offer: { sdp: await caller.offer(), type: 'offer' }, agent_id: 'baker' };
-    const { answer } = await asked<{ answer: { sdp: string } }>('POST', '/webrtc/offer', offer);
+    const { answer } = await daemon.asked<{ answer: { sdp: string } }>('POST', '/webrtc/offer', offer);
     await caller.accept(answer.sdp);
     await caller.connected;
     await heard;
     caller.send(JSON.stringify({ method: 'text', data: 'Have you any bread?' }));
     await expect.poll(() => messages.find(({ data }) => data === 'We have bread.'), PATIENCE).toBeDefined();
-    const id = await session();
-    await asked('POST', `/sessions/${id}/terminate`);
-    await expect.poll(async () => (await asked('GET', `/call-logs/${id}`))['call_status'], PATIENCE).toBe('api-ended');
+    const id = await daemon.session();
+    await daemon.asked('POST', `/sessions/${id}/terminate`);
+    await expect
+      .poll(async () => (await daemon.asked('GET', `/call-logs/${id}`))['call_status'], PATIENCE)
+      .toBe('api-ended');
     await caller.close();
   });
 
@@ -192,7 +133,7 @@ describe('a daemon with media threads', () => {
     const ear = new Worker(EAR, { eval: true });
     const [port] = (await once(ear, 'message')) as [number];
     const phone = far.callWithSoundAt(port, ANN, OURS);
-    await session();
+    await daemon.session();
     await expect.poll(() => phone.state, PATIENCE).toBe('answered');
     ear.postMessage('count');
     await once(ear, 'message');
