@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { simulatedCarrier } from '../calls/simulated-carrier.js';
 import { hasTrunk, sipTrunks } from '../calls/sip-trunks.js';
+import type { CarrierAccount } from '../calls/carrier-account.js';
 import { plivoCarrier } from '../calls/plivo-carrier.js';
 import { telnyxCarrier } from '../calls/telnyx-carrier.js';
 import { twilioCarrier } from '../calls/twilio-carrier.js';
@@ -84,36 +85,29 @@ export async function openNetworks({
     closing.push(() => trunks.close());
     sip = trunks;
   }
-  if (settings.twilio.accountSid !== null) {
-    const owned = ownedBy('twilio');
-    const { twilioAuthToken: authToken, publicUrl } = settings;
-    const { carrier, close } = await twilioCarrier({
-      ...{ engine, onError, owned, authToken, publicUrl, settings: settings.twilio },
-    });
+  const { publicUrl } = settings;
+  /** A carrier with media sockets. */
+  const join = async <C extends Carrier & CarrierDoor>(
+    name: string,
+    open: (common: CarrierAccount) => Promise<{ carrier: C; close: () => Promise<void> }>,
+  ): Promise<void> => {
+    const owned = ownedBy(name);
+    const { carrier, close } = await open({ engine, onError, owned, publicUrl });
     joined.push({ carrier, owned });
     doors.push(carrier);
     closing.push(close);
+  };
+  if (settings.twilio.accountSid !== null) {
+    const own = { settings: settings.twilio, authToken: settings.twilioAuthToken };
+    await join('twilio', (common) => twilioCarrier({ ...common, ...own }));
   }
   if (settings.telnyx.connectionId !== null) {
-    const owned = ownedBy('telnyx');
-    const { telnyxApiKey: apiKey, publicUrl } = settings;
-    const unixMs = (): number => Date.now();
-    const { carrier, close } = await telnyxCarrier({
-      ...{ engine, onError, owned, apiKey, publicUrl, unixMs, settings: settings.telnyx },
-    });
-    joined.push({ carrier, owned });
-    doors.push(carrier);
-    closing.push(close);
+    const own = { settings: settings.telnyx, apiKey: settings.telnyxApiKey, unixMs: () => Date.now() };
+    await join('telnyx', (common) => telnyxCarrier({ ...common, ...own }));
   }
   if (settings.plivo.authId !== null) {
-    const owned = ownedBy('plivo');
-    const { plivoAuthToken: authToken, publicUrl } = settings;
-    const { carrier, close } = await plivoCarrier({
-      ...{ engine, onError, owned, authToken, publicUrl, settings: settings.plivo },
-    });
-    joined.push({ carrier, owned });
-    doors.push(carrier);
-    closing.push(close);
+    const own = { settings: settings.plivo, authToken: settings.plivoAuthToken };
+    await join('plivo', (common) => plivoCarrier({ ...common, ...own }));
   }
   // Numbers of carriers that are not there any more ring on the simulated network alone.
   const others = new Set(joined.flatMap(({ owned }) => owned));
