@@ -87,9 +87,9 @@ export async function openNetworks({
   }
   const { publicUrl } = settings;
   /** A carrier with media sockets. */
-  const join = async <C extends Carrier & CarrierDoor>(
+  const join = async (
     name: string,
-    open: (common: CarrierAccount) => Promise<{ carrier: C; close: () => Promise<void> }>,
+    open: (common: CarrierAccount) => Promise<{ carrier: Carrier & CarrierDoor; close: () => Promise<void> }>,
   ): Promise<void> => {
     const owned = ownedBy(name);
     const { carrier, close } = await open({ engine, onError, owned, publicUrl });
