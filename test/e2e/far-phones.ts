@@ -67,6 +67,10 @@ export class FarPhone implements TransportSink {
     });
   }
 
+  hush(): void {
+    this.#stop();
+  }
+
   async press(keys: string): Promise<void> {
     await this.call.line.sendDigits?.(keys, new AbortController().signal);
   }

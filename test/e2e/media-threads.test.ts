@@ -5,7 +5,7 @@ import { RealClock } from '../../src/clock/real.js';
 import { WeriftCaller } from '../../src/transports/webrtc/werift-caller.js';
 import type { FarPhones } from './far-phones.js';
 import { ANN, BOB, LOOPBACK, OURS, PATIENCE, TrunkHouse } from './trunk-house.js';
-import { type House, PRIVATE_KEY } from '../daemon/house.js';
+import type { House } from '../daemon/house.js';
 
 const CLERK = {
   name: 'Clerk',
@@ -48,11 +48,7 @@ describe('a daemon with media threads', () => {
     expect(await daemon.figure('parley_media_thread_lines')).toBe('parley_media_thread_lines{thread="1"} 1');
     expect(await daemon.figure('parley_rtp_sessions')).toBe('parley_rtp_sessions 1');
     await phone.press('5');
-    const trace = async (): Promise<string> => {
-      const headers = { authorization: PRIVATE_KEY };
-      return (await house.request(`/call-logs/${id}/trace`, { headers })).text();
-    };
-    await expect.poll(trace, PATIENCE).toContain('You have pressed five.');
+    await expect.poll(() => daemon.trace(id), PATIENCE).toContain('You have pressed five.');
     await daemon.asked('POST', `/sessions/${id}/terminate`);
     await expect.poll(() => phone.isOver, PATIENCE).toBe(true);
     const item = await daemon.logged(id);

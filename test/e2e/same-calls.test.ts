@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { levelOf } from '../../src/audio/level.js';
 import { decodeWav } from '../../src/audio/wav.js';
+import type { CarrierCall } from '../../src/carriers/carrier.js';
 import { DEFAULT_SETTINGS } from '../../src/config/settings.js';
 import type { CodecName } from '../../src/rtp/codecs.js';
 import { ANN, BOB, type Item, OURS, PATIENCE, TrunkHouse } from './trunk-house.js';
@@ -14,24 +15,38 @@ const CLERK = {
     first_message: 'Hello, the harbour office.',
     llm: { model: 'scripted' },
     call_settings: { enable_recording: true },
-    flow: { call_transfer: { phone: BOB, instruction: 'Whenever they want a person.' } },
+    flow: {
+      agent_terminate_call: { enabled: true },
+      call_transfer: { phone: BOB, instruction: 'Whenever they want a person.' },
+    },
   },
   script: {
     rules: [
-      { when: '5', say: 'You have pressed five. Goodbye.', end: true },
-      { when: '9', call: { tool: 'transfer_call', arguments: { phone: BOB }, ok: {}, failed: { say: 'No.', end: true } } },
+      {
+        when: '9',
+        call: { tool: 'transfer_call', arguments: { phone: BOB }, ok: {}, failed: { say: 'No.', end: true } },
+      },
     ],
   },
 };
-const PRICES = { stt: { embedded: 3 }, tts: { flite: 5 }, voip: { sip: { inbound: { '*': 7 }, outbound: { '*': 9 } } } };
-const HEARD_DBFS = -45;
+const PRICES = {
+  stt: { embedded: 3 },
+  tts: { flite: 5 },
+  voip: { sip: { inbound: { '*': 7 }, outbound: { '*': 9 } } },
+};
+const HEARD_DBFS = -55;
 
 // Two threads load their engines.
 vi.setConfig({ testTimeout: 90_000, hookTimeout: 120_000 });
 
+/** Whether the other side's reports have come is chance in calls of some seconds. */
+const CHANCE = /^(?:reported_loss|round_trip_ms)$/;
+
 /** Numbers are what they are in this call; everything else is as it is in every call of this kind. */
 function kinds(value: unknown, name = ''): unknown {
-  if (typeof value === 'number') return name === 'chars' || name === 'chars_used' || name === 'turns' ? value : 'number';
+  if (CHANCE.test(name)) return name;
+  if (typeof value === 'number')
+    return name === 'chars' || name === 'chars_used' || name === 'turns' ? value : 'number';
   if (typeof value === 'string') return /(?:id|Id|url)$/.test(name) ? name : value;
   if (Array.isArray(value)) return value.map((one) => kinds(one));
   if (typeof value !== 'object' || value === null) return value;
@@ -69,24 +84,26 @@ describe('calls are the same, in media threads and on the main thread', () => {
 
   const recordings = ({ house }: TrunkHouse): string[] => readdirSync(join(house.dataDir, 'recordings'));
 
-  it.each([
-    ['PCMU', 'off'],
-    ['G722', 'required'],
-    ['opus', 'off'],
-  ] as const)('with what is recorded, counted and paid: %s, SRTP %s', async (codec, srtp) => {
+  it('with what is recorded, counted, paid and erased, and a transfer that nobody takes', async () => {
+    const [codec, srtp] = ['opus', 'required'] as const;
     const item = await alike(async (daemon) => {
       const phones = await daemon.phones({ codecs: [codec], srtp });
+      daemon.far.take = (call) => call.hangUp('declined');
       const phone = phones.call(ANN, OURS);
       const id = await daemon.session();
+      await expect.poll(() => daemon.trace(id), PATIENCE).toContain('"utterance.finished"');
       phone.speak();
-      await expect.poll(() => phone.loud, PATIENCE).toBeGreaterThan(30);
-      await phone.press('5');
+      await phone.packetsIn(1); // nobody takes it for a word
+      phone.hush();
+      await phone.press('9');
       await expect.poll(() => phone.isOver, PATIENCE).toBe(true);
       const logged = await daemon.logged(id);
       const { duration, recording } = logged as { duration: number; recording: { recording_url: string } };
       const file = new Uint8Array(await (await fetch(recording.recording_url)).arrayBuffer());
       const { channels, sampleRateHz } = decodeWav(file);
-      expect(Math.abs((channels[0]?.length ?? 0) / sampleRateHz - duration)).toBeLessThan(0.3);
+      // A phone on a thread that stands still now and then sends more sound than time.
+      const beyondS = (channels[0]?.length ?? 0) / sampleRateHz - duration;
+      expect(beyondS > -0.3 && beyondS < 1.5, `the recording is ${String(beyondS)} s longer than the call`).toBe(true);
       expect(recordings(daemon)).toEqual([`${id}.wav`]);
       const { erased } = await daemon.asked<{ erased: unknown }>('POST', '/erase', { phone: ANN });
       expect(recordings(daemon)).toEqual([]);
@@ -95,9 +112,92 @@ describe('calls are the same, in media threads and on the main thread', () => {
       return { item: kinds(logged) as Item, erased, sides, sampleRateHz, isSecure: phone.sip.media?.stats().isSecure };
     });
     expect(item).toMatchObject({
-      ...{ sides: [true, true], erased: { calls: 1, recordings: 1, traces: 1 }, isSecure: srtp === 'required' },
-      item: { call_status: 'agent-ended', carrier_call_log: { codec, digitsReceived: '5' }, call_metrics: { turns: 1 } },
+      ...{ sides: [true, true], erased: { calls: 1, recordings: 1, traces: 1 }, isSecure: true },
+      item: {
+        call_status: 'agent-ended',
+        voip: { transfer: { to: BOB, ok: false, reason: 'rejected' } },
+        carrier_call_log: {
+          codec,
+          digitsReceived: '9',
+          transfer: { target: BOB, outcome: { ok: false, reason: 'rejected' } },
+        },
+        call_metrics: { turns: 1 },
+      },
     });
+  });
+
+  it('placed: answered late, refused, not answered, given up, stopped; one at a time', async () => {
+    const items = await alike(async (daemon) => {
+      const { far, house } = daemon;
+      const place = async (
+        take: (call: CarrierCall) => void,
+        then?: (id: string) => Promise<unknown>,
+      ): Promise<Item> => {
+        far.take = take;
+        const before = far.called.length;
+        const wanted = { from_phone: OURS, to_phone: BOB };
+        const { session_id: id } = await daemon.asked<{ session_id: string }>('POST', '/start_outbound_call', wanted);
+        const second = await daemon.tried('POST', '/start_outbound_call', { ...wanted, to_phone: ANN });
+        expect(second).toMatchObject({ status: 429 });
+        await expect.poll(() => far.called.length, PATIENCE).toBe(before + 1);
+        await then?.(id);
+        const logged = (await daemon.logged(id)) as { carrier_call_log: { packets: { sent: number } } };
+        const wasHeard = logged.carrier_call_log.packets.sent > 0;
+        await expect.poll(() => [house.engine.sessions.size, house.daemon.busy], PATIENCE).toEqual([0, 0]);
+        return { ...(kinds(logged) as Item), wasHeard };
+      };
+      const never = (): void => undefined;
+      const isUp = (id: string) => expect.poll(() => daemon.trace(id), PATIENCE).toContain('"utterance.finished"');
+      const isRinging = (id: string) => {
+        const status = async () => (await daemon.asked('GET', `/call-logs/${id}`))['call_status'];
+        return expect.poll(status, PATIENCE).toBe('ringing');
+      };
+      return [
+        await place(
+          (call) =>
+            void far.called
+              .at(-1)
+              ?.packetsIn(50)
+              .then(() => call.answer()),
+          async (id) => {
+            await isUp(id);
+            far.called.at(-1)?.call.hangUp();
+          },
+        ),
+        await place((call) => call.hangUp('declined')),
+        await place((call) => call.hangUp('unavailable')),
+        await place(never),
+        await place(never, async (id) => {
+          await isRinging(id);
+          await daemon.asked('POST', `/sessions/${id}/terminate`);
+        }),
+        await place(
+          (call) => call.answer(),
+          async (id) => {
+            await isUp(id);
+            await daemon.asked('POST', '/calls/stop', { end_running: true });
+            const again = { from_phone: OURS, to_phone: ANN };
+            const refused = async () => (await daemon.tried('POST', '/start_outbound_call', again)).answer;
+            await expect
+              .poll(refused, PATIENCE)
+              .toMatchObject({ detail: expect.stringContaining('stopped') as string });
+            await daemon.asked('POST', '/calls/resume');
+          },
+        ),
+      ].map(({ call_status, error_message, wasHeard, carrier_call_log: log, ...rest }) => {
+        return { call_status, error_message, wasHeard, log, rest };
+      });
+    });
+    expect(items.map(({ call_status: status, wasHeard }) => [status, wasHeard])).toEqual([
+      ...[
+        ['user-ended', true],
+        ['failed', false],
+        ['no-answer', false],
+        ['no-answer', false],
+        ['canceled', false],
+      ],
+      ['api-ended', true],
+    ]);
   });
 
   it('put on hold and taken back', async () => {
@@ -113,5 +213,31 @@ describe('calls are the same, in media threads and on the main thread', () => {
       return sent;
     });
     expect(heard).toEqual([false, true, false, true]);
+  });
+
+  it('as many as may be: what is more is refused, and drained daemons take none while those that run go on', async () => {
+    const ends = await alike(async (daemon) => {
+      const { far, house } = daemon;
+      const first = far.call(ANN, OURS);
+      const id = await daemon.session();
+      await expect.poll(() => daemon.trace(id), PATIENCE).toContain('"utterance.finished"');
+      const isOver = (phone: typeof first) => expect.poll(() => phone.call.end, PATIENCE).not.toBeNull();
+      const second = far.call(BOB, OURS);
+      await isOver(second);
+      const drained = house.daemon.drain();
+      const third = far.call(BOB, OURS);
+      await isOver(third);
+      const isHeard = (await first.packetsIn(20)) > 5;
+      first.call.hangUp();
+      await drained;
+      return { ends: [first, second, third].map(({ call }) => call.end), isHeard };
+    });
+    expect(ends).toMatchObject({
+      isHeard: true,
+      ends: [
+        { cause: 'hangup', by: 'agent' },
+        ...[0, 1].map(() => ({ cause: 'failed', reason: expect.stringContaining('503') as string })),
+      ],
+    });
   });
 });

@@ -97,6 +97,13 @@ export class TrunkHouse {
     return item();
   }
 
+  /** A session's event log so far. */
+  async trace(sessionId: string): Promise<string> {
+    return (
+      await this.house.request(`/call-logs/${sessionId}/trace`, { headers: { authorization: PRIVATE_KEY } })
+    ).text();
+  }
+
   /** The session that runs, once there is one. */
   async session(): Promise<string> {
     await expect.poll(() => this.house.engine.sessions.size, PATIENCE).toBe(1);

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -35,7 +35,7 @@ describe('media threads', () => {
   const doNotCall = new DoNotCallStore(database);
   const sessionMemory = new SessionStore(database);
   const engine = new Engine({
-    ...{ clock, doNotCall, sessionMemory },
+    ...{ clock, doNotCall, sessionMemory, recordings: join(folder, 'recordings') },
     history: { keep: (item) => kept[kept.push(item) - 1] ?? item },
   });
   const threads = new MediaThreads({
@@ -109,12 +109,15 @@ describe('media threads', () => {
   });
 
   it('that end take only their own sessions with them, and are started again', async () => {
-    const [lost, other] = [await called(), await called()];
+    const agent = { ...AGENT, call_settings: { enable_recording: true } };
+    const [lost, other] = [await called({ agent }), await called()];
     const [first] = threads.threads;
     kept.length = 0;
+    const recording = join(folder, 'recordings', `${lost.session.id}.wav`);
+    await expect.poll(() => existsSync(recording), PATIENCE).toBe(true);
     await first?.terminate();
     const report = await lost.session.finished;
-    expect(report).toMatchObject({ status: 'error', faults: { 'thread.lost': 1 } });
+    expect(report).toMatchObject({ status: 'error', faults: { 'thread.lost': 1 }, recording });
     expect(report.messages).toEqual([{ role: 'assistant', content: 'Hello.' }]);
     await expect.poll(() => kept[0], PATIENCE).toMatchObject({ session_id: lost.session.id, call_status: 'error' });
     expect(kept[0]?.error_message).toContain('The thread of the conversation ended');
