@@ -45,9 +45,13 @@ function badSockets() {
   };
 }
 
-/** @param {SimulatedNetwork} phones */
-async function openGateway(phones) {
-  const ports = new RtpPorts({ clock, localAddress: HOST, portRange: [40_000, 40_999], openSocket: badSockets() });
+/**
+ * @param {SimulatedNetwork} phones behind it
+ * @param {{ gateway: number, trunk: number }} places its port, and whose trunk it is
+ * @param {import('../../dist/rtp/socket.js').OpenSocket} openSocket
+ */
+export async function openGateway(phones, places, openSocket) {
+  const ports = new RtpPorts({ clock, localAddress: HOST, portRange: [40_000, 40_999], openSocket });
   /** @type {SipGateway | null} */
   let gateway = null;
   const transport = await Sockets.open({
@@ -59,13 +63,13 @@ async function openGateway(phones) {
     },
     isTrusted: () => true,
     tls: { verify: false },
-    listen: [{ protocol: 'UDP', address: HOST, port: PORTS.gateway }],
+    listen: [{ protocol: 'UDP', address: HOST, port: places.gateway }],
   });
   gateway = new SipGateway({
     ...{ clock, transport, phones, host: HOST },
     token: () => randomBytes(8).toString('hex'),
     chance: () => randomInt(2 ** 32) / 2 ** 32,
-    trunk: { protocol: 'UDP', address: HOST, port: PORTS.trunk },
+    trunk: { protocol: 'UDP', address: HOST, port: places.trunk },
     openMedia: () => openRtpSession({ clock, ticker, ports }),
   });
   const close = async () => {
@@ -75,23 +79,29 @@ async function openGateway(phones) {
   return { close };
 }
 
+/** The simulated network, and what its far ends have noted, by their numbers. @param {Engine} engine whose voices they have */
+export async function openPhones(engine) {
+  const sounds = new SoundLibrary(
+    (text, voiceId) => engine.speech({ text, provider: 'flite', voiceId, signal: AbortSignal.timeout(20_000) }),
+    packageFile('data/'),
+  );
+  /** @type {Map<string, Set<string>>} */
+  const notes = new Map();
+  const phones = new SimulatedNetwork({
+    ...{ clock, ticker, ...(await readDirectory()), sounds, owned: [OWN] },
+    tap: (call) => notes.set(call.to, new Set(call.notes)),
+  });
+  return { phones, notes };
+}
+
 /** A mailbox is left a message, a person is talked to, a menu got through, and a guest's booking taken, all at once. */
 export async function agentsOnATrunk() {
   /** @type {Readonly<Record<string, unknown>>[]} */
   const bookings = [];
   const desk = await openDemoDesk((booking) => bookings.push(booking));
   const engine = new Engine({ clock, allowUrls: [desk.url] });
-  const sounds = new SoundLibrary(
-    (text, voiceId) => engine.speech({ text, provider: 'flite', voiceId, signal: AbortSignal.timeout(20_000) }),
-    packageFile('data/'),
-  );
-  /** @type {Map<string, Set<string>>} what the far ends noted */
-  const notes = new Map();
-  const phones = new SimulatedNetwork({
-    ...{ clock, ticker, ...(await readDirectory()), sounds, owned: [OWN] },
-    tap: (call) => notes.set(call.to, new Set(call.notes)),
-  });
-  const gateway = await openGateway(phones);
+  const { phones, notes } = await openPhones(engine);
+  const gateway = await openGateway(phones, PORTS, badSockets());
   const badPorts = new RtpPorts({ clock, localAddress: HOST, portRange: [41_000, 41_999], openSocket: badSockets() });
   const carrier = await openTrunk({
     port: PORTS.trunk,

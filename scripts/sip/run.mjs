@@ -8,6 +8,7 @@ import { agentsOnATrunk } from './agents.mjs';
 import { callsWithBaresip } from './baresip.mjs';
 import { CASES } from './cases.mjs';
 import { tidy } from './rig.mjs';
+import { callsWithThreads } from './threads.mjs';
 import { TRANSFERS } from './transfers.mjs';
 import { TRUNKS } from './trunks.mjs';
 
@@ -23,6 +24,7 @@ const all = [
   ...CASES,
   ...TRANSFERS,
   ...TRUNKS,
+  ['with media threads as without', () => callsWithThreads(hasTool('baresip'))],
   ['agents: a mailbox, a person, a menu and a booking, with 5 % loss and 60 ms of jitter', agentsOnATrunk],
 ];
 if (hasTool('baresip')) {
