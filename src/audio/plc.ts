@@ -19,9 +19,8 @@ const MAX_BLEND_MS = 10;
  * frames of any length. Pass every frame through `accept` and call `conceal` for each that is missing.
  */
 export class LossConcealer {
-  /** The most recent audio, as it was played: a ring, whose oldest sample is at `#oldest`. */
+  /** The most recent audio, as it was played. */
   readonly #past: Int16Array;
-  #oldest = 0;
   /** The past as it was when the gap began. */
   readonly #source: Float64Array;
   readonly #blend: Float64Array;
@@ -77,9 +76,7 @@ export class LossConcealer {
   }
 
   #begin(): void {
-    const recent = this.#past.length - this.#oldest;
-    for (let i = 0; i < recent; i++) this.#source[i] = this.#past[this.#oldest + i]!;
-    for (let i = 0; i < this.#oldest; i++) this.#source[recent + i] = this.#past[i]!;
+    this.#source.set(this.#past);
     const end = this.#source.length;
     this.#period = pitchPeriod(this.#source, this.sampleRateHz);
     this.#at = end - this.#period;
@@ -123,12 +120,9 @@ export class LossConcealer {
 
   #remember(frame: Int16Array): void {
     const past = this.#past;
-    let at = this.#oldest;
-    for (let i = Math.max(0, frame.length - past.length); i < frame.length; i++) {
-      past[at] = frame[i]!;
-      at = at + 1 === past.length ? 0 : at + 1;
-    }
-    this.#oldest = at;
+    const fresh = frame.length > past.length ? frame.subarray(frame.length - past.length) : frame;
+    past.copyWithin(0, fresh.length);
+    past.set(fresh, past.length - fresh.length);
   }
 
   #samples(ms: number): number {
