@@ -71,6 +71,7 @@ const FILL_AFTER_MS = 5 * FRAME_MS;
  */
 export class RtpMedia {
   readonly #clock: Clock;
+  readonly #ticker: Ticker;
   readonly #silentMs: number;
   readonly #listener: RtpListener | undefined;
   readonly #totals: RtpTotals | undefined;
@@ -96,6 +97,7 @@ export class RtpMedia {
   constructor(options: RtpMediaOptions, pair: PortPair, opus: Opus | null) {
     const { clock, ticker, learnMs = LEARN_MS, codecs } = options;
     this.#clock = clock;
+    this.#ticker = ticker;
     this.#silentMs = options.silentMs ?? SILENT_MS;
     this.#listener = options.listener;
     this.#totals = options.totals;
@@ -201,9 +203,13 @@ export class RtpMedia {
 
   #play(frame: Int16Array | null): void {
     if (!this.#isAnswered) return;
-    const nowMs = this.#clock.nowMs();
-    this.#givenMs = nowMs;
-    this.#sender.frame(frame, nowMs);
+    this.#givenMs = this.#frameMs;
+    this.#sender.frame(frame, this.#givenMs);
+  }
+
+  /** When the frame is due that is sent now: late ticks that are made up in one go are no gap in the stream. */
+  get #frameMs(): number {
+    return this.#ticker.dueMs ?? this.#clock.nowMs();
   }
 
   /** While it rings nothing is sent: there are telephones that stop ringing when sound comes. */
@@ -211,7 +217,8 @@ export class RtpMedia {
     if (!this.#isAnswered) return;
     const nowMs = this.#clock.nowMs();
     this.#receiver.poll(nowMs);
-    if (nowMs - this.#givenMs >= FILL_AFTER_MS) this.#sender.frame(null, nowMs);
+    const frameMs = this.#frameMs;
+    if (frameMs - this.#givenMs >= FILL_AFTER_MS) this.#sender.frame(null, frameMs);
     this.#wire.tick(nowMs);
     this.#watch(nowMs);
   }

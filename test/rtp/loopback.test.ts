@@ -3,7 +3,9 @@ import { describe, expect, it, vi } from 'vitest';
 import { RealClock } from '../../src/clock/real.js';
 import { Ticker } from '../../src/clock/ticker.js';
 import { RtpPorts } from '../../src/rtp/ports.js';
+import { isRtcp, parseRtp } from '../../src/rtp/packet.js';
 import { openRtpSession } from '../../src/rtp/session.js';
+import { type OpenSocket, openUdpSocket } from '../../src/rtp/socket.js';
 import { Ear, loopbackPair } from './pair.js';
 
 describe('a call over the UDP of this machine', () => {
@@ -32,6 +34,45 @@ describe('a call over the UDP of this machine', () => {
     });
     await dispose();
     expect([near.timesClosed, far.timesClosed]).toEqual([1, 1]);
+  });
+
+  it('runs ahead of no clock where the thread stands still now and then, and ticks are made up', async () => {
+    const clock = new RealClock();
+    const ticker = new Ticker(clock);
+    const timestamps: number[] = [];
+    const openSocket: OpenSocket = async (address, port) => {
+      const socket = await openUdpSocket(address, port);
+      const send = socket.send.bind(socket);
+      socket.send = (datagram, to, toPort) => {
+        const packet = isRtcp(datagram) ? null : parseRtp(datagram);
+        if (packet !== null) timestamps.push(packet.timestamp);
+        send(datagram, to, toPort);
+      };
+      return socket;
+    };
+    const ports = new RtpPorts({ clock, localAddress: '127.0.0.1', portRange: null, openSocket });
+    const [caller, callee] = [
+      await openRtpSession({ clock, ticker, ports }),
+      await openRtpSession({
+        clock,
+        ticker,
+        ports: new RtpPorts({ clock, localAddress: '127.0.0.1', portRange: null }),
+      }),
+    ];
+    caller.accept(callee.answer(caller.offer()));
+    caller.answered();
+    const stop = ticker.subscribe(() => caller.line.play(new Int16Array(160).fill(500)));
+    await vi.waitFor(() => expect(timestamps.length).toBeGreaterThan(2), { timeout: 5_000, interval: 10 });
+    const [startMs, sent] = [clock.nowMs(), timestamps.length];
+    for (let times = 1; times <= 4; times++) {
+      for (const untilMs = clock.nowMs() + 115; clock.nowMs() < untilMs;); // nothing else runs on this thread
+      const before = timestamps.length;
+      await vi.waitFor(() => expect(timestamps.length).toBeGreaterThan(before + 5), { timeout: 5_000, interval: 10 });
+    }
+    const streamMs = (((timestamps.at(-1) ?? 0) - (timestamps[sent - 1] ?? 0)) >>> 0) / 8;
+    expect(streamMs - (clock.nowMs() - startMs)).toBeLessThan(60);
+    stop();
+    await Promise.all([caller.close(), callee.close()]);
   });
 });
 
