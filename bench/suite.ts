@@ -1,7 +1,7 @@
 /**
  * The whole set that a person can wait for: `npm run bench`.
  *
- *   npm run build && npm run bench                    # under a quarter of an hour
+ *   npm run build && npm run bench                    # about twenty minutes
  *   npm run bench -- --quick                          # under three minutes
  *   npm run bench -- --only=startup,micro             # parts of it by name
  *   npm run bench -- --from=bench/results/bench.json --docs

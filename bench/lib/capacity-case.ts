@@ -94,8 +94,13 @@ export function usualSeries(): Series[] {
   return [
     ...seriesOf({ ...one, sessions: [1, 50, 200, 400] }),
     ...seriesOf({ ...one, vads: ['silero-wasm', 'silero-gated', 'webrtc'], sessions: [50] }),
-    ...seriesOf({ ...one, ways: ['memory', 'talk', 'webrtc'], sessions: [50] }),
-    ...seriesOf({ ...one, ways: WAYS, conducts: ['listening', 'talking'], sessions: [50] }),
+    ...seriesOf({ ...one, ways: ['memory', 'talk', 'rtp-cn', 'webrtc'], sessions: [50] }),
+    ...seriesOf({
+      ...one,
+      ways: ['memory', 'talk', 'rtp', 'webrtc'],
+      conducts: ['listening', 'talking'],
+      sessions: [50],
+    }),
     ...seriesOf({ ...one, threads: [1, 2], sessions: [50] }),
   ];
 }
