@@ -61,7 +61,6 @@ const ECHO_MS = 300;
 export class LineActions {
   readonly transfers: TransferAttempt[] = [];
   readonly #options: LineActionsOptions;
-  readonly #nowMs: () => number;
   readonly #closing = new AbortController();
   #transferring: AbortController | null = null;
   #hold: HoldSound | null = null;
@@ -73,12 +72,11 @@ export class LineActions {
 
   constructor(options: LineActionsOptions) {
     this.#options = options;
-    this.#nowMs = () => options.clock.nowMs();
   }
 
   /** Whether keys that are heard now may be the agent's own. */
   get ownTones(): boolean {
-    return this.#pressing > 0 || this.#nowMs() < this.#quietFromMs;
+    return this.#pressing > 0 || this.#options.clock.nowMs() < this.#quietFromMs;
   }
 
   /**

@@ -1,11 +1,10 @@
 /** A detector that rests while a line is silent: for machines packed with calls, where most lines are most of the time. */
 import { LevelGate } from './level-gate.js';
 import type { VadDetector, VadProvider } from './vad.js';
+import { WindowBuffer } from './window-buffer.js';
 
 /** The last windows before the gate opens, which the detector then hears at once: with 4 it knew some voices later. */
 const LEAD_WINDOWS = 16;
-/** These, and the one that is being filled. */
-const KEPT_WINDOWS = LEAD_WINDOWS + 1;
 /** The gate closes behind so many windows in a row in which nothing stood out and nobody spoke: half a second. */
 const CLOSE_WINDOWS = 16;
 /** Nobody spoke, to the detector. */
@@ -37,12 +36,9 @@ export class GatedDetector implements VadDetector {
   readonly windowSamples: number;
   readonly #inner: VadDetector;
   readonly #gate = new LevelGate();
-  /** The last windows, in a ring: they are filled where they stay. */
-  readonly #windows: readonly Int16Array[];
-  /** The window that is being filled, counted from the start, and how much of it is. */
-  #current = 0;
-  #filled = 0;
-  /** How many before it the inner detector has not heard since the gate was closed. */
+  readonly #windows: WindowBuffer;
+  /** The last windows that the inner detector has not heard, in a ring. */
+  readonly #lead: Int16Array[];
   #withheld = 0;
   #isOpen = false;
   #isClosed = false;
@@ -55,30 +51,20 @@ export class GatedDetector implements VadDetector {
   constructor(inner: VadDetector) {
     this.#inner = inner;
     this.windowSamples = inner.windowSamples;
-    this.#windows = Array.from({ length: KEPT_WINDOWS }, () => new Int16Array(this.windowSamples));
+    this.#lead = Array.from({ length: LEAD_WINDOWS }, () => new Int16Array(this.windowSamples));
+    this.#windows = new WindowBuffer(this.windowSamples, (endSample) => this.#take(endSample));
   }
 
   process(samples: Int16Array, onWindow: (probability: number, endSample: number) => void): void {
     if (this.#isClosed) return;
     this.#onWindow = onWindow;
-    for (let at = 0; at < samples.length;) {
-      const window = this.#windowAt(this.#current);
-      const count = Math.min(window.length - this.#filled, samples.length - at);
-      for (let i = 0; i < count; i++) window[this.#filled + i] = samples[at + i]!;
-      at += count;
-      this.#filled += count;
-      if (this.#filled < window.length) return;
-      this.#filled = 0;
-      this.#current++;
-      this.#take(window, this.#current * window.length);
-    }
+    this.#windows.push(samples);
   }
 
   reset(): void {
     this.#inner.reset();
     this.#gate.reset();
-    this.#current = 0;
-    this.#filled = 0;
+    this.#windows.reset();
     this.#isOpen = false;
     this.#withheld = 0;
   }
@@ -89,18 +75,15 @@ export class GatedDetector implements VadDetector {
     this.#inner.close();
   }
 
-  #windowAt(place: number): Int16Array {
-    return this.#windows[place % KEPT_WINDOWS]!;
-  }
-
-  #take(window: Int16Array, endSample: number): void {
+  #take(endSample: number): void {
     if (this.#isClosed) return;
+    const { window } = this.#windows;
     const standsOut = this.#gate.push(window);
     if (standsOut && !this.#isOpen) this.#open();
     this.#probability = 0;
     if (this.#isOpen) this.#listen(window, standsOut);
     else {
-      this.#withheld = Math.min(LEAD_WINDOWS, this.#withheld + 1);
+      this.#lead[this.#withheld++ % LEAD_WINDOWS]?.set(window);
       this.spared++;
     }
     this.#onWindow?.(this.#probability, endSample);
@@ -118,9 +101,8 @@ export class GatedDetector implements VadDetector {
   #open(): void {
     this.#isOpen = true;
     this.#quiet = 0;
-    // The current one has been counted already, and is heard behind them.
-    for (let back = this.#withheld; back > 0; back--) {
-      this.#inner.process(this.#windowAt(this.#current - 1 - back), this.#keep);
+    for (let n = Math.max(0, this.#withheld - LEAD_WINDOWS); n < this.#withheld; n++) {
+      this.#inner.process(this.#lead[n % LEAD_WINDOWS]!, this.#keep);
     }
   }
 
