@@ -2,6 +2,7 @@ import { dialMs, dialTones } from '../audio/dial-tones.js';
 import { frameSamples } from '../audio/frame.js';
 import { type HoldSound, holdSound } from '../audio/hold-sound.js';
 import type { Clock } from '../clock/clock.js';
+import { unlessAborted } from '../clock/unless-aborted.js';
 import type { ChatMessage } from '../config/chat.js';
 import type { AttendedTransfer, ConversationEvent } from '../conversation/events.js';
 import { reasonOf } from '../errors.js';
@@ -215,12 +216,4 @@ export class LineActions {
       this.#tones = { samples: dialTones(digits, this.#options.transport.outputRateHz), at: 0, onSent: resolve };
     });
   }
-}
-
-/** What comes of it; aborted, nobody waits for that. @throws the signal's reason */
-function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const aborted = new Promise<never>((_resolve, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
-  });
-  return Promise.race([work, aborted]);
 }

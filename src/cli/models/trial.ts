@@ -7,7 +7,7 @@ import { type EngineFacts, EngineProcess } from '../../providers/local/engine-pr
 import type { EngineName, EngineRequest } from '../../providers/local/engine-protocol.js';
 import type { LocalModel } from '../../providers/local/model-facts.js';
 import { OnnxTurnModel, TURN_RUNTIMES, turnRuntime } from '../../providers/turn/onnx.js';
-import { unlessAborted } from '../../providers/unless-aborted.js';
+import { unlessAborted } from '../../clock/unless-aborted.js';
 import { Random } from '../../random.js';
 
 /** The longest wait for a model's first work: Whisper's larger ones take some seconds for any sound. */

@@ -4,7 +4,7 @@ import type { EngineFacts, EngineProcess } from '../local/engine-process.js';
 import { LocalEngines, type LocalEnginesOptions } from '../local/engines.js';
 import { type LocalModels, speaks } from '../local/local-models.js';
 import { baseLanguage, type LocalModel } from '../local/model-facts.js';
-import { unlessAborted } from '../unless-aborted.js';
+import { unlessAborted } from '../../clock/unless-aborted.js';
 import { Mailbox } from './mailbox.js';
 import { parseVoiceSettings, type VoiceSettings } from './settings.js';
 import { type EngineAudio, speak } from './speech.js';

@@ -1,7 +1,7 @@
 import { samplesToMs } from '../../audio/frame.js';
 import { mix } from '../../audio/mix.js';
 import { Deadlines } from '../deadlines.js';
-import { unlessAborted } from '../unless-aborted.js';
+import { unlessAborted } from '../../clock/unless-aborted.js';
 import { splitClauses } from './clauses.js';
 import type { TtsLatency } from './latency.js';
 import type { VoiceSettings } from './settings.js';
