@@ -28,15 +28,21 @@ export function recordingFolder(path: string): RecordingSink {
   };
 }
 
-/** What a session has recorded in such a folder that could not tell of it any more; null = nothing. */
+/** What the last session of an id has recorded in such a folder that could not tell of it any more; null = nothing. */
 export function recordingLeftIn(path: string, sessionId: string): string | null {
-  const file = join(path, `${fileNameOf(sessionId)}.wav`);
-  return existsSync(file) ? file : null;
+  const stem = join(path, fileNameOf(sessionId));
+  let left: string | null = null;
+  for (let copy = 1; copy <= MAX_SAME_ID && existsSync(nameOf(stem, copy)); copy++) left = nameOf(stem, copy);
+  return left;
+}
+
+function nameOf(stem: string, copy: number): string {
+  return copy === 1 ? `${stem}.wav` : `${stem}-${String(copy)}.wav`;
 }
 
 async function create(stem: string, sampleRateHz: number): Promise<RecordingFile> {
   for (let copy = 1; ; copy++) {
-    const path = copy === 1 ? `${stem}.wav` : `${stem}-${String(copy)}.wav`;
+    const path = nameOf(stem, copy);
     try {
       const writer = await WavWriter.create(path, { sampleRateHz, channels: 2, exclusive: true, mode: 0o600 });
       return { path, write: (user, agent) => writer.write(user, agent), close: () => writer.close() };

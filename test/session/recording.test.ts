@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { decodeWav } from '../../src/audio/wav.js';
 import { VirtualClock } from '../../src/clock/virtual.js';
 import { Recording, type RecordingFile, type RecordingSink } from '../../src/session/recording.js';
-import { recordingFolder } from '../../src/session/recording-folder.js';
+import { recordingFolder, recordingLeftIn } from '../../src/session/recording-folder.js';
 import type { TransportSink } from '../../src/transports/transport.js';
 import { MemoryTransport } from '../../src/transports/memory.js';
 
@@ -195,10 +195,12 @@ describe('a recording', () => {
   });
 
   it('never overwrites another one', async () => {
-    for (let run = 0; run < 3; run++) {
+    expect(recordingLeftIn(folder, 's1')).toBeNull();
+    for (const name of ['s1.wav', 's1-2.wav', 's1-3.wav']) {
       const rig = new Rig();
-      await rig.agent(20, run + 1);
+      await rig.agent(20, 1);
       await rig.close();
+      expect(recordingLeftIn(folder, 's1')).toBe(join(folder, name));
     }
     expect(readdirSync(folder).toSorted()).toEqual(['s1-2.wav', 's1-3.wav', 's1.wav']);
     expect(statSync(join(folder, 's1-2.wav')).mode & 0o777).toBe(0o600);
@@ -292,7 +294,7 @@ describe('a recording', () => {
 const CRASHING = `
   import { VirtualClock } from './dist/clock/virtual.js';
   import { Recording } from './dist/session/recording.js';
-  import { recordingFolder } from './dist/session/recording-folder.js';
+  import { recordingFolder, recordingLeftIn } from './dist/session/recording-folder.js';
   import { MemoryTransport } from './dist/transports/memory.js';
   const clock = new VirtualClock();
   const transport = new MemoryTransport();
