@@ -41,6 +41,8 @@ class Udp {
   static Napi::Value Start(const Napi::CallbackInfo& info);
   // udpOpen(inbox: number, address: string, port: number): number
   static Napi::Value Open(const Napi::CallbackInfo& info);
+  // udpListen(socket: number): void
+  static Napi::Value Listen(const Napi::CallbackInfo& info);
   // udpPort(socket: number): number
   static Napi::Value Port(const Napi::CallbackInfo& info);
   // udpSource(inbox: number, arrival: number): string
@@ -183,8 +185,14 @@ Napi::Value Udp::Open(const Napi::CallbackInfo& info) {
     thrown.ThrowAsJavaScriptException();
     return nothing;
   }
-  uv_poll_start(&socket->poll, UV_READABLE, onReady);
   return Napi::Number::New(info.Env(), socket->id);
+}
+
+Napi::Value Udp::Listen(const Napi::CallbackInfo& info) {
+  int32_t id = 0;
+  if (!readId(info, 0, "socket", id)) return info.Env().Undefined();
+  if (Socket* socket = of(info).find(id); socket != nullptr) uv_poll_start(&socket->poll, UV_READABLE, onReady);
+  return info.Env().Undefined();
 }
 
 Napi::Value Udp::Port(const Napi::CallbackInfo& info) {
@@ -295,6 +303,7 @@ void Udp::add(Napi::Env env, Napi::Object exports) {
   Udp* udp = new Udp(env);
   exports.Set("udpStart", Napi::Function::New(env, Start, "udpStart", udp));
   exports.Set("udpOpen", Napi::Function::New(env, Open, "udpOpen", udp));
+  exports.Set("udpListen", Napi::Function::New(env, Listen, "udpListen", udp));
   exports.Set("udpPort", Napi::Function::New(env, Port, "udpPort", udp));
   exports.Set("udpSource", Napi::Function::New(env, Source, "udpSource", udp));
   exports.Set("udpAim", Napi::Function::New(env, Aim, "udpAim", udp));

@@ -53,8 +53,10 @@ export interface NativeUdp {
    *   it returns
    */
   udpStart(bytes: Uint8Array, arrivals: Int32Array, onArrivals: (count: number) => void): number;
-  /** Opens a socket, which keeps the process running. @throws the system's error, with its `code` */
+  /** Opens a socket. @throws the system's error, with its `code` */
   udpOpen(inbox: number, address: string, port: number): number;
+  /** From now on it is read, and keeps the process running. What comes before waits, as far as the system has room. */
+  udpListen(socket: number): void;
   /** The port that it is bound to. */
   udpPort(socket: number): number;
   /** The address that the n-th arrival came from; while `onArrivals` runs. */
@@ -78,7 +80,7 @@ const KERNEL_NAMES: readonly (keyof NativeKernels)[] = [
 ];
 
 const UDP_NAMES: readonly (keyof NativeUdp)[] = [
-  ...(['udpStart', 'udpOpen', 'udpPort', 'udpSource', 'udpAim', 'udpSend', 'udpClose'] as const),
+  ...(['udpStart', 'udpOpen', 'udpListen', 'udpPort', 'udpSource', 'udpAim', 'udpSend', 'udpClose'] as const),
 ];
 
 const ADDON_PATH = 'native/build/Release/parley.node';

@@ -1,4 +1,3 @@
-import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { WebSocket } from 'ws';
 import { frameSamples, HEARING_RATE_HZ } from '../../dist/audio/frame.js';
@@ -6,6 +5,7 @@ import { encodeG711 } from '../../dist/audio/g711.js';
 import { loadOpus } from '../../dist/audio/opus.js';
 import { resample } from '../../dist/audio/resample.js';
 import { serialiseRtp } from '../../dist/rtp/packet.js';
+import { type DatagramSocket, openUdpSocket } from '../../dist/rtp/socket.js';
 import { pcmBytes } from '../../dist/transports/pcm.js';
 import { WeriftCaller } from '../../dist/transports/webrtc/werift-caller.js';
 import { soundOf } from './caller-sound.js';
@@ -58,12 +58,11 @@ export class CapacityCallers {
     if (way === 'talk') sends.push(...(await this.#talk(told)));
     if (way === 'webrtc') sends.push(...(await this.#connectWebRtc(told)));
     if (way === 'rtp' || way === 'rtp-cn') {
-      const socket = createSocket({ type: 'udp4', recvBufferSize: 4_000_000 });
-      socket.bind(0, '127.0.0.1');
-      await once(socket, 'listening');
-      socket.on('message', () => undefined);
+      // Nobody reads it: waking somebody for each frame would be done, and counted, in the time of those who send it. The
+      // system drops them at the socket.
+      const socket = await openUdpSocket('127.0.0.1', 0);
       sends.push(...this.#rtp(told, socket));
-      answers.fill(answerOf(socket.address().port, way === 'rtp-cn'));
+      answers.fill(answerOf(socket.port, way === 'rtp-cn'));
     }
     everyFrame((n, group) => {
       for (let at = group; at < sends.length; at += GROUPS) {
@@ -89,7 +88,7 @@ export class CapacityCallers {
     );
   }
 
-  #rtp(offers: readonly string[], socket: Socket): Send[] {
+  #rtp(offers: readonly string[], socket: DatagramSocket): Send[] {
     const sound = resample(soundOf(this.#case.conduct), HEARING_RATE_HZ, PCMU_RATE_HZ);
     const payloads = cut(sound, PCMU_RATE_HZ).map((frame) => encodeG711('mulaw', frame));
     return offers.map((offer, caller) => {
@@ -97,7 +96,7 @@ export class CapacityCallers {
       return (n) => {
         const payload = payloads[n % FRAMES_A_CYCLE] ?? new Uint8Array();
         const numbers = { sequence: n & 0xffff, timestamp: (n * 160) >>> 0, ssrc: 1000 + caller };
-        socket.send(serialiseRtp({ payloadType: 0, marker: false, ...numbers, payload }), port, '127.0.0.1');
+        socket.send(serialiseRtp({ payloadType: 0, marker: false, ...numbers, payload }), '127.0.0.1', port);
       };
     });
   }

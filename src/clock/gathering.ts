@@ -24,12 +24,23 @@ export function gather(work: () => void): void {
   try {
     work();
   } finally {
-    isGathering = false;
-    for (const act of waiting.splice(0)) act();
+    end();
   }
+}
+
+/** For work that comes piece by piece, each from a socket of its own: gathers until the turn of the event loop is over. */
+export function gatherTurn(): void {
+  if (isGathering) return;
+  isGathering = true;
+  setImmediate(end);
 }
 
 /** Runs `act` at the end of the gathering that is under way. */
 export function whenGathered(act: () => void): void {
   waiting.push(act);
+}
+
+function end(): void {
+  isGathering = false;
+  for (const act of waiting.splice(0)) act();
 }

@@ -94,6 +94,7 @@ class NativeSocket implements DatagramSocket {
 
   listen(onDatagram: OnDatagram): void {
     this.#onDatagram = onDatagram;
+    this.#udp.udpListen(this.id);
   }
 
   send(datagram: Uint8Array, address: string, port: number): void {

@@ -1,6 +1,7 @@
 import type { WebSocket } from 'ws';
 import { FRAME_MS, frameSamples, samplesToMs } from '../audio/frame.js';
 import type { Cancel, Clock } from '../clock/clock.js';
+import { gatherTurn } from '../clock/gathering.js';
 import { ParleyError } from '../errors.js';
 import { PcmReader, pcmBytes } from './pcm.js';
 import { TalkControl, wireMessage } from './talk-control.js';
@@ -176,6 +177,7 @@ export class TalkSocketTransport implements Transport {
       return;
     }
     this.#heardMs += lengthMs;
+    gatherTurn();
     this.#sink?.audio(samples);
   }
 

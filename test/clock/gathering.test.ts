@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { gather, gathers, whenGathered } from '../../src/clock/gathering.js';
+import { gather, gathers, gatherTurn, whenGathered } from '../../src/clock/gathering.js';
 
 it('runs what has waited behind all of the work, in its order, and once', () => {
   const done: string[] = [];
@@ -33,5 +33,20 @@ it('loses nothing that waits where the work fails', () => {
   };
   expect(() => gather(work)).toThrow('of the work');
   expect(done).toEqual(['waited']);
+  expect(gathers()).toBe(false);
+});
+
+it('lasts for a turn of the event loop, for work that comes piece by piece', async () => {
+  const done: string[] = [];
+  const piece = (name: string) => (): void => {
+    gatherTurn();
+    gather(() => whenGathered(() => done.push(name)));
+    done.push(`work ${name}`);
+  };
+  piece('a')();
+  queueMicrotask(piece('b'));
+  process.nextTick(piece('c'));
+  await new Promise(setImmediate);
+  expect(done).toEqual(['work a', 'work b', 'work c', 'a', 'b', 'c']);
   expect(gathers()).toBe(false);
 });

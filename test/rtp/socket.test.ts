@@ -204,6 +204,7 @@ const thread = (how) => \`
   });
   for (let n = 0; n < 8; n++) sockets.push(udp.udpOpen(inbox, '127.0.0.1', 0));
   for (let n = 0; n < 8; n++) {
+    udp.udpListen(sockets[n]);
     udp.udpAim(sockets[n], '127.0.0.1', udp.udpPort(sockets[(n + 1) % 8]));
     udp.udpSend(sockets[n], bytes.subarray(0, 172));
   }
@@ -223,6 +224,7 @@ Promise.all(ended).then((codes) => {
   const [bytes, arrivals] = [new Uint8Array(65536), new Int32Array(5)];
   const inbox = udp.udpStart(bytes, arrivals, () => process.exit(7));
   const socket = udp.udpOpen(inbox, '127.0.0.1', 0);
+  udp.udpListen(socket);
   udp.udpAim(socket, '127.0.0.1', udp.udpPort(socket));
   udp.udpSend(socket, bytes.subarray(0, 12));
 });
@@ -257,7 +259,16 @@ describe.skipIf(native === null)("the addon's sockets", () => {
       new Float64Array(9),
       7,
     ];
-    const names = ['udpStart', 'udpOpen', 'udpPort', 'udpSource', 'udpAim', 'udpSend', 'udpClose'] as const;
+    const names = [
+      'udpStart',
+      'udpOpen',
+      'udpListen',
+      'udpPort',
+      'udpSource',
+      'udpAim',
+      'udpSend',
+      'udpClose',
+    ] as const;
     const random = new Random(5);
     for (const name of names) {
       const call = udp[name] as (...all: unknown[]) => unknown;

@@ -1,4 +1,5 @@
 import { FRAME_MS } from '../../audio/frame.js';
+import { gatherTurn } from '../../clock/gathering.js';
 import type { Cancel, Clock } from '../../clock/clock.js';
 import { reasonOf } from '../../errors.js';
 import type {
@@ -122,7 +123,9 @@ export class SocketLine implements Transport {
     this.#socket = socket;
     socket.listen({
       onText: (text) => {
-        if (this.#socket === socket) this.#receive(text);
+        if (this.#socket !== socket) return;
+        gatherTurn();
+        this.#receive(text);
       },
       onClosed: () => {
         if (this.#socket === socket) this.#over(false);

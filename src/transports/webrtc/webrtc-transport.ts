@@ -2,6 +2,7 @@ import { FRAME_MS, HEARING_RATE_HZ } from '../../audio/frame.js';
 import { type Arrival, JitterBuffer, type JitterStats, type MediaPacket } from '../../audio/jitter-buffer.js';
 import { levelOf } from '../../audio/level.js';
 import type { OpusDecoder, OpusEncoder, OpusEncoderOptions, OpusRateHz } from '../../audio/opus.js';
+import { gatherTurn } from '../../clock/gathering.js';
 import type { Clock } from '../../clock/clock.js';
 import { ParleyError, reasonOf } from '../../errors.js';
 import { TalkControl, wireMessage } from '../talk-control.js';
@@ -195,6 +196,7 @@ export class WebRtcTransport implements Transport {
       if (this.#early.length < MAX_EARLY) this.#early.push(packet);
       return;
     }
+    gatherTurn();
     this.#hear(this.#jitter.push(packet, this.#options.clock.nowMs()));
   }
 
