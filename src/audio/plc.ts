@@ -19,8 +19,13 @@ const MAX_BLEND_MS = 10;
  * frames of any length. Pass every frame through `accept` and call `conceal` for each that is missing.
  */
 export class LossConcealer {
-  /** The most recent audio, as it was played. */
+  /**
+   * The most recent audio, as it was played, in a ring: to a call among hundreds each piece of memory that a frame needs is
+   * one to wait for, so that as little as can be is touched while nothing is lost.
+   */
   readonly #past: Int16Array;
+  /** Where in the ring the next sample goes, and the oldest one is. */
+  #oldest = 0;
   /** The past as it was when the gap began. */
   readonly #source: Float64Array;
   readonly #blend: Float64Array;
@@ -76,7 +81,10 @@ export class LossConcealer {
   }
 
   #begin(): void {
-    this.#source.set(this.#past);
+    const past = this.#past;
+    const oldest = this.#oldest;
+    this.#source.set(past.subarray(oldest));
+    this.#source.set(past.subarray(0, oldest), past.length - oldest);
     const end = this.#source.length;
     this.#period = pitchPeriod(this.#source, this.sampleRateHz);
     this.#at = end - this.#period;
@@ -120,9 +128,16 @@ export class LossConcealer {
 
   #remember(frame: Int16Array): void {
     const past = this.#past;
-    const fresh = frame.length > past.length ? frame.subarray(frame.length - past.length) : frame;
-    past.copyWithin(0, fresh.length);
-    past.set(fresh, past.length - fresh.length);
+    const { length } = past;
+    let to = this.#oldest;
+    for (let from = Math.max(0, frame.length - length); from < frame.length;) {
+      const count = Math.min(frame.length - from, length - to);
+      for (let i = 0; i < count; i++) past[to + i] = frame[from + i]!;
+      from += count;
+      to += count;
+      if (to === length) to = 0;
+    }
+    this.#oldest = to;
   }
 
   #samples(ms: number): number {

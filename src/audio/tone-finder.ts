@@ -105,6 +105,19 @@ export class ToneFinder {
     }
   }
 
+  /**
+   * So many samples of silence, behind two hops of silence at least: nothing is looked at.
+   * @returns how many hops they have filled
+   */
+  skip(samples: number): number {
+    const filled = this.#filled + samples;
+    this.#filled = filled % this.#hop;
+    this.#block.fill(0);
+    this.#energy = 0;
+    this.#energyBefore = 0;
+    return Math.floor(filled / this.#hop);
+  }
+
   /** The one tone that makes up the last two hops, or null. */
   #classify(energy: number): Tone | null {
     const block = this.#block;

@@ -1,15 +1,18 @@
-import { decodeG711, encodeG711, type G711Law } from '../audio/g711.js';
+import { decodeG711, encodeG711, G711_SILENCE, type G711Law } from '../audio/g711.js';
 import { g722Decoder, g722Encoder } from '../audio/g722-coders.js';
 import type { Opus, OpusDecoder } from '../audio/opus.js';
 import { LossConcealer } from '../audio/plc.js';
+import { Scratch } from '../audio/scratch.js';
 import { ParleyError } from '../errors.js';
 import { INITIAL_LOSS } from '../transports/webrtc/reported-loss.js';
 import { type CodecFacts, LONGEST_SENT_MS } from './codecs.js';
 
 /** Mono sound at the codec's rate, 10 to 60 ms at a time, into payloads. */
 export interface MediaEncoder {
-  /** What it gives may be overwritten by the next call. */
+  /** What it gives may be overwritten by the next call, of any encoder. */
   encode(frame: Int16Array): Uint8Array;
+  /** Silence of so many samples. Left out: what it is depends on what came before. */
+  silence?(samples: number): Uint8Array;
   /** How much is lost on the way, 0..1, where the codec can do something about it. */
   expectLoss?(share: number): void;
   /** May be called twice. */
@@ -66,41 +69,37 @@ function loaded(opus: Opus | null): Opus {
   return opus;
 }
 
-/** The beginning of a buffer, as long as is asked for: nearly always as long as the last time. */
-class Beginning<T extends Uint8Array | Int16Array> {
-  readonly #whole: T;
-  #last: T;
+/** Payloads of G.711 and G.722, until they are in their datagram. */
+const payloadOut = new Scratch(new Uint8Array(LONGEST_SENT_MS * BYTES_PER_MS));
+/** Sound of them, until it has been heard. */
+const soundOut = new Scratch(new Int16Array(MAX_PACKET_MS * 2 * BYTES_PER_MS));
 
-  constructor(whole: T) {
-    this.#whole = whole;
-    this.#last = whole;
-  }
+/** Made once for all calls. */
+const SILENCE: Record<G711Law, Scratch<Uint8Array>> = { mulaw: silenceOf('mulaw'), alaw: silenceOf('alaw') };
 
-  of(length: number): T {
-    if (this.#last.length !== length) this.#last = this.#whole.subarray(0, length) as T;
-    return this.#last;
-  }
+function silenceOf(law: G711Law): Scratch<Uint8Array> {
+  return new Scratch(new Uint8Array(LONGEST_SENT_MS * BYTES_PER_MS).fill(G711_SILENCE[law]));
 }
 
 class G711Encoder implements MediaEncoder {
   readonly #law: G711Law;
-  readonly #out = new Beginning(new Uint8Array(LONGEST_SENT_MS * BYTES_PER_MS));
 
   constructor(law: G711Law) {
     this.#law = law;
   }
 
   encode(frame: Int16Array): Uint8Array {
-    return encodeG711(this.#law, frame, this.#out.of(frame.length));
+    return encodeG711(this.#law, frame, payloadOut.of(frame.length));
+  }
+
+  silence(samples: number): Uint8Array {
+    return SILENCE[this.#law].of(samples);
   }
 
   close(): void {
     // It holds nothing.
   }
 }
-
-/** One for all calls of a thread: what lies in it has been heard when the next packet is decoded. */
-const g711Out = new Beginning(new Int16Array(MAX_PACKET_MS * BYTES_PER_MS));
 
 class G711Decoder implements MediaDecoder {
   readonly #law: G711Law;
@@ -112,13 +111,13 @@ class G711Decoder implements MediaDecoder {
 
   decode(payload: Uint8Array): Int16Array {
     checkLength(payload);
-    const samples = decodeG711(this.#law, payload, g711Out.of(payload.length));
+    const samples = decodeG711(this.#law, payload, soundOut.of(payload.length));
     this.#concealer.accept(samples);
     return samples;
   }
 
   conceal(ms: number): Int16Array {
-    const out = g711Out.of(Math.round(Math.min(ms, MAX_GAP_MS) * 8));
+    const out = soundOut.of(Math.round(Math.min(ms, MAX_GAP_MS) * 8));
     this.#concealer.conceal(out);
     return out;
   }
@@ -130,10 +129,9 @@ class G711Decoder implements MediaDecoder {
 
 class WidebandEncoder implements MediaEncoder {
   readonly #encoder = g722Encoder();
-  readonly #out = new Beginning(new Uint8Array(LONGEST_SENT_MS * BYTES_PER_MS));
 
   encode(frame: Int16Array): Uint8Array {
-    return this.#encoder.encode(frame, this.#out.of(frame.length >> 1));
+    return this.#encoder.encode(frame, payloadOut.of(frame.length >> 1));
   }
 
   close(): void {
@@ -144,17 +142,16 @@ class WidebandEncoder implements MediaEncoder {
 class WidebandDecoder implements MediaDecoder {
   readonly #decoder = g722Decoder();
   readonly #concealer = new LossConcealer(16_000);
-  readonly #out = new Beginning(new Int16Array(MAX_PACKET_MS * 16));
 
   decode(payload: Uint8Array): Int16Array {
     checkLength(payload);
-    const samples = this.#decoder.decode(payload, this.#out.of(2 * payload.length));
+    const samples = this.#decoder.decode(payload, soundOut.of(2 * payload.length));
     this.#concealer.accept(samples);
     return samples;
   }
 
   conceal(ms: number): Int16Array {
-    const out = this.#out.of(Math.round(Math.min(ms, MAX_GAP_MS) * 16));
+    const out = soundOut.of(Math.round(Math.min(ms, MAX_GAP_MS) * 16));
     this.#concealer.conceal(out);
     return out;
   }

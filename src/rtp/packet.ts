@@ -15,7 +15,7 @@ export interface RtpPacket {
 const VERSION = 2;
 export const RTP_HEADER_BYTES = 12;
 /** More than any datagram that is of use here: 120 ms of anything, and a header. */
-const MAX_DATAGRAM_BYTES = 4_096;
+export const LONGEST_DATAGRAM_BYTES = 4_096;
 
 /** Reads a datagram; null for what is no RTP. Contributing sources, extensions and padding are skipped. */
 export function parseRtp(datagram: Uint8Array): RtpPacket | null {
@@ -40,7 +40,7 @@ export function parseRtp(datagram: Uint8Array): RtpPacket | null {
 /** How long the header is, with its sources and extension; null for what is no RTP. */
 export function rtpHeaderBytes(datagram: Uint8Array): number | null {
   const { length } = datagram;
-  if (length < RTP_HEADER_BYTES || length > MAX_DATAGRAM_BYTES || datagram[0]! >> 6 !== VERSION) return null;
+  if (length < RTP_HEADER_BYTES || length > LONGEST_DATAGRAM_BYTES || datagram[0]! >> 6 !== VERSION) return null;
   let at = RTP_HEADER_BYTES + (datagram[0]! & 0x0f) * 4;
   if ((datagram[0]! & 0x10) !== 0) {
     if (at + 4 > length) return null;

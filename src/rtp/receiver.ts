@@ -50,6 +50,9 @@ export class Receiver {
   readonly #keys = new TelephoneEvents();
   readonly #streams = new Map<CodecFacts['name'], Stream>();
   #agreement: Agreement | null = null;
+  /** The type of packets that are heard now, and the codec that it is: what nearly all packets are is looked up once. */
+  #type: number | null = null;
+  #facts: CodecFacts | null = null;
   #stream: Stream | null = null;
   #others = 0;
   #ssrc: number | null = null;
@@ -91,12 +94,17 @@ export class Receiver {
 
   configure(agreement: Agreement): void {
     this.#agreement = agreement;
+    this.#type = null;
   }
 
   packet(packet: RtpPacket, nowMs: number): void {
     const { payloadType, sequence, timestamp, payload } = packet;
     if (this.#agreement?.receives !== true) return;
     const begins = this.#ssrc !== null && packet.ssrc !== this.#ssrc;
+    if (payloadType === this.#type && this.#facts !== null) {
+      this.#sound(packet, this.#facts, begins, nowMs);
+      return;
+    }
     if (this.#agreement.eventTypes.has(payloadType)) {
       this.#keySoundsUntilMs = nowMs + KEY_SOUNDS_MS;
       const key = this.#keys.read(payload, timestamp);
@@ -115,9 +123,8 @@ export class Receiver {
       this.#unknown++;
       return;
     }
-    if (!this.#isCurrent(facts)) return;
-    this.#ssrc = packet.ssrc;
-    this.#push({ sequence, timestamp, payload, begins }, nowMs);
+    [this.#type, this.#facts] = [payloadType, facts];
+    this.#sound(packet, facts, begins, nowMs);
   }
 
   /** To be called every 20 ms or so: what is given up, or put in, because time has passed. */
@@ -160,6 +167,12 @@ export class Receiver {
     };
     this.#streams.set(facts.name, stream);
     return stream;
+  }
+
+  #sound({ ssrc, sequence, timestamp, payload }: RtpPacket, facts: CodecFacts, begins: boolean, nowMs: number): void {
+    if (!this.#isCurrent(facts)) return;
+    this.#ssrc = ssrc;
+    this.#push({ sequence, timestamp, payload, begins }, nowMs);
   }
 
   #push(packet: MediaPacket, nowMs: number): void {

@@ -60,6 +60,7 @@ export class Sender {
   /** The key that is being sent: another timestamp would make it another key, however time has gone on meanwhile. */
   #event = { payloadType: 0, timestamp: 0 };
   #isFirst = true;
+  #isPressing = false;
   #silentFrames = 0;
   #packets = 0;
   #octets = 0;
@@ -124,7 +125,8 @@ export class Sender {
       this.#breakOff();
       return;
     }
-    const key = this.#keys.next();
+    const key = this.#isPressing ? this.#keys.next() : null;
+    if (key === null) this.#isPressing = false;
     if (key?.kind === 'event') {
       const { payload, isFirst } = key;
       if (isFirst) this.#event = { payloadType: agreement.events?.payloadType ?? 0, timestamp };
@@ -134,12 +136,19 @@ export class Sender {
     }
     const heard = key?.kind === 'tone' ? key.samples : key === null ? frame : null;
     if (agreement.comfortNoise && this.#isQuiet(heard, timestamp)) return;
+    const { encoder, packetSamples } = voice;
+    const isSilent = heard === null && voice.resampler === null && this.#waits === 0;
+    if (isSilent && encoder.silence !== undefined && packetSamples === this.#silence.length) {
+      this.#sendSound(timestamp, encoder.silence(packetSamples));
+      return;
+    }
     const samples = heard ?? this.#silence;
     this.#speak(voice, voice.resampler === null ? samples : voice.resampler.process(samples), timestamp);
   }
 
   /** Sends keys in place of sound. Resolves when they are sent; while the other side is on hold they wait. */
   press(keys: string, signal: AbortSignal): Promise<void> {
+    this.#isPressing = true;
     return this.#keys.press(keys, signal);
   }
 
@@ -151,11 +160,9 @@ export class Sender {
 
   /** Puts sound into packets. @param timestamp of its beginning */
   #speak({ encoder, packetSamples, ticksPerPacket }: Voice, samples: Int16Array, timestamp: number): void {
-    const type = this.#agreement?.codec.payloadType ?? 0;
     if (this.#waits === 0 && samples.length === packetSamples) {
       // Nearly always.
-      this.#send(type, this.#isFirst, timestamp, encoder.encode(samples));
-      this.#isFirst = false;
+      this.#sendSound(timestamp, encoder.encode(samples));
       return;
     }
     const waiting = this.#waiting;
@@ -164,8 +171,7 @@ export class Sender {
     const end = this.#waits + samples.length;
     let from = 0;
     for (; from + packetSamples <= end; from += packetSamples) {
-      this.#send(type, this.#isFirst, at, encoder.encode(waiting.subarray(from, from + packetSamples)));
-      this.#isFirst = false;
+      this.#sendSound(at, encoder.encode(waiting.subarray(from, from + packetSamples)));
       at = (at + ticksPerPacket) >>> 0;
     }
     waiting.copyWithin(0, from, end);
@@ -198,6 +204,11 @@ export class Sender {
     if (lateMs <= MAX_LATE_MS) return;
     this.#timestamp = (this.#timestamp + Math.round(lateMs / FRAME_MS) * ticks) >>> 0;
     this.#breakOff();
+  }
+
+  #sendSound(timestamp: number, payload: Uint8Array): void {
+    this.#send(this.#agreement?.codec.payloadType ?? 0, this.#isFirst, timestamp, payload);
+    this.#isFirst = false;
   }
 
   #send(payloadType: number, marker: boolean, timestamp: number, payload: Uint8Array): void {

@@ -1,7 +1,8 @@
+import { Scratch } from '../audio/scratch.js';
 import { OVERTAKEN_MS } from './early-media.js';
 import { ReportedLoss } from '../transports/webrtc/reported-loss.js';
 import { type Agreement, isNowhere } from './negotiation.js';
-import { isRtcp, parseRtp, RTP_HEADER_BYTES, type RtpPacket, serialiseRtp } from './packet.js';
+import { isRtcp, LONGEST_DATAGRAM_BYTES, parseRtp, RTP_HEADER_BYTES, type RtpPacket, serialiseRtp } from './packet.js';
 import type { PortPair } from './ports.js';
 import { Reports, type ReportStats, type SentSoFar } from './reports.js';
 import { type Place, SourceLock } from './source-lock.js';
@@ -33,6 +34,8 @@ export interface Unheard {
   junk: number;
 }
 
+/** A packet, until it has been sent. */
+const datagramOut = new Scratch(new Uint8Array(LONGEST_DATAGRAM_BYTES));
 /** A second of packets. */
 const MOST_OVERTAKEN = 64;
 
@@ -52,9 +55,11 @@ export class Wire {
   #lock: SourceLock | null = null;
   #sealer: SrtpSender | null = null;
   #opener: SrtpReceiver | null = null;
+  /** The last packet's type, and its clock. */
+  #type: number | null = null;
+  #clockRateHz: number | null = null;
   #lastHeardMs = -Infinity;
   #isOver = false;
-  #datagram = new Uint8Array();
   /** What came from places that were not agreed upon: answers may be overtaken by the sound that they are about. */
   readonly #overtaken: { datagram: Uint8Array; from: Place; isRtcpPort: boolean; atMs: number }[] = [];
 
@@ -109,6 +114,7 @@ export class Wire {
     const keysBefore = this.#agreement?.srtp ?? null;
     const { srtp } = agreement;
     this.#agreement = agreement;
+    this.#type = null;
     // Keys that stay go on counting where they are (RFC 4568, 7.1.4).
     if (srtp === null) [this.#sealer, this.#opener] = [null, null];
     else {
@@ -128,9 +134,7 @@ export class Wire {
     if (this.#lock === null) return;
     const { address, port } = this.#lock.target;
     const length = RTP_HEADER_BYTES + packet.payload.length;
-    // Nearly always as long as the one before, which has been sent.
-    if (this.#datagram.length !== length) this.#datagram = new Uint8Array(length);
-    const datagram = serialiseRtp(packet, this.#datagram);
+    const datagram = serialiseRtp(packet, datagramOut.of(length));
     this.#pair.rtp.send(this.#sealer === null ? datagram : this.#sealer.protect(datagram), address, port);
   }
 
@@ -189,7 +193,11 @@ export class Wire {
       return;
     }
     this.#lastHeardMs = nowMs;
-    this.#reports.take(packet, this.#agreement?.codecs.get(packet.payloadType)?.clockRateHz ?? null, nowMs);
+    if (packet.payloadType !== this.#type) {
+      this.#type = packet.payloadType;
+      this.#clockRateHz = this.#agreement?.codecs.get(packet.payloadType)?.clockRateHz ?? null;
+    }
+    this.#reports.take(packet, this.#clockRateHz, nowMs);
     this.#onPacket(packet, nowMs);
   }
 

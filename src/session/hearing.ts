@@ -3,7 +3,9 @@ import type { Denoising } from '../audio/denoiser.js';
 import { DtmfDetector, type DtmfDigit } from '../audio/dtmf.js';
 import { FaxDetector } from '../audio/fax.js';
 import { frameSamples, HEARING_RATE_HZ, msToSamples, samplesToMs } from '../audio/frame.js';
+import { dbToGain } from '../audio/level.js';
 import { Resampler } from '../audio/resample.js';
+import { Scratch } from '../audio/scratch.js';
 import type { ConversationEvent } from '../conversation/events.js';
 import type { SttStream } from '../providers/stt/stt.js';
 import { PressedKeys } from './pressed-keys.js';
@@ -31,12 +33,21 @@ export interface HearingOptions {
 
 /** What is heard in place of a step of tone. */
 const SILENCE = new Int16Array(frameSamples(HEARING_RATE_HZ));
+/** Quieter than any tone that is listened for: a frame of this level has none, however its energy lies in it. */
+const TONELESS_RMS = 32_768 * dbToGain(-50);
+/** Whoever listens for tones has forgotten everything behind so much of that. */
+const TONELESS_MS = 500;
+const NO_DIGITS: readonly DtmfDigit[] = [];
 /** The least that a mailbox says before its beep. */
 const GREETING_SAMPLES = msToSamples(300, HEARING_RATE_HZ);
 /** A fax machine shows itself by then, also one that shares its line with somebody who answers first. */
 const FAX_SAMPLES = msToSamples(60_000, HEARING_RATE_HZ);
 /** A VAD takes this long to forget the beginning of a tone, which it heard before the tone was known as one. */
 const DEAF_SAMPLES = msToSamples(120, HEARING_RATE_HZ);
+/** The frame that is heard, at 16 kHz: one for all calls of a thread, which hear one after another. */
+const frame = new Scratch(new Int16Array(frameSamples(HEARING_RATE_HZ) + 1));
+/** Whether a call hears it now: one that hears within another's turn has memory of its own. */
+let isFrameInUse = false;
 
 /**
  * The agent's ears: brings what the line delivers to 16 kHz, finds keypad tones and speech in it and hands it to the
@@ -58,7 +69,9 @@ export class Hearing {
   readonly #detector: SpeechDetector;
   /** Audio is looked at in steps of a frame, so that a tone is told from the speech around it however the line cuts. */
   readonly #stepSamples: number;
-  /** On the line's own rate where that is less work, as the fax machines' one. */
+  /** The line's own rate where that is less work. */
+  readonly #toneRateHz: number;
+  readonly #tonelessSamples: number;
   readonly #keys: DtmfDetector;
   readonly #pressed: PressedKeys;
   readonly #beeps = new BeepDetector(HEARING_RATE_HZ);
@@ -68,6 +81,9 @@ export class Hearing {
   #spokenFrom: number | null = null;
   #beepFrom: number | null = null;
   #received = 0;
+  /** Samples of the tones' rate without any, on end; and how many of them the tones' detectors have not been given. */
+  #toneless = 0;
+  #leftOut = 0;
   /** Samples that the denoiser has given. */
   #denoised = 0;
   /** Up to where a VAD's echo of the last tone is not taken for speech. */
@@ -86,9 +102,10 @@ export class Hearing {
     this.#resampler = new Resampler(inputRateHz, HEARING_RATE_HZ);
     this.#pressed = new PressedKeys(nowMs);
     this.#stepSamples = Math.floor(frameSamples(inputRateHz));
-    const toneRateHz = Math.min(inputRateHz, HEARING_RATE_HZ);
-    this.#keys = new DtmfDetector(toneRateHz);
-    this.#fax = hearsFax ? new FaxDetector(toneRateHz) : null;
+    this.#toneRateHz = Math.min(inputRateHz, HEARING_RATE_HZ);
+    this.#tonelessSamples = msToSamples(TONELESS_MS, this.#toneRateHz);
+    this.#keys = new DtmfDetector(this.#toneRateHz);
+    this.#fax = hearsFax ? new FaxDetector(this.#toneRateHz) : null;
     this.#detector = new SpeechDetector(
       vad.windowSamples,
       {
@@ -130,15 +147,49 @@ export class Hearing {
 
   /** @param line a frame or less; returns how many samples it is at 16 kHz */
   #hear(line: Int16Array, startSample: number): number {
-    const samples = this.#resampler.process(line);
-    const tones = this.#keys.sampleRateHz === this.#inputRateHz ? line : samples;
-    this.#step(samples, startSample, this.#keys.push(tones));
-    if (this.#fax !== null && startSample < FAX_SAMPLES) this.#listenForFax(this.#fax, tones);
+    if (this.#inputRateHz === HEARING_RATE_HZ || isFrameInUse) {
+      return this.#heard(line, this.#resampler.process(line), startSample);
+    }
+    isFrameInUse = true;
+    try {
+      const samples = frame.of(this.#resampler.outputLength(line.length));
+      this.#resampler.processInto(line, samples);
+      return this.#heard(line, samples, startSample);
+    } finally {
+      isFrameInUse = false;
+    }
+  }
+
+  #heard(line: Int16Array, samples: Int16Array, startSample: number): number {
+    const tones = this.#toneRateHz === this.#inputRateHz ? line : samples;
+    if (this.#isToneless(tones)) this.#step(samples, startSample, NO_DIGITS, false);
+    else {
+      const digits = this.#keys.push(tones);
+      this.#step(samples, startSample, digits, this.#keys.held !== undefined || digits.length > 0);
+      if (this.#fax !== null && startSample < FAX_SAMPLES) this.#listenForFax(this.#fax, tones);
+    }
     return samples.length;
   }
 
-  #step(samples: Int16Array, startSample: number, digits: readonly DtmfDigit[]): void {
-    const toneSounds = this.#keys.held !== undefined || digits.length > 0;
+  /** Whether nobody who listens for tones has to hear these samples: most of a call is silence. */
+  #isToneless(samples: Int16Array): boolean {
+    let energy = 0;
+    for (let i = 0; i < samples.length; i++) energy += samples[i]! * samples[i]!;
+    const wasToneless = this.#toneless >= this.#tonelessSamples;
+    this.#toneless = energy < TONELESS_RMS ** 2 * samples.length ? this.#toneless + samples.length : 0;
+    if (wasToneless && this.#toneless > 0) {
+      this.#leftOut += samples.length;
+      return true;
+    }
+    if (this.#leftOut > 0) {
+      this.#keys.skip(this.#leftOut);
+      this.#fax?.skip(this.#leftOut);
+      this.#leftOut = 0;
+    }
+    return false;
+  }
+
+  #step(samples: Int16Array, startSample: number, digits: readonly DtmfDigit[], toneSounds: boolean): void {
     if (toneSounds) this.#deafUntil = startSample + samples.length + DEAF_SAMPLES;
     const heard = toneSounds ? SILENCE.subarray(0, samples.length) : samples;
     // The recogniser first: a speech edge that the VAD finds in these samples refers to audio it then has.

@@ -37,8 +37,7 @@ export class GatedDetector implements VadDetector {
   readonly #inner: VadDetector;
   readonly #gate = new LevelGate();
   readonly #windows: WindowBuffer;
-  /** The last windows that the inner detector has not heard, in a ring. */
-  readonly #lead: Int16Array[];
+  /** Windows on end that the inner detector has not heard. */
   #withheld = 0;
   #isOpen = false;
   #isClosed = false;
@@ -51,14 +50,19 @@ export class GatedDetector implements VadDetector {
   constructor(inner: VadDetector) {
     this.#inner = inner;
     this.windowSamples = inner.windowSamples;
-    this.#lead = Array.from({ length: LEAD_WINDOWS }, () => new Int16Array(this.windowSamples));
-    this.#windows = new WindowBuffer(this.windowSamples, (endSample) => this.#take(endSample));
+    this.#windows = new WindowBuffer(this.windowSamples, (endSample) => this.#take(endSample), LEAD_WINDOWS);
   }
 
   process(samples: Int16Array, onWindow: (probability: number, endSample: number) => void): void {
     if (this.#isClosed) return;
     this.#onWindow = onWindow;
-    this.#windows.push(samples);
+    for (let at = 0; at < samples.length;) {
+      const end = Math.min(samples.length, at + this.#windows.room);
+      // Now, while they are at hand: in a call among hundreds, going back to them is what would take time.
+      this.#gate.push(samples, at, end);
+      this.#windows.push(samples, at, end);
+      at = end;
+    }
   }
 
   reset(): void {
@@ -77,20 +81,19 @@ export class GatedDetector implements VadDetector {
 
   #take(endSample: number): void {
     if (this.#isClosed) return;
-    const { window } = this.#windows;
-    const standsOut = this.#gate.push(window);
+    const standsOut = this.#gate.standsOut();
     if (standsOut && !this.#isOpen) this.#open();
     this.#probability = 0;
-    if (this.#isOpen) this.#listen(window, standsOut);
+    if (this.#isOpen) this.#listen(standsOut);
     else {
-      this.#lead[this.#withheld++ % LEAD_WINDOWS]?.set(window);
+      this.#withheld++;
       this.spared++;
     }
     this.#onWindow?.(this.#probability, endSample);
   }
 
-  #listen(window: Int16Array, standsOut: boolean): void {
-    this.#inner.process(window, this.#keep);
+  #listen(standsOut: boolean): void {
+    this.#inner.process(this.#windows.window, this.#keep);
     this.#gate.heard(this.#probability);
     this.#quiet = standsOut || this.#probability > SILENCE ? 0 : this.#quiet + 1;
     if (this.#quiet < CLOSE_WINDOWS) return;
@@ -101,8 +104,8 @@ export class GatedDetector implements VadDetector {
   #open(): void {
     this.#isOpen = true;
     this.#quiet = 0;
-    for (let n = Math.max(0, this.#withheld - LEAD_WINDOWS); n < this.#withheld; n++) {
-      this.#inner.process(this.#lead[n % LEAD_WINDOWS]!, this.#keep);
+    for (let n = Math.min(this.#withheld, LEAD_WINDOWS); n > 0; n--) {
+      this.#inner.process(this.#windows.before(n), this.#keep);
     }
   }
 

@@ -19,17 +19,30 @@ const SILENCE = 0.1;
 export class LevelGate {
   #noiseDb = LEAST_DB - MARGIN_DB;
   #db = 0;
+  /** Of the window so far: squared differences, the last sample, and how many there were. */
+  #sum = 0;
+  #last = 0;
+  #count = 0;
 
-  /** Whether the window stands out. */
-  push(window: Int16Array): boolean {
-    let sum = 0;
-    let before = window[0] ?? 0;
-    for (let i = 1; i < window.length; i++) {
-      const sample = window[i]!;
+  /** More of the window: `samples[from..to)`. */
+  push(samples: Int16Array, from = 0, to = samples.length): void {
+    let sum = this.#sum;
+    let before = this.#count === 0 ? (samples[from] ?? 0) : this.#last;
+    for (let i = from; i < to; i++) {
+      const sample = samples[i]!;
       sum += (sample - before) * (sample - before);
       before = sample;
     }
-    this.#db = 10 * Math.log10(sum / window.length + 1);
+    this.#sum = sum;
+    this.#last = before;
+    this.#count += to - from;
+  }
+
+  /** Whether the window, which is whole now, stands out. */
+  standsOut(): boolean {
+    this.#db = 10 * Math.log10(this.#sum / this.#count + 1);
+    this.#sum = 0;
+    this.#count = 0;
     if (this.#db < this.#noiseDb) this.#noiseDb += (this.#db - this.#noiseDb) * FALL_SHARE;
     else this.#raise(RISE_DB);
     return this.#db > Math.max(this.#noiseDb + MARGIN_DB, LEAST_DB);
@@ -43,6 +56,8 @@ export class LevelGate {
 
   reset(): void {
     this.#noiseDb = LEAST_DB - MARGIN_DB;
+    this.#sum = 0;
+    this.#count = 0;
   }
 
   #raise(db: number): void {

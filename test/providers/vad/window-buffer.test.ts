@@ -53,4 +53,38 @@ describe('WindowBuffer', () => {
     buffer.push(Int16Array.of(3, 4));
     expect(ends).toEqual([4]);
   });
+
+  it('keeps windows before the one that is filled, and takes parts of what it is given', () => {
+    const kept: number[][][] = [];
+    const buffer: WindowBuffer = new WindowBuffer(2, () => kept.push([0, 1, 2].map((n) => [...buffer.before(n)])), 2);
+    buffer.push(Int16Array.of(9, 1, 2, 3, 9), 1, 4);
+    expect([buffer.room, kept]).toEqual([
+      1,
+      [
+        [
+          [1, 2],
+          [0, 0],
+          [0, 0],
+        ],
+      ],
+    ]);
+    buffer.push(Int16Array.of(4, 5, 6, 7, 8, 9));
+    expect(kept.slice(1)).toEqual([
+      [
+        [3, 4],
+        [1, 2],
+        [0, 0],
+      ],
+      [
+        [5, 6],
+        [3, 4],
+        [1, 2],
+      ],
+      [
+        [7, 8],
+        [5, 6],
+        [3, 4],
+      ],
+    ]);
+  });
 });
