@@ -54,6 +54,7 @@ export class Ticker {
   readonly #onListenerError: (error: unknown) => void;
   readonly #phases: readonly Phase[];
   readonly #stats: TickerStats = { ticks: 0, late: 0, skipped: 0 };
+  readonly #slower = new Map<number, Ticker>();
   #listening = 0;
   /** Where the phases are counted from: when somebody began to listen after nobody did. */
   #originMs = 0;
@@ -93,6 +94,15 @@ export class Ticker {
       this.#listening--;
       this.#arm();
     };
+  }
+
+  /** Ticks so many times as long, for what need not be looked at in each: the same one whenever it is asked for. */
+  every(ticks: number): Ticker {
+    const made =
+      this.#slower.get(ticks) ??
+      new Ticker(this.#clock, { intervalMs: ticks * this.intervalMs }, this.#onListenerError);
+    this.#slower.set(ticks, made);
+    return made;
   }
 
   /** The first phase with room for one more: those that come later run empty when there are fewer listeners. */

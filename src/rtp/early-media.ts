@@ -25,7 +25,7 @@ export class EarlyMedia {
     return this.#packets - this.#kept.length;
   }
 
-  take(packet: RtpPacket, atMs: number): void {
+  packet(packet: RtpPacket, atMs: number): void {
     this.#packets++;
     const source = this.#source;
     if (source?.ssrc !== packet.ssrc) {

@@ -2,13 +2,12 @@ import type { LineStats, TransferOutcome, Transport, TransportSink } from '../tr
 
 /** What the line asks of its call. */
 export interface LineEnds {
-  rateHz: number;
   play(frame: Int16Array | null): void;
   press(keys: string, signal: AbortSignal): Promise<void>;
-  stats(): LineStats;
+  lineStats(): LineStats;
   /** The agent's side has been closed. */
-  onClosed(): void;
-  transfer?: (target: string, signal: AbortSignal) => Promise<TransferOutcome>;
+  lineClosed(): void;
+  readonly transfer?: ((target: string, signal: AbortSignal) => Promise<TransferOutcome>) | undefined;
 }
 
 /** Sound and keys that come before the session listens are kept so long: a second of packets. */
@@ -27,10 +26,10 @@ export class RtpLine implements Transport {
   #isOver = false;
   #error: Error | undefined;
 
-  constructor(ends: LineEnds) {
+  constructor(rateHz: number, ends: LineEnds) {
     this.#ends = ends;
-    this.inputRateHz = ends.rateHz;
-    this.outputRateHz = ends.rateHz;
+    this.inputRateHz = rateHz;
+    this.outputRateHz = rateHz;
     if (ends.transfer !== undefined) this.transfer = ends.transfer;
   }
 
@@ -57,13 +56,13 @@ export class RtpLine implements Transport {
   }
 
   lineStats(): LineStats {
-    return this.#ends.stats();
+    return this.#ends.lineStats();
   }
 
   close(): Promise<void> {
     if (!this.#isOver) {
       this.end();
-      this.#ends.onClosed();
+      this.#ends.lineClosed();
     }
     return Promise.resolve();
   }

@@ -7,7 +7,7 @@ import { ParleyError } from '../errors.js';
 import type { LineStats, TransferOutcome, Transport } from '../transports/transport.js';
 import { type CodecName, CODECS } from './codecs.js';
 import { EarlyMedia } from './early-media.js';
-import { RtpLine } from './line.js';
+import { type LineEnds, RtpLine } from './line.js';
 import type { Agreement } from './negotiation.js';
 import type { PortPair } from './ports.js';
 import { Receiver } from './receiver.js';
@@ -62,6 +62,8 @@ const LEARN_MS = 10_000;
 const SILENT_MS = 60_000;
 /** As `silentMs`, of one who has said goodbye. */
 const GONE_MS = 10_000;
+/** How often it is looked whether all is as it should be. */
+const WATCH_TICKS = 5;
 /** Nobody gives frames for so long: silence is sent instead, so that the other side and NATs know that we are there. */
 const FILL_AFTER_MS = 5 * FRAME_MS;
 
@@ -69,7 +71,8 @@ const FILL_AFTER_MS = 5 * FRAME_MS;
  * The media of one call over RTP: its sockets, what is received and what is sent, as agreed upon by its signalling. It
  * knows nothing of offers and answers, so that it can run in another thread than these.
  */
-export class RtpMedia {
+export class RtpMedia implements LineEnds {
+  readonly transfer: LineEnds['transfer'];
   readonly #clock: Clock;
   readonly #ticker: Ticker;
   readonly #silentMs: number;
@@ -80,7 +83,9 @@ export class RtpMedia {
   readonly #wire: Wire;
   readonly #receiver: Receiver;
   readonly #sender: Sender;
-  readonly #stopTicks: Cancel;
+  readonly #stopWatching: Cancel;
+  /** Null: somebody gives frames, or there is nobody to hear them. */
+  #stopFilling: Cancel | null = null;
   readonly #early = new EarlyMedia();
   #agreement: Agreement | null = null;
   /** When anything was agreed upon first. */
@@ -105,36 +110,21 @@ export class RtpMedia {
     const rateHz = Math.max(...codecs.map((name) => CODECS[name].sampleRateHz));
     const random = randomBytes(10);
     const ssrc = random.readUInt32BE(0);
-    this.#sender = new Sender({
-      ...{ rateHz, opus, ssrc },
-      ...{ sequence: random.readUInt16BE(4) & 0x7fff, timestamp: random.readUInt32BE(6) },
-      onPacket: (packet) => this.#wire.send(packet),
-    });
-    this.#line = new RtpLine({
-      rateHz,
-      play: (frame) => this.#play(frame),
-      press: (keys, signal) => this.#sender.press(keys, signal),
-      stats: () => this.#lineStats(),
-      onClosed: () => options.listener?.lineClosed?.(),
-      ...(options.transfer === undefined ? {} : { transfer: options.transfer }),
-    });
-    this.#receiver = new Receiver({
-      ...{ rateHz, opus },
-      onAudio: (samples) => this.#line.hear(samples),
-      onDigit: (key) => this.#line.digits(key),
-    });
+    this.transfer = options.transfer;
     this.#wire = new Wire({
-      ...{ pair, learnMs, ssrc, nowMs: () => clock.nowMs() },
+      ...{ pair, learnMs, ssrc, clock, listener: this.#early },
       sent: () => this.#sender.sentAt(clock.nowMs()),
-      onPacket: (packet, nowMs) => {
-        if (this.#isAnswered) this.#receiver.packet(packet, nowMs);
-        else this.#early.take(packet, nowMs);
-      },
       onExpectedLoss: (share) => this.#sender.expectLoss(share),
     });
+    this.#sender = new Sender({
+      ...{ rateHz, opus, ssrc, wire: this.#wire },
+      ...{ sequence: random.readUInt16BE(4) & 0x7fff, timestamp: random.readUInt32BE(6) },
+    });
+    this.#line = new RtpLine(rateHz, this);
+    this.#receiver = new Receiver({ rateHz, opus, line: this.#line });
     this.#awaitedMs = clock.nowMs();
     this.#totals?.opened();
-    this.#stopTicks = ticker.subscribe(() => this.#tick());
+    this.#stopWatching = ticker.every(WATCH_TICKS).subscribe(() => this.#watch());
   }
 
   get line(): Transport {
@@ -162,11 +152,13 @@ export class RtpMedia {
 
   /** The call has been answered: from now on the other side is heard, and hears. */
   answered(): void {
-    if (this.#isAnswered) return;
+    if (this.#isAnswered || this.#closing !== null) return;
     this.#isAnswered = true;
     const nowMs = this.#clock.nowMs();
     this.#awaitedMs = nowMs;
     this.#wire.extendLearning();
+    this.#wire.hearBy(this.#receiver);
+    this.#fill();
     const isDescribed = this.#agreedMs !== null && nowMs - this.#agreedMs >= FRAME_MS;
     for (const { packet, atMs } of this.#early.answered(nowMs, isDescribed)) this.#receiver.packet(packet, atMs);
   }
@@ -174,7 +166,7 @@ export class RtpMedia {
   stats(): RtpStats {
     const agreement = this.#agreement;
     return {
-      ...this.#lineStats(),
+      ...this.lineStats(),
       concealedMs: this.#receiver.concealedMs,
       ...this.#wire.reportStats,
       ...this.#wire.unheard,
@@ -192,7 +184,8 @@ export class RtpMedia {
   }
 
   async #close(): Promise<void> {
-    this.#stopTicks();
+    this.#stopWatching();
+    this.#stopFilling?.();
     this.#wire.close(this.#isAnswered);
     this.#sender.close();
     this.#receiver.close();
@@ -201,10 +194,36 @@ export class RtpMedia {
     await this.#pair.close();
   }
 
-  #play(frame: Int16Array | null): void {
-    if (!this.#isAnswered) return;
+  /** The line's next 20 ms. */
+  play(frame: Int16Array | null): void {
+    if (!this.#isAnswered || this.#closing !== null) return;
+    if (this.#stopFilling !== null) {
+      this.#stopFilling();
+      this.#stopFilling = null;
+    }
+    this.#send(frame);
+  }
+
+  /** Keys of the agent's, for the other side. */
+  press(keys: string, signal: AbortSignal): Promise<void> {
+    return this.#sender.press(keys, signal);
+  }
+
+  /** The agent has closed its line. */
+  lineClosed(): void {
+    this.#listener?.lineClosed?.();
+  }
+
+  #send(frame: Int16Array | null): void {
     this.#givenMs = this.#frameMs;
     this.#sender.frame(frame, this.#givenMs);
+    // What goes has its pace, by which what comes is looked at as well.
+    this.#receiver.poll(this.#clock.nowMs());
+  }
+
+  /** Silence, for as long as nobody gives anything. */
+  #fill(): void {
+    this.#stopFilling ??= this.#ticker.subscribe(() => this.#send(null));
   }
 
   /** When the frame is due that is sent now: late ticks that are made up in one go are no gap in the stream. */
@@ -213,18 +232,16 @@ export class RtpMedia {
   }
 
   /** While it rings nothing is sent: there are telephones that stop ringing when sound comes. */
-  #tick(): void {
+  #watch(): void {
     if (!this.#isAnswered) return;
     const nowMs = this.#clock.nowMs();
-    this.#receiver.poll(nowMs);
-    const frameMs = this.#frameMs;
-    if (frameMs - this.#givenMs >= FILL_AFTER_MS) this.#sender.frame(null, frameMs);
+    if (nowMs - this.#givenMs >= FILL_AFTER_MS) this.#fill();
     this.#wire.tick(nowMs);
-    this.#watch(nowMs);
+    this.#listen(nowMs);
   }
 
   /** Whether the other side is still there; reports are a sign as well, of those who are silent. */
-  #watch(nowMs: number): void {
+  #listen(nowMs: number): void {
     const patienceMs = this.#silentMs;
     // Some say goodbye when they change their source, or hand the call on: it is not the end yet.
     const limitMs = this.#wire.hasLeft ? Math.min(patienceMs, GONE_MS) : patienceMs;
@@ -240,7 +257,7 @@ export class RtpMedia {
     this.#listener?.lost?.(error);
   }
 
-  #lineStats(): LineStats {
+  lineStats(): LineStats {
     const { reportedLoss, roundTripMs } = this.#wire.reportStats;
     const codec = this.#agreement?.codec.facts.name ?? null;
     const { stats, concealedMs } = this.#receiver;

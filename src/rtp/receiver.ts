@@ -15,8 +15,15 @@ export interface ReceiverOptions {
   rateHz: number;
   /** Loaded, where it may be agreed upon. */
   opus: Opus | null;
-  onAudio: (samples: Int16Array) => void;
-  onDigit: (key: string) => void;
+  /** Called for each frame: an object, not a function made for it, which would be one place more in memory to look at. */
+  line: ReceivingLine;
+}
+
+/** Who hears what comes. */
+export interface ReceivingLine {
+  /** The samples may be overwritten afterwards. */
+  hear(samples: Int16Array): void;
+  digits(key: string): void;
 }
 
 /** One payload type's way from packets to sound. */
@@ -45,8 +52,7 @@ type Counts = Pick<JitterStats, 'received' | 'lost' | 'late' | 'duplicate' | 're
 export class Receiver {
   readonly #rateHz: number;
   readonly #opus: Opus | null;
-  readonly #onAudio: ReceiverOptions['onAudio'];
-  readonly #onDigit: ReceiverOptions['onDigit'];
+  readonly #line: ReceivingLine;
   readonly #keys = new TelephoneEvents();
   readonly #streams = new Map<CodecFacts['name'], Stream>();
   #agreement: Agreement | null = null;
@@ -68,8 +74,7 @@ export class Receiver {
   constructor(options: ReceiverOptions) {
     this.#rateHz = options.rateHz;
     this.#opus = options.opus;
-    this.#onAudio = options.onAudio;
-    this.#onDigit = options.onDigit;
+    this.#line = options.line;
   }
 
   /** Of the whole call; jitter and patience as they are now. */
@@ -108,7 +113,7 @@ export class Receiver {
     if (this.#agreement.eventTypes.has(payloadType)) {
       this.#keySoundsUntilMs = nowMs + KEY_SOUNDS_MS;
       const key = this.#keys.read(payload, timestamp);
-      if (key !== null) this.#onDigit(key);
+      if (key !== null) this.#line.digits(key);
       if (!begins) this.#push({ sequence, timestamp, payload: NO_SOUND }, nowMs);
       return;
     }
@@ -188,7 +193,7 @@ export class Receiver {
       const ms = (samples.length * 1_000) / stream.facts.sampleRateHz;
       const mayBeLeftOut = arrival.kind === 'packet' && stream.jitter.lagMs >= ms;
       if (mayBeLeftOut && levelOf(samples).rmsDbfs < QUIET_DB) stream.jitter.skipped(ms);
-      else this.#onAudio(stream.resampler === null ? samples : stream.resampler.process(samples));
+      else this.#line.hear(stream.resampler === null ? samples : stream.resampler.process(samples));
     }
   }
 

@@ -19,7 +19,7 @@ export interface SenderOptions {
   /** Loaded, where it may be agreed upon. */
   opus: Opus | null;
   /** The packet's payload is overwritten by the next one. */
-  onPacket: (packet: RtpPacket) => void;
+  wire: { send(packet: RtpPacket): void };
 }
 
 /** How the agreed codec is spoken. */
@@ -46,7 +46,7 @@ export class Sender {
   readonly #rateHz: number;
   readonly #ssrc: number;
   readonly #opus: Opus | null;
-  readonly #onPacket: SenderOptions['onPacket'];
+  readonly #wire: SenderOptions['wire'];
   readonly #silence: Int16Array;
   readonly #keys: KeyPresses;
   /** Sound that waits for its packet to be full, at the codec's rate. */
@@ -69,7 +69,7 @@ export class Sender {
     this.#rateHz = options.rateHz;
     this.#ssrc = options.ssrc;
     this.#opus = options.opus;
-    this.#onPacket = options.onPacket;
+    this.#wire = options.wire;
     this.#silence = new Int16Array(frameSamples(options.rateHz));
     this.#waiting = new Int16Array(((LONGEST_SENT_MS + FRAME_MS) / FRAME_MS) * frameSamples(16_000));
     this.#sequence = options.sequence;
@@ -216,6 +216,6 @@ export class Sender {
     this.#sequence = (sequence + 1) & 0xffff;
     this.#packets++;
     this.#octets += payload.length;
-    this.#onPacket({ payloadType, marker, sequence, timestamp, ssrc: this.#ssrc, payload });
+    this.#wire.send({ payloadType, marker, sequence, timestamp, ssrc: this.#ssrc, payload });
   }
 }

@@ -28,6 +28,8 @@ export class SourceLock {
   readonly #learnMs: number;
   #untilMs: number;
   #locked: Place | null = null;
+  /** The object by which that place is known to whoever asks: compared first, before what is in it. */
+  #known: Place | null = null;
   #candidate: (Place & { ssrc: number; sequence: number; count: number }) | null = null;
 
   constructor(options: SourceLockOptions) {
@@ -52,7 +54,11 @@ export class SourceLock {
   }
 
   isTarget(place: Place): boolean {
-    return isSame(place, this.target);
+    if (this.#locked === null) return isSame(place, this.#expected);
+    if (place === this.#known) return true;
+    if (!isSame(place, this.#locked)) return false;
+    this.#known = place;
+    return true;
   }
 
   /** Whether that place was negotiated. */
@@ -62,7 +68,7 @@ export class SourceLock {
 
   /** Whether the packet is to be heard. `isVouchedFor`: it was authenticated. */
   accepts(from: Place, packet: { ssrc: number; sequence: number }, nowMs: number, isVouchedFor = false): boolean {
-    if (this.#locked !== null) return isSame(from, this.#locked);
+    if (this.#locked !== null) return this.isTarget(from);
     const expected = this.#expected;
     if (isSame(from, expected)) {
       this.#locked = expected;

@@ -1,4 +1,5 @@
 import { Scratch } from '../audio/scratch.js';
+import type { Clock } from '../clock/clock.js';
 import { OVERTAKEN_MS } from './early-media.js';
 import { ReportedLoss } from '../transports/webrtc/reported-loss.js';
 import { type Agreement, isNowhere } from './negotiation.js';
@@ -13,15 +14,20 @@ export interface WireOptions {
   pair: PortPair;
   /** How long another address than the negotiated one may prove to be the other side's. */
   learnMs: number;
-  nowMs: () => number;
+  clock: Clock;
   /** Our source of sound. */
   ssrc: number;
   /** What we have sent, for reports. */
   sent: () => SentSoFar;
-  /** A packet that is the other side's. */
-  onPacket: (packet: RtpPacket, nowMs: number) => void;
+  /** Who gets the other side's packets, before `hearBy`. */
+  listener: PacketListener;
   /** A share of our packets, 0..1, to be ready to lose. */
   onExpectedLoss: (share: number) => void;
+}
+
+/** Who gets packets. Their payload is overwritten afterwards. */
+export interface PacketListener {
+  packet(packet: RtpPacket, nowMs: number): void;
 }
 
 /** Datagrams that were not heard. */
@@ -44,9 +50,9 @@ export class Wire {
   readonly #pair: PortPair;
   readonly #learnMs: number;
   readonly #ssrc: number;
-  readonly #nowMs: () => number;
+  readonly #clock: Clock;
   readonly #sent: WireOptions['sent'];
-  readonly #onPacket: WireOptions['onPacket'];
+  #listener: PacketListener;
   readonly #onExpectedLoss: WireOptions['onExpectedLoss'];
   readonly #reports: Reports;
   readonly #loss = new ReportedLoss();
@@ -68,11 +74,11 @@ export class Wire {
     this.#pair = pair;
     this.#learnMs = options.learnMs;
     this.#ssrc = options.ssrc;
-    this.#nowMs = options.nowMs;
+    this.#clock = options.clock;
     this.#sent = options.sent;
-    this.#onPacket = options.onPacket;
+    this.#listener = options.listener;
     this.#onExpectedLoss = options.onExpectedLoss;
-    this.#reports = new Reports(options.nowMs());
+    this.#reports = new Reports(options.clock.nowMs());
     let from: Place = { address: '', port: 0 };
     pair.rtp.listen((datagram, address, port) => {
       // Nearly always the same place as before.
@@ -106,7 +112,7 @@ export class Wire {
   }
 
   agree(agreement: Agreement): void {
-    const nowMs = this.#nowMs();
+    const nowMs = this.#clock.nowMs();
     if (isNowhere(agreement.remote.address) || this.#lock?.isExpected(agreement.remote) === true) {
       // The other side stays where it was, if that is known.
       this.#lock?.extend(nowMs);
@@ -125,9 +131,14 @@ export class Wire {
     this.#hearOvertaken(nowMs);
   }
 
+  /** From now on packets are for another one. */
+  hearBy(listener: PacketListener): void {
+    this.#listener = listener;
+  }
+
   /** The other side may be behind a NAT and send only now. */
   extendLearning(): void {
-    this.#lock?.extend(this.#nowMs());
+    this.#lock?.extend(this.#clock.nowMs());
   }
 
   send(packet: RtpPacket): void {
@@ -149,7 +160,7 @@ export class Wire {
     if (this.#isOver) return;
     this.#isOver = true;
     if (this.#agreement === null || !saysGoodbye) return;
-    this.#sendReport(this.#reports.goodbye(this.#sent(), this.#nowMs()));
+    this.#sendReport(this.#reports.goodbye(this.#sent(), this.#clock.nowMs()));
   }
 
   #sendReport(report: Uint8Array): void {
@@ -164,7 +175,7 @@ export class Wire {
     } else rtcp.send(datagram, address, port + 1);
   }
 
-  #onDatagram(datagram: Uint8Array, from: Place, isRtcpPort: boolean, nowMs = this.#nowMs()): void {
+  #onDatagram(datagram: Uint8Array, from: Place, isRtcpPort: boolean, nowMs = this.#clock.nowMs()): void {
     const lock = this.#lock;
     if (this.#isOver) return;
     if (lock === null) {
@@ -198,7 +209,7 @@ export class Wire {
       this.#clockRateHz = this.#agreement?.codecs.get(packet.payloadType)?.clockRateHz ?? null;
     }
     this.#reports.take(packet, this.#clockRateHz, nowMs);
-    this.#onPacket(packet, nowMs);
+    this.#listener.packet(packet, nowMs);
   }
 
   /** Only of the place that is agreed upon now: nobody proves to be elsewhere by what came before. */

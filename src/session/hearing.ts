@@ -63,7 +63,7 @@ export class Hearing {
   readonly #denoising: Denoising | undefined;
   readonly #nowMs: () => number;
   readonly #ownTones: () => boolean;
-  readonly #hearsBeeps: () => boolean;
+  readonly #hearsBeeps: (() => boolean) | null;
   readonly #onEvent: (event: ConversationEvent) => void;
   readonly #resampler: Resampler;
   readonly #detector: SpeechDetector;
@@ -80,6 +80,7 @@ export class Hearing {
   /** Where somebody, or something, first spoke; and where the beep detector began. */
   #spokenFrom: number | null = null;
   #beepFrom: number | null = null;
+  #isOver = false;
   #received = 0;
   /** Samples of the tones' rate without any, on end; and how many of them the tones' detectors have not been given. */
   #toneless = 0;
@@ -97,7 +98,7 @@ export class Hearing {
     this.#denoising = options.denoising;
     this.#nowMs = nowMs;
     this.#ownTones = options.ownTones ?? never;
-    this.#hearsBeeps = options.hearsBeeps ?? never;
+    this.#hearsBeeps = options.hearsBeeps ?? null;
     this.#onEvent = onEvent;
     this.#resampler = new Resampler(inputRateHz, HEARING_RATE_HZ);
     this.#pressed = new PressedKeys(nowMs);
@@ -125,6 +126,7 @@ export class Hearing {
 
   /** Mono audio at the input rate, any length. */
   audio(samples: Int16Array): void {
+    if (this.#isOver) return;
     const step = this.#stepSamples;
     let startSample = this.#received;
     this.#received += this.#resampler.outputLength(samples.length);
@@ -140,7 +142,13 @@ export class Hearing {
     if (digits !== '') this.#onEvent({ type: 'digits', digits });
   }
 
+  /** Hears nothing any more. */
+  stop(): void {
+    this.#isOver = true;
+  }
+
   close(): void {
+    this.stop();
     this.#vad.close();
     this.#denoising?.denoiser.close();
   }
@@ -203,7 +211,9 @@ export class Hearing {
     if (digits.length > 0 && !this.#ownTones()) {
       for (const { digit } of digits) if (this.#pressed.asTone(digit)) this.#onEvent({ type: 'digits', digits: digit });
     }
-    if (this.#hearsBeeps()) this.#listenForBeep(samples, startSample);
+    if (this.#spokenFrom !== null && this.#hearsBeeps?.() === true) {
+      this.#listenForBeep(samples, startSample, this.#spokenFrom);
+    }
   }
 
   #listenForFax(fax: FaxDetector, samples: Int16Array): void {
@@ -213,12 +223,11 @@ export class Hearing {
     this.#onEvent({ type: 'fax', sign });
   }
 
-  #listenForBeep(samples: Int16Array, startSample: number): void {
-    if (this.#spokenFrom === null) return;
+  #listenForBeep(samples: Int16Array, startSample: number, spokenFrom: number): void {
     this.#beepFrom ??= startSample;
     for (const beep of this.#beeps.push(samples)) {
       // To some VADs a beep is speech: it does not make its own greeting.
-      if (this.#beepFrom + beep.startSample < this.#spokenFrom + GREETING_SAMPLES) continue;
+      if (this.#beepFrom + beep.startSample < spokenFrom + GREETING_SAMPLES) continue;
       this.#onEvent({ type: 'beep', endMs: this.#msAt(this.#beepFrom + beep.endSample) });
     }
   }

@@ -34,6 +34,8 @@ export interface LineActionsOptions {
   messages: () => readonly ChatMessage[];
   onEvent: (event: ConversationEvent) => void;
   onFault: (name: string, reason: string) => void;
+  /** There is something to pull. */
+  onSound: () => void;
   tell: (message: TransportMessage) => void;
 }
 
@@ -80,6 +82,11 @@ export class LineActions {
     return this.#pressing > 0 || this.#options.clock.nowMs() < this.#quietFromMs;
   }
 
+  /** The line has its voice alone. */
+  get rests(): boolean {
+    return this.#tones === null && this.#hold === null;
+  }
+
   /**
    * The next 20 ms for the line: of the agent's tones, else of its voice, else of what somebody hears who waits while
    * another person is asked; null = silence.
@@ -116,6 +123,7 @@ export class LineActions {
     this.#options.tell({ type: 'action', id: callId, name: 'transfer', data: { phone: target } });
     if (attended !== null && attended.holdSound !== 'none') {
       this.#hold = holdSound(attended.holdSound, this.#options.transport.outputRateHz);
+      this.#options.onSound();
     }
     void this.#transfer(callId, target, attended, abort.signal);
   }
@@ -214,6 +222,7 @@ export class LineActions {
   #play(digits: string): Promise<void> {
     return new Promise((resolve) => {
       this.#tones = { samples: dialTones(digits, this.#options.transport.outputRateHz), at: 0, onSent: resolve };
+      this.#options.onSound();
     });
   }
 }

@@ -7,16 +7,14 @@ import type { Hearing } from './hearing.js';
 export interface LineSinkOptions {
   hearing: Hearing;
   forms: ClientForms;
-  isRunning: () => boolean;
   onEvent: (event: ConversationEvent) => void;
   onClosed: (error: unknown) => void;
 }
 
 /** Where a line brings what the user says, presses and types. */
-export function lineSink({ hearing, forms, isRunning, onEvent, onClosed }: LineSinkOptions): TransportSink {
+export function lineSink({ hearing, forms, onEvent, onClosed }: LineSinkOptions): TransportSink {
   return {
     audio: (samples) => {
-      if (!isRunning()) return;
       try {
         hearing.audio(samples);
       } catch (error) {

@@ -11,6 +11,8 @@ export interface FrameSource {
   pull(skipped: number): Int16Array | null;
   /** A whole frame of audio could be pulled now. */
   playable(): boolean;
+  /** There is silence, until the pacer is woken: it need not ask. */
+  rests(): boolean;
 }
 
 /**
@@ -25,6 +27,7 @@ export class Pacer {
   #stopTicks: Cancel | null = null;
   #isSilent = true;
   #isAhead = false;
+  #isResting = false;
 
   /** @param onFault the transport or the source threw */
   constructor(transport: Transport, source: FrameSource, onFault: (error: unknown) => void) {
@@ -33,12 +36,18 @@ export class Pacer {
     this.#onFault = onFault;
   }
 
-  start(ticker: Ticker): void {
+  start(ticker: Pick<Ticker, 'subscribe'>): void {
     this.#stopTicks ??= ticker.subscribe((skipped) => this.#give(skipped));
+  }
+
+  /** The source has something for the line: it does not rest any more. */
+  wake(): void {
+    this.#isResting = false;
   }
 
   /** The source has become playable: gives a frame at once, where the line is silent. */
   hurry(): void {
+    this.wake();
     if (this.#stopTicks === null || !this.#isSilent || this.#isAhead || !this.#source.playable()) return;
     this.#isAhead = true;
     this.#give(0);
@@ -52,10 +61,15 @@ export class Pacer {
 
   #give(skipped: number): void {
     try {
-      const frame = this.#source.pull(skipped);
+      // Most of the time nobody says anything, in most calls.
+      const frame = this.#isResting && skipped === 0 ? null : this.#source.pull(skipped);
       this.#isSilent = frame === null;
-      if (frame === null && this.#isAhead) this.#isAhead = false;
-      else this.#transport.play(frame);
+      if (frame === null && this.#isAhead) {
+        this.#isAhead = false;
+        return;
+      }
+      if (frame === null && !this.#isResting) this.#isResting = this.#source.rests();
+      this.#transport.play(frame);
     } catch (error) {
       this.#onFault(error);
     }

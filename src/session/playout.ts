@@ -73,6 +73,11 @@ export class Playout {
     return this.#held;
   }
 
+  /** Nothing is to come until `onPlayable`. */
+  get rests(): boolean {
+    return this.#queue.length === 0 && this.#tail === null && this.#pauseSamples === 0;
+  }
+
   /** A whole frame of audio, or an utterance's last part of one, can be pulled now. */
   get playable(): boolean {
     const track = this.#queue[0];

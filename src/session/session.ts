@@ -103,7 +103,7 @@ export class Session {
       vad: options.vad.createDetector({ mayWait: true }),
       ...{ vadThreshold: options.vadThreshold ?? 0.5, denoising: options.denoising },
       ownTones: () => this.#line.ownTones,
-      hearsBeeps: () => this.#conversation.state.voicemail !== null,
+      ...(conversation.voicemail && { hearsBeeps: () => this.#conversation.state.voicemail !== null }),
       stt: this.#judge === null ? this.#recogniser : together(this.#recogniser, this.#judge),
       nowMs,
       onEvent,
@@ -124,7 +124,8 @@ export class Session {
     });
     const voice = (skipped: number): Int16Array | null => this.#playout.pull(skipped);
     const pull = (skipped: number): Int16Array | null => this.#line.pull(voice, skipped);
-    const source = { pull, playable: () => this.#playout.playable };
+    const rests = (): boolean => this.#playout.rests && this.#line.rests;
+    const source = { pull, playable: () => this.#playout.playable, rests };
     this.#pacer = new Pacer(transport, source, (error) => this.#onLineClosed(error));
     this.#voice = new Voice({
       tts: options.tts,
@@ -151,7 +152,7 @@ export class Session {
       ...{ transport, clock, onEvent, messages: () => this.#messages() },
       ...{ mayTransfer: options.mayTransfer, consult: options.consult },
       onFault: (name, reason) => this.noteFault(name, reason),
-      tell: (message) => this.#audience.tell(message),
+      ...{ tell: (message) => this.#audience.tell(message), onSound: () => this.#pacer.wake() },
     });
     this.#acting = new Acting({
       ...{ toolbox: options.toolbox ?? null, sessionId: options.id, metadata: options.metadata ?? {} },
@@ -174,9 +175,8 @@ export class Session {
     this.#recogniser.open();
     try {
       const onEvent = (event: ConversationEvent): void => this.#dispatch(event);
-      const isRunning = (): boolean => this.#isRunning;
       const onClosed = (error: unknown): void => this.#onLineClosed(error);
-      transport.start(lineSink({ hearing: this.#hearing, forms: this.#forms, isRunning, onEvent, onClosed }));
+      transport.start(lineSink({ hearing: this.#hearing, forms: this.#forms, onEvent, onClosed }));
     } catch (error) {
       this.#onLineClosed(error);
     }
@@ -348,6 +348,7 @@ export class Session {
     this.#state = 'ending';
     this.#audience.answerEnded();
     if (wasOpen) this.#audience.tell({ type: 'ended', status: this.#status });
+    this.#hearing.stop();
     this.#pacer.stop();
     this.#alarm.set(undefined);
     this.#abort.abort();

@@ -26,6 +26,7 @@ class Rig {
         return next === undefined ? null : new Int16Array(320).fill(next);
       },
       playable: () => this.queue.length > 0,
+      rests: () => this.queue.length === 0,
     };
     this.pacer = new Pacer(line, source, (error) => this.faults.push(error));
     this.pacer.start(new Ticker(this.clock));
@@ -89,6 +90,7 @@ describe('the pacer', () => {
       const source = {
         pull: () => (queue.shift() === undefined ? null : new Int16Array(320)),
         playable: () => queue.length > 0,
+        rests: () => queue.length === 0,
       };
       const pacer = new Pacer(line, source, () => undefined);
       pacer.start(ticker);
@@ -109,6 +111,47 @@ describe('the pacer', () => {
       // A silent tick is left out for the early frame.
       expect(given.length).toBe(Math.floor((1000 - (given[0] ?? 0)) / 20) + 1);
     }
+  });
+
+  it('asks a source that rests for nothing until it is woken, nor where frames were skipped', async () => {
+    const clock = new VirtualClock();
+    const pulled: number[] = [];
+    let next: Int16Array | null = null;
+    const given: (number | null)[] = [];
+    const line = new MemoryTransport({ onFrame: (frame) => given.push(frame?.[0] ?? null) });
+    const source = {
+      pull: (skipped: number) => {
+        pulled.push(clock.nowMs(), skipped);
+        return next;
+      },
+      playable: () => false,
+      rests: () => next === null && clock.nowMs() > 40,
+    };
+    const pacer = new Pacer(line, source, () => undefined);
+    let tick: (skipped: number) => void = () => undefined;
+    pacer.start({
+      subscribe: (listener) => {
+        tick = listener;
+        return () => undefined;
+      },
+    });
+    for (const [atMs, skipped] of [
+      [20, 0],
+      [40, 0],
+      [60, 0],
+      [80, 0],
+      [200, 4],
+      [220, 0],
+    ] as const) {
+      await clock.advanceTo(atMs);
+      tick(skipped);
+    }
+    expect(pulled).toEqual([20, 0, 40, 0, 60, 0, 200, 4]);
+    next = new Int16Array(320).fill(7);
+    tick(0);
+    pacer.wake();
+    tick(0);
+    expect(given).toEqual([null, null, null, null, null, null, null, 7]);
   });
 
   it('reports a line that throws', async () => {
