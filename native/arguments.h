@@ -45,19 +45,39 @@ struct ArrayKind<uint8_t> {
   static constexpr const char* name = "Uint8Array";
 };
 
-inline bool refuseType(const Napi::CallbackInfo& info, const std::string& message) {
+/// The arguments of a function that is called for every frame: `CallbackInfo` allocates memory where there are more than
+/// six of them. It has as much of its interface as the readers need.
+template <size_t Most>
+class Arguments {
+ public:
+  Arguments(napi_env env, napi_callback_info info) : env_(env), length_(Most) {
+    if (napi_get_cb_info(env, info, &length_, values_, nullptr, nullptr) != napi_ok) length_ = 0;
+  }
+  Napi::Env Env() const { return env_; }
+  size_t Length() const { return length_; }
+  napi_value operator[](size_t index) const { return values_[index]; }
+
+ private:
+  napi_env env_;
+  size_t length_;
+  napi_value values_[Most] = {};
+};
+
+template <typename Info>
+bool refuseType(const Info& info, const std::string& message) {
   Napi::TypeError::New(info.Env(), message).ThrowAsJavaScriptException();
   return false;
 }
 
-inline bool refuseRange(const Napi::CallbackInfo& info, const std::string& message) {
+template <typename Info>
+bool refuseRange(const Info& info, const std::string& message) {
   Napi::RangeError::New(info.Env(), message).ThrowAsJavaScriptException();
   return false;
 }
 
 /// A typed array of T of any length. The memory stays JavaScript's: it may be used until the function returns.
-template <typename T>
-bool readArray(const Napi::CallbackInfo& info, size_t index, const char* name, Span<T>& out) {
+template <typename T, typename Info>
+bool readArray(const Info& info, size_t index, const char* name, Span<T>& out) {
   napi_typedarray_type type{};
   size_t length = 0;
   void* data = nullptr;
@@ -72,8 +92,8 @@ bool readArray(const Napi::CallbackInfo& info, size_t index, const char* name, S
 }
 
 /// A typed array of T of exactly `length` elements.
-template <typename T>
-bool readArray(const Napi::CallbackInfo& info, size_t index, const char* name, Span<T>& out, size_t length) {
+template <typename T, typename Info>
+bool readArray(const Info& info, size_t index, const char* name, Span<T>& out, size_t length) {
   if (!readArray(info, index, name, out)) return false;
   if (out.length != length) {
     return refuseRange(info, std::string(name) + " must have " + std::to_string(length) + " elements, not " +
@@ -83,7 +103,8 @@ bool readArray(const Napi::CallbackInfo& info, size_t index, const char* name, S
 }
 
 /// A finite number from `least` to `most`.
-inline bool readNumber(const Napi::CallbackInfo& info, size_t index, const char* name, double least, double most,
+template <typename Info>
+bool readNumber(const Info& info, size_t index, const char* name, double least, double most,
                        double& out) {
   double value = 0;
   if (index >= info.Length() || napi_get_value_double(info.Env(), info[index], &value) != napi_ok) {
@@ -98,7 +119,8 @@ inline bool readNumber(const Napi::CallbackInfo& info, size_t index, const char*
 }
 
 /// A whole number from `least` to `most`.
-inline bool readInteger(const Napi::CallbackInfo& info, size_t index, const char* name, int64_t least, int64_t most,
+template <typename Info>
+bool readInteger(const Info& info, size_t index, const char* name, int64_t least, int64_t most,
                         int64_t& out) {
   double value = 0;
   if (!readNumber(info, index, name, static_cast<double>(least), static_cast<double>(most), value)) return false;

@@ -82,40 +82,42 @@ void runPlain(const Job& job) { runBody(job); }
 const auto run = hasAvx2() ? runAvx2 : runPlain;
 
 // polyphase(history: Float64Array, coefficients: Float64Array, out: Int16Array, count, start, phase, phases, step, rows)
-Napi::Value Polyphase(const Napi::CallbackInfo& info) {
-  const Napi::Value nothing = info.Env().Undefined();
+napi_value Polyphase(napi_env env, napi_callback_info raw) {
+  const Arguments<9> info(env, raw);
   Span<double> history, coefficients;
   Span<int16_t> out;
   Job job{};
-  if (!readArray(info, 0, "history", history)) return nothing;
-  if (!readArray(info, 1, "coefficients", coefficients)) return nothing;
-  if (!readArray(info, 2, "out", out)) return nothing;
-  if (!readInteger(info, 3, "count", 0, static_cast<int64_t>(out.length), job.count)) return nothing;
-  if (!readInteger(info, 4, "start", 0, static_cast<int64_t>(history.length), job.start)) return nothing;
-  if (!readInteger(info, 6, "phases", 1, kMost, job.phases)) return nothing;
-  if (!readInteger(info, 5, "phase", 0, job.phases - 1, job.phase)) return nothing;
-  if (!readInteger(info, 7, "step", 1, kMost, job.step)) return nothing;
-  if (!readInteger(info, 8, "rows", 1, job.phases, job.rows)) return nothing;
+  if (!readArray(info, 0, "history", history)) return nullptr;
+  if (!readArray(info, 1, "coefficients", coefficients)) return nullptr;
+  if (!readArray(info, 2, "out", out)) return nullptr;
+  if (!readInteger(info, 3, "count", 0, static_cast<int64_t>(out.length), job.count)) return nullptr;
+  if (!readInteger(info, 4, "start", 0, static_cast<int64_t>(history.length), job.start)) return nullptr;
+  if (!readInteger(info, 6, "phases", 1, kMost, job.phases)) return nullptr;
+  if (!readInteger(info, 5, "phase", 0, job.phases - 1, job.phase)) return nullptr;
+  if (!readInteger(info, 7, "step", 1, kMost, job.step)) return nullptr;
+  if (!readInteger(info, 8, "rows", 1, job.phases, job.rows)) return nullptr;
   job.taps = static_cast<int64_t>(coefficients.length) / job.rows;
   if (job.taps == 0 || job.taps % 4 != 0 || job.taps * job.rows != static_cast<int64_t>(coefficients.length)) {
     refuseRange(info, "coefficients must be rows of a multiple of 4");
-    return nothing;
+    return nullptr;
   }
-  if (job.count == 0) return nothing;
+  if (job.count == 0) return nullptr;
   const int64_t last = job.start + (job.phase + (job.count - 1) * job.step) / job.phases;
   if (last + job.taps > static_cast<int64_t>(history.length)) {
     refuseRange(info, "history is too short for " + std::to_string(job.count) + " outputs");
-    return nothing;
+    return nullptr;
   }
   job.history = history.data;
   job.coefficients = coefficients.data;
   job.out = out.data;
   run(job);
-  return nothing;
+  return nullptr;
 }
 
 }  // namespace
 
 void registerPolyphase(Napi::Env env, Napi::Object exports) {
-  exports.Set("polyphase", Napi::Function::New(env, Polyphase, "polyphase"));
+  napi_value polyphase = nullptr;
+  napi_create_function(env, "polyphase", NAPI_AUTO_LENGTH, Polyphase, nullptr, &polyphase);
+  exports.Set("polyphase", Napi::Value(env, polyphase));
 }

@@ -10,32 +10,35 @@
 #include <cstring>
 #include <string>
 
-inline bool isSame(const sockaddr_storage& one, const sockaddr_storage& other) {
-  if (one.ss_family != other.ss_family) return false;
-  if (one.ss_family == AF_INET) {
-    const auto& a = reinterpret_cast<const sockaddr_in&>(one);
-    const auto& b = reinterpret_cast<const sockaddr_in&>(other);
-    return a.sin_port == b.sin_port && a.sin_addr.s_addr == b.sin_addr.s_addr;
+/// An address of either family: a quarter of what `sockaddr_storage` has room for.
+union Address {
+  sockaddr any;
+  sockaddr_in v4;
+  sockaddr_in6 v6;
+};
+
+inline bool isSame(const Address& one, const Address& other) {
+  if (one.any.sa_family != other.any.sa_family) return false;
+  if (one.any.sa_family == AF_INET) {
+    return one.v4.sin_port == other.v4.sin_port && one.v4.sin_addr.s_addr == other.v4.sin_addr.s_addr;
   }
-  const auto& a = reinterpret_cast<const sockaddr_in6&>(one);
-  const auto& b = reinterpret_cast<const sockaddr_in6&>(other);
+  const auto& a = one.v6;
+  const auto& b = other.v6;
   return a.sin6_port == b.sin6_port && a.sin6_scope_id == b.sin6_scope_id &&
          std::memcmp(&a.sin6_addr, &b.sin6_addr, sizeof a.sin6_addr) == 0;
 }
 
-inline int portOf(const sockaddr_storage& address) {
-  // In the same place in both.
-  return ntohs(reinterpret_cast<const sockaddr_in&>(address).sin_port);
-}
+/// It is in the same place in both families.
+inline int portOf(const Address& address) { return ntohs(address.v4.sin_port); }
 
 /// As Node writes it, but for IPv4 addresses that come in IPv6's clothes, which are written as what they are.
-inline std::string textOf(const sockaddr_storage& address) {
+inline std::string textOf(const Address& address) {
   char text[INET6_ADDRSTRLEN] = "";
-  if (address.ss_family == AF_INET) {
-    inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in&>(address).sin_addr, text, sizeof text);
+  if (address.any.sa_family == AF_INET) {
+    inet_ntop(AF_INET, &address.v4.sin_addr, text, sizeof text);
     return text;
   }
-  const auto& v6 = reinterpret_cast<const sockaddr_in6&>(address);
+  const auto& v6 = address.v6;
   if (IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr)) {
     inet_ntop(AF_INET, v6.sin6_addr.s6_addr + 12, text, sizeof text);
     return text;
@@ -48,11 +51,11 @@ inline std::string textOf(const sockaddr_storage& address) {
 }
 
 /// Fills in `out`; 0, or libuv's error. A socket of IPv6 takes IPv4 addresses as well.
-inline int readAddress(const std::string& text, int port, bool isV6, sockaddr_storage& out) {
+inline int readAddress(const std::string& text, int port, bool isV6, Address& out) {
   std::memset(&out, 0, sizeof out);
-  if (!isV6) return uv_ip4_addr(text.c_str(), port, reinterpret_cast<sockaddr_in*>(&out));
+  if (!isV6) return uv_ip4_addr(text.c_str(), port, &out.v4);
   const bool isV4 = text.find(':') == std::string::npos;
-  return uv_ip6_addr((isV4 ? "::ffff:" + text : text).c_str(), port, reinterpret_cast<sockaddr_in6*>(&out));
+  return uv_ip6_addr((isV4 ? "::ffff:" + text : text).c_str(), port, &out.v6);
 }
 
 inline socklen_t lengthOf(bool isV6) { return isV6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in); }

@@ -24,16 +24,17 @@ constexpr int kBurst = 16;
 
 class Inbox;
 
-struct Socket {
+/// What a datagram needs comes first, close together: among hundreds of sockets none is in the processor's caches.
+struct alignas(64) Socket {
   int32_t id = 0;
   int fd = -1;
-  bool isV6 = false;
   Inbox* inbox = nullptr;
-  uv_poll_t poll{};
   uint64_t readAtMs = 0;
-  sockaddr_storage source{};
-  sockaddr_storage target{};
+  Address source{};
+  Address target{};
   socklen_t targetLength = 0;
+  bool isV6 = false;
+  uv_poll_t poll{};
 };
 
 /// What comes for some sockets of a thread, until the turn of the event loop in which it was read is over.
@@ -58,10 +59,10 @@ class Inbox {
     socket.readAtMs = nowMs;
     for (int n = 0; n < most; n++) {
       if (count_ == most_ || used_ + kLongest > size_) return;
-      sockaddr_storage& source = sources_[count_];
+      Address& source = sources_[count_];
       socklen_t length = sizeof source;
       const ssize_t bytes =
-          recvfrom(socket.fd, bytes_ + used_, kLongest, MSG_DONTWAIT, reinterpret_cast<sockaddr*>(&source), &length);
+          recvfrom(socket.fd, bytes_ + used_, kLongest, MSG_DONTWAIT, &source.any, &length);
       if (bytes < 0) return;
       const bool isOther = !isSame(source, socket.source);
       if (isOther) socket.source = source;
@@ -113,7 +114,7 @@ class Inbox {
   size_t size_;
   int32_t* arrivals_;
   size_t most_;
-  std::vector<sockaddr_storage> sources_;
+  std::vector<Address> sources_;
   Napi::ObjectReference bytesRef_;
   Napi::ObjectReference arrivalsRef_;
   Napi::FunctionReference onArrivals_;

@@ -116,7 +116,7 @@ Napi::Value Udp::Start(const Napi::CallbackInfo& info) {
 /// libuv's error, or 0.
 int Udp::open(const std::string& address, int port, Inbox* inbox, Socket*& out) {
   const bool isV6 = address.find(':') != std::string::npos;
-  sockaddr_storage local{};
+  Address local{};
   if (const int error = readAddress(address, port, isV6, local); error != 0) return error;
   if (free_.empty() && sockets_.size() > kPlace) return UV_EMFILE;
   const int fd = ::socket(isV6 ? AF_INET6 : AF_INET, SOCK_DGRAM, 0);
@@ -129,7 +129,7 @@ int Udp::open(const std::string& address, int port, Inbox* inbox, Socket*& out) 
   uv_loop_t* loop = nullptr;
   napi_get_uv_event_loop(env_, &loop);
   auto socket = std::make_unique<Socket>();
-  if (::bind(fd, reinterpret_cast<sockaddr*>(&local), lengthOf(isV6)) != 0) {
+  if (::bind(fd, &local.any, lengthOf(isV6)) != 0) {
     const int error = -errno;
     ::close(fd);
     return error;
@@ -199,9 +199,9 @@ Napi::Value Udp::Port(const Napi::CallbackInfo& info) {
   int32_t id = 0;
   if (!readId(info, 0, "socket", id)) return info.Env().Undefined();
   const Socket* socket = of(info).find(id);
-  sockaddr_storage local{};
+  Address local{};
   socklen_t length = sizeof local;
-  if (socket != nullptr) getsockname(socket->fd, reinterpret_cast<sockaddr*>(&local), &length);
+  if (socket != nullptr) getsockname(socket->fd, &local.any, &length);
   return Napi::Number::New(info.Env(), portOf(local));
 }
 
@@ -249,8 +249,7 @@ napi_value Udp::Send(napi_env env, napi_callback_info info) {
   const Socket* socket = static_cast<Udp*>(data)->find(id);
   if (socket == nullptr || socket->targetLength == 0) return nullptr;
   // What cannot be sent is lost.
-  (void)!sendto(socket->fd, bytes, length, MSG_DONTWAIT, reinterpret_cast<const sockaddr*>(&socket->target),
-                socket->targetLength);
+  (void)!sendto(socket->fd, bytes, length, MSG_DONTWAIT, &socket->target.any, socket->targetLength);
   return nullptr;
 }
 

@@ -196,20 +196,19 @@ export class JitterBuffer {
       this.#isSilent ||= packet.silent ?? false;
       return [];
     }
-    const arrivals: Arrival[] = [];
+    const arrival: Arrival = { kind: 'packet', payload: packet.payload };
     const gapMs = startMs - (this.#endMs - this.#lagMs);
+    let restMs = 0;
     if (gapMs > this.#packetMs / 2) {
       // The sender was silent meanwhile. What was put in for it counts; what is missing still is put in now.
       const putInMs = Math.min(gapMs, this.#lagMs);
       this.#lagMs -= putInMs;
-      const restMs = Math.min(gapMs - putInMs, 1_000);
-      if (restMs > 0) arrivals.push({ kind: 'silence', ms: restMs });
+      restMs = Math.min(gapMs - putInMs, 1_000);
       this.#endMs = startMs + this.#lagMs;
     }
-    arrivals.push({ kind: 'packet', payload: packet.payload });
     this.#endMs += this.#packetMs;
     this.#isSilent = packet.silent ?? false;
-    return arrivals;
+    return restMs > 0 ? [silence(restMs), arrival] : [arrival];
   }
 
   /** When a packet as slow as most would have come. */

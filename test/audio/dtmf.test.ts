@@ -89,6 +89,22 @@ describe('on the line', () => {
     }
   });
 
+  it('goes on behind silence that it was spared as behind silence', () => {
+    const rate = 8_000;
+    for (const spared of [rate / 50, 3 * rate, 7 * rate + 13]) {
+      const digits = [false, true].map((isSpared) => {
+        const detector = new DtmfDetector(rate);
+        detector.push(keyed('5', rate, 0, {}));
+        detector.push(new Int16Array(rate / 2));
+        if (isSpared) detector.skip(spared);
+        else detector.push(new Int16Array(spared));
+        return [...pieces(keyed('19#', rate, 77, {}), [rate / 50])].flatMap((part) => detector.push(part));
+      });
+      expect(digits[0]!.map(({ digit }) => digit).join('')).toBe('19#');
+      expect(digits[1]).toEqual(digits[0]);
+    }
+  });
+
   it('names a held key once, bridges a drop-out of 10 ms and lets go after it', () => {
     const tone = dtmfTones('5', 8_000, { onMs: 400, offMs: 100 });
     tone.fill(0, 1_600, 1_680);

@@ -80,6 +80,28 @@ describe('a fax machine is told', () => {
     expect(found(calls.subarray(0, 3.4 * RATE))).toBeNull();
   });
 
+  it('as soon behind silence that the detector was spared, bursts and their pauses too', () => {
+    const burst = tone(0.5, { frequenciesHz: [1100], levelDbfs: [-12] });
+    const told = [false, true].map((isSpared) => {
+      const detector = new FaxDetector(RATE);
+      const quiet = (samples: number): void => {
+        if (isSpared) detector.skip(samples);
+        else expect(detector.push(new Int16Array(samples))).toBeNull();
+      };
+      const signs: (FaxSign | null)[] = [];
+      for (let n = 0; n < 2; n++) {
+        signs.push(detector.push(burst), detector.push(silence(500)));
+        quiet(2_500 * 8 + 7);
+      }
+      detector.push(silence(500));
+      quiet(9_999);
+      for (const part of pieces(answerTone(1_500, RATE), [160])) signs.push(detector.push(part));
+      return signs;
+    });
+    expect([...new Set(told[0])]).toEqual([null, 'calling', 'answer']);
+    expect(told[1]).toEqual(told[0]);
+  });
+
   it('at any rate, however the audio is cut, and quiet too', () => {
     for (const rate of [8000, 16_000, 48_000]) {
       const samples = answerTone(2000, rate).map((value) => value / 16);

@@ -118,6 +118,19 @@ describe('the ticker', () => {
     expect(rig.times(12)).toEqual(rig.times(1).slice(-5));
   });
 
+  it('ticks more slowly for those who need no more, and is one for all of them', async () => {
+    const rig = new Rig();
+    const slow = rig.ticker.every(5);
+    expect(rig.ticker.every(5)).toBe(slow);
+    expect(rig.ticker.every(2)).not.toBe(slow);
+    const given: number[] = [];
+    const stop = slow.subscribe(() => given.push(rig.clock.nowMs()));
+    await rig.clock.advanceTo(350);
+    expect(given).toEqual([100, 200, 300]);
+    stop();
+    expect(rig.clock.pending).toBe(0);
+  });
+
   it('tells when the tick was due that is being given', async () => {
     const rig = new Rig({ listenersPerPhase: 1, phases: 4 });
     const due: (number | null)[] = [];

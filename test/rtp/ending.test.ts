@@ -13,6 +13,16 @@ describe('the end of a call', () => {
     expect([...(network.sent.at(-1)?.datagram ?? [])].slice(-8, -6)).toEqual([0x81, 203]);
   });
 
+  it('leaves nothing behind, also where it is answered afterwards', async () => {
+    const ends = await opened();
+    await speak(ends, 40);
+    await Promise.all([ends.caller.close(), ends.callee.close()]);
+    ends.caller.answered();
+    ends.callee.answered();
+    await ends.clock.advanceBy(1_000);
+    expect(ends.clock.pending).toBe(0);
+  });
+
   it('is told to the signalling when the agent closes the line', async () => {
     let closed = 0;
     const { caller, near, callee, clock, far } = await opened({ listener: { lineClosed: () => closed++ } }, {});

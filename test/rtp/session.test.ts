@@ -45,6 +45,19 @@ describe('a call over RTP', () => {
     expect(packets[1]?.marker).toBe(false);
   });
 
+  it('sends silence at its pace from the answer on, and whenever nobody gives frames for a while', async () => {
+    const ends = await opened();
+    await ends.clock.advanceBy(200);
+    expect(Math.abs(sentBy(ends, '10.0.0.1').length - 10)).toBeLessThanOrEqual(1);
+    await speak(ends, 200);
+    const before = sentBy(ends, '10.0.0.1').length;
+    await ends.clock.advanceBy(2_000);
+    const packets = sentBy(ends, '10.0.0.1').slice(before);
+    expect(packets.length).toBeGreaterThanOrEqual(90);
+    for (const { payload } of packets) expect(payload.every((code) => code === 0xff)).toBe(true);
+    packets.slice(1).forEach(({ timestamp }, n) => expect((timestamp - (packets[n]?.timestamp ?? 0)) >>> 0).toBe(160));
+  });
+
   it.each(['opus', 'PCMU'] as const)('carries keys as events: %s', async (codec) => {
     const ends = await opened({ codecs: [codec] }, { codecs: [codec] }, { loss: 0.2 });
     const sending = ends.caller.line.sendDigits?.('0123456789*#ABCDw1', new AbortController().signal);

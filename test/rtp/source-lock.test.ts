@@ -22,6 +22,15 @@ describe('the lock on who is heard', () => {
     expect(ours.target).toEqual(EXPECTED);
   });
 
+  it('knows a place by what is in it, whatever object tells of it', () => {
+    const ours = lock();
+    expect(heard(ours, { ...EXPECTED }, 2)).toBe(2);
+    const same = { ...EXPECTED };
+    expect([same, same, { ...EXPECTED }, STRANGER, { ...STRANGER }, same].map((place) => ours.isTarget(place))).toEqual(
+      [...[true, true, true, false, false, true]],
+    );
+  });
+
   it('believes another place after a few packets in a row, and sends to it', () => {
     const ours = lock();
     expect(heard(ours, BEHIND_NAT, 10)).toBe(7);

@@ -35,6 +35,12 @@ describe('a fax machine', () => {
     expect(told[0]?.atMs).toBeLessThan(400 + 1300);
   });
 
+  it('is told as soon behind a long silence, in which nobody looked for it', () => {
+    const told = hear(20_000);
+    expect(told).toMatchObject([{ event: { type: 'fax', sign: 'answer' } }]);
+    expect(told[0]?.atMs).toBeLessThan(20_000 + 1300);
+  });
+
   it('is not looked for where there can be none', () => {
     expect(hear(400, false)).toEqual([]);
   });
