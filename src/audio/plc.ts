@@ -129,15 +129,15 @@ export class LossConcealer {
   #remember(frame: Int16Array): void {
     const past = this.#past;
     const { length } = past;
-    let to = this.#oldest;
-    for (let from = Math.max(0, frame.length - length); from < frame.length;) {
-      const count = Math.min(frame.length - from, length - to);
-      for (let i = 0; i < count; i++) past[to + i] = frame[from + i]!;
-      from += count;
-      to += count;
-      if (to === length) to = 0;
+    const fresh = frame.length > length ? frame.subarray(frame.length - length) : frame;
+    const to = this.#oldest;
+    const fits = Math.min(fresh.length, length - to);
+    if (fits === fresh.length) past.set(fresh, to);
+    else {
+      past.set(fresh.subarray(0, fits), to);
+      past.set(fresh.subarray(fits));
     }
-    this.#oldest = to;
+    this.#oldest = (to + fresh.length) % length;
   }
 
   #samples(ms: number): number {
