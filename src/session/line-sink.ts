@@ -12,18 +12,36 @@ export interface LineSinkOptions {
 }
 
 /** Where a line brings what the user says, presses and types. */
-export function lineSink({ hearing, forms, onEvent, onClosed }: LineSinkOptions): TransportSink {
-  return {
-    audio: (samples) => {
-      try {
-        hearing.audio(samples);
-      } catch (error) {
-        onEvent({ type: 'ears.failed', reason: reasonOf(error) });
-      }
-    },
-    digits: (digits) => hearing.keys(digits),
-    text: (text) => onEvent({ type: 'text', text }),
-    formResult: (id, value) => forms.result(id, value),
-    closed: onClosed,
-  };
+export class LineSink implements TransportSink {
+  readonly #hearing: Hearing;
+  readonly #options: LineSinkOptions;
+
+  constructor(options: LineSinkOptions) {
+    this.#hearing = options.hearing;
+    this.#options = options;
+  }
+
+  audio(samples: Int16Array): void {
+    try {
+      this.#hearing.audio(samples);
+    } catch (error) {
+      this.#options.onEvent({ type: 'ears.failed', reason: reasonOf(error) });
+    }
+  }
+
+  digits(digits: string): void {
+    this.#hearing.keys(digits);
+  }
+
+  text(text: string): void {
+    this.#options.onEvent({ type: 'text', text });
+  }
+
+  formResult(id: string, value: unknown): void {
+    this.#options.forms.result(id, value);
+  }
+
+  closed(error?: Error): void {
+    this.#options.onClosed(error);
+  }
 }

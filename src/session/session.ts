@@ -15,7 +15,7 @@ import { Journal } from './journal.js';
 import { Ledger } from './ledger.js';
 import { LanguageSwitch } from './language-switch.js';
 import { LineActions } from './line-actions.js';
-import { lineSink } from './line-sink.js';
+import { LineSink } from './line-sink.js';
 import { Pacer } from './pacer.js';
 import { Playout } from './playout.js';
 import { Recogniser } from './recogniser.js';
@@ -176,7 +176,7 @@ export class Session {
     try {
       const onEvent = (event: ConversationEvent): void => this.#dispatch(event);
       const onClosed = (error: unknown): void => this.#onLineClosed(error);
-      transport.start(lineSink({ hearing: this.#hearing, forms: this.#forms, onEvent, onClosed }));
+      transport.start(new LineSink({ hearing: this.#hearing, forms: this.#forms, onEvent, onClosed }));
     } catch (error) {
       this.#onLineClosed(error);
     }
