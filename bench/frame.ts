@@ -6,7 +6,8 @@
  *   npm run build && node bench/run.mjs frame [--calls=1,10,50,200,400] [--vads=silero,silero-gated] [--seconds=4]
  *
  * Alone, a call has all that it touches in the processor's caches. Among hundreds it has next to nothing there, and what
- * counts is how many places in memory a frame touches. Given is the lower quartile of the rounds (20 ms of all calls).
+ * counts is how many places in memory a frame touches. Given is the 5th percentile of the rounds (20 ms of all calls): the
+ * rest is other things that the machine did.
  */
 import { parseArgs } from 'node:util';
 import { encodeG711 } from '../dist/audio/g711.js';

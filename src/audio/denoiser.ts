@@ -4,7 +4,8 @@ export interface Denoiser {
   readonly delaySamples: number;
   /**
    * The next piece of any length. Sample n of the output is sample n of the input without its noise, however the input
-   * is cut: the lag shows in how much comes, not in where it lies. Overwritten by the next call.
+   * is cut: the lag shows in how much comes, not in where it lies. Overwritten by the next call; what is given changes
+   * right after the call.
    */
   process(samples: Int16Array): Int16Array;
   /** May be called twice. */

@@ -77,6 +77,8 @@ export class JitterBuffer {
   readonly #clockRateHz: number;
   readonly #maxPatienceMs: number;
   readonly #waiting = new Map<number, MediaPacket & { startMs: number }>();
+  /** Whether any do: they seldom do, and the map is one more thing to look at for each packet. */
+  #isWaiting = false;
   readonly #late = new Float64Array(BINS);
   #weight = 1;
   /** All of them. */
@@ -131,13 +133,13 @@ export class JitterBuffer {
       else this.#stats.duplicate++;
       return NOTHING;
     }
-    if (this.#waiting.has(sequence)) {
+    if (this.#isWaiting && this.#waiting.has(sequence)) {
       this.#stats.duplicate++;
       return NOTHING;
     }
     if (packet.payload.length > 0) this.#measure(nowMs - startMs);
     // Nearly always: it is next, and nobody waits.
-    if (this.#waiting.size === 0 && sequence === this.#next) return this.#deliver(packet, startMs);
+    if (!this.#isWaiting && sequence === this.#next) return this.#deliver(packet, startMs);
     for (const other of this.#waiting.keys()) {
       if (other < sequence) continue;
       this.#stats.reordered++;
@@ -145,6 +147,7 @@ export class JitterBuffer {
     }
     // It waits beyond this call: whatever it is a view of is used again.
     this.#waiting.set(sequence, { ...packet, payload: new Uint8Array(packet.payload), startMs });
+    this.#isWaiting = true;
     if (this.#waiting.size > MAX_WAITING) return this.#giveUp(nowMs, true);
     return this.#release(nowMs);
   }
@@ -152,8 +155,8 @@ export class JitterBuffer {
   /** To be called every 20 ms or so: what is given up, or put in, because time has passed. */
   poll(nowMs: number): readonly Arrival[] {
     if (!this.#isBegun) return NOTHING;
-    const arrivals = this.#waiting.size > 0 ? this.#release(nowMs) : NOTHING;
-    if (this.#waiting.size > 0) return arrivals;
+    const arrivals = this.#isWaiting ? this.#release(nowMs) : NOTHING;
+    if (this.#isWaiting) return arrivals;
     const missingMs = nowMs - this.#fastestMs - this.#endMs;
     // Nearly always: nothing is missing, whatever this stream's patience is.
     if (missingMs <= Math.min(MIN_PATIENCE_MS, this.#maxPatienceMs)) return arrivals;
@@ -181,10 +184,11 @@ export class JitterBuffer {
       const packet = this.#waiting.get(this.#next);
       if (packet !== undefined) {
         this.#waiting.delete(this.#next);
+        this.#isWaiting = this.#waiting.size > 0;
         arrivals.push(...this.#deliver(packet, packet.startMs));
         continue;
       }
-      if (this.#waiting.size === 0 || !this.#isOverdue(nowMs)) return arrivals;
+      if (!this.#isWaiting || !this.#isOverdue(nowMs)) return arrivals;
       arrivals.push(...this.#giveUp(nowMs, false));
     }
   }
@@ -266,6 +270,7 @@ export class JitterBuffer {
   #begin(sequence: number, timestamp: number): void {
     this.#isBegun = true;
     this.#waiting.clear();
+    this.#isWaiting = false;
     this.#givenUp.clear();
     this.#late.fill(0);
     this.#weight = 1;

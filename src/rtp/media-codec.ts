@@ -19,7 +19,7 @@ export interface MediaEncoder {
   close(): void;
 }
 
-/** Payloads into mono sound at the codec's rate. What it gives is overwritten by the next call, of any decoder. */
+/** Payloads into mono sound at the codec's rate. What it gives may be overwritten by the next call, of any decoder. */
 export interface MediaDecoder {
   /** @throws ParleyError AUDIO_UNDECODABLE; the decoder goes on with the next one */
   decode(payload: Uint8Array): Int16Array;

@@ -93,7 +93,8 @@ export class RtpMedia implements LineEnds {
   #isAnswered = false;
   #isHeld = false;
   #isLost = false;
-  #givenMs = -Infinity;
+  /** When the last frame was due that somebody gave. */
+  #givenMs: number | null = null;
   /** From when on the other side is to be heard. */
   #awaitedMs: number;
   #closing: Promise<void> | null = null;
@@ -201,7 +202,9 @@ export class RtpMedia implements LineEnds {
       this.#stopFilling();
       this.#stopFilling = null;
     }
-    this.#send(frame);
+    const frameMs = this.#frameMs;
+    this.#givenMs = frameMs;
+    this.#send(frame, frameMs);
   }
 
   /** Keys of the agent's, for the other side. */
@@ -214,28 +217,35 @@ export class RtpMedia implements LineEnds {
     this.#listener?.lineClosed?.();
   }
 
-  #send(frame: Int16Array | null): void {
-    this.#givenMs = this.#frameMs;
-    this.#sender.frame(frame, this.#givenMs);
+  #send(frame: Int16Array | null, frameMs: number): void {
+    this.#sender.frame(frame, frameMs);
     // What goes has its pace, by which what comes is looked at as well.
     this.#receiver.poll(this.#clock.nowMs());
   }
 
   /** Silence, for as long as nobody gives anything. */
   #fill(): void {
-    this.#stopFilling ??= this.#ticker.subscribe(() => this.#send(null));
+    this.#stopFilling ??= this.#ticker.subscribe(() => {
+      const frameMs = this.#frameMs;
+      // Where this thread stood still, frames of that time are given now: silence among them would be one frame too many.
+      if (frameMs - (this.#givenMs ?? -Infinity) >= FILL_AFTER_MS) this.#send(null, frameMs);
+    });
   }
 
-  /** When the frame is due that is sent now: late ticks that are made up in one go are no gap in the stream. */
+  /**
+   * When the frame is due that is sent now, to the millisecond: late ticks that are made up in one go are no gap in the
+   * stream.
+   */
   get #frameMs(): number {
-    return this.#ticker.dueMs ?? this.#clock.nowMs();
+    // A field that is a fraction is kept elsewhere, one that is whole in the object.
+    return Math.round(this.#ticker.dueMs ?? this.#clock.nowMs());
   }
 
   /** While it rings nothing is sent: there are telephones that stop ringing when sound comes. */
   #watch(): void {
     if (!this.#isAnswered) return;
     const nowMs = this.#clock.nowMs();
-    if (nowMs - this.#givenMs >= FILL_AFTER_MS) this.#fill();
+    if (nowMs - (this.#givenMs ?? -Infinity) >= FILL_AFTER_MS) this.#fill();
     this.#wire.tick(nowMs);
     this.#listen(nowMs);
   }

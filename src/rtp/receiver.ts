@@ -61,6 +61,8 @@ export class Receiver {
   #facts: CodecFacts | null = null;
   #stream: Stream | null = null;
   #others = 0;
+  /** Something is being heard. */
+  #isHeard = false;
   #ssrc: number | null = null;
   #undecodable = 0;
   #concealedMs = 0;
@@ -104,12 +106,12 @@ export class Receiver {
 
   packet(packet: RtpPacket, nowMs: number): void {
     const { payloadType, sequence, timestamp, payload } = packet;
-    if (this.#agreement?.receives !== true) return;
     const begins = this.#ssrc !== null && packet.ssrc !== this.#ssrc;
     if (payloadType === this.#type && this.#facts !== null) {
       this.#sound(packet, this.#facts, begins, nowMs);
       return;
     }
+    if (this.#agreement?.receives !== true) return;
     if (this.#agreement.eventTypes.has(payloadType)) {
       this.#keySoundsUntilMs = nowMs + KEY_SOUNDS_MS;
       const key = this.#keys.read(payload, timestamp);
@@ -135,7 +137,8 @@ export class Receiver {
   /** To be called every 20 ms or so: what is given up, or put in, because time has passed. */
   poll(nowMs: number): void {
     const stream = this.#stream;
-    if (stream === null) return;
+    // Whoever hears something may give a frame at once, and look for what comes from within: it has the sound still.
+    if (stream === null || this.#isHeard) return;
     const arrivals = stream.jitter.poll(nowMs);
     if (arrivals.length > 0) this.#hear(stream, arrivals, nowMs);
   }
@@ -146,6 +149,7 @@ export class Receiver {
     this.#streams.clear();
     this.#stream = null;
     this.#agreement = null;
+    this.#type = null;
   }
 
   /** Whether the packet's codec is the one that is heard; a new one becomes it soon. */
@@ -186,6 +190,15 @@ export class Receiver {
   }
 
   #hear(stream: Stream, arrivals: readonly Arrival[], nowMs: number): void {
+    this.#isHeard = true;
+    try {
+      this.#hearAll(stream, arrivals, nowMs);
+    } finally {
+      this.#isHeard = false;
+    }
+  }
+
+  #hearAll(stream: Stream, arrivals: readonly Arrival[], nowMs: number): void {
     for (const arrival of arrivals) {
       if (this.#stream !== stream) return;
       const samples = this.#samplesOf(stream, arrival);

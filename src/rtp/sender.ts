@@ -18,7 +18,7 @@ export interface SenderOptions {
   timestamp: number;
   /** Loaded, where it may be agreed upon. */
   opus: Opus | null;
-  /** The packet's payload is overwritten by the next one. */
+  /** The packet's payload is overwritten by the next one, of any sender. */
   wire: { send(packet: RtpPacket): void };
 }
 
@@ -53,6 +53,10 @@ export class Sender {
   readonly #waiting: Int16Array;
   #waits = 0;
   #agreement: Agreement | null = null;
+  /** Of it, what is read for each frame. */
+  #sends = false;
+  #comfortNoise = false;
+  #payloadType = 0;
   #voice: Voice | null = null;
   #sequence: number;
   #timestamp: number;
@@ -93,6 +97,9 @@ export class Sender {
     const before = this.#agreement;
     const { facts } = agreement.codec;
     this.#agreement = agreement;
+    this.#sends = agreement.sends;
+    this.#comfortNoise = agreement.comfortNoise;
+    this.#payloadType = agreement.codec.payloadType;
     this.#keys.useEvents(agreement.events);
     if (before?.codec.facts === facts && before.packetMs === agreement.packetMs) return;
     this.#voice?.encoder.close();
@@ -114,14 +121,13 @@ export class Sender {
 
   /** The next 20 ms; null = silence. */
   frame(frame: Int16Array | null, nowMs: number): void {
-    const agreement = this.#agreement;
     const voice = this.#voice;
-    if (agreement === null || voice === null) return;
+    if (voice === null) return;
     const ticks = voice.ticksPerMs * FRAME_MS;
     this.#skipGap(ticks, nowMs);
     const timestamp = this.#timestamp;
     this.#timestamp = (this.#timestamp + ticks) >>> 0;
-    if (!agreement.sends) {
+    if (!this.#sends) {
       this.#breakOff();
       return;
     }
@@ -129,13 +135,13 @@ export class Sender {
     if (key === null) this.#isPressing = false;
     if (key?.kind === 'event') {
       const { payload, isFirst } = key;
-      if (isFirst) this.#event = { payloadType: agreement.events?.payloadType ?? 0, timestamp };
+      if (isFirst) this.#event = { payloadType: this.#agreement?.events?.payloadType ?? 0, timestamp };
       this.#send(this.#event.payloadType, isFirst, this.#event.timestamp, payload);
       this.#breakOff();
       return;
     }
     const heard = key?.kind === 'tone' ? key.samples : key === null ? frame : null;
-    if (agreement.comfortNoise && this.#isQuiet(heard, timestamp)) return;
+    if (this.#comfortNoise && this.#isQuiet(heard, timestamp)) return;
     const { encoder, packetSamples } = voice;
     const isSilent = heard === null && voice.resampler === null && this.#waits === 0;
     if (isSilent && encoder.silence !== undefined && packetSamples === this.#silence.length) {
@@ -207,7 +213,7 @@ export class Sender {
   }
 
   #sendSound(timestamp: number, payload: Uint8Array): void {
-    this.#send(this.#agreement?.codec.payloadType ?? 0, this.#isFirst, timestamp, payload);
+    this.#send(this.#payloadType, this.#isFirst, timestamp, payload);
     this.#isFirst = false;
   }
 

@@ -9,7 +9,7 @@ export type OnDatagram = (datagram: Uint8Array, address: string, port: number) =
 /** A UDP socket, as far as media need one. */
 export interface DatagramSocket {
   readonly port: number;
-  /** Called for each datagram, of which 4 kB are heard; one listener. */
+  /** Called for each datagram, of which 4 kB are heard; one listener. What came before it may be heard or not. */
   listen(onDatagram: OnDatagram): void;
   /** Never throws; what cannot be sent is lost, as datagrams are. The datagram may be overwritten afterwards. */
   send(datagram: Uint8Array, address: string, port: number): void;

@@ -7,6 +7,7 @@ import { isRtcp, LONGEST_DATAGRAM_BYTES, parseRtp, RTP_HEADER_BYTES, type RtpPac
 import type { PortPair } from './ports.js';
 import { Reports, type ReportStats, type SentSoFar } from './reports.js';
 import { type Place, SourceLock } from './source-lock.js';
+import type { DatagramSocket } from './socket.js';
 import { SrtpReceiver, SrtpSender } from './srtp.js';
 import { isSameKey } from './srtp-keys.js';
 
@@ -47,7 +48,8 @@ const MOST_OVERTAKEN = 64;
 
 /** Between our sockets and the other side's: who is believed, what is encrypted, and reports of both. */
 export class Wire {
-  readonly #pair: PortPair;
+  readonly #rtp: DatagramSocket;
+  readonly #rtcp: DatagramSocket;
   readonly #learnMs: number;
   readonly #ssrc: number;
   readonly #clock: Clock;
@@ -71,7 +73,8 @@ export class Wire {
 
   constructor(options: WireOptions) {
     const { pair } = options;
-    this.#pair = pair;
+    this.#rtp = pair.rtp;
+    this.#rtcp = pair.rtcp;
     this.#learnMs = options.learnMs;
     this.#ssrc = options.ssrc;
     this.#clock = options.clock;
@@ -146,10 +149,10 @@ export class Wire {
     const { address, port } = this.#lock.target;
     const length = RTP_HEADER_BYTES + packet.payload.length;
     const datagram = serialiseRtp(packet, datagramOut.of(length));
-    this.#pair.rtp.send(this.#sealer === null ? datagram : this.#sealer.protect(datagram), address, port);
+    this.#rtp.send(this.#sealer === null ? datagram : this.#sealer.protect(datagram), address, port);
   }
 
-  /** To be called every tick. */
+  /** To be called ten times a second or so. */
   tick(nowMs: number): void {
     if (this.#agreement === null || nowMs < this.#reports.nextMs) return;
     this.#sendReport(this.#reports.next(this.#sent(), nowMs));
@@ -167,7 +170,7 @@ export class Wire {
     const [agreement, lock] = [this.#agreement, this.#lock];
     if (agreement === null || lock === null) return;
     const datagram = this.#sealer?.protectRtcp(report) ?? report;
-    const { rtp, rtcp } = this.#pair;
+    const [rtp, rtcp] = [this.#rtp, this.#rtcp];
     const { address, port } = lock.target;
     if (agreement.rtcpMux) rtp.send(datagram, address, port);
     else if (lock.isExpected(lock.target) && !isNowhere(agreement.remote.rtcpAddress)) {

@@ -91,10 +91,10 @@ export class Recording {
         transport.start(this.#listening(sink));
       },
       play: (frame, isBackground) => {
+        // Before the line has it: what comes of the same tick may bring the next frame from within.
+        if (this.#state === 'running') this.#agent.track.given(frame, this.#position(transport.outputRateHz));
         transport.play(frame, isBackground);
-        if (this.#state !== 'running') return;
-        this.#agent.track.given(frame, this.#position(transport.outputRateHz));
-        this.#writeSettled();
+        if (this.#state === 'running') this.#writeSettled();
       },
     });
   }

@@ -83,7 +83,7 @@ export type TransferFailure = 'busy' | 'no-answer' | 'rejected' | 'voicemail' | 
 
 /** What a session takes from its transport. None of these throws. */
 export interface TransportSink {
-  /** Mono audio at `inputRateHz`, any length. */
+  /** Mono audio at `inputRateHz`, any length. It may be overwritten afterwards. */
   audio(samples: Int16Array): void;
   /** Keys that the user pressed: 0-9, *, #, A-D. */
   digits(digits: string): void;

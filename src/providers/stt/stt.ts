@@ -88,7 +88,7 @@ export interface SttWord {
 export interface SttStream {
   /**
    * Mono 16 kHz audio; `startSample` is the position of its first sample on the session's count. The samples are the
-   * caller's and change after the call: copy what must last.
+   * caller's and change right after the call, to what somebody else says: copy what must last.
    */
   push(samples: Int16Array, startSample: number): void;
   /** The VAD hears speech that began at `sample` (a little before now). */

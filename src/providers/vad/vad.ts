@@ -20,7 +20,7 @@ export interface VadDetector {
   readonly windowSamples: number;
   /**
    * Takes any number of mono 16 kHz samples and calls `onWindow` for each window they complete: synchronously, but for
-   * `mayWait`.
+   * `mayWait`. The samples change right after the call, to what somebody else says: copy what must last.
    * @param onWindow probability of speech 0..1, and the position just after the window, counted in samples
    *   since the detector was made or reset.
    */

@@ -4,8 +4,9 @@ export class WindowBuffer {
   readonly #ring: Int16Array<ArrayBuffer>;
   readonly #windowSamples: number;
   readonly #onFull: (endSample: number) => void;
-  /** Where in the ring the window begins. */
+  /** Where in the ring the window begins that is being filled, and the last one that was full. */
   #begin = 0;
+  #fullBegin = 0;
   #filled = 0;
   #endSample = 0;
 
@@ -20,15 +21,15 @@ export class WindowBuffer {
     this.#onFull = onFull;
   }
 
-  /** The window that is being filled, whole whenever `onFull` is called. Where none are kept it is always the same array. */
+  /** The window that is full, for `onFull`. Where none are kept it is always the same array. */
   get window(): Int16Array<ArrayBuffer> {
     return this.#ring.length === this.#windowSamples ? this.#ring : this.before(0);
   }
 
-  /** The n-th window before that, 0 to `kept`. */
+  /** The n-th window before that, 0 to `kept`; for `onFull`. */
   before(n: number): Int16Array<ArrayBuffer> {
     const { length } = this.#ring;
-    const begin = (this.#begin - n * this.#windowSamples + length) % length;
+    const begin = (this.#fullBegin - n * this.#windowSamples + length) % length;
     return this.#ring.subarray(begin, begin + this.#windowSamples);
   }
 
@@ -58,12 +59,11 @@ export class WindowBuffer {
   }
 
   #full(): void {
+    // Kept up to date before the call, so that one which throws, or brings more samples, leaves the buffer sound.
     this.#filled = 0;
     this.#endSample += this.#windowSamples;
-    try {
-      this.#onFull(this.#endSample);
-    } finally {
-      this.#begin = (this.#begin + this.#windowSamples) % this.#ring.length;
-    }
+    this.#fullBegin = this.#begin;
+    this.#begin = (this.#begin + this.#windowSamples) % this.#ring.length;
+    this.#onFull(this.#endSample);
   }
 }
