@@ -10,9 +10,7 @@
  * rest is other things that the machine did.
  */
 import { parseArgs } from 'node:util';
-import { encodeG711 } from '../dist/audio/g711.js';
-import { frameSamples, HEARING_RATE_HZ } from '../dist/audio/frame.js';
-import { resample } from '../dist/audio/resample.js';
+import { frameSamples } from '../dist/audio/frame.js';
 import type { Cancel, Clock } from '../dist/clock/clock.js';
 import { gather } from '../dist/clock/gathering.js';
 import { Engine } from '../dist/engine/engine.js';
@@ -22,9 +20,9 @@ import { RtpPorts } from '../dist/rtp/ports.js';
 import { openRtpSession } from '../dist/rtp/session.js';
 import type { DatagramSocket, OnDatagram } from '../dist/rtp/socket.js';
 import { requestFor } from './lib/callers.js';
-import { soundOf } from './lib/caller-sound.js';
 import { machine } from './lib/machine.js';
 import { markdownTable, quantile } from './lib/numbers.js';
+import { answerOf, pcmuPayloads } from './lib/pcmu-caller.js';
 
 const { values } = parseArgs({
   options: {
@@ -39,7 +37,7 @@ const GROUPS = 20;
 const WARM_ROUNDS = 400;
 const FAR_PORT = 40_000;
 
-/** A clock that is moved on by hand. */
+/** Moved on by hand: where `VirtualClock` moves, promises and immediates have their turn, and would be measured. */
 class SteppedClock implements Clock {
   readonly virtual = false;
   #nowMs = 0;
@@ -108,25 +106,12 @@ async function measure(vad: string, calls: number, seconds: number): Promise<{ u
       return Promise.resolve(socket);
     },
   });
-  const sound = resample(soundOf('idle'), HEARING_RATE_HZ, RATE_HZ);
   const samples = frameSamples(RATE_HZ);
-  const payloads = Array.from({ length: 500 }, (_, n) =>
-    encodeG711('mulaw', sound.slice(n * samples, (n + 1) * samples)),
-  );
+  const payloads = pcmuPayloads('idle');
   for (let n = 0; n < calls; n++) {
     const session = await openRtpSession({ clock, ticker: engine.ticker, ports, codecs: ['PCMU'], srtp: 'off' });
     session.offer();
-    session.accept(
-      [
-        'v=0',
-        'o=- 1 1 IN IP4 127.0.0.1',
-        's=-',
-        'c=IN IP4 127.0.0.1',
-        't=0 0',
-        `m=audio ${String(FAR_PORT)} RTP/AVP 0`,
-        '',
-      ].join('\r\n'),
-    );
+    session.accept(answerOf(FAR_PORT));
     session.answered();
     const call = await engine.createSession({
       ...(await requestFor('doubles')),

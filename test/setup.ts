@@ -8,10 +8,7 @@ beforeAll(() => {
   before = runningResources();
 });
 
-/** werift waits for up to 1.5 s for another try of a report that it could not send, also when it has been closed meanwhile. */
-const GRACE_MS = 5_000;
-
 // Defined before any hook of the test file itself, so it runs after all of them.
 afterAll(async () => {
-  await assertNothingLeft(before, { graceMs: GRACE_MS });
+  await assertNothingLeft(before);
 });

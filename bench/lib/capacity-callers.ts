@@ -1,9 +1,7 @@
 import { once } from 'node:events';
 import { WebSocket } from 'ws';
-import { frameSamples, HEARING_RATE_HZ } from '../../dist/audio/frame.js';
-import { encodeG711 } from '../../dist/audio/g711.js';
+import { HEARING_RATE_HZ } from '../../dist/audio/frame.js';
 import { loadOpus } from '../../dist/audio/opus.js';
-import { resample } from '../../dist/audio/resample.js';
 import { serialiseRtp } from '../../dist/rtp/packet.js';
 import { type DatagramSocket, openUdpSocket } from '../../dist/rtp/socket.js';
 import { pcmBytes } from '../../dist/transports/pcm.js';
@@ -11,6 +9,7 @@ import { WeriftCaller } from '../../dist/transports/webrtc/werift-caller.js';
 import { soundOf } from './caller-sound.js';
 import type { CapacityCase } from './capacity-case.js';
 import { ON_LOOPBACK } from './loopback.js';
+import { answerOf, cut, pcmuPayloads } from './pcmu-caller.js';
 import type { Methods } from './remote.js';
 
 export type CallerMethods = {
@@ -26,7 +25,6 @@ const FRAME_MS = 20;
 const FRAMES_A_CYCLE = 500;
 /** Callers are in groups that send one after the other, as calls do that know nothing of each other. */
 const GROUPS = 20;
-const PCMU_RATE_HZ = 8_000;
 /** Callers over WebRTC that connect at the same time. */
 const CONNECTING = 10;
 
@@ -89,8 +87,7 @@ export class CapacityCallers {
   }
 
   #rtp(offers: readonly string[], socket: DatagramSocket): Send[] {
-    const sound = resample(soundOf(this.#case.conduct), HEARING_RATE_HZ, PCMU_RATE_HZ);
-    const payloads = cut(sound, PCMU_RATE_HZ).map((frame) => encodeG711('mulaw', frame));
+    const payloads = pcmuPayloads(this.#case.conduct);
     return offers.map((offer, caller) => {
       const port = Number(/^m=audio (\d+)/m.exec(offer)?.[1]);
       return (n) => {
@@ -113,18 +110,6 @@ export class CapacityCallers {
       (caller) => (frame) => caller.sendAudio(packets[frame % FRAMES_A_CYCLE] ?? new Uint8Array(), frame * 960),
     );
   }
-}
-
-function cut(sound: Int16Array, rateHz: number): Int16Array[] {
-  const frame = frameSamples(rateHz);
-  return Array.from({ length: FRAMES_A_CYCLE }, (_, n) => sound.slice(n * frame, (n + 1) * frame));
-}
-
-function answerOf(port: number, takesComfortNoise: boolean): string {
-  return [
-    ...['v=0', 'o=- 1 1 IN IP4 127.0.0.1', 's=-', 'c=IN IP4 127.0.0.1', 't=0 0'],
-    ...[`m=audio ${String(port)} RTP/AVP 0${takesComfortNoise ? ' 13' : ''}`, 'a=rtpmap:0 PCMU/8000', 'a=sendrecv', ''],
-  ].join('\r\n');
 }
 
 /** Calls `tick` for each group every 20 ms, without drift. */

@@ -2,9 +2,10 @@ import { createSocket } from 'node:dgram';
 import dns from 'node:dns/promises';
 import { once } from 'node:events';
 import { syncBuiltinESMExports } from 'node:module';
-import { afterEach, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, expect, test, vi } from 'vitest';
 import type { MediaPacket } from '../../../src/audio/jitter-buffer.js';
 import { VirtualClock } from '../../../src/clock/virtual.js';
+import { assertNothingLeft, runningResources } from '../../../src/testing/leaks.js';
 import type { PeerListener } from '../../../src/transports/webrtc/peer.js';
 import { WeriftCaller } from '../../../src/transports/webrtc/werift-caller.js';
 import { WeriftPeer } from '../../../src/transports/webrtc/werift-peer.js';
@@ -16,6 +17,11 @@ syncBuiltinESMExports();
 const LOOPBACK = { addresses: ['127.0.0.1'], ipv6: false };
 const PATIENCE = { timeout: 15_000, interval: 20 };
 const closes: (() => Promise<void>)[] = [];
+/** werift waits for up to 1.5 s for another try of a report that it could not send, also when it has been closed meanwhile. */
+const WERIFT_MS = 5_000;
+const before = runningResources();
+
+afterAll(() => assertNothingLeft(before, { graceMs: WERIFT_MS }));
 
 afterEach(async () => {
   await Promise.all(closes.splice(0).map((close) => close()));
