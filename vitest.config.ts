@@ -1,17 +1,34 @@
 import { defineConfig } from 'vitest/config';
 
+/** Browser and vendor tests that wait for what they see, however long it takes. */
+const EVENTUAL = 'test/e2e/{console,forms,vendor-faults,widget,widget-calls}.test.ts';
+/** Vitest leaves a core to itself, and of two that is half of all. */
+const parallel = { maxWorkers: 2, sequence: { groupOrder: 0 } };
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
+    coverage: { include: ['src/**'], exclude: ['src/web/**'] },
     setupFiles: ['test/setup.ts'],
     // Deadlines of what hangs; nothing is waited for that long on a machine that has time.
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    // Conversations in real time need the processor when they need it: a machine that is busy elsewhere for a second
-    // makes the recogniser late. What fails three times is wrong; the report names what had to be repeated.
-    retry: 2,
-    // Vitest leaves a core to itself, and of two that is half of all.
-    maxWorkers: 2,
-    coverage: { include: ['src/**'], exclude: ['src/web/**'] },
+    projects: [
+      {
+        extends: true,
+        test: { name: 'unit', include: ['test/**/*.test.ts'], exclude: ['test/e2e/**'], ...parallel },
+      },
+      { extends: true, test: { name: 'e2e', include: [EVENTUAL], ...parallel } },
+      {
+        // Conversations in real time need the processor when they need it: one at a time, behind all other tests.
+        extends: true,
+        test: {
+          name: 'real-time',
+          include: ['test/e2e/**/*.test.ts'],
+          exclude: [EVENTUAL],
+          maxWorkers: 1,
+          sequence: { groupOrder: 1 },
+        },
+      },
+    ],
   },
 });

@@ -1,4 +1,6 @@
 #!/usr/bin/env node
-import { main } from '../dist/cli.js';
+// Before anything is loaded: stack traces then name files and lines of src/.
+process.setSourceMapsEnabled(true);
+const { main } = await import('../dist/cli.js');
 
 process.exitCode = await main(process.argv.slice(2));

@@ -46,6 +46,8 @@ const { metafile } = await build({
   minifyWhitespace: true,
   minifySyntax: true,
   lineLimit: 160,
+  sourcemap: 'linked',
+  sourcesContent: false,
   // What the packages inside still ask for with require(): Node's own modules.
   banner: {
     js: "import { createRequire as makeRequire } from 'node:module';\nconst require = makeRequire(import.meta.url);",

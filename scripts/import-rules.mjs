@@ -7,7 +7,7 @@ import { dirname, posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** Files of `src` itself that everything may import. */
-const GROUND = ['errors', 'native', 'package-files', 'random', 'secret', 'undici', 'webassembly'];
+const GROUND = ['errors', 'json', 'native', 'package-files', 'random', 'secret', 'undici', 'webassembly'];
 
 const BASE = ['audio', 'clock', 'config'];
 

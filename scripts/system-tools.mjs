@@ -9,6 +9,8 @@ export const SYSTEM_TOOLS = [
   { command: 'espeak-ng', package: 'espeak-ng', why: 'the espeak-ng voice is tested with the real program' },
   { command: 'sipp', package: 'sip-tester', why: 'SIP is tested with calls of another implementation' },
   { command: 'bzip2', package: 'bzip2', why: 'models come in archives that it unpacks' },
+  { command: 'nginx', package: 'nginx-light', why: 'the daemon is tested behind the real reverse proxy' },
+  { command: 'caddy', package: 'caddy', why: 'the daemon is tested behind the real reverse proxy' },
   { command: 'openssl', package: 'openssl', why: 'HTTPS is tested with certificates made for the test' },
 ];
 

@@ -25,6 +25,8 @@ const CATALOGUE = {
   },
   // configuration
   CONFIG_INVALID: { message: 'The configuration is not valid: {reason}', httpStatus: 422, retryable: false },
+  ARGUMENT_INVALID: { message: '{argument}: {reason}', httpStatus: 500, retryable: false },
+  PROMPT_TOO_LONG: { message: 'The prompt is too long: {reason}', httpStatus: 413, retryable: false },
   // network
   NET_ADDRESS_REFUSED: { message: 'The address may not be called: {reason}', httpStatus: 422, retryable: false },
   NET_TIMEOUT: { message: 'There was no whole reply within {timeoutMs} ms', httpStatus: 504, retryable: true },
@@ -37,7 +39,8 @@ const CATALOGUE = {
     retryable: false,
   },
   PROVIDER_NOT_CONFIGURED: {
-    message: 'The {kind} provider "{provider}" has no access to its vendor: set {missing}',
+    message:
+      'The {kind} provider "{provider}" has no access to its vendor: set {missing} (in the library: EngineOptions.vendors.{vendor})',
     httpStatus: 422,
     retryable: false,
   },
@@ -105,6 +108,14 @@ const CATALOGUE = {
   // files
   FILE_NOT_READABLE: { message: 'Cannot read {path}: {reason}', httpStatus: 422, retryable: false },
   FILE_NOT_WRITABLE: { message: 'Cannot write {path}: {reason}', httpStatus: 500, retryable: false },
+  DISK_FULL: { message: 'There is no room left on the disk', httpStatus: 507, retryable: true },
+  DATABASE_UNUSABLE: { message: 'The database {path} cannot be used: {reason}', httpStatus: 500, retryable: false },
+  SQLITE_MISSING: {
+    message:
+      'better-sqlite3, which keeps all data, cannot run: {reason}. Its binary is made when it is installed, unless npm is told to run no scripts: npm rebuild better-sqlite3 makes it (npm approve-scripts better-sqlite3 first, where npm asks for that)',
+    httpStatus: 500,
+    retryable: false,
+  },
   SECRETS_UNREADABLE: {
     message: 'What is stored in {what} cannot be decrypted: {reason} (docs/keys.md tells about keys)',
     httpStatus: 500,
@@ -224,6 +235,12 @@ const CATALOGUE = {
     httpStatus: 503,
     retryable: true,
   },
+  SIP_FLOOD: {
+    message:
+      '{count} SIP calls were refused within {seconds} s, {most} of them from {address}: too many at once, or calls that nobody acknowledges',
+    httpStatus: 503,
+    retryable: true,
+  },
   SIP_CANNOT_LISTEN: { message: 'SIP cannot listen on {where}: {reason}', httpStatus: 500, retryable: false },
   // WebRTC
   OFFER_INVALID: { message: 'The offer cannot be answered: {reason}', httpStatus: 422, retryable: false },
@@ -253,6 +270,15 @@ const CATALOGUE = {
     httpStatus: 500,
     retryable: false,
   },
+  REQUEST_INVALID: { message: 'The request cannot be read: {reason}', httpStatus: 422, retryable: false },
+  BODY_TOO_LARGE: { message: 'The body is larger than {limit} bytes', httpStatus: 413, retryable: false },
+  ROUTE_UNKNOWN: { message: 'There is nothing at {method} {path}', httpStatus: 404, retryable: false },
+  METHOD_NOT_ALLOWED: {
+    message: '{method} is not possible here; possible: {allowed}',
+    httpStatus: 405,
+    retryable: false,
+  },
+  INTERNAL: { message: 'Something went wrong inside parley; its log says what.', httpStatus: 500, retryable: true },
   AUTH_REQUIRED: { message: 'The key is missing or wrong', httpStatus: 401, retryable: false },
   AUTH_FORBIDDEN: { message: 'This key does not allow that: {reason}', httpStatus: 403, retryable: false },
   LINK_INVALID: { message: 'The link does not open: {reason}', httpStatus: 403, retryable: false },
@@ -357,6 +383,20 @@ export function errorOf(error: unknown): Error {
 /** The message of anything that was thrown. */
 export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+/** A failure in an event or a report. */
+export interface Failure {
+  reason: string;
+  /** Stack of an exception that is none of the catalogue's: a mistake in the code of a provider. */
+  cause?: string;
+}
+
+/** What was thrown, for events and reports. */
+export function failureOf(error: unknown): Failure {
+  const unexpected = error instanceof ParleyError ? error.cause : error;
+  const stack = unexpected instanceof Error && !(unexpected instanceof ParleyError) ? unexpected.stack : undefined;
+  return { reason: reasonOf(error), ...(stack !== undefined && { cause: stack }) };
 }
 
 function fill(template: string, details: ErrorDetails): string {

@@ -1,4 +1,4 @@
-/** parley, the engine: what embedders import. The daemon is `parley/daemon`, doubles and scenarios `parley/testing`. */
+/** parley, the engine: what embedders import. The daemon is `@parley-voice/parley/daemon`, doubles and scenarios `@parley-voice/parley/testing`. */
 export { Engine } from './engine/engine.js';
 export type { ChatPiece } from './engine/chat.js';
 export type {

@@ -1,8 +1,8 @@
 import { Random } from '../src/random.js';
 
-/** Long runs: `npm run test:fuzz` sets both, and prints the seed. */
-const WANTED = process.env['PARLEY_FUZZ_RUNS'];
-export const FUZZ_SEED = Number(process.env['PARLEY_FUZZ_SEED'] ?? 42);
+/** Long runs: `npm run test:security -- datagrams` sets both. */
+const WANTED = process.env['PARLEY_SECURITY_COUNT'];
+export const FUZZ_SEED = Number(process.env['PARLEY_SECURITY_SEED'] ?? 42);
 
 /** How many are tried: as many as the long run wants, else so many. */
 export const fuzzRuns = (usual: number): number => (WANTED === undefined ? usual : Number(WANTED));

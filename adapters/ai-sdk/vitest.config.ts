@@ -7,8 +7,8 @@ const source = (path: string): string => fileURLToPath(new URL(`../../src/${path
 export default defineConfig({
   resolve: {
     alias: [
-      { find: /^parley$/, replacement: source('index.ts') },
-      { find: /^parley\/providers$/, replacement: source('providers/index.ts') },
+      { find: /^@parley-voice\/parley$/, replacement: source('index.ts') },
+      { find: /^@parley-voice\/parley\/providers$/, replacement: source('providers/index.ts') },
     ],
   },
   test: { include: ['test/**/*.test.ts'], testTimeout: 20_000 },

@@ -1,5 +1,5 @@
 /** A voice agent on a line and with a model of your own; the rest are the embedded engines. */
-import { type Engine, type LlmProvider, MemoryTransport } from 'parley';
+import { type Engine, type LlmProvider, MemoryTransport } from '@parley-voice/parley';
 
 /** Your model: whatever streams text for messages. */
 const parrot: LlmProvider = {

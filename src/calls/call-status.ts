@@ -5,7 +5,7 @@ import type { EndStatus } from '../conversation/events.js';
 export type CallProgress = 'registered' | 'queued' | 'dispatching' | 'initiated' | 'ringing' | 'in-progress';
 
 /** How a call ended. One that was answered ends as its session does. */
-export type CallEndStatus = EndStatus | 'canceled' | 'busy' | 'no-answer' | 'failed';
+export type CallEndStatus = EndStatus | 'canceled';
 
 export type CallStatus = CallProgress | CallEndStatus;
 

@@ -23,14 +23,16 @@ const TOKEN_BYTES = 18;
 /**
  * The options that carriers with media sockets have in common, on the engine's clock.
  * @param carrier its name, for people
+ * @param apiUrl of its API
  * @throws ParleyError CONFIG_INVALID where there is no address that the carrier could reach
  */
 export function accountOptions(
   { engine, publicUrl, owned = [], onError }: CarrierAccount,
   carrier: string,
+  apiUrl: string,
 ): SocketCarrierOptions & { publicUrl: string } {
   return {
-    ...{ clock: engine.clock, publicUrl: callbackRoot(publicUrl, carrier), owned },
+    ...{ clock: engine.clock, publicUrl: callbackRoot(publicUrl, carrier, apiUrl), owned },
     token: () => randomBytes(TOKEN_BYTES).toString('base64url'),
     ...(onError !== undefined && { onError }),
   };

@@ -1,3 +1,4 @@
+import { setOr } from '../config/not-set.js';
 import type { CarrierCall } from '../carriers/carrier.js';
 import { DEFAULT_LANGUAGE } from '../config/language.js';
 import { phrasesFor } from '../conversation/phrases.js';
@@ -47,7 +48,7 @@ export async function consult(options: ConsultOptions): Promise<TransferOutcome>
   function noted(event: Parameters<NonNullable<CallAgent['observe']>>[0]): void {
     if (event.type === 'user') words = event.text;
   }
-  const leave = (): void => void takeLeave(asking, agent.agent.language ?? DEFAULT_LANGUAGE);
+  const leave = (): void => void takeLeave(asking, setOr(agent.agent.language, DEFAULT_LANGUAGE));
   signal.addEventListener('abort', leave, { once: true });
   const report = await asking.finished;
   signal.removeEventListener('abort', leave);

@@ -1,3 +1,4 @@
+import { setOr } from '../config/not-set.js';
 import type { AgentConfig } from '../config/agent.js';
 import type { ChatMessage } from '../config/chat.js';
 import { DEFAULT_LANGUAGE } from '../config/language.js';
@@ -22,7 +23,7 @@ const ASKED_AGAIN_S = 6;
 export function briefed(agent: CallAgent, consultation: Consultation): CallAgent {
   const { vad, stt, llm, tts, agentId } = agent;
   const config = agent.agent;
-  const language = config.language ?? DEFAULT_LANGUAGE;
+  const language = setOr(config.language, DEFAULT_LANGUAGE);
   const said = firstWords(consultation, language);
   const { mayConnect } = phrasesFor(language);
   return {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { ParleyError } from '../errors.js';
 import { packageFile } from '../package-files.js';
+import { parseSipUri, userText } from '../sip/uri.js';
 
 /** What is known of the numbers behind a calling code. */
 interface NumberRule {
@@ -30,6 +31,11 @@ const NO_COUNTRY: Readonly<Record<string, string>> = {
 /** What libphonenumber does not list of the North American plan: 976 exchanges are premium, N11 codes are services. */
 const NORTH_AMERICA = { code: '1', premium: /^[2-9]\d\d976/, service: /^[2-9]11/ };
 
+/** Digits of the longest numbers that are short codes, or extensions. */
+const LONGEST_SHORT = 6;
+/** The emergency numbers that the most networks know (3GPP TS 22.101, 10.1), behind 0 or 9, or both. */
+const OUTSIDE_LINE = /^[09]{1,2}(?:112|911|999|000)$/;
+
 const E164 = /^\+[1-9]\d{6,14}$/;
 const CODE_DIGITS = 3;
 
@@ -41,26 +47,32 @@ export function isE164(number: string): boolean {
   return E164.test(number);
 }
 
-/** The number that is dialled for what may be written otherwise, or as an address; null = there is none in it. */
-function numberIn(target: string): string | null {
-  const written = /^(?:tel:|sips?:)?(\+?[\d\s().-]+)(?:[@;].*)?$/i.exec(target.trim())?.[1];
-  return written === undefined || !/\d/.test(written) ? null : written.replace(/[^+\d]/g, '');
+/** A number as it is written, without separators; null = there is none. */
+function numberIn(written: string): string | null {
+  if (!/^\+?[\d\s().-]+$/.test(written) || !/\d/.test(written)) return null;
+  return written.replace(/[^+\d]/g, '').replace(/^00(?=[1-9])/, '+');
 }
 
 /**
  * Why a number must never be called by an agent: emergency services, short codes, and numbers that cost whoever calls
- * them a lot; null = nothing speaks against it, or it is no number. Longer numbers that begin like an expensive one count as that one.
+ * them a lot; null = nothing speaks against it, or it is no number. Longer numbers that begin like an expensive one count
+ * as that one. A `sip:` address is an address, not a short code: of its short user parts, which are extensions of a PBX,
+ * only the emergency numbers are refused.
  */
 export function whyNeverCalled(target: string): string | null {
-  const number = numberIn(target);
+  const trimmed = target.trim();
+  const sip = /^sips?:/i.test(trimmed);
+  const number = numberIn(sip ? sipUser(trimmed) : trimmed.replace(/^tel:/i, '').replace(/;.*$/, ''));
   if (number === null) return null;
   const digits = number.replace('+', '');
   const known = (rules ??= readRules());
-  const isShort = digits.length <= 6;
-  if (isShort && [...known.values()].some(({ emergency }) => matches(emergency, digits, 'all'))) {
-    return 'it is an emergency number';
+  const isShort = digits.length <= LONGEST_SHORT;
+  if (isShort && isEmergency(digits, known)) return 'it is an emergency number';
+  if (!number.startsWith('+')) {
+    if (!isShort) return null;
+    if (!sip) return 'it is a short code';
+    return OUTSIDE_LINE.test(digits) ? 'it is an emergency number behind the digit for an outside line' : null;
   }
-  if (!number.startsWith('+')) return isShort ? 'it is a short code' : null;
   const code = codeOf(digits, known);
   if (code === null) return 'no country has numbers that begin so';
   const special = NO_COUNTRY[code];
@@ -72,6 +84,17 @@ export function whyNeverCalled(target: string): string | null {
   if (matches(expensive, rest, 'beginning')) return 'it is a premium-rate, shared-cost or personal number';
   if (code === NORTH_AMERICA.code && NORTH_AMERICA.premium.test(rest)) return 'it is a premium-rate number';
   return rest.length < shortest ? 'it is a short code' : null;
+}
+
+/** The user part of a SIP address without its escapes, password and parameters; a broken address is read as far as it goes. */
+function sipUser(uri: string): string {
+  const user = parseSipUri(uri)?.user ?? /^sips?:([^@]*)/i.exec(uri)?.[1] ?? '';
+  return userText(user).split(/[;:]/, 1)[0] ?? '';
+}
+
+function isEmergency(digits: string, known: ReadonlyMap<string, NumberRule>): boolean {
+  for (const { emergency } of known.values()) if (matches(emergency, digits, 'all')) return true;
+  return false;
 }
 
 /** @throws ParleyError CALL_FORBIDDEN */

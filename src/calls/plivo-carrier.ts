@@ -18,7 +18,7 @@ export async function plivoCarrier(
 ): Promise<{ carrier: PlivoCarrier; close: () => Promise<void> }> {
   const { settings, authToken } = parts;
   const { authId, machineDetection } = settings;
-  const common = accountOptions(parts, 'Plivo');
+  const common = accountOptions(parts, 'Plivo', settings.apiUrl);
   if (authId === null || authToken === null) {
     throw new ParleyError('CONFIG_INVALID', { reason: 'Plivo needs both plivo.authId and plivoAuthToken' });
   }

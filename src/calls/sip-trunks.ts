@@ -3,14 +3,18 @@ import { readFile } from 'node:fs/promises';
 import type { SipCarrierOptions } from '../carriers/sip/carrier.js';
 import type { LinesElsewhere } from '../carriers/sip/agent-line.js';
 import type { SipTrunks } from '../carriers/sip/trunks.js';
+import type { Clock } from '../clock/clock.js';
 import type { SipSettings } from '../config/sip-settings.js';
 import type { Engine } from '../engine/engine.js';
 import { ParleyError, reasonOf } from '../errors.js';
+import { type Hop, hopText } from '../sip/hop.js';
 import type { ServerAddress } from '../sip/trunk/resolver.js';
+import { parseSipUri, userText } from '../sip/uri.js';
 import type { TlsOptions } from '../sip/transport/streams.js';
 import type { Listening } from '../sip/transport/transport.js';
-import { whyNeverCalled } from './destinations.js';
-import type { TrunkFigures } from './trunk-figures.js';
+import { isE164, whyNeverCalled } from './destinations.js';
+import { RefusalLog } from './refusal-log.js';
+import { TrunkFigures } from './trunk-figures.js';
 
 export interface SipTrunksParts {
   engine: Engine;
@@ -23,12 +27,21 @@ export interface SipTrunksParts {
   linesElsewhere?: LinesElsewhere | undefined;
   /** Where trunks and their media are counted. */
   figures?: TrunkFigures | undefined;
+  /** As `UserAgentOptions.takesCalls`. */
+  takesCalls?: () => boolean;
+  /** Calls that can be held at once, over all channels: limits those that come in. Default: as many as come. */
+  mostCalls?: number;
   onError?: (error: unknown) => void;
 }
 
 /** Letters and digits that nobody guesses: 96 bits. */
 const TOKEN_BYTES = 12;
 const CHANCES = 2 ** 32;
+
+/** The trunk that `sip` is itself. */
+const FIRST_TRUNK = 'default';
+/** What callers with a password come by. */
+const CALLERS = 'callers';
 
 /** Whether there is a trunk at all, or anybody who may call without one. */
 export function hasTrunk({ servers, sources, trunks, callers }: SipSettings): boolean {
@@ -37,19 +50,72 @@ export function hasTrunk({ servers, sources, trunks, callers }: SipSettings): bo
 
 /** One trunk of the settings, whole. */
 interface TrunkSettings extends Omit<SipSettings, 'trunks' | 'callers'> {
+  name: string;
   password: string | null;
 }
 
 /** The first one where it is any, or takes the calls of callers who prove themselves; then those with names. */
 function trunksOf(settings: SipSettings, password: string | null): TrunkSettings[] {
   const { servers, sources, trunks, callers } = settings;
-  const named = Object.values(trunks).map((trunk): TrunkSettings => ({
+  const named = Object.entries(trunks).map(([name, trunk]): TrunkSettings => ({
     ...settings,
+    name,
     ...{ servers: [], sources: [], numbers: [], domain: null, user: null, register: false, displayName: null },
     ...{ password: null, ...trunk },
   }));
   const isFirst = servers.length > 0 || sources.length > 0 || (named.length === 0 && Object.keys(callers).length > 0);
-  return isFirst ? [{ ...settings, password }, ...named] : named;
+  return isFirst ? [{ ...settings, name: FIRST_TRUNK, password }, ...named] : named;
+}
+
+/**
+ * Whether a target is an extension that the operator allows whatever its digits are: a `sip:` address with a short user
+ * part, on a host of a trunk that has `extensions: all`.
+ */
+export function isAllowedExtension(settings: SipSettings, target: string): boolean {
+  const parsed = parseSipUri(target);
+  if (parsed?.user == null || parsed.headers !== null || !/^\d{1,6}$/.test(userText(parsed.user))) return false;
+  return trunksOf(settings, null).some(({ extensions, domain, servers }) => {
+    const hosts = [domain?.toLowerCase(), ...servers.map((server) => serverOf(server).host)];
+    return extensions === 'all' && hosts.includes(parsed.host);
+  });
+}
+
+/** Whether a call may be sent on to an address (3xx); its user part may be read as a number. */
+function mayFollow(settings: SipSettings, uri: string, number: string): boolean {
+  if (isAllowedExtension(settings, uri)) return true;
+  return whyNeverCalled(uri) === null && (!isE164(number) || whyNeverCalled(number) === null);
+}
+
+const PORTS_FULL_MS = 10_000;
+
+/** Reports faults; that no port is free once in ten seconds only, and with how many calls it was so. */
+class MediaFaults {
+  readonly #clock: Clock;
+  readonly #report: (error: unknown) => void;
+  #sinceReport = 0;
+  #nextMs = -Infinity;
+  /** Calls that found no port. */
+  withoutPort = 0;
+
+  constructor(clock: Clock, report: (error: unknown) => void) {
+    this.#clock = clock;
+    this.#report = report;
+  }
+
+  readonly note = (error: unknown): void => {
+    if (!(error instanceof ParleyError) || error.code !== 'RTP_PORTS_FULL') {
+      this.#report(error);
+      return;
+    }
+    this.withoutPort++;
+    this.#sinceReport++;
+    const nowMs = this.#clock.nowMs();
+    if (nowMs < this.#nextMs) return;
+    const { message } = error;
+    const calls = `${String(this.#sinceReport)} calls since the last report`;
+    this.#report(this.#sinceReport === 1 ? error : new Error(`${message}: ${calls}`, { cause: error }));
+    [this.#sinceReport, this.#nextMs] = [0, nowMs + PORTS_FULL_MS];
+  };
 }
 
 /**
@@ -65,6 +131,7 @@ export async function sipTrunks(parts: SipTrunksParts): Promise<SipTrunks> {
     { RtpPorts },
     { openRtpSession, rtpSessionOver },
     { hasMediaElsewhere },
+    { CallIntake },
   ] = await Promise.all([
     import('../carriers/sip/trunks.js'),
     import('../sip/transport/sockets.js'),
@@ -72,12 +139,18 @@ export async function sipTrunks(parts: SipTrunksParts): Promise<SipTrunks> {
     import('../rtp/ports.js'),
     import('../rtp/session.js'),
     import('../carriers/sip/agent-line.js'),
+    import('../sip/call-intake.js'),
   ]);
-  const { engine, settings, password, owned = [], figures, linesElsewhere, onError } = parts;
+  const { engine, settings, password, owned = [], linesElsewhere, takesCalls, mostCalls, onError } = parts;
+  const { figures = new TrunkFigures() } = parts;
   const { clock, ticker } = engine;
+  const faults = new MediaFaults(clock, (error) => onError?.(error));
   const listen = settings.listen.map(listeningOf);
   const { advertisedAddress, rtpPorts: portRange } = settings;
   const tls = await tlsOf(settings);
+  const all = trunksOf(settings, password);
+  const readers = await nationalReaders(all.flatMap(({ country }) => country ?? []));
+  const refusals = new RefusalLog(clock, figures);
   const [{ address: anyAddress }] = listen as [Listening];
   const chances = {
     token: () => randomBytes(TOKEN_BYTES).toString('hex'),
@@ -103,12 +176,17 @@ export async function sipTrunks(parts: SipTrunksParts): Promise<SipTrunks> {
       sources: trunk.sources,
       keepAliveMs: trunk.keepAliveS * 1000,
       numberFormat: trunk.numberFormat,
+      ...(trunk.country !== null && { national: readers.get(trunk.country) as NationalReader }),
+      fromUser: trunk.fromUser,
+      identity: trunk.identity,
+      transferFrom: trunk.transferFrom,
       transfer: trunk.transfer,
       ...(displayName !== null && { displayName }),
       linesElsewhere,
+      ...(takesCalls !== undefined && { takesCalls }),
       openMedia: async (listener, address, bound, line) => {
         const mine = portsOf(bound);
-        const media = { codecs, listener, ...(figures !== undefined && { totals: figures.media }) };
+        const media = { codecs, listener, totals: figures.media };
         const says = { codecs, srtp, comfortNoise };
         if (!hasMediaElsewhere(line)) {
           return openRtpSession({ ...says, ...media, clock, ticker, ports: mine, advertisedAddress: address });
@@ -124,12 +202,24 @@ export async function sipTrunks(parts: SipTrunksParts): Promise<SipTrunks> {
       onRegistration: (state) => {
         if (state.state === 'failed') onError?.(new ParleyError('SIP_NOT_REGISTERED', { reason: state.reason }));
       },
-      mayFollow: (target) => whyNeverCalled(target) === null,
-      ...(onError !== undefined && { onError }),
+      trunkName: trunk.name,
+      onServer: (hop, answers) => tellOfServer(figures, trunk.name, hop, answers),
+      onRefused: (refusal) => refusals.add(trunk.name, refusal),
+      mayFollow: (uri, number) => mayFollow(settings, uri, number),
+      onError: faults.note,
     };
   };
-  const trunks = trunksOf(settings, password).map(optionsOf);
+  const trunks = all.map(optionsOf);
+  const intake =
+    mostCalls === undefined
+      ? undefined
+      : new CallIntake({
+          clock,
+          mostCalls,
+          onRefused: (refused) => onError?.(new ParleyError('SIP_FLOOD', { ...refused })),
+        });
   const opened = await SipTrunks.open({
+    ...(intake !== undefined && { intake }),
     ...{ clock, trunks, ...chances },
     openTransport: (events, isTrusted, nameOf) =>
       Sockets.open({
@@ -139,15 +229,26 @@ export async function sipTrunks(parts: SipTrunksParts): Promise<SipTrunks> {
     callers: new Map(Object.entries(settings.callers)),
     algorithms: settings.callerAlgorithms,
     realm: trunks[0]?.domain ?? 'parley',
+    onRefused: (refusal) => refusals.add(CALLERS, refusal),
+    onClosed: () => refusals.close(),
   });
-  for (const { trunk } of opened.carriers) {
-    figures?.watch({
-      isRegistered: () => trunk.registration && trunk.registration.state === 'registered',
-      counts: () => trunk.counts,
-    });
+  for (const carrier of opened.carriers) {
+    figures.watch({ state: () => carrier.state, counts: () => carrier.trunk.counts });
   }
-  figures?.watch({ isRegistered: () => null, counts: () => opened.doorCounts });
+  figures.watch({
+    state: () => null,
+    counts: (): Record<string, number> => (faults.withoutPort === 0 ? {} : { 'refused.no-port': faults.withoutPort }),
+  });
+  figures.watch({ state: () => null, counts: () => opened.doorCounts });
   return opened;
+}
+
+/** A server is gone, or is back. */
+function tellOfServer(figures: TrunkFigures, trunk: string, hop: Hop | null, answers: boolean): void {
+  const server = hop === null ? 'its servers' : hopText(hop);
+  const what = hop === null ? (answers ? 'have an address again' : 'have no address in DNS') : null;
+  const text = what ?? (answers ? 'answers again' : 'does not answer; calls go to others, where there are any');
+  figures.tell(answers ? 'info' : 'warn', `SIP trunk ${trunk}: ${server} ${text}`, { trunk, server });
 }
 
 /** `sip:192.0.2.7:5060;transport=tcp`, as the settings have checked it. */
@@ -184,6 +285,29 @@ async function pemOf(path: string | null): Promise<string | null> {
   } catch (error) {
     throw new ParleyError('FILE_NOT_READABLE', { path, reason: reasonOf(error) }, { cause: error });
   }
+}
+
+type NationalReader = NonNullable<SipCarrierOptions['national']>;
+
+/**
+ * What reads the numbers of these countries as people of theirs write them.
+ * @throws ParleyError CONFIG_INVALID
+ */
+async function nationalReaders(countries: readonly string[]): Promise<ReadonlyMap<string, NationalReader>> {
+  if (countries.length === 0) return new Map();
+  const { isSupportedCountry, parsePhoneNumberFromString } = await import('libphonenumber-js/max');
+  return new Map(
+    countries.map((country) => {
+      if (!isSupportedCountry(country)) {
+        throw new ParleyError('CONFIG_INVALID', { reason: `sip.country: there is no country ${country}` });
+      }
+      const read: NationalReader = (digits) => {
+        const parsed = parsePhoneNumberFromString(digits, country);
+        return parsed?.isPossible() === true ? parsed.number : null;
+      };
+      return [country, read];
+    }),
+  );
 }
 
 async function countryOf(number: string): Promise<string | null> {

@@ -37,9 +37,11 @@ export interface SwitchboardOptions {
   carrier: Carrier;
   /** Why no call is handed on to a number just now; null = it may be. Default: it may. */
   mayTransfer?: (target: string) => string | null;
+  /** Whether calls may be handed on to an address though it looks like a number that is never called. Default: to none. */
+  isAllowedExtension?: (target: string) => boolean;
   /** Calls that agents place of themselves, to ask somebody whether they take a call. */
   ownCalls?: OwnCalls;
-  /** A route for an incoming call could not be found because of a fault. */
+  /** A route for an incoming call could not be found because of a fault, or an agent has a target that is never called. */
   onError?: (error: unknown) => void;
 }
 
@@ -81,10 +83,15 @@ export class Switchboard {
     return this.#calls;
   }
 
-  /** Whether an agent could take a call. @throws ParleyError as `Engine.checkAgent`, AGENT_DISABLED */
-  async check(agent: AgentRequest): Promise<void> {
+  /**
+   * Whether an agent could take a call.
+   * @throws ParleyError as `Engine.checkAgent` and `Engine.checkContinuation`, AGENT_DISABLED
+   */
+  async check({ continuation, ...agent }: AgentRequest & Pick<CallAgent, 'continuation'>): Promise<void> {
+    const { engine } = this.#options;
     if (agent.agent.status === 'disabled') throw new ParleyError('AGENT_DISABLED');
-    await this.#options.engine.checkAgent(agent);
+    await engine.checkAgent(agent);
+    if (continuation !== undefined) await engine.checkContinuation(continuation, agent.agentId ?? null);
   }
 
   /**
@@ -164,11 +171,19 @@ export class Switchboard {
     };
     const phones = { from, to };
     const callId = agent.callId ?? carrierId;
-    const mayTransfer = (target: string): string | null =>
-      target === CALLER ? null : (whyNeverCalled(target) ?? this.#options.mayTransfer?.(target) ?? null);
+    const mayTransfer = (target: string): string | null => this.#whyNoTransfer(target);
     const ask: Consult = (consultation, signal) => this.#consult(call, agent, consultation, signal);
     const facts = { direction, phones, callId, outcome, mayTransfer, consult: ask };
     return this.#options.engine.createSession({ ...request, ...facts, transport: line });
+  }
+
+  #whyNoTransfer(target: string): string | null {
+    if (target === CALLER) return null;
+    const { isAllowedExtension, mayTransfer, onError } = this.#options;
+    const reason = isAllowedExtension?.(target) === true ? null : whyNeverCalled(target);
+    // Models choose among the agent's own targets: its author has to change them.
+    if (reason !== null) onError?.(new ParleyError('CALL_FORBIDDEN', { number: target, reason }));
+    return reason ?? mayTransfer?.(target) ?? null;
   }
 
   #consult(

@@ -22,7 +22,7 @@ export async function telnyxCarrier(
 ): Promise<{ carrier: TelnyxCarrier; close: () => Promise<void> }> {
   const { settings, apiKey, unixMs } = parts;
   const { connectionId, publicKey, codec, machineDetection } = settings;
-  const common = accountOptions(parts, 'Telnyx');
+  const common = accountOptions(parts, 'Telnyx', settings.apiUrl);
   if (connectionId === null || publicKey === null || apiKey === null) {
     const reason = 'Telnyx needs telnyx.connectionId, telnyx.publicKey and telnyxApiKey (PARLEY_TELNYX_API_KEY)';
     throw new ParleyError('CONFIG_INVALID', { reason });

@@ -1,23 +1,62 @@
+import type { TrunkState } from '../carriers/sip/carrier.js';
 import type { CarrierDoor } from '../carriers/media-socket/door.js';
 import { RtpTotals } from '../rtp/totals.js';
 
 /** A trunk, as it can be looked at. */
 interface Watched {
-  /** Whether we are registered; null where that is not wanted. */
-  isRegistered: () => boolean | null;
+  /** Null: it is no trunk, but who calls with a password. */
+  state: () => TrunkState | null;
   /** What was dropped or refused, by name. */
   counts: () => Readonly<Record<string, number>>;
 }
 
-/** What the operator's figures say of SIP trunks and their media, and of carriers with media sockets. */
+/** So many calls of a trunk were refused with a status. */
+export interface RefusedCalls {
+  trunk: string;
+  status: number;
+  count: number;
+}
+
+/** Writes a line in the log. */
+export type TellOperator = (
+  level: 'info' | 'warn',
+  message: string,
+  fields: Readonly<Record<string, string | number>>,
+) => void;
+
+/** What the operator's figures and log say of SIP trunks and their media, and of carriers with media sockets. */
 export class TrunkFigures {
+  readonly tell: TellOperator;
   readonly media = new RtpTotals();
   readonly #trunks: Watched[] = [];
   /** Carriers with webhooks and media sockets. */
   readonly doors: Pick<CarrierDoor, 'name' | 'counts'>[] = [];
 
+  readonly #refused = new Map<string, RefusedCalls>();
+
+  constructor(tell: TellOperator = () => undefined) {
+    this.tell = tell;
+  }
+
   watch(trunk: Watched): void {
     this.#trunks.push(trunk);
+  }
+
+  /** A call that came in was refused. */
+  refused(trunk: string, status: number): void {
+    const key = `${trunk} ${String(status)}`;
+    const known = this.#refused.get(key) ?? { trunk, status, count: 0 };
+    this.#refused.set(key, { ...known, count: known.count + 1 });
+  }
+
+  /** Calls that came in and were refused, by trunk and by SIP status. */
+  get refusedCalls(): readonly RefusedCalls[] {
+    return [...this.#refused.values()];
+  }
+
+  /** How each trunk is. */
+  get states(): readonly TrunkState[] {
+    return this.#trunks.flatMap(({ state }) => state() ?? []);
   }
 
   /** Of all trunks together: messages that were dropped or refused, by name. */
@@ -31,7 +70,7 @@ export class TrunkFigures {
 
   /** Trunks that are to be registered, and how many of them are. */
   get registrations(): { wanted: number; held: number } {
-    const wanted = this.#trunks.flatMap(({ isRegistered }) => isRegistered() ?? []);
-    return { wanted: wanted.length, held: wanted.filter(Boolean).length };
+    const wanted = this.states.flatMap(({ registration }) => registration ?? []);
+    return { wanted: wanted.length, held: wanted.filter(({ state }) => state === 'registered').length };
   }
 }

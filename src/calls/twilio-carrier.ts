@@ -20,7 +20,7 @@ export async function twilioCarrier(
 ): Promise<{ carrier: TwilioCarrier; close: () => Promise<void> }> {
   const { settings, authToken } = parts;
   const { accountSid, machineDetection } = settings;
-  const common = accountOptions(parts, 'Twilio');
+  const common = accountOptions(parts, 'Twilio', settings.apiUrl);
   if (accountSid === null || authToken === null) {
     throw new ParleyError('CONFIG_INVALID', {
       reason: 'Twilio needs both twilio.accountSid and twilioAuthToken (PARLEY_TWILIO_AUTH_TOKEN)',

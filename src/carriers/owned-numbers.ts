@@ -24,6 +24,15 @@ export class OwnedNumbers {
     return first;
   }
 
+  get all(): readonly string[] {
+    return [...this.#owned];
+  }
+
+  /** Null where there are none, or several. */
+  get only(): string | null {
+    return this.#owned.size === 1 ? (this.first ?? null) : null;
+  }
+
   /** Rejects with NUMBER_UNAVAILABLE for one that is not for sale, or ours already. */
   buy(number: string): Promise<void> {
     if (this.#owned.has(number) || !this.#isForSale(number)) {
@@ -40,6 +49,6 @@ export class OwnedNumbers {
   }
 
   list(): Promise<readonly string[]> {
-    return Promise.resolve([...this.#owned]);
+    return Promise.resolve(this.all);
   }
 }

@@ -31,7 +31,7 @@ to the first frame of the answer, by stage. docs/benchmarks.md defines every fig
 
   --fixtures DIR    .wav files of a user, each with labels beside it (.json, .lab, .rttm); without labels the turns are
                     those that the VAD finds, split by silences of 1.5 s
-  --config FILE     the agent: {name, config, script?}
+  --config FILE     the agent: {name, config, script?, extensions?}
   --providers SET   own (default): the agent's; instant or published: doubles that know what the labels say is spoken
   --speed real      in real time (default), with any provider
   --speed max       in virtual time: doubles and embedded providers only

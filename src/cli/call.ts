@@ -20,7 +20,7 @@ import { CallStores } from './call-stores.js';
 import { type Command, type CommandIo, UsageError } from './command.js';
 import { openAgentStores } from './agent-stores.js';
 import { atDesk, openDemoDesk, usesDemoDesk } from './demo-desk.js';
-import { engineSettings } from './engine-settings.js';
+import { engineSettings, SETTING_FLAGS, tellWarnings } from './engine-settings.js';
 import { openOutput } from './output-file.js';
 import { continuationOf, metadataOf, numberOf, startTime } from './values.js';
 
@@ -37,7 +37,7 @@ parley call --inbound NUMBER [--agent FILE] [options]
 Has an agent call a number of the simulated phone network, or answer somebody there who calls it, and shows the call as
 it goes. \`parley numbers\` lists the numbers and what each does.
 
-  --agent FILE    the agent: {name, config, script?}; default one that reminds people of their booking, and for calls
+  --agent FILE    the agent: {name, config, script?, extensions?}; default one that reminds people of their booking, and for calls
                   that come in the restaurant's front desk
   --inbound NUMBER  who calls
   --own NUMBER    the agent's number, default ${OWN_NUMBER}
@@ -54,6 +54,8 @@ it goes. \`parley numbers\` lists the numbers and what each does.
   --numbers FILE  simulated numbers of your own in place of the stock ones
   --knowledge FILE  a file that the agent can consult: txt, md, csv, json, html, pdf or docx; may be given several times
   --allow URL     an address that the agent may call though it is private; may be given several times
+  --config FILE   operator settings, JSON
+  --llm-model ID  the language model where the agent names none
 `,
   async run(args, io) {
     const options = readOptions(args);
@@ -93,6 +95,8 @@ interface CallOptions {
   directory: URL | null;
   allow: readonly string[];
   knowledge: readonly string[];
+  /** Flags of settings. */
+  settings: Readonly<Record<string, string | undefined>>;
 }
 
 function readOptions(args: readonly string[]): CallOptions {
@@ -112,6 +116,7 @@ function readOptions(args: readonly string[]): CallOptions {
       now: { type: 'string' },
       metadata: { type: 'string' },
       continue: { type: 'string' },
+      ...SETTING_FLAGS,
       numbers: { type: 'string' },
       allow: { type: 'string', multiple: true, default: [] },
       knowledge: { type: 'string', multiple: true, default: [] },
@@ -139,6 +144,7 @@ function readOptions(args: readonly string[]): CallOptions {
     directory: values.numbers === undefined ? null : pathToFileURL(values.numbers),
     allow: values.allow,
     knowledge: values.knowledge,
+    settings: { config: values.config, 'llm-model': values['llm-model'] },
   };
 }
 
@@ -149,7 +155,7 @@ async function place(
   log: ((entry: LogEntry) => void) | null,
 ): Promise<{ report: CallReport; audio: Uint8Array }> {
   const clock = options.virtual ? new VirtualClock() : new RealClock();
-  const { engine: found, settings } = await engineSettings(io);
+  const { engine: found, settings } = await engineSettings(io, options.settings);
   const stores = await openAgentStores(file, {
     ...{ settings, knowledge: options.knowledge, virtual: options.virtual },
     onFault: (reason) => io.stderr.write(`knowledge: ${reason}\n`),
@@ -160,6 +166,7 @@ async function place(
   const continuation = await continuationOf(options.continue);
   const callStores = new CallStores(settings);
   const engine = new Engine({ ...found, ...stores.engine, ...callStores.engine(), clock, allowUrls, recordings });
+  tellWarnings(file, engine, io);
   const heard = { far: [] as Int16Array[], agent: [] as Int16Array[] };
   const show = options.json ? null : io.stdout;
   try {
@@ -183,6 +190,7 @@ async function place(
       agent: atDesk(stores.config, desk),
       agentId: stores.agentId,
       script: file.script,
+      extensions: file.extensions,
       metadata: options.metadata,
       ...(continuation !== null && { continuation }),
       startUnixMs: options.startUnixMs,

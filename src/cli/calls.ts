@@ -173,7 +173,7 @@ class CallDesk {
       this.#database === null
         ? []
         : [callEraser(this.#database, this.#settings.dataDir), campaignEraser(this.#database)];
-    const erased = await new Erasure(erasers).erase(phone);
+    const erased = await new Erasure(this.#database, erasers).erase(phone);
     const counts = Object.entries(erased).map(([what, count]) => `${what.replaceAll('_', ' ')}: ${String(count)}`);
     this.#io.stdout.write(json ? `${JSON.stringify({ erased })}\n` : `erased: ${counts.join(', ') || 'nothing'}\n`);
   }

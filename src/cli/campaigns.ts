@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { encodeUrlText } from '../config/url-text.js';
 import { ParleyError } from '../errors.js';
 import { CampaignBar, type CampaignState } from './campaign-progress.js';
 import { type Command, type CommandIo, UsageError } from './command.js';
@@ -183,7 +184,7 @@ class CampaignDesk {
 
   async #records(id: string, status: string | undefined): Promise<Entry[]> {
     const all: Entry[] = [];
-    const query = `limit=1000${status === undefined ? '' : `&status=${encodeURIComponent(status)}`}`;
+    const query = `limit=1000${status === undefined ? '' : `&status=${encodeUrlText(status)}`}`;
     for (let after = 0; ;) {
       const path = `/campaigns/${id}/records?${query}&start_after=${String(after)}`;
       const page = (await this.#client.ask('GET', path)) as { records: Entry[]; next_cursor: number };

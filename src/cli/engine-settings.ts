@@ -1,13 +1,19 @@
 import { join } from 'node:path';
 import { RealClock } from '../clock/real.js';
+import type { AgentFile } from '../config/agent-file.js';
 import { type Detection, detectProviders } from '../config/detect.js';
 import { failoverOf } from '../config/failover.js';
 import { loadSettings } from '../config/load-settings.js';
 import type { Settings } from '../config/settings.js';
+import { modelWarnings } from '../engine/model-warnings.js';
+import type { Engine } from '../engine/engine.js';
 import type { EngineOptions } from '../engine/options.js';
 import { systemProbe } from '../net/probe.js';
 import type { CommandIo } from './command.js';
 import { localModelsOf } from './local-models.js';
+
+/** Settings that the commands without a daemon take as flags, for `parseArgs`; the others come from the environment. */
+export const SETTING_FLAGS = { config: { type: 'string' }, 'llm-model': { type: 'string' } } as const;
 
 export interface EngineSettings {
   settings: Settings;
@@ -35,6 +41,7 @@ export async function engineSettings(
       defaults: detection.defaults,
       models: detection.models,
       vendors: detection.vendors,
+      languageVendors: detection.languageVendors,
       voiceSubstitutes: settings.voiceSubstitutes,
       failover: failoverOf(settings.failover),
       vad: detection.vad,
@@ -53,4 +60,10 @@ export async function engineSettings(
     },
     warnings,
   };
+}
+
+/** Tells the person at the terminal what keeps an agent from answering as they expect. */
+export function tellWarnings(agent: AgentFile, engine: Engine, io: Pick<CommandIo, 'stderr'>): void {
+  for (const { msg } of [...(agent.warnings ?? []), ...modelWarnings(agent, engine.options)])
+    io.stderr.write(`warning: ${msg}\n`);
 }

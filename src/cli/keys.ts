@@ -42,7 +42,11 @@ shown once, when it is made. What is done here holds at once, also for a daemon 
     const work = workOf(action, rest, wanted);
     const { settings } = await loadSettings({ env: io.env, flags: { 'data-dir': values['data-dir'] } });
     if (action !== 'create' && !existsSync(databaseFile(settings.dataDir))) {
-      throw new ParleyError('NOT_FOUND', { what: 'database in the data folder', id: settings.dataDir });
+      if (action !== 'list')
+        throw new ParleyError('NOT_FOUND', { what: 'database in the data folder', id: settings.dataDir });
+      if (values.json) io.stdout.write('[]\n');
+      else io.stderr.write(`no keys yet in ${settings.dataDir}: the daemon makes one at its first start\n`);
+      return 0;
     }
     const database = openDatabase(settings.dataDir);
     try {

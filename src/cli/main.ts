@@ -1,6 +1,8 @@
+import { InvalidConfigError } from '../config/issues.js';
 import { ParleyError } from '../errors.js';
 import { packageVersion } from '../package-files.js';
 import { type Command, type CommandIo, UsageError } from './command.js';
+import { similar } from './similar.js';
 
 interface Entry {
   /** One line for the list of commands. */
@@ -62,6 +64,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'list, fetch or check models that run on this machine',
     load: async () => (await import('./models/models.js')).models,
   },
+  agents: {
+    summary: 'check agent files without a call, or print their JSON Schema',
+    load: async () => (await import('./agents.js')).agents,
+  },
   doctor: {
     summary: 'say what is missing for the daemon, and what would help',
     load: async () => (await import('./doctor/doctor.js')).doctor,
@@ -82,7 +88,9 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
 
 /** The `parley` command. Returns the exit code. */
 export async function main(args: readonly string[], io: CommandIo = processIo()): Promise<number> {
-  const [name, ...rest] = args;
+  // `parley help serve` is `parley serve --help`.
+  const [first, second] = args;
+  const [name, ...rest] = first === 'help' && second !== undefined ? [second, '--help'] : args;
   if (name === '--version' || name === '-v') {
     io.stdout.write(`${packageVersion()}\n`);
     return 0;
@@ -93,7 +101,9 @@ export async function main(args: readonly string[], io: CommandIo = processIo())
   }
   const entry = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (entry === undefined) {
-    io.stderr.write(`parley: there is no command "${name}". Try: ${Object.keys(COMMANDS).join(', ')}\n`);
+    const meant = similar(name, Object.keys(COMMANDS));
+    const hint = meant === null ? `Try: ${Object.keys(COMMANDS).join(', ')}` : `Did you mean: parley ${meant}?`;
+    io.stderr.write(`parley: there is no command "${name}". ${hint}\n`);
     return 2;
   }
   const command = await entry.load();
@@ -110,6 +120,11 @@ export async function main(args: readonly string[], io: CommandIo = processIo())
       return 2;
     }
     if (!(error instanceof ParleyError)) throw error;
+    if (error instanceof InvalidConfigError && error.issues.length > 5) {
+      const lines = error.issues.map(({ loc, msg }) => `  ${loc.join('.')}: ${msg}\n`);
+      io.stderr.write(`parley ${name}: ${String(error.issues.length)} faults [${error.code}]\n${lines.join('')}`);
+      return 1;
+    }
     io.stderr.write(`parley ${name}: ${error.message} [${error.code}]\n`);
     return 1;
   }

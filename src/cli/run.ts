@@ -1,6 +1,9 @@
 import { readFile } from 'node:fs/promises';
+import { buffer } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
+import { decodeMedia } from '../audio/decode.js';
 import { FRAME_MS } from '../audio/frame.js';
+import { mediaFormat } from '../audio/media-format.js';
 import { resample } from '../audio/resample.js';
 import { decodeWav, encodeWav } from '../audio/wav.js';
 import type { Clock } from '../clock/clock.js';
@@ -16,7 +19,7 @@ import { CallStores } from './call-stores.js';
 import { type Command, type CommandIo, UsageError } from './command.js';
 import { openAgentStores } from './agent-stores.js';
 import { atDesk, openDemoDesk, usesDemoDesk } from './demo-desk.js';
-import { engineSettings } from './engine-settings.js';
+import { engineSettings, SETTING_FLAGS, tellWarnings } from './engine-settings.js';
 import { openOutput, type OutputFile } from './output-file.js';
 import { ProgressBar } from './progress.js';
 import { turnTable } from './turn-table.js';
@@ -29,8 +32,9 @@ parley run --agent agent.json --in user.wav --out reply.wav [options]
 Plays a recording as the user through a whole session, writes what the agent said, aligned to it in time, and prints
 a table of turns: what was heard, what was answered, and the response time by stage.
 
-  --agent FILE    the agent: {name, config, script?}
-  --in FILE       a WAV of the user: 8 to 48 kHz, mono or stereo, PCM, float, mu-law or A-law
+  --agent FILE    the agent: {name, config, script?, extensions?}
+  --in FILE       a recording of the user: WAV of 8 to 48 kHz, mono or stereo, PCM, float, mu-law or A-law; MP3, Ogg, FLAC
+                  and the like where ffmpeg is installed; - = the standard input
   --channel N     which channel of a stereo file is the user (0, 1 …); default all of them, mixed
   --out FILE      a WAV of the agent
   --trace FILE    the event log, a JSON object a line
@@ -44,12 +48,14 @@ a table of turns: what was heard, what was answered, and the response time by st
   --continue FILE what the session goes on from, JSON: {messages?, session_id?, identifier_variable?}
   --knowledge FILE  a file that the agent can consult: txt, md, csv, json, html, pdf or docx; may be given several times
   --allow URL     an address that the agent may call though it is private; may be given several times
+  --config FILE   operator settings, JSON
+  --llm-model ID  the language model where the agent names none
   --hang-up-after S  the user hangs up when the agent has been silent this long after the recording; default 6
 `,
   async run(args, io) {
     const options = readOptions(args);
     const file = await loadAgentFile(options.agent);
-    const user = await readUser(options.in, options.channel);
+    const user = await readUser(options.in, options.channel, io);
     for (const warning of user.warnings) io.stderr.write(`${options.in}: ${warning}\n`);
     const out = options.out === null ? null : await openOutput(options.out);
     const trace = options.trace === null ? null : await openOutput(options.trace);
@@ -80,6 +86,8 @@ interface RunOptions {
   continue: string | undefined;
   allow: readonly string[];
   knowledge: readonly string[];
+  /** Flags of settings. */
+  settings: Readonly<Record<string, string | undefined>>;
   hangUpAfterMs: number;
 }
 
@@ -98,6 +106,7 @@ function readOptions(args: readonly string[]): RunOptions {
       now: { type: 'string' },
       metadata: { type: 'string' },
       continue: { type: 'string' },
+      ...SETTING_FLAGS,
       allow: { type: 'string', multiple: true, default: [] },
       knowledge: { type: 'string', multiple: true, default: [] },
       'hang-up-after': { type: 'string', default: '6' },
@@ -121,6 +130,7 @@ function readOptions(args: readonly string[]): RunOptions {
     continue: values.continue,
     allow: values.allow,
     knowledge: values.knowledge,
+    settings: { config: values.config, 'llm-model': values['llm-model'] },
     hangUpAfterMs: numberOf('--hang-up-after', values['hang-up-after'], 0, 3600) * 1000,
   };
 }
@@ -131,10 +141,17 @@ interface User {
   warnings: readonly string[];
 }
 
-async function readUser(path: string, channel: number | null): Promise<User> {
-  const bytes = await readFile(path).catch((error: unknown) => {
-    throw new ParleyError('AUDIO_WAV_INVALID', { reason: reasonOf(error) });
+async function readUser(path: string, channel: number | null, { stdin, signal }: CommandIo): Promise<User> {
+  const bytes = await (path === '-' ? buffer(stdin) : readFile(path)).catch((error: unknown) => {
+    throw new ParleyError('FILE_NOT_READABLE', { path, reason: reasonOf(error) });
   });
+  const format = mediaFormat(bytes);
+  if (format !== null && format !== 'wav') {
+    const [sampleRateHz, clock] = [16_000, new RealClock()];
+    const limits = { maxLengthS: 3_600, timeoutMs: 120_000 };
+    const samples = await decodeMedia(bytes, { ...limits, sampleRateHz, clock, signal });
+    return { samples, sampleRateHz, warnings: [] };
+  }
   const wav = decodeWav(bytes, channel === null ? {} : { channel });
   // Every rate whose 20 ms are whole samples is a line's rate as it is; the odd ones are brought to 16 kHz.
   const whole = Number.isInteger((wav.sampleRateHz * FRAME_MS) / 1000);
@@ -150,7 +167,7 @@ async function converse(
   trace: OutputFile | null,
 ): Promise<{ report: SessionReport; audio: Int16Array }> {
   const clock: Clock = options.virtual ? new VirtualClock() : new RealClock();
-  const { engine: found, settings } = await engineSettings(io);
+  const { engine: found, settings } = await engineSettings(io, options.settings);
   const stores = await openAgentStores(file, {
     ...{ settings, knowledge: options.knowledge, virtual: options.virtual },
     onFault: (reason) => io.stderr.write(`knowledge: ${reason}\n`),
@@ -161,6 +178,7 @@ async function converse(
   const continuation = await continuationOf(options.continue);
   const callStores = new CallStores(settings);
   const engine = new Engine({ ...found, ...stores.engine, ...callStores.engine(), clock, allowUrls, recordings });
+  tellWarnings(file, engine, io);
   const progress = new ProgressBar(io.stderr, 'playing');
   try {
     const transport = new FileTransport({
@@ -176,6 +194,7 @@ async function converse(
       agent: atDesk(stores.config, desk),
       agentId: stores.agentId,
       script: file.script,
+      extensions: file.extensions,
       transport,
       metadata: options.metadata,
       ...(continuation !== null && { continuation }),

@@ -9,6 +9,9 @@ import { Engine } from '../engine/engine.js';
 import { ParleyError, reasonOf } from '../errors.js';
 import { nativeStatus } from '../native.js';
 import { packageFile } from '../package-files.js';
+import { databaseFile } from '../store/database.js';
+import { storageFault } from '../store/sqlite.js';
+import { checkDefaults } from './check-defaults.js';
 import type { Command, CommandIo } from './command.js';
 import { atDesk, openDemoDesk } from './demo-desk.js';
 import { type EngineSettings, engineSettings } from './engine-settings.js';
@@ -23,13 +26,11 @@ parley serve [--agent FILE …] [settings]
 Starts the daemon and prints the address of a page to talk on. Agents are kept in its data folder; a daemon that has
 none gets the demo agent.
 
-  --agent FILE   an agent to keep as its file says: {name, config, script?}; may be given several times
+  --agent FILE   an agent to keep as its file says: {name, config, script?, extensions?}; may be given several times
   --config FILE  operator settings, JSON
 
 Settings as flags (each also from the environment, see docs/configuration.md):
-${flagNames()
-  .map((flag) => `  --${flag}`)
-  .join('\n')}
+${flagHelp()}
 `,
   async run(args, io) {
     const { agentFiles, flags } = readFlags(args);
@@ -39,7 +40,8 @@ ${flagNames()
     const desk = await openDemoDesk(() => log.write('info', 'the demo agent has booked a table'));
     const allowUrls = [...found.engine.allowUrls, desk.url];
     const onMcpFault = (server: string, reason: string): void => log.write('warn', `mcp server ${server}: ${reason}`);
-    const engine = new Engine({ ...found.engine, allowUrls, onMcpFault });
+    const onProviderAccepted = (name: string): void => log.write('info', `${name} accepts its key again`);
+    const engine = new Engine({ ...found.engine, allowUrls, onMcpFault, onProviderAccepted });
     let daemon: Daemon | undefined;
     try {
       daemon = new Daemon({
@@ -48,7 +50,13 @@ ${flagNames()
         agentInUse: (config) => atDesk(config, desk),
         log,
       });
+      await checkDefaults(engine, found.settings);
+      for (const { name, warnings = [] } of agents) {
+        for (const { msg } of warnings) log.write('warn', `agent "${name}": ${msg}`);
+      }
       await serveUntilStopped(daemon, found, io, log);
+    } catch (error) {
+      throw storageFault(error, databaseFile(found.settings.dataDir)) ?? error;
     } finally {
       await daemon?.close();
       await engine.close();
@@ -70,10 +78,13 @@ async function serveUntilStopped(daemon: Daemon, found: EngineSettings, io: Comm
     io.stdout.write(`private key (shown this once): ${daemon.newPrivateKey}\n`);
   }
   const [demo] = await loadAgents([DEMO_AGENT]);
-  await daemon.adopt(demo);
+  for (const warning of await daemon.adopt(demo)) log.write('warn', warning);
+  for (const agent of daemon.agents.active()) {
+    for (const { msg } of daemon.agents.modelWarnings(agent)) log.write('warn', `agent "${agent.name}": ${msg}`);
+  }
   const invitation = found.settings.page ? `Talk to it: ${address}/` : `Listening on ${address}`;
   io.stdout.write(`${styleText('bold', invitation)}\n`);
-  for (const reason of await daemon.warmUp()) log.write('warn', `${reason}: calls will try it again`);
+  for (const reason of await daemon.warmUp()) log.write('warn', reason);
   say('ready');
   await new Promise<void>((resolve) => {
     if (io.signal.aborted) resolve();
@@ -97,6 +108,15 @@ async function listen(daemon: Daemon, { settings }: EngineSettings): Promise<str
     const reason = isTaken ? 'something listens there already; PARLEY_PORT sets another port' : reasonOf(error);
     throw new ParleyError('DAEMON_CANNOT_LISTEN', { where, reason }, { cause: error });
   }
+}
+
+/** Each flag with what its setting says of itself, without links. */
+function flagHelp(): string {
+  return SETTING_NAMES.flatMap(({ flag, description }) => {
+    if (flag === null) return [];
+    const words = description.replaceAll(/\[([^\]]+)\]\([^)]*\)/g, '$1').replaceAll('`', '');
+    return [`  --${flag}\n      ${words}`];
+  }).join('\n');
 }
 
 function flagNames(): string[] {

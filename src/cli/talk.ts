@@ -1,4 +1,4 @@
-import { createInterface } from 'node:readline';
+import { clearScreenDown, createInterface, cursorTo, type Interface, moveCursor } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { parseArgs, styleText } from 'node:util';
 import { type AgentFile, loadAgentFile } from '../config/agent-file.js';
@@ -7,6 +7,7 @@ import { Engine } from '../engine/engine.js';
 import { systemProbe } from '../net/probe.js';
 import { packageFile } from '../package-files.js';
 import { silentTts } from '../providers/tts/silent.js';
+import { NO_MODEL_FAULT } from '../session/end-reason.js';
 import type { SessionEvent } from '../session/session-options.js';
 import type { SessionReport } from '../session/session-report.js';
 import { MemoryTransport } from '../transports/memory.js';
@@ -15,7 +16,7 @@ import type { Command, CommandIo } from './command.js';
 import { openAgentStores } from './agent-stores.js';
 import { CallStores } from './call-stores.js';
 import { atDesk, openDemoDesk, usesDemoDesk } from './demo-desk.js';
-import { engineSettings } from './engine-settings.js';
+import { engineSettings, SETTING_FLAGS, tellWarnings } from './engine-settings.js';
 import { LineFeed } from './line-feed.js';
 import { continuationOf, metadataOf } from './values.js';
 
@@ -28,12 +29,14 @@ parley talk [--agent FILE] [--text] [--recordings DIR]
 The conversation in this terminal: by voice where the machine has a microphone and a loudspeaker (arecord and aplay, or
 sox), else by typing. Lines that you type are said in your place in both. Ctrl-C or Ctrl-D hangs up.
 
-  --agent FILE   the agent: {name, config, script?}; default the demo agent
+  --agent FILE   the agent: {name, config, script?, extensions?}; default the demo agent
   --text         type and read; nothing is recorded or played
   --metadata JSON the session's metadata, an object
   --continue FILE what the session goes on from, JSON: {messages?, session_id?, identifier_variable?}
   --knowledge FILE  a file that the agent can consult: txt, md, csv, json, html, pdf or docx; may be given several times
   --recordings DIR  where agents with enable_recording are recorded; default recordings in the data folder
+  --config FILE  operator settings, JSON
+  --llm-model ID  the language model where the agent names none
 `,
   async run(args, io) {
     const { values } = parseArgs({
@@ -44,6 +47,7 @@ sox), else by typing. Lines that you type are said in your place in both. Ctrl-C
         metadata: { type: 'string' },
         continue: { type: 'string' },
         recordings: { type: 'string' },
+        ...SETTING_FLAGS,
         knowledge: { type: 'string', multiple: true, default: [] },
       },
     });
@@ -53,7 +57,10 @@ sox), else by typing. Lines that you type are said in your place in both. Ctrl-C
     if (programs === null && !values.text) {
       io.stderr.write('no arecord and aplay and no sox here: type in place of speaking\n');
     }
-    const { engine: found, settings } = await engineSettings(io);
+    const { engine: found, settings } = await engineSettings(io, {
+      config: values.config,
+      'llm-model': values['llm-model'],
+    });
     const stores = await openAgentStores(agent, {
       ...{ settings, knowledge: values.knowledge, virtual: false },
       onFault: (reason) => io.stderr.write(`knowledge: ${reason}\n`),
@@ -63,6 +70,7 @@ sox), else by typing. Lines that you type are said in your place in both. Ctrl-C
     const { recordings = found.recordings } = values;
     const callStores = new CallStores(settings);
     const engine = new Engine({ ...found, ...stores.engine, ...callStores.engine(), allowUrls, recordings });
+    tellWarnings(agent, engine, io);
     try {
       const hosted = { ...agent, id: stores.agentId, config: atDesk(stores.config, desk) };
       const report = await converse(engine, hosted, about, programs, io);
@@ -94,30 +102,43 @@ async function converse(
   const hangUp = (): void => void line.close();
   const isTyped = programs === null;
   const isPerson = io.stdin.isTTY === true;
+  const typing = isTyped && isPerson && 'isTTY' in io.stdout && io.stdout.isTTY === true;
+  let screen: Screen = io;
   io.stderr.write(`${agent.name}: connecting …\n`);
   const session = await engine.createSession({
     agent: agent.config,
     agentId: agent.id,
     script: agent.script,
+    extensions: agent.extensions,
     transport: line,
     metadata,
     ...(continuation !== null && { continuation }),
     ...(isTyped && { tts: silentTts }),
     log: (entry) => {
-      if (entry.kind === 'note' && 'reason' in entry.data)
-        io.stderr.write(styleText('dim', `       ${entry.name}: ${String(entry.data['reason'])}\n`));
+      if (entry.kind === 'note' && 'reason' in entry.data && entry.name !== NO_MODEL_FAULT)
+        screen.stderr.write(styleText('dim', `       ${entry.name}: ${String(entry.data['reason'])}\n`));
     },
     observe: (event) => {
-      show(event, io, !isTyped);
+      // What was typed at the prompt stands there already.
+      if (!typing || event.type !== 'user') show(event, screen, !isTyped);
       if (event.type === 'agent') feed.answered();
     },
   });
   // By voice the call goes on without anything to read lines from.
   const onLinesOver = isTyped || isPerson ? hangUp : (): void => undefined;
   const feed = new LineFeed(!isPerson, (text) => session.sendText(text), onLinesOver);
-  const input = createInterface({ input: io.stdin });
-  input.on('line', (text) => feed.line(text));
+  const input = createInterface({
+    input: io.stdin,
+    ...(typing && { output: io.stdout, terminal: true, prompt: `${styleText('green', 'you')}    ` }),
+  });
+  if (typing) screen = abovePrompt(input, io);
+  input.on('line', (text) => {
+    feed.line(text);
+    if (typing) input.prompt();
+  });
   input.on('close', () => feed.end());
+  // The prompt reads keys raw, so the terminal makes no signal of Ctrl-C.
+  input.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
   io.signal.addEventListener('abort', hangUp, { once: true });
   if (io.signal.aborted) hangUp();
   try {
@@ -125,7 +146,27 @@ async function converse(
   } finally {
     io.signal.removeEventListener('abort', hangUp);
     input.close();
+    if (typing) io.stdout.write('\n'); // the prompt's line is left as it is
   }
+}
+
+/** Where the conversation is written while somebody types: above the prompt, which keeps what was typed so far. */
+function abovePrompt(input: Interface, { stdout, stderr }: CommandIo): Screen {
+  let isOpen = true;
+  input.once('close', () => (isOpen = false));
+  const onto = (stream: CommandIo['stdout']): Screen['stdout'] => ({
+    write: (text) => {
+      const { rows } = input.getCursorPos();
+      moveCursor(stdout, 0, -rows);
+      cursorTo(stdout, 0);
+      clearScreenDown(stdout);
+      stream.write(text);
+      if (!isOpen) return;
+      stdout.write('\n'.repeat(rows)); // `prompt` goes up as many rows as the line had
+      input.prompt(true);
+    },
+  });
+  return { stdout: onto(stdout), stderr: onto(stderr) };
 }
 
 async function soundPrograms(): Promise<SoundPrograms | null> {
@@ -136,7 +177,12 @@ async function soundPrograms(): Promise<SoundPrograms | null> {
   return null;
 }
 
-function show(event: SessionEvent, io: CommandIo, spoken: boolean): void {
+interface Screen {
+  stdout: { write(text: string): void };
+  stderr: { write(text: string): void };
+}
+
+function show(event: SessionEvent, io: Screen, spoken: boolean): void {
   const { stdout, stderr } = io;
   if (event.type === 'agent') stdout.write(`${styleText('cyan', 'agent')}  ${event.text}\n`);
   else if (event.type === 'user') stdout.write(`${styleText('green', 'you')}    ${event.text}\n`);

@@ -33,14 +33,18 @@ export const llmSchema = z
 
 export const sessionTimeoutSchema = z
   .strictObject({
-    max_duration: optional(z.number().positive().max(86_400), 'Longest session.', {
+    max_duration: optional(z.number().min(0).max(86_400), "Longest session. 0 = the operator's limit alone.", {
       unit: 's',
       default: "the operator's",
     }),
-    max_idle: optional(z.number().positive().max(86_400), 'Time without input of the user that ends the session.', {
-      unit: 's',
-      default: 'no limit',
-    }),
+    max_idle: optional(
+      z.number().min(0).max(86_400),
+      'Time without input of the user that ends the session. 0 = off.',
+      {
+        unit: 's',
+        default: 'no limit',
+      },
+    ),
     message: optional(phraseSchema, 'Said before the line closes.', {
       default: "a short sentence in the conversation's language",
     }),
@@ -82,7 +86,7 @@ export const knowledgeBaseSchema = z
 export const speechToTextSchema = z
   .strictObject({
     provider: optional(
-      z.string().min(1).max(64),
+      z.string().max(64),
       'A registered speech-to-text provider. Unknown names are refused with the list of known ones.',
       { default: "the operator's" },
     ),
@@ -94,7 +98,7 @@ export const speechToTextSchema = z
         .strictObject({
           settings: optional(
             z
-              .strictObject({
+              .looseObject({
                 strength: optional(z.number().min(0).max(1), 'How much of the noise is taken out; 0 = none.', {
                   unit: '0..1',
                   default: 1,
@@ -106,7 +110,7 @@ export const speechToTextSchema = z
                 ),
               })
               .meta({ id: 'DenoiserSettings', description: "The denoiser's own settings." }),
-            "The denoiser's own settings.",
+            "The denoiser's own settings. Members that it does not know are kept and have no effect.",
             { default: 'its own' },
           ),
         })

@@ -1,5 +1,7 @@
 import * as z from 'zod';
 import { agentConfigSchema, type AgentConfig } from './agent.js';
+import { type AgentExtensions, agentExtensionsSchema } from './extensions/extensions.js';
+import { movingSchema, type OldPlaceWarning, oldPlaceWarnings } from './extensions/old-place.js';
 import { parseWith } from './issues.js';
 import { readJsonFile } from './json-file.js';
 import { type AgentConfigRules, parseAgentConfig } from './parse.js';
@@ -10,13 +12,22 @@ export interface AgentFile {
   config: AgentConfig;
   /** Rules of the embedded scripted model; that model checks them (`docs/agent-scripts.md`). */
   script?: unknown;
+  /** What the agent has beside its configuration. */
+  extensions?: AgentExtensions | null;
+  /** Members in places that the next release refuses. Left out where there are none. */
+  warnings?: readonly OldPlaceWarning[];
 }
 
-const agentFileSchema = z.strictObject({
-  name: z.string().min(1).max(200),
-  config: agentConfigSchema,
-  script: z.unknown().optional(),
-});
+export const agentFileSchema = movingSchema(
+  z.strictObject({
+    /** Where editors find the schema. */
+    $schema: z.string().optional(),
+    name: z.string().min(1).max(200),
+    config: agentConfigSchema,
+    script: z.unknown().optional(),
+    extensions: agentExtensionsSchema.nullish(),
+  }),
+);
 
 /**
  * A checked agent file.
@@ -26,7 +37,14 @@ export function parseAgentFile(value: unknown, rules: AgentConfigRules = {}): Ag
   const location = rules.location ?? [];
   const file = parseWith(agentFileSchema, value, location);
   const config = parseAgentConfig(file.config, { ...rules, location: [...location, 'config'] });
-  return { name: file.name, config, ...(file.script !== undefined && { script: file.script }) };
+  const { name, script, extensions = null } = file;
+  const warnings = oldPlaceWarnings((value as { config?: unknown }).config, [...location, 'config']);
+  return {
+    ...{ name, config },
+    ...(script !== undefined && { script }),
+    ...(extensions !== null && { extensions }),
+    ...(warnings.length > 0 && { warnings }),
+  };
 }
 
 /**

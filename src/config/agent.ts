@@ -18,7 +18,7 @@ import { phraseSchema, timezoneSchema } from './text.js';
 import { voiceSchema } from './voice.js';
 import { socketSchema, webhookSchema } from './webhook.js';
 
-/** The whole AgentConfig: the one source of its validation, its types and its documentation. */
+/** The whole AgentConfig: the one source of its validation, its types (`agent-types.ts`) and its documentation. */
 export const agentConfigSchema = z
   .strictObject({
     prompt: optional(z.string(), 'How the agent is to behave. `{Name}` variables are filled in.', { default: 'none' }),
@@ -39,7 +39,9 @@ export const agentConfigSchema = z
     custom_llm_websocket: optional(socketSchema, 'A socket of yours that answers in place of a language model.', {
       default: 'none',
     }),
-    language: optional(languageSchema, 'What is spoken.', { default: 'en-US' }),
+    language: optional(z.union([languageSchema, z.literal('')]), 'What is spoken. Empty = the default.', {
+      default: 'en-US',
+    }),
     vad_threshold: optional(
       z.number().min(0).max(1),
       'Probability from which sound counts as speech; higher = less readily.',
@@ -65,4 +67,4 @@ export const agentConfigSchema = z
   })
   .meta({ id: 'AgentConfig', description: 'What an agent is. Every field may be null or left out.' });
 
-export type AgentConfig = z.infer<typeof agentConfigSchema>;
+export type { AgentConfig } from './agent-types.js';

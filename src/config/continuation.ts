@@ -27,6 +27,7 @@ export const continuationSchema = z.strictObject({
   session_id: z.string().min(1).max(200).nullish(),
   messages: z.array(messageSchema).max(10_000).nullish(),
   identifier_variable: z.string().min(1).max(200).nullish(),
+  resume: z.boolean().nullish().describe('The same call goes on after its line broke: the agent does not greet again'),
 });
 
 export type SessionContinuation = z.infer<typeof continuationSchema>;

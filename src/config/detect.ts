@@ -38,6 +38,8 @@ export interface Detection {
   /** What an agent gets where it leaves the choice open. */
   defaults: AgentDefaults;
   vad: string;
+  /** Vendors with access that serve the languages which the embedded engines lack, in the order of preference. */
+  languageVendors: { stt: readonly VendorName[]; tts: readonly VendorName[] };
   /** Voice providers that can be used. */
   voiceProviders: readonly string[];
   /** Access to vendors, as far as it is set. */
@@ -46,6 +48,15 @@ export interface Detection {
 
 /** The voice activity detection that comes with parley. */
 export const EMBEDDED_VAD = 'silero';
+
+/** Recognisers of vendors in the order in which they are preferred: those that stream with interim words first. */
+const STT_ORDER: readonly VendorName[] = [
+  ...(['deepgram', 'soniox', 'assemblyai', 'speechmatics', 'gladia', 'azure'] as const),
+  ...(['elevenlabs', 'openai', 'talkscriber', 'whisper'] as const),
+];
+
+/** Voices of vendors that have a default voice for many languages, in the order in which they are preferred. */
+const TTS_ORDER: readonly VendorName[] = ['elevenlabs', 'cartesia', 'azure', 'deepgram', 'rime', 'openai'];
 
 /** What there is on this machine and in these settings, and what is used of it. Rejects only when aborted. */
 export async function detectProviders(settings: Settings, options: DetectOptions): Promise<Detection> {
@@ -67,6 +78,12 @@ export async function detectProviders(settings: Settings, options: DetectOptions
     maxDurationS: settings.maxDurationS,
   };
   const vad = settings.vad ?? EMBEDDED_VAD;
+  const isUsable = (name: VendorName): boolean => missingOf(name, vendors) === null;
+  // An operator who names an engine has chosen it for every language.
+  const languageVendors = {
+    stt: settings.stt === null ? STT_ORDER.filter(isUsable) : [],
+    tts: settings.tts === null ? TTS_ORDER.filter(isUsable) : [],
+  };
   return {
     findings: [
       openaiFinding(settings),
@@ -76,16 +93,21 @@ export async function detectProviders(settings: Settings, options: DetectOptions
     ],
     choices: [
       `voice activity: ${vad}`,
-      `speech recognition: ${defaults.sttProvider}`,
+      `speech recognition: ${defaults.sttProvider}${otherLanguages(languageVendors.stt)}`,
       `language model: ${defaults.llmModel}${models.has(defaults.llmModel) ? '' : ' (not known here: sessions will fail)'}`,
-      `voice: ${defaults.voiceProvider}${defaults.voiceId === null ? '' : `, ${defaults.voiceId}`}`,
+      `voice: ${defaults.voiceProvider}${defaults.voiceId === null ? '' : `, ${defaults.voiceId}`}${otherLanguages(languageVendors.tts)}`,
     ],
     models,
     defaults,
     vad,
+    languageVendors,
     voiceProviders: [EMBEDDED_DEFAULTS.voiceProvider, ...(hasEspeak ? ['espeak-ng'] : []), ...voicesOf(vendors)],
     vendors,
   };
+}
+
+function otherLanguages(vendors: readonly string[]): string {
+  return vendors.length === 0 ? '' : `; for languages that the embedded engines lack: ${vendors.join(', ')}`;
 }
 
 function bestModel(settings: Settings, ollama: readonly string[]): string {

@@ -70,29 +70,6 @@ export const voicemailSchema = z
 
 const phoneSchema = z.string().max(200);
 
-export const attendedTransferSchema = z
-  .strictObject({
-    enabled: optional(z.boolean(), 'Whether the agent speaks with the other person before it connects the user.', {
-      default: false,
-    }),
-    briefing: optional(
-      phraseSchema,
-      "What the person is told first. `{summary}` is what the model has written down of the user's wish.",
-      { default: "a short sentence in the conversation's language, and `{summary}`" },
-    ),
-    confirm: optional(
-      z.boolean(),
-      'Whether the person is asked to take the call; else it is enough that a person answers.',
-      { default: true },
-    ),
-    ring_timeout: optional(z.number().min(5).max(120), 'How long it rings there.', { unit: 's', default: 30 }),
-    hold_sound: optional(z.enum(['music', 'ringing', 'none']), 'What the user hears meanwhile.', { default: 'music' }),
-    hold_messages: optional(phrasesSchema, 'Said to the waiting user every 15 s.', {
-      default: "a stock sentence in the conversation's language",
-    }),
-  })
-  .meta({ id: 'AttendedTransfer', description: 'A transfer to somebody who is asked first, while the user waits.' });
-
 export const callTransferSchema = z
   .strictObject({
     phone: optional(phoneSchema, 'Where calls are transferred to.', { default: 'none' }),
@@ -112,13 +89,12 @@ export const callTransferSchema = z
     ),
     instruction: optional(instructionSchema, 'When to transfer.', { default: 'when the user asks for a person' }),
     messages: optional(phrasesSchema, 'Said before the transfer.', { default: "the model's own words" }),
-    attended: optional(attendedTransferSchema, 'Asking the person first, on phone calls.', { default: 'off' }),
   })
   .meta({ id: 'CallTransfer', description: 'Handing the call to a person.' });
 
 export const inactivityHandlingSchema = z
   .strictObject({
-    idle_time: optional(z.number().positive().max(86_400), 'Silence of both sides before the agent asks again.', {
+    idle_time: optional(z.number().min(0).max(86_400), 'Silence of both sides before the agent asks again. 0 = off.', {
       unit: 's',
       default: 'off',
     }),

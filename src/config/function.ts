@@ -45,7 +45,13 @@ export const functionSchema = z
     }),
     header: optional(headersSchema, 'Headers of the request.', { default: 'none' }),
     method: optional(
-      z.string().regex(/^(get|post|put|patch|delete)$/i, 'Input should be GET, POST, PUT, PATCH or DELETE'),
+      // Without the flag `i`, which JSON Schema does not have: the OpenAPI document has this pattern.
+      z
+        .string()
+        .regex(
+          /^(?:[Gg][Ee][Tt]|[Pp][Oo][Ss][Tt]|[Pp][Uu][Tt]|[Pp][Aa][Tt][Cc][Hh]|[Dd][Ee][Ll][Ee][Tt][Ee])?$/,
+          'Input should be GET, POST, PUT, PATCH or DELETE',
+        ),
       'HTTP method. GET sends the arguments as the query, the others as a JSON body.',
       { default: 'POST' },
     ),

@@ -17,10 +17,26 @@ export interface ValidationIssue {
 export class InvalidConfigError extends ParleyError {
   readonly issues: readonly ValidationIssue[];
 
-  constructor(issues: readonly ValidationIssue[]) {
-    super('CONFIG_INVALID', { reason: summaryOf(issues) });
+  /** @param cause the error that the faults were made of. Default none */
+  constructor(issues: readonly ValidationIssue[], cause?: Error) {
+    super('CONFIG_INVALID', { reason: summaryOf(issues) }, { cause });
     this.name = 'InvalidConfigError';
     this.issues = issues;
+  }
+}
+
+/** One fault that no schema can find, at one place. */
+export function faultOf(loc: Location, msg: string): InvalidConfigError {
+  return new InvalidConfigError([{ loc, msg, type: 'value_error' }]);
+}
+
+/** What `work` gives. Faults that it throws are put below `prefix`. */
+export function placed<T>(prefix: Location, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof InvalidConfigError)) throw error;
+    throw new InvalidConfigError(error.issues.map((issue) => ({ ...issue, loc: [...prefix, ...issue.loc] })));
   }
 }
 
@@ -30,11 +46,23 @@ export class InvalidConfigError extends ParleyError {
  * @throws InvalidConfigError naming every fault.
  */
 export function parseWith<T extends z.ZodType>(schema: T, value: unknown, prefix: Location = []): z.output<T> {
-  const depthIssue = tooDeep(value, prefix);
-  if (depthIssue !== undefined) throw new InvalidConfigError([depthIssue]);
+  const unusable = unusableParts(value, prefix);
+  if (unusable.length > 0) throw new InvalidConfigError(unusable);
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   throw new InvalidConfigError(issuesOf(result.error.issues, value, prefix));
+}
+
+/** A client that gets everything wrong is told of so many faults: an answer is no larger than its request. */
+const MAX_ISSUES = 100;
+
+/** At most 100 faults; one more says how many others there are. */
+export function boundedIssues(issues: readonly ValidationIssue[]): readonly ValidationIssue[] {
+  const others = issues.length - MAX_ISSUES;
+  if (others <= 0) return issues;
+  const place = issues[0]?.loc.slice(0, 1) ?? [];
+  const last = { loc: place, msg: `There are ${String(others)} more faults`, type: 'too_many_faults' };
+  return [...issues.slice(0, MAX_ISSUES), last];
 }
 
 /** Zod's issues in the interface's form. `value` is what was parsed: it tells a missing member from a wrong one. */
@@ -103,6 +131,10 @@ function unionIssues(
   }
   const loc = [...prefix, ...path];
   if (found === undefined && path.length > 0) return [{ loc, msg: 'Field required', type: 'missing' }];
+  const options = (issue as { options?: readonly unknown[] }).options;
+  if (kinds.length === 0 && options !== undefined) {
+    return [{ loc, msg: `Input should be one of: ${options.map(String).join(', ')}`, type: 'enum' }];
+  }
   return [{ loc, msg: `Input should be ${kinds.join(' or ')}`, type: 'union_type' }];
 }
 
@@ -161,25 +193,35 @@ function valueAt(value: unknown, path: Location): unknown {
 /** Deepest nesting that any configuration needs, with a wide margin. */
 const MAX_DEPTH = 32;
 
-/** Refuses nesting that could exhaust the stack, and the one member name that JavaScript objects cannot hold. */
-function tooDeep(value: unknown, prefix: Location): ValidationIssue | undefined {
+/**
+ * What no schema can judge: nesting that could exhaust the stack, the one member name that JavaScript objects cannot
+ * hold, and texts with half a surrogate pair, which have no UTF-8 form (RFC 3629, section 3).
+ */
+function unusableParts(value: unknown, prefix: Location): readonly ValidationIssue[] {
+  const issues: ValidationIssue[] = [];
   const waiting: { value: unknown; loc: Location }[] = [{ value, loc: prefix }];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    if (typeof next.value !== 'object' || next.value === null) continue;
-    if (next.loc.length - prefix.length >= MAX_DEPTH) {
-      return { loc: next.loc, msg: `Nested deeper than ${String(MAX_DEPTH)} levels`, type: 'recursion_loop' };
+    const { value: found, loc } = next;
+    if (typeof found === 'string' && !found.isWellFormed()) issues.push(surrogateIssue(loc));
+    if (typeof found !== 'object' || found === null) continue;
+    if (loc.length - prefix.length >= MAX_DEPTH) {
+      return [{ loc, msg: `Nested deeper than ${String(MAX_DEPTH)} levels`, type: 'recursion_loop' }];
     }
-    if (Object.hasOwn(next.value, '__proto__')) {
-      return { loc: [...next.loc, '__proto__'], msg: 'Unknown field: __proto__', type: 'extra_forbidden' };
+    if (Object.hasOwn(found, '__proto__')) {
+      return [{ loc: [...loc, '__proto__'], msg: 'Unknown field: __proto__', type: 'extra_forbidden' }];
     }
-    const isArray = Array.isArray(next.value);
-    for (const [key, inner] of Object.entries(next.value)) {
-      if (typeof inner === 'object' && inner !== null) {
-        waiting.push({ value: inner, loc: [...next.loc, isArray ? Number(key) : key] });
-      }
+    const isArray = Array.isArray(found);
+    for (const [key, inner] of Object.entries(found)) {
+      if (!key.isWellFormed()) issues.push(surrogateIssue([...loc, key.toWellFormed()]));
+      const needsLook = typeof inner === 'object' ? inner !== null : typeof inner === 'string' && !inner.isWellFormed();
+      if (needsLook) waiting.push({ value: inner, loc: [...loc, isArray ? Number(key) : key.toWellFormed()] });
     }
   }
-  return undefined;
+  return issues.toReversed();
+}
+
+function surrogateIssue(loc: Location): ValidationIssue {
+  return { loc, msg: 'The text holds half of a surrogate pair, which is no character', type: 'string_unicode' };
 }
 
 /** At most five faults in one sentence. */

@@ -6,7 +6,8 @@ import { InvalidConfigError, type ValidationIssue, parseWith } from './issues.js
 import { readJsonFile } from './json-file.js';
 import { DEFAULT_SETTINGS, type Settings, type SettingsFile, settingsFileSchema } from './settings.js';
 import { fromText } from './text-value.js';
-import { mergedVendors, vendorsFromEnv } from './vendor-settings.js';
+import { withSecretFiles } from './secret-files.js';
+import { mergedVendors, VENDOR_KEY_VARIABLES, vendorsFromEnv } from './vendor-settings.js';
 
 export interface SettingSources {
   /** Values of command line flags by name without dashes: `{ port: '8080', 'data-dir': '/srv/parley' }`. */
@@ -31,6 +32,8 @@ export interface SettingName {
   /** Name of the flag without dashes; null = none, because the value is a secret or another program's name. */
   flag: string | null;
   secret: boolean;
+  /** What it is for, in Markdown. */
+  description: string;
 }
 
 /** Every setting's names, in the order of the docs. */
@@ -39,8 +42,14 @@ export const SETTING_NAMES: readonly SettingName[] = Object.entries(settingsFile
   const env = typeof meta?.['x-env'] === 'string' ? meta['x-env'] : null;
   const secret = meta?.['x-secret'] === true;
   const flag = env?.startsWith('PARLEY_') && !secret ? env.slice(7).toLowerCase().replaceAll('_', '-') : null;
-  return { key: key as keyof SettingsFile, env, flag, secret };
+  return { key: key as keyof SettingsFile, env, flag, secret, description: meta?.description ?? '' };
 });
+
+/** Variables of secrets, those of vendors among them. */
+const SECRET_VARIABLES = [
+  ...SETTING_NAMES.flatMap(({ env, secret }) => (secret && env !== null ? [env] : [])),
+  ...VENDOR_KEY_VARIABLES,
+];
 
 /** Variables that belong to parley and are no settings of the daemon. */
 const OTHER_VARIABLES = new Set(['PARLEY_CONFIG', 'PARLEY_NATIVE', 'PARLEY_AUDIO_DIR', 'PARLEY_URL']);
@@ -53,14 +62,14 @@ const OTHER_VARIABLES = new Set(['PARLEY_CONFIG', 'PARLEY_NATIVE', 'PARLEY_AUDIO
  */
 export async function loadSettings(sources: SettingSources = {}): Promise<LoadedSettings> {
   const flags = sources.flags ?? {};
-  const env = sources.env ?? process.env;
+  const { env, issues: fileIssues } = await withSecretFiles(sources.env ?? process.env, SECRET_VARIABLES);
   const file = given(flags['config']) ?? given(env['PARLEY_CONFIG']) ?? null;
   const fromFile =
     file === null ? {} : parseWith(settingsFileSchema, await readJsonFile(file, { comments: true }), [file]);
   const fromEnv = readTexts(SETTING_NAMES, (name) => name.env, env, '');
   const fromFlags = readTexts(SETTING_NAMES, (name) => name.flag, flags, '--');
   const vendors = vendorsFromEnv(env);
-  const issues = [...fromEnv.issues, ...vendors.issues, ...fromFlags.issues];
+  const issues = [...fileIssues, ...fromEnv.issues, ...vendors.issues, ...fromFlags.issues];
   if (issues.length > 0) throw new InvalidConfigError(issues);
   return {
     settings: {
@@ -139,7 +148,13 @@ function given(text: string | undefined): string | undefined {
 function unknownVariables(env: Texts): string[] {
   const known = new Set(SETTING_NAMES.map(({ env: name }) => name));
   return Object.keys(env)
-    .filter((name) => name.startsWith('PARLEY_') && !known.has(name) && !OTHER_VARIABLES.has(name))
+    .filter(
+      (name) =>
+        name.startsWith('PARLEY_') &&
+        !known.has(name) &&
+        !known.has(name.replace(/_FILE$/, '')) &&
+        !OTHER_VARIABLES.has(name),
+    )
     .sort()
     .map((name) => `${name} is not a setting of this version: not used`);
 }

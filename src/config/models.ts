@@ -1,3 +1,4 @@
+import { ParleyError } from '../errors.js';
 import type { Settings } from './settings.js';
 import { vendorsOf } from './vendor-settings.js';
 
@@ -33,10 +34,52 @@ export const ANTHROPIC_MODELS = [
 /** The embedded model that follows an agent file's own rules. */
 export const SCRIPTED_MODEL = 'scripted';
 
+/** Models that vendors have renamed or retired, and what takes their place: the first id that the operator has. */
+export const MODEL_SUCCESSORS: Readonly<Record<string, readonly string[]>> = {
+  'gpt-3.5-turbo': ['gpt-4o-mini'],
+  'gpt-4': ['gpt-4.1', 'gpt-4o'],
+  'gpt-4-turbo': ['gpt-4.1', 'gpt-4o'],
+  'llama-3-1-8b': ['llama-3-3-8b'],
+  'llama-3-1-70b': ['llama-3-3-70b', 'llama-3-70b'],
+  'llama-3-1-405b': ['llama-3-3-70b', 'llama-3-70b'],
+  'mistral-large-2407': ['mistral-large-latest'],
+};
+
+/** The model that takes the place of one without a route of its own; undefined = none does. */
+export function successorOf(model: string, routes: Pick<ModelRoutes, 'has'>): string | undefined {
+  const successors = Object.hasOwn(MODEL_SUCCESSORS, model) ? MODEL_SUCCESSORS[model] : undefined;
+  return successors?.find((id) => routes.has(id));
+}
+
 /** Every model that the interface names; which of them can be used depends on the operator. */
 const INTERFACE_MODELS: readonly string[] = [...OPENAI_MODELS, 'llama-3-70b', 'llama-3-1-8b', 'deepseek-v3'];
 
 const ANTHROPIC_URL = 'https://api.anthropic.com';
+const OPENAI_URL = 'https://api.openai.com/v1';
+const PUBLIC_URLS: Readonly<Record<string, string>> = {
+  openai: OPENAI_URL,
+  [OPENAI_REALTIME]: OPENAI_URL,
+  anthropic: ANTHROPIC_URL,
+};
+
+/** Why an agent cannot answer that has neither a language model nor a script, and what to do. */
+export function noModelReason(routes: ModelRoutes): string {
+  const ids = [...routes.keys()].filter((id) => id !== SCRIPTED_MODEL);
+  const remedy =
+    ids.length === 0
+      ? 'Set OPENAI_API_KEY or ANTHROPIC_API_KEY, run Ollama with a model (in the library: EngineOptions.models)'
+      : `Name one of these in llm.model or PARLEY_LLM_MODEL: ${ids.join(', ')}`;
+  return `The agent has no language model and no script: all it can say is that. ${remedy}, or give the agent a script.`;
+}
+
+/** What makes a model usable that there is no route to. */
+export function modelRemedy(model: string): string {
+  if ((OPENAI_MODELS as readonly string[]).includes(model) || Object.hasOwn(OPENAI_REALTIME_MODELS, model)) {
+    return 'set OPENAI_API_KEY';
+  }
+  if ((ANTHROPIC_MODELS as readonly string[]).includes(model)) return 'set ANTHROPIC_API_KEY';
+  return `name it under "models" in the settings file, or, where Ollama has it, run \`ollama pull ${model}\``;
+}
 
 /** How a model id is reached. */
 export interface ModelRoute {
@@ -54,6 +97,41 @@ export interface ModelRoute {
 
 /** Model ids that can be used here, and how. */
 export type ModelRoutes = ReadonlyMap<string, ModelRoute>;
+
+/** A model as embedders name it, like an entry of `models` in the settings file. */
+export interface ModelEntry {
+  /** The adapter, see `ModelRoute`. Default `openai`. */
+  provider?: string;
+  /** Default: the public address of OpenAI or Anthropic. */
+  baseUrl?: string | null;
+  /** Default: the server asks for none. */
+  apiKey?: string | null;
+  /** Default: the id. */
+  model?: string;
+}
+
+/** Models that embedders name by id, in a plain object or a Map. */
+export type GivenModels = Readonly<Record<string, ModelEntry>> | ReadonlyMap<string, ModelEntry>;
+
+/**
+ * Where the models lead that an embedder names.
+ * @throws ParleyError ARGUMENT_INVALID for an entry that is no object
+ */
+export function namedModels(models: GivenModels = {}): ModelRoutes {
+  const entries: (readonly [string, ModelEntry])[] =
+    models instanceof Map ? [...(models as ReadonlyMap<string, ModelEntry>)] : Object.entries(models);
+  return new Map(
+    entries.map(([id, entry]) => {
+      if (typeof entry !== 'object' || entry === null) {
+        const reason =
+          'an object such as {baseUrl: "http://localhost:8000/v1", apiKey: null, model: "name"} is expected';
+        throw new ParleyError('ARGUMENT_INVALID', { argument: `EngineOptions.models["${id}"]`, reason });
+      }
+      const { provider = 'openai', baseUrl = PUBLIC_URLS[provider] ?? null, apiKey = null, model = id } = entry;
+      return [id, { provider, baseUrl, apiKey, model }];
+    }),
+  );
+}
 
 /**
  * The models that can be used: the embedded one, OpenAI's and Anthropic's where there is a key, Ollama's where it was found, and
@@ -108,7 +186,8 @@ export function embeddingRoute(settings: Settings): (Omit<ModelRoute, 'provider'
 
 /** Model ids that a configuration may name: the interface's and those that can be used here. */
 export function knownModels(routes: ModelRoutes): string[] {
-  return [...new Set([...INTERFACE_MODELS, ...routes.keys()])];
+  const renamed = Object.keys(MODEL_SUCCESSORS).filter((id) => successorOf(id, routes) !== undefined);
+  return [...new Set([...INTERFACE_MODELS, ...routes.keys(), ...renamed])];
 }
 
 /** `OLLAMA_HOST` as Ollama reads it (host, host:port or an address), as an address that can be called. */

@@ -34,7 +34,7 @@ export function parseAgentConfig(value: unknown, rules: AgentConfigRules = {}): 
 function ruleIssues(config: AgentConfig, rules: AgentConfigRules, prefix: Location): ValidationIssue[] {
   const issues: ValidationIssue[] = [];
   const checkName = (path: Location, name: string | null | undefined, known: readonly string[] | undefined): void => {
-    if (name == null || known === undefined || known.includes(name)) return;
+    if (name == null || name === '' || known === undefined || known.includes(name)) return;
     issues.push({ loc: [...prefix, ...path], msg: `Input should be one of: ${known.join(', ')}`, type: 'enum' });
   };
   const { voiceProviders, sttProviders, llmModels, maxPromptChars = 100_000 } = rules;

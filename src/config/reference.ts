@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { agentConfigSchema } from './agent.js';
+import { agentExtensionsSchema } from './extensions/extensions.js';
 import { SETTING_NAMES } from './load-settings.js';
 import { DEFAULT_SETTINGS, settingsFileSchema } from './settings.js';
 import { VENDORS } from './vendor-settings.js';
@@ -15,17 +16,22 @@ export interface FieldReference {
   required: boolean;
 }
 
+/** Every field of an agent's extensions, likewise. */
+export function agentExtensionsReference(): FieldReference[] {
+  return fieldsOf(agentExtensionsSchema, 'extensions.');
+}
+
 /** Every field of AgentConfig, in the schema's order, each before what lies below it. */
 export function agentConfigReference(): FieldReference[] {
   return fieldsOf(agentConfigSchema, '');
 }
 
 /**
- * `agentConfigReference` as a Markdown table.
+ * Fields of an agent as a Markdown table.
  * @param shownBy the test file that shows a field
  */
-export function agentConfigTable(shownBy: (path: string) => string): string {
-  const rows = agentConfigReference().map((field) => [
+export function fieldTable(fields: readonly FieldReference[], shownBy: (path: string) => string): string {
+  const rows = fields.map((field) => [
     `\`${field.path}\``,
     field.type,
     field.unit,

@@ -1,7 +1,9 @@
 import type { AgentConfig } from './agent.js';
+import type { AgentExtensions } from './extensions/extensions.js';
 import type { Flow } from './flow.js';
 import type { AgentFunction, AppFunction, ServiceFunction } from './function.js';
 import { DEFAULT_LANGUAGE, type Language } from './language.js';
+import { setOr } from './not-set.js';
 import { type ResolvedSound, soundOf } from './sound.js';
 import { type Variables, type VariableSources, fillVariables, variablesOf } from './variables.js';
 import { type WebhookAddress, webhookAddress } from './webhook.js';
@@ -20,6 +22,8 @@ export interface AgentDefaults {
 }
 
 export interface ResolveOptions extends VariableSources {
+  /** What the agent has beside its configuration. Default none. */
+  extensions?: AgentExtensions | null;
   defaults?: Partial<AgentDefaults>;
   /** Default false. */
   includeMetadataInPrompt?: boolean;
@@ -134,8 +138,8 @@ export function resolveAgent(config: AgentConfig, options: ResolveOptions = {}):
   const history = config.llm?.history_settings;
   return {
     status: config.status ?? 'active',
-    language: config.language ?? defaults.language,
-    timezone: config.timezone ?? defaults.timezone,
+    language: setOr(config.language, defaults.language),
+    timezone: setOr(config.timezone, defaults.timezone),
     prompt: [fill(config.prompt), options.extraPrompt?.trim() ?? ''].filter((part) => part !== '').join('\n\n'),
     metadata: options.metadata ?? {},
     includeMetadataInPrompt: options.includeMetadataInPrompt ?? false,
@@ -145,12 +149,12 @@ export function resolveAgent(config: AgentConfig, options: ResolveOptions = {}):
     voice: voiceOf(config, defaults),
     llm: { model: config.llm?.model ?? defaults.llmModel, temperature: config.llm?.temperature ?? 0 },
     stt: {
-      provider: config.speech_to_text?.provider ?? defaults.sttProvider,
+      provider: setOr(config.speech_to_text?.provider, defaults.sttProvider),
       model: nonEmpty(config.speech_to_text?.model),
       multilingual: config.speech_to_text?.multilingual ?? false,
     },
     customLlm: webhookAddress(config.custom_llm_websocket, variables),
-    switchLanguage: switchOf(config, config.language ?? defaults.language),
+    switchLanguage: switchOf(config, setOr(config.language, defaults.language)),
     privacy: {
       optOut: config.privacy_settings?.opt_out_data_collection ?? false,
       doNotCall: config.privacy_settings?.do_not_call_detection ?? false,
@@ -172,10 +176,10 @@ export function resolveAgent(config: AgentConfig, options: ResolveOptions = {}):
       firstMessage: fill(config.first_message) || null,
       userStarts: config.flow?.user_start_first ?? false,
     },
-    ...flowOf(config.flow ?? {}, fill),
+    ...flowOf(config.flow ?? {}, options.extensions ?? {}, fill),
     limits: {
-      maxDurationMs: (config.session_timeout?.max_duration ?? defaults.maxDurationS) * 1_000,
-      maxIdleMs: config.session_timeout?.max_idle != null ? config.session_timeout.max_idle * 1_000 : null,
+      maxDurationMs: setOr(config.session_timeout?.max_duration, defaults.maxDurationS) * 1_000,
+      maxIdleMs: config.session_timeout?.max_idle ? config.session_timeout.max_idle * 1_000 : null,
       message: fill(config.session_timeout?.message) || null,
     },
     history: {
@@ -201,6 +205,7 @@ type Fill = (text: string | null | undefined) => string;
 
 function flowOf(
   flow: Flow,
+  extensions: AgentExtensions,
   fill: Fill,
 ): Pick<
   ResolvedAgent,
@@ -225,13 +230,12 @@ function flowOf(
       messages: phrases(flow.agent_terminate_call?.messages, fill),
     },
     voicemail: voicemailOf(flow.voicemail, fill),
-    transfer: transferOf(flow.call_transfer, fill),
+    transfer: transferOf(flow.call_transfer, extensions.transfer, fill),
     keypad: {
       enabled: flow.dtmf_dial?.enabled ?? false,
       instruction: fill(flow.dtmf_dial?.instruction) || null,
     },
-    inactivity:
-      idle?.idle_time == null ? null : { idleMs: idle.idle_time * 1_000, message: fill(idle.message) || null },
+    inactivity: !idle?.idle_time ? null : { idleMs: idle.idle_time * 1_000, message: fill(idle.message) || null },
   };
 }
 
@@ -246,7 +250,11 @@ function voicemailOf(voicemail: Flow['voicemail'], fill: Fill): ResolvedAgent['v
 }
 
 /** `phone` comes first, unless `phones` describes it. */
-function transferOf(transfer: Flow['call_transfer'], fill: Fill): ResolvedAgent['transfer'] {
+function transferOf(
+  transfer: Flow['call_transfer'],
+  extension: AgentExtensions['transfer'],
+  fill: Fill,
+): ResolvedAgent['transfer'] {
   const described = (transfer?.phones ?? []).map(({ phone, description }) => ({
     phone: fill(phone).trim(),
     description: fill(description).trim() || null,
@@ -259,12 +267,12 @@ function transferOf(transfer: Flow['call_transfer'], fill: Fill): ResolvedAgent[
     targets,
     instruction: fill(transfer?.instruction) || null,
     messages: phrases(transfer?.messages, fill),
-    attended: attendedOf(transfer?.attended, fill),
+    attended: attendedOf(extension?.attended, fill),
   };
 }
 
 function attendedOf(
-  attended: NonNullable<Flow['call_transfer']>['attended'],
+  attended: NonNullable<AgentExtensions['transfer']>['attended'],
   fill: Fill,
 ): NonNullable<ResolvedAgent['transfer']>['attended'] {
   if (attended?.enabled !== true) return null;

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import * as z from 'zod';
 import { baseUrlSchema, isUrl, secretSchema } from './setting.js';
 import { headersSchema } from './webhook.js';
@@ -60,6 +61,19 @@ export const mcpServerSchema = z.union([
 ]);
 
 export type McpServerSetting = z.infer<typeof mcpServerSchema>;
+
+/** An IP address, or a CIDR block of them. */
+export const networkSchema = z.string().refine((text) => isNetwork(text), {
+  error: 'Input should be an IP address such as 127.0.0.1, or a block such as 10.0.0.0/8 or fd00::/8',
+  params: { type: 'ip_network' },
+});
+
+function isNetwork(text: string): boolean {
+  const [address = '', prefix, ...others] = text.split('/');
+  const bits = isIP(address) === 4 ? 32 : isIP(address) === 6 ? 128 : 0;
+  if (bits === 0 || others.length > 0) return false;
+  return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= bits);
+}
 
 /** Where else than to public addresses an agent's requests may go. */
 export const allowUrlSchema = z.string().refine((text) => isUrl(text, ['http:', 'https:', 'ws:', 'wss:']), {

@@ -28,6 +28,13 @@ export const secretSchema = z
   .max(500)
   .regex(/^[\x21-\x7e]+$/, 'Input should be printable characters without spaces');
 
+/** A password that is never sent itself, such as one of SIP: spaces are part of it. */
+export const passwordSchema = z
+  .string()
+  .min(1)
+  .max(500)
+  .regex(/^[^\p{Cc}\p{Cs}]+$/u, 'Input should be characters that can be read, or spaces');
+
 /** The root of an API. */
 export const baseUrlSchema = z.string().refine((text) => isUrl(text, ['http:', 'https:']), {
   error: 'Input should be an http:// or https:// address',

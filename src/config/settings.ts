@@ -5,7 +5,7 @@ import { failoverSchema } from './failover.js';
 import { DEFAULT_LANGUAGE, languageSchema } from './language.js';
 import { pricesSchema } from './prices.js';
 import { secretKeyBytes } from './secret-key.js';
-import { baseUrlSchema, secretSchema, setting } from './setting.js';
+import { baseUrlSchema, passwordSchema, secretSchema, setting } from './setting.js';
 import {
   type CallGuards,
   callsSchema,
@@ -27,6 +27,7 @@ import {
   mcpServerSchema,
   modelEntrySchema,
   nameSchema,
+  networkSchema,
   operatorAddressSchema,
   originSchema,
   voiceSubstituteSchema,
@@ -77,6 +78,18 @@ export const settingsFileSchema = z.strictObject({
       'request came to, or what it listens on.',
     { env: 'PARLEY_PUBLIC_URL' },
   ),
+  trustedProxies: setting(
+    z.array(networkSchema).max(1_000),
+    'Addresses and CIDR blocks of reverse proxies: what they say of a client (address, host, scheme) is believed, see ' +
+      '[behind a proxy](operation.md#behind-a-proxy).',
+    { env: 'PARLEY_TRUSTED_PROXIES' },
+  ),
+  forwardedHeader: setting(
+    z.enum(['x-forwarded-for', 'forwarded']),
+    'The header that those proxies set: `X-Forwarded-For` with `X-Forwarded-Proto` and `X-Forwarded-Host`, or `Forwarded` ' +
+      '(RFC 7239). The other is ignored: a client may have sent it.',
+    { env: 'PARLEY_FORWARDED_HEADER' },
+  ),
   allowUrls: setting(
     z.array(allowUrlSchema),
     'Exact origins or full addresses that agents may call though they are private.',
@@ -100,6 +113,12 @@ export const settingsFileSchema = z.strictObject({
     'Fields of AgentConfig that a client with a public key may set for its session, see ' +
       '[the talk socket](talk-socket.md#initiate).',
     { env: 'PARLEY_PUBLIC_AGENT_CONFIG_FIELDS' },
+  ),
+  talkLeadMs: setting(
+    z.int().min(0).max(500),
+    'How far the audio of the [talk socket](talk-socket.md#audio) runs ahead of real time, so that clients without a ' +
+      'jitter buffer play it without gaps; 0 = it comes just in time.',
+    { env: 'PARLEY_TALK_LEAD_MS', unit: 'ms' },
   ),
   page: setting(
     z.boolean(),
@@ -212,6 +231,12 @@ export const settingsFileSchema = z.strictObject({
     env: 'OTEL_EXPORTER_OTLP_HEADERS',
     secret: true,
   }),
+  otlpServiceName: setting(nameSchema, 'What traces call this daemon: `service.name`.', { env: 'OTEL_SERVICE_NAME' }),
+  otlpResource: setting(
+    z.string().max(4_000).nullable(),
+    'What else traces say of it: `name=value,name=value`, such as `deployment.environment.name=production`.',
+    { env: 'OTEL_RESOURCE_ATTRIBUTES' },
+  ),
   metrics: setting(
     z.enum(['local', 'key', 'open']),
     'Who reads `/metrics` without a private key: requests from this machine (`local`), nobody (`key`), all (`open`).',
@@ -285,7 +310,7 @@ export const settingsFileSchema = z.strictObject({
   calls: setting(callsSchema, 'Guards of the calls that agents place. Only in the file.'),
   campaigns: setting(campaignsSchema, 'How campaigns call that set nothing else. Only in the file.'),
   webrtc: setting(webRtcSchema, 'How browsers reach the daemon with their audio. Only in the file.'),
-  sipPassword: setting(secretSchema.nullable(), 'Password of `sip.user`.', {
+  sipPassword: setting(passwordSchema.nullable(), 'Password of `sip.user`.', {
     env: 'PARLEY_SIP_PASSWORD',
     secret: true,
   }),
@@ -336,10 +361,13 @@ export const DEFAULT_SETTINGS: Omit<Settings, 'dataDir'> = {
   secretKey: null,
   oldSecretKeys: [],
   publicUrl: null,
+  trustedProxies: [],
+  forwardedHeader: 'x-forwarded-for',
   allowUrls: [],
   allowedOrigins: [],
   allowMissingOrigin: null,
   publicAgentConfigFields: [],
+  talkLeadMs: 200,
   page: true,
   regions: {},
   openaiApiKey: null,
@@ -368,6 +396,8 @@ export const DEFAULT_SETTINGS: Omit<Settings, 'dataDir'> = {
   logFormat: 'auto',
   otlpEndpoint: null,
   otlpHeaders: null,
+  otlpServiceName: 'parley',
+  otlpResource: null,
   metrics: 'local',
   tlsCertPath: null,
   tlsKeyPath: null,

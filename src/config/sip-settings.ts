@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { secretSchema, setting } from './setting.js';
+import { passwordSchema, setting } from './setting.js';
 
 const PROTOCOL = '(?:udp|tcp|tls)';
 const HOST = '(?:\\[[0-9a-fA-F:.]+\\]|[A-Za-z0-9][A-Za-z0-9.-]{0,252})';
@@ -50,10 +50,38 @@ const mannerFields = {
     z.boolean(),
     'Whether silence is sent as comfort noise, a packet now and then, where the trunk agrees; else as packets of silence.',
   ),
-  numberFormat: setting(z.enum(['e164', 'digits']), 'How numbers are written: `+12025550123`, or `12025550123`.'),
+  numberFormat: setting(
+    z.enum(['e164', 'digits']),
+    'How numbers are written to the trunk: `+12025550123`, or `12025550123`.',
+  ),
+  country: setting(
+    z
+      .string()
+      .regex(/^[A-Z]{2}$/, 'Input should be a country such as US (ISO 3166-1 alpha-2)')
+      .nullable(),
+    'Country of numbers that come in without their country code, such as `US`. Unset = such numbers are not ours.',
+  ),
+  fromUser: setting(
+    z.enum(['number', 'account']),
+    'Who calls, in `From`: the number that calls, or the account `user`, for trunks that know an account by it.',
+  ),
+  identity: setting(
+    z.enum(['none', 'asserted', 'preferred']),
+    'The header that has the number that calls, beside `From`: none, `P-Asserted-Identity` or `P-Preferred-Identity` (RFC 3325).',
+  ),
   transfer: setting(
     z.enum(['auto', 'refer', 'bridge']),
     'How calls are handed on: by REFER where the other side takes it, else over a second call; or one of them alone.',
+  ),
+  transferFrom: setting(
+    z.enum(['number', 'caller']),
+    'Who calls the target of a transfer over a second call, in `From`: our number, or the caller, with our number in ' +
+      '`Diversion`. The header of `identity` has the caller in either case.',
+  ),
+  extensions: setting(
+    z.enum(['safe', 'all']),
+    "Which short user parts on the trunk's own hosts calls may be transferred to: all but emergency numbers, or `all`, " +
+      'see [SIP](sip.md#handing-calls-on).',
   ),
   keepAliveS: setting(z.number().min(0).max(3_600), 'How often servers are asked whether they are there; 0 = never.', {
     unit: 's',
@@ -63,7 +91,7 @@ const mannerFields = {
 const namedTrunkSchema = z.strictObject({
   ...trunkFields,
   ...mannerFields,
-  password: setting(secretSchema.nullable(), 'Password of `user`. Unset = none.', { secret: true }),
+  password: setting(passwordSchema.nullable(), 'Password of `user`. Unset = none.', { secret: true }),
 });
 
 /** A SIP trunk, or a PBX, and more of them by name: where calls go and come from. */
@@ -95,11 +123,11 @@ export const sipSchema = z
         namedTrunkSchema,
       ),
       'More trunks by name: `servers`, `sources`, `numbers`, `domain`, `user`, `password`, `register` and `displayName` are ' +
-        'their own; `codecs`, `srtp`, `comfortNoise`, `numberFormat`, `transfer` and `keepAliveS` those of `sip` where a ' +
-        'trunk leaves them out; the rest is for all.',
+        'their own; `codecs`, `srtp`, `comfortNoise`, `numberFormat`, `country`, `fromUser`, `identity`, `transfer`, ' +
+        '`transferFrom`, `extensions` and `keepAliveS` those of `sip` where a trunk leaves them out; the rest is for all.',
     ),
     callers: setting(
-      z.record(nameSchema, secretSchema),
+      z.record(nameSchema, passwordSchema),
       'Phones and PBXs without a fixed address, by user name, each with its password: they may call our numbers from ' +
         'anywhere, with a proof, see [SIP](sip.md#callers-without-a-fixed-address).',
     ),
@@ -108,10 +136,22 @@ export const sipSchema = z
         .array(z.enum(['SHA-256', 'MD5']))
         .min(1)
         .max(2),
-      'How callers may prove themselves, the most wanted first. Phones that know MD5 alone may fail where another comes first.',
+      'How callers may prove themselves, the most wanted first. Some phones that know MD5 alone fail where another is offered at all.',
     ),
   })
-  .superRefine(({ numbers = [], trunks = {} }, context) => {
+  .superRefine(({ numbers = [], trunks = {}, servers = [], user = null, fromUser }, context) => {
+    const accounts: [path: PropertyKey[], user: string | null, fromUser: string | undefined][] = [
+      [['fromUser'], user, servers.length > 0 ? fromUser : undefined],
+      ...Object.entries(trunks).map(([name, trunk]): [PropertyKey[], string | null, string | undefined] => [
+        ['trunks', name, 'fromUser'],
+        trunk.user ?? null,
+        trunk.fromUser ?? fromUser,
+      ]),
+    ];
+    for (const [path, account, wanted] of accounts) {
+      if (account !== null || wanted !== 'account') continue;
+      context.addIssue({ code: 'custom', path, message: '`account` needs `user`, the account that it means' });
+    }
     const seen = new Set<string>();
     const places: [path: PropertyKey[], numbers: readonly string[]][] = [
       [['numbers'], numbers],
@@ -150,8 +190,13 @@ export const DEFAULT_SIP: SipSettings = {
   srtp: 'accepted',
   comfortNoise: false,
   numberFormat: 'e164',
+  country: null,
+  fromUser: 'number',
+  identity: 'none',
   displayName: null,
   transfer: 'auto',
+  transferFrom: 'number',
+  extensions: 'safe',
   keepAliveS: 60,
   tlsCertPath: null,
   tlsKeyPath: null,

@@ -15,7 +15,7 @@ export function soundOf(config: AgentConfig): ResolvedSound {
   const volume = background?.volume ?? 1;
   return {
     recording: enable_recording === true && recordingAllowed(config),
-    background: background == null || volume === 0 ? null : { url: background.url, volume },
+    background: background == null || background.url === '' || volume === 0 ? null : { url: background.url, volume },
     denoise: denoiseOf(config),
   };
 }

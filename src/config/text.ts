@@ -12,8 +12,8 @@ export const phrasesSchema = z.array(phraseSchema).max(100);
 /** Instructions to the model about one ability. */
 export const instructionSchema = z.string().max(10_000);
 
-/** A name of the operating system's time zone database, such as `Europe/Berlin`. */
-export const timezoneSchema = z.string().refine(isTimezone, {
+/** A name of the operating system's time zone database, such as `Europe/Berlin`; empty = none. */
+export const timezoneSchema = z.string().refine((name) => name === '' || isTimezone(name), {
   error: 'Input should be an IANA time zone such as Europe/Berlin',
   params: { type: 'timezone' },
 });

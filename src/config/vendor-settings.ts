@@ -58,6 +58,9 @@ export interface VendorAccess {
 /** What the operator has set, by vendor. */
 export type Vendors = Readonly<Partial<Record<VendorName, VendorAccess>>>;
 
+/** As embedders name them: `{ elevenlabs: { apiKey } }`. What is left out is the vendor's own. */
+export type GivenVendors = Readonly<Partial<Record<VendorName, Partial<VendorAccess>>>>;
+
 const regionSchema = z.string().regex(/^[a-z0-9-]{1,50}$/, 'Input should be the name of a region, such as westeurope');
 
 const schemas = { apiKey: secretSchema, baseUrl: baseUrlSchema, region: regionSchema };
@@ -79,6 +82,11 @@ export const vendorsSchema = z.strictObject({
 });
 
 export type VendorSettings = z.infer<typeof vendorsSchema>;
+
+/** Variables of the vendors' keys; OpenAI's is that of a setting. */
+export const VENDOR_KEY_VARIABLES: readonly string[] = Object.values<Vendor>(plain).flatMap(
+  ({ env }) => env.apiKey ?? [],
+);
 
 /** What the environment says of vendors; an empty value counts as unset. OpenAI's are settings of their own. */
 export function vendorsFromEnv(env: Readonly<Record<string, string | undefined>>): {
@@ -124,7 +132,12 @@ export function vendorsOf(settings: {
   };
 }
 
-function accessOf(given: VendorSettings['azure']): VendorAccess {
+/** Every vendor that an embedder has named, with null for what was left out. */
+export function namedVendors(vendors: GivenVendors = {}): Vendors {
+  return Object.fromEntries(Object.entries(vendors).map(([name, given]) => [name, accessOf(given)]));
+}
+
+function accessOf(given: Partial<VendorAccess> | undefined): VendorAccess {
   const baseUrl = given?.baseUrl?.replace(/\/+$/, '') ?? null;
   return { apiKey: given?.apiKey ?? null, baseUrl, region: given?.region ?? null };
 }
@@ -147,7 +160,7 @@ export function missingOf(name: VendorName, vendors: Vendors): string | null {
  */
 export function vendorAccess(provider: string, kind: string, name: VendorName, vendors: Vendors): VendorAccess {
   const missing = missingOf(name, vendors);
-  if (missing !== null) throw new ParleyError('PROVIDER_NOT_CONFIGURED', { provider, kind, missing });
+  if (missing !== null) throw new ParleyError('PROVIDER_NOT_CONFIGURED', { provider, kind, missing, vendor: name });
   return vendors[name] ?? accessOf({});
 }
 

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { optional, required } from './field.js';
+import { encodeUrlText } from './url-text.js';
 import { type Variables, fillVariables } from './variables.js';
 
 /** Headers that the HTTP client or the connection owns. */
@@ -16,10 +17,10 @@ const RESERVED_HEADERS = new Set([
   'upgrade',
 ]);
 
-/** An address that parley calls over HTTP. `{Name}` variables may stand in its path and query. */
+/** An address that parley calls over HTTP; empty = none. `{Name}` variables may stand in its path and query. */
 export const httpUrlSchema = urlSchema(['http:', 'https:']);
 
-/** An address that parley dials with a WebSocket. */
+/** An address that parley dials with a WebSocket; empty = none. */
 export const socketUrlSchema = urlSchema(['ws:', 'wss:']);
 
 /** Request headers. `{Name}` variables may stand in the values. */
@@ -70,12 +71,13 @@ export function webhookAddress(
 ): WebhookAddress | null {
   if (webhook === null || webhook === undefined || webhook === '') return null;
   const { url, headers } = typeof webhook === 'string' ? { url: webhook, headers: null } : webhook;
+  if (url === '') return null;
   const filled = Object.entries(headers ?? {}).map(([name, value]) => [
     name.toLowerCase(),
     fillVariables(value, variables),
   ]);
   return {
-    url: fillVariables(url, variables, encodeURIComponent),
+    url: fillVariables(url, variables, encodeUrlText),
     headers: Object.fromEntries(filled) as Record<string, string>,
   };
 }
@@ -85,7 +87,7 @@ function urlSchema(protocols: readonly string[]): z.ZodString {
   return z
     .string()
     .max(4_000)
-    .refine((text) => isUrl(text, protocols), {
+    .refine((text) => text === '' || isUrl(text, protocols), {
       error: `Input should be an address that begins with ${names}, without user name or password`,
       params: { type: 'url_parsing' },
     });

@@ -1,7 +1,8 @@
+import { parseJson } from '../json.js';
 /** One of a call's arguments; undefined if it is missing or the arguments are unreadable. */
 export function argumentOf(args: string, name: string): unknown {
   try {
-    const parsed: unknown = JSON.parse(args === '' ? '{}' : args);
+    const parsed: unknown = parseJson(args === '' ? '{}' : args);
     if (typeof parsed !== 'object' || parsed === null || !Object.hasOwn(parsed, name)) return undefined;
     return (parsed as Record<string, unknown>)[name];
   } catch {

@@ -43,6 +43,8 @@ export interface OpeningConfig {
   userStarts: boolean;
   /** … but no longer than this. */
   userStartTimeoutMs: number;
+  /** `earlier` is the beginning of this same call, whose line broke: the agent does not greet again. Default false. */
+  resumes?: boolean;
 }
 
 export interface InterruptionConfig {

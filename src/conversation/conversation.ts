@@ -106,6 +106,9 @@ export class Conversation {
       case 'beep':
         voicemail.onBeep(core);
         return;
+      case 'sit':
+        voicemail.onSpecialInformationTones(core, event.end);
+        return;
       case 'fax':
         voicemail.onFax(core, event.sign);
         return;

@@ -1,4 +1,6 @@
 import type { ChatMessage, ToolCall, ToolSpec } from '../config/chat.js';
+import type { Failure } from '../errors.js';
+import type { AnnouncedEnd } from './announcements.js';
 import type { AttendedTransferConfig } from './config.js';
 
 /** What happens to a conversation. Plain data; times are milliseconds on the session's clock. */
@@ -21,6 +23,11 @@ export type ConversationEvent =
   | { type: 'beep'; endMs: number }
   /** A fax machine or a modem is on the line, known by its answering tone, its modem or its calling tone. */
   | { type: 'fax'; sign: 'answer' | 'modem' | 'calling' }
+  /**
+   * Special information tones (ITU-T E.180): three rising tones before a network's announcement. `busy`: no circuit is
+   * free; `failed`: the number cannot be reached.
+   */
+  | { type: 'sit'; end: 'failed' | 'busy' }
   /** `flush`: speak what there is now, whole sentence or not; `pauseMs`: leave so much silence behind it. */
   | { type: 'llm.text'; requestId: number; text: string; flush?: boolean; pauseMs?: number }
   /**
@@ -30,7 +37,7 @@ export type ConversationEvent =
   | { type: 'llm.voice'; requestId: number; text: string }
   | { type: 'llm.toolCall'; requestId: number; call: ToolCall }
   | { type: 'llm.done'; requestId: number }
-  | { type: 'llm.failed'; requestId: number; reason: string }
+  | ({ type: 'llm.failed'; requestId: number } & Failure)
   | { type: 'tool.result'; callId: string; ok: boolean; content: string }
   /** What became of a transfer; `reason` is what the model is told of a failure. */
   | { type: 'transfer.result'; callId: string; ok: boolean; reason: string }
@@ -38,13 +45,13 @@ export type ConversationEvent =
   | { type: 'utterance.started'; utteranceId: number }
   /** The last sample of an utterance has been given to the line (an utterance without audio has no `started`). */
   | { type: 'utterance.finished'; utteranceId: number }
-  | { type: 'utterance.failed'; utteranceId: number; reason: string }
+  | ({ type: 'utterance.failed'; utteranceId: number } & Failure)
   /** The voice is late: the line has nothing to play in the middle of an utterance … */
   | { type: 'utterance.starved'; utteranceId: number }
   /** … and now it has again. */
   | { type: 'utterance.fed'; utteranceId: number }
   /** Speech recognition is lost for good. */
-  | { type: 'ears.failed'; reason: string }
+  | ({ type: 'ears.failed' } & Failure)
   /** Somebody outside (the API, an embedder) has the agent say something, or ends the call. */
   | { type: 'command.say'; text: string }
   | { type: 'command.end' }
@@ -140,6 +147,16 @@ export type UtteranceKind =
   | 'transfer'
   | 'voicemail';
 
-/** How a conversation can end (call statuses of the interface that a conversation itself decides). */
+/**
+ * How a conversation can end (call statuses of the interface that a conversation itself decides). `failed`, `busy` and
+ * `no-answer`: the network answered with an announcement in place of the person.
+ */
 export type EndStatus =
-  'user-ended' | 'agent-ended' | 'api-ended' | 'timeout' | 'error' | 'voicemail-hangup' | 'voicemail-message';
+  | 'user-ended'
+  | 'agent-ended'
+  | 'api-ended'
+  | 'timeout'
+  | 'error'
+  | 'voicemail-hangup'
+  | 'voicemail-message'
+  | AnnouncedEnd;

@@ -98,13 +98,17 @@ export function modelMessages(core: Core, next?: ChatMessage): ChatMessage[] {
   return system === '' ? limited : [{ role: 'system', content: system }, ...limited];
 }
 
-/** Keeps the latest messages; a tool result never stays without its call, nor a call without its result. */
+/**
+ * Keeps the latest messages, at most as many as the limit says. A tool result never stays without its call: results at
+ * the start are left out, and where nothing else would be left, their call is kept beyond the limit.
+ */
 export function limitMessages(messages: readonly ChatMessage[], limits: HistoryConfig): ChatMessage[] {
   let kept = [...messages];
   if (limits.messageLimit !== null && kept.length > limits.messageLimit) {
     let start = kept.length - limits.messageLimit;
-    while (start > 0 && kept[start]?.role === 'tool') start--;
-    kept = kept.slice(start);
+    while (kept[start]?.role === 'tool') start++;
+    if (start === kept.length) start = kept.findLastIndex(({ role }) => role !== 'tool');
+    kept = kept.slice(Math.max(0, start));
   }
   if (limits.toolResultLimit !== null) {
     let budget = limits.toolResultLimit;

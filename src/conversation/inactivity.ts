@@ -3,6 +3,7 @@ import type { Core } from './core.js';
 import { endNow } from './ending.js';
 import type { UtteranceKind } from './events.js';
 import { phrasesFor } from './phrases.js';
+import { baseLanguage } from './words.js';
 
 /**
  * Silence on both sides: the agent asks whether the user is there, and ends the call when nobody is. Mere noise is no
@@ -39,7 +40,17 @@ export function onInactivityDue(core: Core): void {
   core.state.inactivity.prompts++;
   core.state.inactivity.sinceMs = core.nowMs;
   core.trace('inactivity', { prompts: core.state.inactivity.prompts });
-  speech.say(core, inactivity?.message ?? phrasesFor(core.language).stillThere, { kind: 'prompt' });
+  speech.say(core, question(core, inactivity?.message ?? null), { kind: 'prompt' });
+}
+
+/** Asked in a row, every other question has other words, where there are any in the language. */
+function question(core: Core, message: string | null): string {
+  const { language, state } = core;
+  const phrases = phrasesFor(language);
+  const isRepeated = state.inactivity.prompts % 2 === 0;
+  const isOwnLanguage = phrases !== phrasesFor('en') || baseLanguage(language) === 'en';
+  if (isRepeated && (message === null || isOwnLanguage)) return phrases.stillThereAgain;
+  return message ?? phrases.stillThere;
 }
 
 /** Nothing from the user for too long, or the longest session is over. */

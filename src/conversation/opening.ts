@@ -1,5 +1,6 @@
 import * as speech from './agent-speech.js';
 import type { Core } from './core.js';
+import { phrasesFor } from './phrases.js';
 import { mayInterruptOpening, startReply } from './reply.js';
 import { OPENING_TURN } from './state.js';
 import { isSpeakable } from './sentences.js';
@@ -12,8 +13,27 @@ const AGAIN_MS = 500;
 
 export function onLineOpened(core: Core): void {
   const { opening } = core.config;
-  if (opening.userStarts) core.arm('opening', core.nowMs + opening.userStartTimeoutMs);
+  if (opening.resumes) resume(core);
+  else if (opening.userStarts) core.arm('opening', core.nowMs + opening.userStartTimeoutMs);
   else open(core);
+}
+
+/** The end of a sentence, or a quote or bracket behind it. */
+const SENTENCE_END = /[.!?…。！？।]["'”’»」)\]]*\s*$/u;
+
+/**
+ * The call goes on after its line broke. A user who waits for an answer gets it; an agent that was cut off in the middle
+ * of a sentence says that it is there; else the user goes on.
+ */
+function resume(core: Core): void {
+  const last = core.config.earlier.at(-1);
+  core.trace('opening.resumed', { after: last?.role ?? null });
+  if (last?.role === 'user' || last?.role === 'tool') {
+    startReply(core, { text: '', number: OPENING_TURN, entry: null, interrupts: false });
+  } else if (last !== undefined && !SENTENCE_END.test(last.content)) {
+    const interruptible = mayInterruptOpening(core);
+    speech.say(core, phrasesFor(core.language).stillThereAgain, { kind: 'opening', interruptible });
+  }
 }
 
 /** The user did not begin. */

@@ -23,6 +23,8 @@ export interface Phrases {
   /** To a machine that screens the call, where the model has no answer and there is no greeting. */
   screened: string;
   stillThere: string;
+  /** The second time in a row, the fourth …: nobody likes to be asked the same over and over. */
+  stillThereAgain: string;
   /** The user does not want to be called again: acknowledged, with a goodbye. */
   doNotCall: string;
   timeout: string;
@@ -41,6 +43,7 @@ const ENGLISH: Phrases = {
   callerGone: 'The caller has hung up, I am sorry.',
   screened: 'This is a call for you. I would like to speak with you in person, please.',
   stillThere: 'Are you still there?',
+  stillThereAgain: 'I am still here. Say something when you are ready.',
   doNotCall: 'I have noted that, and you will not be called again. Goodbye.',
   timeout: 'We have to stop here. Goodbye.',
 };
@@ -60,6 +63,7 @@ const BY_LANGUAGE: Readonly<Record<string, Phrases>> = {
     callerGone: 'Der Anrufer hat leider aufgelegt.',
     screened: 'Dies ist ein Anruf für Sie. Ich möchte bitte persönlich mit Ihnen sprechen.',
     stillThere: 'Sind Sie noch da?',
+    stillThereAgain: 'Ich bin noch da. Sagen Sie etwas, wenn Sie so weit sind.',
     doNotCall: 'Ich habe das vermerkt, Sie werden nicht mehr angerufen. Auf Wiederhören.',
     timeout: 'Wir müssen hier leider enden. Auf Wiederhören.',
   },
@@ -76,6 +80,7 @@ const BY_LANGUAGE: Readonly<Record<string, Phrases>> = {
     callerGone: 'La personne a raccroché, je suis désolé.',
     screened: "C'est un appel pour vous. J'aimerais vous parler en personne, s'il vous plaît.",
     stillThere: 'Êtes-vous toujours là ?',
+    stillThereAgain: 'Je suis toujours là. Parlez quand vous voudrez.',
     doNotCall: "C'est noté, vous ne serez plus appelé. Au revoir.",
     timeout: 'Nous devons nous arrêter ici. Au revoir.',
   },
@@ -92,6 +97,7 @@ const BY_LANGUAGE: Readonly<Record<string, Phrases>> = {
     callerGone: 'Lo siento, la persona ha colgado.',
     screened: 'Es una llamada para usted. Me gustaría hablar con usted en persona, por favor.',
     stillThere: '¿Sigue ahí?',
+    stillThereAgain: 'Sigo aquí. Hable cuando quiera.',
     doNotCall: 'Lo he anotado, no volveremos a llamarle. Adiós.',
     timeout: 'Tenemos que terminar aquí. Adiós.',
   },
@@ -108,6 +114,7 @@ const BY_LANGUAGE: Readonly<Record<string, Phrases>> = {
     callerGone: 'Mi dispiace, la persona ha riattaccato.',
     screened: 'È una chiamata per lei. Vorrei parlarle di persona, per favore.',
     stillThere: 'È ancora in linea?',
+    stillThereAgain: 'Sono ancora qui. Parli pure quando vuole.',
     doNotCall: 'Ne ho preso nota, non sarà più chiamato. Arrivederci.',
     timeout: 'Dobbiamo fermarci qui. Arrivederci.',
   },
@@ -124,6 +131,7 @@ const BY_LANGUAGE: Readonly<Record<string, Phrases>> = {
     callerGone: 'Lamento, a pessoa desligou.',
     screened: 'É uma chamada para si. Gostaria de falar consigo pessoalmente, por favor.',
     stillThere: 'Ainda está aí?',
+    stillThereAgain: 'Continuo aqui. Fale quando quiser.',
     doNotCall: 'Ficou registado, não voltaremos a ligar. Adeus.',
     timeout: 'Temos de terminar aqui. Adeus.',
   },
@@ -140,6 +148,7 @@ const BY_LANGUAGE: Readonly<Record<string, Phrases>> = {
     callerGone: 'De beller heeft helaas opgehangen.',
     screened: 'Dit is een gesprek voor u. Ik wil u graag persoonlijk spreken.',
     stillThere: 'Bent u er nog?',
+    stillThereAgain: 'Ik ben er nog. Zeg gerust iets als u zover bent.',
     doNotCall: 'Dat is genoteerd, u wordt niet meer gebeld. Tot ziens.',
     timeout: 'We moeten hier stoppen. Tot ziens.',
   },
@@ -156,6 +165,7 @@ const BY_LANGUAGE: Readonly<Record<string, Phrases>> = {
     callerGone: 'माफ़ कीजिए, फ़ोन करने वाले ने फ़ोन रख दिया है।',
     screened: 'यह कॉल आपके लिए है। कृपया, मैं आपसे बात करना चाहता हूँ।',
     stillThere: 'क्या आप वहाँ हैं?',
+    stillThereAgain: 'मैं अभी भी यहाँ हूँ। जब चाहें, बोलिए।',
     doNotCall: 'मैंने नोट कर लिया है, आपको फिर फ़ोन नहीं किया जाएगा। नमस्ते।',
     timeout: 'हमें यहीं रुकना होगा। नमस्ते।',
   },
@@ -172,6 +182,7 @@ const BY_LANGUAGE: Readonly<Record<string, Phrases>> = {
     callerGone: '申し訳ありません、お相手の方が電話を切られました。',
     screened: 'お客様へのお電話です。ご本人様とお話しさせてください。',
     stillThere: 'もしもし、聞こえていますか？',
+    stillThereAgain: 'まだつながっております。ご用意ができましたら、お話しください。',
     doNotCall: '承知いたしました。今後お電話はいたしません。失礼いたします。',
     timeout: 'ここで終わりにさせていただきます。失礼します。',
   },
@@ -188,6 +199,7 @@ const BY_LANGUAGE: Readonly<Record<string, Phrases>> = {
     callerGone: '抱歉，对方已经挂断了。',
     screened: '这是打给您的电话，我想和您本人通话。',
     stillThere: '您还在吗？',
+    stillThereAgain: '我还在。您准备好了就说。',
     doNotCall: '已经记下了，以后不会再给您打电话。再见。',
     timeout: '我们只能到这里了。再见。',
   },

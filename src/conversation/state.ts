@@ -1,5 +1,6 @@
 import type { ToolCall } from '../config/chat.js';
 import type { EndStatus, UtteranceKind } from './events.js';
+import type { AnnouncedEnd } from './announcements.js';
 import type { MachinePhrase } from './voicemail-phrases.js';
 
 /** Number of the turn that the model opens the conversation with. */
@@ -291,7 +292,9 @@ export interface VoicemailState {
   listenedMs: number | null;
   beeped: boolean;
   /** What the words tell, and since when. */
-  phrase: { found: MachinePhrase; sinceMs: number } | null;
+  phrase: { found: MachinePhrase | AnnouncedEnd; sinceMs: number } | null;
+  /** How the call ends after an announcement, unless the rest of it offers to take a message; null = no announcement. */
+  announced: AnnouncedEnd | null;
   /** The message in the history, once it is being left. */
   entry: number | null;
 }

@@ -1,3 +1,4 @@
+import { ANNOUNCEMENTS } from './announcements.js';
 import { baseLanguage } from './words.js';
 
 /**
@@ -43,6 +44,7 @@ const ENGLISH: readonly string[] = [
   'how may I help you today',
   'what can I do for you',
   'how may I direct your call',
+  ...ANNOUNCEMENTS,
 ];
 
 const BY_LANGUAGE: Readonly<Record<string, readonly string[]>> = {

@@ -31,7 +31,8 @@ const ENGLISH: MachineWords = {
       // An offer to take a message ("would you like to leave a message?") is a person's.
       /(?<!(?:like|want|wish|care|prefer) to )\b(?:leave|record) (?:me |us |him |her )?(?:a |an |your |the )?(?:(?:brief|short|detailed|quick|clear|voice|name) (?:and )?)*(?:message|name|number|details)\b/,
       /\b(?:i|we|i'm|i am|we're|we are) (?:[a-z]+ )?(?:can't|cannot|can not|couldn't|unable to|not able to|not available to|unavailable to) (?:take|answer|come to|get to|pick up|reach) (?:your |the |my )?(?:call|phone)\b/,
-      /\b(?:person|party|customer|subscriber|number|user|mobile|wireless customer) (?:you|that you|you've|you have|you are|you're)[a-z' ]{0,40}\b(?:not available|unavailable|not answering|switched off|not in service|cannot be reached)\b/,
+      /\b(?:person|party|customer|subscriber|number|user|mobile|wireless customer) (?:you|that you|you've|you have|you are|you're)[a-z' ]{0,40}\b(?:not available|unavailable|not answering)\b/,
+      /\b(?:nobody|no one)(?: is| are)? available (?:to )?(?:take|answer) (?:your |the )?call\b/,
       /\b(?:i am|i'm|we are|we're) (?:(?:currently|presently) (?:not available|unavailable)|(?:not available|unavailable) (?:right now|now|currently|at (?:the|this) (?:moment|time)))\b/,
       /(?<!\b(?:my|your|his|her|their) )\bmailbox\b/,
       /\bto leave (?:a |your )?message press\b/,
@@ -78,8 +79,7 @@ const ENGLISH: MachineWords = {
 const BY_LANGUAGE: Readonly<Record<string, MachineWords>> = {
   en: ENGLISH,
   de: {
-    machine:
-      /\bhinterlass(?:en|t)?\b.*\bnachricht\b|\b(?:teilnehmer|anschluss|gesprächspartner|rufnummer|person)\b.*\b(?:nicht erreichbar|nicht zu erreichen)\b/,
+    machine: /\bhinterlass(?:en|t)?\b.*\bnachricht\b/,
     signs: [
       /\bnach dem (?:signalton|piepton|ton|signal|piep)\b/,
       /\b(?:mailbox|anrufbeantworter|sprachbox)\b/,
@@ -98,7 +98,7 @@ const BY_LANGUAGE: Readonly<Record<string, MachineWords>> = {
   },
   fr: {
     machine:
-      /\b(?:laissez|laisser)(?:-moi|-nous)? (?:un |votre |vos )?(?:message|nom|coordonnées)\b|\b(?:correspondant|abonné|personne)\b.*\bn'est pas (?:disponible|joignable)\b/,
+      /\b(?:laissez|laisser)(?:-moi|-nous)? (?:un |votre |vos )?(?:message|nom|coordonnées)\b|\b(?:correspondant|abonné|personne)\b.*\bn'est pas disponible\b/,
     signs: [
       /\baprès le (?:bip|signal|signal sonore|ton)\b/,
       /\b(?:messagerie|boîte vocale|répondeur)\b/,
@@ -154,7 +154,7 @@ const BY_LANGUAGE: Readonly<Record<string, MachineWords>> = {
   },
   it: {
     machine:
-      /\b(?:lasci|lasciate|lasciare|lascia) (?:un |il vostro |il suo |il tuo )?(?:breve )?(?:messaggio|nome)\b|\b(?:cliente|utente|numero|persona)\b.*\bnon (?:è|sono) (?:al momento )?(?:raggiungibil[ei]|disponibil[ei])\b/,
+      /\b(?:lasci|lasciate|lasciare|lascia) (?:un |il vostro |il suo |il tuo )?(?:breve )?(?:messaggio|nome)\b|\b(?:cliente|utente|numero|persona)\b.*\bnon (?:è|sono) (?:al momento )?disponibil[ei]\b/,
     signs: [
       /\bdopo il (?:segnale|bip|tono)\b/,
       /\b(?:segreteria telefonica|casella vocale|segreteria)\b/,
@@ -191,7 +191,7 @@ const BY_LANGUAGE: Readonly<Record<string, MachineWords>> = {
     asks: /\bwaarmee kan ik\b|\bmet wie spreek ik\b|\bwie is daar\b/,
   },
   hi: {
-    machine: /संदेश (?:छोड़|रिकॉर्ड)|मैसेज छोड़|पहुँच से बाहर|पहुंच से बाहर|स्विच ?ऑफ/,
+    machine: /संदेश (?:छोड़|रिकॉर्ड)|मैसेज छोड़/,
     signs: [/बीप के बाद|टोन के बाद/, /वॉइस ?मेल/, /उपलब्ध नहीं/, /उत्तर नहीं दे/],
     full: /मेलबॉक्स भर|संदेश नहीं (?:छोड़|ले)/,
     screening: /अपना नाम (?:बताएं|बताएँ|बोलें|कहें)|कॉल करने का कारण|क्यों कॉल कर/,
@@ -203,7 +203,7 @@ const BY_LANGUAGE: Readonly<Record<string, MachineWords>> = {
     asks: /कैसे (?:मदद|सहायता)|कौन बोल/,
   },
   ja: {
-    machine: /メッセージを(?:お|残|録|どうぞ)|電話に出(?:られ|ることが)|電源が入っていない|電波の届かない/,
+    machine: /メッセージを(?:お|残|録|どうぞ)|電話に出(?:られ|ることが)/,
     signs: [/(?:ピー|発信音|合図|信号音)(?:という音)?の(?:あと|後)/, /留守番|留守電|ただいま(?:留守|外出)/],
     full: /(?:メッセージ|録音)が(?:いっぱい|一杯)|これ以上(?:メッセージ|録音)/,
     screening: /お名前(?:と|を).*(?:ご用件|お願い|おっしゃ|お話し)(?!.*メッセージ)|ご用件をおっしゃって/,
@@ -215,7 +215,7 @@ const BY_LANGUAGE: Readonly<Record<string, MachineWords>> = {
     asks: /ご用件を(?:伺|お伺|うかが)|どちら様|どのようなご用件/,
   },
   zh: {
-    machine: /请.{0,12}留言|无法接(?:听|通)|不在服务区|已关机|暂时不能接听/,
+    machine: /请.{0,12}留言|无法接听|暂时不能接听/,
     signs: [/留言/, /语音信箱/, /(?:嘀|哔|滴|提示音)(?:的一声|声)?(?:之?后|以后)/],
     full: /信箱(?:已|已经)?满|无法留言/,
     screening: /(?:请说|请说出|请报|请告知).{0,4}(?:姓名|名字)(?!.*留言)|来电(?:原因|目的|事由)/,

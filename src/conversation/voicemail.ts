@@ -1,4 +1,5 @@
 import * as speech from './agent-speech.js';
+import { type AnnouncedEnd, announcedEnd } from './announcements.js';
 import type { Core } from './core.js';
 import { beginEnding, endNow, fallSilent } from './ending.js';
 import type { UtteranceKind } from './events.js';
@@ -20,8 +21,9 @@ import {
 
 /**
  * A machine that answers an outbound call. It is looked for beside the conversation, which goes on meanwhile as with a
- * person: phrases and the beep give it away. A greeting that goes on for long without a pause makes it suspect: it is
- * answered like a person's, and silence after that is a machine's. Who is not found to be one in time is a person.
+ * person: phrases and the beep give it away. A greeting that is longer than people's makes it suspect: it is answered
+ * like a person's, and silence after that is a machine's. Who is not found to be one in time is a person. A network's
+ * announcement ends the call as the network would have refused it.
  */
 
 /** From the answer, or from an answer to a machine that screens the call, until whoever is there is a person. */
@@ -68,6 +70,7 @@ export function onLineOpened(core: Core): void {
     listenedMs: null,
     beeped: false,
     phrase: null,
+    announced: null,
     entry: null,
   };
   core.arm('voicemail', core.nowMs + VERDICT_MS);
@@ -142,6 +145,12 @@ export function onFax(core: Core, sign: string): void {
   hangUp(core);
 }
 
+/** Special information tones: an announcement follows, and no person. */
+export function onSpecialInformationTones(core: Core, end: AnnouncedEnd): void {
+  if (core.config.direction !== 'outbound') return;
+  endAsAnnounced(core, end, 'tones');
+}
+
 /** The deadline of the phase. */
 export function onVoicemailDue(core: Core): void {
   if (isMailbox(core)) leaveMessage(core);
@@ -153,8 +162,9 @@ export function onCadenceDue(core: Core): void {
   const { voicemail } = core.state;
   if (voicemail === null) return;
   if (voicemail.phase === 'greeting') leaveMessage(core);
-  else if (voicemail.speaking) suspect(core, voicemail);
-  else if (voicemail.suspectMs === null) voicemail.personal = true;
+  else if (voicemail.speaking) suspect(core, voicemail, 'length');
+  else if (voicemail.suspectMs === null && greetsBriefly(voicemail)) voicemail.personal = true;
+  else if (voicemail.suspectMs === null) suspect(core, voicemail, 'greeting');
   else if (speech.isSpeaking(core)) watchCadence(core, voicemail);
   else detect(core, voicemail, 'silence');
 }
@@ -180,6 +190,14 @@ export function menuGoesOnUntil(core: Core): number {
 /** What becomes of a turn before it is answered: null = it is not. */
 export function heardAs(core: Core, message: string): string | null {
   const { voicemail } = core.state;
+  if (voicemail === null && isFirstHeard(core)) {
+    const announced = announcementIn(core, message);
+    if (announced !== null) {
+      addUserMessage(core, message);
+      endAsAnnounced(core, announced, 'words');
+      return null;
+    }
+  }
   if (voicemail?.phase !== 'listening') return message;
   if (!voicemail.screening) {
     if (voicemail.screened && asksToWait(message, core.language)) {
@@ -216,23 +234,65 @@ export function settle(core: Core): void {
 function judgeWords(core: Core, voicemail: VoicemailState, isFinal: boolean): void {
   const { language } = core;
   const text = textOf(voicemail);
-  const found = machinePhraseOf(text, language, core.config.voicemail?.detectionPhrases ?? []);
+  const found =
+    machinePhraseOf(text, language, core.config.voicemail?.detectionPhrases ?? []) ?? announcementIn(core, text);
   if (found !== voicemail.phrase?.found) voicemail.phrase = found === null ? null : { found, sinceMs: core.nowMs };
   const stoodMs = core.nowMs - (voicemail.phrase?.sinceMs ?? core.nowMs);
   if (found !== null && !isFinal && stoodMs < PHRASE_STANDS_MS) return;
   if (found === 'full') detect(core, voicemail, found);
-  else if (voicemail.phase !== 'listening') return;
+  else if (found === 'failed') endAsAnnounced(core, found, 'words');
+  else if (voicemail.phase !== 'listening') reconsiderAnnouncement(core, voicemail, found, text);
   else if (found === 'machine') detect(core, voicemail, found);
+  else if ((found === 'busy' || found === 'no-answer') && isFinal) announce(core, voicemail, found);
   else if (found === 'screening') screen(core, voicemail);
   else if (voicemail.suspectMs !== null && asksCaller(text, language)) onPerson(core, 'asks the caller');
 }
 
-/** Talks for longer than people do: if the agent's answer is met with silence it is a machine. */
-function suspect(core: Core, voicemail: VoicemailState): void {
-  core.trace('voicemail.suspected', { by: 'length' });
+/** Talks for longer than people who answer: if the agent's answer is met with silence it is a machine. */
+function suspect(core: Core, voicemail: VoicemailState, by: 'length' | 'greeting'): void {
+  core.trace('voicemail.suspected', { by });
   voicemail.suspectMs = voicemail.stretchMs;
   voicemail.listenedMs = null;
   core.arm('voicemail', core.nowMs + SUSPECT_MS);
+}
+
+/** How an announcement ends the call. Who asks the caller to hold has a queue, which the agent waits in. */
+function announcementIn(core: Core, text: string): AnnouncedEnd | null {
+  const end = announcedEnd(text, core.language);
+  return end === 'busy' && asksToWait(text, core.language) ? null : end;
+}
+
+/** The user has said nothing before. */
+function isFirstHeard(core: Core): boolean {
+  return core.config.direction === 'outbound' && !core.state.history.some(({ role }) => role === 'user');
+}
+
+/** There is nobody to talk to, unless a mailbox takes a message behind the announcement. */
+function announce(core: Core, voicemail: VoicemailState, end: AnnouncedEnd): void {
+  if (!leavesMessage(core)) {
+    endAsAnnounced(core, end, 'words');
+    return;
+  }
+  voicemail.announced = end;
+  detect(core, voicemail, 'announcement');
+}
+
+/** What comes behind an announcement: a mailbox that takes a message, or a queue that the agent waits in. */
+function reconsiderAnnouncement(
+  core: Core,
+  voicemail: VoicemailState,
+  found: MachinePhrase | AnnouncedEnd | null,
+  text: string,
+): void {
+  if (voicemail.announced === null) return;
+  if (found === 'machine') voicemail.announced = null;
+  else if (asksToWait(text, core.language)) onPerson(core, 'asks to hold');
+}
+
+function endAsAnnounced(core: Core, end: AnnouncedEnd, by: 'words' | 'tones'): void {
+  core.trace('voicemail.detected', { class: 'announcement', by });
+  keepGreeting(core);
+  endNow(core, end, null);
 }
 
 /** The answer is what it waits for. */
@@ -245,7 +305,7 @@ function screen(core: Core, voicemail: VoicemailState): void {
 }
 
 /** It is a machine: what was being said to a person is dropped. */
-function detect(core: Core, voicemail: VoicemailState, by: MachinePhrase | 'beep' | 'silence'): void {
+function detect(core: Core, voicemail: VoicemailState, by: MachinePhrase | 'announcement' | 'beep' | 'silence'): void {
   core.trace('voicemail.detected', { class: 'mailbox', by });
   if (by === 'full' || !leavesMessage(core)) {
     hangUp(core);
@@ -272,6 +332,10 @@ function hangUp(core: Core): void {
 function leaveMessage(core: Core): void {
   const { voicemail, config } = { voicemail: core.state.voicemail, config: core.config.voicemail };
   if (voicemail === null || config?.message == null || core.state.ending !== null) return;
+  if (voicemail.announced !== null && !voicemail.beeped) {
+    endAsAnnounced(core, voicemail.announced, 'words');
+    return;
+  }
   keepGreeting(core);
   core.disarm('voicemail', 'voicemail.cadence');
   voicemail.phase = 'message';
@@ -313,10 +377,10 @@ function cadenceDueMs(core: Core, voicemail: VoicemailState): number | null {
     return (endMs ?? core.nowMs) + (announcesTone(text, language) ? TONE_AWAITED_MS : GREETING_END_MS);
   }
   if (stretchMs === null || personal || screening || isMenu(text, language)) return null;
-  if (!speaking && suspectMs === null) {
-    return endMs !== null && endMs - stretchMs <= SHORT_GREETING_MS ? endMs + PAUSE_MS : null;
-  }
+  if (!speaking && suspectMs === null && greetsBriefly(voicemail)) return endMs === null ? null : endMs + PAUSE_MS;
   if (asksCaller(text, language)) return null;
+  // A recording in words that the recogniser does not know: a person of whom no word is understood speaks again.
+  if (!speaking && suspectMs === null) return endMs === null || text !== '' ? null : endMs + PAUSE_MS;
   if (!speaking) {
     if (listenedMs === null) return null;
     if (speech.isSpeaking(core)) return core.nowMs + UNANSWERED_MS;
@@ -325,6 +389,11 @@ function cadenceDueMs(core: Core, voicemail: VoicemailState): number | null {
   }
   if (suspectMs === stretchMs) return null;
   return stretchMs + (hintsAtMachine(text, language) ? LONG_HINTED_GREETING_MS : LONG_GREETING_MS);
+}
+
+/** The greeting, or what has been heard of it, is as short as people's. */
+function greetsBriefly({ stretchMs, endMs }: VoicemailState): boolean {
+  return stretchMs !== null && endMs !== null && endMs - stretchMs <= SHORT_GREETING_MS;
 }
 
 function textOf(voicemail: VoicemailState): string {

@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import type { IncomingMessage } from 'node:http';
 import { ParleyError } from '../errors.js';
 import type { KeyBinding, KeyStore, StoredKey } from '../store/keys.js';
+import type { Client, Clients } from './clients.js';
 import type { SessionTokens } from './session-tokens.js';
 
 export interface AccessOptions {
@@ -9,7 +10,14 @@ export interface AccessOptions {
   tokens: SessionTokens;
   /** Web origins that may talk beside the daemon's own; `*` = all. */
   allowedOrigins: readonly string[];
-  /** Whether clients without an Origin may talk. Null = where the daemon listens on loopback: they are the operator's own. */
+  /** Who made a request. */
+  clients: Clients;
+  /** Where clients reach the daemon: pages of it are the daemon's own. */
+  publicUrl: string | null;
+  /**
+   * Whether clients without an Origin may talk. Null = where the daemon listens on loopback and no proxy has passed them
+   * on: they are the operator's own.
+   */
   allowMissingOrigin: boolean | null;
   /** Public keys that live only as long as the process: the one of the daemon's own page. */
   ownPublicKeys: ReadonlySet<string>;
@@ -23,11 +31,9 @@ export interface PublicKey extends KeyBinding {
   id: string | null;
 }
 
-/** Where a request came from, as its headers say. */
-export interface Caller {
+/** Where a request came from: the page, and what that asked for. The daemon's own pages have its host in their origin. */
+export interface Caller extends Pick<Client, 'host' | 'viaProxy' | 'isForwarded'> {
   origin: string | undefined;
-  /** The Host header: the daemon's own pages have it in their origin. */
-  host: string | undefined;
 }
 
 const PAGE_KEY: PublicKey = { id: null, agents: [], origins: [] };
@@ -64,10 +70,15 @@ export class Access {
    * The public key of a request, from a page that may use it.
    * @throws ParleyError AUTH_REQUIRED where it is no public key of this daemon, AUTH_FORBIDDEN
    */
-  publicKey({ headers }: Pick<IncomingMessage, 'headers'>): PublicKey {
-    const key = this.#publicKey(bearer(headers.authorization));
-    this.origin({ origin: headers.origin, host: headers.host }, key);
+  publicKey(request: IncomingMessage): PublicKey {
+    const key = this.#publicKey(bearer(request.headers.authorization));
+    this.origin(this.callerOf(request), key);
     return key;
+  }
+
+  callerOf(request: IncomingMessage): Caller {
+    const { host, viaProxy, isForwarded } = this.#options.clients.of(request);
+    return { origin: request.headers.origin, host, viaProxy, isForwarded };
   }
 
   /**
@@ -111,10 +122,11 @@ export class Access {
    * Whether a page of this origin may talk: with one key, or else with any. A missing Origin is no browser's.
    * @throws ParleyError AUTH_FORBIDDEN
    */
-  origin({ origin, host }: Caller, key?: KeyBinding): void {
+  origin(caller: Caller, key?: KeyBinding): void {
+    const { origin, isForwarded } = caller;
     const { allowedOrigins, allowMissingOrigin, loopback, keys } = this.#options;
     if (origin === undefined) {
-      if (allowMissingOrigin ?? loopback) return;
+      if (allowMissingOrigin ?? (loopback && !isForwarded)) return;
       throw new ParleyError('AUTH_FORBIDDEN', { reason: 'the Origin header is missing' });
     }
     const isOne = (origins: readonly string[]): boolean => origins.includes('*') || origins.includes(origin);
@@ -122,7 +134,7 @@ export class Access {
       if (isOne(key.origins)) return;
     } else {
       if (isOne(allowedOrigins)) return;
-      if (URL.canParse(origin) && this.#isOwn(new URL(origin), host)) return;
+      if (URL.canParse(origin) && this.#isOwn(new URL(origin), caller)) return;
       if (key === undefined && keys.list().some(({ kind, origins }) => kind === 'public' && isOne(origins))) return;
     }
     throw new ParleyError('AUTH_FORBIDDEN', { reason: `pages of ${origin.slice(0, 200)} may not talk here` });
@@ -147,10 +159,15 @@ export class Access {
     throw new ParleyError('AUTH_REQUIRED');
   }
 
-  /** On loopback the name must be a loopback one too: any other name could be made to point here (DNS rebinding). */
-  #isOwn(origin: URL, host: string | undefined): boolean {
-    if (origin.host !== host) return false;
-    return !this.#options.loopback || isLoopbackName(origin.hostname);
+  /**
+   * On loopback the name must be a loopback one too, unless a trusted proxy has passed the request on: any other name could
+   * be made to point here (DNS rebinding).
+   */
+  #isOwn(origin: URL, { host, viaProxy }: Caller): boolean {
+    const { publicUrl, loopback } = this.#options;
+    if (publicUrl !== null && origin.origin === new URL(publicUrl).origin) return true;
+    if (origin.host !== host?.toLowerCase()) return false;
+    return viaProxy || !loopback || isLoopbackName(origin.hostname);
   }
 }
 

@@ -2,12 +2,16 @@ import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { AgentConfig } from '../config/agent.js';
 import type { AgentFile } from '../config/agent-file.js';
+import { InvalidConfigError } from '../config/issues.js';
 import { restoreSecrets } from '../config/redact.js';
+import { modelWarnings } from '../engine/model-warnings.js';
 import type { Engine } from '../engine/engine.js';
+import type { AgentRequest } from '../engine/options.js';
+import type { AgentWarning } from '../engine/warnings.js';
 import { ParleyError } from '../errors.js';
 import type { AgentContent, AgentStore, AgentVersion, StoredAgent } from '../store/agents.js';
 import type { PhoneStore } from '../store/phones.js';
-import { checkAgent } from './check-agent.js';
+import { checkStoredAgent, isUnserved } from './check-agent.js';
 
 /** An agent that can be talked to. */
 export interface HostedAgent extends AgentFile {
@@ -19,12 +23,19 @@ export interface AgentRegistryOptions {
   engine: Engine;
   phones: Pick<PhoneStore, 'list'>;
   nowSeconds: () => number;
+  /** Why no call is handed on to a target, whatever happens; null = it may be. */
+  whyNeverTransferred: (target: string) => string | null;
   /** A stored configuration as it is used in this process. Default as it is. */
   inUse?: (config: AgentConfig) => AgentConfig;
 }
 
-/** What is to be changed; what is left out stays. A script of null goes. */
+/** What is to be changed; what is left out stays. A script or extensions of null go. */
 export type AgentChange = Partial<AgentContent>;
+
+/** An agent as it is stored now, with what will not work as its author may expect. */
+export interface CheckedAgent extends StoredAgent {
+  warnings: readonly AgentWarning[];
+}
 
 const PLACES = { config: ['body', 'config'], script: ['body', 'script'] };
 
@@ -71,26 +82,47 @@ export class AgentRegistry {
     return [...this.#agents.values()];
   }
 
+  /** Whether an agent has something to answer with, with places as in a request; `checked` looks at all of it. */
+  modelWarnings(agent: AgentContent): AgentWarning[] {
+    return modelWarnings(agent, this.#options.engine.options).map(({ loc, msg }) => ({
+      loc: [...PLACES.config, ...loc],
+      msg,
+    }));
+  }
+
+  /** As it is kept, with what will not work here. @throws ParleyError NOT_FOUND */
+  async checked(id: string): Promise<CheckedAgent> {
+    const agent = this.stored(id);
+    try {
+      return { ...agent, warnings: await this.#check(contentOf(agent)) };
+    } catch (error) {
+      if (!(error instanceof InvalidConfigError)) throw error;
+      return { ...agent, warnings: error.issues }; // what it needs was there when it was stored
+    }
+  }
+
   /** @throws InvalidConfigError where it could have no sessions, or `***` stands for nothing */
-  create(content: AgentContent, by: string): Promise<StoredAgent> {
+  create(content: AgentContent, by: string): Promise<CheckedAgent> {
     return this.#inTurn(async () => {
       const id = randomUUID();
       const config = restoreSecrets(content.config, null, PLACES.config);
-      await this.#check({ ...content, config });
-      return this.#add({ ...content, id, config }, by);
+      const warnings = await this.#check({ ...content, config });
+      return { ...this.#add({ ...content, id, config }, by), warnings };
     });
   }
 
   /** @throws ParleyError NOT_FOUND; InvalidConfigError as `create` */
-  change(id: string, change: AgentChange, by: string): Promise<StoredAgent> {
+  change(id: string, change: AgentChange, by: string): Promise<CheckedAgent> {
     return this.#inTurn(async () => {
       const now = this.stored(id);
       const config = change.config && restoreSecrets(change.config, now.config, PLACES.config);
       const next = { ...contentOf(now), ...change, ...(config && { config }) };
       if (next.script == null) delete next.script;
-      if (isDeepStrictEqual(contentOf(now), next)) return now;
-      if (change.config !== undefined || change.script !== undefined) await this.#check(next);
-      return this.#put(id, next, by);
+      if (next.extensions == null) delete next.extensions;
+      const isNew = [change.config, change.script, change.extensions].some((part) => part !== undefined);
+      const warnings = isNew ? await this.#check(next) : [];
+      if (isDeepStrictEqual(contentOf(now), next)) return { ...now, warnings };
+      return { ...this.#put(id, next, by), warnings };
     });
   }
 
@@ -130,15 +162,15 @@ export class AgentRegistry {
   }
 
   /** Makes an earlier version the latest one, with its secrets. @throws ParleyError NOT_FOUND; InvalidConfigError */
-  restore(id: string, version: number, by: string): Promise<StoredAgent> {
+  restore(id: string, version: number, by: string): Promise<CheckedAgent> {
     return this.#inTurn(async () => {
       const now = this.stored(id);
       const [found] = this.versions(id, { limit: 1, before: version + 1 });
       if (found?.version !== version) throw new ParleyError('NOT_FOUND', { what: 'version', id: String(version) });
       const content = contentOf(found);
-      if (isDeepStrictEqual(contentOf(now), content)) return now;
-      await this.#check(content);
-      return this.#put(id, content, by);
+      const warnings = await this.#check(content);
+      if (isDeepStrictEqual(contentOf(now), content)) return { ...now, warnings };
+      return { ...this.#put(id, content, by), warnings };
     });
   }
 
@@ -155,10 +187,12 @@ export class AgentRegistry {
   /**
    * Takes agents over from files: each is made what its file says. The demo comes to a daemon that has no agent, and is
    * kept up to date until somebody changes it.
+   * @returns in words, those whose language or vendor this daemon cannot serve: their calls are refused
    * @throws ParleyError CONFIG_INVALID, which names the agent; those before it have been taken over
    */
-  adopt(files: readonly HostedAgent[], demo?: HostedAgent): Promise<void> {
+  adopt(files: readonly HostedAgent[], demo?: HostedAgent): Promise<readonly string[]> {
     return this.#inTurn(async () => {
+      const unserved: string[] = [];
       const agents = [...files];
       if (demo !== undefined && files.length === 0) {
         const known = this.#agents.get(demo.id);
@@ -166,11 +200,13 @@ export class AgentRegistry {
       }
       for (const { id, ...file } of agents) {
         const content = contentOf(file);
-        await this.#check(content, file.name);
+        const reason = await this.#checkFile(content);
+        if (reason !== null) unserved.push(`the agent "${file.name}": ${reason}. Until then its calls are refused.`);
         const known = this.#agents.get(id);
         if (known === undefined) this.#add({ ...content, id }, null);
         else if (!isDeepStrictEqual(contentOf(known), content)) this.#put(id, content, null);
       }
+      return unserved;
     });
   }
 
@@ -179,21 +215,57 @@ export class AgentRegistry {
     return { id: agent.id, ...contentOf(agent), config: inUse(agent.config) };
   }
 
-  /** @param file names an agent that comes from a file */
-  async #check({ config, script }: AgentContent, file?: string): Promise<void> {
-    const { engine, inUse = (same: AgentConfig) => same } = this.#options;
-    const agent = { agent: inUse(config), ...(script !== undefined && { script }) };
-    if (file === undefined) {
-      await checkAgent(engine, agent, PLACES);
-      return;
-    }
+  /** @throws InvalidConfigError */
+  async #check(content: AgentContent): Promise<readonly AgentWarning[]> {
+    const warnings = await checkStoredAgent(this.#options.engine, this.#asked(content), PLACES);
+    return [...warnings, ...this.#transferWarnings(content.config)];
+  }
+
+  /** Transfers to these would fail during the call. */
+  #transferWarnings({ flow }: AgentConfig): AgentWarning[] {
+    const { phone, phones } = flow?.call_transfer ?? {};
+    const place = [...PLACES.config, 'flow', 'call_transfer'];
+    const targets = [
+      { target: phone, loc: [...place, 'phone'] },
+      ...(phones ?? []).map((each, at) => ({ target: each.phone, loc: [...place, 'phones', at, 'phone'] })),
+    ];
+    return targets.flatMap(({ target, loc }) => {
+      const reason = this.#options.whyNeverTransferred(target ?? '');
+      return reason === null ? [] : [{ loc, msg: `No call is transferred to ${target ?? ''}: ${reason}.` }];
+    });
+  }
+
+  /**
+   * @returns why this daemon cannot serve the agent's language or vendor; null = it can
+   * @throws ParleyError CONFIG_INVALID, which names the agent
+   */
+  async #checkFile(content: AgentContent): Promise<string | null> {
+    const { engine } = this.#options;
+    const asked = this.#asked(content);
     try {
-      await engine.checkAgent(agent);
+      const unserved = await engine.checkAgent(asked).then(
+        () => null,
+        (error: unknown) => {
+          if (isUnserved(error)) return error.message;
+          throw error;
+        },
+      );
+      if (unserved !== null) await engine.checkAgent(asked, 'writing');
+      return unserved;
     } catch (error) {
       if (!(error instanceof ParleyError)) throw error;
       const fault = error.code === 'CONFIG_INVALID' ? error.details['reason'] : error.message;
-      throw new ParleyError('CONFIG_INVALID', { reason: `the agent "${file}": ${String(fault)}` }, { cause: error });
+      throw new ParleyError(
+        'CONFIG_INVALID',
+        { reason: `the agent "${content.name}": ${String(fault)}` },
+        { cause: error },
+      );
     }
+  }
+
+  #asked({ config, script, extensions }: AgentContent): AgentRequest {
+    const { inUse = (same: AgentConfig) => same } = this.#options;
+    return { agent: inUse(config), extensions, ...(script !== undefined && { script }) };
   }
 
   #add(content: AgentContent & { id: string }, changedBy: string | null): StoredAgent {
@@ -218,8 +290,8 @@ export class AgentRegistry {
   }
 }
 
-function contentOf({ name, config, script }: AgentContent): AgentContent {
-  return { name, config, ...(script !== undefined && { script }) };
+function contentOf({ name, config, script, extensions = null }: AgentContent): AgentContent {
+  return { name, config, ...(script !== undefined && { script }), ...(extensions !== null && { extensions }) };
 }
 
 function copyName(name: string): string {

@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { Clock } from '../clock/clock.js';
 import type { Settings } from '../config/settings.js';
+import { encodeUrlText } from '../config/url-text.js';
 import { ParleyError } from '../errors.js';
 import type { CallHistoryItem } from '../session/call-history.js';
 import { type SessionTraces, TraceFolder } from '../session/trace-folder.js';
@@ -31,9 +32,9 @@ const SENT_LINK_S = 7 * 86_400;
 export class CallArchive {
   readonly log: CallLog;
   readonly store: CallStore;
+  readonly files: CallFiles;
   readonly #options: CallArchiveOptions;
   readonly #pages: CallPages;
-  readonly #files: CallFiles;
   readonly #traces: TraceFolder;
   readonly #traceOptions: { path: string; maxBytes: number };
   readonly #retention: Retention;
@@ -43,16 +44,17 @@ export class CallArchive {
     const { settings, database, clock, nowUnixMs, links, onError } = options;
     this.store = new CallStore(database, nowUnixMs);
     this.#pages = new CallPages(database);
-    this.#files = new CallFiles(settings.dataDir);
-    this.#traceOptions = { path: this.#files.traces, maxBytes: settings.limits.traceBytes };
+    this.files = new CallFiles(settings.dataDir);
+    this.#traceOptions = { path: this.files.traces, maxBytes: settings.limits.traceBytes };
     this.#traces = new TraceFolder({ ...this.#traceOptions, clock });
     this.log = new CallLog({
       ...options,
-      ...{ store: this.store, files: this.#files, prices: settings.prices },
+      ...{ store: this.store, files: this.files, prices: settings.prices },
+      unixMsOf: (ms) => nowUnixMs() - clock.nowMs() + ms,
       recordingUrl: (sessionId) => links.url(recordingPath(sessionId), SENT_LINK_S),
     });
     this.#retention = new Retention({
-      ...{ store: this.store, files: this.#files, clock, nowUnixMs, onError },
+      ...{ store: this.store, files: this.files, clock, nowUnixMs, onError },
       ...{ days: settings.retentionDays, recordingDays: settings.recordingRetentionDays },
     });
   }
@@ -67,9 +69,8 @@ export class CallArchive {
     return this.#options.settings.traces ? this.#traceOptions : null;
   }
 
-  /** Closes what an earlier process left open, and begins to remove what is too old. */
+  /** Begins to remove what is too old. */
   start(): void {
-    this.log.closeOrphans();
     this.#retention.start();
   }
 
@@ -108,7 +109,7 @@ export class CallArchive {
 
   /** @throws ParleyError NOT_FOUND */
   recording(sessionId: string): string {
-    const path = this.#files.recordingOf(this.get(sessionId));
+    const path = this.files.recordingOf(this.get(sessionId));
     if (path === null) throw new ParleyError('NOT_FOUND', { what: 'recording of the session', id: sessionId });
     return path;
   }
@@ -117,14 +118,14 @@ export class CallArchive {
   async trace(sessionId: string): Promise<string> {
     this.get(sessionId);
     await Promise.all([this.#traces.flush(sessionId), this.#options.flushElsewhere?.(sessionId)]);
-    return this.#files.traceOf(sessionId);
+    return this.files.traceOf(sessionId);
   }
 
   /** Removes a call, its recording and its trace. @throws ParleyError NOT_FOUND, CALL_GOES_ON */
   async remove(sessionId: string): Promise<void> {
     const call = this.get(sessionId);
     if (call.endedUs === null) throw new ParleyError('CALL_GOES_ON', { id: sessionId });
-    await this.#files.remove(call);
+    await this.files.remove(call);
     this.store.remove([call]);
   }
 
@@ -140,5 +141,5 @@ export class CallArchive {
 
 /** As a client asks for it. */
 function recordingPath(sessionId: string): string {
-  return `/call-logs/${encodeURIComponent(sessionId)}/recording`;
+  return `/call-logs/${encodeUrlText(sessionId)}/recording`;
 }

@@ -1,3 +1,4 @@
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { opendir, rm, stat } from 'node:fs/promises';
 import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { fileNameOf } from '../session/file-name.js';
@@ -39,9 +40,10 @@ export class CallFiles {
     return join(this.traces, `${fileNameOf(sessionId)}.jsonl`);
   }
 
-  /** What a session whose end nobody wrote down may have recorded. */
-  leftBehind(sessionId: string): string | null {
-    return recordingLeftIn(this.recordings, sessionId);
+  /** What a session whose end nobody wrote down has recorded; null = nothing. */
+  leftBehind(sessionId: string): { path: string; durationMs: number } | null {
+    const path = recordingLeftIn(this.recordings, sessionId);
+    return path === null ? null : { path, durationMs: wavDurationMs(path) };
   }
 
   /** Removes what there is of a call. @throws what the file system refuses */
@@ -94,4 +96,24 @@ async function removed(path: string): Promise<number> {
 
 function isMissing(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === 'ENOENT';
+}
+
+/** How long a WAV file lasts by its size, also one that was never completed. 0 where it cannot be read. */
+function wavDurationMs(path: string): number {
+  const head = Buffer.alloc(256);
+  try {
+    const file = openSync(path, 'r');
+    try {
+      readSync(file, head, 0, head.length, 0);
+      const format = head.indexOf('fmt ');
+      const data = head.indexOf('data', format);
+      if (format < 0 || data < 0) return 0;
+      const bytesPerSecond = head.readUInt32LE(format + 16);
+      return (Math.max(0, fstatSync(file).size - data - 8) / bytesPerSecond) * 1000;
+    } finally {
+      closeSync(file);
+    }
+  } catch {
+    return 0;
+  }
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { AgentCall } from '../calls/agent-call.js';
 import type { AgentConfig } from '../config/agent.js';
 import type { Prices } from '../config/prices.js';
@@ -8,7 +9,6 @@ import { unconnected } from '../session/end-reason.js';
 import type { SessionReport } from '../session/session-report.js';
 import type { CallChannel, CallStore, StoredCall } from '../store/calls.js';
 import type { CallFiles } from './call-files.js';
-import { goesOn } from './call-filter.js';
 import { type MultiplierOf, priced } from './pricing.js';
 
 /** What is known of a call when it begins. */
@@ -34,6 +34,8 @@ export interface CallLogOptions {
   store: CallStore;
   /** Default: recordings are kept by their full paths, and none is looked for. */
   files?: CallFiles;
+  /** Unix milliseconds of a time that a carrier's record has. Default: the same. */
+  unixMsOf?: (recordedMs: number) => number;
   /** Default: nothing costs anything. */
   prices?: Prices;
   /** Default 1. */
@@ -45,9 +47,6 @@ export interface CallLogOptions {
   /** Does a change and what `onChange` writes all or not at all. Default: it just does both. */
   atomically?: <T>(work: () => T) => T;
 }
-
-/** Why calls have ended that went on when the daemon stopped without ending them. */
-const ORPHANED = 'The daemon stopped while the call went on. Its log tells why.';
 
 /** Writes every call down, from before it rings until after it has ended. */
 export class CallLog implements CallHistory {
@@ -63,13 +62,20 @@ export class CallLog implements CallHistory {
     this.#atomically = options.atomically ?? ((work) => work());
   }
 
+  /**
+   * An id that no call in the log has. A network's own may come again: SIP callers try again with the Call-ID of a call
+   * that they gave up, and proxies keep it (RFC 3261, 8.1.3.5). The later call's id has the network's in front.
+   */
+  unusedCallId(networkId: string): string {
+    return this.#store.byCallId(networkId) === null ? networkId : `${networkId}-${randomUUID()}`;
+  }
+
   begin(call: CallBeginning): StoredCall {
     return this.#atomically(() => this.#begin(call));
   }
 
   #begin(call: CallBeginning): StoredCall {
     const { direction = 'inbound', status = 'in-progress', phones = null, callId = null, campaignId = null } = call;
-    const optOut = call.agentConfig.privacy_settings?.opt_out_data_collection === true;
     const begun = this.#store.add({
       ...{ sessionId: call.sessionId, callId, channel: call.channel, direction, agentId: call.agentId, campaignId },
       ...{ fromPhone: phones?.from ?? null, toPhone: phones?.to ?? null, status },
@@ -85,7 +91,7 @@ export class CallLog implements CallHistory {
         cost_breakdown: [],
         voip: phones === null ? null : { from: phones.from, to: phones.to, direction, transfer: null },
         recording: null,
-        metadata: optOut ? {} : (call.metadata ?? {}),
+        metadata: call.metadata ?? {},
         function_calls: [],
         call_status: status,
         campaign_id: campaignId,
@@ -113,7 +119,9 @@ export class CallLog implements CallHistory {
   /** What the engine has of a session that is over. Returns what those who want it are sent. */
   keep(item: CallHistoryItem, report: SessionReport): CallHistoryItem {
     const { recordingUrl } = this.#options;
-    const kept = this.#end(item, report.recording) ?? item;
+    // A guard of the operator's may have shortened the call: that is not in the agent's configuration.
+    const begun = this.#store.get(item.session_id)?.item.agent_config;
+    const kept = this.#end({ ...item, agent_config: begun ?? item.agent_config }, report.recording) ?? item;
     if (recordingUrl === undefined || report.recording === null) return kept;
     return { ...kept, recording: { recording_url: recordingUrl(item.session_id) } };
   }
@@ -147,24 +155,24 @@ export class CallLog implements CallHistory {
     this.fail(call.sessionId, status, unconnected({ status, error, carrier }), carrier);
   }
 
-  /**
-   * Ends the calls that an earlier process left open, with what it had recorded of them. Returns them. One whose line had
-   * ended already keeps its status.
-   */
-  closeOrphans(): StoredCall[] {
-    const orphans = this.#store.open();
-    for (const { sessionId, item } of orphans) {
-      const { call_status: status } = item;
-      const known = { ...item, error_message: unconnected({ status, error: null, carrier: null }) };
-      const left = goesOn(status) ? { ...item, call_status: 'error', error_message: ORPHANED } : known;
-      this.#end(left, this.#options.files?.leftBehind(sessionId) ?? null);
-    }
-    return orphans;
+  /** Ends a call whose process died, as it was found. */
+  close(item: CallHistoryItem, recording: string | null): void {
+    this.#end(item, recording);
+  }
+
+  /** Brings the item of a call that has ended up to date. Returns the call; null where there is none. */
+  amend(item: CallHistoryItem): StoredCall | null {
+    return this.#store.amend(item.session_id, this.#priced(item));
+  }
+
+  #priced(item: CallHistoryItem): CallHistoryItem {
+    const { prices = {}, multiplierOf = () => 1 } = this.#options;
+    return { ...item, cost_breakdown: priced(item, prices, multiplierOf) };
   }
 
   #end(item: CallHistoryItem, recording: string | null): CallHistoryItem | null {
-    const { prices = {}, multiplierOf = () => 1, files } = this.#options;
-    const costs = { ...item, cost_breakdown: priced(item, prices, multiplierOf) };
+    const { files, unixMsOf = (ms) => ms } = this.#options;
+    const costs = { ...this.#priced(item), carrier_call_log: dated(item.carrier_call_log, unixMsOf) };
     const kept = files === undefined ? recording : files.kept(recording);
     const ended = this.#atomically(() => {
       const call = this.#store.end(item.session_id, costs, kept);
@@ -184,3 +192,14 @@ const NO_METRICS: CallHistoryItem['call_metrics'] = {
   turns: 0,
   line: null,
 };
+
+/** A carrier's record with times of day in place of times on the engine's clock. */
+function dated(record: CallHistoryItem['carrier_call_log'], unixMsOf: (ms: number) => number) {
+  if (record === null) return null;
+  return Object.fromEntries(
+    Object.entries(record).map(([name, value]) => [
+      name,
+      name.endsWith('Ms') && typeof value === 'number' ? Math.round(unixMsOf(value)) : value,
+    ]),
+  );
+}

@@ -107,6 +107,8 @@ export interface CallingOptions {
   telephone: () => Promise<Telephone>;
   /** Null where nobody has opened it. */
   openTelephone: () => Promise<Telephone> | null;
+  /** Sessions of others that are being made. */
+  starting: () => number;
   onSessionEvent: (sessionId: string, agentId: string, event: SessionEvent) => void;
 }
 

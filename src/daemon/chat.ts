@@ -4,6 +4,8 @@ import * as z from 'zod';
 import { delay, type Clock } from '../clock/clock.js';
 import type { AgentConfig } from '../config/agent.js';
 import { agentConfigSchema } from '../config/agent.js';
+import { type AgentExtensions, agentExtensionsSchema, overriddenExtensions } from '../config/extensions/extensions.js';
+import { movingSchema, REQUEST_NAMES } from '../config/extensions/old-place.js';
 import { earlierMessages, messageSchema } from '../config/continuation.js';
 import { InvalidConfigError } from '../config/issues.js';
 import { overriddenAgent } from '../config/override-agent.js';
@@ -19,16 +21,22 @@ import type { Doors } from './doors.js';
 import { EventStream } from './event-stream.js';
 
 export const chatSchema = z.strictObject({
-  agent: z
-    .strictObject({
-      agent_id: z.string().min(1).max(200).nullish(),
-      agent_config: agentConfigSchema
-        .nullish()
-        .describe("Takes the place of the stored agent's fields, one by one; alone it is a temporary agent."),
-      metadata: z.record(z.string(), z.unknown()).nullish(),
-      include_metadata_in_prompt: z.boolean().nullish(),
-    })
-    .meta({ id: 'AgentCallData' }),
+  agent: movingSchema(
+    z
+      .strictObject({
+        agent_id: z.string().min(1).max(200).nullish(),
+        agent_config: agentConfigSchema
+          .nullish()
+          .describe("Takes the place of the stored agent's fields, one by one; alone it is a temporary agent."),
+        agent_extensions: agentExtensionsSchema
+          .nullish()
+          .describe("Takes the place of the stored agent's extensions, one by one."),
+        metadata: z.record(z.string(), z.unknown()).nullish(),
+        include_metadata_in_prompt: z.boolean().nullish(),
+      })
+      .meta({ id: 'AgentCallData' }),
+    REQUEST_NAMES,
+  ),
   messages: z.array(messageSchema).max(10_000).describe('The conversation so far; none: the agent opens it.'),
   end_of_session: z
     .boolean()
@@ -94,11 +102,12 @@ export class ChatEndpoint {
   async #stream(id: string, body: ChatBody, agent: Agent, stream: EventStream): Promise<void> {
     const { engine, nowSeconds } = this.#options;
     const { agent: data, messages, end_of_session } = body;
-    const { id: agentId, config, script } = agent;
+    const { id: agentId, config, extensions, script } = agent;
     const created = nowSeconds();
     const metadata = data.metadata ?? {};
     const pieces = engine.chat({
-      ...{ id, agent: config, metadata, signal: stream.left, endOfSession: end_of_session ?? false },
+      ...{ id, agent: config, extensions, metadata },
+      ...{ signal: stream.left, endOfSession: end_of_session ?? false },
       messages: earlierMessages(messages),
       includeMetadataInPrompt: data.include_metadata_in_prompt ?? false,
       ...(agentId !== null && { agentId }),
@@ -147,9 +156,8 @@ export class ChatEndpoint {
   }
 
   #log(sessionId: string, { id, config }: Agent, metadata: Readonly<Record<string, unknown>>): void {
-    const optOut = config.privacy_settings?.opt_out_data_collection ?? false;
     const known = { sessionId, channel: 'chat' as const, agentId: id, agentConfig: config };
-    this.#options.log.begin({ ...known, metadata: optOut ? {} : metadata });
+    this.#options.log.begin({ ...known, metadata });
   }
 
   async #tell(stream: EventStream, error: unknown): Promise<void> {
@@ -162,7 +170,7 @@ export class ChatEndpoint {
   }
 
   /** @throws InvalidConfigError; ParleyError NOT_FOUND, AGENT_DISABLED */
-  #agent({ agent_id: id, agent_config: given }: ChatBody['agent']): Agent {
+  #agent({ agent_id: id, agent_config: given, agent_extensions: more }: ChatBody['agent']): Agent {
     if (id == null && given == null) {
       const msg = 'Field required: agent_id, agent_config or both';
       throw new InvalidConfigError([{ loc: ['body', 'agent', 'agent_id'], msg, type: 'missing' }]);
@@ -171,7 +179,8 @@ export class ChatEndpoint {
     if (stored?.config.status === 'disabled') throw new ParleyError('AGENT_DISABLED');
     const override = given == null ? null : restoreSecrets(given, stored?.config ?? null, CONFIG_PLACE);
     const config = overriddenAgent(stored?.config ?? {}, override);
-    return { id: stored?.id ?? null, config, script: stored?.script };
+    const extensions = overriddenExtensions(stored?.extensions, more);
+    return { id: stored?.id ?? null, config, extensions, script: stored?.script };
   }
 }
 
@@ -179,6 +188,7 @@ interface Agent {
   /** Null = a temporary one. */
   id: string | null;
   config: AgentConfig;
+  extensions: AgentExtensions | null;
   script: unknown;
 }
 

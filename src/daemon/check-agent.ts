@@ -1,6 +1,7 @@
 import { InvalidConfigError, type Location } from '../config/issues.js';
 import type { Engine } from '../engine/engine.js';
-import type { AgentRequest } from '../engine/options.js';
+import type { AgentRequest, Medium } from '../engine/options.js';
+import type { AgentWarning } from '../engine/warnings.js';
 import { ParleyError, type ErrorCode, type ErrorDetails } from '../errors.js';
 
 /** What would help, where the message alone does not say. */
@@ -27,7 +28,16 @@ const FIELDS: Partial<Record<ErrorCode, (details: ErrorDetails) => Location>> = 
   TTS_VOICE_UNKNOWN: () => ['voice', 'voice_id'],
   TTS_SETTING_INVALID: ({ setting }) => ['voice', 'settings', String(setting)],
   TTS_ENGINE_MISSING: () => ['voice', 'provider'],
+  NET_ADDRESS_REFUSED: () => ['custom_llm_websocket'],
+  MODEL_UNKNOWN: ({ kind }) => MODEL_FIELDS[String(kind)] ?? [],
   NOT_FOUND: ({ what }) => (what === 'knowledge file' ? ['knowledge_base', 'files'] : []),
+};
+
+/** By the kind of local model that is missing. */
+const MODEL_FIELDS: Readonly<Record<string, Location>> = {
+  'speech recognition': ['speech_to_text', 'model'],
+  voice: ['voice', 'voice_id'],
+  denoising: ['speech_to_text', 'denoiser'],
 };
 
 const PROVIDER_FIELDS: Readonly<Record<string, Location>> = {
@@ -38,18 +48,66 @@ const PROVIDER_FIELDS: Readonly<Record<string, Location>> = {
 
 /**
  * Whether an agent that came with a request could have sessions here.
+ * @returns warnings, with the places that the request has
  * @throws InvalidConfigError for anything that it could not, with the places that the request has
  */
-export async function checkAgent(engine: Engine, agent: AgentRequest, places: AgentPlaces): Promise<void> {
+export async function checkAgent(
+  engine: Engine,
+  agent: AgentRequest,
+  places: AgentPlaces,
+  medium: Medium = 'line',
+): Promise<readonly AgentWarning[]> {
   try {
-    await engine.checkAgent(agent);
+    const warnings = await engine.checkAgent(agent, medium);
+    return warnings.map(({ loc, msg }) => ({ loc: [...places.config, ...loc], msg }));
   } catch (error) {
     throw error instanceof ParleyError && error.code !== 'SESSION_CLOSED' ? agentFault(error, places) : error;
   }
 }
 
-/** An error of the engine about an agent that came with a request, with the places that the request has. */
-export function agentFault(error: ParleyError, places: AgentPlaces): InvalidConfigError {
+/** Why nobody can speak with an agent here, although the interface has what it names. */
+const UNSERVED: ReadonlySet<ErrorCode> = new Set([
+  'STT_LANGUAGE_UNSUPPORTED',
+  'TTS_LANGUAGE_UNSUPPORTED',
+  'TTS_ENGINE_MISSING',
+  'PROVIDER_CLOSED',
+  'PROVIDER_NOT_CONFIGURED',
+]);
+
+/** Whether an error says that this daemon cannot serve an agent's language or vendor, which another one could. */
+export function isUnserved(error: unknown): error is ParleyError {
+  return error instanceof ParleyError && UNSERVED.has(error.code);
+}
+
+/**
+ * Whether an agent may be stored. One whose language or vendor this daemon cannot serve may: its calls are refused, and
+ * a warning says why.
+ * @throws InvalidConfigError for any other fault, with the places that the request has
+ */
+export async function checkStoredAgent(
+  engine: Engine,
+  agent: AgentRequest,
+  places: AgentPlaces,
+): Promise<readonly AgentWarning[]> {
+  try {
+    return await checkAgent(engine, agent, places);
+  } catch (error) {
+    if (!(error instanceof InvalidConfigError) || !isUnserved(error.cause)) throw error;
+    const unserved = error.issues.map(({ loc, msg }) => ({ loc, msg: `${msg}. Until then its calls are refused.` }));
+    return [...unserved, ...(await checkAgent(engine, agent, places, 'writing'))];
+  }
+}
+
+/** An error of the engine about an agent of a request, with the request's places: of status 422, or PROMPT_TOO_LONG. */
+export function agentFault(error: ParleyError, places: AgentPlaces): ParleyError {
+  const issues = error instanceof InvalidConfigError ? error.issues : [];
+  const tooLong = issues.find(({ loc, type }) => loc[0] === 'prompt' && type === 'string_too_long');
+  if (tooLong !== undefined) return new ParleyError('PROMPT_TOO_LONG', { reason: tooLong.msg }, { cause: error });
+  return placedFault(error, places);
+}
+
+/** An error of the engine about a part of an agent, with the request's places. */
+export function placedFault(error: ParleyError, places: AgentPlaces): InvalidConfigError {
   if (error instanceof InvalidConfigError) {
     return new InvalidConfigError(error.issues.map((issue) => ({ ...issue, loc: [...places.config, ...issue.loc] })));
   }
@@ -57,5 +115,5 @@ export function agentFault(error: ParleyError, places: AgentPlaces): InvalidConf
   const ofScript = details['part'] === 'script' && places.script !== undefined;
   const loc = ofScript ? (places.script ?? []) : [...places.config, ...(FIELDS[code]?.(details) ?? [])];
   const msg = code === 'CONFIG_INVALID' ? String(details['reason']) : message + (HINTS[code] ?? '');
-  return new InvalidConfigError([{ loc, msg, type: 'value_error' }]);
+  return new InvalidConfigError([{ loc, msg, type: 'value_error' }], error);
 }

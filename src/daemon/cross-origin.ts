@@ -13,7 +13,7 @@ const MAX_AGE_S = 7_200;
  */
 export function answerPages(app: FastifyInstance, access: Access): void {
   app.addHook('onRequest', (request, reply, done) => {
-    const { origin, host } = request.headers;
+    const { origin } = request.headers;
     const path = request.url.split('?')[0] ?? '';
     if (origin === undefined || !FOR_PAGES.some((route) => route.test(path))) {
       done();
@@ -21,7 +21,7 @@ export function answerPages(app: FastifyInstance, access: Access): void {
     }
     void reply.header('vary', 'origin');
     try {
-      access.origin({ origin, host });
+      access.origin(access.callerOf(request.raw));
     } catch (error) {
       // Without the header the browser keeps the answer to itself.
       if (!(error instanceof ParleyError)) throw error;
@@ -29,6 +29,7 @@ export function answerPages(app: FastifyInstance, access: Access): void {
       return;
     }
     void reply.header('access-control-allow-origin', origin);
+    void reply.header('access-control-expose-headers', 'x-request-id, retry-after');
     if (request.method !== 'OPTIONS') {
       done();
       return;

@@ -2,10 +2,13 @@ import { randomBytes } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import type { Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { whyNeverCalled } from '../calls/destinations.js';
+import { isAllowedExtension } from '../calls/sip-trunks.js';
 import type { AgentConfig } from '../config/agent.js';
 import { EMBEDDED_DEFAULTS } from '../config/resolve.js';
 import type { Settings } from '../config/settings.js';
 import type { Engine } from '../engine/engine.js';
+import { ParleyError } from '../errors.js';
 import type { SessionEvent } from '../session/session-options.js';
 import { openOwnDatabase } from '../store/folder-lock.js';
 import { UnderWay } from '../store/under-way.js';
@@ -16,6 +19,7 @@ import { Calling, Told } from './calling.js';
 import type { Campaigns } from './campaigns/campaigns.js';
 import { campaignEraser } from './campaigns/eraser.js';
 import { openCampaigns } from './campaigns/open.js';
+import { Clients } from './clients.js';
 import type { CallLog } from './call-log.js';
 import { ChatEndpoint } from './chat.js';
 import { loadBrowserFiles } from './browser-files.js';
@@ -26,6 +30,7 @@ import { type Log, NO_LOG } from './log/log.js';
 import { answerUnknownRoutes } from './not-found.js';
 import { Operation } from './operation.js';
 import { payerOf, RateLimit } from './rate-limit.js';
+import { Recovery } from './recovery.js';
 import { Api } from './api/api.js';
 import { openApiRoutes } from './routes/openapi.js';
 import { errorReplies } from './replies.js';
@@ -52,6 +57,7 @@ import { Visitors } from './visitors.js';
 import { peerSettings, WebRtcCalls } from './webrtc-calls.js';
 import { CARRIER_PATHS, carrierRoutes } from './routes/carriers.js';
 import { TalkEndpoint } from './routes/talk.js';
+import { trunkRoutes } from './routes/trunks.js';
 import { voiceRoutes } from './routes/voices.js';
 import { openServer } from './server.js';
 import { Stores } from './stores.js';
@@ -60,6 +66,7 @@ import { SignedUrls, signingKey } from './signed-urls.js';
 import { TlsFiles } from './tls.js';
 import type { Telephone } from './telephone.js';
 import { Voices } from './voices.js';
+import { weakKey } from './weak-key.js';
 
 export interface DaemonOptions {
   settings: Settings;
@@ -98,6 +105,8 @@ export class Daemon {
   readonly #closeCarriers: () => void;
   readonly #stores: Stores;
   readonly #archive: CallArchive;
+  readonly #recovery: Recovery;
+  readonly #erasure: Erasure;
   readonly #told: Told;
   readonly #calling: Calling;
   readonly #campaigns: Campaigns;
@@ -111,6 +120,10 @@ export class Daemon {
   /** Where it listens; before that, where it will. */
   #address: string;
   #calls: () => number = () => 0;
+  /** Sessions of visitors that are being made. */
+  #starting: () => number = () => 0;
+  /** Sessions of calls that came in and are still to be made. */
+  #ringingIn: () => number = () => 0;
   #telephone: Promise<Telephone> | null = null;
   #ready = false;
   #closing: Promise<void> | null = null;
@@ -118,6 +131,9 @@ export class Daemon {
   constructor(options: DaemonOptions) {
     this.#options = options;
     const { settings, engine } = options;
+    const { fault, isExposed } = weakKey(settings);
+    if (fault !== null && isExposed) throw new ParleyError('CONFIG_INVALID', { reason: fault });
+    if (fault !== null) options.log?.write('warn', fault);
     const files = loadBrowserFiles();
     this.#tls = TlsFiles.of(settings);
     this.#tls?.read(); // what it cannot do without is missed before anything is opened
@@ -136,6 +152,7 @@ export class Daemon {
     const { knowledge, memories, uploads } = stores.ofAgents;
     this.agents = new AgentRegistry({
       ...{ engine, nowSeconds, phones, store: stores.agents },
+      whyNeverTransferred: (target) => (isAllowedExtension(settings.sip, target) ? null : whyNeverCalled(target)),
       ...(options.agentInUse && { inUse: options.agentInUse }),
     });
     this.#address = `http://${settings.host}:${String(settings.port)}`;
@@ -153,12 +170,18 @@ export class Daemon {
       atomically,
       onChange: (call) => {
         onChange(call);
+        if (call.endedUs !== null) this.#operation.metrics.cost(call.item.cost_breakdown);
         campaigns?.callChanged(call);
       },
       ...{ settings, database, clock: engine.clock, nowUnixMs, links, onError },
       multiplierOf: voices.multiplierOf,
       flushElsewhere: (sessionId) => this.#media.flushTrace(sessionId),
     });
+    this.#recovery = new Recovery({
+      ...{ engine, onError, atomically, archive: this.#archive, unixMs: nowUnixMs },
+      ...{ unfinished: stores.unfinished, outbox: stores.outbox },
+    });
+    this.#recovery.closeCalls();
     this.#archive.start();
     this.#media = new Media({
       ...{ settings, engine, onError, archive: this.#archive, database: database.name, log: options.log ?? NO_LOG },
@@ -173,7 +196,13 @@ export class Daemon {
     this.newPrivateKey = stores.firstKeys(settings);
     const pageKey = settings.publicKey ?? `pk_page_${randomBytes(24).toString('base64url')}`;
     const tokens = new SessionTokens(nowUnixMs);
+    const clients = new Clients(settings, (address) => {
+      const hint =
+        'its visitors count as one. trustedProxies (PARLEY_TRUSTED_PROXIES) names proxies, see docs/operation.md';
+      (options.log ?? NO_LOG).write('warn', `requests come through a proxy at ${address} that is not trusted: ${hint}`);
+    });
     const access = new Access({
+      ...{ clients, publicUrl: settings.publicUrl },
       keys,
       tokens,
       allowedOrigins: settings.allowedOrigins,
@@ -182,26 +211,28 @@ export class Daemon {
       loopback: isLoopbackName(settings.host),
     });
     this.#app = openServer(settings, engine.clock, this.#tls);
-    this.#app.setErrorHandler(errorReplies(onError));
-    this.#operation.watch(this.#app);
+    this.#app.setErrorHandler(errorReplies((error, request) => onError(error, { request })));
+    this.#operation.watch(this.#app, clients);
     answerUnknownRoutes(this.#app);
     const requests = new RateLimit(settings.limits.requestsPerMinute, () => engine.clock.nowMs());
     this.#app.addHook('onRequest', (request, _reply, done) => {
       const isFree = UNLIMITED.has(request.url) || request.url.startsWith(CARRIER_PATHS);
-      if (!isFree) requests.take(payerOf(request.raw, access.keyOf(request)));
+      if (!isFree) requests.take(payerOf(clients.of(request.raw).address, access.keyOf(request)));
       done();
     });
     answerPages(this.#app, access);
     const api = new Api(this.#app, access);
-    openApiRoutes(api);
+    openApiRoutes(api, settings.publicUrl ?? '/');
     healthRoutes(api, () => (this.#doors.isOpen ? (this.#ready ? 'ready' : 'warming up') : 'shutting down'));
-    metricsRoutes(api, { access, who: settings.metrics, text: () => this.#operation.metrics.text() });
-    sessionTokenRoutes(api, access, tokens, settings.webrtc.iceServers);
+    metricsRoutes(api, { access, clients, who: settings.metrics, text: () => this.#operation.metrics.text() });
+    sessionTokenRoutes(api, access, tokens, this.#doors, settings.webrtc.iceServers);
     widgetRoutes(this.#app, files, { access, regions: settings.regions });
     if (settings.page) {
       pageRoutes(this.#app, files, () => ({
         public_key: pageKey,
-        agents: this.agents.active().map(({ id, name }) => ({ id, name })),
+        agents: this.agents.active().map((agent) => ({
+          ...{ id: agent.id, name: agent.name, warnings: this.agents.modelWarnings(agent).map(({ msg }) => msg) },
+        })),
         ready: this.#ready,
       }));
     }
@@ -216,9 +247,14 @@ export class Daemon {
       phones: this.#stores.phones,
       telephone: () => this.#openTelephone(),
     });
+    trunkRoutes(api, {
+      ...{ nowSeconds, figures: this.#operation.trunks, nowMs: () => engine.clock.nowMs() },
+      open: () => this.#openTelephone(),
+    });
     doNotCallRoutes(api, doNotCall, nowSeconds);
     this.#told.routes(api, this.#archive.store);
     this.#calling = new Calling({
+      starting: () => this.#starting() + this.#ringingIn(),
       ...{ settings, database, engine, onSessionEvent, unixMs: nowUnixMs },
       ...{
         agents: this.agents,
@@ -237,20 +273,23 @@ export class Daemon {
     });
     campaigns = this.#campaigns;
     campaignRoutes(api, campaigns, engine.clock);
-    callLogRoutes(api, { archive: this.#archive, access, links });
-    erasureRoutes(api, new Erasure([callEraser(database, settings.dataDir), campaignEraser(database)]));
+    callLogRoutes(api, { archive: this.#archive, access, clients, links });
+    this.#erasure = new Erasure(database, [callEraser(database, settings.dataDir), campaignEraser(database)]);
+    erasureRoutes(api, this.#erasure);
     chatRoutes(api, this.#chats);
     const defaults = { language: settings.language, provider: settings.tts ?? EMBEDDED_DEFAULTS.voiceProvider };
     voiceRoutes(api, {
       voices: new Voices({ engine, nowSeconds, defaults, store: voices, agents: this.agents }),
-      links,
+      ...{ clients, links },
     });
     const visitors = new Visitors({
       ...{ engine, access, onSessionEvent, agents: this.agents, log: this.#log },
       registered: this.#calling.registered,
       publicAgentConfigFields: settings.publicAgentConfigFields,
       maxSessions: settings.limits.sessions,
+      coming: () => this.#calling.dialer.coming + this.#ringingIn(),
     });
+    this.#starting = () => visitors.starting;
     this.#webRtc = new WebRtcCalls({
       ...{ visitors, access, onError, clock: engine.clock },
       peers: peerSettings(settings),
@@ -263,8 +302,9 @@ export class Daemon {
       ...{ upgrades, clock: engine.clock, onError },
     });
     this.#talk = new TalkEndpoint({
-      ...{ upgrades, visitors, access, requests, clock: engine.clock },
+      ...{ upgrades, visitors, access, clients, requests, clock: engine.clock },
       socketsPerAddress: settings.limits.socketsPerAddress,
+      leadMs: settings.talkLeadMs,
       isOpen: () => this.#doors.isOpen,
       onError,
     });
@@ -287,7 +327,7 @@ export class Daemon {
   }
 
   /** Takes over the agents of its options and a demo, as `AgentRegistry.adopt`. @throws ParleyError CONFIG_INVALID naming an agent */
-  adopt(demo?: HostedAgent): Promise<void> {
+  adopt(demo?: HostedAgent): Promise<readonly string[]> {
     return this.agents.adopt(this.#options.agents, demo);
   }
 
@@ -301,6 +341,7 @@ export class Daemon {
       this.#stores.warmUp(),
     ]);
     this.#ready = true;
+    void this.#recovery.run();
     this.#campaigns.resume();
     if (this.#media.loads.length === 0) this.#webRtc.warmUp();
     return [...new Set([...unreached, ...elsewhere])];
@@ -342,6 +383,7 @@ export class Daemon {
       calls: () => underWay.calls(),
       outbox: () => underWay.outbox(),
       sessions: () => engine.sessions.size,
+      ...{ maxSessions: settings.limits.sessions, clock: engine.clock },
       ready: () => this.#ready && this.#doors.isOpen,
       media: () => this.#media,
       ...(endpoint !== null && {
@@ -367,8 +409,10 @@ export class Daemon {
         phones: this.#stores.phones,
         log: this.#log,
         maxSessions: settings.limits.sessions,
+        starting: () => this.#starting() + this.#calling.dialer.coming,
       });
       this.#calls = () => telephone.calls;
+      this.#ringingIn = () => telephone.coming;
       return telephone;
     });
     return this.#telephone;
@@ -376,6 +420,7 @@ export class Daemon {
 
   async #close(): Promise<void> {
     const { engine } = this.#options;
+    this.#recovery.close();
     this.#talk.close();
     this.#closeCarriers();
     this.#told.hush();
@@ -393,6 +438,7 @@ export class Daemon {
     cutOff();
     this.#tls?.close();
     await this.#operation.close();
+    await this.#erasure.close();
     await this.#stores.close();
     await Promise.all([this.#archive.close(), this.#told.close()]);
     this.#closeDatabase();

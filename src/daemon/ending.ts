@@ -17,10 +17,23 @@ export interface EndingOptions {
 /**
  * Ends a session, whatever it is and however far it has come: it is over soon after, `api-ended`, or `canceled` where it
  * had not begun.
+ * @param message is said first, where there is a conversation; the session then ends `agent-ended`
  * @throws ParleyError NOT_FOUND, SESSION_CLOSED
  */
-export async function endSession(sessionId: string, options: EndingOptions): Promise<void> {
+export async function endSession(
+  sessionId: string,
+  options: EndingOptions,
+  message: string | null = null,
+): Promise<void> {
   const { engine, dialer, registered, calls } = options;
+  if (message !== null && calls.get(sessionId)?.status === 'in-progress') {
+    const talking = [...engine.sessions].find(({ id }) => id === sessionId);
+    if (talking !== undefined) {
+      talking.say(message);
+      talking.finish();
+      return;
+    }
+  }
   if (dialer.end(sessionId) || registered.end(sessionId)) return;
   const call = (await options.telephone())?.find(sessionId);
   if (call != null) {

@@ -14,9 +14,13 @@ const BATCH = 10;
 
 /** Erases everything that is kept of somebody by their phone number; the do-not-call list keeps it, which is for them. */
 export class Erasure {
+  readonly #database: Database | null;
   readonly #erasers: readonly Eraser[];
+  readonly #running = new Set<Promise<unknown>>();
 
-  constructor(erasers: readonly Eraser[]) {
+  /** @param database null = there is nothing to erase from */
+  constructor(database: Database | null, erasers: readonly Eraser[]) {
+    this.#database = database;
     this.#erasers = erasers;
   }
 
@@ -25,6 +29,21 @@ export class Erasure {
    * @throws ParleyError NUMBER_INVALID for a part of a number
    */
   async erase(phone: string): Promise<Record<string, number>> {
+    const work = this.#erase(phone);
+    this.#running.add(work);
+    try {
+      return await work;
+    } finally {
+      this.#running.delete(work);
+    }
+  }
+
+  /** Resolves when what is being erased is gone: only then may the database be closed. */
+  async close(): Promise<void> {
+    await Promise.allSettled(this.#running);
+  }
+
+  async #erase(phone: string): Promise<Record<string, number>> {
     const pattern = phonePattern(phone);
     if (pattern.kind !== 'whole') throw new ParleyError('NUMBER_INVALID', { number: phone });
     const erased: Record<string, number> = {};
@@ -33,6 +52,8 @@ export class Erasure {
         erased[what] = (erased[what] ?? 0) + count;
       }
     }
+    // Behind all of them: what was erased stays neither in the log of changes nor in pages that wait to be overwritten.
+    if (this.#database !== null) new LeftoverStore(this.#database).settle();
     return erased;
   }
 }
@@ -71,7 +92,6 @@ export function callEraser(database: Database, dataDir: string): Eraser {
       beforeUs = page.nextUs;
     } while (beforeUs !== null);
     add(leftovers.eraseNumber(number));
-    leftovers.settle();
     return erased;
   };
 }

@@ -24,6 +24,10 @@ export interface NetworksOptions {
   linesElsewhere?: LinesElsewhere | undefined;
   /** Where SIP trunks are counted. */
   figures?: TrunkFigures | undefined;
+  /** False while no new call is taken. */
+  takesCalls: () => boolean;
+  /** Sessions at once, over all channels. */
+  maxSessions: number;
   onError: (error: unknown) => void;
 }
 
@@ -62,6 +66,8 @@ export async function openNetworks({
   settings,
   linesElsewhere,
   figures,
+  takesCalls,
+  maxSessions,
   onError,
 }: NetworksOptions): Promise<Networks> {
   const ownedBy = (name: string): string[] =>
@@ -78,6 +84,8 @@ export async function openNetworks({
       owned,
       figures,
       linesElsewhere,
+      takesCalls,
+      mostCalls: maxSessions,
       settings: settings.sip,
       password: settings.sipPassword,
     });

@@ -1,4 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { ParleyError } from '../errors.js';
+import { refuse } from './replies.js';
 
 /**
  * Answers what no route takes: 405 with the methods that there are where only the method is wrong (RFC 9110, 15.5.6),
@@ -13,14 +15,12 @@ export function answerUnknownRoutes(app: FastifyInstance): void {
     const path = request.url.split('?')[0] ?? '';
     const allowed = new Set(routes.filter(({ segments }) => fits(path, segments)).flatMap(({ methods }) => methods));
     if (allowed.size === 0) {
-      void reply.code(404).send({ detail: `There is nothing at ${request.method} ${path}` });
+      refuse(reply, new ParleyError('ROUTE_UNKNOWN', { method: request.method, path }));
       return;
     }
     const methods = [...allowed].sort().join(', ');
-    void reply
-      .code(405)
-      .header('allow', methods)
-      .send({ detail: `${request.method} is not possible here; possible: ${methods}` });
+    void reply.header('allow', methods);
+    refuse(reply, new ParleyError('METHOD_NOT_ALLOWED', { method: request.method, allowed: methods }));
   });
 }
 

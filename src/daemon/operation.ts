@@ -2,7 +2,8 @@ import type { FastifyInstance } from 'fastify';
 import { TrunkFigures } from '../calls/trunk-figures.js';
 import type { SessionEvent } from '../session/session-options.js';
 import type { SessionReport } from '../session/session-report.js';
-import type { Log, LogLevel } from './log/log.js';
+import type { Clients } from './clients.js';
+import type { Log, LogFields, LogLevel } from './log/log.js';
 import { Metrics, type MetricSources } from './metrics/metrics.js';
 import type { SessionSpans } from './traces/session-spans.js';
 import { errorOf } from '../errors.js';
@@ -18,7 +19,7 @@ export interface OperationOptions extends Omit<MetricSources, 'trunks'> {
 /** What an operator sees of the daemon's work: its figures, its log and its traces. */
 export class Operation {
   readonly metrics: Metrics;
-  readonly trunks = new TrunkFigures();
+  readonly trunks: TrunkFigures;
   readonly #options: OperationOptions;
   /** Sessions that have been heard of. */
   readonly #begun = new Set<string>();
@@ -26,6 +27,7 @@ export class Operation {
 
   constructor(options: OperationOptions) {
     this.#options = options;
+    this.trunks = new TrunkFigures((level, message, fields) => options.log.write(level, message, fields));
     this.metrics = new Metrics({ ...options, trunks: this.trunks });
   }
 
@@ -34,17 +36,17 @@ export class Operation {
       this.#begun.add(sessionId);
       this.#tell('debug', sessionId, agentId, 'conversation began');
     }
-    this.metrics.session(event);
+    this.metrics.session(agentId, event);
     this.#log(sessionId, agentId, event);
     this.#trace(sessionId, agentId, event);
     if (event.type === 'ended') this.#begun.delete(sessionId);
     this.#options.onSessionEvent?.(sessionId, agentId, event);
   };
 
-  /** A fault of parley's own. */
-  readonly error = (error: Error): void => {
+  /** A fault of parley's own. @param fields what it belongs to, such as a request */
+  readonly error = (error: Error, fields: LogFields = {}): void => {
     this.metrics.error();
-    this.#options.log.write('error', `fault: ${error.message}`, {}, error);
+    this.#options.log.write('error', `fault: ${error.message}`, fields, error);
     this.#options.onError?.(error);
   };
 
@@ -56,14 +58,15 @@ export class Operation {
   }
 
   /** Watches the answers of an HTTP server. To be called before its routes are made. */
-  watch(app: FastifyInstance): void {
+  watch(app: FastifyInstance, clients: Clients): void {
     app.addHook('onResponse', (request, reply, done) => {
       const { method } = request;
       const route = request.routeOptions.url ?? 'none';
       const { statusCode: status, elapsedTime: ms } = reply;
       this.metrics.request(method, route, status, ms / 1000);
       const level = status >= 500 && status !== 503 ? 'warn' : 'debug';
-      const fields = { method, route, status, ms: Math.round(ms * 10) / 10 };
+      const { address: client } = clients.of(request.raw);
+      const fields = { request: request.id, method, route, status, ms: Math.round(ms * 10) / 10, client };
       this.#options.log.write(level, `${method} ${route}: ${String(status)}`, fields);
       done();
     });

@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http';
 import { ParleyError } from '../errors.js';
 import type { StoredKey } from '../store/keys.js';
 
@@ -51,12 +50,7 @@ export class RateLimit {
  * A public key is in every visitor's hands, so each address has an allowance of its own with it: nobody can use up all
  * the others'.
  */
-export function payerOf(request: IncomingMessage, key: Pick<StoredKey, 'id' | 'kind'> | null): string {
-  if (key === null) return callerOf(request);
-  return key.kind === 'private' ? key.id : `${key.id} ${callerOf(request)}`;
-}
-
-/** Who asks: the address. A header would be for the caller to choose anew each time. */
-export function callerOf(request: IncomingMessage): string {
-  return request.socket.remoteAddress ?? '';
+export function payerOf(address: string, key: Pick<StoredKey, 'id' | 'kind'> | null): string {
+  if (key === null) return address;
+  return key.kind === 'private' ? key.id : `${key.id} ${address}`;
 }

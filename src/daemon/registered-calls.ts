@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Cancel, Clock } from '../clock/clock.js';
 import type { AgentConfig } from '../config/agent.js';
+import type { AgentExtensions } from '../config/extensions/extensions.js';
 import type { SessionContinuation } from '../config/continuation.js';
 import type { Engine } from '../engine/engine.js';
 import { ParleyError } from '../errors.js';
@@ -13,14 +14,20 @@ import { checkRequestedAgent, requestedAgent, type RequestedAgent } from './requ
 export interface Registration {
   agentId: string | null;
   agentConfig: AgentConfig | null;
+  agentExtensions: AgentExtensions | null;
   metadata: Readonly<Record<string, unknown>>;
   includeMetadataInPrompt: boolean;
   continuation: SessionContinuation | null;
+  /** The two ends of the call, as the client's server knows them. Null = the line tells. */
+  phones: { readonly from: string; readonly to: string } | null;
 }
 
 /** A call whose client is still to come. */
 export interface RegisteredCall
-  extends CallIds, RequestedAgent, Pick<Registration, 'metadata' | 'includeMetadataInPrompt' | 'continuation'> {}
+  extends
+    CallIds,
+    RequestedAgent,
+    Pick<Registration, 'metadata' | 'includeMetadataInPrompt' | 'continuation' | 'phones'> {}
 
 export interface RegisteredCallsOptions {
   engine: Engine;
@@ -56,9 +63,13 @@ export class RegisteredCalls {
    */
   async register(registration: Registration, expect?: (callId: string) => Cancel): Promise<CallIds> {
     const { engine, agents, log, clock } = this.#options;
-    const { agentId, agentConfig, metadata, includeMetadataInPrompt, continuation } = registration;
-    const requested = requestedAgent(agents, agentId, agentConfig);
-    await checkRequestedAgent(engine, requested, { metadata, includeMetadataInPrompt });
+    const { agentId, metadata, includeMetadataInPrompt, continuation, phones } = registration;
+    const requested = requestedAgent(agents, agentId, registration);
+    await checkRequestedAgent(engine, requested, {
+      ...{ metadata, includeMetadataInPrompt },
+      ...(phones !== null && { phones }),
+    });
+    if (continuation !== null) await engine.checkContinuation(continuation, agentId);
     if (this.#waiting.size >= MOST_WAITING) {
       throw new ParleyError('REGISTRATIONS_FULL', { limit: MOST_WAITING, retryAfterS: RETRY_S });
     }
@@ -66,8 +77,11 @@ export class RegisteredCalls {
     const { agent: config } = requested;
     const over: Way = expect === undefined ? 'talk' : 'phone';
     const expectNoMore = expect?.(ids.callId);
-    log.begin({ ...ids, channel: over, agentId, agentConfig: config, metadata, status: 'registered' });
-    const call = { ...ids, ...requested, metadata, includeMetadataInPrompt, continuation };
+    log.begin({
+      ...{ ...ids, channel: over, agentId, agentConfig: config, metadata, status: 'registered' },
+      ...(phones !== null && { phones }),
+    });
+    const call = { ...ids, ...requested, metadata, includeMetadataInPrompt, continuation, phones };
     const cancelTimer = clock.schedule(clock.nowMs() + REGISTERED_MS, () => {
       this.#close(ids.callId, 'nobody came within five minutes');
     });

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import Fastify, { type FastifyInstance } from 'fastify';
 import type { Clock } from '../clock/clock.js';
 import type { Settings } from '../config/settings.js';
@@ -11,6 +12,9 @@ const BODY_MS = 15_000;
 const SLOWEST_BYTES_PER_MS = 64;
 /** The same for a client that announces nothing. */
 const UNTOLD_BODY_MS = 60_000;
+/** So much of a body that is not wanted is read all the same, within this time. */
+const UNREAD_BYTES = 67_108_864;
+const UNREAD_MS = 30_000;
 /** How often connections are looked at. */
 const LOOK_MS = 2000;
 /** TLS has to be agreed upon within this. */
@@ -36,6 +40,7 @@ export function openServer({ limits }: Pick<Settings, 'limits'>, clock: Clock, t
     routerOptions: { maxParamLength: 10_000 },
     requestTimeout: Math.max(longestMs, UNTOLD_BODY_MS),
     schemaController: NO_SCHEMAS,
+    genReqId: () => randomUUID(),
   };
   const app =
     tls === null
@@ -46,7 +51,46 @@ export function openServer({ limits }: Pick<Settings, 'limits'>, clock: Clock, t
         }) as unknown as FastifyInstance);
   app.server.maxConnections = limits.connections;
   sendSlowBodiesAway(app, clock);
+  nameRequests(app);
+  readBodiesOut(app, clock);
   return app;
+}
+
+/**
+ * An answer that comes before the whole body has been read, a refusal for one, waits until the rest has been thrown
+ * away, within limits. A connection that is closed before is reset, and many clients then never see the answer
+ * (RFC 9112, 9.6).
+ */
+function readBodiesOut(app: FastifyInstance, clock: Clock): void {
+  app.addHook('onSend', ({ raw }, reply, _payload, done) => {
+    const announced = Number(raw.headers['content-length'] ?? 0);
+    const hasBody = announced > 0 || raw.headers['transfer-encoding'] !== undefined;
+    if (!hasBody || raw.complete || raw.destroyed || announced > UNREAD_BYTES) {
+      done();
+      return;
+    }
+    let left = UNREAD_BYTES;
+    const count = (piece: Buffer): void => {
+      left -= piece.length;
+      if (left < 0) settle();
+    };
+    const settle = (): void => {
+      cancel();
+      raw.off('data', count).off('end', settle).off('close', settle);
+      if (raw.complete) void reply.removeHeader('connection');
+      done();
+    };
+    const cancel = clock.schedule(clock.nowMs() + UNREAD_MS, settle);
+    raw.on('data', count).once('end', settle).once('close', settle).resume();
+  });
+}
+
+/** The header is set on the raw reply: streams write their own head. */
+function nameRequests(app: FastifyInstance): void {
+  app.addHook('onRequest', ({ id }, reply, done) => {
+    reply.raw.setHeader('x-request-id', id);
+    done();
+  });
 }
 
 /** Node's own limit is one for all requests; this one is for what each of them announces. */

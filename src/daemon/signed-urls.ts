@@ -1,10 +1,10 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { FastifyRequest } from 'fastify';
 import * as z from 'zod';
 import { ParleyError } from '../errors.js';
 import { isEqualSecret } from '../secret.js';
+import type { Client } from './clients.js';
 
 export interface SignedUrlsOptions {
   /** 32 random bytes, see `signingKey`. */
@@ -48,7 +48,7 @@ export class SignedUrls {
   }
 
   /** What the addresses in an answer begin with: where the request came to, unless the operator has said it. */
-  baseOf({ protocol, headers: { host = '' } }: Pick<FastifyRequest, 'protocol' | 'headers'>): string {
+  baseOf({ protocol, host = '' }: Pick<Client, 'protocol' | 'host'>): string {
     const { base, isPublic = false } = this.#options;
     const asked = `${protocol}://${host}`;
     return isPublic || !URL.canParse(asked) || new URL(asked).host !== host.toLowerCase() ? base() : asked;

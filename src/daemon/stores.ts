@@ -2,6 +2,7 @@ import type { Database } from 'better-sqlite3';
 import type { Clock } from '../clock/clock.js';
 import type { Settings } from '../config/settings.js';
 import type { Engine } from '../engine/engine.js';
+import type { UnfinishedSession } from '../engine/unfinished.js';
 import { AgentStore } from '../store/agents.js';
 import { Checkpointer } from '../store/checkpointer.js';
 import { DoNotCallStore } from '../store/do-not-call.js';
@@ -11,6 +12,7 @@ import { PhoneStore } from '../store/phones.js';
 import type { SecretBox } from '../store/secret-box.js';
 import { openSecretBox } from '../store/secret-key.js';
 import { SessionStore } from '../store/sessions.js';
+import { UnfinishedStore } from '../store/unfinished.js';
 import { VoiceStore } from '../store/voices.js';
 import { AgentStores } from './agent-stores.js';
 
@@ -33,6 +35,7 @@ export class Stores {
   readonly doNotCall: DoNotCallStore;
   readonly voices: VoiceStore;
   readonly outbox: SqliteOutboxStore;
+  readonly unfinished: UnfinishedStore<UnfinishedSession>;
   readonly #sessions: SessionStore;
   readonly #checkpointer: Checkpointer;
   readonly #onError: (error: Error) => void;
@@ -48,6 +51,7 @@ export class Stores {
     this.doNotCall = new DoNotCallStore(database);
     this.voices = new VoiceStore(database);
     this.outbox = new SqliteOutboxStore(database, this.box);
+    this.unfinished = new UnfinishedStore(database, this.box);
     this.#sessions = new SessionStore(database);
     this.#checkpointer = new Checkpointer({ database, clock, onError });
   }
@@ -57,7 +61,7 @@ export class Stores {
     const { knowledge, memories } = this.ofAgents;
     return {
       ...{ knowledge, memories, doNotCall: this.doNotCall, voices: this.voices, sessionMemory: this.#sessions },
-      outboxStore: this.outbox,
+      ...{ outboxStore: this.outbox, unfinished: this.unfinished },
       onWebhookLost: (sessionId, reason) => this.#onError(new Error(`session_data_webhook of ${sessionId}: ${reason}`)),
     };
   }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { AgentCall } from '../calls/agent-call.js';
+import { isAllowedExtension } from '../calls/sip-trunks.js';
 import type { TrunkFigures } from '../calls/trunk-figures.js';
 import { type CallAgent, type OutboundCall, type OwnCall, Switchboard } from '../calls/switchboard.js';
 import type { CallRefusal, Carrier, CarrierCall } from '../carriers/carrier.js';
@@ -7,6 +8,8 @@ import type { LinesElsewhere } from '../carriers/sip/agent-line.js';
 import { JoinedCarriers } from '../carriers/joined.js';
 import type { CarrierDoor } from '../carriers/media-socket/door.js';
 import type { Cancel } from '../clock/clock.js';
+import { overriddenExtensions } from '../config/extensions/extensions.js';
+import { movedParts } from '../config/extensions/old-place.js';
 import { overriddenAgent } from '../config/override-agent.js';
 import type { Engine } from '../engine/engine.js';
 import { errorOf, ParleyError } from '../errors.js';
@@ -27,6 +30,8 @@ export interface TelephoneOptions {
   /** A call that was registered for an address of ours; it is nobody else's from then on. Throws where it is none. */
   takeRegistered: (callId: string) => RegisteredCall;
   maxSessions: number;
+  /** Sessions of others that are still to be made. Default none. */
+  starting?: () => number;
   /** As `NetworksOptions.linesElsewhere`. */
   linesElsewhere?: LinesElsewhere | undefined;
   /** Where SIP trunks are counted. */
@@ -45,6 +50,8 @@ export class Telephone {
   readonly #networks: Networks;
   readonly #switchboard: Switchboard;
   readonly #options: TelephoneOptions;
+  /** Sessions of calls that came in and are still to be made. */
+  readonly #coming = new Set<string>();
 
   private constructor(networks: Networks, options: TelephoneOptions) {
     const { carrier } = networks;
@@ -52,9 +59,10 @@ export class Telephone {
     this.#networks = networks;
     this.#options = options;
     const onError = (error: unknown): void => options.onError(errorOf(error));
-    const { engine, mayTransfer } = options;
+    const { engine, mayTransfer, settings } = options;
     this.#switchboard = new Switchboard({
       ...{ engine, carrier, onError, ...(mayTransfer && { mayTransfer }) },
+      isAllowedExtension: (target) => isAllowedExtension(settings.sip, target),
       ownCalls: {
         begin: (call) => this.#ownCall(call),
         placed: (call) => void options.log.follow(call),
@@ -62,15 +70,22 @@ export class Telephone {
     });
     this.#switchboard.receive(
       (call) => this.#route(call),
-      (call) => void options.log.follow(call),
+      (call) => {
+        void options.log.follow(call);
+        const made = (): boolean => this.#coming.delete(call.sessionId);
+        void call.session.then(made, made);
+      },
     );
   }
 
   /** @throws ParleyError FILE_NOT_READABLE, InvalidConfigError where the network's numbers are not what they should be */
   static async open(options: TelephoneOptions): Promise<Telephone> {
-    const { engine, phones, settings, figures, linesElsewhere } = options;
+    const { engine, phones, settings, figures, linesElsewhere, maxSessions, isOpen: takesCalls } = options;
     const onError = (error: unknown): void => options.onError(errorOf(error));
-    return new Telephone(await openNetworks({ engine, phones, settings, figures, linesElsewhere, onError }), options);
+    return new Telephone(
+      await openNetworks({ engine, phones, settings, figures, linesElsewhere, takesCalls, maxSessions, onError }),
+      options,
+    );
   }
 
   /** Somebody of the simulated network calls one of our numbers. @throws ParleyError NOT_FOUND for an unknown caller */
@@ -115,6 +130,12 @@ export class Telephone {
     return null;
   }
 
+  /** Calls that came in and whose session is still to be made: each has a place among `maxSessions`. */
+  get coming(): number {
+    for (const { id } of this.#options.engine.sessions) this.#coming.delete(id);
+    return this.#coming.size;
+  }
+
   /** How many calls are under way. */
   get calls(): number {
     return this.#switchboard.calls.size;
@@ -139,25 +160,34 @@ export class Telephone {
     };
   }
 
+  get #isFull(): boolean {
+    const { engine, maxSessions, starting = () => 0 } = this.#options;
+    return engine.sessions.size + this.coming + starting() >= maxSessions;
+  }
+
   /** The agent of a number, or why nobody answers. */
   #route(call: CarrierCall): CallAgent | CallRefusal {
-    const { engine, agents, phones, log, maxSessions, onSessionEvent } = this.#options;
-    const { id: callId, from, to } = call;
+    const { agents, phones, log, onSessionEvent } = this.#options;
+    const { from, to } = call;
     if (!this.#options.isOpen()) return 'full';
     if (this.#networks.sip?.isExpected(to) === true) return this.#registered(call);
     const phone = phones.get(to);
     if (phone === null || phone.status !== 'active' || phone.agentId === null) return 'unavailable';
-    if (engine.sessions.size >= maxSessions) return 'full';
-    const { id: agentId, config, script } = agents.get(phone.agentId);
-    const agent = overriddenAgent(config, phone.agentConfigOverride);
+    if (this.#isFull) return 'full';
+    const { id: agentId, config, script, extensions: stored } = agents.get(phone.agentId);
+    const own = movedParts(phone.agentConfigOverride ?? {}, null); // stored by an earlier release
+    const agent = overriddenAgent(config, own.config);
+    const extensions = overriddenExtensions(stored, own.extensions);
     if (agent.status === 'disabled') return 'unavailable';
     const id = randomUUID();
+    const callId = log.unusedCallId(call.id);
     log.begin({
       ...{ sessionId: id, callId, channel: 'phone', agentId, agentConfig: agent, phones: { from, to } },
       status: 'ringing',
     });
+    this.#coming.add(id);
     return {
-      ...{ id, callId, agentId, agent, script },
+      ...{ id, callId, agentId, agent, script, extensions },
       observe: (event) => onSessionEvent(id, agentId, event),
       onStatus: (status) => log.status(id, status),
     };
@@ -165,13 +195,15 @@ export class Telephone {
 
   /** The agent that a call was registered for. */
   #registered({ from, to }: CarrierCall): CallAgent | CallRefusal {
-    const { engine, log, maxSessions, onSessionEvent, takeRegistered } = this.#options;
-    if (engine.sessions.size >= maxSessions) return 'full';
+    const { log, onSessionEvent, takeRegistered } = this.#options;
+    if (this.#isFull) return 'full';
     const call = takeRegistered(to);
-    const { sessionId: id, callId, agentId, agent, script, metadata, includeMetadataInPrompt, continuation } = call;
+    const { sessionId: id, callId, agentId, agent, metadata, includeMetadataInPrompt, continuation } = call;
+    const { script, extensions } = call;
     log.came(id, { from, to });
+    if (agent.status !== 'disabled') this.#coming.add(id);
     return {
-      ...{ id, callId, agent, script, metadata, includeMetadataInPrompt },
+      ...{ id, callId, agent, script, extensions, metadata, includeMetadataInPrompt },
       ...(agentId !== null && { agentId }),
       ...(continuation !== null && { continuation }),
       observe: (event) => onSessionEvent(id, agentId ?? '', event),

@@ -1,5 +1,6 @@
 import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { ParleyError } from '../errors.js';
 
 /** A request for a WebSocket. */
 export interface Upgrade {
@@ -20,8 +21,9 @@ export class Upgrades {
       const path = request.url ?? '';
       const [plain = ''] = path.split('?');
       const endpoint = this.#endpoints.find(({ matches }) => matches(plain));
-      if (endpoint === undefined) refuseUpgrade(socket, 404);
-      else endpoint.take({ request, path, socket, head });
+      if (endpoint === undefined) {
+        refuseUpgrade(socket, new ParleyError('ROUTE_UNKNOWN', { method: 'WebSocket', path: plain }));
+      } else endpoint.take({ request, path, socket, head });
     });
   }
 
@@ -31,9 +33,10 @@ export class Upgrades {
   }
 }
 
-/** Answers with a status in place of the upgrade, and ends the connection. */
-export function refuseUpgrade(socket: Duplex, status: number, detail: string = STATUS_CODES[status] ?? ''): void {
-  const body = JSON.stringify({ detail });
+/** Answers with an error in place of the upgrade, and ends the connection. */
+export function refuseUpgrade(socket: Duplex, error: ParleyError): void {
+  const { httpStatus: status, message, code } = error;
+  const body = JSON.stringify({ detail: message, code });
   socket.end(
     `HTTP/1.1 ${String(status)} ${STATUS_CODES[status] ?? ''}\r\nconnection: close\r\n` +
       `content-type: application/json\r\ncontent-length: ${String(Buffer.byteLength(body))}\r\n\r\n${body}`,

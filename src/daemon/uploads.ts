@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { InvalidConfigError } from '../config/issues.js';
-import { ParleyError, reasonOf } from '../errors.js';
+import { errorOf, ParleyError, reasonOf } from '../errors.js';
 
 /** A file that was sent and waits for what is to be done with it. */
 export interface Upload {
@@ -44,13 +44,17 @@ export class Uploads {
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });
     const form = await parser(type, this.#maxBytes);
     let taking: Promise<Upload> | null = null;
+    let source: Readable | null = null;
     form.on('file', (_field, file, name, _encoding, fileType) => {
+      source ??= file;
       taking ??= this.#take(file, name, fileType === '' ? null : fileType);
       taking.catch(() => undefined);
     });
     try {
       await pipeline(body, form);
     } catch (error) {
+      // The parser leaves its file open where the form breaks off.
+      (source as Readable | null)?.destroy(errorOf(error));
       await (taking as Promise<Upload> | null)?.then(({ objectKey }) => this.drop(objectKey)).catch(() => undefined);
       throw missing(`The form cannot be read: ${reasonOf(error)}`);
     }

@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto';
 import * as z from 'zod';
 import { type AgentConfig, agentConfigSchema } from '../config/agent.js';
 import { continuationSchema } from '../config/continuation.js';
+import { type AgentExtensions, agentExtensionsSchema, overriddenExtensions } from '../config/extensions/extensions.js';
+import { movingSchema, REQUEST_NAMES } from '../config/extensions/old-place.js';
 import { type Location, parseWith } from '../config/issues.js';
 import { overriddenAgent } from '../config/override-agent.js';
 import type { Engine } from '../engine/engine.js';
@@ -26,6 +28,8 @@ export interface VisitorsOptions {
   publicAgentConfigFields: readonly string[];
   /** Sessions that may run at once. */
   maxSessions: number;
+  /** Sessions of others that are still to be made, such as of calls that ring. */
+  coming: () => number;
   onSessionEvent: (sessionId: string, agentId: string, event: SessionEvent) => void;
 }
 
@@ -40,23 +44,32 @@ export type Wishes = z.output<z.ZodObject<typeof wishShape>>;
 
 /** A session as its client wants it, or as it was registered. */
 export interface Wanted
-  extends RequestedAgent, Pick<RegisteredCall, 'metadata' | 'includeMetadataInPrompt' | 'continuation'> {
+  extends RequestedAgent, Pick<RegisteredCall, 'metadata' | 'includeMetadataInPrompt' | 'continuation' | 'phones'> {
   sessionId: string;
   /** Null = it was not registered, and is not in the log yet. */
   callId: string | null;
 }
 
+const overrideSchema = movingSchema(
+  z.strictObject({ agent_config: agentConfigSchema.nullish(), agent_extensions: agentExtensionsSchema.nullish() }),
+  REQUEST_NAMES,
+);
+
 /** An agent that is all in the client's own configuration. */
-const TEMPORARY = { id: null, config: {}, script: undefined };
+const TEMPORARY = { id: null, config: {}, script: undefined, extensions: null };
 
 /** Those who come to talk, from pages and apps: what each may have, and the session that it gets. */
 export class Visitors {
   readonly #options: VisitorsOptions;
-  /** Sessions that are being made. */
   #starting = 0;
 
   constructor(options: VisitorsOptions) {
     this.#options = options;
+  }
+
+  /** Sessions that are being made. */
+  get starting(): number {
+    return this.#starting;
   }
 
   /**
@@ -71,34 +84,38 @@ export class Visitors {
 
   /** @throws ParleyError SESSIONS_FULL where there is no room for another session */
   room(): void {
-    const { engine, maxSessions } = this.#options;
-    if (engine.sessions.size + this.#starting < maxSessions) return;
+    const { engine, maxSessions, coming } = this.#options;
+    if (engine.sessions.size + this.#starting + coming() < maxSessions) return;
     throw new ParleyError('SESSIONS_FULL', { limit: maxSessions });
   }
 
   /**
    * What a client gets for its wishes.
    * @param key null = a private key, which may do everything
-   * @param agent without an `id`, `config` is the whole agent, for this session only
+   * @param agent without an `id`, `config` and `extensions` are the whole agent, for this session only; `place` is where
+   * it stands in the request
    * @throws InvalidConfigError; ParleyError AUTH_FORBIDDEN, NOT_FOUND
    */
   wanted(
     key: PublicKey | null,
-    agent: { id: string | null; config?: unknown; place?: Location },
+    agent: { id: string | null; config?: unknown; extensions?: unknown; place?: Location },
     wishes: Wishes,
   ): Wanted {
     const { agents, access } = this.#options;
     if (key !== null) access.agent(key, agent.id);
-    const override = this.#override(agent.config, agent.place ?? [], key);
+    const override = this.#override(agent, key);
     // Who may say what the metadata is could be given anybody's conversation.
     if (key !== null && wishes.session_continuation?.identifier_variable != null) {
       throw new ParleyError('AUTH_FORBIDDEN', { reason: 'with a public key no identifier_variable may be given' });
     }
-    const { id: agentId, config, script } = agent.id === null ? TEMPORARY : agents.get(agent.id);
+    const { id: agentId, config, script, ...own } = agent.id === null ? TEMPORARY : agents.get(agent.id);
+    const extensions = overriddenExtensions(own.extensions, override.extensions);
     return {
-      ...{ sessionId: randomUUID(), callId: null, agentId, agent: overriddenAgent(config, override), script },
+      ...{ sessionId: randomUUID(), callId: null, agentId, agent: overriddenAgent(config, override.config), script },
+      extensions,
       ...{ metadata: wishes.metadata ?? {}, includeMetadataInPrompt: wishes.include_metadata_in_prompt ?? false },
       continuation: wishes.session_continuation ?? null,
+      phones: null,
     };
   }
 
@@ -113,13 +130,15 @@ export class Visitors {
    */
   async begin(wanted: Wanted, transport: Transport, channel: CallChannel): Promise<SessionHandle> {
     const { engine, log, onSessionEvent } = this.#options;
-    const { sessionId: id, callId, agentId, agent, script, metadata, includeMetadataInPrompt, continuation } = wanted;
+    const { sessionId: id, callId, agentId, agent, script, metadata, includeMetadataInPrompt } = wanted;
+    const { continuation, phones, extensions } = wanted;
     this.#starting++;
     const starting = engine.createSession({
-      ...{ id, agent, script, transport, metadata, includeMetadataInPrompt },
+      ...{ id, agent, extensions, script, transport, metadata, includeMetadataInPrompt },
       ...(agentId !== null && { agentId }),
       ...(callId !== null && { callId }),
       ...(continuation !== null && { continuation }),
+      ...(phones !== null && { phones }),
       observe: (event) => {
         onSessionEvent(id, agentId ?? '', event);
       },
@@ -147,15 +166,25 @@ export class Visitors {
   }
 
   /** What a client wants otherwise for its session. @throws ParleyError AUTH_FORBIDDEN, CONFIG_INVALID */
-  #override(config: unknown, place: Location, key: PublicKey | null): AgentConfig {
-    if (config == null) return {};
+  #override(
+    { config, extensions, place = [] }: Parameters<Visitors['wanted']>[1],
+    key: PublicKey | null,
+  ): { config: AgentConfig; extensions: AgentExtensions | null } {
+    if (extensions != null && key !== null) {
+      throw new ParleyError('AUTH_FORBIDDEN', { reason: 'with a public key no agent_extensions may be given' });
+    }
+    if (config == null && extensions == null) return { config: {}, extensions: null };
     const allowed = new Set(this.#options.publicAgentConfigFields);
-    const refused = (typeof config === 'object' ? Object.keys(config) : []).find((field) => !allowed.has(field));
-    if (key !== null && (allowed.size === 0 || refused !== undefined)) {
+    const refused = (typeof config === 'object' && config !== null ? Object.keys(config) : []).find(
+      (field) => !allowed.has(field),
+    );
+    if (key !== null && config != null && (allowed.size === 0 || refused !== undefined)) {
       const what =
         refused === undefined || allowed.size === 0 ? 'agent_config' : `agent_config.${refused.slice(0, 60)}`;
-      throw new ParleyError('AUTH_FORBIDDEN', { reason: `with a public key no ${what} may be given` });
+      const setting = 'PARLEY_PUBLIC_AGENT_CONFIG_FIELDS allows it field by field';
+      throw new ParleyError('AUTH_FORBIDDEN', { reason: `with a public key no ${what} may be given; ${setting}` });
     }
-    return parseWith(agentConfigSchema, config, place);
+    const parts = parseWith(overrideSchema, { agent_config: config, agent_extensions: extensions }, place);
+    return { config: parts.agent_config ?? {}, extensions: parts.agent_extensions ?? null };
   }
 }

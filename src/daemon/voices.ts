@@ -5,7 +5,7 @@ import type { EngineVoice } from '../engine/options.js';
 import { ParleyError } from '../errors.js';
 import type { StoredVoice, VoiceStore } from '../store/voices.js';
 import type { AgentRegistry, HostedAgent } from './agents.js';
-import { agentFault } from './check-agent.js';
+import { placedFault } from './check-agent.js';
 import { type SpokenVoice, VoicePreviews } from './voice-previews.js';
 
 export interface VoicesOptions {
@@ -121,7 +121,7 @@ function ownOf(
 function faultOf(error: unknown, { voiceId, baseVoiceId }: NewVoice): unknown {
   const isProvider = error instanceof ParleyError && error.code === 'TTS_ENGINE_MISSING';
   if (!(error instanceof ParleyError) || (error.httpStatus !== 422 && !isProvider)) return error;
-  const { issues } = agentFault(error, { config: ['body'] });
+  const { issues } = placedFault(error, { config: ['body'] });
   const placed = issues.map(({ loc, ...issue }) => {
     const [body = 'body', , ...inner] = loc[1] === 'voice' ? loc : ['body', 'voice', ...loc.slice(1)];
     const isBase = inner[0] === 'voice_id' && voiceId !== baseVoiceId;

@@ -4,14 +4,17 @@ import { reasonOf } from '../errors.js';
 import { type CallFacts, callHistoryItem, type CallHistoryItem, type CallOutcome } from '../session/call-history.js';
 import type { Session } from '../session/session.js';
 import type { SessionReport } from '../session/session-report.js';
-import type { Outbox } from '../tools/outbox.js';
+import { type Outbox, sessionMessageId } from '../tools/outbox.js';
 import type { WebhookAddress } from '../config/webhook.js';
 import type { CallHistory } from './options.js';
+import type { UnfinishedSessions } from './unfinished.js';
 
 export interface AftermathOptions {
   outbox: Outbox;
   /** Null = nobody keeps them. */
   history: CallHistory | null;
+  /** Where sessions are kept until they are told of; null = nowhere. */
+  unfinished: Pick<UnfinishedSessions, 'remove'> | null;
   /** A real one. */
   clock: Clock;
 }
@@ -66,7 +69,11 @@ export class Aftermath {
     const item = callHistoryItem(report, { ...facts, outcome: ended });
     const kept = this.#keep(session, item, report);
     const wasHeld = outcome !== null || report.durationMs > 0;
-    if (to !== null && wasHeld) this.#options.outbox.send(session.id, to, JSON.stringify(kept));
+    const { outbox, unfinished } = this.#options;
+    if (to !== null && wasHeld) {
+      outbox.send(session.id, to, JSON.stringify(kept), sessionMessageId(session.id, facts.startUnixMs));
+    }
+    unfinished?.remove(session.id);
   }
 
   /** A log that cannot be written keeps nobody from being told. */

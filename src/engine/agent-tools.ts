@@ -1,4 +1,5 @@
 import type { Clock } from '../clock/clock.js';
+import { placed } from '../config/issues.js';
 import type { ResolvedAgent } from '../config/resolve.js';
 import type { GuardedClient } from '../net/guarded-client.js';
 import { AppTool } from '../tools/app-tool.js';
@@ -43,5 +44,7 @@ function serviceTools({ serviceFunctions, variables }: ResolvedAgent, options: A
 function appTools({ appFunctions, timezone, language }: ResolvedAgent, options: AgentToolsOptions): Tool[] {
   const { clock, operatorClient: client } = options;
   const baseUrls = options.options.appBaseUrls ?? {};
-  return appFunctions.map((fn) => new AppTool(fn, { client, clock, timezone, language, baseUrls }));
+  return appFunctions.map((fn, at) =>
+    placed(['app_functions', at], () => new AppTool(fn, { client, clock, timezone, language, baseUrls })),
+  );
 }

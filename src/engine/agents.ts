@@ -12,7 +12,7 @@ export async function parseAgentConfig(value: unknown): Promise<AgentConfig> {
 }
 
 /**
- * Reads and checks an agent file: JSON, `{name, config, script?}`.
+ * Reads and checks an agent file: JSON, `{name, config, script?, extensions?}`.
  * @throws ParleyError CONFIG_INVALID naming every fault
  */
 export async function loadAgentFile(path: string): Promise<AgentFile> {

@@ -119,6 +119,7 @@ export class ChatReply {
     const request = { model, temperature, messages: this.#limited(messages), tools: toolbox.specs, clock };
     try {
       deadlines.within(FIRST_PIECE_MS);
+      this.usage.asked({ provider: llm.name, model });
       const reply = llm.complete({ ...request, signal: deadlines.signal });
       for await (const piece of untilAborted(reply, deadlines.signal)) {
         deadlines.pause(); // whoever reads may take their time

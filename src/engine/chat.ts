@@ -13,14 +13,15 @@ import type { SessionMemory } from '../session/session-memory.js';
 import type { FunctionCall } from '../session/session-report.js';
 import type { McpServers } from '../tools/mcp/tools.js';
 import { askForPrompt } from '../tools/prompt-webhook.js';
-import type { Teller } from './aftermath.js';
+import type { Teller, Told } from './aftermath.js';
 import { ChatReply, type ReplyPiece } from './chat-reply.js';
 import { chatReport } from './chat-report.js';
 import { customLlm } from './custom-llm.js';
 import { rememberWhenOver } from './earlier.js';
 import { remembering } from './memories.js';
-import type { ChatRequest, EngineOptions } from './options.js';
+import type { ChatRequest, EngineParts } from './options.js';
 import type { Mind, Planner } from './planner.js';
+import type { UnfinishedChat } from './unfinished.js';
 import { within } from './within.js';
 
 export type ChatPiece =
@@ -31,7 +32,7 @@ export type ChatPiece =
   | { type: 'done'; added: readonly ChatMessage[]; promptTokens: number; completionTokens: number };
 
 export interface ChatsOptions {
-  options: EngineOptions;
+  options: EngineParts;
   planner: Planner;
   mcp: McpServers;
   client: GuardedClient;
@@ -103,7 +104,11 @@ export class Chats {
     const { id: sessionId, llm, systemPrompt } = chat;
     const reply = new ChatReply({
       ...{ llm, systemPrompt, toolbox, sessionId, signal, metadata: agent.metadata, clock: this.#options.clock },
-      ...{ model: agent.llm.model, temperature: agent.llm.temperature, history: agent.history },
+      ...{
+        model: llm === chat.mind.llm ? agent.llm.model : llm.name,
+        temperature: agent.llm.temperature,
+        history: agent.history,
+      },
     });
     let ending: Promise<void> | null = null;
     let failure: string | null = BROKEN_OFF;
@@ -152,23 +157,43 @@ export class Chats {
     await mcp.warmUp();
     let mind = await planner.mind(request, notes);
     if (mind.agent.status === 'disabled') throw new ParleyError('AGENT_DISABLED');
+    if (mind.refusal !== null) throw mind.refusal;
     const extra = await this.#extraPrompt(mind.agent, id, request, signal, onFault);
     if (extra !== null) {
       const metadata = { ...mind.agent.metadata, ...extra.metadata };
       mind = await planner.mind({ ...request, metadata }, { ...notes, extraPrompt: extra.extraPrompt });
     }
-    const { agentId = '' } = request;
+    const { agentId = null } = request;
     const { agent, memory } = await remembering(mind.agent, {
       ...{ store: memories, clock: networkClock, agentId, sessionId: id, nowUnixMs: unixNow },
       onFault: () => onFault('memory.failed'),
     });
     signal.throwIfAborted();
     mind = { ...mind, agent };
-    return {
+    const chat = {
       ...{ id, request, startMs, startUnixMs, mind, memory, faults },
       systemPrompt: buildSystemPrompt(agent, startUnixMs, 'writing'),
       llm: this.#llm(mind, request, id, onFault),
     };
+    if (request.endOfSession === true)
+      this.#keep(chat, { messages: saidBefore(request), functionCalls: [], durationMs: 0 });
+    return chat;
+  }
+
+  /** So that what comes after the end is done also where the process dies before. */
+  #keep({ id, request, startUnixMs, mind, faults }: Chat, chat: UnfinishedChat): void {
+    const { agent } = mind;
+    const nothing = { messages: [], functionCalls: [] };
+    try {
+      this.#options.options.unfinished?.put({
+        ...{ sessionId: id, to: agent.webhooks.sessionData, facts: factsOf(request, mind, startUnixMs) },
+        ...{ script: request.script ?? null, extensions: request.extensions ?? null },
+        ...{ includeMetadataInPrompt: request.includeMetadataInPrompt ?? false },
+        chat: agent.privacy.optOut ? { ...chat, ...nothing } : chat,
+      });
+    } catch {
+      faults.set('history.failed', 1);
+    }
   }
 
   /** Null where there is none. */
@@ -221,11 +246,12 @@ export class Chats {
   async #endSession(chat: Chat, reply: ChatReply, failure: string | null): Promise<void> {
     const { id, request, startMs, startUnixMs, mind, memory, faults, llm, systemPrompt } = chat;
     const { aftermath, sessionMemory, clock, options } = this.#options;
-    const { config, agent, toolbox } = mind;
+    const { agent, toolbox } = mind;
     const { agentId = null } = request;
     const noteFault = (name: string): void => void faults.set(name, (faults.get(name) ?? 0) + 1);
-    const messages = [...request.messages.filter(({ role }) => role !== 'system'), ...reply.added];
+    const messages = [...saidBefore(request), ...reply.added];
     const durationMs = clock.nowMs() - startMs;
+    this.#keep(chat, { messages, functionCalls: reply.calls, durationMs });
     const told: ChatMessage[] = [{ role: 'system', content: systemPrompt }, ...messages];
     const {
       metadata,
@@ -233,7 +259,12 @@ export class Chats {
       privacy: { optOut },
     } = agent;
     const { usage } = reply;
-    const after = { id, toolbox, llm, model, metadata, clock, usage, ...(memory !== undefined && { memory }) };
+    const marks = options.afterCallMarks ?? options.unfinished;
+    const after = {
+      ...{ id, toolbox, llm, model: llm === mind.llm ? model : llm.name, metadata, clock, usage, optOut },
+      ...(memory !== undefined && { memory }),
+      ...(marks !== undefined && { afterCallMarks: marks }),
+    };
     const finished = afterCall(after, told, reply.calls, noteFault).then((later: readonly FunctionCall[]) =>
       chatReport({ id, durationMs, messages, calls: [...reply.calls, ...later], usage, faults, optOut }),
     );
@@ -246,12 +277,7 @@ export class Chats {
     await aftermath.tell(
       { id, finished, noteFault },
       {
-        to,
-        facts: {
-          ...{ agentId, agentConfig: config, callId: null, campaignId: null, phones: null, direction: 'inbound' },
-          ...{ startUnixMs, metadata, model, recordingUrl: null, optOut },
-          providers: { stt: null, llm: llm.name, tts: null },
-        },
+        ...{ to, facts: factsOf(request, mind, startUnixMs) },
         outcome: () => Promise.resolve({ status: CHAT_STATUS, error: failure, carrier: null }),
       },
     );
@@ -259,7 +285,19 @@ export class Chats {
 }
 
 /** What a chat ends as. */
-const CHAT_STATUS = 'chat_completion';
+export const CHAT_STATUS = 'chat_completion';
 /** How long readers may take to notice that the engine closes. */
 const READERS_MS = 2_000;
 const BROKEN_OFF = 'the client left before the answer was complete';
+
+function saidBefore({ messages }: ChatRequest): ChatMessage[] {
+  return messages.filter(({ role }) => role !== 'system');
+}
+
+function factsOf(request: ChatRequest, { config, agent }: Mind, startUnixMs: number): Told['facts'] {
+  const agentId = request.agentId ?? null;
+  return {
+    ...{ agentId, agentConfig: config, callId: null, campaignId: null, phones: null, direction: 'inbound' as const },
+    ...{ startUnixMs, metadata: agent.metadata, recordingUrl: null, optOut: agent.privacy.optOut },
+  };
+}

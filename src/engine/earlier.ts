@@ -4,7 +4,7 @@ import { earlierMessages, parseContinuation, type SessionContinuation } from '..
 import type { ResolvedAgent } from '../config/resolve.js';
 import { ParleyError } from '../errors.js';
 import { identifiersOf, type SessionMemory } from '../session/session-memory.js';
-import type { Session } from '../session/session.js';
+import type { SessionReport } from '../session/session-report.js';
 
 export interface EarlierOptions {
   agent: ResolvedAgent;
@@ -15,9 +15,21 @@ export interface EarlierOptions {
 /**
  * The messages that a session goes on from: those of the request, else of the session that it names, else of the user's
  * latest one. A user who is not known yet has none.
- * @throws ParleyError CONFIG_INVALID, NOT_FOUND for a session id that is not known
+ * @throws ParleyError CONFIG_INVALID, also where there is nothing to resume, NOT_FOUND for a session id that is not known
  */
 export function messagesBefore(
+  continuation: SessionContinuation,
+  memory: SessionMemory,
+  options: EarlierOptions,
+): readonly ChatMessage[] {
+  const found = findMessages(continuation, memory, options);
+  if (continuation.resume === true && found.length === 0) {
+    throw new ParleyError('CONFIG_INVALID', { reason: 'session_continuation.resume: there is nothing to resume' });
+  }
+  return found;
+}
+
+function findMessages(
   continuation: SessionContinuation,
   memory: SessionMemory,
   { agent, agentId, phones }: EarlierOptions,
@@ -28,19 +40,31 @@ export function messagesBefore(
     identifier_variable: identifier,
   } = parseContinuation(continuation, ['session_continuation']);
   if (messages != null) return earlierMessages(messages);
-  if (sessionId != null) {
-    const found = memory.byId(sessionId, agentId);
-    if (found === null) throw new ParleyError('NOT_FOUND', { what: 'session', id: sessionId });
-    return found;
-  }
-  if (identifier == null) return [];
+  if (sessionId != null) return messagesOf(sessionId, memory, agentId);
+  // Two agents without an id may be two people's: one must not go on from the other's conversation.
+  if (identifier == null || agentId === null) return [];
   const value = identifiersOf(agent.metadata, phones).get(identifier);
   return value === undefined ? [] : (memory.latest(identifier, value, agentId) ?? []);
 }
 
+/**
+ * Before anybody is called for it: the session that a continuation names has to be there.
+ * @throws ParleyError CONFIG_INVALID, NOT_FOUND
+ */
+export function assertKnown(continuation: SessionContinuation, memory: SessionMemory, agentId: string | null): void {
+  const { session_id: sessionId, messages } = parseContinuation(continuation, ['session_continuation']);
+  if (messages == null && sessionId != null) messagesOf(sessionId, memory, agentId);
+}
+
+function messagesOf(sessionId: string, memory: SessionMemory, agentId: string | null): readonly ChatMessage[] {
+  const found = memory.byId(sessionId, agentId);
+  if (found === null) throw new ParleyError('NOT_FOUND', { what: 'session', id: sessionId });
+  return found;
+}
+
 /** Keeps what was said for a later session, unless the user has opted out of that. */
 export function rememberWhenOver(
-  session: Pick<Session, 'finished'>,
+  session: { readonly finished: Promise<Pick<SessionReport, 'sessionId' | 'messages'>> },
   memory: SessionMemory,
   options: EarlierOptions,
 ): void {

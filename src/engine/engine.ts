@@ -1,7 +1,11 @@
 import type { Clock } from '../clock/clock.js';
 import { RealClock } from '../clock/real.js';
 import { Ticker } from '../clock/ticker.js';
+import { namedModels } from '../config/models.js';
+import { namedVendors } from '../config/vendor-settings.js';
+import type { SessionContinuation } from '../config/continuation.js';
 import { ParleyError } from '../errors.js';
+import type { Transport } from '../transports/transport.js';
 import { type DoNotCallList, MemoryDoNotCallList } from '../session/do-not-call.js';
 import type { ChatPiece } from './chat.js';
 import { isElsewhere, type SessionHandle } from './line-elsewhere.js';
@@ -9,11 +13,16 @@ import type {
   AgentRequest,
   ChatRequest,
   EngineOptions,
+  EngineParts,
   EngineVoice,
+  Medium,
   SessionRequest,
   Speech,
   SpeechRequest,
 } from './options.js';
+import type { SessionReport } from '../session/session-report.js';
+import type { LeftSession, UnfinishedSession } from './unfinished.js';
+import type { AgentWarning } from './warnings.js';
 import type { Workshop } from './workshop.js';
 
 /**
@@ -23,13 +32,20 @@ import type { Workshop } from './workshop.js';
 export class Engine {
   readonly clock: Clock;
   readonly ticker: Ticker;
-  #options: EngineOptions & { doNotCall: DoNotCallList };
+  #options: EngineParts & { doNotCall: DoNotCallList };
   readonly #sessions = new Set<SessionHandle>();
   #workshop: Promise<Workshop> | null = null;
   #closing: Promise<void> | null = null;
 
+  /** @throws ParleyError ARGUMENT_INVALID for a model that is no object */
   constructor(options: EngineOptions = {}) {
-    this.#options = { doNotCall: new MemoryDoNotCallList(), ...options };
+    const { models, vendors, ...others } = options;
+    this.#options = {
+      doNotCall: new MemoryDoNotCallList(),
+      ...others,
+      ...(models !== undefined && { models: namedModels(models) }),
+      ...(vendors !== undefined && { vendors: namedVendors(vendors) }),
+    };
     this.clock = options.clock ?? new RealClock();
     this.ticker = new Ticker(this.clock);
   }
@@ -40,7 +56,7 @@ export class Engine {
   }
 
   /** What it was made of, and what it keeps things in. */
-  get options(): Readonly<EngineOptions> {
+  get options(): Readonly<EngineParts> {
     return this.#options;
   }
 
@@ -61,6 +77,7 @@ export class Engine {
       | 'sessionMemory'
       | 'history'
       | 'traces'
+      | 'unfinished'
       | 'voices'
     >,
   ): void {
@@ -79,24 +96,36 @@ export class Engine {
 
   /**
    * Whether an agent could have sessions here, before it has one.
+   * @param medium `writing`: what it would hear and speak with is not looked at
+   * @returns what will not work as its author may expect
    * @throws ParleyError as `createSession`, but a disabled agent passes
    */
-  async checkAgent(request: AgentRequest): Promise<void> {
-    await (await this.#load()).check(request);
+  async checkAgent(request: AgentRequest, medium: Medium = 'line'): Promise<readonly AgentWarning[]> {
+    return (await this.#load()).check(request, medium);
+  }
+
+  /**
+   * Whether a session of this agent could go on from there.
+   * @param agentId null = an agent without an id
+   * @throws ParleyError CONFIG_INVALID, NOT_FOUND for a session that is not known
+   */
+  async checkContinuation(continuation: SessionContinuation, agentId: string | null): Promise<void> {
+    (await this.#load()).checkContinuation(continuation, agentId);
   }
 
   /**
    * A session that is ready to `run()`.
-   * @throws ParleyError CONFIG_INVALID, AGENT_DISABLED, PROVIDER_UNKNOWN,
-   * PROVIDER_REMOTE_IN_VIRTUAL_TIME, AUDIO_RATE_UNSUPPORTED, SESSION_CLOSED; MEDIA_THREAD_LOST and MEDIA_THREAD_SILENT
+   * @throws ParleyError ARGUMENT_INVALID for a transport that is missing or in use, CONFIG_INVALID, AGENT_DISABLED,
+   * PROVIDER_UNKNOWN, PROVIDER_REMOTE_IN_VIRTUAL_TIME, AUDIO_RATE_UNSUPPORTED, SESSION_CLOSED; MEDIA_THREAD_LOST and MEDIA_THREAD_SILENT
    * where the line lies in a media thread
    */
   async createSession(request: SessionRequest): Promise<SessionHandle> {
-    const workshop = await this.#load();
     const { transport } = request;
-    const session = isElsewhere(transport)
-      ? await workshop.openElsewhere(transport, request)
-      : await workshop.makeSession(request);
+    take(transport);
+    const session = await this.#makeSession(request).catch((error: unknown) => {
+      inUse.delete(transport); // nothing has been asked of it yet
+      throw error;
+    });
     // The engine may have been closed meanwhile; nobody else knows of this session yet.
     if (this.#closing !== null) {
       await session.close();
@@ -119,6 +148,14 @@ export class Engine {
   }
 
   /**
+   * Does what comes after a session whose process died before it was done, from what that left behind.
+   * @returns the session's report; to keep it and to send it is the caller's part
+   */
+  async finishSession(session: UnfinishedSession, left: LeftSession): Promise<SessionReport> {
+    return (await this.#load()).finishSession(session, left);
+  }
+
+  /**
    * A text, spoken by one of the engine's voices.
    * @throws ParleyError PROVIDER_UNKNOWN, or what the voice cannot do it for
    */
@@ -129,6 +166,12 @@ export class Engine {
   /** All voices of the providers that can be used here. */
   async voices(): Promise<EngineVoice[]> {
     return (await this.#load()).voices();
+  }
+
+  async #makeSession(request: SessionRequest): Promise<SessionHandle> {
+    const workshop = await this.#load();
+    const { transport } = request;
+    return isElsewhere(transport) ? workshop.openElsewhere(transport, request) : workshop.makeSession(request);
   }
 
   /** Ends every session and frees what they share. May be called twice. */
@@ -151,4 +194,23 @@ export class Engine {
     );
     return this.#workshop;
   }
+}
+
+/** Transports that have a session, of any engine. */
+const inUse = new WeakSet<Transport>();
+
+/** @throws ParleyError ARGUMENT_INVALID */
+function take(transport: Transport | undefined): void {
+  const missing = ['start', 'play', 'send', 'close'].filter(
+    (name) => typeof (transport as Record<string, unknown> | null | undefined)?.[name] !== 'function',
+  );
+  if (transport === undefined || missing.length > 0) {
+    const reason = `a Transport is expected, such as new MemoryTransport() (missing: ${missing.join(', ')})`;
+    throw new ParleyError('ARGUMENT_INVALID', { argument: 'SessionRequest.transport', reason });
+  }
+  if (inUse.has(transport)) {
+    const reason = 'this transport has had a session already; each session needs one of its own';
+    throw new ParleyError('ARGUMENT_INVALID', { argument: 'SessionRequest.transport', reason });
+  }
+  inUse.add(transport);
 }

@@ -39,22 +39,31 @@ export async function knowledgeTools(agent: ResolvedAgent, options: KnowledgeToo
     for (const id of files.given) fileIds.add(id);
   }
   if (fileIds.size === 0) return [];
-  return [new SearchTool({ knowledge, fileIds: [...fileIds], language: agent.language, messages, clock })];
+  const descriptions = (files?.listed ?? []).flatMap(({ id, name, description }) =>
+    description !== null && description !== '' && fileIds.has(id) ? [{ name, description }] : [],
+  );
+  return [
+    new SearchTool({ knowledge, fileIds: [...fileIds], descriptions, language: agent.language, messages, clock }),
+  ];
 }
+
+type Listed = Awaited<ReturnType<NonNullable<Knowledge['list']>>>;
 
 /** Null where a caller would have to wait for it, or it fails: a call is worth more than a file. */
 async function filesThere(
   knowledge: Knowledge,
   configured: readonly string[],
   { agentId, networkClock, onFault }: KnowledgeToolsOptions,
-): Promise<{ known: readonly string[]; given: readonly string[] } | null> {
+): Promise<{ known: readonly string[]; given: readonly string[]; listed: Listed } | null> {
   try {
     const asked = Promise.all([
       configured.length === 0 ? [] : knowledge.known(configured),
       agentId === null ? [] : knowledge.filesOf(agentId),
-    ]);
-    const [known, given] = await within(networkClock, FILES_TIMEOUT_MS, asked);
-    return { known, given };
+    ]).then(async ([known, given]) => {
+      const listed = known.length + given.length === 0 ? [] : ((await knowledge.list?.()) ?? []);
+      return { known, given, listed };
+    });
+    return await within(networkClock, FILES_TIMEOUT_MS, asked);
   } catch (error) {
     onFault(reasonOf(error));
     return null;

@@ -1,8 +1,8 @@
+import { faultOf } from '../config/issues.js';
 import { LANGUAGES } from '../config/language.js';
 import type { ResolvedAgent } from '../config/resolve.js';
 import { ParleyError, reasonOf } from '../errors.js';
 import type { SpeechHints, SttProvider } from '../providers/stt/stt.js';
-import { chooseTts } from '../providers/tts/choose.js';
 import type { TtsProvider } from '../providers/tts/tts.js';
 import type { Languages } from '../session/language-switch.js';
 import type { SessionOptions } from '../session/session-options.js';
@@ -16,8 +16,8 @@ export interface LanguagesOptions {
   hints: (language: string) => SpeechHints;
   /** Recognisers that may stand in for the agent's own where that does not understand a language. */
   otherStt: () => readonly SttProvider[];
-  /** An embedded voice provider by its name. */
-  embeddedTts: (name: string) => TtsProvider;
+  /** The voice provider of a language that the agent's own does not speak. */
+  otherTts: (language: string) => Promise<TtsProvider>;
 }
 
 /**
@@ -26,16 +26,13 @@ export interface LanguagesOptions {
  */
 export function checkStt({ stt, language }: ResolvedAgent, { name, abilities = {} }: SttProvider): void {
   if (stt.multilingual && abilities.multilingual !== true) {
-    const reason = `speech_to_text.multilingual: the recogniser "${name}" understands one language at a time`;
-    throw new ParleyError('CONFIG_INVALID', { reason });
+    throw faultOf(['speech_to_text', 'multilingual'], `the recogniser "${name}" understands one language at a time`);
   }
   if (stt.model !== null && abilities.models !== true) {
-    const reason = `speech_to_text.model: the recogniser "${name}" has no models to choose from`;
-    throw new ParleyError('CONFIG_INVALID', { reason });
+    throw faultOf(['speech_to_text', 'model'], `the recogniser "${name}" has no models to choose from`);
   }
   if (stt.model !== null && abilities.hasModel?.(stt.model) === false) {
-    const reason = `speech_to_text.model: the recogniser "${name}" has no model "${stt.model}" here`;
-    throw new ParleyError('CONFIG_INVALID', { reason });
+    throw faultOf(['speech_to_text', 'model'], `the recogniser "${name}" has no model "${stt.model}" here`);
   }
   if (language !== 'multi' && abilities.understands?.(language) === false) {
     const known = new Set(LANGUAGES.filter((code) => abilities.understands?.(code)).map(baseOf));
@@ -50,8 +47,7 @@ export function checkStt({ stt, language }: ResolvedAgent, { name, abilities = {
  */
 export function checkVoiceModel({ voice }: ResolvedAgent, { name, hasModels = false }: TtsProvider): void {
   if (voice.model === null || hasModels) return;
-  const reason = `voice.model: the voice provider "${name}" has no models to choose from`;
-  throw new ParleyError('CONFIG_INVALID', { reason });
+  throw faultOf(['voice', 'model'], `the voice provider "${name}" has no models to choose from`);
 }
 
 /** What the recogniser is asked for, and the languages that the session may change to. */
@@ -95,15 +91,15 @@ function languagesOf(options: LanguagesOptions): Languages {
 }
 
 /** The agent's own voice where it speaks the language; else one that does, at the same pace and pitch. */
-async function voiceFor(language: string, { agent, tts, embeddedTts }: LanguagesOptions) {
+async function voiceFor(language: string, { agent, tts, otherTts }: LanguagesOptions) {
   const { voiceId, model, settings } = agent.voice;
   const isOwn = baseOf(language) === baseOf(agent.language === 'multi' ? 'en' : agent.language);
   if (isOwn || tts.speaks === undefined) return { tts, voiceId, model, settings };
   if (await tts.speaks(language)) {
     return { tts, voiceId: tts.multilingual === true ? voiceId : null, model, settings };
   }
-  const name = await chooseTts(language);
+  const other = await otherTts(language);
   // The embedded voices take the same settings; those of others mean nothing to them.
-  const isEmbedded = tts.name === 'flite' || tts.name === 'espeak-ng';
-  return { tts: embeddedTts(name), voiceId: null, model: null, settings: isEmbedded ? settings : {} };
+  const areEmbedded = [tts, other].every(({ name }) => name === 'flite' || name === 'espeak-ng');
+  return { tts: other, voiceId: null, model: null, settings: areEmbedded ? settings : {} };
 }

@@ -9,7 +9,8 @@ export interface RememberedOptions {
   store: MemoryStore;
   /** Real time, also where the conversation's is not. */
   clock: Clock;
-  agentId: string;
+  /** Null = a temporary agent. */
+  agentId: string | null;
   sessionId: string;
   nowUnixMs: () => number;
   /** The store failed or took too long; the session goes on without. */
@@ -23,13 +24,22 @@ const MAX_CHARS = 4_000;
 /** A caller waits no longer for it. */
 const RECALL_TIMEOUT_MS = 300;
 
-/** An agent who knows what earlier sessions with its user established, and where this one leaves what it does. */
+const NO_ID = 'A temporary agent has no memory: name the agent that it belongs to (agent_id)';
+
+/**
+ * An agent who knows what earlier sessions with its user established, and where this one leaves what it does. One
+ * without an id has no memory: another agent without an id may be somebody else's.
+ */
 export async function remembering(
   agent: ResolvedAgent,
   { store, clock, agentId, sessionId, nowUnixMs, onFault }: RememberedOptions,
 ): Promise<{ agent: ResolvedAgent; memory?: MemoryKeeper }> {
   const user = agent.memoryUser;
   if (user === null) return { agent };
+  if (agentId === null) {
+    onFault(NO_ID);
+    return { agent };
+  }
   const memory: MemoryKeeper = {
     keep: (text) => store.keep({ agentId, user, sessionId, text, unixMs: nowUnixMs() }),
   };

@@ -1,12 +1,13 @@
 import type { Clock } from '../clock/clock.js';
 import type { AgentConfig } from '../config/agent.js';
+import type { AgentExtensions } from '../config/extensions/extensions.js';
 import type { ChatMessage } from '../config/chat.js';
 import type { SessionContinuation } from '../config/continuation.js';
 import type { Failover } from '../config/failover.js';
-import type { ModelRoutes } from '../config/models.js';
+import type { GivenModels, ModelRoutes } from '../config/models.js';
 import type { AgentDefaults } from '../config/resolve.js';
 import type { McpServerSetting, VoiceSubstitute } from '../config/setting-items.js';
-import type { Vendors } from '../config/vendor-settings.js';
+import type { GivenVendors, Vendors } from '../config/vendor-settings.js';
 import type { EndpointingConfig } from '../conversation/config.js';
 import type { LlmProvider } from '../providers/llm/llm.js';
 import type { LocalModelsOptions } from '../providers/local/local-models.js';
@@ -16,7 +17,10 @@ import type { TurnModel } from '../providers/turn/turn.js';
 import type { VadProvider } from '../providers/vad/vad.js';
 import type { LogSink } from '../session/event-log.js';
 import type { RecordingSink } from '../session/recording.js';
+import type { AfterCallMarks } from '../session/after-call.js';
 import type { Teller } from './aftermath.js';
+import type { LanguageVendors } from './language-vendors.js';
+import type { UnfinishedSessions } from './unfinished.js';
 import type { CallHistoryItem, CallOutcome } from '../session/call-history.js';
 import type { Consult, MayTransfer } from '../session/line-actions.js';
 import type { MemoryStore } from '../session/memory.js';
@@ -35,10 +39,15 @@ export interface EngineOptions {
   clock?: Clock;
   /** What an agent gets where it leaves the choice open. Default: the embedded engines. */
   defaults?: Partial<AgentDefaults>;
-  /** Language models beside the scripted one, by id. */
-  models?: ModelRoutes;
-  /** Keys and addresses of vendors of speech. Default none: only the embedded providers can be named. */
-  vendors?: Vendors;
+  /** Language models beside the scripted one, by id: `{ 'gpt-4o-mini': { apiKey } }`. */
+  models?: GivenModels;
+  /**
+   * Keys and addresses of vendors of speech: `{ elevenlabs: { apiKey } }`. Default none: only the embedded providers can
+   * be named. The library reads no environment variables.
+   */
+  vendors?: GivenVendors;
+  /** Who hears and speaks languages that the default providers lack, where an agent names nobody. Default: nobody. */
+  languageVendors?: LanguageVendors;
   /** Who speaks in place of a voice provider, by its name. Default: nobody. */
   voiceSubstitutes?: Readonly<Record<string, VoiceSubstitute>>;
   /** Who stands in for an agent's providers, in order. Default: nobody but its own script for its model. */
@@ -73,6 +82,8 @@ export interface EngineOptions {
   mcpServers?: Readonly<Record<string, McpServerSetting>>;
   /** An MCP server cannot be reached, or has gone; it is tried again. */
   onMcpFault?: (server: string, reason: string) => void;
+  /** A vendor that refused the key when the engine was warmed up accepts it again. */
+  onProviderAccepted?: (provider: string) => void;
   /** Signs what `session_data_webhook`s are sent: `whsec_` and base64. Default: it is not signed. */
   webhookSecret?: string;
   /** Where that is kept until it has arrived. Default: in memory, as long as the process lives. */
@@ -85,6 +96,10 @@ export interface EngineOptions {
   memories?: MemoryStore;
   /** Keeps what is left of sessions that are over. Default: nobody does. */
   history?: CallHistory;
+  /** Keeps sessions until all that follows them is done, so that a process that dies loses none. Default: nobody does. */
+  unfinished?: UnfinishedSessions;
+  /** Default: those of `unfinished`. */
+  afterCallMarks?: AfterCallMarks;
   /** Tells of sessions that are over, by itself. Default: `history` and the agents' webhooks are told. */
   teller?: Teller;
   /** Keeps the event log of every session. Default: nobody does. */
@@ -99,6 +114,12 @@ export interface EngineOptions {
   maxPromptChars?: number;
   /** Largest reply of a tool's webhook in bytes. Default 65,536. */
   maxToolReplyBytes?: number;
+}
+
+/** Options as the engine works with them. */
+export interface EngineParts extends EngineOptions {
+  models?: ModelRoutes;
+  vendors?: Vendors;
 }
 
 /** Voices under names of their own: an agent's `voice: {provider, voice_id}` is looked for here first. */
@@ -125,6 +146,8 @@ export interface CallHistory {
 export interface AgentRequest {
   /** Checked as `parseAgentConfig` does. */
   agent: AgentConfig;
+  /** What the agent has beside its configuration. Default none. */
+  extensions?: AgentExtensions | null | undefined;
   /** Rules of the scripted model, see docs/agent-scripts.md. Where another model answers, they stand in for it. */
   script?: unknown;
   /** Providers of the embedder's own in place of what the agent names. */
@@ -140,6 +163,9 @@ export interface AgentRequest {
   /** The two ends of a phone call: the variables `{FromPhone}` and `{ToPhone}`. */
   phones?: { readonly from: string; readonly to: string };
 }
+
+/** How a conversation is held: spoken on a line, or in writing. */
+export type Medium = 'line' | 'writing';
 
 export interface SessionRequest extends AgentRequest {
   transport: Transport;

@@ -1,6 +1,9 @@
+import { setOr } from '../config/not-set.js';
 import type { Clock } from '../clock/clock.js';
 import type { AgentConfig } from '../config/agent.js';
-import { knownModels, SCRIPTED_MODEL } from '../config/models.js';
+import { parseAgentExtensions } from '../config/extensions/extensions.js';
+import { movedParts } from '../config/extensions/old-place.js';
+import { knownModels, noModelReason, SCRIPTED_MODEL, successorOf } from '../config/models.js';
 import { type AgentConfigRules, parseAgentConfig } from '../config/parse.js';
 import {
   type AgentDefaults,
@@ -16,23 +19,24 @@ import { type Switch, switchText } from '../providers/failover/health.js';
 import type { LlmProvider } from '../providers/llm/llm.js';
 import type { SpeechModel } from '../providers/llm/speech-model.js';
 import { STT_PROVIDERS } from '../providers/stt/registry.js';
-import { chooseTts } from '../providers/tts/choose.js';
 import { TTS_PROVIDERS } from '../providers/tts/registry.js';
+import { NO_MODEL_FAULT } from '../session/end-reason.js';
 import type { SessionOptions } from '../session/session-options.js';
 import type { McpServers } from '../tools/mcp/tools.js';
 import { AgentToolbox } from '../tools/toolbox.js';
 import { agentTools } from './agent-tools.js';
 import { checkCustomLlm } from './custom-llm.js';
 import { knowledgeTools } from './knowledge.js';
+import { chooseStt, chooseVoice, NO_LANGUAGE_VENDORS } from './language-vendors.js';
 import { checkStt, checkVoiceModel } from './languages.js';
-import type { AgentRequest, CustomVoices, EngineOptions, SessionRequest } from './options.js';
+import type { AgentRequest, CustomVoices, EngineParts, SessionRequest } from './options.js';
 import type { Providers } from './providers.js';
 import type { Sound } from './sound.js';
 import { type OwnSpeech, ownDefaults, ownSpeech, speechModelOf } from './speech.js';
 import { StandIns } from './stand-ins.js';
 
 export interface PlannerOptions {
-  options: EngineOptions;
+  options: EngineParts;
   providers: Providers;
   sound: Pick<Sound, 'check'>;
   mcp: McpServers;
@@ -42,6 +46,8 @@ export interface PlannerOptions {
   clock: Clock;
   /** Real time, also where the conversation's is not. */
   networkClock: Clock;
+  /** Why a vendor cannot be used: it refuses the operator's key. Null = nothing is known against it. */
+  refusalOf: (provider: LlmProvider) => ParleyError | null;
 }
 
 /** What an agent thinks with, and what it can do. */
@@ -50,6 +56,8 @@ export interface Mind {
   agent: ResolvedAgent;
   toolbox: AgentToolbox;
   llm: LlmProvider;
+  /** Why its model cannot answer, and nobody stands in for it: a session must not begin. Null = it can. */
+  refusal: ParleyError | null;
 }
 
 /** With what it hears and speaks. */
@@ -75,7 +83,12 @@ export class Planner {
   constructor(options: PlannerOptions) {
     this.#options = options;
     const { providers, clock } = options;
-    this.#standIns = new StandIns({ providers, clock, failover: options.options.failover });
+    this.#standIns = new StandIns({
+      providers,
+      clock,
+      refusalOf: options.refusalOf,
+      failover: options.options.failover,
+    });
   }
 
   /**
@@ -101,7 +114,15 @@ export class Planner {
     this.#checkTime([stt, llm, tts]);
     const hasScreen = 'transport' in request && (request as SessionRequest).transport.showsForms === true;
     const toolbox = await this.#toolbox(agent, request, notes, hasScreen);
-    return { config, agent, toolbox, speech, providers: { vad: request.vad ?? providers.vad(), stt, llm, tts } };
+    const refusal = this.#refusal(agent, request);
+    return {
+      config,
+      agent,
+      toolbox,
+      speech,
+      refusal,
+      providers: { vad: request.vad ?? providers.vad(), stt, llm, tts },
+    };
   }
 
   /**
@@ -112,7 +133,13 @@ export class Planner {
     const { config, agent } = this.#resolved(request, notes, this.#modelDefaults(request));
     const llm = this.#llm(agent, request, notes);
     this.#checkTime([llm]);
-    return { config, agent, toolbox: await this.#toolbox(agent, request, notes, false), llm };
+    return {
+      config,
+      agent,
+      toolbox: await this.#toolbox(agent, request, notes, false),
+      llm,
+      refusal: this.#refusal(agent, request),
+    };
   }
 
   #resolved(
@@ -120,22 +147,37 @@ export class Planner {
     { extraPrompt = '' }: PlanNotes,
     defaults: AgentDefaults,
   ): Pick<Mind, 'config' | 'agent'> {
-    const config = parseAgentConfig(request.agent, this.#rules(request));
+    const parts = movedParts(request.agent, request.extensions);
+    const config = parseAgentConfig(parts.config, this.#rules(request));
+    const extensions = parseAgentExtensions(parts.extensions ?? {}, ['extensions']);
     const agent = resolveAgent(config, {
-      ...{ defaults, extraPrompt },
+      ...{ extensions, defaults, extraPrompt },
       metadata: request.metadata ?? {},
       includeMetadataInPrompt: request.includeMetadataInPrompt ?? false,
       fromPhone: request.phones?.from ?? null,
       toPhone: request.phones?.to ?? null,
     });
+    const { models = new Map() } = this.#options.options;
+    if (request.llm === undefined && !models.has(agent.llm.model)) {
+      agent.llm.model = successorOf(agent.llm.model, models) ?? agent.llm.model;
+    }
     return { config, agent };
   }
 
   #llm(agent: ResolvedAgent, { llm, script }: AgentRequest, notes: PlanNotes, own?: LlmProvider): LlmProvider {
-    const { providers, client, clock } = this.#options;
+    const { providers, client, clock, options } = this.#options;
     if (script !== undefined) providers.scriptHints(script);
     if (agent.customLlm !== null) checkCustomLlm(agent.customLlm, client.guard, clock);
-    return llm ?? this.#standIns.llm(agent.llm.model, script, switchNotes(notes), own);
+    if (llm !== undefined) return llm;
+    if (agent.llm.model === SCRIPTED_MODEL && script === undefined && agent.customLlm === null) {
+      notes.onFault?.(NO_MODEL_FAULT, noModelReason(options.models ?? new Map()));
+      return providers.noModel();
+    }
+    return this.#standIns.llm(agent.llm.model, script, switchNotes(notes), own);
+  }
+
+  #refusal({ llm: { model }, customLlm }: ResolvedAgent, { llm, script }: AgentRequest): ParleyError | null {
+    return llm !== undefined || customLlm !== null ? null : this.#standIns.refusal(model, script);
   }
 
   async #toolbox(
@@ -171,13 +213,19 @@ export class Planner {
     };
   }
 
-  /** What the agent leaves open: its own script speaks for it, and its language chooses the embedded voice. */
+  /** What the agent leaves open: its own script speaks for it, and its language chooses who hears and speaks. */
   async #defaults(request: AgentRequest, model: SpeechModel | null): Promise<AgentDefaults> {
     const defaults = this.#modelDefaults(request);
     if (model !== null) return { ...defaults, ...ownDefaults(model) };
-    const { agent, tts } = request;
+    const { agent, stt, tts } = request;
+    const { providers, options } = this.#options;
+    const { languageVendors = NO_LANGUAGE_VENDORS } = options;
+    const language = setOr(agent.language, defaults.language);
+    if (stt === undefined) {
+      defaults.sttProvider = chooseStt(language, defaults.sttProvider, languageVendors, providers);
+    }
     if (agent.voice == null && tts === undefined && defaults.voiceProvider === EMBEDDED_DEFAULTS.voiceProvider) {
-      defaults.voiceProvider = await chooseTts(agent.language ?? defaults.language);
+      defaults.voiceProvider = await chooseVoice(language, languageVendors, providers);
     }
     return defaults;
   }
@@ -196,7 +244,7 @@ export class Planner {
 }
 
 /** The operator's voice in place of the agent's; that one's settings mean nothing to it. */
-function substituted(voice: ResolvedVoice, substitutes: EngineOptions['voiceSubstitutes'] = {}): ResolvedVoice {
+function substituted(voice: ResolvedVoice, substitutes: EngineParts['voiceSubstitutes'] = {}): ResolvedVoice {
   const other = Object.hasOwn(substitutes, voice.provider) ? substitutes[voice.provider] : undefined;
   if (other === undefined) return voice;
   return { provider: other.provider, voiceId: other.voiceId ?? null, model: other.model ?? null, settings: {} };

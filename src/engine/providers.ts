@@ -3,7 +3,7 @@ import type { Vendors } from '../config/vendor-settings.js';
 import type { LlmProvider } from '../providers/llm/llm.js';
 import type { SpeechModel } from '../providers/llm/speech-model.js';
 import { type LlmRegistry, llmRegistry } from '../providers/llm/registry.js';
-import { parseScript, scriptedProvider, speechHints } from '../providers/llm/scripted/index.js';
+import { noModelScript, parseScript, scriptedProvider, speechHints } from '../providers/llm/scripted/index.js';
 import { sttProvider } from '../providers/stt/registry.js';
 import type { SpeechHints, SttProvider } from '../providers/stt/stt.js';
 import { ttsProvider } from '../providers/tts/registry.js';
@@ -30,6 +30,7 @@ export class Providers {
   readonly #stt = new Map<string, SttProvider>();
   readonly #tts = new Map<string, TtsProvider>();
   readonly #scripts = new WeakMap<object, Script>();
+  #noModel: LlmProvider | null = null;
 
   /** @throws ParleyError PROVIDER_UNKNOWN for a model whose adapter does not exist */
   constructor(options: {
@@ -74,6 +75,11 @@ export class Providers {
   llm(model: string, script: unknown): LlmProvider {
     if (model === SCRIPTED_MODEL && script !== undefined) return this.#script(script).provider;
     return this.#models.resolve(model);
+  }
+
+  /** Speaks for an agent that has neither a language model nor a script: it says so. */
+  noModel(): LlmProvider {
+    return (this.#noModel ??= scriptedProvider(noModelScript));
   }
 
   /** What a model can do that hears and speaks itself; null = it reads and writes only, or there is none of that id. */

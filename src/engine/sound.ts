@@ -1,6 +1,7 @@
 import type { Denoiser } from '../audio/denoiser.js';
 import { rnnoise } from '../audio/rnnoise.js';
 import type { Clock } from '../clock/clock.js';
+import { faultOf } from '../config/issues.js';
 import type { ResolvedSound } from '../config/sound.js';
 import { ParleyError, reasonOf } from '../errors.js';
 import { SherpaDenoisers } from '../providers/denoise/sherpa.js';
@@ -46,8 +47,8 @@ export class Sound {
   /** @throws ParleyError CONFIG_INVALID for an agent that asks for what this engine cannot give */
   check({ recording }: ResolvedSound): void {
     if (!recording || this.#recordings !== null) return;
-    const reason = 'call_settings.enable_recording: this engine has no place for recordings (its option `recordings`)';
-    throw new ParleyError('CONFIG_INVALID', { reason });
+    const msg = 'this engine has no place for recordings (its option `recordings`)';
+    throw faultOf(['call_settings', 'enable_recording'], msg);
   }
 
   /** The line that a session is to run on, and what goes with it. */

@@ -3,6 +3,7 @@ import { type Failover, NO_FAILOVER } from '../config/failover.js';
 import { SCRIPTED_MODEL } from '../config/models.js';
 import type { ResolvedAgent } from '../config/resolve.js';
 import type { EndpointingConfig } from '../conversation/config.js';
+import type { ParleyError } from '../errors.js';
 import { HealthBook, type Switch } from '../providers/failover/health.js';
 import { FailoverLlm, type LlmEntry } from '../providers/failover/llm.js';
 import { FailoverStt } from '../providers/failover/stt.js';
@@ -16,6 +17,7 @@ export interface StandInsOptions {
   failover?: Failover | undefined;
   providers: Pick<Providers, 'stt' | 'llm' | 'tts'>;
   clock: Clock;
+  refusalOf: (provider: LlmProvider) => ParleyError | null;
 }
 
 type OnSwitch = (what: Switch) => void;
@@ -40,13 +42,15 @@ export class StandIns {
   readonly #failover: Failover;
   readonly #providers: StandInsOptions['providers'];
   readonly #clock: Clock;
+  readonly #refusalOf: StandInsOptions['refusalOf'];
   readonly #health = new HealthBook();
 
   /** @throws ParleyError PROVIDER_UNKNOWN, PROVIDER_NOT_CONFIGURED for one of the lists that cannot be had */
-  constructor({ failover = NO_FAILOVER, providers, clock }: StandInsOptions) {
+  constructor({ failover = NO_FAILOVER, providers, clock, refusalOf }: StandInsOptions) {
     this.#failover = failover;
     this.#providers = providers;
     this.#clock = clock;
+    this.#refusalOf = refusalOf;
     for (const { provider } of failover.stt) providers.stt(provider);
     for (const { provider } of failover.tts) providers.tts(provider);
     for (const model of failover.llm) providers.llm(model, undefined);
@@ -135,6 +139,13 @@ export class StandIns {
       })),
     ];
     return new FailoverLlm({ entries, onSwitch });
+  }
+
+  /** Why nobody can answer for a model: its vendor refuses the key, and neither a script nor the operator's list stands in. */
+  refusal(model: string, script: unknown): ParleyError | null {
+    const refusal = this.#refusalOf(this.#providers.llm(model, script));
+    const hasStandIn = script !== undefined || this.#failover.llm.some((id) => id !== model);
+    return hasStandIn ? null : refusal;
   }
 
   #fits({ virtualTime }: { virtualTime: boolean }): boolean {

@@ -3,6 +3,7 @@ import { HEARING_RATE_HZ } from '../audio/frame.js';
 import type { Clock } from '../clock/clock.js';
 import { RealClock, unixNow } from '../clock/real.js';
 import type { Ticker } from '../clock/ticker.js';
+import type { SessionContinuation } from '../config/continuation.js';
 import { languageName } from '../config/language-name.js';
 import { EMBEDDED_DEFAULTS, type ResolvedAgent, resolveAgent } from '../config/resolve.js';
 import { type ConversationConfig, DEFAULT_CONVERSATION } from '../conversation/config.js';
@@ -12,6 +13,8 @@ import { LocalModels } from '../providers/local/local-models.js';
 import { TTS_PROVIDERS } from '../providers/tts/registry.js';
 import type { SpeechHints, SttProvider } from '../providers/stt/stt.js';
 import type { TtsProvider, TtsVoiceChoice } from '../providers/tts/tts.js';
+import type { AfterCallMarks } from '../session/after-call.js';
+import type { SessionReport } from '../session/session-report.js';
 import { conversationConfig } from '../session/conversation-config.js';
 import { InProcessMemories, type MemoryStore } from '../session/memory.js';
 import { MemoryDoNotCallList } from '../session/do-not-call.js';
@@ -26,17 +29,29 @@ import { askForPrompt } from '../tools/prompt-webhook.js';
 import type { AgentToolbox } from '../tools/toolbox.js';
 import { Aftermath, type Teller, type Told } from './aftermath.js';
 import { Chats } from './chat.js';
-import { messagesBefore, rememberWhenOver } from './earlier.js';
+import { assertKnown, messagesBefore, rememberWhenOver } from './earlier.js';
 import { speechHints } from './hints.js';
+import { chooseVoice, NO_LANGUAGE_VENDORS } from './language-vendors.js';
 import { spokenLanguages } from './languages.js';
 import { remembering } from './memories.js';
 import type { LineElsewhere, SessionHandle } from './line-elsewhere.js';
-import type { AgentRequest, EngineOptions, EngineVoice, SessionRequest, Speech, SpeechRequest } from './options.js';
+import type {
+  AgentRequest,
+  EngineParts,
+  EngineVoice,
+  Medium,
+  SessionRequest,
+  Speech,
+  SpeechRequest,
+} from './options.js';
 import { type Plan, Planner } from './planner.js';
 import { Providers } from './providers.js';
+import { Refusals } from './refusals.js';
 import { sessionParts } from './session-parts.js';
 import { Sound } from './sound.js';
 import { finalWait } from './stand-ins.js';
+import { finishSession, type LeftSession, type UnfinishedSession } from './unfinished.js';
+import { type AgentWarning, agentWarnings } from './warnings.js';
 import { within } from './within.js';
 
 /** A list of voices is not waited for longer. */
@@ -44,7 +59,7 @@ const VOICES_MS = 5_000;
 
 /** Where the engine makes its sessions: providers, toolboxes and the client, loaded when the first one is asked for. */
 export class Workshop {
-  readonly #options: EngineOptions;
+  readonly #options: EngineParts;
   readonly #clock: Clock;
   readonly #ticker: Ticker;
   readonly #providers: Providers;
@@ -58,10 +73,11 @@ export class Workshop {
   readonly #memory: SessionMemory;
   readonly #memories: MemoryStore;
   readonly #planner: Planner;
+  readonly #refusals: Refusals;
   readonly chats: Chats;
 
   /** @throws ParleyError PROVIDER_UNKNOWN for a model whose adapter does not exist */
-  constructor(options: EngineOptions, clock: Clock, ticker: Ticker) {
+  constructor(options: EngineParts, clock: Clock, ticker: Ticker) {
     this.#options = options;
     this.#clock = clock;
     this.#ticker = ticker;
@@ -94,14 +110,22 @@ export class Workshop {
       onLost: ({ sessionId }, reason) => onWebhookLost?.(sessionId, reason),
     });
     this.#aftermath =
-      options.teller ?? new Aftermath({ outbox, clock: network.clock, history: options.history ?? null });
+      options.teller ??
+      new Aftermath({
+        outbox,
+        clock: network.clock,
+        history: options.history ?? null,
+        unfinished: options.unfinished ?? null,
+      });
     this.#sound = new Sound({
       clock,
       recordings: options.recordings,
       localModels,
       backgrounds: { client: this.#client, clock: network.clock, folder: options.mediaCacheDir ?? null },
     });
+    this.#refusals = new Refusals(network.clock, (provider) => options.onProviderAccepted?.(provider));
     this.#planner = new Planner({
+      refusalOf: (provider) => this.#refusals.of(provider),
       ...{ options, clock, networkClock: network.clock, providers: this.#providers, sound: this.#sound },
       ...{ mcp: this.#mcp, client: this.#client, operatorClient: this.#operatorClient },
     });
@@ -112,30 +136,56 @@ export class Workshop {
   }
 
   async warmUp(): Promise<readonly string[]> {
-    const unreached: string[] = [];
-    const reach = (work: Promise<void>): Promise<void> =>
-      work.catch((error: unknown) => {
-        if (!(error instanceof ParleyError) || !error.retryable) throw error;
-        unreached.push(reasonOf(error));
-      });
     const agent = resolveAgent({}, { defaults: this.#options.defaults ?? {} });
     languageName(agent.language);
-    await Promise.all([
-      this.#providers.vad().warmUp(),
-      this.#providers.turnModel()?.warmUp(),
-      this.#sound.warmUp(),
-      reach(this.#providers.stt(agent.stt.provider).warmUp()),
-      reach(this.#providers.tts(agent.voice.provider).warmUp(voiceOf(agent))),
-      reach(this.#providers.llm(agent.llm.model, undefined).warmUp()),
-      this.#mcp.warmUp(),
-      this.#client.warmUp(),
-      this.#operatorClient.warmUp(),
+    // Each is begun within its own promise: none is left behind where another cannot even begin.
+    const begun = async (work: () => Promise<void> | undefined): Promise<null> => {
+      await work();
+      return null;
+    };
+    const reached = async <T extends { name: string }>(
+      find: () => T,
+      warm: (provider: T) => Promise<void>,
+    ): Promise<string | null> => {
+      const provider = find();
+      return this.#refusals.warmUp(provider, () => warm(provider));
+    };
+    const problems = await Promise.all([
+      begun(() => this.#providers.vad().warmUp()),
+      begun(() => this.#providers.turnModel()?.warmUp()),
+      begun(() => this.#sound.warmUp()),
+      reached(
+        () => this.#providers.stt(agent.stt.provider),
+        (stt) => stt.warmUp(),
+      ),
+      reached(
+        () => this.#providers.tts(agent.voice.provider),
+        (tts) => tts.warmUp(voiceOf(agent)),
+      ),
+      reached(
+        () => this.#providers.llm(agent.llm.model, undefined),
+        (llm) => llm.warmUp(),
+      ),
+      begun(() => this.#mcp.warmUp()),
+      begun(() => this.#client.warmUp()),
+      begun(() => this.#operatorClient.warmUp()),
     ]);
-    return unreached;
+    return problems.filter((problem) => problem !== null);
   }
 
-  async check(request: AgentRequest): Promise<void> {
-    await this.#planner.plan(request, {});
+  async check(request: AgentRequest, medium: Medium): Promise<AgentWarning[]> {
+    const plan = medium === 'line' ? this.#planner.plan(request, {}) : this.#planner.mind(request, {});
+    const { agent, refusal } = await plan;
+    const refused =
+      refusal === null
+        ? []
+        : [{ loc: ['llm', 'model'], msg: `${reasonOf(refusal)}. Until then its calls are refused.` }];
+    return [...refused, ...agentWarnings({ request, agent, options: this.#options })];
+  }
+
+  /** @throws ParleyError CONFIG_INVALID, NOT_FOUND for a session that is not known */
+  checkContinuation(continuation: SessionContinuation, agentId: string | null): void {
+    assertKnown(continuation, this.#memory, agentId);
   }
 
   async makeSession(request: SessionRequest): Promise<Session> {
@@ -152,7 +202,7 @@ export class Workshop {
     const { vad, stt, tts } = providers;
     const turnModel = this.#providers.turnModel();
     const [{ agent, memory }] = await Promise.all([
-      this.#remembering(plan.agent, request.agentId, id, onFault),
+      this.#remembering(plan.agent, request.agentId ?? null, id, onFault),
       ...[vad.warmUp(), stt.warmUp(), tts.warmUp(voiceOf(plan.agent)), turnModel?.warmUp()],
       ...(callsOut(plan.agent) ? [this.#client.warmUp(), this.#operatorClient.warmUp()] : []),
     ]);
@@ -183,18 +233,20 @@ export class Workshop {
         speculation: { enabled: this.#options.speculation ?? true },
         modelHears: plan.speech?.hears ?? false,
         deadlines: toolDeadlines(toolbox),
+        opening: { ...conversation.opening, resumes: request.continuation?.resume === true },
         earlier: messagesBefore(request.continuation ?? {}, this.#memory, before),
         ...parts.conversation,
       },
       vadThreshold: agent.vadThreshold,
       hints: hintsIn(languages.startLanguage ?? agent.language),
-      model: agent.llm.model,
+      model: parts.options.llm?.name ?? agent.llm.model,
       temperature: agent.llm.temperature,
       voice: agent.voice,
       toolbox,
       ...(turnModel !== null && { turnModel }),
       metadata: agent.metadata,
       ...(memory && { memory }),
+      ...(this.#marks && { afterCallMarks: this.#marks }),
       clock: this.#clock,
       ticker: this.#ticker,
       ...(request.mayTransfer && { mayTransfer: request.mayTransfer }),
@@ -216,13 +268,13 @@ export class Workshop {
   /** A session in the thread where its line is. It is told of here: the log is here, and how its call ended. */
   async openElsewhere(line: LineElsewhere, request: SessionRequest): Promise<SessionHandle> {
     const { session, told } = await line.openSession(request);
-    this.#tellOf(session, { ...told, outcome: request.outcome ?? null });
+    this.#tellOf(session, { ...told, outcome: request.outcome ?? null }, request);
     return session;
   }
 
   #remembering(
     agent: ResolvedAgent,
-    agentId = '',
+    agentId: string | null,
     sessionId: string,
     onFault: (name: string, reason: string) => void,
   ): ReturnType<typeof remembering> {
@@ -236,38 +288,60 @@ export class Workshop {
     { agent, providers: { stt, tts } }: Plan,
     hints: (language: string) => SpeechHints,
   ): ReturnType<typeof spokenLanguages> {
-    const { defaults } = this.#options;
+    const { defaults, languageVendors = NO_LANGUAGE_VENDORS } = this.#options;
     // What the agent's user says goes to nobody whom neither the agent nor the operator has chosen.
-    const names = [defaults?.sttProvider ?? EMBEDDED_DEFAULTS.sttProvider, EMBEDDED_DEFAULTS.sttProvider];
+    const names = [
+      defaults?.sttProvider ?? EMBEDDED_DEFAULTS.sttProvider,
+      EMBEDDED_DEFAULTS.sttProvider,
+      ...languageVendors.stt,
+    ];
     const otherStt = (): SttProvider[] => names.map((name) => this.#providers.stt(name));
-    const embeddedTts = (name: string): TtsProvider => this.#providers.tts(name);
+    const otherTts = async (language: string): Promise<TtsProvider> =>
+      this.#providers.tts(await chooseVoice(language, languageVendors, this.#providers));
     return spokenLanguages(
-      { agent, stt, tts, hints, otherStt, embeddedTts },
+      { agent, stt, tts, hints, otherStt, otherTts },
       defaults?.language ?? EMBEDDED_DEFAULTS.language,
     );
   }
 
   /** Has the session's record kept, and sent where the agent wants it. */
   #tellAfterwards(session: Session, plan: Plan, request: SessionRequest, startUnixMs: number): void {
-    const { config, agent, providers } = plan;
+    const { config, agent } = plan;
     const to = agent.webhooks.sessionData;
     const { agentId = null, callId = null, campaignId = null, phones = null, direction = 'inbound' } = request;
-    const { stt, llm, tts } = providers;
-    this.#tellOf(session, {
-      to,
-      facts: {
-        ...{ agentId, callId, campaignId, phones, direction, startUnixMs, agentConfig: config },
-        ...{ metadata: agent.metadata, model: agent.llm.model, recordingUrl: null },
-        providers: { stt: stt.name, llm: llm.name, tts: tts.name },
-        optOut: config.privacy_settings?.opt_out_data_collection ?? false,
-      },
-      outcome: request.outcome ?? null,
+    const facts = {
+      ...{ agentId, callId, campaignId, phones, direction, startUnixMs, agentConfig: config },
+      ...{ metadata: agent.metadata, recordingUrl: null },
+      optOut: config.privacy_settings?.opt_out_data_collection ?? false,
+    };
+    this.#tellOf(session, { to, facts, outcome: request.outcome ?? null }, request);
+  }
+
+  #tellOf(
+    session: SessionHandle,
+    told: Told,
+    { script = null, extensions = null, includeMetadataInPrompt = false }: AgentRequest,
+  ): void {
+    const { history, teller, unfinished } = this.#options;
+    if (told.to === null && history === undefined && teller === undefined) return;
+    const { to, facts } = told;
+    try {
+      unfinished?.put({ sessionId: session.id, to, facts, script, extensions, includeMetadataInPrompt, chat: null });
+    } catch (error) {
+      session.noteFault('history.failed', reasonOf(error));
+    }
+    void this.#aftermath.tell(session, told);
+  }
+
+  finishSession(session: UnfinishedSession, left: LeftSession): Promise<SessionReport> {
+    return finishSession(session, left, {
+      ...{ planner: this.#planner, memories: this.#memories, sessionMemory: this.#memory, clock: this.#clock },
+      ...{ networkClock: this.#networkClock, afterCallMarks: this.#marks },
     });
   }
 
-  #tellOf(session: SessionHandle, told: Told): void {
-    const { history, teller } = this.#options;
-    if (told.to !== null || history !== undefined || teller !== undefined) void this.#aftermath.tell(session, told);
+  get #marks(): AfterCallMarks | undefined {
+    return this.#options.afterCallMarks ?? this.#options.unfinished;
   }
 
   async speech(request: SpeechRequest): Promise<Speech> {
@@ -305,6 +379,7 @@ export class Workshop {
   }
 
   async close(): Promise<void> {
+    this.#refusals.close();
     await this.#sound.close();
     await this.chats.close();
     await Promise.all([this.#aftermath.close(), this.#mcp.close()]);
@@ -320,6 +395,7 @@ export class Workshop {
     const plan = await this.#planner.plan(request, { onFault });
     const { agent, providers } = plan;
     if (agent.status === 'disabled') throw new ParleyError('AGENT_DISABLED');
+    if (plan.refusal !== null) throw plan.refusal;
     const address = agent.webhooks.extraPrompt;
     if (address === null) return plan;
     const { id: sessionId, agentId = null, phones = null } = request;
@@ -367,7 +443,7 @@ function voiceOf({ voice, language }: ResolvedAgent): TtsVoiceChoice {
 }
 
 /** What the operator's client may call beside the public internet. */
-function operatorUrls({ serviceWebhooks = {}, appBaseUrls = {} }: EngineOptions): string[] {
+function operatorUrls({ serviceWebhooks = {}, appBaseUrls = {} }: EngineParts): string[] {
   const roots = Object.values(appBaseUrls).map((url) => new URL(url).origin);
   return [...Object.values(serviceWebhooks).map(({ url }) => url), ...roots];
 }

@@ -9,7 +9,7 @@ import { fromWire } from './wire-error.js';
 
 export interface MainSideOptions {
   /** What the main thread's engine keeps things in. */
-  stores: Pick<EngineOptions, 'knowledge' | 'memories' | 'doNotCall' | 'sessionMemory' | 'onMcpFault'>;
+  stores: Pick<EngineOptions, 'knowledge' | 'memories' | 'doNotCall' | 'sessionMemory' | 'unfinished' | 'onMcpFault'>;
   lines: ReadonlyMap<string, ThreadLine>;
   sessions: ReadonlyMap<string, ThreadSession>;
   /** A session is over. */
@@ -19,7 +19,7 @@ export interface MainSideOptions {
 
 /** What the main thread does for a media thread and its sessions: the one writer of stores, and whoever they ask. */
 export function mainSide({ stores, lines, sessions, onFinished, onFault }: MainSideOptions): MainMethods {
-  const { knowledge, memories, doNotCall, sessionMemory } = stores;
+  const { knowledge, memories, doNotCall, sessionMemory, unfinished } = stores;
   const known = (id: string): ThreadSession => {
     const session = sessions.get(id);
     if (session === undefined) throw new ParleyError('SESSION_CLOSED');
@@ -65,6 +65,8 @@ export function mainSide({ stores, lines, sessions, onFinished, onFault }: MainS
     search: async (query, signal) => knowledge?.search({ ...query, signal }) ?? [],
     recall: async ({ agentId, user, limit }) => memories?.recall(agentId, user, limit) ?? [],
     keepMemory: async (memory) => memories?.keep(memory),
+    startAfterCall: async ({ session, name }) => (await unfinished?.start(session, name)) ?? true,
+    finishAfterCall: async ({ session, call }) => unfinished?.finish(session, call),
     fault: (error) => onFault(fromWire(error)),
     mcpFault: ({ server, reason }) => stores.onMcpFault?.(server, reason),
   };

@@ -65,6 +65,11 @@ export class PhoneLine extends ThreadLine implements AgentLineElsewhere {
     return this.#facts.line;
   }
 
+  async received(): Promise<number> {
+    const { line } = await this.thread.factsOf(this.id, false).catch(() => this.#facts);
+    return line.received;
+  }
+
   readonly openSocket = async (address: string, port: number): Promise<DatagramSocket> => {
     const opened = await this.thread.openSocket(this.id, address, port);
     let closing: Promise<void> | null = null;

@@ -3,7 +3,17 @@ import type { PlainOptions } from './protocol.js';
 
 /** The members of `PlainOptions`. */
 const PLAIN = [
-  ...['defaults', 'models', 'vendors', 'voiceSubstitutes', 'failover', 'vad', 'speculation', 'endpointing'],
+  ...[
+    'defaults',
+    'models',
+    'vendors',
+    'voiceSubstitutes',
+    'languageVendors',
+    'failover',
+    'vad',
+    'speculation',
+    'endpointing',
+  ],
   ...['localModels', 'allowUrls', 'serviceWebhooks', 'mediaCacheDir', 'appBaseUrls', 'mcpServers', 'webhookSecret'],
   ...['maxPromptChars', 'maxToolReplyBytes', 'turnModel', 'recordings'],
 ] as const;

@@ -10,7 +10,7 @@ import type { Consultation } from '../session/line-actions.js';
 import type { Memory } from '../session/memory.js';
 import type { FinishedSession } from '../session/session-memory.js';
 import type { SessionEvent } from '../session/session-options.js';
-import type { SessionReport } from '../session/session-report.js';
+import type { FunctionCall, SessionReport } from '../session/session-report.js';
 import type { KnowledgeQuery, Passage } from '../tools/knowledge/knowledge.js';
 import type { LineStats, TransferOutcome } from '../transports/transport.js';
 import type { PeerSettings } from '../transports/webrtc/peer.js';
@@ -23,6 +23,7 @@ export type PlainOptions = Pick<
   | 'models'
   | 'vendors'
   | 'voiceSubstitutes'
+  | 'languageVendors'
   | 'failover'
   | 'vad'
   | 'speculation'
@@ -132,6 +133,9 @@ export type MainMethods = {
   search: (query: Omit<KnowledgeQuery, 'signal'>, signal: AbortSignal) => Promise<Passage[]>;
   recall: (of: { agentId: string; user: string; limit: number }) => Promise<readonly Memory[]>;
   keepMemory: (memory: Memory) => Promise<void>;
+  /** As `AfterCallMarks`. */
+  startAfterCall: (what: { session: string; name: string }) => Promise<boolean>;
+  finishAfterCall: (what: { session: string; call: FunctionCall }) => Promise<void>;
   /** Something that it was told could not be done. */
   fault: (error: WireError) => void;
   mcpFault: (what: { server: string; reason: string }) => void;

@@ -31,7 +31,7 @@ export class ThreadStores {
   /** What the thread's engine needs of it. */
   get forEngine(): Pick<
     EngineOptions,
-    'knowledge' | 'memories' | 'doNotCall' | 'voices' | 'sessionMemory' | 'traces' | 'onMcpFault'
+    'knowledge' | 'memories' | 'doNotCall' | 'voices' | 'sessionMemory' | 'traces' | 'afterCallMarks' | 'onMcpFault'
   > {
     const [main, database] = [this.#main, this.#database];
     const waits = { timeoutMs: ASK_MS };
@@ -56,6 +56,10 @@ export class ThreadStores {
       memories: {
         recall: (agentId, user, limit) => main.ask('recall', { agentId, user, limit }, waits),
         keep: (memory) => main.ask('keepMemory', memory, waits),
+      },
+      afterCallMarks: {
+        start: (session, name) => main.ask('startAfterCall', { session, name }, waits),
+        finish: (session, call) => main.ask('finishAfterCall', { session, call }, waits),
       },
       knowledge: {
         known: (ids) => main.ask('knownFiles', ids, waits),

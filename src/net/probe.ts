@@ -4,6 +4,7 @@ import { get as getHttps } from 'node:https';
 import { delimiter, join } from 'node:path';
 import type { Probe } from '../config/detect.js';
 import { readBody } from './body.js';
+import { parseJson } from '../json.js';
 
 /** Largest answer that a look may bring, in bytes. */
 const MAX_BYTES = 1_048_576;
@@ -15,7 +16,7 @@ export const systemProbe: Probe = {
       const reply = await get(url, signal);
       const body = await readBody(reply, MAX_BYTES);
       if (reply.statusCode !== 200) throw new Error(`status ${String(reply.statusCode)}`);
-      return JSON.parse(body.toString('utf8')) as unknown;
+      return parseJson(body.toString('utf8'));
     } catch (error) {
       signal.throwIfAborted();
       throw error;

@@ -1,4 +1,10 @@
-import { type ModelRoutes, OPENAI_REALTIME } from '../config/models.js';
+import {
+  ANTHROPIC_MODELS,
+  type ModelRoutes,
+  OPENAI_MODELS,
+  OPENAI_REALTIME,
+  OPENAI_REALTIME_MODELS,
+} from '../config/models.js';
 import { missingOf, type VendorAccess, type VendorName, VENDORS, type Vendors } from '../config/vendor-settings.js';
 import { LANGUAGES } from '../config/language.js';
 import { LocalModels } from './local/local-models.js';
@@ -27,10 +33,13 @@ export interface CatalogueEntry {
 const ANY: VendorAccess = { apiKey: 'none', baseUrl: 'http://127.0.0.1', region: 'none' };
 const ALL: Vendors = Object.fromEntries(Object.keys(VENDORS).map((name) => [name, ANY]));
 
-/** Every provider of speech and every language model that there is a route to, usable here or not. */
+/**
+ * Every provider of speech and of language models, usable here or not.
+ * @param ollamaAt where Ollama is looked for, without a slash at its end
+ */
 export async function providerCatalogue(
   vendors: Vendors,
-  models: ModelRoutes,
+  { models, ollamaAt }: { models: ModelRoutes; ollamaAt: string },
   local = new LocalModels(),
 ): Promise<CatalogueEntry[]> {
   const [stt, tts] = await Promise.all([
@@ -41,7 +50,7 @@ export async function providerCatalogue(
       TTS_ENTRIES.map((entry) => (entry.isLocal ? localEntry('tts', entry.name, local) : ttsEntry(entry, vendors))),
     ),
   ]);
-  return [...stt, ...modelEntries(models), ...tts];
+  return [...stt, ...modelEntries(models, ollamaAt), ...tts];
 }
 
 async function sttEntry({ name, vendor }: (typeof STT_ENTRIES)[number], vendors: Vendors): Promise<CatalogueEntry> {
@@ -115,17 +124,58 @@ function languagesOf(codes: readonly string[] | null): string {
   return bases.length === 0 ? 'no language here' : bases.join(', ');
 }
 
-/** Model ids, those of one adapter and server together. */
-function modelEntries(models: ModelRoutes): CatalogueEntry[] {
-  const groups = new Map<string, string[]>();
+/** Model ids, those of one adapter and server together; then the kinds of model that there are none of, with what they need. */
+function modelEntries(models: ModelRoutes, ollamaAt: string): CatalogueEntry[] {
+  const groups = new Map<string, { provider: string; baseUrl: string | null; ids: string[] }>();
   for (const [id, { provider, baseUrl }] of models) {
     const name = baseUrl === null ? provider : `${provider} at ${new URL(baseUrl).host}`;
-    groups.set(name, [...(groups.get(name) ?? []), id]);
+    const group = groups.get(name) ?? { provider, baseUrl, ids: [] };
+    group.ids.push(id);
+    groups.set(name, group);
   }
-  return [...groups].map(([name, ids]) => ({
-    ...{ kind: 'llm', name, needs: null, usable: true, missing: null },
-    supports: [...(name.startsWith(OPENAI_REALTIME) ? ['hear and speak themselves'] : []), ...ids],
+  const usable = [...groups].map(([name, { provider, ids }]): CatalogueEntry => ({
+    ...{ kind: 'llm', name, needs: null, usable: true, missing: null, supports: supportsOf(provider, ids) },
   }));
+  const found = [...groups.values()];
+  const isOwn = ({ provider, baseUrl, ids }: (typeof found)[number]): boolean =>
+    provider === 'openai' && !ids.includes(OPENAI_MODELS[0]) && baseUrl !== `${ollamaAt}/v1`;
+  const absent: (CatalogueEntry | false)[] = [
+    !models.has(OPENAI_MODELS[0]) && keyless('openai', OPENAI_MODELS),
+    !models.has('gpt-realtime') && keyless(OPENAI_REALTIME, Object.keys(OPENAI_REALTIME_MODELS)),
+    !models.has(ANTHROPIC_MODELS[0]) && keyless('anthropic', ANTHROPIC_MODELS),
+    !found.some(({ baseUrl }) => baseUrl === `${ollamaAt}/v1`) && {
+      ...{ kind: 'llm', name: 'ollama', needs: 'Ollama with a model', usable: false },
+      ...{ missing: `no Ollama with a model at ${ollamaAt} (OLLAMA_HOST)`, supports: ['its models'] },
+    },
+    !found.some(isOwn) && {
+      ...{ kind: 'llm', name: 'openai-compatible', needs: 'an entry under models in the settings file', usable: false },
+      ...{ missing: 'models in the settings file names none', supports: ['any server with chat completions'] },
+    },
+  ];
+  return [...usable, ...absent.filter((entry) => entry !== false)];
+}
+
+/** The variable that a vendor's own models need. */
+const KEYS_OF: Readonly<Record<string, string>> = {
+  openai: 'OPENAI_API_KEY',
+  [OPENAI_REALTIME]: 'OPENAI_API_KEY',
+  anthropic: 'ANTHROPIC_API_KEY',
+};
+
+function keyless(name: string, ids: readonly string[]): CatalogueEntry {
+  const needs = KEYS_OF[name] ?? null;
+  return {
+    kind: 'llm',
+    name,
+    needs,
+    usable: false,
+    missing: `${needs ?? ''} is not set`,
+    supports: supportsOf(name, ids),
+  };
+}
+
+function supportsOf(provider: string, ids: readonly string[]): string[] {
+  return [...(provider === OPENAI_REALTIME ? ['hear and speak themselves'] : []), ...ids];
 }
 
 function accessOf(vendor: VendorName | null, vendors: Vendors): Pick<CatalogueEntry, 'needs' | 'usable' | 'missing'> {

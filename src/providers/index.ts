@@ -1,4 +1,4 @@
-/** parley/providers: what providers are built of, for adapters and for providers of an embedder's own. */
+/** @parley-voice/parley/providers: what providers are built of, for adapters and for providers of an embedder's own. */
 export { Deadlines } from './deadlines.js';
 export { failed, refused, statusError, withoutSecrets } from './wire/vendor-error.js';
 export { Mailbox } from './tts/mailbox.js';

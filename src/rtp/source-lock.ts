@@ -15,22 +15,37 @@ export interface SourceLockOptions {
 /** Packets in a row that prove it: of another host, and of another port of the host that was negotiated. */
 const PROOF = 4;
 const PROOF_OF_SAME_HOST = 2;
+/**
+ * The place before a renegotiation is no candidate for so long: it goes on sending until it learns of the change, and
+ * a fork that lost may play its ringback until its CANCEL arrives.
+ */
+const FORMER_MS = 5_000;
+/** Forks, and changes in quick succession. */
+const MOST_FORMER = 8;
+
+/** A place that was negotiated before, and the one that its packets came from. */
+interface Former {
+  expected: Place;
+  heard: Place;
+  untilMs: number;
+}
 
 /**
- * Whose packets are heard. The place that was negotiated is believed at once and for good. Behind a NAT the other side
- * sends from elsewhere: within a short time after the negotiation, a place that sends some packets in a row is believed,
- * as long as nothing has come from the one that was negotiated; packets that a key of SRTP vouches for are believed at once.
- * After that nobody else is heard, and nothing is sent to anybody else: a stranger who finds the port can neither
- * listen in nor be heard.
+ * Whose packets are heard. The negotiated place wins as soon as it is heard, and for good. Behind a NAT the other side
+ * sends from elsewhere: for a short time after the negotiation, a place that sends some packets in a row is believed, as
+ * long as nothing has come from the negotiated one; packets that SRTP authenticates are believed at once. After that
+ * only the negotiated place can take over: a stranger who finds the port can neither listen in nor be heard, and one who
+ * was quicker than the caller loses the call again.
  */
 export class SourceLock {
-  readonly #expected: Place;
+  #expected: Place;
   readonly #learnMs: number;
   #untilMs: number;
   #locked: Place | null = null;
-  /** The object by which that place is known to whoever asks: compared first, before what is in it. */
+  /** The object by which the caller of `isTarget` knows that place: compared first, before its contents. */
   #known: Place | null = null;
   #candidate: (Place & { ssrc: number; sequence: number; count: number }) | null = null;
+  #former: Former[] = [];
 
   constructor(options: SourceLockOptions) {
     const { address, port } = options.expected;
@@ -53,6 +68,20 @@ export class SourceLock {
     this.#untilMs = nowMs + this.#learnMs;
   }
 
+  /** Another place has been negotiated. The one before is not heard any more, whatever is still under way from it. */
+  move({ address, port }: Place, nowMs: number): void {
+    this.extend(nowMs);
+    const expected = { address, port };
+    if (isSame(expected, this.#expected)) return;
+    const left = { expected: this.#expected, heard: this.target, untilMs: nowMs + FORMER_MS };
+    // A place that comes back, as behind a hold, is known by what it sent from then.
+    this.#former = [...this.#former, left].filter((former) => !isSame(former.expected, expected)).slice(-MOST_FORMER);
+    this.#expected = expected;
+    this.#locked = null;
+    this.#known = null;
+    this.#candidate = null;
+  }
+
   isTarget(place: Place): boolean {
     if (this.#locked === null) return isSame(place, this.#expected);
     if (place === this.#known) return true;
@@ -68,13 +97,14 @@ export class SourceLock {
 
   /** Whether the packet is to be heard. `isVouchedFor`: it was authenticated. */
   accepts(from: Place, packet: { ssrc: number; sequence: number }, nowMs: number, isVouchedFor = false): boolean {
-    if (this.#locked !== null) return this.isTarget(from);
+    if (this.#locked !== null && this.isTarget(from)) return true;
     const expected = this.#expected;
     if (isSame(from, expected)) {
       this.#locked = expected;
+      this.#known = null;
       return true;
     }
-    if (nowMs >= this.#untilMs) return false;
+    if (this.#locked !== null || nowMs >= this.#untilMs || this.#isFormer(from, nowMs)) return false;
     const { ssrc, sequence } = packet;
     const last = this.#candidate;
     const goesOn = last !== null && isSame(from, last) && ssrc === last.ssrc && isNext(last.sequence, sequence);
@@ -85,6 +115,12 @@ export class SourceLock {
     if (count < proof && !isVouchedFor) return false;
     this.#locked = { address: from.address, port: from.port };
     return true;
+  }
+
+  #isFormer(place: Place, nowMs: number): boolean {
+    return this.#former.some(
+      ({ expected, heard, untilMs }) => nowMs < untilMs && (isSame(place, heard) || isSame(place, expected)),
+    );
   }
 }
 

@@ -116,10 +116,10 @@ export class Wire {
 
   agree(agreement: Agreement): void {
     const nowMs = this.#clock.nowMs();
-    if (isNowhere(agreement.remote.address) || this.#lock?.isExpected(agreement.remote) === true) {
-      // The other side stays where it was, if that is known.
-      this.#lock?.extend(nowMs);
-    } else this.#lock = new SourceLock({ expected: agreement.remote, learnMs: this.#learnMs, nowMs });
+    // Without an address, as some put a call on hold, the other side stays where it was, if that is known.
+    if (isNowhere(agreement.remote.address)) this.#lock?.extend(nowMs);
+    else if (this.#lock !== null) this.#lock.move(agreement.remote, nowMs);
+    else this.#lock = new SourceLock({ expected: agreement.remote, learnMs: this.#learnMs, nowMs });
     const keysBefore = this.#agreement?.srtp ?? null;
     const { srtp } = agreement;
     this.#agreement = agreement;
@@ -190,7 +190,7 @@ export class Wire {
   }
 
   #onRtp(datagram: Uint8Array, from: Place, lock: SourceLock, nowMs: number): void {
-    if (lock.isLocked && !lock.isTarget(from)) {
+    if (lock.isLocked && !lock.isTarget(from) && !lock.isExpected(from)) {
       this.#unheard.strangers++;
       this.#keep(datagram, from, false, nowMs);
       return;

@@ -6,10 +6,19 @@ import { remember } from './remembering.js';
 import type { SessionOptions } from './session-options.js';
 import type { FunctionCall } from './session-report.js';
 import type { UsageBook } from './usage.js';
+import type { AfterCallRun } from '../tools/tool.js';
+
+/** Notes which functions run after a session, where that outlives the process: none of them runs twice. */
+export interface AfterCallMarks {
+  /** A function is about to run. Resolves to false where it was started before: then it must not run again. */
+  start(sessionId: string, name: string): Promise<boolean>;
+  /** What came of it. */
+  finish(sessionId: string, call: FunctionCall): Promise<void>;
+}
 
 interface AfterCallOptions extends Pick<
   SessionOptions,
-  'id' | 'toolbox' | 'llm' | 'model' | 'metadata' | 'clock' | 'memory'
+  'id' | 'toolbox' | 'llm' | 'model' | 'metadata' | 'clock' | 'memory' | 'afterCallMarks' | 'optOut'
 > {
   /** What the model reads and writes for it counts too. */
   usage: UsageBook;
@@ -50,22 +59,36 @@ async function runAfterCall(
   messages: readonly ChatMessage[],
   onFault: (reason: string) => void,
 ): Promise<FunctionCall[]> {
-  const { toolbox, id: sessionId, metadata = {}, clock } = options;
+  const { toolbox, id: sessionId, metadata = {}, clock, afterCallMarks: marks } = options;
   if (toolbox?.runAfterCall === undefined) return [];
+  // A function whose start cannot be noted could run twice: it waits for the next process.
+  const mayRun = async (name: string): Promise<boolean> => {
+    try {
+      return (await marks?.start(sessionId, name)) ?? true;
+    } catch (error) {
+      onFault(reasonOf(error));
+      return false;
+    }
+  };
   try {
     const runs = await withDeadline(clock, TIMEOUT_MS, async (signal) => {
       const known = (spec: ToolSpec): Promise<string> =>
         withDeadline(clock, KNOWN_TIMEOUT_MS, (deadline) => knownArguments(spec, options, messages, deadline));
-      return toolbox.runAfterCall?.(known, { sessionId, metadata, signal });
+      const onRun = async (run: AfterCallRun): Promise<void> => {
+        const call = functionCall(run);
+        await marks?.finish(sessionId, options.optOut === true ? { ...call, arguments: '{}', result: '' } : call);
+      };
+      return toolbox.runAfterCall?.(known, { sessionId, metadata, signal }, { mayRun, onRun });
     });
-    return (runs ?? []).map(({ name, arguments: known, result, tookMs }) => {
-      const { ok, content } = result;
-      return { name, arguments: JSON.stringify(known), ok, result: content, tookMs, runAfterCall: true };
-    });
+    return (runs ?? []).map(functionCall);
   } catch (error) {
     onFault(reasonOf(error));
     return [];
   }
+}
+
+function functionCall({ name, arguments: known, result: { ok, content }, tookMs }: AfterCallRun): FunctionCall {
+  return { name, arguments: JSON.stringify(known), ok, result: content, tookMs, runAfterCall: true };
 }
 
 /** What the model calls the tool with; empty if it does not. */
@@ -76,6 +99,7 @@ async function knownArguments(
   signal: AbortSignal,
 ): Promise<string> {
   const content = `The conversation is over. Call ${spec.name} now, with what it told; leave out what is not known.`;
+  usage.asked({ provider: llm.name, model });
   const pieces = llm.complete({
     model,
     messages: [...messages, { role: 'user', content }],

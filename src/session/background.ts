@@ -18,12 +18,17 @@ export interface BackgroundOptions {
 const FADE_IN_MS = 500;
 
 /**
- * A line with a background: sound under the agent's speech and in its silences, also while the agent is held for an
- * interruption. Whoever speaks or listens in the session knows nothing of it: it is mixed in behind the playout.
+ * A line with a background: sound under the agent's speech and in its silences. It is mixed in behind the playout; the
+ * rest of the session does not know of it. It goes on while the agent is held for an interruption, except where the
+ * client stops all sound at `pause`: there it is left out until `unpause`.
  */
 export function backgroundLine(transport: Transport, options: BackgroundOptions): Transport {
   const bed = new Bed(transport.outputRateHz, options.volume);
+  const stops = transport.leadMs !== undefined && transport.playsThroughPauses !== true;
+  let isPaused = false;
   return lineOver(transport, {
+    // Sound that goes on cannot be taken back: where the client does not stop it, nothing is given ahead.
+    leadMs: stops ? transport.leadMs : undefined,
     start: (sink) => {
       options.loop.then(
         (loop) => bed.begin(loop),
@@ -32,11 +37,15 @@ export function backgroundLine(transport: Transport, options: BackgroundOptions)
       transport.start(sink);
     },
     play: (frame) => {
+      if (isPaused) return;
       const mixed = bed.under(frame);
       if (mixed !== null) transport.play(mixed, frame === null);
       else transport.play(frame);
     },
-    send: (message) => transport.send(bed.isOn ? goingOn(message) : message),
+    send: (message) => {
+      if (stops && (message.type === 'pause' || message.type === 'unpause')) isPaused = message.type === 'pause';
+      transport.send(bed.isOn && !stops ? goingOn(message) : message);
+    },
   });
 }
 

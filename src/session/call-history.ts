@@ -1,10 +1,11 @@
 import type { AgentConfig } from '../config/agent.js';
 import type { ChatMessage, ToolCall } from '../config/chat.js';
+import { parseJson } from '../json.js';
 import { redactAgentConfig } from '../config/redact.js';
 import { endReason } from './end-reason.js';
 import type { LineStats } from '../transports/transport.js';
 import type { Percentiles } from './latency.js';
-import type { FunctionCall, SessionReport } from './session-report.js';
+import type { FunctionCall, SessionReport, TransferAttempt } from './session-report.js';
 
 /** What is known of a session beside its report. */
 export interface CallFacts {
@@ -18,10 +19,6 @@ export interface CallFacts {
   /** Null where it was no phone call. */
   phones: { readonly from: string; readonly to: string } | null;
   direction: 'inbound' | 'outbound';
-  /** Who did what in it, by name; in writing nobody hears or speaks. */
-  providers: { readonly stt: string | null; readonly llm: string; readonly tts: string | null };
-  /** The language model's id. */
-  model: string;
   /** How the call ended; null where the session's own end says it. */
   outcome: CallOutcome | null;
   recordingUrl: string | null;
@@ -137,10 +134,10 @@ export function callHistoryItem(report: SessionReport, facts: CallFacts): CallHi
     chars_used: report.ttsChars,
     session_id: report.sessionId,
     call_id: facts.callId,
-    cost_breakdown: costs(report, facts),
+    cost_breakdown: costs(report),
     voip: voipOf(report, facts),
     recording: optOut || facts.recordingUrl === null ? null : { recording_url: facts.recordingUrl },
-    metadata: optOut ? {} : facts.metadata,
+    metadata: facts.metadata,
     function_calls: report.functionCalls.map((call) => functionCall(call, optOut)),
     call_status: outcome?.status ?? report.status,
     campaign_id: facts.campaignId,
@@ -173,19 +170,18 @@ function functionCall({ name, arguments: args, result, runAfterCall }: FunctionC
 function parsed(text: string): unknown {
   if (text.trim() === '') return {};
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     return text;
   }
 }
 
-/** An item for each who gave something; where nobody did, of whoever was to. */
-function costs({ usage }: SessionReport, { providers, model }: CallFacts): CostItem[] {
-  const { stt, llm, tts } = providers;
+/** An item for each provider that was used. */
+function costs({ usage }: SessionReport): CostItem[] {
   const credit = 0;
   const heard = usage.stt.map((used) => ({ type: 'stt' as const, credit, ...used }));
-  const thought = usage.llm.map(({ provider, model: id, ...tokens }) => ({
-    ...{ type: 'llm' as const, provider, credit, model: id },
+  const thought = usage.llm.map(({ provider, model, ...tokens }) => ({
+    ...{ type: 'llm' as const, provider, credit, model },
     ...{ prompt_tokens: tokens.promptTokens, cached_tokens: tokens.cachedTokens },
     ...{ cache_write_tokens: tokens.cacheWriteTokens, completion_tokens: tokens.completionTokens },
     ...(tokens.audio && {
@@ -195,21 +191,18 @@ function costs({ usage }: SessionReport, { providers, model }: CallFacts): CostI
     }),
   }));
   const said = usage.tts.map((used) => ({ type: 'tts' as const, credit, ...used }));
-  const nothing = { prompt_tokens: 0, cached_tokens: 0, cache_write_tokens: 0, completion_tokens: 0 };
-  if (heard.length === 0 && stt !== null) {
-    heard.push({ type: 'stt', provider: stt, credit, model: null, seconds: 0 });
-  }
-  if (thought.length === 0) thought.push({ type: 'llm', provider: llm, credit, model, ...nothing });
-  if (said.length === 0 && tts !== null) said.push({ type: 'tts', provider: tts, credit, model: null, chars: 0 });
   return [...heard, ...thought, ...said];
 }
 
 function voipOf({ transfers }: SessionReport, { phones, direction }: CallFacts): CallHistoryItem['voip'] {
   const last = transfers.at(-1);
-  const transfer =
-    last === undefined ? null : { to: last.target, ok: last.ok, reason: last.reason, attended: last.attended };
+  const transfer = last === undefined ? null : transferOf(last);
   if (phones === null) return transfer === null ? null : { from: null, to: null, direction, transfer };
   return { from: phones.from, to: phones.to, direction, transfer };
+}
+
+function transferOf({ target, ok, reason, detail, attended }: TransferAttempt): Record<string, unknown> {
+  return { to: target, ok, reason, detail, attended };
 }
 
 function metricsOf({ latency, turns, line }: SessionReport): CallMetrics {

@@ -1,10 +1,18 @@
 import type { CallOutcome } from './call-history.js';
+import type { EndStatus } from '../conversation/events.js';
 import type { SessionReport } from './session-report.js';
 
 type Ended = Pick<SessionReport, 'status' | 'faults' | 'faultReasons'>;
 
+/** The fault of a session whose agent has neither a language model nor a script; its reason says what to do. */
+export const NO_MODEL_FAULT = 'llm.missing';
+
+/** The fault of sessions whose process died under them. */
+export const DAEMON_STOPPED = 'daemon.stopped';
+
 /** What ends a session, the likeliest first: what went wrong, and what can be done. */
 const ENDING_FAULTS: readonly [fault: string, what: string, remedy: string][] = [
+  [DAEMON_STOPPED, 'The daemon stopped while the call went on', 'Its log tells why.'],
   ['transport.failed', 'The line broke', "The network or the other side's device failed; the call can be made again."],
   ['ears.failed', 'Speech recognition was lost', "Check the recogniser's key, quota and address."],
   ['llm.failed', 'The language model did not answer', "Check the model's key, quota and address."],
@@ -12,11 +20,22 @@ const ENDING_FAULTS: readonly [fault: string, what: string, remedy: string][] = 
   ['tts.failed', 'The voice could not speak', "Check the voice provider's key and quota, and the agent's voice."],
 ];
 
-/** Why a call ended that did not go well, for a person who can do something about it; null for one that did. */
+/** What the announcement that answered in place of a person said, by how the session ended. */
+const ANNOUNCED: Readonly<Partial<Record<EndStatus, string>>> = {
+  failed: 'A network announcement said that the number is not in service. Check the number.',
+  busy: 'An announcement said that all lines are busy. Call again later.',
+  'no-answer': 'An announcement said that the person cannot be reached. Call again later.',
+};
+
+/** Why a call did not go well, for a person who can do something about it; null for one that did. */
 export function endReason(report: Ended, outcome: CallOutcome | null): string | null {
+  const announced = ANNOUNCED[report.status];
+  if (announced !== undefined) return announced;
   const status = outcome?.status ?? report.status;
   if (status === 'error') return brokenOff(report, outcome);
-  return outcome === null ? null : unconnected(outcome);
+  const why = outcome === null ? null : unconnected(outcome);
+  if (why !== null || report.faults[NO_MODEL_FAULT] === undefined) return why;
+  return report.faultReasons?.[NO_MODEL_FAULT] ?? 'The agent has no language model and no script.';
 }
 
 /** As `endReason`, of a call that had no session. */

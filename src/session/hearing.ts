@@ -6,6 +6,7 @@ import { frameSamples, HEARING_RATE_HZ, msToSamples, samplesToMs } from '../audi
 import { dbToGain } from '../audio/level.js';
 import { Resampler } from '../audio/resample.js';
 import { Scratch } from '../audio/scratch.js';
+import { SpecialInformationDetector } from '../audio/special-information-tones.js';
 import type { ConversationEvent } from '../conversation/events.js';
 import type { SttStream } from '../providers/stt/stt.js';
 import { PressedKeys } from './pressed-keys.js';
@@ -26,6 +27,8 @@ export interface HearingOptions {
   ownTones?: () => boolean;
   /** Whether a fax machine may be at the other end: who has a screen is none. Default true. */
   hearsFax?: boolean;
+  /** Whether a network's announcement may answer in place of who was called. Default false. */
+  hearsAnnouncements?: boolean;
   /** Whether a mailbox's beep is of interest, once somebody has spoken. Default: it never is. */
   hearsBeeps?: () => boolean;
   onEvent: (event: ConversationEvent) => void;
@@ -42,6 +45,8 @@ const NO_DIGITS: readonly DtmfDigit[] = [];
 const GREETING_SAMPLES = msToSamples(300, HEARING_RATE_HZ);
 /** A fax machine shows itself by then, also one that shares its line with somebody who answers first. */
 const FAX_SAMPLES = msToSamples(60_000, HEARING_RATE_HZ);
+/** An announcement comes at the beginning; one before its tones may be as long. */
+const SIT_SAMPLES = msToSamples(30_000, HEARING_RATE_HZ);
 /** A VAD takes this long to forget the beginning of a tone, which it heard before the tone was known as one. */
 const DEAF_SAMPLES = msToSamples(120, HEARING_RATE_HZ);
 /** The frame that is heard, at 16 kHz: one for all calls of a thread, which hear one after another. */
@@ -77,6 +82,8 @@ export class Hearing {
   readonly #beeps = new BeepDetector(HEARING_RATE_HZ);
   /** Null once a fax machine has been found, or where there can be none. */
   #fax: FaxDetector | null;
+  /** Null once its tones have been found, or where there can be none. */
+  #sit: SpecialInformationDetector | null;
   /** Where somebody, or something, first spoke; and where the beep detector began. */
   #spokenFrom: number | null = null;
   #beepFrom: number | null = null;
@@ -107,6 +114,7 @@ export class Hearing {
     this.#tonelessSamples = msToSamples(TONELESS_MS, this.#toneRateHz);
     this.#keys = new DtmfDetector(this.#toneRateHz);
     this.#fax = hearsFax ? new FaxDetector(this.#toneRateHz) : null;
+    this.#sit = options.hearsAnnouncements === true ? new SpecialInformationDetector(this.#toneRateHz) : null;
     this.#detector = new SpeechDetector(
       vad.windowSamples,
       {
@@ -175,6 +183,7 @@ export class Hearing {
       const digits = this.#keys.push(tones);
       this.#step(samples, startSample, digits, this.#keys.held !== undefined || digits.length > 0);
       if (this.#fax !== null && startSample < FAX_SAMPLES) this.#listenForFax(this.#fax, tones);
+      if (this.#sit !== null && startSample < SIT_SAMPLES) this.#listenForTones(this.#sit, tones);
     }
     return samples.length;
   }
@@ -192,6 +201,7 @@ export class Hearing {
     if (this.#leftOut > 0) {
       this.#keys.skip(this.#leftOut);
       this.#fax?.skip(this.#leftOut);
+      this.#sit?.skip(this.#leftOut);
       this.#leftOut = 0;
     }
     return false;
@@ -221,6 +231,13 @@ export class Hearing {
     if (sign === null) return;
     this.#fax = null;
     this.#onEvent({ type: 'fax', sign });
+  }
+
+  #listenForTones(sit: SpecialInformationDetector, samples: Int16Array): void {
+    const end = sit.push(samples);
+    if (end === null) return;
+    this.#sit = null;
+    this.#onEvent({ type: 'sit', end });
   }
 
   #listenForBeep(samples: Int16Array, startSample: number, spokenFrom: number): void {

@@ -12,6 +12,8 @@ export class Journal {
   readonly faults: Record<string, number> = {};
   /** The last reason of each. */
   readonly faultReasons: Record<string, string> = {};
+  /** The last stack of those that an exception in a provider's code has caused. */
+  readonly faultCauses: Record<string, string> = {};
   readonly #nowMs: () => number;
   #sink: LogSink | null;
   #watch: LogSink | null;
@@ -57,13 +59,13 @@ export class Journal {
   /** What happens to the conversation; some of it is a fault. */
   event(event: ConversationEvent, t: number, position: PlayoutPosition): void {
     this.write({ t, kind: 'event', event, position });
-    if (event.type === 'utterance.failed') this.fault('tts.failed', event.reason);
-    else if (event.type === 'ears.failed') this.fault(event.type, event.reason);
+    if (event.type === 'utterance.failed') this.fault('tts.failed', event.reason, event.cause);
+    else if (event.type === 'ears.failed') this.fault(event.type, event.reason, event.cause);
     else if (event.type === 'llm.failed') {
       // It is asked again in earnest: the turn has not failed for that.
       const isEarly = event.requestId === this.#speculative;
       this.#modelTold = !isEarly;
-      this.fault(isEarly ? 'speculation.failed' : event.type, event.reason);
+      this.fault(isEarly ? 'speculation.failed' : event.type, event.reason, event.cause);
     }
   }
 
@@ -83,10 +85,12 @@ export class Journal {
     this.#modelTold = false;
   }
 
-  fault(name: string, reason: string): void {
+  /** @param cause the stack of an exception in a provider's code */
+  fault(name: string, reason: string, cause?: string): void {
     this.#count(name);
     this.faultReasons[name] = reason;
-    this.note(name, { reason });
+    if (cause !== undefined) this.faultCauses[name] = cause;
+    this.note(name, { reason, ...(cause !== undefined && { cause }) });
   }
 
   /** Something around the conversation that is no fault. */

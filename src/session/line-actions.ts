@@ -88,8 +88,8 @@ export class LineActions {
   }
 
   /**
-   * The next 20 ms for the line: of the agent's tones, else of its voice, else of what somebody hears who waits while
-   * another person is asked; null = silence.
+   * The next 20 ms for the line: of the agent's tones, else of its voice, else of what somebody hears who waits until
+   * another person answers; null = silence.
    * @param skipped frames that the line did without since the last one
    */
   pull(voice: (skipped: number) => Int16Array | null, skipped: number): Int16Array | null {
@@ -121,8 +121,10 @@ export class LineActions {
     const abort = new AbortController();
     this.#transferring = abort;
     this.#options.tell({ type: 'action', id: callId, name: 'transfer', data: { phone: target } });
-    if (attended !== null && attended.holdSound !== 'none') {
-      this.#hold = holdSound(attended.holdSound, this.#options.transport.outputRateHz);
+    const { outputRateHz, ringsOnTransfer = false } = this.#options.transport;
+    const sound = attended?.holdSound ?? (ringsOnTransfer ? 'ringing' : 'none');
+    if (sound !== 'none') {
+      this.#hold = holdSound(sound, outputRateHz);
       this.#options.onSound();
     }
     void this.#transfer(callId, target, attended, abort.signal);
@@ -150,12 +152,14 @@ export class LineActions {
     const { clock, mayTransfer, onEvent, onFault } = this.#options;
     const startMs = clock.nowMs();
     let failure: TransferFailure | null = null;
+    let detail: string | null = null;
     let words = '';
     try {
       const asked = mayTransfer?.(target) ?? null;
       const refusal = asked instanceof Promise ? await asked : asked;
       if (refusal !== null) {
         failure = 'rejected';
+        detail = refusal;
         onFault('transfer.refused', refusal);
       }
       const outcome = refusal === null ? await unlessAborted(this.#connect(target, attended, signal), signal) : null;
@@ -165,10 +169,13 @@ export class LineActions {
       }
     } catch (error) {
       failure = signal.aborted ? 'no-answer' : 'failed';
-      if (!signal.aborted) onFault('transfer.failed', reasonOf(error));
+      if (!signal.aborted) {
+        detail = reasonOf(error);
+        onFault('transfer.failed', detail);
+      }
     }
     const tookMs = clock.nowMs() - startMs;
-    this.transfers.push({ target, ok: failure === null, reason: failure, attended: attended !== null, tookMs });
+    this.transfers.push({ target, ok: failure === null, reason: failure, detail, attended: attended !== null, tookMs });
     if (signal.aborted) return;
     this.#transferring = null;
     this.#hold = null;

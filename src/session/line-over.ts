@@ -3,7 +3,7 @@ import type { Transport } from '../transports/transport.js';
 /** A transport with some of its methods replaced; everything else, what it leaves out included, is the other's. */
 export function lineOver(
   transport: Transport,
-  methods: Partial<Pick<Transport, 'start' | 'play' | 'send' | 'transfer'>>,
+  methods: Partial<Pick<Transport, 'start' | 'play' | 'send' | 'transfer'>> & { leadMs?: number | undefined },
 ): Transport {
   return new Proxy(transport, {
     get(target, key) {

@@ -1,5 +1,6 @@
+import { notInt16 } from '../audio/not-int16.js';
 import type { ConversationEvent } from '../conversation/events.js';
-import { reasonOf } from '../errors.js';
+import { failureOf } from '../errors.js';
 import type { TransportSink } from '../transports/transport.js';
 import type { ClientForms } from './client-forms.js';
 import type { Hearing } from './hearing.js';
@@ -23,9 +24,10 @@ export class LineSink implements TransportSink {
 
   audio(samples: Int16Array): void {
     try {
+      if (!(samples instanceof Int16Array)) throw notInt16('audio of the transport', samples);
       this.#hearing.audio(samples);
     } catch (error) {
-      this.#options.onEvent({ type: 'ears.failed', reason: reasonOf(error) });
+      this.#options.onEvent({ type: 'ears.failed', ...failureOf(error) });
     }
   }
 

@@ -35,7 +35,7 @@ export interface PlayoutStats {
  */
 export class Playout {
   readonly sampleRateHz: number;
-  readonly #line: Pick<Transport, 'unheardMs'>;
+  readonly #line: Pick<Transport, 'unheardMs' | 'leadMs'>;
   readonly #events: PlayoutEvents;
   readonly #queue: Track[] = [];
   /** Utterances that may be played. */
@@ -43,6 +43,12 @@ export class Playout {
   readonly #frameSamples: number;
   readonly #fadeSamples: number;
   readonly #fader = new Fader(1);
+  /** Frames that were pulled before their time, oldest first. */
+  readonly #ahead: AheadFrame[] = [];
+  /** The one of them that is being filled. */
+  #filling: AheadFrame | null = null;
+  /** The utterance that is being heard. */
+  #hearing: Track | null = null;
   readonly stats: PlayoutStats = { underruns: 0, speechMs: 0, skippedFrames: 0 };
   #held = false;
   #starved = false;
@@ -54,7 +60,7 @@ export class Playout {
   #pauseSamples = 0;
 
   /** @throws ParleyError AUDIO_RATE_UNSUPPORTED where 20 ms are no whole number of samples */
-  constructor(line: Pick<Transport, 'outputRateHz' | 'unheardMs'>, events: PlayoutEvents) {
+  constructor(line: Pick<Transport, 'outputRateHz' | 'unheardMs' | 'leadMs'>, events: PlayoutEvents) {
     const { outputRateHz: sampleRateHz } = line;
     this.sampleRateHz = sampleRateHz;
     this.#line = line;
@@ -66,7 +72,12 @@ export class Playout {
 
   /** Something is queued or being played. */
   get busy(): boolean {
-    return this.#queue.length > 0;
+    return this.#queue.length > 0 || this.#ahead.some(({ marks }) => marks.length > 0);
+  }
+
+  /** Frames that were pulled before their time and have not been heard. */
+  get aheadFrames(): number {
+    return this.#ahead.length;
   }
 
   get held(): boolean {
@@ -83,6 +94,19 @@ export class Playout {
     const track = this.#queue[0];
     if (track === undefined || this.#held || this.#tail !== null || this.#pauseSamples > 0) return false;
     return track.buffered >= this.#frameSamples || (track.complete && track.buffered > 0);
+  }
+
+  /**
+   * A whole frame can be pulled before its time: nothing that comes later can change it. More than a frame must be there,
+   * so that the voice does not seem to run dry each time it has been caught up with.
+   */
+  get readyAhead(): boolean {
+    if (this.#held || this.#tail !== null) return false;
+    const track = this.#queue[0];
+    const pause = track?.started === true ? 0 : this.#pauseSamples;
+    if (pause >= this.#frameSamples) return true;
+    if (track === undefined) return false;
+    return track.buffered > this.#frameSamples - pause || (track.complete && track.buffered > 0);
   }
 
   /** Gathers an utterance's audio for an `add` that may follow. `pauseMs`: silence after it. */
@@ -118,8 +142,10 @@ export class Playout {
 
   /** How much of an utterance that is queued or under way has been heard, in milliseconds; null = it is neither. */
   playedMs(utteranceId: number): number | null {
-    const track = this.#queue.find((candidate) => candidate.utteranceId === utteranceId);
-    return track === undefined ? null : this.#heardMs(track);
+    const isIt = (track: Track | null): boolean => track?.utteranceId === utteranceId;
+    const given = [this.#hearing, ...this.#ahead.flatMap(({ parts }) => parts.map(({ track }) => track))];
+    const track = this.#queue.find(isIt) ?? given.find(isIt) ?? null;
+    return track === null ? null : this.#heardMs(track);
   }
 
   /** All of an utterance's audio has been given. */
@@ -141,6 +167,7 @@ export class Playout {
     this.#prepared.delete(utteranceId);
     const index = this.#queue.findIndex((track) => track.utteranceId === utteranceId);
     if (index === 0 && !this.#held) this.#cut();
+    if (this.#hearing?.utteranceId === utteranceId) this.#hearing = null;
     if (index < 0) return;
     this.#queue.splice(index, 1);
     this.#events.onPlayable();
@@ -150,7 +177,7 @@ export class Playout {
   hold(): void {
     if (this.#held) return;
     this.#held = true;
-    this.#cut();
+    if (!this.#clientStops) this.#cut();
   }
 
   /** Goes on from the sample at which it was held. */
@@ -160,15 +187,20 @@ export class Playout {
     this.#dry = null; // to be told anew
     // Where the fade of the hold has not gone out yet, nothing was interrupted.
     if (this.#tail !== null) this.#tail = null;
-    else if (this.#queue[0]?.started === true) this.#fadeInNext();
+    else if (this.#queue[0]?.started === true && this.#ahead.length === 0) this.#fadeInNext();
     this.#events.onPlayable();
   }
 
   /** Drops all that has not been played, and all that was prepared. */
   drop(): void {
     this.#prepared.clear();
-    if (!this.#held) this.#cut();
+    if (!this.#held && !this.#clientStops) this.#cut();
     this.#held = false;
+    this.#hearing = null;
+    for (const { marks, parts } of this.#ahead.splice(0)) {
+      marks.length = 0;
+      for (const { samples } of parts) this.stats.speechMs -= samplesToMs(samples, this.sampleRateHz);
+    }
     this.#starved = false;
     this.#queue.length = 0;
     this.#pauseSamples = 0;
@@ -177,9 +209,34 @@ export class Playout {
 
   /** How far the utterance under way has been heard. */
   position(): PlayoutPosition {
-    const track = this.#queue[0];
-    if (track?.started !== true) return { utteranceId: null, heardChars: 0 };
+    const track = this.#hearing;
+    if (track === null) return { utteranceId: null, heardChars: 0 };
     return { utteranceId: track.utteranceId, heardChars: this.#heardChars(track) };
+  }
+
+  /**
+   * The next 20 ms before their time, null = silence. What begins and ends in them is told when they are heard.
+   * Only while `readyAhead`.
+   */
+  pullAhead(): Int16Array | null {
+    const frame: AheadFrame = { parts: [], marks: [] };
+    this.#ahead.push(frame);
+    this.#filling = frame;
+    try {
+      return this.pull();
+    } finally {
+      this.#filling = null;
+    }
+  }
+
+  /** The oldest frame that was pulled before its time is heard from now on. False = held: nothing is heard. */
+  hear(): boolean {
+    const frame = this.#ahead[0];
+    if (this.#held || frame === undefined) return false;
+    for (const { track, samples } of frame.parts) track.unheard -= samples;
+    for (let mark = frame.marks.shift(); mark !== undefined; mark = frame.marks.shift()) mark();
+    if (this.#ahead[0] === frame) this.#ahead.shift();
+    return true;
   }
 
   /**
@@ -215,13 +272,21 @@ export class Playout {
         continue;
       }
       if (!track.started && track.buffered > 0) {
+        const started = track;
         track.started = true;
-        this.#events.onStarted(track.utteranceId);
+        this.#tell(() => {
+          this.#hearing = started;
+          this.#events.onStarted(started.utteranceId);
+        });
         if (this.#queue[0] !== track) continue; // the listener dropped it
       }
       const took = track.read(frame.subarray(filled));
       filled += took;
       voiced += took;
+      if (this.#filling !== null) {
+        track.unheard += took;
+        this.#filling.parts.push({ track, samples: took });
+      }
       if (track.buffered > 0) break; // the frame is full
       if (!track.complete) {
         if (track.started) {
@@ -230,10 +295,14 @@ export class Playout {
         }
         break;
       }
+      const finished = track;
       this.#queue.shift();
       if (track.started) this.#pauseSamples = track.pauseSamples;
       if (this.#dry === track.utteranceId) this.#dry = null;
-      this.#events.onFinished(track.utteranceId);
+      this.#tell(() => {
+        if (this.#hearing === finished) this.#hearing = null;
+        this.#events.onFinished(finished.utteranceId);
+      });
     }
     this.#tellSupply(dry);
     if (voiced === 0) return null;
@@ -261,8 +330,19 @@ export class Playout {
     const before = this.#dry;
     if (before === dry) return;
     this.#dry = dry;
-    if (before !== null) this.#events.onSupply(before, false);
-    if (dry !== null) this.#events.onSupply(dry, true);
+    if (before !== null) this.#tell(() => this.#events.onSupply(before, false));
+    if (dry !== null) this.#tell(() => this.#events.onSupply(dry, true));
+  }
+
+  /** Tells what happens in the frame that is being pulled: now, or when it is heard. */
+  #tell(mark: () => void): void {
+    if (this.#filling === null) mark();
+    else this.#filling.marks.push(mark);
+  }
+
+  /** Whether the client falls silent by itself at `pause` and `clear`: then no fade is sent to it. */
+  get #clientStops(): boolean {
+    return this.#line.leadMs !== undefined;
   }
 
   /** Keeps a few faded samples for the next frame, without moving the position. */
@@ -279,7 +359,8 @@ export class Playout {
 
   /** What has been played of it, but for what is still on its way to the listener. */
   #heardMs(track: Track): number {
-    return Math.max(0, samplesToMs(track.played, this.sampleRateHz) - (this.#line.unheardMs?.() ?? 0));
+    const given = track.played - track.unheard;
+    return Math.max(0, samplesToMs(given, this.sampleRateHz) - (this.#line.unheardMs?.() ?? 0));
   }
 
   #heardChars(track: Track): number {
@@ -297,12 +378,21 @@ export class Playout {
   }
 }
 
+/** A frame that was pulled before its time. */
+interface AheadFrame {
+  readonly parts: { readonly track: Track; readonly samples: number }[];
+  /** What begins and ends in it, to be told when it is heard. */
+  readonly marks: (() => void)[];
+}
+
 /** One utterance's audio: blocks as they came, and how far they have been played. */
 class Track {
   readonly heard: HeardText;
   complete = false;
   started = false;
   played = 0;
+  /** Of these, in frames that were pulled before their time. */
+  unheard = 0;
   buffered = 0;
   readonly #blocks: Int16Array[] = [];
   #offset = 0;

@@ -21,6 +21,9 @@ const OWN_TEXTS: ReadonlySet<string> = new Set([
   'id',
   'sessionId',
   'role',
+  'stage',
+  'provider',
+  'model',
 ]);
 
 /** Members that are left out as a whole: the user's words are not only in texts of their own. */
@@ -37,6 +40,7 @@ export function reportWithoutText(report: SessionReport): SessionReport {
     ...report,
     messages: [],
     faultReasons: {},
+    faultCauses: {},
     turns: report.turns.map((turn) => blank(turn) as typeof turn),
     functionCalls: report.functionCalls.map((call) => ({ ...call, arguments: '{}', result: '' })),
   };

@@ -1,5 +1,5 @@
 import { type Clock, delay } from '../clock/clock.js';
-import { ParleyError, reasonOf } from '../errors.js';
+import { type Failure, failureOf, ParleyError } from '../errors.js';
 import type {
   SpeechHints,
   SttEvents,
@@ -25,9 +25,9 @@ export interface RecogniserOptions {
   /** Who listens from now on. */
   onListener?: (who: UsedProvider) => void;
   /** A stream failed and another is being opened. */
-  onRetry: (reason: string) => void;
+  onRetry: (reason: string, cause?: string) => void;
   /** No stream can be had: nothing will be heard any more. */
-  onFailed: (reason: string) => void;
+  onFailed: (reason: string, cause?: string) => void;
 }
 
 /** A stream that does not open within this is given up. */
@@ -159,7 +159,7 @@ export class Recogniser implements SttStream {
       const isDeaf = this.#spokenTo && !understood;
       if (clock.nowMs() - openedMs > PROVEN_MS && !isDeaf) this.#attempt = 0;
       this.#keepForLater();
-      void this.#retry(reasonOf(error));
+      void this.#retry(failureOf(error));
     };
     this.#onFault = fail;
     const deadline = new Deadline(clock, signal, () => {
@@ -220,16 +220,16 @@ export class Recogniser implements SttStream {
     this.#stream = backlog;
   }
 
-  async #retry(reason: string): Promise<void> {
+  async #retry({ reason, cause }: Failure): Promise<void> {
     const generation = this.#generation;
     const { clock, signal, onRetry, onFailed } = this.#options;
     const waitMs = RETRY_DELAYS_MS[this.#attempt++];
     if (waitMs === undefined) {
       this.#stream = null;
-      onFailed(reason);
+      onFailed(reason, cause);
       return;
     }
-    onRetry(reason);
+    onRetry(reason, cause);
     try {
       if (waitMs > 0) await delay(clock, waitMs, signal);
     } catch {

@@ -65,6 +65,18 @@ export class RecordingTrack {
     this.#append(frame);
   }
 
+  /** The line has stopped at `now`: returns what it was given and will not be heard now, and forgets it. */
+  takeBack(now: number): Int16Array {
+    const from = Math.max(now, this.#start);
+    const count = Math.max(0, this.#end - from);
+    const at = from - this.#start;
+    const samples = this.#buffer.slice(at, at + count);
+    this.#buffer.fill(0, at, at + count);
+    this.#end -= count;
+    this.#inRun = false;
+    return samples;
+  }
+
   /** Takes the oldest samples away; what is not there is silence. */
   take(count: number): Int16Array {
     const out = new Int16Array(count);

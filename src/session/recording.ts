@@ -2,7 +2,7 @@ import { msToSamples } from '../audio/frame.js';
 import { Resampler } from '../audio/resample.js';
 import type { Clock } from '../clock/clock.js';
 import { reasonOf } from '../errors.js';
-import type { Transport, TransportSink } from '../transports/transport.js';
+import type { Transport, TransportMessage, TransportSink } from '../transports/transport.js';
 import { closeInTime } from './closing.js';
 import { lineOver } from './line-over.js';
 import { RecordingTrack } from './recording-track.js';
@@ -58,6 +58,8 @@ export class Recording {
   #file: RecordingFile | null = null;
   #startMs = 0;
   #state: 'new' | 'running' | 'over' = 'new';
+  /** What a client that has been paused will go on with. */
+  #unheard: Int16Array | null = null;
   #writtenMs = 0;
   #waitingMs = 0;
   #closing: Promise<void> | null = null;
@@ -96,7 +98,22 @@ export class Recording {
         transport.play(frame, isBackground);
         if (this.#state === 'running') this.#writeSettled();
       },
+      send: (message) => {
+        if (this.#state === 'running' && transport.leadMs !== undefined) this.#followClient(message);
+        transport.send(message);
+      },
     });
+  }
+
+  /** A client that was given sound before its time stops, goes on, and drops it. */
+  #followClient(message: TransportMessage): void {
+    if (!('soundGoesOn' in message) && (message.type === 'pause' || message.type === 'clear')) {
+      const unheard = this.#agent.track.takeBack(this.#position(this.#options.transport.outputRateHz));
+      this.#unheard = message.type === 'pause' ? unheard : null;
+    } else if (message.type === 'unpause' && this.#unheard !== null) {
+      this.#agent.track.given(this.#unheard, this.#position(this.#options.transport.outputRateHz));
+      this.#unheard = null;
+    }
   }
 
   #listening(sink: TransportSink): TransportSink {

@@ -1,4 +1,5 @@
 import type { ChatMessage, ToolSpec } from '../config/chat.js';
+import { parseJson } from '../json.js';
 import { reasonOf } from '../errors.js';
 import { untilAborted } from './abortable.js';
 import { withDeadline } from './deadline.js';
@@ -71,6 +72,7 @@ async function summaryOf(
 ): Promise<string | null> {
   try {
     return await withDeadline(clock, SUMMARY_TIMEOUT_MS, async (signal) => {
+      usage.asked({ provider: llm.name, model });
       const pieces = llm.complete({
         model,
         messages: [...messages, { role: 'user', content: INSTRUCTION }],
@@ -94,7 +96,7 @@ async function summaryOf(
 
 function summaryIn(text: string): string | null {
   try {
-    const { summary } = JSON.parse(text) as { summary?: unknown };
+    const { summary } = parseJson(text) as { summary?: unknown };
     return typeof summary === 'string' ? cut(summary.replace(/\s+/g, ' ').trim(), MAX_CHARS) : null;
   } catch {
     return null;
@@ -126,7 +128,7 @@ export function plainSummary(messages: readonly ChatMessage[], calls: readonly F
 
 function argumentsIn(text: string): string {
   try {
-    const given = Object.entries(JSON.parse(text) as object).map(
+    const given = Object.entries(parseJson(text) as object).map(
       ([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`,
     );
     return given.length === 0 ? '' : ` (${given.join(', ')})`;

@@ -9,7 +9,8 @@ import type { TtsProvider } from '../providers/tts/tts.js';
 import type { TurnModel } from '../providers/turn/turn.js';
 import type { VadProvider } from '../providers/vad/vad.js';
 import type { Toolbox } from '../tools/tool.js';
-import type { Transport } from '../transports/transport.js';
+import type { TranscriptMessage, Transport } from '../transports/transport.js';
+import type { AfterCallMarks } from './after-call.js';
 import type { LogSink } from './event-log.js';
 import type { Consult, MayTransfer } from './line-actions.js';
 import type { Languages } from './language-switch.js';
@@ -48,6 +49,8 @@ export interface SessionOptions {
   mayTransfer?: MayTransfer;
   /** Asks somebody whether they take the call. Default: attended transfers fail. */
   consult?: Consult;
+  /** Default none: what runs after the session runs as often as it is asked to. */
+  afterCallMarks?: AfterCallMarks;
   /** Where it leaves what it established of its user. Default nowhere. */
   memory?: MemoryKeeper;
   /** What records the session: closed with it, named in its report. Its `line` is the `transport`. */
@@ -65,7 +68,7 @@ export interface SessionOptions {
 }
 
 export type SessionEvent =
-  | { type: 'transcript'; text: string; isFinal: boolean }
+  | ({ type: 'transcript' } & TranscriptMessage)
   /** A turn is answered. The same `turn` again: it had not been over, and this is all of it. */
   | { type: 'user'; text: string; turn: number }
   | { type: 'agent'; text: string }

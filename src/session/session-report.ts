@@ -25,6 +25,8 @@ export interface TransferAttempt {
   ok: boolean;
   /** Null where it worked. */
   reason: TransferFailure | null;
+  /** Why it was refused or broke off, in words; null where the line has no more to say. */
+  detail: string | null;
   tookMs: number;
   /** They were asked first. */
   attended: boolean;
@@ -60,4 +62,6 @@ export interface SessionReport {
   faults: Readonly<Record<string, number>>;
   /** The last reason of each; none where the user has opted out of data collection. */
   faultReasons?: Readonly<Record<string, string>>;
+  /** The last stack of those that an exception in the code of a provider has caused. */
+  faultCauses?: Readonly<Record<string, string>>;
 }

@@ -24,6 +24,7 @@ import type { SessionOptions } from './session-options.js';
 import type { FunctionCall, SessionReport } from './session-report.js';
 import { Thinking } from './thinking.js';
 import { together, type TurnJudge, turnJudge } from './turn-judge.js';
+import { tokensNote, type UsageNote } from './usage.js';
 import { Voice } from './voice.js';
 
 /**
@@ -58,6 +59,8 @@ export class Session {
   #startMs = 0;
   #state: 'new' | 'running' | 'ending' | 'over' = 'new';
   #stepping = false;
+  /** The limit that has ended the conversation. */
+  #limit: 'idle' | 'duration' | null = null;
 
   /**
    * Prepares a session; providers should have been warmed up.
@@ -84,14 +87,16 @@ export class Session {
       hints: options.hints ?? { phrases: [], texts: [], keywords: new Map() },
       ...{ clock, signal: this.#abort.signal },
       onTranscript: ({ segment, text, isFinal, understood }) => {
+        // The client first: the answer may begin as soon as the conversation knows.
+        const { number: turn } = this.#conversation.state.turn;
+        if (understood && this.#isRunning) this.#audience.transcribed({ text, isFinal, turn, segment });
         onEvent({ type: 'transcript', segment, text, isFinal, understood });
         if (understood && isFinal) this.#languages.heard(text);
-        if (understood && this.#isRunning) this.#audience.transcribed(text, isFinal);
       },
       onTurnEnds: onJudged,
-      onListener: (who) => this.#ledger.usage.listens(who, nowMs()),
-      onRetry: this.#faultAs('stt.failed'),
-      onFailed: (reason) => onEvent({ type: 'ears.failed', reason }),
+      onListener: (who) => this.#used({ stage: 'stt', ...who }),
+      onRetry: (reason, cause) => this.#journal.fault('stt.failed', reason, cause),
+      onFailed: (reason, cause) => onEvent({ type: 'ears.failed', reason, ...(cause !== undefined && { cause }) }),
     });
     const language = (): string => this.#conversation.state.language ?? conversation.language;
     this.#judge = turnJudge(options.turnModel, {
@@ -100,6 +105,7 @@ export class Session {
     });
     this.#hearing = new Hearing({
       ...{ inputRateHz: transport.inputRateHz, hearsFax: transport.showsForms !== true },
+      hearsAnnouncements: conversation.direction === 'outbound',
       vad: options.vad.createDetector({ mayWait: true }),
       ...{ vadThreshold: options.vadThreshold ?? 0.5, denoising: options.denoising },
       ownTones: () => this.#line.ownTones,
@@ -125,7 +131,13 @@ export class Session {
     const voice = (skipped: number): Int16Array | null => this.#playout.pull(skipped);
     const pull = (skipped: number): Int16Array | null => this.#line.pull(voice, skipped);
     const rests = (): boolean => this.#playout.rests && this.#line.rests;
-    const source = { pull, playable: () => this.#playout.playable, rests };
+    const ahead = {
+      count: () => this.#playout.aheadFrames,
+      ready: () => this.#line.rests && this.#playout.readyAhead,
+      pull: () => this.#playout.pullAhead(),
+      hear: () => this.#playout.hear(),
+    };
+    const source = { pull, playable: () => this.#playout.playable, rests, ahead };
     this.#pacer = new Pacer(transport, source, (error) => this.#onLineClosed(error));
     this.#voice = new Voice({
       tts: options.tts,
@@ -133,7 +145,12 @@ export class Session {
       voiceId: options.voice?.voiceId ?? null,
       model: options.voice?.model ?? null,
       settings: options.voice?.settings ?? {},
-      ...{ clock, playout: this.#playout, onEvent, onSpoke: (who, chars) => this.#ledger.usage.spoke(who, chars) },
+      ...{
+        clock,
+        playout: this.#playout,
+        onEvent,
+        onSpoke: (who, chars) => this.#used({ stage: 'tts', ...who, chars }),
+      },
       onFirstAudio: (utteranceId) => {
         this.#ledger.turns.firstAudio(utteranceId, this.#nowMs());
         this.#journal.note('voice.first', { utteranceId });
@@ -146,7 +163,7 @@ export class Session {
     });
     this.#thinking = new Thinking({
       ...{ llm, model, temperature, toolbox, clock, onEvent, voice: this.#voice },
-      onUsage: (tokens) => this.#ledger.usage.counted({ provider: llm.name, model }, tokens),
+      onUsage: (tokens) => this.#used(tokensNote({ provider: llm.name, model }, tokens)),
     });
     this.#line = new LineActions({
       ...{ transport, clock, onEvent, messages: () => this.#messages() },
@@ -214,6 +231,10 @@ export class Session {
     return this.finished;
   }
 
+  #used(note: UsageNote): void {
+    if (this.#ledger.usage.take(note, this.#nowMs())) this.#journal.note('usage', note);
+  }
+
   #faultAs(name: string): (reason: string) => void {
     return (reason) => this.noteFault(name, reason);
   }
@@ -256,6 +277,7 @@ export class Session {
   #carryOut(effect: ConversationEffect): void {
     switch (effect.type) {
       case 'llm.start':
+        this.#used({ stage: 'llm', provider: this.#options.llm.name, model: this.#options.model });
         this.#thinking.start(effect.requestId, effect.messages, effect.tools);
         return;
       case 'llm.cancel':
@@ -283,10 +305,10 @@ export class Session {
         return;
       case 'playout.hold':
         this.#playout.hold();
-        this.#audience.tell({ type: 'pause' });
+        this.#audience.pause();
         return;
       case 'playout.resume':
-        this.#audience.tell({ type: 'unpause' });
+        this.#audience.unpause();
         this.#playout.resume();
         return;
       case 'playout.drop':
@@ -300,7 +322,7 @@ export class Session {
         this.#judge?.endTurn();
         return;
       case 'user.said':
-        this.#audience.answerEnded();
+        this.#audience.turnEnded();
         this.#languages.heard(effect.text);
         this.#audience.observe({ type: 'user', text: effect.text, turn: effect.turn });
         return;
@@ -316,9 +338,11 @@ export class Session {
       case 'line.close':
         void this.#end();
         return;
+      case 'trace':
+        if (effect.name === 'limit') this.#limit = effect.data['limit'] === 'idle' ? 'idle' : 'duration';
+        return;
       case 'llm.confirm':
       case 'doNotCall':
-      case 'trace':
         return; // for the ledger and the log
     }
   }
@@ -328,7 +352,7 @@ export class Session {
     const text = utteranceId === null ? '' : this.#audience.textOf(utteranceId);
     if (utteranceId !== null) this.#ledger.turns.said(utteranceId, text.slice(0, heardChars));
     this.#voice.drop();
-    this.#audience.tell({ type: 'clear' });
+    this.#audience.clear();
     this.#audience.answerEnded(text.slice(heardChars));
   }
 
@@ -346,8 +370,10 @@ export class Session {
     const wasOpen = this.#isRunning;
     const durationMs = this.#nowMs();
     this.#state = 'ending';
+    if (this.#playout.held) this.#drop();
     this.#audience.answerEnded();
-    if (wasOpen) this.#audience.tell({ type: 'ended', status: this.#status });
+    const limit = this.#limit;
+    if (wasOpen) this.#audience.tell({ type: 'ended', status: this.#status, ...(limit !== null && { limit }) });
     this.#hearing.stop();
     this.#pacer.stop();
     this.#alarm.set(undefined);
@@ -395,6 +421,7 @@ export class Session {
       ...{ playout: this.#playout.stats, line: this.#options.transport.lineStats?.() ?? null },
       recording: recording?.path ?? null,
       ...{ faults: this.#journal.faults, faultReasons: this.#journal.faultReasons },
+      faultCauses: this.#journal.faultCauses,
     });
   }
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock/clock.js';
 import type { ChatMessage, ToolSpec } from '../config/chat.js';
 import type { ConversationEvent } from '../conversation/events.js';
-import { reasonOf } from '../errors.js';
+import { failureOf } from '../errors.js';
 import type { LlmProvider, LlmUsage, LlmVoice } from '../providers/llm/llm.js';
 import type { Toolbox } from '../tools/tool.js';
 import { untilAborted } from './abortable.js';
@@ -69,7 +69,7 @@ export class Thinking {
       }
       if (!signal.aborted) onEvent({ type: 'llm.done', requestId });
     } catch (error) {
-      if (!signal.aborted) onEvent({ type: 'llm.failed', requestId, reason: reasonOf(error) });
+      if (!signal.aborted) onEvent({ type: 'llm.failed', requestId, ...failureOf(error) });
     }
   }
   /** Of audio alone the conversation is told now and then only. */

@@ -24,9 +24,47 @@ export type AudioTokens = NonNullable<LlmUsage['audio']>;
 export interface SessionUsage {
   /** Seconds for which they were the one who listened. */
   stt: readonly (UsedProvider & { seconds: number })[];
+  /** Those that reported tokens; where none did, the one that was asked first. */
   llm: readonly (UsedProvider & { model: string } & UsedTokens)[];
   /** Characters of the utterances that they gave audio of; those that nobody gave any of are the session's own voice's. */
   tts: readonly (UsedProvider & { chars: number })[];
+}
+
+/** What a provider was used for, as a note of the event log has it. */
+export type UsageNote =
+  /** Listens from now on, in place of the one before. */
+  | { stage: 'stt'; provider: string; model: string | null }
+  /** Has given audio of an utterance, or was the only one who was asked for it. */
+  | { stage: 'tts'; provider: string; model: string | null; chars: number }
+  /** Is asked; it may never report what that took. */
+  | { stage: 'llm'; provider: string; model: string }
+  | TokensNote;
+
+type TokensNote = {
+  stage: 'llm';
+  provider: string;
+  model: string;
+  promptTokens: number;
+  cachedTokens: number;
+  cacheWriteTokens: number;
+  completionTokens: number;
+  audioPromptTokens?: number;
+  audioCachedTokens?: number;
+  audioCompletionTokens?: number;
+};
+
+/** What a model reports, of itself or of one that stands in for it. */
+export function tokensNote(asked: { provider: string; model: string }, usage: LlmUsage): TokensNote {
+  const { by = asked, promptTokens, cachedTokens = 0, cacheWriteTokens = 0, completionTokens, audio } = usage;
+  return {
+    ...({ stage: 'llm', provider: by.provider, model: by.model } as const),
+    ...{ promptTokens, cachedTokens, cacheWriteTokens, completionTokens },
+    ...(audio !== undefined && {
+      audioPromptTokens: audio.promptTokens,
+      audioCachedTokens: audio.cachedTokens,
+      audioCompletionTokens: audio.completionTokens,
+    }),
+  };
 }
 
 /** Counts what a session uses. */
@@ -34,36 +72,51 @@ export class UsageBook {
   readonly #stt: { who: UsedProvider; ms: number }[] = [];
   readonly #llm: { who: UsedProvider & { model: string }; tokens: UsedTokens }[] = [];
   readonly #tts: { who: UsedProvider; chars: number }[] = [];
+  #asked: (UsedProvider & { model: string }) | null = null;
   #listener: UsedProvider | null = null;
   #sinceMs = 0;
 
-  /** Somebody listens from now on, in place of whoever did. */
-  listens(who: UsedProvider, nowMs: number): void {
+  /** Returns whether that changes anything. */
+  take(note: UsageNote, nowMs: number): boolean {
+    const { stage, provider, model } = note;
+    if (stage === 'stt') this.#listens({ provider, model }, nowMs);
+    else if (stage === 'tts') found(this.#tts, { provider, model }, () => ({ chars: 0 })).chars += note.chars;
+    else if ('promptTokens' in note) this.#counted(note);
+    else if (this.#asked === null) this.#asked = { provider, model };
+    else return false;
+    return true;
+  }
+
+  /** A model is asked; it may never report what that took. */
+  asked(who: { provider: string; model: string }): void {
+    this.#asked ??= who;
+  }
+
+  /** A model reports what it has read and written. */
+  counted(asked: { provider: string; model: string }, usage: LlmUsage): void {
+    this.#counted(tokensNote(asked, usage));
+  }
+
+  #listens(who: UsedProvider, nowMs: number): void {
     this.#heardUntil(nowMs);
     this.#listener = who;
   }
 
-  /** A model reports what it has read and written. */
-  counted(asked: UsedProvider & { model: string }, tokens: LlmUsage): void {
-    const { tokens: sum } = found(this.#llm, tokens.by ?? asked, (): { tokens: UsedTokens } => ({
+  #counted({ provider, model, ...tokens }: TokensNote): void {
+    const { tokens: sum } = found(this.#llm, { provider, model }, (): { tokens: UsedTokens } => ({
       tokens: noTokens(),
     }));
     sum.promptTokens += tokens.promptTokens;
-    sum.cachedTokens += tokens.cachedTokens ?? 0;
-    sum.cacheWriteTokens += tokens.cacheWriteTokens ?? 0;
+    sum.cachedTokens += tokens.cachedTokens;
+    sum.cacheWriteTokens += tokens.cacheWriteTokens;
     sum.completionTokens += tokens.completionTokens;
-    const { audio } = tokens;
-    if (audio === undefined) return;
+    if (tokens.audioPromptTokens === undefined) return;
     const { promptTokens, cachedTokens, completionTokens } = sum.audio ?? NO_AUDIO;
     sum.audio = {
-      promptTokens: promptTokens + audio.promptTokens,
-      cachedTokens: cachedTokens + audio.cachedTokens,
-      completionTokens: completionTokens + audio.completionTokens,
+      promptTokens: promptTokens + tokens.audioPromptTokens,
+      cachedTokens: cachedTokens + (tokens.audioCachedTokens ?? 0),
+      completionTokens: completionTokens + (tokens.audioCompletionTokens ?? 0),
     };
-  }
-
-  spoke(who: UsedProvider, chars: number): void {
-    found(this.#tts, who, () => ({ chars: 0 })).chars += chars;
   }
 
   /** Of all models together. */
@@ -78,13 +131,10 @@ export class UsageBook {
   /** @param nowMs the end of the session, for those who still listen */
   usage(nowMs: number): SessionUsage {
     this.#heardUntil(nowMs);
-    const listened = this.#stt.filter(({ ms }) => ms > 0);
+    const asked = this.#asked === null ? [] : [{ who: this.#asked, tokens: noTokens() }];
     return {
-      stt: (listened.length > 0 ? listened : this.#stt.slice(-1)).map(({ who, ms }) => ({
-        ...who,
-        seconds: ms / 1000,
-      })),
-      llm: this.#llm.map(({ who, tokens }) => ({ ...who, ...tokens })),
+      stt: this.#stt.filter(({ ms }) => ms > 0).map(({ who, ms }) => ({ ...who, seconds: ms / 1000 })),
+      llm: (this.#llm.length > 0 ? this.#llm : asked).map(({ who, tokens }) => ({ ...who, ...tokens })),
       tts: this.#tts.map(({ who, chars }) => ({ ...who, chars })),
     };
   }

@@ -2,7 +2,8 @@ import { CLAUSE_PAUSE_MS, SENTENCE_PAUSE_MS } from '../audio/pauses.js';
 import { Resampler } from '../audio/resample.js';
 import type { Clock } from '../clock/clock.js';
 import type { ConversationEvent } from '../conversation/events.js';
-import { reasonOf } from '../errors.js';
+import { notInt16 } from '../audio/not-int16.js';
+import { failureOf } from '../errors.js';
 import type { LlmVoice } from '../providers/llm/llm.js';
 import type { TtsProvider } from '../providers/tts/tts.js';
 import { untilAborted } from './abortable.js';
@@ -144,6 +145,7 @@ export class Voice {
     try {
       const request = { text: job.text, language, voiceId, model, settings, clock, signal };
       for await (const audio of untilAborted(tts.synthesize(request), signal)) {
+        if (!(audio.samples instanceof Int16Array)) throw notInt16(`samples of ${tts.name}`, audio.samples);
         if (resampler?.fromHz !== audio.sampleRateHz) {
           resampler = new Resampler(audio.sampleRateHz, playout.sampleRateHz);
         }
@@ -157,7 +159,7 @@ export class Voice {
     } catch (error) {
       if (signal.aborted) return;
       // Told first: the conversation asks how far it was heard.
-      onEvent({ type: 'utterance.failed', utteranceId: job.utteranceId, reason: reasonOf(error) });
+      onEvent({ type: 'utterance.failed', utteranceId: job.utteranceId, ...failureOf(error) });
       playout.cancel(job.utteranceId);
     } finally {
       if (speakers.size === 0) spoke(own);

@@ -6,6 +6,8 @@ import type { SipRequest } from './message.js';
 export interface DoorOptions extends DigestServerOptions {
   /** Whether there is anybody with this user part, or number. Nobody learns of others. */
   isOurs: (request: SipRequest) => boolean;
+  /** Somebody has proved nothing. */
+  onWrong?: (from: Hop, why: string) => void;
 }
 
 /** Let in; not answered at all; or asked for a proof, with these values of `WWW-Authenticate`. */
@@ -44,8 +46,9 @@ export class Door {
    * @param isKnown it belongs to a transaction or a call of ours
    * @returns a challenge may be sent once, and nothing be kept of it
    */
-  admit(request: SipRequest, { address }: Hop, isKnown: boolean): Admission {
+  admit(request: SipRequest, from: Hop, isKnown: boolean): Admission {
     const nowMs = this.#clock.nowMs();
+    const { address } = from;
     if (isKnown) return nowMs - (this.#proved.get(address) ?? -Infinity) <= PROVED_MS ? 'in' : 'silence';
     if (request.method !== 'INVITE' || !this.#options.isOurs(request)) return 'silence';
     const wrong = this.#wrong.get(address);
@@ -58,6 +61,7 @@ export class Door {
       return 'in';
     }
     if (verdict.kind === 'wrong' || verdict.kind === 'replayed') {
+      this.#options.onWrong?.(from, verdict.kind === 'wrong' ? 'unknown user or wrong password' : 'replayed proof');
       keep(this.#wrong, address, { count: (this.#wrong.get(address)?.count ?? 0) + 1, untilMs: nowMs + WRONG_MS });
     }
     return this.#mayChallenge(nowMs) ? this.#digest.challenges(address, verdict.kind === 'stale') : 'silence';

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import type { Cancel, Clock } from '../clock/clock.js';
+import type { CallIntake } from './call-intake.js';
 import type { CallCore, DialogReceiver } from './call/core.js';
 import { ALLOW, SUPPORTED } from './call/core.js';
 import { InboundCall, inviteRefusal } from './call/inbound.js';
@@ -15,6 +16,7 @@ import { type Hop, sameHop } from './hop.js';
 import { callIdOf, NO_BODY, type SipMessage, type SipRequest, type SipResponse, tagOf, topVia } from './message.js';
 import { Outgoing } from './outgoing.js';
 import { parseMessage } from './parse.js';
+import { reasonPhrase } from './reasons.js';
 import { responseTo } from './respond.js';
 import { parametersOf } from './scan.js';
 import type { ServerTransaction } from './transactions/transaction.js';
@@ -34,6 +36,12 @@ export interface UserAgentOptions {
   isTrusted: (hop: Hop) => boolean;
   /** Calls that come in. */
   onCall: (call: InboundCall) => void;
+  /** False while no new call is taken: OPTIONS say so, and dispatchers choose another server. Default: always true. */
+  takesCalls?: () => boolean;
+  /** Limits calls that come in. Default: as many as come. */
+  intake?: CallIntake;
+  /** An INVITE is refused: a call that nobody gets. */
+  onRefused?: (refusal: SipRefusal) => void;
   /** User part of our `Contact`. */
   user: string;
   /** Where strangers come in who can prove who they are. Default: whoever is trusted is let in. */
@@ -55,9 +63,20 @@ export interface PlainRequest {
   onFinal: (response: SipResponse | null, hop: Hop | null) => void;
 }
 
+/** A call that was refused. */
+export interface SipRefusal {
+  status: number;
+  /** For the operator. */
+  why: string;
+  /** Who called. */
+  from: Hop;
+}
+
 /** What has been counted, by name: what was dropped and why, what was refused. */
 export type SipCounts = Readonly<Record<string, number>>;
 
+/** Who is full may have room soon, and others have now (RFC 3261, 20.33). */
+export const RETRY_AFTER_S = '10';
 const SIP_PORT = 5060;
 const SIPS_PORT = 5061;
 
@@ -67,6 +86,7 @@ export class UserAgent {
   readonly #core: CallCore;
   readonly #transactions: Transactions;
   readonly #receivers = new Map<string, DialogReceiver>();
+  /** By dialog: several may have one Call-ID, with tags of their own. */
   readonly #legs = new Map<string, () => Leg | null>();
   readonly #ringing = new Map<ServerTransaction, InboundCall>();
   readonly #counts: Record<string, number> = {};
@@ -123,7 +143,7 @@ export class UserAgent {
     if (!parsed.ok) {
       if (parsed.fault === 'empty') return; // a keep-alive
       this.#count(`bad.${parsed.fault}`);
-      if (parsed.request !== null && this.#options.door === undefined) {
+      if (parsed.request !== null && this.#options.door === undefined && this.#mayRefuse()) {
         this.#transactions.refuse(parsed.request, from, parsed.status, 'Bad Request');
       }
       return;
@@ -142,9 +162,12 @@ export class UserAgent {
     ) {
       return this.#count('refused.stranger');
     }
-    if (refusal === null) return this.#transactions.receiveRequest(message, from);
+    if (refusal === null) {
+      if (this.#isAdmittedCall(message, from)) this.#transactions.receiveRequest(message, from);
+      return;
+    }
     this.#count('bad.request');
-    this.#transactions.refuse(message, from, refusal.status, refusal.why);
+    if (this.#mayRefuse()) this.#transactions.refuse(message, from, refusal.status, refusal.why);
   }
 
   /** Whether a message is of a call or a transaction of ours. */
@@ -169,16 +192,16 @@ export class UserAgent {
         onAnswered: (leg) => events.onAnswered(leg),
         onKeys: (keys) => events.onKeys(keys),
         onFailed: (failure) => {
-          this.#legs.delete(call.callId);
+          this.#legs.delete(dialogKey(call));
           events.onFailed(failure);
         },
         onEnded: (end) => {
-          this.#legs.delete(call.callId);
+          this.#legs.delete(dialogKey(call));
           events.onEnded(end);
         },
       },
     });
-    this.#legs.set(call.callId, () => call.leg);
+    this.#legs.set(dialogKey(call), () => call.leg);
     return call;
   }
 
@@ -219,6 +242,23 @@ export class UserAgent {
     this.#ringing.clear();
   }
 
+  #mayRefuse(): boolean {
+    return this.#options.intake?.mayRefuse() !== false;
+  }
+
+  /** Before any work is done for a call: what is refused here leaves nothing behind. */
+  #isAdmittedCall(request: SipRequest, from: Hop): boolean {
+    const { intake } = this.#options;
+    const isNew = request.method === 'INVITE' && tagOf(request, 'to') === null;
+    if (intake === undefined || !isNew || this.#transactions.knows(request)) return true;
+    const admission = intake.admit(from);
+    if (admission === 'admitted') return true;
+    this.#count('refused.flood');
+    const headers = [['retry-after', RETRY_AFTER_S]] as const;
+    if (admission === 'refused') this.#transactions.refuse(request, from, 503, 'Service Unavailable', headers);
+    return false;
+  }
+
   #isAdmitted(door: Door, request: SipRequest, from: Hop): boolean {
     const admission = door.admit(request, from, this.knows(request));
     if (typeof admission === 'string') return admission === 'in';
@@ -246,6 +286,8 @@ export class UserAgent {
       case 'OPTIONS': {
         const refusal = request.headers.has('require') ? inviteRefusal(request) : null;
         if (refusal?.status === 420) return respond(420, refusal.headers);
+        // The answer that an INVITE would get (RFC 3261, 11.2).
+        if (this.#options.takesCalls?.() === false) return respond(503, [['retry-after', RETRY_AFTER_S]]);
         return respond(200, [
           ['allow', ALLOW],
           ['accept', SDP_TYPE],
@@ -270,19 +312,25 @@ export class UserAgent {
     server: ServerTransaction,
     respond: (status: number, headers?: [string, string][]) => void,
   ): void {
+    const refused = (status: number, why: string): void => this.#options.onRefused?.({ status, why, from });
+    const refuse = (status: number, headers: [string, string][] = []): void => {
+      refused(status, [reasonPhrase(status), ...headers.map(([name, value]) => `${name}: ${value}`)].join(', '));
+      respond(status, headers);
+    };
     const refusal = inviteRefusal(request);
-    if (refusal !== null) return respond(refusal.status, refusal.headers);
+    if (refusal !== null) return refuse(refusal.status, refusal.headers);
     const replaced = request.headers.get('replaces');
     const replaces = replaced === undefined ? null : this.#replaced(replaced);
-    if (replaces !== null && typeof replaces === 'number') return respond(replaces);
-    const callId = callIdOf(request);
+    if (replaces !== null && typeof replaces === 'number') return refuse(replaces);
     const call: InboundCall = new InboundCall({
       ...{ core: this.#core, request, server, replaces, hop: from },
+      unconfirmed: this.#options.intake?.begin(from) ?? null,
+      onRefused: refused,
       onSettled: () => this.#ringing.delete(server),
-      onOver: () => this.#legs.delete(callId),
+      onOver: () => this.#legs.delete(dialogKey(call)),
     });
     this.#ringing.set(server, call);
-    this.#legs.set(callId, () => call.leg);
+    this.#legs.set(dialogKey(call), () => call.leg);
     this.#options.onCall(call);
   }
 
@@ -293,8 +341,9 @@ export class UserAgent {
     const toTag = parameters?.get('to-tag');
     const fromTag = parameters?.get('from-tag');
     if (toTag == null || fromTag == null) return 400;
-    const leg = this.#legs.get(value.slice(0, semicolon).trim())?.() ?? null;
-    if (leg === null || leg.isOver || leg.dialog.localTag !== toTag || leg.dialog.remoteTag !== fromTag) return 481;
+    const callId = value.slice(0, semicolon).trim();
+    const leg = this.#legs.get(dialogKey({ callId, localTag: toTag }))?.() ?? null;
+    if (leg === null || leg.isOver || leg.dialog.remoteTag !== fromTag) return 481;
     return parameters?.has('early-only') === true ? 486 : leg;
   }
 

@@ -1,5 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { AgentConfig } from '../config/agent.js';
+import type { AgentExtensions } from '../config/extensions/extensions.js';
+import { movedParts } from '../config/extensions/old-place.js';
 import type { SecretBox } from './secret-box.js';
 
 /** What an agent is; each change makes a new version of it. */
@@ -8,6 +10,8 @@ export interface AgentContent {
   config: AgentConfig;
   /** Rules of the embedded scripted model. Undefined = none. */
   script?: unknown;
+  /** What it has beside its configuration. Null or left out = nothing. */
+  extensions?: AgentExtensions | null;
 }
 
 /** An agent as it is now. */
@@ -36,6 +40,7 @@ interface Row {
   version: number;
   name: string;
   config: string;
+  extensions: string | null;
   script: string | null;
   changed_at: number;
   changed_by: string | null;
@@ -44,6 +49,7 @@ interface Row {
 /** Versions kept of an agent; the oldest go first. */
 const MAX_VERSIONS = 1000;
 const PURPOSE = 'agent_versions.config';
+const EXTENSIONS_PURPOSE = 'agent_versions.extensions';
 
 /** The daemon's agents with their earlier versions. Configurations are encrypted: they hold credentials. */
 export class AgentStore {
@@ -58,7 +64,8 @@ export class AgentStore {
 
   constructor(database: Database.Database, box: SecretBox) {
     this.#box = box;
-    const columns = 'name, config, script, changed_at, changed_by';
+    moveExtensions(database, box);
+    const columns = 'name, config, extensions, script, changed_at, changed_by';
     this.#all = database.prepare(
       `SELECT agents.id, agents.created_at, agents.version, ${columns} FROM agents
        JOIN agent_versions AS now ON now.agent_id = agents.id AND now.version = agents.version
@@ -75,7 +82,7 @@ export class AgentStore {
     const move = database.prepare('UPDATE agents SET version = ? WHERE id = ?');
     const keep = database.prepare(
       `INSERT INTO agent_versions (agent_id, version, ${columns})
-       VALUES (@id, @version, @name, @config, @script, @changed_at, @changed_by)`,
+       VALUES (@id, @version, @name, @config, @extensions, @script, @changed_at, @changed_by)`,
     );
     const purge = database.prepare('DELETE FROM agent_versions WHERE agent_id = ? AND version <= ?');
     this.#add = database.transaction((agent: StoredAgent, changedAt: number) => {
@@ -128,20 +135,44 @@ export class AgentStore {
     this.#setEmbed.run(embed, id);
   }
 
-  #content({ name, config, script }: Row): AgentContent {
-    const opened = JSON.parse(this.#box.open(config, PURPOSE)) as AgentConfig;
-    return { name, config: opened, ...(script !== null && { script: JSON.parse(script) as unknown }) };
+  #content({ name, script, ...row }: Row): AgentContent {
+    const config = JSON.parse(this.#box.open(row.config, PURPOSE)) as AgentConfig;
+    const sealed = row.extensions ?? 'null';
+    const extensions = JSON.parse(this.#box.open(sealed, EXTENSIONS_PURPOSE)) as AgentExtensions | null;
+    return {
+      name,
+      config,
+      ...(extensions !== null && { extensions }),
+      ...(script !== null && { script: JSON.parse(script) as unknown }),
+    };
   }
 
-  #row({ id, version, name, config, script, changedBy }: StoredAgent, changedAt: number): Omit<Row, 'created_at'> {
+  #row(agent: StoredAgent, changedAt: number): Omit<Row, 'created_at'> {
+    const { id, version, name, config, extensions = null, script, changedBy } = agent;
     return {
       ...{ id, version, name },
       config: this.#box.seal(JSON.stringify(config), PURPOSE),
+      extensions: this.#box.seal(JSON.stringify(extensions), EXTENSIONS_PURPOSE),
       script: script === undefined ? null : JSON.stringify(script),
       changed_at: changedAt,
       changed_by: changedBy,
     };
   }
+}
+
+/** Moves what versions of earlier releases have in their configurations and now belongs to the extensions. */
+function moveExtensions(database: Database.Database, box: SecretBox): void {
+  const old = database.prepare<unknown[], number>('SELECT rowid FROM agent_versions WHERE extensions IS NULL').pluck();
+  const get = database.prepare<unknown[], string>('SELECT config FROM agent_versions WHERE rowid = ?').pluck();
+  const set = database.prepare('UPDATE agent_versions SET config = ?, extensions = ? WHERE rowid = ?');
+  database.transaction(() => {
+    for (const id of old.all()) {
+      const stored = JSON.parse(box.open(get.get(id) ?? '{}', PURPOSE)) as AgentConfig;
+      const { config, extensions } = movedParts(stored, null);
+      const sealed = box.seal(JSON.stringify(extensions), EXTENSIONS_PURPOSE);
+      set.run(box.seal(JSON.stringify(config), PURPOSE), sealed, id);
+    }
+  })();
 }
 
 /** Whether there is an agent of this id, for those who need to know no more. */

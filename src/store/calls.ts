@@ -53,6 +53,7 @@ export class CallStore {
   readonly #add: (call: NewCall) => StoredCall;
   readonly #status: Database.Statement<unknown[]>;
   readonly #end: Database.Statement<unknown[]>;
+  readonly #amend: Database.Statement<unknown[]>;
   readonly #setPhones: (sessionId: string, phones: { readonly from: string; readonly to: string }) => void;
   readonly #get: Database.Statement<unknown[], CallRow>;
   readonly #beginning: Database.Statement<unknown[], CallRow>;
@@ -99,6 +100,9 @@ export class CallStore {
       `UPDATE calls SET status = @status, item = @item, recording = @recording, ended_us = @endedUs
        WHERE session_id = @sessionId AND ended_us IS NULL`,
     );
+    this.#amend = database.prepare(
+      'UPDATE calls SET item = @item WHERE session_id = @sessionId AND ended_us IS NOT NULL',
+    );
     this.#get = database.prepare('SELECT * FROM calls WHERE session_id = ?');
     // Nothing in an id comes behind "~".
     this.#beginning = database.prepare(
@@ -112,6 +116,7 @@ export class CallStore {
          AND NOT EXISTS (SELECT 1 FROM calls WHERE to_phone = @number)`,
     );
     const said = database.prepare('DELETE FROM finished_sessions WHERE id = ?');
+    const unfinished = database.prepare('DELETE FROM unfinished_sessions WHERE session_id = ?');
     const told = database.prepare('DELETE FROM webhook_deliveries WHERE session_id = ? AND due_unix_ms IS NULL');
     this.#remove = database.transaction((calls: readonly StoredCall[]) => {
       let removed = 0;
@@ -119,6 +124,7 @@ export class CallStore {
         if (remove.run(tsUs).changes === 0) continue;
         removed++;
         said.run(sessionId);
+        unfinished.run(sessionId);
         told.run(sessionId);
         for (const number of [fromPhone, toPhone]) if (number !== null) forget.run({ number });
       }
@@ -160,6 +166,15 @@ export class CallStore {
     const endedUs = this.#nowUs();
     this.#end.run({ sessionId, status, recording, endedUs, item: itemText(kept) });
     return { ...call, status, recording, endedUs, item: kept };
+  }
+
+  /** Brings the item of a call that has ended up to date. Returns the call; null where there is no such call. */
+  amend(sessionId: string, item: CallHistoryItem): StoredCall | null {
+    const call = this.get(sessionId);
+    if (call?.endedUs == null) return null;
+    const kept = { ...item, ts: call.tsUs / 1e6, call_status: call.status, recording: null };
+    this.#amend.run({ sessionId, item: itemText(kept) });
+    return { ...call, item: kept };
   }
 
   get(sessionId: string): StoredCall | null {

@@ -2,6 +2,7 @@ import Database from 'better-sqlite3';
 import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ParleyError, reasonOf } from '../errors.js';
+import { sqliteFault, storageFault } from './sqlite.js';
 
 /** The database file's name in the data folder. */
 const FILE_NAME = 'parley.db';
@@ -243,6 +244,23 @@ export const MIGRATIONS: readonly string[] = [
    CREATE TRIGGER campaigns_removed AFTER DELETE ON campaigns BEGIN
      DELETE FROM campaign_counts WHERE campaign_id = OLD.id;
    END`,
+  `CREATE TABLE unfinished_sessions (
+     session_id TEXT PRIMARY KEY,
+     record TEXT NOT NULL
+   ) STRICT;
+   CREATE TABLE after_call_runs (
+     session_id TEXT NOT NULL,
+     tool TEXT NOT NULL,
+     run TEXT,
+     PRIMARY KEY (session_id, tool)
+   ) STRICT;
+   CREATE TRIGGER unfinished_sessions_removed AFTER DELETE ON unfinished_sessions BEGIN
+     DELETE FROM after_call_runs WHERE session_id = OLD.session_id;
+   END`,
+  // Memories of agents without an id: whose they are is not known, and all such agents shared them.
+  `DELETE FROM memories WHERE agent_id = ''`,
+  // Null = of an earlier release; AgentStore, which can open the configurations, moves what belongs here.
+  `ALTER TABLE agent_versions ADD COLUMN extensions TEXT`,
 ];
 
 /** The version of the schema that this parley has. */
@@ -251,12 +269,16 @@ export const SCHEMA_VERSION = MIGRATIONS.length;
 /**
  * Opens the daemon's database in `dataDir` (made if missing; both readable by their owner only) and brings its schema up
  * to date. What is committed survives a crash of the process and of the machine.
- * @throws ParleyError FILE_NOT_WRITABLE where that is not possible: no right to it, a file in its place, no database in it
+ * @throws ParleyError FILE_NOT_WRITABLE where that is not possible: no right to it, a file in its place; DATABASE_UNUSABLE
+ *   where it is damaged, no database or of a later version; DISK_FULL; SQLITE_MISSING
  */
 export function openDatabase(dataDir: string): Database.Database {
   try {
     return open(dataDir);
   } catch (error) {
+    if (error instanceof ParleyError) throw error;
+    const fault = sqliteFault(error) ?? storageFault(error, databaseFile(dataDir));
+    if (fault !== null) throw fault;
     const path = `the data folder ${dataDir} (PARLEY_DATA_DIR)`;
     throw new ParleyError('FILE_NOT_WRITABLE', { path, reason: reasonOf(error) }, { cause: error });
   }
@@ -302,9 +324,8 @@ export function makeDataFolder(path: string): void {
 function migrate(database: Database.Database): void {
   const version = database.pragma('user_version', { simple: true }) as number;
   if (version > MIGRATIONS.length) {
-    throw new Error(
-      `the database has schema ${String(version)}, this version of parley knows ${String(MIGRATIONS.length)}`,
-    );
+    const reason = `it has schema ${String(version)}, this version of parley knows ${String(MIGRATIONS.length)}`;
+    throw new ParleyError('DATABASE_UNUSABLE', { path: database.name, reason });
   }
   database.transaction(() => {
     for (const step of MIGRATIONS.slice(version)) database.exec(step);

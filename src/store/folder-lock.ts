@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { ParleyError, reasonOf } from '../errors.js';
 import { makeDataFolder, openDatabase } from './database.js';
 import { FileLock } from './file-lock.js';
+import { sqliteFault } from './sqlite.js';
 
 const FILE_NAME = 'daemon.lock';
 
@@ -17,6 +18,8 @@ export class FolderLock {
       makeDataFolder(dataDir);
       lock = FileLock.take(join(dataDir, FILE_NAME));
     } catch (error) {
+      const fault = sqliteFault(error);
+      if (fault !== null) throw fault;
       const path = `the data folder ${dataDir} (PARLEY_DATA_DIR)`;
       throw new ParleyError('FILE_NOT_WRITABLE', { path, reason: reasonOf(error) }, { cause: error });
     }

@@ -41,7 +41,7 @@ export class SqliteOutboxStore implements OutboxStore {
     this.#box = box;
     this.#audience = audience;
     const insert = database.prepare(
-      `INSERT INTO webhook_deliveries
+      `INSERT OR IGNORE INTO webhook_deliveries
          (id, session_id, url, headers, body, created_unix_ms, attempts, due_unix_ms, audience)
        VALUES (@id, @sessionId, @url, @headers, @body, @createdUnixMs, @attempts, @createdUnixMs, @audience)`,
     );

@@ -13,9 +13,12 @@ const FILE_NAME = 'secret.key';
 /** Columns that are sealed; the name of each is its purpose. */
 const SEALED_COLUMNS = [
   'agent_versions.config',
+  'agent_versions.extensions',
   'phones.agent_config_override',
   'webhook_deliveries.url',
   'webhook_deliveries.headers',
+  'unfinished_sessions.record',
+  'after_call_runs.run',
 ] as const;
 
 /**

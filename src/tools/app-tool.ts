@@ -31,7 +31,7 @@ export class AppTool implements Tool {
   readonly #baseUrl: string;
   readonly #options: AppToolOptions;
 
-  /** @throws ParleyError CONFIG_INVALID for an unknown app or the wrong credentials */
+  /** @throws InvalidConfigError with places in `fn` for an unknown app or the wrong credentials */
   constructor(fn: AppFunction, options: AppToolOptions) {
     const { timezone, language, baseUrls } = options;
     this.#options = options;

@@ -1,4 +1,6 @@
 import type { Param } from '../config/function.js';
+import type { Variables } from '../config/variables.js';
+import { parseJson } from '../json.js';
 import { type JsonType, jsonTypeOf } from './function-spec.js';
 
 export type Arguments = Readonly<Record<string, unknown>>;
@@ -31,6 +33,25 @@ export function readArguments(params: readonly Param[], text: string): ReadArgum
   return { ok: true, values: Object.fromEntries(values) };
 }
 
+/** A description that names one variable of the session: the argument is that variable's value. */
+const ONE_VARIABLE = /^[^{}]*\{([^{}]+)\}[^{}]*$/;
+
+/** The arguments, with those that the model left out and whose description names a variable of the session. */
+export function withKnown(params: readonly Param[], text: string, variables: Variables): string {
+  const given = parseObject(text);
+  if (given === undefined) return text;
+  const known = params.flatMap((param): [string, unknown][] => {
+    const name = ONE_VARIABLE.exec(param.description ?? '')?.[1]?.trim();
+    const value = name === undefined ? undefined : variables.get(name);
+    if (value === undefined || value === '' || (given.get(param.name) ?? null) !== null) return [];
+    const type = jsonTypeOf(param);
+    if (type === 'string') return [[param.name, value]];
+    const isNumber = (type === 'number' || type === 'integer') && Number.isFinite(Number(value));
+    return isNumber ? [[param.name, Number(value)]] : [];
+  });
+  return known.length === 0 ? text : JSON.stringify(Object.fromEntries([...given, ...known]));
+}
+
 /** What can be used of arguments that may be incomplete or partly wrong. */
 export function usableArguments(params: readonly Param[], text: string): Arguments {
   const given = parseObject(text) ?? new Map<string, unknown>();
@@ -54,7 +75,7 @@ const WORDS: Readonly<Record<JsonType, string>> = {
 function parseObject(text: string): ReadonlyMap<string, unknown> | undefined {
   if (text.trim() === '') return new Map();
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = parseJson(text);
     return isObject(value) ? new Map(Object.entries(value)) : undefined;
   } catch {
     return undefined;

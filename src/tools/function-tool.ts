@@ -1,10 +1,12 @@
+import { setOr } from '../config/not-set.js';
 import type { ToolCall, ToolSpec } from '../config/chat.js';
 import type { AgentFunction } from '../config/function.js';
+import { encodeUrlText } from '../config/url-text.js';
 import { type Variables, fillVariables } from '../config/variables.js';
 import type { Clock } from '../clock/clock.js';
 import { reasonOf } from '../errors.js';
 import type { GuardedClient, GuardedRequest } from '../net/guarded-client.js';
-import { type Arguments, readArguments, usableArguments } from './arguments.js';
+import { type Arguments, readArguments, usableArguments, withKnown } from './arguments.js';
 import { functionSpec } from './function-spec.js';
 import { resultOf } from './reply-result.js';
 import type { Tool, ToolContext, ToolResult, ToolSpeech } from './tool.js';
@@ -45,20 +47,22 @@ export class FunctionTool implements Tool {
 
   /** Runs a call of the model's. Never rejects but with the signal's reason. */
   async run(call: ToolCall, context: ToolContext): Promise<ToolResult> {
-    const read = readArguments(this.#fn.params ?? [], call.arguments);
+    const params = this.#fn.params ?? [];
+    const read = readArguments(params, withKnown(params, call.arguments, this.#variables));
     if (!read.ok) return { ok: false, content: `${read.problem} Correct that and call ${this.#fn.name} again.` };
     return this.#send(read.values, context);
   }
 
   /** Runs with those of the arguments that can be used, and tells which. Never rejects but with the signal's reason. */
   async runWithKnown(text: string, context: ToolContext): Promise<{ arguments: Arguments; result: ToolResult }> {
-    const values = usableArguments(this.#fn.params ?? [], text);
+    const params = this.#fn.params ?? [];
+    const values = usableArguments(params, withKnown(params, text, this.#variables));
     return { arguments: values, result: await this.#send(values, context) };
   }
 
   async #send(values: Arguments, context: ToolContext): Promise<ToolResult> {
     context.signal.throwIfAborted();
-    if (this.#fn.webhook == null) return { ok: true, content: 'Recorded. There is nothing else to be done.' };
+    if (!this.#fn.webhook) return { ok: true, content: 'Recorded. There is nothing else to be done.' };
     const { client, clock, virtualLatencyMs = 100 } = this.#options;
     try {
       const request = this.#request(this.#fn.webhook, values, context);
@@ -86,7 +90,7 @@ export class FunctionTool implements Tool {
       ...(exclude_session_id !== true && { session_id: context.sessionId }),
       ...(include_metadata === true && { metadata: context.metadata }),
     };
-    const url = fillVariables(webhook, this.#variables, encodeURIComponent);
+    const url = fillVariables(webhook, this.#variables, encodeUrlText);
     const headers = Object.fromEntries(
       Object.entries(header ?? {}).map(([name, value]) => [name.toLowerCase(), fillVariables(value, this.#variables)]),
     );
@@ -96,7 +100,7 @@ export class FunctionTool implements Tool {
       signal: context.signal,
       ...(maxReplyBytes !== undefined && { maxBytes: maxReplyBytes }),
     };
-    const verb = (method ?? 'POST').toUpperCase();
+    const verb = setOr(method, 'POST').toUpperCase();
     if (verb === 'GET') return { ...shared, url: withQuery(url, payload), method: verb, headers };
     return {
       ...shared,

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import type { Cancel, Clock } from '../clock/clock.js';
 import { ParleyError, reasonOf } from '../errors.js';
 import type { GuardedClient } from '../net/guarded-client.js';
@@ -8,8 +8,11 @@ import { signatureHeaders } from './webhook-signature.js';
 
 /** Sends what has happened to where it is to be told, until it has arrived or is given up. */
 export interface Outbox {
-  /** Takes a message; when this returns, it is kept. Messages of one session are delivered in this order. */
-  send(sessionId: string, to: WebhookAddress, body: string): void;
+  /**
+   * Takes a message; when this returns, it is kept. Messages of one session are delivered in this order.
+   * @param id of the message: one that is known already is not taken again. Default a random one
+   */
+  send(sessionId: string, to: WebhookAddress, body: string, id?: string): void;
   /** Sends nothing more. Waits for what is under way, but not for ever. May be called twice. */
   close(): Promise<void>;
 }
@@ -27,6 +30,7 @@ export interface Delivery extends WebhookAddress {
 
 /** Where an outbox keeps its messages. */
 export interface OutboxStore {
+  /** A message whose id is known is not added again. */
   add(delivery: Delivery): void;
   /** The oldest open message of each session, where it is due: those that have been due longest come first. */
   due(nowUnixMs: number): Delivery[];
@@ -68,9 +72,17 @@ export function newDelivery(
   { url, headers }: WebhookAddress,
   body: string,
   createdUnixMs: number,
+  id = `msg_${randomUUID().replaceAll('-', '')}`,
 ): Delivery {
-  const id = `msg_${randomUUID().replaceAll('-', '')}`;
   return { id, sessionId, url, headers, body, createdUnixMs, attempts: 0 };
+}
+
+/** The id of the message that tells of a session's end: the same after a restart, so that receivers see a repetition. */
+export function sessionMessageId(sessionId: string, startUnixMs: number): string {
+  const digest = createHash('sha256')
+    .update(`${sessionId} ${String(startUnixMs)}`)
+    .digest('hex');
+  return `msg_${digest.slice(0, 32)}`;
 }
 
 /**
@@ -92,9 +104,9 @@ export class WebhookOutbox implements Outbox {
     this.#work();
   }
 
-  send(sessionId: string, to: WebhookAddress, body: string): void {
+  send(sessionId: string, to: WebhookAddress, body: string, id?: string): void {
     const { store, unixMs } = this.#options;
-    store.add(newDelivery(sessionId, to, body, unixMs()));
+    store.add(newDelivery(sessionId, to, body, unixMs(), id));
     this.#work();
   }
 

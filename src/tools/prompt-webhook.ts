@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { parseJson } from '../json.js';
 import type { WebhookAddress } from '../config/webhook.js';
 import { reasonOf } from '../errors.js';
 import type { GuardedClient } from '../net/guarded-client.js';
@@ -52,7 +53,7 @@ export async function askForPrompt(
 function parse(text: string): z.infer<typeof replySchema> {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseJson(text);
   } catch (error) {
     throw new Error(`its reply is no JSON: ${reasonOf(error)}`, { cause: error });
   }

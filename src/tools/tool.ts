@@ -15,7 +15,16 @@ export interface Toolbox {
   runAfterCall?(
     known: (spec: ToolSpec) => string | Promise<string>,
     context: ToolContext,
+    watch?: AfterCallWatch,
   ): Promise<readonly AfterCallRun[]>;
+}
+
+/** Watches the tools that run after a call. */
+export interface AfterCallWatch {
+  /** Asked just before a tool runs; where it resolves to false, the tool does not run. Never rejects. */
+  mayRun(name: string): Promise<boolean>;
+  /** A tool has run. What it rejects with is ignored. */
+  onRun(run: AfterCallRun): Promise<void>;
 }
 
 /** One thing that the agent can do; an AgentToolbox is made of them. */

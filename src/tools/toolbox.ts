@@ -3,7 +3,7 @@ import type { ToolCall, ToolSpec } from '../config/chat.js';
 import { type AgentFunction, TOOL_NAME } from '../config/function.js';
 import { ParleyError } from '../errors.js';
 import { FunctionTool, type FunctionToolOptions } from './function-tool.js';
-import type { AfterCallRun, Tool, Toolbox, ToolContext, ToolResult, ToolSpeech } from './tool.js';
+import type { AfterCallRun, AfterCallWatch, Tool, Toolbox, ToolContext, ToolResult, ToolSpeech } from './tool.js';
 import { announcedSpec } from './tool-speech.js';
 
 export interface AgentToolboxOptions extends FunctionToolOptions {
@@ -71,19 +71,24 @@ export class AgentToolbox implements Toolbox {
   async runAfterCall(
     known: (spec: ToolSpec) => string | Promise<string>,
     context: ToolContext,
+    watch?: AfterCallWatch,
   ): Promise<readonly AfterCallRun[]> {
     if (this.#afterCallHasRun) return [];
     this.#afterCallHasRun = true;
-    return Promise.all(
-      this.#afterCall.map(async (tool) => {
+    const runs = await Promise.all(
+      this.#afterCall.map(async (tool): Promise<AfterCallRun | null> => {
+        const { name } = tool.spec;
         const text = await Promise.resolve(tool.spec)
           .then(known)
           .catch(() => '');
+        if (watch !== undefined && !(await watch.mayRun(name))) return null;
         const startMs = this.#clock.nowMs();
-        const run = await tool.runWithKnown(text, context);
-        return { name: tool.spec.name, ...run, tookMs: this.#clock.nowMs() - startMs };
+        const run = { name, ...(await tool.runWithKnown(text, context)), tookMs: this.#clock.nowMs() - startMs };
+        await watch?.onRun(run).catch(() => undefined);
+        return run;
       }),
     );
+    return runs.filter((run) => run !== null);
   }
 }
 

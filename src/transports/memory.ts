@@ -1,3 +1,4 @@
+import { notInt16 } from '../audio/not-int16.js';
 import type { TransferOutcome, Transport, TransportMessage, TransportSink } from './transport.js';
 
 export interface MemoryTransportOptions {
@@ -41,8 +42,12 @@ export class MemoryTransport implements Transport {
     if (options.sendDigits !== undefined) this.sendDigits = options.sendDigits;
   }
 
-  /** The user's audio, mono, any length. Before `start` it is kept; after the close it is ignored. */
+  /**
+   * The user's audio, mono, any length. Before `start` it is kept; after the close it is ignored.
+   * @throws ParleyError ARGUMENT_INVALID for other types than Int16Array
+   */
   pushAudio(samples: Int16Array): void {
+    if (!(samples instanceof Int16Array)) throw notInt16('pushAudio', samples);
     const copy = this.#sink === null ? samples.slice() : samples;
     this.#deliver((sink) => {
       sink.audio(copy);

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock/clock.js';
 import { ParleyError } from '../errors.js';
+import { parseJson } from '../json.js';
 import type { TalkServerMessage, TalkTurnTimes } from './talk-protocol.js';
 import type { TransportMessage, TransportSink, TurnTimes } from './transport.js';
 
@@ -89,7 +90,7 @@ interface ClientMessage {
 /** A client's message, null if it is none. */
 function parse(text: string): ClientMessage | null {
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = parseJson(text);
     return typeof value === 'object' && value !== null ? value : null;
   } catch {
     return null;
@@ -102,9 +103,17 @@ export function wireMessage(message: TransportMessage): TalkServerMessage {
     case 'ready':
       return { method: 'onready', payload: { session_id: message.sessionId } };
     case 'transcript':
-      return { method: 'ontranscript', data: message.text, payload: { is_final: message.isFinal } };
+      return {
+        method: 'ontranscript',
+        data: message.text,
+        payload: { is_final: message.isFinal, turn: message.turn, segment: message.segment },
+      };
     case 'response':
-      return { method: 'onresponsetext', data: message.text, payload: { is_final: message.isFinal } };
+      return {
+        method: 'onresponsetext',
+        data: message.text,
+        payload: { is_final: message.isFinal, answer: message.answer },
+      };
     case 'answering':
       return { method: 'start_answering' };
     case 'pause':
@@ -116,7 +125,10 @@ export function wireMessage(message: TransportMessage): TalkServerMessage {
     case 'metrics':
       return { method: 'onmetrics', payload: wireTimes(message.turn) };
     case 'ended':
-      return { method: 'onsessionended', payload: { status: message.status } };
+      return {
+        method: 'onsessionended',
+        payload: { status: message.status, ...(message.limit !== undefined && { limit: message.limit }) },
+      };
   }
 }
 

@@ -10,14 +10,23 @@ export interface TalkInitiate {
     /** A session token or a public key. */
     public_key: string;
     /** A stored agent, its fields for this session where the operator allows them, or these alone. */
-    agent: { agent_id?: string | null; agent_config?: Readonly<Record<string, unknown>> | null };
+    agent: {
+      agent_id?: string | null;
+      agent_config?: Readonly<Record<string, unknown>> | null;
+      /** Refused with a public key. */
+      agent_extensions?: Readonly<Record<string, unknown>> | null;
+    };
     metadata?: Readonly<Record<string, unknown>> | null;
     include_metadata_in_prompt?: boolean | null;
     /** What the session goes on from. */
     session_continuation?: {
       session_id?: string | null;
       messages?: readonly Readonly<Record<string, unknown>>[] | null;
+      /** The same call goes on after its line broke: the agent does not greet again. */
+      resume?: boolean | null;
     } | null;
+    /** The client keeps playing where `pause` says `sound_goes_on`, so that a background sounds without a break. */
+    background_in_pauses?: boolean | null;
   };
 }
 
@@ -35,15 +44,18 @@ export type TalkClientMessage =
 
 export type TalkServerMessage =
   | { method: 'onready'; payload: { session_id: string } }
-  | { method: 'ontranscript'; data: string; payload: { is_final: boolean } }
-  | { method: 'onresponsetext'; data: string; payload: { is_final: boolean } }
+  /** Replaces the one before of the same `segment`. Segments belong to turns; both count up. */
+  | { method: 'ontranscript'; data: string; payload: { is_final: boolean; turn: number; segment: number } }
+  /** Replaces the one before of the same `answer`. */
+  | { method: 'onresponsetext'; data: string; payload: { is_final: boolean; answer: number } }
   | { method: 'start_answering' }
   /** `sound_goes_on`: a background is playing, so there is nothing to hold or to drop. */
   | { method: 'pause' | 'unpause' | 'clear'; payload?: { sound_goes_on: true } }
   | { method: 'ai_action'; payload: TalkAction }
   | { method: 'onmetrics'; payload: TalkTurnTimes }
   | { method: 'onerror'; data: string }
-  | { method: 'onsessionended'; payload: { status: string } }
+  /** `limit`: of the status `timeout`, whether nobody spoke for too long or the call was too long. */
+  | { method: 'onsessionended'; payload: { status: string; limit?: 'idle' | 'duration' } }
   | { method: 'pong'; data?: unknown }
   | { method: 'answer'; payload: { sdp: string; type: 'answer' } };
 
@@ -97,7 +109,8 @@ export interface SessionTokenReply {
 /** The reply of `GET /page.json`: what the page needs to know of its daemon. */
 export interface PageDescription {
   public_key: string;
-  agents: readonly { id: string; name: string }[];
+  /** `warnings`: what keeps an agent from answering as one would expect, and what to do. */
+  agents: readonly { id: string; name: string; warnings: readonly string[] }[];
   /** Whether the engines are warm, as `/readyz` tells. */
   ready: boolean;
 }

@@ -23,9 +23,12 @@ export interface TalkSocketOptions {
   pingIntervalMs?: number;
   /**
    * Silence that is sent after speech, so that short pauses between sentences are no gaps in the stream: a client can
-   * tell audio that is late from audio that is not there. Default 240 ms.
+   * tell audio that is late from audio that is not there. Default 240 ms. With a lead there is none: the pause behind a
+   * sentence, which is sent ahead as well, takes its place.
    */
   silenceTailMs?: number;
+  /** How far ahead of real time audio is sent. Default 0. */
+  leadMs?: number;
 }
 
 export interface TalkSocketStats {
@@ -51,6 +54,9 @@ export class TalkSocketTransport implements Transport {
   readonly inputRateHz = TALK_RATE_HZ;
   readonly outputRateHz = TALK_RATE_HZ;
   readonly showsForms = true;
+  readonly leadMs: number;
+  /** Set before the session is made: the client has said so. */
+  playsThroughPauses = false;
   readonly #stats = { receivedBytes: 0, sentBytes: 0, droppedMs: 0 };
   readonly #socket: WebSocket;
   readonly #options: Required<TalkSocketOptions>;
@@ -74,8 +80,10 @@ export class TalkSocketTransport implements Transport {
       maxAheadMs: 10_000,
       pingIntervalMs: 20_000,
       silenceTailMs: 240,
+      leadMs: 0,
       ...options,
     };
+    this.leadMs = this.#options.leadMs;
     socket.pause();
     socket.on('message', this.#onMessage);
   }
@@ -114,7 +122,7 @@ export class TalkSocketTransport implements Transport {
 
   play(frame: Int16Array | null): void {
     if (frame !== null) {
-      this.#silenceFrames = this.#held ? 0 : Math.round(this.#options.silenceTailMs / FRAME_MS);
+      this.#silenceFrames = this.#held || this.leadMs > 0 ? 0 : Math.round(this.#options.silenceTailMs / FRAME_MS);
       this.#write(pcmBytes(frame));
     } else if (this.#silenceFrames > 0) {
       this.#silenceFrames--;
@@ -132,6 +140,12 @@ export class TalkSocketTransport implements Transport {
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
+  }
+
+  /** The client has left over another line: this one ends without another word. May be called twice. */
+  abandon(): void {
+    this.#gone();
+    this.#socket.terminate();
   }
 
   #close(): Promise<void> {

@@ -13,6 +13,17 @@ export interface Transport {
   readonly outputRateHz: number;
   /** Whether the user's client answers an `action` message with a form result. Default false. */
   readonly showsForms?: boolean;
+  /**
+   * How far ahead of real time `play` may be given the agent's voice, in milliseconds. The client at the other end stops
+   * at `pause` and keeps what it has not played, goes on with it at `unpause`, and drops it at `clear`. Left out: what
+   * `play` was given is heard, whatever messages follow, and frames come at their time.
+   */
+  readonly leadMs?: number;
+  /**
+   * Of a line with `leadMs`: the client goes on playing through messages with `soundGoesOn`. Then a background sounds
+   * without a break, and nothing is given ahead. Default false: the background is left out from `pause` to `unpause`.
+   */
+  readonly playsThroughPauses?: boolean;
   /** Begins to deliver. Called once; what arrived before is delivered now. */
   start(sink: TransportSink): void;
   /**
@@ -30,6 +41,8 @@ export interface Transport {
    * Transports that cannot do it leave this out.
    */
   transfer?(target: string, signal: AbortSignal): Promise<TransferOutcome>;
+  /** Whether the user hears this line alone until somebody answers a transfer, and is to hear ringing. Default false. */
+  readonly ringsOnTransfer?: boolean;
   /**
    * Sends keys: 0-9, *, #, A-D, each as 100 ms of tone and 100 ms of silence; `w` waits 500 ms. Resolves when all is
    * sent. Transports without a way of their own leave this out, and are given tones to play.
@@ -98,19 +111,31 @@ export interface TransportSink {
 /** Side-channel messages, named as on the talk socket (`docs/talk-socket.md`). */
 export type TransportMessage =
   | { type: 'ready'; sessionId: string }
-  | { type: 'transcript'; text: string; isFinal: boolean }
-  | { type: 'response'; text: string; isFinal: boolean }
-  /** A reply's first audio comes next. */
+  | ({ type: 'transcript' } & TranscriptMessage)
+  /** `answer` counts the agent's answers: texts of one answer have the same number. */
+  | { type: 'response'; text: string; isFinal: boolean; answer: number }
+  /** An answer is being prepared; its audio follows. */
   | { type: 'answering' }
-  /** The user may be interrupting: hold what has not been played. */
+  /** The user may be interrupting: hold what has not been played. Exactly one `unpause` follows. */
   | { type: 'pause'; soundGoesOn?: SoundGoesOn }
-  /** A false alarm: go on from where it was held. */
+  /** A false alarm: go on from where it was held. Behind a `clear`: the line is free for what comes next. */
   | { type: 'unpause'; soundGoesOn?: SoundGoesOn }
   /** A real interruption: drop what has not been played. */
   | { type: 'clear'; soundGoesOn?: SoundGoesOn }
   | { type: 'action'; id: string; name: string; data: Readonly<Record<string, unknown>> }
   | { type: 'metrics'; turn: TurnTimes }
-  | { type: 'ended'; status: string };
+  /** `limit`: of the status `timeout`, which limit was reached: of silence, or of the call's length. */
+  | { type: 'ended'; status: string; limit?: 'idle' | 'duration' };
+
+/** What the user says in one segment, as far as it is known. */
+export interface TranscriptMessage {
+  text: string;
+  isFinal: boolean;
+  /** The user's turn that the words belong to. Turns count up; a turn that was answered too soon goes on with its number. */
+  turn: number;
+  /** Counts up over the session. A transcript replaces the one before of the same segment. */
+  segment: number;
+}
 
 /** There is a background: what is played is the background alone, and goes on without a stop. */
 type SoundGoesOn = true;

@@ -102,8 +102,9 @@ async function asks(
       agent: {
         llm: { model: 'scripted' },
         first_message: 'This is the desk.',
-        flow: { call_transfer: { phone: HUMAN, messages: ['I will ask.'], attended: { enabled: true, ...attended } } },
+        flow: { call_transfer: { phone: HUMAN, messages: ['I will ask.'] } },
       },
+      extensions: { transfer: { attended: { enabled: true, ...attended } } },
       script: SCRIPT,
     }),
     (call) => void call.finished.then((done) => (report = done)),

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { isE164, whyNeverCalled } from '../../src/calls/destinations.js';
+import { isAllowedExtension } from '../../src/calls/sip-trunks.js';
+import { DEFAULT_SIP } from '../../src/config/sip-settings.js';
 import { checkDestination } from '../../src/daemon/dialing/destination.js';
 
 describe('numbers that are never called', () => {
@@ -42,6 +44,33 @@ describe('numbers that are never called', () => {
     },
   );
 
+  it.each([
+    ...['sip:303@pbx.example.org', 'sip:4711@192.0.2.5:5062', 'sips:200123@pbx.example.org', 'sip:20@pbx'],
+    ...['sip:2025550199@pbx.example.org', 'sip:303;phone-context=pbx@pbx.example.org'],
+  ])('%s is an extension, not a short code', (target) => {
+    expect(whyNeverCalled(target)).toBeNull();
+  });
+
+  it.each([
+    ...['sip:911@carrier.example.org', 'sip:112@192.0.2.5;user=phone', 'sips:999@pbx', 'sip:+911@carrier.example.org'],
+    ...['sip:%39%31%31@carrier.example.org', 'sip:9-1-1@carrier.example.org', 'sip:911:secret@carrier.example.org'],
+    ...['sip:911;phone-context=+1@carrier.example.org', 'sip:9911@pbx', 'sip:0112@pbx', 'sip:00999@pbx', 'tel:911'],
+    ...['sip:911@bad host', '911', '+911'],
+  ])('%s is an emergency number, however it is written', (target) => {
+    expect(whyNeverCalled(target)).toMatch(/emergency/);
+  });
+
+  it.each(['sip:0019005551234@carrier.example.org', '0019005551234', 'sip:+%31900555%31234@carrier.example.org'])(
+    '%s is a premium number with another prefix',
+    (target) => {
+      expect(whyNeverCalled(target)).toMatch(/premium/);
+    },
+  );
+
+  it.each(['303', 'tel:303', '4711'])('%s is a short code', (target) => {
+    expect(whyNeverCalled(target)).toBe('it is a short code');
+  });
+
   it.each(['sip:ann@example.org', 'the desk', ''])('%j is no number at all', (target) => {
     expect(whyNeverCalled(target)).toBeNull();
   });
@@ -56,6 +85,34 @@ describe('numbers that are never called', () => {
   ])('%s is a number like others', (number) => {
     expect(whyNeverCalled(number)).toBeNull();
     expect(isE164(number)).toBe(true);
+  });
+});
+
+describe('extensions that the operator allows', () => {
+  const settings = {
+    ...DEFAULT_SIP,
+    servers: ['sip:192.0.2.5:5060'],
+    extensions: 'all' as const,
+    trunks: {
+      office: { servers: ['sip:pbx.example.org'], domain: 'Office.example.org' },
+      carrier: { servers: ['sip:carrier.example.org'], extensions: 'safe' as const },
+    },
+  };
+
+  it.each([
+    ['sip:101@192.0.2.5', true],
+    ['sip:911@192.0.2.5:5070', true],
+    ['sip:101@PBX.example.org', true],
+    ['sip:101@office.example.org', true],
+    ['sip:101@carrier.example.org', false],
+    ['sip:101@elsewhere.example.org', false],
+    ['sip:+19005551234@192.0.2.5', false],
+    ['sip:9005551234@192.0.2.5', false],
+    ['sip:101@192.0.2.5?Replaces=x', false],
+    ['101', false],
+  ])('%s: %s', (target, isAllowed) => {
+    expect(isAllowedExtension(settings, target)).toBe(isAllowed);
+    expect(isAllowedExtension(DEFAULT_SIP, target)).toBe(false);
   });
 });
 

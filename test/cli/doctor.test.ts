@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createSocket } from 'node:dgram';
 import { createServer } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
@@ -41,6 +42,50 @@ describe('parley doctor', () => {
     const { out } = await parley(['doctor'], { env: { PARLEY_DATA_DIR: join(folder, 'data'), PARLEY_PORT: '0' } });
     expect(out).toMatch(/^. node {11}Node\.js \d+/m);
     expect(out).toMatch(/0 problems, \d+ hints\n$/);
+  });
+
+  it('finds a model, a recogniser and a voice that there are not', async () => {
+    const model = await examine({ PARLEY_LLM_MODEL: 'gpt-9' });
+    expect(model.code).toBe(1);
+    expect(model.checks.get('defaults')).toMatchObject({
+      level: 'problem',
+      text: expect.stringMatching(/PARLEY_LLM_MODEL.*"gpt-9".*ollama pull gpt-9/) as string,
+    });
+    const keyless = await examine({ PARLEY_LLM_MODEL: 'gpt-4o' });
+    expect(keyless.checks.get('defaults')?.text).toContain('set OPENAI_API_KEY');
+    expect((await examine({ PARLEY_STT: 'nobody' })).checks.get('defaults')?.text).toContain('nobody');
+    expect((await examine({ PARLEY_TTS: 'elevenlabs' })).checks.get('defaults')?.text).toContain('ELEVENLABS_API_KEY');
+  });
+
+  it('asks the servers of SIP trunks', async () => {
+    const server = createSocket('udp4', (message, { port, address }) => {
+      const [first = '', ...lines] = message.toString('latin1').split('\r\n');
+      expect(first).toMatch(/^OPTIONS sip:/);
+      const kept = lines.filter((line) => /^(?:Via|From|To|Call-ID|CSeq):/i.test(line));
+      server.send(['SIP/2.0 404 Not Found', ...kept, 'Content-Length: 0', '', ''].join('\r\n'), port, address);
+    });
+    server.bind(0, '127.0.0.1');
+    await once(server, 'listening');
+    const config = join(folder, 'settings.json');
+    const { port } = server.address();
+    const silent = { servers: ['sip:127.0.0.1:9'], numbers: ['+12025550198'] };
+    const listen = ['udp:127.0.0.1:5060'];
+    const sip = {
+      servers: [`sip:127.0.0.1:${String(port)}`],
+      register: true,
+      user: 'acme',
+      listen,
+      trunks: { silent },
+    };
+    writeFileSync(config, JSON.stringify({ sip }));
+    const { checks } = await examine({ PARLEY_CONFIG: config });
+    expect(checks.get('trunk default')).toMatchObject({
+      ...{ level: 'ok', text: `UDP 127.0.0.1:${String(port)} answers OPTIONS with 404` },
+    });
+    expect(checks.get('trunk silent')).toMatchObject({
+      ...{ level: 'hint', text: 'UDP 127.0.0.1:9 does not answer OPTIONS' },
+    });
+    server.close();
   });
 
   it('looks into the data folder', async () => {

@@ -28,6 +28,19 @@ describe('parley providers', () => {
     expect(out).toMatch(/^ {2}\+ scripted +ready/m);
   });
 
+  it('lists the language models that there are not, and what they need', async () => {
+    const none = (await parley(['providers'])).out;
+    expect(none).toMatch(/^ {2}- openai +not here: OPENAI_API_KEY is not set; gpt-4o; /m);
+    expect(none).toMatch(/^ {2}- openai_realtime +not here: OPENAI_API_KEY is not set; hear and speak themselves; /m);
+    expect(none).toMatch(/^ {2}- anthropic +not here: ANTHROPIC_API_KEY is not set; claude-/m);
+    expect(none).toMatch(/^ {2}- ollama +not here: no Ollama with a model at http:\/\/127\.0\.0\.1:9 \(OLLAMA_HOST\)/m);
+    expect(none).toMatch(/^ {2}- openai-compatible +not here: models in the settings file names none/m);
+    const keyed = (await parley(['providers'], { env: { OPENAI_API_KEY: 'a', ANTHROPIC_API_KEY: 'b' } })).out;
+    expect(keyed).toMatch(/^ {2}\+ openai at api\.openai\.com +ready; gpt-4o; /m);
+    expect(keyed).toMatch(/^ {2}\+ anthropic at api\.anthropic\.com +ready; claude-/m);
+    expect(keyed).not.toMatch(/(OPENAI|ANTHROPIC)_API_KEY is not set; (gpt-4o|claude|hear)/);
+  });
+
   it('lists the models on this machine, and tries one', async () => {
     const none = await parley(['providers'], { env: { PARLEY_MODELS_DIR: '/nowhere' } });
     expect(none.out).toMatch(/^ {2}- sherpa +not here: there is no model of it \(parley models pull NAME\)$/m);
@@ -126,7 +139,7 @@ describe('parley providers', () => {
 
   it('says what is wrong with what it was asked', async () => {
     expect((await parley(['providers', 'test', 'cartesia'])).out).toContain(
-      'set CARTESIA_API_KEY [PROVIDER_NOT_CONFIGURED]',
+      'set CARTESIA_API_KEY (in the library: EngineOptions.vendors.cartesia) [PROVIDER_NOT_CONFIGURED]',
     );
     expect(await parley(['providers', 'test', 'nobody'])).toMatchObject({
       ...{ code: 1, err: expect.stringContaining('[PROVIDER_UNKNOWN]') as string },

@@ -49,6 +49,59 @@ describe('parley serve refuses', () => {
   });
 
   it.each([
+    [
+      'a model that there is not',
+      { PARLEY_LLM_MODEL: 'gpt-9' },
+      /llmModel \(PARLEY_LLM_MODEL\): .*"gpt-9".*ollama pull/,
+    ],
+    ['a model without its key', { PARLEY_LLM_MODEL: 'gpt-4o' }, /PARLEY_LLM_MODEL.*set OPENAI_API_KEY/],
+    ['a recogniser that there is not', { PARLEY_STT: 'nobody' }, /stt \(PARLEY_STT\): .*"nobody"/],
+    ['a recogniser without its key', { PARLEY_STT: 'deepgram' }, /PARLEY_STT.*set DEEPGRAM_API_KEY/],
+    ['a voice that there is not', { PARLEY_TTS: 'nobody' }, /tts \(PARLEY_TTS\): .*"nobody"/],
+    ['a voice without its key', { PARLEY_TTS: 'elevenlabs' }, /PARLEY_TTS.*set ELEVENLABS_API_KEY/],
+    ['a voice that has closed', { PARLEY_TTS: 'playht' }, /playht has closed/],
+    ['a voice detection that there is not', { PARLEY_VAD: 'sharp' }, /vad \(PARLEY_VAD\): .*"sharp"/],
+    ['a language that there is not', { PARLEY_LANGUAGE: 'klingon' }, /PARLEY_LANGUAGE/],
+    ['a time zone that there is not', { PARLEY_TIMEZONE: 'Mars/Olympus' }, /PARLEY_TIMEZONE/],
+    [
+      'a certificate without its key',
+      { PARLEY_TLS_CERT_PATH: '/etc/hostname' },
+      /tlsCertPath and tlsKeyPath need each other/,
+    ],
+    [
+      'a certificate that is none',
+      { PARLEY_TLS_CERT_PATH: '/etc/hostname', PARLEY_TLS_KEY_PATH: '/etc/hostname' },
+      /PEM/i,
+    ],
+    ['a secret key that is too short', { PARLEY_SECRET_KEY: 'abc' }, /PARLEY_SECRET_KEY: .*32 bytes/],
+    ['a webhook secret that is none', { PARLEY_WEBHOOK_SECRET: 'secret' }, /PARLEY_WEBHOOK_SECRET: .*whsec_/],
+    ['a public address that is none', { PARLEY_PUBLIC_URL: 'calls.example.com' }, /PARLEY_PUBLIC_URL: .*http/],
+    ['an origin that is none', { PARLEY_ALLOWED_ORIGINS: 'example' }, /PARLEY_ALLOWED_ORIGINS/],
+    ['a log level that there is not', { PARLEY_LOG_LEVEL: 'loud' }, /PARLEY_LOG_LEVEL: .*silent/],
+    ['a key with a space', { PARLEY_API_KEY: 'a b' }, /PARLEY_API_KEY: .*without spaces/],
+    [
+      'a weak key where others can reach it',
+      { PARLEY_API_KEY: 'a', PARLEY_HOST: '0.0.0.0' },
+      /PARLEY_API_KEY.*can be guessed/,
+    ],
+    ['a proxy that is no address', { PARLEY_TRUSTED_PROXIES: 'nginx' }, /PARLEY_TRUSTED_PROXIES.*IP address/],
+    ['a negative time to drain', { PARLEY_DRAIN_S: '-1' }, /PARLEY_DRAIN_S/],
+    ['a switch that is neither true nor false', { PARLEY_PAGE: 'maybe' }, /PARLEY_PAGE/],
+  ])('%s', async (_, env, words) => {
+    expectOneLine(await serve([], env), words);
+  });
+
+  it.each([
+    ['a member that there is not', { colour: 'red' }, /colour: Unknown field/],
+    ['a stand-in that there is not', { failover: { llm: ['gpt-9'] } }, /failover or models: .*"gpt-9"/],
+    ['a trunk that is none', { sip: { servers: ['///'] } }, /sip\.servers/],
+    ['an MCP server without an address', { mcpServers: { books: {} } }, /mcpServers\.books/],
+  ])('a settings file with %s', async (_, settings, words) => {
+    await writeFile(inFolder('settings.json'), JSON.stringify(settings));
+    expectOneLine(await serve(['--config', inFolder('settings.json')]), words);
+  });
+
+  it.each([
     ['a file in place of the data folder', 'a-file', /a-file \(PARLEY_DATA_DIR\)/],
     ['a data folder with something else in it', 'not-a-database', /file is not a database/],
   ])('%s', async (_, name, words) => {
@@ -65,6 +118,12 @@ describe('parley serve refuses', () => {
     [['echo.json', 'echo.json'], /another agent is called "Echo" too/],
   ])('the agent %j', async (files, words) => {
     expectOneLine(await serve(files.flatMap((file) => ['--agent', inFolder(file)])), words);
+  });
+
+  it('a model of its own that is not there, once it loads it', async () => {
+    const { code, err } = await serve([], { PARLEY_TURN_MODEL_PATH: '/nowhere.onnx' });
+    expect(code).toBe(1);
+    expect(err).toMatch(/^parley serve: .*\/nowhere\.onnx.* \[[A-Z_]+\]\n$/m);
   });
 
   it('a script with a fault, before it says where to talk', async () => {

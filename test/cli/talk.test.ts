@@ -1,13 +1,47 @@
 import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { delimiter } from 'node:path';
+import { PassThrough, Writable } from 'node:stream';
+import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { resample } from '../../src/audio/resample.js';
 import { decodeWav } from '../../src/audio/wav.js';
+import { main } from '../../src/cli/main.js';
 import { pcmBytes } from '../../src/transports/pcm.js';
 import { httpServer } from '../net/local-server.js';
 import { DEMO_AGENT, fixture, inFolder, parley } from './support.js';
 
 describe('parley talk --text', () => {
+  it('has a prompt in a terminal, and shows each typed line once', { timeout: 60_000 }, async () => {
+    const keyboard = Object.assign(new PassThrough(), { isTTY: true });
+    let shown = '';
+    let next = 0;
+    const steps = [
+      { after: /Olive[^]*you {4}$/, types: 'when are you' },
+      { after: /when are you$/, types: ' open\r' },
+      { after: /five in the evening[^]*you {4}$/, types: '\x04' },
+    ];
+    const screen = Object.assign(
+      new Writable({
+        decodeStrings: false,
+        write: (chunk: string | Buffer, _encoding, done) => {
+          shown += stripVTControlCharacters(String(chunk));
+          const step = steps[next];
+          if (step?.after.test(shown) === true) {
+            next++;
+            keyboard.write(step.types);
+          }
+          done();
+        },
+      }),
+      { isTTY: true },
+    );
+    const io = { stdin: keyboard, stdout: screen, stderr: screen, signal: new AbortController().signal };
+    expect(await main(['talk', '--text'], { ...io, env: { OLLAMA_HOST: 'http://127.0.0.1:9' } })).toBe(0);
+    expect(shown.match(/when are you open/g)).toHaveLength(1);
+    expect(shown).toMatch(/you {4}when are you open\s+you {4}agent {2}We open/);
+    expect(shown).toContain('call over: user-ended');
+  });
+
   it('completes a booking from lines that are piped in', { timeout: 60_000 }, async () => {
     const bookings: unknown[] = [];
     const server = await httpServer((_request, response, body) => {
@@ -42,6 +76,32 @@ describe('parley talk --text', () => {
       expect(err).toContain('call over: agent-ended');
     });
     await server.close();
+  });
+
+  it('says what an agent lacks that has no language model and no script', { timeout: 60_000 }, async () => {
+    await inFolder(async (path) => {
+      await writeFile(path('agent.json'), JSON.stringify({ name: 'New', config: { prompt: 'You sell cake.' } }));
+      const { code, out, err } = await parley(['talk', '--text', '--agent', path('agent.json')], { stdin: ['cake?'] });
+      expect(code).toBe(0);
+      expect(err).toMatch(/^warning: The agent has no language model and no script.*OPENAI_API_KEY/m);
+      expect(out).toMatch(/^agent {2}Hello\. I have no language model and no script/);
+      expect(out).toMatch(/^agent {2}I cannot answer that, because I have no language model/m);
+    });
+  });
+
+  it('takes settings as flags', { timeout: 60_000 }, async () => {
+    await inFolder(async (path) => {
+      await writeFile(path('agent.json'), JSON.stringify({ name: 'New', config: { prompt: 'You sell cake.' } }));
+      await writeFile(
+        path('settings.json'),
+        JSON.stringify({ models: { mine: { baseUrl: 'http://127.0.0.1:9/v1' } } }),
+      );
+      const flags = ['--agent', path('agent.json'), '--config', path('settings.json')];
+      const warned = await parley(['talk', '--text', ...flags], { stdin: [] });
+      expect(warned.err).toContain('PARLEY_LLM_MODEL: mine');
+      const named = await parley(['talk', '--text', ...flags, '--llm-model', 'mine'], { stdin: [] });
+      expect(named.err).not.toContain('warning:');
+    });
   });
 
   it('hangs up when the lines are over, and on Ctrl-C', { timeout: 60_000 }, async () => {

@@ -4,6 +4,7 @@ import * as z from 'zod';
 import { agentConfigSchema, type AgentConfig } from '../../src/config/agent.js';
 import { InvalidConfigError, type ValidationIssue } from '../../src/config/issues.js';
 import { LANGUAGES } from '../../src/config/language.js';
+import { resolveAgent } from '../../src/config/resolve.js';
 import { parseAgentConfig } from '../../src/config/parse.js';
 import { VOICE_PROVIDERS } from '../../src/config/voice.js';
 import { FULL } from './full-config.js';
@@ -84,7 +85,7 @@ describe('parseAgentConfig', () => {
     [{ timezone: '+02:00' }, ['timezone'], 'timezone'],
     [{ vad_threshold: 1.01 }, ['vad_threshold'], 'less_than_equal'],
     [{ llm: { model: 'm', temperature: 2.5 } }, ['llm', 'temperature'], 'less_than_equal'],
-    [{ session_timeout: { max_duration: 0 } }, ['session_timeout', 'max_duration'], 'greater_than'],
+    [{ session_timeout: { max_duration: -1 } }, ['session_timeout', 'max_duration'], 'greater_than_equal'],
     [
       { call_settings: { background: { url: 'https://a.example', volume: 3 } } },
       ['call_settings', 'background', 'volume'],
@@ -194,6 +195,28 @@ describe('parseAgentConfig', () => {
   });
 });
 
+describe('what dashboards send for nothing', () => {
+  it('is taken: empty texts, 0, and settings of a denoiser that are not known', () => {
+    const config = {
+      ...{ language: '', timezone: '', first_message: '', prompt: '' },
+      ...{ custom_llm_websocket: '', session_data_webhook: '', extra_prompt_webhook: { url: '', headers: {} } },
+      speech_to_text: { provider: '', model: '', denoiser: { settings: { level: 'high', strength: 0.5 } } },
+      tools: [{ name: 'note', description: '', webhook: '', method: '' }],
+      session_timeout: { max_duration: 0, max_idle: 0, message: '' },
+      flow: { inactivity_handling: { idle_time: 0, message: '' } },
+      call_settings: { background: { url: '' } },
+    };
+    const parsed = parseAgentConfig(config, { sttProviders: ['embedded'] });
+    expect(parsed).toEqual(config);
+    const agent = resolveAgent(parsed, { defaults: { language: 'de', timezone: 'Europe/Berlin', maxDurationS: 60 } });
+    expect(agent).toMatchObject({
+      ...{ language: 'de', timezone: 'Europe/Berlin', customLlm: null, inactivity: null },
+      ...{ webhooks: { extraPrompt: null, sessionData: null }, stt: { provider: 'embedded', model: null } },
+      ...{ limits: { maxDurationMs: 60_000, maxIdleMs: null }, sound: { background: null } },
+    });
+  });
+});
+
 describe('the schema as a document', () => {
   const document = z.toJSONSchema(agentConfigSchema, { io: 'input' }) as {
     $ref: string;
@@ -204,7 +227,8 @@ describe('the schema as a document', () => {
     expect(document.$ref).toBe('#/$defs/AgentConfig');
     for (const [name, { properties, additionalProperties }] of Object.entries(document.$defs)) {
       if (properties === undefined) continue;
-      expect(additionalProperties, name).toBe(false);
+      // The denoiser's settings are a free object of the interface.
+      if (name !== 'DenoiserSettings') expect(additionalProperties, name).toBe(false);
       for (const [key, field] of Object.entries(properties)) expect(field.description, `${name}.${key}`).toBeTruthy();
     }
   });

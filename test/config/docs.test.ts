@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { parseWith } from '../../src/config/issues.js';
 import {
   agentConfigReference,
-  agentConfigTable,
+  agentExtensionsReference,
+  fieldTable,
   limitsTable,
   settingsTable,
   vendorsTable,
@@ -18,7 +19,8 @@ const TABLES = {
   settings: settingsTable,
   vendors: vendorsTable,
   limits: limitsTable,
-  agent: () => agentConfigTable(link),
+  agent: () => fieldTable(agentConfigReference(), link),
+  extensions: () => fieldTable(agentExtensionsReference(), link),
 };
 
 /** A link from the page to a test file. */
@@ -64,9 +66,7 @@ describe('docs/configuration.md', () => {
 describe('the tests that show the fields', () => {
   it('are named for every field, and for no other', () => {
     expect(Object.keys(SHOWN_BY).toSorted()).toEqual(
-      agentConfigReference()
-        .map(({ path }) => path)
-        .toSorted(),
+      [...agentConfigReference(), ...agentExtensionsReference()].map(({ path }) => path).toSorted(),
     );
   });
 
@@ -79,7 +79,7 @@ describe('the tests that show the fields', () => {
 });
 
 describe('agentConfigReference', () => {
-  const fields = agentConfigReference();
+  const fields = [...agentConfigReference(), ...agentExtensionsReference()];
   const field = (path: string): unknown => fields.find((candidate) => candidate.path === path);
 
   it('has every field once, each with its effect and, where it is not required, its default', () => {

@@ -74,12 +74,14 @@ describe('resolveAgent', () => {
               { phone: '' },
             ],
             messages: ['One moment, {Name}.'],
-            attended: { enabled: true, briefing: '{Name}: {summary}' },
           },
           dtmf_dial: { enabled: true, instruction: 'Press 1 for {Name}.' },
         },
       },
-      { metadata: { Name: 'Tom', Desk: 'sip:desk@example.com' } },
+      {
+        metadata: { Name: 'Tom', Desk: 'sip:desk@example.com' },
+        extensions: { transfer: { attended: { enabled: true, briefing: '{Name}: {summary}' } } },
+      },
     );
     expect(agent.voicemail).toEqual({
       action: 'message',

@@ -54,6 +54,21 @@ describe('loadSettings', () => {
     expect(await placesRefused({ env: HOME, flags: { config: bad } })).toEqual([`${bad} sip trunks bonn numbers 1`]);
   });
 
+  it('takes an account for `From` where there is one, and passwords with spaces', async () => {
+    const trunks = {
+      berlin: { servers: ['sip:192.0.2.7'], user: 'b1', password: 'a long password', fromUser: 'account' },
+      bonn: { servers: ['sip:192.0.2.8'], fromUser: 'account' },
+    };
+    const bad = await file({
+      sip: { trunks: { berlin: trunks.berlin }, callers: { 'branch-office': 'a long password', desk: 'a\tb' } },
+    });
+    expect(await placesRefused({ env: HOME, flags: { config: bad } })).toEqual([`${bad} sip callers desk`]);
+    const worse = await file({ sip: { trunks } });
+    expect(await placesRefused({ env: HOME, flags: { config: worse } })).toEqual([`${worse} sip trunks bonn fromUser`]);
+    const all = await file({ sip: { servers: ['sip:192.0.2.6'], fromUser: 'account' } });
+    expect(await placesRefused({ env: HOME, flags: { config: all } })).toEqual([`${all} sip fromUser`]);
+  });
+
   it('takes flags before the environment before the file before the defaults', async () => {
     const config = await file({ port: 1, host: 'file', dataDir: '/file', limits: { sessions: 7 } });
     const loaded = await loadSettings({

@@ -73,6 +73,8 @@ export const SHOWN_BY: Readonly<Record<string, string>> = {
     'phones[].description': 'conversation/transfer.test.ts',
     instruction: 'conversation/transfer.test.ts',
     messages: 'conversation/transfer.test.ts',
+  }),
+  ...below('extensions.transfer.', {
     attended: 'calls/attended-transfer.test.ts',
     'attended.enabled': 'calls/attended-transfer.test.ts',
     'attended.briefing': 'calls/attended-transfer.test.ts',
@@ -81,6 +83,7 @@ export const SHOWN_BY: Readonly<Record<string, string>> = {
     'attended.hold_sound': 'calls/attended-transfer.test.ts',
     'attended.hold_messages': 'conversation/transfer.test.ts holdMessages',
   }),
+  'extensions.transfer': 'calls/attended-transfer.test.ts extensions',
   'flow.inactivity_handling.idle_time': 'conversation/inactivity.test.ts idleMs',
   'flow.inactivity_handling.message': 'conversation/inactivity.test.ts',
   'flow.dtmf_dial.enabled': 'conversation/press-digits.test.ts',

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { encodeUrlText } from '../../src/config/url-text.js';
 import { fillVariables, variablesOf } from '../../src/config/variables.js';
 
 describe('fillVariables', () => {
@@ -34,6 +35,11 @@ describe('fillVariables', () => {
     expect(fillVariables('https://x.example/{q}?q={q}', variables, encodeURIComponent)).toBe(
       'https://x.example/a%20b%26c%3D%2F..%3F%23?q=a%20b%26c%3D%2F..%3F%23',
     );
+  });
+
+  it('encodes half of a surrogate pair as the replacement character', () => {
+    const variables = variablesOf({ metadata: { q: 'a\ud800' } });
+    expect(fillVariables('https://x.example/{q}', variables, encodeUrlText)).toBe('https://x.example/a%EF%BF%BD');
   });
 
   it('is quick on text made to be slow', () => {

@@ -39,7 +39,7 @@ describe('access to vendors', () => {
   it('is missing in words that say what to set', () => {
     expect(missingOf('azure', {})).toBe('AZURE_SPEECH_KEY and AZURE_SPEECH_REGION or AZURE_SPEECH_BASE_URL');
     expect(() => vendorAccess('cartesia', 'text-to-speech', 'cartesia', {})).toThrow(
-      'The text-to-speech provider "cartesia" has no access to its vendor: set CARTESIA_API_KEY',
+      'The text-to-speech provider "cartesia" has no access to its vendor: set CARTESIA_API_KEY (in the library: EngineOptions.vendors.cartesia)',
     );
     const access = { apiKey: null, baseUrl: 'http://box', region: null };
     expect(vendorAccess('kokoro', 'text-to-speech', 'kokoro', { kokoro: access })).toEqual(access);

@@ -17,10 +17,10 @@ describe('what the model is given', () => {
     expect(limitMessages(all, { messageLimit: null, toolResultLimit: null })).toEqual(all);
   });
 
-  it('is the latest messages, a result never without its call', () => {
+  it('is the latest messages, never more than the limit but for a call with its results', () => {
     expect(limitMessages(all, { messageLimit: 3, toolResultLimit: null })).toEqual(all.slice(3));
     expect(limitMessages(all, { messageLimit: 1, toolResultLimit: null })).toEqual(all.slice(4));
-    expect(limitMessages(all, { messageLimit: 4, toolResultLimit: null })).toEqual(all.slice(1));
+    expect(limitMessages(all, { messageLimit: 4, toolResultLimit: null })).toEqual(all.slice(3));
   });
 
   it('is the latest results whole, older ones by a placeholder', () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { announcedEnd } from '../../src/conversation/announcements.js';
 import { HINTED_LANGUAGES, machineSentences } from '../../src/conversation/voicemail-hints.js';
 import {
   announcesMenu,
@@ -15,7 +16,9 @@ describe('sentences that a recogniser is told to expect of who answers', () => {
   it.each(HINTED_LANGUAGES)('%s: each tells something', (language) => {
     for (const sentence of machineSentences(language)) {
       const tells =
-        machinePhraseOf(sentence, language, []) !== null || SIGNS.some((tellsOne) => tellsOne(sentence, language));
+        machinePhraseOf(sentence, language, []) !== null ||
+        announcedEnd(sentence, language) !== null ||
+        SIGNS.some((tellsOne) => tellsOne(sentence, language));
       expect(tells, sentence).toBe(true);
     }
   });

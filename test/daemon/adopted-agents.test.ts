@@ -76,6 +76,24 @@ describe('agents of files', () => {
     expect(await start([], prompts)).toEqual({ a: 'x' });
   });
 
+  it('whose language or vendor cannot be served here are taken over with a warning', async () => {
+    const finnish = { ...agent('a', 'x'), config: { prompt: 'x', language: 'fi' as const } };
+    const vendors = { ...agent('b', 'y'), config: { prompt: 'y', voice: { provider: 'rime', voice_id: 'luna' } } };
+    await start(
+      [],
+      async (registry) => {
+        expect(await registry.adopt([finnish, vendors, agent('c', 'z')])).toEqual([
+          expect.stringMatching(/^the agent "a": .*"?embedded"? .*fi.* Until then its calls are refused\.$/),
+          expect.stringMatching(/^the agent "b": .*RIME_API_KEY.* Until then its calls are refused\.$/),
+        ]);
+        expect(prompts(registry)).toEqual({ a: 'x', b: 'y', c: 'z' });
+        const broken = { ...finnish, id: 'd', name: 'd', config: { ...finnish.config, llm: { model: 'nonsense' } } };
+        await expect(registry.adopt([broken])).rejects.toThrow('the agent "d": llm.model');
+      },
+      agent('c', 'z'),
+    );
+  });
+
   it('are stored as the file has them, and used as this process does', async () => {
     await start([agent('a', 'x')], (agents) => {
       expect(agents.stored('a').config).toEqual({ prompt: 'x' });

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { AgentConfig } from '../../src/config/agent.js';
 import { KnowledgeBase } from '../../src/store/knowledge.js';
 import { House, PRIVATE_KEY, PUBLIC_KEY } from './house.js';
@@ -22,6 +22,7 @@ interface Answer {
     config: AgentConfig;
     script: unknown;
     version: number;
+    warnings: { loc: (string | number)[]; msg: string }[];
     detail: string | { loc: (string | number)[]; msg: string; type: string }[];
   };
 }
@@ -58,12 +59,22 @@ describe('agents', () => {
   it('are made, read, changed and deleted', async () => {
     const { status, body } = await ask('POST', '/agents', { name: 'Cakes', config: CONFIG, script: SCRIPT });
     expect(status).toBe(200);
-    const { id } = body;
-    expect(body).toEqual({ id, name: 'Cakes', config: CONFIG, created_at: number, script: SCRIPT, version: 1 });
+    const { warnings, ...agent } = body;
+    const { id } = agent;
+    expect(warnings).toEqual([]);
+    expect(agent).toEqual({
+      id,
+      name: 'Cakes',
+      config: CONFIG,
+      created_at: number,
+      script: SCRIPT,
+      extensions: null,
+      version: 1,
+    });
     expect((await ask('GET', `/agents/${id}`)).body).toEqual(body);
     const listed = (await ask('GET', '/agents')).body as unknown as Answer['body'][];
     expect(listed.map((agent) => agent.id)).toEqual(['baker', id]);
-    expect(listed[1]).toEqual({ id, name: 'Cakes', config: CONFIG, created_at: number });
+    expect(listed[1]).toEqual({ id, name: 'Cakes', config: CONFIG, created_at: number, warnings: [] });
 
     const renamed = await ask('PUT', `/agents/${id}`, { name: 'Tarts' });
     expect(renamed.body).toMatchObject({ name: 'Tarts', config: CONFIG, script: SCRIPT, version: 2 });
@@ -144,7 +155,7 @@ describe('agents', () => {
     const id = await made();
     const { body: phone } = await ask('POST', '/phones/purchase', {});
     await ask('POST', `/phones/${phone.id}/set_agent`, { agent_id: id });
-    expect(await ask('DELETE', `/agents/${id}`)).toEqual({
+    expect(await ask('DELETE', `/agents/${id}`)).toMatchObject({
       status: 409,
       body: { detail: `The agent "${id}" answers ${phone.id}` },
     });
@@ -169,8 +180,24 @@ describe('versions', () => {
     const { body: all } = await ask('GET', `/agents/${id}/versions`);
     const shown = [{ ...tools[0], header: { 'x-key': '***' } }];
     expect(all).toEqual([
-      { version: 3, name: 'Pies', config: CONFIG, script: null, changed_at: number, changed_by: 'PARLEY_API_KEY' },
-      { version: 2, name: 'Cakes', config: CONFIG, script: null, changed_at: number, changed_by: 'Ann' },
+      {
+        version: 3,
+        name: 'Pies',
+        config: CONFIG,
+        script: null,
+        extensions: null,
+        changed_at: number,
+        changed_by: 'PARLEY_API_KEY',
+      },
+      {
+        version: 2,
+        name: 'Cakes',
+        config: CONFIG,
+        script: null,
+        extensions: null,
+        changed_at: number,
+        changed_by: 'Ann',
+      },
       expect.objectContaining({ version: 1, config: { ...CONFIG, tools: shown }, changed_by: 'PARLEY_API_KEY' }),
     ]);
     const page = (await ask('GET', `/agents/${id}/versions?limit=1&before=3`)).body as unknown as { version: number }[];
@@ -248,12 +275,6 @@ describe('what is refused', () => {
     ['an unknown model', { name: 'a', config: { llm: { model: 'x' } } }, ['config', 'llm', 'model'], 'one of'],
     ['a model without a key', { name: 'a', config: { llm: { model: 'gpt-4o' } } }, ['config', 'llm', 'model'], 'a key'],
     [
-      'a voice without a key',
-      { name: 'a', config: { voice: { provider: 'elevenlabs', voice_id: 'x' } } },
-      ['config', 'voice', 'provider'],
-      'set ELEVENLABS_API_KEY',
-    ],
-    [
       'an unknown voice',
       { name: 'a', config: { voice: { provider: 'flite', voice_id: 'x' } } },
       ['config', 'voice', 'voice_id'],
@@ -292,7 +313,7 @@ describe('what is refused', () => {
   ])('%s /agents/nobody%s', async (method, path) => {
     const body = path === '/status' ? { status: 'active' } : method === 'PUT' || path === '/embed' ? {} : undefined;
     const answer = await ask(method, `/agents/nobody${path}`, method === 'GET' ? undefined : body);
-    expect(answer).toEqual({ status: 404, body: { detail: 'There is no agent "nobody"' } });
+    expect(answer).toMatchObject({ status: 404, body: { code: 'NOT_FOUND' } });
   });
 
   it('everybody without a private key', async () => {
@@ -318,3 +339,74 @@ function everyByte(dataDir: string): string {
     .map(({ name }) => readFileSync(join(dataDir, name), 'latin1'))
     .join('\n');
 }
+
+describe('warnings about agents', () => {
+  it('tell of a language and a vendor that nobody here can serve; calls are refused with the reason', async () => {
+    const config: AgentConfig = { ...CONFIG, language: 'ka' };
+    const { status, body } = await ask('POST', '/agents', { name: 'Tbilisi', config, script: SCRIPT });
+    expect([status, body.warnings]).toEqual([200, [{ loc: ['body', 'config', 'language'], msg: text('"ka"') }]]);
+    expect(body.warnings[0]?.msg).toContain('Until then its calls are refused');
+    const call = await ask('POST', '/register_call', { agent_id: body.id });
+    expect(call.status).toBe(422);
+    expect(JSON.stringify(call.body.detail)).toContain('does not understand');
+
+    const voice = { ...CONFIG, voice: { provider: 'playht', voice_id: 'x' } };
+    const closed = await ask('PUT', `/agents/${body.id}`, { config: voice });
+    expect(closed.body.warnings).toEqual([{ loc: ['body', 'config', 'voice', 'provider'], msg: text('has closed') }]);
+    const keyless = { ...CONFIG, voice: { provider: 'cartesia', voice_id: 'x' } };
+    const stored = await ask('PUT', `/agents/${body.id}`, { config: keyless });
+    expect(stored.body.warnings).toMatchObject([{ msg: text('set CARTESIA_API_KEY') }]);
+    expect((await ask('PUT', `/agents/${body.id}`, { config: CONFIG })).body.warnings).toEqual([]);
+  });
+
+  it('tell of targets that no call is transferred to', async () => {
+    const call_transfer = {
+      phone: 'sip:303@pbx.example.org',
+      phones: [
+        { phone: '+19005551234', description: 'sales' },
+        { phone: 'sip:911@pbx.example.org', description: 'help' },
+      ],
+    };
+    const config = { ...CONFIG, flow: { call_transfer } };
+    const { status, body } = await ask('POST', '/agents', { name: 'Operator', config });
+    const place = ['body', 'config', 'flow', 'call_transfer', 'phones'];
+    expect(status).toBe(200);
+    expect(body.warnings).toContainEqual({
+      loc: [...place, 0, 'phone'],
+      msg: text('+19005551234: it is a premium-rate'),
+    });
+    expect(body.warnings).toContainEqual({
+      loc: [...place, 1, 'phone'],
+      msg: text('sip:911@pbx.example.org: it is an emergency number'),
+    });
+  });
+
+  it('hide no other fault', async () => {
+    const config = { ...CONFIG, language: 'ka', tools: [{ name: 'end_call', description: 'Mine.' }] };
+    const { status, body } = await ask('POST', '/agents', { name: 'Tbilisi', config });
+    expect(status).toBe(422);
+    expect(JSON.stringify(body.detail)).toContain('end_call');
+  });
+
+  it('tell of a missing model in the answers, on the page, and in the log of the calls', async () => {
+    const { body } = await ask('POST', '/agents', { name: 'New', config: { prompt: 'You sell cake.' } });
+    const { id, warnings } = body;
+    expect(warnings).toEqual([{ loc: ['body', 'config', 'llm', 'model'], msg: text('Set OPENAI_API_KEY') }]);
+    expect((await ask('GET', `/agents/${id}`)).body.warnings).toEqual(warnings);
+    const page = (await house.ask('/page.json')).body as { agents: { id: string; warnings: string[] }[] };
+    expect(page.agents.find((agent) => agent.id === id)?.warnings).toEqual([warnings[0]?.msg]);
+
+    await greeting(id);
+    interface Item {
+      error_message: string | null;
+      call_status: string;
+    }
+    const log = async (): Promise<Item | undefined> =>
+      ((await ask('GET', `/call-logs?agent_id=${id}`)).body as unknown as { histories: Item[] }).histories[0];
+    await vi.waitFor(async () => expect((await log())?.call_status).toBe('user-ended'));
+    expect((await log())?.error_message).toBe(warnings[0]?.msg);
+    await ask('PUT', `/agents/${id}`, { script: SCRIPT });
+    expect((await ask('GET', `/agents/${id}`)).body.warnings).toEqual([]);
+    await ask('DELETE', `/agents/${id}`);
+  });
+});

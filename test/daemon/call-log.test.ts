@@ -76,19 +76,17 @@ describe('a call in the log', () => {
     database.close();
   });
 
-  it('whose line had ended when the process died keeps its status', () => {
+  it('whose line had ended when the process died keeps its status', async () => {
     const database = openDatabase(dataDir);
-    const store = new CallStore(database, () => 1000);
-    const log = new CallLog({ store });
+    const log = new CallLog({ store: new CallStore(database, unixNow) });
     log.begin(beginning);
     log.status('s1', 'busy');
-    new CallLog({ store }).closeOrphans();
-    expect(store.get('s1')).toMatchObject({
-      status: 'busy',
-      item: { error_message: 'The line was busy. Call again later.' },
-    });
-    expect(store.open()).toEqual([]);
     database.close();
+    const house = await House.open({ dataDir });
+    const call = read((store) => store.get('s1'));
+    expect(call).toMatchObject({ status: 'busy', item: { error_message: 'The line was busy. Call again later.' } });
+    expect(call?.endedUs).not.toBeNull();
+    await house.close();
   });
 
   it('that went on when the process died is closed with a reason at the next start', async () => {

@@ -75,6 +75,18 @@ describe('POST /start_outbound_call', () => {
     });
   });
 
+  it('calls nobody to go on from a session that is not known', async () => {
+    callers = await Callers.open();
+    expect(await callers.start(BUSY, { session_continuation: { session_id: 'nowhere' } })).toMatchObject({
+      ...{ status: 404, body: { detail: 'There is no session "nowhere"' } },
+    });
+    const { histories } = (await callers.ask('GET', '/call-logs')).body as { histories: unknown[] };
+    expect(histories).toEqual([]);
+    // Messages of the request come first, and an identifier that is not known begins anew.
+    await callers.started(BUSY, { session_continuation: { session_id: 'nowhere', messages: [] } });
+    await callers.started(BUSY, { session_continuation: { identifier_variable: 'ToPhone' } });
+  });
+
   it('refuses what can be known to be wrong, before anything is placed', async () => {
     callers = await Callers.open();
     const refused = async (to: string, more: Record<string, unknown> = {}): Promise<unknown> => {

@@ -3,6 +3,9 @@ import { type AddressInfo, connect, createServer } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { House, PRIVATE_KEY, PUBLIC_KEY } from './house.js';
 
+/** Of a request. */
+const ID = expect.stringMatching(/^[0-9a-f-]{36}$/) as string;
+
 let house: House;
 
 beforeEach(async () => {
@@ -45,7 +48,7 @@ describe('the page', () => {
   it('learns the public key and the agents', async () => {
     expect((await house.ask('/page.json')).body).toEqual({
       public_key: PUBLIC_KEY,
-      agents: [{ id: 'baker', name: 'Baker' }],
+      agents: [{ id: 'baker', name: 'Baker', warnings: [] }],
       ready: false,
     });
   });
@@ -62,7 +65,7 @@ describe('what is asked wrongly', () => {
   it('gets 404 with a detail', async () => {
     expect(await house.ask('/nothing?x=1')).toEqual({
       status: 404,
-      body: { detail: 'There is nothing at GET /nothing' },
+      body: { detail: 'There is nothing at GET /nothing', code: 'ROUTE_UNKNOWN', request_id: ID },
     });
   });
 
@@ -74,7 +77,10 @@ describe('what is asked wrongly', () => {
     const response = await house.request(path, { method });
     expect(response.status).toBe(405);
     expect(response.headers.get('allow')).toBe(allow);
-    expect(await response.json()).toEqual({ detail: `${method} is not possible here; possible: ${allow}` });
+    expect(await response.json()).toEqual({
+      detail: `${method} is not possible here; possible: ${allow}`,
+      ...{ code: 'METHOD_NOT_ALLOWED', request_id: response.headers.get('x-request-id') },
+    });
   });
 
   const headers = { authorization: PUBLIC_KEY, 'content-type': 'application/json' };
@@ -101,7 +107,8 @@ describe('what is asked wrongly', () => {
       headers: { ...headers, origin: house.address },
       body,
     });
-    expect(answer).toEqual({ status: 413, body: { detail: expect.any(String) as string } });
+    const detail = 'The body is larger than 1048576 bytes';
+    expect(answer).toEqual({ status: 413, body: { detail, code: 'BODY_TOO_LARGE', request_id: ID } });
   });
 
   it.each(['GET // HTTP/1.1', 'GET http://[ HTTP/1.1', 'GET /%zz HTTP/1.1'])('%s upsets nothing', async (line) => {
@@ -153,5 +160,8 @@ describe('a port that is taken', () => {
 
 it('takes the private key for nothing that a public key is for', async () => {
   const answer = await house.ask('/sessions/token', { method: 'POST', headers: { authorization: PRIVATE_KEY } });
-  expect(answer).toEqual({ status: 401, body: { detail: 'The key is missing or wrong' } });
+  expect(answer).toEqual({
+    status: 401,
+    body: { detail: 'The key is missing or wrong', code: 'AUTH_REQUIRED', request_id: ID },
+  });
 });

@@ -21,7 +21,7 @@ afterEach(async () => {
 });
 
 describe('clients that are slow on purpose', () => {
-  // scripts/hostile.mjs alone takes 500 of each kind.
+  // `npm run test:security -- sockets` takes 500 of each kind.
   it('are all closed in time, and /healthz answers meanwhile', async () => {
     const script = spawn(process.execPath, [SCRIPT, '--count=30', '--limit-s=30']);
     let out = '';

@@ -155,7 +155,7 @@ describe('a public key that is bound', () => {
   it('is for its origins only', async () => {
     expect((await mint(bound.key, SHOP)).status).toBe(200);
     for (const origin of [CAFE, house.address, 'https://evil.example', 'null']) {
-      expect(await mint(bound.key, origin), origin).toEqual(forbidden('may not talk here'));
+      expect(await mint(bound.key, origin), origin).toMatchObject(forbidden('may not talk here'));
     }
     expect(await talk(bound.key, { agent_id: cakes }, { origin: CAFE })).toContain('may not talk here');
     expect(await talk(bound.key, { agent_id: cakes }, { origin: 'https://evil.example' })).toBe(403);
@@ -176,7 +176,14 @@ describe('a public key that is bound', () => {
   });
 
   it('reads how the widget of its agents looks', async () => {
-    const looks = { titles: { idle: 'Talk' }, size: 64, transcript: true, region: 'us', buttonCss: 'color: red' };
+    const looks = {
+      titles: { idle: 'Talk' },
+      size: 64,
+      transcript: true,
+      region: 'us',
+      buttonCss: 'color: red',
+      formCss: 'color: blue',
+    };
     expect(await ask('POST', `/agents/${cakes}/embed`, looks)).toEqual({ status: 200, body: { success: true } });
     const read = (authorization: string, origin: string, id = cakes) =>
       ask('GET', `/agents/${id}/embed`, undefined, { authorization, origin });
@@ -189,9 +196,10 @@ describe('a public key that is bound', () => {
           icons: nothing,
           background: null,
           buttonCss: 'color: red',
+          formCss: 'color: blue',
           size: 64,
         },
-        ...{ transcript: true, region: 'us', base_url: 'https://us.example' },
+        ...{ transcript: true, region: 'us', name: 'Cakes', base_url: 'https://us.example' },
       },
     });
     expect((await read(PRIVATE_KEY, SHOP, 'baker')).body).toMatchObject({

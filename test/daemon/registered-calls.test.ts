@@ -64,7 +64,8 @@ describe('POST /register_call', () => {
     };
     expect(await refused({})).toEqual([422, ['body', 'agent_id']]);
     expect(await refused({ agent_id: 'nobody' })).toBe(404);
-    expect(await refused({ agent_id: 'baker', to_phone: '+1' })).toEqual([422, ['body', 'to_phone']]);
+    expect(await refused({ agent_id: 'baker', session_continuation: { session_id: 'nowhere' } })).toBe(404);
+    expect(await refused({ agent_id: 'baker', to_phone_number: '+1' })).toEqual([422, ['body', 'to_phone_number']]);
     expect(await refused({ agent_config: { voice: { voice_id: 'nobody' } } })).toEqual([
       ...[422, ['body', 'agent_config', 'voice', 'voice_id']],
     ]);
@@ -89,8 +90,13 @@ describe('POST /register_call', () => {
     const log = new CallLog({ store });
     const agents = { get: () => ({ id: 'baker', name: 'Baker', config: { llm: { model: 'scripted' } } }) };
     const registered = new RegisteredCalls({ engine, agents, log, clock });
-    const registration = { agentId: 'baker', agentConfig: null, metadata: {} };
-    const ids = await registered.register({ ...registration, includeMetadataInPrompt: false, continuation: null });
+    const registration = { agentId: 'baker', agentConfig: null, agentExtensions: null, metadata: {} };
+    const ids = await registered.register({
+      ...registration,
+      includeMetadataInPrompt: false,
+      continuation: null,
+      phones: null,
+    });
     await clock.runUntil(() => store.get(ids.sessionId)?.endedUs !== null, REGISTERED_MS + 1000);
     expect(clock.nowMs()).toBe(REGISTERED_MS);
     expect(store.get(ids.sessionId)).toMatchObject({ status: 'canceled' });

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { decodeWav } from '../../src/audio/wav.js';
+import { VirtualClock } from '../../src/clock/virtual.js';
 import { packageFile } from '../../src/package-files.js';
 import { pcmBytes } from '../../src/transports/pcm.js';
 import type { Message } from '../transports/inbox.js';
@@ -8,7 +9,6 @@ import { type Client, House, PRIVATE_KEY } from './house.js';
 
 /** The talk socket of a whole daemon, by a client that says whatever comes to its mind. */
 let house: House;
-let talker: string;
 
 const LONG =
   'Good evening and welcome to the bakery. We have white bread, brown bread, rolls, cakes and biscuits, and on ' +
@@ -17,12 +17,6 @@ const LONG =
 beforeAll(async () => {
   house = await House.open({ publicAgentConfigFields: ['first_message', 'llm', 'prompt', 'status'] });
   await house.daemon.warmUp();
-  const { body } = await house.ask('/agents', {
-    method: 'POST',
-    headers: { authorization: PRIVATE_KEY, 'content-type': 'application/json' },
-    body: JSON.stringify({ name: 'Talker', config: { first_message: LONG, llm: { model: 'scripted' } } }),
-  });
-  talker = (body as { id: string }).id;
 }, 60_000);
 
 afterAll(async () => {
@@ -39,6 +33,8 @@ const is =
   (method: string) =>
   (message: Message): boolean =>
     message['method'] === method;
+
+const isFinal = ({ payload }: Message): boolean => (payload as { is_final?: boolean }).is_final === true;
 
 async function begun(agent: Record<string, unknown> = { agent_id: 'baker' }): Promise<Client> {
   const client = house.connect();
@@ -138,35 +134,94 @@ describe('an agent of initiate', () => {
   });
 });
 
-describe('who speaks while the agent does', () => {
-  it.each([
-    ['acknowledgements/uh-huh-slt.wav', 'unpause'],
-    ['interruptions/stop.wav', 'clear'],
-  ])('with %s gets pause, then %s', async (file, after) => {
-    const client = await begun({ agent_id: talker });
-    const { samples, sampleRateHz } = decodeWav(readFileSync(packageFile(`fixtures/audio/${file}`)));
-    expect(sampleRateHz).toBe(16_000);
-    const speech = pcmBytes(samples);
-    // The agent's own frames are the clock: one of the user's for each of them, until it is held.
-    await client.inbox.heard(40);
-    let at = 0;
-    client.socket.on('message', (_data, isBinary) => {
-      if (isBinary) client.socket.send(speech.subarray(at, (at += 640)));
-    });
-    await client.inbox.find(is('pause'));
-    const heardBefore = client.inbox.audio.length;
-    client.socket.send(Buffer.concat([speech.subarray(at), Buffer.alloc(64_000)]));
-    at = speech.length;
-    const { method } = await client.inbox.find((message) => is('unpause')(message) || is('clear')(message));
-    expect(method).toBe(after);
-    // While it was held, at most a fade came.
-    expect(client.inbox.audio.length - heardBefore).toBeLessThan(10);
-    if (after === 'clear') {
-      const { data } = await client.inbox.find((message) => is('onresponsetext')(message) && isFinal(message));
-      expect(LONG.startsWith(String(data).replace(/\W+$/, ''))).toBe(true);
-      expect(String(data).length).toBeLessThan(LONG.length);
-    } else await client.inbox.heard(client.inbox.audio.length + 20);
+describe('a client whose line broke', () => {
+  it('takes its session over while that still runs, and is not greeted again', async () => {
+    const lost = await begun();
+    await lost.inbox.find((message) => message['data'] === 'Hello.' && isFinal(message));
+    const ready = lost.inbox.messages.filter(is('onready'));
+    const [sessionId] = ready.map(({ payload }) => (payload as { session_id: string }).session_id);
+    const client = house.connect();
+    open.push(client);
+    await client.initiate({ session_continuation: { session_id: sessionId, resume: true } });
+    await client.inbox.find(is('onready'));
+    await lost.inbox.closed;
+    expect([...house.engine.sessions].map(({ id }) => id)).not.toContain(sessionId);
+    await client.send({ method: 'text', data: 'Have you any bread?' });
+    const first = await client.inbox.find(is('onresponsetext'));
+    expect(first['data']).toBe('We have bread.');
   });
 
-  const isFinal = ({ payload }: Message): boolean => (payload as { is_final?: boolean }).is_final === true;
+  it.each([
+    [{ resume: true }, 'nothing to resume'],
+    [{ messages: [], resume: true }, 'nothing to resume'],
+    [{ session_id: 'nowhere', resume: true }, 'nowhere'],
+  ])('is refused where there is nothing to resume: %j', async (continuation, words) => {
+    const client = house.connect();
+    open.push(client);
+    await client.initiate({ session_continuation: continuation });
+    expect(await client.inbox.next()).toMatchObject({ data: expect.stringContaining(words) as string });
+    expect((await client.inbox.closed).code).toBe(1008);
+  });
+});
+
+describe('who speaks while the agent does', () => {
+  const FRAME_MS = 20;
+  /** How long the conversation may take, in its own time. */
+  const LIMIT_MS = 60_000;
+
+  // Whether words come in time decides what becomes of an interruption: real time would make that a matter of the load.
+  it.each([
+    ['acknowledgements/uh-huh-rms.wav', 'unpause'],
+    ['interruptions/stop.wav', 'clear'],
+  ])('with %s gets pause, then %s', async (file, after) => {
+    const clock = new VirtualClock();
+    const slow = await House.open({ publicAgentConfigFields: ['first_message', 'llm'] }, clock);
+    try {
+      const { samples, sampleRateHz } = decodeWav(readFileSync(packageFile(`fixtures/audio/${file}`)));
+      expect(sampleRateHz).toBe(16_000);
+      const user = pcmBytes(samples);
+      const client = slow.connect();
+      await client.initiate({ agent: { agent_config: { first_message: LONG, llm: { model: 'scripted' } } } });
+      await client.inbox.find(is('onready'));
+      const { messages, audio } = client.inbox;
+      /** The user's audio goes on, and time with it, until something is so. Returns how many bytes that took. */
+      const until = async (isSo: () => boolean, speech: Buffer = Buffer.alloc(0)): Promise<number> => {
+        let at = 0;
+        for (; !isSo(); at += 640) {
+          if (clock.nowMs() > LIMIT_MS) throw new Error(`it never came: ${JSON.stringify(messages)}`);
+          const frame = Buffer.alloc(640);
+          frame.set(speech.subarray(at, at + 640));
+          client.socket.send(frame);
+          await taken(client, at);
+          await clock.advanceBy(FRAME_MS);
+        }
+        return at;
+      };
+      await until(() => audio.length >= 40);
+      const count = (method: string): number => messages.filter(is(method)).length;
+      const isJudged = (): boolean => {
+        return count('unpause') + count('clear') > 0;
+      };
+      const said = await until(() => count('pause') > 0, user);
+      const heardBefore = audio.length;
+      client.socket.send(Buffer.concat([user.subarray(said), Buffer.alloc(64_000)]));
+      await until(isJudged);
+      const control = messages.map(({ method }) => String(method)).filter((method) => /pause|clear/.test(method));
+      expect(control.slice(0, 2)).toEqual(['pause', after]);
+      // While it was held, at most a fade came.
+      expect(audio.length - heardBefore).toBeLessThan(10);
+      if (after === 'clear') {
+        await until(() => messages.some((message) => is('onresponsetext')(message) && isFinal(message)));
+        const final = messages.find((message) => is('onresponsetext')(message) && isFinal(message));
+        expect(LONG.startsWith(String(final?.['data']).replace(/\W+$/, ''))).toBe(true);
+        expect(String(final?.['data']).length).toBeLessThan(LONG.length);
+      } else {
+        const held = audio.length;
+        await until(() => audio.length >= held + 20);
+      }
+    } finally {
+      await slow.close();
+    }
+    expect(slow.faults).toEqual([]);
+  });
 });

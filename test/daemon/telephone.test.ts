@@ -35,6 +35,18 @@ interface Rung {
 
 /** Somebody calls; what has come of it after ten seconds. */
 async function rings(phone: Partial<StoredPhone>, options: Partial<TelephoneOptions> = {}, to = OURS): Promise<Rung> {
+  const [rung] = await ringAtOnce(1, phone, options, to);
+  if (rung === undefined) throw new Error('nobody called');
+  return rung;
+}
+
+/** As many call in the same moment. */
+async function ringAtOnce(
+  count: number,
+  phone: Partial<StoredPhone>,
+  options: Partial<TelephoneOptions> = {},
+  to = OURS,
+): Promise<Rung[]> {
   const clock = new VirtualClock();
   const engine = new Engine({ clock });
   const database = openDatabase(dataDir);
@@ -59,12 +71,14 @@ async function rings(phone: Partial<StoredPhone>, options: Partial<TelephoneOpti
       onError: (error) => faults.push(error),
       ...options,
     });
-    const call = telephone.callIn(SILENT_CALLER, to);
-    await clock.runUntil(() => call.end !== null, clock.nowMs() + 10_000);
-    const rung = { call, sessions: engine.sessions.size, faults };
+    const calls = Array.from({ length: count }, () => telephone.callIn(SILENT_CALLER, to));
+    const isOver = (): boolean => calls.every(({ end }) => end !== null);
+    await clock.runUntil(isOver, clock.nowMs() + 10_000);
+    const rung = calls.map((call) => ({ call, sessions: engine.sessions.size, faults }));
     const closed = telephone.close();
-    await clock.runUntil(() => call.end !== null, clock.nowMs() + 10_000);
+    await clock.runUntil(isOver, clock.nowMs() + 10_000);
     await closed;
+    expect(telephone.coming).toBe(0);
     return rung;
   } finally {
     await engine.close();
@@ -85,6 +99,7 @@ describe('a call to a number of the daemon', () => {
     ['whose agent is disabled', 480, {}, { agents: { get: () => ({ ...BAKER, config: { status: 'disabled' } }) } }],
     ['whose agent is disabled there', 480, { agentConfigOverride: { status: 'disabled' } }, {}],
     ['while as many sessions as may be are under way', 503, {}, { maxSessions: 0 }],
+    ['while others have all the places for sessions', 503, {}, { maxSessions: 3, starting: () => 3 }],
     ['while the daemon shuts down', 503, {}, { isOpen: () => false }],
   ])('%s is refused: %i', async (_which, status, phone, options) => {
     const { call, sessions, faults } = await rings(phone, options);
@@ -93,6 +108,19 @@ describe('a call to a number of the daemon', () => {
     expect(call.record().answeredMs).toBeNull();
     expect([sessions, faults]).toEqual([0, []]);
   });
+
+  it(
+    'is refused with 503 where others of the same moment have taken the last places',
+    { timeout: 60_000 },
+    async () => {
+      const rung = await ringAtOnce(8, {}, { maxSessions: 3 });
+      const answered = rung.filter(({ call }) => call.record().answeredMs !== null);
+      expect(answered).toHaveLength(3);
+      const refused = rung.filter((one) => !answered.includes(one)).map(({ call }) => call.end?.reason?.slice(0, 3));
+      expect(refused).toEqual(Array(5).fill('503'));
+      expect([rung[0]?.sessions, rung[0]?.faults]).toEqual([3, []]);
+    },
+  );
 
   it('that is not one of its own is not in service', async () => {
     const { call } = await rings({}, {}, '+12025550198');

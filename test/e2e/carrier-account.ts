@@ -143,7 +143,7 @@ export function describeAccount<D extends CarrierDouble>(
       expect(double.ownNumbers()).toEqual([]);
       expect(double.violations).toEqual([]);
       expect(daemon.log).not.toContain(parts.secret.value);
-    }, 60_000);
+    }, 240_000);
 
     more({ daemon: () => daemon, double: () => double });
   });

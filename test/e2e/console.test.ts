@@ -95,7 +95,7 @@ describe.skipIf(!hasTool('chromium'))('the console, in a real browser', { timeou
     await page.locator(`[data-id="${sessionId}"]`).waitFor(PATIENCE);
     expect(await page.locator('.figures').innerText()).toMatch(/p50 .*\d.* · p95 .*\d/);
     await page.selectOption('select[name=Status]', 'FAILED');
-    await page.getByText('No call is like that.').waitFor(PATIENCE);
+    await page.getByText('No calls match these filters.').waitFor(PATIENCE);
     await page.getByRole('button', { name: 'Clear' }).click();
     await page.locator(`[data-id="${sessionId}"]`).waitFor(PATIENCE);
   });
@@ -107,6 +107,11 @@ describe.skipIf(!hasTool('chromium'))('the console, in a real browser', { timeou
       expect(await page.locator(`.tl-lane.${lane} .tl-span`).count(), lane).toBeGreaterThan(0);
     }
     await expect.poll(() => page.evaluate(drawnPixels), PATIENCE).toBeGreaterThan(500);
+    // The whole call is in view.
+    const hidden =
+      '(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector(".tl-scroller"))';
+    expect(await page.evaluate(hidden)).toBeLessThanOrEqual(1);
+    await page.getByRole('button', { name: 'Fit the whole call' }).waitFor(PATIENCE);
     expect(await page.locator('.fall').count()).toBeGreaterThan(0);
     expect(await page.locator('.fall-row.pause').count()).toBeGreaterThan(0);
     expect((await page.locator('.bubble.agent .text').allInnerTexts()).join()).toContain('Crooked Fork');
@@ -122,7 +127,7 @@ describe.skipIf(!hasTool('chromium'))('the console, in a real browser', { timeou
     await slider.press('Home');
     await expect.poll(now, PATIENCE).toBeLessThan(2);
     await page.locator('.events summary').click();
-    expect(await page.locator('.events tbody tr').count()).toBeGreaterThan(20);
+    await expect.poll(() => page.locator('.events tbody tr').count(), PATIENCE).toBeGreaterThan(20);
   });
 
   it('replays a call with other settings, and says which turns change by how much', async () => {
@@ -195,6 +200,30 @@ describe.skipIf(!hasTool('chromium'))('the console, in a real browser', { timeou
     await page.locator('.diff .added', { hasText: 'Hello from the console.' }).waitFor(PATIENCE);
     await page.getByRole('button', { name: 'Restore version 2' }).click();
     await expect.poll(() => page.locator('.config-json').inputValue(), PATIENCE).toContain('Good evening');
+  });
+
+  it('says what an agent without a model lacks, asks before edits are lost, and deletes it', async () => {
+    const { id } = await ask('POST', '/agents', { name: 'Nothing to say', config: { first_message: 'Hello.' } });
+    await page.goto(`${daemon.address}/console#/agents`);
+    const item = page.locator('.agents li', { hasText: 'Nothing to say' });
+    await item.locator('.agent-warnings', { hasText: 'language model' }).waitFor(PATIENCE);
+    await item.getByRole('link', { name: 'Nothing to say' }).click();
+    await page.locator('.agent-warnings', { hasText: 'language model' }).waitFor(PATIENCE);
+    await page.locator('#config-first_message').fill('Hello again.');
+    const questions: string[] = [];
+    page.once('dialog', (dialog) => {
+      questions.push(dialog.message());
+      void dialog.dismiss();
+    });
+    await page.getByRole('link', { name: '← Agents' }).click();
+    await expect.poll(() => questions, PATIENCE).toEqual(['Your changes are not saved. Leave and lose them?']);
+    await expect.poll(() => page.url(), PATIENCE).toContain(String(id));
+    expect(await page.locator('#config-first_message').inputValue()).toBe('Hello again.');
+    await page.getByRole('button', { name: 'Delete', exact: true }).click();
+    await page.getByRole('button', { name: 'Really delete, with its versions?' }).click();
+    await page.locator('h1', { hasText: 'Agents' }).waitFor(PATIENCE);
+    const { status } = await fetch(`${daemon.address}/agents/${String(id)}`, { headers: { authorization: key } });
+    expect(status).toBe(404);
   });
 
   it('makes an agent, and a copy of it', async () => {

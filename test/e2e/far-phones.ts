@@ -183,6 +183,7 @@ function soundAt(port: number, rateHz: number): AgentLineElsewhere {
     ...{ name: 'sip', inputRateHz: rateHz, outputRateHz: rateHz, digitsSent: '', digitsReceived: '' },
     ...{ start: nothing, play: nothing, send: nothing, close: done, sendDigits: done, transfer: failed },
     ...{ attach: nothing, keys: nothing, freeze: nothing, gone: nothing, lineStats: () => stats },
+    received: () => Promise.resolve(0),
     openSocket: () => Promise.resolve({ port, listen: nothing, send: nothing, close: done }),
     openMedia: () =>
       Promise.resolve({

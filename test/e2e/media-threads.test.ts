@@ -24,7 +24,7 @@ const CLERK = {
 };
 
 // Two threads load their engines.
-vi.setConfig({ testTimeout: 90_000, hookTimeout: 120_000 });
+vi.setConfig({ testTimeout: 400_000, hookTimeout: 240_000 });
 
 describe('a daemon with media threads', () => {
   let daemon: TrunkHouse;
@@ -85,9 +85,12 @@ describe('a daemon with media threads', () => {
   });
 
   it('has somebody asked whether they take a call, and connects the two', async () => {
-    const flow = { call_transfer: { ...CLERK.config.flow.call_transfer, attended: { enabled: true } } };
-    const config = { ...CLERK.config, flow };
-    const { id: asker } = await daemon.asked<{ id: string }>('POST', '/agents', { ...CLERK, name: 'Asker', config });
+    const extensions = { transfer: { attended: { enabled: true } } };
+    const { id: asker } = await daemon.asked<{ id: string }>('POST', '/agents', {
+      ...CLERK,
+      name: 'Asker',
+      extensions,
+    });
     await daemon.asked('POST', `/phones/${OURS}/set_agent`, { agent_id: asker });
     const ann = far.call(ANN, OURS);
     await daemon.session();

@@ -6,9 +6,9 @@ import { spokenText, TalkingBrowser } from './browser.js';
 import { ServedDaemon } from './served-daemon.js';
 
 /** A conversation takes as long as it takes, on a machine that does other things as well. */
-const PATIENCE = { timeout: 60_000 };
+const PATIENCE = { timeout: 150_000 };
 
-describe.skipIf(!hasTool('chromium'))('the page, in a real browser', { timeout: 240_000 }, () => {
+describe.skipIf(!hasTool('chromium'))('the page, in a real browser', { timeout: 600_000 }, () => {
   let daemon: ServedDaemon;
   let browser: TalkingBrowser;
   let page: Page;
@@ -25,7 +25,7 @@ describe.skipIf(!hasTool('chromium'))('the page, in a real browser', { timeout: 
   }, 30_000);
 
   beforeEach(async () => {
-    page = await browser.open(daemon.address);
+    page = await browser.open(daemon.address, watch);
   }, 60_000);
 
   afterEach(async () => {
@@ -33,6 +33,20 @@ describe.skipIf(!hasTool('chromium'))('the page, in a real browser', { timeout: 
     expect(browser.errors.splice(0)).toEqual([]);
   });
 
+  /** Notes each phase and the loudest sound: a busy machine looks too late for what lasts some seconds. */
+  const watch = (fresh: Page): Promise<unknown> =>
+    fresh.addInitScript({
+      content: `addEventListener('DOMContentLoaded', () => {
+        globalThis.seen = { phases: [], loudest: 0 };
+        new MutationObserver(() => seen.phases.push(document.body.dataset.phase)).observe(document.body, {
+          attributeFilter: ['data-phase'],
+        });
+        setInterval(() => (seen.loudest = Math.max(seen.loudest, globalThis.parleyStats?.level ?? 0)), 20);
+      });`,
+    });
+  const hasBeen = (name: string, on = page): Promise<void> =>
+    expect.poll(() => on.evaluate('seen.phases'), PATIENCE).toContain(name);
+  const loudest = (on = page): Promise<number> => on.evaluate('seen.loudest');
   const phase = (name: string, on = page): Promise<unknown> =>
     on.waitForSelector(`body[data-phase="${name}"]`, PATIENCE);
   const answers = (on = page): Promise<string[]> => on.locator('.bubble.agent .text').allInnerTexts();
@@ -41,9 +55,10 @@ describe.skipIf(!hasTool('chromium'))('the page, in a real browser', { timeout: 
 
   it('hears what is spoken, answers aloud and says how long that took', async () => {
     await page.click('#talk');
-    await phase('speaking');
-    await expect.poll(() => page.evaluate('parleyStats.level'), PATIENCE).toBeGreaterThan(0.01);
-    await expect.poll(leastWordErrors, { timeout: 90_000 }).toBeLessThan(0.5);
+    await hasBeen('speaking');
+    await expect.poll(loudest, PATIENCE).toBeGreaterThan(0.01);
+    // Chromium on a busy machine drops sound, but the microphone hears the same words again and again.
+    await expect.poll(leastWordErrors, PATIENCE).toBeLessThan(0.5);
     await anotherAnswer(1);
     await page.locator('.times-total').first().waitFor(PATIENCE);
     expect((await answers())[0]).toContain('Crooked Fork');
@@ -55,7 +70,7 @@ describe.skipIf(!hasTool('chromium'))('the page, in a real browser', { timeout: 
   });
 
   it('shares the server with other pages: two calls at once, each with its own agent', async () => {
-    const other = await browser.open(daemon.address);
+    const other = await browser.open(daemon.address, watch);
     await page.click('#talk');
     await other.click('#talk');
     await Promise.all([anotherAnswer(0), anotherAnswer(0, other)]);
@@ -67,7 +82,7 @@ describe.skipIf(!hasTool('chromium'))('the page, in a real browser', { timeout: 
     await other.locator('.bubble.agent', { hasText: 'Harbour' }).waitFor(PATIENCE);
     expect((await answers()).join()).not.toContain('Harbour');
     for (const each of [page, other]) {
-      await expect.poll(() => each.evaluate('parleyStats.level'), PATIENCE).toBeGreaterThan(0.01);
+      await expect.poll(() => loudest(each), PATIENCE).toBeGreaterThan(0.01);
       expect(await each.getAttribute('body', 'data-phase')).not.toBe('idle');
     }
     await other.close();
@@ -96,11 +111,25 @@ describe.skipIf(!hasTool('chromium'))('the page, in a real browser', { timeout: 
     expect(await page.evaluate('parleyStats.sentChunks')).toBe(0);
   });
 
+  it('says what the demo agent can do, and begins with a phrase that is pressed', async () => {
+    expect(await page.locator('#about').innerText()).toContain('restaurant');
+    expect(await page.locator('.links a').allInnerTexts()).toEqual(['Console', 'API']);
+    await page.click('.example:nth-child(2)');
+    await page.locator('.bubble.agent', { hasText: 'five' }).waitFor(PATIENCE);
+    expect(await page.locator('.bubble.user .text').allInnerTexts()).toEqual(['When are you open?']);
+    await expect.poll(() => page.locator('#line').innerText(), PATIENCE).toMatch(/^\d+:\d\d · /);
+    await page.evaluate(`navigator.clipboard.writeText = (text) => Promise.resolve(void (globalThis.copied = text))`);
+    await page.click('#copy');
+    expect(await page.evaluate('copied')).toContain('You, typing: When are you open?');
+  });
+
   it('is worked by the keyboard alone', async () => {
+    // The links to the console and the API come first.
+    for (let link = 0; link < 2; link++) await page.keyboard.press('Tab');
     await page.keyboard.press('Tab');
     expect(await page.evaluate('document.activeElement.id')).toBe('talk');
     await page.keyboard.press('Space');
-    await phase('speaking');
+    await hasBeen('speaking');
     await page.keyboard.press('Tab');
     await page.keyboard.press('Space');
     expect(await page.getAttribute('#mute', 'aria-pressed')).toBe('true');
@@ -150,19 +179,17 @@ describe.skipIf(!hasTool('chromium'))('the page, in a real browser', { timeout: 
 
   it('says when the server is gone, and goes on when it is back', async () => {
     const short = await ServedDaemon.start();
-    const lonely = await browser.open(short.address);
+    const lonely = await browser.open(short.address, watch);
     await lonely.click('#talk');
-    await phase('speaking', lonely);
+    await hasBeen('speaking', lonely);
     await short.kill();
-    await phase('idle', lonely);
-    expect(await lonely.locator('#notice-text').innerText()).toBe('The connection to the server was lost.');
-    expect(await lonely.locator('#talk').isDisabled()).toBe(true);
-    await lonely.click('#notice-action');
-    await lonely.getByText('The server does not answer.').waitFor();
+    await phase('connecting', lonely);
+    expect(await lonely.locator('#notice-text').innerText()).toBe('The connection was lost. Trying to get it back …');
     const { port } = new URL(short.address);
     const back = await ServedDaemon.start(port);
-    await lonely.click('#notice-action');
-    await lonely.waitForSelector('#talk:enabled', PATIENCE);
+    await lonely.locator('.note', { hasText: 'The call goes on' }).waitFor(PATIENCE);
+    await phase('speaking', lonely);
+    expect(await lonely.locator('#notice').isHidden()).toBe(true);
     await lonely.close();
     await back.stop();
     const expected = browser.errors.splice(0);

@@ -56,7 +56,7 @@ describe.skipIf(!hasTool('sipp')).each([0, 2])(
       const text = readFileSync(packageFile(`scripts/sip/scenarios/${scenario}.xml`), 'utf8');
       writeFileSync(file, text.replaceAll('TONE', sound));
       const args = ['-sf', file, '-i', '127.0.0.1', '-mi', '127.0.0.1', '-s', user, '-m', '1', '-nostdin'];
-      const child = spawn('sipp', [...args, '-timeout', '20', '-timeout_error', place], {
+      const child = spawn('sipp', [...args, '-timeout', '60', '-timeout_error', place], {
         cwd: folder,
         stdio: 'ignore',
       });
@@ -65,11 +65,15 @@ describe.skipIf(!hasTool('sipp')).each([0, 2])(
     }
 
     async function logged(callId: string | null, to: string): Promise<Logged> {
-      for (;;) {
+      let call: Logged | undefined;
+      const isOver = async (): Promise<boolean> => {
         const { histories } = await ask<{ histories: Logged[] }>('GET', '/call-logs');
-        const call = histories.find((one) => one.call_id === callId || one.voip?.to === to);
-        if (call !== undefined && call.carrier_call_log !== null) return call;
-      }
+        call = histories.find((one) => one.call_id === callId || one.voip?.to === to);
+        return call !== undefined && call.carrier_call_log !== null;
+      };
+      // The daemon takes 600 requests a minute from one address.
+      await expect.poll(isOver, { timeout: 30_000, interval: 250 }).toBe(true);
+      return call as Logged;
     }
 
     it('a registered call is handed over, a number is answered, and others are not', async () => {
@@ -78,16 +82,15 @@ describe.skipIf(!hasTool('sipp')).each([0, 2])(
         const { histories } = await ask<{ histories: Logged[] }>('GET', '/call-logs?phone_number=%2B12025550177');
         return histories.map(({ call_id }) => call_id);
       };
-      // None, but where this is not the first try.
-      const before = await ofCaller();
       const handed = await ask<{ call_id: string; sip_uri: string }>('POST', '/register_sip_call', wanted);
       const [, user = '', place = ''] = /^sip:([^@]+)@(.+)$/.exec(handed.sip_uri) ?? [];
       expect(await sippCalls(user, place)).toBe(0);
       const first = await logged(handed.call_id, user);
       expect(first).toMatchObject({ call_status: 'user-ended', call_id: handed.call_id, metadata: { table: '7' } });
       expect(first.carrier_call_log?.codec).toBe('PCMU');
-      expect(first.carrier_call_log?.packets.received).toBeGreaterThan(30);
-      expect(await ofCaller()).toEqual([handed.call_id, ...before]);
+      // A second of sound, of which sipp's thread misses the beginning where it starts late.
+      expect(first.carrier_call_log?.packets.received).toBeGreaterThan(10);
+      expect(await ofCaller()).toEqual([handed.call_id]);
       expect(await sippCalls(user, place, 'uac-404')).toBe(0);
 
       expect(await sippCalls('+12025550199', place, 'uac-404')).toBe(0);
@@ -96,6 +99,6 @@ describe.skipIf(!hasTool('sipp')).each([0, 2])(
       expect(await sippCalls('+12025550199', place)).toBe(0);
       const second = await logged(null, '+12025550199');
       expect(second).toMatchObject({ call_status: 'user-ended', voip: { from: '+12025550177', to: '+12025550199' } });
-    }, 60_000);
+    }, 240_000);
   },
 );

@@ -1,9 +1,11 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { expect } from 'vitest';
+import { RealClock } from '../../src/clock/real.js';
 import { DEFAULT_WEBRTC } from '../../src/config/setting-groups.js';
 import type { Settings } from '../../src/config/settings.js';
 import { DEFAULT_SIP, type SipSettings } from '../../src/config/sip-settings.js';
+import { type Log, NO_LOG } from '../../src/daemon/log/log.js';
 import { FarPhones } from './far-phones.js';
 import { House, PRIVATE_KEY } from '../daemon/house.js';
 
@@ -11,7 +13,7 @@ export const OURS = '+12025550199';
 export const ANN = '+12025550101';
 export const BOB = '+12025550102';
 export const LOOPBACK = { addresses: ['127.0.0.1'], ipv6: false };
-export const PATIENCE = { timeout: 30_000, interval: 20 };
+export const PATIENCE = { timeout: 60_000, interval: 20 };
 
 /** Of a call's item in the log, what these tests look at. */
 export type Item = Record<string, unknown>;
@@ -29,22 +31,24 @@ async function freePort(): Promise<number> {
 export class TrunkHouse {
   readonly house: House;
   readonly far: FarPhones;
-  readonly #port: number;
+  /** Where ours listens for SIP. */
+  readonly port: number;
   readonly #others: FarPhones[] = [];
 
   private constructor(house: House, far: FarPhones, port: number) {
     this.house = house;
     this.far = far;
-    this.#port = port;
+    this.port = port;
   }
 
   static async open(
     threads: number,
     settings: Partial<Settings> = {},
     sip: Partial<SipSettings> = {},
+    log: Log = NO_LOG,
   ): Promise<TrunkHouse> {
     const [ours, theirs] = [await freePort(), await freePort()];
-    const house = await House.open({
+    const whole: Partial<Settings> = {
       media: { threads },
       webrtc: { ...DEFAULT_WEBRTC, ...LOOPBACK },
       sip: {
@@ -53,13 +57,14 @@ export class TrunkHouse {
         ...{ sources: ['127.0.0.1'], numbers: [OURS], transfer: 'bridge', keepAliveS: 0, ...sip },
       },
       ...settings,
-    });
+    };
+    const house = await House.open(whole, new RealClock(), log);
     return new TrunkHouse(house, await FarPhones.open(theirs, ours, [ANN, BOB]), ours);
   }
 
   /** Further phones, which speak in another manner. */
   async phones(manner: Partial<Pick<SipSettings, 'codecs' | 'srtp'>>): Promise<FarPhones> {
-    const phones = await FarPhones.open(await freePort(), this.#port, [ANN], manner);
+    const phones = await FarPhones.open(await freePort(), this.port, [ANN], manner);
     this.#others.push(phones);
     return phones;
   }

@@ -150,21 +150,40 @@ describe.skipIf(!hasTool('chromium'))('calls of the widget', { timeout: 240_000 
     await says('It stays shut.');
   });
 
-  it('say that the line is lost and that nobody answers, and go on when asked to', async () => {
+  it('say that the line is lost, and go on by themselves when the daemon is back', async () => {
     await type('open the drawer');
     await says('It stays shut.');
     await daemon.kill();
-    await notice('The connection to the server was lost.');
-    await page.getByRole('button', { name: 'Go on' }).click();
-    await notice('The voice service does not answer. Try again later.');
+    await notice('The connection was lost. Trying to get it back …');
     daemon = await serve(new URL(daemon.address).port);
-    // What was said is lost with the data folder: it says so, and begins anew.
-    await page.getByRole('button', { name: 'Try again' }).click();
-    await notice('There is no');
-    await page.getByRole('button', { name: 'Try again' }).click();
-    await page.locator('.note', { hasText: 'New call' }).waitFor(PATIENCE);
-    await says('Hello.');
+    // The session is lost with the data folder: the new one is told what was said.
+    await page.locator('.note', { hasText: 'The call goes on' }).waitFor(PATIENCE);
+    await type('please wrap it');
+    await page.getByLabel('Is gift').waitFor(PATIENCE);
+    expect(await page.locator('.notice').isHidden()).toBe(true);
     expect(browser.errors.splice(0).every((error) => error.includes('ERR_CONNECTION_REFUSED'))).toBe(true);
+  });
+
+  it('end when another one of the page begins', async () => {
+    await page.evaluate(`document.body.append(Object.assign(document.createElement('div'), { id: 'second' }))`);
+    await page.evaluate(`{
+      const second = document.querySelector('parley-widget').cloneNode();
+      second.setAttribute('position', 'inline');
+      document.querySelector('#second').append(second);
+    }`);
+    await page.locator('parley-widget').first().locator('.launcher').click();
+    await page.locator('parley-widget').first().locator('.widget[data-display="running"]').waitFor(PATIENCE);
+    await page.locator('#second .launcher').click();
+    await page.locator('#second .widget[data-display="running"]').waitFor(PATIENCE);
+    const other = page.locator('body > parley-widget');
+    await other.locator('.widget[data-display="idle"]').waitFor(PATIENCE);
+    expect(await other.locator('.note').last().textContent()).toBe('Another conversation has begun on this page');
+  });
+
+  it('have the name of the agent', async () => {
+    await type('open the drawer');
+    await says('It stays shut.');
+    expect(await page.locator('.bubble.agent .name').first().innerText()).toMatch(/till/i);
   });
 
   it('go on where the line was cut and the server still knows what was said', async () => {
@@ -184,8 +203,6 @@ describe.skipIf(!hasTool('chromium'))('calls of the widget', { timeout: 240_000 
     await type('open the drawer');
     await says('It stays shut.');
     cut();
-    await notice('The connection to the server was lost.');
-    await page.getByRole('button', { name: 'Go on' }).click();
     await page.locator('.note', { hasText: 'The call goes on' }).waitFor(PATIENCE);
     await type('please wrap it');
     await page.getByLabel('Is gift').waitFor(PATIENCE);

@@ -148,12 +148,13 @@ describe.skipIf(!hasTool('chromium'))('the widget, on a page of another origin',
     const page = await visit(site.page(snippet('data-position="inline"') + snippet('data-position="inline"')));
     const [one, other] = [page.locator('parley-widget').first(), page.locator('parley-widget').last()];
     await type_(one, 'When are you open?');
-    await type_(other, 'Where are you?');
     await answer(one, 'eleven');
+    // They share one microphone: the call of the first ends when the other one begins.
+    await type_(other, 'Where are you?');
     await answer(other, 'Harbour');
-    expect(await sessions()).toBe(2);
-    await page.evaluate('document.querySelector("parley-widget").remove()');
     await expect.poll(sessions, PATIENCE).toBe(1);
+    await page.evaluate('document.querySelector("parley-widget").remove()');
+    expect(await sessions()).toBe(1);
     await type(page, 'When are you open?');
     await answer(page, 'eleven');
   });
@@ -279,7 +280,7 @@ describe.skipIf(!hasTool('chromium'))('the widget, on a page of another origin',
     expect(await button.getAttribute('aria-label')).toBe('On the line, press to hang up');
     await button.locator('svg.icon-hangup').waitFor(); // in place of a picture that is none
     const { width = 0, height = 1 } = (await button.boundingBox()) ?? {};
-    expect(width).toBe(height);
+    expect(width).toBeCloseTo(height, 1); // a thousandth of a pixel is rounded apart
     await expect
       .poll(() => page.evaluate('document.querySelector("parley-widget").stats.playedSamples'), PATIENCE)
       .toBeGreaterThan(8000);

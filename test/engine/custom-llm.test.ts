@@ -85,7 +85,14 @@ describe('custom_llm_websocket', () => {
     await until('You said two.');
     await server.until(() => server.of('playback_finished').length === 3, 'the third playback_finished');
     expect(server.of('start_call')).toEqual([
-      { stream_id: 1, agent_id: 'desk', call_sid: null, session_id: session.id, metadata: { name: 'Ann' }, voip: null },
+      {
+        stream_id: '1',
+        agent_id: 'desk',
+        call_sid: null,
+        session_id: session.id,
+        metadata: { name: 'Ann' },
+        voip: null,
+      },
     ]);
     expect(server.of('stream_request').map(({ transcript }) => transcript)).toEqual([
       [
@@ -99,7 +106,9 @@ describe('custom_llm_websocket', () => {
         { role: 'user', content: 'two' },
       ],
     ]);
-    expect(server.of('playback_finished')).toEqual([1, 2, 3].map((id) => ({ session_id: session.id, stream_id: id })));
+    expect(server.of('playback_finished')).toEqual(
+      [1, 2, 3].map((id) => ({ session_id: session.id, stream_id: String(id) })),
+    );
     line.hangUp();
     expect(await report).toMatchObject({ status: 'user-ended', faults: {} });
     expect(server.violations).toEqual([]);
@@ -157,7 +166,7 @@ describe('custom_llm_websocket', () => {
     await until('Hello');
     session.sendText('go');
     await until('As you wish.');
-    expect(server.of('interrupt')).toEqual([{ stream_id: 2 }]);
+    expect(server.of('interrupt')).toEqual([{ stream_id: '2' }]);
     expect(said.join(' ')).not.toContain('Nobody should hear');
     expect(server.violations).toEqual([]);
   });

@@ -92,7 +92,7 @@ export async function deadAir({ stage, fault, times, second, embeddedVoice = tru
     (name: string) =>
       all.get(name) as T;
   const standIns = new StandIns({
-    ...{ failover, clock: new RealClock() },
+    ...{ failover, clock: new RealClock(), refusalOf: () => null },
     providers: { stt: found(stt), llm: found(llm), tts: found(tts) },
   });
   const agent = {

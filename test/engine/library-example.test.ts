@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { decodeWav, Engine, type SessionReport, VirtualClock } from 'parley';
+import { decodeWav, Engine, type SessionReport, VirtualClock } from '@parley-voice/parley';
 import { expect, it } from 'vitest';
 import { answerCall } from '../../examples/library/own-providers.js';
 import { packageFile } from '../../src/package-files.js';

@@ -30,7 +30,7 @@ const AGENT: AgentConfig = { first_message: 'Hello.', prompt: 'Be kind.', memory
 /** One session; the system prompt that its model saw. */
 async function converse(
   engine: Engine,
-  request: Partial<SessionRequest>,
+  { agentId = 'seller', ...request }: Partial<Omit<SessionRequest, 'agentId'>> & { agentId?: string | null },
   words = 'my name is Ann Miller',
 ): Promise<{ prompt: string; report: SessionReport }> {
   const clock = engine.clock as VirtualClock;
@@ -43,7 +43,7 @@ async function converse(
     return 'Very well.';
   });
   const session = await engine.createSession({
-    ...{ agent: AGENT, agentId: 'seller', transport: line, startUnixMs: Date.UTC(2026, 10, 21, 12) },
+    ...{ agent: AGENT, ...(agentId !== null && { agentId }), transport: line, startUnixMs: Date.UTC(2026, 10, 21, 12) },
     ...{ vad: energyVad(), stt: promptedStt({ lines: [] }), tts: toneTts(), llm },
     ...request,
   });
@@ -70,6 +70,18 @@ it('what one session with a user established is known in the next one, to that a
   expect(third.prompt.indexOf('Ghent')).toBeLessThan(third.prompt.indexOf('Ann Miller'));
   expect((await converse(engine, { metadata: { user_id: 'u8' } })).prompt).not.toContain('Ghent');
   expect((await converse(engine, { metadata, agentId: 'another' })).prompt).not.toContain('Ghent');
+});
+
+it('two agents without an id share nothing of a user whom both name alike', async () => {
+  const memories = new InProcessMemories();
+  const engine = engineWith({ memories });
+  const temporary = { agentId: null, metadata: { user_id: 'u7' } };
+  const first = await converse(engine, temporary);
+  expect(first.report.faults).toHaveProperty('memory.failed');
+  const second = await converse(engine, { ...temporary, agent: { ...AGENT, prompt: 'Be brief.' } });
+  expect(second.prompt).not.toContain('Ann Miller');
+  expect(await memories.recall('', 'u7', 10)).toEqual([]);
+  expect((await converse(engine, { metadata: { user_id: 'u7' } })).prompt).not.toContain('Ann Miller');
 });
 
 it('a phone number may be what identifies the user, and metadata cannot stand in for it', async () => {

@@ -76,7 +76,8 @@ async function play(agent: AgentConfig, tool = 'none', options: EngineOptions = 
     log: (entry) => {
       if (entry.kind !== 'note') return;
       notes.push(JSON.stringify(entry));
-      if (needsNote) answered.fire();
+      // Notes of usage come first.
+      if (needsNote && REFUSED.test(notes.at(-1) ?? '')) answered.fire();
     },
   });
   const running = session.run();

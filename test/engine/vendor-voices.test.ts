@@ -78,7 +78,9 @@ describe("a vendor's voice", () => {
 
   it('is refused before any call where its key is missing, or its vendor has closed', async () => {
     make({ vendors: {} });
-    await expect(engine.checkAgent({ agent: speaksAs('cartesia') })).rejects.toThrow(/set CARTESIA_API_KEY$/);
+    await expect(engine.checkAgent({ agent: speaksAs('cartesia') })).rejects.toThrow(
+      /set CARTESIA_API_KEY \(in the library: EngineOptions\.vendors\.cartesia\)$/,
+    );
     await expect(engine.checkAgent({ agent: speaksAs('playht') })).rejects.toThrow(/^playht has closed/);
   });
 
@@ -95,7 +97,7 @@ describe("a vendor's voice", () => {
       const stt = promptedStt({ lines: [] });
       const hints = () => ({ phrases: [], texts: [], keywords: new Map<string, number>() });
       const { languages } = spokenLanguages(
-        { agent, stt, tts, hints, otherStt: () => [], embeddedTts: () => tts },
+        { agent, stt, tts, hints, otherStt: () => [], otherTts: () => Promise.resolve(tts) },
         'en',
       );
       return languages?.find('de');

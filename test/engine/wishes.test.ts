@@ -133,6 +133,30 @@ describe('session_continuation', () => {
     await expect(spoken(engine, {}, otherAgent)).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 
+  const ASKED = { role: 'user', content: 'I am Ann.' } as const;
+  const resumed = (...messages: { role: 'user' | 'assistant'; content: string }[]) =>
+    spoken(makeEngine(), {}, { continuation: { messages, resume: true } });
+
+  it('that resumes the same call does not greet: the user goes on', async () => {
+    const { asked } = await resumed(ASKED, { role: 'assistant', content: 'Good day, Ann.' });
+    expect(asked[0]).toEqual(['I am Ann.', 'Good day, Ann.', 'Hello you']);
+  });
+
+  it('that resumes the same call answers a user who was waiting', async () => {
+    const { asked, report } = await resumed(ASKED);
+    expect(asked[0]).toEqual(['I am Ann.']);
+    expect(report.messages[0]).toMatchObject({ role: 'assistant', content: 'Very well.' });
+  });
+
+  it('that resumes the same call says that the agent is there if it was cut off', async () => {
+    const { report } = await resumed(ASKED, { role: 'assistant', content: 'Good day, Ann, how' });
+    expect(report.messages[0]?.content).toMatch(/^I am still here/);
+  });
+
+  it('resumes nothing where nothing was said', async () => {
+    await expect(resumed()).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
+  });
+
   it('is checked', async () => {
     const continuation = { messages: [{ role: 'system', content: 'Obey.' }] } as never;
     await expect(spoken(makeEngine(), {}, { continuation })).rejects.toMatchObject({ code: 'CONFIG_INVALID' });

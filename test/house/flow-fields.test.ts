@@ -3,17 +3,20 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { agentConfigSchema, type AgentConfig } from '../../src/config/agent.js';
-import { agentConfigReference } from '../../src/config/reference.js';
+import { type AgentExtensions, agentExtensionsSchema } from '../../src/config/extensions/extensions.js';
+import { agentConfigReference, agentExtensionsReference } from '../../src/config/reference.js';
 import { resolveAgent } from '../../src/config/resolve.js';
 import type { ConversationConfig } from '../../src/conversation/config.js';
 import { packageFile } from '../../src/package-files.js';
 import { conversationConfig } from '../../src/session/conversation-config.js';
 
-const FIELDS = agentConfigReference()
+const FIELDS = [...agentConfigReference(), ...agentExtensionsReference()]
   .map(({ path }) => path)
-  .filter((path) => /^(flow|session_timeout)\./.test(path));
+  .filter((path) => /^(flow|session_timeout|extensions\.transfer)\./.test(path));
 
-/** Every field of `flow` and `session_timeout`, with a value that is not its default. */
+type Agent = AgentConfig & { extensions: AgentExtensions };
+
+/** Every field of `flow`, `session_timeout` and `extensions.transfer`, with a value that is not its default. */
 const EVERYTHING = {
   flow: {
     user_start_first: true,
@@ -32,27 +35,31 @@ const EVERYTHING = {
       phones: [{ phone: '+4930123457', description: 'sales' }],
       instruction: 'When asked to.',
       messages: ['One moment.'],
-      attended: {
-        ...{ enabled: true, briefing: 'A call for you. {summary}', confirm: false, ring_timeout: 12 },
-        ...{ hold_sound: 'ringing', hold_messages: ['Still ringing.'] },
-      },
     },
     inactivity_handling: { idle_time: 7, message: 'Hello?' },
     dtmf_dial: { enabled: true, instruction: 'In menus.' },
   },
   session_timeout: { max_duration: 600, max_idle: 30, message: 'Time is up.' },
-} satisfies AgentConfig;
+  extensions: {
+    transfer: {
+      attended: {
+        ...{ enabled: true, briefing: 'A call for you. {summary}', confirm: false, ring_timeout: 12 },
+        ...{ hold_sound: 'ringing', hold_messages: ['Still ringing.'] },
+      },
+    },
+  },
+} satisfies Agent;
 
-function heldAs(config: AgentConfig): ConversationConfig {
-  return conversationConfig(resolveAgent(config), new Map(), 0, 'outbound');
+function heldAs({ extensions, ...config }: Agent): ConversationConfig {
+  return conversationConfig(resolveAgent(config, { extensions }), new Map(), 0, 'outbound');
 }
 
 /** The same without one field; an entry of a list goes as a whole where one of its fields does. */
-function without(path: string): AgentConfig {
-  const copy = structuredClone<AgentConfig>(EVERYTHING);
+function without(path: string): Agent {
+  const copy = structuredClone<Agent>(EVERYTHING);
   const names = path.split('.').map((name) => name.replace('[]', ''));
   const last = names.pop() ?? '';
-  let at = copy as Record<string, unknown>;
+  let at = copy as unknown as Record<string, unknown>;
   for (const name of names) {
     const inner = at[name];
     at = (Array.isArray(inner) ? (inner as unknown[])[0] : inner) as Record<string, unknown>;
@@ -63,7 +70,7 @@ function without(path: string): AgentConfig {
   return copy;
 }
 
-describe('every field of flow and session_timeout', () => {
+describe('every field of flow, session_timeout and extensions.transfer', () => {
   const folder = fileURLToPath(packageFile('docs/flow'));
   const pages: { name: string; text: string }[] = [];
 
@@ -73,7 +80,9 @@ describe('every field of flow and session_timeout', () => {
   });
 
   it('has a value here that the schema takes', () => {
-    expect(agentConfigSchema.parse(EVERYTHING)).toEqual(EVERYTHING);
+    const { extensions, ...config } = EVERYTHING;
+    expect(agentConfigSchema.parse(config)).toEqual(config);
+    expect(agentExtensionsSchema.parse(extensions)).toEqual(extensions);
     expect(FIELDS.length).toBeGreaterThan(30);
   });
 

@@ -158,6 +158,35 @@ describe('GuardedClient', () => {
     await dropped.happened;
   });
 
+  it('breaks off a streamed reply of 1 GB after little more than the limit', async () => {
+    const dropped = event();
+    const chunk = Buffer.alloc(65_536, 'x');
+    let sentBytes = 0;
+    const server = await serving(
+      httpServer((_request, response) => {
+        response.on('close', () => {
+          dropped.fire();
+        });
+        const send = (): void => {
+          while (sentBytes < 1_000_000_000 && !response.destroyed) {
+            sentBytes += chunk.length;
+            if (!response.write(chunk)) {
+              response.once('drain', send);
+              return;
+            }
+          }
+          response.end();
+        };
+        send();
+      }),
+    );
+    await expect(clientFor(server).request(asking(`${server.origin}/`))).rejects.toMatchObject({
+      code: 'NET_TOO_LARGE',
+    });
+    await dropped.happened;
+    expect(sentBytes).toBeLessThan(50_000_000); // the limit, and what the sockets' buffers hold
+  });
+
   it('takes a reply of exactly the limit, and a request may set its own', async () => {
     const server = await serving(httpServer((_request, response) => response.end('x'.repeat(100))));
     const client = clientFor(server, { maxBytes: 100 });

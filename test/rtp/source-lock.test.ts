@@ -35,7 +35,54 @@ describe('the lock on who is heard', () => {
     const ours = lock();
     expect(heard(ours, BEHIND_NAT, 10)).toBe(7);
     expect(ours.target).toEqual(BEHIND_NAT);
-    expect(heard(ours, EXPECTED, 10)).toBe(0);
+    expect(heard(ours, STRANGER, 10)).toBe(0);
+  });
+
+  it('believes the negotiated place as soon as it is heard, though a stranger was quicker', () => {
+    const ours = lock();
+    expect(heard(ours, STRANGER, 10)).toBe(7);
+    expect(heard(ours, EXPECTED, 10, 60_000)).toBe(10);
+    expect(ours.target).toEqual(EXPECTED);
+    expect(heard(ours, STRANGER, 10, 60_000)).toBe(0);
+  });
+
+  describe('after a renegotiation', () => {
+    const MOVED: Place = { address: '10.0.0.9', port: 5_200 };
+    const MOVED_BEHIND_NAT: Place = { address: '198.51.100.7', port: 61_002 };
+
+    it.each([
+      ['where it was negotiated', EXPECTED],
+      ['where it was behind a NAT', BEHIND_NAT],
+    ])('does not hear what is still under way from %s', (_where, before) => {
+      const ours = lock();
+      heard(ours, before, 10);
+      ours.move(MOVED, 1_000);
+      expect(ours.target).toEqual(MOVED);
+      expect(heard(ours, before, 50, 1_000, 110)).toBe(0);
+      expect(ours.accepts(before, { ssrc: 1, sequence: 161 }, 1_000, true)).toBe(false);
+      expect(heard(ours, MOVED, 10, 1_300)).toBe(10);
+      expect(heard(ours, before, 10, 9_000)).toBe(0);
+    });
+
+    it('learns the place behind a NAT again, and that of one who sends from where it did before', () => {
+      const ours = lock();
+      heard(ours, BEHIND_NAT, 10);
+      ours.move(MOVED, 1_000);
+      expect(heard(ours, MOVED_BEHIND_NAT, 10, 1_100)).toBe(7);
+      ours.move({ ...MOVED, port: 5_300 }, 2_000);
+      expect(heard(ours, MOVED_BEHIND_NAT, 10, 6_999)).toBe(0);
+      expect(heard(ours, MOVED_BEHIND_NAT, 10, 7_000, 110)).toBe(7);
+    });
+
+    it('hears the same place again at once when the call comes back to it, as behind a hold', () => {
+      const ours = lock();
+      heard(ours, BEHIND_NAT, 10);
+      ours.move(MOVED, 1_000);
+      heard(ours, MOVED, 10, 1_100);
+      ours.move(EXPECTED, 2_000);
+      expect(heard(ours, MOVED, 10, 2_000)).toBe(0);
+      expect(heard(ours, BEHIND_NAT, 10, 2_100, 300)).toBe(7);
+    });
   });
 
   it('believes another port of the same host sooner', () => {

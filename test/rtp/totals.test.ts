@@ -7,9 +7,19 @@ import { opened, speak, way } from './spoken.js';
 
 it('what becomes of the media of calls is told to the operator, call by call and in total', async () => {
   const figures = new TrunkFigures();
-  figures.watch({ counts: () => ({ 'refused.stranger': 2 }), isRegistered: () => true });
-  figures.watch({ counts: () => ({ 'refused.stranger': 1, 'dropped.parse': 4 }), isRegistered: () => false });
-  figures.watch({ counts: () => ({}), isRegistered: () => null });
+  const hop = { protocol: 'UDP', address: '192.0.2.7', port: 5060 } as const;
+  const trunk = { registration: null, servers: [], numbers: [], calls: 0 };
+  const registered = { ...trunk, name: 'one', registration: { state: 'registered', seconds: 60 } } as const;
+  const failed = { ...trunk, name: 'two', registration: { state: 'failed', reason: '403' } } as const;
+  const servers = [
+    { hop, answers: false, last: null },
+    { hop: { ...hop, port: 5080 }, answers: null, last: null },
+  ];
+  figures.watch({ counts: () => ({ 'refused.stranger': 2 }), state: () => registered });
+  figures.watch({ counts: () => ({ 'refused.stranger': 1, 'dropped.parse': 4 }), state: () => failed });
+  figures.watch({ counts: () => ({}), state: () => ({ ...trunk, name: 'three', servers }) });
+  figures.watch({ counts: () => ({}), state: () => null });
+  for (const status of [404, 404, 488]) figures.refused('one', status);
   const registry = new Registry();
   trunkMetrics(registry, figures);
   const ends = await opened({}, { totals: figures.media }, { loss: 0.1 });
@@ -30,6 +40,9 @@ it('what becomes of the media of calls is told to the operator, call by call and
     'parley_sip_messages_refused_total{why="dropped.parse"} 4',
     'parley_sip_registrations{state="wanted"} 2',
     'parley_sip_registrations{state="held"} 1',
+    'parley_sip_calls_refused_total{trunk="one",status="404"} 2',
+    'parley_sip_calls_refused_total{trunk="one",status="488"} 1',
+    'parley_sip_server_up{trunk="three",server="UDP 192.0.2.7:5060"} 0',
     'parley_rtp_sessions 0',
     'parley_rtp_calls_total{codec="PCMU",srtp="false"} 1',
     'parley_rtp_unheard_total{kind="stranger"} 1',

@@ -28,6 +28,14 @@ describe('why a call ended badly', () => {
   });
 
   it.each([
+    ['failed', /^A network announcement said that the number is not in service\./],
+    ['busy', /^An announcement said that all lines are busy\./],
+    ['no-answer', /^An announcement said that the person cannot be reached\./],
+  ] as const)('an answered call that an announcement ended as %s', (status, told) => {
+    expect(endReason({ status, faults: {} }, { status, error: null, carrier: null })).toMatch(told);
+  });
+
+  it.each([
     [
       { 'llm.failed': 3 },
       { 'llm.failed': '401 wrong key.' },

@@ -49,3 +49,31 @@ describe('a fax machine', () => {
     expect(hear(61_000)).toEqual([]);
   });
 });
+
+describe('special information tones', () => {
+  it.each([
+    [true, [{ type: 'sit', end: 'failed' }]],
+    [false, []],
+  ])('are told once, where an announcement may answer: %s', (hearsAnnouncements, expected) => {
+    const told: ConversationEvent[] = [];
+    const hearing = new Hearing({
+      ...{ inputRateHz: RATE, hearsAnnouncements, vadThreshold: 0.5, nowMs: () => 0 },
+      vad: energyVad().createDetector(),
+      stt: { push: () => undefined, speechStarted: () => undefined, speechStopped: () => undefined },
+      onEvent: (event) => {
+        if (event.type === 'sit') told.push(event);
+      },
+    });
+    hearing.audio(new Int16Array(RATE));
+    for (let time = 0; time < 2; time++) {
+      for (const hz of [950, 1400, 1800]) {
+        hearing.audio(
+          Int16Array.from({ length: 0.33 * RATE }, (_, at) => 6000 * Math.sin((2 * Math.PI * hz * at) / RATE)),
+        );
+      }
+      hearing.audio(new Int16Array(RATE));
+    }
+    hearing.close();
+    expect(told).toEqual(expected);
+  });
+});

@@ -116,6 +116,24 @@ describe('a transfer', () => {
   const asked = ({ messages }: LlmRequest): Answer =>
     messages.some(({ role }) => role === 'tool') ? 'Nobody is there.' : call('transfer_call', {});
 
+  it.each([
+    ['has the user hear ringing until somebody answers, on a line that is silent else', true],
+    ['leaves the line alone that sounds of itself', undefined],
+  ])('%s', async (_name, ringsOnTransfer) => {
+    const line = open({ transfer }, asked, (clock) => ({
+      transfer: async (_target, signal) => {
+        await delay(clock, 10_000, signal);
+        return { ok: true };
+      },
+    }));
+    Object.assign(line.transport, { ringsOnTransfer });
+    line.transport.pushText('A person, please.');
+    await line.play();
+    // 2 s of ringing, then 4 s of silence: 440 and 480 Hz together, in the last 10 s.
+    const rung = line.heard.slice(-10 * RATE).filter((sample) => Math.abs(sample) > 500).length / RATE;
+    expect(rung > 1).toBe(ringsOnTransfer === true);
+  });
+
   it('that the line makes ends the agent part and is in the report', async () => {
     const line = open({ transfer }, asked, (clock) => ({
       transfer: async (_target, signal) => {
@@ -126,7 +144,9 @@ describe('a transfer', () => {
     line.transport.pushText('A person, please.');
     const report = await line.play();
     expect(report?.status).toBe('agent-ended');
-    expect(report?.transfers).toEqual([{ target: SALES, ok: true, reason: null, attended: false, tookMs: 3000 }]);
+    expect(report?.transfers).toEqual([
+      { target: SALES, ok: true, reason: null, detail: null, attended: false, tookMs: 3000 },
+    ]);
     expect(report?.messages).toContainEqual(expect.objectContaining({ content: 'Please hold the line.' }));
     expect(line.messages).toContainEqual(expect.objectContaining({ type: 'action', name: 'transfer' }));
     expect(line.clock.pending).toBe(0);

@@ -7,13 +7,13 @@ const gpt = { provider: 'openai', model: 'gpt-4o' };
 
 it('has the seconds of each who listened, the characters of each who spoke, the tokens of each who thought', () => {
   const book = new UsageBook();
-  book.listens(deepgram, 0);
-  book.listens({ ...deepgram }, 4000); // opened again
-  book.listens(whisper, 10_000);
-  book.listens(deepgram, 12_500);
-  book.spoke(whisper, 20);
-  book.spoke(deepgram, 5);
-  book.spoke({ ...whisper }, 1);
+  book.take({ stage: 'stt', ...deepgram }, 0);
+  book.take({ stage: 'stt', ...deepgram }, 4000); // opened again
+  book.take({ stage: 'stt', ...whisper }, 10_000);
+  book.take({ stage: 'stt', ...deepgram }, 12_500);
+  book.take({ stage: 'tts', ...whisper, chars: 20 }, 0);
+  book.take({ stage: 'tts', ...deepgram, chars: 5 }, 0);
+  book.take({ stage: 'tts', ...whisper, chars: 1 }, 0);
   book.counted(gpt, { type: 'usage', promptTokens: 100, cachedTokens: 64, cacheWriteTokens: 8, completionTokens: 0 });
   book.counted(gpt, { type: 'usage', promptTokens: 0, completionTokens: 7 });
   const by = { provider: 'anthropic', model: 'claude' };
@@ -37,10 +37,21 @@ it('has the seconds of each who listened, the characters of each who spoke, the 
   expect(book.usage(15_000)).toEqual(usage);
 });
 
-it('leaves out who was replaced before it listened, but not the only one', () => {
+it('leaves out who was not used', () => {
   const book = new UsageBook();
-  book.listens(deepgram, 0);
-  expect(book.usage(0).stt).toEqual([{ ...deepgram, seconds: 0 }]);
-  book.listens(whisper, 0);
+  book.take({ stage: 'stt', ...deepgram }, 0);
+  expect(book.usage(0)).toEqual({ stt: [], llm: [], tts: [] });
+  book.take({ stage: 'stt', ...whisper }, 0);
   expect(book.usage(1000).stt).toEqual([{ ...whisper, seconds: 1 }]);
+});
+
+it('has a model that was asked and reported nothing, unless another one reported', () => {
+  const none = { promptTokens: 0, cachedTokens: 0, cacheWriteTokens: 0, completionTokens: 0 };
+  const book = new UsageBook();
+  expect(book.take({ stage: 'llm', ...gpt }, 0)).toBe(true);
+  expect(book.take({ stage: 'llm', ...gpt }, 5)).toBe(false);
+  expect(book.usage(0).llm).toEqual([{ ...gpt, ...none }]);
+  const by = { provider: 'anthropic', model: 'claude' };
+  book.counted(gpt, { type: 'usage', promptTokens: 9, completionTokens: 1, by });
+  expect(book.usage(0).llm).toMatchObject([by]);
 });

@@ -1,5 +1,6 @@
 import { VirtualClock } from '../../src/clock/virtual.js';
 import { ParleyError } from '../../src/errors.js';
+import type { CallIntake } from '../../src/sip/call-intake.js';
 import type { InboundCall, InboundEvents } from '../../src/sip/call/inbound.js';
 import type { Leg, LegEnd } from '../../src/sip/call/leg.js';
 import type { OfferAnswer } from '../../src/sip/call/offer-answer.js';
@@ -106,10 +107,18 @@ export interface Phone {
   hop: Hop;
   /** Calls that came in. */
   calls: InboundCall[];
+  /** Whether new calls are taken; true at first. */
+  isOpen: boolean;
 }
 
 /** A user agent on the wire. */
-export function phoneAt(wire: Wire, hop: Hop, seed: number, credentials?: { user: string; password: string }): Phone {
+export function phoneAt(
+  wire: Wire,
+  hop: Hop,
+  seed: number,
+  credentials?: { user: string; password: string },
+  intake?: CallIntake,
+): Phone {
   const random = new Random(seed);
   let tokens = 0;
   const token = (): string => `${hop.address.replaceAll('.', '')}x${String(++tokens)}`;
@@ -124,10 +133,13 @@ export function phoneAt(wire: Wire, hop: Hop, seed: number, credentials?: { user
       close: () => Promise.resolve(),
     },
     isTrusted: ({ address }) => address.startsWith('192.0.2.'),
+    takesCalls: () => phone.isOpen,
+    ...(intake !== undefined && { intake }),
     onCall: (call) => calls.push(call),
   });
   wire.attach(hop, (bytes, from) => agent.receive(bytes, from));
-  return { agent, hop, calls };
+  const phone: Phone = { agent, hop, calls, isOpen: true };
+  return phone;
 }
 
 export interface Placed {

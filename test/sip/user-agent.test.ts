@@ -5,7 +5,7 @@ import { responseTo } from '../../src/sip/respond.js';
 import { messageBytes } from '../../src/sip/serialise.js';
 import { connected, HOPS, phoneAt, place, Puppet, take, Wire } from './support.js';
 
-/** `npm run test:fuzz` has many more, of fuzz.test.ts. */
+/** `npm run test:security -- datagrams` has many more, of fuzz.test.ts. */
 const RUNS = 3000;
 
 describe('where requests go', () => {
@@ -28,6 +28,26 @@ describe('where requests go', () => {
     take(bob.calls[0] as never);
     await wire.clock.advanceBy(100);
     expect(placed.told).toEqual(['ringing', 'answered']);
+  });
+
+  it.each([
+    [486, 'failed 404 Not Found', ['sip:bob@192.0.2.2', 'sip:one@192.0.2.2', 'sip:two@192.0.2.2']],
+    [600, 'failed 600 Busy Everywhere', ['sip:bob@192.0.2.2', 'sip:one@192.0.2.2']],
+  ])('on to the next of several contacts, where the first answers %i', async (status, told, asked) => {
+    const wire = new Wire();
+    const ann = phoneAt(wire, HOPS.ann, 1);
+    const puppet = new Puppet(wire, HOPS.bob, (message, me, from) => {
+      if (message.kind !== 'request' || message.method !== 'INVITE') return;
+      const contact = '<sip:two@192.0.2.2>;q=0.3, <sip:one@192.0.2.2>;q=0.9';
+      if (message.uri.includes('bob')) {
+        return me.say(responseTo(message, 302, { toTag: 'f', headers: [['contact', contact]] }), from);
+      }
+      me.say(responseTo(message, message.uri.includes('one') ? status : 404, { toTag: 'g' }), from);
+    });
+    const placed = place(ann, HOPS.bob, { redirected: (uri: string) => ({ target: uri, hops: [HOPS.bob] }) });
+    await wire.clock.advanceBy(1000);
+    expect(puppet.requests('INVITE').map(({ uri }) => uri)).toEqual(asked);
+    expect(placed.told).toEqual([told]);
   });
 
   it('on to where a redirection says, if that may be', async () => {
@@ -66,6 +86,29 @@ describe('where requests go', () => {
     placed.leg().bye();
     await wire.clock.advanceBy(100);
     expect([bob.requests('ACK').length, bob.requests('BYE').length, eve.got.length]).toEqual([1, 1, 0]);
+  });
+});
+
+describe('OPTIONS', () => {
+  it('get the answer that a call would get while none is taken', async () => {
+    const wire = new Wire();
+    const ann = phoneAt(wire, HOPS.ann, 1);
+    const bob = phoneAt(wire, HOPS.bob, 2);
+    const ask = async (): Promise<(number | string | undefined)[]> => {
+      let answer: (number | string | undefined)[] = [];
+      const uri = 'sip:bob@192.0.2.2';
+      ann.agent.request({
+        ...{ method: 'OPTIONS', uri, from: '<sip:ann@example.com>', to: `<${uri}>`, hops: [HOPS.bob] },
+        onFinal: (response) => (answer = [response?.status, response?.headers.get('retry-after')]),
+      });
+      await wire.clock.advanceBy(100);
+      return answer;
+    };
+    expect(await ask()).toEqual([200, undefined]);
+    bob.isOpen = false;
+    expect(await ask()).toEqual([503, '10']);
+    bob.isOpen = true;
+    expect(await ask()).toEqual([200, undefined]);
   });
 });
 

@@ -36,7 +36,7 @@ describe('FolderLock', () => {
 describe('openOwnDatabase', () => {
   it('lets go of the folder where the database cannot be opened', () => {
     writeFileSync(join(dataDir, 'parley.db'), 'this is no database, and long enough to be seen as none '.repeat(20));
-    expect(() => openOwnDatabase(dataDir)).toThrow(expect.objectContaining({ code: 'FILE_NOT_WRITABLE' }));
+    expect(() => openOwnDatabase(dataDir)).toThrow(expect.objectContaining({ code: 'DATABASE_UNUSABLE' }));
     new FolderLock(dataDir).release();
   });
 });

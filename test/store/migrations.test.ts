@@ -99,7 +99,7 @@ describe('the migrations', () => {
     const database = new Database(databaseFile(dataDir));
     database.pragma(`user_version = ${String(SCHEMA_VERSION + 1)}`);
     database.close();
-    expect(() => openDatabase(dataDir)).toThrow(/the database has schema \d+, this version of parley knows \d+/);
+    expect(() => openDatabase(dataDir)).toThrow(/it has schema \d+, this version of parley knows \d+/);
   });
 
   it('do a step whole or not at all', () => {

@@ -77,6 +77,23 @@ describe('FunctionTool', () => {
     expect(JSON.parse(seen[0]?.body ?? '')).toEqual({ day: 'Monday', size: 4, dishes: ['a', 'b'], session_id: 's-1' });
   });
 
+  it('fills in what the model leaves out where the description names a variable of the session', async () => {
+    const variables = new Map([
+      ['FromPhone', '+12025550100'],
+      ['age', '7'],
+    ]);
+    const params = [
+      { name: 'caller', required: true, type: 'string', description: '{FromPhone}' },
+      { name: 'years', type: 'integer', description: 'The age, {age}' },
+      { name: 'other', type: 'string', description: '{Unknown}' },
+      { name: 'both', type: 'string', description: '{FromPhone} and {age}' },
+    ];
+    expect(await run({ params }, {}, { variables })).toMatchObject({ ok: true });
+    expect(JSON.parse(seen[0]?.body ?? '')).toEqual({ caller: '+12025550100', years: 7, session_id: 's-1' });
+    await run({ params }, { caller: '+1303' }, { variables });
+    expect(JSON.parse(seen[1]?.body ?? '')).toMatchObject({ caller: '+1303' });
+  });
+
   it.each(['put', 'PATCH', 'delete'])('sends a body with %s, too', async (method) => {
     await run({ method }, { day: 'x' });
     expect(seen[0]?.method).toBe(method.toUpperCase());

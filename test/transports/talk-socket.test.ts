@@ -199,8 +199,8 @@ describe('what the client gets', () => {
       ttsFirstMs: 80,
     };
     transport.send({ type: 'ready', sessionId: 's1' });
-    transport.send({ type: 'transcript', text: 'hello', isFinal: false });
-    transport.send({ type: 'response', text: 'Hi.', isFinal: true });
+    transport.send({ type: 'transcript', text: 'hello', isFinal: false, turn: 1, segment: 3 });
+    transport.send({ type: 'response', text: 'Hi.', isFinal: true, answer: 2 });
     transport.send({ type: 'answering' });
     transport.send({ type: 'pause' });
     transport.send({ type: 'unpause' });
@@ -208,11 +208,12 @@ describe('what the client gets', () => {
     transport.send({ type: 'action', id: 'a1', name: 'email', data: { param: 'email' } });
     transport.send({ type: 'metrics', turn });
     transport.send({ type: 'ended', status: 'agent-ended' });
+    transport.send({ type: 'ended', status: 'timeout', limit: 'idle' });
     await line.settled();
     expect(inbox.messages.slice(0, -1)).toEqual([
       { method: 'onready', payload: { session_id: 's1' } },
-      { method: 'ontranscript', data: 'hello', payload: { is_final: false } },
-      { method: 'onresponsetext', data: 'Hi.', payload: { is_final: true } },
+      { method: 'ontranscript', data: 'hello', payload: { is_final: false, turn: 1, segment: 3 } },
+      { method: 'onresponsetext', data: 'Hi.', payload: { is_final: true, answer: 2 } },
       { method: 'start_answering' },
       { method: 'pause' },
       { method: 'unpause' },
@@ -230,6 +231,7 @@ describe('what the client gets', () => {
         },
       },
       { method: 'onsessionended', payload: { status: 'agent-ended' } },
+      { method: 'onsessionended', payload: { status: 'timeout', limit: 'idle' } },
     ]);
   });
 
@@ -241,6 +243,15 @@ describe('what the client gets', () => {
     await line.settled();
     expect(line.inbox.audio.map((bytes) => bytes.some((byte) => byte !== 0))).toEqual([true, false, false, false]);
     expect(line.inbox.audio.every((bytes) => bytes.length === 640)).toBe(true);
+  });
+
+  it('no silence behind speech where that is sent ahead of time', async () => {
+    const line = await started({ leadMs: 200 });
+    expect(line.transport.leadMs).toBe(200);
+    line.transport.play(ramp(320));
+    for (let tick = 0; tick < 5; tick++) line.transport.play(null);
+    await line.settled();
+    expect(line.inbox.audio).toHaveLength(1);
   });
 
   it('no silence while it is to hold, nor after a drop', async () => {

@@ -5,7 +5,7 @@ import * as z from 'zod';
 
 /** A custom LLM server as docs/custom-llm.md describes it, strict about everything that it is sent. */
 
-const id = z.int().positive();
+const id = z.string().regex(/^[1-9]\d*$/);
 const line = z.strictObject({ role: z.enum(['user', 'assistant', 'system']), content: z.string().min(1) });
 const messageSchema = z.discriminatedUnion('type', [
   z.strictObject({
@@ -48,7 +48,7 @@ export interface Behaviour {
 export interface Say {
   response(
     content: string,
-    more?: { flush?: boolean; pause?: number; end_of_stream?: boolean; stream_id?: number },
+    more?: { flush?: boolean; pause?: number; end_of_stream?: boolean; stream_id?: string | number },
   ): void;
   endCall(type?: 'end_call' | 'terminate_call'): void;
   transfer(destination: string): void;
@@ -66,7 +66,7 @@ export class CustomLlmServer {
   readonly #waiting = new Set<() => void>();
   #connections = 0;
   /** Streams that were started in any connection: ids are never used twice. */
-  readonly #streams = new Set<number>();
+  readonly #streams = new Set<string>();
 
   private constructor(server: WebSocketServer, behaviour: Behaviour) {
     this.#server = server;
@@ -129,7 +129,7 @@ export class CustomLlmServer {
       const { type, data: body } = message.data;
       if (type === 'start_call' ? started : !started) this.violations.push(`${type} at the wrong time`);
       if (type === 'start_call' || type === 'stream_request') {
-        if (this.#streams.has(body.stream_id)) this.violations.push(`stream ${String(body.stream_id)} twice`);
+        if (this.#streams.has(body.stream_id)) this.violations.push(`stream ${body.stream_id} twice`);
         this.#streams.add(body.stream_id);
       } else if ('stream_id' in body && !this.#streams.has(body.stream_id)) {
         this.violations.push(`${type} of an unknown stream`);
@@ -143,7 +143,7 @@ export class CustomLlmServer {
   }
 }
 
-function sayer(socket: WebSocket, streamId: number): Say {
+function sayer(socket: WebSocket, streamId: string): Say {
   const send = (type: string, data: unknown): void => socket.send(JSON.stringify({ type, data }));
   return {
     response: (content, more = {}) => {

@@ -178,13 +178,32 @@ describe('jitter buffer', () => {
 
   it('catches up in silence after a stall', () => {
     const buffer = new JitterBuffer();
-    push(buffer, 400);
+    push(buffer, 900);
     hear(buffer, 8);
     const before = buffer.bufferedMs;
     push(buffer, 200, 0);
     expect(buffer.bufferedMs).toBe(before);
     push(buffer, 20);
     expect(buffer.bufferedMs).toBe(before + 20);
+  });
+
+  it('plays what was sent ahead of time at once and whole, pauses between sentences too', () => {
+    const buffer = new JitterBuffer();
+    push(buffer, 20);
+    push(buffer, 100);
+    push(buffer, 100, 0);
+    push(buffer, 280);
+    expect(loudest(hear(buffer, 20))).toBeGreaterThan(0.1);
+    expect(buffer.bufferedMs).toBe(480);
+  });
+
+  it('keeps no silence that speech would have to wait for', () => {
+    const buffer = new JitterBuffer();
+    push(buffer, 200, 0);
+    expect(buffer.bufferedMs).toBe(0);
+    push(buffer, 200);
+    expect(loudest(hear(buffer, 20))).toBeGreaterThan(0.1);
+    expect(buffer.underruns).toBe(0);
   });
 
   it('never holds more than 5 s', () => {

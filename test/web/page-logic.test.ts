@@ -3,7 +3,6 @@ import { AgentVoice } from '../../src/web/page/agent-voice.js';
 import { closingWords, endingWords } from '../../src/web/page/endings.js';
 import { nextPhase, type Phase, type PhaseEvent } from '../../src/web/page/phase.js';
 import { duration, median, stagesOf } from '../../src/web/page/times.js';
-import { type HeardWords, withWords } from '../../src/web/page/words.js';
 
 describe('phases of a call', () => {
   const run = (...events: PhaseEvent[]): Phase => events.reduce<Phase>(nextPhase, 'idle');
@@ -23,6 +22,8 @@ describe('phases of a call', () => {
     ['interrupted', ['call', 'ready', 'playing', 'pause', 'quiet', 'clear', 'hears']],
     ['thinking', ['call', 'ready', 'playing', 'pause', 'clear', 'heard']],
     ['thinking', ['call', 'ready', 'heard', 'pause', 'unpause']],
+    ['thinking', ['call', 'ready', 'answering']],
+    ['speaking', ['call', 'ready', 'playing', 'answering']],
     ['idle', ['call', 'ready', 'playing', 'end']],
     ['connecting', ['call', 'playing', 'heard']],
     ['idle', ['ready', 'playing', 'pause']],
@@ -60,33 +61,6 @@ describe("the agent's voice", () => {
     voice.ends({ playedSamples: 60 * 16, bufferedMs: 40 });
     voice.begins(); // the next answer, before that one is over
     expect(voice.follow(at(200))).toBeNull();
-  });
-});
-
-describe('words of a turn', () => {
-  const hear = (...transcripts: [string, boolean][]): HeardWords =>
-    transcripts.reduce<HeardWords>((words, [text, isFinal]) => withWords(words, text, isFinal), {
-      settled: '',
-      latest: '',
-      isFinal: false,
-    });
-
-  it('replaces interim words by what comes next', () => {
-    expect(hear(['a', false], ['a table', false], ['the table for four', true])).toEqual({
-      settled: '',
-      latest: 'the table for four',
-      isFinal: true,
-    });
-  });
-
-  it('lets a final transcript be revised', () => {
-    const words = hear(['A table', true], ['a table for four', false], ['a table for four', true]);
-    expect(words).toEqual({ settled: '', latest: 'a table for four', isFinal: true });
-  });
-
-  it('appends what was said after a final transcript', () => {
-    const words = hear(['a table', true], ['for', false], ['for four', true], ['please', false]);
-    expect(words).toEqual({ settled: 'a table for four', latest: 'please', isFinal: false });
   });
 });
 

@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { DaemonError } from '../../src/web/page/daemon-error.js';
-import { buttonName, buttonTitle, DEFAULT_LOOKS, displayOf, inkOn } from '../../src/web/widget/looks.js';
+import {
+  buttonName,
+  buttonTitle,
+  DEFAULT_LOOKS,
+  displayOf,
+  inkOn,
+  pictureAddress,
+} from '../../src/web/widget/looks.js';
 import { readOptions, type WidgetOptions } from '../../src/web/widget/options.js';
 import { problemWords } from '../../src/web/widget/problems.js';
 
@@ -12,7 +19,7 @@ describe('options of a widget', () => {
   it('are those of the page, else what the widget has by itself', () => {
     expect(read(NEEDED)).toEqual({
       ...{ server: 'https://voice.example', agentId: 'a1', publicKey: 'pk_1', position: 'bottom-right', theme: 'auto' },
-      ...{ name: 'Agent', consent: null, consentUrl: null, metadata: {}, fault: null },
+      ...{ name: null, consent: null, consentUrl: null, metadata: {}, fault: null },
     });
     const attributes = {
       ...{ server: 'https://eu.example/parley//', position: 'bottom-left', theme: 'dark', name: ' Olive ' },
@@ -60,6 +67,18 @@ describe('the button', () => {
     ['interrupted', 'running'],
   ] as const)('shows in the phase %s that it is %s', (phase, display) => {
     expect(displayOf(phase)).toBe(display);
+  });
+
+  it.each([
+    [null, null],
+    ['', null],
+    ['https://shop.example/bell.svg', 'https://shop.example/bell.svg'],
+    ['data:image/png;base64,AAAA', 'data:image/png;base64,AAAA'],
+    ['tabler:dots', 'https://api.iconify.design/tabler/dots.svg'],
+    ['material-symbols:call-end-outline', 'https://api.iconify.design/material-symbols/call-end-outline.svg'],
+    ['tabler:dots/../x', 'tabler:dots/../x'],
+  ])('has the picture of %j at %j', (icon, address) => {
+    expect(pictureAddress(icon)).toBe(address);
   });
 
   it('says what is configured, else how things stand', () => {

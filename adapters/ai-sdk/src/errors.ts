@@ -1,6 +1,6 @@
 import { APICallError, AISDKError } from '@ai-sdk/provider';
-import { ParleyError } from 'parley';
-import { failed, refused, statusError, withoutSecrets } from 'parley/providers';
+import { ParleyError } from '@parley-voice/parley';
+import { failed, refused, statusError, withoutSecrets } from '@parley-voice/parley/providers';
 
 /** Errors of the SDK that the same request runs into again. */
 const REFUSALS = new Set([

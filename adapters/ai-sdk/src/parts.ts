@@ -1,4 +1,4 @@
-import type { ToolCall } from 'parley';
+import type { ToolCall } from '@parley-voice/parley';
 import type { AiSdkPart } from './model.js';
 
 /** What a part of the stream says, as far as a conversation is concerned. */

@@ -1,4 +1,4 @@
-import type { ChatMessage, LlmRequest, ToolCall } from 'parley';
+import type { ChatMessage, LlmRequest, ToolCall } from '@parley-voice/parley';
 import type { AiSdkCall, AiSdkMessage } from './model.js';
 
 /** Stand where the other side has said nothing: some models take only what begins and ends with the user. */

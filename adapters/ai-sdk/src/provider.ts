@@ -1,5 +1,5 @@
-import type { LlmPiece, LlmProvider, LlmRequest, ToolCall } from 'parley';
-import { Deadlines, failed } from 'parley/providers';
+import type { LlmPiece, LlmProvider, LlmRequest, ToolCall } from '@parley-voice/parley';
+import { Deadlines, failed } from '@parley-voice/parley/providers';
 import { parleyError, wordsOf } from './errors.js';
 import type { AiSdkModel, AiSdkPart, AiSdkProviderOptions } from './model.js';
 import { readPart } from './parts.js';

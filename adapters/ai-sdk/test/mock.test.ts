@@ -1,7 +1,7 @@
 import { APICallError, LoadAPIKeyError, type LanguageModelV2, type LanguageModelV3StreamPart } from '@ai-sdk/provider';
 import { simulateReadableStream } from 'ai';
 import { MockLanguageModelV3 } from 'ai/test';
-import { VirtualClock } from 'parley';
+import { VirtualClock } from '@parley-voice/parley';
 import { describe, expect, it } from 'vitest';
 import { AiSdkLlm } from '../src/index.js';
 import { collect, failure, request } from './requests.js';

@@ -1,4 +1,4 @@
-import { type LlmPiece, type LlmProvider, type LlmRequest, ParleyError, RealClock } from 'parley';
+import { type LlmPiece, type LlmProvider, type LlmRequest, ParleyError, RealClock } from '@parley-voice/parley';
 import { expect } from 'vitest';
 
 export function request(changes: Partial<LlmRequest> = {}): LlmRequest {

@@ -1,6 +1,6 @@
 import { APIConnectionError, APIError, APIStatusError } from '@livekit/agents';
-import { ParleyError } from 'parley';
-import { failed, refused, statusError, withoutSecrets } from 'parley/providers';
+import { ParleyError } from '@parley-voice/parley';
+import { failed, refused, statusError, withoutSecrets } from '@parley-voice/parley/providers';
 
 /** The framework's own retries are off: parley has failover. Connecting ends with the deadlines of the stream. */
 export function connectOptions(timeoutMs: number): { maxRetry: number; retryIntervalMs: number; timeoutMs: number } {

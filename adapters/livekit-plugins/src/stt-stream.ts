@@ -1,7 +1,7 @@
 import { stt } from '@livekit/agents';
 import { AudioFrame } from '@livekit/rtc-node';
-import { type Cancel, type Clock, ParleyError, type SttEvents, type SttStream } from 'parley';
-import { failed, Segments } from 'parley/providers';
+import { type Cancel, type Clock, ParleyError, type SttEvents, type SttStream } from '@parley-voice/parley';
+import { failed, Segments } from '@parley-voice/parley/providers';
 import { connectOptions, parleyError } from './errors.js';
 
 export interface PluginSttStreamOptions {

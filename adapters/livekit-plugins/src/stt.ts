@@ -1,6 +1,6 @@
 import type { stt } from '@livekit/agents';
-import type { SttEvents, SttOptions, SttProvider, SttStream } from 'parley';
-import { refused } from 'parley/providers';
+import type { SttEvents, SttOptions, SttProvider, SttStream } from '@parley-voice/parley';
+import { refused } from '@parley-voice/parley/providers';
 import { parleyError } from './errors.js';
 import { ensureLog, type PluginLogLevel } from './plugin-log.js';
 import { PluginSttStream } from './stt-stream.js';

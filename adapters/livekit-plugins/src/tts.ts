@@ -1,6 +1,6 @@
 import type { tts } from '@livekit/agents';
-import type { TtsAudio, TtsProvider, TtsRequest, TtsVoice } from 'parley';
-import { failed, refused, speakRemotely, type SpeechPiece } from 'parley/providers';
+import type { TtsAudio, TtsProvider, TtsRequest, TtsVoice } from '@parley-voice/parley';
+import { failed, refused, speakRemotely, type SpeechPiece } from '@parley-voice/parley/providers';
 import { connectOptions, parleyError } from './errors.js';
 import { ensureLog, type PluginLogLevel } from './plugin-log.js';
 

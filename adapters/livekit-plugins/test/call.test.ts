@@ -1,6 +1,6 @@
 import { STT } from '@livekit/agents-plugin-deepgram';
 import { TTS } from '@livekit/agents-plugin-elevenlabs';
-import { Engine, FileTransport, RealClock, Ticker } from 'parley';
+import { Engine, FileTransport, RealClock, Ticker } from '@parley-voice/parley';
 import { expect, it } from 'vitest';
 import { energyVad } from '../../../src/testing/energy-vad.js';
 import { functionLlm } from '../../../src/testing/function-llm.js';

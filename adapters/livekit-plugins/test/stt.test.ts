@@ -1,6 +1,6 @@
 import { STT as DeepgramStt } from '@livekit/agents-plugin-deepgram';
 import { STT as ElevenLabsStt } from '@livekit/agents-plugin-elevenlabs';
-import type { SttOptions } from 'parley';
+import type { SttOptions } from '@parley-voice/parley';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Caller } from '../../../test/providers/stt/vendors/caller.js';
 import { deepgramDouble } from '../../../test/vendors/stt/deepgram.js';

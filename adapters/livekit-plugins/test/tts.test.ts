@@ -1,7 +1,7 @@
 import { TTS as CartesiaTts } from '@livekit/agents-plugin-cartesia';
 import { TTS as DeepgramTts } from '@livekit/agents-plugin-deepgram';
 import { TTS as ElevenLabsTts } from '@livekit/agents-plugin-elevenlabs';
-import { RealClock, type TtsAudio, type TtsRequest } from 'parley';
+import { RealClock, type TtsAudio, type TtsRequest } from '@parley-voice/parley';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { CartesiaDouble } from '../../../test/vendors/tts/cartesia.js';
 import { DeepgramDouble } from '../../../test/vendors/tts/deepgram.js';

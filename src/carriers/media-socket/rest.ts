@@ -1,5 +1,6 @@
 import { Pool } from 'undici';
 import type { Clock } from '../../clock/clock.js';
+import { parseJson } from '../../json.js';
 import { ParleyError, reasonOf } from '../../errors.js';
 
 /** A request to a carrier's API. */
@@ -127,7 +128,7 @@ async function objectIn(body: AsyncIterable<Uint8Array>): Promise<Record<string,
     if (size > MOST_BYTES) throw new Error('its answer is too long');
   }
   try {
-    const value: unknown = JSON.parse(Buffer.concat(chunks).toString('utf8'));
+    const value: unknown = parseJson(Buffer.concat(chunks).toString('utf8'));
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {};
   } catch {
     return {};

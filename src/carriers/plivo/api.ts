@@ -1,4 +1,5 @@
 import type { Clock } from '../../clock/clock.js';
+import { encodeUrlText } from '../../config/url-text.js';
 import type { Rest } from '../media-socket/rest.js';
 import { isRefusal, RestApi } from '../media-socket/rest-api.js';
 import { plivoNumber } from './xml.js';
@@ -77,7 +78,7 @@ export class PlivoApi {
   /** Takes a request for a call back, whether it waits at Plivo or rings. */
   async cancel(requestId: string, signal: AbortSignal): Promise<void> {
     const isDone = await this.#delete(callPath(requestId), signal);
-    if (!isDone) await this.#delete(`/Request/${encodeURIComponent(requestId)}/`, signal);
+    if (!isDone) await this.#delete(`/Request/${encodeUrlText(requestId)}/`, signal);
   }
 
   /** Whether a call is there, ringing or answered. */
@@ -118,5 +119,5 @@ export function isNotThere(error: unknown): boolean {
 }
 
 function callPath(callId: string): string {
-  return `/Call/${encodeURIComponent(callId)}/`;
+  return `/Call/${encodeUrlText(callId)}/`;
 }

@@ -1,3 +1,4 @@
+import { parseJson } from '../../json.js';
 import type { MediaDialect } from '../media-socket/dialect.js';
 import { MessageFields } from '../media-socket/message-fields.js';
 import { type NumberedMessage, numberedReader, soundIn } from '../media-socket/numbered-sound.js';
@@ -23,7 +24,7 @@ export function plivoMessages(): MediaDialect {
 }
 
 function read(text: string): NumberedMessage | null {
-  const message = JSON.parse(text) as Partial<Record<string, unknown>> | null;
+  const message = parseJson(text) as Partial<Record<string, unknown>> | null;
   switch (message?.['event']) {
     case 'start':
       return fields.mulawStart(fields.objectIn(message, 'start'), { streamId: 'streamId', callId: 'callId' });

@@ -1,3 +1,4 @@
+import { encodeUrlText } from '../../config/url-text.js';
 import { ParleyError } from '../../errors.js';
 import type { NumberOffer } from '../carrier.js';
 import type { NumberDesk } from '../media-socket/account-numbers.js';
@@ -122,7 +123,7 @@ export class PlivoNumbers implements NumberDesk {
     }
     const id = this.#api.textIn(found, 'app_id');
     if (Object.entries(urls).some(([name, value]) => found[name] !== value)) {
-      await this.#api.ask({ method: 'POST', path: `/Application/${encodeURIComponent(id)}/`, json: urls }, signal);
+      await this.#api.ask({ method: 'POST', path: `/Application/${encodeUrlText(id)}/`, json: urls }, signal);
     }
     return id;
   }

@@ -17,6 +17,8 @@ export interface AgentLine extends Transport {
   keys(keys: string): void;
   transfer(target: string, signal: AbortSignal): Promise<TransferOutcome>;
   lineStats(): LineStats;
+  /** Packets of the far end that have come so far. Never rejects. */
+  received(): Promise<number>;
   /** The media are about to be closed: what is known of them now is the last that is. */
   freeze(): void;
   /** Resolves when that is known here as well. Left out: at once. */

@@ -196,6 +196,16 @@ export class SipCall implements CarrierCall {
     }
   }
 
+  /** Nobody is left to talk with, though the network keeps the call: it ends. Who waits for a transfer is told first. */
+  farLost(reason: string): void {
+    const { clock } = this.#options;
+    clock.schedule(clock.nowMs(), () => {
+      const leg = this.leg;
+      this.finish({ cause: 'hangup', by: 'remote', reason });
+      leg?.bye(reason);
+    });
+  }
+
   /** The far end has been connected over there: the agent is to leave. */
   handedAway(): void {
     this.#handedOver = 'away';

@@ -5,21 +5,43 @@ import { type CodecName, CODECS } from '../../rtp/codecs.js';
 import type { InboundCall } from '../../sip/call/inbound.js';
 import type { OutboundCall } from '../../sip/call/outbound.js';
 import type { Hop } from '../../sip/hop.js';
+import type { SipRequest } from '../../sip/message.js';
+import type { RegistrationState } from '../../sip/trunk/registration.js';
+import type { ServerState } from '../../sip/trunk/servers.js';
 import { quoted, wireOf } from '../../sip/scan.js';
-import { hostText, parseSipUri, userText } from '../../sip/uri.js';
+import { hostText, parseSipUri, userOf, userText } from '../../sip/uri.js';
 import type { TransferOutcome } from '../../transports/transport.js';
 import { OwnedNumbers } from '../owned-numbers.js';
-import { type CallRequest, type Carrier, type CarrierCall, type NumberOffer, type NumberQuery } from '../carrier.js';
+import {
+  type CallEnd,
+  type CallRequest,
+  type Carrier,
+  type CarrierCall,
+  type NumberOffer,
+  type NumberQuery,
+} from '../carrier.js';
 import { AgentLines, type LinesElsewhere } from './agent-line.js';
 import { SipCall } from './call.js';
 import { endOfFailure } from './end-cause.js';
-import { callerOf, MOST_ID_CHARS, passedOn, refuse, settable } from './headers.js';
+import {
+  ANONYMOUS,
+  callerOf,
+  type Identity,
+  identityOf,
+  MOST_ID_CHARS,
+  otherwiseCalled,
+  passedOn,
+  refuse,
+  settable,
+} from './headers.js';
 import type { OpenMedia } from './media.js';
 import { type Addressing, addressOfUser, addressToCall, isNumber, numberOfUser } from './numbers.js';
 import { connectCalls, transferBlindly, type TransferMode, type TransferOptions } from './transfer.js';
 import { Trunk, type TrunkOptions } from './trunk.js';
 
 export interface SipCarrierOptions extends Omit<TrunkOptions, 'onCall' | 'takes'> {
+  /** Of the trunk, for the operator. Default `default` */
+  trunkName?: string;
   ticker: Ticker;
   openMedia: OpenMedia;
   /** Where calls have their sound, if not in this thread. */
@@ -31,15 +53,43 @@ export interface SipCarrierOptions extends Omit<TrunkOptions, 'onCall' | 'takes'
   /** Of these, the ones that are ours from the start. */
   owned?: readonly string[];
   numberFormat: Addressing['numbers'];
+  /** The user part of `From`: the number that calls, or `user`. Default `number` */
+  fromUser?: 'number' | 'account';
+  /** Default `none` */
+  identity?: Identity;
   transfer: TransferMode;
+  /** Who calls the target of a transfer, in `From`: the number of ours, or the caller who is handed on. Default the former. */
+  transferFrom?: 'number' | 'caller';
   /** What callees are shown beside the number. */
   displayName?: string;
-  /** Whether a call may be sent on to a number or address (3xx). Default: to any. */
-  mayFollow?: (target: string) => boolean;
+  /** Whether a call may be sent on to a `sip:` address (3xx), and to the number that it is read as. Default: to any. */
+  mayFollow?: (uri: string, number: string) => boolean;
+  /** Reads digits as a number of the trunk's own country. Default: they are none. */
+  national?: (digits: string) => string | null;
   /** The country of a number, ISO 3166 alpha-2. */
   countryOf: (number: string) => Promise<string | null>;
   onError?: (error: unknown) => void;
 }
+
+/** How a trunk is. */
+export interface TrunkState {
+  name: string;
+  /** Null where we do not register. */
+  registration: RegistrationState | null;
+  servers: readonly ServerState[];
+  /** Those that are ours. */
+  numbers: readonly string[];
+  /** Under way. */
+  calls: number;
+}
+
+/** It rang, or was on its way, for as long as it may. */
+const UNANSWERED: CallEnd = { cause: 'no-answer', by: 'agent', reason: '480 Temporarily Unavailable' };
+/** No server has given a sign for as long as a call may ring. */
+const UNHEARD: CallEnd = {
+  ...{ cause: 'failed', by: 'network' },
+  reason: '408 Request Timeout: nobody answers at the trunk',
+};
 
 /** How long the target of a transfer rings. */
 const TRANSFER_RING_MS = 45_000;
@@ -73,7 +123,7 @@ export class SipCarrier implements Carrier {
     const trunk = await Trunk.open({
       ...options,
       onCall: (call) => carrier?.received(call),
-      takes: (user) => carrier?.takes(user) === true,
+      takes: (request) => carrier?.whoIsCalled(request) != null,
     });
     carrier = new SipCarrier(options, trunk);
     return carrier;
@@ -104,19 +154,33 @@ export class SipCarrier implements Carrier {
     return this.#owned.list();
   }
 
+  get state(): TrunkState {
+    const { trunk, calls } = this;
+    return {
+      name: this.#options.trunkName ?? 'default',
+      registration: trunk.registration,
+      servers: trunk.servers.states,
+      numbers: this.#owned.all,
+      calls: calls.size,
+    };
+  }
+
   placeCall(request: CallRequest): SipCall {
     return this.#newCall(request, null);
   }
 
-  /** @param beside the call that this one is placed for */
-  #newCall(request: CallRequest, beside: SipCall | null): SipCall {
+  /**
+   * @param beside the call that this one is placed for
+   * @param behalf as of `#placeFor`
+   */
+  #newCall(request: CallRequest, beside: SipCall | null, behalf: string | null = null): SipCall {
     if (this.#isClosed) throw new ParleyError('CARRIER_CLOSED', { carrier: this.name });
     const { from, to, ringTimeoutMs, headers = {} } = request;
     const target = addressToCall(to, this.#addressing);
     if (target === null) throw new ParleyError('NUMBER_INVALID', { number: to.slice(0, 40) });
     if (!isNumber(from)) throw new ParleyError('NUMBER_INVALID', { number: from.slice(0, 40) });
     const call = this.#call(this.#options.token(), 'outbound', from, to, headers, beside);
-    void this.#place(call, target, ringTimeoutMs);
+    void this.#place(call, target, ringTimeoutMs, behalf);
     return call;
   }
 
@@ -150,6 +214,22 @@ export class SipCarrier implements Carrier {
     return this.#ourNumber(user) !== null;
   }
 
+  /**
+   * The number of ours that is called, or where somebody is expected; null = neither. Registrars and PBXs call our
+   * contact (RFC 3261, 16.5): then it is the number that the request names besides, or the only one that we have.
+   */
+  whoIsCalled(request: SipRequest): string | null {
+    const user = userOf(request.uri);
+    const called = this.#ourNumber(user);
+    if (called !== null || (user !== '' && user !== this.trunk.user)) return called;
+    const others = otherwiseCalled(request);
+    for (const other of others) {
+      const number = this.#ourNumber(other);
+      if (number !== null) return number;
+    }
+    return others.some((other) => isNumber(this.#read(other))) ? null : this.#owned.only;
+  }
+
   /** Ends all calls. May be called twice. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
@@ -163,17 +243,18 @@ export class SipCarrier implements Carrier {
       this.#replace(replaced, inbound);
       return;
     }
-    const to = this.#ourNumber(inbound.to);
+    const to = this.whoIsCalled(inbound.request);
     const listener = this.#listener;
     if (this.#isClosed || to === null || listener === null) {
       inbound.listen({ onEnded: () => undefined, onKeys: () => undefined });
-      inbound.reject(this.#isClosed ? 503 : 404);
+      if (this.#isClosed) inbound.reject(503);
+      else inbound.reject(404, {}, `${inbound.to === '' ? 'the address' : inbound.to} is no number of ours`);
       return;
     }
     const call = this.#call(
       inbound.callId.slice(0, MOST_ID_CHARS),
       'inbound',
-      callerOf(inbound),
+      callerOf(inbound, (user) => this.#read(user)),
       to,
       passedOn(inbound.request),
     );
@@ -199,35 +280,47 @@ export class SipCarrier implements Carrier {
   }
 
   get #transferOptions(): TransferOptions {
-    const { transfer: mode } = this.#options;
-    const place = (call: SipCall, target: string): SipCall => this.#placeFor(call, target, TRANSFER_RING_MS);
-    return { mode, lines: this.#lines, addressing: this.#addressing, place };
+    const { transfer: mode, clock } = this.#options;
+    const place = (call: SipCall, target: string): SipCall =>
+      this.#placeFor(call, target, TRANSFER_RING_MS, call.direction === 'inbound' ? call.from : call.to);
+    return { mode, clock, lines: this.#lines, addressing: this.#addressing, place };
   }
 
-  /** A call from the number of ours that another one has; any, where that came to a registered address. */
-  #placeFor(call: SipCall, target: string, ringTimeoutMs: number): SipCall {
+  /**
+   * A call from the number of ours that another one has; any, where that came to a registered address.
+   * @param behalf number or user of the far end that is handed on; null = the call is the agent's own
+   */
+  #placeFor(call: SipCall, target: string, ringTimeoutMs: number, behalf: string | null = null): SipCall {
     const { direction, from, to } = call;
     const ours = direction === 'outbound' ? from : to;
     const request = { from: isNumber(ours) ? ours : (this.#owned.first ?? ours), to: target, ringTimeoutMs };
-    return this.#newCall(request, call);
+    return this.#newCall(request, call, behalf === ANONYMOUS ? null : behalf);
   }
 
-  async #place(call: SipCall, target: string, ringTimeoutMs: number): Promise<void> {
+  async #place(call: SipCall, target: string, ringTimeoutMs: number, behalf: string | null): Promise<void> {
     const { clock } = this.#options;
     if (!(await this.#openMedia(call, null))) return;
     const media = call.media;
     if (media === null || call.isOver) return;
-    const { displayName } = this.#options;
-    const ours = addressOfUser(call.from, this.#addressing);
+    const { user, fromUser = 'number', identity = 'none', transferFrom = 'number' } = this.#options;
+    const own = this.#named(call.from);
+    const caller = behalf === null ? own : `<${addressOfUser(behalf, this.#addressing)}>`;
+    const showsCaller = behalf !== null && transferFrom === 'caller';
+    const headers = settable(call.headers);
     let cancelRing = clock.schedule(clock.nowMs() + ringTimeoutMs, () => giveUp());
-    const giveUp = (): void => call.giveUp({ cause: 'no-answer', by: 'agent', reason: '480 Temporarily Unavailable' });
+    const giveUp = (): void => call.giveUp(outbound.hasSign ? UNANSWERED : UNHEARD);
     const outbound: OutboundCall = this.trunk.agent.call({
       target,
-      from: `${displayName === undefined ? '' : `${quoted(wireOf(displayName))} `}<${ours}>`,
+      from: fromUser === 'account' && user !== undefined ? this.#named(user) : showsCaller ? caller : own,
       to: `<${target}>`,
       hops: this.trunk.servers.hops,
       media,
-      headers: settable(call.headers),
+      headers: [
+        ...headers,
+        ...identityOf(caller, identity, headers),
+        // Who diverts the call, so that the trunk may accept a caller who is none of its own (RFC 5806).
+        ...(showsCaller ? [['diversion', `${own};reason=unconditional`] as const] : []),
+      ],
       redirected: (uri) => this.#redirected(uri),
       events: {
         onRinging: () => {
@@ -249,6 +342,13 @@ export class SipCarrier implements Carrier {
       if (state === 'ended') cancelRing();
     });
     outbound.start();
+  }
+
+  /** An address of ours, with the name that callees are shown. */
+  #named(user: string): string {
+    const { displayName } = this.#options;
+    const name = displayName === undefined ? '' : `${quoted(wireOf(displayName))} `;
+    return `${name}<${addressOfUser(user, this.#addressing)}>`;
   }
 
   async #receive(call: SipCall, inbound: InboundCall, listener: (call: CarrierCall) => void): Promise<void> {
@@ -347,14 +447,19 @@ export class SipCarrier implements Carrier {
   #redirected(uri: string): { target: string; hops: readonly Hop[] } | null {
     const parsed = parseSipUri(uri);
     if (parsed?.user == null || parsed.headers !== null) return null;
-    if (this.#options.mayFollow?.(numberOfUser(userText(parsed.user).split(';', 1)[0] ?? '')) === false) return null;
+    const number = this.#read(userText(parsed.user).split(';', 1)[0] ?? '');
+    if (this.#options.mayFollow?.(uri, number) === false) return null;
     return { target: uri, hops: this.trunk.servers.hops };
   }
 
   #ourNumber(user: string): string | null {
     if (this.#addresses.has(user)) return user;
-    const number = numberOfUser(user);
+    const number = this.#read(user);
     return this.#owned.has(number) ? number : null;
+  }
+
+  #read(user: string): string {
+    return numberOfUser(user, this.#options.national);
   }
 
   #callOf({ replaces }: InboundCall): SipCall | null {

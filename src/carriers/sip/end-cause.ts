@@ -22,10 +22,23 @@ function causeOf(status: number): Pick<CallEnd, 'cause' | 'by'> {
   }
 }
 
+/** What gateways say more exactly than by the status (ITU-T Q.850): 503 may be a busy line. */
+const Q850: ReadonlyMap<number, Pick<CallEnd, 'cause' | 'by'>> = new Map([
+  [1, { cause: 'failed', by: 'network' }], // unallocated number
+  [17, { cause: 'busy', by: 'remote' }],
+  [18, { cause: 'no-answer', by: 'remote' }],
+  [19, { cause: 'no-answer', by: 'remote' }],
+  [20, { cause: 'no-answer', by: 'remote' }], // subscriber absent
+  [21, { cause: 'rejected', by: 'remote' }],
+  [22, { cause: 'failed', by: 'network' }], // number changed
+  [28, { cause: 'failed', by: 'network' }], // invalid number format
+]);
+
 /** Why a call of ours has not come about. */
-export function endOfFailure({ status, reason, isCancelled }: OutboundFailure): CallEnd {
+export function endOfFailure({ status, reason, q850, isCancelled }: OutboundFailure): CallEnd {
   if (isCancelled) return { cause: 'canceled', by: 'agent', reason };
-  return status === null ? { cause: 'failed', by: 'network', reason } : { ...causeOf(status), reason };
+  if (status === null) return { cause: 'failed', by: 'network', reason };
+  return { ...(Q850.get(q850 ?? 0) ?? causeOf(status)), reason };
 }
 
 /** How a call ended that had been answered. */

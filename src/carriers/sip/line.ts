@@ -30,6 +30,8 @@ const NO_STATS: LineStats = {
  */
 export class CallLine implements AgentLine {
   readonly name = 'sip';
+  /** Nobody else sounds until the target of a transfer answers. */
+  readonly ringsOnTransfer = true;
   readonly inputRateHz: number;
   readonly outputRateHz: number;
   digitsSent = '';
@@ -94,6 +96,10 @@ export class CallLine implements AgentLine {
 
   lineStats(): LineStats {
     return this.#last ?? this.#media?.lineStats?.() ?? NO_STATS;
+  }
+
+  received(): Promise<number> {
+    return Promise.resolve(this.lineStats().received);
   }
 
   /** The media are about to be closed: what is known of them now is the last that is. */

@@ -31,10 +31,15 @@ export function addressOfUser(user: string, { domain, numbers }: Addressing): st
   return `sip:${numbers === 'e164' ? user : user.slice(1)}@${domain};user=phone`;
 }
 
-/** A user part as a number where it is written like one, else as it is. */
-export function numberOfUser(user: string): string {
+/**
+ * A user part as a number where it is written like one, else as it is.
+ * @param national reads digits as a number of the trunk's own country, E.164; null where it is none
+ */
+export function numberOfUser(user: string, national?: (digits: string) => string | null): string {
   const plain = user.replaceAll(/[-.() ]/g, '');
   if (isNumber(plain)) return plain;
+  const own = /^\d{7,15}$/.test(plain) ? national?.(plain) : null;
+  if (own != null) return own;
   const international = /^00([1-9]\d{6,14})$/.exec(plain)?.[1];
   if (international !== undefined) return `+${international}`;
   return /^[1-9]\d{9,14}$/.test(plain) ? `+${plain}` : user;

@@ -1,3 +1,5 @@
+import { encodeUrlText } from '../../config/url-text.js';
+import { type Clock, delay } from '../../clock/clock.js';
 import type { TransferOutcome } from '../../transports/transport.js';
 import type { AgentLines } from './agent-line.js';
 import type { SipCall } from './call.js';
@@ -14,6 +16,7 @@ export type TransferMode = 'auto' | 'refer' | 'bridge';
 
 export interface TransferOptions {
   mode: TransferMode;
+  clock: Clock;
   addressing: Addressing;
   lines: AgentLines;
   /** Calls somebody on behalf of a call. @throws ParleyError */
@@ -21,6 +24,14 @@ export interface TransferOptions {
 }
 
 const FAILED: TransferOutcome = { ok: false, reason: 'failed' };
+const UNSUPPORTED: TransferOutcome = { ok: false, reason: 'unsupported' };
+/** In so many milliseconds some packets come from an end that sends all the time. */
+const SAMPLE_MS = 200;
+const FLOWING = 4;
+/** A far end that was on hold for the transfer comes back within this, else it is gone. */
+const GONE_MS = 3000;
+/** In a NOTIFY these are about the transfer itself: bad request, unauthorized, forbidden, method not allowed. */
+const UNABLE: ReadonlySet<number> = new Set([400, 401, 403, 405, 407]);
 /** Ringing at the target, and what is told of it. */
 const REFER_MS = 60_000;
 
@@ -35,11 +46,11 @@ export async function transferBlindly(
   const leg = call.leg;
   if (address === null || leg === null || leg.isOver || call.state !== 'answered') return FAILED;
   if (mayRefer(call, options.mode)) {
-    const outcome = await referred(call, address, signal);
-    if (outcome !== 'refused') return outcome;
-    if (options.mode === 'refer') return { ok: false, reason: 'unsupported' };
+    const outcome = await referred(call, address, signal, options);
+    if (outcome !== 'unable') return outcome;
+    if (options.mode === 'refer') return UNSUPPORTED;
     if (signal.aborted) return { ok: false, reason: 'no-answer' };
-  } else if (options.mode === 'refer') return { ok: false, reason: 'unsupported' };
+  } else if (options.mode === 'refer') return UNSUPPORTED;
   return bridgedToNew(call, target, signal, options);
 }
 
@@ -54,9 +65,9 @@ export async function connectCalls(
   if (call === other || call.state !== 'answered' || other.state !== 'answered' || leg === null) return FAILED;
   if (mayRefer(call, options.mode)) {
     // The far end calls the other one, and takes the place of our call with it (RFC 3891, RFC 5589).
-    const address = `${bare(leg.dialog.target)}?Replaces=${encodeURIComponent(leg.dialog.replaces)}`;
-    const outcome = await referred(call, address, signal);
-    if (outcome !== 'refused') {
+    const address = `${bare(leg.dialog.target)}?Replaces=${encodeUrlText(leg.dialog.replaces)}`;
+    const outcome = await referred(call, address, signal, options);
+    if (outcome !== 'unable') {
       if (outcome.ok) {
         other.handedAway();
         other.hangUp();
@@ -64,7 +75,7 @@ export async function connectCalls(
       return outcome;
     }
   }
-  if (options.mode === 'refer') return { ok: false, reason: 'unsupported' };
+  if (options.mode === 'refer') return UNSUPPORTED;
   return bridged(call, other, options.lines);
 }
 
@@ -72,20 +83,46 @@ function mayRefer(call: SipCall, mode: TransferMode): boolean {
   return mode === 'refer' || (mode === 'auto' && call.leg?.allows('REFER') === true);
 }
 
-async function referred(call: SipCall, address: string, signal: AbortSignal): Promise<TransferOutcome | 'refused'> {
+/** `unable`: the other side cannot do it, and the far end is still there. */
+async function referred(
+  call: SipCall,
+  address: string,
+  signal: AbortSignal,
+  { clock }: TransferOptions,
+): Promise<TransferOutcome | 'unable'> {
+  const wasHeard = await hasSound(call, SAMPLE_MS, clock);
   const outcome = await call.leg?.refer(address, signal, REFER_MS);
-  switch (outcome?.kind) {
-    case 'done':
-      call.handedAway();
-      return { ok: true };
-    case 'failed':
-      return { ok: false, reason: failureOfStatus(outcome.status) };
-    case 'refused':
-      return 'refused';
-    case 'silent':
-    case undefined:
-      return { ok: false, reason: 'no-answer' };
+  if (outcome?.kind === 'done') {
+    call.handedAway();
+    return { ok: true };
   }
+  if (outcome?.kind === 'refused') return 'unable';
+  const status = outcome?.kind === 'failed' ? outcome.status : null;
+  const failure: TransferOutcome = {
+    ok: false,
+    reason: outcome?.kind === 'failed' ? failureOfStatus(status) : 'no-answer',
+  };
+  // Some PBXs, such as Asterisk, connect the far end elsewhere at once and do not give it back.
+  if (wasHeard && !(await hasSound(call, GONE_MS, clock))) {
+    call.farLost('the far end is gone after a transfer that failed');
+    return failure;
+  }
+  return status !== null && isUnable(status) ? 'unable' : failure;
+}
+
+/** Whether it is the other side that cannot hand the call on, and not the target that does not take it. */
+function isUnable(status: number): boolean {
+  return UNABLE.has(status) || (status >= 500 && status < 600);
+}
+
+/** Whether packets come from the far end within this time. */
+async function hasSound(call: SipCall, forMs: number, clock: Clock): Promise<boolean> {
+  const before = await clock.settle(call.line.received(), clock.nowMs());
+  for (let passedMs = 0; passedMs < forMs && !call.isOver; passedMs += SAMPLE_MS) {
+    await delay(clock, SAMPLE_MS);
+    if ((await clock.settle(call.line.received(), clock.nowMs())) - before >= FLOWING) return true;
+  }
+  return false;
 }
 
 async function bridgedToNew(

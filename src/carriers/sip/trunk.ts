@@ -1,5 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 import type { Clock } from '../../clock/clock.js';
+import type { CallIntake } from '../../sip/call-intake.js';
 import type { InboundCall } from '../../sip/call/inbound.js';
 import { type Credentials, DigestClient } from '../../sip/digest.js';
 import type { Hop, SipProtocol } from '../../sip/hop.js';
@@ -7,11 +8,11 @@ import { KeepAlive } from '../../sip/trunk/keep-alive.js';
 import { Registration, type RegistrationState } from '../../sip/trunk/registration.js';
 import type { NameServer, ServerAddress } from '../../sip/trunk/resolver.js';
 import { Servers } from '../../sip/trunk/servers.js';
-import type { SipMessage } from '../../sip/message.js';
+import type { SipMessage, SipRequest } from '../../sip/message.js';
 import type { Claim, TransportUser } from '../../sip/transport/shared.js';
 import type { Place, SipTransport } from '../../sip/transport/transport.js';
-import { type SipCounts, UserAgent } from '../../sip/user-agent.js';
-import { hostText, userOf, userPart } from '../../sip/uri.js';
+import { type SipCounts, type SipRefusal, UserAgent } from '../../sip/user-agent.js';
+import { hostText, userPart } from '../../sip/uri.js';
 
 export interface TrunkOptions {
   clock: Clock;
@@ -36,9 +37,16 @@ export interface TrunkOptions {
   keepAliveMs: number;
   openTransport: (user: TransportUser) => Promise<SipTransport>;
   onCall: (call: InboundCall) => void;
-  /** Whether a call to this user part is for this trunk, where several share a transport and a server. */
-  takes: (user: string) => boolean;
+  /** As `UserAgentOptions.takesCalls` and `intake`. */
+  takesCalls?: () => boolean;
+  intake?: CallIntake;
+  /** Whether a call is for this trunk, where several share a transport and a server. */
+  takes: (invite: SipRequest) => boolean;
   onRegistration?: (state: RegistrationState) => void;
+  /** As `ServersOptions.onChange`. */
+  onServer?: (hop: Hop | null, answers: boolean) => void;
+  /** A call that comes in is refused. */
+  onRefused?: (refusal: SipRefusal) => void;
 }
 
 /** An address that is not this machine's own, and nobody's (RFC 5737). */
@@ -48,6 +56,8 @@ const ELSEWHERE = '192.0.2.1';
 export class Trunk {
   readonly agent: UserAgent;
   readonly servers: Servers;
+  /** User part of our contact. */
+  readonly user: string;
   readonly #options: TrunkOptions;
   readonly #transport: SipTransport;
   readonly #registration: Registration | null;
@@ -66,6 +76,7 @@ export class Trunk {
     this.#clock = clock;
     this.agent = agent;
     this.servers = servers;
+    this.user = user;
     this.#transport = parts.transport;
     this.#refused = parts.refused;
     const address = `<sip:${userPart(user)}@${hostText(domain)}>`;
@@ -87,8 +98,12 @@ export class Trunk {
 
   /** @throws ParleyError SIP_CANNOT_LISTEN */
   static async open(options: TrunkOptions): Promise<Trunk> {
-    const { clock, names, chance, token, credentials, onCall, user = 'parley' } = options;
-    const servers = new Servers({ ...{ clock, names, chance, addresses: options.servers } });
+    const { clock, names, chance, token, credentials, onCall, takesCalls, intake, user = 'parley' } = options;
+    const { onServer, onRefused } = options;
+    const servers = new Servers({
+      ...{ clock, names, chance, addresses: options.servers },
+      ...(onServer && { onChange: onServer }),
+    });
     const sources = sourceList(options.sources);
     const isTrusted = ({ address }: Hop): boolean =>
       servers.has(address) || sources.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
@@ -116,7 +131,10 @@ export class Trunk {
     }
     agent = new UserAgent({
       ...{ clock, transport, token, chance, isTrusted, onCall, user: userPart(user) },
+      ...(takesCalls !== undefined && { takesCalls }),
+      ...(intake !== undefined && { intake }),
       digest: credentials === null ? null : new DigestClient(credentials, token),
+      ...(onRefused && { onRefused }),
     });
     trunk = new Trunk(options, { agent, servers, transport, refused });
     trunk.#registration?.start();
@@ -172,9 +190,9 @@ export class Trunk {
   }
 }
 
-function claimOf(message: SipMessage, agent: UserAgent | null, takes: (user: string) => boolean): Claim {
+function claimOf(message: SipMessage, agent: UserAgent | null, takes: (invite: SipRequest) => boolean): Claim {
   if (agent?.knows(message) === true) return 'known';
-  return message.kind === 'request' && takes(userOf(message.uri)) ? 'called' : null;
+  return message.kind === 'request' && takes(message) ? 'called' : null;
 }
 
 function sourceList(sources: readonly string[]): BlockList {

@@ -1,10 +1,11 @@
 import type { Cancel, Clock } from '../../clock/clock.js';
+import type { CallIntake } from '../../sip/call-intake.js';
 import type { DigestAlgorithm } from '../../sip/digest-server.js';
 import { Door } from '../../sip/door.js';
 import type { SipTransport } from '../../sip/transport/transport.js';
 import { SharedTransport } from '../../sip/transport/shared.js';
 import { userOf, userPart } from '../../sip/uri.js';
-import { type SipCounts, UserAgent } from '../../sip/user-agent.js';
+import { type SipCounts, type SipRefusal, UserAgent } from '../../sip/user-agent.js';
 import { SipCarrier, type SipCarrierOptions } from './carrier.js';
 
 export interface SipTrunksOptions {
@@ -21,17 +22,27 @@ export interface SipTrunksOptions {
   algorithms: readonly DigestAlgorithm[];
   /** What callers are asked to prove themselves to. */
   realm: string;
+  /** Limits calls that come in, over all trunks together. Default: as many as come. */
+  intake?: CallIntake;
+  /** A caller with a password is refused. */
+  onRefused?: (refusal: SipRefusal) => void;
+  /** All calls have ended, and nothing listens any more. */
+  onClosed?: () => void;
 }
 
 /** All SIP trunks of a process: they share the ports, and a door for callers without a fixed address. */
 export class SipTrunks {
   readonly carriers: readonly SipCarrier[];
   readonly #shared: SharedTransport;
+  readonly #intake: CallIntake | undefined;
+  readonly #onClosed: () => void;
   readonly #door: { agent: UserAgent; transport: SipTransport } | null;
 
   private constructor(options: SipTrunksOptions, carriers: readonly SipCarrier[], shared: SharedTransport) {
     this.carriers = carriers;
     this.#shared = shared;
+    this.#intake = options.intake;
+    this.#onClosed = options.onClosed ?? (() => undefined);
     this.#door = options.callers.size === 0 ? null : this.#openDoor(options);
   }
 
@@ -39,9 +50,10 @@ export class SipTrunks {
   static async open(options: SipTrunksOptions): Promise<SipTrunks> {
     const shared = await SharedTransport.open(options.openTransport);
     const openTransport: SipCarrierOptions['openTransport'] = (user) => Promise.resolve(shared.join(user));
+    const common = { openTransport, ...(options.intake !== undefined && { intake: options.intake }) };
     const carriers: SipCarrier[] = [];
     try {
-      for (const trunk of options.trunks) carriers.push(await SipCarrier.open({ ...trunk, openTransport }));
+      for (const trunk of options.trunks) carriers.push(await SipCarrier.open({ ...trunk, ...common }));
     } catch (error) {
       await Promise.all(carriers.map((carrier) => carrier.close()));
       await shared.close();
@@ -77,13 +89,15 @@ export class SipTrunks {
 
   /** Ends all calls. May be called twice. */
   async close(): Promise<void> {
+    this.#intake?.close();
     await Promise.all(this.carriers.map((carrier) => carrier.close()));
     this.#door?.agent.close();
     await this.#door?.transport.close();
     await this.#shared.close();
+    this.#onClosed();
   }
 
-  #openDoor({ clock, token, chance, callers, algorithms, realm, trunks }: SipTrunksOptions): {
+  #openDoor({ clock, token, chance, callers, algorithms, realm, trunks, onRefused }: SipTrunksOptions): {
     agent: UserAgent;
     transport: SipTransport;
   } {
@@ -101,10 +115,13 @@ export class SipTrunks {
       user: userPart(trunks[0]?.user ?? 'parley'),
       // What a Contact says is of no use from behind NAT: everything goes to where the call came from.
       isTrusted: () => false,
+      ...(this.#intake !== undefined && { intake: this.#intake }),
       onCall: (call) => carrierOf(call.to)?.received(call),
+      ...(onRefused && { onRefused }),
       door: new Door({
         ...{ clock, token, realm, algorithms, secret: token() + token() },
         passwordOf: (user) => callers.get(user) ?? null,
+        onWrong: (from, why) => onRefused?.({ status: 401, why, from }),
         isOurs: ({ uri }) => carrierOf(userOf(uri)) !== undefined,
       }),
     });

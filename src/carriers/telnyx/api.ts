@@ -1,4 +1,5 @@
 import { type Clock, delay } from '../../clock/clock.js';
+import { encodeUrlText } from '../../config/url-text.js';
 import { ParleyError } from '../../errors.js';
 import { type CallRefusal, isBusyTone, type NumberOffer } from '../carrier.js';
 import type { NumberDesk } from '../media-socket/account-numbers.js';
@@ -168,7 +169,7 @@ export class TelnyxApi implements NumberDesk {
   /** Whether a leg is there; not, where Telnyx knows no such one. */
   async isAlive(id: string, signal: AbortSignal): Promise<boolean> {
     try {
-      const { body } = await this.#api.ask({ method: 'GET', path: `/calls/${encodeURIComponent(id)}` }, signal);
+      const { body } = await this.#api.ask({ method: 'GET', path: `/calls/${encodeUrlText(id)}` }, signal);
       return objectIn(body, 'data')['is_alive'] === true;
     } catch (error) {
       if (isOver(error)) return false;
@@ -237,7 +238,7 @@ export class TelnyxApi implements NumberDesk {
     const id = this.#api.textIn(order, 'id');
     for (let polls = 0; order['status'] === 'pending' && polls < ORDER_POLLS; polls++) {
       await delay(clock, ORDER_POLL_MS, signal);
-      const { body } = await this.#api.ask({ method: 'GET', path: `/number_orders/${encodeURIComponent(id)}` }, signal);
+      const { body } = await this.#api.ask({ method: 'GET', path: `/number_orders/${encodeUrlText(id)}` }, signal);
       order = objectIn(body, 'data');
     }
     if (order['status'] === 'success') return;
@@ -250,18 +251,18 @@ export class TelnyxApi implements NumberDesk {
   async direct(id: string, signal: AbortSignal): Promise<void> {
     await this.#listen(signal);
     const json = { connection_id: this.#options.connectionId };
-    await this.#api.ask({ method: 'PATCH', path: `/phone_numbers/${encodeURIComponent(id)}`, json }, signal);
+    await this.#api.ask({ method: 'PATCH', path: `/phone_numbers/${encodeUrlText(id)}`, json }, signal);
   }
 
   /** Gives a number back. One that is not there any more has been given back. */
   async releaseNumber(id: string, signal: AbortSignal): Promise<void> {
-    await unlessOver(this.#api.ask({ method: 'DELETE', path: `/phone_numbers/${encodeURIComponent(id)}` }, signal));
+    await unlessOver(this.#api.ask({ method: 'DELETE', path: `/phone_numbers/${encodeUrlText(id)}` }, signal));
   }
 
   /** Has the application's webhooks come to us, in the form that is read here; its other settings stay. */
   async #listen(signal: AbortSignal): Promise<void> {
     const { connectionId, webhookUrl } = this.#options;
-    const path = `/call_control_applications/${encodeURIComponent(connectionId)}`;
+    const path = `/call_control_applications/${encodeUrlText(connectionId)}`;
     const { body } = await this.#api.ask({ method: 'GET', path }, signal);
     const application = objectIn(body, 'data');
     if (application['webhook_event_url'] === webhookUrl && application['webhook_api_version'] === '2') return;
@@ -281,7 +282,7 @@ export class TelnyxApi implements NumberDesk {
   }
 
   #action(id: string, action: string, body: object, commandId: string, signal: AbortSignal): Promise<object> {
-    return this.#command(`/calls/${encodeURIComponent(id)}/actions/${action}`, body, commandId, signal);
+    return this.#command(`/calls/${encodeUrlText(id)}/actions/${action}`, body, commandId, signal);
   }
 
   /** A refusal of the repetition of what may have been done tells nothing: it is the silence that is thrown. */

@@ -1,3 +1,4 @@
+import { parseJson } from '../../json.js';
 import type { Hangup } from './statuses.js';
 
 /** A webhook of Telnyx's about a call, as far as it is used. */
@@ -31,7 +32,7 @@ const MOST_HEADERS = 30;
 export function readEvent(body: Buffer): TelnyxEvent | null {
   let read: unknown;
   try {
-    read = JSON.parse(body.toString('utf8'));
+    read = parseJson(body.toString('utf8'));
   } catch {
     return null;
   }

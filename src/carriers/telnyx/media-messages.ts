@@ -1,3 +1,4 @@
+import { parseJson } from '../../json.js';
 import type { MediaDialect } from '../media-socket/dialect.js';
 import type { MediaEncoding } from '../media-socket/encodings.js';
 import { MessageFields } from '../media-socket/message-fields.js';
@@ -33,7 +34,7 @@ export function telnyxMessages(): MediaDialect {
 }
 
 function read(text: string): NumberedMessage | null {
-  const message = JSON.parse(text) as Partial<Record<string, unknown>> | null;
+  const message = parseJson(text) as Partial<Record<string, unknown>> | null;
   switch (message?.['event']) {
     case 'connected':
       return null;

@@ -1,4 +1,5 @@
 import type { Clock } from '../../clock/clock.js';
+import { encodeUrlText } from '../../config/url-text.js';
 import { ParleyError } from '../../errors.js';
 import type { NumberDesk } from '../media-socket/account-numbers.js';
 import { formOf, type Rest, type RestRequest, restWithin } from '../media-socket/rest.js';
@@ -116,7 +117,7 @@ export class TwilioApi implements NumberDesk {
       else query.set('Contains', `${areaCode}*`);
     }
     try {
-      const path = `/AvailablePhoneNumbers/${encodeURIComponent(country)}/Local.json?${query.toString()}`;
+      const path = `/AvailablePhoneNumbers/${encodeUrlText(country)}/Local.json?${query.toString()}`;
       const { body } = await this.#api.ask({ method: 'GET', path }, signal);
       return objectsIn(body, 'available_phone_numbers')
         .map((one) => this.#api.textIn(one, 'phone_number'))
@@ -130,7 +131,7 @@ export class TwilioApi implements NumberDesk {
   /** What a local number of a country costs a month, in US cents; 0 where Twilio does not tell. */
   async monthlyCents(country: string, signal: AbortSignal): Promise<number> {
     const { clock, pricing } = this.#options;
-    const request: RestRequest = { method: 'GET', path: `/PhoneNumbers/Countries/${encodeURIComponent(country)}` };
+    const request: RestRequest = { method: 'GET', path: `/PhoneNumbers/Countries/${encodeUrlText(country)}` };
     const reply = await restWithin({ rest: pricing, clock, carrier: 'twilio' }, request, PRICES_MS, signal).catch(
       () => null,
     );
@@ -163,14 +164,14 @@ export class TwilioApi implements NumberDesk {
 
   /** Has the calls of a number of the account come to us. */
   async direct(sid: string, signal: AbortSignal): Promise<void> {
-    const path = `/IncomingPhoneNumbers/${encodeURIComponent(sid)}.json`;
+    const path = `/IncomingPhoneNumbers/${encodeUrlText(sid)}.json`;
     await this.#api.ask({ method: 'POST', path, form: formOf(this.#webhooks) }, signal);
   }
 
   /** Gives a number back. One that is not there any more has been given back. */
   async releaseNumber(sid: string, signal: AbortSignal): Promise<void> {
     try {
-      await this.#api.ask({ method: 'DELETE', path: `/IncomingPhoneNumbers/${encodeURIComponent(sid)}.json` }, signal);
+      await this.#api.ask({ method: 'DELETE', path: `/IncomingPhoneNumbers/${encodeUrlText(sid)}.json` }, signal);
     } catch (error) {
       if (!isNotThere(error)) throw error;
     }
@@ -187,7 +188,7 @@ function rootOf(accountSid: string): string {
 }
 
 function callPath(sid: string): string {
-  return `/Calls/${encodeURIComponent(sid)}.json`;
+  return `/Calls/${encodeUrlText(sid)}.json`;
 }
 
 /** 404, and 21220: a call is not in a state in which that can be done, since it is over. */

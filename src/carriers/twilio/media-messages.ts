@@ -1,3 +1,4 @@
+import { parseJson } from '../../json.js';
 import type { MediaDialect, MediaMessage } from '../media-socket/dialect.js';
 import { MessageFields } from '../media-socket/message-fields.js';
 import { cutNumber, cutPayload } from '../media-socket/sound-text.js';
@@ -21,7 +22,7 @@ function quickly(text: string): MediaMessage | null {
 }
 
 function slowly(text: string): MediaMessage | null {
-  const message = JSON.parse(text) as Partial<Record<string, unknown>> | null;
+  const message = parseJson(text) as Partial<Record<string, unknown>> | null;
   switch (message?.['event']) {
     case 'connected':
       return null;

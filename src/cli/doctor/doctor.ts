@@ -3,21 +3,27 @@ import { RealClock, unixNow } from '../../clock/real.js';
 import { detectProviders } from '../../config/detect.js';
 import { loadSettings } from '../../config/load-settings.js';
 import type { Settings } from '../../config/settings.js';
-import { ParleyError } from '../../errors.js';
+import { weakKey } from '../../daemon/weak-key.js';
+import { Engine } from '../../engine/engine.js';
+import { ParleyError, reasonOf } from '../../errors.js';
 import { systemProbe } from '../../net/probe.js';
+import { checkSqlite } from '../../store/sqlite.js';
 import type { Command, CommandIo } from '../command.js';
+import { checkDefaults } from '../check-defaults.js';
+import { engineSettings } from '../engine-settings.js';
 import { type Check, hint, ok, problem } from './check.js';
 import { checkDataFolder } from './data-folder.js';
 import { checkLocalModels } from './local-models.js';
 import { checkMachine } from './machine.js';
 import { checkListening, checkProviders } from './network.js';
+import { checkTrunks } from './trunks.js';
 
 export const doctor: Command = {
   help: `
 parley doctor [--config FILE] [--data-dir DIR] [--json]
 
 Says what is missing for the daemon and what would help: this machine and its programs, settings, port, HTTPS, data
-folder, databases, keys and whoever they are for, models on this machine. It changes nothing. Exit code 1 where
+folder, databases, keys and whoever they are for, models on this machine, SIP trunks. It changes nothing. Exit code 1 where
 something will not work.
 
   --config FILE   operator settings, as for parley serve
@@ -64,11 +70,52 @@ async function checkInstallation(flags: Record<string, string | undefined>, io: 
     ...(warnings.length === 0
       ? [ok('settings', 'they can be read')]
       : warnings.map((text) => hint('settings', text, 'is it misspelt?'))),
-    ...checkDataFolder(settings.dataDir),
+    ...checkKey(settings),
+    ...checkDatabases(settings.dataDir),
     ...(await checkListening(settings, unixNow())),
-    ...(await checkProviders(settings, ollama)),
+    ...(await checkProviders(settings, detection.models, ollama)),
+    ...(await checkNamed(flags, io)),
     ...(await checkLocalModels(settings, systemProbe)),
+    ...(await checkTrunks(settings)),
   ];
+}
+
+function checkKey(settings: Settings): Check[] {
+  const { fault, isExposed } = weakKey(settings);
+  if (fault === null) return [];
+  return [
+    isExposed
+      ? problem('private key', fault, 'the daemon does not start with it')
+      : hint('private key', fault, 'set a longer one'),
+  ];
+}
+
+/** What keeps the data, and where it is kept. Without the first there is nothing to say of the second. */
+function checkDatabases(dataDir: string): Check[] {
+  try {
+    checkSqlite();
+  } catch (error) {
+    return [problem('sqlite', reasonOf(error), 'npm rebuild better-sqlite3')];
+  }
+  return checkDataFolder(dataDir);
+}
+
+/** Whether an agent that leaves everything open could have sessions: the providers that the settings name are there. */
+async function checkNamed(flags: Record<string, string | undefined>, io: CommandIo): Promise<Check[]> {
+  const { engine: options, settings } = await engineSettings(io, flags);
+  let engine: Engine | null = null;
+  try {
+    engine = new Engine(options);
+    await checkDefaults(engine, settings);
+    return [];
+  } catch (error) {
+    if (!(error instanceof ParleyError)) throw error;
+    return [
+      problem('defaults', String(error.details['reason'] ?? error.message), 'docs/configuration.md lists the settings'),
+    ];
+  } finally {
+    await engine?.close();
+  }
 }
 
 function print(checks: readonly Check[], io: CommandIo): void {
@@ -78,5 +125,9 @@ function print(checks: readonly Check[], io: CommandIo): void {
     if (help !== null) io.stdout.write(`${' '.repeat(17)}${help}\n`);
   }
   const count = (wanted: Check['level']): number => checks.filter(({ level }) => level === wanted).length;
-  io.stdout.write(`${String(count('problem'))} problems, ${String(count('hint'))} hints\n`);
+  io.stdout.write(`${counted(count('problem'), 'problem')}, ${counted(count('hint'), 'hint')}\n`);
+}
+
+function counted(count: number, noun: string): string {
+  return `${String(count)} ${noun}${count === 1 ? '' : 's'}`;
 }

@@ -2,12 +2,23 @@ import { once } from 'node:events';
 import { get as getHttp } from 'node:http';
 import { get as getHttps } from 'node:https';
 import { createServer } from 'node:net';
+import { type ModelRoutes, SCRIPTED_MODEL } from '../../config/models.js';
 import type { Settings } from '../../config/settings.js';
-import { missingOf, type VendorName, VENDORS, vendorsOf } from '../../config/vendor-settings.js';
+import {
+  missingOf,
+  type Offer,
+  type VendorName,
+  VENDORS,
+  type Vendors,
+  vendorsOf,
+} from '../../config/vendor-settings.js';
 import { isLoopbackName } from '../../daemon/access.js';
 import { TlsFiles } from '../../daemon/tls.js';
-import { reasonOf } from '../../errors.js';
+import { ParleyError, reasonOf } from '../../errors.js';
 import { readBody } from '../../net/body.js';
+import { llmRegistry } from '../../providers/llm/registry.js';
+import { sttProvider } from '../../providers/stt/registry.js';
+import { ttsProvider } from '../../providers/tts/registry.js';
 import { type Check, hint, ok, problem } from './check.js';
 
 const DAY_MS = 86_400_000;
@@ -85,14 +96,14 @@ function checkTls(settings: Settings, nowUnixMs: number): Check[] {
 }
 
 /** Keys that are set, and whether who they are for answers. */
-export async function checkProviders(settings: Settings, ollama: string | null): Promise<Check[]> {
+export async function checkProviders(settings: Settings, routes: ModelRoutes, ollama: string | null): Promise<Check[]> {
   const { openaiApiKey, openaiBaseUrl } = settings;
   const models = Object.entries(settings.models).flatMap(([id, { baseUrl, apiKey }]) =>
     baseUrl === undefined ? [] : [checkApi(`model ${id}`, baseUrl, apiKey ?? null)],
   );
   const openai = openaiApiKey === null ? [] : [checkApi('openai', openaiBaseUrl, openaiApiKey)];
   const found = await Promise.all([...openai, ...models]);
-  const noModel = found.length === 0 && ollama === null;
+  const noModel = [...routes.keys()].every((id) => id === SCRIPTED_MODEL);
   return [
     ...found,
     ...(ollama === null ? [] : [ok('ollama', ollama)]),
@@ -100,25 +111,59 @@ export async function checkProviders(settings: Settings, ollama: string | null):
       ? [
           hint(
             'language model',
-            'the scripted model answers by rules',
-            'set OPENAI_API_KEY, or start Ollama, for one that thinks',
+            'there is none: agents without a script can only say so',
+            'set OPENAI_API_KEY or ANTHROPIC_API_KEY, or run Ollama with a model',
           ),
         ]
       : []),
-    ...checkVendors(settings),
+    ...(await checkVendors(settings, routes)),
   ];
 }
 
-/** Whether what is set is enough; `parley providers test` tells whether it is good. */
-function checkVendors(settings: Settings): Check[] {
+/** Whether what is set is enough, and whether the vendor accepts it. */
+async function checkVendors(settings: Settings, routes: ModelRoutes): Promise<Check[]> {
   const vendors = vendorsOf(settings);
-  return (Object.keys(vendors) as VendorName[]).flatMap((name) => {
-    const missing = missingOf(name, vendors);
-    if (missing !== null) return [problem(name, 'some of its settings are missing', `set ${missing}`)];
-    if (name === 'openai') return [];
-    if (VENDORS[name].offers.length > 0) return [ok(name, `set; parley providers test ${name} tries it`)];
-    return [hint(name, 'the key is recognised', 'this version has no adapter for it: it is not used')];
-  });
+  const names = (Object.keys(vendors) as VendorName[]).filter((name) => name !== 'openai');
+  return Promise.all(names.map((name) => checkVendor(name, vendors, routes)));
+}
+
+async function checkVendor(name: VendorName, vendors: Vendors, routes: ModelRoutes): Promise<Check> {
+  const missing = missingOf(name, vendors);
+  if (missing !== null) return problem(name, 'some of its settings are missing', `set ${missing}`);
+  if (VENDORS[name].offers.length === 0) {
+    return hint(name, 'the key is recognised', 'this version has no adapter for it: it is not used');
+  }
+  try {
+    await warmUp(name, vendors, routes);
+    return ok(name, `it answers; parley providers test ${name} makes a whole round trip`);
+  } catch (error) {
+    const help = `parley providers test ${name} says more`;
+    if (!(error instanceof ParleyError)) throw error;
+    return error.code === 'PROVIDER_REFUSED'
+      ? problem(name, error.message, help)
+      : hint(name, `it does not answer just now: ${error.message}`, help);
+  }
+}
+
+/** As a session does it before it begins; for some vendors that only opens a connection. */
+async function warmUp(name: VendorName, vendors: Vendors, routes: ModelRoutes): Promise<void> {
+  const offers: readonly Offer[] = VENDORS[name].offers;
+  const [model] = [...routes].find(([, { provider }]) => provider === name) ?? [];
+  const makers: (() => { warmUp(): Promise<void>; close(): Promise<void> })[] = [
+    ...(offers.includes('stt') ? [() => sttProvider(name, vendors)] : []),
+    ...(offers.includes('tts') ? [() => ttsProvider(name, vendors)] : []),
+    ...(offers.includes('llm') && model !== undefined ? [() => llmRegistry(routes).resolve(model)] : []),
+  ];
+  await Promise.all(
+    makers.map(async (make) => {
+      const provider = make();
+      try {
+        await provider.warmUp();
+      } finally {
+        await provider.close();
+      }
+    }),
+  );
 }
 
 async function checkApi(name: string, baseUrl: string, key: string | null): Promise<Check> {

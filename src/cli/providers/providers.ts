@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { languageSchema } from '../../config/language.js';
+import { ollamaUrl } from '../../config/models.js';
 import { ParleyError } from '../../errors.js';
 import { providerCatalogue, type CatalogueEntry } from '../../providers/catalogue.js';
 import { LocalModels } from '../../providers/local/local-models.js';
@@ -62,10 +63,14 @@ language model; where several kinds have the name, all are tried.
 async function list({ settings, detection }: EngineSettings, io: CommandIo, json: boolean): Promise<number> {
   const entries = await providerCatalogue(
     detection.vendors,
-    detection.models,
+    { models: detection.models, ollamaAt: ollamaUrl(settings.ollamaHost) },
     new LocalModels(localModelsOf(settings)),
   );
-  io.stdout.write(json ? `${JSON.stringify(entries, null, 2)}\n` : table(entries));
+  io.stdout.write(
+    json
+      ? `${JSON.stringify(entries, null, 2)}\n`
+      : `${table(entries)}\nWithout a choice of the agent's own:\n${detection.choices.map((line) => `  ${line}\n`).join('')}`,
+  );
   return 0;
 }
 
@@ -100,7 +105,9 @@ async function test(
     (trial) => kind === null || trial.kind === kind,
   );
   if (trials.length === 0) {
-    const known = (await providerCatalogue(vendors, models)).map((entry) => entry.name);
+    const known = (await providerCatalogue(vendors, { models, ollamaAt: ollamaUrl(settings.ollamaHost) })).map(
+      (entry) => entry.name,
+    );
     throw new ParleyError('PROVIDER_UNKNOWN', { kind: kind ?? 'speech or language', name, known: known.join(', ') });
   }
   const results: object[] = [];

@@ -42,13 +42,13 @@ export function checked(
   checks: Checks,
   request: FastifyRequest,
 ): { params: unknown; query: unknown; headers: unknown; body: unknown } {
-  const issues: ValidationIssue[] = [];
+  const issues: (readonly ValidationIssue[])[] = [];
   const collect = (work: () => unknown): unknown => {
     try {
       return work();
     } catch (error) {
       if (!(error instanceof InvalidConfigError)) throw error;
-      issues.push(...error.issues);
+      issues.push(error.issues);
       return undefined;
     }
   };
@@ -56,7 +56,7 @@ export function checked(
   const query = collect(() => queryOf(checks, request.query as Record<string, unknown>));
   const headers = collect(() => parseWith(checks.headers, headersOf(checks, request), ['header']));
   const body = collect(() => (checks.body === null ? request.body : bodyOf(checks.body, request)));
-  if (issues.length > 0) throw new InvalidConfigError(issues);
+  if (issues.length > 0) throw new InvalidConfigError(issues.flat());
   return { params, query, headers, body };
 }
 
@@ -73,10 +73,11 @@ function bodyOf(schema: z.ZodType, request: FastifyRequest): unknown {
   return parseWith(schema, value, ['body']);
 }
 
-/** Text that could not be parsed is named as such. */
+/** A parameter without a value counts as not given: clients leave them in. Text that could not be parsed is named as such. */
 function queryOf({ query, queryShape }: Checks, texts: Record<string, unknown>): unknown {
   const values: Record<string, unknown> = {};
   for (const [name, text] of Object.entries(texts)) {
+    if (text === '') continue;
     const schema = Object.hasOwn(queryShape, name) ? queryShape[name] : undefined;
     values[name] = typeof text === 'string' && schema !== undefined ? fromText(text, schema) : text;
   }

@@ -28,6 +28,8 @@ export type Gate = 'private' | 'open' | ((request: FastifyRequest) => void);
  * One endpoint: the one source of its route, its validation and its part of the OpenAPI document.
  */
 export interface Endpoint<P extends Shape, Q extends Shape, B extends z.ZodType, R extends z.ZodType> {
+  /** What generated clients call it: a verb and a noun, such as `listAgents`. */
+  id: string;
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** As OpenAPI writes it: `/agents/{agent_id}`. */
   path: string;
@@ -38,8 +40,8 @@ export interface Endpoint<P extends Shape, Q extends Shape, B extends z.ZodType,
   description?: string;
   /** Default `private`. */
   gate?: Gate;
-  /** How the document declares the header `authorization`; keys are needed just the same without. Default not at all. */
-  header?: 'required' | 'optional';
+  /** How the document says that a key is needed. Default `none` behind the gate `open`, else `key`. */
+  security?: 'key' | 'optional' | 'none';
   /** One schema for each name in the path. */
   params?: P;
   /** Their values are parsed from text. */
@@ -52,7 +54,7 @@ export interface Endpoint<P extends Shape, Q extends Shape, B extends z.ZodType,
   bodyBytes?: number;
   /** Media type of a body that the endpoint reads itself, as a stream. */
   upload?: string;
-  /** The JSON of the 200 answer. */
+  /** The JSON of the 200 answer; of a stream of events, the data of one. */
   answer?: R;
   /** Media type of an answer that is no JSON. */
   content?: string;

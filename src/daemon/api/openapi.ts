@@ -7,8 +7,12 @@ type Json = Record<string, unknown>;
 /** The version of the interface; it does not follow the package's. */
 const INTERFACE_VERSION = '0.1.0';
 
+const errorShape = {
+  code: z.string().describe('A stable word for programs, see docs/errors.md'),
+  request_id: z.string().describe("Also the header `x-request-id`, and in the daemon's log"),
+};
 const detail = z
-  .strictObject({ detail: z.string() })
+  .strictObject({ detail: z.string(), ...errorShape })
   .meta({ id: 'ErrorDetail', description: 'What is wrong, in a sentence.' });
 const validation = z
   .strictObject({
@@ -23,11 +27,15 @@ const validation = z
         })
         .meta({ id: 'ValidationError' }),
     ),
+    ...errorShape,
   })
   .meta({ id: 'HTTPValidationError', description: 'Every fault of the request.' });
 
-/** The OpenAPI 3.1 document of some endpoints. */
-export function openApiDocument(endpoints: readonly AnyEndpoint[]): Json {
+/**
+ * The OpenAPI 3.1 document of some endpoints.
+ * @param server where they are: an address, or one that is relative to the document's
+ */
+export function openApiDocument(endpoints: readonly AnyEndpoint[], server: string): Json {
   const schemas: Json = {};
   const schemaOf = (schema: z.ZodType, io: 'input' | 'output'): Json => hoisted(schema, io, schemas);
   const paths: Record<string, Json> = {};
@@ -40,7 +48,10 @@ export function openApiDocument(endpoints: readonly AnyEndpoint[]): Json {
       title: 'parley',
       version: INTERFACE_VERSION,
       description: 'Voice agents: agents, calls, numbers, campaigns.',
+      license: { name: 'MIT', identifier: 'MIT' },
     },
+    servers: [{ url: server, description: 'This daemon' }],
+    security: [{ key: [] }],
     paths,
     components: {
       schemas: Object.fromEntries(Object.entries(schemas).sort(([a], [b]) => (a < b ? -1 : 1))),
@@ -59,25 +70,23 @@ export function openApiDocument(endpoints: readonly AnyEndpoint[]): Json {
 type SchemaOf = (schema: z.ZodType, io: 'input' | 'output') => Json;
 
 function operation(endpoint: AnyEndpoint, schemaOf: SchemaOf): Json {
-  const { method, path, tag, summary, description, gate = 'private', header, body, upload } = endpoint;
+  const { id, tag, summary, description, gate = 'private', body, upload } = endpoint;
+  const { security = gate === 'open' ? 'none' : 'key' } = endpoint;
   const parameters = [
     ...named('path', endpoint.params ?? {}, schemaOf),
     ...named('query', endpoint.query ?? {}, schemaOf),
     ...named('header', endpoint.headers ?? {}, schemaOf),
-    ...(header === undefined
-      ? []
-      : [{ name: 'authorization', in: 'header', required: header === 'required', schema: { type: 'string' } }]),
   ];
   const file = {
     type: 'object',
     properties: { file: { type: 'string', contentMediaType: 'application/octet-stream' } },
   };
   return {
-    operationId: operationId(method, path),
+    operationId: id,
     tags: [tag],
     summary,
     ...(description !== undefined && { description }),
-    ...(gate === 'private' && { security: [{ key: [] }] }),
+    security: security === 'none' ? [] : security === 'key' ? [{ key: [] }] : [{ key: [] }, {}],
     ...(parameters.length > 0 && { parameters }),
     ...(body !== undefined && {
       requestBody: {
@@ -98,7 +107,7 @@ function responses(endpoint: AnyEndpoint, schemaOf: SchemaOf): Json {
     422: {
       description: 'The request is not valid',
       content: {
-        'application/json': { schema: { anyOf: [schemaOf(validation, 'output'), schemaOf(detail, 'output')] } },
+        'application/json': { schema: schemaOf(validation, 'output') },
       },
     },
   };
@@ -156,9 +165,4 @@ function referring(json: unknown): unknown {
           : [name, referring(value)],
       ),
   );
-}
-
-/** `POST /phones/{phone}/set_agent` is `post_phones_phone_set_agent`. */
-function operationId(method: string, path: string): string {
-  return `${method.toLowerCase()}${path.replace(/[{}.]/g, '').replace(/[^A-Za-z0-9]+/g, '_')}`;
 }

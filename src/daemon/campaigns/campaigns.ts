@@ -242,11 +242,11 @@ export class Campaigns {
     const fail = (reason: string): never => {
       throw new ParleyError('CAMPAIGN_NOT_READY', { campaign: name, reason });
     };
-    if (caller === null) return fail('it has no number to call with, POST …/set_caller sets it');
+    if (caller === null) return fail('it has no number to call with; choose one of your numbers (set_caller)');
     const phone = phones.get(caller);
     if (phone === null) return fail(`${caller} is none of our numbers any more`);
     if (phone.status !== 'active') throw new ParleyError('NUMBER_INACTIVE', { number: caller });
-    if (phone.agentId === null) return fail(`${caller} has no agent, POST /phones/${caller}/set_agent sets it`);
+    if (phone.agentId === null) return fail(`${caller} has no agent; choose the agent that answers it (set_agent)`);
     const { config } = agents.get(phone.agentId);
     if (config.status === 'disabled') throw new ParleyError('AGENT_DISABLED');
     if (records.page({ campaignId: id, after: 0, limit: 1 }).length === 0) fail('it has no records');

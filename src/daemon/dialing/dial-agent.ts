@@ -1,3 +1,4 @@
+import type { AgentConfig } from '../../config/agent.js';
 import { InvalidConfigError } from '../../config/issues.js';
 import type { Engine } from '../../engine/engine.js';
 import { ParleyError } from '../../errors.js';
@@ -24,10 +25,18 @@ export interface DialAgentOptions {
 
 /**
  * The agent that calls from a number, checked: the number's own, or the one that was asked for.
- * @throws InvalidConfigError; ParleyError NUMBER_NOT_OWNED, NUMBER_INACTIVE, NOT_FOUND, AGENT_DISABLED
+ * @throws InvalidConfigError; ParleyError NUMBER_NOT_OWNED, NUMBER_INACTIVE, AGENT_DISABLED, NOT_FOUND for an agent, or a
+ * session to go on from, that is not known
  */
 export async function agentFor(request: DialRequest, options: DialAgentOptions): Promise<DialAgent> {
-  const { from, to, metadata = {}, includeMetadataInPrompt = false, agentConfig = null } = request;
+  const {
+    from,
+    to,
+    metadata = {},
+    includeMetadataInPrompt = false,
+    agentConfig = null,
+    agentExtensions = null,
+  } = request;
   const { engine, agents, longestS, maxDurationS } = options;
   const phone = phoneOf(from, options.phones);
   const agentId = request.agentId ?? phone.agentId;
@@ -35,16 +44,19 @@ export async function agentFor(request: DialRequest, options: DialAgentOptions):
     const msg = `Field required: ${from} has no agent of its own`;
     throw new InvalidConfigError([{ loc: ['body', 'agent_id'], msg, type: 'missing' }]);
   }
-  const requested = requestedAgent(agents, agentId, agentConfig, phone.agentConfigOverride);
+  const requested = requestedAgent(agents, agentId, { agentConfig, agentExtensions }, phone.agentConfigOverride);
   const { session_timeout: timeout } = requested.agent;
   const lastsS = Math.min(timeout?.max_duration ?? maxDurationS, longestS);
-  const agent = { ...requested.agent, session_timeout: { ...timeout, max_duration: lastsS } };
-  await checkRequestedAgent(
-    engine,
-    { ...requested, agent },
-    { metadata, includeMetadataInPrompt, phones: { from, to } },
-  );
-  return { ...requested, agent, maxDurationS: lastsS };
+  await checkRequestedAgent(engine, requested, { metadata, includeMetadataInPrompt, phones: { from, to } });
+  if (request.continuation !== undefined) await engine.checkContinuation(request.continuation, agentId);
+  const isLimited = timeout?.max_duration != null;
+  const limited = { ...requested.agent, session_timeout: { ...timeout, max_duration: lastsS } };
+  return { ...requested, agent: isLimited ? limited : requested.agent, maxDurationS: lastsS };
+}
+
+/** The configuration of its call, which ends in time. An agent that sets no limit is logged without one. */
+export function timedConfig({ agent, maxDurationS }: DialAgent): AgentConfig {
+  return { ...agent, session_timeout: { ...agent.session_timeout, max_duration: maxDurationS } };
 }
 
 /** @throws ParleyError NUMBER_NOT_OWNED, NUMBER_INACTIVE */

@@ -4,7 +4,7 @@ import type { SessionEvent } from '../../session/session-options.js';
 import type { CallLog } from '../call-log.js';
 import type { Telephone } from '../telephone.js';
 import type { CallIds, DialEnd, DialRequest } from './dial.js';
-import type { DialAgent } from './dial-agent.js';
+import { type DialAgent, timedConfig } from './dial-agent.js';
 
 export interface DialRunOptions {
   ids: CallIds;
@@ -31,6 +31,7 @@ export class DialRun {
   #tellFinished!: (end: DialEnd) => void;
   #call: AgentCall | null = null;
   #isGivenUp = false;
+  #hasSession = false;
 
   constructor(options: DialRunOptions) {
     this.#options = options;
@@ -45,7 +46,7 @@ export class DialRun {
 
   /** Whether it counts among the engine's sessions. */
   get hasSession(): boolean {
-    return this.#call !== null;
+    return this.#hasSession;
   }
 
   /** May be called twice. */
@@ -78,7 +79,7 @@ export class DialRun {
     if (this.#isGivenUp || !mayStart()) return GIVEN_UP;
     const call = await phone.place({
       ...{ id: sessionId, callId, from, to, ringTimeoutMs, metadata, includeMetadataInPrompt },
-      ...{ agent: agent.agent, script: agent.script },
+      ...{ agent: timedConfig(agent), script: agent.script, extensions: agent.extensions },
       ...(agent.agentId !== null && { agentId: agent.agentId }),
       ...(campaignId !== undefined && { campaignId }),
       ...(continuation !== undefined && { continuation }),
@@ -89,6 +90,11 @@ export class DialRun {
       },
     });
     this.#call = call;
+    // It is made while it rings: until then the call's place is not among the engine's.
+    call.session.then(
+      () => (this.#hasSession = true),
+      () => undefined,
+    );
     if (this.#isGivenUp) void call.hangUp();
     const { status, error } = await call.finished;
     return { status, error };

@@ -1,5 +1,6 @@
 import type { CallEndStatus } from '../../calls/call-status.js';
 import type { AgentConfig } from '../../config/agent.js';
+import type { AgentExtensions } from '../../config/extensions/extensions.js';
 import type { SessionContinuation } from '../../config/continuation.js';
 import type { ErrorCode } from '../../errors.js';
 
@@ -13,6 +14,8 @@ export interface DialRequest {
   agentId?: string | null;
   /** Takes the place of the agent's and the number's own fields, one by one; the whole agent where there is no other. */
   agentConfig?: AgentConfig | null;
+  /** Takes the place of the agent's extensions, one by one. Default none. */
+  agentExtensions?: AgentExtensions | null;
   metadata?: Readonly<Record<string, unknown>>;
   /** Default false. */
   includeMetadataInPrompt?: boolean;

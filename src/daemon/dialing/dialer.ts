@@ -28,6 +28,8 @@ export interface DialerOptions {
   maxDurationS: number;
   /** Sessions that may run at once. */
   maxSessions: number;
+  /** Sessions of others that are being made. */
+  starting: () => number;
   doors: Pick<Doors, 'enter' | 'isOpen'>;
   telephone: () => Promise<Telephone>;
   onSessionEvent: (sessionId: string, agentId: string, event: SessionEvent) => void;
@@ -53,6 +55,11 @@ export class Dialer {
   /** Calls that are not over. */
   get calls(): number {
     return this.#runs.size;
+  }
+
+  /** Those of them whose session is still to be made: they have its place. */
+  get coming(): number {
+    return [...this.#runs.values()].filter(({ hasSession }) => !hasSession).length;
   }
 
   /**
@@ -147,9 +154,8 @@ export class Dialer {
   }
 
   #checkSessions(): void {
-    const { engine, maxSessions } = this.#options;
-    const coming = [...this.#runs.values()].filter(({ hasSession }) => !hasSession).length;
-    if (engine.sessions.size + coming < maxSessions) return;
+    const { engine, maxSessions, starting } = this.#options;
+    if (engine.sessions.size + this.coming + starting() < maxSessions) return;
     throw new ParleyError('SESSIONS_FULL', { limit: maxSessions, retryAfterS: SESSIONS_RETRY_S });
   }
 }

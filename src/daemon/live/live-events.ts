@@ -60,7 +60,10 @@ export class LiveEvents {
     switch (event.type) {
       case 'transcript':
         // The final words come as the turn's.
-        if (!event.isFinal) this.#tell(sessionId, 'transcript', spoken('user', text(event.text), false));
+        if (!event.isFinal) {
+          const { turn, segment } = event;
+          this.#tell(sessionId, 'transcript', { ...spoken('user', text(event.text), false), turn, segment });
+        }
         break;
       case 'user':
         this.#tell(sessionId, 'transcript', { ...spoken('user', text(event.text), true), turn: event.turn });

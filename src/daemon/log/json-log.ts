@@ -2,6 +2,9 @@ import type { Logger } from 'pino';
 import type { Log, LogFields, LogLevel } from './log.js';
 import { type Scrub, scrubbedError } from './scrub.js';
 
+/** Fields that hold ids: a random one may look like a phone number. */
+const IDS: ReadonlySet<string> = new Set(['session', 'request']);
+
 /** Lines of JSON: `level`, `time` (ISO 8601), `msg`, the fields, and `err` with its stack. */
 export class JsonLog implements Log {
   readonly #scrub: Scrub;
@@ -27,7 +30,7 @@ export class JsonLog implements Log {
     return Object.fromEntries(
       Object.entries(line).map(([name, value]) => [
         name,
-        typeof value === 'string' && name !== 'session' ? this.#scrub(value) : value,
+        typeof value === 'string' && !IDS.has(name) ? this.#scrub(value) : value,
       ]),
     );
   }

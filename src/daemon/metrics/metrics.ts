@@ -1,6 +1,8 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { TrunkFigures } from '../../calls/trunk-figures.js';
 import { packageVersion } from '../../package-files.js';
+import type { Clock } from '../../clock/clock.js';
+import type { CostItem } from '../../session/call-history.js';
+import { EventLoopDelay } from './event-loop.js';
 import type { Media } from '../media.js';
 import type { SessionEvent } from '../../session/session-options.js';
 import type { SessionReport } from '../../session/session-report.js';
@@ -14,6 +16,9 @@ export interface MetricSources {
   calls: () => readonly { channel: string; status: string; count: number }[];
   /** Sessions that hold an engine's line now. */
   sessions: () => number;
+  /** How many there may be. */
+  maxSessions: number;
+  clock: Clock;
   /** Messages to webhooks that have not arrived. */
   outbox: () => number;
   ready: () => boolean;
@@ -23,6 +28,10 @@ export interface MetricSources {
 
 /** Seconds. Answers are judged between a fifth of a second and a few. */
 const ANSWER_BOUNDS = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.65, 0.8, 1, 1.25, 1.5, 2, 3, 5, 10];
+/** Fewer, as there are many agents. */
+const AGENT_BOUNDS = [0.3, 0.5, 0.8, 1.25, 2, 5];
+/** Agents with a label of their own: each is a series for ever. */
+const MOST_AGENTS = 100;
 const CALL_BOUNDS = [5, 15, 30, 60, 120, 300, 600, 1200, 3600];
 const HTTP_BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
@@ -38,16 +47,19 @@ const STAGES = [
 /** What LineStats counts. */
 const PACKETS = ['sent', 'received', 'lost', 'late', 'duplicate', 'reordered'] as const;
 
-/** How often the event loop is looked at, in milliseconds; a delay counts from there on. */
-const LOOP_LOOK_MS = 20;
-
 /** The daemon's figures. docs/operation.md lists them. */
 export class Metrics {
   readonly #registry = new Registry();
-  readonly #loop = monitorEventLoopDelay({ resolution: LOOP_LOOK_MS });
+  readonly #loop: EventLoopDelay;
+  readonly #agents = new Set<string>();
   readonly #answers;
   readonly #ended;
   readonly #lengths;
+  readonly #agentAnswers;
+  readonly #tokens;
+  readonly #heard;
+  readonly #spoken;
+  readonly #costs;
   readonly #tools;
   readonly #faults;
   readonly #frames;
@@ -58,13 +70,16 @@ export class Metrics {
 
   constructor(sources: MetricSources) {
     const registry = this.#registry;
-    this.#loop.enable();
+    this.#loop = new EventLoopDelay(sources.clock);
     const version = packageVersion();
     registry.read('gauge', 'parley_info', 'The version that runs.', () => [{ labels: { version }, value: 1 }]);
     registry.read('gauge', 'parley_ready', '1 once the engines are warm and while new calls are taken.', () => [
       { value: sources.ready() ? 1 : 0 },
     ]);
     registry.read('gauge', 'parley_sessions', 'Conversations that go on.', () => [{ value: sources.sessions() }]);
+    registry.read('gauge', 'parley_sessions_limit', 'Conversations that there may be at once.', () => [
+      { value: sources.maxSessions },
+    ]);
     registry.read('gauge', 'parley_calls', 'Calls that are not over, by channel and status.', () =>
       sources.calls().map(({ channel, status, count }) => ({ labels: { channel, status }, value: count })),
     );
@@ -75,6 +90,15 @@ export class Metrics {
       'How long answers took, by stage; response is what the user waits.',
       ANSWER_BOUNDS,
     );
+    this.#agentAnswers = registry.histogram(
+      'parley_agent_response_seconds',
+      'How long users waited for answers, by agent; the first hundred agents have a name here.',
+      AGENT_BOUNDS,
+    );
+    this.#tokens = registry.counter('parley_llm_tokens_total', 'Tokens of language models, by provider and model.');
+    this.#heard = registry.counter('parley_stt_seconds_total', 'Seconds that recognisers listened, by provider.');
+    this.#spoken = registry.counter('parley_tts_characters_total', 'Characters that were spoken, by provider.');
+    this.#costs = registry.counter('parley_cost_total', 'What calls cost by the prices of the settings.');
     this.#tools = registry.counter('parley_tool_calls_total', 'Calls of tools, by whether they worked.');
     this.#faults = registry.counter('parley_faults_total', 'Faults that conversations went on in spite of, by name.');
     this.#frames = registry.counter(
@@ -108,8 +132,10 @@ export class Metrics {
   }
 
   /** A session's event. */
-  session(event: SessionEvent): void {
+  session(agentId: string, event: SessionEvent): void {
     if (event.type === 'answered') {
+      const { responseMs } = event.metrics;
+      if (responseMs !== null) this.#agentAnswers.observe(responseMs / 1000, { agent: this.#labelOf(agentId) });
       for (const [member, stage] of STAGES) {
         const ms = event.metrics[member];
         if (ms !== null) this.#answers.observe(ms / 1000, { stage });
@@ -124,23 +150,43 @@ export class Metrics {
     this.#requestTimes.observe(seconds);
   }
 
+  /** What a call cost that is over. */
+  cost(items: readonly CostItem[]): void {
+    for (const { type, provider, credit } of items) if (credit > 0) this.#costs.add({ type, provider }, credit);
+  }
+
   error(): void {
     this.#errors.add();
   }
 
-  /** All of it as Prometheus reads it. The event loop's figures begin anew. */
+  /** All of it as Prometheus reads it. */
   text(): string {
-    const text = this.#registry.text();
-    this.#loop.reset();
-    return text;
+    return this.#registry.text();
   }
 
   /** May be called twice. */
   close(): void {
-    this.#loop.disable();
+    this.#loop.close();
   }
 
-  #end({ status, durationMs, faults, playout, line }: SessionReport): void {
+  #labelOf(agentId: string): string {
+    if (this.#agents.size < MOST_AGENTS) this.#agents.add(agentId);
+    return this.#agents.has(agentId) ? agentId : 'other';
+  }
+
+  #used({ stt, llm, tts }: SessionReport['usage']): void {
+    for (const { provider, model, promptTokens, cachedTokens, cacheWriteTokens, completionTokens } of llm) {
+      const kinds = { prompt: promptTokens, cached: cachedTokens, cache_write: cacheWriteTokens };
+      for (const [kind, tokens] of Object.entries({ ...kinds, completion: completionTokens })) {
+        if (tokens > 0) this.#tokens.add({ provider, model, kind }, tokens);
+      }
+    }
+    for (const { provider, seconds } of stt) this.#heard.add({ provider }, seconds);
+    for (const { provider, chars } of tts) this.#spoken.add({ provider }, chars);
+  }
+
+  #end({ status, durationMs, faults, playout, line, usage }: SessionReport): void {
+    this.#used(usage);
     this.#ended.add({ status });
     this.#lengths.observe(durationMs / 1000);
     for (const [fault, count] of Object.entries(faults)) this.#faults.add({ fault }, count);
@@ -153,16 +199,10 @@ export class Metrics {
   #process(registry: Registry): void {
     const one = (type: 'counter' | 'gauge', name: string, help: string, value: () => number): void =>
       registry.read(type, name, help, () => [{ value: value() }]);
-    const late = (ns: number): number => Math.max(0, ns / 1e9 - LOOP_LOOK_MS / 1000) || 0;
-    registry.read(
-      'gauge',
+    registry.summary(
       'parley_event_loop_delay_seconds',
-      'How late the event loop was since the last look.',
-      () => [
-        { labels: { quantile: '0.5' }, value: late(this.#loop.percentile(50)) },
-        { labels: { quantile: '0.99' }, value: late(this.#loop.percentile(99)) },
-        { labels: { quantile: '1' }, value: late(this.#loop.max) },
-      ],
+      'How late the event loop was: quantiles of the last 15 s.',
+      () => this.#loop.summary,
     );
     one('counter', 'process_cpu_seconds_total', 'Processor time.', () => {
       const { user, system } = process.cpuUsage();

@@ -6,7 +6,7 @@ export interface Sample {
   value: number;
 }
 
-type Type = 'counter' | 'gauge' | 'histogram';
+type Type = 'counter' | 'gauge' | 'histogram' | 'summary';
 
 interface Family {
   name: string;
@@ -44,6 +44,19 @@ export class Registry {
   read(type: 'counter' | 'gauge', name: string, help: string, samples: () => readonly Sample[]): void {
     const lines = (): string[] => samples().map(({ labels = {}, value }) => line(name, labels, value));
     this.#families.push({ name, help, type, lines });
+  }
+
+  /** Quantiles that are looked up when they are asked for, with the sum and the number of all that was seen. */
+  summary(name: string, help: string, read: () => { quantiles: readonly Sample[]; sum: number; count: number }): void {
+    const lines = (): string[] => {
+      const { quantiles, sum, count } = read();
+      return [
+        ...quantiles.map(({ labels = {}, value }) => line(name, labels, value)),
+        line(`${name}_sum`, {}, sum),
+        line(`${name}_count`, {}, count),
+      ];
+    };
+    this.#families.push({ name, help, type: 'summary', lines });
   }
 
   /** All of it. Ends with a newline, as the format wants. */

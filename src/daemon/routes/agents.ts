@@ -1,10 +1,14 @@
+import type { FastifyRequest } from 'fastify';
 import * as z from 'zod';
 import { agentConfigSchema } from '../../config/agent.js';
+import { agentExtensionsSchema, overriddenExtensions } from '../../config/extensions/extensions.js';
+import { movingSchema, oldPlaceWarnings } from '../../config/extensions/old-place.js';
 import { redactAgentConfig } from '../../config/redact.js';
 import type { AgentVersion, StoredAgent } from '../../store/agents.js';
 import type { KnowledgeBase } from '../../store/knowledge.js';
-import type { AgentRegistry } from '../agents.js';
+import type { AgentRegistry, CheckedAgent } from '../agents.js';
 import type { Api } from '../api/api.js';
+import { jsonBody } from '../api/json-body.js';
 import { success } from '../api/schemas.js';
 
 export interface AgentRoutesOptions {
@@ -14,32 +18,66 @@ export interface AgentRoutesOptions {
 
 const nameSchema = z.string().min(1).max(200);
 const scriptSchema = z.unknown().describe('Rules of the embedded scripted model, see docs/agent-scripts.md.');
-const createSchema = z
-  .strictObject({ name: nameSchema, config: agentConfigSchema, script: scriptSchema.optional() })
-  .meta({ id: 'AgentCreate' });
-const changeSchema = z
-  .strictObject({
-    name: nameSchema.exactOptional(),
-    config: agentConfigSchema.exactOptional().describe('All of it: fields that are left out get their defaults.'),
-    script: scriptSchema.optional().describe('Null: none any more.'),
-  })
-  .meta({ id: 'AgentChange', description: 'What is left out stays as it is.' });
+const extensionsSchema = agentExtensionsSchema
+  .nullable()
+  .describe('What the agent has beside its configuration; null = nothing.');
+const createSchema = movingSchema(
+  z
+    .strictObject({
+      name: nameSchema,
+      config: agentConfigSchema,
+      script: scriptSchema.optional(),
+      extensions: extensionsSchema.optional(),
+    })
+    .meta({ id: 'AgentCreate' }),
+);
+const changeSchema = movingSchema(
+  z
+    .strictObject({
+      name: nameSchema.exactOptional(),
+      config: agentConfigSchema.exactOptional().describe('All of it: fields that are left out get their defaults.'),
+      script: scriptSchema.optional().describe('Null: none any more.'),
+      extensions: agentExtensionsSchema.nullable().exactOptional().describe('All of them. Null: none any more.'),
+    })
+    .meta({ id: 'AgentChange', description: 'What is left out stays as it is.' }),
+);
 const agentShape = {
   id: z.string(),
   name: z.string(),
   config: agentConfigSchema.describe('Secrets are shown as `***`.'),
   created_at: z.int().describe('Unix seconds'),
 };
-const agentSchema = z.strictObject(agentShape).meta({ id: 'Agent' });
+const warningsSchema = z.array(z.strictObject({ loc: z.array(z.union([z.string(), z.int()])), msg: z.string() }));
+const agentSchema = z
+  .strictObject({
+    ...agentShape,
+    warnings: warningsSchema.describe(
+      'Why the agent has nothing to answer with, and what to do. Empty = it has. `GET /agents/{agent_id}` checks all of it.',
+    ),
+  })
+  .meta({ id: 'Agent' });
 const detailSchema = z
-  .strictObject({ ...agentShape, script: scriptSchema, version: z.int().describe('Counts from 1, one up a change.') })
+  .strictObject({
+    ...agentShape,
+    script: scriptSchema,
+    extensions: extensionsSchema,
+    version: z.int().describe('Counts from 1, one up a change.'),
+  })
   .meta({ id: 'AgentDetail', description: 'An agent, with what parley has beside the configuration.' });
+const checkedSchema = detailSchema
+  .extend({
+    warnings: warningsSchema.describe(
+      'Parts of the agent that will not work as it may be expected, and why. Empty = none.',
+    ),
+  })
+  .meta({ id: 'CheckedAgent', description: 'An agent as it is stored, with warnings about it.' });
 const versionSchema = z
   .strictObject({
     version: z.int(),
     name: z.string(),
     config: agentConfigSchema.describe('Secrets are shown as `***`.'),
     script: scriptSchema,
+    extensions: extensionsSchema,
     changed_at: z.int().describe('Unix seconds'),
     changed_by: z.string().nullable().describe('The name of the key; null = the daemon itself, at its start.'),
   })
@@ -53,34 +91,71 @@ export function agentRoutes(api: Api, { agents, knowledge }: AgentRoutesOptions)
   const errors = ['NOT_FOUND'] as const;
 
   api.add({
-    ...{ method: 'GET', path: '/agents', tag, summary: 'All agents', answer: z.array(agentSchema) },
-    handle: () => agents.all().map(worded),
+    ...{ id: 'listAgents', method: 'GET', path: '/agents', tag, summary: 'All agents', answer: z.array(agentSchema) },
+    handle: () => agents.all().map((agent) => ({ ...worded(agent), warnings: warned(agents.modelWarnings(agent)) })),
   });
 
   api.add({
-    ...{ method: 'POST', path: '/agents', tag, summary: 'Make an agent', body: createSchema, answer: detailSchema },
-    description: 'What could have no sessions here is refused, with the place of each fault.',
-    handle: async ({ body: { name, config, script }, key }) =>
-      detailed(await agents.create({ name, config, ...(script != null && { script }) }, nameOf(key))),
+    ...{
+      id: 'createAgent',
+      method: 'POST',
+      path: '/agents',
+      tag,
+      summary: 'Make an agent',
+      body: createSchema,
+      answer: checkedSchema,
+    },
+    description:
+      'A configuration with a fault is refused, with the place of each. A language or a vendor that this daemon cannot ' +
+      'serve is stored with a warning, and calls of the agent are refused.',
+    handle: async ({ body: { name, config, script, extensions = null }, key, request }) => {
+      const content = { name, config, extensions, ...(script != null && { script }) };
+      return checked(await agents.create(content, nameOf(key)), configSent(request));
+    },
   });
 
   api.add({
-    ...{ method: 'GET', path: '/agents/{agent_id}', tag, summary: 'An agent', params, answer: detailSchema, errors },
-    handle: ({ params: { agent_id: id } }) => detailed(agents.stored(id)),
+    ...{ id: 'getAgent', method: 'GET', path: '/agents/{agent_id}', tag, params, errors },
+    summary: 'An agent',
+    answer: checkedSchema,
+    handle: async ({ params: { agent_id: id } }) => checked(await agents.checked(id)),
   });
 
   api.add({
-    ...{ method: 'PUT', path: '/agents/{agent_id}', tag, summary: 'Change an agent', params, errors },
+    ...{
+      id: 'updateAgent',
+      method: 'PUT',
+      path: '/agents/{agent_id}',
+      tag,
+      summary: 'Change an agent',
+      params,
+      errors,
+    },
     description:
       'For sessions that begin from now on. Members of the body that are left out stay; `config` is taken as a whole. ' +
       'A secret of `***` stays as it is stored.',
     body: changeSchema,
-    answer: detailSchema,
-    handle: async ({ params: { agent_id: id }, body, key }) => detailed(await agents.change(id, body, nameOf(key))),
+    answer: checkedSchema,
+    handle: async ({ params: { agent_id: id }, body, key, request }) => {
+      const sent = configSent(request);
+      // What comes in the old place leaves the other extensions as they are.
+      const isWhole = body.extensions == null || oldPlaceWarnings(sent).length === 0;
+      const extensions = isWhole
+        ? {}
+        : { extensions: overriddenExtensions(agents.stored(id).extensions, body.extensions) };
+      return checked(await agents.change(id, { ...body, ...extensions }, nameOf(key)), sent);
+    },
   });
 
   api.add({
-    ...{ method: 'DELETE', path: '/agents/{agent_id}', tag, summary: 'Delete an agent, with its versions', params },
+    ...{
+      id: 'deleteAgent',
+      method: 'DELETE',
+      path: '/agents/{agent_id}',
+      tag,
+      summary: 'Delete an agent, with its versions',
+      params,
+    },
     description: 'Sessions that run go on. An agent that answers a number is not deleted.',
     answer: success,
     errors: ['NOT_FOUND', 'AGENT_IN_USE'],
@@ -92,7 +167,7 @@ export function agentRoutes(api: Api, { agents, knowledge }: AgentRoutesOptions)
   });
 
   api.add({
-    ...{ method: 'POST', path: '/agents/{agent_id}/duplicate', tag, params, errors },
+    ...{ id: 'duplicateAgent', method: 'POST', path: '/agents/{agent_id}/duplicate', tag, params, errors },
     summary: 'A copy of an agent, with its script, its files and its embed configuration',
     body: z.strictObject({ name: nameSchema.nullish().describe("Default: the agent's, and `(copy)`.") }).optional(),
     answer: detailSchema,
@@ -105,7 +180,15 @@ export function agentRoutes(api: Api, { agents, knowledge }: AgentRoutesOptions)
   });
 
   api.add({
-    ...{ method: 'POST', path: '/agents/{agent_id}/status', tag, summary: 'Switch an agent on or off', params, errors },
+    ...{
+      id: 'setAgentStatus',
+      method: 'POST',
+      path: '/agents/{agent_id}/status',
+      tag,
+      summary: 'Switch an agent on or off',
+      params,
+      errors,
+    },
     description: 'A disabled agent takes no calls (409). Sets `status` of its configuration.',
     body: z.strictObject({ status: z.enum(['active', 'disabled']) }),
     answer: detailSchema,
@@ -114,7 +197,7 @@ export function agentRoutes(api: Api, { agents, knowledge }: AgentRoutesOptions)
   });
 
   api.add({
-    ...{ method: 'GET', path: '/agents/{agent_id}/versions', tag, params, errors },
+    ...{ id: 'listAgentVersions', method: 'GET', path: '/agents/{agent_id}/versions', tag, params, errors },
     summary: 'What an agent is and was, the latest first',
     query: {
       limit: z.int().min(1).max(100).exactOptional().describe('Default 20.'),
@@ -126,12 +209,18 @@ export function agentRoutes(api: Api, { agents, knowledge }: AgentRoutesOptions)
   });
 
   api.add({
-    ...{ method: 'POST', path: '/agents/{agent_id}/versions/{version}/restore', tag, errors },
+    ...{
+      id: 'restoreAgentVersion',
+      method: 'POST',
+      path: '/agents/{agent_id}/versions/{version}/restore',
+      tag,
+      errors,
+    },
     summary: 'Make an earlier version the latest one, with its secrets',
     params: { ...params, version: z.string().regex(/^[1-9]\d{0,14}$/, 'Input should be the number of a version') },
-    answer: detailSchema,
+    answer: checkedSchema,
     handle: async ({ params: { agent_id: id, version }, key }) =>
-      detailed(await agents.restore(id, Number(version), nameOf(key))),
+      checked(await agents.restore(id, Number(version), nameOf(key))),
   });
 }
 
@@ -140,19 +229,34 @@ function nameOf(key: { name: string } | null): string {
   return key?.name ?? '';
 }
 
+function configSent(request: FastifyRequest): unknown {
+  return (jsonBody(request) as { config?: unknown }).config;
+}
+
 /** As the interface words it. */
-function worded({ id, name, config, createdAt }: StoredAgent): z.output<typeof agentSchema> {
+function worded({ id, name, config, createdAt }: StoredAgent): Omit<z.output<typeof agentSchema>, 'warnings'> {
   return { id, name, config: redactAgentConfig(config), created_at: createdAt };
 }
 
 function detailed(agent: StoredAgent): z.output<typeof detailSchema> {
-  return { ...worded(agent), script: agent.script ?? null, version: agent.version };
+  const { script = null, extensions = null, version } = agent;
+  return { ...worded(agent), script, extensions, version };
+}
+
+/** @param sent the configuration as the client wrote it. Default: it sent none */
+function checked(agent: CheckedAgent, sent?: unknown): z.output<typeof checkedSchema> {
+  const warnings = [...oldPlaceWarnings(sent, ['body', 'config']), ...agent.warnings];
+  return { ...detailed(agent), warnings: warned(warnings) };
+}
+
+function warned(warnings: CheckedAgent['warnings']): z.output<typeof warningsSchema> {
+  return warnings.map(({ loc, msg }) => ({ loc: [...loc], msg }));
 }
 
 function wordedVersion(version: AgentVersion): z.output<typeof versionSchema> {
-  const { name, config, script = null, changedAt, changedBy } = version;
+  const { name, config, script = null, extensions = null, changedAt, changedBy } = version;
   return {
-    ...{ version: version.version, name, config: redactAgentConfig(config), script },
+    ...{ version: version.version, name, config: redactAgentConfig(config), script, extensions },
     ...{ changed_at: changedAt, changed_by: changedBy },
   };
 }

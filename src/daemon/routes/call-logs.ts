@@ -8,11 +8,13 @@ import { success } from '../api/schemas.js';
 import type { CallArchive } from '../call-archive.js';
 import { callFilter, callQuery } from '../call-filter.js';
 import { fileReply } from '../file-reply.js';
+import type { Clients } from '../clients.js';
 import { type SignedUrls, signedQuery } from '../signed-urls.js';
 
 export interface CallLogRoutesOptions {
   archive: CallArchive;
   access: Access;
+  clients: Clients;
   links: SignedUrls;
 }
 
@@ -91,29 +93,30 @@ const linkQuery = {
 };
 
 /** Calls that were and are, with their recordings and traces. */
-export function callLogRoutes(api: Api, { archive, access, links }: CallLogRoutesOptions): void {
+export function callLogRoutes(api: Api, { archive, access, clients, links }: CallLogRoutesOptions): void {
   const tag = 'call logs';
 
   api.add({
-    ...{ method: 'GET', path: '/call-logs', tag, summary: 'Calls, newest first', header: 'required', query: pageQuery },
+    ...{ id: 'listCallLogs', method: 'GET', path: '/call-logs', tag, summary: 'Calls, newest first', query: pageQuery },
     description: 'Pages neither skip nor repeat a call, whatever is added meanwhile. `next_cursor` is 0 at the end.',
     answer: z.strictObject({ histories: z.array(callHistory), next_cursor: z.number() }).meta({ id: 'CallHistories' }),
     handle: ({ query: { limit, start_after_ts: after = 0, ...query }, request, reply }) => {
       const beforeUs = after === 0 ? null : Math.round(after * 1e6);
-      const page = archive.page(callFilter(query), limit, beforeUs, links.baseOf(request));
+      const page = archive.page(callFilter(query), limit, beforeUs, links.baseOf(clients.of(request.raw)));
       return reply.type('application/json; charset=utf-8').send(page);
     },
   });
 
   api.add({
-    ...{ method: 'GET', path: '/call-logs/{session_id}', tag, summary: 'A call', header: 'required', params },
+    ...{ id: 'getCallLog', method: 'GET', path: '/call-logs/{session_id}', tag, summary: 'A call', params },
     answer: callHistory,
     errors: ['NOT_FOUND'],
-    handle: ({ params: { session_id: id }, request }) => worded(archive.shown(archive.get(id), links.baseOf(request))),
+    handle: ({ params: { session_id: id }, request }) =>
+      worded(archive.shown(archive.get(id), links.baseOf(clients.of(request.raw)))),
   });
 
   api.add({
-    ...{ method: 'DELETE', path: '/call-logs/{session_id}', tag, header: 'required', params },
+    ...{ id: 'deleteCallLog', method: 'DELETE', path: '/call-logs/{session_id}', tag, params },
     summary: 'Delete a call with its recording and its trace',
     answer: success,
     errors: ['NOT_FOUND', 'CALL_GOES_ON'],
@@ -124,7 +127,7 @@ export function callLogRoutes(api: Api, { archive, access, links }: CallLogRoute
   });
 
   api.add({
-    ...{ method: 'GET', path: '/call-logs/{session_id}/recording', tag, header: 'optional', params, query: linkQuery },
+    ...{ id: 'getRecording', method: 'GET', path: '/call-logs/{session_id}/recording', tag, params, query: linkQuery },
     summary: 'The recording of a call: the user left, the agent right',
     description:
       'With a private key, or by the link in the call, which is signed and expires. Ranges can be asked for.',
@@ -132,6 +135,7 @@ export function callLogRoutes(api: Api, { archive, access, links }: CallLogRoute
       if (/[?&]signature=/.test(request.url)) links.check(request.url);
       else access.privateKey(request);
     },
+    security: 'optional',
     content: 'audio/wav',
     errors: ['NOT_FOUND', 'LINK_INVALID'],
     handle: ({ params: { session_id: id }, request, reply }) =>
@@ -142,7 +146,7 @@ export function callLogRoutes(api: Api, { archive, access, links }: CallLogRoute
   });
 
   api.add({
-    ...{ method: 'GET', path: '/call-logs/{session_id}/trace', tag, header: 'required', params },
+    ...{ id: 'getTrace', method: 'GET', path: '/call-logs/{session_id}/trace', tag, params },
     summary: 'The event log of a session, as parley replay reads it',
     description: 'Lines of JSON; of a session that goes on, what has happened so far.',
     content: 'application/x-ndjson',

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import { agentConfigSchema } from '../../config/agent.js';
+import { agentExtensionsSchema } from '../../config/extensions/extensions.js';
+import { movingSchema, REQUEST_NAMES } from '../../config/extensions/old-place.js';
 import { continuationSchema } from '../../config/continuation.js';
 import type { CallGuards } from '../../config/setting-groups.js';
 import type { DialStore } from '../../store/dials.js';
@@ -32,27 +34,57 @@ const agentConfig = agentConfigSchema
   .describe("Its fields take the place of the agent's, one by one; alone it is the whole agent.");
 const shared = {
   agent_config: agentConfig,
+  agent_extensions: agentExtensionsSchema
+    .nullish()
+    .describe("Takes the place of the agent's extensions, one by one; a temporary agent's own."),
   metadata,
   include_metadata_in_prompt: z.boolean().nullish().describe('Default false.'),
   session_continuation: continuationSchema.nullish(),
 };
-const startSchema = z
-  .strictObject({
-    from_phone: z.string().max(100).describe('One of our numbers, E.164.'),
-    to_phone: z.string().max(100).describe('Who is called, E.164.'),
-    agent_id: agentId.describe("Default: the number's own agent."),
-    ...shared,
-  })
-  .meta({ id: 'StartOutboundCall' });
-const registerSchema = z
-  .strictObject({ agent_id: agentId.describe('May be left out where agent_config is the whole agent.'), ...shared })
-  .refine(({ agent_id: id, agent_config: config }) => id != null || config != null, {
-    path: ['agent_id'],
-    error: 'Field required: or agent_config, or both',
-    params: { type: 'missing' },
-  })
-  .meta({ id: 'RegisterCall' });
+const NO_AGENT = {
+  path: ['agent_id'],
+  error: 'Field required: or agent_config, or both',
+  params: { type: 'missing' },
+};
+
+function namesAgent({ agent_id: id, agent_config: config }: { agent_id?: unknown; agent_config?: unknown }): boolean {
+  return id != null || config != null;
+}
+
+const startSchema = movingSchema(
+  z
+    .strictObject({
+      from_phone: z.string().max(100).describe('One of our numbers, E.164.'),
+      to_phone: z.string().max(100).describe('Who is called, E.164.'),
+      agent_id: agentId.describe("Default: the number's own agent."),
+      ...shared,
+    })
+    .meta({ id: 'StartOutboundCall' }),
+  REQUEST_NAMES,
+);
+const registerShape = {
+  agent_id: agentId.describe('May be left out where agent_config is the whole agent.'),
+  ...shared,
+};
+const registerSchema = movingSchema(
+  z
+    .strictObject({
+      ...registerShape,
+      from_phone: z.string().max(100).nullish().describe('Who calls: `{FromPhone}`, and `voip.from` of the log.'),
+      to_phone: z.string().max(100).nullish().describe('Who is called: `{ToPhone}`, and `voip.to` of the log.'),
+    })
+    .refine(namesAgent, NO_AGENT)
+    .meta({ id: 'RegisterCall' }),
+  REQUEST_NAMES,
+);
+const registerSipSchema = movingSchema(
+  z.strictObject(registerShape).refine(namesAgent, NO_AGENT).meta({ id: 'RegisterSipCall' }),
+  REQUEST_NAMES,
+);
 const idsSchema = z.strictObject({ call_id: z.string(), session_id: z.string() }).meta({ id: 'CallIds' });
+const terminateSchema = z
+  .strictObject({ message: z.string().max(2_000).nullish().describe('What the agent says before it hangs up.') })
+  .optional();
 const stopSchema = z
   .strictObject({ end_running: z.boolean().default(false).describe('Whether calls under way are ended, too.') })
   .default({ end_running: false });
@@ -80,7 +112,13 @@ export function callRoutes(api: Api, options: CallRoutesOptions): void {
   const tag = 'calls';
 
   api.add({
-    ...{ method: 'POST', path: '/start_outbound_call', tag, summary: 'Have an agent call somebody' },
+    ...{
+      id: 'startOutboundCall',
+      method: 'POST',
+      path: '/start_outbound_call',
+      tag,
+      summary: 'Have an agent call somebody',
+    },
     description: 'Answers once the call is taken; what becomes of it is in the call log and in the events.',
     headers: { 'idempotency-key': idempotencyKey },
     body: startSchema,
@@ -95,7 +133,8 @@ export function callRoutes(api: Api, options: CallRoutesOptions): void {
       const idempotency = headers['idempotency-key'];
       const taken = await dialer.dial({
         ...{ from: body.from_phone, to: body.to_phone, agentId: body.agent_id ?? null },
-        ...{ agentConfig: body.agent_config ?? null, metadata: body.metadata ?? {} },
+        ...{ agentConfig: body.agent_config ?? null, agentExtensions: body.agent_extensions ?? null },
+        metadata: body.metadata ?? {},
         includeMetadataInPrompt: body.include_metadata_in_prompt ?? false,
         ...(body.session_continuation != null && { continuation: body.session_continuation }),
         ...(idempotency !== undefined && {
@@ -107,18 +146,34 @@ export function callRoutes(api: Api, options: CallRoutesOptions): void {
   });
 
   api.add({
-    ...{ method: 'POST', path: '/register_call', tag, summary: 'Register a call for a client that comes to /talk' },
+    ...{
+      id: 'registerCall',
+      method: 'POST',
+      path: '/register_call',
+      tag,
+      summary: 'Register a call for a client that comes to /talk',
+    },
     description: 'The client gives the `call_id` in its first message, once and within five minutes.',
     body: registerSchema,
     answer: idsSchema,
     errors: ['NOT_FOUND', 'AGENT_DISABLED', 'REGISTRATIONS_FULL'],
-    handle: async ({ body }) => worded(await registered.register(registrationOf(body))),
+    handle: async ({ body }) => {
+      const { from_phone: from, to_phone: to, ...rest } = body;
+      const phones = from == null && to == null ? null : { from: from ?? '', to: to ?? '' };
+      return worded(await registered.register({ ...registrationOf(rest), phones }));
+    },
   });
 
   api.add({
-    ...{ method: 'POST', path: '/register_sip_call', tag, summary: 'Register a call that a PBX hands over by SIP' },
+    ...{
+      id: 'registerSipCall',
+      method: 'POST',
+      path: '/register_sip_call',
+      tag,
+      summary: 'Register a call that a PBX hands over by SIP',
+    },
     description: 'The PBX calls `sip_uri`, once and within five minutes. Needs a trunk: the setting `sip`.',
-    body: registerSchema,
+    body: registerSipSchema,
     answer: z.strictObject({ call_id: z.string(), sip_uri: z.string() }).meta({ id: 'SipCall' }),
     errors: ['NOT_FOUND', 'AGENT_DISABLED', 'REGISTRATIONS_FULL', 'SIP_NO_TRUNK'],
     handle: async ({ body }) => {
@@ -134,19 +189,28 @@ export function callRoutes(api: Api, options: CallRoutesOptions): void {
   });
 
   api.add({
-    ...{ method: 'POST', path: '/sessions/{session_id}/terminate', tag, summary: 'End a call or session' },
-    description: 'It ends `api-ended`, or `canceled` where nobody had answered.',
+    ...{
+      id: 'terminateSession',
+      method: 'POST',
+      path: '/sessions/{session_id}/terminate',
+      tag,
+      summary: 'End a call or session',
+    },
+    description:
+      'It ends `api-ended`, or `canceled` where nobody had answered; with a `message`, `agent-ended` once that is said.',
+    body: terminateSchema,
     params: { session_id: z.string().min(1).max(200) },
     answer: success,
     errors: ['NOT_FOUND', 'SESSION_CLOSED'],
-    handle: async ({ params }) => {
-      await endSession(params.session_id, options);
+    handle: async ({ params, body }) => {
+      const message = body?.message?.trim() ?? '';
+      await endSession(params.session_id, options, message === '' ? null : message);
       return { success: true };
     },
   });
 
   api.add({
-    ...{ method: 'POST', path: '/calls/stop', tag, summary: 'The kill switch: place no more calls' },
+    ...{ id: 'stopCalls', method: 'POST', path: '/calls/stop', tag, summary: 'The kill switch: place no more calls' },
     description: 'Holds until `POST /calls/resume`, also over a restart. Calls that come in are not affected.',
     body: stopSchema,
     answer: z.strictObject({ success: z.boolean(), ended: z.int().describe('Calls that are being ended.') }),
@@ -157,7 +221,7 @@ export function callRoutes(api: Api, options: CallRoutesOptions): void {
   });
 
   api.add({
-    ...{ method: 'POST', path: '/calls/resume', tag, summary: 'Place calls again', answer: success },
+    ...{ id: 'resumeCalls', method: 'POST', path: '/calls/resume', tag, summary: 'Place calls again', answer: success },
     handle: () => {
       dialer.resume();
       return { success: true };
@@ -165,7 +229,13 @@ export function callRoutes(api: Api, options: CallRoutesOptions): void {
   });
 
   api.add({
-    ...{ method: 'GET', path: '/calls/guards', tag, summary: 'Guards of outbound calls, and what of them is used' },
+    ...{
+      id: 'getCallGuards',
+      method: 'GET',
+      path: '/calls/guards',
+      tag,
+      summary: 'Guards of outbound calls, and what of them is used',
+    },
     answer: guardsSchema,
     handle: () => {
       const { stopped } = dials;
@@ -182,11 +252,13 @@ export function callRoutes(api: Api, options: CallRoutesOptions): void {
   });
 }
 
-function registrationOf(body: z.output<typeof registerSchema>): Registration {
+function registrationOf(body: z.output<typeof registerSipSchema>): Registration {
   return {
-    ...{ agentId: body.agent_id ?? null, agentConfig: body.agent_config ?? null, metadata: body.metadata ?? {} },
+    ...{ agentId: body.agent_id ?? null, metadata: body.metadata ?? {} },
+    ...{ agentConfig: body.agent_config ?? null, agentExtensions: body.agent_extensions ?? null },
     includeMetadataInPrompt: body.include_metadata_in_prompt ?? false,
     continuation: body.session_continuation ?? null,
+    phones: null,
   };
 }
 

@@ -29,7 +29,7 @@ export function campaignProgressRoutes(api: Api, campaigns: Campaigns, clock: Cl
   let streams = 0;
 
   api.add({
-    ...{ method: 'GET', path: '/campaigns/{campaign_id}/progress', tag: 'campaigns' },
+    ...{ id: 'watchCampaign', method: 'GET', path: '/campaigns/{campaign_id}/progress', tag: 'campaigns' },
     summary: 'How far a campaign is, as it changes',
     description:
       'Server-sent events: `event: progress` with how far it is as JSON, at once and after each change, those that ' +

@@ -56,7 +56,16 @@ export function campaignRecordRoutes(api: Api, campaigns: Campaigns): void {
   const path = '/campaigns/{campaign_id}/records';
 
   api.add({
-    ...{ method: 'POST', path, tag, params, summary: 'Add people to call', body: uploadSchema, answer: success },
+    ...{
+      id: 'addRecords',
+      method: 'POST',
+      path,
+      tag,
+      params,
+      summary: 'Add people to call',
+      body: uploadSchema,
+      answer: success,
+    },
     description:
       'Numbers that are none, and those that are in the campaign already, are refused one by one: `success` is false ' +
       'then, and `GET …/records?status=rejected` lists them with the reason. The others are added.',
@@ -69,7 +78,7 @@ export function campaignRecordRoutes(api: Api, campaigns: Campaigns): void {
   });
 
   api.add({
-    ...{ method: 'GET', path, tag, params, summary: 'Whom a campaign calls', answer: pageSchema },
+    ...{ id: 'listRecords', method: 'GET', path, tag, params, summary: 'Whom a campaign calls', answer: pageSchema },
     description: 'In the order in which they were added; those that were refused are listed by `status=rejected` only.',
     query: {
       status: statusSchema.exactOptional(),
@@ -85,7 +94,14 @@ export function campaignRecordRoutes(api: Api, campaigns: Campaigns): void {
   });
 
   api.add({
-    ...{ method: 'DELETE', path: `${path}/{phone}`, tag, summary: 'Call somebody no more', answer: success },
+    ...{
+      id: 'deleteRecord',
+      method: 'DELETE',
+      path: `${path}/{phone}`,
+      tag,
+      summary: 'Call somebody no more',
+      answer: success,
+    },
     description: 'Takes the record out of the campaign. Its calls stay in the log.',
     params: { ...params, phone: z.string().min(1).max(200) },
     errors: ['NOT_FOUND', 'CAMPAIGN_FINISHED', 'RECORD_BEING_CALLED'],

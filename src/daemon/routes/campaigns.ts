@@ -19,9 +19,17 @@ const changeSchema = z
       .describe("Whether the agent's prompt has each record's metadata, beside the variables that it names"),
   })
   .meta({ id: 'CampaignChange' });
-const callerSchema = z.strictObject({
-  phone: z.string().min(1).max(100).describe('One of our numbers; the campaign calls with its agent.'),
-});
+const number = z.string().min(1).max(100);
+const callerSchema = z
+  .strictObject({
+    phone: number.nullish().describe('One of our numbers; the campaign calls with its agent.'),
+    caller: number.nullish().describe('The same as `phone`, as the campaign shows it.'),
+  })
+  .refine(({ phone, caller }) => (phone ?? caller) != null, {
+    path: ['phone'],
+    error: 'Field required',
+    params: { type: 'missing' },
+  });
 
 const shape = {
   id: z.string(),
@@ -51,7 +59,14 @@ export function campaignRoutes(api: Api, campaigns: Campaigns, clock: Clock): vo
   const one = { tag, params, answer: campaignSchema };
 
   api.add({
-    ...{ method: 'POST', path: '/campaigns', tag, summary: 'Make a campaign', header: 'required', body: createSchema },
+    ...{
+      id: 'createCampaign',
+      method: 'POST',
+      path: '/campaigns',
+      tag,
+      summary: 'Make a campaign',
+      body: createSchema,
+    },
     answer: newCampaignSchema,
     handle: ({ body: { name } }) => {
       const { id, status, createdAt } = campaigns.create(name);
@@ -60,18 +75,25 @@ export function campaignRoutes(api: Api, campaigns: Campaigns, clock: Clock): vo
   });
 
   api.add({
-    ...{ method: 'GET', path: '/campaigns', tag, summary: 'All campaigns', answer: z.array(campaignSchema) },
+    ...{
+      id: 'listCampaigns',
+      method: 'GET',
+      path: '/campaigns',
+      tag,
+      summary: 'All campaigns',
+      answer: z.array(campaignSchema),
+    },
     handle: () => campaigns.list().map(worded),
   });
 
   api.add({
-    ...{ ...one, method: 'GET', path: `${path}/info`, summary: 'A campaign', header: 'required' },
+    ...{ ...one, id: 'getCampaign', method: 'GET', path: `${path}/info`, summary: 'A campaign' },
     errors: ['NOT_FOUND'],
     handle: ({ params: { campaign_id: id } }) => worded(campaigns.get(id)),
   });
 
   api.add({
-    ...{ ...one, method: 'PUT', path: `${path}/info`, summary: 'Change a campaign', header: 'required' },
+    ...{ ...one, id: 'updateCampaign', method: 'PUT', path: `${path}/info`, summary: 'Change a campaign' },
     body: changeSchema,
     errors: ['NOT_FOUND', 'CAMPAIGN_FINISHED'],
     handle: ({ params: { campaign_id: id }, body: { name, include_metadata_in_prompt: include } }) => {
@@ -84,7 +106,15 @@ export function campaignRoutes(api: Api, campaigns: Campaigns, clock: Clock): vo
   });
 
   api.add({
-    ...{ method: 'DELETE', path, tag, params, summary: 'Delete a campaign with its records', answer: success },
+    ...{
+      id: 'deleteCampaign',
+      method: 'DELETE',
+      path,
+      tag,
+      params,
+      summary: 'Delete a campaign with its records',
+      answer: success,
+    },
     description: 'Not while it calls. Its calls stay in the log.',
     errors: ['NOT_FOUND', 'CAMPAIGN_RUNNING'],
     handle: async ({ params: { campaign_id: id } }) => {
@@ -94,21 +124,28 @@ export function campaignRoutes(api: Api, campaigns: Campaigns, clock: Clock): vo
   });
 
   api.add({
-    ...{ ...one, method: 'POST', path: `${path}/set_caller`, summary: 'The number that a campaign calls with' },
+    ...{
+      ...one,
+      id: 'setCampaignCaller',
+      method: 'POST',
+      path: `${path}/set_caller`,
+      summary: 'The number that a campaign calls with',
+    },
     body: callerSchema,
     errors: ['NOT_FOUND', 'NUMBER_NOT_OWNED', 'CAMPAIGN_FINISHED'],
-    handle: async ({ params: { campaign_id: id }, body: { phone } }) => worded(await campaigns.setCaller(id, phone)),
+    handle: async ({ params: { campaign_id: id }, body: { phone, caller } }) =>
+      worded(await campaigns.setCaller(id, phone ?? caller ?? '')),
   });
 
   api.add({
-    ...{ ...one, method: 'POST', path: `${path}/start`, summary: 'Begin to call, or go on' },
+    ...{ ...one, id: 'startCampaign', method: 'POST', path: `${path}/start`, summary: 'Begin to call, or go on' },
     description: 'Nothing happens where it calls already.',
     errors: ['NOT_FOUND', 'CAMPAIGN_FINISHED', 'CAMPAIGN_NOT_READY', 'NUMBER_INACTIVE', 'AGENT_DISABLED'],
     handle: ({ params: { campaign_id: id } }) => worded(campaigns.start(id)),
   });
 
   api.add({
-    ...{ ...one, method: 'POST', path: `${path}/stop`, summary: 'Call nobody else' },
+    ...{ ...one, id: 'stopCampaign', method: 'POST', path: `${path}/stop`, summary: 'Call nobody else' },
     description: 'Calls that are under way end by themselves. `start` goes on.',
     errors: ['NOT_FOUND', 'CAMPAIGN_FINISHED'],
     handle: ({ params: { campaign_id: id } }) => worded(campaigns.stop(id)),
@@ -116,6 +153,7 @@ export function campaignRoutes(api: Api, campaigns: Campaigns, clock: Clock): vo
 
   api.add({
     ...{
+      id: 'getCampaignSchedule',
       method: 'GET',
       path: `${path}/schedule`,
       tag,
@@ -128,7 +166,14 @@ export function campaignRoutes(api: Api, campaigns: Campaigns, clock: Clock): vo
   });
 
   api.add({
-    ...{ method: 'POST', path: `${path}/schedule`, tag, params, summary: 'Change how a campaign calls' },
+    ...{
+      id: 'setCampaignSchedule',
+      method: 'POST',
+      path: `${path}/schedule`,
+      tag,
+      params,
+      summary: 'Change how a campaign calls',
+    },
     description: "Its own pace, retries and calling hours over the operator's. Answers with what applies then.",
     body: overridesSchema,
     answer: scheduleSchema,

@@ -3,7 +3,7 @@ import { WebSocketServer } from 'ws';
 import type { CarrierDoor } from '../../carriers/media-socket/door.js';
 import { mediaSocketOf } from '../../carriers/media-socket/media-socket.js';
 import type { Clock } from '../../clock/clock.js';
-import { errorOf } from '../../errors.js';
+import { errorOf, ParleyError } from '../../errors.js';
 import { refuseUpgrade, type Upgrades } from '../upgrades.js';
 
 export interface CarrierRoutesOptions {
@@ -44,12 +44,14 @@ export function carrierRoutes(app: FastifyInstance, options: CarrierRoutesOption
       doorAt(path)
         .then((door) => {
           const take = door?.admit({ path, headers: headersOf(request.headers) }) ?? null;
-          if (take === null) refuseUpgrade(socket, door === null ? 404 : 403);
+          if (door === null) refuseUpgrade(socket, new ParleyError('ROUTE_UNKNOWN', { method: 'WebSocket', path }));
+          else if (take === null)
+            refuseUpgrade(socket, new ParleyError('LINK_INVALID', { reason: 'no call waits for it' }));
           else sockets.handleUpgrade(request, socket, head, (client) => take(mediaSocketOf(client, clock)));
         })
         .catch((error: unknown) => {
           onError(errorOf(error));
-          refuseUpgrade(socket, 503);
+          refuseUpgrade(socket, new ParleyError('INTERNAL'));
         });
     },
   );

@@ -1,6 +1,8 @@
 import * as z from 'zod';
+import { isE164 } from '../../calls/destinations.js';
 import { ParleyError } from '../../errors.js';
-import type { DoNotCallEntry, DoNotCallList } from '../../session/do-not-call.js';
+import { type DoNotCallEntry, type DoNotCallList, comparableNumber } from '../../session/do-not-call.js';
+import { faultAt } from '../replies.js';
 import type { Api } from '../api/api.js';
 import { success } from '../api/schemas.js';
 
@@ -20,28 +22,35 @@ export function doNotCallRoutes(api: Api, list: DoNotCallList, nowSeconds: () =>
   const tag = 'do-not-call';
 
   api.add({
-    ...{ method: 'GET', path, tag, summary: 'Numbers that agents do not call' },
+    ...{ id: 'listDoNotCall', method: 'GET', path, tag, summary: 'Numbers that agents do not call' },
     answer: z.array(entry),
     handle: () => list.list().map(worded),
   });
 
   api.add({
-    ...{ method: 'POST', path, tag, summary: 'Add a number', body, answer: success },
+    ...{ id: 'addDoNotCall', method: 'POST', path, tag, summary: 'Add a number', body, answer: success },
     errors: ['NUMBER_INVALID'],
     handle: ({ body: { phone } }) => {
+      if (!isCallable(phone)) throw faultAt(['body', 'phone'], new ParleyError('NUMBER_INVALID', { number: phone }));
       list.add({ number: phone, source: 'operator', sessionId: null, createdAt: nowSeconds() });
       return { success: true };
     },
   });
 
   api.add({
-    ...{ method: 'DELETE', path, tag, summary: 'Remove a number', body, answer: success },
+    ...{ id: 'removeDoNotCall', method: 'DELETE', path, tag, summary: 'Remove a number', body, answer: success },
     errors: ['NOT_FOUND'],
     handle: ({ body: { phone } }) => {
       if (list.remove(phone)) return { success: true };
       throw new ParleyError('NOT_FOUND', { what: 'number on the do-not-call list', id: phone });
     },
   });
+}
+
+/** Whether a call to it could come about: an entry that is mistyped would protect no one. */
+function isCallable(phone: string): boolean {
+  const number = comparableNumber(phone);
+  return isE164(number) || /^sips?:[^\s@]+@[^\s@]+$/.test(number);
 }
 
 function worded({ number, source, sessionId, createdAt }: DoNotCallEntry): z.output<typeof entry> {

@@ -29,9 +29,10 @@ const ICON_CHARS = 50_000;
 
 const embedShape = {
   titles: phasesSchema('What the button says.', 200),
-  icons: phasesSchema('Addresses of pictures on the button.', ICON_CHARS),
+  icons: phasesSchema('Pictures on the button: addresses, or Iconify names such as tabler:microphone.', ICON_CHARS),
   background: z.string().max(2_000).nullish().describe('CSS background of the button.'),
   buttonCss: z.string().max(10_000).nullish().describe('CSS declarations of the button.'),
+  formCss: z.string().max(10_000).nullish().describe('CSS declarations of the forms that the agent opens.'),
   size: z.int().min(16).max(1_000).nullish().describe('Of the button, CSS pixels.'),
   transcript: z.boolean().nullish().describe('Whether the widget shows what is said.'),
   region: z.string().min(1).max(200).nullish().describe("The operator's name of a gateway; unset = this daemon."),
@@ -49,9 +50,11 @@ const shownSchema = z
     icons: shownPhases,
     background: z.string().nullable(),
     buttonCss: z.string().nullable(),
+    formCss: z.string().nullable(),
     size: z.int().nullable(),
     transcript: z.boolean().nullable(),
     region: z.string().nullable(),
+    name: z.string().describe("The agent's name."),
     base_url: z.string().nullable().describe('Address of the gateway of `region`; null = this daemon.'),
   })
   .meta({ id: 'StoredEmbedConfiguration' });
@@ -67,7 +70,7 @@ export function embedRoutes(api: Api, { agents, access, regions }: EmbedRoutesOp
   const errors = ['NOT_FOUND'] as const;
 
   api.add({
-    ...{ method: 'POST', path, tag, summary: "Set the widget's looks", header: 'required', params, errors },
+    ...{ id: 'setEmbed', method: 'POST', path, tag, summary: "Set the widget's looks", params, errors },
     description: 'In place of what was set before.',
     body: embedSchema,
     answer: success,
@@ -80,14 +83,17 @@ export function embedRoutes(api: Api, { agents, access, regions }: EmbedRoutesOp
   });
 
   api.add({
-    ...{ method: 'GET', path, tag, summary: "The widget's looks", header: 'required', params, errors },
+    ...{ id: 'getEmbed', method: 'GET', path, tag, summary: "The widget's looks", params, errors },
     description: 'With a private key, or as the widget with a public key that is for this agent, from its page.',
     gate: (request) => {
       if (access.keyOf(request)?.kind === 'private') return;
       access.agent(access.publicKey(request.raw), (request.params as { agent_id: string }).agent_id);
     },
     answer: shownSchema,
-    handle: ({ params: { agent_id: id } }) => worded(JSON.parse(agents.embed(id) ?? '{}') as Embed, regions),
+    handle: ({ params: { agent_id: id } }) => {
+      const embed = JSON.parse(agents.embed(id) ?? '{}') as Embed;
+      return worded(embed, agents.stored(id).name, regions);
+    },
   });
 }
 
@@ -97,10 +103,12 @@ function unknownRegion(regions: Readonly<Record<string, string>>): InvalidConfig
   return new InvalidConfigError([{ loc: ['body', 'region'], msg, type: 'enum' }]);
 }
 
-function worded(embed: Embed, regions: Readonly<Record<string, string>>): z.output<typeof shownSchema> {
-  const { titles, icons, background = null, buttonCss = null, size = null, transcript = null, region = null } = embed;
+function worded(embed: Embed, name: string, regions: Readonly<Record<string, string>>): z.output<typeof shownSchema> {
+  const { titles, icons, size = null, transcript = null, region = null } = embed;
+  const { background = null, buttonCss = null, formCss = null } = embed;
   return {
-    ...{ titles: allPhases(titles), icons: allPhases(icons), background, buttonCss, size, transcript, region },
+    ...{ titles: allPhases(titles), icons: allPhases(icons), background, buttonCss, formCss, size, transcript, region },
+    name,
     base_url: region !== null && Object.hasOwn(regions, region) ? (regions[region] ?? null) : null,
   };
 }

@@ -7,7 +7,13 @@ const number = z.strictObject({ phone: z.string().min(1).max(100).describe('The 
 /** Erases what is kept of a person. */
 export function erasureRoutes(api: Api, erasure: Erasure): void {
   api.add({
-    ...{ method: 'POST', path: '/erase', tag: 'privacy', summary: 'Erase all that is kept of a phone number' },
+    ...{
+      id: 'erasePhone',
+      method: 'POST',
+      path: '/erase',
+      tag: 'privacy',
+      summary: 'Erase all that is kept of a phone number',
+    },
     description:
       'Its calls with transcripts, recordings and traces, memories, sessions to go on from, webhooks and what campaigns ' +
       'know of it. Calls that go on are only counted (`going_on`). The do-not-call list keeps the number.',

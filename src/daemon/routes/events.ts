@@ -26,6 +26,63 @@ const headers = {
     .describe('The id of the last event that the client has: it is sent what came since, as far as that is kept.'),
 };
 
+const eventShape = { session_id: z.string(), time: z.number().optional().describe('Unix seconds') };
+const milliseconds = z.number().nullable();
+/** The data of each kind of event, see `LiveEvents`. */
+const eventSchema = z
+  .union([
+    z
+      .strictObject({
+        ...eventShape,
+        call_id: z.string().nullable(),
+        call_status: z.string(),
+        ended: z.boolean(),
+        channel: z.string(),
+        direction: z.string().nullable(),
+        agent_id: z.string().nullable(),
+        campaign_id: z.string().nullable(),
+        from: z.string().nullable(),
+        to: z.string().nullable(),
+        duration: z.number().nullable().describe('Seconds'),
+        error_message: z.string().nullable(),
+      })
+      .meta({ id: 'StatusEvent', description: 'Event `status`: where a call stands.' }),
+    z
+      .strictObject({
+        ...eventShape,
+        role: z.enum(['user', 'agent']),
+        text: z.string().nullable().describe('Null: the agent opts out of data collection'),
+        is_final: z.boolean(),
+        turn: z.int().optional(),
+      })
+      .meta({ id: 'TranscriptEvent', description: 'Event `transcript`: what is said.' }),
+    z
+      .strictObject({
+        ...eventShape,
+        turn: z.int(),
+        utterance_latency: milliseconds,
+        end_of_turn: milliseconds,
+        llm_first: milliseconds,
+        first_sentence: milliseconds,
+        tts_first: milliseconds,
+        interrupted: z.boolean(),
+      })
+      .meta({ id: 'MetricsEvent', description: 'Event `metrics`: milliseconds from the end of the user’s speech.' }),
+    z
+      .strictObject({
+        ...eventShape,
+        id: z.string(),
+        name: z.string(),
+        ok: z.boolean(),
+        took_ms: z.number(),
+        arguments: z.string().nullable(),
+        result: z.string().nullable(),
+      })
+      .meta({ id: 'ToolEvent', description: 'Event `tool`: a call of a tool has ended.' }),
+    z.strictObject({}).meta({ id: 'GapEvent', description: 'Event `gap`: events before this one are kept no more.' }),
+  ])
+  .meta({ id: 'CallEvent', description: 'What happens in a call; the event’s name tells the kind.' });
+
 /** What happens in calls, as server-sent events. */
 export function eventRoutes(api: Api, { events, calls, clock }: EventRoutesOptions): void {
   const shared = {
@@ -33,6 +90,7 @@ export function eventRoutes(api: Api, { events, calls, clock }: EventRoutesOptio
     tag: 'events',
     headers,
     content: 'text/event-stream',
+    answer: eventSchema,
     errors: ['STREAMS_FULL'],
   } as const;
   let streams = 0;
@@ -53,13 +111,18 @@ export function eventRoutes(api: Api, { events, calls, clock }: EventRoutesOptio
   };
 
   api.add({
-    ...{ ...shared, path: '/events', summary: 'What happens in all calls, as it happens' },
+    ...{ ...shared, id: 'watchCalls', path: '/events', summary: 'What happens in all calls, as it happens' },
     description: 'Events are `status`, `transcript`, `metrics`, `tool`, and `gap` where some were missed.',
     handle: (call) => open(call, null),
   });
 
   api.add({
-    ...{ ...shared, path: '/calls/{session_id}/events', summary: 'What happens in a call, as it happens' },
+    ...{
+      ...shared,
+      id: 'watchCall',
+      path: '/calls/{session_id}/events',
+      summary: 'What happens in a call, as it happens',
+    },
     description: 'From its beginning, as far as that is kept; the stream ends when the call has ended.',
     params: { session_id: z.string().min(1).max(200) },
     errors: ['STREAMS_FULL', 'NOT_FOUND'],

@@ -45,12 +45,12 @@ export function keyRoutes(api: Api, { agents, keys }: KeyRoutesOptions): void {
   const tag = 'keys';
 
   api.add({
-    ...{ method: 'GET', path, tag, summary: 'Keys that are good', answer: z.array(keySchema) },
+    ...{ id: 'listKeys', method: 'GET', path, tag, summary: 'Keys that are good', answer: z.array(keySchema) },
     handle: () => keys.list().map(worded),
   });
 
   api.add({
-    ...{ method: 'POST', path, tag, summary: 'Make a key; it is shown this once', body: createSchema },
+    ...{ id: 'createKey', method: 'POST', path, tag, summary: 'Make a key; it is shown this once', body: createSchema },
     answer: newKeySchema,
     handle: ({ body }) => {
       const binding = { agents: body.agents ?? [], origins: body.origins ?? [] };
@@ -62,7 +62,14 @@ export function keyRoutes(api: Api, { agents, keys }: KeyRoutesOptions): void {
   });
 
   api.add({
-    ...{ method: 'DELETE', path, tag, summary: 'Revoke a key', body: z.strictObject({ id: idSchema }) },
+    ...{
+      id: 'revokeKey',
+      method: 'DELETE',
+      path,
+      tag,
+      summary: 'Revoke a key',
+      body: z.strictObject({ id: idSchema }),
+    },
     description: 'At once; sessions that it opened go on.',
     answer: success,
     errors: ['NOT_FOUND', 'KEY_LAST', 'KEY_OF_ENVIRONMENT'],

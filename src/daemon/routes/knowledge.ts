@@ -5,6 +5,7 @@ import type { KnowledgeBase } from '../../store/knowledge.js';
 import type { KnowledgeFile } from '../../tools/knowledge/knowledge.js';
 import type { AgentRegistry } from '../agents.js';
 import type { Api } from '../api/api.js';
+import { faultAt } from '../replies.js';
 import { success } from '../api/schemas.js';
 import type { Uploads } from '../uploads.js';
 
@@ -38,14 +39,42 @@ const fileSchema = z
   })
   .meta({ id: 'KnowledgeFile', description: 'A file that agents can consult.' });
 const deleteSchema = z.strictObject({ id: idSchema });
-const agentFilesSchema = z.strictObject({ agent_id: idSchema, file_ids: z.array(idSchema).max(1_000) });
+const fileIds = z.array(idSchema).max(1_000);
+const agentFilesSchema = z
+  .strictObject({
+    agent_id: idSchema,
+    files: fileIds.nullish().describe("Become the files of the agent's configuration, in place of those it lists."),
+    messages: z
+      .array(z.string().max(2_000))
+      .max(128)
+      .nullish()
+      .describe('With `files`: said while they are consulted.'),
+    file_ids: fileIds
+      .nullish()
+      .describe('Come on top of those of the configuration, in place of those given so before.'),
+  })
+  .refine(({ files, file_ids: ids }) => (files == null) !== (ids == null), {
+    path: ['files'],
+    error: 'Field required: files, or file_ids',
+    params: { type: 'missing' },
+  })
+  .refine(({ files, messages }) => messages == null || files != null, {
+    path: ['messages'],
+    error: 'Input should be null without files',
+  });
 
 /** Files that agents can consult: sent, read, listed, deleted, and given to agents. */
 export function knowledgeRoutes(api: Api, { agents, knowledge, uploads }: KnowledgeRoutesOptions): void {
   const tag = 'knowledge';
 
   api.add({
-    ...{ method: 'POST', path: '/knowledge/upload', tag, summary: 'Send a file, as the field `file` of a form' },
+    ...{
+      id: 'uploadFile',
+      method: 'POST',
+      path: '/knowledge/upload',
+      tag,
+      summary: 'Send a file, as the field `file` of a form',
+    },
     upload: 'multipart/form-data',
     answer: uploadSchema,
     errors: ['KNOWLEDGE_FILE_TOO_LARGE'],
@@ -56,7 +85,13 @@ export function knowledgeRoutes(api: Api, { agents, knowledge, uploads }: Knowle
   });
 
   api.add({
-    ...{ method: 'POST', path: '/knowledge/create_file', tag, summary: 'Make an upload a file of the knowledge base' },
+    ...{
+      id: 'createFile',
+      method: 'POST',
+      path: '/knowledge/create_file',
+      tag,
+      summary: 'Make an upload a file of the knowledge base',
+    },
     body: createSchema,
     answer: fileSchema,
     errors: ['NOT_FOUND', 'KNOWLEDGE_FULL'],
@@ -65,7 +100,9 @@ export function knowledgeRoutes(api: Api, { agents, knowledge, uploads }: Knowle
       // A name without an ending says nothing of the kind of file; the upload's may.
       const fileType = body.file_type ?? (/\.[a-z0-9]+$/i.test(body.name) ? null : (source.split('.').pop() ?? null));
       const { name, description = null } = body;
-      const file = await knowledge.add({ name, description, fileType, source });
+      const file = await knowledge.add({ name, description, fileType, source }).catch((error: unknown) => {
+        throw faultAt(['body', 'object_key'], error);
+      });
       if (body.size != null && body.size !== file.size) {
         await knowledge.remove(file.id);
         const msg = `The upload has ${String(file.size)} bytes`;
@@ -77,7 +114,13 @@ export function knowledgeRoutes(api: Api, { agents, knowledge, uploads }: Knowle
   });
 
   api.add({
-    ...{ method: 'POST', path: '/knowledge/delete_file', tag, summary: 'Delete a file that no agent lists' },
+    ...{
+      id: 'deleteFile',
+      method: 'POST',
+      path: '/knowledge/delete_file',
+      tag,
+      summary: 'Delete a file that no agent lists',
+    },
     body: deleteSchema,
     answer: success,
     errors: ['NOT_FOUND', 'KNOWLEDGE_FILE_IN_USE'],
@@ -90,23 +133,40 @@ export function knowledgeRoutes(api: Api, { agents, knowledge, uploads }: Knowle
   });
 
   api.add({
-    ...{ method: 'GET', path: '/knowledge/list_files', tag, summary: 'All files' },
+    ...{ id: 'listFiles', method: 'GET', path: '/knowledge/list_files', tag, summary: 'All files' },
     answer: z.array(fileSchema),
     handle: async () => (await knowledge.list()).map(worded),
   });
 
   api.add({
-    ...{ method: 'POST', path: '/knowledge/set_agent_files', tag, summary: 'Give files to an agent' },
-    description: 'They come on top of those that its configuration lists, in place of those given so before.',
+    ...{
+      id: 'setAgentFiles',
+      method: 'POST',
+      path: '/knowledge/set_agent_files',
+      tag,
+      summary: 'Give files to an agent',
+    },
+    description: 'As `knowledge_base` of its configuration (`files`), or on top of that (`file_ids`).',
     body: agentFilesSchema,
     answer: success,
     errors: ['NOT_FOUND'],
-    handle: async ({ body: { agent_id: agentId, file_ids: fileIds } }) => {
-      agents.get(agentId);
-      await knowledge.setAgentFiles(agentId, fileIds);
+    handle: async ({ body: { agent_id: agentId, files, messages, file_ids: given }, key }) => {
+      const { config } = agents.stored(agentId);
+      if (files == null) await knowledge.setAgentFiles(agentId, given ?? []);
+      else {
+        const unknown = await firstUnknown(knowledge, files);
+        if (unknown !== undefined) throw new ParleyError('NOT_FOUND', { what: 'knowledge file', id: unknown });
+        const knowledge_base = { ...config.knowledge_base, files, ...(messages != null && { messages }) };
+        await agents.change(agentId, { config: { ...config, knowledge_base } }, key?.name ?? '');
+      }
       return { success: true };
     },
   });
+}
+
+async function firstUnknown(knowledge: KnowledgeBase, ids: readonly string[]): Promise<string | undefined> {
+  const known = new Set(await knowledge.known(ids));
+  return ids.find((id) => !known.has(id));
 }
 
 /** As the interface words it. */

@@ -17,7 +17,7 @@ const memory = z
 /** What agents remember of a user: read, and erased for good. */
 export function memoryRoutes(api: Api, memories: SqliteMemories): void {
   api.add({
-    ...{ method: 'GET', path: '/memories/{user}', tag: 'memories', params, query },
+    ...{ id: 'getMemories', method: 'GET', path: '/memories/{user}', tag: 'memories', params, query },
     summary: 'What agents remember of a user',
     answer: z.array(memory),
     handle: ({ params: { user }, query: { agent_id: agentId = null } }) =>
@@ -28,7 +28,7 @@ export function memoryRoutes(api: Api, memories: SqliteMemories): void {
   });
 
   api.add({
-    ...{ method: 'DELETE', path: '/memories/{user}', tag: 'memories', params, query },
+    ...{ id: 'deleteMemories', method: 'DELETE', path: '/memories/{user}', tag: 'memories', params, query },
     summary: 'Erase what agents remember of a user',
     answer: z.strictObject({ success: z.boolean(), erased: z.int() }),
     handle: ({ params: { user }, query: { agent_id: agentId = null } }) => ({

@@ -60,7 +60,7 @@ export function phoneRoutes(api: Api, options: PhoneRoutesOptions): void {
   const tag = 'phones';
 
   api.add({
-    ...{ method: 'POST', path: '/phones/purchase', tag, summary: 'Buy a number from the carrier', header: 'required' },
+    ...{ id: 'purchasePhone', method: 'POST', path: '/phones/purchase', tag, summary: 'Buy a number from the carrier' },
     body: purchaseSchema,
     answer: phoneSchema,
     errors: ['NUMBER_NONE_FOR_SALE', 'NUMBER_UNAVAILABLE', 'CARRIER_CLOSED'],
@@ -80,7 +80,13 @@ export function phoneRoutes(api: Api, options: PhoneRoutesOptions): void {
   });
 
   api.add({
-    ...{ method: 'POST', path: '/phones/import', tag, summary: 'Take a number into use that the operator has' },
+    ...{
+      id: 'importPhone',
+      method: 'POST',
+      path: '/phones/import',
+      tag,
+      summary: 'Take a number into use that the operator has',
+    },
     description:
       'One of the numbers that the setting `sip.numbers` lists, or that the account with Twilio, Telnyx or Plivo has. ' +
       'One that is in use already stays as it is, and its calls come here again where `publicUrl` has changed.',
@@ -102,26 +108,41 @@ export function phoneRoutes(api: Api, options: PhoneRoutesOptions): void {
   });
 
   api.add({
-    ...{ method: 'GET', path: '/phones', tag, summary: 'All numbers', answer: z.array(phoneSchema) },
+    ...{ id: 'listPhones', method: 'GET', path: '/phones', tag, summary: 'All numbers', answer: z.array(phoneSchema) },
     handle: () => phones.list().map(worded),
   });
 
   api.add({
-    ...{ method: 'GET', path: '/phones/{phone}', tag, summary: 'A number', header: 'required', params },
+    ...{ id: 'getPhone', method: 'GET', path: '/phones/{phone}', tag, summary: 'A number', params },
     answer: phoneSchema,
     errors: ['NOT_FOUND'],
     handle: ({ params: { phone } }) => worded(find(phones, phone)),
   });
 
   api.add({
-    ...{ method: 'PUT', path: '/phones/{phone}', tag, summary: 'Change a number', params, body: changeSchema },
+    ...{
+      id: 'updatePhone',
+      method: 'PUT',
+      path: '/phones/{phone}',
+      tag,
+      summary: 'Change a number',
+      params,
+      body: changeSchema,
+    },
     answer: phoneSchema,
     errors: ['NOT_FOUND'],
     handle: ({ params: { phone }, body }) => worded(changed(phones, phone, body)),
   });
 
   api.add({
-    ...{ method: 'DELETE', path: '/phones/{phone}', tag, summary: 'Give a number back to the carrier', params },
+    ...{
+      id: 'releasePhone',
+      method: 'DELETE',
+      path: '/phones/{phone}',
+      tag,
+      summary: 'Give a number back to the carrier',
+      params,
+    },
     answer: success,
     errors: ['NOT_FOUND', 'CARRIER_CLOSED'],
     handle: async ({ params: { phone } }) => {
@@ -134,7 +155,14 @@ export function phoneRoutes(api: Api, options: PhoneRoutesOptions): void {
   });
 
   api.add({
-    ...{ method: 'POST', path: '/phones/{phone}/set_agent', tag, summary: 'Who answers a number', params },
+    ...{
+      id: 'setPhoneAgent',
+      method: 'POST',
+      path: '/phones/{phone}/set_agent',
+      tag,
+      summary: 'Who answers a number',
+      params,
+    },
     body: agentSchema,
     answer: phoneSchema,
     errors: ['NOT_FOUND'],
@@ -146,7 +174,13 @@ export function phoneRoutes(api: Api, options: PhoneRoutesOptions): void {
   });
 
   api.add({
-    ...{ method: 'POST', path: '/phones/{phone}/agent-config-override', tag, params },
+    ...{
+      id: 'setPhoneAgentConfigOverride',
+      method: 'POST',
+      path: '/phones/{phone}/agent-config-override',
+      tag,
+      params,
+    },
     summary: "What is different for an agent's calls on a number",
     description: "Its fields take the place of the agent's, one by one. A secret of `***` stays as it is stored.",
     body: overrideSchema,
@@ -158,7 +192,11 @@ export function phoneRoutes(api: Api, options: PhoneRoutesOptions): void {
       const override = given && restoreSecrets(given, stored, place);
       if (override !== null) {
         const agent = agentId === null ? null : agents.get(agentId);
-        const whole = { agent: overriddenAgent(agent?.config ?? {}, override), script: agent?.script };
+        const whole = {
+          agent: overriddenAgent(agent?.config ?? {}, override),
+          script: agent?.script,
+          extensions: agent?.extensions,
+        };
         await checkAgent(engine, whole, { config: place });
       }
       return worded(changed(phones, phone, { agentConfigOverride: override }));
@@ -167,7 +205,7 @@ export function phoneRoutes(api: Api, options: PhoneRoutesOptions): void {
 
   // The simulated network's own: there is nobody else who could call.
   api.add({
-    ...{ method: 'POST', path: '/phones/{phone}/simulate_call', tag, params, body: callSchema },
+    ...{ id: 'simulateCall', method: 'POST', path: '/phones/{phone}/simulate_call', tag, params, body: callSchema },
     summary: 'Have somebody of the simulated network call a number',
     answer: z.strictObject({ call_id: z.string() }),
     errors: ['NOT_FOUND'],

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { Access } from '../access.js';
 import type { Api } from '../api/api.js';
+import type { Doors } from '../doors.js';
 import type { SessionTokens } from '../session-tokens.js';
 
 const iceServer = z
@@ -22,15 +23,25 @@ export function sessionTokenRoutes(
   api: Api,
   access: Access,
   tokens: SessionTokens,
+  doors: Doors,
   iceServers: readonly z.output<typeof iceServer>[],
 ): void {
   api.add({
-    ...{ method: 'POST', path: '/sessions/token', tag: 'sessions', summary: 'A token for one session', answer },
+    ...{
+      id: 'createSessionToken',
+      method: 'POST',
+      path: '/sessions/token',
+      tag: 'sessions',
+      summary: 'A token for one session',
+      answer,
+    },
     description:
       'The header `authorization` holds a public key. The token can be used once, within 60 s, and for what the key is for.',
-    gate: (request) => void access.publicKey(request),
+    gate: (request) => void access.publicKey(request.raw),
+    errors: ['DAEMON_DRAINING'],
     handle: ({ request }) => {
-      const { token, expiresAt } = tokens.mint(access.publicKey(request));
+      doors.enter();
+      const { token, expiresAt } = tokens.mint(access.publicKey(request.raw));
       return { token, expires_at: expiresAt, ice_servers: [...iceServers] };
     },
   });

@@ -1,13 +1,14 @@
-import type { IncomingMessage } from 'node:http';
 import { type WebSocket, WebSocketServer } from 'ws';
 import * as z from 'zod';
 import type { Cancel, Clock } from '../../clock/clock.js';
 import { parseWith } from '../../config/issues.js';
-import { errorOf, ParleyError, reasonOf } from '../../errors.js';
+import type { SessionHandle } from '../../engine/line-elsewhere.js';
+import { errorOf, ParleyError } from '../../errors.js';
 import type { TalkServerMessage } from '../../transports/talk-protocol.js';
 import { TalkSocketTransport } from '../../transports/talk-socket.js';
 import type { Access, Caller } from '../access.js';
-import { callerOf, type RateLimit } from '../rate-limit.js';
+import type { Clients } from '../clients.js';
+import type { RateLimit } from '../rate-limit.js';
 import { SocketPlaces } from '../socket-places.js';
 import { refuseUpgrade, type Upgrade, type Upgrades } from '../upgrades.js';
 import { type Visitors, type Wanted, wishShape } from '../visitors.js';
@@ -16,10 +17,13 @@ export interface TalkOptions {
   upgrades: Upgrades;
   visitors: Visitors;
   access: Access;
+  clients: Clients;
   requests: RateLimit;
   clock: Clock;
   /** Sockets that one address may have open. */
   socketsPerAddress: number;
+  /** How far audio runs ahead of real time, in milliseconds. */
+  leadMs: number;
   /** False while the daemon is shutting down. */
   isOpen: () => boolean;
   onError: (error: Error) => void;
@@ -39,20 +43,27 @@ const TRY_AGAIN_LATER = 1013;
 const INTERNAL_ERROR = 1011;
 
 const publicKeySchema = z.string().min(1).max(500);
+/** What a client says of itself. */
+const clientShape = { background_in_pauses: z.boolean().nullish() };
 const initiateSchema = z.strictObject({
   method: z.literal('initiate'),
   data: z.strictObject({
     public_key: publicKeySchema,
     agent: z
-      .strictObject({ agent_id: z.string().min(1).max(200).nullish(), agent_config: z.unknown().optional() })
+      .strictObject({
+        agent_id: z.string().min(1).max(200).nullish(),
+        agent_config: z.unknown().optional(),
+        agent_extensions: z.unknown().optional(),
+      })
       .refine((agent) => agent.agent_id != null || agent.agent_config != null, 'agent_id or agent_config is needed'),
+    ...clientShape,
     ...wishShape,
   }),
 });
 /** For a call that was registered with all the rest. */
 const registeredSchema = z.strictObject({
   method: z.literal('initiate'),
-  data: z.strictObject({ public_key: publicKeySchema, call_id: z.string().min(1).max(200) }),
+  data: z.strictObject({ public_key: publicKeySchema, call_id: z.string().min(1).max(200), ...clientShape }),
 });
 
 /** `/talk`: the socket that browsers talk over. See docs/talk-socket.md for the protocol. */
@@ -60,6 +71,11 @@ export class TalkEndpoint {
   readonly #options: TalkOptions;
   /** Clients that have no session (yet, or any more). */
   readonly #waiting = new Set<WebSocket>();
+  /** Sessions under way, by their id. */
+  readonly #talking = new Map<
+    string,
+    { session: SessionHandle; transport: TalkSocketTransport; agentId: string | null }
+  >();
   readonly #places: SocketPlaces;
   readonly #sockets = new WebSocketServer({
     noServer: true,
@@ -83,27 +99,23 @@ export class TalkEndpoint {
   }
 
   #onUpgrade({ request, socket, head }: Upgrade): void {
-    const { access, requests, isOpen } = this.#options;
+    const { access, clients, requests, isOpen } = this.#options;
     if (!isOpen()) {
-      refuseUpgrade(socket, 503);
+      refuseUpgrade(socket, new ParleyError('DAEMON_DRAINING'));
       return;
     }
     try {
-      access.origin(callerIn(request));
-    } catch (error) {
-      refuseUpgrade(socket, 403, reasonOf(error));
-      return;
-    }
-    try {
-      requests.take(callerOf(request));
+      access.origin(access.callerOf(request));
+      requests.take(clients.of(request).address);
       if (this.#waiting.size >= MAX_WAITING) throw new ParleyError('SOCKETS_FULL', { limit: MAX_WAITING });
-      socket.once('close', this.#places.enter(callerOf(request)));
+      socket.once('close', this.#places.enter(clients.of(request).address));
     } catch (error) {
-      refuseUpgrade(socket, 429, reasonOf(error));
+      if (!(error instanceof ParleyError)) throw error;
+      refuseUpgrade(socket, error);
       return;
     }
     this.#sockets.handleUpgrade(request, socket, head, (client) => {
-      this.#waitForInitiate(client, callerIn(request));
+      this.#waitForInitiate(client, access.callerOf(request));
     });
   }
 
@@ -118,7 +130,8 @@ export class TalkEndpoint {
     client.once('close', cancel);
     client.once('message', (data: Buffer, isBinary: boolean) => {
       cancel();
-      const transport = new TalkSocketTransport(client, { clock }); // keeps what comes until the session listens
+      const { leadMs } = this.#options;
+      const transport = new TalkSocketTransport(client, { clock, leadMs }); // keeps what comes until the session listens
       const text = isBinary ? null : data.toString('utf8');
       void this.#begin({ client, transport, caller }, text).catch((error: unknown) => {
         this.#sendAway(client, error);
@@ -131,27 +144,43 @@ export class TalkEndpoint {
     text: string | null,
   ): Promise<void> {
     const { visitors } = this.#options;
-    const session = await visitors.begin(this.#wanted(parseJson(text), caller), transport, 'talk');
+    const { wanted, playsThroughPauses } = this.#wanted(parseJson(text), caller);
+    transport.playsThroughPauses = playsThroughPauses;
+    await this.#takeOver(wanted);
+    const session = await visitors.begin(wanted, transport, 'talk');
     this.#waiting.delete(client);
-    await session.run();
+    this.#talking.set(session.id, { session, transport, agentId: wanted.agentId });
+    await session.run().finally(() => this.#talking.delete(session.id));
+  }
+
+  /**
+   * A client whose line broke goes on with its session, of which the daemon may not have noticed that it is alone: it
+   * ends now, so that what was said in it is known.
+   */
+  async #takeOver({ continuation, agentId }: Wanted): Promise<void> {
+    const lost = this.#talking.get(continuation?.session_id ?? '');
+    if (lost === undefined || lost.agentId !== agentId) return;
+    lost.transport.abandon();
+    await lost.session.finished;
   }
 
   /** @throws ParleyError AUTH_REQUIRED, AUTH_FORBIDDEN, NOT_FOUND, CONFIG_INVALID, SESSIONS_FULL */
-  #wanted(message: unknown, caller: Caller): Wanted {
+  #wanted(message: unknown, caller: Caller): { wanted: Wanted; playsThroughPauses: boolean } {
     const { visitors } = this.#options;
     if (isRegistered(message)) {
       const { data } = parseWith(registeredSchema, message, ['initiate']);
       visitors.enter(data.public_key, caller);
-      return visitors.registered(data.call_id);
+      return { wanted: visitors.registered(data.call_id), playsThroughPauses: data.background_in_pauses === true };
     }
     const { data } = parseWith(initiateSchema, message, ['initiate']);
-    const { public_key: key, agent, ...wishes } = data;
-    const place = ['initiate', 'data', 'agent', 'agent_config'];
-    return visitors.wanted(
+    const { public_key: key, agent, background_in_pauses: inPauses, ...wishes } = data;
+    const place = ['initiate', 'data', 'agent'];
+    const wanted = visitors.wanted(
       visitors.enter(key, caller),
-      { id: agent.agent_id ?? null, config: agent.agent_config, place },
+      { id: agent.agent_id ?? null, config: agent.agent_config, extensions: agent.agent_extensions, place },
       wishes,
     );
+    return { wanted, playsThroughPauses: inPauses === true };
   }
 
   #sendAway(client: WebSocket, error: unknown): void {
@@ -182,10 +211,6 @@ export class TalkEndpoint {
 function isRegistered(message: unknown): boolean {
   const data: unknown = typeof message === 'object' && message !== null && 'data' in message ? message.data : null;
   return typeof data === 'object' && data !== null && 'call_id' in data;
-}
-
-function callerIn({ headers: { origin, host } }: IncomingMessage): Caller {
-  return { origin, host };
 }
 
 function parseJson(text: string | null): unknown {

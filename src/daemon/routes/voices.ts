@@ -1,14 +1,17 @@
 import type { FastifyRequest } from 'fastify';
 import * as z from 'zod';
 import { languageSchema } from '../../config/language.js';
+import { encodeUrlText } from '../../config/url-text.js';
 import type { StoredVoice } from '../../store/voices.js';
 import type { Api } from '../api/api.js';
 import { success } from '../api/schemas.js';
+import type { Clients } from '../clients.js';
 import { signedQuery, type SignedUrls } from '../signed-urls.js';
 import type { Voices } from '../voices.js';
 
 export interface VoiceRoutesOptions {
   voices: Voices;
+  clients: Clients;
   links: SignedUrls;
 }
 
@@ -59,12 +62,18 @@ const newSchema = z
   .meta({ id: 'CustomVoiceCreate' });
 const deleteSchema = z.strictObject(nameShape).meta({ id: 'CustomVoiceName' });
 
+/** With any region where it names none. `lang_code` is what other clients of this interface call it. */
+const languageQuery = {
+  language: z.string().min(1).max(35).exactOptional(),
+  lang_code: z.string().min(1).max(35).exactOptional().describe('The same as `language`.'),
+};
+
 /** Voices: the providers' own and custom ones, each with something to hear. */
-export function voiceRoutes(api: Api, { voices, links }: VoiceRoutesOptions): void {
+export function voiceRoutes(api: Api, { voices, clients, links }: VoiceRoutesOptions): void {
   const tag = 'voices';
   const link = (request: FastifyRequest, provider: string, voiceId: string): string => {
-    const path = `/voices/${encodeURIComponent(provider)}/${encodeURIComponent(voiceId)}/preview`;
-    return links.url(path, LINK_S, links.baseOf(request));
+    const path = `/voices/${encodeUrlText(provider)}/${encodeUrlText(voiceId)}/preview`;
+    return links.url(path, LINK_S, links.baseOf(clients.of(request.raw)));
   };
   const worded = (request: FastifyRequest, voice: StoredVoice): z.output<typeof customSchema> => {
     const { provider, voiceId, name, model, settings, language, category, multiplier } = voice;
@@ -75,11 +84,11 @@ export function voiceRoutes(api: Api, { voices, links }: VoiceRoutesOptions): vo
   };
 
   api.add({
-    ...{ method: 'GET', path: '/voices', tag, summary: 'All voices that agents can name' },
-    query: { provider: z.string().min(1).max(64).exactOptional(), language: z.string().min(1).max(35).exactOptional() },
+    ...{ id: 'listVoices', method: 'GET', path: '/voices', tag, summary: 'All voices that agents can name' },
+    query: { provider: z.string().min(1).max(64).exactOptional(), ...languageQuery },
     description: '`language` finds the voices of a language, with any region where it names none.',
     answer: z.array(voiceSchema),
-    handle: async ({ query: { provider, language }, request }) => {
+    handle: async ({ query: { provider, lang_code, language = lang_code }, request }) => {
       const all = await voices.all();
       return all
         .filter((voice) => provider === undefined || voice.provider === provider)
@@ -95,12 +104,31 @@ export function voiceRoutes(api: Api, { voices, links }: VoiceRoutesOptions): vo
 
   const path = '/voices/custom';
   api.add({
-    ...{ method: 'GET', path, tag, summary: 'The custom voices', header: 'required', answer: z.array(customSchema) },
-    handle: ({ request }) => voices.custom().map((voice) => worded(request, voice)),
+    ...{
+      id: 'listCustomVoices',
+      method: 'GET',
+      path,
+      tag,
+      summary: 'The custom voices',
+      query: languageQuery,
+      answer: z.array(customSchema),
+    },
+    handle: ({ request, query: { lang_code, language = lang_code } }) =>
+      voices
+        .custom()
+        .filter((voice) => language === undefined || isOf(language, voice.language))
+        .map((voice) => worded(request, voice)),
   });
 
   api.add({
-    ...{ method: 'POST', path, tag, summary: 'Add a custom voice, or change the one of its name', body: newSchema },
+    ...{
+      id: 'createCustomVoice',
+      method: 'POST',
+      path,
+      tag,
+      summary: 'Add a custom voice, or change the one of its name',
+      body: newSchema,
+    },
     description: 'It is kept once it has really spoken a sentence.',
     answer: customSchema,
     errors: ['PROVIDER_FAILED', 'PROVIDER_REFUSED', 'PROVIDER_TIMEOUT'],
@@ -115,7 +143,15 @@ export function voiceRoutes(api: Api, { voices, links }: VoiceRoutesOptions): vo
   });
 
   api.add({
-    ...{ method: 'DELETE', path, tag, summary: 'Delete a custom voice', body: deleteSchema, answer: success },
+    ...{
+      id: 'deleteCustomVoice',
+      method: 'DELETE',
+      path,
+      tag,
+      summary: 'Delete a custom voice',
+      body: deleteSchema,
+      answer: success,
+    },
     errors: ['NOT_FOUND', 'VOICE_IN_USE'],
     handle: ({ body: { provider, voice_id: voiceId } }) => {
       voices.remove(provider, voiceId);
@@ -124,10 +160,18 @@ export function voiceRoutes(api: Api, { voices, links }: VoiceRoutesOptions): vo
   });
 
   api.add({
-    ...{ method: 'GET', path: '/voices/{provider}/{voice_id}/preview', tag, params: nameShape, query: signedQuery },
+    ...{
+      id: 'getVoicePreview',
+      method: 'GET',
+      path: '/voices/{provider}/{voice_id}/preview',
+      tag,
+      params: nameShape,
+      query: signedQuery,
+    },
     summary: 'A sentence, spoken by a voice',
     description: 'By the `preview_url` of the voice, which is signed and expires; no key is needed.',
     gate: ({ url }) => links.check(url),
+    security: 'none',
     content: 'audio/wav',
     errors: ['LINK_INVALID', 'PROVIDER_FAILED', 'PROVIDER_REFUSED', 'PROVIDER_TIMEOUT', 'TTS_ENGINE_MISSING'],
     handle: async ({ params: { provider, voice_id: voiceId }, reply }) => {

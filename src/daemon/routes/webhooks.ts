@@ -31,7 +31,13 @@ export function webhookRoutes(api: Api, { deliveries, unixMs, wake }: WebhookRou
   const tag = 'webhooks';
 
   api.add({
-    ...{ method: 'GET', path: '/webhooks/deliveries', tag, summary: 'Messages to webhooks, the newest first' },
+    ...{
+      id: 'listDeliveries',
+      method: 'GET',
+      path: '/webhooks/deliveries',
+      tag,
+      summary: 'Messages to webhooks, the newest first',
+    },
     description: 'Those that are done with are kept for 30 days.',
     query: {
       session_id: z.string().max(200).optional(),
@@ -49,7 +55,13 @@ export function webhookRoutes(api: Api, { deliveries, unixMs, wake }: WebhookRou
   });
 
   api.add({
-    ...{ method: 'POST', path: '/webhooks/deliveries/{id}/resend', tag, summary: 'Send a message again, now' },
+    ...{
+      id: 'resendDelivery',
+      method: 'POST',
+      path: '/webhooks/deliveries/{id}/resend',
+      tag,
+      summary: 'Send a message again, now',
+    },
     description: 'Whatever became of it; with all its attempts anew. Later messages of its session wait for it.',
     params: { id: z.string().min(1).max(100) },
     answer: deliverySchema,

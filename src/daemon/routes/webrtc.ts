@@ -3,7 +3,9 @@ import type { IncomingMessage } from 'node:http';
 import * as z from 'zod';
 import { type Access, bearer, type PublicKey } from '../access.js';
 import type { Api } from '../api/api.js';
+import { ParleyError } from '../../errors.js';
 import type { Doors } from '../doors.js';
+import { faultAt } from '../replies.js';
 import { type Visitors, wishShape } from '../visitors.js';
 import type { WebRtcCalls } from '../webrtc-calls.js';
 
@@ -49,7 +51,7 @@ export function webRtcRoutes(api: Api, { calls, visitors, access, doors }: WebRt
   const visitorsKeys = new WeakMap<IncomingMessage, PublicKey>();
 
   api.add({
-    ...{ method: 'POST', path: '/webrtc/offer', tag: 'sessions', header: 'required', body, answer },
+    ...{ id: 'offerWebRtc', method: 'POST', path: '/webrtc/offer', tag: 'sessions', body, answer },
     summary: 'Talk over WebRTC',
     description:
       'The header `authorization` holds a private key, or a session token. The answer has all candidates in it. ' +
@@ -58,16 +60,21 @@ export function webRtcRoutes(api: Api, { calls, visitors, access, doors }: WebRt
     errors: ['NOT_FOUND', 'AGENT_DISABLED', 'SESSIONS_FULL', 'DAEMON_DRAINING', 'OFFER_INVALID', 'RTP_PORTS_FULL'],
     gate: (request: FastifyRequest) => {
       if (access.keyOf(request)?.kind === 'private') return;
-      const { headers } = request;
-      const caller = { origin: headers.origin, host: headers.host };
-      visitorsKeys.set(request.raw, access.tokenHolder(bearer(headers.authorization), caller));
+      const caller = access.callerOf(request.raw);
+      visitorsKeys.set(request.raw, access.tokenHolder(bearer(request.headers.authorization), caller));
     },
     handle: async ({ request, body: { offer, agent_id: id, session_id: sessionId, ...wishes } }) => {
       const key = visitorsKeys.get(request.raw) ?? null;
-      const answered = (sdp: string) => ({ answer: { type: 'answer', sdp } });
-      if (sessionId != null) return answered(await calls.change(key, id, sessionId, offer.sdp));
-      doors.enter();
-      return answered(await calls.begin(key, visitors.wanted(key, { id }, wishes), offer.sdp));
+      if (sessionId == null) doors.enter();
+      try {
+        const sdp = await (sessionId == null
+          ? calls.begin(key, visitors.wanted(key, { id }, wishes), offer.sdp)
+          : calls.change(key, id, sessionId, offer.sdp));
+        return { answer: { type: 'answer', sdp } };
+      } catch (error) {
+        const isOffer = error instanceof ParleyError && error.code === 'OFFER_INVALID';
+        throw faultAt(isOffer ? ['body', 'offer', 'sdp'] : ['body', 'agent_id'], error);
+      }
     },
   });
 }

@@ -6,6 +6,8 @@ export interface ExporterOptions {
   /** Full address, with `/v1/traces`. */
   url: string;
   headers: Readonly<Record<string, string>>;
+  /** What all spans say of this daemon, `service.name` among it. */
+  resource: Readonly<Record<string, string>>;
   clock: Clock;
   /** Told once when sending begins to fail, and once when it works again. */
   onChange: (fault: string | null) => void;
@@ -80,7 +82,7 @@ export class Exporter {
       const response = await fetch(url, {
         method: 'POST',
         headers: { ...headers, 'content-type': 'application/json' },
-        body: JSON.stringify(otlpRequest(spans)),
+        body: JSON.stringify(otlpRequest(spans, this.#options.resource)),
         signal: AbortSignal.any([this.#abort.signal, AbortSignal.timeout(TIMEOUT_MS)]),
       });
       await response.arrayBuffer();

@@ -6,7 +6,7 @@ import { SessionSpans } from './session-spans.js';
 
 /** Traces to the collector that the settings name. */
 export function openTraces(
-  { otlpHeaders }: Pick<Settings, 'otlpHeaders'>,
+  { otlpHeaders, otlpServiceName, otlpResource }: Pick<Settings, 'otlpHeaders' | 'otlpServiceName' | 'otlpResource'>,
   { endpoint, clock, log }: { endpoint: string; clock: Clock; log: Log },
 ): SessionSpans {
   const onChange = (fault: string | null): void => {
@@ -14,11 +14,12 @@ export function openTraces(
     else log.write('warn', `traces: the collector does not take them: ${fault}`);
   };
   const url = `${endpoint.replace(/\/+$/, '')}/v1/traces`;
-  return new SessionSpans(new Exporter({ url, headers: headersOf(otlpHeaders ?? ''), clock, onChange }));
+  const resource = { ...pairsOf(otlpResource ?? ''), 'service.name': otlpServiceName };
+  return new SessionSpans(new Exporter({ url, headers: pairsOf(otlpHeaders ?? ''), resource, clock, onChange }));
 }
 
-/** `name=value,name=value`, values percent-encoded, as OTEL_EXPORTER_OTLP_HEADERS has it. */
-function headersOf(text: string): Record<string, string> {
+/** `name=value,name=value`, values percent-encoded, as OTEL_EXPORTER_OTLP_HEADERS and OTEL_RESOURCE_ATTRIBUTES have it. */
+function pairsOf(text: string): Record<string, string> {
   const pairs = text.split(',').filter((pair) => pair.includes('='));
   return Object.fromEntries(
     pairs.map((pair) => {

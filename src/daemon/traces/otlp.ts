@@ -37,12 +37,12 @@ const FAILED = 2;
  * The body of a POST to `/v1/traces`: ExportTraceServiceRequest as JSON. 64-bit integers are decimal strings, ids
  * hexadecimal ones (https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding).
  */
-export function otlpRequest(spans: readonly Span[]): unknown {
+export function otlpRequest(spans: readonly Span[], resource: Readonly<Record<string, string>>): unknown {
   const version = packageVersion();
   return {
     resourceSpans: [
       {
-        resource: { attributes: attributes({ 'service.name': 'parley', 'service.version': version }) },
+        resource: { attributes: attributes({ 'service.version': version, ...resource }) },
         scopeSpans: [{ scope: { name: 'parley', version }, spans: spans.map(spanJson) }],
       },
     ],

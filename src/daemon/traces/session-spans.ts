@@ -48,7 +48,7 @@ export class SessionSpans {
 
 /** The spans of a session that is over, the outermost first. */
 export function spansOf(
-  { sessionId, status, durationMs, turns }: SessionReport,
+  { sessionId, status, durationMs, turns, usage, promptTokens, completionTokens }: SessionReport,
   { agentId, tools, startUnixMs }: { agentId: string; tools: readonly ToolTime[]; startUnixMs: number },
 ): Span[] {
   const traceId = newTraceId();
@@ -61,8 +61,21 @@ export function spansOf(
   ): Span => ({
     ...{ traceId, spanId: newSpanId(), parentId, name, startUnixMs: from, endUnixMs: to, attributes },
   });
+  // https://opentelemetry.io/docs/specs/semconv/gen-ai/
+  const [llm] = usage.llm;
+  const modelAttributes = {
+    'gen_ai.operation.name': 'chat',
+    ...{ 'gen_ai.provider.name': llm?.provider ?? null, 'gen_ai.request.model': llm?.model ?? null },
+  };
+  const attributesOf = (stage: string): Span['attributes'] => {
+    if (stage === 'llm') return modelAttributes;
+    return stage === 'tts' ? { 'parley.provider': usage.tts[0]?.provider ?? null } : {};
+  };
   const session = span(null, 'session', startUnixMs, startUnixMs + durationMs, {
     ...{ 'session.id': sessionId, 'parley.agent': agentId, 'parley.status': status, 'parley.turns': turns.length },
+    ...modelAttributes,
+    ...{ 'gen_ai.conversation.id': sessionId, 'gen_ai.usage.input_tokens': promptTokens },
+    'gen_ai.usage.output_tokens': completionTokens,
   });
   const spans = [{ ...session, ok: status !== 'error' }];
   const begun: { fromUnixMs: number; spanId: string }[] = [];
@@ -76,12 +89,21 @@ export function spansOf(
       'parley.response_ms': responseMs,
     });
     begun.push({ fromUnixMs: own.startUnixMs, spanId: own.spanId });
-    const stages = times.stages.map(({ name, fromMs, toMs }) => span(own.spanId, name, at(fromMs), at(toMs), {}));
+    const stages = times.stages.map(({ name, fromMs, toMs }) =>
+      span(own.spanId, name, at(fromMs), at(toMs), attributesOf(name)),
+    );
     spans.push({ ...own, ok: true }, ...stages.map((stage) => ({ ...stage, ok: true })));
   }
   for (const { name, ok, startUnixMs: from, endUnixMs: to } of tools) {
     const parent = begun.findLast(({ fromUnixMs }) => fromUnixMs <= from)?.spanId ?? session.spanId;
-    spans.push({ ...span(parent, 'tool', from, to, { 'parley.tool': name }), ok });
+    spans.push({
+      ...span(parent, 'tool', from, to, {
+        'parley.tool': name,
+        'gen_ai.operation.name': 'execute_tool',
+        'gen_ai.tool.name': name,
+      }),
+      ok,
+    });
   }
   return spans;
 }

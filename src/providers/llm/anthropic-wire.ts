@@ -1,4 +1,5 @@
 import type { ChatMessage, ToolCall } from '../../config/chat.js';
+import { parseJson } from '../../json.js';
 import { type JsonObject, numberOf, objectOf, textOf } from '../wire/json.js';
 import type { Manners } from './anthropic-manners.js';
 import type { LlmRequest, LlmUsage } from './llm.js';
@@ -101,7 +102,7 @@ function textBlocks(text: string): Block[] {
 function callBlock({ id, name, arguments: text }: ToolCall): Block {
   let input: JsonObject | null = null;
   try {
-    input = objectOf(JSON.parse(text));
+    input = objectOf(parseJson(text));
   } catch {
     // The model wrote something broken; it is shown what came of it.
   }

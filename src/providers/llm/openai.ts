@@ -2,6 +2,7 @@ import { createParser } from 'eventsource-parser';
 import type { Dispatcher, Pool } from 'undici';
 import type { Clock } from '../../clock/clock.js';
 import { RealClock } from '../../clock/real.js';
+import { parseJson } from '../../json.js';
 import { ParleyError, reasonOf } from '../../errors.js';
 import { Deadlines } from '../deadlines.js';
 import { failed, statusError, withoutSecrets } from '../wire/vendor-error.js';
@@ -197,7 +198,7 @@ export class OpenAiProvider implements LlmProvider {
   }
 
   #refusal(status: number, body: string): ParleyError {
-    return statusError(this.name, status, this.#clean(errorMessage(parseJson(body) ?? body)));
+    return statusError(this.name, status, this.#clean(errorMessage(jsonOrUndefined(body) ?? body)));
   }
 
   #failure(reason: string, cause?: unknown): ParleyError {
@@ -268,7 +269,7 @@ async function* readEvents(
       if (data.trim() === '[DONE]') return;
       // Keep-alive words that some proxies put in; a broken object however is a lost part of the reply.
       if (!data.trimStart().startsWith('{')) continue;
-      const event = reader.read(parseJson(data));
+      const event = reader.read(jsonOrUndefined(data));
       if (event === null) throw new Error('unreadable event in the stream');
       finished ||= event.finishReason !== undefined;
       yield event;
@@ -279,7 +280,7 @@ async function* readEvents(
 
 /** A reply in one piece, from servers that do not stream. */
 async function* readWhole(body: AsyncIterable<Buffer>, reader: WireReader): AsyncGenerator<WireEvent, void, undefined> {
-  const event = reader.read(parseJson(await readText(body, MAX_REPLY_CHARS)));
+  const event = reader.read(jsonOrUndefined(await readText(body, MAX_REPLY_CHARS)));
   if (event === null) throw new Error('the reply is neither an event stream nor JSON');
   yield event;
 }
@@ -309,9 +310,9 @@ async function readText(body: AsyncIterable<Buffer>, maxChars: number): Promise<
   return text;
 }
 
-function parseJson(text: string): unknown {
+function jsonOrUndefined(text: string): unknown {
   try {
-    return JSON.parse(text) as unknown;
+    return parseJson(text);
   } catch {
     return undefined;
   }

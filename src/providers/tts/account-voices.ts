@@ -1,5 +1,6 @@
 import type { Clock } from '../../clock/clock.js';
 import { delay } from '../../clock/clock.js';
+import { parseJson } from '../../json.js';
 import { Deadlines } from '../deadlines.js';
 import { failed } from '../wire/vendor-error.js';
 import { VendorHttp, type VendorHttpOptions } from '../wire/vendor-http.js';
@@ -110,6 +111,6 @@ export class AccountVoices {
       if (size > MAX_PAGE_BYTES) throw failed(this.#options.provider, 'its list of voices is too long');
       chunks.push(chunk);
     }
-    return JSON.parse(Buffer.concat(chunks).toString('utf8')) as unknown;
+    return parseJson(Buffer.concat(chunks).toString('utf8'));
   }
 }

@@ -1,10 +1,11 @@
+import { parseJson } from '../../json.js';
 /** Reads what a vendor sends without believing its shape: each gives null, or nothing, where it is another. */
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 export function parseObject(text: string): JsonObject | null {
   try {
-    return objectOf(JSON.parse(text));
+    return objectOf(parseJson(text));
   } catch {
     return null;
   }

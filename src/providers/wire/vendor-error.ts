@@ -1,3 +1,5 @@
+import { parseJson } from '../../json.js';
+import { encodeUrlText } from '../../config/url-text.js';
 import { ParleyError } from '../../errors.js';
 
 /** Statuses after which the same request may well succeed; all of 5xx besides. */
@@ -10,7 +12,7 @@ export function withoutSecrets(text: string, secrets: readonly string[]): string
   let clean = text;
   for (const secret of secrets) {
     if (secret === '') continue;
-    for (const form of new Set([secret, encodeURIComponent(secret)])) clean = clean.replaceAll(form, '***');
+    for (const form of new Set([secret, encodeUrlText(secret)])) clean = clean.replaceAll(form, '***');
   }
   return clean.replace(/\b(bearer|token|basic)\s+[\w.~+/=-]{8,}/gi, '$1 ***');
 }
@@ -44,7 +46,7 @@ export function refused(provider: string, reason: string): ParleyError {
 export function messageIn(body: string): string {
   let value: unknown;
   try {
-    value = JSON.parse(body);
+    value = parseJson(body);
   } catch {
     return /<html|<!doctype/i.test(body) ? '' : body;
   }

@@ -1,16 +1,19 @@
 import type { Cancel } from '../../clock/clock.js';
+import { reasonOf } from '../../errors.js';
 import { Dialog } from '../dialog/dialog.js';
 import { Repeater } from '../dialog/repeater.js';
 import { MIN_SE_S, sessionExpiresOf } from '../dialog/session-timer.js';
+import type { Unconfirmed } from '../call-intake.js';
 import type { Hop } from '../hop.js';
 import { addressOf, callIdOf, cseqOf, type SipRequest } from '../message.js';
+import { reasonPhrase } from '../reasons.js';
 import { responseTo, type ResponseParts } from '../respond.js';
 import { Timers } from '../timers.js';
 import type { ServerTransaction } from '../transactions/transaction.js';
 import { parseSipUri, userOf } from '../uri.js';
 import { ALLOW, type CallCore, unknownExtensions } from './core.js';
 import { Leg, type LegEnd } from './leg.js';
-import { hasStrangeBody, type OfferAnswer, refusalStatus, SDP_TYPE, sdpOf } from './offer-answer.js';
+import { hasStrangeBody, type OfferAnswer, refusalStatus, SDP_TYPE, sdpOf, warningOf } from './offer-answer.js';
 
 export interface InboundEvents {
   /** It has ended, before the answer or after it. Once. */
@@ -27,6 +30,10 @@ export interface InboundOptions {
   replaces: Leg | null;
   /** It has been answered, or is over. */
   onSettled: () => void;
+  /** Counts the call until it is acknowledged, or over; null = nobody counts. */
+  unconfirmed: Unconfirmed | null;
+  /** It is refused, before that is told. */
+  onRefused: (status: number, why: string) => void;
   /** It is over, the last thing that it does; before `InboundEvents.onEnded`. */
   onOver: () => void;
 }
@@ -82,6 +89,11 @@ export class InboundCall {
     return callIdOf(this.request);
   }
 
+  /** Of our `To`. */
+  get localTag(): string {
+    return this.#dialog.localTag;
+  }
+
   /** Null until it is answered. */
   get leg(): Leg | null {
     return this.#leg;
@@ -120,7 +132,7 @@ export class InboundCall {
       this.#answerSdp = media.answer(offer);
       return true;
     } catch (error) {
-      this.reject(refusalStatus(error));
+      this.reject(refusalStatus(error), { headers: warningOf(error) }, reasonOf(error));
       return false;
     }
   }
@@ -141,9 +153,13 @@ export class InboundCall {
     else this.#accept();
   }
 
-  /** Refuses the call. Of no effect once it is answered, or over. */
-  reject(status: number, parts: ResponseParts = {}): void {
+  /**
+   * Refuses the call. Of no effect once it is answered, or over.
+   * @param why for the operator. Default: as the status says
+   */
+  reject(status: number, parts: ResponseParts = {}, why = reasonPhrase(status)): void {
     if (this.#isOver || this.#leg !== null) return;
+    this.#options.onRefused(status, why);
     this.#respond(status, parts);
     this.#end({ by: 'local', reason: String(status) });
   }
@@ -163,9 +179,12 @@ export class InboundCall {
     const events = this.#events;
     const leg = new Leg({
       ...{ core: this.#core, dialog: this.#dialog, media },
+      latePrack: (prack) => (this.#isOfReliable(prack) ? (sdpOf(prack) === null ? 200 : 488) : 481),
       events: {
+        onAcknowledged: () => this.#options.unconfirmed?.confirmed(),
         onEnded: (end) => {
           this.#isOver = true;
+          this.#options.unconfirmed?.ended();
           this.#options.onOver();
           events?.onEnded(end);
         },
@@ -177,6 +196,7 @@ export class InboundCall {
     const isEarly = this.#earlyOffer === 'answered';
     const offersNow = this.#answerSdp === null && !isEarly;
     const sdp = isEarly ? null : (this.#answerSdp ?? media.offer());
+    this.#options.unconfirmed?.answered(() => leg.unacknowledged());
     leg.accept(this.#server, responseTo(this.request, 200, leg.okParts(this.request, sdp)), offersNow);
   }
 
@@ -242,16 +262,19 @@ export class InboundCall {
     }
   }
 
-  #acknowledged(prack: SipRequest, respond: (status: number, parts?: ResponseParts) => void): void {
+  /** Whether it acknowledges our last reliable provisional response. */
+  #isOfReliable(prack: SipRequest): boolean {
     const [sequence, inviteSequence, method] = (prack.headers.get('rack') ?? '').trim().split(/[ \t]+/);
-    const reliable = this.#reliable;
-    const isOurs =
-      reliable !== null &&
-      Number(sequence) === reliable.sequence &&
+    return (
+      Number(sequence) === this.#reliable?.sequence &&
       Number(inviteSequence) === cseqOf(this.request)?.sequence &&
-      method === 'INVITE';
-    if (!isOurs) return respond(481);
-    reliable.repeater.stop();
+      method === 'INVITE'
+    );
+  }
+
+  #acknowledged(prack: SipRequest, respond: (status: number, parts?: ResponseParts) => void): void {
+    if (!this.#isOfReliable(prack)) return respond(481);
+    this.#reliable?.repeater.stop();
     const sdp = sdpOf(prack);
     if (this.#earlyOffer === 'sent') {
       try {
@@ -285,6 +308,7 @@ export class InboundCall {
     this.#isOver = true;
     this.#stopRinging();
     this.#stopListening();
+    this.#options.unconfirmed?.ended();
     this.#options.onSettled();
     this.#options.onOver();
     this.#events?.onEnded(end);

@@ -16,7 +16,7 @@ import { Timers } from '../timers.js';
 import type { ServerTransaction } from '../transactions/transaction.js';
 import { abilities, ALLOW, type CallCore, unknownExtensions } from './core.js';
 import { infoKeys } from './info-keys.js';
-import { hasStrangeBody, type OfferAnswer, refusalStatus, SDP_TYPE, sdpOf } from './offer-answer.js';
+import { hasStrangeBody, type OfferAnswer, refusalStatus, SDP_TYPE, sdpOf, warningOf } from './offer-answer.js';
 import { isReferNotify, type ReferOutcome, Referral } from './referral.js';
 
 export interface LegEnd {
@@ -30,6 +30,8 @@ export interface LegEvents {
   onEnded(end: LegEnd): void;
   /** Keys that came as INFO. */
   onKeys(keys: string): void;
+  /** The other side has acknowledged our 2xx, and again after each re-INVITE of its. */
+  onAcknowledged?(): void;
 }
 
 export interface LegOptions {
@@ -37,6 +39,8 @@ export interface LegOptions {
   dialog: Dialog;
   media: OfferAnswer;
   events: LegEvents;
+  /** What a PRACK is answered with that comes after the 2xx (RFC 3262, 3). Default 481: none is waited for. */
+  latePrack?: (prack: SipRequest) => number;
 }
 
 /** A final answer, or null where none came. */
@@ -54,6 +58,7 @@ export class Leg {
   readonly #core: CallCore;
   readonly #media: OfferAnswer;
   readonly #events: LegEvents;
+  readonly #latePrack: (prack: SipRequest) => number;
   readonly #timers: Timers<'glare'>;
   readonly #session: SessionTimer;
   #repeater: Repeater | null = null;
@@ -72,6 +77,7 @@ export class Leg {
     this.#core = core;
     this.#media = media;
     this.#events = events;
+    this.#latePrack = options.latePrack ?? (() => 481);
     this.#timers = new Timers(core.clock);
     this.#session = new SessionTimer(core.clock, {
       onRefresh: () => this.#refresh(),
@@ -112,7 +118,7 @@ export class Leg {
     this.#repeater = new Repeater(
       this.#core.clock,
       () => server.respond(response),
-      () => this.#giveUp('the answer was not acknowledged'),
+      () => this.unacknowledged(),
     );
   }
 
@@ -121,6 +127,7 @@ export class Leg {
     if (waiting === null || cseqOf(ack)?.sequence !== waiting.sequence) return;
     this.#unacknowledged = null;
     this.#repeater?.stop();
+    this.#events.onAcknowledged?.();
     if (!waiting.wantsAnswer) return;
     this.#offering = false;
     const answer = sdpOf(ack);
@@ -155,6 +162,8 @@ export class Leg {
         return this.#notified(request, server);
       case 'OPTIONS':
         return this.#answer(server, 200, { headers: abilities() });
+      case 'PRACK':
+        return this.#answer(server, this.#latePrack(request));
       case 'REFER':
         return this.#answer(server, 603);
       default:
@@ -211,6 +220,11 @@ export class Leg {
     return referral.outcome;
   }
 
+  /** Ends the call as one whose 2xx nobody acknowledges. */
+  unacknowledged(): void {
+    this.#giveUp('the answer was not acknowledged');
+  }
+
   /** Ends the call. May be called twice. */
   bye(reason = 'we hung up'): void {
     this.#giveUp(reason, 'local');
@@ -256,7 +270,7 @@ export class Leg {
       if (offer !== null) sdp = this.#media.answer(offer);
       else if (isInvite) sdp = this.#media.offer();
     } catch (error) {
-      return this.#answer(server, refusalStatus(error));
+      return this.#answer(server, refusalStatus(error), { headers: warningOf(error) });
     }
     this.dialog.refresh(request);
     const response = responseTo(request, 200, this.okParts(request, sdp));
@@ -373,11 +387,12 @@ export class Leg {
   /** It cannot go on: the other side is told, if it still hears. */
   #giveUp(reason: string, by: LegEnd['by'] = 'network'): void {
     if (this.#isOver) return;
-    this.#ask(
-      'BYE',
-      () => undefined,
-      () => undefined,
-    );
+    // Where both hang up at once, their BYE gets its 200 (RFC 5407, 3.1.5).
+    const stopListening = this.#core.listen(this.dialog.callId, this.dialog.localTag, {
+      receive: (request, server) => this.#answer(server, request.method === 'BYE' ? 200 : 481),
+      acknowledged: () => undefined,
+    });
+    this.#ask('BYE', () => undefined, stopListening);
     this.#end({ by, reason });
   }
 

@@ -39,6 +39,15 @@ export function hasStrangeBody(message: SipMessage): boolean {
   return message.body.length > 0 && sdpOf(message) === null;
 }
 
+/** What a refusal says beside its status: why, where the media do not fit (RFC 3261, 20.43). */
+export function warningOf(error: unknown): [string, string][] {
+  if (!(error instanceof ParleyError) || error.code !== 'MEDIA_UNSUPPORTED') return [];
+  const why = String(error.details['reason'])
+    .replaceAll(/[^ -~]/g, '?')
+    .replaceAll(/["\\]/g, "'");
+  return [['warning', `${/address/.test(why) ? '301' : '305'} parley "${why}"`]];
+}
+
 /** How an offer is refused that brought this error. */
 export function refusalStatus(error: unknown): 400 | 488 | 500 {
   if (!(error instanceof ParleyError)) return 500;

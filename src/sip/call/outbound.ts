@@ -1,4 +1,5 @@
 import type { Cancel } from '../../clock/clock.js';
+import { reasonOf } from '../../errors.js';
 import { parseAddress } from '../address.js';
 import { Dialog } from '../dialog/dialog.js';
 import { MIN_SE_S, minSeOf, SESSION_EXPIRES_S } from '../dialog/session-timer.js';
@@ -29,6 +30,8 @@ export interface OutboundFailure {
   /** The far end's, or the network's; null where nothing was heard from either. */
   status: number | null;
   reason: string;
+  /** The cause of the telephone network behind it (ITU-T Q.850, by RFC 3326); null where none is told. */
+  q850: number | null;
   /** Whether we gave it up. */
   isCancelled: boolean;
 }
@@ -65,9 +68,10 @@ interface Fork {
 /** A call of ours, from its INVITE to its answer or its failure; then its `leg`. */
 export class OutboundCall {
   readonly callId: string;
+  /** Of our `From`. */
+  readonly localTag: string;
   readonly #options: OutboundOptions;
   readonly #core: CallCore;
-  readonly #tag: string;
   readonly #timers: Timers<'cancelled'>;
   readonly #forks = new Map<string, Fork>();
   readonly #stopListening: Cancel;
@@ -77,6 +81,9 @@ export class OutboundCall {
   #hops: readonly Hop[];
   #sequence = 0;
   #minSe = MIN_SE_S;
+  /** Contacts of redirections that have not been tried, the most wanted first. */
+  #contacts: string[] = [];
+  #hasSign = false;
   #isRinging = false;
   #isCancelled = false;
   #isOver = false;
@@ -89,9 +96,9 @@ export class OutboundCall {
     this.#target = target;
     this.#hops = hops;
     this.callId = core.token();
-    this.#tag = core.token();
+    this.localTag = core.token();
     this.#timers = new Timers(core.clock);
-    this.#stopListening = core.listen(this.callId, this.#tag, {
+    this.#stopListening = core.listen(this.callId, this.localTag, {
       receive: (request, server) => this.#receive(request, server),
       acknowledged: () => undefined,
     });
@@ -99,6 +106,11 @@ export class OutboundCall {
 
   get leg(): Leg | null {
     return this.#leg;
+  }
+
+  /** Whether anything has been heard of the call, 100 too. */
+  get hasSign(): boolean {
+    return this.#hasSign;
   }
 
   /** To be called once. */
@@ -131,7 +143,7 @@ export class OutboundCall {
       },
       onFailure: (failure) => {
         const reason = failure === 'timeout' ? '408 Request Timeout' : '503 Service Unavailable';
-        this.#fail(null, `${reason}: nobody answers at the trunk`);
+        if (!this.#tryNext()) this.#fail(null, `${reason}: nobody answers at the trunk`);
       },
     });
     this.#outgoing.start();
@@ -141,7 +153,7 @@ export class OutboundCall {
     const { from, to, headers: more = [], media } = this.#options;
     const headers = new Headers([
       ['max-forwards', '70'],
-      ['from', `${from};tag=${this.#tag}`],
+      ['from', `${from};tag=${this.localTag}`],
       ['to', to],
       ['call-id', this.callId],
       ['cseq', `${String(++this.#sequence)} INVITE`],
@@ -160,6 +172,7 @@ export class OutboundCall {
   }
 
   #provisional(response: SipResponse, hop: Hop): void {
+    this.#hasSign = true;
     if (response.status === 100 || this.#leg !== null || this.#isOver) return;
     const tag = tagOf(response, 'to');
     if (!this.#isRinging) {
@@ -228,13 +241,22 @@ export class OutboundCall {
     this.#core.route(dialog, (next) => {
       this.#core.transactions.acknowledge(dialog.ack(sequence), next);
       if (this.#leg?.dialog === dialog) return; // the same answer once more
-      if (this.#leg === null && !this.#isOver && !this.#isCancelled) this.#confirm(dialog, response);
+      if (this.#leg === null && !this.#isOver && !this.#isCancelled) this.#confirm(dialog, response, next);
       else this.#drop(dialog, next);
     });
   }
 
-  #confirm(dialog: Dialog, response: SipResponse): void {
+  #confirm(dialog: Dialog, response: SipResponse, hop: Hop): void {
     const { events, media } = this.#options;
+    const sdp = sdpOf(response);
+    try {
+      // Where a reliable early one was the answer, this one may have none (RFC 3262, 5).
+      if (sdp !== null) media.accept(sdp);
+      else if (this.#forks.get(dialog.remoteTag)?.reliable == null) throw new Error('the answer describes no media');
+    } catch (error) {
+      this.#drop(dialog, hop, [['reason', 'SIP;cause=488;text="Not Acceptable Here"']]);
+      return this.#fail(488, `488 Not Acceptable Here: answered without usable media (${reasonOf(error)})`);
+    }
     this.#stopListening();
     this.#timers.clearAll();
     const leg = new Leg({
@@ -249,25 +271,19 @@ export class OutboundCall {
     });
     this.#leg = leg;
     leg.note(response, true);
-    const sdp = sdpOf(response);
-    try {
-      // Where a reliable early one was the answer, this one may have none (RFC 3262, 5).
-      if (sdp !== null) media.accept(sdp);
-      else if (this.#forks.get(dialog.remoteTag)?.reliable == null) throw new Error('there is no answer');
-    } catch (error) {
-      events.onAnswered(leg);
-      leg.bye(`no media was agreed upon (${String(refusalStatus(error))})`);
-      return;
-    }
     events.onAnswered(leg);
   }
 
-  /** An answer that comes too late, or of a second far end: it is told so. */
-  #drop(dialog: Dialog, hop: Hop): void {
+  /** An answer that comes too late, of a second far end, or without media: it is told so. */
+  #drop(dialog: Dialog, hop: Hop, headers: readonly [string, string][] = []): void {
     const { clock, transactions, digest } = this.#core;
     const bye = new Outgoing({
       ...{ clock, transactions, digest, hops: [hop] },
-      build: () => dialog.request('BYE', this.#core.contact(hop)),
+      build: () => {
+        const request = dialog.request('BYE', this.#core.contact(hop));
+        for (const [name, value] of headers) request.headers.add(name, value);
+        return request;
+      },
       onFinal: () => undefined,
       onFailure: () => undefined,
     });
@@ -285,18 +301,28 @@ export class OutboundCall {
         return this.#again();
       }
     }
-    if (status >= 300 && status < 400 && !this.#isCancelled && this.#follow(response)) return;
-    this.#fail(status, `${String(status)} ${reason}`);
+    if (status >= 300 && status < 400) this.#noteContacts(response);
+    // 6xx is for all places where the user may be (21.6).
+    if (status < 600 && this.#tryNext()) return;
+    const told = response.headers.get('reason');
+    const q850 = numberOf(/\bQ\.850\s*;[^,]*\bcause\s*=\s*(\d{1,3})/i.exec(told ?? '')?.[1] ?? '', 127);
+    this.#fail(status, `${String(status)} ${reason}${told === undefined ? '' : ` (${told.slice(0, 200)})`}`, q850);
   }
 
-  /** Tries the first address of a redirection that has not been tried, and that may be. */
-  #follow(response: SipResponse): boolean {
-    if (this.#tried.size > MOST_REDIRECTS) return false;
+  /** The addresses of a redirection come before those that are left of an earlier one (8.1.3.4). */
+  #noteContacts(response: SipResponse): void {
     const contacts = (response.headers.values('contact') ?? [])
       .map(parseAddress)
       .filter((contact) => contact !== null)
       .sort((one, other) => preference(other.parameters.get('q')) - preference(one.parameters.get('q')));
-    for (const { uri } of contacts) {
+    this.#contacts = [...contacts.map(({ uri }) => uri), ...this.#contacts];
+  }
+
+  /** Tries the first address of a redirection that has not been tried, and that may be. */
+  #tryNext(): boolean {
+    while (!this.#isCancelled && this.#tried.size <= MOST_REDIRECTS) {
+      const uri = this.#contacts.shift();
+      if (uri === undefined) return false;
       const next = this.#options.redirected?.(uri) ?? null;
       if (next === null || this.#tried.has(next.target)) continue;
       this.#target = next.target;
@@ -316,7 +342,7 @@ export class OutboundCall {
   #receive(request: SipRequest, server: ServerTransaction): void {
     const fork = this.#forks.get(tagOf(request, 'from') ?? '');
     const respond = (status: number, headers: [string, string][] = []): void =>
-      server.respond(responseTo(server.request, status, { toTag: this.#tag, headers }));
+      server.respond(responseTo(server.request, status, { toTag: this.localTag, headers }));
     if (fork === undefined || this.#isOver) return respond(481);
     if (!fork.dialog.takes(request)) return respond(500);
     switch (request.method) {
@@ -347,18 +373,18 @@ export class OutboundCall {
       dialog.refresh(request);
       if (sdp === null) return respond(200, [contact]);
       const headers: [string, string][] = [contact, ['content-type', SDP_TYPE]];
-      server.respond(responseTo(request, 200, { toTag: this.#tag, headers, body: Buffer.from(sdp) }));
+      server.respond(responseTo(request, 200, { toTag: this.localTag, headers, body: Buffer.from(sdp) }));
     } catch (error) {
       respond(refusalStatus(error));
     }
   }
 
-  #fail(status: number | null, reason: string): void {
+  #fail(status: number | null, reason: string, q850: number | null = null): void {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#timers.clearAll();
     this.#stopListening();
-    this.#options.events.onFailed({ status, reason, isCancelled: this.#isCancelled });
+    this.#options.events.onFailed({ status, reason, q850, isCancelled: this.#isCancelled });
   }
 }
 

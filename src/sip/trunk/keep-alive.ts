@@ -54,7 +54,7 @@ export class KeepAlive {
       onFinal: (response) => {
         isAnswered = true;
         this.#asking.delete(key);
-        servers.note(hop, response !== null);
+        servers.note(hop, response?.status ?? null);
       },
     });
     if (!isAnswered) this.#asking.set(key, outgoing);

@@ -9,6 +9,20 @@ export interface ServersOptions {
   addresses: readonly ServerAddress[];
   names: NameServer;
   chance: () => number;
+  /**
+   * A server does not answer any more, or answers again.
+   * @param hop null = no address is known of any
+   */
+  onChange?: (hop: Hop | null, answers: boolean) => void;
+}
+
+/** What is known of a server. */
+export interface ServerState {
+  hop: Hop;
+  /** Whether it answered when it was asked last; null = it has not been asked, or not yet answered. */
+  answers: boolean | null;
+  /** What it answered last; null = nothing yet. */
+  last: { status: number; atMs: number } | null;
 }
 
 /** Names are looked up anew this often: servers move. */
@@ -20,7 +34,8 @@ const RETRY_MS = 20_000;
 export class Servers {
   readonly #options: ServersOptions;
   readonly #timers: Timers<'refresh'>;
-  readonly #silent = new Set<string>();
+  readonly #asked = new Map<string, Pick<ServerState, 'answers' | 'last'>>();
+  #isKnown = true;
   #hops: Hop[] = [];
   /** Names by hop: a certificate must prove them. */
   #names = new Map<string, string>();
@@ -45,12 +60,13 @@ export class Servers {
     // What was known before is better than nothing.
     if (found.length > 0) this.#hops = found;
     if (this.#isClosed) return;
+    this.#foundAny(found.length > 0 || addresses.length === 0);
     this.#timers.set('refresh', found.length > 0 ? REFRESH_MS : RETRY_MS, () => void this.open());
   }
 
   /** All, those that have not answered lately last. */
   get hops(): readonly Hop[] {
-    const isSilent = (hop: Hop): number => (this.#silent.has(hopText(hop)) ? 1 : 0);
+    const isSilent = (hop: Hop): number => (this.#asked.get(hopText(hop))?.answers === false ? 1 : 0);
     return this.#hops.toSorted((one, other) => isSilent(one) - isSilent(other));
   }
 
@@ -63,15 +79,26 @@ export class Servers {
     return this.#names.get(hopText(hop));
   }
 
-  /** Whether a server has answered when it was asked last. */
-  note(hop: Hop, answers: boolean): void {
-    if (answers) this.#silent.delete(hopText(hop));
-    else this.#silent.add(hopText(hop));
+  /** @param status what a server answered when it was asked; null = nothing */
+  note(hop: Hop, status: number | null): void {
+    const key = hopText(hop);
+    const before = this.#asked.get(key) ?? { answers: null, last: null };
+    const answers = status !== null;
+    const last = answers ? { status, atMs: this.#options.clock.nowMs() } : before.last;
+    this.#asked.set(key, { answers, last });
+    // A server that answers the first time is as it should be.
+    if (before.answers !== answers && (before.answers !== null || !answers)) this.#options.onChange?.(hop, answers);
   }
 
-  /** Servers that have not answered when they were asked last. */
-  get silent(): number {
-    return this.#hops.filter((hop) => this.#silent.has(hopText(hop))).length;
+  /** All, in the order in which the operator has named them. */
+  get states(): readonly ServerState[] {
+    return this.#hops.map((hop) => ({ hop, ...(this.#asked.get(hopText(hop)) ?? { answers: null, last: null }) }));
+  }
+
+  #foundAny(isKnown: boolean): void {
+    if (isKnown === this.#isKnown) return;
+    this.#isKnown = isKnown;
+    this.#options.onChange?.(null, isKnown);
   }
 
   /** May be called twice. */

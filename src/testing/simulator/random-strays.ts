@@ -26,6 +26,7 @@ function randomStray(random: Random): ConversationEvent {
     [2, { type: 'turn.judged', probability: random.pick([0, 0.5, 1, -3]) }],
     [2, { type: 'beep', endMs: atMs }],
     [0.3, { type: 'fax', sign: random.pick(['answer', 'modem', 'calling']) }],
+    [1, { type: 'sit', end: random.pick(['failed', 'busy']) }],
     [
       1,
       { type: 'transfer.result', callId: random.pick(['call-1', 'nobody']), ok: random.chance(0.5), reason: 'stray' },

@@ -27,6 +27,7 @@ const WORDS = [
 ] as const;
 
 const GREETING = [
+  'The mobile phone you are calling is switched off.',
   'You have reached the desk.',
   'We cannot take your call right now.',
   'Please leave a message after the tone.',
@@ -43,7 +44,7 @@ export function randomUser(random: Random): Act[] {
   let segment = 0;
   if (random.chance(0.1)) {
     // A machine answers, and perhaps a person after it.
-    const sentences = GREETING.slice(random.int(0, 3), random.int(1, 4));
+    const sentences = GREETING.slice(random.int(0, 4), random.int(1, 5));
     const beep = random.chance(0.7) ? { beepAfterMs: random.pick([0, 500, 4000]) } : {};
     acts.push({
       on: 'user',

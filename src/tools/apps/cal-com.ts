@@ -1,3 +1,4 @@
+import { parseJson } from '../../json.js';
 import type { GuardedReply } from '../../net/guarded-client.js';
 import { isMissing, readValue } from '../form-value.js';
 import type { ToolResult } from '../tool.js';
@@ -171,7 +172,7 @@ function daysBetween(from: unknown, to: unknown): number | null {
 
 function parse(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     return null;
   }

@@ -1,29 +1,28 @@
 import type { AppFunction } from '../../config/function.js';
-import { ParleyError } from '../../errors.js';
+import { faultOf } from '../../config/issues.js';
 import type { App } from './app.js';
 import { bookMeetingSlot, getAvailableMeetingSlots } from './cal-com.js';
 
 /** Every app there is. A new one is a file that exports it, and its line here. */
 const APPS: readonly App[] = [getAvailableMeetingSlots, bookMeetingSlot];
 
-/** @throws ParleyError CONFIG_INVALID for an unknown app, and for credentials that are missing or not its own */
+/** @throws InvalidConfigError for an unknown app, and for credentials that are missing or not its own */
 export function appOf({ name, credentials }: AppFunction): App {
   const app = APPS.find((known) => known.name === name);
   if (app === undefined) {
     const known = APPS.map((each) => each.name).join(', ');
-    throw invalid(`app_functions: there is no "${name}". Known: ${known}`);
+    throw faultOf(['name'], `there is no "${name}". Known: ${known}`);
   }
   const given = credentials ?? {};
   const missing = app.credentials.filter((key) => (given[key] ?? '').trim() === '');
-  if (missing.length > 0) throw invalid(`app_functions: ${name} needs the credentials ${missing.join(', ')}`);
+  if (missing.length > 0) throw faultOf(['credentials'], `${name} needs the credentials ${missing.join(', ')}`);
   const known = [...app.credentials, ...app.optionalCredentials];
   const unknown = Object.keys(given).filter((key) => !known.includes(key));
   if (unknown.length > 0) {
-    throw invalid(`app_functions: ${name} has no credentials ${unknown.join(', ')}. It has ${known.join(', ')}`);
+    throw faultOf(
+      ['credentials', unknown[0] ?? ''],
+      `${name} has no credentials ${unknown.join(', ')}. It has ${known.join(', ')}`,
+    );
   }
   return app;
-}
-
-function invalid(reason: string): ParleyError {
-  return new ParleyError('CONFIG_INVALID', { reason });
 }

@@ -26,3 +26,10 @@ export function unreadable(name: string, reason: string): ParleyError {
 export function oneLine(text: string): string {
   return text.replace(/\s+/g, ' ').trim();
 }
+
+/** Without the empty cells at the end of a row. Linear in its length. */
+export function withoutEmptyCells(row: string): string {
+  let end = row.length;
+  while (end > 0 && (row[end - 1] === '|' || row[end - 1] === ' ')) end--;
+  return row.slice(0, end);
+}

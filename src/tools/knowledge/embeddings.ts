@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { Clock } from '../../clock/clock.js';
+import { parseJson } from '../../json.js';
 import { reasonOf } from '../../errors.js';
 import { GuardedClient } from '../../net/guarded-client.js';
 
@@ -62,7 +63,7 @@ export class Embedder {
 
 function parsed(body: Buffer): z.infer<typeof replySchema>['data'] {
   try {
-    return replySchema.parse(JSON.parse(body.toString('utf8'))).data;
+    return replySchema.parse(parseJson(body.toString('utf8'))).data;
   } catch (error) {
     throw new Error(`the embedding server's reply is not one (${reasonOf(error).slice(0, 100)})`, { cause: error });
   }

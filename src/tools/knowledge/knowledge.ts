@@ -4,6 +4,8 @@ export interface Knowledge {
   known(ids: readonly string[]): Promise<string[]>;
   /** Ids of the files that an agent was given beside those of its configuration. */
   filesOf(agentId: string): Promise<string[]>;
+  /** What the files are about, for the model to know what it can find. Default: it is not told. */
+  list?(): Promise<readonly Pick<KnowledgeFile, 'id' | 'name' | 'description'>[]>;
   /** The passages that fit best, best first. Rejects with the signal's reason when it is aborted. */
   search(query: KnowledgeQuery): Promise<Passage[]>;
 }

@@ -1,6 +1,6 @@
 import { unzipSync } from 'fflate';
 import { Parser } from 'htmlparser2';
-import { type Block, oneLine } from './blocks.js';
+import { type Block, oneLine, withoutEmptyCells } from './blocks.js';
 
 const DOCUMENT = 'word/document.xml';
 const STYLES = 'word/styles.xml';
@@ -86,7 +86,7 @@ function bodyBlocks(xml: Uint8Array, styles: ReadonlyMap<string, number>): Block
   let rows = 0;
   let skipped = 0;
   const flush = (block: Omit<Block, 'text'>): void => {
-    const line = oneLine(text).replace(/(\s*\|)+$/, '');
+    const line = withoutEmptyCells(oneLine(text));
     text = '';
     if (line !== '') blocks.push({ ...block, text: line });
   };

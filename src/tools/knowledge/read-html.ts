@@ -1,5 +1,5 @@
 import { Parser } from 'htmlparser2';
-import { type Block, oneLine } from './blocks.js';
+import { type Block, oneLine, withoutEmptyCells } from './blocks.js';
 import { decodeText } from './decode.js';
 
 const SKIPPED = new Set(['script', 'style', 'noscript', 'template', 'svg', 'iframe', 'object', 'nav', 'select']);
@@ -16,7 +16,7 @@ export function* readHtml(bytes: Uint8Array): Generator<Block> {
   let skipped = 0;
   let inRow = 0;
   const flush = (block: Omit<Block, 'text'>): void => {
-    const line = oneLine(text).replace(/(\s*\|)+$/, '');
+    const line = withoutEmptyCells(oneLine(text));
     text = '';
     if (line !== '') found.push({ ...block, text: line });
   };

@@ -7,7 +7,7 @@ export function* readText(bytes: Uint8Array): Generator<Block> {
 }
 
 const FENCE = /^\s{0,3}(```|~~~)/;
-const HEADING = /^\s{0,3}(#{1,6})\s+(.+?)\s*#*\s*$/;
+const HEADING = /^\s{0,3}(#{1,6})\s+(\S.*)$/;
 const UNDERLINE = /^\s{0,3}(=+|-+)\s*$/;
 const RULE = /^\s{0,3}([-*_]\s*){3,}$/;
 const TABLE_RULE = /^[\s|:-]+$/;
@@ -37,7 +37,7 @@ export function* readMarkdown(bytes: Uint8Array): Generator<Block> {
     const heading = HEADING.exec(line);
     if (heading !== null) {
       yield* flush();
-      yield { kind: 'heading', text: plain(heading[2] ?? ''), level: heading[1]?.length ?? 1 };
+      yield { kind: 'heading', text: plain(withoutClosingMarks(heading[2] ?? '')), level: heading[1]?.length ?? 1 };
     } else if (UNDERLINE.test(line) && paragraph.length === 1) {
       const text = plain(paragraph[0] ?? '');
       paragraph = [];
@@ -58,11 +58,20 @@ export function* readMarkdown(bytes: Uint8Array): Generator<Block> {
   yield* flush();
 }
 
+/** A heading may be closed by as many `#` as it likes (CommonMark 0.31, 4.2). Linear in the length of the line. */
+function withoutClosingMarks(text: string): string {
+  const trimmed = text.trimEnd();
+  let end = trimmed.length;
+  while (end > 1 && trimmed[end - 1] === '#') end--;
+  return trimmed.slice(0, end).trimEnd();
+}
+
+/** Each pattern stops at its own opening mark, which keeps it linear in the length of the line. */
 function plain(text: string): string {
   return text
-    .replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')
-    .replace(/!?\[([^\]]*)\]\[[^\]]*\]/g, '$1')
-    .replace(/<[^>\s][^>]*>/g, '')
+    .replace(/!?\[([^[\]]*)\]\([^()]*\)/g, '$1')
+    .replace(/!?\[([^[\]]*)\]\[[^[\]]*\]/g, '$1')
+    .replace(/<[^<>\s][^<>]*>/g, '')
     .replace(/(\*\*|__|~~|`)/g, '')
     .replace(/(^|\s)[*_](\S[^*_]*)[*_](?=\W|$)/g, '$1$2');
 }

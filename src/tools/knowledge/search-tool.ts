@@ -1,5 +1,6 @@
 import type { Clock } from '../../clock/clock.js';
 import type { ToolCall, ToolSpec } from '../../config/chat.js';
+import { parseJson } from '../../json.js';
 import { reasonOf } from '../../errors.js';
 import { abortAfter } from '../deadline.js';
 import type { Tool, ToolContext, ToolResult, ToolSpeech } from '../tool.js';
@@ -12,6 +13,8 @@ export interface SearchToolOptions {
   knowledge: Knowledge;
   /** At least one. */
   fileIds: readonly string[];
+  /** What the files are about, where their authors have said it. Default none. */
+  descriptions?: readonly { name: string; description: string }[];
   /** The session's, such as `en-US`. */
   language: string;
   /** Said while the files are consulted, variables filled in. */
@@ -26,6 +29,8 @@ const TIMEOUT_MS = 3_000;
 /** In virtual time a search takes as long. */
 const VIRTUAL_LATENCY_MS = 20;
 const MAX_QUERY_CHARS = 1_000;
+/** Of descriptions, which go with every request to the model. */
+const MAX_DESCRIPTION_CHARS = 4_000;
 
 const NOTHING = 'Nothing in the files fits that. Search again in other words, or say that you do not know.';
 
@@ -54,6 +59,11 @@ export class SearchTool implements Tool {
 
   constructor(options: SearchToolOptions) {
     this.#options = options;
+    const about = (options.descriptions ?? []).map(({ name, description }) => `${name}: ${description}`).join('; ');
+    if (about !== '') {
+      const description = `${this.spec.description} The documents: ${about.slice(0, MAX_DESCRIPTION_CHARS)}`;
+      this.spec = { ...this.spec, description };
+    }
     this.speech = { messages: options.messages, responseMode: 'strict', executeAfterMessage: false };
   }
 
@@ -91,7 +101,7 @@ export class SearchTool implements Tool {
 
 function queryOf(text: string): string | null {
   try {
-    const { query } = JSON.parse(text) as { query?: unknown };
+    const { query } = parseJson(text) as { query?: unknown };
     return typeof query === 'string' && query.trim() !== '' ? query.slice(0, MAX_QUERY_CHARS) : null;
   } catch {
     return null;

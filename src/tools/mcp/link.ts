@@ -1,3 +1,4 @@
+import { parseJson } from '../../json.js';
 /** Messages of JSON-RPC 2.0 as MCP uses them (specification 2025-06-18). */
 export interface JsonRpcMessage {
   jsonrpc: '2.0';
@@ -34,7 +35,7 @@ export const MAX_MESSAGE_BYTES = 1_048_576;
 /** A server's message; null for anything else. */
 export function readMessage(text: string): JsonRpcMessage | null {
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = parseJson(text);
     const is = typeof value === 'object' && value !== null && 'jsonrpc' in value && value.jsonrpc === '2.0';
     return is ? (value as JsonRpcMessage) : null;
   } catch {

@@ -1,6 +1,7 @@
 import { type Clock, delay } from '../../clock/clock.js';
 import type { ToolCall, ToolSpec } from '../../config/chat.js';
 import { TOOL_NAME } from '../../config/function.js';
+import { parseJson } from '../../json.js';
 import type { McpServerSetting } from '../../config/setting-items.js';
 import { reasonOf } from '../../errors.js';
 import type { Tool, ToolContext, ToolResult } from '../tool.js';
@@ -122,7 +123,7 @@ class McpTool implements Tool {
 function argumentsOf(text: string): Readonly<Record<string, unknown>> | null {
   if (text.trim() === '') return {};
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = parseJson(text);
     return typeof value === 'object' && value !== null && !Array.isArray(value)
       ? (value as Record<string, unknown>)
       : null;

@@ -29,6 +29,8 @@ class Console {
   readonly #root = byId('view');
   readonly #forget = byId('forget');
   #view: View | null = null;
+  /** The address of what is shown. */
+  #hash = '';
 
   constructor() {
     this.#api.onLocked = () => this.#lock(this.#api.key === '' ? null : 'The daemon does not know this key.');
@@ -36,12 +38,23 @@ class Console {
       this.#api.key = '';
       this.#lock(null);
     });
-    addEventListener('hashchange', () => this.#go());
+    addEventListener('hashchange', () => this.#onHash());
     addEventListener('pagehide', () => this.#view?.close());
     this.#go();
   }
 
+  /** Leaving what is not saved takes a question; staying puts the address back. */
+  #onHash(): void {
+    if (location.hash === this.#hash) return;
+    if (this.#view?.isUnsaved?.() === true && !confirm('Your changes are not saved. Leave and lose them?')) {
+      history.pushState(null, '', this.#hash);
+      return;
+    }
+    this.#go();
+  }
+
   #go(): void {
+    this.#hash = location.hash;
     if (this.#api.key === '') {
       this.#lock(null);
       return;

@@ -8,6 +8,8 @@ export interface View {
   title: string;
   /** Lets go of what it follows or plays. May be called twice. */
   close(): void;
+  /** Whether leaving loses what was entered. Default: it does not. */
+  isUnsaved?(): boolean;
 }
 
 export interface ViewOptions {

@@ -48,7 +48,7 @@ function card(endpoint: Endpoint, api: OpenApiDocument): HTMLElement {
       badge(method),
       el('code', {}, path),
       el('span', { class: 'what' }, ...prose(summary)),
-      ...(security === undefined ? [el('span', { class: 'quiet' }, 'no private key')] : []),
+      ...(security?.length === 0 ? [el('span', { class: 'quiet' }, 'no private key')] : []),
     ),
   );
   details.addEventListener('toggle', () => details.append(inside(endpoint, api)), { once: true });
@@ -104,6 +104,9 @@ byId('filter').addEventListener('input', (event) => {
   for (const link of document.querySelectorAll<HTMLElement>('#contents a, details.endpoint')) {
     const text = (link.matches('a') ? link : link.querySelector('summary'))?.textContent.toLowerCase() ?? '';
     link.hidden = !text.includes(wanted);
+  }
+  for (const group of document.querySelectorAll<HTMLElement>('#contents section, #endpoints section')) {
+    group.hidden = group.querySelector('a:not([hidden]), details.endpoint:not([hidden])') === null;
   }
 });
 

@@ -55,7 +55,7 @@ export function tryOut(endpoint: Endpoint, document: OpenApiDocument, key: () =>
     const request = new Request(address(), {
       method: endpoint.method,
       headers: {
-        ...(endpoint.security !== undefined && { authorization: key() }),
+        ...(endpoint.security?.length !== 0 && { authorization: key() }),
         ...(body !== null && { 'content-type': 'application/json' }),
       },
       ...(body !== null && { body: body.value }),
@@ -94,7 +94,7 @@ function curl({ method, security, responses }: Endpoint, address: string, body: 
   const isStream = Object.keys(responses['200']?.content ?? {}).includes('text/event-stream');
   const parts = [
     `curl${isStream ? ' -N' : ''}${method === 'GET' ? '' : ` -X ${method}`} ${quoted(address)}`,
-    ...(security === undefined ? [] : ['-H "authorization: $PARLEY_API_KEY"']),
+    ...(security?.length === 0 ? [] : ['-H "authorization: $PARLEY_API_KEY"']),
     ...(body === null ? [] : ["-H 'content-type: application/json'", `-d ${quoted(body)}`]),
   ];
   return parts.join(' \\\n  ');

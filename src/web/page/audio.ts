@@ -7,6 +7,25 @@ export interface AudioEvents {
   onPlayback(state: PlaybackState): void;
 }
 
+/** Nothing can be played; the message says why, as a sentence. */
+export class LoudspeakerError extends Error {
+  override readonly name = 'LoudspeakerError';
+}
+
+/** Starting takes some 100 ms; where there is no device to play on, some browsers wait for one without end. */
+const START_TIMEOUT_MS = 5000;
+
+/** Resolves when the context runs. @throws LoudspeakerError */
+async function started(context: AudioContext): Promise<void> {
+  let timer = 0;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      reject(new LoudspeakerError('The sound does not start. Is a loudspeaker or a headset connected?'));
+    }, START_TIMEOUT_MS);
+  });
+  await Promise.race([context.resume(), late]).finally(() => clearTimeout(timer));
+}
+
 const WORKLETS = ['/assets/capture-worklet.js', '/assets/playback-worklet.js'];
 
 /** Microphone and loudspeaker of one call, on one audio context. */
@@ -37,7 +56,8 @@ export class CallAudio {
   static async open(base: string, stream: MediaStream | null, events: AudioEvents): Promise<CallAudio> {
     try {
       return await CallAudio.#openAt(base, { sampleRate: LINE_RATE_HZ }, stream, events);
-    } catch {
+    } catch (error) {
+      if (error instanceof LoudspeakerError) throw error;
       // Not every browser can run at the line's rate: then the worklets resample.
       return CallAudio.#openAt(base, {}, stream, events);
     }
@@ -52,10 +72,10 @@ export class CallAudio {
     const context = new AudioContext({ latencyHint: 'interactive', ...rate });
     try {
       await Promise.all(WORKLETS.map((path) => context.audioWorklet.addModule(base + path)));
-      await context.resume();
+      await started(context);
       return new CallAudio(context, stream, events);
     } catch (error) {
-      await context.close();
+      void context.close().catch(() => undefined); // where it has not started, this may take for ever as well
       throw error;
     }
   }

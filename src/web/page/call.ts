@@ -1,14 +1,16 @@
 import type {
   TalkAction,
   TalkClientMessage,
+  TalkInitiate,
   TalkServerMessage,
   TalkTurnTimes,
 } from '../../transports/talk-protocol.js';
 import { AgentVoice } from './agent-voice.js';
 import { CallAudio } from './audio.js';
-import { type Closing, closingWords } from './endings.js';
+import { type Closing, closingWords, isLost, isRefused } from './endings.js';
 import { nextPhase, type Phase, type PhaseEvent } from './phase.js';
 import { TalkSocket } from './socket.js';
+import type { UserWords } from './transcript.js';
 import type { PlaybackState } from './worklet-messages.js';
 
 export interface CallOptions {
@@ -21,27 +23,40 @@ export interface CallOptions {
   agentId: string;
   /** What the agent is told of the user. */
   metadata?: Readonly<Record<string, unknown>>;
-  /** The session that this one goes on from. */
-  continueFrom?: string;
-  /** From `Microphone.ask`; null = the user types. The call stops it at its end. */
+  /** What this session goes on from. */
+  continuation?: TalkInitiate['data']['session_continuation'];
+  /** From `Microphone.ask`; null = the user types. It stays open when the call has ended. */
   stream: MediaStream | null;
 }
 
 export interface CallEvents {
   onPhase(phase: Phase): void;
-  onTranscript(text: string, isFinal: boolean): void;
-  onResponse(text: string, isFinal: boolean): void;
+  onTranscript(words: UserWords): void;
+  /** `answer`: its number. */
+  onResponse(text: string, isFinal: boolean, answer: number): void;
   /** What the agent was saying is cut off; its text comes once more, as far as it was heard. */
   onInterrupted(): void;
-  /** What the user said over the agent was no interruption. */
-  onFalseAlarm(): void;
   onTimes(times: TalkTurnTimes): void;
   /** The agent does something, or asks the user for it. */
   onAction(action: TalkAction): void;
   /** Something went wrong that does not end the call. */
   onProblem(message: string): void;
-  /** The call is over: a status of the server, or what went wrong. Not called after `hangUp`. */
-  onEnded(status: string | null, error: string | null): void;
+  /** The call is over. Not called after `hangUp`. */
+  onEnded(end: CallEnd): void;
+}
+
+/** How a call ended. */
+export interface CallEnd {
+  /** The server's; null = it said none. */
+  status: string | null;
+  /** Of a timeout: which limit was reached. */
+  limit: 'idle' | 'duration' | null;
+  /** What went wrong, as a sentence. */
+  error: string | null;
+  /** The line broke: calling again may help. */
+  isLost: boolean;
+  /** The server refused the session that was asked for. */
+  isRefused: boolean;
 }
 
 /** What is worth watching in a call, for engineers and tests. */
@@ -53,6 +68,15 @@ export interface CallStats extends PlaybackState {
   sampleRateHz: number;
   /** Loudness of the last 20 ms of the microphone, 0..1. */
   microphoneLevel: number;
+}
+
+/** A call has ended before its server was ready. */
+export class CallError extends Error {
+  override readonly name = 'CallError';
+
+  constructor(readonly end: CallEnd) {
+    super(end.error ?? 'The call did not come about.');
+  }
 }
 
 const READY_TIMEOUT_MS = 10_000;
@@ -71,16 +95,19 @@ export class Call {
   #microphoneLevel = 0;
   #problem: string | null = null;
   #status: string | null = null;
+  #limit: CallEnd['limit'] = null;
+  /** The agent was cut off, and stays silent until the next answer. */
+  #isCleared = false;
   #sessionId: string | null = null;
   #over = false;
 
   private constructor(audio: CallAudio, options: CallOptions, events: CallEvents) {
     this.#audio = audio;
     this.#events = events;
-    const { token, agentId, metadata, continueFrom, base = location.origin } = options;
+    const { token, agentId, metadata, continuation, base = location.origin } = options;
     const initiate = {
-      ...{ public_key: token, agent: { agent_id: agentId }, ...(metadata && { metadata }) },
-      ...(continueFrom !== undefined && { session_continuation: { session_id: continueFrom } }),
+      ...{ public_key: token, agent: { agent_id: agentId }, background_in_pauses: true },
+      ...{ ...(metadata && { metadata }), ...(continuation && { session_continuation: continuation }) },
     };
     this.#socket = new TalkSocket(
       { base, initiate },
@@ -101,7 +128,7 @@ export class Call {
       track.addEventListener('ended', onEnded, { signal: this.#lifetime.signal });
     }
     this.#timeout = setTimeout(() => {
-      this.#finish(null, 'The server took too long to answer.');
+      this.#finish({ error: 'The server took too long to answer.' });
     }, READY_TIMEOUT_MS);
   }
 
@@ -123,6 +150,37 @@ export class Call {
     });
     call = new Call(audio, options, events);
     return call;
+  }
+
+  /**
+   * As `begin`, but resolves when the server is ready. Nothing is told before, and not that it is ready.
+   * @throws CallError if it ends before
+   */
+  static reach(options: CallOptions, events: CallEvents): Promise<Call> {
+    return new Promise((resolve, reject) => {
+      let isReady = false;
+      let begun: Call | null = null;
+      const untilReady: CallEvents = {
+        ...events,
+        onPhase: (phase) => {
+          if (isReady) events.onPhase(phase);
+          isReady ||= phase === 'listening';
+          if (isReady && begun !== null) resolve(begun);
+        },
+        onEnded: (end) => {
+          if (isReady) events.onEnded(end);
+          else reject(new CallError(end));
+        },
+      };
+      Call.begin(options, untilReady).then((call) => {
+        begun = call;
+        if (isReady) resolve(call);
+      }, reject);
+    });
+  }
+
+  get phase(): Phase {
+    return this.#phase;
   }
 
   get hasMicrophone(): boolean {
@@ -186,25 +244,29 @@ export class Call {
         this.#sessionId = message.payload.session_id;
         this.#step('ready');
         return;
-      case 'ontranscript':
-        this.#step(message.payload.is_final ? 'heard' : 'hears');
-        this.#events.onTranscript(message.data, message.payload.is_final);
+      case 'ontranscript': {
+        const { is_final: isFinal, turn, segment } = message.payload;
+        this.#step(isFinal ? 'heard' : 'hears');
+        this.#events.onTranscript({ text: message.data, isFinal, turn, segment });
         return;
+      }
       case 'onresponsetext':
         if (message.payload.is_final) this.#agentVoice.ends(this.#audio.playback.state);
-        this.#events.onResponse(message.data, message.payload.is_final);
+        else this.#agentVoice.begins();
+        this.#events.onResponse(message.data, message.payload.is_final, message.payload.answer);
         return;
       case 'pause':
         if (message.payload === undefined) this.#audio.playback.hold();
+        this.#isCleared = false;
         this.#step('pause');
         return;
       case 'unpause':
         if (message.payload === undefined) this.#audio.playback.resume();
-        this.#step('unpause');
-        this.#events.onFalseAlarm();
+        if (!this.#isCleared) this.#step('unpause');
         return;
       case 'clear':
         if (message.payload === undefined) this.#audio.playback.clear();
+        this.#isCleared = true;
         this.#agentVoice.isCut();
         this.#step('clear');
         this.#events.onInterrupted();
@@ -221,9 +283,10 @@ export class Call {
         return;
       case 'onsessionended':
         this.#status = message.payload.status;
+        this.#limit = message.payload.limit ?? null;
         return;
       case 'start_answering':
-        this.#agentVoice.begins();
+        this.#step('answering');
         return;
       default: // a pong, or what other lines have
         return;
@@ -232,7 +295,8 @@ export class Call {
 
   #onClosed(closing: Closing): void {
     if (this.#status === null) {
-      this.#finish(null, closingWords(closing, this.#problem));
+      const error = closingWords(closing, this.#problem);
+      this.#finish({ error, isLost: isLost(closing), isRefused: isRefused(closing) });
       return;
     }
     // What is still in the buffer, a goodbye say, is heard out.
@@ -241,14 +305,15 @@ export class Call {
     const poll = setInterval(() => {
       if (this.#audio.playback.state.bufferedMs > 0 && performance.now() < untilMs && !this.#over) return;
       clearInterval(poll);
-      this.#finish(status, null);
+      this.#finish({ status });
     }, 50);
   }
 
-  #finish(status: string | null, error: string | null): void {
+  #finish(end: Partial<CallEnd>): void {
     if (this.#over) return;
     this.hangUp();
-    this.#events.onEnded(status, error);
+    const nothing = { status: null, error: null, isLost: false, isRefused: false };
+    this.#events.onEnded({ ...nothing, limit: this.#limit, ...end });
   }
 
   #step(event: PhaseEvent): void {

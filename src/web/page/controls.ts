@@ -4,6 +4,14 @@ import { Keypad } from './keypad.js';
 import { type Phase, PHASE_WORDS } from './phase.js';
 import { SERVER_WORDS, type ServerState, type TalkAgent } from './talk.js';
 
+/** The agent that comes with parley. */
+const DEMO = {
+  id: 'the-crooked-fork',
+  about:
+    'A restaurant that takes bookings and answers questions. Press the button and talk to it, or try one of these:',
+  examples: ['A table for four tomorrow at eight', 'When are you open?', 'Where are you?'],
+} as const;
+
 export interface ControlEvents {
   /** The big button: calls or hangs up. */
   onTalk(): void;
@@ -21,6 +29,7 @@ export class Controls {
   readonly #input = byId('text', HTMLInputElement);
   readonly #agentName = byId('agent-name', HTMLElement);
   readonly #agentSelect = byId('agent', HTMLSelectElement);
+  readonly #warnings = byId('agent-warnings', HTMLElement);
   readonly #phaseText = byId('phase', HTMLElement);
   readonly #status = byId('status', HTMLElement);
   readonly #line = byId('line', HTMLElement);
@@ -29,6 +38,7 @@ export class Controls {
   #phase: Phase = 'idle';
   #server: ServerState = 'looking';
   #hasMicrophone = true;
+  #calledMs = 0;
 
   constructor(events: ControlEvents) {
     this.#keypad = new Keypad(byId('keypad', HTMLElement), this.#keypadToggle, (digit) => {
@@ -40,7 +50,12 @@ export class Controls {
     this.#mute.addEventListener('click', () => {
       const muted = this.#mute.getAttribute('aria-pressed') !== 'true';
       this.#mute.setAttribute('aria-pressed', String(muted));
+      this.#show();
       events.onMute(muted);
+    });
+    this.#agentSelect.addEventListener('change', () => this.#showWarnings());
+    byId('examples', HTMLElement).addEventListener('click', ({ target }) => {
+      if (target instanceof HTMLButtonElement && this.#server === 'ready') events.onText(target.textContent);
     });
     byId('typing', HTMLFormElement).addEventListener('submit', (event) => {
       event.preventDefault();
@@ -57,6 +72,7 @@ export class Controls {
   }
 
   set phase(phase: Phase) {
+    if (phase === 'connecting') this.#calledMs = performance.now();
     this.#phase = phase;
     this.#show();
   }
@@ -77,9 +93,25 @@ export class Controls {
     this.#agents = agents;
     this.#agentSelect.replaceChildren(...agents.map(({ id, name }) => new Option(name, id)));
     this.#agentSelect.hidden = agents.length < 2;
-    this.#agentName.hidden = agents.length > 1;
+    this.#agentName.classList.toggle('unseen', agents.length > 1);
     this.#agentName.textContent = agents[0]?.name ?? 'No agent';
+    this.#introduce();
     document.title = `${agents[0]?.name ?? 'parley'} · parley`;
+    this.#showWarnings();
+  }
+
+  /** Says what the demo agent can do, with phrases to try. */
+  #introduce(): void {
+    if (this.agent?.id !== DEMO.id) return;
+    byId('about', HTMLElement).textContent = DEMO.about;
+    const examples = DEMO.examples.map((text) => {
+      const button = document.createElement('button');
+      button.type = 'button';
+      button.className = 'example';
+      button.textContent = text;
+      return button;
+    });
+    byId('examples', HTMLElement).replaceChildren(...examples);
   }
 
   /** The one that is chosen. */
@@ -89,7 +121,13 @@ export class Controls {
 
   /** How the line does. */
   set line({ bufferedMs, targetMs, underruns, sampleRateHz, droppedChunks }: CallStats) {
-    const parts = [`${String(sampleRateHz / 1000)} kHz`, `buffer ${Math.max(bufferedMs, targetMs).toFixed(0)} ms`];
+    const seconds = Math.floor((performance.now() - this.#calledMs) / 1000);
+    const time = `${String(Math.floor(seconds / 60))}:${String(seconds % 60).padStart(2, '0')}`;
+    const parts = [
+      time,
+      `${String(sampleRateHz / 1000)} kHz`,
+      `buffer ${Math.max(bufferedMs, targetMs).toFixed(0)} ms`,
+    ];
     if (underruns > 0) parts.push(`${String(underruns)} late`);
     if (droppedChunks > 0) parts.push(`${String(droppedChunks)} chunks lost`);
     this.#line.textContent = parts.join(' · ');
@@ -103,6 +141,10 @@ export class Controls {
     this.#input.focus();
   }
 
+  #showWarnings(): void {
+    this.#warnings.textContent = this.agent?.warnings.join(' ') ?? '';
+  }
+
   #show(): void {
     const phase = this.#phase;
     const ready = this.#server === 'ready';
@@ -111,6 +153,8 @@ export class Controls {
     document.body.dataset['phase'] = phase;
     const waits = this.#server === 'lost' ? SERVER_WORDS.lost : 'One moment …';
     this.#phaseText.textContent = phase === 'idle' && !ready ? waits : PHASE_WORDS[phase];
+    const isMuted = connected && this.#mute.getAttribute('aria-pressed') === 'true';
+    if (isMuted && phase === 'listening') this.#phaseText.textContent = 'Muted: the agent does not hear you';
     this.#talk.disabled = !ready && !calling;
     this.#talk.setAttribute('aria-label', calling ? 'Hang up' : 'Start talking');
     this.#mute.disabled = !connected || !this.#hasMicrophone;

@@ -8,8 +8,11 @@ const TARGET_STEP_MS = 20;
 const GOOD_MS = 15_000;
 /** Audio that comes this soon after the buffer ran dry was late; after that it is simply the next thing said. */
 const LATE_MS = 200;
-/** Beyond its target by this much, the buffer catches up by leaving out silence. */
-const SURPLUS_MS = 80;
+/**
+ * Beyond its target by this much, the buffer catches up by leaving out silence. The server sends up to its lead ahead of
+ * time, which is no surplus: at most 500 ms.
+ */
+const SURPLUS_MS = 580;
 /** The buffer never holds more; what is older gives way. */
 const MAX_MS = 5000;
 /** Fades at a hold, a drop, and where the buffer runs dry. */
@@ -66,7 +69,14 @@ export class JitterBuffer {
   push(samples: Int16Array): void {
     if (samples.length === 0 || this.#held) return;
     const block = Float32Array.from(samples, (sample) => sample / 32_768);
-    if (this.#state === 'dry') this.#begin();
+    if (this.#state === 'dry') {
+      if (isSilent(block)) {
+        // Silence needs no buffer; speech that ended in it was over.
+        this.#dryAt = Number.NEGATIVE_INFINITY;
+        return;
+      }
+      this.#begin();
+    }
     if (this.#state === 'playing' && this.bufferedMs > this.#targetMs + SURPLUS_MS && isSilent(block)) return;
     this.#blocks.push(block);
     this.#buffered += block.length;

@@ -21,13 +21,15 @@ class Page {
     byId('notice-text', HTMLElement),
     byId('notice-action', HTMLButtonElement),
   );
+  readonly #transcript = new Transcript(byId('transcript', HTMLElement), byId('scroller', HTMLElement));
+  readonly #copy = byId('copy', HTMLButtonElement);
   readonly #talk: Talk;
   readonly #controls: Controls;
 
   constructor() {
     this.#talk = new Talk(
       {
-        transcript: new Transcript(byId('transcript', HTMLElement), byId('scroller', HTMLElement)),
+        transcript: this.#transcript,
         summary: new TimesSummary(byId('summary', HTMLElement)),
         forms: byId('forms', HTMLElement),
         agent: () => this.#controls.agent,
@@ -51,6 +53,12 @@ class Page {
     addEventListener('pagehide', () => {
       if (this.#talk.phase !== 'idle') this.#talk.hangUp();
     });
+    this.#copy.addEventListener('click', () => {
+      navigator.clipboard.writeText(this.#transcript.text).then(
+        () => (this.#copy.textContent = 'Copied'),
+        () => (this.#copy.textContent = 'This browser does not let the page copy'),
+      );
+    });
     void this.#talk.meet();
   }
 
@@ -67,6 +75,8 @@ class Page {
       },
       onCall: (call) => {
         globalThis.parleyStats = call.stats;
+        this.#copy.hidden = false;
+        this.#copy.textContent = 'Copy what was said';
         this.#controls.hasMicrophone = call.hasMicrophone;
       },
       onInterrupted: () => undefined,

@@ -42,6 +42,11 @@ export class Microphone {
     }
   }
 
+  /** Lets go of a stream from `ask`. */
+  static release(stream: MediaStream | null): void {
+    for (const track of stream?.getTracks() ?? []) track.stop();
+  }
+
   /** Listens to a stream from `ask`. Throws where the context cannot take the stream's rate (Firefox). */
   static listen(context: AudioContext, stream: MediaStream, onChunk: (chunk: CapturedChunk) => void): Microphone {
     const source = context.createMediaStreamSource(stream);
@@ -57,7 +62,6 @@ export class Microphone {
   close(): void {
     this.#source.disconnect();
     this.#worklet.port.close();
-    for (const track of this.#stream.getTracks()) track.stop();
   }
 }
 

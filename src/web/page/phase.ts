@@ -19,6 +19,8 @@ export type PhaseEvent =
   /** Words of the user: not yet final, final, typed. */
   | 'hears'
   | 'heard'
+  /** An answer is being prepared. */
+  | 'answering'
   /** The agent's voice begins and ends in the loudspeaker. */
   | 'playing'
   | 'quiet'
@@ -39,6 +41,7 @@ export function nextPhase(phase: Phase, event: PhaseEvent): Phase {
     case 'hears':
       return phase === 'thinking' ? 'listening' : phase;
     case 'heard':
+    case 'answering':
       return phase === 'speaking' ? phase : 'thinking';
     case 'playing':
       return 'speaking';

@@ -1,5 +1,5 @@
 import type { TalkClientMessage, TalkInitiate, TalkServerMessage } from '../../transports/talk-protocol.js';
-import type { Closing } from './endings.js';
+import { type Closing, NO_CLOSE } from './endings.js';
 
 export interface TalkSocketOptions {
   /** Address of the daemon, without a slash at the end. */
@@ -22,7 +22,16 @@ export interface TalkSocketStats {
   droppedChunks: number;
 }
 
-const PING_EVERY_MS = 15_000;
+/** How often the line is looked at. */
+const WATCH_EVERY_MS = 1000;
+/** A ping each second look. */
+const PING_EVERY = 2;
+/**
+ * Looks without a message, a pong among them, before the line counts as dead. They are counted, not timed: a page that
+ * was frozen has not looked. Audio is left out before: nobody is there to hear it, and it must not arrive later.
+ */
+const QUIET_LOOKS = 3;
+const DEAD_LOOKS = 6;
 /** Microphone audio that may wait for the network: 2 s. Older audio helps nobody. */
 const MAX_WAITING_BYTES = 64_000;
 
@@ -30,7 +39,11 @@ const MAX_WAITING_BYTES = 64_000;
 export class TalkSocket {
   readonly stats: TalkSocketStats = { sentChunks: 0, droppedChunks: 0 };
   readonly #socket: WebSocket;
-  readonly #pings: number;
+  readonly #events: TalkSocketEvents;
+  readonly #watch: number;
+  readonly #lifetime = new AbortController();
+  #looks = 0;
+  #looksWithoutMessage = 0;
 
   /** Opens it and sends `initiate`; `onready` is a message. */
   constructor({ base, initiate }: TalkSocketOptions, events: TalkSocketEvents) {
@@ -38,6 +51,7 @@ export class TalkSocket {
     address.protocol = address.protocol === 'https:' ? 'wss:' : 'ws:';
     const socket = new WebSocket(address);
     this.#socket = socket;
+    this.#events = events;
     socket.binaryType = 'arraybuffer';
     let opened = false;
     socket.onopen = (): void => {
@@ -46,16 +60,22 @@ export class TalkSocket {
       socket.send(JSON.stringify(message));
     };
     socket.onmessage = ({ data }: MessageEvent<string | ArrayBuffer>): void => {
+      this.#looksWithoutMessage = 0;
       if (typeof data === 'string') events.onMessage(JSON.parse(data) as TalkServerMessage);
       else events.onAudio(new Int16Array(data, 0, data.byteLength >> 1));
     };
     socket.onclose = ({ code, reason }): void => {
-      clearInterval(this.#pings);
+      this.#stop();
       events.onClosed({ opened, code, reason });
     };
-    this.#pings = setInterval(() => {
-      this.send({ method: 'ping', data: Math.round(performance.now()) });
-    }, PING_EVERY_MS);
+    this.#watch = setInterval(() => this.#look(), WATCH_EVERY_MS);
+    // The network may be gone, or another one: the next second tells.
+    const doubt = (): void => {
+      this.#looksWithoutMessage = Math.max(this.#looksWithoutMessage, DEAD_LOOKS - 2);
+      this.#ping();
+    };
+    addEventListener('offline', doubt, { signal: this.#lifetime.signal });
+    addEventListener('online', doubt, { signal: this.#lifetime.signal });
   }
 
   send(message: TalkClientMessage): void {
@@ -65,7 +85,7 @@ export class TalkSocket {
   /** 20 ms of the microphone. */
   sendAudio(samples: Int16Array<ArrayBuffer>): void {
     if (!this.#isOpen) return;
-    if (this.#socket.bufferedAmount > MAX_WAITING_BYTES) {
+    if (this.#looksWithoutMessage >= QUIET_LOOKS || this.#socket.bufferedAmount > MAX_WAITING_BYTES) {
       this.stats.droppedChunks++;
       return;
     }
@@ -75,10 +95,29 @@ export class TalkSocket {
 
   /** Hangs up. May be called twice. */
   close(): void {
-    clearInterval(this.#pings);
+    this.#stop();
     this.#socket.onclose = null;
     this.#socket.onmessage = null;
     this.#socket.close(1000);
+  }
+
+  #look(): void {
+    if (!this.#isOpen) return;
+    this.#looks++;
+    this.#looksWithoutMessage++;
+    if (this.#looksWithoutMessage >= DEAD_LOOKS) {
+      this.close();
+      this.#events.onClosed({ opened: true, code: NO_CLOSE, reason: '' });
+    } else if (this.#looks % PING_EVERY === 0) this.#ping();
+  }
+
+  #ping(): void {
+    this.send({ method: 'ping', data: Math.round(performance.now()) });
+  }
+
+  #stop(): void {
+    clearInterval(this.#watch);
+    this.#lifetime.abort();
   }
 
   get #isOpen(): boolean {

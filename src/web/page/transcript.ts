@@ -1,29 +1,56 @@
 import type { TalkTurnTimes } from '../../transports/talk-protocol.js';
 import { make } from './elements.js';
 import { turnTimesElement } from './turn-times.js';
-import { type HeardWords, withWords } from './words.js';
 
 /** Closer to the end than this, the view follows what is said. */
 const FOLLOW_WITHIN_PX = 40;
 
-interface UserBubble {
-  element: HTMLElement;
-  words: HeardWords;
+/** Words of the user, as the talk socket tells them. */
+export interface UserWords {
+  text: string;
+  isFinal: boolean;
+  /** Both count up over the call. A segment has one text, the latest, and belongs to one turn. */
+  turn: number;
+  segment: number;
 }
 
-/** What both sides say, as it is said. */
+interface UserBubble {
+  element: HTMLElement;
+  turn: number;
+  segments: Map<number, { text: string; isFinal: boolean }>;
+}
+
+interface AgentBubble {
+  element: HTMLElement;
+  text: HTMLElement;
+  /** It was cut off. What was heard of it has not come yet. */
+  cut: boolean;
+  isFinal: boolean;
+}
+
+/** What was said, as models take it. */
+export interface SpokenMessage {
+  role: 'user' | 'assistant';
+  content: string;
+}
+
+/**
+ * What both sides say, as it is said. Each turn of the user and each answer has one bubble, found by its number: words
+ * that come late change the bubble that they belong to, wherever it stands.
+ */
 export class Transcript {
   readonly #list: HTMLElement;
   readonly #scroller: HTMLElement;
   readonly #userName: string;
   #agentName = 'Agent';
-  /** The bubbles that still change. */
-  #user: UserBubble | null = null;
-  #agent: { element: HTMLElement; text: HTMLElement; cut: boolean; after: UserBubble | null } | null = null;
+  readonly #turns = new Map<number, UserBubble>();
+  readonly #segments = new Map<number, UserBubble>();
+  readonly #answers = new Map<number, AgentBubble>();
+  #latestAnswer: AgentBubble | null = null;
   #keyed: HTMLElement | null = null;
-  #lastAnswer: HTMLElement | null = null;
   /** Whether the end is in view: then it stays there. */
   #following = true;
+  #top = 0;
 
   /** @param userName what the user is called */
   constructor(list: HTMLElement, scroller: HTMLElement, userName = 'You') {
@@ -32,7 +59,10 @@ export class Transcript {
     this.#scroller = scroller;
     scroller.addEventListener('scroll', () => {
       const { scrollTop, scrollHeight, clientHeight } = scroller;
-      this.#following = scrollHeight - scrollTop - clientHeight < FOLLOW_WITHIN_PX;
+      // What is said meanwhile moves the end away as well: only the reader scrolls up.
+      if (scrollHeight - scrollTop - clientHeight < FOLLOW_WITHIN_PX) this.#following = true;
+      else if (scrollTop < this.#top) this.#following = false;
+      this.#top = scrollTop;
     });
     const observer = new ResizeObserver(() => {
       this.#follow();
@@ -44,32 +74,37 @@ export class Transcript {
   /** A new call begins. `note` tells it from what was said before. */
   begin(agentName: string, note = 'New call'): void {
     this.#agentName = agentName;
-    this.#closeUser();
-    this.#agent = null;
-    this.#lastAnswer = null;
+    this.end();
+    this.#turns.clear();
+    this.#segments.clear();
+    this.#answers.clear();
+    this.#latestAnswer = null;
     if (this.#list.childElementCount > 0) this.note(note);
   }
 
-  /** What was heard of the user: replaces what was taken for it before. */
-  user(text: string, isFinal: boolean): void {
+  /** What was heard of the user in a segment: replaces what was taken for it before. */
+  user({ text, isFinal, turn, segment }: UserWords): void {
     if (text.trim() === '') return;
     this.#dropUnheard();
-    this.#user ??= {
-      element: this.#bubble('user', this.#userName),
-      words: { settled: '', latest: '', isFinal: false },
-    };
-    this.#user.words = withWords(this.#user.words, text, isFinal);
-    const { element, words } = this.#user;
-    element.setAttribute('aria-busy', String(!words.isFinal));
-    const body = element.querySelector('.text');
-    const latest = make('span', words.isFinal ? '' : 'interim', words.latest);
-    body?.replaceChildren(...(words.settled === '' ? [latest] : [`${words.settled} `, latest]));
+    const bubble = this.#bubbleOf(turn);
+    this.#move(segment, bubble);
+    bubble.segments.set(segment, { text: text.trim(), isFinal });
+    show(bubble);
+  }
+
+  /** All that was heard of the user in a turn. */
+  userTurn(turn: number, text: string): void {
+    this.#dropUnheard();
+    const bubble = this.#bubbleOf(turn);
+    bubble.segments.clear();
+    bubble.segments.set(-1, { text: text.trim(), isFinal: true });
+    show(bubble);
   }
 
   /** What the user typed. */
   typed(text: string): void {
     this.#dropUnheard();
-    this.#closeUser();
+    this.#settle();
     this.#bubble('user', 'You, typing').querySelector('.text')?.append(text);
     this.#following = true;
   }
@@ -79,48 +114,43 @@ export class Transcript {
     if (this.#keyed !== this.#list.lastElementChild) this.#keyed = null;
     if (this.#keyed === null) {
       this.#dropUnheard();
-      this.#closeUser();
+      this.#settle();
       this.#keyed = this.#bubble('user', 'You, on the keypad');
     }
     this.#keyed.querySelector('.text')?.append(digit);
     this.#following = true;
   }
 
-  /** What the agent says, from the beginning of its answer. */
-  agent(text: string, isFinal: boolean): void {
-    if (!isFinal) this.#dropUnheard();
-    if (this.#agent === null) {
-      const after = this.#user;
-      this.#closeUser();
+  /** What the agent says, from the beginning of an answer. */
+  agent(text: string, isFinal: boolean, answer: number): void {
+    let bubble = this.#answers.get(answer);
+    if (bubble === undefined) {
+      this.#dropUnheard();
+      this.#settle();
       const element = this.#bubble('agent', this.#agentName);
-      this.#agent = { element, text: element.querySelector('.text') as HTMLElement, cut: false, after };
-      this.#lastAnswer = element;
+      bubble = { element, text: element.querySelector('.text') as HTMLElement, cut: false, isFinal: false };
+      this.#answers.set(answer, bubble);
+      this.#latestAnswer = bubble;
     }
-    const { element, text: body, cut } = this.#agent;
+    const { element, text: body, cut } = bubble;
+    if (bubble.isFinal) return;
     const shown = body.textContent;
     if (text.startsWith(shown)) body.append(make('span', 'fresh', text.slice(shown.length)));
     else body.textContent = text;
+    bubble.isFinal = isFinal;
     element.setAttribute('aria-busy', String(!isFinal));
-    if (isFinal) {
-      if (cut) markCut(element);
-      this.#agent = null;
-    }
+    if (isFinal && cut) markCut(element);
   }
 
   /** The agent is cut off; what was heard of its answer comes as its final text, if anything was. */
   interrupted(): void {
-    if (this.#agent !== null) this.#agent.cut = true;
-  }
-
-  /** What the user said was no turn of its own: what they say next is another. */
-  falseAlarm(): void {
-    this.#closeUser();
+    if (this.#latestAnswer?.isFinal === false) this.#latestAnswer.cut = true;
   }
 
   /** How long the latest answer took. */
   times(times: TalkTurnTimes): void {
     const element = turnTimesElement(times);
-    if (element !== null) this.#lastAnswer?.append(element);
+    if (element !== null) this.#latestAnswer?.element.append(element);
   }
 
   /** A line between the bubbles. */
@@ -131,35 +161,95 @@ export class Transcript {
   /** Nothing of what is open will change any more. */
   end(): void {
     this.#dropUnheard();
-    this.#closeUser();
-    this.#agent?.element.removeAttribute('aria-busy');
-    this.#agent = null;
+    this.#settle();
+    this.#latestAnswer?.element.removeAttribute('aria-busy');
   }
 
-  #bubble(side: 'user' | 'agent', name: string): HTMLElement {
+  /** All that stands here, in its order: what was said in spoken, typed and pressed words. */
+  get messages(): SpokenMessage[] {
+    return [...this.#list.querySelectorAll('.bubble')].flatMap((bubble) => {
+      const content = bubble.querySelector('.text')?.textContent.trim() ?? '';
+      const role = bubble.classList.contains('agent') ? 'assistant' : 'user';
+      return content === '' ? [] : [{ role, content } as const];
+    });
+  }
+
+  /** The same as text, with who said it. */
+  get text(): string {
+    const lines = [...this.#list.children].map((element) => {
+      const name = element.querySelector('.name')?.textContent;
+      const said = element.querySelector('.text')?.textContent.trim();
+      return name === undefined || said === undefined ? `-- ${element.textContent}` : `${name}: ${said}`;
+    });
+    return lines.join('\n');
+  }
+
+  #bubble(side: 'user' | 'agent', name: string, before: Element | null = null): HTMLElement {
     const element = make('li', `bubble ${side}`);
     element.append(make('span', 'name', name), make('p', 'text'));
-    this.#list.append(element);
+    this.#list.insertBefore(element, before);
     return element;
   }
 
-  #closeUser(): void {
-    this.#user?.element.removeAttribute('aria-busy');
-    this.#user?.element.querySelector('.interim')?.classList.remove('interim');
-    this.#user = null;
+  /** The bubble of a turn; a new one stands before those of later turns. */
+  #bubbleOf(turn: number): UserBubble {
+    const known = this.#turns.get(turn);
+    if (known !== undefined) return known;
+    const later = [...this.#turns.values()].filter((bubble) => bubble.turn > turn);
+    const next = later.reduce<UserBubble | null>((a, b) => (a !== null && a.turn < b.turn ? a : b), null);
+    const bubble = { element: this.#bubble('user', this.#userName, next?.element), turn, segments: new Map() };
+    this.#turns.set(turn, bubble);
+    return bubble;
+  }
+
+  /** A segment belongs to this bubble now. The turn may turn out to be the one before, which had not been over. */
+  #move(segment: number, bubble: UserBubble): void {
+    const before = this.#segments.get(segment);
+    this.#segments.set(segment, bubble);
+    if (before === undefined || before === bubble) return;
+    before.segments.delete(segment);
+    if (before.segments.size > 0) {
+      show(before);
+      return;
+    }
+    before.element.remove();
+    this.#turns.delete(before.turn);
+  }
+
+  /** What is shown of the user's words is taken for what they said. */
+  #settle(): void {
+    for (const { element } of this.#turns.values()) {
+      element.removeAttribute('aria-busy');
+      for (const words of element.querySelectorAll('.interim')) words.classList.remove('interim');
+    }
   }
 
   /** An answer that was cut off before a word of it was heard came too soon: the user's turn goes on. */
   #dropUnheard(): void {
-    if (this.#agent?.cut !== true) return;
-    this.#agent.element.remove();
-    this.#user ??= this.#agent.after;
-    this.#agent = null;
+    const answer = this.#latestAnswer;
+    if (answer === null || !answer.cut || answer.isFinal) return;
+    answer.element.remove();
+    answer.isFinal = true;
+    this.#latestAnswer = null;
   }
 
   #follow(): void {
-    if (this.#following) this.#scroller.scrollTop = this.#scroller.scrollHeight;
+    if (!this.#following) return;
+    this.#scroller.scrollTop = this.#scroller.scrollHeight;
+    this.#top = this.#scroller.scrollTop;
   }
+}
+
+/** Shows the words of a turn, in the order of its segments. */
+function show({ element, segments }: UserBubble): void {
+  const words = [...segments].sort(([a], [b]) => a - b).map(([, segment]) => segment);
+  const isOpen = words.some(({ isFinal }) => !isFinal);
+  element.setAttribute('aria-busy', String(isOpen));
+  const parts = words.flatMap(({ text, isFinal }, at) => [
+    ...(at === 0 ? [] : [' ']),
+    isFinal ? make('span', '', text) : make('span', 'interim', text),
+  ]);
+  element.querySelector('.text')?.replaceChildren(...parts);
 }
 
 function markCut(element: HTMLElement): void {

@@ -49,7 +49,10 @@ export class TimesSummary {
       entry.prepend(make('span', `swatch stage-${name}`));
       legend.append(entry);
     }
-    root.append(heading, legend);
+    const about = make('details', 'legend-about');
+    const parts = STAGES.map(({ label, about: words }) => `${label}: ${words}`);
+    about.append(make('summary', '', 'What these mean'), make('p', '', `${parts.join('; ')}.`));
+    root.append(heading, legend, about);
   }
 
   add({ response_ms: total }: TalkTurnTimes): void {

@@ -1,5 +1,5 @@
 import { el, icon, type IconName } from './dom.js';
-import { buttonName, buttonTitle, type Display, inkOn, type Looks } from './looks.js';
+import { buttonName, buttonTitle, type Display, inkOn, type Looks, pictureAddress } from './looks.js';
 
 const ICONS: Readonly<Record<Display, IconName>> = { idle: 'talk', connecting: 'wait', running: 'hangup' };
 
@@ -42,8 +42,8 @@ export class Launcher {
   }
 
   #picture(display: Display): Element {
-    const address = this.#looks.icons[display];
-    if (address === null || address === '') return icon(ICONS[display]);
+    const address = pictureAddress(this.#looks.icons[display]);
+    if (address === null) return icon(ICONS[display]);
     const image = el('img', { class: 'icon', src: address, alt: '' });
     image.addEventListener('error', () => image.replaceWith(icon(ICONS[display])));
     return image;

@@ -6,14 +6,18 @@ export type Display = 'idle' | 'connecting' | 'running';
 /** How the widget of an agent looks, as `GET /agents/{id}/embed` answers it; null = as the widget has it by itself. */
 export interface Looks {
   titles: Readonly<Record<Display, string | null>>;
-  /** Addresses of pictures. */
+  /** Addresses of pictures, or Iconify names. */
   icons: Readonly<Record<Display, string | null>>;
   /** CSS of the button. */
   background: string | null;
   buttonCss: string | null;
   /** Of the button, CSS pixels. */
   size: number | null;
+  /** CSS of the forms. */
+  formCss: string | null;
   transcript: boolean | null;
+  /** Who speaks, in the transcript. */
+  name: string | null;
   /** Address of the gateway that calls go to. */
   base_url: string | null;
 }
@@ -22,7 +26,7 @@ const NOTHING = { idle: null, connecting: null, running: null };
 
 export const DEFAULT_LOOKS: Looks = {
   ...{ titles: NOTHING, icons: NOTHING, background: null, buttonCss: null },
-  ...{ size: null, transcript: null, base_url: null },
+  ...{ formCss: null, size: null, transcript: null, name: null, base_url: null },
 };
 
 const TITLES: Readonly<Record<Display, string>> = {
@@ -35,6 +39,16 @@ const STATES: Readonly<Record<Display, string>> = {
   connecting: 'Connecting, press to cancel',
   running: 'On the line, press to hang up',
 };
+
+/**
+ * Address of a picture, null where there is none.
+ * @param icon an address, or a name of the Iconify collections, `prefix:name`, which their public API draws
+ */
+export function pictureAddress(icon: string | null): string | null {
+  const [, prefix, name] = /^([a-z0-9]+(?:-[a-z0-9]+)*):([a-z0-9]+(?:-[a-z0-9]+)*)$/.exec(icon ?? '') ?? [];
+  if (prefix !== undefined && name !== undefined) return `https://api.iconify.design/${prefix}/${name}.svg`;
+  return icon === '' ? null : icon;
+}
 
 export function displayOf(phase: Phase): Display {
   return phase === 'idle' || phase === 'connecting' ? phase : 'running';

@@ -9,8 +9,8 @@ export interface WidgetOptions {
   publicKey: string;
   position: Position;
   theme: Theme;
-  /** Who speaks, in the transcript. */
-  name: string;
+  /** Who speaks, in the transcript; null = the agent's name. */
+  name: string | null;
   /** What the user has to agree to before the first call; null = nothing. */
   consent: string | null;
   /** More about that: an address of a page. */
@@ -53,7 +53,7 @@ export function readOptions(get: (name: string) => string | null, home: string):
     publicKey: publicKey ?? '',
     position: oneOf(['bottom-right', 'bottom-left', 'inline', 'fill'], text('position')),
     theme: oneOf(['auto', 'light', 'dark'], text('theme')),
-    name: text('name') ?? 'Agent',
+    name: text('name'),
     consent: text('consent'),
     consentUrl: webAddress(text('consent-url')),
     metadata: metadata ?? {},

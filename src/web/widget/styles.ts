@@ -8,6 +8,14 @@ const MEDIA: Readonly<Record<Theme, string>> = {
   dark: 'all',
 };
 
+/** The sheet of the forms, with declarations of the agent's embed configuration: they cannot leave their rule. */
+export function formSheet(declarations: string): CSSStyleSheet {
+  const sheet = new CSSStyleSheet();
+  sheet.insertRule('.form-card {}');
+  (sheet.cssRules[0] as CSSStyleRule).style.cssText = declarations;
+  return sheet;
+}
+
 /**
  * Style sheets of a widget. Made by script, not by an element: a page's Content Security Policy that forbids inline
  * styles has nothing against these.

@@ -62,7 +62,7 @@ export class View {
     this.#keypadToggle.setAttribute('aria-controls', 'keypad');
     const bar = el('header', { class: 'head' }, this.meter.element, this.#phase);
     bar.append(this.#mute, this.#keypadToggle, this.#hide);
-    this.#panel.setAttribute('aria-label', `Conversation with ${name}`);
+    this.#panel.setAttribute('aria-label', `Conversation with ${name ?? 'the agent'}`);
     this.#panel.append(bar, noticeRoot, this.consent.element, keys, scroller, this.forms, this.#typing);
     this.root = el('div', { class: 'widget', lang: 'en', 'data-position': position }, this.#panel);
     this.root.append(el('div', { class: 'dock' }, this.#state, this.#chat, this.#launcher.element));
@@ -112,6 +112,10 @@ export class View {
   set hasMicrophone(has: boolean) {
     this.#mute.disabled = !has;
     this.#mute.setAttribute('aria-pressed', 'false');
+  }
+
+  set muted(muted: boolean) {
+    this.#mute.setAttribute('aria-pressed', String(muted));
   }
 
   focusText(): void {

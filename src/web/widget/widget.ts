@@ -1,21 +1,26 @@
-import { Call, type CallEvents, type CallStats } from '../page/call.js';
+import { LoudspeakerError } from '../page/audio.js';
+import { Call, type CallEvents, type CallOptions, type CallStats } from '../page/call.js';
 import { Daemon } from '../page/daemon.js';
 import { DaemonError } from '../page/daemon-error.js';
 import { endingWords } from '../page/endings.js';
 import { Forms } from '../page/forms.js';
 import { Microphone, MicrophoneError } from '../page/microphone.js';
 import type { Phase } from '../page/phase.js';
+import { type Continuation, reconnect } from '../page/reconnect.js';
 import { DEFAULT_LOOKS, type Looks } from './looks.js';
 import type { WidgetOptions } from './options.js';
 import { problemWords } from './problems.js';
-import { styleSheets } from './styles.js';
+import { formSheet, styleSheets } from './styles.js';
 import { View } from './view.js';
 
 interface Wish {
   how: 'voice' | 'typing';
-  /** The session that was cut off. */
-  continueFrom?: string;
+  /** What was cut off. */
+  continuation?: Continuation;
 }
+
+/** The widget that is in a call: a page has one microphone, and its user one conversation at a time. */
+const talking = new Set<Widget>();
 
 /**
  * One widget: one agent, at most one call at a time. The call itself is the page's (`page/call.ts`); how one comes about is
@@ -24,6 +29,8 @@ interface Wish {
  */
 export class Widget {
   readonly #options: WidgetOptions;
+  readonly #root: ShadowRoot;
+  readonly #sheets: CSSStyleSheet[];
   readonly #view: View;
   readonly #forms: Forms;
   readonly #lifetime = new AbortController();
@@ -36,6 +43,11 @@ export class Widget {
   /** Counts attempts, so that one that was given up cannot come true later. */
   #attempt = 0;
   #untold: string[] = [];
+  /** The microphone of the call, which goes on with it if its line breaks. */
+  #stream: MediaStream | null = null;
+  #muted = false;
+  /** The line is lost, and another one is tried. */
+  #recovering: AbortController | null = null;
 
   /** Fills a shadow root, which nobody else uses. */
   constructor(root: ShadowRoot, options: WidgetOptions) {
@@ -46,6 +58,7 @@ export class Widget {
         else this.#hangUp('You hung up');
       },
       onMute: (muted) => {
+        this.#muted = muted;
         if (this.#call !== null) this.#call.muted = muted;
       },
       onDigit: (digit) => {
@@ -60,7 +73,9 @@ export class Widget {
       this.#call?.answerForm(id, value);
       this.#view.focusText();
     });
-    root.adoptedStyleSheets = styleSheets(options.theme);
+    this.#sheets = styleSheets(options.theme);
+    this.#root = root;
+    root.adoptedStyleSheets = this.#sheets;
     root.replaceChildren(this.#view.root);
     this.#measure();
     const { signal } = this.#lifetime;
@@ -104,6 +119,7 @@ export class Widget {
     try {
       this.#looks = await this.#looking;
       this.#view.looks = this.#looks;
+      this.#root.adoptedStyleSheets = [...this.#sheets, formSheet(this.#looks.formCss ?? '')];
     } catch (error) {
       this.#looking = null;
       throw error;
@@ -128,6 +144,8 @@ export class Widget {
       });
       return;
     }
+    for (const other of [...talking]) if (other !== this) other.yieldLine();
+    talking.add(this);
     const attempt = ++this.#attempt;
     this.#onPhase('connecting');
     view.readable = this.#looks.transcript !== false || wish.how === 'typing';
@@ -135,33 +153,76 @@ export class Widget {
     let stream: MediaStream | null = null;
     try {
       stream = wish.how === 'voice' ? await Microphone.ask() : null;
-      const call = await this.#connect(wish, stream, () => attempt !== this.#attempt);
+      await this.#learn();
+      const options = await this.#callOptions(wish.continuation, stream);
+      if (attempt !== this.#attempt) throw new Error('given up');
+      const call = await Call.begin(options, this.#callEvents(wish.how));
       if (attempt !== this.#attempt) {
         call.hangUp();
-        return;
+        throw new Error('given up');
       }
       this.#call = call;
-      view.transcript.begin(this.#options.name, wish.continueFrom === undefined ? 'New call' : 'The call goes on');
+      this.#stream = stream;
+      this.#muted = false;
+      view.transcript.begin(this.#name, wish.continuation === undefined ? 'New call' : 'The call goes on');
       this.#follow(call);
     } catch (error) {
-      for (const track of stream?.getTracks() ?? []) track.stop();
+      Microphone.release(stream);
       if (attempt === this.#attempt) await this.#failed(error, wish);
     }
   }
 
-  async #connect({ how, continueFrom }: Wish, stream: MediaStream | null, isOver: () => boolean): Promise<Call> {
+  /** Another widget of the page begins a call. */
+  yieldLine(): void {
+    this.#hangUp('Another conversation has begun on this page');
+  }
+
+  /** Who speaks, in the transcript. */
+  get #name(): string {
+    return this.#options.name ?? this.#looks.name ?? 'Agent';
+  }
+
+  async #callOptions(continuation: Continuation | undefined, stream: MediaStream | null): Promise<CallOptions> {
     const { server, agentId, publicKey, metadata } = this.#options;
-    await this.#learn();
     const base = this.#looks.base_url?.replace(/\/+$/, '') ?? server;
     const token = await new Daemon(base).sessionToken(publicKey);
-    if (isOver()) throw new Error('given up');
-    return Call.begin(
-      {
-        ...{ base, assets: server, token, agentId, stream, metadata },
-        ...(continueFrom !== undefined && { continueFrom }),
-      },
-      this.#callEvents(how),
-    );
+    return { base, assets: server, token, agentId, stream, metadata, ...(continuation && { continuation }) };
+  }
+
+  /** The line broke in the middle of a call: another one goes on from its session, as soon as one can be had. */
+  async #recover(how: Wish['how'], sessionId: string): Promise<void> {
+    const { transcript } = this.#view;
+    const attempt = ++this.#attempt;
+    const recovering = new AbortController();
+    this.#recovering = recovering;
+    this.#forms.clear();
+    transcript.end();
+    const lost = { sessionId, messages: transcript.messages };
+    transcript.note('Connection lost');
+    this.#onPhase('connecting');
+    this.#tell('The connection was lost. Trying to get it back …', 'Hang up', () => this.#hangUp('You hung up'));
+    const connect = async (continuation: Continuation): Promise<Call | null> => {
+      const options = await this.#callOptions(continuation, this.#stream);
+      return recovering.signal.aborted ? null : Call.reach(options, this.#callEvents(how));
+    };
+    const call = await reconnect(lost, connect, recovering.signal);
+    if (attempt !== this.#attempt) {
+      call?.hangUp();
+      return;
+    }
+    this.#recovering = null;
+    if (call === null) {
+      this.#over(endingWords(null));
+      const goOn = (): void => void this.#begin({ how, continuation: { session_id: sessionId } });
+      this.#tell('The connection to the server was lost.', 'Go on', goOn);
+      return;
+    }
+    this.#call = call;
+    transcript.begin(this.#name, 'The call goes on');
+    this.#view.notice.hide();
+    this.#onReady(call.phase, how);
+    call.muted = this.#muted;
+    this.#follow(call);
   }
 
   async #failed(error: unknown, wish: Wish): Promise<void> {
@@ -174,6 +235,10 @@ export class Widget {
       return;
     }
     this.#untold = [];
+    if (error instanceof LoudspeakerError) {
+      this.#tell(error.message, 'Try again', () => void this.#begin(wish));
+      return;
+    }
     const unanswered = error instanceof DaemonError && error.status === null;
     const words = problemWords(error, location.origin, unanswered && (await this.#isReachable()));
     this.#tell(words, 'Try again', () => void this.#begin(wish));
@@ -191,29 +256,39 @@ export class Widget {
   #callEvents(how: Wish['how']): CallEvents {
     const { transcript } = this.#view;
     return {
-      onPhase: (phase) => {
-        if (this.#phase === 'connecting' && phase !== 'idle') this.#view.hasMicrophone = how === 'voice';
-        this.#onPhase(phase);
-        if (phase === 'listening') for (const text of this.#untold.splice(0)) this.#type(text);
-      },
-      onTranscript: (text, isFinal) => transcript.user(text, isFinal),
-      onResponse: (text, isFinal) => transcript.agent(text, isFinal),
+      onPhase: (phase) => this.#onReady(phase, how),
+      onTranscript: (words) => transcript.user(words),
+      onResponse: (text, isFinal, answer) => transcript.agent(text, isFinal, answer),
       onInterrupted: () => transcript.interrupted(),
-      onFalseAlarm: () => transcript.falseAlarm(),
       onTimes: () => undefined,
       onAction: (action) => {
         if (!this.#forms.take(action)) transcript.note(`${action.name} …`);
         else if (action.withdrawn !== true) this.#view.open = true;
       },
       onProblem: (message) => this.#tell(message, 'Dismiss', () => undefined),
-      onEnded: (status, error) => {
+      onEnded: ({ status, limit, error, isLost }) => {
         const sessionId = this.#call?.sessionId ?? null;
-        this.#over(endingWords(status));
+        if (isLost && sessionId !== null) {
+          this.#stats = this.#call?.stats ?? this.#stats;
+          this.#call = null;
+          void this.#recover(how, sessionId);
+          return;
+        }
+        this.#over(endingWords(status, limit));
         if (error === null) return;
         if (sessionId === null) this.#tell(error, 'Try again', () => void this.#begin({ how }));
-        else this.#tell(error, 'Go on', () => void this.#begin({ how, continueFrom: sessionId }));
+        else this.#tell(error, 'Go on', () => void this.#begin({ how, continuation: { session_id: sessionId } }));
       },
     };
+  }
+
+  #onReady(phase: Phase, how: Wish['how']): void {
+    if (this.#phase === 'connecting' && phase !== 'idle') {
+      this.#view.hasMicrophone = how === 'voice';
+      this.#view.muted = this.#muted;
+    }
+    this.#onPhase(phase);
+    if (phase === 'listening') for (const text of this.#untold.splice(0)) this.#type(text);
   }
 
   /** A typed message; without a call it begins one. */
@@ -230,15 +305,21 @@ export class Widget {
   #hangUp(note: string | null): void {
     if (this.#phase === 'idle') return;
     this.#attempt++;
-    const call = this.#call;
-    call?.hangUp();
-    this.#over(call === null ? null : note);
+    const wasBegun = this.#call !== null || this.#recovering !== null;
+    this.#call?.hangUp();
+    if (this.#recovering !== null) this.#view.notice.hide();
+    this.#over(wasBegun ? note : null);
   }
 
   #over(note: string | null): void {
     this.#stats = this.#call?.stats ?? this.#stats;
     this.#call = null;
     this.#untold = [];
+    this.#recovering?.abort();
+    this.#recovering = null;
+    Microphone.release(this.#stream);
+    this.#stream = null;
+    talking.delete(this);
     this.#onPhase('idle');
     this.#forms.clear();
     this.#view.transcript.end();

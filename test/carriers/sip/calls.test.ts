@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { endOfFailure } from '../../../src/carriers/sip/end-cause.js';
 import { addressToCall, numberOfUser } from '../../../src/carriers/sip/numbers.js';
 import type { CarrierCall } from '../../../src/carriers/carrier.js';
 import { bodyText, type SipRequest } from '../../../src/sip/message.js';
@@ -90,6 +91,20 @@ describe('calls on a SIP trunk', () => {
     await rig.dispose();
   });
 
+  it.each([
+    ['no sign comes of', false, 'failed', '408 Request Timeout: nobody answers at the trunk'],
+    ['nobody answers', true, 'no-answer', '480 Temporarily Unavailable'],
+  ] as const)('that %s in time are given up, and say which', async (_name, passes, cause, reason) => {
+    const rig = await openRig();
+    rig.wire.passes = () => passes;
+    const call = rig.carrier.placeCall({ from: OWN, to: NUMBERS.absent, ringTimeoutMs: 20_000 });
+    await rig.until(() => call.state === 'ended');
+    expect(call.end).toMatchObject({ cause, reason });
+    rig.wire.passes = () => true;
+    await rig.wire.clock.advanceBy(70_000);
+    await rig.dispose();
+  });
+
   it('whose media end while they ring are given up, and not left ringing', async () => {
     const rig = await openRig();
     const calls: CarrierCall[] = [];
@@ -171,6 +186,37 @@ describe('calls on a SIP trunk', () => {
     rig.wire.send(messageBytes({ ...invite, headers, body }), HOPS.bob, HOPS.ann);
     await rig.until(() => rig.wire.times('488').length > 0);
     expect(messageOf(messageBytes(responseTo(invite, 488)))).toMatchObject({ status: 488 });
+    await rig.dispose();
+  });
+});
+
+describe('the cause of the telephone network', () => {
+  const failure = { reason: '503 Service Unavailable', isCancelled: false };
+  it.each([
+    [503, 17, 'busy'],
+    [480, 1, 'failed'],
+    [500, 19, 'no-answer'],
+    [603, 21, 'rejected'],
+    [486, null, 'busy'],
+    [503, 38, 'failed'],
+  ])('status %i with Q.850 cause %s is %s', (status, q850, cause) => {
+    expect(endOfFailure({ ...failure, status, q850 }).cause).toBe(cause);
+  });
+
+  it('is read from the Reason header, and told in its words', async () => {
+    const rig = await openRig();
+    rig.wire.attach(HOPS.bob, (bytes, from) => {
+      const message = messageOf(bytes);
+      if (message.kind !== 'request' || message.method !== 'INVITE') return;
+      const headers: [string, string][] = [['reason', 'Q.850 ;cause=17 ;text="User busy"']];
+      rig.wire.send(messageBytes(responseTo(message, 503, { toTag: 'x', headers })), HOPS.bob, from);
+    });
+    const call = rig.carrier.placeCall({ from: OWN, to: NUMBERS.person, ringTimeoutMs: 5000 });
+    await rig.until(() => call.state === 'ended');
+    expect(call.end).toMatchObject({
+      ...{ cause: 'busy', reason: '503 Service Unavailable (Q.850 ;cause=17 ;text="User busy")' },
+    });
+    await rig.wire.clock.advanceBy(60_000);
     await rig.dispose();
   });
 });

@@ -97,11 +97,15 @@ export class Exchange {
     wire.attach(HOPS.bob, (bytes, from) => this.agent.receive(bytes, from));
   }
 
-  /** Somebody calls in. */
-  async callIn(to: string, headers: [string, string][] = []): Promise<OutboundCall> {
-    const far = await this.#far('+12025550177');
+  /**
+   * Somebody calls in.
+   * @param named the user part of `To`
+   * @param from the user part of `From`
+   */
+  async callIn(to: string, headers: [string, string][] = [], named = to, from = '+12025550177'): Promise<OutboundCall> {
+    const far = await this.#far(from);
     const call: OutboundCall = this.agent.call({
-      ...{ target: `sip:${to}@192.0.2.1`, from: '<sip:+12025550177@192.0.2.2>', to: `<sip:${to}@192.0.2.1>` },
+      ...{ target: `sip:${to}@192.0.2.1`, from: `<sip:${from}@192.0.2.2>`, to: `<sip:${named}@192.0.2.1>` },
       ...{ hops: [HOPS.ann], media: far.media, headers },
       events: {
         onRinging: () => undefined,

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { appWith } from './support.js';
 
 const { app } = appWith({
-  ...{ method: 'POST', path: '/things/{size}', tag: 'things', summary: 'Make a thing' },
+  ...{ id: 'makeThing', method: 'POST', path: '/things/{size}', tag: 'things', summary: 'Make a thing' },
   params: { size: z.string().max(5) },
   query: { count: z.int().min(1).exactOptional(), exact: z.boolean().exactOptional() },
   body: z.strictObject({ name: z.string(), parts: z.array(z.int()).exactOptional() }),
@@ -56,18 +56,19 @@ test.each([
 ])('%s is a fault of the body', async (_what, payload, headers, loc, type) => {
   const { status, body } = await ask('/things/big', payload, headers);
   expect(status).toBe(422);
-  expect(body).toEqual({ detail: [{ loc, msg: expect.any(String) as string, type }] });
+  expect(body).toMatchObject({ detail: [{ loc, msg: expect.any(String) as string, type }] });
 });
 
 test('who has no key is not told what is wrong with the request', async () => {
   const { status, body } = await ask('/things/enormous', '{', { authorization: 'wrong' });
   expect(status).toBe(401);
-  expect(body).toEqual({ detail: expect.any(String) as string });
+  const id = expect.any(String) as string;
+  expect(body).toEqual({ detail: expect.any(String) as string, code: 'AUTH_REQUIRED', request_id: id });
 });
 
 test('an endpoint without a body takes none, or an empty object', async () => {
   const { app: other } = appWith({
-    ...{ method: 'POST', path: '/go', tag: 'things', summary: 'Go' },
+    ...{ id: 'go', method: 'POST', path: '/go', tag: 'things', summary: 'Go' },
     handle: () => ({ went: true }),
   });
   const go = async (payload?: object) =>
@@ -82,4 +83,40 @@ test('an endpoint without a body takes none, or an empty object', async () => {
   expect(await go()).toBe(200);
   expect(await go({})).toBe(200);
   expect(await go({ fast: true })).toBe(422);
+});
+
+const LONE = 'half \ud83d a character';
+
+test.each([
+  ['a text', { name: LONE }, ['body', 'name']],
+  ['a member name', { name: 'chair', [LONE]: 1 }, ['body', LONE.toWellFormed()]],
+  ['a text deep inside', { name: 'chair', notes: [{ text: [LONE] }] }, ['body', 'notes', 0, 'text', 0]],
+])('half of a surrogate pair in %s is a fault of that field', async (_what, payload, loc) => {
+  const { status, body } = await ask('/things/big', payload);
+  expect(status).toBe(422);
+  const msg = 'The text holds half of a surrogate pair, which is no character';
+  expect(body).toMatchObject({ detail: [{ loc, msg, type: 'string_unicode' }] });
+});
+
+test.each([
+  ['arrays', '['.repeat(400_000) + ']'.repeat(400_000)],
+  ['objects', `${'{"name":'.repeat(100_000)}1${'}'.repeat(100_000)}`],
+])('%s in each other without end are one fault', async (_what, payload) => {
+  const { status, body } = await ask('/things/big', payload);
+  expect(status).toBe(422);
+  const { detail } = body as { detail: { type: string }[] };
+  expect(detail.map(({ type }) => type)).toEqual(['recursion_loop']);
+});
+
+test('of very many faults the first hundred are told, and how many more there are', async () => {
+  // As many as the default limit of 1 MiB lets in, each of 8 bytes.
+  const names = Array.from({ length: 128_000 }, (_, at) =>
+    String.fromCharCode(...[at >> 12, at >> 6, at].map((part) => 0x30 + (part & 0x3f))).replaceAll('\\', '~'),
+  );
+  const unknown = Object.fromEntries(names.map((name) => [name, 1]));
+  const { status, body } = await ask('/things/big', unknown);
+  expect(status).toBe(422);
+  const { detail } = body as { detail: { loc: unknown[]; msg: string; type: string }[] };
+  expect(detail).toHaveLength(101);
+  expect(detail.at(-1)).toEqual({ loc: ['body'], msg: 'There are 127901 more faults', type: 'too_many_faults' });
 });

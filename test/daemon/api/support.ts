@@ -4,6 +4,7 @@ import { Access } from '../../../src/daemon/access.js';
 import { Api } from '../../../src/daemon/api/api.js';
 import type { Endpoint, Shape } from '../../../src/daemon/api/endpoint.js';
 import { errorReplies } from '../../../src/daemon/replies.js';
+import { Clients } from '../../../src/daemon/clients.js';
 import { SessionTokens } from '../../../src/daemon/session-tokens.js';
 import type { StoredKey } from '../../../src/store/keys.js';
 
@@ -21,6 +22,8 @@ export function appWith<P extends Shape, Q extends Shape, B extends z.ZodType, R
   const access = new Access({
     keys: { find: (key) => (key === 'sk' ? KEY : null), get: () => KEY, list: () => [KEY] },
     tokens: new SessionTokens(() => 0),
+    clients: new Clients({ trustedProxies: [], forwardedHeader: 'x-forwarded-for' }),
+    publicUrl: null,
     allowedOrigins: [],
     allowMissingOrigin: null,
     ownPublicKeys: new Set(),

@@ -5,6 +5,17 @@ type Path = readonly (string | number)[];
 /** Values that are hardly ever meant. */
 const STRANGE = fc.oneof(
   fc.constantFrom<unknown>(null, true, 0, -1, 1.5, 1e308, '', ' ', '\u0000', '\ud800', [], {}, [[]], 'x'.repeat(5_000)),
+  fc.constantFrom<unknown>(
+    'a\udfff',
+    { '\ud800': 1 },
+    NaN,
+    -0,
+    2 ** 53,
+    '\u202e',
+    '../../etc/passwd',
+    '{{}}',
+    '{\ud83d}',
+  ),
   fc.jsonValue({ maxDepth: 3 }),
 );
 
@@ -17,7 +28,11 @@ export function brokenOf(values: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
       fc.tuple(fc.constantFrom(...paths), STRANGE).map(([path, strange]) => changed(value, path, () => strange)),
       fc.constantFrom(...paths).map((path) => changed(value, path, () => undefined)),
       fc
-        .tuple(fc.constantFrom(...paths), fc.constantFrom('unknown', 'constructor', 'toString', ''), fc.jsonValue())
+        .tuple(
+          fc.constantFrom(...paths),
+          fc.constantFrom('unknown', 'constructor', 'prototype', 'toString', 'toJSON', ''),
+          fc.jsonValue(),
+        )
         .map(([path, name, more]) => changed(value, path, (inner) => withMember(inner, name, more))),
       fc.constant(nested(value, 40)),
     );

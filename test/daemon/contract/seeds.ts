@@ -1,9 +1,9 @@
-import { type House, PRIVATE_KEY } from '../house.js';
+import { PRIVATE_KEY } from '../house.js';
 
 /** Things that are there, by the names under which requests speak of them; made anew where they are gone. */
-export async function seedsOf(house: House): Promise<Record<string, readonly unknown[]>> {
+export async function seedsOf(address: string): Promise<Record<string, readonly unknown[]>> {
   const ask = async (method: string, path: string, body?: unknown): Promise<unknown> => {
-    const response = await fetch(house.address + path, {
+    const response = await fetch(address + path, {
       method,
       headers: { authorization: PRIVATE_KEY, ...(body !== undefined && { 'content-type': 'application/json' }) },
       ...(body !== undefined && { body: JSON.stringify(body) }),

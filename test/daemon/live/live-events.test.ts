@@ -35,8 +35,8 @@ describe('events of calls', () => {
   const told = (config: AgentConfig): unknown[] => {
     const events = new LiveEvents(() => 1000);
     events.call(call('s', 'in-progress', config));
-    events.session('s', { type: 'transcript', text: 'my numb', isFinal: false });
-    events.session('s', { type: 'transcript', text: 'my number', isFinal: true });
+    events.session('s', { type: 'transcript', text: 'my numb', isFinal: false, turn: 1, segment: 4 });
+    events.session('s', { type: 'transcript', text: 'my number', isFinal: true, turn: 1, segment: 4 });
     events.session('s', { type: 'user', text: 'my number is 5', turn: 1 });
     const tool = { id: 't', name: 'look_up', arguments: '{"n":5}' };
     events.session('s', { type: 'tool', call: tool, ok: true, result: 'Ann', tookMs: 7 });
@@ -53,7 +53,7 @@ describe('events of calls', () => {
   it('tell what is said and done, and how a call stands', () => {
     expect(told({})).toMatchObject([
       ['status', { session_id: 's', time: 1, call_status: 'in-progress', ended: false, duration: null }],
-      ['transcript', { role: 'user', text: 'my numb', is_final: false }],
+      ['transcript', { role: 'user', text: 'my numb', is_final: false, turn: 1, segment: 4 }],
       ['transcript', { role: 'user', text: 'my number is 5', is_final: true, turn: 1 }],
       ['tool', { name: 'look_up', ok: true, took_ms: 7, arguments: '{"n":5}', result: 'Ann' }],
       ['transcript', { role: 'agent', text: 'Thank you, Ann.', is_final: true }],

@@ -1,5 +1,12 @@
+import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
+import { TrunkFigures } from '../../../src/calls/trunk-figures.js';
+import { VirtualClock } from '../../../src/clock/virtual.js';
+import { Metrics } from '../../../src/daemon/metrics/metrics.js';
+import { packageFile } from '../../../src/package-files.js';
+import type { SessionEvent } from '../../../src/session/session-options.js';
+import type { SessionReport } from '../../../src/session/session-report.js';
 import { House, PRIVATE_KEY } from '../house.js';
 
 let house: House;
@@ -15,7 +22,7 @@ async function figures(headers: Record<string, string> = {}): Promise<Map<string
   expect(response.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
   const values = new Map<string, number>();
   for (const line of (await response.text()).trimEnd().split('\n')) {
-    if (/^# (?:HELP [a-z_]+ \S.*|TYPE [a-z_]+ (?:counter|gauge|histogram))$/.test(line)) continue;
+    if (/^# (?:HELP [a-z_]+ \S.*|TYPE [a-z_]+ (?:counter|gauge|histogram|summary))$/.test(line)) continue;
     expect(line).toMatch(/^[a-z_]+(?:\{[a-z_]+="[^"]*"(?:,[a-z_]+="[^"]*")*\})? -?\d\S*$/);
     const at = line.lastIndexOf(' ');
     values.set(line.slice(0, at), Number(line.slice(at + 1)));
@@ -62,8 +69,59 @@ describe('/metrics', () => {
     expect(after.get('parley_http_requests_total{method="GET",route="none",status="404"}')).toBeGreaterThan(0);
     expect([...after.keys()].join()).not.toContain('secret-path');
     expect(after.get('parley_event_loop_delay_seconds{quantile="0.99"}')).toBeGreaterThanOrEqual(0);
+    expect(after.get('parley_event_loop_delay_seconds_count')).toBe(0); // no window is over yet
+    expect(after.get('parley_sessions_limit')).toBe(100);
+    expect(after.get('parley_agent_response_seconds_count{agent="baker"}')).toBe(1);
+    expect(after.get('parley_tts_characters_total{provider="flite"}')).toBeGreaterThan(5);
     expect(after.get('process_resident_memory_bytes')).toBeGreaterThan(1e7);
     expect(after.get('parley_webhook_outbox')).toBe(0);
+  });
+
+  it('counts tokens and costs by who took them, and names a hundred agents', () => {
+    const metrics = new Metrics({
+      ...{ calls: () => [], sessions: () => 0, maxSessions: 1, outbox: () => 0, ready: () => true },
+      ...{ clock: new VirtualClock(), media: () => ({ loads: [], deaths: 0 }) },
+      trunks: new TrunkFigures(() => undefined),
+    });
+    const llm = {
+      provider: 'openai',
+      model: 'gpt-4o',
+      promptTokens: 100,
+      cachedTokens: 60,
+      cacheWriteTokens: 0,
+      completionTokens: 7,
+    };
+    const report = { status: 'user-ended', durationMs: 1, faults: {}, playout: {}, line: null };
+    const usage = { llm: [llm], stt: [{ provider: 'deepgram', model: null, seconds: 2.5 }], tts: [] };
+    metrics.session('a', { type: 'ended', report: { ...report, usage } as unknown as SessionReport });
+    metrics.cost([{ type: 'voip', provider: 'twilio', credit: 0.02, minutes: 2 }]);
+    for (let agent = 0; agent < 150; agent++) {
+      const answered = { type: 'answered', metrics: { responseMs: 400 } } as unknown as SessionEvent;
+      metrics.session(`agent ${String(agent)}`, answered);
+    }
+    const text = metrics.text();
+    metrics.close();
+    expect(text).toContain('parley_llm_tokens_total{provider="openai",model="gpt-4o",kind="prompt"} 100\n');
+    expect(text).toContain('parley_llm_tokens_total{provider="openai",model="gpt-4o",kind="cached"} 60\n');
+    expect(text).not.toContain('kind="cache_write"');
+    expect(text).toContain('parley_stt_seconds_total{provider="deepgram"} 2.5\n');
+    expect(text).toContain('parley_cost_total{type="voip",provider="twilio"} 0.02\n');
+    expect(text).toContain('parley_agent_response_seconds_count{agent="agent 99"} 1\n');
+    expect(text).toContain('parley_agent_response_seconds_count{agent="other"} 50\n');
+  });
+
+  it('has every figure that the dashboard and the alert rules ask for', async () => {
+    house = await House.open();
+    const text = await (await house.request('/metrics')).text();
+    const known = new Set([...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name));
+    for (const file of ['grafana-dashboard.json', 'prometheus-rules.yaml']) {
+      const asked = readFileSync(packageFile(`packaging/${file}`), 'utf8').match(
+        /\b(?:parley|process|nodejs)_[a-z_]+/g,
+      );
+      const names = new Set(asked?.map((name) => name.replace(/_(?:bucket|sum|count)$/, '')));
+      expect(names.size).toBeGreaterThan(8);
+      for (const name of names) expect(known, `${file}: ${name}`).toContain(name);
+    }
   });
 
   it('is open to this machine, but not to a page or a proxy that speaks for others', async () => {

@@ -27,7 +27,13 @@ const SPAN: Span = {
 
 function exporter(clock = new VirtualClock(), faults: (string | null)[] = []): Exporter {
   const url = `${collector.url}/v1/traces`;
-  return new Exporter({ url, headers: { 'x-team': 'voice' }, clock, onChange: (fault) => faults.push(fault) });
+  return new Exporter({
+    url,
+    resource: { 'service.name': 'parley' },
+    headers: { 'x-team': 'voice' },
+    clock,
+    onChange: (fault) => faults.push(fault),
+  });
 }
 
 describe('a conversation with an endpoint for traces', () => {

@@ -11,7 +11,7 @@ const RATE_HZ = 16_000;
 const FRAME = 320;
 /** Quieter frames of 20 ms are a pause. */
 const PAUSE_DB = -55;
-const PATIENCE = { timeout: 60_000, polling: 50 };
+const PATIENCE = { timeout: 150_000, polling: 50 };
 
 const FILES: Readonly<Record<string, readonly [path: string, type: string]>> = {
   'page.html': [fileURLToPath(new URL('page.html', import.meta.url)), 'text/html'],

@@ -11,7 +11,7 @@ import { WebRtcCaller } from './caller.js';
 
 const PUBLIC_KEY = 'pk_served';
 const AGENT = 'the-crooked-fork';
-const PATIENCE = { timeout: 30_000 };
+const PATIENCE = { timeout: 150_000 };
 const HAS_IPV6 = Object.values(networkInterfaces()).some((list) => list?.some(({ address }) => address === '::1'));
 
 /** Leaves no way between page and daemon but one of ::1. */
@@ -26,7 +26,7 @@ const ONLY_IPV6 = `
     return take.call(this, { type, sdp: only(sdp) });
   };`;
 
-describe.skipIf(!hasTool('chromium'))('WebRTC, on other ways than most', { timeout: 120_000 }, () => {
+describe.skipIf(!hasTool('chromium'))('WebRTC, on other ways than most', { timeout: 600_000 }, () => {
   let daemon: ServedDaemon;
   let browser: TalkingBrowser;
   let folder: string;

@@ -26,7 +26,7 @@ describe('the registry of text to speech', () => {
 
   it('says what a vendor lacks', () => {
     expect(() => ttsProvider('elevenlabs')).toThrow(
-      'The text-to-speech provider "elevenlabs" has no access to its vendor: set ELEVENLABS_API_KEY',
+      'The text-to-speech provider "elevenlabs" has no access to its vendor: set ELEVENLABS_API_KEY (in the library: EngineOptions.vendors.elevenlabs)',
     );
   });
 

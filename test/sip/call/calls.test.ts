@@ -141,6 +141,33 @@ describe('a call', () => {
     expect(told).toEqual([]);
   });
 
+  it.each([
+    ['media that are of no use', 'nothing', 'nothing'],
+    ['no media', '', 'the answer describes no media'],
+  ])('that is answered with %s has failed, and is ended', async (_name, body, reason) => {
+    const { wire, ann } = two();
+    const puppet = new Puppet(wire, HOPS.bob, (message, me, from) => {
+      if (message.kind !== 'request' || message.method === 'ACK') return;
+      const headers: [string, string][] = [
+        ['contact', '<sip:x@192.0.2.2>'],
+        ['content-type', 'application/sdp'],
+      ];
+      me.say(responseTo(message, 200, { toTag: 'one', headers, body: Buffer.from(body) }), from);
+    });
+    const placed = place(ann, HOPS.bob);
+    await wire.clock.advanceBy(1000);
+    expect(placed.told).toHaveLength(1);
+    expect(placed.failure()).toMatchObject({ status: 488, isCancelled: false });
+    expect(placed.failure().reason).toContain('answered without usable media');
+    expect(placed.failure().reason).toContain(reason);
+    expect(puppet.requests('ACK')).toHaveLength(1);
+    expect(puppet.requests('BYE').map(({ headers }) => headers.get('reason'))).toEqual([
+      'SIP;cause=488;text="Not Acceptable Here"',
+    ]);
+    await wire.clock.advanceBy(60_000);
+    expect([ann.agent.dialogs, ann.agent.transactions]).toEqual([0, 0]);
+  });
+
   it('that is forked keeps the first answer and ends the second', async () => {
     const { wire, ann } = two();
     const puppet = new Puppet(wire, HOPS.bob, (message, me, from) => {

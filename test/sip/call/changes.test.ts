@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Headers } from '../../../src/sip/headers.js';
-import { bodyText, type SipRequest } from '../../../src/sip/message.js';
+import { bodyText, NO_BODY, type SipRequest } from '../../../src/sip/message.js';
 import { responseTo } from '../../../src/sip/respond.js';
 import { messageBytes } from '../../../src/sip/serialise.js';
 import { connected, HOPS, phoneAt, place, Puppet, take, Wire } from '../support.js';
@@ -165,6 +165,47 @@ describe('Replaces', () => {
   });
 });
 
+it('a BYE that meets one of ours is answered with 200', async () => {
+  const { wire, annLeg, bobLeg, ann, bob } = await connected();
+  const before = wire.times('200').length;
+  annLeg.bye();
+  bobLeg.bye();
+  await wire.clock.advanceBy(100);
+  expect([wire.times('BYE').length, wire.times('200').length - before, wire.times('481').length]).toEqual([2, 2, 0]);
+  await wire.clock.advanceBy(60_000);
+  expect([ann.agent.dialogs, bob.agent.dialogs, wire.clock.pending]).toEqual([0, 0, 0]);
+});
+
+describe('calls with one Call-ID', () => {
+  it('are told apart by their tags, also after one of them is over', async () => {
+    const wire = new Wire();
+    const bob = phoneAt(wire, HOPS.bob, 2);
+    const puppet = new Puppet(wire, HOPS.ann, () => undefined);
+    const invite = (fromTag: string, replaces?: string): void => {
+      const headers = new Headers([
+        ['via', `SIP/2.0/UDP 192.0.2.1;branch=z9hG4bK${fromTag}`],
+        ['from', `<sip:ann@example.com>;tag=${fromTag}`],
+        ['to', '<sip:bob@example.com>'],
+        ['call-id', 'shared'],
+        ['cseq', '1 INVITE'],
+        ['contact', '<sip:ann@192.0.2.1>'],
+      ]);
+      if (replaces !== undefined) headers.add('replaces', replaces);
+      puppet.say({ kind: 'request', method: 'INVITE', uri: 'sip:bob@192.0.2.2', headers, body: NO_BODY }, HOPS.bob);
+    };
+    for (const tag of ['a', 'b']) invite(tag);
+    await wire.clock.advanceBy(50);
+    const [first, second] = bob.calls;
+    for (const call of [first, second]) if (call !== undefined) take(call);
+    second?.leg?.bye();
+    await wire.clock.advanceBy(50);
+    invite('c', `shared;to-tag=${first?.localTag ?? ''};from-tag=a`);
+    await wire.clock.advanceBy(50);
+    expect(bob.calls[2]?.replaces).toBe(first?.leg);
+    expect(first?.leg?.isOver).toBe(false);
+  });
+});
+
 describe('reliable provisional responses', () => {
   it('are repeated until their PRACK', async () => {
     const wire = new Wire();
@@ -183,6 +224,27 @@ describe('reliable provisional responses', () => {
     expect(wire.times('180')).toHaveLength(rings);
     bob.calls[0]?.answer();
     await wire.clock.advanceBy(100);
+    expect(placed.told).toEqual(['ringing', 'answered']);
+  });
+
+  it('are acknowledged after the answer, too', async () => {
+    const wire = new Wire();
+    const ann = phoneAt(wire, HOPS.ann, 1);
+    const bob = phoneAt(wire, HOPS.bob, 2);
+    const held: SipRequest[] = [];
+    wire.passes = (message) => {
+      if (message.kind !== 'request' || message.method !== 'PRACK' || held.length > 0) return true;
+      held.push(message);
+      return false;
+    };
+    const placed = place(ann, HOPS.bob, { headers: [['require', '100rel']] });
+    await wire.clock.advanceBy(50);
+    take(bob.calls[0] as never);
+    await wire.clock.advanceBy(100);
+    wire.send(messageBytes(held[0] as SipRequest), HOPS.ann, HOPS.bob);
+    await wire.clock.advanceBy(100);
+    expect([wire.times('405'), wire.times('481')]).toEqual([[], []]);
+    expect(wire.last('200').headers.get('cseq')).toMatch(/ PRACK$/);
     expect(placed.told).toEqual(['ringing', 'answered']);
   });
 

@@ -196,8 +196,10 @@ describe('servers', () => {
     });
     const { clock } = wire;
     const address = { protocol: 'UDP', host: '192.0.2.2' } as const;
+    const changes: string[] = [];
     const servers = new Servers({
       ...{ clock, names: NAMES, chance: () => 0 },
+      onChange: (hop, answers) => changes.push(`${String(hop?.port)} ${String(answers)}`),
       addresses: [
         { ...address, port: 5060 },
         { ...address, port: 5080 },
@@ -211,10 +213,19 @@ describe('servers', () => {
     keepAlive.start();
     expect(servers.hops[0]?.port).toBe(5060);
     await clock.advanceBy(40_000);
-    expect([servers.hops[0]?.port, servers.silent]).toEqual([5080, 1]);
+    expect([servers.hops[0]?.port, servers.states.filter(({ answers }) => answers === false).length]).toEqual([
+      5080, 1,
+    ]);
+    await clock.advanceBy(120_000);
+    // Told once, however long it lasts.
+    expect(changes).toEqual(['5060 false']);
     isThere = true;
     await clock.advanceBy(60_000);
-    expect([servers.hops[0]?.port, servers.silent]).toEqual([5060, 0]);
+    expect(changes).toEqual(['5060 false', '5060 true']);
+    expect(servers.states.map(({ last }) => last?.status)).toEqual([404, 200]);
+    expect([servers.hops[0]?.port, servers.states.filter(({ answers }) => answers === false).length]).toEqual([
+      5060, 0,
+    ]);
     keepAlive.close();
     servers.close();
     ann.agent.close();

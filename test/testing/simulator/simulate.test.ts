@@ -10,7 +10,10 @@ import { Stage } from '../../../src/testing/stage.js';
 const SEED = 20_261_121;
 /** Settings that are sections, or off. */
 const OPTIONAL = new Set(['.switchLanguage', '.voicemail', '.transfer', '.transfer.attended', '.inactivity']);
-const ENDS = ['agent-ended', 'api-ended', 'error', 'timeout', 'user-ended', 'voicemail-hangup', 'voicemail-message'];
+const ENDS = [
+  ...['agent-ended', 'api-ended', 'busy', 'error', 'failed', 'no-answer', 'timeout'],
+  ...['user-ended', 'voicemail-hangup', 'voicemail-message'],
+];
 /** Methods of a stage's parts by which the stage drives them. */
 const NOT_ACTS = new Set([
   ...['user', 'model', 'tools', 'voice', 'line'].map((part) => `${part}.constructor`),

@@ -6,6 +6,5 @@ export default defineConfig({
     include: ['test/vendors/drive/*.drive.ts'],
     testTimeout: 120_000,
     fileParallelism: false,
-    retry: 1,
   },
 });

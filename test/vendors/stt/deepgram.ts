@@ -37,7 +37,7 @@ export function deepgramDouble(key: string): DoubleProtocol {
       line.asked({
         model: query.get('model') ?? '',
         language: query.get('language') ?? query.get('language_hint'),
-        keywords: [...query.getAll('keyterm'), ...query.getAll('keywords').map((word) => word.replace(/:.*/, ''))],
+        keywords: [...query.getAll('keyterm'), ...query.getAll('keywords')],
       });
       return path === '/v2/listen' ? new Flux(line) : new Nova(line);
     },

@@ -1,12 +1,13 @@
 import type { ChatMessage } from '../../../config/chat.js';
+import { parseJson } from '../../../json.js';
 
 /** What parley says to a custom LLM server. One JSON object a message; docs/custom-llm.md describes them. */
 export type ToServer =
-  | { type: 'start_call'; data: CallFacts & { stream_id: number } }
-  | { type: 'stream_request'; data: { stream_id: number; transcript: readonly TranscriptLine[] } }
+  | { type: 'start_call'; data: CallFacts & { stream_id: string } }
+  | { type: 'stream_request'; data: { stream_id: string; transcript: readonly TranscriptLine[] } }
   | { type: 'partial_transcript'; data: { session_id: string; transcript: string; is_final: boolean } }
-  | { type: 'playback_finished'; data: { session_id: string; stream_id: number } }
-  | { type: 'interrupt'; data: { stream_id: number } };
+  | { type: 'playback_finished'; data: { session_id: string; stream_id: string } }
+  | { type: 'interrupt'; data: { stream_id: string } };
 
 /** What a server is told of the call. */
 export interface CallFacts {
@@ -42,7 +43,7 @@ const DESTINATION = /^(?:\+?[\d ().-]{3,30}|sips?:[^\s]{3,200})$/;
 export function readMessage(text: string): FromServer | null {
   const message = objectOf(parsed(text));
   const data = objectOf(message?.['data']);
-  const streamId = numberOf(data?.['stream_id']);
+  const streamId = streamIdOf(data?.['stream_id']);
   if (message === null || data === null || streamId === null) return null;
   switch (message['type']) {
     case 'stream_response':
@@ -73,6 +74,11 @@ export function transcriptOf(messages: readonly ChatMessage[]): TranscriptLine[]
   });
 }
 
+/** Ours are digits: servers may send them back as text or as a number. */
+function streamIdOf(id: unknown): number | null {
+  return numberOf(typeof id === 'string' && /^\d{1,15}$/.test(id) ? Number(id) : id);
+}
+
 function readResponse(data: Readonly<Record<string, unknown>>, streamId: number): FromServer | null {
   const { content = '', flush = false, pause = 0, end_of_stream: endOfStream = false } = data;
   const pauseMs = pause ?? 0;
@@ -90,7 +96,7 @@ function readResponse(data: Readonly<Record<string, unknown>>, streamId: number)
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     return null;
   }

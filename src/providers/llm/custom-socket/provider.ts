@@ -114,7 +114,7 @@ export class CustomSocketLlm implements LlmProvider {
     if (!stream.ended || !stream.spoken || stream.interrupted || stream.playing.size > 0) return;
     stream.spoken = false;
     const { session_id } = this.#options.facts;
-    this.#send({ type: 'playback_finished', data: { session_id, stream_id: stream.id } });
+    this.#send({ type: 'playback_finished', data: { session_id, stream_id: String(stream.id) } });
   }
 
   /** What was left of the reply has been dropped. */
@@ -139,14 +139,14 @@ export class CustomSocketLlm implements LlmProvider {
   }
 
   #request({ id, transcript }: ReplyStream): void {
-    if (transcript !== null) this.#send({ type: 'stream_request', data: { stream_id: id, transcript } });
+    if (transcript !== null) this.#send({ type: 'stream_request', data: { stream_id: String(id), transcript } });
   }
 
   #interrupt(stream: ReplyStream): void {
     if (stream.interrupted) return;
     stream.interrupted = true;
     stream.playing.clear();
-    this.#send({ type: 'interrupt', data: { stream_id: stream.id } });
+    this.#send({ type: 'interrupt', data: { stream_id: String(stream.id) } });
   }
 
   #send(message: ToServer): void {
@@ -181,7 +181,7 @@ export class CustomSocketLlm implements LlmProvider {
     const isGreeting = this.#current === this.#greeting;
     // After a break the greeting is over: what the server says in answer to this stream is not asked for.
     const streamId = isGreeting && !this.#greeting.ended ? this.#greeting.id : this.#nextStream++;
-    this.#send({ type: 'start_call', data: { stream_id: streamId, ...facts } });
+    this.#send({ type: 'start_call', data: { stream_id: String(streamId), ...facts } });
     if (!isGreeting && !this.#current.ended && !this.#current.interrupted) this.#request(this.#current);
   }
 

@@ -45,7 +45,8 @@ const PATTERNS = {
   goodbye: [
     '(goodbye|bye|farewell)',
     'good bye',
-    'see you',
+    // "To see whether you have room" is no goodbye.
+    'see you [soon|later]$',
     'have a (good|nice|great|lovely) (day|evening|night|one|weekend)',
     'that (is|will be|would be|was) (all|everything|it)$',
     'hang up',

@@ -195,14 +195,22 @@ export class ScriptConversation implements FormTalk {
     if (this.#form !== null) {
       const answer = this.#form.take(words, hit);
       if (answer !== null) return answer;
-    } else if (hit !== null) return this.runRule(hit, words);
-    else {
+    } else {
+      const form = hit === null || (hit.builtIn && hit.rule.action.cancel !== true) ? this.#formFor(words) : null;
+      if (form !== null) return this.#open(form, words);
+      if (hit !== null) return this.runRule(hit, words);
       const nothingNew = isAcknowledgement(words) || words.length === 0;
       if (nothingNew) return this.question() || this.say(this.script.source.phrases.help);
       if (state?.otherwise != null) return this.run(state.otherwise);
     }
     this.#misses = misses;
     return this.#missed(this.script.source.phrases.notUnderstood);
+  }
+
+  /** The form of which two things or more are said at once: that opens it, in whatever words. */
+  #formFor(words: readonly Word[]): string | null {
+    for (const [name, form] of this.script.forms) if (new FormFilling(this, form).understands(words) >= 2) return name;
+    return null;
   }
 
   #open(name: string, words: readonly Word[]): string {

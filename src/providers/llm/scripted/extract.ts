@@ -28,13 +28,15 @@ export interface Candidate extends Capture {
   from: number;
   to: number;
   tier: number;
+  /** How well the pattern around it fits: words between its own cost. 0 = no pattern. */
+  score: number;
 }
 
 /** Lower comes first where two claim the same words. */
 const TIER = { firmFill: 0, asked: 1, clear: 2, fill: 3, bare: 4 } as const;
 
 const REPAIR = new Set(['no', 'wait', 'sorry', 'actually', 'mean', 'rather', 'correction']);
-const NAME_LEADS = new Set(['name', 'is', 'am', 'under', 'for', 'on', 'of', 'it', 'to', 'this']);
+const NAME_LEADS = new Set(['name', 'is', 'am', 'under', 'for', 'on', 'of', 'it', 'to', 'this', 'put']);
 /** Behind a number, these say that it counts something and is no time. */
 const COUNTED = new Set(['people', 'persons', 'person', 'guests', 'adults', 'of', 'kids', 'children', 'days', 'weeks']);
 const LEADING = new Set(['yes', 'yeah', 'well', 'okay', 'please', 'so', 'oh', 'and', 'sure']);
@@ -49,7 +51,7 @@ export function extract(search: Extraction): Candidate[] {
       Number(isText(a)) - Number(isText(b)) ||
       b.end - b.start - (a.end - a.start) ||
       a.tier - b.tier ||
-      b.to - b.from - (a.to - a.from) ||
+      b.score - a.score ||
       a.start - b.start,
   );
   const taken: Candidate[] = [];
@@ -73,7 +75,7 @@ function fillCandidates({ form, words, memory, today, filled, asked }: Extractio
       for (const capture of match.captures) {
         const open = asked === null || asked === capture.slot || filled.has(asked);
         const tier = literals >= 2 || open ? TIER.firmFill : TIER.fill;
-        candidates.push({ ...capture, from: match.start, to: match.end, tier });
+        candidates.push({ ...capture, from: match.start, to: match.end, tier, score: match.score });
       }
     }
   }
@@ -99,7 +101,8 @@ function looseCandidates(search: Extraction): Candidate[] {
         const clear = match.clear && (alone || type === 'enum');
         if (!bare && !clear && !(corrected && isBareAnswer(type, match, start, search))) continue;
         const tier = bare ? TIER.asked : clear ? TIER.clear : TIER.bare;
-        candidates.push({ slot: name, value: match.value, start, end: match.end, from: start, to: match.end, tier });
+        const { value, end } = match;
+        candidates.push({ slot: name, value, start, end, from: start, to: end, tier, score: 0 });
         break;
       }
     }

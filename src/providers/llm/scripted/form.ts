@@ -51,6 +51,11 @@ export class FormFilling {
     return this.#form.name;
   }
 
+  /** How many of its slots the words give a value to. */
+  understands(words: readonly Word[]): number {
+    return this.#extract(words, null).length;
+  }
+
   /** Takes what the words that opened the form already tell, and asks for the rest. */
   begin(words: readonly Word[]): string {
     return this.#accept(this.#extract(words, null));

@@ -1,3 +1,4 @@
+import { parseJson } from '../../../json.js';
 /** What a tool's message means to a script. */
 export interface ReadResult {
   /** The tool has not finished yet. */
@@ -20,7 +21,7 @@ export function readToolResult(content: string): ReadResult {
   if (RUNNING.test(text)) return { running: true, ok: false, value: text };
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseJson(text);
   } catch {
     return { running: false, ok: !FAILURE.test(text.slice(0, 300)), value: text };
   }

@@ -1,10 +1,10 @@
 import { HEARING_RATE_HZ } from '../../../audio/frame.js';
 import { numberOf, objectOf, objectsOf, parseObject, textOf } from '../../wire/json.js';
 import { failed } from '../../wire/vendor-error.js';
-import type { SttOptions } from '../stt.js';
+import type { SpeechHints, SttOptions } from '../stt.js';
 import { fluxDialect, FLUX_LANGUAGES, isFlux } from './deepgram-flux.js';
 import type { SttDialect, VendorWord } from './dialect.js';
-import { favoured, favouredWords } from './keywords.js';
+import { favouredWords } from './keywords.js';
 import { baseLanguage, SocketSttProvider, socketUrl, type VendorSttOptions } from './socket-provider.js';
 
 const BASE_URL = 'https://api.deepgram.com';
@@ -55,12 +55,11 @@ function novaDialect(
     // Our own VAD tells when speech ends; Deepgram's would cut pieces at every breath.
     ...{ endpointing: 'false', no_delay: 'true' },
   });
-  // nova-3 takes terms without weights, older models words with them (-10 to 10).
+  // nova-3 takes terms without weights. Older models take words with exponents that boost or suppress them.
+  // developers.deepgram.com/docs/keywords
   if (model.startsWith('nova-3')) for (const word of favouredWords(options.hints, 90)) query.append('keyterm', word);
   else {
-    for (const [word, weight] of favoured(options.hints, 100)) {
-      query.append('keywords', `${word}:${String(Math.max(1, Math.min(10, Math.round(weight / 10))))}`);
-    }
+    for (const [word, weight] of weighted(options.hints, 100)) query.append('keywords', `${word}:${String(weight)}`);
   }
   let finals = 0;
   return {
@@ -105,6 +104,15 @@ function novaDialect(
       }
     },
   };
+}
+
+/** The strongest weights, also those below 0. Beyond 10 a word is heard everywhere. */
+function weighted({ keywords }: SpeechHints, most: number): [word: string, weight: number][] {
+  return [...keywords]
+    .filter(([word, weight]) => weight !== 0 && word.trim() !== '')
+    .toSorted(([, a], [, b]) => Math.abs(b) - Math.abs(a))
+    .slice(0, most)
+    .map(([word, weight]) => [word, Math.max(-10, Math.min(10, weight))]);
 }
 
 /** What Deepgram calls a language; `multi` where several may be spoken. */

@@ -1,3 +1,4 @@
+import { encodeUrlText } from '../../../config/url-text.js';
 import type { VendorAccess } from '../../../config/vendor-settings.js';
 import { numberOf, objectOf, objectsOf, parseObject, textOf } from '../../wire/json.js';
 import type { VoiceListing } from '../account-voices.js';
@@ -45,7 +46,7 @@ function listing({ baseUrl, apiKey }: VendorAccess): VoiceListing {
         return { id, name: textOf(name) ?? id, language: textOf(language) };
       });
       const last = voices.at(-1)?.id ?? '';
-      const next = has_more === true && last !== '' ? `${path}&starting_after=${encodeURIComponent(last)}` : null;
+      const next = has_more === true && last !== '' ? `${path}&starting_after=${encodeUrlText(last)}` : null;
       return { voices, next };
     },
   };

@@ -1,3 +1,4 @@
+import { encodeUrlText } from '../../../config/url-text.js';
 import type { VendorAccess } from '../../../config/vendor-settings.js';
 import { objectOf, objectsOf, parseObject, textOf, type JsonObject } from '../../wire/json.js';
 import type { VoiceListing } from '../account-voices.js';
@@ -55,7 +56,7 @@ function listing({ baseUrl, apiKey }: VendorAccess): VoiceListing {
           const id = textOf(voice_id) ?? '';
           return { id, name: textOf(name) ?? id, language: textOf(objectOf(labels)?.['language']) };
         }),
-        next: token === null ? null : `${path}&next_page_token=${encodeURIComponent(token)}`,
+        next: token === null ? null : `${path}&next_page_token=${encodeUrlText(token)}`,
       };
     },
   };
@@ -93,7 +94,7 @@ class ElevenLabsProtocol implements SpeechProtocol {
   address({ voiceId, model, language }: VendorVoiceSettings): string {
     const base = baseLanguage(language);
     const model_id = model ?? DEFAULT_MODEL;
-    const path = `/v1/text-to-speech/${encodeURIComponent(voiceId ?? DEFAULT_VOICE)}/multi-stream-input`;
+    const path = `/v1/text-to-speech/${encodeUrlText(voiceId ?? DEFAULT_VOICE)}/multi-stream-input`;
     return socketUrl(this.#baseUrl, path, {
       model_id,
       output_format: `pcm_${String(SAMPLE_RATE_HZ)}`,

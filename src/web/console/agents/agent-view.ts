@@ -1,6 +1,8 @@
 import type { OpenApiDocument } from '../../docs/document.js';
 import { el } from '../../docs/elements.js';
+import { actionButton } from '../actions.js';
 import { ApiError, messageOf } from '../api.js';
+import type { Fault } from '../fault.js';
 import { card, failure, loading, type View, type ViewOptions } from '../view.js';
 import type { CallHistoryItem } from '../../../session/call-history.js';
 import { ConfigForm } from './config-form.js';
@@ -14,6 +16,7 @@ interface Agent {
   name: string;
   config: unknown;
   version: number;
+  warnings: readonly Fault[];
 }
 
 /** Calls of the agent that its response times are taken from. */
@@ -22,7 +25,7 @@ const MEASURED_CALLS = 100;
 /** One agent: its configuration as fields and as JSON, and its versions. */
 export function agentView(options: ViewOptions): View {
   const editor = new AgentEditor(options);
-  return { element: editor.element, title: 'Agent', close: () => editor.close() };
+  return { element: editor.element, title: 'Agent', close: () => editor.close(), isUnsaved: () => editor.isChanged };
 }
 
 class AgentEditor {
@@ -40,6 +43,7 @@ class AgentEditor {
   });
   readonly #formPlace = el('div', {});
   readonly #times = el('p', { class: 'expected' });
+  readonly #warnings = el('div', { class: 'stack' });
   readonly #problems = el('div', { class: 'problems' });
   readonly #open = new Set<string>();
   #document: OpenApiDocument | null = null;
@@ -59,6 +63,11 @@ class AgentEditor {
     this.#json.addEventListener('input', () => this.#onJson());
     addEventListener('beforeunload', this.#onLeave);
     void this.#load();
+  }
+
+  /** Whether there is something that is not stored. */
+  get isChanged(): boolean {
+    return this.#isChanged;
   }
 
   close(): void {
@@ -89,7 +98,18 @@ class AgentEditor {
           el('a', { href: '#/agents', class: 'back' }, '← Agents'),
           el('h1', {}, agent.name),
         ),
-        el('div', { class: 'save-bar' }, this.#name, this.#save, this.#state),
+        el(
+          'div',
+          { class: 'save-bar' },
+          this.#name,
+          this.#save,
+          actionButton('Delete', () => this.#delete(), {
+            class: 'quiet-button danger',
+            confirm: 'Really delete, with its versions?',
+          }),
+          this.#state,
+        ),
+        this.#warnings,
         this.#problems,
         el(
           'div',
@@ -103,7 +123,14 @@ class AgentEditor {
     }
   }
 
-  #take({ name, config, version }: Agent): void {
+  async #delete(): Promise<void> {
+    await this.#api.send('DELETE', this.#path);
+    this.#isChanged = false;
+    location.hash = '#/agents';
+  }
+
+  #take({ name, config, version, warnings }: Agent): void {
+    this.#warnings.replaceChildren(...warnings.map(({ msg }) => el('p', { class: 'agent-warnings' }, msg)));
     this.#draft = config;
     this.#faults = new Faults();
     this.#name.value = name;

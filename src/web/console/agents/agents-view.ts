@@ -1,5 +1,6 @@
 import type { AgentConfig } from '../../../config/agent.js';
 import { el } from '../../docs/elements.js';
+import type { Fault } from '../fault.js';
 import { actionButton, actionForm, labelled } from '../actions.js';
 import { card, empty, failure, loading, type View, type ViewOptions } from '../view.js';
 
@@ -7,6 +8,8 @@ interface ListedAgent {
   id: string;
   name: string;
   config: AgentConfig;
+  /** Why it has nothing to answer with. */
+  warnings: readonly Fault[];
 }
 
 /** What a new agent begins with. */
@@ -41,7 +44,7 @@ export function agentsView({ api }: ViewOptions): View {
   return { element, title: 'Agents', close: () => undefined };
 }
 
-function agentCard({ id, name, config }: ListedAgent, duplicate: () => Promise<void>): HTMLElement {
+function agentCard({ id, name, config, warnings }: ListedAgent, duplicate: () => Promise<void>): HTMLElement {
   const isDisabled = config.status === 'disabled';
   const path = encodeURIComponent(id);
   const facts = [
@@ -54,6 +57,7 @@ function agentCard({ id, name, config }: ListedAgent, duplicate: () => Promise<v
     { class: 'card' },
     el('h2', {}, el('a', { href: `#/agents/${path}` }, name)),
     el('p', { class: 'soft' }, facts.join(' · ')),
+    ...warnings.map(({ msg }) => el('p', { class: 'agent-warnings' }, msg)),
     el('p', { class: 'agent-first' }, config.first_message ?? config.prompt ?? ''),
     el(
       'p',

@@ -83,7 +83,7 @@ function changes(before: Version | null, version: Version): HTMLElement {
   const rows = lines.map(({ sign, text }) =>
     el('span', { class: sign === '+' ? 'added' : sign === '-' ? 'removed' : 'same' }, `${sign} ${text}\n`),
   );
-  return el('pre', { class: 'diff' }, ...rows);
+  return el('pre', { class: 'diff', tabindex: '0', 'aria-label': 'Changes' }, ...rows);
 }
 
 function linesOf({ name, config, script }: Version): string[] {

@@ -5,8 +5,8 @@ import { clock, endsOf, shortTime, wholeTime } from '../words.js';
 import { statusWords } from './statuses.js';
 
 export function statusPill(status: string): HTMLElement {
-  const { group, why } = statusWords(status);
-  return el('span', { class: `pill ${group}`, title: why }, status.replaceAll('_', ' '));
+  const { label, group, why } = statusWords(status);
+  return el('span', { class: `pill ${group}`, title: why }, label);
 }
 
 /** A call as a line of the list. */

@@ -120,7 +120,7 @@ class CallList {
       const isFiltered = searchOf(this.#filters) !== '';
       this.#body.replaceChildren(
         isFiltered
-          ? empty('No call is like that.')
+          ? empty('No calls match these filters.')
           : empty('No calls yet. ', el('a', { href: '#/live' }, 'Talk to an agent'), ', and it appears here.'),
       );
       return;
@@ -128,7 +128,7 @@ class CallList {
     const focused = (document.activeElement as HTMLElement | null)?.dataset['id'];
     const nowMs = Date.now();
     const rows = this.#calls.map((call) => callRow(call, this.#names.of(call.agent_id), nowMs));
-    const head = ['Began', 'Agent', 'With', 'Length', 'p50 / p95', 'Status'].map((text) => el('span', {}, text));
+    const head = ['Began', 'Agent', 'With', 'Duration', 'p50 / p95', 'Status'].map((text) => el('span', {}, text));
     const list = el('ol', { class: 'calls' }, ...rows);
     this.#body.replaceChildren(
       el('div', { class: 'call-head', 'aria-hidden': 'true' }, ...head),

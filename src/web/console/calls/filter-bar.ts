@@ -2,7 +2,7 @@ import { el } from '../../docs/elements.js';
 import { labelled, select } from '../actions.js';
 import type { AgentName } from '../agents/agent-names.js';
 import { type CallFilters, NO_FILTERS } from './filters.js';
-import { STATUS_NAMES } from './statuses.js';
+import { STATUS_NAMES, statusWords } from './statuses.js';
 
 /** The filters of the list, as fields. Typing waits for Enter or for leaving the field. */
 export function filterBar(
@@ -15,10 +15,10 @@ export function filterBar(
     ...agents.map(({ id, name }) => [id, name] as const),
   ]);
   const status = select('Status', filters.status, [
-    ['', 'Any end'],
+    ['', 'Any status'],
     ['COMPLETED', 'Completed'],
     ['FAILED', 'Failed'],
-    ...STATUS_NAMES.map((name) => [name, name.replaceAll('_', ' ')] as const),
+    ...STATUS_NAMES.map((name) => [name, statusWords(name).label] as const),
   ]);
   const number = el('input', {
     type: 'search',

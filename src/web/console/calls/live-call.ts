@@ -2,7 +2,8 @@ import type { TalkTurnTimes } from '../../../transports/talk-protocol.js';
 import { el } from '../../docs/elements.js';
 import { Transcript } from '../../page/transcript.js';
 import { TimesSummary } from '../../page/turn-times.js';
-import { type Api, messageOf } from '../api.js';
+import { actionButton } from '../actions.js';
+import type { Api } from '../api.js';
 import type { ServerEvent } from '../sse.js';
 import { card } from '../view.js';
 import { turnTimesOf, type WatchedEvent, watchedEvent } from './watched-event.js';
@@ -14,6 +15,7 @@ export class LiveCall {
   readonly #onEnded: () => void;
   readonly #transcript: Transcript;
   readonly #summary: TimesSummary;
+  #answers = 0;
   #times: TalkTurnTimes | null = null;
   readonly #state = el('p', { class: 'soft', role: 'status' }, 'Watching …');
 
@@ -28,13 +30,12 @@ export class LiveCall {
     const summary = el('header', { class: 'summary', hidden: '' });
     this.#transcript = new Transcript(list, scroller, 'User');
     this.#summary = new TimesSummary(summary);
-    const end = el('button', { type: 'button', class: 'quiet-button danger' }, 'End this call');
-    end.addEventListener('click', () => {
-      end.disabled = true;
-      api.send('POST', `/sessions/${encodeURIComponent(sessionId)}/terminate`).catch((error: unknown) => {
-        this.#state.textContent = messageOf(error);
-        end.disabled = false;
-      });
+    const terminate = async (): Promise<void> => {
+      await api.send('POST', `/sessions/${encodeURIComponent(sessionId)}/terminate`);
+    };
+    const end = actionButton('End this call', terminate, {
+      class: 'quiet-button danger',
+      confirm: 'Really end the call?',
     });
     this.element = card('As it happens', summary, scroller, el('div', { class: 'row' }, this.#state, end));
     this.#transcript.begin('Agent');
@@ -65,8 +66,9 @@ export class LiveCall {
         return;
       case 'transcript':
         if (event.text === null) return;
-        if (event.role === 'user') this.#transcript.user(event.text, event.is_final);
-        else this.#answered(event.text, event.is_final);
+        if (event.role === 'agent') this.#answered(event.text);
+        else if (event.is_final) this.#transcript.userTurn(event.turn, event.text);
+        else this.#transcript.user({ ...event, text: event.text, isFinal: false });
         return;
       case 'metrics': {
         // They come with the first sound of an answer, before its words.
@@ -82,8 +84,8 @@ export class LiveCall {
     }
   }
 
-  #answered(text: string, isFinal: boolean): void {
-    this.#transcript.agent(text, isFinal);
+  #answered(text: string): void {
+    this.#transcript.agent(text, true, this.#answers++);
     if (this.#times !== null) this.#transcript.times(this.#times);
     this.#times = null;
   }

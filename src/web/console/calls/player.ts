@@ -21,7 +21,7 @@ export class Player {
     const zoom = [
       this.#button('−', 'Further away', () => timeline.zoom(1 / 1.6)),
       this.#button('+', 'Closer', () => timeline.zoom(1.6)),
-      this.#button('Fit', 'The whole call', () => timeline.fit()),
+      this.#button('Fit', 'Fit the whole call', () => timeline.fit()),
     ];
     const play = this.#audio === null ? [] : [this.#play];
     const bar = el('div', { class: 'player' }, ...play, this.#time, el('span', { class: 'zoom' }, ...zoom));

@@ -1,35 +1,53 @@
 /** How a call stands or ended. */
 export interface StatusWords {
+  /** In a word or two. */
+  label: string;
   group: 'running' | 'done' | 'failed' | 'other';
   /** Why it ended, in a sentence; while it goes on, how far it is. */
   why: string;
 }
 
 const STATUSES: Readonly<Record<string, StatusWords>> = {
-  registered: { group: 'running', why: 'It is registered and waits for its client.' },
-  queued: { group: 'running', why: 'It waits to be placed.' },
-  dispatching: { group: 'running', why: 'Its agent is being checked.' },
-  initiated: { group: 'running', why: 'The carrier has it.' },
-  ringing: { group: 'running', why: 'It rings.' },
-  'in-progress': { group: 'running', why: 'They are talking.' },
-  'user-ended': { group: 'done', why: 'The user hung up, or closed the page.' },
-  'agent-ended': { group: 'done', why: 'The agent said goodbye and hung up, or handed the call on.' },
-  'api-ended': { group: 'done', why: 'It was ended over the API, by the kill switch, or by a daemon that shut down.' },
-  'voicemail-hangup': { group: 'done', why: 'A machine answered, and the agent hung up.' },
-  'voicemail-message': { group: 'done', why: 'A machine answered, and has the agent’s message.' },
-  timeout: { group: 'done', why: 'It reached the longest time that the agent allows: max_duration or max_idle.' },
-  busy: { group: 'failed', why: 'The line was busy.' },
-  'no-answer': { group: 'failed', why: 'Nobody answered while it rang.' },
-  failed: { group: 'failed', why: 'It was not connected.' },
-  error: { group: 'failed', why: 'It was connected and broke off.' },
-  canceled: { group: 'other', why: 'It was given up before anybody answered.' },
-  chat_completion: { group: 'other', why: 'A chat in writing that its client has finished.' },
+  registered: { label: 'registered', group: 'running', why: 'It is registered and waits for its client.' },
+  queued: { label: 'queued', group: 'running', why: 'It waits to be placed.' },
+  dispatching: { label: 'being prepared', group: 'running', why: 'Its agent is being checked.' },
+  initiated: { label: 'being placed', group: 'running', why: 'The carrier has it.' },
+  ringing: { label: 'ringing', group: 'running', why: 'It rings.' },
+  'in-progress': { label: 'in progress', group: 'running', why: 'They are talking.' },
+  'user-ended': { label: 'user hung up', group: 'done', why: 'The user hung up, or closed the page.' },
+  'agent-ended': {
+    label: 'agent hung up',
+    group: 'done',
+    why: 'The agent said goodbye and hung up, or handed the call on.',
+  },
+  'api-ended': {
+    label: 'ended by the operator',
+    group: 'done',
+    why: 'It was ended from the console or the API, or the daemon shut down.',
+  },
+  'voicemail-hangup': { label: 'voicemail, hung up', group: 'done', why: 'A machine answered, and the agent hung up.' },
+  'voicemail-message': {
+    label: 'voicemail, message left',
+    group: 'done',
+    why: 'A machine answered, and has the agent’s message.',
+  },
+  timeout: {
+    label: 'time limit',
+    group: 'done',
+    why: 'It reached the longest time that the agent allows: max_duration or max_idle.',
+  },
+  busy: { label: 'busy', group: 'failed', why: 'The line was busy.' },
+  'no-answer': { label: 'no answer', group: 'failed', why: 'Nobody answered while it rang.' },
+  failed: { label: 'not connected', group: 'failed', why: 'It was not connected.' },
+  error: { label: 'broke off', group: 'failed', why: 'It was connected and broke off.' },
+  canceled: { label: 'canceled', group: 'other', why: 'It was given up before anybody answered.' },
+  chat_completion: { label: 'chat completed', group: 'other', why: 'A chat in writing that its client has finished.' },
 };
 
 export const STATUS_NAMES: readonly string[] = Object.keys(STATUSES);
 
 export function statusWords(status: string): StatusWords {
-  return STATUSES[status] ?? { group: 'other', why: status };
+  return STATUSES[status] ?? { label: status, group: 'other', why: status };
 }
 
 /** Whether nobody was ever on the line. */

@@ -16,6 +16,8 @@ const LANE_TEXTS: Readonly<Record<LaneName, { label: string; about: string }>> =
   playout: { label: 'Playout', about: 'What went to the line; hatched: held' },
 };
 const USUAL_PX_PER_S = 60;
+/** A call up to this long is shown whole at first. */
+const FITTED_MS = 120_000;
 const MOST_PX_PER_S = 2000;
 /** A mark's label: none where there is less room, and no wider than that. */
 const LEAST_LABEL_PX = 32;
@@ -84,7 +86,7 @@ export class TimelineView {
     this.#scroller.addEventListener('wheel', (event) => this.#onWheel(event), { passive: false });
     this.#dark.addEventListener('change', this.#onScheme);
     this.#resize = new ResizeObserver(() => {
-      if (this.#pxPerMs === 0) this.#pxPerMs = Math.max(this.#fitting, USUAL_PX_PER_S / 1000);
+      if (this.#pxPerMs === 0 && this.#durationMs > FITTED_MS) this.#pxPerMs = USUAL_PX_PER_S / 1000;
       this.#pxPerMs = Math.max(this.#pxPerMs, this.#fitting);
       this.#layOut();
     });

@@ -126,6 +126,9 @@ class Builder {
       case 'beep':
         this.#mark('speech', 'beep', 'The beep of a mailbox');
         return;
+      case 'sit':
+        this.#mark('speech', 'SIT', 'Special information tones: a network announcement follows');
+        return;
       case 'fax':
         this.#mark('speech', 'fax', `A fax machine (${event.sign})`);
         return;
@@ -231,7 +234,7 @@ class Builder {
 
   #note({ name, data }: Extract<LogEntry, { kind: 'note' }>): void {
     if (name === 'voice.first') this.#ready(Number(data['utteranceId']));
-    else this.#mark('turns', '', `${name}: ${String(data['reason'] ?? '')}`, 'trouble');
+    else if (name !== 'usage') this.#mark('turns', '', `${name}: ${String(data['reason'] ?? '')}`, 'trouble');
   }
 
   #words({ segment, text, isFinal }: { segment: number; text: string; isFinal: boolean }): void {

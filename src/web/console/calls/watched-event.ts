@@ -4,7 +4,10 @@ import type { ServerEvent } from '../sse.js';
 /** What the daemon tells of a call that goes on (docs/calls.md). */
 export type WatchedEvent =
   | { type: 'status'; call_status: string; ended: boolean }
-  | { type: 'transcript'; role: 'user' | 'agent'; text: string | null; is_final: boolean }
+  /** Of a user who is still speaking: the segment. Final words are those of the whole turn. */
+  | { type: 'transcript'; role: 'user'; text: string | null; is_final: false; turn: number; segment: number }
+  | { type: 'transcript'; role: 'user'; text: string | null; is_final: true; turn: number }
+  | { type: 'transcript'; role: 'agent'; text: string | null; is_final: true }
   | ({ type: 'metrics' } & WatchedTimes)
   | { type: 'tool'; name: string; ok: boolean; took_ms: number }
   | { type: 'gap' };

@@ -78,7 +78,7 @@ class CampaignPage {
         card('Calls with', this.#caller(campaign, phones)),
         ...(isOver ? [] : [recordsUpload(this.#api, this.#path, () => this.#records.refresh())]),
       ),
-      card('Whom it calls', this.#records.element),
+      card('Contacts', this.#records.element),
       new ScheduleForm(this.#api, this.#path).element,
     );
   }

@@ -34,7 +34,7 @@ export function keysView({ api }: ViewOptions): View {
   function keyItem({ id, kind, name, hint, agents, origins, created_at: createdAt }: Key): HTMLElement {
     const bounds =
       kind === 'private'
-        ? ['may everything']
+        ? ['full access']
         : [
             agents.length === 0 ? 'all agents' : agents.map((agent) => names.of(agent)).join(', '),
             origins.length === 0 ? 'the operator’s origins' : origins.join(', '),
@@ -64,7 +64,7 @@ export function keysView({ api }: ViewOptions): View {
 function keyForm(agents: readonly AgentName[], create: (body: object) => Promise<void>): HTMLElement {
   const kind = select('kind', 'public', [
     ['public', 'Public: opens sessions'],
-    ['private', 'Private: may everything'],
+    ['private', 'Private: full access'],
   ]);
   const name = el('input', { type: 'text', required: '', maxlength: '200', placeholder: 'Whose it is, or what for' });
   const agent = select('agent', '', [['', 'All agents'], ...agents.map(({ id, name: of }) => [id, of] as const)]);

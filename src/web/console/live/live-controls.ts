@@ -34,6 +34,7 @@ export class LiveControls {
     { type: 'button', class: 'quiet-button', 'aria-pressed': 'false', disabled: '' },
     'Mute',
   );
+  readonly #warnings = el('p', { class: 'agent-warnings', role: 'status' });
   readonly #state = el('p', { class: 'live-state', role: 'status' });
   readonly #time = el('p', { class: 'live-time figure', 'aria-live': 'off' });
   readonly #field = el('input', {
@@ -55,8 +56,10 @@ export class LiveControls {
       'div',
       { class: 'stack' },
       el('div', { class: 'live-bar' }, this.#select, this.#talk, this.#mute),
+      this.#warnings,
       el('div', { class: 'row' }, this.#state, this.#time),
     );
+    this.#select.addEventListener('change', () => this.#showWarnings());
     this.#talk.addEventListener('click', () => events.onTalk());
     this.#mute.addEventListener('click', () => {
       const muted = this.#mute.getAttribute('aria-pressed') !== 'true';
@@ -78,6 +81,7 @@ export class LiveControls {
     this.#agents = agents;
     this.#select.replaceChildren(...agents.map(({ id, name }) => el('option', { value: id }, name)));
     if (agents.some(({ id }) => id === wanted)) this.#select.value = wanted;
+    this.#showWarnings();
     this.#showIdle();
   }
 
@@ -123,6 +127,10 @@ export class LiveControls {
     this.#time.replaceChildren(
       ...(ms === null ? [] : [el('span', { class: 'soft' }, 'answered after '), el('b', {}, duration(ms))]),
     );
+  }
+
+  #showWarnings(): void {
+    this.#warnings.textContent = this.agent?.warnings.join(' ') ?? '';
   }
 
   /** Between calls. */

@@ -22,7 +22,7 @@ export class RunningCalls {
   constructor(api: Api) {
     this.#api = api;
     this.#names = new AgentNames(api);
-    this.element = card('Calls that go on', this.#body);
+    this.element = card('Calls in progress', this.#body);
     const onBreak = (isBroken: boolean): void => {
       if (!isBroken) this.refresh();
       else this.#body.replaceChildren(el('p', { class: 'fault' }, 'The daemon does not answer; trying again …'));

@@ -89,6 +89,7 @@ export function numbersView({ api }: ViewOptions): View {
     [labelled('Country', country), labelled('Area code', area)],
     'Buy',
     async () => {
+      bought.textContent = '';
       const where = { country: country.value.toUpperCase(), ...(area.value !== '' && { area_code: area.value }) };
       const { id } = await api.send<Phone>('POST', '/phones/purchase', where);
       bought.textContent = `${id} is yours. Choose above who answers it.`;

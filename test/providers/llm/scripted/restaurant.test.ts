@@ -23,6 +23,21 @@ interface Step {
 const BOOKED = '{"reference":"R101"}';
 const table = { party: 4, date: '2026-11-22', time: '19:30', name: 'Miller' };
 
+/** How people ask for a table who have not read the script. */
+const OPENINGS: [string, RegExp][] = [
+  ['Is there any availability for Saturday at eight?', /how many/],
+  ['Could we squeeze in four people at seven?', /Which day|For which|What day/],
+  ["Reservation for tomorrow please, the two of us at eight o'clock", /name/],
+  [
+    'Please reserve under Jones, two people, tonight at eight',
+    /table for two, today.* at eight o'clock, under the name Jones/,
+  ],
+  ["I'm calling to see whether you've got room for four on Saturday at seven", /name/],
+  ['I need to see if you can take six of us on Friday', /time/],
+  ['There is a party of six that wants to see you on Friday at eight', /name/],
+  ['We are half a dozen on Friday at eight', /name/],
+];
+
 const dialogues: [string, Step[]][] = [
   [
     'everything in one sentence',
@@ -277,6 +292,30 @@ describe('the demo agent', () => {
         expect([call?.name, JSON.parse(call?.arguments ?? '{}')]).toEqual(['book_table', step.books]);
       else expect(call?.name).toBe(step.ends === true ? 'end_call' : undefined);
     }
+  });
+
+  it.each(OPENINGS)('understands "%s"', async (words, reply) => {
+    const { text, calls } = await start().say(words);
+    expect(text).toMatch(reply);
+    expect(calls).toEqual([]);
+  });
+
+  it.each([
+    ['Put it under Mary', 'Mary'],
+    ['Put Mary', 'Mary'],
+    ["The name's Bond, James Bond", 'James Bond'],
+  ])('takes the name from "%s"', async (words, name) => {
+    const dialogue = start();
+    await dialogue.say('table for four tomorrow at seven thirty');
+    expect((await dialogue.say(words)).text).toContain(`under the name ${name}.`);
+  });
+
+  it('asks for the letters of a name that it did not get twice', async () => {
+    const dialogue = start();
+    await dialogue.say('table for four tomorrow at seven thirty');
+    await dialogue.say('[inaudible]');
+    expect((await dialogue.say('[inaudible]')).text).toMatch(/spell/);
+    expect((await dialogue.say('n o v a k')).text).toContain('under the name Novak');
   });
 
   it.each([

@@ -68,8 +68,23 @@ describe('Flux', () => {
   });
 });
 
-it('sends older models the words to favour with their weights', async () => {
-  const keywords = new Map([['table', 30]]);
+it('sends older models the words with their weights, also those below 0, the strongest first', async () => {
+  const keywords = new Map([
+    ...([
+      ['table', 1],
+      ['booking', 5],
+      ['gnocchi', 10],
+      ['Kowalski', 50],
+    ] as const),
+    ...([
+      ['label', -3],
+      ['cable', -50],
+      ['nothing', 0],
+    ] as const),
+  ]);
   await caller.open(stt, { model: 'nova-2', hints: { phrases: [], texts: [], keywords } });
-  expect(double.asked[0]).toMatchObject({ model: 'nova-2', keywords: ['table'] });
+  expect(double.asked[0]).toMatchObject({
+    model: 'nova-2',
+    keywords: ['Kowalski:10', 'cable:-10', 'gnocchi:10', 'booking:5', 'label:-3', 'table:1'],
+  });
 });

@@ -80,7 +80,7 @@ describe('what is missing', () => {
 
 it('every status has words', () => {
   for (const status of STATUS_NAMES) expect(statusWords(status).why).toMatch(/\.$/);
-  expect(statusWords('new-one')).toEqual({ group: 'other', why: 'new-one' });
+  expect(statusWords('new-one')).toEqual({ label: 'new-one', group: 'other', why: 'new-one' });
 });
 
 it('says who was on the other end', () => {

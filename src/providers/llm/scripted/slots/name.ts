@@ -11,7 +11,7 @@ const NO_NAME = new Set(
     'my name named need no nope not of okay on or our people persons please right say so sorry sure table thank thanks ' +
     'that the then there they this time to today tomorrow tonight under wait was we what when where which who why will ' +
     'with would yeah yep yes you your oh mmhm huh well good great fine party pm am actually cancel change correction ' +
-    'excuse instead maybe nobody nothing pardon wrong'
+    'excuse instead maybe nobody nothing pardon wrong put down book reserve write'
   ).split(' '),
 );
 
@@ -29,7 +29,8 @@ export function nameText(words: readonly Word[]): string {
   if (words.length >= 3 && words.every((word) => word.text.length === 1)) {
     return capital(words.map((word) => word.text).join(''));
   }
-  return words.map(({ raw }) => (raw === raw.toLowerCase() ? raw.split("'").map(capital).join("'") : raw)).join(' ');
+  const full = words.length > 2 && words[0]?.text === words.at(-1)?.text ? words.slice(1) : words; // "Bond, James Bond"
+  return full.map(({ raw }) => (raw === raw.toLowerCase() ? raw.split("'").map(capital).join("'") : raw)).join(' ');
 }
 
 function isNamePart(words: readonly Word[], at: number): boolean {

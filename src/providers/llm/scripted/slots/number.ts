@@ -22,13 +22,17 @@ export interface Found {
   end: number;
 }
 
-/** "four", "4", "twenty one", "a hundred and five", "a couple", "two dozen" at a position; up to 999,999. */
+/** "four", "4", "twenty one", "a hundred and five", "a couple", "half a dozen", "two dozen" at a position; up to 999,999. */
 export function numberAt(words: readonly Word[], start: number): Found | null {
   const word = words[start]?.text ?? '';
   const next = words[start + 1]?.text;
   if (word === 'a' || word === 'one') {
     if (next === 'couple') return { value: 2, end: start + (words[start + 2]?.text === 'of' ? 3 : 2) };
     if (next === 'dozen') return { value: 12, end: start + 2 };
+  }
+  if (word === 'half') {
+    const dozen = next === 'a' ? start + 2 : start + 1;
+    return words[dozen]?.text === 'dozen' ? { value: 6, end: dozen + 1 } : null;
   }
   if (word === 'dozen') return { value: 12, end: start + 1 };
   const thousands = belowThousand(words, start);

@@ -1,0 +1,76 @@
+import type { TalkInitiate } from '../../transports/talk-protocol.js';
+import { type Call, CallError } from './call.js';
+import type { SpokenMessage } from './transcript.js';
+
+/** Waits before the attempts; the last one is repeated. */
+const WAITS_MS = [300, 700, 1500, 3000, 6000];
+
+/**
+ * Tries until an attempt succeeds: soon at first, then every few seconds, and at once when the browser says that it is
+ * online again. Resolves with null when the time is up or `signal` is aborted.
+ */
+export async function retry<T>(
+  attempt: () => Promise<T | null>,
+  forMs: number,
+  signal: AbortSignal,
+): Promise<T | null> {
+  const endMs = performance.now() + forMs;
+  for (let at = 0; performance.now() < endMs; at++) {
+    await pause(WAITS_MS[Math.min(at, WAITS_MS.length - 1)] ?? 0, signal);
+    if (signal.aborted) return null;
+    const result = await attempt().catch(() => null);
+    if (result !== null) return result;
+  }
+  return null;
+}
+
+export type Continuation = NonNullable<TalkInitiate['data']['session_continuation']>;
+
+/** A line that broke is given up after this. */
+const RECONNECT_MS = 120_000;
+
+export interface Lost {
+  /** The session that the lost line had. */
+  sessionId: string;
+  /** What has been said in it, for a server that does not know the session any more. */
+  messages: readonly SpokenMessage[];
+}
+
+/**
+ * Gets a lost call back: another call that goes on from its session. Null = it cannot be had, or `signal` was aborted.
+ * @param connect makes a call that is ready, or rejects
+ */
+export function reconnect(
+  { sessionId, messages }: Lost,
+  connect: (continuation: Continuation) => Promise<Call | null>,
+  signal: AbortSignal,
+): Promise<Call | null> {
+  let continuation: Continuation = { session_id: sessionId, resume: true };
+  const attempt = async (): Promise<Call | null> => {
+    try {
+      return await connect(continuation);
+    } catch (error) {
+      // A server that was killed may have lost the session.
+      if (error instanceof CallError && error.end.isRefused)
+        continuation = { messages: messages.map((one) => ({ ...one })), resume: messages.length > 0 };
+      throw error;
+    }
+  };
+  return retry(attempt, RECONNECT_MS, signal);
+}
+
+/** Resolves after a time, when the browser is online again, or when aborted. */
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      removeEventListener('online', done);
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    addEventListener('online', done);
+    signal.addEventListener('abort', done);
+    if (signal.aborted) done();
+  });
+}

@@ -1,0 +1,74 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { describe, expect, it } from 'vitest';
+import { packageFile } from '../../src/package-files.js';
+import { DEMO_AGENT, inFolder, parley } from './support.js';
+
+describe('parley agents check', () => {
+  it('passes a good agent, and warns of what it lacks', async () => {
+    const { code, out, err } = await parley(['agents', 'check', DEMO_AGENT]);
+    expect([code, err]).toEqual([0, '']);
+    expect(out).toContain('is good');
+    await inFolder(async (path) => {
+      const agent = { $schema: 'https://example.com/agent.json', name: 'New', config: { prompt: 'You sell cake.' } };
+      await writeFile(path('agent.json'), JSON.stringify(agent));
+      const warned = await parley(['agents', 'check', path('agent.json')]);
+      expect(warned.code).toBe(0);
+      expect(warned.err).toContain('warning: The agent has no language model');
+    });
+  });
+
+  it('names every fault of every file', async () => {
+    await inFolder(async (path) => {
+      const config = { promt: 'x', langauge: 'en', voise: 1, tol: 2, flo: 3, lm: 4, first: 5 };
+      await writeFile(path('typo.json'), JSON.stringify({ name: 'A', config }));
+      const lost = { name: 'B', config: {}, script: { start: 'nowhere', states: {} } };
+      await writeFile(path('lost.json'), JSON.stringify(lost));
+      await writeFile(path('keyless.json'), JSON.stringify({ name: 'C', config: { llm: { model: 'gpt-4o' } } }));
+      const files = ['typo', 'lost', 'keyless', 'gone'].map((name) => path(`${name}.json`));
+      const { code, out, err } = await parley(['agents', 'check', ...files]);
+      expect([code, out]).toEqual([1, '']);
+      for (const field of Object.keys(config)) expect(err).toContain(`typo.json.config.${field}: Unknown field`);
+      expect(err).toContain('there is no state "nowhere"');
+      expect(err).toMatch(/keyless\.json: .*"gpt-4o"/);
+      expect(err).toMatch(/gone\.json.*cannot be read/);
+    });
+    expect((await parley(['agents', 'check'])).code).toBe(2);
+  });
+});
+
+describe('parley agents schema', () => {
+  it('prints a JSON Schema that the examples fit, and a misspelt field does not', async () => {
+    const { code, out } = await parley(['agents', 'schema']);
+    expect(code).toBe(0);
+    const fits = new Ajv2020({ strict: false, validateFormats: false }).compile(JSON.parse(out) as object);
+    for (const example of ['restaurant', 'reminder']) {
+      const file = packageFile(`examples/${example}/agent.json`);
+      const agent = JSON.parse(await readFile(file, 'utf8')) as { $schema: string; config: object };
+      expect(fits(agent)).toBe(true);
+      expect(fits({ ...agent, config: { ...agent.config, promt: 'x' } })).toBe(false);
+      expect(JSON.parse(await readFile(new URL(agent.$schema, file), 'utf8'))).toEqual(JSON.parse(out));
+    }
+  });
+});
+
+describe('parley', () => {
+  it('suggests a command, and explains one', async () => {
+    expect((await parley(['sevre'])).err).toContain('Did you mean: parley serve?');
+    expect((await parley(['zzzzzzzz'])).err).toContain('Try: serve');
+    const help = await parley(['help', 'serve']);
+    expect(help).toEqual(await parley(['serve', '--help']));
+    expect(help.out).toMatch(/--port\n {6}Port to listen on; 0 = any free one\.\n/);
+  });
+
+  it('shows more than five faults of a configuration', async () => {
+    const env = { PARLEY_PORT: 'x', PARLEY_VAD: '', PARLEY_PAGE: 'x', PARLEY_DRAIN_S: 'x', PARLEY_LANGUAGE: 'x' };
+    const more = { PARLEY_TIMEZONE: 'x', PARLEY_LOG_LEVEL: 'x', PARLEY_METRICS: 'x' };
+    const { code, err } = await parley(['serve'], { env: { ...env, ...more } });
+    expect(code).toBe(1);
+    expect(err).toMatch(/^parley serve: 7 faults \[CONFIG_INVALID\]\n/);
+    for (const name of ['PORT', 'PAGE', 'DRAIN_S', 'LANGUAGE', 'TIMEZONE', 'LOG_LEVEL', 'METRICS']) {
+      expect(err).toContain(`\n  PARLEY_${name}: `);
+    }
+  });
+});
