@@ -41,8 +41,13 @@ export async function download(url: string, options: DownloadOptions): Promise<D
   try {
     for (let tries = 1; ; tries++) {
       const had = await sizeOf(`${path}.part`);
+      let received = 0;
+      const onProgress: DownloadOptions['onProgress'] = (bytes, totalBytes) => {
+        received = bytes;
+        options.onProgress(bytes, totalBytes);
+      };
       try {
-        return await once(url, options, agent);
+        return await once(url, { ...options, onProgress }, agent);
       } catch (error) {
         signal.throwIfAborted();
         if (error instanceof ParleyError) throw error;
@@ -51,8 +56,8 @@ export async function download(url: string, options: DownloadOptions): Promise<D
           throw new ParleyError('FILE_NOT_WRITABLE', { path: `${path}.part`, reason }, { cause: error });
         }
         const has = await sizeOf(`${path}.part`);
-        // A connection that brought something is worth another one.
-        if (tries < TRIES && has > had) continue;
+        // A connection that brought something is worth another one, even if the break lost what was not written yet.
+        if (tries < TRIES && received > had) continue;
         const kept = has === 0 ? '' : `; ${megabytes(has)} of it are kept, and the next try goes on from there`;
         const reason = `${hostOf(url, options.mirror)} ${wordsFor(error)}${kept}`;
         throw new ParleyError('MODEL_NOT_HAD', { model: name, reason }, { cause: error });

@@ -17,6 +17,8 @@ export class Mirror {
   readonly asked: string[] = [];
   /** So many replies break off after half of what was asked for. */
   breaksOff = 0;
+  /** A reply breaks off when so many bytes of the file have been stored by who asked. */
+  stored: (bytes: number) => Promise<void> = () => Promise.resolve();
   /** Of every file; null = none is told. */
   etag: string | null = '"v1"';
   /** Said on the way, by a redirection, of every file. */
@@ -69,7 +71,9 @@ export class Mirror {
     });
     if (this.breaksOff > 0 && !path.endsWith('checksum.txt')) {
       this.breaksOff--;
-      reply.write(body.subarray(0, Math.floor(body.length / 2)), () => reply.destroy());
+      const half = Math.floor(body.length / 2);
+      reply.write(body.subarray(0, half));
+      void this.stored(from + half).finally(() => reply.destroy());
       return;
     }
     void this.gate.then(() => reply.end(body));

@@ -1,10 +1,10 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
 import { execFileSync } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { hasTool } from '../../../scripts/system-tools.mjs';
 import { main } from '../../../src/cli/main.js';
 import { KNOWN_MODELS } from '../../../src/cli/models/known-models.js';
@@ -21,6 +21,8 @@ beforeEach(async () => {
   data = await mkdtemp(join(tmpdir(), 'parley-models-'));
   mirror = new Mirror();
   url = await mirror.listen();
+  const part = join(data, 'models/.pull', NAME, `${FILE}.part`);
+  mirror.stored = (bytes) => vi.waitFor(() => expect(statSync(part).size).toBe(bytes), { timeout: 10_000, interval: 5 });
 });
 afterEach(async () => {
   await mirror.close();
