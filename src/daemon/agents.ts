@@ -4,6 +4,7 @@ import type { AgentConfig } from '../config/agent.js';
 import type { AgentFile } from '../config/agent-file.js';
 import { InvalidConfigError } from '../config/issues.js';
 import { restoreSecrets } from '../config/redact.js';
+import { trimmedAgentConfig, wholeAgentConfig } from '../config/whole-agent.js';
 import { modelWarnings } from '../engine/model-warnings.js';
 import type { Engine } from '../engine/engine.js';
 import type { AgentRequest } from '../engine/options.js';
@@ -105,7 +106,7 @@ export class AgentRegistry {
   create(content: AgentContent, by: string): Promise<CheckedAgent> {
     return this.#inTurn(async () => {
       const id = randomUUID();
-      const config = restoreSecrets(content.config, null, PLACES.config);
+      const config = trimmedAgentConfig(restoreSecrets(content.config, null, PLACES.config));
       const warnings = await this.#check({ ...content, config });
       return { ...this.#add({ ...content, id, config }, by), warnings };
     });
@@ -115,13 +116,13 @@ export class AgentRegistry {
   change(id: string, change: AgentChange, by: string): Promise<CheckedAgent> {
     return this.#inTurn(async () => {
       const now = this.stored(id);
-      const config = change.config && restoreSecrets(change.config, now.config, PLACES.config);
+      const config = change.config && trimmedAgentConfig(restoreSecrets(change.config, now.config, PLACES.config));
       const next = { ...contentOf(now), ...change, ...(config && { config }) };
       if (next.script == null) delete next.script;
       if (next.extensions == null) delete next.extensions;
       const isNew = [change.config, change.script, change.extensions].some((part) => part !== undefined);
       const warnings = isNew ? await this.#check(next) : [];
-      if (isDeepStrictEqual(contentOf(now), next)) return { ...now, warnings };
+      if (isSame(now, next)) return { ...now, warnings };
       return { ...this.#put(id, next, by), warnings };
     });
   }
@@ -169,7 +170,7 @@ export class AgentRegistry {
       if (found?.version !== version) throw new ParleyError('NOT_FOUND', { what: 'version', id: String(version) });
       const content = contentOf(found);
       const warnings = await this.#check(content);
-      if (isDeepStrictEqual(contentOf(now), content)) return { ...now, warnings };
+      if (isSame(now, content)) return { ...now, warnings };
       return { ...this.#put(id, content, by), warnings };
     });
   }
@@ -204,7 +205,7 @@ export class AgentRegistry {
         if (reason !== null) unserved.push(`the agent "${file.name}": ${reason}. Until then its calls are refused.`);
         const known = this.#agents.get(id);
         if (known === undefined) this.#add({ ...content, id }, null);
-        else if (!isDeepStrictEqual(contentOf(known), content)) this.#put(id, content, null);
+        else if (!isSame(known, content)) this.#put(id, content, null);
       }
       return unserved;
     });
@@ -292,6 +293,15 @@ export class AgentRegistry {
 
 function contentOf({ name, config, script, extensions = null }: AgentContent): AgentContent {
   return { name, config, ...(script !== undefined && { script }), ...(extensions !== null && { extensions }) };
+}
+
+/** Whether they mean the same: a member that is null, or an empty array, is as good as left out. */
+function isSame(a: AgentContent, b: AgentContent): boolean {
+  const [first, second] = [a, b].map(contentOf).map((content) => ({
+    ...content,
+    config: wholeAgentConfig(content.config),
+  }));
+  return isDeepStrictEqual(first, second);
 }
 
 function copyName(name: string): string {

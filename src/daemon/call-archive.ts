@@ -3,7 +3,7 @@ import type { Clock } from '../clock/clock.js';
 import type { Settings } from '../config/settings.js';
 import { encodeUrlText } from '../config/url-text.js';
 import { ParleyError } from '../errors.js';
-import type { CallHistoryItem } from '../session/call-history.js';
+import { type CallHistoryItem, shownItem } from '../session/call-history.js';
 import { type SessionTraces, TraceFolder } from '../session/trace-folder.js';
 import { type CallFilter, CallPages } from '../store/call-pages.js';
 import { CallStore, itemJson, type StoredCall } from '../store/calls.js';
@@ -98,13 +98,13 @@ export class CallArchive {
   /** As a webhook is sent it, with a link to the recording that lasts. */
   sent(call: StoredCall): CallHistoryItem {
     const url = (): string => this.#options.links.url(recordingPath(call.sessionId), SENT_LINK_S);
-    return { ...call.item, recording: call.recording === null ? null : { recording_url: url() } };
+    return shownItem({ ...call.item, recording: call.recording === null ? null : { recording_url: url() } });
   }
 
   /** As `/call-logs` shows it, with a fresh link to the recording. */
   shown(call: StoredCall, base?: string): CallHistoryItem {
-    const { recording, item } = call;
-    return { ...item, recording: recording === null ? null : { recording_url: this.#askedUrl(call.sessionId, base) } };
+    const recording = call.recording === null ? null : { recording_url: this.#askedUrl(call.sessionId, base) };
+    return shownItem({ ...call.item, recording });
   }
 
   /** @throws ParleyError NOT_FOUND */

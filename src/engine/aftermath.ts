@@ -1,7 +1,13 @@
 import type { Clock } from '../clock/clock.js';
 import { delay } from '../clock/clock.js';
 import { reasonOf } from '../errors.js';
-import { type CallFacts, callHistoryItem, type CallHistoryItem, type CallOutcome } from '../session/call-history.js';
+import {
+  type CallFacts,
+  callHistoryItem,
+  type CallHistoryItem,
+  type CallOutcome,
+  shownItem,
+} from '../session/call-history.js';
 import type { Session } from '../session/session.js';
 import type { SessionReport } from '../session/session-report.js';
 import { type Outbox, sessionMessageId } from '../tools/outbox.js';
@@ -71,7 +77,7 @@ export class Aftermath {
     const wasHeld = outcome !== null || report.durationMs > 0;
     const { outbox, unfinished } = this.#options;
     if (to !== null && wasHeld) {
-      outbox.send(session.id, to, JSON.stringify(kept), sessionMessageId(session.id, facts.startUnixMs));
+      outbox.send(session.id, to, JSON.stringify(shownItem(kept)), sessionMessageId(session.id, facts.startUnixMs));
     }
     unfinished?.remove(session.id);
   }

@@ -2,6 +2,7 @@ import type { AgentConfig } from '../config/agent.js';
 import type { ChatMessage, ToolCall } from '../config/chat.js';
 import { parseJson } from '../json.js';
 import { redactAgentConfig } from '../config/redact.js';
+import { wholeAgentConfig } from '../config/whole-agent.js';
 import { endReason } from './end-reason.js';
 import type { LineStats } from '../transports/transport.js';
 import type { Percentiles } from './latency.js';
@@ -145,6 +146,11 @@ export function callHistoryItem(report: SessionReport, facts: CallFacts): CallHi
     call_metrics: metricsOf(report),
     carrier_call_log: outcome?.carrier ?? null,
   };
+}
+
+/** As answers and webhooks have it: with every member that the agent's configuration can have. */
+export function shownItem(item: CallHistoryItem): CallHistoryItem {
+  return { ...item, agent_config: wholeAgentConfig(item.agent_config) };
 }
 
 /** As the interface's chat messages are. */

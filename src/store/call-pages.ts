@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import { type CallRow, callOf, type StoredCall } from './calls.js';
+import { type CallRow, callOf, type ShownRow, type StoredCall } from './calls.js';
 import { type PhonePattern, phonePattern, reversed } from './phone-pattern.js';
 
 /** What the calls of a page have in common; what is left out does not matter. */
@@ -29,7 +29,13 @@ export interface CallPagesOptions {
   fewCalls?: number;
 }
 
+type PageOf<T> = (filter: CallFilter, limit: number, beforeUs: number | null) => CallPage<T>;
+
 const LATEST = Number.MAX_SAFE_INTEGER;
+
+/** The agent's configuration apart from the rest of an item; null where the item is nested deeper than SQLite reads. */
+const SPLIT = `CASE WHEN json_valid(item) THEN item -> '$.agent_config' END AS agent_config,
+  CASE WHEN json_valid(item) THEN json_remove(item, '$.agent_config') END AS rest`;
 
 /** What every call of a page has to be. */
 const WANTED = `ts_us < @before AND ts_us >= @after
@@ -78,7 +84,8 @@ interface ByKey {
  * an index that holds all that is asked for.
  */
 export class CallPages {
-  readonly #page: (filter: CallFilter, limit: number, beforeUs: number | null) => CallPage<CallRow>;
+  readonly #page: PageOf<CallRow>;
+  readonly #rows: PageOf<ShownRow>;
   readonly #database: Database.Database;
   readonly #byKey: Readonly<Record<Key, ByKey>>;
   readonly #maxNumbers: number;
@@ -117,18 +124,21 @@ export class CallPages {
     // Nothing in a number comes behind "~".
     this.#beginning = numbers(`number >= ? AND number < ? || '~'`);
     this.#ending = numbers(`reversed >= ? AND reversed < ? || '~'`);
-    const get = database.prepare<unknown[], CallRow>('SELECT * FROM calls WHERE ts_us = ?');
+    this.#page = this.#pageOf(database.prepare('SELECT * FROM calls WHERE ts_us = ?'));
+    this.#rows = this.#pageOf(database.prepare(`SELECT *, ${SPLIT} FROM calls WHERE ts_us = ?`));
+  }
+
+  /** Reads calls by their times. */
+  #pageOf<T extends CallRow>(get: Database.Statement<unknown[], T>): PageOf<T> {
     // One transaction: what is found is still there when it is read.
-    this.#page = database.transaction(
-      (filter: CallFilter, limit: number, beforeUs: number | null): CallPage<CallRow> => {
-        const found = this.#find(filter, limit + 1, beforeUs);
-        const calls = found.slice(0, limit).flatMap((tsUs) => {
-          const row = get.get(tsUs);
-          return row === undefined ? [] : [row];
-        });
-        return { calls, nextUs: found.length > limit ? (calls.at(-1)?.ts_us ?? null) : null };
-      },
-    );
+    return this.#database.transaction((filter: CallFilter, limit: number, beforeUs: number | null): CallPage<T> => {
+      const found = this.#find(filter, limit + 1, beforeUs);
+      const calls = found.slice(0, limit).flatMap((tsUs) => {
+        const row = get.get(tsUs);
+        return row === undefined ? [] : [row];
+      });
+      return { calls, nextUs: found.length > limit ? (calls.at(-1)?.ts_us ?? null) : null };
+    });
   }
 
   /** @param beforeUs `nextUs` of the page before; null = the first page */
@@ -138,8 +148,8 @@ export class CallPages {
   }
 
   /** As `page`, as the table has them. */
-  rows(filter: CallFilter, limit: number, beforeUs: number | null = null): CallPage<CallRow> {
-    return this.#page(filter, limit, beforeUs);
+  rows(filter: CallFilter, limit: number, beforeUs: number | null = null): CallPage<ShownRow> {
+    return this.#rows(filter, limit, beforeUs);
   }
 
   #times(index: string, key = ''): Times {

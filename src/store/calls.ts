@@ -1,5 +1,7 @@
 import type Database from 'better-sqlite3';
-import type { CallHistoryItem } from '../session/call-history.js';
+import type { AgentConfig } from '../config/agent.js';
+import { wholeAgentConfig } from '../config/whole-agent.js';
+import { type CallHistoryItem, shownItem } from '../session/call-history.js';
 import { reversed } from './phone-pattern.js';
 
 /** How somebody and an agent came together. */
@@ -236,13 +238,25 @@ function itemText(item: CallHistoryItem): string {
   return JSON.stringify({ ...item, call_status: undefined, recording: undefined });
 }
 
+/** A row with the agent's configuration and the rest of its item apart, as JSON; null where they are not. */
+export interface ShownRow extends CallRow {
+  agent_config: string | null;
+  rest: string | null;
+}
+
 /**
- * A row's item as JSON, without reading what is kept: a page may be of a megabyte.
+ * A row's item as JSON. Only the configuration is read: a page may be of a megabyte.
  * @param recordingUrl null = there is no recording
  */
-export function itemJson({ status, item }: Pick<CallRow, 'status' | 'item'>, recordingUrl: string | null): string {
+export function itemJson(row: ShownRow, recordingUrl: string | null): string {
   const recording = recordingUrl === null ? null : { recording_url: recordingUrl };
-  return `${item.slice(0, -1)},"recording":${JSON.stringify(recording)},"call_status":${JSON.stringify(status)}}`;
+  if (row.rest === null || row.agent_config === null)
+    return JSON.stringify(shownItem({ ...callOf(row).item, recording }));
+  const members = {
+    agent_config: wholeAgentConfig(JSON.parse(row.agent_config) as AgentConfig),
+    ...{ recording, call_status: row.status },
+  };
+  return `${row.rest.slice(0, -1)},${JSON.stringify(members).slice(1)}`;
 }
 
 /** A row as a call. */

@@ -1,7 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { AgentConfig } from '../../src/config/agent.js';
+import { type AgentConfig, agentConfigSchema } from '../../src/config/agent.js';
+import { redactAgentConfig } from '../../src/config/redact.js';
+import { wholeAgentConfig } from '../../src/config/whole-agent.js';
 import { KnowledgeBase } from '../../src/store/knowledge.js';
 import { House, PRIVATE_KEY, PUBLIC_KEY } from './house.js';
 
@@ -36,6 +38,8 @@ async function ask(method: string, path: string, body?: unknown): Promise<Answer
 
 const SCRIPT = { rules: [{ when: 'cake', say: 'We have cake.' }] };
 const CONFIG: AgentConfig = { prompt: 'You sell cake.', first_message: 'Hi.', llm: { model: 'scripted' } };
+/** As it is answered. */
+const WHOLE = wholeAgentConfig(CONFIG);
 
 async function made(config: AgentConfig = CONFIG, name = 'Cakes'): Promise<string> {
   const { status, body } = await ask('POST', '/agents', { name, config });
@@ -65,7 +69,7 @@ describe('agents', () => {
     expect(agent).toEqual({
       id,
       name: 'Cakes',
-      config: CONFIG,
+      config: WHOLE,
       created_at: number,
       script: SCRIPT,
       extensions: null,
@@ -74,13 +78,13 @@ describe('agents', () => {
     expect((await ask('GET', `/agents/${id}`)).body).toEqual(body);
     const listed = (await ask('GET', '/agents')).body as unknown as Answer['body'][];
     expect(listed.map((agent) => agent.id)).toEqual(['baker', id]);
-    expect(listed[1]).toEqual({ id, name: 'Cakes', config: CONFIG, created_at: number, warnings: [] });
+    expect(listed[1]).toEqual({ id, name: 'Cakes', config: WHOLE, created_at: number, warnings: [] });
 
     const renamed = await ask('PUT', `/agents/${id}`, { name: 'Tarts' });
     expect(renamed.body).toMatchObject({ name: 'Tarts', config: CONFIG, script: SCRIPT, version: 2 });
     const whole = await ask('PUT', `/agents/${id}`, { config: { first_message: 'Ho.' }, script: null });
     expect(whole.body).toMatchObject({ name: 'Tarts', config: { first_message: 'Ho.' }, script: null, version: 3 });
-    expect(whole.body.config).not.toHaveProperty('prompt');
+    expect(whole.body.config.prompt).toBeNull();
     expect((await ask('PUT', `/agents/${id}`, {})).body.version).toBe(3);
     expect((await ask('PUT', `/agents/${id}`, { name: 'Tarts' })).body.version).toBe(3);
 
@@ -103,7 +107,7 @@ describe('agents', () => {
   it('are switched off and on', async () => {
     const id = await made();
     const off = await ask('POST', `/agents/${id}/status`, { status: 'disabled' });
-    expect(off.body.config).toEqual({ ...CONFIG, status: 'disabled' });
+    expect(off.body.config).toEqual({ ...WHOLE, status: 'disabled' });
     expect(await greeting(id)).toBe('This agent is disabled and takes no calls');
     const page = (await house.ask('/page.json')).body as { agents: { id: string }[] };
     expect(page.agents.map((agent) => agent.id)).toEqual(['baker']);
@@ -122,7 +126,7 @@ describe('agents', () => {
     const named = await ask('POST', `/agents/${first.body.id}/duplicate`, { name: 'Twin' });
     expect(named.body.name).toBe('Twin');
     await ask('PUT', `/agents/${copy.id}`, { config: {} });
-    expect((await ask('GET', `/agents/${first.body.id}`)).body.config).toEqual(CONFIG);
+    expect((await ask('GET', `/agents/${first.body.id}`)).body.config).toEqual(WHOLE);
     for (const { id } of [first.body, copy, named.body]) await ask('DELETE', `/agents/${id}`);
   });
 
@@ -164,6 +168,84 @@ describe('agents', () => {
   });
 });
 
+describe('members of a configuration that are not set', () => {
+  const names = Object.keys(agentConfigSchema.shape) as (keyof AgentConfig)[];
+  /** Every member is set in one of these, with as little in it as it takes. */
+  const GIVEN: Record<keyof AgentConfig, AgentConfig> = {
+    prompt: { prompt: 'x' },
+    voice: { voice: { voice_id: 'slt' } },
+    flow: { flow: { voicemail: {}, call_transfer: { phones: [{ phone: '+12025550123' }] } } },
+    first_message: { first_message: 'x' },
+    tools: { tools: [{ name: 'ask', description: '', params: [{ name: 'a' }] }] },
+    service_functions: {
+      service_functions: [{ name: 'form', description: '', type: 'webform', data: { param: { name: 'a' } } }],
+    },
+    app_functions: {
+      app_functions: [{ name: 'get_available_meeting_slots', credentials: { api_key: 'k', event_type_id: '1' } }],
+    },
+    custom_llm_websocket: { custom_llm_websocket: { url: 'wss://example.com/llm' } },
+    language: { language: 'en-GB' },
+    vad_threshold: { vad_threshold: 0 },
+    llm: { llm: { model: 'scripted', history_settings: {} } },
+    session_timeout: { session_timeout: {} },
+    session_data_webhook: { session_data_webhook: { url: 'https://example.com/' } },
+    privacy_settings: { privacy_settings: { opt_out_data_collection: false } },
+    custom_vocabulary: { custom_vocabulary: { keywords: {} } },
+    extra_prompt_webhook: { extra_prompt_webhook: 'https://example.com/' },
+    switch_language: { switch_language: { languages: [] } },
+    knowledge_base: { knowledge_base: {} },
+    speech_to_text: { speech_to_text: { denoiser: { settings: { other: 1 } } } },
+    call_settings: { call_settings: {} },
+    memory: { memory: {} },
+    timezone: { timezone: 'Europe/Berlin' },
+    status: { status: 'active' },
+  };
+
+  it.each(names)('are answered where only %s is set, and change nothing when they come back', async (name) => {
+    const config = GIVEN[name];
+    const { body: first } = await ask('POST', '/agents', { name: 'Whole', config });
+    expect(first.detail).toBeUndefined();
+    const { id } = first;
+    expect(Object.keys(first.config)).toEqual(names);
+    for (const other of names) if (other !== name) expect([null, []]).toContainEqual(first.config[other]);
+    expect(first.config).toEqual(wholeAgentConfig(redactAgentConfig(config)));
+    const stored = house.daemon.agents.get(id).config;
+    expect(stored).toEqual(config);
+
+    const { body: read } = await ask('GET', `/agents/${id}`);
+    const { body: put } = await ask('PUT', `/agents/${id}`, { name: read.name, config: read.config, script: null });
+    expect(put).toEqual(read);
+    expect(put.version).toBe(1);
+    expect(house.daemon.agents.get(id).config).toEqual(stored);
+    const { body: versions } = await ask('GET', `/agents/${id}/versions`);
+    expect(versions).toMatchObject([{ version: 1, config: read.config }]);
+    const { body: status } = await ask('POST', `/agents/${id}/status`, { status: 'disabled' });
+    expect(Object.keys(status.config)).toEqual(names);
+    await ask('DELETE', `/agents/${id}`);
+  });
+
+  it('are not stored, and mean no change', async () => {
+    const id = await made({ prompt: 'x', tools: null, flow: null });
+    expect(house.daemon.agents.get(id).config).toEqual({ prompt: 'x' });
+    expect((await ask('PUT', `/agents/${id}`, { config: { prompt: 'x', tools: [], voice: null } })).body.version).toBe(
+      1,
+    );
+    await ask('DELETE', `/agents/${id}`);
+  });
+
+  it('are no part of the override of a number, which would take away what the agent has', async () => {
+    const { body: phone } = await ask('POST', '/phones/purchase', {});
+    const path = `/phones/${phone.id}/agent-config-override`;
+    const given = { first_message: 'Hello from the number.', flow: { interruption: { allowed: false } } };
+    await ask('POST', path, { agent_config_override: given });
+    const read = (await ask('GET', `/phones/${phone.id}`)).body as unknown as { agent_config_override: unknown };
+    expect(read.agent_config_override).toEqual(given);
+    await ask('POST', path, { agent_config_override: read.agent_config_override });
+    expect((await ask('GET', `/phones/${phone.id}`)).body).toEqual(read);
+    await ask('DELETE', `/phones/${phone.id}`);
+  });
+});
+
 describe('versions', () => {
   it('are kept with the time and the key, a page at a time, and brought back with their secrets', async () => {
     const { body: key } = (await ask('POST', '/keys', { kind: 'private', name: 'Ann' })) as unknown as {
@@ -183,7 +265,7 @@ describe('versions', () => {
       {
         version: 3,
         name: 'Pies',
-        config: CONFIG,
+        config: WHOLE,
         script: null,
         extensions: null,
         changed_at: number,
@@ -192,13 +274,17 @@ describe('versions', () => {
       {
         version: 2,
         name: 'Cakes',
-        config: CONFIG,
+        config: WHOLE,
         script: null,
         extensions: null,
         changed_at: number,
         changed_by: 'Ann',
       },
-      expect.objectContaining({ version: 1, config: { ...CONFIG, tools: shown }, changed_by: 'PARLEY_API_KEY' }),
+      expect.objectContaining({
+        version: 1,
+        config: wholeAgentConfig({ ...CONFIG, tools: shown as AgentConfig['tools'] }),
+        changed_by: 'PARLEY_API_KEY',
+      }),
     ]);
     const page = (await ask('GET', `/agents/${id}/versions?limit=1&before=3`)).body as unknown as { version: number }[];
     expect(page.map(({ version }) => version)).toEqual([2]);

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { decodeWav } from '../../src/audio/wav.js';
+import { agentConfigSchema } from '../../src/config/agent.js';
 import type { CallHistoryItem } from '../../src/session/call-history.js';
 import { readLog, replay } from '../../src/testing/replay/index.js';
 import { House, PRIVATE_KEY, PUBLIC_KEY } from './house.js';
@@ -88,6 +89,8 @@ describe('the call log', { timeout: 60_000 }, () => {
         ...['session_id', 'ts', 'voip'],
       ].sort(),
     );
+    expect(Object.keys(item.agent_config)).toEqual(Object.keys(agentConfigSchema.shape));
+    expect(item.agent_config).toMatchObject({ prompt: 'You sell bread.', tools: [], flow: null });
     expect(item).toMatchObject({
       ...{ agent_id: 'baker', call_status: 'user-ended', metadata: { table: 4 }, voip: null, recording: null },
       ...{ error_message: null, campaign_id: null, carrier_call_log: null },

@@ -3,9 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { wholeAgentConfig } from '../../src/config/whole-agent.js';
 import type { CallHistoryItem } from '../../src/session/call-history.js';
 import { type CallFilter, CallPages } from '../../src/store/call-pages.js';
-import { CallStore, type NewCall, type StoredCall } from '../../src/store/calls.js';
+import { CallStore, itemJson, type NewCall, type ShownRow, type StoredCall } from '../../src/store/calls.js';
 import { openDatabase } from '../../src/store/database.js';
 import { phonePattern } from '../../src/store/phone-pattern.js';
 
@@ -183,5 +184,28 @@ describe('a number that is searched', () => {
     ['anonymous', { kind: 'whole', number: 'anonymous' }],
   ])('%j is %j', (text, pattern) => {
     expect(phonePattern(text)).toEqual(pattern);
+  });
+});
+
+describe('the JSON of a row', () => {
+  it('is the item with its whole configuration, also where it is nested deeper than SQLite reads', () => {
+    const store = new CallStore(database, () => 1_000);
+    let deep: unknown = 1;
+    for (let level = 0; level < 1_500; level++) deep = [deep];
+    for (const metadata of [{ a: 1 }, { a: deep }]) {
+      const call = { agentId: null, campaignId: null, fromPhone: null, toPhone: null, status: 'busy' };
+      const item = { session_id: 's', agent_config: { prompt: 'x' }, metadata, call_status: 'busy' };
+      const sessionId = `json-${String(++count)}`;
+      store.add({
+        ...{ ...call, sessionId, callId: null, channel: 'phone', direction: 'inbound' },
+        item: item as unknown as CallHistoryItem,
+      });
+      const [row] = new CallPages(database).rows({}, 1).calls;
+      const shown = JSON.parse(itemJson(row as ShownRow, 'https://a.test')) as unknown;
+      expect(shown).toEqual({
+        ...{ ...item, ts: expect.any(Number) as number, agent_config: wholeAgentConfig({ prompt: 'x' }) },
+        recording: { recording_url: 'https://a.test' },
+      });
+    }
   });
 });

@@ -1,9 +1,10 @@
 import type { FastifyRequest } from 'fastify';
 import * as z from 'zod';
-import { agentConfigSchema } from '../../config/agent.js';
+import { type AgentConfig, agentConfigSchema } from '../../config/agent.js';
 import { agentExtensionsSchema, overriddenExtensions } from '../../config/extensions/extensions.js';
 import { movingSchema, oldPlaceWarnings } from '../../config/extensions/old-place.js';
 import { redactAgentConfig } from '../../config/redact.js';
+import { wholeAgentConfig } from '../../config/whole-agent.js';
 import type { AgentVersion, StoredAgent } from '../../store/agents.js';
 import type { KnowledgeBase } from '../../store/knowledge.js';
 import type { AgentRegistry, CheckedAgent } from '../agents.js';
@@ -41,10 +42,13 @@ const changeSchema = movingSchema(
     })
     .meta({ id: 'AgentChange', description: 'What is left out stays as it is.' }),
 );
+const configSchema = agentConfigSchema.describe(
+  'Secrets are shown as `***`. Every member is there: one that is not set is null, an array [].',
+);
 const agentShape = {
   id: z.string(),
   name: z.string(),
-  config: agentConfigSchema.describe('Secrets are shown as `***`.'),
+  config: configSchema,
   created_at: z.int().describe('Unix seconds'),
 };
 const warningsSchema = z.array(z.strictObject({ loc: z.array(z.union([z.string(), z.int()])), msg: z.string() }));
@@ -75,7 +79,7 @@ const versionSchema = z
   .strictObject({
     version: z.int(),
     name: z.string(),
-    config: agentConfigSchema.describe('Secrets are shown as `***`.'),
+    config: configSchema,
     script: scriptSchema,
     extensions: extensionsSchema,
     changed_at: z.int().describe('Unix seconds'),
@@ -133,7 +137,7 @@ export function agentRoutes(api: Api, { agents, knowledge }: AgentRoutesOptions)
     },
     description:
       'For sessions that begin from now on. Members of the body that are left out stay; `config` is taken as a whole. ' +
-      'A secret of `***` stays as it is stored.',
+      'A secret of `***` stays as it is stored. To send back what was answered changes nothing.',
     body: changeSchema,
     answer: checkedSchema,
     handle: async ({ params: { agent_id: id }, body, key, request }) => {
@@ -235,7 +239,11 @@ function configSent(request: FastifyRequest): unknown {
 
 /** As the interface words it. */
 function worded({ id, name, config, createdAt }: StoredAgent): Omit<z.output<typeof agentSchema>, 'warnings'> {
-  return { id, name, config: redactAgentConfig(config), created_at: createdAt };
+  return { id, name, config: shown(config), created_at: createdAt };
+}
+
+function shown(config: AgentConfig): AgentConfig {
+  return wholeAgentConfig(redactAgentConfig(config));
 }
 
 function detailed(agent: StoredAgent): z.output<typeof detailSchema> {
@@ -256,7 +264,7 @@ function warned(warnings: CheckedAgent['warnings']): z.output<typeof warningsSch
 function wordedVersion(version: AgentVersion): z.output<typeof versionSchema> {
   const { name, config, script = null, extensions = null, changedAt, changedBy } = version;
   return {
-    ...{ version: version.version, name, config: redactAgentConfig(config), script, extensions },
+    ...{ version: version.version, name, config: shown(config), script, extensions },
     ...{ changed_at: changedAt, changed_by: changedBy },
   };
 }

@@ -51,7 +51,9 @@ const anything = z.record(z.string(), z.unknown());
 const callHistory = z
   .strictObject({
     agent_id: z.string().nullable(),
-    agent_config: agentConfigSchema.describe('As the call had it, its secrets as ***'),
+    agent_config: agentConfigSchema.describe(
+      'As the call had it, its secrets as ***; what was not set is null, an array []',
+    ),
     duration: z.number().describe('Seconds'),
     ts: z.number().describe('Unix seconds; no two calls have the same'),
     chat: z.string().describe('JSON text of an array of messages'),

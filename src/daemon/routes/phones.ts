@@ -45,7 +45,9 @@ const phoneSchema = z
     create_at: z.int().describe('Unix seconds'),
     status: z.enum(['active', 'inactive']),
     agent_id: z.string().nullable(),
-    agent_config_override: agentConfigSchema.nullable(),
+    agent_config_override: agentConfigSchema
+      .nullable()
+      .describe('As it was given, without members that are not set: [] would take the place of what the agent has.'),
     tags: z.array(z.string()),
   })
   .meta({ id: 'Phone', description: 'A number of ours, and who answers it.' });

@@ -6,7 +6,7 @@ import type { Fault } from '../fault.js';
 import { card, failure, loading, type View, type ViewOptions } from '../view.js';
 import type { CallHistoryItem } from '../../../session/call-history.js';
 import { ConfigForm } from './config-form.js';
-import { type Path, withValue } from './draft.js';
+import { type Path, withoutUnset, withValue } from './draft.js';
 import { ExpectedTimes } from './expected-times.js';
 import { Faults } from './faults.js';
 import { Versions } from './versions.js';
@@ -89,7 +89,10 @@ class AgentEditor {
       this.#document = document;
       this.#expected = new ExpectedTimes(histories);
       this.#times.textContent = this.#expected.summary ?? '';
-      this.#versions = new Versions(this.#api, this.#id, () => void this.#load());
+      this.#versions = new Versions(this.#api, this.#id, {
+        shown: (config) => this.#set(config),
+        onRestored: () => void this.#load(),
+      });
       this.#take(agent);
       this.element.replaceChildren(
         el(
@@ -131,7 +134,7 @@ class AgentEditor {
 
   #take({ name, config, version, warnings }: Agent): void {
     this.#warnings.replaceChildren(...warnings.map(({ msg }) => el('p', { class: 'agent-warnings' }, msg)));
-    this.#draft = config;
+    this.#draft = this.#set(config);
     this.#faults = new Faults();
     this.#name.value = name;
     this.#isChanged = false;
@@ -140,6 +143,13 @@ class AgentEditor {
     this.#problems.replaceChildren();
     this.#showJson();
     this.#showForm();
+  }
+
+  /** What of a configuration is set. */
+  #set(config: unknown): unknown {
+    const document = this.#document;
+    const schema = document?.components.schemas['AgentConfig'];
+    return document === null || schema === undefined ? config : withoutUnset(config, schema, document);
   }
 
   #showJson(): void {

@@ -75,7 +75,7 @@ export class ConfigForm {
     const key = pathText(path);
     const { open, faults, config } = this.#options;
     const value = valueAt(config, path);
-    const isSet = value !== undefined && value !== null;
+    const isSet = value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0);
     const count = Array.isArray(value) ? ` ${String(value.length)}` : '';
     const mark = isSet ? [el('span', { class: 'pill' }, `set${count}`)] : [];
     const summary = el(

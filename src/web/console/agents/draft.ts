@@ -1,3 +1,5 @@
+import { type OpenApiDocument, resolve, type Schema, withoutNull } from '../../docs/document.js';
+
 /** A place in a configuration: names of members and numbers of items. */
 export type Path = readonly (string | number)[];
 
@@ -25,6 +27,30 @@ export function withValue(root: unknown, path: Path, value: unknown): unknown {
   if (member === undefined) delete members[step];
   else members[step] = member;
   return Object.keys(members).length === 0 && value === undefined ? undefined : members;
+}
+
+/**
+ * A configuration without the members that are not set: the daemon answers all of them, as null or []. What has no schema
+ * of its own, such as the settings of a voice, stays as it is.
+ */
+export function withoutUnset(value: unknown, raw: Schema, document: OpenApiDocument): unknown {
+  if (!isBranch(value)) return value;
+  const schema = resolve(withoutNull(resolve(raw, document)).schema, document);
+  const choices = (schema.anyOf ?? schema.oneOf ?? []).map((choice) => resolve(choice, document));
+  const type = Array.isArray(value) ? 'array' : 'object';
+  const { items, properties = {}, required = [] } = choices.find((choice) => choice.type === type) ?? schema;
+  if (Array.isArray(value)) {
+    return items === undefined ? value : value.map((item) => withoutUnset(item, items, document));
+  }
+  const isUnset = (name: string, member: unknown): boolean =>
+    properties[name] !== undefined &&
+    !required.includes(name) &&
+    (member === null || (Array.isArray(member) && member.length === 0));
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([name, member]) =>
+      isUnset(name, member) ? [] : [[name, withoutUnset(member, properties[name] ?? {}, document)]],
+    ),
+  );
 }
 
 /** As one text, for looking up what belongs to a place. */

@@ -15,18 +15,24 @@ interface Version {
 
 const SHOWN = 50;
 
+export interface VersionsOptions {
+  /** What of a configuration is shown. */
+  shown: (config: unknown) => unknown;
+  onRestored: () => void;
+}
+
 /** What an agent was: what each version changed, and the way back. */
 export class Versions {
   readonly element: HTMLElement;
   readonly #api: Api;
   readonly #path: string;
-  readonly #onRestored: () => void;
+  readonly #options: VersionsOptions;
   readonly #body = el('div', {}, el('p', { class: 'soft' }, 'Loading …'));
 
-  constructor(api: Api, agentId: string, onRestored: () => void) {
+  constructor(api: Api, agentId: string, options: VersionsOptions) {
     this.#api = api;
     this.#path = `/agents/${encodeURIComponent(agentId)}/versions`;
-    this.#onRestored = onRestored;
+    this.#options = options;
     this.element = card('Versions', this.#body);
     void this.load();
   }
@@ -52,7 +58,7 @@ export class Versions {
       ...(isLatest ? [' ', el('span', { class: 'pill' }, 'now')] : []),
     );
     const details = el('details', {}, summary);
-    details.addEventListener('toggle', () => details.append(changes(before, version)), { once: true });
+    details.addEventListener('toggle', () => details.append(this.#changes(before, version)), { once: true });
     const restore = el(
       'button',
       { type: 'button', class: 'quiet-button', 'aria-label': `Restore version ${String(version.version)}` },
@@ -66,26 +72,26 @@ export class Versions {
     button.disabled = true;
     try {
       await this.#api.send('POST', `${this.#path}/${String(version)}/restore`);
-      this.#onRestored();
+      this.#options.onRestored();
     } catch (error) {
       button.replaceWith(el('p', { class: 'fault', role: 'alert' }, messageOf(error)));
     }
   }
-}
 
-function changes(before: Version | null, version: Version): HTMLElement {
-  if (before === null)
-    return el('p', { class: 'soft' }, 'The oldest version that is shown: there is nothing to compare it with.');
-  const lines = shortened(diffLines(linesOf(before), linesOf(version)));
-  if (lines.every(({ sign }) => sign === ' ')) {
-    return el('p', { class: 'soft' }, 'Nothing that is shown has changed; it may have been a secret.');
+  #changes(before: Version | null, version: Version): HTMLElement {
+    if (before === null)
+      return el('p', { class: 'soft' }, 'The oldest version that is shown: there is nothing to compare it with.');
+    const lines = shortened(diffLines(this.#linesOf(before), this.#linesOf(version)));
+    if (lines.every(({ sign }) => sign === ' ')) {
+      return el('p', { class: 'soft' }, 'Nothing that is shown has changed; it may have been a secret.');
+    }
+    const rows = lines.map(({ sign, text }) =>
+      el('span', { class: sign === '+' ? 'added' : sign === '-' ? 'removed' : 'same' }, `${sign} ${text}\n`),
+    );
+    return el('pre', { class: 'diff', tabindex: '0', 'aria-label': 'Changes' }, ...rows);
   }
-  const rows = lines.map(({ sign, text }) =>
-    el('span', { class: sign === '+' ? 'added' : sign === '-' ? 'removed' : 'same' }, `${sign} ${text}\n`),
-  );
-  return el('pre', { class: 'diff', tabindex: '0', 'aria-label': 'Changes' }, ...rows);
-}
 
-function linesOf({ name, config, script }: Version): string[] {
-  return JSON.stringify({ name, config, script }, null, 2).split('\n');
+  #linesOf({ name, config, script }: Version): string[] {
+    return JSON.stringify({ name, config: this.#options.shown(config), script }, null, 2).split('\n');
+  }
 }

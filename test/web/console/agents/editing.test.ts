@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { type AgentConfig, agentConfigSchema } from '../../../../src/config/agent.js';
+import { wholeAgentConfig } from '../../../../src/config/whole-agent.js';
+import { openApiDocument } from '../../../../src/daemon/api/openapi.js';
+import type { OpenApiDocument } from '../../../../src/web/docs/document.js';
 import { diffLines, shortened } from '../../../../src/web/console/agents/diff.js';
-import { valueAt, withValue } from '../../../../src/web/console/agents/draft.js';
+import { valueAt, withoutUnset, withValue } from '../../../../src/web/console/agents/draft.js';
 import { Faults } from '../../../../src/web/console/agents/faults.js';
 import { fieldKind } from '../../../../src/web/console/agents/field-kind.js';
 
@@ -30,6 +34,31 @@ describe('a configuration that is edited', () => {
     expect(valueAt(config, ['tools', 1, 'name'])).toBe('y');
     expect(valueAt(config, ['prompt', 'length', 'x'])).toBeUndefined();
     expect(valueAt(null, [])).toBeNull();
+  });
+});
+
+describe('a configuration as the daemon answers it', () => {
+  const { components } = openApiDocument(
+    [
+      {
+        ...{ id: 'a', method: 'POST', path: '/a', tag: 'a', summary: 'a', body: agentConfigSchema },
+        handle: () => null,
+      },
+    ],
+    '/',
+  ) as unknown as OpenApiDocument;
+  const document = { info: { title: '', version: '' }, paths: {}, components };
+  const schema = { $ref: '#/components/schemas/AgentConfig' };
+
+  it.each<AgentConfig>([
+    {},
+    { prompt: '', vad_threshold: 0, tools: [{ name: 'a', description: '', params: [{ name: 'b' }] }] },
+    { voice: { voice_id: 'v', settings: { speed: null, list: [] } }, switch_language: { languages: [] } },
+    { session_data_webhook: { url: 'https://a.test' }, extra_prompt_webhook: 'https://a.test', knowledge_base: {} },
+    { flow: { response_delay: { generic_delay: 1 }, voicemail: {}, call_transfer: { phones: [{ phone: '1' }] } } },
+    { custom_vocabulary: { keywords: { cake: 1 } }, speech_to_text: { denoiser: { settings: { own: [] } } } },
+  ])('is shown with what is set alone: %j', (config) => {
+    expect(withoutUnset(wholeAgentConfig(config), schema, document)).toEqual(config);
   });
 });
 
