@@ -12,6 +12,8 @@ export interface CampaignState {
   rejected: number;
   calls: number;
   next_call_at: number | null;
+  /** Daemons before this release do not tell it. */
+  next_call_reason?: string | null;
 }
 
 const WIDTH = 30;
@@ -19,14 +21,15 @@ const RESET = '\r\x1b[K';
 
 /** How far a campaign is, in a line. */
 export function stateLine(state: CampaignState, nowMs: number): string {
-  const { status, reason, total, finished, failed, calls, next_call_at: next } = state;
+  const { status, reason, total, finished, failed, calls, next_call_at: next, next_call_reason: why } = state;
   const parts = [
     `${String(finished + failed)} of ${String(total)} done (${String(finished)} finished, ${String(failed)} failed)`,
   ];
   if (calls > 0) parts.push(calls === 1 ? '1 call' : `${String(calls)} calls`);
   // Within a minute it is the pace.
   if (status === 'started' && next !== null && next * 1000 > nowMs + 60_000) {
-    parts.push(`next call ${new Date(next * 1000).toISOString().slice(0, 16).replace('T', ' ')} UTC`);
+    const at = new Date(next * 1000).toISOString().slice(0, 16).replace('T', ' ');
+    parts.push(`next call ${at} UTC${why == null ? '' : `: ${why}`}`);
   }
   return `${status}${reason === null ? '' : `: ${reason}`}: ${parts.join(', ')}`;
 }

@@ -100,10 +100,14 @@ export async function checkStoredAgent(
 
 /** An error of the engine about an agent of a request, with the request's places: of status 422, or PROMPT_TOO_LONG. */
 export function agentFault(error: ParleyError, places: AgentPlaces): ParleyError {
+  return promptFault(error) ?? placedFault(error, places);
+}
+
+/** PROMPT_TOO_LONG where that is what the engine has found; else null. */
+export function promptFault(error: unknown): ParleyError | null {
   const issues = error instanceof InvalidConfigError ? error.issues : [];
   const tooLong = issues.find(({ loc, type }) => loc[0] === 'prompt' && type === 'string_too_long');
-  if (tooLong !== undefined) return new ParleyError('PROMPT_TOO_LONG', { reason: tooLong.msg }, { cause: error });
-  return placedFault(error, places);
+  return tooLong === undefined ? null : new ParleyError('PROMPT_TOO_LONG', { reason: tooLong.msg }, { cause: error });
 }
 
 /** An error of the engine about a part of an agent, with the request's places. */

@@ -15,6 +15,7 @@ import type { Transport } from '../transports/transport.js';
 import type { Access, Caller, PublicKey } from './access.js';
 import type { AgentRegistry } from './agents.js';
 import type { CallLog } from './call-log.js';
+import { promptFault } from './check-agent.js';
 import type { RegisteredCall, RegisteredCalls } from './registered-calls.js';
 import type { RequestedAgent } from './requested-agent.js';
 
@@ -146,7 +147,7 @@ export class Visitors {
     const session = await starting
       .catch((error: unknown) => {
         if (callId !== null) log.fail(id, 'failed', reasonOf(error));
-        throw error;
+        throw promptFault(error) ?? error;
       })
       .finally(() => this.#starting--);
     try {

@@ -67,7 +67,10 @@ export class WebRtcCalls {
       visitors.room(); // others may have come meanwhile
       const answering = transport.answer(offer);
       answering.catch(() => undefined); // is waited for below
-      const session = await visitors.begin(wanted, transport, 'webrtc');
+      const session = await visitors.begin(wanted, transport, 'webrtc').catch(async (error: unknown) => {
+        await answering.catch(() => undefined); // a connection that is closed while it opens its sockets leaves them open
+        throw error;
+      });
       const sdp = await answering.catch(async (error: unknown) => {
         await visitors.abandon(session, reasonOf(error));
         throw error;

@@ -91,6 +91,11 @@ describe('how far a campaign is, in a line', () => {
     expect(stateLine(state, 1_699_990_000_000)).toMatch(/1 call, next call 2023-11-14 22:13 UTC$/);
   });
 
+  it('tells why the next call is later', () => {
+    const later = { ...state, next_call_reason: 'outside the calling hours' };
+    expect(stateLine(later, 0)).toMatch(/next call 2023-11-14 22:13 UTC: outside the calling hours$/);
+  });
+
   it('tells why it has failed', () => {
     const failed = { ...state, status: 'failed', reason: 'no agent', calls: 0, next_call_at: null } as const;
     expect(stateLine(failed, 0)).toBe('failed: no agent: 3 of 10 done (2 finished, 1 failed)');

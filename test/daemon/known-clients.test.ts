@@ -1,5 +1,10 @@
 /** What published clients of this interface send beside what its document shows. */
+import { cpSync, mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DEFAULT_WEBRTC } from '../../src/config/setting-groups.js';
+import { WeriftCaller } from '../../src/transports/webrtc/werift-caller.js';
 import { House, PRIVATE_KEY, PUBLIC_KEY } from './house.js';
 
 /** What the answers have that are looked into. */
@@ -12,6 +17,8 @@ interface Body extends Record<string, unknown> {
   histories: unknown[];
   cost_breakdown: { type: string }[];
 }
+
+const LOOPBACK = { addresses: ['127.0.0.1'], ipv6: false };
 
 let house: House;
 
@@ -121,6 +128,57 @@ describe('terminate', () => {
 it('refuses a prompt beyond the limit with 413', async () => {
   const { status, body } = await ask('POST', '/agents', { name: 'A', config: { prompt: 'x'.repeat(100_001) } });
   expect([status, body]).toEqual([413, expect.objectContaining({ code: 'PROMPT_TOO_LONG' })]);
+});
+
+describe('a prompt beyond the limit', () => {
+  const agent_config = { prompt: 'x'.repeat(100_001) };
+  const detail = 'The prompt is too long: String should have at most 100000 characters';
+
+  it.each([
+    ['/chat/completions', { agent: { agent_id: 'baker', agent_config }, messages: [{ role: 'user', content: 'Hi.' }] }],
+    ['/register_call', { agent_id: 'baker', agent_config }],
+  ])('is refused by %s', async (path, body) => {
+    expect(await ask('POST', path, body)).toMatchObject({ status: 413, body: { detail, code: 'PROMPT_TOO_LONG' } });
+  });
+
+  it('is refused by /start_outbound_call', async () => {
+    const { body: phone } = await ask('POST', '/phones/purchase', {});
+    const call = { from_phone: phone.id, to_phone: '+12025550152', agent_id: 'baker', agent_config };
+    expect(await ask('POST', '/start_outbound_call', call)).toMatchObject({ status: 413, body: { detail } });
+    const override = { agent_config_override: agent_config };
+    const path = `/phones/${phone.id}/agent-config-override`;
+    expect(await ask('POST', path, override)).toMatchObject({ status: 413, body: { detail } });
+  });
+
+  it('is refused by /talk in words, with the close code of what is too big', async () => {
+    const open = await House.open({ publicAgentConfigFields: ['prompt'] });
+    const client = open.connect();
+    await client.initiate({ agent: { agent_id: 'baker', agent_config } });
+    expect(await client.inbox.next()).toEqual({ method: 'onerror', data: detail });
+    expect(await client.inbox.closed).toMatchObject({ code: 1009, reason: detail });
+    expect(open.engine.sessions.size).toBe(0);
+    await open.close();
+  });
+
+  it('is refused by /webrtc/offer where the operator has lowered the limit since the agent was stored', async () => {
+    const { body: stored } = await ask('POST', '/agents', { name: 'A', config: { prompt: 'x'.repeat(30) } });
+    const dataDir = mkdtempSync(join(tmpdir(), 'parley-prompt-'));
+    await house.daemon.close();
+    cpSync(house.dataDir, dataDir, { recursive: true });
+    await house.close();
+    house = await House.open();
+    const strict = await House.open({ dataDir, webrtc: { ...DEFAULT_WEBRTC, ...LOOPBACK } }, undefined, undefined, { maxPromptChars: 20 });
+    const caller = new WeriftCaller(LOOPBACK);
+    const offer = { sdp: await caller.offer(), type: 'offer' };
+    const answer = await strict.ask('/webrtc/offer', {
+      ...{ method: 'POST', headers: { authorization: PRIVATE_KEY, 'content-type': 'application/json' } },
+      body: JSON.stringify({ offer, agent_id: stored.id }),
+    });
+    const words = 'The prompt is too long: String should have at most 20 characters';
+    expect(answer).toMatchObject({ status: 413, body: { detail: words, code: 'PROMPT_TOO_LONG' } });
+    await caller.close();
+    await strict.close();
+  });
 });
 
 it('gives no session token while it shuts down', async () => {

@@ -40,6 +40,8 @@ export interface CampaignProgress {
   calls: number;
   /** When the next one is due, in milliseconds since 1970; null = that depends on what happens. */
   nextCallMs: number | null;
+  /** Why it is not placed now, in words; null = it is, or there is nobody to call. */
+  whyLater: string | null;
 }
 
 /** Records that are removed in one go. */
@@ -242,11 +244,12 @@ export class Campaigns {
     const fail = (reason: string): never => {
       throw new ParleyError('CAMPAIGN_NOT_READY', { campaign: name, reason });
     };
-    if (caller === null) return fail('it has no number to call with; choose one of your numbers (set_caller)');
+    if (caller === null) return fail('it has no number to call with. Set one of your numbers as its caller');
     const phone = phones.get(caller);
-    if (phone === null) return fail(`${caller} is none of our numbers any more`);
+    if (phone === null) return fail(`its caller ${caller} is none of our numbers any more. Set another one`);
     if (phone.status !== 'active') throw new ParleyError('NUMBER_INACTIVE', { number: caller });
-    if (phone.agentId === null) return fail(`${caller} has no agent; choose the agent that answers it (set_agent)`);
+    if (phone.agentId === null)
+      return fail(`its caller ${caller} has no agent. Set the agent that answers this number`);
     const { config } = agents.get(phone.agentId);
     if (config.status === 'disabled') throw new ParleyError('AGENT_DISABLED');
     if (records.page({ campaignId: id, after: 0, limit: 1 }).length === 0) fail('it has no records');
@@ -261,6 +264,7 @@ export class Campaigns {
       records: this.#options.records.counts(id),
       calls: this.#runner.calls(id),
       nextCallMs: this.#runner.nextCallMs(id),
+      whyLater: this.#runner.whyLater(id),
     };
   }
 }

@@ -110,6 +110,11 @@ export class CampaignRunner {
     return this.#scheduler.nextCallMs(campaignId);
   }
 
+  /** Why it does not place its next call now, for people; null = it does, or it has nobody to call. */
+  whyLater(campaignId: string): string | null {
+    return this.#scheduler.whyLater(campaignId);
+  }
+
   /** Looks what is to be done now. */
   poke(): void {
     this.#isPoked = true;

@@ -29,6 +29,15 @@ export type Decision =
   /** Nothing until then, if nothing happens before; null = until something happens. */
   | { type: 'wait'; untilMs: number | null };
 
+/** Why a campaign places no call now, for people. */
+const WHY = {
+  hours: 'outside the calling hours',
+  due: 'nobody is to be called or called again before',
+  blocked: "the limits of the operator's settings leave no room for calls",
+  pace: 'the pace of the campaign',
+  concurrent: 'as many calls are under way as it may have at once',
+} as const;
+
 interface Running {
   schedule: CampaignSchedule;
   /** Before this no call of the campaign is placed. */
@@ -37,6 +46,8 @@ interface Running {
   turn: number;
   /** As `nextCallMs`. */
   nextMs: number | null;
+  /** As `whyLater`. */
+  why: keyof typeof WHY | null;
 }
 
 /**
@@ -57,7 +68,7 @@ export class Scheduler {
   /** @param lastCallMs when the campaign placed its last call; null = never */
   start(campaignId: string, schedule: CampaignSchedule, lastCallMs: number | null): void {
     const slotMs = lastCallMs === null ? 0 : lastCallMs + gapMs(schedule);
-    this.#running.set(campaignId, { schedule, slotMs, turn: this.#turn, nextMs: null });
+    this.#running.set(campaignId, { schedule, slotMs, turn: this.#turn, nextMs: null, why: null });
   }
 
   /** No new calls; those that are under way go on. */
@@ -72,6 +83,12 @@ export class Scheduler {
   /** When a campaign places its next call, as far as `next` has found out; null = that depends on what happens. */
   nextCallMs(campaignId: string): number | null {
     return this.#running.get(campaignId)?.nextMs ?? null;
+  }
+
+  /** Why a campaign does not place its next call now; null = it does, or it has nobody to call. */
+  whyLater(campaignId: string): string | null {
+    const why = this.#running.get(campaignId)?.why ?? null;
+    return why === null ? null : WHY[why];
   }
 
   /** Calls of a campaign that are under way. */
@@ -112,10 +129,14 @@ export class Scheduler {
 
   #look(campaignId: string, running: Running, nowMs: number): Decision {
     const { schedule } = running;
+    running.why = null;
     const calls = this.calls(campaignId);
     const places = this.#records.places(campaignId);
     if (places.length === 0) return calls === 0 ? { type: 'finish', campaignId } : { type: 'wait', untilMs: null };
-    if (calls >= schedule.concurrent) return { type: 'wait', untilMs: null };
+    if (calls >= schedule.concurrent) {
+      running.why = 'concurrent';
+      return { type: 'wait', untilMs: null };
+    }
     // A clock that was set back must not hold the campaign up.
     running.slotMs = Math.min(running.slotMs, nowMs + gapMs(schedule));
     const freeMs = Math.max(nowMs, running.slotMs, this.#blockedMs);
@@ -128,11 +149,20 @@ export class Scheduler {
       const fromMs = Math.max(freeMs, record.dueMs);
       const atMs = nextWithinHours(schedule, zones, fromMs);
       if (atMs === null) return { type: 'refuse', campaignId, place, reason: NEVER };
-      untilMs = Math.min(untilMs, atMs);
+      if (atMs < untilMs) {
+        untilMs = atMs;
+        running.why = atMs <= nowMs ? null : atMs > fromMs ? 'hours' : this.#reason(record, running, freeMs);
+      }
       if (atMs <= nowMs && isBefore(record, first)) first = record;
     }
     if (first !== null) return { type: 'call', campaignId, record: first };
     return { type: 'wait', untilMs: untilMs === Number.POSITIVE_INFINITY ? null : untilMs };
+  }
+
+  /** What a record waits for within the calling hours. */
+  #reason({ dueMs }: WaitingRecord, { slotMs }: Running, freeMs: number): Running['why'] {
+    if (dueMs > freeMs) return 'due';
+    return this.#blockedMs > slotMs ? 'blocked' : 'pace';
   }
 }
 

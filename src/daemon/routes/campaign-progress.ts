@@ -17,6 +17,12 @@ const progressSchema = z
     rejected: z.int().describe('Refused at the upload'),
     calls: z.int().describe('Calls that are under way'),
     next_call_at: z.number().nullable().describe('Unix seconds; null = that depends on what happens'),
+    next_call_reason: z
+      .string()
+      .nullable()
+      .describe(
+        'Why the next call is not placed now, such as `outside the calling hours`; null = it is, or none is to be',
+      ),
   })
   .meta({ id: 'CampaignProgress', description: 'How far a campaign is.' });
 
@@ -77,11 +83,19 @@ async function follow(campaigns: Campaigns, id: string, stream: EventStream): Pr
   }
 }
 
-function worded({ status, reason, records, calls, nextCallMs }: CampaignProgress): z.output<typeof progressSchema> {
+function worded({
+  status,
+  reason,
+  records,
+  calls,
+  nextCallMs,
+  whyLater,
+}: CampaignProgress): z.output<typeof progressSchema> {
   const { not_started, started, finished, failed, rejected } = records;
   return {
     ...{ status, reason, total: not_started + started + finished + failed },
     ...{ not_started, started, finished, failed, rejected, calls },
     next_call_at: nextCallMs === null ? null : nextCallMs / 1000,
+    next_call_reason: whyLater,
   };
 }

@@ -40,6 +40,7 @@ const MAX_WAITING = 500;
 /** WebSocket close codes: going on would break a rule; try again later; something failed here. */
 const POLICY_VIOLATION = 1008;
 const TRY_AGAIN_LATER = 1013;
+const TOO_BIG = 1009;
 const INTERNAL_ERROR = 1011;
 
 const publicKeySchema = z.string().min(1).max(500);
@@ -190,8 +191,7 @@ export class TalkEndpoint {
     const message: TalkServerMessage = { method: 'onerror', data: reason };
     client.resume();
     if (client.readyState === client.OPEN) client.send(JSON.stringify(message));
-    const code = !known ? INTERNAL_ERROR : error.retryable ? TRY_AGAIN_LATER : POLICY_VIOLATION;
-    this.#end(client, code, reason);
+    this.#end(client, known ? closeCodeOf(error) : INTERNAL_ERROR, reason);
   }
 
   /** Closes with a reason, cut to what a close frame can hold. */
@@ -206,6 +206,11 @@ export class TalkEndpoint {
     client.once('close', cancel);
     client.close(code, text);
   }
+}
+
+function closeCodeOf({ httpStatus, retryable }: ParleyError): number {
+  if (httpStatus === 413) return TOO_BIG;
+  return retryable ? TRY_AGAIN_LATER : POLICY_VIOLATION;
 }
 
 function isRegistered(message: unknown): boolean {

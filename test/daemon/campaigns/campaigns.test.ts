@@ -298,7 +298,8 @@ describe('calling', () => {
     expect(schedule.body).toMatchObject({ calling_hours: { start: '09:00', end: '17:00', days: [other] } });
     await ask('POST', `${path}/records`, [{ phone: BUSY, metadata: { timezone: 'Europe/Berlin' } }]);
     await ask('POST', `${path}/start`);
-    const { next_call_at: at } = await progress(path, (data) => data['next_call_at'] !== null);
+    const { next_call_at: at, next_call_reason: why } = await progress(path, (data) => data['next_call_at'] !== null);
+    expect(why).toBe('outside the calling hours');
     const local = new Date((at as number) * 1000).toLocaleString('en-GB', {
       timeZone: 'Europe/Berlin',
       weekday: 'short',

@@ -85,6 +85,27 @@ describe('whom campaigns call next', () => {
     expect(scheduler.next(NOON)).toEqual({ type: 'wait', untilMs: NOON + 1000 });
   });
 
+  it('says why it waits', () => {
+    const { waiting, scheduler } = open({ a: { hoursStart: '09:00', hoursEnd: '20:00', concurrent: 1 } });
+    const why = (nowMs: number): string | null => {
+      scheduler.next(nowMs);
+      return scheduler.whyLater('a');
+    };
+    waiting.add('a', 'America/Los_Angeles', NOON - 10);
+    expect(why(NOON)).toBe('outside the calling hours');
+    waiting.add('a', 'UTC', NOON + 5_000);
+    expect(why(NOON)).toBe('nobody is to be called or called again before');
+    expect(why(NOON + 5_000)).toBeNull();
+    scheduler.block(NOON + 8_000);
+    expect(why(NOON + 5_000)).toMatch(/the operator's settings/);
+    scheduler.block(0);
+    scheduler.began('a', NOON + 5_000);
+    expect(why(NOON + 5_000)).toMatch(/at once/);
+    scheduler.ended('a');
+    expect(why(NOON + 5_500)).toBe('the pace of the campaign');
+    expect(why(NOON + 6_000)).toBeNull();
+  });
+
   it('calls those whose day has begun, and wakes for the others', () => {
     const { waiting, scheduler } = open({ a: { hoursStart: '09:00', hoursEnd: '20:00' } });
     waiting.add('a', 'America/Los_Angeles', NOON - 10);

@@ -26,6 +26,8 @@ export interface CampaignProgress {
   calls: number;
   /** Unix seconds; null = that depends on what happens. */
   next_call_at: number | null;
+  /** Why it is not placed now; null = it is, or none is to be. */
+  next_call_reason: string | null;
 }
 
 /** Somebody whom it calls, and how far that is. */

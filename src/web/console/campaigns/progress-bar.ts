@@ -41,7 +41,7 @@ export class ProgressBar {
   }
 
   #show(progress: CampaignProgress): void {
-    const { total, calls, rejected, next_call_at: nextAt, reason, status } = progress;
+    const { total, calls, rejected, next_call_at: nextAt, next_call_reason: why, reason, status } = progress;
     const shown = PARTS.filter(({ name }) => progress[name] > 0);
     this.#bar.replaceChildren(
       ...shown.map(({ name }) => {
@@ -54,7 +54,9 @@ export class ProgressBar {
       ...shown.map(({ name, label }) => `${String(progress[name])} ${label}`),
       ...(rejected > 0 ? [`${String(rejected)} refused at the upload`] : []),
       ...(calls > 0 ? [`${String(calls)} on the line now`] : []),
-      ...(nextAt !== null && status === 'started' ? [`next call ${wholeTime(nextAt)}`] : []),
+      ...(nextAt !== null && status === 'started'
+        ? [`next call ${wholeTime(nextAt)}${why === null ? '' : `: ${why}`}`]
+        : []),
     ];
     this.#bar.setAttribute('aria-label', `${String(progress.finished + progress.failed)} of ${String(total)} done`);
     this.#figures.textContent = total === 0 ? 'Nobody to call yet' : words.join(' · ');
