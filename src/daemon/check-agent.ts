@@ -3,6 +3,7 @@ import type { Engine } from '../engine/engine.js';
 import type { AgentRequest, Medium } from '../engine/options.js';
 import type { AgentWarning } from '../engine/warnings.js';
 import { ParleyError, type ErrorCode, type ErrorDetails } from '../errors.js';
+import { everyFault } from './agent-faults.js';
 
 /** What would help, where the message alone does not say. */
 const HINTS: Partial<Record<ErrorCode, string>> = {
@@ -61,8 +62,27 @@ export async function checkAgent(
     const warnings = await engine.checkAgent(agent, medium);
     return warnings.map(({ loc, msg }) => ({ loc: [...places.config, ...loc], msg }));
   } catch (error) {
-    throw error instanceof ParleyError && error.code !== 'SESSION_CLOSED' ? agentFault(error, places) : error;
+    if (!(error instanceof ParleyError) || error.code === 'SESSION_CLOSED') throw error;
+    throw agentFaults(await everyFault(agent, error, (rest) => engine.checkAgent(rest, medium), fieldOf), places);
   }
+}
+
+/** All faults of an agent as one error, with the request's places. */
+function agentFaults(faults: readonly ParleyError[], places: AgentPlaces): ParleyError {
+  const all = faults.map((fault) => agentFault(fault, places));
+  const [first, ...others] = all;
+  const tooLong = all.find(({ code }) => code === 'PROMPT_TOO_LONG');
+  if (tooLong !== undefined) return tooLong;
+  if (first !== undefined && others.length === 0) return first;
+  const issues = all.flatMap((fault) => (fault instanceof InvalidConfigError ? fault.issues : []));
+  // Only where nothing else is wrong is it a matter of what this daemon can serve.
+  const cause = faults.every(isUnserved) ? faults[0] : undefined;
+  return new InvalidConfigError(issues, cause);
+}
+
+/** Where in a configuration an error of the engine is; empty = that is not known. */
+function fieldOf({ code, details }: ParleyError): Location {
+  return details['part'] === 'script' ? [] : (FIELDS[code]?.(details) ?? []);
 }
 
 /** Why nobody can speak with an agent here, although the interface has what it names. */
@@ -117,7 +137,7 @@ export function placedFault(error: ParleyError, places: AgentPlaces): InvalidCon
   }
   const { code, details, message } = error;
   const ofScript = details['part'] === 'script' && places.script !== undefined;
-  const loc = ofScript ? (places.script ?? []) : [...places.config, ...(FIELDS[code]?.(details) ?? [])];
+  const loc = ofScript ? (places.script ?? []) : [...places.config, ...fieldOf(error)];
   const msg = code === 'CONFIG_INVALID' ? String(details['reason']) : message + (HINTS[code] ?? '');
   return new InvalidConfigError([{ loc, msg, type: 'value_error' }], error);
 }

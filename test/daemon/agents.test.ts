@@ -386,6 +386,39 @@ describe('what is refused', () => {
     expect((await ask('GET', '/agents')).body).toEqual(before);
   });
 
+  it('an agent with several faults, with all of them at once', async () => {
+    const config = {
+      llm: { model: 'gpt-4o' },
+      voice: { provider: 'flite', voice_id: 'x' },
+      speech_to_text: { model: 'large', multilingual: true },
+      knowledge_base: { files: ['x'] },
+      prompt: 'You sell cake.',
+    };
+    const { status, body } = await ask('POST', '/agents', { name: 'a', config });
+    const detail = body.detail as { loc: (string | number)[]; msg: string }[];
+    expect(status).toBe(422);
+    expect(detail.map(({ loc }) => loc.join('.')).sort()).toEqual(
+      [
+        ...['body.config.knowledge_base.files', 'body.config.llm.model', 'body.config.speech_to_text.model'],
+        ...['body.config.speech_to_text.multilingual', 'body.config.voice.voice_id'],
+      ].sort(),
+    );
+    expect(body).toMatchObject({ code: 'CONFIG_INVALID' });
+    const { llm: _llm, ...less } = config;
+    const put = await ask('PUT', '/agents/baker', { config: less });
+    expect(put.body.detail).toHaveLength(4);
+    const call = await ask('POST', '/register_call', { agent_config: config });
+    expect(call.body.detail).toHaveLength(5);
+  });
+
+  it('an agent whose vendor is unknown and whose language nobody here serves, with nothing about the default voice', async () => {
+    const names = { llm: { model: 'x' }, voice: { provider: 'x', voice_id: 'y' }, speech_to_text: { provider: 'x' } };
+    const { body } = await ask('POST', '/agents', { name: 'a', config: { ...names, language: 'ka' } });
+    expect((body.detail as { loc: string[] }[]).map(({ loc }) => loc.slice(2).join('.')).sort()).toEqual([
+      ...['llm.model', 'speech_to_text.provider', 'voice.provider'],
+    ]);
+  });
+
   it.each([
     ['GET', ''],
     ['PUT', ''],
@@ -439,6 +472,8 @@ describe('warnings about agents', () => {
     const voice = { ...CONFIG, voice: { provider: 'playht', voice_id: 'x' } };
     const closed = await ask('PUT', `/agents/${body.id}`, { config: voice });
     expect(closed.body.warnings).toEqual([{ loc: ['body', 'config', 'voice', 'provider'], msg: text('has closed') }]);
+    const both = await ask('PUT', `/agents/${body.id}`, { config: { ...voice, language: 'ka' } });
+    expect(both.body.warnings.map(({ loc }) => loc.slice(2).join('.')).sort()).toEqual(['language', 'voice.provider']);
     const keyless = { ...CONFIG, voice: { provider: 'cartesia', voice_id: 'x' } };
     const stored = await ask('PUT', `/agents/${body.id}`, { config: keyless });
     expect(stored.body.warnings).toMatchObject([{ msg: text('set CARTESIA_API_KEY') }]);

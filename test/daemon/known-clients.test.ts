@@ -167,7 +167,9 @@ describe('a prompt beyond the limit', () => {
     cpSync(house.dataDir, dataDir, { recursive: true });
     await house.close();
     house = await House.open();
-    const strict = await House.open({ dataDir, webrtc: { ...DEFAULT_WEBRTC, ...LOOPBACK } }, undefined, undefined, { maxPromptChars: 20 });
+    const strict = await House.open({ dataDir, webrtc: { ...DEFAULT_WEBRTC, ...LOOPBACK } }, undefined, undefined, {
+      maxPromptChars: 20,
+    });
     const caller = new WeriftCaller(LOOPBACK);
     const offer = { sdp: await caller.offer(), type: 'offer' };
     const answer = await strict.ask('/webrtc/offer', {

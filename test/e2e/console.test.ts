@@ -192,10 +192,14 @@ describe.skipIf(!hasTool('chromium'))('the console, in a real browser', { timeou
     expect(shown).not.toMatch(/null|\[\]/);
     await page.locator('details:has(> summary > code:text-is("llm")) > summary').click();
     await page.locator('[id="config-llm.model"]').fill('no-such-model');
+    await page.locator('details:has(> summary > code:text-is("speech_to_text")) > summary').click();
+    await page.locator('[id="config-speech_to_text.model"]').fill('no-such-model');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.locator('[id="config-llm.model"][aria-invalid]').waitFor(PATIENCE);
+    await page.locator('[id="config-speech_to_text.model"][aria-invalid]').waitFor(PATIENCE);
     expect(browser.errors.splice(0).every((error) => error.includes('422'))).toBe(true);
     await page.locator('[id="config-llm.model"]').fill('scripted');
+    await page.locator('[id="config-speech_to_text.model"]').fill('');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('Sessions that begin now have it.').waitFor(PATIENCE);
     await page.locator('.versions summary').first().click();
