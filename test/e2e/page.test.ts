@@ -124,8 +124,7 @@ describe.skipIf(!hasTool('chromium'))('the page, in a real browser', { timeout: 
   });
 
   it('is worked by the keyboard alone', async () => {
-    // The links to the console and the API come first.
-    for (let link = 0; link < 2; link++) await page.keyboard.press('Tab');
+    // Before the links to the console and the API.
     await page.keyboard.press('Tab');
     expect(await page.evaluate('document.activeElement.id')).toBe('talk');
     await page.keyboard.press('Space');
@@ -141,6 +140,72 @@ describe.skipIf(!hasTool('chromium'))('the page, in a real browser', { timeout: 
     await page.keyboard.press('Escape');
     expect(await page.locator('#keypad').isHidden()).toBe(true);
     expect(await page.evaluate('document.activeElement.id')).toBe('keypad-toggle');
+  });
+
+  it('lists microphones and loudspeakers as they come and go, and goes on with the one that is chosen', async () => {
+    const chooser = await browser.open(daemon.address, (fresh) =>
+      fresh.addInitScript({
+        content: `{
+          const device = (kind, deviceId, label) => ({ kind, deviceId, label });
+          globalThis.devices = [
+            device('audioinput', 'default', 'Default'),
+            device('audioinput', 'desk', 'Desk'),
+            device('audioinput', 'headset', 'Headset'),
+            device('audiooutput', 'wall', 'Wall'),
+          ];
+          globalThis.asked = [];
+          globalThis.sinks = [];
+          const media = navigator.mediaDevices;
+          // Browsers name no device before the microphone was allowed.
+          globalThis.named = false;
+          media.enumerateDevices = async () => devices.map((one) => (named ? one : { ...one, label: '' }));
+          const ask = media.getUserMedia.bind(media);
+          media.getUserMedia = (wish) => {
+            asked.push(wish.audio.deviceId.ideal);
+            return ask({ audio: true });
+          };
+          AudioContext.prototype.setSinkId = async (id) => void sinks.push(id);
+          globalThis.change = () => media.dispatchEvent(new Event('devicechange'));
+        }`,
+      }),
+    );
+    const microphone = chooser.locator('#microphone');
+    expect(await microphone.isHidden()).toBe(true);
+    await chooser.evaluate('(named = true), change()');
+    await microphone.waitFor();
+    expect(await microphone.locator('option').allTextContents()).toEqual(['System default', 'Desk', 'Headset']);
+    expect(await chooser.locator('#loudspeaker').isHidden()).toBe(true);
+    await microphone.selectOption('Desk');
+    await chooser.click('#talk');
+    await anotherAnswer(0, chooser);
+    await chooser.evaluate(`devices.push({ kind: 'audiooutput', deviceId: 'ear', label: 'Ear' }), change()`);
+    await microphone.selectOption('Headset');
+    await chooser.locator('#loudspeaker').selectOption('Ear');
+    await expect
+      .poll(() => chooser.evaluate('[asked, sinks]'), PATIENCE)
+      .toEqual([
+        ['desk', 'headset'],
+        ['', 'ear'],
+      ]);
+    const before = await chooser.evaluate<number>('parleyStats.sentChunks');
+    await expect.poll(() => chooser.evaluate('parleyStats.sentChunks'), PATIENCE).toBeGreaterThan(before + 50);
+    await chooser.reload();
+    await chooser.evaluate('(named = true), change()');
+    await expect.poll(() => microphone.inputValue(), PATIENCE).toBe('headset');
+    await chooser.close();
+  });
+
+  it('leads to the call in the console when it is over, where the visitor may get in', async () => {
+    await page.fill('#text', 'Where are you?');
+    await page.click('.send');
+    await page.locator('.bubble.agent', { hasText: 'Harbour' }).waitFor(PATIENCE);
+    expect(await page.locator('#see-call').isHidden()).toBe(true);
+    await page.click('#talk');
+    await page.click('#see-call');
+    await page.fill('#key-field', daemon.privateKey);
+    await page.keyboard.press('Enter');
+    await page.getByText('Where are you?').first().waitFor(PATIENCE);
+    expect(page.url()).toMatch(/\/console#\/calls\/[\da-f-]{36}$/);
   });
 
   it.each(['NotAllowedError', 'NotFoundError', 'NotReadableError'])('explains %s and offers typing', async (name) => {

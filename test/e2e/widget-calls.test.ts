@@ -211,4 +211,30 @@ describe.skipIf(!hasTool('chromium'))('calls of the widget', { timeout: 240_000 
       data: { session_continuation: { session_id: expect.stringMatching(/^[\da-f-]{36}$/) as string } },
     });
   });
+
+  it('go on when the user wishes it, without a second greeting', async () => {
+    let fail = (): void => undefined;
+    await page.routeWebSocket('**/talk', (socket) => {
+      const server = socket.connectToServer();
+      fail = () => {
+        void socket.close({ code: 1000, reason: 'Something failed.' });
+        void server.close();
+      };
+    });
+    const greetings = async (): Promise<number> =>
+      (await page.locator('.bubble.agent .text').allInnerTexts()).filter((text) => text.startsWith('Hello')).length;
+    await type('open the drawer');
+    await says('It stays shut.');
+    const before = await greetings();
+    fail();
+    await notice('Something failed.');
+    await page.getByRole('button', { name: 'Go on' }).press('Enter');
+    await page.locator('.note', { hasText: 'The call goes on' }).waitFor(PATIENCE);
+    await type('please wrap it');
+    await page.getByLabel('Is gift').waitFor(PATIENCE);
+    const initiates = (sent as readonly { method: string }[]).filter(({ method }) => method === 'initiate');
+    expect(initiates).toHaveLength(2);
+    expect(initiates[1]).toMatchObject({ data: { session_continuation: { resume: true } } });
+    expect(await greetings()).toBe(before);
+  });
 });

@@ -1,3 +1,4 @@
+import { chosenDevice } from './device-choice.js';
 import { Microphone } from './microphone.js';
 import { Playback } from './playback.js';
 import { type CapturedChunk, LINE_RATE_HZ, type PlaybackState } from './worklet-messages.js';
@@ -26,23 +27,25 @@ async function started(context: AudioContext): Promise<void> {
   await Promise.race([context.resume(), late]).finally(() => clearTimeout(timer));
 }
 
+/** The chosen one, where the browser can; one that is gone is the system's. */
+async function toLoudspeaker(context: AudioContext & { setSinkId?: (id: string) => Promise<void> }): Promise<void> {
+  const id = chosenDevice('audiooutput');
+  await context.setSinkId?.(id).catch(() => (id === '' ? undefined : context.setSinkId?.('')));
+}
+
 const WORKLETS = ['/assets/capture-worklet.js', '/assets/playback-worklet.js'];
 
 /** Microphone and loudspeaker of one call, on one audio context. */
 export class CallAudio {
   readonly playback: Playback;
-  /** Null where the call has none. */
-  readonly microphone: Microphone | null;
   readonly #context: AudioContext;
+  readonly #events: AudioEvents;
+  #microphone: Microphone | null;
 
   private constructor(context: AudioContext, stream: MediaStream | null, events: AudioEvents) {
     this.#context = context;
-    this.microphone =
-      stream === null
-        ? null
-        : Microphone.listen(context, stream, (chunk) => {
-            events.onChunk(chunk);
-          });
+    this.#events = events;
+    this.#microphone = stream === null ? null : this.#listen(stream);
     this.playback = new Playback(context, (state) => {
       events.onPlayback(state);
     });
@@ -72,12 +75,34 @@ export class CallAudio {
     const context = new AudioContext({ latencyHint: 'interactive', ...rate });
     try {
       await Promise.all(WORKLETS.map((path) => context.audioWorklet.addModule(base + path)));
+      await toLoudspeaker(context);
       await started(context);
       return new CallAudio(context, stream, events);
     } catch (error) {
       void context.close().catch(() => undefined); // where it has not started, this may take for ever as well
       throw error;
     }
+  }
+
+  /** Null where the call has none. */
+  get microphone(): Microphone | null {
+    return this.#microphone;
+  }
+
+  /** Listens to another stream from `Microphone.ask`. Throws where the context cannot take its rate. */
+  listenTo(stream: MediaStream): void {
+    const microphone = this.#listen(stream);
+    this.#microphone?.close();
+    this.#microphone = microphone;
+  }
+
+  /** Plays on the loudspeaker that is chosen now. */
+  async changeLoudspeaker(): Promise<void> {
+    await toLoudspeaker(this.#context);
+  }
+
+  #listen(stream: MediaStream): Microphone {
+    return Microphone.listen(this.#context, stream, (chunk) => this.#events.onChunk(chunk));
   }
 
   get sampleRateHz(): number {
@@ -87,7 +112,7 @@ export class CallAudio {
   /** May be called twice. */
   close(): void {
     if (this.#context.state === 'closed') return;
-    this.microphone?.close();
+    this.#microphone?.close();
     this.playback.close();
     void this.#context.close();
   }

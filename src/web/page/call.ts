@@ -123,10 +123,7 @@ export class Call {
         },
       },
     );
-    for (const track of options.stream?.getAudioTracks() ?? []) {
-      const onEnded = (): void => events.onProblem('The microphone is gone. You can type instead.');
-      track.addEventListener('ended', onEnded, { signal: this.#lifetime.signal });
-    }
+    if (options.stream !== null) this.#watch(options.stream);
     this.#timeout = setTimeout(() => {
       this.#finish({ error: 'The server took too long to answer.' });
     }, READY_TIMEOUT_MS);
@@ -208,6 +205,17 @@ export class Call {
     if (this.#audio.microphone !== null) this.#audio.microphone.muted = muted;
   }
 
+  /** Hears another stream from `Microphone.ask`. Throws where the browser cannot change to it. */
+  listenTo(stream: MediaStream): void {
+    this.#audio.listenTo(stream);
+    this.#watch(stream);
+  }
+
+  /** Plays on the loudspeaker that is chosen now. */
+  async changeLoudspeaker(): Promise<void> {
+    await this.#audio.changeLoudspeaker();
+  }
+
   /** Says something by typing. */
   type(text: string): void {
     this.#send({ method: 'text', data: text });
@@ -231,6 +239,13 @@ export class Call {
     this.#socket.close();
     this.#audio.close();
     this.#step('end');
+  }
+
+  #watch(stream: MediaStream): void {
+    for (const track of stream.getAudioTracks()) {
+      const onEnded = (): void => this.#events.onProblem('The microphone is gone. You can type instead.');
+      track.addEventListener('ended', onEnded, { signal: this.#lifetime.signal });
+    }
   }
 
   #send(message: TalkClientMessage): void {

@@ -1,7 +1,9 @@
 import type { CallStats } from './call.js';
 import { Controls } from './controls.js';
+import { Devices } from './devices.js';
 import { byId } from './elements.js';
 import { Notice } from './notice.js';
+import { isOperator } from './operator.js';
 import { Ring } from './ring.js';
 import { Talk, type TalkEvents } from './talk.js';
 import { Transcript } from './transcript.js';
@@ -23,6 +25,8 @@ class Page {
   );
   readonly #transcript = new Transcript(byId('transcript', HTMLElement), byId('scroller', HTMLElement));
   readonly #copy = byId('copy', HTMLButtonElement);
+  readonly #seeCall = byId('see-call', HTMLAnchorElement);
+  readonly #devices: Devices;
   readonly #talk: Talk;
   readonly #controls: Controls;
 
@@ -44,6 +48,13 @@ class Page {
       onDigit: (digit) => this.#talk.press(digit),
       onText: (text) => this.#talk.type(text),
     });
+    this.#devices = new Devices(
+      [
+        { kind: 'audioinput', select: byId('microphone', HTMLSelectElement) },
+        { kind: 'audiooutput', select: byId('loudspeaker', HTMLSelectElement) },
+      ],
+      (kind) => this.#talk.changeDevice(kind),
+    );
     new Ring(byId('ring', HTMLCanvasElement), () => {
       const { phase, stats } = this.#talk;
       return { phase, microphone: stats?.microphoneLevel ?? 0, agent: stats?.level ?? 0 };
@@ -75,6 +86,8 @@ class Page {
       },
       onCall: (call) => {
         globalThis.parleyStats = call.stats;
+        void this.#devices.refresh();
+        this.#seeCall.hidden = true;
         this.#copy.hidden = false;
         this.#copy.textContent = 'Copy what was said';
         this.#controls.hasMicrophone = call.hasMicrophone;
@@ -91,7 +104,12 @@ class Page {
         this.#notice.show(message, { label, run: act });
       },
       onNoProblem: () => this.#notice.hide(),
-      onOver: (call) => this.#showLine(call?.stats ?? null),
+      onOver: (call) => {
+        this.#showLine(call?.stats ?? null);
+        const id = call?.sessionId ?? null;
+        this.#seeCall.hidden = id === null || !isOperator();
+        if (id !== null) this.#seeCall.href = `/console#/calls/${encodeURIComponent(id)}`;
+      },
     };
   }
 

@@ -1,3 +1,4 @@
+import { chosenDevice } from './device-choice.js';
 import type { CapturedChunk } from './worklet-messages.js';
 
 /** The microphone cannot be had; the message says what can be done about it. */
@@ -26,16 +27,17 @@ export class Microphone {
     source.connect(worklet);
   }
 
-  /** Asks for the microphone. Rejects with a MicrophoneError. */
+  /** Asks for the microphone: the chosen one where it is there. Rejects with a MicrophoneError. */
   static async ask(): Promise<MediaStream> {
     // Undefined on pages that did not come over https or from this machine.
     const devices = navigator.mediaDevices as MediaDevices | undefined;
     if (devices === undefined) {
       throw new MicrophoneError('Browsers give the microphone only to pages from this machine or over https.');
     }
+    const cleaning = { echoCancellation: true, noiseSuppression: true, autoGainControl: true };
     try {
       return await devices.getUserMedia({
-        audio: { channelCount: 1, echoCancellation: true, noiseSuppression: true, autoGainControl: true },
+        audio: { channelCount: 1, deviceId: { ideal: chosenDevice('audioinput') }, ...cleaning },
       });
     } catch (error) {
       throw new MicrophoneError(explain(error), { cause: error });

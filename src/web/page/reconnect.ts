@@ -41,22 +41,25 @@ export interface Lost {
  * @param connect makes a call that is ready, or rejects
  */
 export function reconnect(
-  { sessionId, messages }: Lost,
+  lost: Lost,
   connect: (continuation: Continuation) => Promise<Call | null>,
   signal: AbortSignal,
 ): Promise<Call | null> {
-  let continuation: Continuation = { session_id: sessionId, resume: true };
-  const attempt = async (): Promise<Call | null> => {
-    try {
-      return await connect(continuation);
-    } catch (error) {
-      // A server that was killed may have lost the session.
-      if (error instanceof CallError && error.end.isRefused)
-        continuation = { messages: messages.map((one) => ({ ...one })), resume: messages.length > 0 };
-      throw error;
-    }
-  };
-  return retry(attempt, RECONNECT_MS, signal);
+  return retry(() => onceMore(lost, connect), RECONNECT_MS, signal);
+}
+
+/** One attempt of it: by the session or, where the server does not know that any more, by what was said in it. */
+export async function onceMore<T>(
+  { sessionId, messages }: Lost,
+  connect: (continuation: Continuation) => Promise<T>,
+): Promise<T> {
+  try {
+    return await connect({ session_id: sessionId, resume: true });
+  } catch (error) {
+    // A server that was killed may have lost the session.
+    if (!(error instanceof CallError) || !error.end.isRefused) throw error;
+    return connect({ messages: messages.map((one) => ({ ...one })), resume: messages.length > 0 });
+  }
 }
 
 /** Resolves after a time, when the browser is online again, or when aborted. */

@@ -1,12 +1,12 @@
 import type { PageDescription, TalkTurnTimes } from '../../transports/talk-protocol.js';
 import { LoudspeakerError } from './audio.js';
-import { Call, type CallEvents, type CallStats } from './call.js';
+import type { Call, CallStats } from './call.js';
+import { type Action, CallControl, type How, type Line } from './call-control.js';
 import { Daemon } from './daemon.js';
-import { endingWords } from './endings.js';
-import { Forms } from './forms.js';
-import { Microphone, MicrophoneError } from './microphone.js';
+import type { DeviceKind } from './device-choice.js';
+import { MicrophoneError } from './microphone.js';
 import type { Phase } from './phase.js';
-import { reconnect, retry } from './reconnect.js';
+import { retry } from './reconnect.js';
 import type { Transcript } from './transcript.js';
 import type { TimesSummary } from './turn-times.js';
 
@@ -43,7 +43,7 @@ export interface TalkEvents {
   /** A form was sent: what comes next may be typed. */
   onFormSent(): void;
   /** Something is wrong; the action may help. */
-  onProblem(message: string, action: { label: string; run: () => void }): void;
+  onProblem(message: string, action: Action): void;
   /** What was wrong before is over. */
   onNoProblem(): void;
   /** It is over; null = it never came about. */
@@ -59,18 +59,8 @@ export class Talk {
   readonly #daemon = new Daemon();
   readonly #options: TalkOptions;
   readonly #events: TalkEvents;
-  readonly #forms: Forms;
+  readonly #control: CallControl;
   #description: PageDescription | null = null;
-  #call: Call | null = null;
-  #phase: Phase = 'idle';
-  /** Counts attempts, so that one that was given up cannot come true later. */
-  #attempt = 0;
-  #untold: string[] = [];
-  /** The microphone of the call, which goes on with it if its line breaks. */
-  #stream: MediaStream | null = null;
-  #muted = false;
-  /** The line is lost, and another one is tried. */
-  #recovering: AbortController | null = null;
   /** The daemon is lost, and looked for. */
   #looking: AbortController | null = null;
   #closed = false;
@@ -78,24 +68,52 @@ export class Talk {
   constructor(options: TalkOptions, events: TalkEvents) {
     this.#options = options;
     this.#events = events;
-    this.#forms = new Forms(options.forms, (id, value) => {
-      this.#call?.answerForm(id, value);
-      events.onFormSent();
-    });
+    const { transcript, summary, forms } = options;
+    this.#control = new CallControl(
+      { transcript, forms },
+      {
+        onPhase: (phase) => {
+          if (!this.#closed) events.onPhase(phase);
+        },
+        onCall: (call) => {
+          this.#tell('ready');
+          events.onCall(call);
+        },
+        onInterrupted: () => events.onInterrupted(),
+        onTimes: (times) => {
+          summary.add(times);
+          events.onTimes(times);
+        },
+        onForm: () => undefined,
+        onFormSent: () => events.onFormSent(),
+        onProblem: (message, action) => events.onProblem(message, action),
+        onNoProblem: () => events.onNoProblem(),
+        onLost: () => this.#tell('lost'),
+        onFailed: (error, again) => this.#failed(error, again),
+        onBroken: (message) => this.#lost(message),
+        onOver: (call) => {
+          if (!this.#closed) events.onOver(call);
+        },
+      },
+    );
   }
 
   get phase(): Phase {
-    return this.#phase;
+    return this.#control.phase;
   }
 
   /** Null where there is no call. */
   get stats(): CallStats | null {
-    return this.#call?.stats ?? null;
+    return this.#control.stats;
   }
 
   set muted(muted: boolean) {
-    this.#muted = muted;
-    if (this.#call !== null) this.#call.muted = muted;
+    this.#control.muted = muted;
+  }
+
+  /** The visitor has chosen another one. */
+  changeDevice(kind: DeviceKind): void {
+    void (kind === 'audioinput' ? this.#control.changeMicrophone() : this.#control.changeLoudspeaker());
   }
 
   /** Learns who can be talked to, and waits until the engines are warm. Never rejects. */
@@ -121,187 +139,60 @@ export class Talk {
 
   /** Calls, or hangs up. To be called from a click or a key: browsers play nothing before. */
   toggle(): void {
-    if (this.#phase === 'idle') void this.#begin('voice');
+    if (this.phase === 'idle') this.#begin('voice');
     else this.hangUp();
   }
 
   /** A typed message; without a call it begins one. */
   type(text: string): void {
-    if (this.#call !== null && this.#phase !== 'connecting') {
-      this.#options.transcript.typed(text);
-      this.#call.type(text);
-      return;
-    }
-    this.#untold.push(text);
-    if (this.#phase === 'idle') void this.#begin('typing');
+    this.#control.type(text);
+    if (this.phase === 'idle') this.#begin('typing');
   }
 
   press(digit: string): void {
-    if (this.#call === null) return;
-    this.#call.press(digit);
-    this.#options.transcript.keyed(digit);
+    this.#control.press(digit);
   }
 
   hangUp(): void {
-    const wasBegun = this.#call !== null || this.#recovering !== null;
-    this.#attempt++;
-    this.#call?.hangUp();
-    if (this.#recovering !== null) this.#events.onNoProblem();
-    this.#over(wasBegun ? 'You hung up' : null);
+    this.#control.hangUp('You hung up');
   }
 
   /** Hangs up and tells nothing more. May be called twice. */
   close(): void {
     this.#closed = true;
-    this.#attempt++;
-    this.#call?.hangUp();
-    this.#call = null;
-    this.#recovering?.abort();
+    this.#control.hangUp(null);
     this.#looking?.abort();
-    Microphone.release(this.#stream);
   }
 
-  async #begin(how: 'voice' | 'typing'): Promise<void> {
+  #begin(how: How): void {
     const agent = this.#options.agent();
-    if (this.#description === null || agent === null) return;
-    const attempt = ++this.#attempt;
-    this.#events.onNoProblem();
-    this.#onPhase('connecting');
-    let stream: MediaStream | null = null;
-    try {
-      stream = how === 'voice' ? await Microphone.ask() : null;
-      // The page's own public key: a private one mints no tokens.
-      const token = await this.#daemon.sessionToken(this.#description.public_key);
-      if (attempt !== this.#attempt) throw new Error('given up');
-      const call = await Call.begin({ token, agentId: agent.id, stream }, this.#callEvents(agent));
-      if (attempt !== this.#attempt) {
-        call.hangUp();
-        throw new Error('given up');
-      }
-      this.#call = call;
-      this.#stream = stream;
-      this.#muted = false;
-      this.#options.transcript.begin(agent.name);
-      this.#events.onCall(call);
-    } catch (error) {
-      Microphone.release(stream);
-      if (attempt === this.#attempt) this.#failed(error);
-    }
+    if (this.#description !== null && agent !== null) void this.#control.begin(this.#lineTo(agent), how);
   }
 
-  /** The line broke in the middle of a call: another one goes on from its session, as soon as one can be had. */
-  async #recover(agent: TalkAgent, sessionId: string): Promise<void> {
-    const { transcript } = this.#options;
-    const attempt = ++this.#attempt;
-    const recovering = new AbortController();
-    this.#recovering = recovering;
-    this.#forms.clear();
-    transcript.end();
-    const lost = { sessionId, messages: transcript.messages };
-    transcript.note('Connection lost');
-    this.#onPhase('connecting');
-    this.#tell('lost');
-    this.#events.onProblem('The connection was lost. Trying to get it back …', {
-      label: 'Hang up',
-      run: () => this.hangUp(),
-    });
-    const call = await reconnect(
-      lost,
-      async (continuation) => {
-        const description = await this.#daemon.describe();
-        if (!description.ready || recovering.signal.aborted) return null;
-        this.#description = description;
-        const token = await this.#daemon.sessionToken(description.public_key);
-        const options = { token, agentId: agent.id, continuation, stream: this.#stream };
-        return Call.reach(options, this.#callEvents(agent));
-      },
-      recovering.signal,
-    );
-    if (attempt !== this.#attempt) {
-      call?.hangUp();
-      return;
-    }
-    this.#recovering = null;
-    if (call === null) {
-      this.#over(endingWords(null));
-      this.#lost('The connection to the server was lost.');
-      return;
-    }
-    this.#call = call;
-    call.muted = this.#muted;
-    transcript.begin(agent.name, 'The call goes on');
-    this.#tell('ready');
-    this.#events.onNoProblem();
-    this.#events.onCall(call);
-    this.#onReady(call.phase);
-  }
-
-  #failed(error: unknown): void {
-    this.#onPhase('idle');
-    if (error instanceof MicrophoneError) {
-      const typing = { label: 'Type instead', run: () => void this.#begin('typing') };
-      this.#events.onProblem(`${error.message} You can type instead.`, typing);
-      return;
-    }
-    this.#untold = [];
-    if (error instanceof LoudspeakerError) {
-      this.#events.onProblem(error.message, { label: 'Try again', run: () => void this.#begin('voice') });
-      return;
-    }
-    this.#lost(messageOf(error));
-  }
-
-  #callEvents(agent: TalkAgent): CallEvents {
-    const { transcript, summary } = this.#options;
+  #lineTo(agent: TalkAgent): Line {
     return {
-      onPhase: (phase) => this.#onReady(phase),
-      onTranscript: (words) => transcript.user(words),
-      onResponse: (text, isFinal, answer) => transcript.agent(text, isFinal, answer),
-      onInterrupted: () => {
-        this.#events.onInterrupted();
-        transcript.interrupted();
-      },
-      onTimes: (times) => {
-        transcript.times(times);
-        summary.add(times);
-        this.#events.onTimes(times);
-      },
-      onAction: (action) => {
-        if (!this.#forms.take(action)) transcript.note(`${action.name} …`);
-      },
-      onProblem: (message) => this.#events.onProblem(message, { label: 'Dismiss', run: () => undefined }),
-      onEnded: ({ status, limit, error, isLost }) => {
-        const sessionId = this.#call?.sessionId ?? null;
-        if (isLost && sessionId !== null) {
-          this.#call = null;
-          void this.#recover(agent, sessionId);
-          return;
-        }
-        this.#over(endingWords(status, limit));
-        if (error !== null) this.#lost(error);
+      name: () => agent.name,
+      options: async () => {
+        // The daemon may be another one than the page met.
+        const description = await this.#daemon.describe();
+        if (!description.ready) throw new Error('The engines of the server are not warm yet.');
+        // The page's own public key: a private one mints no tokens.
+        return { token: await this.#daemon.sessionToken(description.public_key), agentId: agent.id };
       },
     };
   }
 
-  #onReady(phase: Phase): void {
-    this.#onPhase(phase);
-    if (phase === 'listening') for (const text of this.#untold.splice(0)) this.type(text);
-  }
-
-  #over(note: string | null): void {
-    const { transcript } = this.#options;
-    const call = this.#call;
-    this.#call = null;
-    this.#untold = [];
-    this.#recovering?.abort();
-    this.#recovering = null;
-    Microphone.release(this.#stream);
-    this.#stream = null;
-    this.#onPhase('idle');
-    this.#forms.clear();
-    transcript.end();
-    if (note !== null) transcript.note(note);
-    this.#events.onOver(call);
+  #failed(error: unknown, again: (how?: How) => void): void {
+    if (error instanceof MicrophoneError) {
+      const typing = { label: 'Type instead', run: () => again('typing') };
+      this.#events.onProblem(`${error.message} You can type instead.`, typing);
+      return;
+    }
+    if (error instanceof LoudspeakerError) {
+      this.#events.onProblem(error.message, { label: 'Try again', run: () => again() });
+      return;
+    }
+    this.#lost(messageOf(error));
   }
 
   /** Something is wrong with the daemon: the user is told. One that does not answer is looked for until it is back. */
@@ -325,11 +216,6 @@ export class Talk {
 
   #tell(state: ServerState): void {
     if (!this.#closed) this.#events.onServer(state);
-  }
-
-  #onPhase(phase: Phase): void {
-    this.#phase = phase;
-    if (!this.#closed) this.#events.onPhase(phase);
   }
 }
 

@@ -39,6 +39,7 @@ export class View {
   readonly #keypad: Keypad;
   readonly #typing = typingForm();
   readonly #fills: boolean;
+  #shownPhase: Phase = 'idle';
 
   constructor({ name, position }: WidgetOptions, events: ViewEvents) {
     this.#fills = position === 'fill';
@@ -94,7 +95,12 @@ export class View {
     this.root.classList.toggle('unread', !readable);
   }
 
+  get phase(): Phase {
+    return this.#shownPhase;
+  }
+
   set phase(phase: Phase) {
+    this.#shownPhase = phase;
     const display = displayOf(phase);
     const before = this.root.dataset['display'];
     this.root.dataset['display'] = display;
