@@ -1,7 +1,8 @@
 import { type Endpoint, exampleOf, type OpenApiDocument } from './document.js';
 import { el } from './elements.js';
+import { SNIPPETS } from './snippets.js';
 
-/** A form that sends a request, shows it as a curl command, and what is answered, as it comes. */
+/** A form that sends a request, shows it as code, and what is answered, as it comes. */
 export function tryOut(endpoint: Endpoint, document: OpenApiDocument, key: () => string): HTMLElement {
   const fields = (endpoint.parameters ?? [])
     .filter(({ in: place }) => place !== 'header')
@@ -13,6 +14,11 @@ export function tryOut(endpoint: Endpoint, document: OpenApiDocument, key: () =>
   const body = schema === undefined ? null : el('textarea', { rows: '8', spellcheck: 'false' });
   if (body !== null && schema !== undefined) body.value = JSON.stringify(exampleOf(schema, document), null, 2);
   const command = el('pre', { class: 'curl' });
+  const language = el(
+    'select',
+    { 'aria-label': 'Language of the code' },
+    ...Object.keys(SNIPPETS).map((name) => el('option', {}, name)),
+  );
   const send = el('button', { type: 'submit' }, 'Send');
   const stop = el('button', { type: 'button', hidden: '' }, 'Stop');
   const status = el('p', { class: 'status', role: 'status' });
@@ -28,7 +34,7 @@ export function tryOut(endpoint: Endpoint, document: OpenApiDocument, key: () =>
     return location.origin + path + (query.size === 0 ? '' : `?${query.toString()}`);
   };
   const show = (): void => {
-    command.textContent = curl(endpoint, address(), body?.value ?? null);
+    command.textContent = SNIPPETS[language.value]?.({ endpoint, address: address(), body: body?.value ?? null }) ?? '';
   };
   let abort = new AbortController();
   stop.addEventListener('click', () => abort.abort());
@@ -38,6 +44,7 @@ export function tryOut(endpoint: Endpoint, document: OpenApiDocument, key: () =>
     { class: 'try' },
     ...fields.map(({ parameter, input }) => el('label', {}, parameter.name, input)),
     ...(body === null ? [] : [el('label', {}, 'body', body)]),
+    language,
     command,
     el('div', { class: 'actions' }, send, stop),
     status,
@@ -88,18 +95,4 @@ async function run(request: Request, status: HTMLElement, answer: HTMLElement): 
     const stopped = error instanceof DOMException && error.name === 'AbortError';
     status.textContent = stopped ? 'stopped' : `The daemon could not be reached: ${String(error)}`;
   }
-}
-
-function curl({ method, security, responses }: Endpoint, address: string, body: string | null): string {
-  const isStream = Object.keys(responses['200']?.content ?? {}).includes('text/event-stream');
-  const parts = [
-    `curl${isStream ? ' -N' : ''}${method === 'GET' ? '' : ` -X ${method}`} ${quoted(address)}`,
-    ...(security?.length === 0 ? [] : ['-H "authorization: $PARLEY_API_KEY"']),
-    ...(body === null ? [] : ["-H 'content-type: application/json'", `-d ${quoted(body)}`]),
-  ];
-  return parts.join(' \\\n  ');
-}
-
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
