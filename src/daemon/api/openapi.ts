@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { errorCatalogue, type ErrorCode } from '../../errors.js';
 import type { AnyEndpoint, Shape } from './endpoint.js';
+import { errorExample } from './error-examples.js';
 
 type Json = Record<string, unknown>;
 
@@ -111,19 +112,22 @@ function responses(endpoint: AnyEndpoint, schemaOf: SchemaOf): Json {
       },
     },
   };
-  const statuses = new Map<number, string[]>();
+  const statuses = new Map<number, ReturnType<typeof errorExample>[]>();
   const note = (code: ErrorCode): void => {
-    const { httpStatus, message } = errorCatalogue()[code];
-    if (httpStatus !== 422) statuses.set(httpStatus, [...(statuses.get(httpStatus) ?? []), message]);
+    const { httpStatus } = errorCatalogue()[code];
+    const example = errorExample(code, endpoint.path);
+    if (httpStatus !== 422) statuses.set(httpStatus, [...(statuses.get(httpStatus) ?? []), example]);
   };
   if (gate !== 'open') for (const code of ['AUTH_REQUIRED', 'AUTH_FORBIDDEN'] as const) note(code);
   for (const code of ['RATE_LIMITED', ...errors] as const) note(code);
   for (const [status, description] of Object.entries(others)) {
     all[status] = { description, content: { 'application/json': good } };
   }
-  for (const [status, messages] of statuses) {
+  for (const [status, found] of statuses) {
     const schema = schemaOf(detail, 'output');
-    all[status] = { description: messages.join('. '), content: { 'application/json': { schema } } };
+    const examples = Object.fromEntries(found.map((value) => [value.code, { value }]));
+    const description = `For example: ${found.map(({ detail: text }) => text).join('. ')}`;
+    all[status] = { description, content: { 'application/json': { schema, examples } } };
   }
   return all;
 }

@@ -107,3 +107,32 @@ test('the whole document can be linted, and clients made of it', async () => {
   const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)];
   expect(references.filter(([, name = '']) => !Object.hasOwn(document.components.schemas, name))).toEqual([]);
 });
+
+test('errors are shown with an example of each, in words that leave nothing open', async () => {
+  const house = await House.open();
+  const { body } = await house.ask('/openapi.json');
+  await house.close();
+  const { paths } = body as { paths: Record<string, Record<string, Operation>> };
+  let shown = 0;
+  for (const [path, methods] of Object.entries(paths)) {
+    for (const { responses } of Object.values(methods)) {
+      for (const [status, { description, content }] of Object.entries(responses)) {
+        expect(description, path).not.toMatch(/\{\w+\}/);
+        const { examples = {} } = (content['application/json'] ?? {}) as {
+          examples?: Record<string, { value: object }>;
+        };
+        for (const [code, { value }] of Object.entries(examples)) {
+          shown++;
+          expect(value).toEqual({
+            detail: expect.any(String) as string,
+            code,
+            request_id: expect.any(String) as string,
+          });
+          expect((value as { detail: string }).detail, `${path} ${status}`).not.toMatch(/\{\w+\}/);
+          expect(description).toContain((value as { detail: string }).detail);
+        }
+      }
+    }
+  }
+  expect(shown).toBeGreaterThan(100);
+});
