@@ -253,6 +253,10 @@ describe.skipIf(!hasTool('chromium'))('the console, in a real browser', { timeou
     await expect
       .poll(async () => ((await ask('GET', '/phones')) as unknown as { agent_id: string }[])[1]?.agent_id, PATIENCE)
       .toBe('the-crooked-fork');
+    await bought.getByRole('button', { name: /Switch off/ }).press('Enter');
+    await bought.getByRole('button', { name: /Switch on/ }).waitFor(PATIENCE);
+    const focused = (): Promise<unknown> => page.evaluate('document.activeElement.getAttribute("aria-label")');
+    await expect.poll(focused, PATIENCE).toMatch(/^Switch on \+1212/);
     await bought.getByRole('button', { name: /Give back/ }).click();
     await bought.getByRole('button', { name: /Really/ }).click();
     await bought.waitFor({ ...PATIENCE, state: 'detached' });

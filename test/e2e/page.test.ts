@@ -109,6 +109,9 @@ describe.skipIf(!hasTool('chromium'))('the page, in a real browser', { timeout: 
     expect(await page.locator('.bubble.user .text').allInnerTexts()).toEqual(['Where are you?']);
     expect(await page.locator('#mute').isDisabled()).toBe(true);
     expect(await page.evaluate('parleyStats.sentChunks')).toBe(0);
+    // The state is read out once, not with each phase.
+    expect(await page.locator('#status').innerText()).toBe('On the line, without a microphone');
+    expect(await page.locator('#phase').getAttribute('aria-live')).toBeNull();
   });
 
   it('says what the demo agent can do, and begins with a phrase that is pressed', async () => {

@@ -30,17 +30,23 @@ export function actionButton(text: string, run: () => Promise<void>, options: Ac
     if (label !== undefined) button.setAttribute('aria-label', asks ? `${confirm ?? ''} ${label}` : label);
     if (asks) timer = setTimeout(() => ask(false), CONFIRM_MS);
   };
+  let isBusy = false;
+  const setBusy = (busy: boolean): void => {
+    isBusy = busy;
+    button.setAttribute('aria-disabled', String(busy)); // `disabled` would take the focus away
+  };
   button.addEventListener('click', () => {
+    if (isBusy) return;
     if (!isAsked) {
       ask(true);
       return;
     }
     ask(false);
-    button.disabled = true;
+    setBusy(true);
     fault.textContent = '';
     run()
       .catch((error: unknown) => (fault.textContent = messageOf(error)))
-      .finally(() => (button.disabled = false));
+      .finally(() => setBusy(false));
   });
   return el('span', { class: 'action' }, button, fault);
 }

@@ -67,12 +67,18 @@ export class Loaded {
       ];
     }
     if (count !== this.#count) return;
-    const focused = this.element.contains(document.activeElement) ? nameOf(document.activeElement) : null;
+    const { activeElement: focused } = document;
+    const at = this.#focusable.findIndex((element) => element === focused);
     this.element.replaceChildren(...shown);
-    // Whoever works with the keyboard stays where they were.
-    if (focused === null) return;
-    const candidates = this.element.querySelectorAll<HTMLElement>('a, button, select, input');
-    [...candidates].find((candidate) => nameOf(candidate) === focused)?.focus();
+    if (at === -1) return;
+    // Whoever works with the keyboard stays where they were, also where a button has another name now or is gone.
+    const name = nameOf(focused);
+    const candidates = this.#focusable;
+    (candidates.find((candidate) => nameOf(candidate) === name) ?? candidates[at] ?? candidates.at(-1))?.focus();
+  }
+
+  get #focusable(): HTMLElement[] {
+    return [...this.element.querySelectorAll<HTMLElement>('a, button, select, input')];
   }
 }
 

@@ -151,8 +151,8 @@ export class Controls {
     const calling = phase !== 'idle';
     const connected = calling && phase !== 'connecting';
     document.body.dataset['phase'] = phase;
-    const waits = this.#server === 'lost' ? SERVER_WORDS.lost : 'One moment …';
-    this.#phaseText.textContent = phase === 'idle' && !ready ? waits : PHASE_WORDS[phase];
+    const notReady = this.#server === 'lost' ? SERVER_WORDS.lost : 'One moment …';
+    this.#phaseText.textContent = phase === 'idle' && !ready ? notReady : PHASE_WORDS[phase];
     const isMuted = connected && this.#mute.getAttribute('aria-pressed') === 'true';
     if (isMuted && phase === 'listening') this.#phaseText.textContent = 'Muted: the agent does not hear you';
     this.#talk.disabled = !ready && !calling;
@@ -163,8 +163,9 @@ export class Controls {
     this.#input.disabled = !ready && !calling;
     if (!connected) this.#line.textContent = '';
     if (calling) {
-      if (connected)
-        this.#status.textContent = this.#hasMicrophone ? 'On the line' : 'On the line, without a microphone';
+      const waits = this.#server === 'lost' ? SERVER_WORDS.lost : PHASE_WORDS.connecting;
+      const onLine = this.#hasMicrophone ? 'On the line' : 'On the line, without a microphone';
+      this.#status.textContent = connected ? onLine : waits;
       return;
     }
     this.#status.textContent = SERVER_WORDS[this.#server];

@@ -1,6 +1,7 @@
 import type { WhatIf } from '../../../testing/replay/index.js';
 import { el } from '../../docs/elements.js';
 import { duration } from '../../page/times.js';
+import { statusWords } from '../calls/statuses.js';
 import { clock } from '../words.js';
 import { type ComparisonSummary, isNoticed, type TurnComparison, type TurnSide } from './comparison.js';
 
@@ -18,7 +19,7 @@ export function comparisonView(
 ): HTMLElement {
   const longest = Math.max(1, ...rows.flatMap((row) => [widest(row.before), widest(row.after)]));
   const end = (side: WhatIf['before']): string =>
-    side === null ? 'still open' : `${side.status} at ${clock((side.atMs - zeroMs) / 1000)}`;
+    side === null ? 'still open' : `${statusWords(side.status).label} at ${clock((side.atMs - zeroMs) / 1000)}`;
   const facts = [
     ['Turns decided otherwise', `${String(summary.changed)} of ${String(summary.turns)}`],
     ['Response time, median', fromTo(ms(summary.before.responseMs), ms(summary.after.responseMs))],
