@@ -2,6 +2,8 @@ import type { CallRecord, CallState, CarrierCall } from '../carriers/carrier.js'
 import { type Clock, delay } from '../clock/clock.js';
 import { ParleyError, reasonOf } from '../errors.js';
 import type { SessionHandle } from '../engine/line-elsewhere.js';
+import type { CallOutcome } from '../session/call-history.js';
+import { endReason, unconnected } from '../session/end-reason.js';
 import type { SessionReport } from '../session/session-report.js';
 import { type CallEndStatus, type CallStatus, silentStatus } from './call-status.js';
 
@@ -16,6 +18,12 @@ export interface CallReport {
   session: SessionReport | null;
 }
 
+/**
+ * Told of each status from the second on; the last is the call's end.
+ * @param reason why the call did not go well, for people; null while it goes on, and where it did
+ */
+export type OnStatus = (status: CallStatus, reason: string | null) => void;
+
 export interface AgentCallOptions {
   clock: Clock;
   /** Of the session that `openSession` makes. */
@@ -23,8 +31,7 @@ export interface AgentCallOptions {
   call: CarrierCall;
   /** Makes the session of the call, which runs once the call is answered. */
   openSession: (call: CarrierCall) => Promise<SessionHandle>;
-  /** Each status from the second on; the last is the call's end. */
-  onStatus: (status: CallStatus) => void;
+  onStatus: OnStatus;
 }
 
 /** A session may take so long to get ready after the answer; the caller hears nothing meanwhile. */
@@ -90,8 +97,9 @@ export class AgentCall {
     const report = await this.#talk();
     await this.#carrierEnded();
     if (this.call.recorded !== undefined) await this.#recorded(this.call.recorded);
-    this.#enter(report.status);
-    return { ...report, carrier: this.call.record() };
+    const carrier = this.call.record();
+    this.#enter(report.status, reasonFor(report, { ...carrier }));
+    return { ...report, carrier };
   }
 
   async #talk(): Promise<CallReport> {
@@ -160,10 +168,15 @@ export class AgentCall {
     waiting.abort();
   }
 
-  #enter(status: CallStatus): void {
+  #enter(status: CallStatus, reason: string | null = null): void {
     this.#status = status;
-    this.#options.onStatus(status);
+    this.#options.onStatus(status, reason);
   }
+}
+
+function reasonFor({ status, error, session }: CallReport, carrier: CallOutcome['carrier']): string | null {
+  const outcome = { status, error, carrier };
+  return session === null ? unconnected(outcome) : endReason(session, outcome);
 }
 
 function faultOf({ status, faults }: SessionReport): string | null {

@@ -8,11 +8,10 @@ import type { CallOutcome } from '../session/call-history.js';
 import type { SessionHandle } from '../engine/line-elsewhere.js';
 import type { Consult, Consultation } from '../session/line-actions.js';
 import type { TransferOutcome, Transport } from '../transports/transport.js';
-import { AgentCall, type CallReport } from './agent-call.js';
+import { AgentCall, type CallReport, type OnStatus } from './agent-call.js';
 import { CALLER } from './consulting-agent.js';
 import { consult } from './consultation.js';
 import { assertCallable, whyNeverCalled } from './destinations.js';
-import type { CallStatus } from './call-status.js';
 
 /** An agent for a call, and who watches it. */
 export interface CallAgent
@@ -20,7 +19,7 @@ export interface CallAgent
     AgentRequest,
     Pick<SessionRequest, 'id' | 'callId' | 'campaignId' | 'continuation' | 'observe' | 'log' | 'startUnixMs'> {
   /** Each status of the call, in order; the last is its end. */
-  onStatus?: (status: CallStatus) => void;
+  onStatus?: OnStatus;
 }
 
 export interface OutboundCall extends CallAgent {
@@ -102,13 +101,13 @@ export class Switchboard {
   async place(request: OutboundCall): Promise<AgentCall> {
     const { carrier } = this.#options;
     const { from, to, ringTimeoutMs = 45_000, headers, onStatus, ...agent } = request;
-    onStatus?.('dispatching');
+    onStatus?.('dispatching', null);
     await this.check({ ...agent, phones: { from, to } });
     assertCallable(to);
     if (this.#options.engine.doNotCall.has(to)) throw new ParleyError('DO_NOT_CALL', { number: to });
     if (this.#closing !== null) throw new ParleyError('SESSION_CLOSED');
     const call = carrier.placeCall({ from, to, ringTimeoutMs, ...(headers && { headers }) });
-    onStatus?.('initiated');
+    onStatus?.('initiated', null);
     return this.#add(call, request);
   }
 
@@ -150,7 +149,7 @@ export class Switchboard {
     const added = new AgentCall({
       ...{ clock: engine.clock, sessionId: id, call },
       openSession: () => this.#open(call, line, { ...agent, id }, () => added.finished),
-      onStatus: (status) => agent.onStatus?.(status),
+      onStatus: (status, reason) => agent.onStatus?.(status, reason),
     });
     this.#calls.add(added);
     void added.finished.then(() => this.#calls.delete(added));

@@ -109,9 +109,10 @@ export class CallLog implements CallHistory {
     this.#store.setPhones(sessionId, phones);
   }
 
-  status(sessionId: string, status: string): void {
+  /** @param reason why the call has ended as it has; null while it goes on, and where the status says it */
+  status(sessionId: string, status: string, reason: string | null = null): void {
     this.#atomically(() => {
-      const call = this.#store.setStatus(sessionId, status) ? this.#store.get(sessionId) : null;
+      const call = this.#store.setStatus(sessionId, status, reason) ? this.#store.get(sessionId) : null;
       if (call !== null) this.#onChange(call);
     });
   }

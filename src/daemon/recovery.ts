@@ -104,7 +104,11 @@ export class Recovery {
     const report = reportOf(left.parts);
     const outcome = outcomeOf(call, left);
     const item = callHistoryItem(report, { ...(record?.facts ?? factsOf(call)), outcome });
-    return { item, recording: report.recording };
+    // What was written with the end status says more than what is left.
+    return {
+      item: { ...item, error_message: call.item.error_message ?? item.error_message },
+      recording: report.recording,
+    };
   }
 
   #left({ sessionId, channel, item }: StoredCall, record: UnfinishedSession | null): LeftSession {

@@ -156,7 +156,7 @@ export class Telephone {
     });
     return {
       observe: (event) => onSessionEvent(sessionId, agentId ?? '', event),
-      onStatus: (status) => log.status(sessionId, status),
+      onStatus: (status, reason) => log.status(sessionId, status, reason),
     };
   }
 
@@ -189,7 +189,7 @@ export class Telephone {
     return {
       ...{ id, callId, agentId, agent, script, extensions },
       observe: (event) => onSessionEvent(id, agentId, event),
-      onStatus: (status) => log.status(id, status),
+      onStatus: (status, reason) => log.status(id, status, reason),
     };
   }
 
@@ -207,7 +207,7 @@ export class Telephone {
       ...(agentId !== null && { agentId }),
       ...(continuation !== null && { continuation }),
       observe: (event) => onSessionEvent(id, agentId ?? '', event),
-      onStatus: (status) => log.status(id, status),
+      onStatus: (status, reason) => log.status(id, status, reason),
     };
   }
 }

@@ -54,6 +54,7 @@ export class CallStore {
   readonly #database: Database.Database;
   readonly #add: (call: NewCall) => StoredCall;
   readonly #status: Database.Statement<unknown[]>;
+  readonly #reason: Database.Statement<unknown[]>;
   readonly #end: Database.Statement<unknown[]>;
   readonly #amend: Database.Statement<unknown[]>;
   readonly #setPhones: (sessionId: string, phones: { readonly from: string; readonly to: string }) => void;
@@ -98,6 +99,10 @@ export class CallStore {
       for (const number of [from, to]) note.run(number, reversed(number));
     });
     this.#status = database.prepare('UPDATE calls SET status = ? WHERE session_id = ? AND ended_us IS NULL');
+    this.#reason = database.prepare(
+      `UPDATE calls SET status = ?, item = json_set(item, '$.error_message', ?)
+       WHERE session_id = ? AND ended_us IS NULL`,
+    );
     this.#end = database.prepare(
       `UPDATE calls SET status = @status, item = @item, recording = @recording, ended_us = @endedUs
        WHERE session_id = @sessionId AND ended_us IS NULL`,
@@ -149,9 +154,14 @@ export class CallStore {
     return this.#add(call);
   }
 
-  /** Brings the status of a call that goes on up to date. Returns whether there is such a call. */
-  setStatus(sessionId: string, status: string): boolean {
-    return this.#status.run(status, sessionId).changes > 0;
+  /**
+   * Brings the status of a call that goes on up to date. Returns whether there is such a call.
+   * @param reason its `error_message` from now on; null leaves that as it is
+   */
+  setStatus(sessionId: string, status: string, reason: string | null = null): boolean {
+    const { changes } =
+      reason === null ? this.#status.run(status, sessionId) : this.#reason.run(status, reason, sessionId);
+    return changes > 0;
   }
 
   /** Notes the two ends of a call that goes on, which were not known when it was added. */

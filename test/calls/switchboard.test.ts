@@ -84,6 +84,22 @@ describe('an outbound call', () => {
     }),
   );
 
+  it.each([
+    [BUSY, 'The line was busy. Call again later.'],
+    [REJECTING, /^The call was not connected: 603 Decline\. Check/],
+    [PERSON, null],
+  ])('to %s tells the reason together with the end status, and only then', (to, reason) =>
+    rigged(async (rig) => {
+      const told: (readonly [string, string | null])[] = [];
+      const onStatus = (...status: readonly [string, string | null]): number => told.push(status);
+      const call = await rig.switchboard.place({ ...rig.agent(['yes please']), onStatus, from: OWN, to });
+      const { status } = await rig.finished(call);
+      const matching: unknown = reason instanceof RegExp ? expect.stringMatching(reason) : reason;
+      expect(told.at(-1)).toEqual([status, matching]);
+      expect(told.slice(0, -1).filter(([, early]) => early !== null)).toEqual([]);
+    }),
+  );
+
   it('is refused before anybody is called where the agent cannot speak', () =>
     rigged(async (rig) => {
       const place = (config: Record<string, unknown>, to: string = PERSON) =>
@@ -278,7 +294,7 @@ describe('a thousand calls at once', () => {
         const agent = rig.agent(kind.lines ?? [], kind.config);
         let call: AgentCall | null = null;
         const onStatus = (status: CallStatus): void => {
-          agent.onStatus?.(status);
+          agent.onStatus?.(status, null);
           if (status === kind.givenUp) void call?.hangUp();
         };
         call = await rig.switchboard.place({ ...agent, onStatus, from: OWN, to: kind.to, ringTimeoutMs: 20_000 });

@@ -64,6 +64,24 @@ describe('a call in the log', () => {
     database.close();
   });
 
+  it('has its end status and the reason of it from one update on', () => {
+    const database = openDatabase(dataDir);
+    const changes: [string, string | null][] = [];
+    const log = new CallLog({
+      store: new CallStore(database, () => 1000),
+      onChange: ({ status, item }) => changes.push([status, item.error_message]),
+    });
+    log.begin(beginning);
+    log.status('s1', 'ringing');
+    log.status('s1', 'failed', 'The call was not connected: 503.');
+    expect(changes).toEqual([
+      ['registered', null],
+      ['ringing', null],
+      ['failed', 'The call was not connected: 503.'],
+    ]);
+    database.close();
+  });
+
   it('that could have no session ends with its reason, once', () => {
     const database = openDatabase(dataDir);
     const store = new CallStore(database, () => 1000);
@@ -85,6 +103,22 @@ describe('a call in the log', () => {
     const house = await House.open({ dataDir });
     const call = read((store) => store.get('s1'));
     expect(call).toMatchObject({ status: 'busy', item: { error_message: 'The line was busy. Call again later.' } });
+    expect(call?.endedUs).not.toBeNull();
+    await house.close();
+  });
+
+  it('keeps the reason that came with its status when the process died', async () => {
+    const database = openDatabase(dataDir);
+    const log = new CallLog({ store: new CallStore(database, unixNow) });
+    log.begin(beginning);
+    log.status('s1', 'failed', 'The call was not connected: 503 Service Unavailable.');
+    database.close();
+    const house = await House.open({ dataDir });
+    const call = read((store) => store.get('s1'));
+    expect(call).toMatchObject({
+      status: 'failed',
+      item: { error_message: 'The call was not connected: 503 Service Unavailable.' },
+    });
     expect(call?.endedUs).not.toBeNull();
     await house.close();
   });

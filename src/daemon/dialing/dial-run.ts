@@ -84,8 +84,8 @@ export class DialRun {
       ...(campaignId !== undefined && { campaignId }),
       ...(continuation !== undefined && { continuation }),
       observe: (event) => onSessionEvent(sessionId, agent.agentId ?? '', event),
-      onStatus: (status) => {
-        log.status(sessionId, status);
+      onStatus: (status, reason) => {
+        log.status(sessionId, status, reason);
         if (status === 'in-progress') onAnswered();
       },
     });
