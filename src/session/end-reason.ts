@@ -47,8 +47,10 @@ export function unconnected({ status, error, carrier }: CallOutcome): string | n
       return 'Nobody answered. Call again later, or let it ring for longer.';
     case 'failed': {
       const why = sentence('The call was not connected', error);
-      // What went wrong on our side says itself what to do.
-      return error === reasonOfCarrier(carrier) ? `${why} Check the number, and the account with the carrier.` : why;
+      // What went wrong on our side says itself what to do; who calls us is no number of ours.
+      return error === reasonOfCarrier(carrier) && carrier?.['direction'] !== 'inbound'
+        ? `${why} Check the number, and the account with the carrier.`
+        : why;
     }
     default:
       return error;

@@ -19,6 +19,12 @@ describe('why a call ended badly', () => {
       { end: { cause: 'hangup', by: 'agent', reason: 'hung up' } },
       'The call was not connected: The agent was not ready within 10 s.',
     ],
+    [
+      'failed',
+      '488 Not Acceptable Here: no media',
+      { direction: 'inbound', end: { cause: 'failed', by: 'network', reason: '488 Not Acceptable Here: no media' } },
+      'The call was not connected: 488 Not Acceptable Here: no media.',
+    ],
     ['user-ended', null, null, null],
     ['canceled', null, null, null],
     ['chat_completion', 'the model was slow', null, 'the model was slow'],

@@ -109,6 +109,8 @@ export interface Phone {
   calls: InboundCall[];
   /** Whether new calls are taken; true at first. */
   isOpen: boolean;
+  /** Calls that were refused: the status, and why. */
+  refused: string[];
 }
 
 /** A user agent on the wire. */
@@ -136,9 +138,10 @@ export function phoneAt(
     takesCalls: () => phone.isOpen,
     ...(intake !== undefined && { intake }),
     onCall: (call) => calls.push(call),
+    onRefused: ({ status, why }) => phone.refused.push(`${String(status)} ${why}`),
   });
   wire.attach(hop, (bytes, from) => agent.receive(bytes, from));
-  const phone: Phone = { agent, hop, calls, isOpen: true };
+  const phone: Phone = { agent, hop, calls, isOpen: true, refused: [] };
   return phone;
 }
 
@@ -187,15 +190,17 @@ export function take(call: InboundCall, upTo: 'prepared' | 'ringing' | 'answered
   const told: string[] = [];
   const media = new TestMedia('bob');
   const events: InboundEvents = {
+    onAnswered: () => (taken.answers += 1),
     onEnded: ({ by, reason }: LegEnd) => told.push(`ended by ${by}: ${reason}`),
     onKeys: (keys) => told.push(`keys ${keys}`),
   };
+  const taken = { told, media, answers: 0 };
   call.listen(events);
   if (call.prepare(media) && upTo !== 'prepared') {
     call.ring();
     if (upTo === 'answered') call.answer();
   }
-  return { told, media };
+  return taken;
 }
 
 /** Two phones, and a call between them that has been answered. */

@@ -260,10 +260,15 @@ export class SipCarrier implements Carrier {
     );
     call.bind({
       leg: () => inbound.leg,
-      giveUp: (refusal) => refuse(inbound, refusal),
+      giveUp: (refusal) => {
+        // An answer whose ACK has not come yet cannot be taken back.
+        if (inbound.leg === null) refuse(inbound, refusal);
+        else inbound.leg.bye();
+      },
       accept: () => inbound.answer(),
     });
     inbound.listen({
+      onAnswered: () => call.pickUp(),
       onEnded: (end) => {
         if (inbound.leg !== null) call.legEnded(end, inbound.leg);
         else if (end.by === 'remote') call.finish({ cause: 'hangup', by: 'remote', reason: end.reason });
@@ -359,15 +364,6 @@ export class SipCarrier implements Carrier {
     if (call.media === null || call.isOver) return;
     if (!inbound.prepare(call.media)) return;
     inbound.ring();
-    call.bind({
-      leg: () => inbound.leg,
-      giveUp: (refusal) => refuse(inbound, refusal),
-      accept: () => {
-        inbound.answer();
-        // Where an early offer still waits for its answer, the call begins with that.
-        call.pickUp();
-      },
-    });
     call.ring();
     try {
       listener(call);

@@ -16,6 +16,8 @@ import { Leg, type LegEnd } from './leg.js';
 import { hasStrangeBody, type OfferAnswer, refusalStatus, SDP_TYPE, sdpOf, warningOf } from './offer-answer.js';
 
 export interface InboundEvents {
+  /** Both sides have agreed about the media of the answered call: they hear each other. Once. */
+  onAnswered?(): void;
   /** It has ended, before the answer or after it. Once. */
   onEnded(end: LegEnd): void;
   onKeys(keys: string): void;
@@ -32,7 +34,7 @@ export interface InboundOptions {
   onSettled: () => void;
   /** Counts the call until it is acknowledged, or over; null = nobody counts. */
   unconfirmed: Unconfirmed | null;
-  /** It is refused, before that is told. */
+  /** It is refused, before that is told; or ended, because no media were agreed upon behind the 2xx. */
   onRefused: (status: number, why: string) => void;
   /** It is over, the last thing that it does; before `InboundEvents.onEnded`. */
   onOver: () => void;
@@ -177,11 +179,20 @@ export class InboundCall {
     this.#stopRinging();
     this.#stopListening();
     const events = this.#events;
+    const isEarly = this.#earlyOffer === 'answered';
+    /** The ACK is to bring the answer. */
+    let offersNow = this.#answerSdp === null && !isEarly;
     const leg = new Leg({
       ...{ core: this.#core, dialog: this.#dialog, media },
       latePrack: (prack) => (this.#isOfReliable(prack) ? (sdpOf(prack) === null ? 200 : 488) : 481),
       events: {
-        onAcknowledged: () => this.#options.unconfirmed?.confirmed(),
+        onAcknowledged: (fault) => {
+          this.#options.unconfirmed?.confirmed();
+          if (!offersNow) return;
+          offersNow = false;
+          if (fault === null) events?.onAnswered?.();
+          else this.#options.onRefused(488, fault);
+        },
         onEnded: (end) => {
           this.#isOver = true;
           this.#options.unconfirmed?.ended();
@@ -193,11 +204,10 @@ export class InboundCall {
     });
     this.#leg = leg;
     this.#options.onSettled();
-    const isEarly = this.#earlyOffer === 'answered';
-    const offersNow = this.#answerSdp === null && !isEarly;
     const sdp = isEarly ? null : (this.#answerSdp ?? media.offer());
     this.#options.unconfirmed?.answered(() => leg.unacknowledged());
     leg.accept(this.#server, responseTo(this.request, 200, leg.okParts(this.request, sdp)), offersNow);
+    if (!offersNow) events?.onAnswered?.();
   }
 
   #ringReliably(): void {

@@ -1,4 +1,5 @@
 import type { Cancel } from '../../clock/clock.js';
+import { reasonOf } from '../../errors.js';
 import type { Dialog } from '../dialog/dialog.js';
 import { Repeater } from '../dialog/repeater.js';
 import {
@@ -12,6 +13,7 @@ import type { Hop } from '../hop.js';
 import { bodyText, contentTypeOf, cseqOf, type SipMessage, type SipRequest, type SipResponse } from '../message.js';
 import { Outgoing } from '../outgoing.js';
 import { responseTo, type ResponseParts } from '../respond.js';
+import { quoted, wireOf } from '../scan.js';
 import { Timers } from '../timers.js';
 import type { ServerTransaction } from '../transactions/transaction.js';
 import { abilities, ALLOW, type CallCore, unknownExtensions } from './core.js';
@@ -30,8 +32,11 @@ export interface LegEvents {
   onEnded(end: LegEnd): void;
   /** Keys that came as INFO. */
   onKeys(keys: string): void;
-  /** The other side has acknowledged our 2xx, and again after each re-INVITE of its. */
-  onAcknowledged?(): void;
+  /**
+   * The other side has acknowledged our 2xx, and again after each re-INVITE of its.
+   * @param fault why its answer to our offer cannot be used: the call ends; null = all is agreed upon
+   */
+  onAcknowledged?(fault: string | null): void;
 }
 
 export interface LegOptions {
@@ -48,6 +53,8 @@ type Asked = (response: SipResponse | null, request: SipRequest) => void;
 
 /** How often a change that met one of the other side's is tried again. */
 const MOST_GLARE = 4;
+/** The `Reason` of a BYE where nothing is wrong (RFC 3326, ITU-T Q.850). */
+const NORMAL_CLEARING = 'Q.850;cause=16;text="Normal call clearing"';
 
 /**
  * A call that both sides have agreed to, seen from one end: what is asked within its dialog, either way. Changes of its
@@ -81,7 +88,7 @@ export class Leg {
     this.#timers = new Timers(core.clock);
     this.#session = new SessionTimer(core.clock, {
       onRefresh: () => this.#refresh(),
-      onExpired: () => this.#giveUp('no session refresh came'),
+      onExpired: () => this.#giveUp('no session refresh came', 408),
     });
     this.#stopListening = core.listen(dialog.callId, dialog.localTag, {
       receive: (request, server, hop) => this.receive(request, server, hop),
@@ -127,17 +134,9 @@ export class Leg {
     if (waiting === null || cseqOf(ack)?.sequence !== waiting.sequence) return;
     this.#unacknowledged = null;
     this.#repeater?.stop();
-    this.#events.onAcknowledged?.();
-    if (!waiting.wantsAnswer) return;
-    this.#offering = false;
-    const answer = sdpOf(ack);
-    try {
-      if (answer === null) throw new Error('the ACK has no answer');
-      this.#media.accept(answer);
-    } catch {
-      this.#media.rollback();
-      this.#giveUp('no media was agreed upon');
-    }
+    const fault = waiting.wantsAnswer ? this.#answeredBy(ack) : null;
+    this.#events.onAcknowledged?.(fault);
+    if (fault !== null) this.#giveUp(`488 Not Acceptable Here: ${fault}`, 488);
   }
 
   /** A request within the dialog. */
@@ -191,7 +190,7 @@ export class Leg {
           if (response?.status === 491 && attempt < MOST_GLARE) {
             this.#media.rollback();
             resolve(this.#later(attempt));
-          } else resolve(response !== null && response.status < 300 && this.#agreed(response));
+          } else resolve(response !== null && response.status < 300 && this.#answeredBy(response) === null);
         },
       );
     });
@@ -222,12 +221,12 @@ export class Leg {
 
   /** Ends the call as one whose 2xx nobody acknowledges. */
   unacknowledged(): void {
-    this.#giveUp('the answer was not acknowledged');
+    this.#giveUp('the answer was not acknowledged', 408);
   }
 
   /** Ends the call. May be called twice. */
   bye(reason = 'we hung up'): void {
-    this.#giveUp(reason, 'local');
+    this.#giveUp(reason, null);
   }
 
   /** Both want something at the same time: each waits for another while (14.1). */
@@ -239,15 +238,16 @@ export class Leg {
     });
   }
 
-  #agreed(response: SipResponse): boolean {
-    const answer = sdpOf(response);
+  /** Takes the answer to our offer. Returns why it cannot be used; null = it can. */
+  #answeredBy(message: SipMessage): string | null {
+    const answer = sdpOf(message);
     try {
-      if (answer === null) throw new Error('there is no answer');
+      if (answer === null) throw new Error('the answer to our offer describes no media');
       this.#media.accept(answer);
-      return true;
-    } catch {
+      return null;
+    } catch (error) {
       this.#media.rollback();
-      return false;
+      return reasonOf(error);
     }
   }
 
@@ -358,7 +358,7 @@ export class Leg {
         onFailure: () => {
           if (request === null) return;
           then(null, request);
-          if (method !== 'BYE') this.#giveUp('the other side does not answer');
+          if (method !== 'BYE') this.#giveUp('the other side does not answer', 408);
         },
       });
       outgoing.start();
@@ -373,7 +373,7 @@ export class Leg {
     }
     then(response, request);
     // The other side knows nothing of the call any more (12.2.1.2).
-    if (response.status === 481 && method !== 'BYE') this.#giveUp(`${String(response.status)} ${response.reason}`);
+    if (response.status === 481 && method !== 'BYE') this.#giveUp(`481 ${response.reason}`, 481);
   }
 
   #acknowledge(response: SipResponse, hop: Hop): void {
@@ -384,16 +384,21 @@ export class Leg {
     server.respond(responseTo(server.request, status, { toTag: this.dialog.localTag, ...parts }));
   }
 
-  /** It cannot go on: the other side is told, if it still hears. */
-  #giveUp(reason: string, by: LegEnd['by'] = 'network'): void {
+  /**
+   * Ends the call. The other side is told, if it still hears.
+   * @param status what is wrong; null = nothing, we hang up
+   */
+  #giveUp(reason: string, status: number | null): void {
     if (this.#isOver) return;
     // Where both hang up at once, their BYE gets its 200 (RFC 5407, 3.1.5).
     const stopListening = this.#core.listen(this.dialog.callId, this.dialog.localTag, {
       receive: (request, server) => this.#answer(server, request.method === 'BYE' ? 200 : 481),
       acknowledged: () => undefined,
     });
-    this.#ask('BYE', () => undefined, stopListening);
-    this.#end({ by, reason });
+    const told =
+      status === null ? NORMAL_CLEARING : `SIP;cause=${String(status)};text=${quoted(wireOf(reason.slice(0, 200)))}`;
+    this.#ask('BYE', (bye) => void bye.headers.add('reason', told), stopListening);
+    this.#end({ by: status === null ? 'local' : 'network', reason });
   }
 
   #end(end: LegEnd): void {

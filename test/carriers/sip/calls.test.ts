@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { endOfFailure } from '../../../src/carriers/sip/end-cause.js';
 import { addressToCall, numberOfUser } from '../../../src/carriers/sip/numbers.js';
 import type { CarrierCall } from '../../../src/carriers/carrier.js';
-import { bodyText, type SipRequest } from '../../../src/sip/message.js';
+import { Headers } from '../../../src/sip/headers.js';
+import { bodyText, type SipRequest, tagOf } from '../../../src/sip/message.js';
 import { responseTo } from '../../../src/sip/respond.js';
 import { messageBytes } from '../../../src/sip/serialise.js';
 import { HOPS, messageOf } from '../../sip/support.js';
@@ -186,6 +187,79 @@ describe('calls on a SIP trunk', () => {
     rig.wire.send(messageBytes({ ...invite, headers, body }), HOPS.bob, HOPS.ann);
     await rig.until(() => rig.wire.times('488').length > 0);
     expect(messageOf(messageBytes(responseTo(invite, 488)))).toMatchObject({ status: 488 });
+    await rig.dispose();
+  });
+});
+
+describe('a caller that leaves the offer to us', () => {
+  /** It calls, and its ACK says what is given. `waiting` are the states of the call before that. */
+  async function called(answer: (offer: string) => string, acknowledges = true) {
+    const rig = await openRig();
+    const calls: CarrierCall[] = [];
+    const states: string[] = [];
+    rig.carrier.receiveCalls((call) => {
+      calls.push(call);
+      call.onState((state) => states.push(state));
+      call.answer();
+    });
+    const request = (method: string, toTag: string | null): SipRequest => ({
+      ...{ kind: 'request', method, uri: `sip:${OWN}@192.0.2.1` },
+      headers: new Headers([
+        ['via', `SIP/2.0/UDP 192.0.2.2;branch=z9hG4bK${method}`],
+        ['max-forwards', '70'],
+        ['from', '<sip:+12025550177@192.0.2.2>;tag=far'],
+        ['to', `<sip:${OWN}@192.0.2.1>${toTag === null ? '' : `;tag=${toTag}`}`],
+        ['call-id', 'late'],
+        ['cseq', `1 ${method}`],
+        ['contact', '<sip:far@192.0.2.2>'],
+        ['content-type', 'application/sdp'],
+      ]),
+      body: Buffer.alloc(0),
+    });
+    rig.wire.send(messageBytes(request('INVITE', null)), HOPS.bob, HOPS.ann);
+    await rig.until(() => rig.wire.times('200').length > 0);
+    await rig.wire.clock.advanceBy(100);
+    const waiting = [...states];
+    const ok = rig.wire.last('200');
+    const ack = { ...request('ACK', tagOf(ok, 'to')), body: Buffer.from(answer(bodyText(ok))) };
+    if (acknowledges) rig.wire.send(messageBytes(ack), HOPS.bob, HOPS.ann);
+    await rig.wire.clock.advanceBy(100);
+    const [call] = calls;
+    if (call === undefined) throw new Error('no call came');
+    return { rig, call, waiting, states };
+  }
+
+  it('is answered when its ACK has described its media', async () => {
+    const { rig, call, waiting, states } = await called((offer) => offer.replaceAll('192.0.2.1', '192.0.2.2'));
+    expect([waiting, states]).toEqual([[], ['answered']]);
+    call.hangUp();
+    await rig.until(() => rig.wire.times('BYE').length > 0);
+    await rig.dispose();
+  });
+
+  it.each([
+    ['nothing', () => ''],
+    [
+      'no codec of ours',
+      (offer: string) => offer.replace(/m=audio.*/, 'm=audio 4000 RTP/AVP 18').replaceAll(/a=.*\r\n/g, ''),
+    ],
+  ])('has failed, and hears why, where its ACK describes %s', async (_name, answer) => {
+    const { rig, call, waiting, states } = await called(answer);
+    expect([waiting, states]).toEqual([[], ['ended']]);
+    expect(call.end).toMatchObject({ cause: 'failed', by: 'network' });
+    expect(call.end?.reason).toContain('488 Not Acceptable Here');
+    const bye = rig.wire.last('BYE') as SipRequest;
+    expect(bye.headers.get('reason')).toContain('SIP;cause=488');
+    await rig.dispose();
+  });
+
+  it('is told BYE where it is given up before its ACK', async () => {
+    const { rig, call, states } = await called((offer) => offer, false);
+    call.hangUp();
+    await rig.until(() => rig.wire.times('BYE').length > 0);
+    expect(states).toEqual(['ended']);
+    await rig.wire.clock.advanceBy(60_000);
+    expect([rig.carrier.calls.size, rig.carrier.trunk.agent.dialogs]).toEqual([0, 0]);
     await rig.dispose();
   });
 });

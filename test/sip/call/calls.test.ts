@@ -17,7 +17,7 @@ describe('a call', () => {
     expect([placed.media.told, taken.media.told]).toEqual([['accept answer of bob'], ['answer offer 1 of ann']]);
     annLeg.bye();
     await wire.clock.advanceBy(100);
-    expect(taken.told).toEqual(['ended by remote: BYE']);
+    expect(taken.told).toEqual(['ended by remote: Q.850;cause=16;text="Normal call clearing"']);
     expect(placed.told.at(-1)).toBe('ended by local: we hung up');
     await wire.clock.advanceBy(60_000);
     expect([ann.agent.dialogs, bob.agent.dialogs, ann.agent.transactions, bob.agent.transactions]).toEqual([
