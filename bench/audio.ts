@@ -14,15 +14,13 @@
  * `bench/peers/kernels` has packages of others beside them.
  */
 import { parseArgs } from 'node:util';
-import { dtmfTones } from '../dist/audio/dtmf-tones.js';
-import { DtmfDetector } from '../dist/audio/dtmf.js';
-import { Fader } from '../dist/audio/fade.js';
-import { decodeG711, encodeG711 } from '../dist/audio/g711.js';
-import { LevelMeter } from '../dist/audio/level.js';
-import { mix } from '../dist/audio/mix.js';
-import { pitchPeriod } from '../dist/audio/pitch.js';
-import { LossConcealer } from '../dist/audio/plc.js';
-import { nativeStatus } from '../dist/native.js';
+import { DtmfDetector, dtmfTones } from '../dist/audio/tones/dtmf.js';
+import { Fader } from '../dist/audio/dsp/fade.js';
+import { decodeG711, encodeG711 } from '../dist/audio/codecs/g711.js';
+import { LevelMeter } from '../dist/audio/dsp/level.js';
+import { mix } from '../dist/audio/dsp/mix.js';
+import { LossConcealer, pitchPeriod } from '../dist/audio/dsp/plc.js';
+import { nativeStatus } from '../dist/base/native.js';
 import { machine } from './lib/machine.js';
 import { markdownTable } from './lib/numbers.js';
 import { RATES, resamplers } from './lib/resamplers.js';

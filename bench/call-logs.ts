@@ -16,19 +16,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { RealClock } from '../dist/clock/real.js';
-import { DEFAULT_SETTINGS } from '../dist/config/settings.js';
-import { CallArchive } from '../dist/daemon/call-archive.js';
-import { CallFiles } from '../dist/daemon/call-files.js';
-import { CallLog } from '../dist/daemon/call-log.js';
-import { callFilter, type CallQuery } from '../dist/daemon/call-filter.js';
-import { Retention, type RetentionOptions } from '../dist/daemon/retention.js';
-import { Random } from '../dist/random.js';
-import type { CallHistoryItem } from '../dist/session/call-history.js';
-import type { LogEntry } from '../dist/session/event-log.js';
-import type { SessionReport } from '../dist/session/session-report.js';
-import { SignedUrls } from '../dist/daemon/signed-urls.js';
-import { TraceFolder } from '../dist/session/trace-folder.js';
+import { RealClock } from '../dist/base/real-clock.js';
+import { DEFAULT_SETTINGS } from '../dist/settings/settings.js';
+import { CallArchive } from '../dist/daemon/call-log/call-archive.js';
+import { CallFiles } from '../dist/daemon/call-log/call-files.js';
+import { CallLog } from '../dist/daemon/call-log/call-log.js';
+import { callFilter, type CallQuery } from '../dist/daemon/call-log/call-filter.js';
+import { Retention, type RetentionOptions } from '../dist/daemon/call-log/retention.js';
+import { Random } from '../dist/base/random.js';
+import type { CallHistoryItem } from '../dist/session/record/call-history.js';
+import type { LogEntry } from '../dist/session/record/event-log.js';
+import type { SessionReport } from '../dist/session/record/session-report.js';
+import { SignedUrls } from '../dist/daemon/http/signed-urls.js';
+import { TraceFolder } from '../dist/session/record/trace-folder.js';
 import { CallStore } from '../dist/store/calls.js';
 import { Checkpointer } from '../dist/store/checkpointer.js';
 import { databaseFile, openDatabase } from '../dist/store/database.js';
@@ -256,7 +256,8 @@ function traceFile(): string {
 /** As the daemon has it: at work. */
 async function checkpointer(database: ReturnType<typeof openDatabase>): Promise<Checkpointer> {
   const made = new Checkpointer({
-    ...{ database, clock: new RealClock() },
+    database,
+    clock: new RealClock(),
     onError: (error) => {
       throw error;
     },
@@ -292,12 +293,13 @@ async function purgeTable(): Promise<string> {
     forgetRecordings: (calls) => store.forgetRecordings(calls),
   };
   const retention = new Retention({
-    ...{ store: timed, files: new CallFiles(folder), clock: new RealClock(), nowUnixMs: () => newest },
-    ...{
-      days: ((newest - START_MS) / DAY_MS) * 0.9,
-      recordingDays: 1,
-      onError: (error: Error) => void errors.push(error),
-    },
+    store: timed,
+    files: new CallFiles(folder),
+    clock: new RealClock(),
+    nowUnixMs: () => newest,
+    days: ((newest - START_MS) / DAY_MS) * 0.9,
+    recordingDays: 1,
+    onError: (error: Error) => void errors.push(error),
   });
   const delay = monitorEventLoopDelay({ resolution: 1 });
   const startMs = performance.now();

@@ -8,7 +8,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { DEFAULT_SETTINGS } from '../dist/config/settings.js';
+import { DEFAULT_SETTINGS } from '../dist/settings/settings.js';
 import { Daemon } from '../dist/daemon/daemon.js';
 import { placeOfNumber } from '../dist/daemon/campaigns/phone-zones.js';
 import { Scheduler } from '../dist/daemon/campaigns/scheduler.js';
@@ -77,8 +77,15 @@ function decide(size: number): void {
   const campaigns = new CampaignStore(database);
   const records = new CampaignRecordStore(database);
   campaigns.add({
-    ...{ id: 'a', name: 'a', status: 'started', caller: null, includeMetadataInPrompt: false, overrides: {} },
-    ...{ reason: null, lastCallMs: null, createdAt: 0 },
+    id: 'a',
+    name: 'a',
+    status: 'started',
+    caller: null,
+    includeMetadataInPrompt: false,
+    overrides: {},
+    reason: null,
+    lastCallMs: null,
+    createdAt: 0,
   });
   records.add(
     'a',

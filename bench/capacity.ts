@@ -26,7 +26,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { isMainThread } from 'node:worker_threads';
 import { parseArgs } from 'node:util';
-import { nativeStatus } from '../dist/native.js';
+import { nativeStatus } from '../dist/base/native.js';
 import {
   type CapacityCase,
   type CapacityResult,
@@ -148,7 +148,11 @@ async function measured(of: CapacityCase, seconds: number): Promise<CapacityResu
     callers.end();
     const loop = await looped({ listeners: of.sessions, busyMs: rest.threadMs, ms: seconds * 1000 });
     return {
-      ...{ ...of, ...rest, loadAverage, growth, loop },
+      ...of,
+      ...rest,
+      loadAverage,
+      growth,
+      loop,
       lateness: {
         frames: lateness.reduce((sum, { frames }) => sum + frames, 0),
         late: lateness.reduce((sum, { late }) => sum + late, 0),
@@ -157,7 +161,8 @@ async function measured(of: CapacityCase, seconds: number): Promise<CapacityResu
         p99: Math.max(...lateness.map(({ p99 }) => p99)),
         max: Math.max(...lateness.map(({ max }) => max)),
       },
-      ...{ rssBeforeBytes: before.rssBytes, keptBeforeBytes: before.keptBytes },
+      rssBeforeBytes: before.rssBytes,
+      keptBeforeBytes: before.keptBytes,
       callersMs: of.way === 'memory' ? null : (cpuAfterMs - cpuMs) / seconds,
     };
   } finally {
@@ -182,20 +187,30 @@ async function cpuAfter(callers: Remote<CallerMethods>, seconds: number): Promis
 }
 
 const HEADER = [
-  ...['way', 'VAD', 'user', 'threads', 'sessions', 'CPU ms/s a session', 'sessions a core', 'busiest thread, %'],
-  ...[
-    'frames late, %',
-    'of a loop, %',
-    'the loop busy, %',
-    'never given, %',
-    'behind the tick p50, ms',
-    'p99',
-    'max',
-    'loop late p99, ms',
-    'max',
-    'RSS MB a session',
-  ],
-  ...['kept MB a session', 'more a minute, kB', 'answers', 'callers, %', 'waited for a processor, %', 'load'],
+  'way',
+  'VAD',
+  'user',
+  'threads',
+  'sessions',
+  'CPU ms/s a session',
+  'sessions a core',
+  'busiest thread, %',
+  'frames late, %',
+  'of a loop, %',
+  'the loop busy, %',
+  'never given, %',
+  'behind the tick p50, ms',
+  'p99',
+  'max',
+  'loop late p99, ms',
+  'max',
+  'RSS MB a session',
+  'kept MB a session',
+  'more a minute, kB',
+  'answers',
+  'callers, %',
+  'waited for a processor, %',
+  'load',
 ];
 
 /** What a session keeps for each minute, in kB; the first minute is still that of caches that fill. */
@@ -213,19 +228,30 @@ function rowOf(result: CapacityResult): (string | number)[] {
   const { way, vad, conduct, engines, threads, sessions, lateness, loop, processMs, callersMs } = result;
   const each = (all: number): number => all / Math.max(1, sessions);
   return [
-    ...[engines === 'doubles' ? way : `${way}, embedded`, vad, conduct, String(threads), String(sessions)],
-    ...[each(processMs), String(Math.floor(1000 / each(processMs))), result.threadMs / 10],
-    ...[shareOf(lateness.late / lateness.frames), shareOf(loop.lateShare), loop.threadMs / 10],
+    engines === 'doubles' ? way : `${way}, embedded`,
+    vad,
+    conduct,
+    String(threads),
+    String(sessions),
+    each(processMs),
+    String(Math.floor(1000 / each(processMs))),
+    result.threadMs / 10,
+    shareOf(lateness.late / lateness.frames),
+    shareOf(loop.lateShare),
+    loop.threadMs / 10,
     shareOf(lateness.skipped / lateness.frames),
-    ...[lateness.p50, lateness.p99, lateness.max, result.loopP99, result.loopMax],
-    ...[each(result.rssBytes - result.rssBeforeBytes) / 1e6, each(result.keptBytes - result.keptBeforeBytes) / 1e6],
-    ...[
-      perMinute(result),
-      String(result.answers),
-      callersMs === null ? '–' : callersMs / 10,
-      result.waitedMs / 10,
-      result.loadAverage,
-    ],
+    lateness.p50,
+    lateness.p99,
+    lateness.max,
+    result.loopP99,
+    result.loopMax,
+    each(result.rssBytes - result.rssBeforeBytes) / 1e6,
+    each(result.keptBytes - result.keptBeforeBytes) / 1e6,
+    perMinute(result),
+    String(result.answers),
+    callersMs === null ? '–' : callersMs / 10,
+    result.waitedMs / 10,
+    result.loadAverage,
   ];
 }
 

@@ -9,15 +9,15 @@
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { resample } from '../dist/audio/resample.js';
-import { rnnoise } from '../dist/audio/rnnoise.js';
-import { decodeWav } from '../dist/audio/wav.js';
-import { RealClock } from '../dist/clock/real.js';
+import { resample } from '../dist/audio/dsp/resample.js';
+import { rnnoise } from '../dist/audio/dsp/rnnoise.js';
+import { decodeWav } from '../dist/audio/files/wav.js';
+import { RealClock } from '../dist/base/real-clock.js';
 import { EmbeddedStt } from '../dist/providers/stt/embedded/provider.js';
 import type { SttTranscript } from '../dist/providers/stt/stt.js';
 import { vadProvider } from '../dist/providers/vad/registry.js';
-import { readFixtureLabels } from '../dist/testing/labels.js';
-import { wordErrors } from '../dist/testing/wer.js';
+import { readFixtureLabels } from '../dist/testing/labels/labels.js';
+import { wordErrors } from '../dist/testing/labels/wer.js';
 import { HINTS } from './lib/restaurant-hints.js';
 import { labelledRecordings } from './lib/turns.js';
 import { hearWith, VadTally } from './lib/vad-errors.js';

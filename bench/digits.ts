@@ -6,9 +6,9 @@
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DtmfDetector } from '../dist/audio/dtmf.js';
-import { resample } from '../dist/audio/resample.js';
-import { decodeWav } from '../dist/audio/wav.js';
+import { DtmfDetector } from '../dist/audio/tones/dtmf.js';
+import { resample } from '../dist/audio/dsp/resample.js';
+import { decodeWav } from '../dist/audio/files/wav.js';
 
 const folder = process.env['PARLEY_AUDIO_DIR'];
 if (folder === undefined) throw new Error('PARLEY_AUDIO_DIR names no folder');

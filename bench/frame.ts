@@ -11,14 +11,14 @@
  */
 import { parseArgs } from 'node:util';
 import { frameSamples } from '../dist/audio/frame.js';
-import type { Cancel, Clock } from '../dist/clock/clock.js';
-import { gather } from '../dist/clock/gathering.js';
+import type { Cancel, Clock } from '../dist/base/clock.js';
+import { gather } from '../dist/base/gathering.js';
 import { Engine } from '../dist/engine/engine.js';
 import { vadProvider } from '../dist/providers/vad/registry.js';
-import { serialiseRtp } from '../dist/rtp/packet.js';
-import { RtpPorts } from '../dist/rtp/ports.js';
-import { openRtpSession } from '../dist/rtp/session.js';
-import type { DatagramSocket, OnDatagram } from '../dist/rtp/socket.js';
+import { serialiseRtp } from '../dist/telephony/rtp/packet.js';
+import { RtpPorts } from '../dist/telephony/rtp/ports.js';
+import { openRtpSession } from '../dist/telephony/rtp/session.js';
+import type { DatagramSocket, OnDatagram } from '../dist/telephony/rtp/socket.js';
 import { requestFor } from './lib/callers.js';
 import { machine } from './lib/machine.js';
 import { markdownTable, quantile } from './lib/numbers.js';
@@ -99,7 +99,9 @@ async function measure(vad: string, calls: number, seconds: number): Promise<{ u
   const sockets: SilentSocket[] = [];
   let port = 10_000;
   const ports = new RtpPorts({
-    ...{ clock, localAddress: '127.0.0.1', portRange: null },
+    clock,
+    localAddress: '127.0.0.1',
+    portRange: null,
     openSocket: (_, wanted) => {
       const socket = new SilentSocket(wanted === 0 ? (port += 2) : wanted);
       if (wanted !== 0 && wanted % 2 === 0) sockets.push(socket);

@@ -16,8 +16,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { HEARING_RATE_HZ } from '../dist/audio/frame.js';
-import { resample } from '../dist/audio/resample.js';
-import { decodeWav } from '../dist/audio/wav.js';
+import { resample } from '../dist/audio/dsp/resample.js';
+import { decodeWav } from '../dist/audio/files/wav.js';
 import { readRecordings, type Recording } from '../dist/benchmark/recording.js';
 import { machine } from './lib/machine.js';
 import { markdownTable, quantile } from './lib/numbers.js';
@@ -54,9 +54,12 @@ function row(name: string, all: readonly TalkedOver[]): (string | number)[] {
   const held = all.flatMap(({ heldMs }) => heldMs ?? []);
   const exact = all.filter(({ offSamples }) => offSamples === 0).length;
   return [
-    ...[name, all.length, all.filter(({ taken }) => taken).length],
+    name,
+    all.length,
+    all.filter(({ taken }) => taken).length,
     ...(stops.length === 0 ? ['–', '–'] : [quantile(stops, 0.5), quantile(stops, 0.95)]),
-    ...[held.length, held.length === 0 ? '–' : quantile(held, 0.5)],
+    held.length,
+    held.length === 0 ? '–' : quantile(held, 0.5),
     held.length === 0 ? '–' : `${String(exact)} of ${String(held.length)}`,
   ];
 }

@@ -6,7 +6,7 @@
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { KnowledgeBase } from '../dist/store/knowledge.js';
-import { Random } from '../dist/random.js';
+import { Random } from '../dist/base/random.js';
 import { median, quantile } from './lib/numbers.js';
 import { makePdf, type PdfLine } from './lib/pdf.js';
 

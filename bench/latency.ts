@@ -28,16 +28,16 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { type LatencyRun, type LatencyRunOptions, runLatency } from '../dist/benchmark/latency-run.js';
 import { isLine, type LineName, LINES } from '../dist/benchmark/lines/registry.js';
-import type { ToolUse } from '../dist/benchmark/doubles/timed-llm.js';
+import type { ToolUse } from '../dist/benchmark/doubles/recorded-stt.js';
 import { INSTANT, type ProviderTimes, PUBLISHED } from '../dist/benchmark/provider-set.js';
 import { readRecordings } from '../dist/benchmark/recording.js';
 import { summarise } from '../dist/benchmark/latency-summary.js';
 import { type NamedRun, reportText } from '../dist/benchmark/report.js';
 import { reportPage } from '../dist/benchmark/report-page.js';
-import { atDesk, openDemoDesk } from '../dist/cli/demo-desk.js';
-import { VirtualClock } from '../dist/clock/virtual.js';
-import type { AgentConfig } from '../dist/config/agent.js';
-import { loadAgentFile } from '../dist/config/agent-file.js';
+import { atDesk, openDemoDesk } from '../dist/cli/shared/demo-desk.js';
+import { VirtualClock } from '../dist/base/virtual-clock.js';
+import type { AgentConfig } from '../dist/agent/agent.js';
+import { loadAgentFile } from '../dist/agent/agent-file.js';
 import { Engine } from '../dist/engine/engine.js';
 import type { EngineOptions } from '../dist/engine/options.js';
 import { Callers } from './lib/callers.js';
@@ -144,7 +144,11 @@ async function withDoubles(
 ): Promise<LatencyRun> {
   const play = (recordings: typeof all, agent: AgentConfig, lanes: number, used = tool): Promise<LatencyRun> =>
     runLatency({
-      ...{ recordings, times, line, lanes, ...common(engine) },
+      recordings,
+      times,
+      line,
+      lanes,
+      ...common(engine),
       ...(used !== undefined && { tool: used }),
       agent: { ...agent, ...more, flow: { ...agent.flow, ...more.flow } },
     });
@@ -173,7 +177,10 @@ async function embedded(line: LineName): Promise<LatencyRun> {
   const desk = await openDemoDesk();
   const file = await loadAgentFile(fileURLToPath(new URL('../examples/restaurant/agent.json', import.meta.url)));
   const run = await runLatency({
-    ...{ recordings: bookings, line, agent: atDesk(file.config, desk), script: file.script },
+    recordings: bookings,
+    line,
+    agent: atDesk(file.config, desk),
+    script: file.script,
     ...common({ allowUrls: [desk.url] }),
   });
   await desk.close();

@@ -11,17 +11,16 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { WebSocket, WebSocketServer } from 'ws';
-import type { MediaDialect } from '../dist/carriers/media-socket/dialect.js';
-import { encodePayload } from '../dist/carriers/media-socket/encodings.js';
-import { type MediaSocket, mediaSocketOf } from '../dist/carriers/media-socket/media-socket.js';
-import { SocketLine } from '../dist/carriers/media-socket/socket-line.js';
-import { plivoMessages } from '../dist/carriers/plivo/media-messages.js';
-import { telnyxMessages } from '../dist/carriers/telnyx/media-messages.js';
-import { inOrder, MediaOrder } from '../dist/carriers/telnyx/media-order.js';
-import { TWILIO_MESSAGES } from '../dist/carriers/twilio/media-messages.js';
-import { delay } from '../dist/clock/clock.js';
-import { RealClock } from '../dist/clock/real.js';
-import { Ticker } from '../dist/clock/ticker.js';
+import type { MediaDialect } from '../dist/telephony/carriers/media-socket/dialect.js';
+import { encodePayload } from '../dist/telephony/carriers/media-socket/encodings.js';
+import { type MediaSocket, mediaSocketOf } from '../dist/telephony/carriers/media-socket/media-socket.js';
+import { SocketLine } from '../dist/telephony/carriers/media-socket/socket-line.js';
+import { plivoMessages } from '../dist/telephony/carriers/plivo/carrier.js';
+import { inOrder, MediaOrder, telnyxMessages } from '../dist/telephony/carriers/telnyx/media-messages.js';
+import { TWILIO_MESSAGES } from '../dist/telephony/carriers/twilio/carrier.js';
+import { delay } from '../dist/base/clock.js';
+import { RealClock } from '../dist/base/real-clock.js';
+import { Ticker } from '../dist/base/ticker.js';
 import { machine } from './lib/machine.js';
 import { markdownTable, median } from './lib/numbers.js';
 
@@ -63,10 +62,15 @@ const CARRIERS: Readonly<Record<string, Wire>> = {
     dialect: () => TWILIO_MESSAGES,
     listening: (socket) => socket,
     start: JSON.stringify({
-      ...{ event: 'start', sequenceNumber: '1', streamSid: STREAM },
+      event: 'start',
+      sequenceNumber: '1',
+      streamSid: STREAM,
       start: {
-        ...{ accountSid: `AC${'0'.repeat(32)}`, streamSid: STREAM, callSid: `CA${'0'.repeat(32)}` },
-        ...{ tracks: ['inbound'], customParameters: {} },
+        accountSid: `AC${'0'.repeat(32)}`,
+        streamSid: STREAM,
+        callSid: `CA${'0'.repeat(32)}`,
+        tracks: ['inbound'],
+        customParameters: {},
         mediaFormat: { encoding: 'audio/x-mulaw', sampleRate: 8000, channels: 1 },
       },
     }),
@@ -84,9 +88,16 @@ const CARRIERS: Readonly<Record<string, Wire>> = {
     dialect: telnyxMessages,
     listening: inOrder,
     start: JSON.stringify({
-      ...{ event: 'start', sequence_number: '1', stream_id: UUID },
+      event: 'start',
+      sequence_number: '1',
+      stream_id: UUID,
       start: {
-        ...{ user_id: UUID, call_control_id: 'v3:1', call_session_id: UUID, from: '+1', to: '+2', client_state: '' },
+        user_id: UUID,
+        call_control_id: 'v3:1',
+        call_session_id: UUID,
+        from: '+1',
+        to: '+2',
+        client_state: '',
         media_format: { encoding: 'PCMU', sample_rate: 8000, channels: 1 },
       },
     }),
@@ -109,9 +120,14 @@ const CARRIERS: Readonly<Record<string, Wire>> = {
     dialect: plivoMessages,
     listening: (socket) => socket,
     start: JSON.stringify({
-      ...{ event: 'start', sequenceNumber: 1, extra_headers: '' },
+      event: 'start',
+      sequenceNumber: 1,
+      extra_headers: '',
       start: {
-        ...{ callId: UUID, streamId: UUID, accountId: `MA${'0'.repeat(18)}`, tracks: ['inbound'] },
+        callId: UUID,
+        streamId: UUID,
+        accountId: `MA${'0'.repeat(18)}`,
+        tracks: ['inbound'],
         mediaFormat: { encoding: 'audio/x-mulaw', sampleRate: 8000 },
       },
     }),
@@ -176,9 +192,15 @@ function lineOver({ dialect, listening }: Wire): End {
   return (socket, ticker) => {
     const nothing = (): void => undefined;
     const line = new SocketLine({
-      ...{ clock, carrier: 'bench', dialect: dialect(), encoding: 'mulaw', sampleRateHz: 8_000 },
+      clock,
+      carrier: 'bench',
+      dialect: dialect(),
+      encoding: 'mulaw',
+      sampleRateHz: 8_000,
       events: {
-        ...{ onClosed: nothing, onStart: nothing, onGone: nothing },
+        onClosed: nothing,
+        onStart: nothing,
+        onGone: nothing,
         onBad: (reason) => console.error(reason),
         onTransfer: () => Promise.resolve({ ok: false, reason: 'unsupported' }),
         onDigits: () => Promise.resolve(),

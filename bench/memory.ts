@@ -10,8 +10,8 @@
  * Size: resident memory of a process with 0, 10 and 50 sessions, 5 s after the last one began.
  */
 import { parseArgs } from 'node:util';
-import { RealClock } from '../dist/clock/real.js';
-import { VirtualClock } from '../dist/clock/virtual.js';
+import { RealClock } from '../dist/base/real-clock.js';
+import { VirtualClock } from '../dist/base/virtual-clock.js';
 import { Engine } from '../dist/engine/engine.js';
 import type { Conduct } from './lib/caller-sound.js';
 import { Callers, type Engines } from './lib/callers.js';

@@ -12,7 +12,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { Bench } from 'tinybench';
-import { nativeStatus } from '../dist/native.js';
+import { nativeStatus } from '../dist/base/native.js';
 import { measureInChild } from './lib/child.js';
 import { hotFunctions } from './lib/hot-functions.js';
 import { machine } from './lib/machine.js';

@@ -10,10 +10,10 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { levelOf } from '../dist/audio/level.js';
-import { loadOpus } from '../dist/audio/opus.js';
-import { resample } from '../dist/audio/resample.js';
-import { decodeWav } from '../dist/audio/wav.js';
+import { levelOf } from '../dist/audio/dsp/level.js';
+import { loadOpus } from '../dist/audio/codecs/opus.js';
+import { resample } from '../dist/audio/dsp/resample.js';
+import { decodeWav } from '../dist/audio/files/wav.js';
 import { packageFile } from '../dist/package-files.js';
 import { machine } from './lib/machine.js';
 import { markdownTable, median } from './lib/numbers.js';

@@ -6,19 +6,18 @@
  *     [--datagrams=50000]
  */
 import { SrtpSession } from 'werift';
-import { Ticker } from '../dist/clock/ticker.js';
-import { VirtualClock } from '../dist/clock/virtual.js';
-import { delay } from '../dist/clock/clock.js';
-import { RealClock } from '../dist/clock/real.js';
-import { Random } from '../dist/random.js';
-import type { CodecName } from '../dist/rtp/codecs.js';
-import { nativeSockets } from '../dist/rtp/native-socket.js';
-import { parseRtp, type RtpPacket, serialiseRtp } from '../dist/rtp/packet.js';
-import { RtpPorts } from '../dist/rtp/ports.js';
-import { serialiseRtcp } from '../dist/rtp/rtcp.js';
-import { openRtpSession } from '../dist/rtp/session.js';
-import { SrtpReceiver, SrtpSender } from '../dist/rtp/srtp.js';
-import { newSrtpKey, SRTP_SUITES } from '../dist/rtp/srtp-keys.js';
+import { Ticker } from '../dist/base/ticker.js';
+import { VirtualClock } from '../dist/base/virtual-clock.js';
+import { delay } from '../dist/base/clock.js';
+import { RealClock } from '../dist/base/real-clock.js';
+import { Random } from '../dist/base/random.js';
+import type { CodecName } from '../dist/telephony/rtp/media-codec.js';
+import { nativeSockets } from '../dist/telephony/rtp/socket.js';
+import { parseRtp, type RtpPacket, serialiseRtp } from '../dist/telephony/rtp/packet.js';
+import { RtpPorts } from '../dist/telephony/rtp/ports.js';
+import { serialiseRtcp } from '../dist/telephony/rtp/rtcp.js';
+import { openRtpSession } from '../dist/telephony/rtp/session.js';
+import { newSrtpKey, SRTP_SUITES, SrtpReceiver, SrtpSender } from '../dist/telephony/rtp/srtp.js';
 import { machine } from './lib/machine.js';
 import { markdownTable, median } from './lib/numbers.js';
 import { farEnds, isFarEnd, openSocketOf, type RtpCase, SpeakingEnds } from './lib/rtp-ends.js';
@@ -112,7 +111,11 @@ async function calls(): Promise<void> {
 }
 
 const PACKET: RtpPacket = {
-  ...{ payloadType: 0, marker: false, sequence: 0, timestamp: 0, ssrc: 0xcafebabe },
+  payloadType: 0,
+  marker: false,
+  sequence: 0,
+  timestamp: 0,
+  ssrc: 0xcafebabe,
   payload: Uint8Array.from({ length: 160 }, (_, i) => (i * 7) & 0xff),
 };
 
@@ -187,8 +190,17 @@ function microseconds(act: () => void): number {
 }
 
 const OFFER = [
-  ...['v=0', 'o=- 1 1 IN IP4 10.0.0.9', 's=-', 'c=IN IP4 10.0.0.9', 't=0 0', 'm=audio 5000 RTP/AVP 107 9 0 101'],
-  ...['a=rtpmap:107 opus/48000/2', 'a=fmtp:107 useinbandfec=1', 'a=rtpmap:101 telephone-event/8000', 'a=sendrecv', ''],
+  'v=0',
+  'o=- 1 1 IN IP4 10.0.0.9',
+  's=-',
+  'c=IN IP4 10.0.0.9',
+  't=0 0',
+  'm=audio 5000 RTP/AVP 107 9 0 101',
+  'a=rtpmap:107 opus/48000/2',
+  'a=fmtp:107 useinbandfec=1',
+  'a=rtpmap:101 telephone-event/8000',
+  'a=sendrecv',
+  '',
 ].join('\r\n');
 
 /** A call that anything is thrown at: how long each datagram and each description take. */
@@ -197,7 +209,8 @@ async function attacked(): Promise<{ datagrams: number[]; texts: number[] }> {
   const ownClock = new VirtualClock();
   const hearing: ((datagram: Uint8Array, address: string, port: number) => void)[] = [];
   const ports = new RtpPorts({
-    ...{ clock: ownClock, localAddress: '10.0.0.1' },
+    clock: ownClock,
+    localAddress: '10.0.0.1',
     openSocket: (_address, port) =>
       Promise.resolve({
         port,

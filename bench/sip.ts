@@ -4,13 +4,13 @@
  *
  *   npm run build && node bench/run.mjs sip [--calls=2000] [--datagrams=50000]
  */
-import { VirtualClock } from '../dist/clock/virtual.js';
-import { Random } from '../dist/random.js';
-import type { InboundCall } from '../dist/sip/call/inbound.js';
-import { parseMessage } from '../dist/sip/parse.js';
-import { messageBytes } from '../dist/sip/serialise.js';
-import { UserAgent } from '../dist/sip/user-agent.js';
-import type { Hop } from '../dist/sip/hop.js';
+import { VirtualClock } from '../dist/base/virtual-clock.js';
+import { Random } from '../dist/base/random.js';
+import type { InboundCall } from '../dist/telephony/sip/call/inbound.js';
+import { parseMessage } from '../dist/telephony/sip/parse.js';
+import { messageBytes } from '../dist/telephony/sip/serialise.js';
+import { UserAgent } from '../dist/telephony/sip/user-agent.js';
+import type { Hop } from '../dist/telephony/sip/hop.js';
 import { machine } from './lib/machine.js';
 import { markdownTable, median } from './lib/numbers.js';
 
@@ -44,7 +44,11 @@ function pair() {
   for (const [index, own] of HOPS.entries()) {
     agents.push(
       new UserAgent({
-        ...{ clock, digest: null, user: 'bench', isTrusted: () => true, onCall: answer },
+        clock,
+        digest: null,
+        user: 'bench',
+        isTrusted: () => true,
+        onCall: answer,
         token: () => `${String(index)}token${String(++tokens)}0123456789`,
         chance: () => random.next(),
         transport: {
@@ -65,8 +69,11 @@ function pair() {
   const [caller] = agents as [UserAgent, UserAgent];
   const call = (): void => {
     const placed = caller.call({
-      ...{ target: 'sip:+12025550123@example.com;user=phone', from: '<sip:+12025550199@example.com>' },
-      ...{ to: '<sip:+12025550123@example.com>', hops: [HOPS[1]], media: MEDIA },
+      target: 'sip:+12025550123@example.com;user=phone',
+      from: '<sip:+12025550199@example.com>',
+      to: '<sip:+12025550123@example.com>',
+      hops: [HOPS[1]],
+      media: MEDIA,
       events: {
         onRinging: () => undefined,
         onAnswered: () => undefined,

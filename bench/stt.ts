@@ -10,16 +10,16 @@
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { decodeWav } from '../dist/audio/wav.js';
-import { resample } from '../dist/audio/resample.js';
-import { delay } from '../dist/clock/clock.js';
-import { RealClock } from '../dist/clock/real.js';
+import { decodeWav } from '../dist/audio/files/wav.js';
+import { resample } from '../dist/audio/dsp/resample.js';
+import { delay } from '../dist/base/clock.js';
+import { RealClock } from '../dist/base/real-clock.js';
 import { EmbeddedStt } from '../dist/providers/stt/embedded/provider.js';
 import type { VocabularyReport } from '../dist/providers/stt/embedded/protocol.js';
 import type { SpeechHints, SttStream, SttTranscript } from '../dist/providers/stt/stt.js';
-import { FliteTts } from '../dist/providers/tts/flite.js';
-import { readFixtureLabels } from '../dist/testing/labels.js';
-import { wordErrors } from '../dist/testing/wer.js';
+import { FliteTts } from '../dist/providers/tts/flite/flite.js';
+import { readFixtureLabels } from '../dist/testing/labels/labels.js';
+import { wordErrors } from '../dist/testing/labels/wer.js';
 import { HINTS } from './lib/restaurant-hints.js';
 
 const RATE_HZ = 16_000;

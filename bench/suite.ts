@@ -51,7 +51,11 @@ async function measured(): Promise<SuiteReport> {
   if (unknown.length > 0)
     throw new Error(`no such part: ${unknown.join(', ')}; of ${PARTS.map(({ name }) => name).join(', ')}`);
   const made: SuiteReport = {
-    ...{ time: new Date().toISOString(), began: machine(), ended: '', versions: versions(), quick: values.quick },
+    time: new Date().toISOString(),
+    began: machine(),
+    ended: '',
+    versions: versions(),
+    quick: values.quick,
     parts: [],
   };
   for (const part of PARTS.filter(({ name }) => names.includes(name))) {

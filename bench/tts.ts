@@ -7,9 +7,9 @@
  * All voices are measured in turns, so that a busy machine slows them alike. Medians. `src/providers/tts/latency.ts` is
  * fitted to the last table.
  */
-import { RealClock } from '../dist/clock/real.js';
-import { EspeakTts } from '../dist/providers/tts/espeak.js';
-import { FliteTts } from '../dist/providers/tts/flite.js';
+import { RealClock } from '../dist/base/real-clock.js';
+import { EspeakTts } from '../dist/providers/tts/espeak/espeak.js';
+import { FliteTts } from '../dist/providers/tts/flite/flite.js';
 import type { TtsProvider } from '../dist/providers/tts/tts.js';
 
 const ROUNDS = 15;

@@ -7,12 +7,12 @@
  * All are measured in turns, so that a busy machine slows them alike. Frames of 20 ms go in, as in a session.
  */
 import { parseArgs } from 'node:util';
-import { nativeStatus } from '../dist/native.js';
-import { SILERO_KERNELS, sileroKernel } from '../dist/providers/vad/silero-kernel.js';
-import { SileroVad } from '../dist/providers/vad/silero.js';
+import { nativeStatus } from '../dist/base/native.js';
+import { SILERO_KERNELS, sileroKernel } from '../dist/providers/vad/silero/silero-kernel.js';
+import { SileroVad } from '../dist/providers/vad/silero/silero.js';
 import type { VadDetector, VadProvider } from '../dist/providers/vad/vad.js';
-import { WEBRTC_KERNELS } from '../dist/providers/vad/webrtc-kernel.js';
-import { WebRtcVad } from '../dist/providers/vad/webrtc.js';
+import { WEBRTC_KERNELS } from '../dist/providers/vad/webrtc/webrtc-kernel.js';
+import { WebRtcVad } from '../dist/providers/vad/webrtc/webrtc.js';
 import { machine } from './lib/machine.js';
 import { markdownTable, median } from './lib/numbers.js';
 

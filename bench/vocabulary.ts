@@ -5,12 +5,12 @@
  *
  *   npm run build && node bench/run.mjs vocabulary
  */
-import { resample } from '../dist/audio/resample.js';
-import { RealClock } from '../dist/clock/real.js';
+import { resample } from '../dist/audio/dsp/resample.js';
+import { RealClock } from '../dist/base/real-clock.js';
 import { EmbeddedStt } from '../dist/providers/stt/embedded/provider.js';
 import type { SttTranscript } from '../dist/providers/stt/stt.js';
-import { FliteTts } from '../dist/providers/tts/flite.js';
-import { wordErrors } from '../dist/testing/wer.js';
+import { FliteTts } from '../dist/providers/tts/flite/flite.js';
+import { wordErrors } from '../dist/testing/labels/wer.js';
 import { HINTS } from './lib/restaurant-hints.js';
 
 const RATE_HZ = 16_000;

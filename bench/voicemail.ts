@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
-import { encodeWav } from '../dist/audio/wav.js';
+import { encodeWav } from '../dist/audio/files/wav.js';
 import { type AnsweredCall, callAnswerer, closeCalls, MESSAGE, type Voicemail } from './lib/answered-calls.js';
 import { type Answerer, answerers, type Kind } from './lib/answerers.js';
 import { machine } from './lib/machine.js';

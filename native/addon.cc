@@ -1,5 +1,5 @@
 // The addon's table of contents: one register function for each kernel file, each adding its functions to `exports`.
-// src/native.ts declares the same functions in TypeScript; each has a twin in WASM or TypeScript, or of Node's, that
+// src/base/native.ts declares the same functions in TypeScript; each has a twin in WASM or TypeScript, or of Node's, that
 // passes the same tests.
 #include <napi.h>
 

@@ -1,4 +1,4 @@
-// G.722 at 64 kbit/s, bit for bit as src/audio/g722.ts, which tells where each figure of the standard is from.
+// G.722 at 64 kbit/s, bit for bit as src/audio/codecs/g722.ts, which tells where each figure of the standard is from.
 #include <napi.h>
 
 #include <algorithm>
@@ -41,7 +41,7 @@ ALWAYS_INLINE int32_t saturated(int32_t value) { return std::clamp(value, -32768
 ALWAYS_INLINE int32_t limited(int32_t value) { return std::clamp(value, -16384, 16383); }
 ALWAYS_INLINE int32_t product(int32_t factor, int32_t sample) { return (factor * saturated(2 * sample)) >> 15; }
 
-/// What a band remembers: src/audio/g722-band.ts says what each is.
+/// What a band remembers: src/audio/codecs/g722-band.ts says what each is.
 struct Memory {
   int32_t logStep, predicted, fromZeros, out1, out2, partial1, partial2, pole1, pole2;
   int32_t differences[6], zeros[6];
@@ -105,7 +105,7 @@ struct State {
   int32_t line[kPast];
 };
 constexpr size_t kState = sizeof(State) / sizeof(int32_t);
-static_assert(kState == 64, "src/audio/g722-coders.ts says so too");
+static_assert(kState == 64, "src/audio/codecs/g722-coders.ts says so too");
 
 ALWAYS_INLINE void adaptLow(LowBand& band, int code) {
   const int four = code >> 2;

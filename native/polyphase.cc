@@ -1,4 +1,4 @@
-// The inner loop of resampling, described in src/audio/polyphase.ts, where its twin is. Coefficients and samples are
+// The inner loop of resampling, described in src/audio/dsp/polyphase.ts, where its twin is. Coefficients and samples are
 // whole numbers in doubles and small enough that every sum is exact, so the order of summing changes nothing.
 #include <algorithm>
 #include <cmath>

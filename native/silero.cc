@@ -1,5 +1,5 @@
 // Silero VAD's forward pass. The network and the layout of its weights are described in
-// src/providers/vad/silero-model.ts; the twins are silero-forward.ts and the kernels beside it.
+// src/providers/vad/silero/silero-model.ts; the twins are silero-forward.ts and the kernels beside it.
 #include <algorithm>
 #include <atomic>
 #include <cmath>

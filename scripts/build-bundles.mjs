@@ -28,7 +28,7 @@ const { metafile } = await build({
   platform: 'node',
   target: 'node20',
   // Packages with files of their own beside their code: compiled addons, WASM, acoustic models.
-  // Fastify's compilers of schemas are left out because src/daemon/server.ts replaces them, and its
+  // Fastify's compilers of schemas are left out because src/daemon/http/server.ts replaces them, and its
   // client for tests; the parser of uploads because a chunk of CommonJS has no names when it is imported late.
   external: [
     '@fastify/*-compiler',

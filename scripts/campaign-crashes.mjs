@@ -34,13 +34,25 @@ const MAX_ATTEMPTS = 12;
 const WIDE = 1_000_000;
 const SETTINGS = {
   calls: {
-    ...{ concurrent: WIDE, perMinute: WIDE, perDestinationPerMinute: WIDE, perDestinationPerDay: WIDE },
-    ...{ minutesPerDay: WIDE, maxDurationS: 20, ringS: 5 },
+    concurrent: WIDE,
+    perMinute: WIDE,
+    perDestinationPerMinute: WIDE,
+    perDestinationPerDay: WIDE,
+    minutesPerDay: WIDE,
+    maxDurationS: 20,
+    ringS: 5,
   },
   campaigns: {
-    ...{ concurrent: 20, perMinute: 1200, hoursStart: '00:00', hoursEnd: '24:00', maxAttempts: MAX_ATTEMPTS },
+    concurrent: 20,
+    perMinute: 1200,
+    hoursStart: '00:00',
+    hoursEnd: '24:00',
+    maxAttempts: MAX_ATTEMPTS,
     days: ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'],
-    ...{ retryBusyS: WAITS.busy, retryErrorS: WAITS.error, retryNoAnswerS: WAITS['no-answer'], retryFailedS: [] },
+    retryBusyS: WAITS.busy,
+    retryErrorS: WAITS.error,
+    retryNoAnswerS: WAITS['no-answer'],
+    retryFailedS: [],
   },
   limits: { requestsPerMinute: WIDE },
 };
@@ -179,8 +191,11 @@ async function start(folder, config) {
   const child = spawn(process.execPath, [BIN, 'serve', '--port', String(port)], {
     stdio: ['ignore', 'ignore', 'pipe'],
     env: {
-      ...{ PATH: process.env['PATH'], OLLAMA_HOST: 'http://127.0.0.1:9', PARLEY_CONFIG: config },
-      ...{ PARLEY_DATA_DIR: folder, PARLEY_API_KEY: KEY },
+      PATH: process.env['PATH'],
+      OLLAMA_HOST: 'http://127.0.0.1:9',
+      PARLEY_CONFIG: config,
+      PARLEY_DATA_DIR: folder,
+      PARLEY_API_KEY: KEY,
     },
   });
   let errors = '';
@@ -253,7 +268,8 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     options: { rounds: { type: 'string', default: '50' }, seed: { type: 'string', default: '1' } },
   });
   const { rounds, calls, cut, records } = await crashCampaigns({
-    ...{ rounds: Number(values.rounds), seed: Number(values.seed) },
+    rounds: Number(values.rounds),
+    seed: Number(values.seed),
     say: (line) => console.error(line),
   });
   console.log(`${rounds} kills: ${records} records, ${calls} calls, ${cut} of them cut off; every rule held`);

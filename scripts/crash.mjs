@@ -35,8 +35,11 @@ writeFileSync(
   JSON.stringify({
     limits: { requestsPerMinute: NO_LIMIT },
     calls: {
-      ...{ concurrent: NO_LIMIT, perMinute: NO_LIMIT, perDestinationPerMinute: NO_LIMIT },
-      ...{ perDestinationPerDay: NO_LIMIT, minutesPerDay: NO_LIMIT },
+      concurrent: NO_LIMIT,
+      perMinute: NO_LIMIT,
+      perDestinationPerMinute: NO_LIMIT,
+      perDestinationPerDay: NO_LIMIT,
+      minutesPerDay: NO_LIMIT,
     },
   }),
 );
@@ -210,8 +213,11 @@ async function start() {
   const daemon = spawn(process.execPath, [BIN, 'serve', '--port', String(port), '--config', config], {
     stdio: ['ignore', 'ignore', 'inherit'],
     env: {
-      ...{ PATH: process.env['PATH'], OLLAMA_HOST: 'http://127.0.0.1:9', PARLEY_LOG_LEVEL: 'error' },
-      ...{ PARLEY_DATA_DIR: dataDir, PARLEY_API_KEY: KEY },
+      PATH: process.env['PATH'],
+      OLLAMA_HOST: 'http://127.0.0.1:9',
+      PARLEY_LOG_LEVEL: 'error',
+      PARLEY_DATA_DIR: dataDir,
+      PARLEY_API_KEY: KEY,
     },
   });
   const gone = once(daemon, 'close');

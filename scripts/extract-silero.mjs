@@ -4,7 +4,7 @@
  *   npm pack @ricky0123/vad-web@0.0.31 && tar xzf ricky0123-vad-web-0.0.31.tgz
  *   npm run build && node scripts/extract-silero.mjs package/dist/silero_vad_v6.onnx
  *
- * The layout that it writes is described in src/providers/vad/silero-model.ts.
+ * The layout that it writes is described in src/providers/vad/silero/silero-model.ts.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import {
@@ -13,7 +13,7 @@ import {
   SILERO_LAYOUT,
   SILERO_UNITS,
   packSileroWeights,
-} from '../dist/providers/vad/silero-model.js';
+} from '../dist/providers/vad/silero/silero-model.js';
 
 const [, , source] = process.argv;
 if (source === undefined) throw new Error('usage: node scripts/extract-silero.mjs <silero_vad_v6.onnx>');

@@ -7,9 +7,9 @@ import { dirname, posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** Files of `src` itself that everything may import. */
-const GROUND = ['errors', 'json', 'native', 'package-files', 'random', 'secret', 'undici', 'webassembly'];
+const GROUND = ['package-files'];
 
-const BASE = ['audio', 'clock', 'config'];
+const BASE = ['base', 'schema', 'agent', 'settings', 'audio'];
 
 /** What a session knows of those it drives: their interfaces, not their makers. */
 const INTERFACES = [
@@ -23,49 +23,91 @@ const INTERFACES = [
   'transports/transport',
 ];
 
-const MEDIA = ['transports', 'rtp', 'sip', 'carriers'];
-const LIBRARY = [...BASE, 'conversation', 'net', 'providers', 'session', 'tools', ...MEDIA, 'store'];
+const TELEPHONY = ['telephony/rtp', 'telephony/sip', 'telephony/carriers'];
+const CARRIER_SETTINGS = ['plivo', 'sip', 'telnyx', 'twilio'].map((name) => `telephony/carriers/${name}/settings`);
+const LIBRARY = [
+  ...BASE,
+  'conversation',
+  'net',
+  'providers',
+  'session',
+  'tools',
+  'transports',
+  'transports/webrtc',
+  ...TELEPHONY,
+  ...CARRIER_SETTINGS,
+  'store',
+];
 
 /**
- * For each folder of `src` the folders, or single files, that it may import besides itself and the ground.
+ * For each room of `src`, which is a folder, or a file with rules of its own, the rooms or single files that it may
+ * import besides itself and the ground. A room inside another one is not part of it. The table has no cycle.
  * @type {Record<string, readonly string[]>}
  */
 export const MAY_IMPORT = {
-  audio: BASE,
-  clock: BASE,
-  config: BASE,
-  conversation: ['config'],
-  net: BASE,
-  providers: BASE,
-  tools: ['net', 'config', 'clock'],
-  transports: ['audio', 'clock', 'rtp/packet', 'rtp/srtp', 'rtp/srtp-keys'],
-  rtp: ['transports/transport', 'transports/telephone-event', 'transports/webrtc/reported-loss', 'audio', 'clock'],
-  sip: ['clock'],
-  carriers: ['sip', 'rtp', 'transports', 'audio', 'clock', 'config'],
-  session: [...BASE, 'conversation', ...INTERFACES],
-  store: ['config', 'clock', 'tools', 'session'],
-  engine: LIBRARY,
-  calls: [...LIBRARY, 'engine'],
-  testing: [...LIBRARY, 'engine', 'calls'],
-  benchmark: [...LIBRARY, 'engine', 'testing'],
-  'media-threads': [...LIBRARY, 'engine'],
-  daemon: [...LIBRARY, 'engine', 'calls', 'testing', 'media-threads'],
-  cli: [...LIBRARY, 'engine', 'calls', 'testing', 'benchmark', 'daemon'],
-  web: [
-    'session/call-story',
-    'session/ledger',
-    'testing/merge-config',
-    'testing/replay/read-log',
-    'testing/replay/replay',
-    'testing/replay/what-if',
+  base: [],
+  audio: ['base'],
+  schema: ['base'],
+  agent: ['base', 'schema'],
+  settings: ['base', 'schema', 'agent', ...CARRIER_SETTINGS],
+  ...Object.fromEntries(CARRIER_SETTINGS.map((file) => [file, ['schema']])),
+  conversation: ['base', 'agent'],
+  net: ['base', 'settings'],
+  providers: [...BASE],
+  tools: ['base', 'schema', 'agent', 'settings', 'net'],
+  transports: ['base', 'audio'],
+  'telephony/rtp': ['base', 'audio', 'transports'],
+  'transports/webrtc': ['base', 'audio', 'transports', 'telephony/rtp'],
+  'telephony/sip': ['base'],
+  session: ['base', 'audio', 'agent', 'conversation', ...INTERFACES],
+  store: ['base', 'agent', 'settings', 'tools', 'session'],
+  engine: [...BASE, 'conversation', 'net', 'providers', 'session', 'tools', 'transports'],
+  'telephony/carriers': [
+    'base',
+    'schema',
+    'agent',
+    'audio',
+    'transports',
+    'engine',
+    'telephony/rtp',
+    'telephony/sip',
+    ...CARRIER_SETTINGS,
   ],
-  index: [...LIBRARY, 'engine', 'calls'],
+  'telephony/calls': [
+    'base',
+    'schema',
+    'agent',
+    'conversation',
+    'session',
+    'transports',
+    'engine',
+    'telephony/sip',
+    'telephony/carriers',
+  ],
+  'testing/stage': ['agent', 'conversation'],
+  replay: ['base', 'conversation', 'session', 'testing/stage'],
+  testing: [...LIBRARY, 'engine', 'telephony/calls', 'testing/stage', 'replay'],
+  benchmark: [...LIBRARY, 'engine', 'testing'],
+  'threads/wire': [...LIBRARY, 'engine'],
+  threads: [...LIBRARY, 'engine', 'threads/wire'],
+  daemon: [...LIBRARY, 'engine', 'telephony/calls', 'replay', 'threads', 'threads/wire'],
+  cli: [...LIBRARY, 'engine', 'telephony/calls', 'replay', 'testing', 'benchmark', 'daemon'],
+  web: [
+    'conversation/merge-config',
+    'session/record/transcript',
+    'session/record/session-metrics',
+    'replay/check-changes',
+    'replay/index',
+    'replay/read-log',
+    'replay/replay',
+    'replay/what-if',
+  ],
+  index: [...LIBRARY, 'engine', 'telephony/calls'],
 };
 
 /** Type-only imports that are allowed besides: messages that both ends of a socket share. */
 const MAY_IMPORT_TYPES_OF = {
-  web: ['daemon', 'transports', 'session', 'conversation', 'config', 'testing'],
-  store: ['daemon'],
+  web: ['daemon', 'transports', 'session', 'conversation', 'agent', 'replay'],
 };
 
 /**
@@ -103,9 +145,16 @@ function importsOf(source) {
   }));
 }
 
-/** @param {string} path */
+const ROOMS = Object.keys(MAY_IMPORT).toSorted((one, other) => other.length - one.length);
+
+/**
+ * The innermost room that a file belongs to.
+ * @param {string} path
+ */
 function owner(path) {
-  return (path.split('/')[0] ?? '').replace(/\.[jt]s$/, '');
+  const module = path.replace(/\.[jt]s$/, '');
+  const room = ROOMS.find((it) => module === it || module.startsWith(`${it}/`));
+  return room ?? module.split('/')[0] ?? '';
 }
 
 /** @param {readonly string[]} names */

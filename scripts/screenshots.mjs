@@ -130,7 +130,9 @@ async function makeCalls(facts) {
   await ask('POST', `/phones/${phone}/set_agent`, { agent_id: AGENT });
   for (const caller of CALLERS) await ask('POST', `/phones/${phone}/simulate_call`, { caller });
   const { session_id: failed } = await ask('POST', '/start_outbound_call', {
-    ...{ from_phone: phone, to_phone: '+12025550107', agent_id: AGENT },
+    from_phone: phone,
+    to_phone: '+12025550107',
+    agent_id: AGENT,
   });
   facts.failed = failed;
   const { id: campaign } = await ask('POST', '/campaigns', { name: 'Saturday’s tables' });
@@ -183,7 +185,7 @@ async function ask(method, path, body) {
 
 /** The fixture between silence, in the plain PCM that Chromium plays, again and again. */
 async function microphoneWav() {
-  const { decodeWav, encodeWav } = await import(new URL('../dist/audio/wav.js', import.meta.url).href);
+  const { decodeWav, encodeWav } = await import(new URL('../dist/audio/files/wav.js', import.meta.url).href);
   const { samples, sampleRateHz } = decodeWav(readFileSync(SPOKEN));
   const before = (GREETING_MS * sampleRateHz) / 1000;
   const all = new Int16Array(before + samples.length + (SILENCE_AFTER_MS * sampleRateHz) / 1000);
@@ -194,7 +196,10 @@ async function microphoneWav() {
 async function startDaemon() {
   const command = fileURLToPath(new URL('../bin/parley.js', import.meta.url));
   const env = {
-    ...{ PATH: process.env['PATH'], PARLEY_DATA_DIR: folder, PARLEY_API_KEY: KEY, PARLEY_PUBLIC_KEY: 'pk_screenshots' },
+    PATH: process.env['PATH'],
+    PARLEY_DATA_DIR: folder,
+    PARLEY_API_KEY: KEY,
+    PARLEY_PUBLIC_KEY: 'pk_screenshots',
     PARLEY_ALLOWED_ORIGINS: new URL(shop.address).origin,
   };
   const child = spawn(process.execPath, [command, 'serve', '--port', '0'], {

@@ -59,8 +59,11 @@ const ROWS = {
     what: 'providers, tools and servers that never end, drip, send too much or garbage, or fail',
     count: null,
     tests: [
-      ...['test/engine/dead-air.test.ts', 'test/engine/tool-deadlines.test.ts', 'test/session/faults.test.ts'],
-      ...['test/session/custom-llm-stall.test.ts', 'test/net/guarded-client.test.ts'],
+      'test/engine/dead-air.test.ts',
+      'test/engine/tool-deadlines.test.ts',
+      'test/session/faults.test.ts',
+      'test/session/custom-llm-stall.test.ts',
+      'test/net/guarded-client.test.ts',
       'test/providers/deadlines.test.ts',
     ],
   },
@@ -87,7 +90,7 @@ const ROWS = {
   datagrams: {
     what: 'mutated SIP, descriptions, RTP, RTCP and SRTP, so many of each',
     count: 1_000_000,
-    tests: ['test/rtp/fuzz.test.ts', 'test/sip/fuzz.test.ts'],
+    tests: ['test/telephony/rtp/fuzz.test.ts', 'test/telephony/sip/fuzz.test.ts'],
   },
 };
 
@@ -149,8 +152,11 @@ async function againstDaemon(tests) {
       cwd: root,
       stdio: ['ignore', 'ignore', 'inherit'],
       env: {
-        ...{ PATH: process.env['PATH'], OLLAMA_HOST: 'http://127.0.0.1:9', PARLEY_DATA_DIR: dataDir },
-        ...{ PARLEY_API_KEY: 'sk_test_0123456789', PARLEY_PUBLIC_KEY: 'pk_test_0123456789' },
+        PATH: process.env['PATH'],
+        OLLAMA_HOST: 'http://127.0.0.1:9',
+        PARLEY_DATA_DIR: dataDir,
+        PARLEY_API_KEY: 'sk_test_0123456789',
+        PARLEY_PUBLIC_KEY: 'pk_test_0123456789',
         PARLEY_LOG_LEVEL: 'error',
       },
     },

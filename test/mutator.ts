@@ -1,4 +1,4 @@
-import { Random } from '../src/random.js';
+import { Random } from '../src/base/random.js';
 
 /** Long runs: `npm run test:security -- datagrams` sets both. */
 const WANTED = process.env['PARLEY_SECURITY_COUNT'];

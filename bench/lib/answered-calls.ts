@@ -1,12 +1,12 @@
-import { levelOf } from '../../dist/audio/level.js';
-import { Switchboard } from '../../dist/calls/switchboard.js';
-import { SimulatedNetwork } from '../../dist/carriers/simulated/network.js';
-import { networkSchema } from '../../dist/carriers/simulated/script.js';
-import { SoundLibrary } from '../../dist/carriers/simulated/sounds.js';
-import { VirtualClock } from '../../dist/clock/virtual.js';
-import type { CallReport } from '../../dist/calls/agent-call.js';
+import { levelOf } from '../../dist/audio/dsp/level.js';
+import { Switchboard } from '../../dist/telephony/calls/switchboard.js';
+import { SimulatedNetwork } from '../../dist/telephony/carriers/simulated/network.js';
+import { networkSchema } from '../../dist/telephony/carriers/simulated/script.js';
+import { SoundLibrary } from '../../dist/telephony/carriers/simulated/sounds.js';
+import { VirtualClock } from '../../dist/base/virtual-clock.js';
+import type { CallReport } from '../../dist/telephony/calls/agent-call.js';
 import { Engine } from '../../dist/engine/engine.js';
-import { functionLlm } from '../../dist/testing/function-llm.js';
+import { functionLlm } from '../../dist/testing/doubles/function-llm.js';
 import type { Answerer } from './answerers.js';
 
 /** What a call came to. Times are milliseconds since the answer; null = it did not happen. */

@@ -1,9 +1,9 @@
 import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { Step } from '../../dist/carriers/simulated/script.js';
+import type { Step } from '../../dist/telephony/carriers/simulated/script.js';
 import { packageFile } from '../../dist/package-files.js';
-import { readFixtureLabels } from '../../dist/testing/labels.js';
-import { answerTone, modemWords } from '../../dist/testing/fax-signals.js';
+import { readFixtureLabels } from '../../dist/testing/labels/labels.js';
+import { answerTone, modemWords } from '../../dist/testing/doubles/fax-signals.js';
 
 /** What answers a call. `full`: a mailbox that takes no message. `menu`: keys are to be pressed. */
 export type Kind = 'person' | 'voicemail' | 'full' | 'screening' | 'fax' | 'menu';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
 import { packageFile } from '../../dist/package-files.js';
-import { readFixtureLabels } from '../../dist/testing/labels.js';
+import { readFixtureLabels } from '../../dist/testing/labels/labels.js';
 
 export interface BrowserTurn {
   /** From the end of the user's speech, as labelled, to the first sound of the answer, by the page's audio clock. */
@@ -37,12 +37,14 @@ export async function inBrowser(turns: number): Promise<BrowserTurn[]> {
   const browser = await chromium.launch({
     executablePath: '/usr/bin/chromium',
     args: [
-      ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'],
-      ...[
-        '--use-fake-device-for-media-stream',
-        '--use-fake-ui-for-media-stream',
-        '--allow-loopback-in-peer-connection',
-      ],
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--use-fake-device-for-media-stream',
+      '--use-fake-ui-for-media-stream',
+      '--allow-loopback-in-peer-connection',
     ],
   });
   try {

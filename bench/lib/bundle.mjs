@@ -15,8 +15,15 @@ const dist = fileURLToPath(new URL('../../dist', import.meta.url));
  */
 export async function bundleProgram(source, outdir, options = {}) {
   await build({
-    ...{ entryPoints: [source], outdir, outExtension: { '.js': '.mjs' }, bundle: true, platform: 'node' },
-    ...{ format: 'esm', target: 'node20', packages: 'external', sourcemap: 'inline' },
+    entryPoints: [source],
+    outdir,
+    outExtension: { '.js': '.mjs' },
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node20',
+    packages: 'external',
+    sourcemap: 'inline',
     plugins: [
       {
         name: 'build-stays-outside',

@@ -1,5 +1,5 @@
-import { RealClock } from '../../dist/clock/real.js';
-import { Ticker } from '../../dist/clock/ticker.js';
+import { RealClock } from '../../dist/base/real-clock.js';
+import { Ticker } from '../../dist/base/ticker.js';
 import type { Transport } from '../../dist/transports/transport.js';
 import { FrameLateness } from './frame-lateness.js';
 import type { Methods } from './remote.js';

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { HEARING_RATE_HZ, msToSamples } from '../../dist/audio/frame.js';
-import { decodeWav } from '../../dist/audio/wav.js';
+import { decodeWav } from '../../dist/audio/files/wav.js';
 import { packageFile } from '../../dist/package-files.js';
-import { readFixtureLabels } from '../../dist/testing/labels.js';
+import { readFixtureLabels } from '../../dist/testing/labels/labels.js';
 
 /**
  * `idle`: a faint hiss comes in and nobody speaks. `listening`: the user speaks, but for 0.6 s of each 10. `talking`: 5 s

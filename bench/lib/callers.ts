@@ -1,10 +1,10 @@
 import { fileURLToPath } from 'node:url';
 import { frameSamples, HEARING_RATE_HZ } from '../../dist/audio/frame.js';
-import { loadAgentFile } from '../../dist/config/agent-file.js';
+import { loadAgentFile } from '../../dist/agent/agent-file.js';
 import { packageFile } from '../../dist/package-files.js';
 import type { Engine, Session, SessionRequest } from '../../dist/index.js';
 import type { VadProvider } from '../../dist/providers/vad/vad.js';
-import { promptedStt } from '../../dist/testing/prompted-stt.js';
+import { promptedStt } from '../../dist/testing/doubles/prompted-stt.js';
 import { MemoryTransport } from '../../dist/transports/memory.js';
 import { ANSWER, type Conduct, SAID, soundOf } from './caller-sound.js';
 import { instantLlm, instantTts } from './instant.js';

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { WebSocket } from 'ws';
 import { HEARING_RATE_HZ } from '../../dist/audio/frame.js';
-import { loadOpus } from '../../dist/audio/opus.js';
-import { serialiseRtp } from '../../dist/rtp/packet.js';
-import { type DatagramSocket, openUdpSocket } from '../../dist/rtp/socket.js';
+import { loadOpus } from '../../dist/audio/codecs/opus.js';
+import { serialiseRtp } from '../../dist/telephony/rtp/packet.js';
+import { type DatagramSocket, openUdpSocket } from '../../dist/telephony/rtp/socket.js';
 import { pcmBytes } from '../../dist/transports/pcm.js';
 import { WeriftCaller } from '../../dist/transports/webrtc/werift-caller.js';
 import { soundOf } from './caller-sound.js';

@@ -2,14 +2,14 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { WebSocketServer } from 'ws';
-import { loadOpus } from '../../dist/audio/opus.js';
-import { RealClock } from '../../dist/clock/real.js';
+import { loadOpus } from '../../dist/audio/codecs/opus.js';
+import { RealClock } from '../../dist/base/real-clock.js';
 import { Engine } from '../../dist/engine/engine.js';
 import type { VadProvider } from '../../dist/providers/vad/vad.js';
 import { vadProvider } from '../../dist/providers/vad/registry.js';
-import { SileroVad } from '../../dist/providers/vad/silero.js';
-import { RtpPorts } from '../../dist/rtp/ports.js';
-import { openRtpSession, type RtpSession } from '../../dist/rtp/session.js';
+import { SileroVad } from '../../dist/providers/vad/silero/silero.js';
+import { RtpPorts } from '../../dist/telephony/rtp/ports.js';
+import { openRtpSession, type RtpSession } from '../../dist/telephony/rtp/session.js';
 import { TalkSocketTransport } from '../../dist/transports/talk-socket.js';
 import type { Transport } from '../../dist/transports/transport.js';
 import { WebRtcTransport } from '../../dist/transports/webrtc/webrtc-transport.js';
@@ -110,8 +110,11 @@ export class SessionThread {
     const lateness = this.#lateness.stop();
     const [loopP99, loopMax] = [loop.percentile(99), loop.max].map((ns) => Math.max(0, ns / 1e6 - LOOP_MS));
     return {
-      ...{ lateness: [lateness], loopP99: loopP99 ?? 0, loopMax: loopMax ?? 0 },
-      ...{ answers: this.#heard - before, keptBytes: this.#kept() },
+      lateness: [lateness],
+      loopP99: loopP99 ?? 0,
+      loopMax: loopMax ?? 0,
+      answers: this.#heard - before,
+      keptBytes: this.#kept(),
     };
   }
 

@@ -1,14 +1,14 @@
 import { frameSamples, HEARING_RATE_HZ, samplesToMs } from '../../dist/audio/frame.js';
-import { VirtualClock } from '../../dist/clock/virtual.js';
-import { loadAgentFile } from '../../dist/config/agent-file.js';
-import { resolveAgent } from '../../dist/config/resolve.js';
+import { VirtualClock } from '../../dist/base/virtual-clock.js';
+import { loadAgentFile } from '../../dist/agent/agent-file.js';
+import { resolveAgent } from '../../dist/agent/resolve.js';
 import type { ConversationEvent } from '../../dist/conversation/events.js';
-import { speechHints } from '../../dist/engine/hints.js';
+import { speechHints } from '../../dist/engine/stt-hints.js';
 import { parseScript, speechHints as scriptHints } from '../../dist/providers/llm/scripted/index.js';
 import { EmbeddedStt } from '../../dist/providers/stt/embedded/provider.js';
 import type { SpeechHints, SttStream } from '../../dist/providers/stt/stt.js';
 import { vadProvider } from '../../dist/providers/vad/registry.js';
-import { Hearing } from '../../dist/session/hearing.js';
+import { Hearing } from '../../dist/session/hearing/hearing.js';
 import { MIN_PAUSE_MS, type Stretch, type Turn } from './turns.js';
 
 /** What a session's core would be told of a turn, and when, in ms from its first sample. */

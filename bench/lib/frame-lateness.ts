@@ -1,4 +1,4 @@
-import type { Ticker } from '../../dist/clock/ticker.js';
+import type { Ticker } from '../../dist/base/ticker.js';
 import type { Transport } from '../../dist/transports/transport.js';
 import { quantile } from './numbers.js';
 
@@ -69,8 +69,12 @@ export class FrameLateness {
     const sorted = Float64Array.from(this.#behind.flat()).sort();
     const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
     return {
-      ...{ frames: sorted.length + skipped, late, skipped },
-      ...{ p50: at(0.5), p99: at(0.99), max: at(1) },
+      frames: sorted.length + skipped,
+      late,
+      skipped,
+      p50: at(0.5),
+      p99: at(0.99),
+      max: at(1),
     };
   }
 }

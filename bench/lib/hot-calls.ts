@@ -1,10 +1,10 @@
-import { Ticker } from '../../dist/clock/ticker.js';
-import { VirtualClock } from '../../dist/clock/virtual.js';
-import type { CodecName } from '../../dist/rtp/codecs.js';
-import { serialiseRtp } from '../../dist/rtp/packet.js';
-import { RtpPorts } from '../../dist/rtp/ports.js';
-import { openRtpSession } from '../../dist/rtp/session.js';
-import type { OnDatagram } from '../../dist/rtp/socket.js';
+import { Ticker } from '../../dist/base/ticker.js';
+import { VirtualClock } from '../../dist/base/virtual-clock.js';
+import type { CodecName } from '../../dist/telephony/rtp/media-codec.js';
+import { serialiseRtp } from '../../dist/telephony/rtp/packet.js';
+import { RtpPorts } from '../../dist/telephony/rtp/ports.js';
+import { openRtpSession } from '../../dist/telephony/rtp/session.js';
+import type { OnDatagram } from '../../dist/telephony/rtp/socket.js';
 import type { HotFunction } from './hot-functions.js';
 import { sound } from './rivals.js';
 
@@ -37,8 +37,14 @@ async function call(codec: CodecName, payloadType: number): Promise<() => void> 
   session.offer();
   session.accept(
     [
-      ...['v=0', `o=- 1 1 IN IP4 ${ADDRESS}`, 's=-', `c=IN IP4 ${ADDRESS}`, 't=0 0'],
-      ...[`m=audio ${String(PORT)} RTP/AVP ${String(payloadType)}`, 'a=sendrecv', ''],
+      'v=0',
+      `o=- 1 1 IN IP4 ${ADDRESS}`,
+      's=-',
+      `c=IN IP4 ${ADDRESS}`,
+      't=0 0',
+      `m=audio ${String(PORT)} RTP/AVP ${String(payloadType)}`,
+      'a=sendrecv',
+      '',
     ].join('\r\n'),
   );
   session.answered();

@@ -1,26 +1,25 @@
-import { dtmfTones } from '../../dist/audio/dtmf-tones.js';
-import { DtmfDetector } from '../../dist/audio/dtmf.js';
-import { FaxDetector } from '../../dist/audio/fax.js';
+import { DtmfDetector, dtmfTones } from '../../dist/audio/tones/dtmf.js';
+import { FaxDetector } from '../../dist/audio/tones/fax.js';
 import { HEARING_RATE_HZ } from '../../dist/audio/frame.js';
-import { decodeG711, encodeG711 } from '../../dist/audio/g711.js';
+import { decodeG711, encodeG711 } from '../../dist/audio/codecs/g711.js';
 import { JitterBuffer } from '../../dist/audio/jitter-buffer.js';
-import { LevelMeter } from '../../dist/audio/level.js';
-import { mix } from '../../dist/audio/mix.js';
-import { loadOpus } from '../../dist/audio/opus.js';
-import { LossConcealer } from '../../dist/audio/plc.js';
-import { Resampler } from '../../dist/audio/resample.js';
-import { gather } from '../../dist/clock/gathering.js';
-import { classifyOverlap } from '../../dist/conversation/acknowledgements.js';
-import { completenessOf } from '../../dist/conversation/completeness.js';
+import { LevelMeter } from '../../dist/audio/dsp/level.js';
+import { mix } from '../../dist/audio/dsp/mix.js';
+import { loadOpus } from '../../dist/audio/codecs/opus.js';
+import { LossConcealer } from '../../dist/audio/dsp/plc.js';
+import { Resampler } from '../../dist/audio/dsp/resample.js';
+import { gather } from '../../dist/base/gathering.js';
+import { classifyOverlap } from '../../dist/conversation/floor/acknowledgements.js';
+import { completenessOf } from '../../dist/conversation/turn/completeness.js';
 import { DEFAULT_CONVERSATION } from '../../dist/conversation/config.js';
 import { Conversation } from '../../dist/conversation/conversation.js';
-import { cutSentences } from '../../dist/conversation/sentences.js';
+import { cutSentences } from '../../dist/conversation/reply/sentences.js';
 import { vadProvider } from '../../dist/providers/vad/registry.js';
 import { SpeechDetector } from '../../dist/providers/vad/speech-detector.js';
-import { parseRtp, serialiseRtp } from '../../dist/rtp/packet.js';
-import { Hearing } from '../../dist/session/hearing.js';
-import { Playout } from '../../dist/session/playout.js';
-import { Stage } from '../../dist/testing/stage.js';
+import { parseRtp, serialiseRtp } from '../../dist/telephony/rtp/packet.js';
+import { Hearing } from '../../dist/session/hearing/hearing.js';
+import { Playout } from '../../dist/session/speech/playout.js';
+import { Stage } from '../../dist/testing/stage/stage.js';
 import { callFunctions } from './hot-calls.js';
 import { lineFunctions } from './hot-lines.js';
 import { sound } from './rivals.js';
@@ -141,9 +140,12 @@ function words(): HotFunction[] {
 function hearing(): HotFunction {
   const nothing = (): void => undefined;
   const ears = new Hearing({
-    ...{ inputRateHz: 8_000, vad: vadProvider('silero-gated').createDetector(), vadThreshold: 0.5 },
+    inputRateHz: 8_000,
+    vad: vadProvider('silero-gated').createDetector(),
+    vadThreshold: 0.5,
     stt: { push: nothing, speechStarted: nothing, speechStopped: nothing },
-    ...{ nowMs: () => 0, onEvent: nothing },
+    nowMs: () => 0,
+    onEvent: nothing,
   });
   const hiss = Int16Array.from(sound(160), (sample) => sample % 20);
   return ['ears of a silent line, 10 frames', () => times(10, () => ears.audio(hiss))];

@@ -1,1 +1,1 @@
-export { machine } from '../../dist/benchmark/machine.js';
+export { machine } from '../../dist/benchmark/report.js';

@@ -1,6 +1,6 @@
-import { nearestRank } from '../../dist/session/latency.js';
+import { nearestRank } from '../../dist/session/record/session-metrics.js';
 
-export { markdownTable } from '../../dist/benchmark/markdown-table.js';
+export { markdownTable } from '../../dist/benchmark/report.js';
 
 /** The value below which `share` (above 0, up to 1) of the values lie, by nearest rank; NaN where there are none. */
 export function quantile(values: readonly number[], share: number): number {

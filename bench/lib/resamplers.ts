@@ -1,6 +1,6 @@
 import createSpeex from '@echogarden/speex-resampler-wasm/simd';
-import { polyphases, type Polyphase } from '../../dist/audio/polyphase.js';
-import { Resampler } from '../../dist/audio/resample.js';
+import { polyphases, type Polyphase } from '../../dist/audio/dsp/polyphase.js';
+import { Resampler } from '../../dist/audio/dsp/resample.js';
 import type { Resample } from './resampler-quality.js';
 import { sound } from './rivals.js';
 

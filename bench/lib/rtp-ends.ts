@@ -1,12 +1,12 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { RealClock } from '../../dist/clock/real.js';
-import { Ticker } from '../../dist/clock/ticker.js';
-import type { CodecName } from '../../dist/rtp/codecs.js';
-import type { SrtpPolicy } from '../../dist/rtp/negotiation.js';
-import { RtpPorts } from '../../dist/rtp/ports.js';
-import { openRtpSession, type RtpSession } from '../../dist/rtp/session.js';
-import { openNodeSocket, type OpenSocket, openUdpSocket } from '../../dist/rtp/socket.js';
+import { RealClock } from '../../dist/base/real-clock.js';
+import { Ticker } from '../../dist/base/ticker.js';
+import type { CodecName } from '../../dist/telephony/rtp/media-codec.js';
+import type { SrtpPolicy } from '../../dist/telephony/rtp/negotiation.js';
+import { RtpPorts } from '../../dist/telephony/rtp/ports.js';
+import { openRtpSession, type RtpSession } from '../../dist/telephony/rtp/session.js';
+import { openNodeSocket, type OpenSocket, openUdpSocket } from '../../dist/telephony/rtp/socket.js';
 
 export interface RtpCase {
   codec: CodecName;
@@ -40,7 +40,11 @@ export class SpeakingEnds {
       const session = await openRtpSession({ clock: this.#clock, ticker, ports, codecs: [codec], srtp });
       this.sessions.push(session);
       session.line.start({
-        ...{ audio: ignore, digits: ignore, text: ignore, formResult: ignore, closed: ignore },
+        audio: ignore,
+        digits: ignore,
+        text: ignore,
+        formResult: ignore,
+        closed: ignore,
       });
     }
   }

@@ -1,5 +1,4 @@
-import { escape, page, table } from '../../dist/benchmark/html.js';
-import { latencySections } from '../../dist/benchmark/report-page.js';
+import { escape, latencySections, page, table } from '../../dist/benchmark/report-page.js';
 import { cellIn } from './printed-tables.js';
 import { PARTS } from './suite-parts.js';
 import type { PartResult, SuiteReport } from './suite-run.js';

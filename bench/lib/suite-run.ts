@@ -55,7 +55,7 @@ export async function runPart(part: Part, args: readonly string[], out: string):
   }
   const { name, title, real } = part;
   const seconds = Math.round((performance.now() - fromMs) / 1000);
-  return { ...{ name, title, real, args, seconds }, machine: machine(), tables: printedTables(text), runs, error };
+  return { name, title, real, args, seconds, machine: machine(), tables: printedTables(text), runs, error };
 }
 
 function output([name = '', ...rest]: readonly string[]): Promise<{ text: string; error: string | null }> {

@@ -1,9 +1,9 @@
 import { frameSamples, HEARING_RATE_HZ, msToSamples, samplesToMs } from '../../dist/audio/frame.js';
-import { timedLlm } from '../../dist/benchmark/doubles/timed-llm.js';
+import { timedLlm } from '../../dist/benchmark/doubles/recorded-stt.js';
 import { doubles, PUBLISHED } from '../../dist/benchmark/provider-set.js';
 import type { Recording } from '../../dist/benchmark/recording.js';
-import { delay } from '../../dist/clock/clock.js';
-import { VirtualClock } from '../../dist/clock/virtual.js';
+import { delay } from '../../dist/base/clock.js';
+import { VirtualClock } from '../../dist/base/virtual-clock.js';
 import { Engine } from '../../dist/engine/engine.js';
 import type { TtsProvider } from '../../dist/providers/tts/tts.js';
 import { MemoryTransport } from '../../dist/transports/memory.js';
@@ -51,7 +51,9 @@ export async function talkOver(recording: Recording, embedded: boolean): Promise
   const { stt } = doubles(shifted(recording), { times: PUBLISHED, seed: 1 });
   const session = await engine.createSession({
     agent: { prompt: 'You tell of trains.', flow: { user_start_first: true } },
-    ...{ transport, tts: rampTts(), ...(!embedded && stt && { stt }) },
+    transport,
+    tts: rampTts(),
+    ...(!embedded && stt && { stt }),
     llm: timedLlm({ answers: [STORY, STORY], firstMs: () => 300, pieceMs: 5 }),
     observe: (event) => {
       if (event.type === 'user') turns++;
@@ -127,14 +129,19 @@ function placeOf(sample: number): number {
 function rampTts(): TtsProvider {
   let at = 0;
   return {
-    ...{ name: 'ramp', virtualTime: true, warmUp: () => Promise.resolve(), close: () => Promise.resolve() },
+    name: 'ramp',
+    virtualTime: true,
+    warmUp: () => Promise.resolve(),
+    close: () => Promise.resolve(),
     voices: () => [{ id: 'ramp', name: 'Ramp', language: 'en-US', sampleRateHz: HEARING_RATE_HZ }],
     async *synthesize({ text, clock, signal }) {
       await delay(clock, 50, signal);
       const samples = new Int16Array(msToSamples(text.length * 60, HEARING_RATE_HZ));
       for (let index = 0; index < samples.length; index++) samples[index] = (at++ % RAMP) - RAMP / 2;
       const words = [...text.matchAll(/\S+/g)].map(({ 0: word, index }) => ({
-        ...{ text: word, startMs: index * 60, endMs: (index + word.length) * 60 },
+        text: word,
+        startMs: index * 60,
+        endMs: (index + word.length) * 60,
       }));
       yield { samples, sampleRateHz: HEARING_RATE_HZ, words };
     },

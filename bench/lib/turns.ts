@@ -1,10 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, extname, join, relative } from 'node:path';
 import { HEARING_RATE_HZ, msToSamples } from '../../dist/audio/frame.js';
-import { resample } from '../../dist/audio/resample.js';
-import { decodeWav } from '../../dist/audio/wav.js';
-import { labelsBeside, turnsByLabels } from '../../dist/benchmark/labelled-turns.js';
-import { type Labels, readFixtureLabels } from '../../dist/testing/labels.js';
+import { resample } from '../../dist/audio/dsp/resample.js';
+import { decodeWav } from '../../dist/audio/files/wav.js';
+import { labelsBeside, turnsByLabels } from '../../dist/benchmark/recording.js';
+import { type Labels, readFixtureLabels } from '../../dist/testing/labels/labels.js';
 
 /** A labelled turn and its sound. Times in ms from the sound's first sample. */
 export interface Turn {

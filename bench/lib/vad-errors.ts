@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { HEARING_RATE_HZ, samplesToMs } from '../../dist/audio/frame.js';
-import { resample } from '../../dist/audio/resample.js';
-import { decodeWav } from '../../dist/audio/wav.js';
+import { resample } from '../../dist/audio/dsp/resample.js';
+import { decodeWav } from '../../dist/audio/files/wav.js';
 import { vadProvider } from '../../dist/providers/vad/registry.js';
 import { SpeechDetector } from '../../dist/providers/vad/speech-detector.js';
 import type { Labelled } from './turns.js';

@@ -1,4 +1,4 @@
-;; The inner loop of resampling, described in src/audio/polyphase.ts. Coefficients and samples are whole numbers in
+;; The inner loop of resampling, described in src/audio/dsp/polyphase.ts. Coefficients and samples are whole numbers in
 ;; doubles, small enough that every sum is exact, so the order of summing changes nothing.
 ;; Addresses are in bytes; taps is a multiple of 4. The memory holds samples, outputs and coefficients.
 (module
@@ -65,7 +65,7 @@
           (f64x2.add
             (f64x2.add (local.get $a) (local.get $b))
             (f64x2.add (local.get $c) (local.get $d))))
-        ;; 2^-24 is 1 / SINC_SCALE of src/audio/sinc-table.ts.
+        ;; 2^-24 is 1 / SINC_SCALE of src/audio/dsp/sinc-table.ts.
         (local.set $value
           (i32.trunc_sat_f64_s
             (f64.floor

@@ -1,5 +1,5 @@
 ;; The matrix product of Silero's layers: out[o] = bias[o] + sum of weights[o][i] * x[i], at least 0 if relu.
-;; Weights lie in blocks of 16 outputs (SILERO_BLOCK in src/providers/vad/silero-model.ts): for each input, its 16
+;; Weights lie in blocks of 16 outputs (SILERO_BLOCK in src/providers/vad/silero/silero-model.ts): for each input, its 16
 ;; weights. So each weight is read once, in order, and a block's 16 sums stay in four registers.
 ;; Addresses are in bytes; outputs is a multiple of 16. The memory holds weights, inputs and outputs.
 (module

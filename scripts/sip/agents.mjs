@@ -4,20 +4,20 @@
  */
 import assert from 'node:assert/strict';
 import { randomBytes, randomInt } from 'node:crypto';
-import { Switchboard } from '../../dist/calls/switchboard.js';
-import { readDirectory } from '../../dist/carriers/simulated/directory.js';
-import { SimulatedNetwork } from '../../dist/carriers/simulated/network.js';
-import { SoundLibrary } from '../../dist/carriers/simulated/sounds.js';
-import { atDesk, openDemoDesk } from '../../dist/cli/demo-desk.js';
-import { loadAgentFile } from '../../dist/config/agent-file.js';
+import { Switchboard } from '../../dist/telephony/calls/switchboard.js';
+import { readDirectory } from '../../dist/telephony/carriers/simulated/directory.js';
+import { SimulatedNetwork } from '../../dist/telephony/carriers/simulated/network.js';
+import { SoundLibrary } from '../../dist/telephony/carriers/simulated/sounds.js';
+import { atDesk, openDemoDesk } from '../../dist/cli/shared/demo-desk.js';
+import { loadAgentFile } from '../../dist/agent/agent-file.js';
 import { Engine } from '../../dist/engine/engine.js';
 import { packageFile } from '../../dist/package-files.js';
-import { Random } from '../../dist/random.js';
-import { RtpPorts } from '../../dist/rtp/ports.js';
-import { openRtpSession } from '../../dist/rtp/session.js';
-import { openUdpSocket } from '../../dist/rtp/socket.js';
-import { Sockets } from '../../dist/sip/transport/sockets.js';
-import { SipGateway } from '../../dist/testing/sip-gateway.js';
+import { Random } from '../../dist/base/random.js';
+import { RtpPorts } from '../../dist/telephony/rtp/ports.js';
+import { openRtpSession } from '../../dist/telephony/rtp/session.js';
+import { openUdpSocket } from '../../dist/telephony/rtp/socket.js';
+import { Sockets } from '../../dist/telephony/sip/transport/sockets.js';
+import { SipGateway } from '../../dist/testing/doubles/sip-gateway.js';
 import { clock, HOST, openTrunk, OWN, ticker, until } from './rig.mjs';
 
 const PORTS = { trunk: 15_900, gateway: 15_904 };
@@ -27,7 +27,7 @@ const MOST_GUEST_CALLS = 3;
 const MESSAGE = 'Hello, this is Olive. Your table is kept for tomorrow at eight. Goodbye!';
 const NUMBERS = { person: '+12025550101', mailbox: '+12025550103', menu: '+12025550110', guest: '+12025550151' };
 
-/** Sockets that lose and delay what they send. @returns {import('../../dist/rtp/socket.js').OpenSocket} */
+/** Sockets that lose and delay what they send. @returns {import('../../dist/telephony/rtp/socket.js').OpenSocket} */
 function badSockets() {
   const random = new Random(5);
   return async (address, port) => {
@@ -48,7 +48,7 @@ function badSockets() {
 /**
  * @param {SimulatedNetwork} phones behind it
  * @param {{ gateway: number, trunk: number }} places its port, and whose trunk it is
- * @param {import('../../dist/rtp/socket.js').OpenSocket} openSocket
+ * @param {import('../../dist/telephony/rtp/socket.js').OpenSocket} openSocket
  */
 export async function openGateway(phones, places, openSocket) {
   const ports = new RtpPorts({ clock, localAddress: HOST, portRange: [40_000, 40_999], openSocket });
@@ -66,7 +66,10 @@ export async function openGateway(phones, places, openSocket) {
     listen: [{ protocol: 'UDP', address: HOST, port: places.gateway }],
   });
   gateway = new SipGateway({
-    ...{ clock, transport, phones, host: HOST },
+    clock,
+    transport,
+    phones,
+    host: HOST,
     token: () => randomBytes(8).toString('hex'),
     chance: () => randomInt(2 ** 32) / 2 ** 32,
     trunk: { protocol: 'UDP', address: HOST, port: places.trunk },
@@ -88,7 +91,11 @@ export async function openPhones(engine) {
   /** @type {Map<string, Set<string>>} */
   const notes = new Map();
   const phones = new SimulatedNetwork({
-    ...{ clock, ticker, ...(await readDirectory()), sounds, owned: [OWN] },
+    clock,
+    ticker,
+    ...(await readDirectory()),
+    sounds,
+    owned: [OWN],
     tap: (call) => notes.set(call.to, new Set(call.notes)),
   });
   return { phones, notes };
@@ -115,7 +122,7 @@ export async function agentsOnATrunk() {
   try {
     const reminder = await loadAgentFile(packageFile('examples/reminder/agent.json').pathname);
     const restaurant = await loadAgentFile(packageFile('examples/restaurant/agent.json').pathname);
-    /** @type {Promise<import('../../dist/calls/agent-call.js').CallReport>[]} */
+    /** @type {Promise<import('../../dist/telephony/calls/agent-call.js').CallReport>[]} */
     const taken = [];
     switchboard.receive(
       () => ({ agent: atDesk(restaurant.config, desk), script: restaurant.script }),

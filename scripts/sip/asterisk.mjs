@@ -93,10 +93,16 @@ export async function callsWithAsterisk() {
   const servers = [{ protocol: /** @type {const} */ ('UDP'), port: THEIRS, host: HOST }];
   const byAddress = await openTrunk({ port: OURS, servers, options: { domain: HOST } });
   const registered = await openTrunk({
-    ...{ port: ACCOUNT, servers, host: ACCOUNT_HOST },
+    port: ACCOUNT,
+    servers,
+    host: ACCOUNT_HOST,
     options: {
-      ...{ domain: HOST, user: 'acme', credentials: { user: 'acme', password: PASSWORD }, register: true },
-      ...{ fromUser: 'account', identity: 'asserted' },
+      domain: HOST,
+      user: 'acme',
+      credentials: { user: 'acme', password: PASSWORD },
+      register: true,
+      fromUser: 'account',
+      identity: 'asserted',
     },
   });
   try {

@@ -6,7 +6,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { encodeWav } from '../../dist/audio/wav.js';
+import { encodeWav } from '../../dist/audio/files/wav.js';
 import { answerAll, HOST, openTrunk, OWN, talk, until, wait } from './rig.mjs';
 
 const OURS = 15_960;
@@ -101,14 +101,30 @@ export async function callsWithBaresip(protocol, host = HOST) {
   const port = isSecure ? THEIRS + 1 : THEIRS;
   const own = { key: '', cert: '' };
   const baresip = await Baresip.start({
-    ...{ port: THEIRS, protocol, host, isSecure },
+    port: THEIRS,
+    protocol,
+    host,
+    isSecure,
     onFolder: (folder) => {
       const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
       execFileSync(
         'openssl',
         [
-          ...['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-keyout', key, '-out', cert],
-          ...['-subj', `/CN=${HOST}`, '-addext', `subjectAltName=IP:${host}`],
+          'req',
+          '-x509',
+          '-newkey',
+          'rsa:2048',
+          '-nodes',
+          '-days',
+          '2',
+          '-keyout',
+          key,
+          '-out',
+          cert,
+          '-subj',
+          `/CN=${HOST}`,
+          '-addext',
+          `subjectAltName=IP:${host}`,
         ],
         { stdio: 'ignore' },
       );
@@ -118,8 +134,12 @@ export async function callsWithBaresip(protocol, host = HOST) {
     },
   });
   const carrier = await openTrunk({
-    ...{ port: OURS, servers: [{ protocol, port }], listen: [protocol], tls: { own, ca: own.cert } },
-    ...{ srtp: isSecure ? 'required' : 'off', host },
+    port: OURS,
+    servers: [{ protocol, port }],
+    listen: [protocol],
+    tls: { own, ca: own.cert },
+    srtp: isSecure ? 'required' : 'off',
+    host,
   });
   const calls = answerAll(carrier, 50, 0);
   try {

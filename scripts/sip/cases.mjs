@@ -51,7 +51,7 @@ function sippCalls(scenario, options = {}) {
 /**
  * parley calls.
  * @param {string} scenario
- * @param {(place: (to?: string, ringTimeoutMs?: number) => { call: import('../../dist/carriers/sip/call.js').SipCall, heard: ReturnType<typeof talk> }, far: object) => Promise<unknown>} act
+ * @param {(place: (to?: string, ringTimeoutMs?: number) => { call: import('../../dist/telephony/carriers/sip/call.js').SipCall, heard: ReturnType<typeof talk> }, far: object) => Promise<unknown>} act
  * @param {{ args?: string[], calls?: number | number[], options?: Record<string, unknown>, more?: string[], protocol?: 'UDP' | 'TCP', mayComplain?: boolean, status?: string }} [settings]
  */
 export function parleyCalls(scenario, act, settings = {}) {

@@ -7,13 +7,13 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { encodeG711 } from '../../dist/audio/g711.js';
-import { SipCarrier } from '../../dist/carriers/sip/carrier.js';
-import { RealClock } from '../../dist/clock/real.js';
-import { Ticker } from '../../dist/clock/ticker.js';
-import { RtpPorts } from '../../dist/rtp/ports.js';
-import { openRtpSession } from '../../dist/rtp/session.js';
-import { Sockets } from '../../dist/sip/transport/sockets.js';
+import { encodeG711 } from '../../dist/audio/codecs/g711.js';
+import { SipCarrier } from '../../dist/telephony/carriers/sip/carrier.js';
+import { RealClock } from '../../dist/base/real-clock.js';
+import { Ticker } from '../../dist/base/ticker.js';
+import { RtpPorts } from '../../dist/telephony/rtp/ports.js';
+import { openRtpSession } from '../../dist/telephony/rtp/session.js';
+import { Sockets } from '../../dist/telephony/sip/transport/sockets.js';
 
 const none = () => Promise.reject(new Error('none'));
 
@@ -63,7 +63,12 @@ export function openTrunk({ port, servers, listen = ['UDP'], options = {}, tls =
       }),
     openMedia: (listener, address) =>
       openRtpSession({
-        ...{ clock, ticker, listener, codecs: ['PCMU', 'PCMA'], srtp, advertisedAddress: address },
+        clock,
+        ticker,
+        listener,
+        codecs: ['PCMU', 'PCMA'],
+        srtp,
+        advertisedAddress: address,
         ports: host === HOST ? ports : new RtpPorts({ clock, localAddress: host, portRange: [20_000, 29_999] }),
       }),
     codecs: ['PCMU', 'PCMA'],
@@ -91,8 +96,23 @@ export function sipp(scenario, args, status = '') {
   const file = join(folder, `${scenario}-${randomBytes(4).toString('hex')}.xml`);
   writeFileSync(file, text);
   const all = [
-    ...['-sf', file, '-i', HOST, '-mi', HOST, '-nostdin', '-trace_err', '-error_file', errors],
-    ...['-timeout', String(SIPP_MS / 1000), '-timeout_error', '-max_socket', '1000', '-default_behaviors', 'all,-bye'],
+    '-sf',
+    file,
+    '-i',
+    HOST,
+    '-mi',
+    HOST,
+    '-nostdin',
+    '-trace_err',
+    '-error_file',
+    errors,
+    '-timeout',
+    String(SIPP_MS / 1000),
+    '-timeout_error',
+    '-max_socket',
+    '1000',
+    '-default_behaviors',
+    'all,-bye',
     ...args,
   ];
   const child = spawn('sipp', all, { stdio: ['ignore', 'pipe', 'pipe'], cwd: folder });
@@ -130,7 +150,7 @@ export async function until(condition, what, limitMs = 15_000) {
 
 /**
  * Somebody who talks on a line: a tone, all the time; and listens.
- * @param {import('../../dist/carriers/carrier.js').CarrierCall} call
+ * @param {import('../../dist/telephony/carriers/carrier.js').CarrierCall} call
  */
 export function talk(call) {
   const heard = { loud: 0, keys: '', isClosed: false };
@@ -155,12 +175,12 @@ export function talk(call) {
 }
 
 /**
- * @param {import('../../dist/carriers/sip/carrier.js').SipCarrier} carrier
+ * @param {import('../../dist/telephony/carriers/sip/carrier.js').SipCarrier} carrier
  * @param {number} afterMs
  * @param {number} hangUpAfterMs 0 = never
  */
 export function answerAll(carrier, afterMs, hangUpAfterMs) {
-  /** @type {{ call: import('../../dist/carriers/carrier.js').CarrierCall, heard: ReturnType<typeof talk> }[]} */
+  /** @type {{ call: import('../../dist/telephony/carriers/carrier.js').CarrierCall, heard: ReturnType<typeof talk> }[]} */
   const calls = [];
   carrier.receiveCalls((call) => {
     calls.push({ call, heard: talk(call) });

@@ -10,11 +10,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { encodeG711 } from '../../dist/audio/g711.js';
-import { levelOf } from '../../dist/audio/level.js';
-import { decodeWav } from '../../dist/audio/wav.js';
+import { encodeG711 } from '../../dist/audio/codecs/g711.js';
+import { levelOf } from '../../dist/audio/dsp/level.js';
+import { decodeWav } from '../../dist/audio/files/wav.js';
 import { Engine } from '../../dist/engine/engine.js';
-import { openUdpSocket } from '../../dist/rtp/socket.js';
+import { openUdpSocket } from '../../dist/telephony/rtp/socket.js';
 import { openGateway, openPhones } from './agents.mjs';
 import { Baresip } from './baresip.mjs';
 import { clock, HOST, OWN, sipp, TONE, wait } from './rig.mjs';
@@ -50,13 +50,21 @@ class Served {
     const folder = mkdtempSync(join(tmpdir(), 'parley-sip-threads-'));
     const config = join(folder, 'settings.json');
     const sip = {
-      ...{ servers: [`sip:${HOST}:${PORTS.far}`], sources: [HOST], listen: [`udp:${HOST}:${PORTS.daemon}`] },
-      ...{ numbers: [OWN], keepAliveS: 0, transfer: 'refer', codecs: ['opus', 'G722', 'PCMU', 'PCMA'] },
+      servers: [`sip:${HOST}:${PORTS.far}`],
+      sources: [HOST],
+      listen: [`udp:${HOST}:${PORTS.daemon}`],
+      numbers: [OWN],
+      keepAliveS: 0,
+      transfer: 'refer',
+      codecs: ['opus', 'G722', 'PCMU', 'PCMA'],
     };
     writeFileSync(config, JSON.stringify({ sip, media: { threads }, drainS: 1 }));
     const served = new Served(folder, {
-      ...{ PATH: process.env['PATH'], PARLEY_DATA_DIR: join(folder, 'data') },
-      ...{ PARLEY_CONFIG: config, PARLEY_API_KEY: KEY, PARLEY_LOG_LEVEL: 'warn' },
+      PATH: process.env['PATH'],
+      PARLEY_DATA_DIR: join(folder, 'data'),
+      PARLEY_CONFIG: config,
+      PARLEY_API_KEY: KEY,
+      PARLEY_LOG_LEVEL: 'warn',
     });
     await served.#opened();
     const { id } = await served.ask('POST', '/agents', CLERK);
@@ -269,7 +277,12 @@ export async function callsWithThreads(hasBaresip) {
   assert.deepEqual(
     Object.values(within).flatMap((one) => one.status ?? one.logged?.status ?? []),
     [
-      ...['user-ended', 'user-ended', 'agent-ended', 'agent-ended', 'busy', 'voicemail-message'],
+      'user-ended',
+      'user-ended',
+      'agent-ended',
+      'agent-ended',
+      'busy',
+      'voicemail-message',
       ...(hasBaresip ? ['user-ended', 'user-ended'] : []),
     ],
   );

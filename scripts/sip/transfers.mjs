@@ -5,7 +5,7 @@ import { until, wait } from './rig.mjs';
 
 const TARGET = '+12025550166';
 
-/** @typedef {import('../../dist/carriers/sip/call.js').SipCall} SipCall */
+/** @typedef {import('../../dist/telephony/carriers/sip/call.js').SipCall} SipCall */
 /** @typedef {{ call: SipCall, heard: { loud: number, isClosed: boolean } }} Placed */
 
 /** @param {SipCall} call */

@@ -1,10 +1,13 @@
+import { TICK_MS } from '../base/ticker.js';
+import { ParleyError } from '../base/errors.js';
+
 /**
  * The one audio format inside parley: mono signed 16-bit samples in an Int16Array, with their rate named beside them.
  * Time on the media path is a count of samples from the session's start, never wall time.
  */
 
 /** Length of one frame of the media path. Every session is paced in steps of this length. */
-export const FRAME_MS = 20;
+export const FRAME_MS = TICK_MS;
 
 /** The rate at which the engine listens: VAD, STT and digit detection all take 16 kHz. */
 export const HEARING_RATE_HZ = 16_000;
@@ -22,4 +25,27 @@ export function samplesToMs(samples: number, sampleRateHz: number): number {
 /** Whole samples in `ms` milliseconds, rounded to the nearest. */
 export function msToSamples(ms: number, sampleRateHz: number): number {
   return Math.round((ms * sampleRateHz) / 1000);
+}
+
+/** What parley takes in and gives out, from telephones to studio sound. */
+const MIN_RATE_HZ = 8_000;
+const MAX_RATE_HZ = 48_000;
+
+/** @throws ParleyError AUDIO_RATE_UNSUPPORTED for anything but a whole number of Hz from 8000 to 48000 */
+export function checkRate(sampleRateHz: number): void {
+  if (!Number.isInteger(sampleRateHz) || sampleRateHz < MIN_RATE_HZ || sampleRateHz > MAX_RATE_HZ) {
+    throw new ParleyError('AUDIO_RATE_UNSUPPORTED', { sampleRateHz });
+  }
+}
+
+/** Audio that is no Int16Array would be heard as silence or noise: the error that says how to convert it. */
+export function notInt16(argument: string, samples: unknown): ParleyError {
+  const kind = Object.prototype.toString.call(samples).slice('[object '.length, -1);
+  const remedy =
+    samples instanceof Float32Array
+      ? 'multiply by 32767 and round: Int16Array.from(floats, (x) => Math.round(Math.max(-1, Math.min(1, x)) * 32767))'
+      : ArrayBuffer.isView(samples)
+        ? 'bytes of 16-bit PCM become one by new Int16Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 2)'
+        : 'mono samples of 16 bits';
+  return new ParleyError('ARGUMENT_INVALID', { argument, reason: `an Int16Array is expected, not ${kind}: ${remedy}` });
 }

@@ -1,9 +1,9 @@
-import { VirtualClock } from '../clock/virtual.js';
-import type { AgentConfig } from '../config/agent.js';
+import { VirtualClock } from '../base/virtual-clock.js';
+import type { AgentConfig } from '../agent/agent.js';
 import { Engine } from '../engine/engine.js';
 import type { EngineOptions } from '../engine/options.js';
 import { type LatencySummary, summarise } from './latency-summary.js';
-import type { ToolUse } from './doubles/timed-llm.js';
+import type { ToolUse } from './doubles/recorded-stt.js';
 import type { OpenLine } from './lines/line.js';
 import { type LineName, lineOpener } from './lines/registry.js';
 import type { MeasuredTurn } from './measured-turn.js';

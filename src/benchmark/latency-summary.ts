@@ -1,4 +1,4 @@
-import { nearestRank } from '../session/latency.js';
+import { nearestRank } from '../session/record/session-metrics.js';
 import { type MeasuredTurn, type Stage, STAGES } from './measured-turn.js';
 
 /** Milliseconds; by nearest rank, so that each is a value that occurred. */

@@ -1,4 +1,4 @@
-import type { TurnMetrics } from '../session/turn-metrics.js';
+import type { TurnMetrics } from '../session/record/session-metrics.js';
 import type { RecordedTurn } from './recording.js';
 
 /**
@@ -48,7 +48,12 @@ export interface Heard {
 }
 
 const NO_STAGES: MeasuredTurn['stages'] = {
-  ...{ endOfTurn: null, sttFinal: null, llm: null, sentence: null, tts: null, playout: null },
+  endOfTurn: null,
+  sttFinal: null,
+  llm: null,
+  sentence: null,
+  tts: null,
+  playout: null,
 };
 /** Labels are that exact; what comes sooner answers nothing of it. */
 const SLACK_MS = 20;

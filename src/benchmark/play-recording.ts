@@ -1,9 +1,9 @@
 import { FRAME_MS, HEARING_RATE_HZ, samplesToMs } from '../audio/frame.js';
-import { delay } from '../clock/clock.js';
-import { VirtualClock } from '../clock/virtual.js';
+import { delay } from '../base/clock.js';
+import { VirtualClock } from '../base/virtual-clock.js';
 import type { Engine } from '../engine/engine.js';
 import type { SessionRequest } from '../engine/options.js';
-import type { SessionReport } from '../session/session-report.js';
+import type { SessionReport } from '../session/record/session-report.js';
 import { openFileLine } from './lines/file-line.js';
 import type { OpenLine } from './lines/line.js';
 import { type Heard, type MeasuredTurn, measureTurns } from './measured-turn.js';
@@ -42,7 +42,9 @@ export async function playRecording(
   /** When each frame of the recording was sent; its last sample was spoken then. */
   const sentMs: number[] = [];
   const line = await openLine({
-    ...{ samples, clock, ticker },
+    samples,
+    clock,
+    ticker,
     onSaid: (frames) => {
       for (let frame = 0; frame < frames; frame++) sentMs.push(clock.nowMs());
     },
@@ -88,7 +90,9 @@ export async function playRecording(
     const done = await running;
     signal.throwIfAborted();
     const turns = recording.turns.map((turn) => ({
-      ...{ text: turn.text, startMs: spokenAt(turn.startMs), endMs: spokenAt(turn.endMs) },
+      text: turn.text,
+      startMs: spokenAt(turn.startMs),
+      endMs: spokenAt(turn.endMs),
     }));
     const moved = done.turns.map((turn) => ({
       ...turn,

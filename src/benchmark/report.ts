@@ -1,7 +1,8 @@
+import { cpus, loadavg } from 'node:os';
 import type { LatencyRun } from './latency-run.js';
 import type { LatencySummary } from './latency-summary.js';
-import { markdownTable } from './markdown-table.js';
 import { STAGES } from './measured-turn.js';
+import { packageVersion } from '../package-files.js';
 
 /** What was measured, on what. */
 export interface BenchmarkReport {
@@ -46,7 +47,10 @@ export function reportRows(runs: readonly NamedRun[]): Cell[][] {
     ...runs.map(({ name, summary }) => {
       const { response, afterDecision: after } = summary;
       return [
-        ...[name, summary.turns, percent(summary.cutOff, summary.turns), percent(summary.unanswered, summary.turns)],
+        name,
+        summary.turns,
+        percent(summary.cutOff, summary.turns),
+        percent(summary.unanswered, summary.turns),
         percent(summary.speculative, summary.answered),
         ...[response?.p50, response?.p90, response?.p95, response?.p99, after?.p50, after?.p95].map(ms),
       ];
@@ -99,4 +103,38 @@ function ms(value: number | undefined): Cell {
 
 function percent(part: number, whole: number): string {
   return whole === 0 ? '–' : `${((100 * part) / whole).toFixed(1)} %`;
+}
+
+/** What a reader has to know to compare: the processor, the versions, and how busy the machine is with other things. */
+export function machine(): string {
+  const all = cpus();
+  const load = loadavg()[0] ?? 0;
+  const processors = `${String(all.length)} × ${all[0]?.model.trim() ?? 'unknown'}`;
+  return `${processors}, Node ${process.version}, parley ${packageVersion()}, load average ${load.toFixed(1)}`;
+}
+
+/** With two significant digits or none behind the point; whole numbers as they are. */
+export function short(value: number): string {
+  if (!Number.isFinite(value)) return '–';
+  if (Number.isInteger(value)) return String(value);
+  return value.toFixed(Math.abs(value) < 1 ? 2 : Math.abs(value) < 10 ? 1 : 0);
+}
+
+/**
+ * Rows as a table in Markdown that can be read in a terminal, too: columns as wide as their widest cell, all but the
+ * first to the right.
+ * @param rows the first one holds the headings; numbers are made `short`
+ */
+export function markdownTable(rows: readonly (readonly (string | number)[])[]): string {
+  const cells = rows.map((row) => row.map((cell) => (typeof cell === 'number' ? short(cell) : cell)));
+  const widths = (cells[0] ?? []).map((_, column) => Math.max(3, ...cells.map((row) => row[column]?.length ?? 0)));
+  const line = (row: readonly string[]): string => {
+    const padded = widths.map((width, at) =>
+      at === 0 ? (row[at] ?? '').padEnd(width) : (row[at] ?? '').padStart(width),
+    );
+    return `| ${padded.join(' | ')} |`;
+  };
+  const rule = widths.map((width, at) => (at === 0 ? '-'.repeat(width + 2) : `${'-'.repeat(width + 1)}:`));
+  const [head = [], ...body] = cells;
+  return [line(head), `|${rule.join('|')}|`, ...body.map(line)].join('\n');
 }

@@ -1,11 +1,11 @@
 import { parseArgs } from 'node:util';
-import { loadAgentFile } from '../config/agent-file.js';
-import { agentFileJsonSchema } from '../config/agent-schema.js';
-import { InvalidConfigError } from '../config/issues.js';
+import { loadAgentFile } from '../agent/agent-file.js';
+import { agentFileJsonSchema } from '../agent/agent-schema.js';
+import { InvalidConfigError } from '../schema/issues.js';
 import { Engine } from '../engine/engine.js';
-import { ParleyError } from '../errors.js';
-import { type Command, UsageError } from './command.js';
-import { engineSettings, SETTING_FLAGS, tellWarnings } from './engine-settings.js';
+import { ParleyError } from '../base/errors.js';
+import { type Command, UsageError } from './shared/command.js';
+import { engineSettings, SETTING_FLAGS, tellWarnings } from './shared/engine-settings.js';
 
 export const agents: Command = {
   help: `

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
-import { loadSettings } from '../config/load-settings.js';
+import { loadSettings } from '../settings/load-settings.js';
 import { backUp } from '../store/backup/backup.js';
-import { type Command, UsageError } from './command.js';
+import { type Command, UsageError } from './shared/command.js';
 
 export const backup: Command = {
   help: `
@@ -30,7 +30,10 @@ moment, checked. The file holds the keys that encrypt stored secrets, so it is a
     if (to === undefined || more.length > 0) throw new UsageError('which file is to be written?');
     const { settings } = await loadSettings({ env: io.env, flags: { 'data-dir': values['data-dir'] } });
     const manifest = await backUp({
-      ...{ dataDir: settings.dataDir, to, recordings: values.recordings, keys: !values['without-keys'] },
+      dataDir: settings.dataDir,
+      to,
+      recordings: values.recordings,
+      keys: !values['without-keys'],
       nowUnixMs: Date.now(),
     });
     if (values.json) {

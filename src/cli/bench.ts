@@ -3,18 +3,17 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type LatencyRunOptions, runLatency } from '../benchmark/latency-run.js';
 import { isLine, type LineName, LINES } from '../benchmark/lines/registry.js';
-import { machine } from '../benchmark/machine.js';
+import { type BenchmarkReport, machine, reportText } from '../benchmark/report.js';
 import { INSTANT, PUBLISHED } from '../benchmark/provider-set.js';
 import { readRecordings } from '../benchmark/recording.js';
-import { type BenchmarkReport, reportText } from '../benchmark/report.js';
 import { reportPage } from '../benchmark/report-page.js';
-import { VirtualClock } from '../clock/virtual.js';
-import { loadAgentFile } from '../config/agent-file.js';
-import { type Command, UsageError } from './command.js';
-import { atDesk, openDemoDesk, usesDemoDesk } from './demo-desk.js';
-import { engineSettings } from './engine-settings.js';
-import { ProgressBar } from './progress.js';
-import { numberOf } from './values.js';
+import { VirtualClock } from '../base/virtual-clock.js';
+import { loadAgentFile } from '../agent/agent-file.js';
+import { type Command, UsageError } from './shared/command.js';
+import { atDesk, openDemoDesk, usesDemoDesk } from './shared/demo-desk.js';
+import { engineSettings } from './shared/engine-settings.js';
+import { ProgressBar } from './shared/progress.js';
+import { numberOf } from './shared/values.js';
 
 /** What stands in for the agent's own providers. */
 const DOUBLES = {
@@ -62,7 +61,10 @@ to the first frame of the answer, by stage. docs/benchmarks.md defines every fig
           ...(options.virtual && { clock: new VirtualClock() }),
           allowUrls: [...engine.allowUrls, ...(desk === null ? [] : [desk.url])],
         },
-        ...{ rounds: options.rounds, seed: options.seed, line: options.line, signal: io.signal },
+        rounds: options.rounds,
+        seed: options.seed,
+        line: options.line,
+        signal: io.signal,
         onProgress: (share) => progress.update(share),
       });
       progress.clear();
@@ -129,7 +131,13 @@ function readOptions(args: readonly string[]): BenchOptions {
   if (!isLine(line)) throw new UsageError(`--transport is one of ${LINES.join(', ')}`);
   if (line !== 'file' && speed === 'max') throw new UsageError('--transport: only file does without real time');
   return {
-    ...{ fixtures, config, providers, line, virtual: speed === 'max', only: values.only, json: values.json },
+    fixtures,
+    config,
+    providers,
+    line,
+    virtual: speed === 'max',
+    only: values.only,
+    json: values.json,
     rounds: numberOf('--rounds', values.rounds, 1, 10_000),
     seed: numberOf('--seed', values.seed, 0, 2 ** 31),
     out: values.out ?? null,

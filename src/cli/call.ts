@@ -1,28 +1,28 @@
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { parseArgs, styleText } from 'node:util';
-import { encodeWav } from '../audio/wav.js';
-import type { SimulatedNetwork } from '../carriers/simulated/network.js';
-import { PHONE_RATE_HZ } from '../carriers/simulated/path.js';
-import type { AgentCall, CallReport } from '../calls/agent-call.js';
-import type { CallStatus } from '../calls/call-status.js';
-import { simulatedCarrier } from '../calls/simulated-carrier.js';
-import { type CallAgent, Switchboard } from '../calls/switchboard.js';
-import type { Clock } from '../clock/clock.js';
-import { RealClock } from '../clock/real.js';
-import { VirtualClock } from '../clock/virtual.js';
-import { loadAgentFile } from '../config/agent-file.js';
+import { encodeWav } from '../audio/files/wav.js';
+import type { SimulatedNetwork } from '../telephony/carriers/simulated/network.js';
+import { PHONE_RATE_HZ } from '../telephony/carriers/simulated/path.js';
+import type { AgentCall, CallReport } from '../telephony/calls/agent-call.js';
+import type { CallStatus } from '../telephony/calls/call-status.js';
+import { simulatedCarrier } from '../telephony/carriers/simulated/open.js';
+import { type CallAgent, Switchboard } from '../telephony/calls/switchboard.js';
+import type { Clock } from '../base/clock.js';
+import { RealClock } from '../base/real-clock.js';
+import { VirtualClock } from '../base/virtual-clock.js';
+import { loadAgentFile } from '../agent/agent-file.js';
 import { Engine } from '../engine/engine.js';
-import { ParleyError } from '../errors.js';
+import { ParleyError } from '../base/errors.js';
 import { packageFile } from '../package-files.js';
-import type { LogEntry } from '../session/event-log.js';
+import type { LogEntry } from '../session/record/event-log.js';
 import type { SessionEvent } from '../session/session-options.js';
-import { CallStores } from './call-stores.js';
-import { type Command, type CommandIo, UsageError } from './command.js';
-import { openAgentStores } from './agent-stores.js';
-import { atDesk, openDemoDesk, usesDemoDesk } from './demo-desk.js';
-import { engineSettings, SETTING_FLAGS, tellWarnings } from './engine-settings.js';
-import { openOutput } from './output-file.js';
-import { continuationOf, metadataOf, numberOf, startTime } from './values.js';
+import { CallStores } from './shared/call-stores.js';
+import { type Command, type CommandIo, UsageError } from './shared/command.js';
+import { openAgentStores } from './shared/agent-stores.js';
+import { atDesk, openDemoDesk, usesDemoDesk } from './shared/demo-desk.js';
+import { engineSettings, SETTING_FLAGS, tellWarnings } from './shared/engine-settings.js';
+import { openOutput } from './shared/output-file.js';
+import { continuationOf, metadataOf, numberOf, startTime } from './shared/values.js';
 
 const CALLING_AGENT = fileURLToPath(packageFile('examples/reminder/agent.json'));
 const ANSWERING_AGENT = fileURLToPath(packageFile('examples/restaurant/agent.json'));
@@ -157,7 +157,9 @@ async function place(
   const clock = options.virtual ? new VirtualClock() : new RealClock();
   const { engine: found, settings } = await engineSettings(io, options.settings);
   const stores = await openAgentStores(file, {
-    ...{ settings, knowledge: options.knowledge, virtual: options.virtual },
+    settings,
+    knowledge: options.knowledge,
+    virtual: options.virtual,
     onFault: (reason) => io.stderr.write(`knowledge: ${reason}\n`),
   });
   const desk = usesDemoDesk(file.config) ? await openDemoDesk() : null;

@@ -4,24 +4,70 @@ import { readFile } from 'node:fs/promises';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import * as z from 'zod';
-import { loadSettings } from '../config/load-settings.js';
-import type { Settings } from '../config/settings.js';
-import { CallFiles } from '../daemon/call-files.js';
-import { callFilter, callQuery } from '../daemon/call-filter.js';
-import { campaignEraser } from '../daemon/campaigns/eraser.js';
-import { callEraser, Erasure } from '../daemon/erasure.js';
-import { ParleyError } from '../errors.js';
-import type { CallHistoryItem } from '../session/call-history.js';
-import { afterwards, storyOf, storyOfChat } from '../session/call-story.js';
+import { loadSettings } from '../settings/load-settings.js';
+import type { Settings } from '../settings/settings.js';
+import { CallFiles } from '../daemon/call-log/call-files.js';
+import { callFilter, callQuery } from '../daemon/call-log/call-filter.js';
+import { campaignEraser } from '../daemon/campaigns/campaigns.js';
+import { callEraser, Erasure } from '../daemon/call-log/erasure.js';
+import { ParleyError } from '../base/errors.js';
+import type { CallHistoryItem } from '../session/record/call-history.js';
+import { afterwards, transcriptOf, transcriptOfChat } from '../session/record/transcript.js';
 import { type CallFilter, CallPages } from '../store/call-pages.js';
 import { CallStore, type StoredCall } from '../store/calls.js';
 import { databaseFile, openDatabase } from '../store/database.js';
-import { readLog } from '../testing/replay/index.js';
-import { csvHeader, csvLine } from './call-export.js';
-import { callTable, callView } from './call-view.js';
-import { type Command, type CommandIo, UsageError } from './command.js';
-import { openOutput } from './output-file.js';
-import { numberOf } from './values.js';
+import { readLog } from '../replay/index.js';
+import { callTable, callView } from './shared/call-view.js';
+import { type Command, type CommandIo, UsageError } from './shared/command.js';
+import { openOutput } from './shared/output-file.js';
+import { numberOf } from './shared/values.js';
+
+/** Members that are a column each; those of parts come behind. */
+const COLUMNS = [
+  ...(['session_id', 'call_id', 'ts', 'call_status', 'duration', 'agent_id', 'campaign_id'] as const),
+  ...(['error_message', 'chars_used'] as const),
+];
+const PARTS = [
+  'direction',
+  'from',
+  'to',
+  'credit',
+  'response_p50_ms',
+  'turns',
+  'recording',
+  'metadata',
+  'chat',
+] as const;
+
+/** The first line of a CSV (RFC 4180). */
+export function csvHeader(): string {
+  return [...COLUMNS, ...PARTS].join(',');
+}
+
+export function csvLine(item: CallHistoryItem): string {
+  const { voip, call_metrics: metrics } = item;
+  const parts: Record<(typeof PARTS)[number], unknown> = {
+    direction: voip?.['direction'],
+    from: voip?.['from'],
+    to: voip?.['to'],
+    credit: Math.round(item.cost_breakdown.reduce((sum, { credit }) => sum + credit, 0) * 1e6) / 1e6,
+    response_p50_ms: metrics.utterance_latency?.p50,
+    turns: metrics.turns,
+    recording: item.recording?.recording_url,
+    metadata: JSON.stringify(item.metadata),
+    chat: item.chat,
+  };
+  return [...COLUMNS.map((name) => item[name]), ...PARTS.map((name) => parts[name])].map(cell).join(',');
+}
+
+/** In quotes where it has to be. What a spreadsheet would take for a formula is text: callers write some of it. */
+function cell(value: unknown): string {
+  if (value === null || value === undefined) return '';
+  if (typeof value === 'number') return String(value);
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  const harmless = /^[=@\t\r]|^[+-](?!\d+$)/.test(text) ? `'${text}` : text;
+  return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
+}
 
 const OPTIONS = {
   since: { type: 'string' },
@@ -130,9 +176,9 @@ class CallDesk {
     const path = this.#files.traceOf(call.sessionId);
     const trace = await readFile(path, 'utf8').catch(() => null);
     // Of a session whose user has opted out the trace has no words.
-    const timed = trace === null ? [] : storyOf(readLog(trace)).filter(({ text }) => text !== '');
+    const timed = trace === null ? [] : transcriptOf(readLog(trace)).filter(({ text }) => text !== '');
     const story =
-      timed.length > 0 && call.item.chat !== '[]' ? [...timed, ...afterwards(call.item)] : storyOfChat(call.item);
+      timed.length > 0 && call.item.chat !== '[]' ? [...timed, ...afterwards(call.item)] : transcriptOfChat(call.item);
     const recording = this.#files.recordingOf(call);
     const { unit = 'credits' } = this.#settings.prices;
     this.#io.stdout.write(callView({ call, story, recording, trace: trace === null ? null : path, unit }));

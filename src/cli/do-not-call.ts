@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
-import { loadSettings } from '../config/load-settings.js';
-import { CallStores } from './call-stores.js';
-import { type Command, UsageError } from './command.js';
+import { loadSettings } from '../settings/load-settings.js';
+import { CallStores } from './shared/call-stores.js';
+import { type Command, UsageError } from './shared/command.js';
 
 export const doNotCall: Command = {
   help: `

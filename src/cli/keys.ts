@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { loadSettings } from '../config/load-settings.js';
-import { originSchema } from '../config/setting-items.js';
-import { ParleyError } from '../errors.js';
+import { loadSettings } from '../settings/load-settings.js';
+import { originSchema } from '../settings/setting-items.js';
+import { ParleyError } from '../base/errors.js';
 import { hasAgent } from '../store/agents.js';
 import { databaseFile, openDatabase } from '../store/database.js';
 import { KEY_VARIABLES, KeyStore, type StoredKey } from '../store/keys.js';
-import { type Command, type CommandIo, UsageError } from './command.js';
+import { type Command, type CommandIo, UsageError } from './shared/command.js';
 
 export const keys: Command = {
   help: `

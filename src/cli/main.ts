@@ -1,8 +1,8 @@
-import { InvalidConfigError } from '../config/issues.js';
-import { ParleyError } from '../errors.js';
+import { InvalidConfigError } from '../schema/issues.js';
+import { ParleyError } from '../base/errors.js';
 import { packageVersion } from '../package-files.js';
-import { type Command, type CommandIo, UsageError } from './command.js';
-import { similar } from './similar.js';
+import { type Command, type CommandIo, UsageError } from './shared/command.js';
+import { similar } from './shared/similar.js';
 
 interface Entry {
   /** One line for the list of commands. */

@@ -1,7 +1,7 @@
 import { parseArgs, styleText } from 'node:util';
-import { loadSettings } from '../config/load-settings.js';
-import { type Command, UsageError } from './command.js';
-import { openMemories } from './memory-file.js';
+import { loadSettings } from '../settings/load-settings.js';
+import { type Command, UsageError } from './shared/command.js';
+import { openMemories } from './shared/memory-file.js';
 
 export const memories: Command = {
   help: `

@@ -1,7 +1,7 @@
 import { pathToFileURL } from 'node:url';
 import { parseArgs, styleText } from 'node:util';
-import { readDirectory, STOCK_DIRECTORY } from '../carriers/simulated/directory.js';
-import type { Command } from './command.js';
+import { readDirectory, STOCK_DIRECTORY } from '../telephony/carriers/simulated/directory.js';
+import type { Command } from './shared/command.js';
 
 export const numbers: Command = {
   help: `

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
-import { loadSettings } from '../config/load-settings.js';
+import { loadSettings } from '../settings/load-settings.js';
 import { restore as restoreBackup } from '../store/backup/restore.js';
-import { type Command, UsageError } from './command.js';
+import { type Command, UsageError } from './shared/command.js';
 
 export const restore: Command = {
   help: `
@@ -23,7 +23,9 @@ kept in a folder beside it, and campaigns that were calling are paused: start th
     if (from === undefined || more.length > 0) throw new UsageError('which file is to be restored?');
     const { settings } = await loadSettings({ env: io.env, flags: { 'data-dir': values['data-dir'] } });
     const { manifest, keptAside, pausedCampaigns } = await restoreBackup({
-      ...{ dataDir: settings.dataDir, from, nowUnixMs: Date.now() },
+      dataDir: settings.dataDir,
+      from,
+      nowUnixMs: Date.now(),
     });
     if (values.json) {
       io.stdout.write(`${JSON.stringify({ manifest, kept_aside: keptAside, paused_campaigns: pausedCampaigns })}\n`);

@@ -1,29 +1,29 @@
 import { readFile } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
-import { decodeMedia } from '../audio/decode.js';
+import { decodeMedia } from '../audio/files/decode.js';
 import { FRAME_MS } from '../audio/frame.js';
-import { mediaFormat } from '../audio/media-format.js';
-import { resample } from '../audio/resample.js';
-import { decodeWav, encodeWav } from '../audio/wav.js';
-import type { Clock } from '../clock/clock.js';
-import { RealClock } from '../clock/real.js';
-import { VirtualClock } from '../clock/virtual.js';
-import { type AgentFile, loadAgentFile } from '../config/agent-file.js';
+import { mediaFormat } from '../audio/codecs/media-format.js';
+import { resample } from '../audio/dsp/resample.js';
+import { decodeWav, encodeWav } from '../audio/files/wav.js';
+import type { Clock } from '../base/clock.js';
+import { RealClock } from '../base/real-clock.js';
+import { VirtualClock } from '../base/virtual-clock.js';
+import { type AgentFile, loadAgentFile } from '../agent/agent-file.js';
 import { Engine } from '../engine/engine.js';
-import { ParleyError, reasonOf } from '../errors.js';
-import type { LogEntry } from '../session/event-log.js';
-import type { SessionReport } from '../session/session-report.js';
+import { ParleyError, reasonOf } from '../base/errors.js';
+import type { LogEntry } from '../session/record/event-log.js';
+import type { SessionReport } from '../session/record/session-report.js';
 import { FileTransport } from '../transports/file.js';
-import { CallStores } from './call-stores.js';
-import { type Command, type CommandIo, UsageError } from './command.js';
-import { openAgentStores } from './agent-stores.js';
-import { atDesk, openDemoDesk, usesDemoDesk } from './demo-desk.js';
-import { engineSettings, SETTING_FLAGS, tellWarnings } from './engine-settings.js';
-import { openOutput, type OutputFile } from './output-file.js';
-import { ProgressBar } from './progress.js';
-import { turnTable } from './turn-table.js';
-import { continuationOf, metadataOf, numberOf, startTime } from './values.js';
+import { CallStores } from './shared/call-stores.js';
+import { type Command, type CommandIo, UsageError } from './shared/command.js';
+import { openAgentStores } from './shared/agent-stores.js';
+import { atDesk, openDemoDesk, usesDemoDesk } from './shared/demo-desk.js';
+import { engineSettings, SETTING_FLAGS, tellWarnings } from './shared/engine-settings.js';
+import { openOutput, type OutputFile } from './shared/output-file.js';
+import { ProgressBar } from './shared/progress.js';
+import { continuationOf, metadataOf, numberOf, startTime } from './shared/values.js';
+import type { TurnMetrics } from '../session/record/session-metrics.js';
 
 export const run: Command = {
   help: `
@@ -169,7 +169,9 @@ async function converse(
   const clock: Clock = options.virtual ? new VirtualClock() : new RealClock();
   const { engine: found, settings } = await engineSettings(io, options.settings);
   const stores = await openAgentStores(file, {
-    ...{ settings, knowledge: options.knowledge, virtual: options.virtual },
+    settings,
+    knowledge: options.knowledge,
+    virtual: options.virtual,
     onFault: (reason) => io.stderr.write(`knowledge: ${reason}\n`),
   });
   const desk = usesDemoDesk(file.config) ? await openDemoDesk() : null;
@@ -216,4 +218,45 @@ async function converse(
     await stores.close();
     callStores.close();
   }
+}
+
+/** A session's turns for reading: what was heard, what was answered, and how long each stage took. */
+export function turnTable(report: SessionReport): string {
+  const lines = report.turns.flatMap((turn) => [
+    `${String(turn.turn).padStart(3)}  ${time(turn.speechEndMs)}  user   ${turn.heard ?? ''}`,
+    `     ${time(turn.audioStartMs)}  agent  ${turn.said}${turn.interrupted ? ' [interrupted]' : ''}`,
+    `                    ${stages(turn)}`,
+  ]);
+  for (const call of report.functionCalls) {
+    lines.push(`     called ${call.name}(${call.arguments}) → ${call.ok ? '' : 'FAILED: '}${call.result}`);
+  }
+  lines.push(`ended: ${report.status} after ${seconds(report.durationMs)}${summary(report.turns)}`);
+  for (const [name, count] of Object.entries(report.faults)) lines.push(`fault: ${name} ×${String(count)}`);
+  return `${lines.join('\n')}\n`;
+}
+
+function stages(turn: TurnMetrics): string {
+  return (
+    `response ${ms(turn.responseMs)} = end of turn ${ms(turn.endOfTurnMs)}, first token ${ms(turn.llmFirstMs)}, ` +
+    `first sentence ${ms(turn.firstSentenceMs)}, its audio ${ms(turn.ttsFirstMs)}`
+  );
+}
+
+function summary(turns: readonly TurnMetrics[]): string {
+  const responses = turns.flatMap((turn) => turn.responseMs ?? []).sort((a, b) => a - b);
+  const median = responses[Math.floor((responses.length - 1) / 2)];
+  const slowest = responses.at(-1);
+  return median === undefined ? '' : `; response time median ${ms(median)}, slowest ${ms(slowest ?? null)}`;
+}
+
+function time(atMs: number | null): string {
+  return (atMs === null ? '' : seconds(atMs)).padStart(9);
+}
+
+function seconds(value: number): string {
+  return `${(value / 1000).toFixed(2)} s`;
+}
+
+function ms(value: number | null): string {
+  return value === null ? '–' : `${value.toFixed(0)} ms`;
 }

@@ -1,21 +1,21 @@
 import { fileURLToPath } from 'node:url';
 import { parseArgs, styleText } from 'node:util';
-import { type AgentFile, loadAgentFile } from '../config/agent-file.js';
-import { SETTING_NAMES } from '../config/load-settings.js';
+import { type AgentFile, loadAgentFile } from '../agent/agent-file.js';
+import { SETTING_NAMES } from '../settings/load-settings.js';
 import { Daemon } from '../daemon/daemon.js';
-import { type Log, openLog } from '../daemon/log/log.js';
-import type { HostedAgent } from '../daemon/agents.js';
+import { type Log, openLog } from '../daemon/operations/log.js';
+import type { HostedAgent } from '../daemon/agents/agents.js';
 import { Engine } from '../engine/engine.js';
-import { ParleyError, reasonOf } from '../errors.js';
-import { nativeStatus } from '../native.js';
+import { ParleyError, reasonOf } from '../base/errors.js';
+import { nativeStatus } from '../base/native.js';
 import { packageFile } from '../package-files.js';
 import { databaseFile } from '../store/database.js';
 import { storageFault } from '../store/sqlite.js';
-import { checkDefaults } from './check-defaults.js';
-import type { Command, CommandIo } from './command.js';
-import { atDesk, openDemoDesk } from './demo-desk.js';
-import { type EngineSettings, engineSettings } from './engine-settings.js';
-import { agentSlug } from './values.js';
+import { checkDefaults } from './shared/check-defaults.js';
+import type { Command, CommandIo } from './shared/command.js';
+import { atDesk, openDemoDesk } from './shared/demo-desk.js';
+import { type EngineSettings, engineSettings } from './shared/engine-settings.js';
+import { agentSlug } from './shared/values.js';
 
 const DEMO_AGENT = fileURLToPath(packageFile('examples/restaurant/agent.json'));
 
@@ -46,7 +46,8 @@ ${flagHelp()}
     try {
       daemon = new Daemon({
         settings: found.settings,
-        ...{ engine, agents },
+        engine,
+        agents,
         agentInUse: (config) => atDesk(config, desk),
         log,
       });

@@ -1,24 +1,70 @@
 import { clearScreenDown, createInterface, cursorTo, type Interface, moveCursor } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { parseArgs, styleText } from 'node:util';
-import { type AgentFile, loadAgentFile } from '../config/agent-file.js';
-import type { SessionContinuation } from '../config/continuation.js';
+import { type AgentFile, loadAgentFile } from '../agent/agent-file.js';
+import type { SessionContinuation } from '../agent/continuation.js';
 import { Engine } from '../engine/engine.js';
 import { systemProbe } from '../net/probe.js';
 import { packageFile } from '../package-files.js';
 import { silentTts } from '../providers/tts/silent.js';
-import { NO_MODEL_FAULT } from '../session/end-reason.js';
+import { NO_MODEL_FAULT } from '../session/record/call-history.js';
 import type { SessionEvent } from '../session/session-options.js';
-import type { SessionReport } from '../session/session-report.js';
+import type { SessionReport } from '../session/record/session-report.js';
 import { MemoryTransport } from '../transports/memory.js';
 import { SOUND_PROGRAMS, SoundDeviceTransport, type SoundPrograms } from '../transports/sound-device.js';
-import type { Command, CommandIo } from './command.js';
-import { openAgentStores } from './agent-stores.js';
-import { CallStores } from './call-stores.js';
-import { atDesk, openDemoDesk, usesDemoDesk } from './demo-desk.js';
-import { engineSettings, SETTING_FLAGS, tellWarnings } from './engine-settings.js';
-import { LineFeed } from './line-feed.js';
-import { continuationOf, metadataOf } from './values.js';
+import type { Command, CommandIo } from './shared/command.js';
+import { openAgentStores } from './shared/agent-stores.js';
+import { CallStores } from './shared/call-stores.js';
+import { atDesk, openDemoDesk, usesDemoDesk } from './shared/demo-desk.js';
+import { engineSettings, SETTING_FLAGS, tellWarnings } from './shared/engine-settings.js';
+import { continuationOf, metadataOf } from './shared/values.js';
+
+/** Lines that a person types go at once; lines that are piped in wait until the last one was answered. */
+export class LineFeed {
+  readonly #waiting: string[] = [];
+  readonly #patient: boolean;
+  readonly #send: (line: string) => void;
+  readonly #onDone: () => void;
+  #answered = false;
+  #ended = false;
+
+  /**
+   * @param patient whether lines wait for answers, the first one for the greeting
+   * @param onDone all lines were sent and answered
+   */
+  constructor(patient: boolean, send: (line: string) => void, onDone: () => void) {
+    this.#patient = patient;
+    this.#send = send;
+    this.#onDone = onDone;
+  }
+
+  line(text: string): void {
+    this.#waiting.push(text);
+    this.#next();
+  }
+
+  /** The agent has said something and finished. */
+  answered(): void {
+    this.#answered = true;
+    this.#next();
+  }
+
+  /** No more lines will come. */
+  end(): void {
+    this.#ended = true;
+    if (this.#patient) this.#next();
+    else this.#onDone();
+  }
+
+  #next(): void {
+    if (this.#patient && !this.#answered) return;
+    const line = this.#waiting.shift();
+    if (line !== undefined) {
+      this.#answered = false;
+      this.#send(line);
+    } else if (this.#ended) this.#onDone();
+  }
+}
 
 const DEMO_AGENT = fileURLToPath(packageFile('examples/restaurant/agent.json'));
 
@@ -62,7 +108,9 @@ sox), else by typing. Lines that you type are said in your place in both. Ctrl-C
       'llm-model': values['llm-model'],
     });
     const stores = await openAgentStores(agent, {
-      ...{ settings, knowledge: values.knowledge, virtual: false },
+      settings,
+      knowledge: values.knowledge,
+      virtual: false,
       onFault: (reason) => io.stderr.write(`knowledge: ${reason}\n`),
     });
     const desk = usesDemoDesk(agent.config) ? await openDemoDesk() : null;

@@ -1,27 +1,27 @@
-import * as speech from './agent-speech.js';
-import * as commands from './commands.js';
+import * as speech from './reply/agent-speech.js';
+import * as commands from './floor/commands.js';
 import type { ConversationConfig } from './config.js';
 import { Core, NOT_PLAYING } from './core.js';
-import * as digits from './digits.js';
-import { close, endNow, onClosingDue } from './ending.js';
+import * as digits from './floor/user-digits.js';
+import { close, endNow, onClosingDue } from './floor/ending.js';
 import type { ConversationEffect, ConversationEvent, PlayoutPosition } from './events.js';
-import { onAgentHeard, onFillerDue } from './filler.js';
-import * as floor from './floor.js';
-import * as inactivity from './inactivity.js';
-import * as interruption from './interruption.js';
-import { onLineOpened, onOpeningDue } from './opening.js';
-import { phrasesFor } from './phrases.js';
-import { isPressing } from './press-digits.js';
-import * as replies from './reply.js';
-import { endRound } from './round.js';
-import { isSpeakable } from './sentences.js';
-import * as speculation from './speculation.js';
+import { onAgentHeard, onFillerDue } from './reply/filler.js';
+import * as floor from './floor/floor.js';
+import * as inactivity from './reply/inactivity.js';
+import * as interruption from './floor/interruption.js';
+import { onLineOpened, onOpeningDue } from './reply/opening.js';
+import { phrasesFor } from './language/phrases.js';
+import { isPressing } from './actions/press-digits.js';
+import * as replies from './reply/reply.js';
+import { endRound } from './reply/tool-round.js';
+import { isSpeakable } from './reply/sentences.js';
+import * as speculation from './reply/speculation.js';
 import { type ConversationState, type DeadlineName, initialState, type ReplyState, type Utterance } from './state.js';
-import * as toolCalls from './tool-calls.js';
-import { onTransferDue, onTransferResult, onWaitingDue } from './transfer.js';
-import * as userTurn from './user-turn.js';
-import * as voiceFailure from './voice-failure.js';
-import * as voicemail from './voicemail.js';
+import * as toolCalls from './reply/tool-calls.js';
+import { onTransferDue, onTransferResult, onWaitingDue } from './actions/transfer.js';
+import * as userTurn from './turn/user-turn.js';
+import * as voiceFailure from './reply/voice-failure.js';
+import * as voicemail from './voicemail/voicemail.js';
 
 /**
  * One spoken conversation as a pure state machine: no I/O, no clock, no chance. Events go in, effects come out, and

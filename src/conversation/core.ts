@@ -1,6 +1,6 @@
 import type { ConversationConfig } from './config.js';
 import type { ConversationEffect, PlayoutPosition } from './events.js';
-import { isSpeakable } from './sentences.js';
+import { isSpeakable } from './reply/sentences.js';
 import type { ConversationState, DeadlineName } from './state.js';
 
 export const NOT_PLAYING: PlayoutPosition = { utteranceId: null, heardChars: 0 };

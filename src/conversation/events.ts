@@ -1,6 +1,6 @@
-import type { ChatMessage, ToolCall, ToolSpec } from '../config/chat.js';
-import type { Failure } from '../errors.js';
-import type { AnnouncedEnd } from './announcements.js';
+import type { ChatMessage, ToolCall, ToolSpec } from '../agent/chat.js';
+import type { Failure } from '../base/errors.js';
+import type { AnnouncedEnd } from './voicemail/announcements.js';
 import type { AttendedTransferConfig } from './config.js';
 
 /** What happens to a conversation. Plain data; times are milliseconds on the session's clock. */

@@ -1,7 +1,7 @@
-import type { ToolCall } from '../config/chat.js';
+import type { ToolCall } from '../agent/chat.js';
 import type { EndStatus, UtteranceKind } from './events.js';
-import type { AnnouncedEnd } from './announcements.js';
-import type { MachinePhrase } from './voicemail-phrases.js';
+import type { AnnouncedEnd } from './voicemail/announcements.js';
+import type { MachinePhrase } from './voicemail/voicemail-phrases.js';
 
 /** Number of the turn that the model opens the conversation with. */
 export const OPENING_TURN = 0;

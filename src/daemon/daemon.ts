@@ -2,71 +2,64 @@ import { randomBytes } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import type { Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { whyNeverCalled } from '../calls/destinations.js';
-import { isAllowedExtension } from '../calls/sip-trunks.js';
-import type { AgentConfig } from '../config/agent.js';
-import { EMBEDDED_DEFAULTS } from '../config/resolve.js';
-import type { Settings } from '../config/settings.js';
+import { whyNeverCalled } from '../telephony/carriers/destinations.js';
+import { isAllowedExtension } from '../telephony/carriers/sip/open.js';
+import type { AgentConfig } from '../agent/agent.js';
+import { EMBEDDED_DEFAULTS } from '../agent/resolve.js';
+import type { Settings } from '../settings/settings.js';
 import type { Engine } from '../engine/engine.js';
-import { ParleyError } from '../errors.js';
+import { ParleyError } from '../base/errors.js';
 import type { SessionEvent } from '../session/session-options.js';
 import { openOwnDatabase } from '../store/folder-lock.js';
 import { UnderWay } from '../store/under-way.js';
-import { Access, isLoopbackName } from './access.js';
-import { AgentRegistry, type HostedAgent } from './agents.js';
-import { CallArchive } from './call-archive.js';
-import { Calling, Told } from './calling.js';
-import type { Campaigns } from './campaigns/campaigns.js';
-import { campaignEraser } from './campaigns/eraser.js';
+import { Access, isLoopbackName, weakKey } from './http/access.js';
+import { AgentRegistry, type HostedAgent } from './agents/agents.js';
+import { CallArchive } from './call-log/call-archive.js';
+import { OutboundCalls, CallNotifications } from './calls/outbound-calls.js';
+import { campaignEraser, type Campaigns } from './campaigns/campaigns.js';
 import { openCampaigns } from './campaigns/open.js';
-import { Clients } from './clients.js';
-import type { CallLog } from './call-log.js';
-import { ChatEndpoint } from './chat.js';
-import { loadBrowserFiles } from './browser-files.js';
-import { answerPages } from './cross-origin.js';
-import { Doors } from './doors.js';
-import { callEraser, Erasure } from './erasure.js';
-import { type Log, NO_LOG } from './log/log.js';
-import { answerUnknownRoutes } from './not-found.js';
-import { Operation } from './operation.js';
-import { payerOf, RateLimit } from './rate-limit.js';
-import { Recovery } from './recovery.js';
-import { Api } from './api/api.js';
-import { openApiRoutes } from './routes/openapi.js';
-import { errorReplies } from './replies.js';
-import { agentRoutes } from './routes/agents.js';
-import { chatRoutes } from './routes/chat.js';
-import { callLogRoutes } from './routes/call-logs.js';
-import { campaignRoutes } from './routes/campaigns.js';
-import { doNotCallRoutes } from './routes/do-not-call.js';
-import { embedRoutes } from './routes/embed.js';
-import { erasureRoutes } from './routes/erasure.js';
-import { healthRoutes } from './routes/health.js';
-import { keyRoutes } from './routes/keys.js';
-import { knowledgeRoutes } from './routes/knowledge.js';
-import { memoryRoutes } from './routes/memories.js';
-import { metricsRoutes } from './routes/metrics.js';
-import { pageRoutes } from './routes/page.js';
-import { phoneRoutes } from './routes/phones.js';
-import { sessionTokenRoutes } from './routes/session-tokens.js';
-import { webRtcRoutes } from './routes/webrtc.js';
-import { widgetRoutes } from './routes/widget.js';
-import { Media } from './media.js';
-import { Upgrades } from './upgrades.js';
-import { Visitors } from './visitors.js';
-import { peerSettings, WebRtcCalls } from './webrtc-calls.js';
-import { CARRIER_PATHS, carrierRoutes } from './routes/carriers.js';
-import { TalkEndpoint } from './routes/talk.js';
-import { trunkRoutes } from './routes/trunks.js';
-import { voiceRoutes } from './routes/voices.js';
-import { openServer } from './server.js';
+import { Clients } from './http/clients.js';
+import type { CallLog } from './call-log/call-log.js';
+import { ChatEndpoint, chatRoutes } from './talk/chat.js';
+import { loadBrowserFiles } from './http/browser-files.js';
+import { answerPages } from './http/cross-origin.js';
+import { AdmissionGate } from './http/admission-gate.js';
+import { callEraser, Erasure, erasureRoutes } from './call-log/erasure.js';
+import { type Log, NO_LOG } from './operations/log.js';
+import { answerUnknownRoutes, errorReplies } from './http/replies.js';
+import { Observability } from './operations/observability.js';
+import { payerOf, RateLimit } from './http/rate-limit.js';
+import { Recovery } from './call-log/recovery.js';
+import { Api } from './http/api.js';
+import { openApiRoutes } from './http/openapi.js';
+import { agentRoutes } from './agents/agent-routes.js';
+import { callLogRoutes } from './call-log/call-log-routes.js';
+import { campaignRoutes } from './campaigns/campaign-routes.js';
+import { doNotCallRoutes } from './calls/do-not-call-routes.js';
+import { embedRoutes } from './talk/embed-routes.js';
+import { healthRoutes, metricsRoutes } from './operations/health-routes.js';
+import { keyRoutes } from './http/key-routes.js';
+import { knowledgeRoutes } from './agents/knowledge-routes.js';
+import { memoryRoutes } from './agents/memory-routes.js';
+import { pageRoutes, widgetRoutes } from './talk/page-routes.js';
+import { phoneRoutes } from './calls/phone-routes.js';
+import { sessionTokenRoutes } from './talk/session-token-routes.js';
+import { webRtcRoutes } from './talk/webrtc-routes.js';
+import { Media } from './talk/media.js';
+import { Upgrades } from './http/upgrades.js';
+import { WebSessions } from './talk/web-sessions.js';
+import { peerSettings, WebRtcCalls } from './talk/webrtc-calls.js';
+import { CARRIER_PATHS, carrierRoutes } from './calls/carrier-routes.js';
+import { TalkEndpoint } from './talk/talk-routes.js';
+import { trunkRoutes } from './calls/trunk-routes.js';
+import { voiceRoutes } from './agents/voice-routes.js';
+import { openServer } from './http/server.js';
 import { Stores } from './stores.js';
-import { SessionTokens } from './session-tokens.js';
-import { SignedUrls, signingKey } from './signed-urls.js';
-import { TlsFiles } from './tls.js';
-import type { Telephone } from './telephone.js';
-import { Voices } from './voices.js';
-import { weakKey } from './weak-key.js';
+import { SessionTokens } from './http/session-tokens.js';
+import { SignedUrls, signingKey } from './http/signed-urls.js';
+import { TlsFiles } from './http/tls.js';
+import type { Telephone } from './calls/telephone.js';
+import { Voices } from './agents/voices.js';
 
 export interface DaemonOptions {
   settings: Settings;
@@ -107,16 +100,16 @@ export class Daemon {
   readonly #archive: CallArchive;
   readonly #recovery: Recovery;
   readonly #erasure: Erasure;
-  readonly #told: Told;
-  readonly #calling: Calling;
+  readonly #told: CallNotifications;
+  readonly #calling: OutboundCalls;
   readonly #campaigns: Campaigns;
   readonly #log: CallLog;
   readonly #chats: ChatEndpoint;
   readonly #webRtc: WebRtcCalls;
   readonly #media: Media;
   readonly #closeDatabase: () => void;
-  readonly #doors: Doors;
-  readonly #operation: Operation;
+  readonly #doors: AdmissionGate;
+  readonly #operation: Observability;
   /** Where it listens; before that, where it will. */
   #address: string;
   #calls: () => number = () => 0;
@@ -139,7 +132,7 @@ export class Daemon {
     this.#tls?.read(); // what it cannot do without is missed before anything is opened
     const { database, close } = openOwnDatabase(settings.dataDir);
     this.#closeDatabase = close;
-    this.#doors = new Doors({ clock: engine.clock, busy: () => this.busy });
+    this.#doors = new AdmissionGate({ clock: engine.clock, busy: () => this.busy });
     this.#operation = this.#operate(new UnderWay(database));
     const { error: onError } = this.#operation;
     const onSessionEvent = this.#onSessionEvent;
@@ -151,17 +144,28 @@ export class Daemon {
     const { keys, box, phones, doNotCall, voices } = stores;
     const { knowledge, memories, uploads } = stores.ofAgents;
     this.agents = new AgentRegistry({
-      ...{ engine, nowSeconds, phones, store: stores.agents },
+      engine,
+      nowSeconds,
+      phones,
+      store: stores.agents,
       whyNeverTransferred: (target) => (isAllowedExtension(settings.sip, target) ? null : whyNeverCalled(target)),
       ...(options.agentInUse && { inUse: options.agentInUse }),
     });
     this.#address = `http://${settings.host}:${String(settings.port)}`;
     const links = new SignedUrls({
-      ...{ key: signingKey(settings.dataDir), nowUnixMs },
-      ...{ base: () => settings.publicUrl ?? this.#address, isPublic: settings.publicUrl !== null },
+      key: signingKey(settings.dataDir),
+      nowUnixMs,
+      base: () => settings.publicUrl ?? this.#address,
+      isPublic: settings.publicUrl !== null,
     });
-    this.#told = new Told({
-      ...{ settings, database, box, onError, clock: engine.clock, unixMs: nowUnixMs, agentOutbox: stores.outbox },
+    this.#told = new CallNotifications({
+      settings,
+      database,
+      box,
+      onError,
+      clock: engine.clock,
+      unixMs: nowUnixMs,
+      agentOutbox: stores.outbox,
       shown: (call) => this.#archive.sent(call),
     });
     const { onChange, atomically } = this.#told.hooks;
@@ -173,24 +177,45 @@ export class Daemon {
         if (call.endedUs !== null) this.#operation.metrics.cost(call.item.cost_breakdown);
         campaigns?.callChanged(call);
       },
-      ...{ settings, database, clock: engine.clock, nowUnixMs, links, onError },
+      settings,
+      database,
+      clock: engine.clock,
+      nowUnixMs,
+      links,
+      onError,
       multiplierOf: voices.multiplierOf,
       flushElsewhere: (sessionId) => this.#media.flushTrace(sessionId),
     });
     this.#recovery = new Recovery({
-      ...{ engine, onError, atomically, archive: this.#archive, unixMs: nowUnixMs },
-      ...{ unfinished: stores.unfinished, outbox: stores.outbox },
+      engine,
+      onError,
+      atomically,
+      archive: this.#archive,
+      unixMs: nowUnixMs,
+      unfinished: stores.unfinished,
+      outbox: stores.outbox,
     });
     this.#recovery.closeCalls();
     this.#archive.start();
     this.#media = new Media({
-      ...{ settings, engine, onError, archive: this.#archive, database: database.name, log: options.log ?? NO_LOG },
+      settings,
+      engine,
+      onError,
+      archive: this.#archive,
+      database: database.name,
+      log: options.log ?? NO_LOG,
     });
     this.#log = this.#archive.log;
     const { traces } = this.#archive;
     engine.keepIn({ history: this.#log, ...(traces !== null && { traces }) });
     this.#chats = new ChatEndpoint({
-      ...{ engine, nowSeconds, onError, agents: this.agents, log: this.#log, doors: this.#doors, clock: engine.clock },
+      engine,
+      nowSeconds,
+      onError,
+      agents: this.agents,
+      log: this.#log,
+      doors: this.#doors,
+      clock: engine.clock,
       maxChats: settings.limits.sessions,
     });
     this.newPrivateKey = stores.firstKeys(settings);
@@ -202,7 +227,8 @@ export class Daemon {
       (options.log ?? NO_LOG).write('warn', `requests come through a proxy at ${address} that is not trusted: ${hint}`);
     });
     const access = new Access({
-      ...{ clients, publicUrl: settings.publicUrl },
+      clients,
+      publicUrl: settings.publicUrl,
       keys,
       tokens,
       allowedOrigins: settings.allowedOrigins,
@@ -231,7 +257,9 @@ export class Daemon {
       pageRoutes(this.#app, files, () => ({
         public_key: pageKey,
         agents: this.agents.active().map((agent) => ({
-          ...{ id: agent.id, name: agent.name, warnings: this.agents.modelWarnings(agent).map(({ msg }) => msg) },
+          id: agent.id,
+          name: agent.name,
+          warnings: this.agents.modelWarnings(agent).map(({ msg }) => msg),
         })),
         ready: this.#ready,
       }));
@@ -242,34 +270,47 @@ export class Daemon {
     knowledgeRoutes(api, { agents: this.agents, knowledge, uploads });
     memoryRoutes(api, memories);
     phoneRoutes(api, {
-      ...{ engine, nowSeconds },
+      engine,
+      nowSeconds,
       agents: this.agents,
       phones: this.#stores.phones,
       telephone: () => this.#openTelephone(),
     });
     trunkRoutes(api, {
-      ...{ nowSeconds, figures: this.#operation.trunks, nowMs: () => engine.clock.nowMs() },
+      nowSeconds,
+      figures: this.#operation.trunks,
+      nowMs: () => engine.clock.nowMs(),
       open: () => this.#openTelephone(),
     });
     doNotCallRoutes(api, doNotCall, nowSeconds);
     this.#told.routes(api, this.#archive.store);
-    this.#calling = new Calling({
+    this.#calling = new OutboundCalls({
       starting: () => this.#starting() + this.#ringingIn(),
-      ...{ settings, database, engine, onSessionEvent, unixMs: nowUnixMs },
-      ...{
-        agents: this.agents,
-        phones: this.#stores.phones,
-        calls: this.#archive.store,
-        log: this.#log,
-        doors: this.#doors,
-      },
+      settings,
+      database,
+      engine,
+      onSessionEvent,
+      unixMs: nowUnixMs,
+      agents: this.agents,
+      phones: this.#stores.phones,
+      calls: this.#archive.store,
+      log: this.#log,
+      doors: this.#doors,
       telephone: () => this.#openTelephone(),
       openTelephone: () => this.#telephone,
     });
     this.#calling.routes(api);
     this.#campaigns = openCampaigns({
-      ...{ settings, database, engine, onError, unixMs: nowUnixMs, dialer: this.#calling.dialer },
-      ...{ agents: this.agents, phones: this.#stores.phones, calls: this.#archive.store, doors: this.#doors },
+      settings,
+      database,
+      engine,
+      onError,
+      unixMs: nowUnixMs,
+      dialer: this.#calling.dialer,
+      agents: this.agents,
+      phones: this.#stores.phones,
+      calls: this.#archive.store,
+      doors: this.#doors,
     });
     campaigns = this.#campaigns;
     campaignRoutes(api, campaigns, engine.clock);
@@ -280,10 +321,15 @@ export class Daemon {
     const defaults = { language: settings.language, provider: settings.tts ?? EMBEDDED_DEFAULTS.voiceProvider };
     voiceRoutes(api, {
       voices: new Voices({ engine, nowSeconds, defaults, store: voices, agents: this.agents }),
-      ...{ clients, links },
+      clients,
+      links,
     });
-    const visitors = new Visitors({
-      ...{ engine, access, onSessionEvent, agents: this.agents, log: this.#log },
+    const visitors = new WebSessions({
+      engine,
+      access,
+      onSessionEvent,
+      agents: this.agents,
+      log: this.#log,
       registered: this.#calling.registered,
       publicAgentConfigFields: settings.publicAgentConfigFields,
       maxSessions: settings.limits.sessions,
@@ -291,7 +337,10 @@ export class Daemon {
     });
     this.#starting = () => visitors.starting;
     this.#webRtc = new WebRtcCalls({
-      ...{ visitors, access, onError, clock: engine.clock },
+      visitors,
+      access,
+      onError,
+      clock: engine.clock,
       peers: peerSettings(settings),
       openElsewhere: (peers) => this.#media.openWebRtc(peers),
     });
@@ -299,10 +348,17 @@ export class Daemon {
     const upgrades = new Upgrades(this.#app.server);
     this.#closeCarriers = carrierRoutes(this.#app, {
       doorAt: async (path) => (await this.#openTelephone()).doorAt(path),
-      ...{ upgrades, clock: engine.clock, onError },
+      upgrades,
+      clock: engine.clock,
+      onError,
     });
     this.#talk = new TalkEndpoint({
-      ...{ upgrades, visitors, access, clients, requests, clock: engine.clock },
+      upgrades,
+      visitors,
+      access,
+      clients,
+      requests,
+      clock: engine.clock,
       socketsPerAddress: settings.limits.socketsPerAddress,
       leadMs: settings.talkLeadMs,
       isOpen: () => this.#doors.isOpen,
@@ -375,20 +431,23 @@ export class Daemon {
     this.#told.events.session(sessionId, event);
   };
 
-  #operate(underWay: UnderWay): Operation {
+  #operate(underWay: UnderWay): Observability {
     const { settings, engine, log = NO_LOG, onSessionEvent, onError } = this.#options;
     const endpoint = settings.otlpEndpoint;
-    return new Operation({
-      ...{ log, onSessionEvent, onError },
+    return new Observability({
+      log,
+      onSessionEvent,
+      onError,
       calls: () => underWay.calls(),
       outbox: () => underWay.outbox(),
       sessions: () => engine.sessions.size,
-      ...{ maxSessions: settings.limits.sessions, clock: engine.clock },
+      maxSessions: settings.limits.sessions,
+      clock: engine.clock,
       ready: () => this.#ready && this.#doors.isOpen,
       media: () => this.#media,
       ...(endpoint !== null && {
         openTraces: async () =>
-          (await import('./traces/open.js')).openTraces(settings, { endpoint, clock: engine.clock, log }),
+          (await import('./operations/open-traces.js')).openTraces(settings, { endpoint, clock: engine.clock, log }),
       }),
     });
   }
@@ -398,12 +457,16 @@ export class Daemon {
     const { engine, settings } = this.#options;
     const { error: onError } = this.#operation;
     const onSessionEvent = this.#onSessionEvent;
-    this.#telephone ??= import('./telephone.js').then(async ({ Telephone }) => {
+    this.#telephone ??= import('./calls/telephone.js').then(async ({ Telephone }) => {
       const telephone = await Telephone.open({
         isOpen: () => this.#doors.isOpen,
         mayTransfer: () => this.#calling.whyNoTransfer(),
         linesElsewhere: (await this.#media.open()) ?? undefined,
-        ...{ engine, settings, onSessionEvent, onError, figures: this.#operation.trunks },
+        engine,
+        settings,
+        onSessionEvent,
+        onError,
+        figures: this.#operation.trunks,
         takeRegistered: (callId) => this.#calling.registered.take(callId, 'phone'),
         agents: this.agents,
         phones: this.#stores.phones,

@@ -1,2 +1,2 @@
 export { Daemon, type DaemonOptions } from './daemon.js';
-export type { HostedAgent } from './agents.js';
+export type { HostedAgent } from './agents/agents.js';

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
-import type { Clock } from '../clock/clock.js';
-import type { Settings } from '../config/settings.js';
+import type { Clock } from '../base/clock.js';
+import type { Settings } from '../settings/settings.js';
 import type { Engine } from '../engine/engine.js';
 import type { UnfinishedSession } from '../engine/unfinished.js';
 import { AgentStore } from '../store/agents.js';
@@ -14,7 +14,7 @@ import { openSecretBox } from '../store/secret-key.js';
 import { SessionStore } from '../store/sessions.js';
 import { UnfinishedStore } from '../store/unfinished.js';
 import { VoiceStore } from '../store/voices.js';
-import { AgentStores } from './agent-stores.js';
+import { AgentStores } from './agents/agent-stores.js';
 
 export interface StoresOptions {
   settings: Settings;
@@ -60,8 +60,13 @@ export class Stores {
   get forEngine(): Parameters<Engine['keepIn']>[0] {
     const { knowledge, memories } = this.ofAgents;
     return {
-      ...{ knowledge, memories, doNotCall: this.doNotCall, voices: this.voices, sessionMemory: this.#sessions },
-      ...{ outboxStore: this.outbox, unfinished: this.unfinished },
+      knowledge,
+      memories,
+      doNotCall: this.doNotCall,
+      voices: this.voices,
+      sessionMemory: this.#sessions,
+      outboxStore: this.outbox,
+      unfinished: this.unfinished,
       onWebhookLost: (sessionId, reason) => this.#onError(new Error(`session_data_webhook of ${sessionId}: ${reason}`)),
     };
   }

@@ -1,5 +1,5 @@
-import type { AgentConfig } from '../config/agent.js';
-import type { AgentFile } from '../config/agent-file.js';
+import type { AgentConfig } from '../agent/agent.js';
+import type { AgentFile } from '../agent/agent-file.js';
 
 /** The configuration's checks are loaded when the first one is asked for: importing the library does not wait for them. */
 
@@ -8,7 +8,7 @@ import type { AgentFile } from '../config/agent-file.js';
  * @throws ParleyError CONFIG_INVALID naming every fault
  */
 export async function parseAgentConfig(value: unknown): Promise<AgentConfig> {
-  return (await import('../config/parse.js')).parseAgentConfig(value);
+  return (await import('../agent/parse.js')).parseAgentConfig(value);
 }
 
 /**
@@ -16,5 +16,5 @@ export async function parseAgentConfig(value: unknown): Promise<AgentConfig> {
  * @throws ParleyError CONFIG_INVALID naming every fault
  */
 export async function loadAgentFile(path: string): Promise<AgentFile> {
-  return (await import('../config/agent-file.js')).loadAgentFile(path);
+  return (await import('../agent/agent-file.js')).loadAgentFile(path);
 }

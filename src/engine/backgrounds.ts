@@ -1,7 +1,7 @@
-import { decodeMedia } from '../audio/decode.js';
-import { makeLoop } from '../audio/loop.js';
-import type { Clock } from '../clock/clock.js';
-import { ParleyError } from '../errors.js';
+import { decodeMedia } from '../audio/files/decode.js';
+import { makeLoop } from '../audio/dsp/mix.js';
+import type { Clock } from '../base/clock.js';
+import { ParleyError } from '../base/errors.js';
 import { MediaStore, type MediaStoreOptions } from '../net/media-store.js';
 
 export interface BackgroundsOptions extends MediaStoreOptions {
@@ -64,7 +64,9 @@ export class Backgrounds {
   async #make(url: string, sampleRateHz: number): Promise<Int16Array> {
     const { signal } = this.#closing;
     const samples = await decodeMedia(await this.#store.fetch(url, signal), {
-      ...{ sampleRateHz, signal, clock: this.#options.clock },
+      sampleRateHz,
+      signal,
+      clock: this.#options.clock,
       maxLengthS: MAX_LENGTH_S,
       timeoutMs: DECODE_TIMEOUT_MS,
       ...(this.#options.ffmpeg !== undefined && { program: this.#options.ffmpeg }),

@@ -1,16 +1,16 @@
-import type { Clock } from '../clock/clock.js';
-import type { ChatMessage, ToolCall } from '../config/chat.js';
-import { freeCallId } from '../conversation/call-arguments.js';
+import type { Clock } from '../base/clock.js';
+import type { ChatMessage, ToolCall } from '../agent/chat.js';
+import { freeCallId } from '../conversation/actions/call-arguments.js';
 import type { HistoryConfig } from '../conversation/config.js';
-import { limitMessages } from '../conversation/history.js';
-import { MAX_ROUNDS } from '../conversation/reply.js';
-import { ParleyError, reasonOf } from '../errors.js';
+import { limitMessages } from '../conversation/reply/history.js';
+import { MAX_ROUNDS } from '../conversation/reply/reply.js';
+import { ParleyError, reasonOf } from '../base/errors.js';
 import { Deadlines } from '../providers/deadlines.js';
 import type { LlmProvider } from '../providers/llm/llm.js';
 import { untilAborted } from '../session/abortable.js';
-import { Acting } from '../session/acting.js';
-import type { FunctionCall } from '../session/session-report.js';
-import { UsageBook } from '../session/usage.js';
+import { ToolRunner } from '../session/tool-runner.js';
+import type { FunctionCall } from '../session/record/session-report.js';
+import { UsageBook } from '../session/record/usage.js';
 import type { AgentToolbox } from '../tools/toolbox.js';
 import { within } from './within.js';
 
@@ -50,7 +50,7 @@ export class ChatReply {
   readonly added: ChatMessage[] = [];
   readonly usage = new UsageBook();
   readonly #options: ChatReplyOptions;
-  readonly #acting: Acting;
+  readonly #acting: ToolRunner;
   readonly #results = new Map<ToolCall, (record: FunctionCall) => void>();
   /** What has been said since the last round of tools. */
   #round = '';
@@ -60,8 +60,11 @@ export class ChatReply {
   constructor(options: ChatReplyOptions) {
     this.#options = options;
     const { toolbox, sessionId, metadata, clock } = options;
-    this.#acting = new Acting({
-      ...{ toolbox, sessionId, metadata, nowMs: () => clock.nowMs() },
+    this.#acting = new ToolRunner({
+      toolbox,
+      sessionId,
+      metadata,
+      nowMs: () => clock.nowMs(),
       onResult: (call, record) => this.#results.get(call)?.(record),
     });
   }

@@ -1,28 +1,29 @@
 import { randomUUID } from 'node:crypto';
-import type { Clock } from '../clock/clock.js';
-import { unixNow } from '../clock/real.js';
-import type { ChatMessage } from '../config/chat.js';
-import { buildSystemPrompt } from '../config/prompt.js';
-import type { ResolvedAgent } from '../config/resolve.js';
-import { ParleyError, reasonOf } from '../errors.js';
+import type { Clock } from '../base/clock.js';
+import { unixNow } from '../base/real-clock.js';
+import type { ChatMessage } from '../agent/chat.js';
+import { buildSystemPrompt } from '../agent/prompt.js';
+import type { ResolvedAgent } from '../agent/resolve.js';
+import { ParleyError, reasonOf } from '../base/errors.js';
 import type { GuardedClient } from '../net/guarded-client.js';
 import type { LlmProvider } from '../providers/llm/llm.js';
-import { afterCall } from '../session/after-call.js';
-import type { MemoryKeeper, MemoryStore } from '../session/memory.js';
-import type { SessionMemory } from '../session/session-memory.js';
-import type { FunctionCall } from '../session/session-report.js';
+import { afterCall } from '../session/after-call/after-call.js';
+import type { MemoryKeeper, MemoryStore, SessionMemory } from '../session/after-call/memory.js';
+import type { FunctionCall, SessionReport } from '../session/record/session-report.js';
 import type { McpServers } from '../tools/mcp/tools.js';
 import { askForPrompt } from '../tools/prompt-webhook.js';
-import type { Teller, Told } from './aftermath.js';
+import type { Teller, Told } from './session-recorder.js';
 import { ChatReply, type ReplyPiece } from './chat-reply.js';
-import { chatReport } from './chat-report.js';
 import { customLlm } from './custom-llm.js';
-import { rememberWhenOver } from './earlier.js';
+import { rememberWhenOver } from './continuation.js';
 import { remembering } from './memories.js';
 import type { ChatRequest, EngineParts } from './options.js';
-import type { Mind, Planner } from './planner.js';
+import type { Mind, Planner } from './agent-setup.js';
 import type { UnfinishedChat } from './unfinished.js';
 import { within } from './within.js';
+import { latencySummary, noSpeculations } from '../session/record/session-metrics.js';
+import { reportWithoutText } from '../session/record/privacy.js';
+import type { UsageBook } from '../session/record/usage.js';
 
 export type ChatPiece =
   /** The agent has been found fit to answer; nothing has been asked of its model yet. */
@@ -103,12 +104,16 @@ export class Chats {
     const { agent, toolbox } = chat.mind;
     const { id: sessionId, llm, systemPrompt } = chat;
     const reply = new ChatReply({
-      ...{ llm, systemPrompt, toolbox, sessionId, signal, metadata: agent.metadata, clock: this.#options.clock },
-      ...{
-        model: llm === chat.mind.llm ? agent.llm.model : llm.name,
-        temperature: agent.llm.temperature,
-        history: agent.history,
-      },
+      llm,
+      systemPrompt,
+      toolbox,
+      sessionId,
+      signal,
+      metadata: agent.metadata,
+      clock: this.#options.clock,
+      model: llm === chat.mind.llm ? agent.llm.model : llm.name,
+      temperature: agent.llm.temperature,
+      history: agent.history,
     });
     let ending: Promise<void> | null = null;
     let failure: string | null = BROKEN_OFF;
@@ -165,13 +170,23 @@ export class Chats {
     }
     const { agentId = null } = request;
     const { agent, memory } = await remembering(mind.agent, {
-      ...{ store: memories, clock: networkClock, agentId, sessionId: id, nowUnixMs: unixNow },
+      store: memories,
+      clock: networkClock,
+      agentId,
+      sessionId: id,
+      nowUnixMs: unixNow,
       onFault: () => onFault('memory.failed'),
     });
     signal.throwIfAborted();
     mind = { ...mind, agent };
     const chat = {
-      ...{ id, request, startMs, startUnixMs, mind, memory, faults },
+      id,
+      request,
+      startMs,
+      startUnixMs,
+      mind,
+      memory,
+      faults,
       systemPrompt: buildSystemPrompt(agent, startUnixMs, 'writing'),
       llm: this.#llm(mind, request, id, onFault),
     };
@@ -186,9 +201,12 @@ export class Chats {
     const nothing = { messages: [], functionCalls: [] };
     try {
       this.#options.options.unfinished?.put({
-        ...{ sessionId: id, to: agent.webhooks.sessionData, facts: factsOf(request, mind, startUnixMs) },
-        ...{ script: request.script ?? null, extensions: request.extensions ?? null },
-        ...{ includeMetadataInPrompt: request.includeMetadataInPrompt ?? false },
+        sessionId: id,
+        to: agent.webhooks.sessionData,
+        facts: factsOf(request, mind, startUnixMs),
+        script: request.script ?? null,
+        extensions: request.extensions ?? null,
+        includeMetadataInPrompt: request.includeMetadataInPrompt ?? false,
         chat: agent.privacy.optOut ? { ...chat, ...nothing } : chat,
       });
     } catch {
@@ -223,7 +241,9 @@ export class Chats {
     const { client, networkClock } = this.#options;
     const { agentId = null } = request;
     const custom = customLlm({
-      ...{ address: agent.customLlm, guard: client.guard, clock: networkClock },
+      address: agent.customLlm,
+      guard: client.guard,
+      clock: networkClock,
       facts: { agent_id: agentId, call_sid: null, session_id: id, metadata: agent.metadata, voip: null },
       onFinish: () => undefined, // there is no line to close, and nobody to connect
       onFault,
@@ -261,7 +281,14 @@ export class Chats {
     const { usage } = reply;
     const marks = options.afterCallMarks ?? options.unfinished;
     const after = {
-      ...{ id, toolbox, llm, model: llm === mind.llm ? model : llm.name, metadata, clock, usage, optOut },
+      id,
+      toolbox,
+      llm,
+      model: llm === mind.llm ? model : llm.name,
+      metadata,
+      clock,
+      usage,
+      optOut,
       ...(memory !== undefined && { memory }),
       ...(marks !== undefined && { afterCallMarks: marks }),
     };
@@ -277,7 +304,8 @@ export class Chats {
     await aftermath.tell(
       { id, finished, noteFault },
       {
-        ...{ to, facts: factsOf(request, mind, startUnixMs) },
+        to,
+        facts: factsOf(request, mind, startUnixMs),
         outcome: () => Promise.resolve({ status: CHAT_STATUS, error: failure, carrier: null }),
       },
     );
@@ -297,7 +325,51 @@ function saidBefore({ messages }: ChatRequest): ChatMessage[] {
 function factsOf(request: ChatRequest, { config, agent }: Mind, startUnixMs: number): Told['facts'] {
   const agentId = request.agentId ?? null;
   return {
-    ...{ agentId, agentConfig: config, callId: null, campaignId: null, phones: null, direction: 'inbound' as const },
-    ...{ startUnixMs, metadata: agent.metadata, recordingUrl: null, optOut: agent.privacy.optOut },
+    agentId,
+    agentConfig: config,
+    callId: null,
+    campaignId: null,
+    phones: null,
+    direction: 'inbound' as const,
+    startUnixMs,
+    metadata: agent.metadata,
+    recordingUrl: null,
+    optOut: agent.privacy.optOut,
   };
+}
+
+export interface ChatReportParts {
+  id: string;
+  durationMs: number;
+  messages: readonly ChatMessage[];
+  calls: readonly FunctionCall[];
+  usage: UsageBook;
+  faults: ReadonlyMap<string, number>;
+  /** Nothing that was said may be kept. */
+  optOut: boolean;
+}
+
+/** What is left of a conversation in writing: nobody heard or spoke, so those parts are empty. */
+export function chatReport({ id, durationMs, messages, calls, usage, faults, optOut }: ChatReportParts): SessionReport {
+  const report: SessionReport = {
+    sessionId: id,
+    status: 'user-ended',
+    durationMs,
+    messages,
+    functionCalls: calls,
+    turns: [],
+    latency: latencySummary([]),
+    doNotCall: false,
+    transfers: [],
+    ttsChars: 0,
+    speculation: noSpeculations(),
+    promptTokens: usage.tokens.promptTokens,
+    completionTokens: usage.tokens.completionTokens,
+    usage: usage.usage(durationMs),
+    playout: { underruns: 0, speechMs: 0, skippedFrames: 0 },
+    line: null,
+    recording: null,
+    faults: Object.fromEntries(faults),
+  };
+  return optOut ? reportWithoutText(report) : report;
 }

@@ -1,10 +1,10 @@
-import type { Clock } from '../clock/clock.js';
-import type { WebhookAddress } from '../config/webhook.js';
-import { ParleyError } from '../errors.js';
+import type { Clock } from '../base/clock.js';
+import type { WebhookAddress } from '../agent/webhook.js';
+import { ParleyError } from '../base/errors.js';
 import type { AddressGuard } from '../net/address-guard.js';
 import { dialGuarded } from '../net/guarded-socket.js';
 import { CustomSocketLlm, type CustomSocketOptions } from '../providers/llm/custom-socket/provider.js';
-import type { LogEntry, LogSink } from '../session/event-log.js';
+import type { LogEntry, LogSink } from '../session/record/event-log.js';
 
 export interface CustomLlmOptions extends Omit<CustomSocketOptions, 'dial'> {
   address: WebhookAddress;

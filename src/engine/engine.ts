@@ -1,14 +1,14 @@
-import type { Clock } from '../clock/clock.js';
-import { RealClock } from '../clock/real.js';
-import { Ticker } from '../clock/ticker.js';
-import { namedModels } from '../config/models.js';
-import { namedVendors } from '../config/vendor-settings.js';
-import type { SessionContinuation } from '../config/continuation.js';
-import { ParleyError } from '../errors.js';
+import type { Clock } from '../base/clock.js';
+import { RealClock } from '../base/real-clock.js';
+import { Ticker } from '../base/ticker.js';
+import { namedModels } from '../settings/models.js';
+import { namedVendors } from '../settings/vendor-settings.js';
+import type { SessionContinuation } from '../agent/continuation.js';
+import { ParleyError } from '../base/errors.js';
 import type { Transport } from '../transports/transport.js';
-import { type DoNotCallList, MemoryDoNotCallList } from '../session/do-not-call.js';
+import { type DoNotCallList, MemoryDoNotCallList } from '../session/after-call/do-not-call.js';
 import type { ChatPiece } from './chat.js';
-import { isElsewhere, type SessionHandle } from './line-elsewhere.js';
+import { isRemote, type SessionHandle } from './remote-line.js';
 import type {
   AgentRequest,
   ChatRequest,
@@ -20,10 +20,10 @@ import type {
   Speech,
   SpeechRequest,
 } from './options.js';
-import type { SessionReport } from '../session/session-report.js';
+import type { SessionReport } from '../session/record/session-report.js';
 import type { LeftSession, UnfinishedSession } from './unfinished.js';
 import type { AgentWarning } from './warnings.js';
-import type { Workshop } from './workshop.js';
+import type { SessionFactory } from './session-factory.js';
 
 /**
  * Everything that sessions share: the clock and its ticker, the providers, the client for webhooks. One a process (or a
@@ -34,7 +34,7 @@ export class Engine {
   readonly ticker: Ticker;
   #options: EngineParts & { doNotCall: DoNotCallList };
   readonly #sessions = new Set<SessionHandle>();
-  #workshop: Promise<Workshop> | null = null;
+  #workshop: Promise<SessionFactory> | null = null;
   #closing: Promise<void> | null = null;
 
   /** @throws ParleyError ARGUMENT_INVALID for a model that is no object */
@@ -171,7 +171,7 @@ export class Engine {
   async #makeSession(request: SessionRequest): Promise<SessionHandle> {
     const workshop = await this.#load();
     const { transport } = request;
-    return isElsewhere(transport) ? workshop.openElsewhere(transport, request) : workshop.makeSession(request);
+    return isRemote(transport) ? workshop.openElsewhere(transport, request) : workshop.makeSession(request);
   }
 
   /** Ends every session and frees what they share. May be called twice. */
@@ -187,10 +187,10 @@ export class Engine {
   }
 
   /** Loaded late: whoever imports the library should not wait for what only sessions need. */
-  #load(): Promise<Workshop> {
+  #load(): Promise<SessionFactory> {
     if (this.#closing !== null) return Promise.reject(new ParleyError('SESSION_CLOSED'));
-    this.#workshop ??= import('./workshop.js').then(
-      ({ Workshop }) => new Workshop(this.#options, this.clock, this.ticker),
+    this.#workshop ??= import('./session-factory.js').then(
+      ({ SessionFactory }) => new SessionFactory(this.#options, this.clock, this.ticker),
     );
     return this.#workshop;
   }

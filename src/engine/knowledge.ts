@@ -1,6 +1,6 @@
-import type { Clock } from '../clock/clock.js';
-import type { ResolvedAgent } from '../config/resolve.js';
-import { ParleyError, reasonOf } from '../errors.js';
+import type { Clock } from '../base/clock.js';
+import type { ResolvedAgent } from '../agent/resolve.js';
+import { ParleyError, reasonOf } from '../base/errors.js';
 import type { Knowledge } from '../tools/knowledge/knowledge.js';
 import { SearchTool } from '../tools/knowledge/search-tool.js';
 import type { Tool } from '../tools/tool.js';

@@ -1,12 +1,60 @@
-import { faultOf } from '../config/issues.js';
-import { LANGUAGES } from '../config/language.js';
-import type { ResolvedAgent } from '../config/resolve.js';
-import { ParleyError, reasonOf } from '../errors.js';
+import { faultOf } from '../schema/issues.js';
+import { LANGUAGES } from '../agent/language.js';
+import type { ResolvedAgent } from '../agent/resolve.js';
+import { ParleyError, reasonOf } from '../base/errors.js';
 import type { SpeechHints, SttProvider } from '../providers/stt/stt.js';
 import type { TtsProvider } from '../providers/tts/tts.js';
-import type { Languages } from '../session/language-switch.js';
+import type { Languages } from '../session/hearing/language-providers.js';
 import type { SessionOptions } from '../session/session-options.js';
-import { baseOf } from './language-wishes.js';
+import { chooseTts } from '../providers/tts/choose.js';
+import type { Providers } from './providers.js';
+
+/** How users ask for another language, by the language that they ask in; `{}` is the wanted one's name. */
+const WISHES: Readonly<Record<string, readonly string[]>> = {
+  en: [
+    '{}',
+    '{} please',
+    'in {} please',
+    'do you speak {}',
+    'can we speak {} please',
+    'could you speak {}',
+    'can we continue in {}',
+    'I speak {}',
+    'I would like to speak {}',
+    'I would rather speak {}',
+  ],
+  fr: [
+    '{}',
+    "{} s'il vous plaît",
+    "en {} s'il vous plaît",
+    'vous parlez {}',
+    'parlez-vous {}',
+    'on peut parler {}',
+    'on peut continuer en {}',
+    'je parle {}',
+    'je voudrais parler {}',
+    'je préfère parler {}',
+  ],
+};
+
+/**
+ * Sentences with which a user who is heard in `language` may ask for another one of `languages`. In languages without
+ * sentences here: the names alone.
+ */
+export function languageWishes(language: string, languages: readonly string[]): readonly string[] {
+  const base = baseOf(language);
+  const others = new Set(languages.map(baseOf).filter((other) => other !== base && other !== 'multi'));
+  const names = new Intl.DisplayNames([base], { type: 'language', fallback: 'none' });
+  return [...others].flatMap((other) => {
+    const name = names.of(other);
+    return name === undefined ? [] : (WISHES[base] ?? ['{}']).map((wish) => wish.replace('{}', name));
+  });
+}
+
+/** `en-GB` is `en`. */
+export function baseOf(language: string): string {
+  return language.split('-')[0] ?? language;
+}
 
 export interface LanguagesOptions {
   agent: ResolvedAgent;
@@ -102,4 +150,44 @@ async function voiceFor(language: string, { agent, tts, otherTts }: LanguagesOpt
   // The embedded voices take the same settings; those of others mean nothing to them.
   const areEmbedded = [tts, other].every(({ name }) => name === 'flite' || name === 'espeak-ng');
   return { tts: other, voiceId: null, model: null, settings: areEmbedded ? settings : {} };
+}
+
+/** Vendors that serve the languages which the embedded engines lack, by their providers' names; the first that knows a language has it. */
+export interface LanguageVendors {
+  stt: readonly string[];
+  tts: readonly string[];
+}
+
+export const NO_LANGUAGE_VENDORS: LanguageVendors = { stt: [], tts: [] };
+
+/** The recogniser of a language where the agent names none: `usual` where that understands it or no vendor does. */
+export function chooseStt(
+  language: string,
+  usual: string,
+  vendors: LanguageVendors,
+  providers: Pick<Providers, 'stt'>,
+): string {
+  const understands = (name: string): boolean => providers.stt(name).abilities?.understands?.(language) !== false;
+  return [usual, ...vendors.stt].find(understands) ?? usual;
+}
+
+/**
+ * The voice provider of a language where the agent names none: an embedded one, else a vendor.
+ * @throws ParleyError TTS_LANGUAGE_UNSUPPORTED with what would help
+ */
+export async function chooseVoice(
+  language: string,
+  vendors: LanguageVendors,
+  providers: Pick<Providers, 'tts'>,
+): Promise<string> {
+  try {
+    return await chooseTts(language);
+  } catch (error) {
+    if (!(error instanceof ParleyError) || error.code !== 'TTS_LANGUAGE_UNSUPPORTED') throw error;
+    for (const name of vendors.tts) {
+      const speaks = providers.tts(name).speaks?.bind(providers.tts(name));
+      if (speaks === undefined || (await speaks(language))) return name;
+    }
+    throw error;
+  }
 }

@@ -1,8 +1,8 @@
-import type { Clock } from '../clock/clock.js';
-import { localTime } from '../config/prompt.js';
-import type { ResolvedAgent } from '../config/resolve.js';
-import { reasonOf } from '../errors.js';
-import type { MemoryStore, MemoryKeeper } from '../session/memory.js';
+import type { Clock } from '../base/clock.js';
+import { localTime } from '../agent/prompt.js';
+import type { ResolvedAgent } from '../agent/resolve.js';
+import { reasonOf } from '../base/errors.js';
+import type { MemoryStore, MemoryKeeper } from '../session/after-call/memory.js';
 import { within } from './within.js';
 
 export interface RememberedOptions {

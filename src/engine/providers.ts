@@ -1,7 +1,6 @@
-import { type ModelRoutes, SCRIPTED_MODEL } from '../config/models.js';
-import type { Vendors } from '../config/vendor-settings.js';
-import type { LlmProvider } from '../providers/llm/llm.js';
-import type { SpeechModel } from '../providers/llm/speech-model.js';
+import { type ModelRoutes, SCRIPTED_MODEL } from '../settings/models.js';
+import type { Vendors } from '../settings/vendor-settings.js';
+import type { LlmProvider, SpeechModel } from '../providers/llm/llm.js';
 import { type LlmRegistry, llmRegistry } from '../providers/llm/registry.js';
 import { noModelScript, parseScript, scriptedProvider, speechHints } from '../providers/llm/scripted/index.js';
 import { sttProvider } from '../providers/stt/registry.js';

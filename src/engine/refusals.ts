@@ -1,5 +1,5 @@
-import type { Clock } from '../clock/clock.js';
-import { ParleyError, reasonOf } from '../errors.js';
+import type { Clock } from '../base/clock.js';
+import { ParleyError, reasonOf } from '../base/errors.js';
 
 /** A provider of speech or of language models, as far as it can be warmed up. */
 interface Warmable {

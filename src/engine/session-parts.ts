@@ -1,11 +1,11 @@
-import { unixNow } from '../clock/real.js';
-import type { Clock } from '../clock/clock.js';
-import type { ResolvedAgent } from '../config/resolve.js';
+import { unixNow } from '../base/real-clock.js';
+import type { Clock } from '../base/clock.js';
+import type { ResolvedAgent } from '../agent/resolve.js';
 import type { ConversationConfig } from '../conversation/config.js';
-import { reasonOf } from '../errors.js';
+import { reasonOf } from '../base/errors.js';
 import type { AddressGuard } from '../net/address-guard.js';
-import type { DoNotCallList } from '../session/do-not-call.js';
-import type { LogSink } from '../session/event-log.js';
+import type { DoNotCallList } from '../session/after-call/do-not-call.js';
+import type { LogSink } from '../session/record/event-log.js';
 import type { Session } from '../session/session.js';
 import type { SessionOptions } from '../session/session-options.js';
 import { customLlm } from './custom-llm.js';
@@ -41,7 +41,10 @@ export function sessionParts(options: SessionPartsOptions): SessionParts {
     guard: options.guard,
     clock: options.clock,
     facts: {
-      ...{ agent_id: agentId, call_sid: callId, session_id: options.sessionId, metadata: agent.metadata },
+      agent_id: agentId,
+      call_sid: callId,
+      session_id: options.sessionId,
+      metadata: agent.metadata,
       voip: phones === null ? null : { from: phones.from, to: phones.to },
     },
     onFinish: (destination) => options.session().finish(destination),

@@ -1,19 +1,17 @@
-import type { Clock } from '../clock/clock.js';
-import { unixNow } from '../clock/real.js';
-import type { ChatMessage } from '../config/chat.js';
-import { buildSystemPrompt } from '../config/prompt.js';
-import type { WebhookAddress } from '../config/webhook.js';
+import type { Clock } from '../base/clock.js';
+import { unixNow } from '../base/real-clock.js';
+import type { ChatMessage } from '../agent/chat.js';
+import { buildSystemPrompt } from '../agent/prompt.js';
+import type { WebhookAddress } from '../agent/webhook.js';
 import type { LlmProvider } from '../providers/llm/llm.js';
-import { afterCall, type AfterCallMarks } from '../session/after-call.js';
-import type { CallFacts } from '../session/call-history.js';
-import type { MemoryStore } from '../session/memory.js';
-import { type ReportParts, reportOf } from '../session/report.js';
-import type { SessionMemory } from '../session/session-memory.js';
-import type { FunctionCall, SessionReport } from '../session/session-report.js';
-import { rememberWhenOver } from './earlier.js';
+import { afterCall, type AfterCallMarks } from '../session/after-call/after-call.js';
+import type { CallFacts } from '../session/record/call-history.js';
+import type { MemoryStore, SessionMemory } from '../session/after-call/memory.js';
+import { type FunctionCall, reportOf, type ReportParts, type SessionReport } from '../session/record/session-report.js';
+import { rememberWhenOver } from './continuation.js';
 import { remembering } from './memories.js';
 import type { AgentRequest } from './options.js';
-import type { Planner } from './planner.js';
+import type { Planner } from './agent-setup.js';
 
 /** What it takes to finish a session after the process that ran it has died. Plain data. */
 export interface UnfinishedSession extends Required<Pick<AgentRequest, 'includeMetadataInPrompt'>> {
@@ -91,7 +89,10 @@ export async function finishSession(
     try {
       const mind = await planner.mind(
         {
-          ...{ agent: agentConfig, extensions, metadata, includeMetadataInPrompt },
+          agent: agentConfig,
+          extensions,
+          metadata,
+          includeMetadataInPrompt,
           ...(script !== null && { script }),
           ...(agentId !== null && { agentId }),
           ...(phones !== null && { phones }),
@@ -103,7 +104,13 @@ export async function finishSession(
       const system = systemPrompt ?? buildSystemPrompt(agent, startUnixMs, 'writing');
       later = await afterCall(
         {
-          ...{ id, clock, optOut, toolbox: mind.toolbox, model: agent.llm.model, metadata, usage: ledger.usage },
+          id,
+          clock,
+          optOut,
+          toolbox: mind.toolbox,
+          model: agent.llm.model,
+          metadata,
+          usage: ledger.usage,
           llm: optOut || agent.customLlm !== null || messages.length === 0 ? NOBODY : mind.llm,
           ...(memory !== undefined && { memory }),
           ...(afterCallMarks !== undefined && { afterCallMarks }),
@@ -113,7 +120,9 @@ export async function finishSession(
         onFault,
       );
       rememberWhenOver({ finished: Promise.resolve({ sessionId: id, messages }) }, sessionMemory, {
-        ...{ agent, agentId, phones },
+        agent,
+        agentId,
+        phones,
       });
     } catch {
       onFault('afterCall.failed');

@@ -1,8 +1,10 @@
-import { oldPlaceWarnings } from '../config/extensions/old-place.js';
-import type { Location } from '../config/issues.js';
-import type { ResolvedAgent } from '../config/resolve.js';
-import { modelWarnings } from './model-warnings.js';
+import { oldPlaceWarnings } from '../agent/extensions/old-place.js';
+import type { Location } from '../schema/issues.js';
+import { EMBEDDED_DEFAULTS, type ResolvedAgent } from '../agent/resolve.js';
 import type { AgentRequest, EngineParts } from './options.js';
+import type { AgentConfig } from '../agent/agent.js';
+import { modelRemedy, noModelReason, SCRIPTED_MODEL, successorOf } from '../settings/models.js';
+import { webhookAddress } from '../agent/webhook.js';
 
 /** A part of an agent that will not work as its author may expect. It is no reason to refuse the agent. */
 export interface AgentWarning {
@@ -29,4 +31,23 @@ const CHECKS: readonly ((checked: CheckedAgent) => readonly AgentWarning[])[] = 
 /** The warnings about an agent that can have sessions here. */
 export function agentWarnings(checked: CheckedAgent): AgentWarning[] {
   return CHECKS.flatMap((check) => check(checked));
+}
+
+/** Whether an agent has a language model, a script or a socket of its own to answer with. */
+export function modelWarnings(
+  { config, script }: { config: AgentConfig; script?: unknown },
+  { models = new Map(), defaults = {} }: Pick<EngineParts, 'models' | 'defaults'>,
+): AgentWarning[] {
+  if (webhookAddress(config.custom_llm_websocket, new Map()) !== null) return [];
+  const byDefault = script == null ? (defaults.llmModel ?? EMBEDDED_DEFAULTS.llmModel) : SCRIPTED_MODEL;
+  const model = config.llm?.model ?? byDefault;
+  const loc = ['llm', 'model'];
+  if (model === SCRIPTED_MODEL) return script == null ? [{ loc, msg: noModelReason(models) }] : [];
+  const msg = `The language model "${model}" cannot be used here: ${modelRemedy(model)}.`;
+  if (models.has(model)) return [];
+  const successor = successorOf(model, models);
+  if (successor === undefined) return [{ loc, msg }];
+  return [
+    { loc, msg: `The language model "${model}" has been renamed or retired: "${successor}" answers in its place.` },
+  ];
 }

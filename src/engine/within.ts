@@ -1,4 +1,4 @@
-import type { Clock } from '../clock/clock.js';
+import type { Clock } from '../base/clock.js';
 
 /** The outcome of work that is not waited for longer than `ms`. Rejects with an Error that says so. */
 export async function within<T>(clock: Clock, ms: number, work: Promise<T>): Promise<T> {

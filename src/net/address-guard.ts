@@ -1,6 +1,6 @@
 import { lookup as systemLookup } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
-import { ParleyError } from '../errors.js';
+import { ParleyError } from '../base/errors.js';
 import { isPublicAddress } from './address.js';
 
 export interface AddressGuardOptions {

@@ -1,4 +1,4 @@
-import { ParleyError } from '../errors.js';
+import { ParleyError } from '../base/errors.js';
 
 /**
  * The whole of a reply's body. Leaves at `maxBytes`, which destroys the body and with it the connection.

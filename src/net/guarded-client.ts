@@ -1,6 +1,6 @@
 import type { Agent } from 'undici';
-import type { Clock } from '../clock/clock.js';
-import { ParleyError, reasonOf } from '../errors.js';
+import type { Clock } from '../base/clock.js';
+import { ParleyError, reasonOf } from '../base/errors.js';
 import { AddressGuard, type AddressGuardOptions } from './address-guard.js';
 import { readBody } from './body.js';
 
@@ -97,7 +97,7 @@ export class GuardedClient {
   }
 
   #open(): Promise<Agents> {
-    this.#agents ??= import('../undici.js').then(({ Agent }) => {
+    this.#agents ??= import('../base/undici.js').then(({ Agent }) => {
       // undici's own timers for replies are off: the request's deadline covers them.
       const shared = { connections: this.#connections, headersTimeout: 0, bodyTimeout: 0 };
       return {

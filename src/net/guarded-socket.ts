@@ -1,4 +1,4 @@
-import type { Cancel, Clock } from '../clock/clock.js';
+import type { Cancel, Clock } from '../base/clock.js';
 import type { AddressGuard } from './address-guard.js';
 
 export interface SocketOptions {

@@ -1,8 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { unixNow } from '../clock/real.js';
-import { ParleyError } from '../errors.js';
+import { unixNow } from '../base/real-clock.js';
+import { ParleyError } from '../base/errors.js';
 import type { GuardedClient } from './guarded-client.js';
 
 export interface MediaStoreOptions {
@@ -53,7 +53,8 @@ export class MediaStore {
 
   async #get(url: string, signal: AbortSignal): Promise<Uint8Array> {
     const { status, body } = await this.#client.request({
-      ...{ url, signal },
+      url,
+      signal,
       timeoutMs: this.#timeoutMs,
       maxBytes: this.#maxBytes,
     });

@@ -2,9 +2,9 @@ import { access, constants } from 'node:fs/promises';
 import { get as getHttp, type IncomingMessage } from 'node:http';
 import { get as getHttps } from 'node:https';
 import { delimiter, join } from 'node:path';
-import type { Probe } from '../config/detect.js';
+import type { Probe } from '../settings/detect.js';
 import { readBody } from './body.js';
-import { parseJson } from '../json.js';
+import { parseJson } from '../base/json.js';
 
 /** Largest answer that a look may bring, in bytes. */
 const MAX_BYTES = 1_048_576;

@@ -4,15 +4,15 @@ import {
   OPENAI_MODELS,
   OPENAI_REALTIME,
   OPENAI_REALTIME_MODELS,
-} from '../config/models.js';
-import { missingOf, type VendorAccess, type VendorName, VENDORS, type Vendors } from '../config/vendor-settings.js';
-import { LANGUAGES } from '../config/language.js';
+} from '../settings/models.js';
+import { missingOf, type VendorAccess, type VendorName, VENDORS, type Vendors } from '../settings/vendor-settings.js';
+import { LANGUAGES } from '../agent/language.js';
 import { LocalModels } from './local/local-models.js';
 import type { LocalModel } from './local/model-facts.js';
 import { sherpaMissing } from './local/sherpa-package.js';
 import { STT_ENTRIES, sttProvider } from './stt/registry.js';
 import type { SttProvider } from './stt/stt.js';
-import { EspeakTts } from './tts/espeak.js';
+import { EspeakTts } from './tts/espeak/espeak.js';
 import { TTS_ENTRIES, ttsProvider } from './tts/registry.js';
 import type { TtsProvider } from './tts/tts.js';
 
@@ -134,7 +134,12 @@ function modelEntries(models: ModelRoutes, ollamaAt: string): CatalogueEntry[] {
     groups.set(name, group);
   }
   const usable = [...groups].map(([name, { provider, ids }]): CatalogueEntry => ({
-    ...{ kind: 'llm', name, needs: null, usable: true, missing: null, supports: supportsOf(provider, ids) },
+    kind: 'llm',
+    name,
+    needs: null,
+    usable: true,
+    missing: null,
+    supports: supportsOf(provider, ids),
   }));
   const found = [...groups.values()];
   const isOwn = ({ provider, baseUrl, ids }: (typeof found)[number]): boolean =>
@@ -144,12 +149,20 @@ function modelEntries(models: ModelRoutes, ollamaAt: string): CatalogueEntry[] {
     !models.has('gpt-realtime') && keyless(OPENAI_REALTIME, Object.keys(OPENAI_REALTIME_MODELS)),
     !models.has(ANTHROPIC_MODELS[0]) && keyless('anthropic', ANTHROPIC_MODELS),
     !found.some(({ baseUrl }) => baseUrl === `${ollamaAt}/v1`) && {
-      ...{ kind: 'llm', name: 'ollama', needs: 'Ollama with a model', usable: false },
-      ...{ missing: `no Ollama with a model at ${ollamaAt} (OLLAMA_HOST)`, supports: ['its models'] },
+      kind: 'llm',
+      name: 'ollama',
+      needs: 'Ollama with a model',
+      usable: false,
+      missing: `no Ollama with a model at ${ollamaAt} (OLLAMA_HOST)`,
+      supports: ['its models'],
     },
     !found.some(isOwn) && {
-      ...{ kind: 'llm', name: 'openai-compatible', needs: 'an entry under models in the settings file', usable: false },
-      ...{ missing: 'models in the settings file names none', supports: ['any server with chat completions'] },
+      kind: 'llm',
+      name: 'openai-compatible',
+      needs: 'an entry under models in the settings file',
+      usable: false,
+      missing: 'models in the settings file names none',
+      supports: ['any server with chat completions'],
     },
   ];
   return [...usable, ...absent.filter((entry) => entry !== false)];

@@ -1,5 +1,5 @@
-import type { Cancel, Clock } from '../clock/clock.js';
-import { ParleyError } from '../errors.js';
+import type { Cancel, Clock } from '../base/clock.js';
+import { ParleyError } from '../base/errors.js';
 
 /**
  * One deadline after another over one request: each phase replaces the one before. When a phase runs out, or the

@@ -1,6 +1,6 @@
 /** @parley-voice/parley/providers: what providers are built of, for adapters and for providers of an embedder's own. */
 export { Deadlines } from './deadlines.js';
 export { failed, refused, statusError, withoutSecrets } from './wire/vendor-error.js';
-export { Mailbox } from './tts/mailbox.js';
-export { speakRemotely, type RemoteVoice, type SpeechPiece } from './tts/remote-speech.js';
+export { Mailbox } from './tts/flite/mailbox.js';
+export { speakRemotely, type RemoteVoice, type SpeechPiece } from './tts/vendors/remote-speech.js';
 export { Segments, type Piece } from './stt/vendors/segments.js';

@@ -1,4 +1,4 @@
-import type { Cancel, Clock } from '../clock/clock.js';
+import type { Cancel, Clock } from '../base/clock.js';
 
 /**
  * When so much time has passed since `startMs`, on the clock that told it. Of a sum of times with fractions less may be left

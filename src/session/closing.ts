@@ -1,5 +1,5 @@
-import type { Cancel, Clock } from '../clock/clock.js';
-import { reasonOf } from '../errors.js';
+import type { Cancel, Clock } from '../base/clock.js';
+import { reasonOf } from '../base/errors.js';
 
 /** How long a transport or a provider may take to let go of its resources. */
 export const CLOSE_TIMEOUT_MS = 5000;

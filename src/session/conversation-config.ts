@@ -1,5 +1,5 @@
-import { buildSystemPrompt } from '../config/prompt.js';
-import type { ResolvedAgent } from '../config/resolve.js';
+import { buildSystemPrompt } from '../agent/prompt.js';
+import type { ResolvedAgent } from '../agent/resolve.js';
 import { type ConversationConfig, DEFAULT_CONVERSATION, type ToolSpeechConfig } from '../conversation/config.js';
 
 /**

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock/clock.js';
+import type { Clock } from '../base/clock.js';
 
 /** The outcome of `work`, whose signal is aborted after `ms`. Rejects then, also where the work does not react. */
 export async function withDeadline<T>(clock: Clock, ms: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {

@@ -1,7 +1,7 @@
-import type { Denoising } from '../audio/denoiser.js';
-import type { Clock } from '../clock/clock.js';
-import type { Ticker } from '../clock/ticker.js';
-import type { ToolCall } from '../config/chat.js';
+import type { Denoising } from '../audio/dsp/denoiser.js';
+import type { Clock } from '../base/clock.js';
+import type { Ticker } from '../base/ticker.js';
+import type { ToolCall } from '../agent/chat.js';
 import type { ConversationConfig } from '../conversation/config.js';
 import type { LlmProvider } from '../providers/llm/llm.js';
 import type { SpeechHints, SttOptions, SttProvider } from '../providers/stt/stt.js';
@@ -10,14 +10,14 @@ import type { TurnModel } from '../providers/turn/turn.js';
 import type { VadProvider } from '../providers/vad/vad.js';
 import type { Toolbox } from '../tools/tool.js';
 import type { TranscriptMessage, Transport } from '../transports/transport.js';
-import type { AfterCallMarks } from './after-call.js';
-import type { LogSink } from './event-log.js';
-import type { Consult, MayTransfer } from './line-actions.js';
-import type { Languages } from './language-switch.js';
-import type { MemoryKeeper } from './memory.js';
-import type { Recording } from './recording.js';
-import type { SessionReport } from './session-report.js';
-import type { TurnMetrics } from './turn-metrics.js';
+import type { AfterCallMarks } from './after-call/after-call.js';
+import type { LogSink } from './record/event-log.js';
+import type { Consult, MayTransfer } from './line/line-actions.js';
+import type { Languages } from './hearing/language-providers.js';
+import type { MemoryKeeper } from './after-call/memory.js';
+import type { Recording } from './record/recording.js';
+import type { SessionReport } from './record/session-report.js';
+import type { TurnMetrics } from './record/session-metrics.js';
 
 export interface SessionOptions {
   id: string;

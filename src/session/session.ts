@@ -1,31 +1,30 @@
-import type { Clock } from '../clock/clock.js';
+import type { Clock } from '../base/clock.js';
 import { Conversation } from '../conversation/conversation.js';
 import type { ConversationEffect, ConversationEvent } from '../conversation/events.js';
-import { historyMessages } from '../conversation/history.js';
-import { reasonOf } from '../errors.js';
-import { Acting } from './acting.js';
-import { afterCall } from './after-call.js';
+import { historyMessages } from '../conversation/reply/history.js';
+import { reasonOf } from '../base/errors.js';
+import { ToolRunner } from './tool-runner.js';
+import { afterCall } from './after-call/after-call.js';
 import { Alarm, momentAfter } from './alarm.js';
-import { Audience } from './audience.js';
-import { ClientForms } from './client-forms.js';
+import { Notifier } from './line/notifier.js';
+import { ClientForms } from './line/client-forms.js';
 import { closeInTime } from './closing.js';
-import { LOG_VERSION } from './event-log.js';
-import { Hearing } from './hearing.js';
-import { Journal } from './journal.js';
-import { Ledger } from './ledger.js';
-import { LanguageSwitch } from './language-switch.js';
-import { LineActions } from './line-actions.js';
-import { LineSink } from './line-sink.js';
-import { Pacer } from './pacer.js';
-import { Playout } from './playout.js';
-import { Recogniser } from './recogniser.js';
-import { reportOf } from './report.js';
+import { LOG_VERSION } from './record/event-log.js';
+import { Hearing } from './hearing/hearing.js';
+import { EventLogWriter } from './record/event-log-writer.js';
+import { SessionMetrics } from './record/session-metrics.js';
+import { LanguageSwitch } from './hearing/language-providers.js';
+import { LineActions } from './line/line-actions.js';
+import { LineSink } from './line/line-sink.js';
+import { Pacer } from './speech/pacer.js';
+import { Playout } from './speech/playout.js';
+import { Recogniser } from './hearing/recogniser.js';
+import { type FunctionCall, reportOf, type SessionReport } from './record/session-report.js';
 import type { SessionOptions } from './session-options.js';
-import type { FunctionCall, SessionReport } from './session-report.js';
-import { Thinking } from './thinking.js';
-import { together, type TurnJudge, turnJudge } from './turn-judge.js';
-import { tokensNote, type UsageNote } from './usage.js';
-import { Voice } from './voice.js';
+import { LlmRequests } from './llm-requests.js';
+import { together, type TurnJudge, turnJudge } from './hearing/turn-judge.js';
+import { tokensNote, type UsageNote } from './record/usage.js';
+import { Voice } from './speech/voice.js';
 
 /**
  * One conversation on one line: the shell around the pure core. It owns the transport, the providers' streams and the
@@ -38,20 +37,20 @@ export class Session {
   readonly #options: SessionOptions;
   readonly #clock: Clock;
   readonly #conversation: Conversation;
-  readonly #journal: Journal;
-  readonly #audience: Audience;
+  readonly #journal: EventLogWriter;
+  readonly #audience: Notifier;
   readonly #hearing: Hearing;
   readonly #recogniser: Recogniser;
   readonly #judge: TurnJudge | null;
-  readonly #thinking: Thinking;
+  readonly #thinking: LlmRequests;
   readonly #forms = new ClientForms((message) => this.#audience.tell(message));
-  readonly #acting: Acting;
+  readonly #acting: ToolRunner;
   readonly #line: LineActions;
   readonly #playout: Playout;
   readonly #pacer: Pacer;
   readonly #voice: Voice;
   readonly #languages: LanguageSwitch;
-  readonly #ledger: Ledger;
+  readonly #ledger: SessionMetrics;
   readonly #alarm: Alarm;
   readonly #abort = new AbortController();
   readonly #events: ConversationEvent[] = [];
@@ -77,15 +76,16 @@ export class Session {
     const onJudged = (probability: number): void => onEvent({ type: 'turn.judged', probability });
     this.#alarm = new Alarm(clock, () => onEvent({ type: 'time' }));
     this.#conversation = new Conversation(conversation);
-    this.#journal = new Journal(options, nowMs);
-    this.#audience = new Audience(transport, options.observe, this.#journal);
-    this.#ledger = new Ledger((metrics) => this.#audience.answered(metrics));
+    this.#journal = new EventLogWriter(options, nowMs);
+    this.#audience = new Notifier(transport, options.observe, this.#journal);
+    this.#ledger = new SessionMetrics((metrics) => this.#audience.answered(metrics));
     this.#recogniser = new Recogniser({
       stt: options.stt,
       language: options.startLanguage ?? conversation.language,
       ...options.sttOptions,
       hints: options.hints ?? { phrases: [], texts: [], keywords: new Map() },
-      ...{ clock, signal: this.#abort.signal },
+      clock,
+      signal: this.#abort.signal,
       onTranscript: ({ segment, text, isFinal, understood }) => {
         // The client first: the answer may begin as soon as the conversation knows.
         const { number: turn } = this.#conversation.state.turn;
@@ -100,14 +100,18 @@ export class Session {
     });
     const language = (): string => this.#conversation.state.language ?? conversation.language;
     this.#judge = turnJudge(options.turnModel, {
-      ...{ language, clock, onJudged },
+      language,
+      clock,
+      onJudged,
       onFault: this.#faultAs('turnModel.failed'),
     });
     this.#hearing = new Hearing({
-      ...{ inputRateHz: transport.inputRateHz, hearsFax: transport.showsForms !== true },
+      inputRateHz: transport.inputRateHz,
+      hearsFax: transport.showsForms !== true,
       hearsAnnouncements: conversation.direction === 'outbound',
       vad: options.vad.createDetector({ mayWait: true }),
-      ...{ vadThreshold: options.vadThreshold ?? 0.5, denoising: options.denoising },
+      vadThreshold: options.vadThreshold ?? 0.5,
+      denoising: options.denoising,
       ownTones: () => this.#line.ownTones,
       ...(conversation.voicemail && { hearsBeeps: () => this.#conversation.state.voicemail !== null }),
       stt: this.#judge === null ? this.#recogniser : together(this.#recogniser, this.#judge),
@@ -145,35 +149,51 @@ export class Session {
       voiceId: options.voice?.voiceId ?? null,
       model: options.voice?.model ?? null,
       settings: options.voice?.settings ?? {},
-      ...{
-        clock,
-        playout: this.#playout,
-        onEvent,
-        onSpoke: (who, chars) => this.#used({ stage: 'tts', ...who, chars }),
-      },
+      clock,
+      playout: this.#playout,
+      onEvent,
+      onSpoke: (who, chars) => this.#used({ stage: 'tts', ...who, chars }),
       onFirstAudio: (utteranceId) => {
         this.#ledger.turns.firstAudio(utteranceId, this.#nowMs());
         this.#journal.note('voice.first', { utteranceId });
       },
     });
     this.#languages = new LanguageSwitch({
-      ...{ languages: options.languages ?? null, current: language, clock, onEvent },
-      ...{ recogniser: this.#recogniser, voice: this.#voice },
+      languages: options.languages ?? null,
+      current: language,
+      clock,
+      onEvent,
+      recogniser: this.#recogniser,
+      voice: this.#voice,
       onFault: this.#faultAs('language.missing'),
     });
-    this.#thinking = new Thinking({
-      ...{ llm, model, temperature, toolbox, clock, onEvent, voice: this.#voice },
+    this.#thinking = new LlmRequests({
+      llm,
+      model,
+      temperature,
+      toolbox,
+      clock,
+      onEvent,
+      voice: this.#voice,
       onUsage: (tokens) => this.#used(tokensNote({ provider: llm.name, model }, tokens)),
     });
     this.#line = new LineActions({
-      ...{ transport, clock, onEvent, messages: () => this.#messages() },
-      ...{ mayTransfer: options.mayTransfer, consult: options.consult },
+      transport,
+      clock,
+      onEvent,
+      messages: () => this.#messages(),
+      mayTransfer: options.mayTransfer,
+      consult: options.consult,
       onFault: (name, reason) => this.noteFault(name, reason),
-      ...{ tell: (message) => this.#audience.tell(message), onSound: () => this.#pacer.wake() },
+      tell: (message) => this.#audience.tell(message),
+      onSound: () => this.#pacer.wake(),
     });
-    this.#acting = new Acting({
-      ...{ toolbox: options.toolbox ?? null, sessionId: options.id, metadata: options.metadata ?? {} },
-      ...{ screen: this.#forms, nowMs },
+    this.#acting = new ToolRunner({
+      toolbox: options.toolbox ?? null,
+      sessionId: options.id,
+      metadata: options.metadata ?? {},
+      screen: this.#forms,
+      nowMs,
       onResult: (call, { ok, result, tookMs }) => {
         if (!ok) this.noteFault('tool.failed', result);
         this.#audience.observe({ type: 'tool', call, ok, result, tookMs });
@@ -413,14 +433,21 @@ export class Session {
   #report(durationMs: number, later: readonly FunctionCall[]): SessionReport {
     const { optOut = false, recording } = this.#options;
     return reportOf({
-      ...{ sessionId: this.id, status: this.#status, durationMs, optOut, ledger: this.#ledger },
+      sessionId: this.id,
+      status: this.#status,
+      durationMs,
+      optOut,
+      ledger: this.#ledger,
       messages: this.#messages(),
       functionCalls: [...this.#acting.calls, ...later],
-      ...{ doNotCall: this.#conversation.state.doNotCall, transfers: this.#line.transfers },
+      doNotCall: this.#conversation.state.doNotCall,
+      transfers: this.#line.transfers,
       ttsChars: this.#voice.chars,
-      ...{ playout: this.#playout.stats, line: this.#options.transport.lineStats?.() ?? null },
+      playout: this.#playout.stats,
+      line: this.#options.transport.lineStats?.() ?? null,
       recording: recording?.path ?? null,
-      ...{ faults: this.#journal.faults, faultReasons: this.#journal.faultReasons },
+      faults: this.#journal.faults,
+      faultReasons: this.#journal.faultReasons,
       faultCauses: this.#journal.faultCauses,
     });
   }

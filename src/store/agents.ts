@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
-import type { AgentConfig } from '../config/agent.js';
-import type { AgentExtensions } from '../config/extensions/extensions.js';
-import { movedParts } from '../config/extensions/old-place.js';
+import type { AgentConfig } from '../agent/agent.js';
+import type { AgentExtensions } from '../agent/extensions/extensions.js';
+import { movedParts } from '../agent/extensions/old-place.js';
 import type { SecretBox } from './secret-box.js';
 
 /** What an agent is; each change makes a new version of it. */
@@ -99,7 +99,10 @@ export class AgentStore {
   all(): StoredAgent[] {
     return this.#all.all().map((row) => ({
       ...this.#content(row),
-      ...{ id: row.id, createdAt: row.created_at, version: row.version, changedBy: row.changed_by },
+      id: row.id,
+      createdAt: row.created_at,
+      version: row.version,
+      changedBy: row.changed_by,
     }));
   }
 
@@ -117,7 +120,9 @@ export class AgentStore {
   versions(id: string, { limit, before }: { limit: number; before: number }): AgentVersion[] {
     return this.#versions.all(id, before, limit).map((row) => ({
       ...this.#content(row),
-      ...{ version: row.version, changedAt: row.changed_at, changedBy: row.changed_by },
+      version: row.version,
+      changedAt: row.changed_at,
+      changedBy: row.changed_by,
     }));
   }
 
@@ -150,7 +155,9 @@ export class AgentStore {
   #row(agent: StoredAgent, changedAt: number): Omit<Row, 'created_at'> {
     const { id, version, name, config, extensions = null, script, changedBy } = agent;
     return {
-      ...{ id, version, name },
+      id,
+      version,
+      name,
       config: this.#box.seal(JSON.stringify(config), PURPOSE),
       extensions: this.#box.seal(JSON.stringify(extensions), EXTENSIONS_PURPOSE),
       script: script === undefined ? null : JSON.stringify(script),

@@ -165,7 +165,11 @@ export class CallPages {
     const { agentId = null, campaignId = null, statuses, phone, fromUs = 0, toUs = LATEST - 1 } = filter;
     const numbers = phone === undefined ? null : this.#numbers(phonePattern(phone));
     const wanted: Wanted = {
-      ...{ before: Math.min(beforeUs ?? LATEST, toUs + 1), after: fromUs, limit, agentId, campaignId },
+      before: Math.min(beforeUs ?? LATEST, toUs + 1),
+      after: fromUs,
+      limit,
+      agentId,
+      campaignId,
       statuses: statuses === undefined ? null : JSON.stringify(statuses),
       numbers: Array.isArray(numbers) ? JSON.stringify(numbers) : null,
       glob: typeof numbers === 'string' ? numbers : null,

@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
-import type { AgentConfig } from '../config/agent.js';
-import { wholeAgentConfig } from '../config/whole-agent.js';
-import { type CallHistoryItem, shownItem } from '../session/call-history.js';
+import type { AgentConfig } from '../agent/agent.js';
+import { wholeAgentConfig } from '../agent/whole-agent.js';
+import { type CallHistoryItem, shownItem } from '../session/record/call-history.js';
 import { reversed } from './phone-pattern.js';
 
 /** How somebody and an agent came together. */
@@ -264,7 +264,8 @@ export function itemJson(row: ShownRow, recordingUrl: string | null): string {
     return JSON.stringify(shownItem({ ...callOf(row).item, recording }));
   const members = {
     agent_config: wholeAgentConfig(JSON.parse(row.agent_config) as AgentConfig),
-    ...{ recording, call_status: row.status },
+    recording,
+    call_status: row.status,
   };
   return `${row.rest.slice(0, -1)},${JSON.stringify(members).slice(1)}`;
 }

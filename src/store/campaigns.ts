@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import type { CampaignSchedule } from '../config/campaign-schedule.js';
+import type { CampaignSchedule } from '../settings/campaign-schedule.js';
 
 /**
  * - `idle`: it has not been started.

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import { statSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
-import { RealClock } from '../clock/real.js';
+import { RealClock } from '../base/real-clock.js';
 
 /** What the thread is started with. */
 export interface CheckpointSettings {

@@ -1,8 +1,8 @@
 import type Database from 'better-sqlite3';
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { type Clock, delay } from '../clock/clock.js';
-import { errorOf } from '../errors.js';
+import { type Clock, delay } from '../base/clock.js';
+import { errorOf } from '../base/errors.js';
 import { workerFile } from '../package-files.js';
 import type { Checkpoint, CheckpointSettings } from './checkpoint-worker.js';
 

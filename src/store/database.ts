@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { ParleyError, reasonOf } from '../errors.js';
+import { ParleyError, reasonOf } from '../base/errors.js';
 import { sqliteFault, storageFault } from './sqlite.js';
 
 /** The database file's name in the data folder. */

@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import { redactUrl } from '../config/redact.js';
+import { redactUrl } from '../agent/redact.js';
 import { type Audience, DELIVERY_URL } from './outbox.js';
 import type { SecretBox } from './secret-box.js';
 
@@ -95,9 +95,17 @@ export class DeliveryStore {
   #delivery(row: Row): StoredDelivery {
     const url = redactUrl(this.#box.open(row.url, DELIVERY_URL));
     return {
-      ...{ seq: row.seq, id: row.id, audience: row.audience, sessionId: row.session_id, url, state: row.state },
-      ...{ attempts: row.attempts, createdUnixMs: row.created_unix_ms, nextUnixMs: row.due_unix_ms },
-      ...{ deliveredUnixMs: row.delivered_unix_ms, error: row.error },
+      seq: row.seq,
+      id: row.id,
+      audience: row.audience,
+      sessionId: row.session_id,
+      url,
+      state: row.state,
+      attempts: row.attempts,
+      createdUnixMs: row.created_unix_ms,
+      nextUnixMs: row.due_unix_ms,
+      deliveredUnixMs: row.delivered_unix_ms,
+      error: row.error,
     };
   }
 }

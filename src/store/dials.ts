@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
-import type { CallGuards } from '../config/setting-groups.js';
-import { ParleyError, type ErrorCode } from '../errors.js';
+import type { CallGuards } from '../settings/setting-groups.js';
+import { ParleyError, type ErrorCode } from '../base/errors.js';
 
 /** A call that is to be placed, as far as limits care. */
 export interface Reservation {

@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import { comparableNumber, type DoNotCallEntry, type DoNotCallList } from '../session/do-not-call.js';
+import { comparableNumber, type DoNotCallEntry, type DoNotCallList } from '../session/after-call/do-not-call.js';
 
 interface Row {
   number: string;

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import { join } from 'node:path';
-import { ParleyError, reasonOf } from '../errors.js';
+import { ParleyError, reasonOf } from '../base/errors.js';
 import { makeDataFolder, openDatabase } from './database.js';
 import { FileLock } from './file-lock.js';
 import { sqliteFault } from './sqlite.js';

@@ -121,8 +121,11 @@ export class KeyStore {
     const entry = { id: randomUUID(), kind, name, hint: key.slice(-4), createdAt: this.#nowSeconds() };
     const { agents, origins } = binding;
     this.#insert.run({
-      ...{ ...entry, source, hash: hashOf(key) },
-      ...{ agents: JSON.stringify(agents), origins: JSON.stringify(origins) },
+      ...entry,
+      source,
+      hash: hashOf(key),
+      agents: JSON.stringify(agents),
+      origins: JSON.stringify(origins),
     });
     return { ...entry, agents, origins, ofEnvironment: source !== null };
   }
@@ -138,7 +141,12 @@ function storedOf(row: Row | undefined): StoredKey | null {
 
 function stored({ id, kind, name, hint, agents, origins, source, created_at }: Row): StoredKey {
   return {
-    ...{ id, kind, name, hint, ofEnvironment: source !== null, createdAt: created_at },
+    id,
+    kind,
+    name,
+    hint,
+    ofEnvironment: source !== null,
+    createdAt: created_at,
     agents: JSON.parse(agents) as string[],
     origins: JSON.parse(origins) as string[],
   };

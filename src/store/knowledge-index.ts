@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { stat } from 'node:fs/promises';
-import { RealClock, unixNow } from '../clock/real.js';
-import { ParleyError, reasonOf } from '../errors.js';
-import { unreadable } from '../tools/knowledge/blocks.js';
+import { RealClock, unixNow } from '../base/real-clock.js';
+import { ParleyError, reasonOf } from '../base/errors.js';
+import { unreadable } from '../tools/knowledge/chunker.js';
 import { Embedder } from '../tools/knowledge/embeddings.js';
 import { formatOf, mimeTypeOf, READABLE } from '../tools/knowledge/formats.js';
 import type { KnowledgeFile, KnowledgeQuery, Passage } from '../tools/knowledge/knowledge.js';
-import { fuse } from '../tools/knowledge/fusion.js';
-import { textQuery } from '../tools/knowledge/query.js';
+import { fuse, textQuery } from '../tools/knowledge/query.js';
 import { readInThread } from '../tools/knowledge/read-in-thread.js';
 import type { KnowledgeSettings, NewFile } from './knowledge-protocol.js';
 import { KnowledgeTables } from './knowledge-tables.js';

@@ -1,4 +1,4 @@
-import type { ErrorCode, ErrorDetails } from '../errors.js';
+import type { ErrorCode, ErrorDetails } from '../base/errors.js';
 import type { EmbeddingRoute } from '../tools/knowledge/embeddings.js';
 import type { KnowledgeLimits } from '../tools/knowledge/knowledge.js';
 

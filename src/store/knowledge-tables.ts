@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import { closeSync, openSync } from 'node:fs';
 import type { KnowledgeFile, Passage } from '../tools/knowledge/knowledge.js';
-import type { IndexedChunk } from '../tools/knowledge/reading.js';
+import type { IndexedChunk } from '../tools/knowledge/formats.js';
 import { wordsOf } from '../tools/knowledge/words.js';
 
 /** Another version is not read. */
@@ -100,7 +100,10 @@ export class KnowledgeTables {
       for (const { page, heading, text, words } of chunks) {
         const { lastInsertRowid: id } = this.#run(
           'INSERT INTO passages (file_id, page, heading, text) VALUES (?, ?, ?, ?)',
-          ...[fileId, page, heading, text],
+          fileId,
+          page,
+          heading,
+          text,
         );
         const above = heading === null ? '' : wordsOf(heading).join(' ');
         this.#run('INSERT INTO words (rowid, heading, text) VALUES (?, ?, ?)', id, above, words ?? text);
@@ -126,7 +129,11 @@ export class KnowledgeTables {
        FROM files WHERE complete = 1 ORDER BY created_at, name, id`,
     );
     return rows.map(({ id, name, description, file_type, size, passages, created_at }) => ({
-      ...{ id, name, description, size, passages },
+      id,
+      name,
+      description,
+      size,
+      passages,
       fileType: file_type,
       createdAt: created_at,
     }));

@@ -1,4 +1,4 @@
-import { reasonOf } from '../errors.js';
+import { reasonOf } from '../base/errors.js';
 import { EMBEDDING_BATCH, type Embedder } from '../tools/knowledge/embeddings.js';
 import type { KnowledgeTables } from './knowledge-tables.js';
 

@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { ParleyError, reasonOf } from '../errors.js';
+import { ParleyError, reasonOf } from '../base/errors.js';
 import { KnowledgeIndex } from './knowledge-index.js';
 import type { KnowledgeAnswer, KnowledgeRequest, KnowledgeSettings } from './knowledge-protocol.js';
 

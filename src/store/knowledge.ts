@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { ParleyError, reasonOf } from '../errors.js';
+import { ParleyError, reasonOf } from '../base/errors.js';
 import { workerFile } from '../package-files.js';
 import {
   DEFAULT_KNOWLEDGE_LIMITS,

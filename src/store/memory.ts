@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import type { Memory, MemoryStore } from '../session/memory.js';
+import type { Memory, MemoryStore } from '../session/after-call/memory.js';
 
 export interface SqliteMemoriesOptions {
   database: Database.Database;

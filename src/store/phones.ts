@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import type { AgentConfig } from '../config/agent.js';
+import type { AgentConfig } from '../agent/agent.js';
 import type { SecretBox } from './secret-box.js';
 
 export type PhoneStatus = 'active' | 'inactive';
@@ -95,7 +95,9 @@ export class PhoneStore {
   #row(phone: StoredPhone): Row {
     const { number, carrier, status, agentId, agentConfigOverride, tags, address, createdAt } = phone;
     return {
-      ...{ number, carrier, status },
+      number,
+      carrier,
+      status,
       agent_id: agentId,
       agent_config_override:
         agentConfigOverride === null ? null : this.#box.seal(JSON.stringify(agentConfigOverride), PURPOSE),

@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
-import { ParleyError } from '../errors.js';
+import { ParleyError } from '../base/errors.js';
 
 /** The envelope's version; another way of encrypting would be another one. */
 const VERSION = 'v1';

@@ -2,9 +2,9 @@ import type Database from 'better-sqlite3';
 import { randomBytes } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { secretKeyBytes } from '../config/secret-key.js';
-import type { Settings } from '../config/settings.js';
-import { ParleyError, reasonOf } from '../errors.js';
+import { secretKeyBytes } from '../settings/secret-key.js';
+import type { Settings } from '../settings/settings.js';
+import { ParleyError, reasonOf } from '../base/errors.js';
 import { SecretBox } from './secret-box.js';
 
 /** In the data folder: one key a line, the first one is in use. */

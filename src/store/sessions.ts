@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
-import type { ChatMessage } from '../config/chat.js';
-import type { FinishedSession, SessionMemory } from '../session/session-memory.js';
+import type { ChatMessage } from '../agent/chat.js';
+import type { FinishedSession, SessionMemory } from '../session/after-call/memory.js';
 
 /** Messages are kept so long. */
 const KEPT_MS = 90 * 86_400_000;

@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3';
-import { errorOf, ParleyError } from '../errors.js';
+import { errorOf, ParleyError } from '../base/errors.js';
 
 /**
  * What an error of opening a database means where it is not about the file: better-sqlite3 has no compiled binary here, or

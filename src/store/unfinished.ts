@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import type { FunctionCall } from '../session/session-report.js';
+import type { FunctionCall } from '../session/record/session-report.js';
 import type { SecretBox } from './secret-box.js';
 
 const RECORD = 'unfinished_sessions.record';

@@ -90,7 +90,12 @@ function keyOf(provider: string, voiceId: string): string {
 function stored(row: Row): StoredVoice {
   const { provider, name, model, language, category, multiplier } = row;
   return {
-    ...{ provider, name, model, language, category, multiplier },
+    provider,
+    name,
+    model,
+    language,
+    category,
+    multiplier,
     voiceId: row.voice_id,
     baseVoiceId: row.base_voice_id,
     settings: JSON.parse(row.settings) as Record<string, unknown>,

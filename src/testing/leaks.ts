@@ -1,6 +1,6 @@
-import { delay, type Clock } from '../clock/clock.js';
-import { RealClock } from '../clock/real.js';
-import { ParleyError } from '../errors.js';
+import { delay, type Clock } from '../base/clock.js';
+import { RealClock } from '../base/real-clock.js';
+import { ParleyError } from '../base/errors.js';
 
 /** How many there are of each thing that Node keeps running: timers, sockets, child processes, worker threads ... */
 export type RunningResources = ReadonlyMap<string, number>;

@@ -1,7 +1,7 @@
-import type { Clock } from '../clock/clock.js';
-import type { ToolCall, ToolSpec } from '../config/chat.js';
-import type { AppFunction, Param } from '../config/function.js';
-import { reasonOf } from '../errors.js';
+import type { Clock } from '../base/clock.js';
+import type { ToolCall, ToolSpec } from '../agent/chat.js';
+import type { AppFunction, Param } from '../agent/function.js';
+import { reasonOf } from '../base/errors.js';
 import type { GuardedClient } from '../net/guarded-client.js';
 import type { App, AppAccount } from './apps/app.js';
 import { appOf } from './apps/registry.js';

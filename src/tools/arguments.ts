@@ -1,6 +1,6 @@
-import type { Param } from '../config/function.js';
-import type { Variables } from '../config/variables.js';
-import { parseJson } from '../json.js';
+import type { Param } from '../agent/function.js';
+import type { Variables } from '../agent/variables.js';
+import { parseJson } from '../base/json.js';
 import { type JsonType, jsonTypeOf } from './function-spec.js';
 
 export type Arguments = Readonly<Record<string, unknown>>;

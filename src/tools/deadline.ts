@@ -1,4 +1,4 @@
-import type { Cancel, Clock } from '../clock/clock.js';
+import type { Cancel, Clock } from '../base/clock.js';
 
 /**
  * A signal that is aborted after `ms`, or with `outer`, whose reason it then has.

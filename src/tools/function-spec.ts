@@ -1,6 +1,6 @@
-import type { ToolSpec } from '../config/chat.js';
-import type { AgentFunction, Param } from '../config/function.js';
-import { type Variables, fillVariables } from '../config/variables.js';
+import type { ToolSpec } from '../agent/chat.js';
+import type { AgentFunction, Param } from '../agent/function.js';
+import { type Variables, fillVariables } from '../agent/variables.js';
 
 export type JsonType = 'string' | 'number' | 'integer' | 'boolean' | 'array' | 'object';
 

@@ -1,10 +1,10 @@
-import { setOr } from '../config/not-set.js';
-import type { ToolCall, ToolSpec } from '../config/chat.js';
-import type { AgentFunction } from '../config/function.js';
-import { encodeUrlText } from '../config/url-text.js';
-import { type Variables, fillVariables } from '../config/variables.js';
-import type { Clock } from '../clock/clock.js';
-import { reasonOf } from '../errors.js';
+import { setOr } from '../schema/field.js';
+import type { ToolCall, ToolSpec } from '../agent/chat.js';
+import type { AgentFunction } from '../agent/function.js';
+import { encodeUrlText } from '../schema/text.js';
+import { type Variables, fillVariables } from '../agent/variables.js';
+import type { Clock } from '../base/clock.js';
+import { reasonOf } from '../base/errors.js';
 import type { GuardedClient, GuardedRequest } from '../net/guarded-client.js';
 import { type Arguments, readArguments, usableArguments, withKnown } from './arguments.js';
 import { functionSpec } from './function-spec.js';

@@ -1,10 +1,9 @@
-import { createHash, randomUUID } from 'node:crypto';
-import type { Cancel, Clock } from '../clock/clock.js';
-import { ParleyError, reasonOf } from '../errors.js';
+import { createHash, createHmac, randomUUID } from 'node:crypto';
+import type { Cancel, Clock } from '../base/clock.js';
+import { ParleyError, reasonOf } from '../base/errors.js';
 import type { GuardedClient } from '../net/guarded-client.js';
 import { abortAfter } from './deadline.js';
-import type { WebhookAddress } from '../config/webhook.js';
-import { signatureHeaders } from './webhook-signature.js';
+import type { WebhookAddress } from '../agent/webhook.js';
 
 /** Sends what has happened to where it is to be told, until it has arrived or is given up. */
 export interface Outbox {
@@ -184,4 +183,24 @@ export class WebhookOutbox implements Outbox {
       return { reason: reasonOf(error), final: refused };
     }
   }
+}
+
+/**
+ * The headers of Standard Webhooks 1.0 (standardwebhooks/standard-webhooks, spec/standard-webhooks.md): `webhook-id`,
+ * `webhook-timestamp` in Unix seconds, and `webhook-signature`, `v1,` and the base64 of HMAC-SHA256 over
+ * `id.timestamp.body`, where there is a secret.
+ * @param secret `whsec_` and the key as base64; null = not signed
+ */
+export function signatureHeaders(
+  id: string,
+  body: string,
+  unixMs: number,
+  secret: string | null,
+): Readonly<Record<string, string>> {
+  const timestamp = String(Math.floor(unixMs / 1000));
+  const headers = { 'webhook-id': id, 'webhook-timestamp': timestamp };
+  if (secret === null) return headers;
+  const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
+  const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`, 'utf8').digest('base64');
+  return { ...headers, 'webhook-signature': `v1,${signature}` };
 }

@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { parseJson } from '../json.js';
-import type { WebhookAddress } from '../config/webhook.js';
-import { reasonOf } from '../errors.js';
+import { parseJson } from '../base/json.js';
+import type { WebhookAddress } from '../agent/webhook.js';
+import { reasonOf } from '../base/errors.js';
 import type { GuardedClient } from '../net/guarded-client.js';
 
 export interface PromptRequest {

@@ -1,8 +1,8 @@
-import type { ToolCall, ToolSpec } from '../config/chat.js';
-import type { Clock } from '../clock/clock.js';
-import type { ServiceFunction } from '../config/function.js';
-import type { Variables } from '../config/variables.js';
-import { reasonOf } from '../errors.js';
+import type { ToolCall, ToolSpec } from '../agent/chat.js';
+import type { Clock } from '../base/clock.js';
+import type { ServiceFunction } from '../agent/function.js';
+import type { Variables } from '../agent/variables.js';
+import { reasonOf } from '../base/errors.js';
 import type { GuardedClient } from '../net/guarded-client.js';
 import { type Arguments, readArguments } from './arguments.js';
 import { abortAfter } from './deadline.js';

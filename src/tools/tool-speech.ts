@@ -1,6 +1,6 @@
-import type { ToolSpec } from '../config/chat.js';
-import type { AgentFunction } from '../config/function.js';
-import { type Variables, fillVariables } from '../config/variables.js';
+import type { ToolSpec } from '../agent/chat.js';
+import type { AgentFunction } from '../agent/function.js';
+import { type Variables, fillVariables } from '../agent/variables.js';
 import type { ToolSpeech } from './tool.js';
 
 /** How an agent's configuration wants it to speak around a function. */

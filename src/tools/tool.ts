@@ -1,4 +1,4 @@
-import type { ToolCall, ToolSpec } from '../config/chat.js';
+import type { ToolCall, ToolSpec } from '../agent/chat.js';
 
 /** What the agent can do. A session offers `specs` to its model and runs the calls that come back. */
 export interface Toolbox {

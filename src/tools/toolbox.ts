@@ -1,7 +1,7 @@
-import type { Clock } from '../clock/clock.js';
-import type { ToolCall, ToolSpec } from '../config/chat.js';
-import { type AgentFunction, TOOL_NAME } from '../config/function.js';
-import { ParleyError } from '../errors.js';
+import type { Clock } from '../base/clock.js';
+import type { ToolCall, ToolSpec } from '../agent/chat.js';
+import { type AgentFunction, TOOL_NAME } from '../agent/function.js';
+import { ParleyError } from '../base/errors.js';
 import { FunctionTool, type FunctionToolOptions } from './function-tool.js';
 import type { AfterCallRun, AfterCallWatch, Tool, Toolbox, ToolContext, ToolResult, ToolSpeech } from './tool.js';
 import { announcedSpec } from './tool-speech.js';

@@ -1,7 +1,7 @@
 import { FRAME_MS, frameSamples } from '../audio/frame.js';
-import type { Cancel } from '../clock/clock.js';
-import type { Ticker } from '../clock/ticker.js';
-import { ParleyError } from '../errors.js';
+import type { Cancel } from '../base/clock.js';
+import type { Ticker } from '../base/ticker.js';
+import { ParleyError } from '../base/errors.js';
 import type { Transport, TransportMessage, TransportSink } from './transport.js';
 
 export interface FileTransportOptions {

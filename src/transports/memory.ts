@@ -1,4 +1,4 @@
-import { notInt16 } from '../audio/not-int16.js';
+import { notInt16 } from '../audio/frame.js';
 import type { TransferOutcome, Transport, TransportMessage, TransportSink } from './transport.js';
 
 export interface MemoryTransportOptions {

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import type { Clock } from '../clock/clock.js';
-import { ParleyError } from '../errors.js';
+import type { Clock } from '../base/clock.js';
+import { ParleyError } from '../base/errors.js';
 import { PcmReader, pcmBytes } from './pcm.js';
 import type { Transport, TransportMessage, TransportSink } from './transport.js';
 

@@ -1,6 +1,6 @@
-import type { Clock } from '../clock/clock.js';
-import { ParleyError } from '../errors.js';
-import { parseJson } from '../json.js';
+import type { Clock } from '../base/clock.js';
+import { ParleyError } from '../base/errors.js';
+import { parseJson } from '../base/json.js';
 import type { TalkServerMessage, TalkTurnTimes } from './talk-protocol.js';
 import type { TransportMessage, TransportSink, TurnTimes } from './transport.js';
 

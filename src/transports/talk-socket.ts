@@ -1,8 +1,8 @@
 import type { WebSocket } from 'ws';
 import { FRAME_MS, frameSamples, samplesToMs } from '../audio/frame.js';
-import type { Cancel, Clock } from '../clock/clock.js';
-import { gatherTurn } from '../clock/gathering.js';
-import { ParleyError } from '../errors.js';
+import type { Cancel, Clock } from '../base/clock.js';
+import { gatherTurn } from '../base/gathering.js';
+import { ParleyError } from '../base/errors.js';
 import { PcmReader, pcmBytes } from './pcm.js';
 import { TalkControl, wireMessage } from './talk-control.js';
 import type { TalkServerMessage } from './talk-protocol.js';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Arrival, JitterBuffer, type MediaPacket } from '../../src/audio/jitter-buffer.js';
-import { Random } from '../../src/random.js';
+import { Random } from '../../src/base/random.js';
 
 const OPUS = { clockRateHz: 48_000 };
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { DtmfDetector } from '../../src/audio/dtmf.js';
-import { LossConcealer } from '../../src/audio/plc.js';
-import { checkRate } from '../../src/audio/rates.js';
-import { ToneGenerator } from '../../src/audio/tones.js';
+import { DtmfDetector } from '../../src/audio/tones/dtmf.js';
+import { LossConcealer } from '../../src/audio/dsp/plc.js';
+import { checkRate } from '../../src/audio/frame.js';
+import { ToneGenerator } from '../../src/audio/tones/tones.js';
 
 const refusal = { code: 'AUDIO_RATE_UNSUPPORTED', httpStatus: 422 };
 

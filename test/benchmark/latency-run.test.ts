@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { runLatency } from '../../src/benchmark/latency-run.js';
 import { INSTANT, PUBLISHED } from '../../src/benchmark/provider-set.js';
 import { readRecordings } from '../../src/benchmark/recording.js';
-import { VirtualClock } from '../../src/clock/virtual.js';
+import { VirtualClock } from '../../src/base/virtual-clock.js';
 
 const FIXTURES = fileURLToPath(new URL('../../fixtures/audio', import.meta.url));
 const CALLER = { prompt: 'You help.', flow: { user_start_first: true } };

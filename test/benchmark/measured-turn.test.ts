@@ -1,10 +1,19 @@
 import { describe, expect, it } from 'vitest';
 import { type Heard, measureTurns } from '../../src/benchmark/measured-turn.js';
-import type { TurnMetrics } from '../../src/session/turn-metrics.js';
+import type { TurnMetrics } from '../../src/session/record/session-metrics.js';
 
 const turn = (metrics: Partial<TurnMetrics>): TurnMetrics => ({
-  ...{ turn: 1, heard: 'a table please', said: 'Yes.', speechEndMs: 2060, endOfTurnMs: 300, llmFirstMs: 100 },
-  ...{ firstSentenceMs: 150, ttsFirstMs: 80, responseMs: 530, audioStartMs: 2590, interrupted: false },
+  turn: 1,
+  heard: 'a table please',
+  said: 'Yes.',
+  speechEndMs: 2060,
+  endOfTurnMs: 300,
+  llmFirstMs: 100,
+  firstSentenceMs: 150,
+  ttsFirstMs: 80,
+  responseMs: 530,
+  audioStartMs: 2590,
+  interrupted: false,
   speculative: false,
   ...metrics,
 });
@@ -19,7 +28,12 @@ describe('measureTurns', () => {
     const heard = { finalsMs: [2250], soundsMs: [300, 2600], toolsMs: [] };
     const [first, second] = measureTurns('book', SPOKEN, [turn({})], heard);
     expect(first).toEqual({
-      ...{ recording: 'book', index: 0, outcome: 'answered', tool: false, speculative: false, responseMs: 600 },
+      recording: 'book',
+      index: 0,
+      outcome: 'answered',
+      tool: false,
+      speculative: false,
+      responseMs: 600,
       stages: { endOfTurn: 360, sttFinal: 250, llm: 100, sentence: 50, tts: 80, playout: 10 },
     });
     expect(second).toMatchObject({ index: 1, outcome: 'unanswered', responseMs: null });

@@ -1,14 +1,18 @@
 import { describe, expect, it } from 'vitest';
-import { latencies } from '../../src/benchmark/latency-shape.js';
+import { latencies } from '../../src/benchmark/provider-set.js';
 import { spread, summarise } from '../../src/benchmark/latency-summary.js';
 import type { MeasuredTurn } from '../../src/benchmark/measured-turn.js';
-import { markdownTable } from '../../src/benchmark/markdown-table.js';
-import { reportRows } from '../../src/benchmark/report.js';
+import { markdownTable, reportRows } from '../../src/benchmark/report.js';
 import { reportPage } from '../../src/benchmark/report-page.js';
-import { Random } from '../../src/random.js';
+import { Random } from '../../src/base/random.js';
 
 const answered = (responseMs: number): MeasuredTurn => ({
-  ...{ recording: 'a<b>', index: 0, outcome: 'answered', tool: false, speculative: true, responseMs },
+  recording: 'a<b>',
+  index: 0,
+  outcome: 'answered',
+  tool: false,
+  speculative: true,
+  responseMs,
   stages: { endOfTurn: responseMs - 100, sttFinal: null, llm: 50, sentence: 10, tts: 30, playout: 10 },
 });
 const NO_STAGES = { endOfTurn: null, sttFinal: null, llm: null, sentence: null, tts: null, playout: null };

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import type { CallReport } from '../../src/calls/agent-call.js';
-import { levelOf } from '../../src/audio/level.js';
-import { decodeWav } from '../../src/audio/wav.js';
+import type { CallReport } from '../../src/telephony/calls/agent-call.js';
+import { levelOf } from '../../src/audio/dsp/level.js';
+import { decodeWav } from '../../src/audio/files/wav.js';
 import { inFolder, parley } from './support.js';
 
 describe('parley numbers', () => {

@@ -2,10 +2,10 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { CallFiles } from '../../src/daemon/call-files.js';
-import { CallLog } from '../../src/daemon/call-log.js';
-import type { CallHistoryItem } from '../../src/session/call-history.js';
-import type { SessionReport } from '../../src/session/session-report.js';
+import { CallFiles } from '../../src/daemon/call-log/call-files.js';
+import { CallLog } from '../../src/daemon/call-log/call-log.js';
+import type { CallHistoryItem } from '../../src/session/record/call-history.js';
+import type { SessionReport } from '../../src/session/record/session-report.js';
 import { CallStore } from '../../src/store/calls.js';
 import { openDatabase } from '../../src/store/database.js';
 import { parley } from './support.js';

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { stateLine } from '../../src/cli/campaign-progress.js';
+import { stateLine } from '../../src/cli/campaigns.js';
 import { Callers } from '../daemon/callers.js';
 import { PRIVATE_KEY } from '../daemon/house.js';
 import { parley } from './support.js';
@@ -38,7 +38,9 @@ describe('parley campaigns', () => {
     );
     const always = { start: '00:00', end: '24:00', days: ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] };
     await callers.ask('POST', `/campaigns/${id}/schedule`, {
-      ...{ calling_hours: always, calls_per_minute: 60_000, retries: { busy: [] } },
+      calling_hours: always,
+      calls_per_minute: 60_000,
+      retries: { busy: [] },
     });
     expect(await run('progress', id)).toMatchObject({ code: 0, out: 'idle: 0 of 2 done (0 finished, 0 failed)\n' });
     expect((await run('start', id.slice(0, 8))).out).toBe('started\n');
@@ -68,14 +70,16 @@ describe('parley campaigns', () => {
       err: expect.stringMatching(/no campaign "Nothing"/) as string,
     });
     expect(await parley(['campaigns', 'list'], { env: { PARLEY_URL: env['PARLEY_URL'] ?? '' } })).toMatchObject({
-      ...{ code: 2, err: expect.stringMatching(/PARLEY_API_KEY/) as string },
+      code: 2,
+      err: expect.stringMatching(/PARLEY_API_KEY/) as string,
     });
     expect(await run('list', '--key', 'wrong')).toMatchObject({
       code: 1,
       err: expect.stringMatching(/key is missing or wrong/) as string,
     });
     expect(await run('list', '--url', 'http://127.0.0.1:9')).toMatchObject({
-      ...{ code: 1, err: expect.stringMatching(/no daemon answers at http:\/\/127.0.0.1:9/) as string },
+      code: 1,
+      err: expect.stringMatching(/no daemon answers at http:\/\/127.0.0.1:9/) as string,
     });
   });
 });
@@ -83,7 +87,9 @@ describe('parley campaigns', () => {
 describe('how far a campaign is, in a line', () => {
   const state = {
     ...({ status: 'started', reason: null, total: 10, not_started: 5, started: 2, finished: 2, failed: 1 } as const),
-    ...{ rejected: 0, calls: 1, next_call_at: 1_700_000_000 },
+    rejected: 0,
+    calls: 1,
+    next_call_at: 1_700_000_000,
   };
 
   it('tells of the next call where that is not soon', () => {

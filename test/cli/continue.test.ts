@@ -1,8 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import { encodeWav } from '../../src/audio/wav.js';
-import { unixNow } from '../../src/clock/real.js';
-import type { ChatMessage } from '../../src/config/chat.js';
+import { encodeWav } from '../../src/audio/files/wav.js';
+import { unixNow } from '../../src/base/real-clock.js';
+import type { ChatMessage } from '../../src/agent/chat.js';
 import { openDatabase } from '../../src/store/database.js';
 import { SessionStore } from '../../src/store/sessions.js';
 import { httpServer } from '../net/local-server.js';
@@ -35,7 +35,9 @@ async function run(
 function keep(dataDir: string, id: string, said: string): void {
   const database = openDatabase(dataDir);
   new SessionStore(database).keep({
-    ...{ sessionId: id, agentId: 'desk', endedUnixMs: unixNow() },
+    sessionId: id,
+    agentId: 'desk',
+    endedUnixMs: unixNow(),
     identifiers: new Map([['customer', '7']]),
     messages: [{ role: 'user', content: said }],
   });

@@ -80,10 +80,12 @@ describe('parley doctor', () => {
     writeFileSync(config, JSON.stringify({ sip }));
     const { checks } = await examine({ PARLEY_CONFIG: config });
     expect(checks.get('trunk default')).toMatchObject({
-      ...{ level: 'ok', text: `UDP 127.0.0.1:${String(port)} answers OPTIONS with 404` },
+      level: 'ok',
+      text: `UDP 127.0.0.1:${String(port)} answers OPTIONS with 404`,
     });
     expect(checks.get('trunk silent')).toMatchObject({
-      ...{ level: 'hint', text: 'UDP 127.0.0.1:9 does not answer OPTIONS' },
+      level: 'hint',
+      text: 'UDP 127.0.0.1:9 does not answer OPTIONS',
     });
     server.close();
   });
@@ -183,8 +185,21 @@ describe('parley doctor', () => {
     expect((await examine({ PARLEY_HOST: '0.0.0.0' })).checks.get('https')).toMatchObject({ level: 'hint' });
     const [cert, key] = [join(folder, 'a.crt'), join(folder, 'a.key')];
     execFileSync('openssl', [
-      ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '3'],
-      ...['-keyout', key, '-out', cert, '-subj', '/CN=parley'],
+      'req',
+      '-x509',
+      '-newkey',
+      'ec',
+      '-pkeyopt',
+      'ec_paramgen_curve:prime256v1',
+      '-nodes',
+      '-days',
+      '3',
+      '-keyout',
+      key,
+      '-out',
+      cert,
+      '-subj',
+      '/CN=parley',
     ]);
     const tls = { PARLEY_TLS_CERT_PATH: cert, PARLEY_TLS_KEY_PATH: key };
     expect((await examine(tls)).checks.get('https')).toMatchObject({ level: 'hint' });

@@ -1,11 +1,11 @@
 /** Every word that the history says the agent said is in the audio, and no more: the reply is listened to. */
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { resample } from '../../src/audio/resample.js';
-import { decodeWav } from '../../src/audio/wav.js';
+import { resample } from '../../src/audio/dsp/resample.js';
+import { decodeWav } from '../../src/audio/files/wav.js';
 import { EmbeddedStt } from '../../src/providers/stt/embedded/provider.js';
-import { wordErrors } from '../../src/testing/wer.js';
-import type { SessionReport } from '../../src/session/session-report.js';
+import { wordErrors } from '../../src/testing/labels/wer.js';
+import type { SessionReport } from '../../src/session/record/session-report.js';
 import { Listener } from '../providers/stt/embedded/support.js';
 import { utterancesOf } from './played.js';
 import { DEMO_AGENT, fixture, inFolder, parley } from './support.js';

@@ -1,4 +1,4 @@
-import type { LogEntry } from '../../src/session/event-log.js';
+import type { LogEntry } from '../../src/session/record/event-log.js';
 
 /** An utterance as the line played it. */
 export interface Played {

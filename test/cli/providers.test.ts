@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { VOICE_PROVIDERS } from '../../src/config/voice.js';
+import { VOICE_PROVIDERS } from '../../src/agent/voice.js';
 import { RealtimeDouble } from '../vendors/realtime/double.js';
 import { ElevenLabsDouble } from '../vendors/tts/elevenlabs.js';
 import { KEY } from '../vendors/tts/speech-double.js';
@@ -58,8 +58,12 @@ describe('parley providers', () => {
   it('lists as JSON', async () => {
     const { out } = await parley(['providers', 'list', '--json']);
     expect(JSON.parse(out)).toContainEqual({
-      ...{ kind: 'tts', name: 'dubverse', needs: 'DUBVERSE_API_KEY', usable: false },
-      ...{ missing: 'DUBVERSE_API_KEY is not set', supports: expect.any(Array) as string[] },
+      kind: 'tts',
+      name: 'dubverse',
+      needs: 'DUBVERSE_API_KEY',
+      usable: false,
+      missing: 'DUBVERSE_API_KEY is not set',
+      supports: expect.any(Array) as string[],
     });
   });
 
@@ -142,7 +146,8 @@ describe('parley providers', () => {
       'set CARTESIA_API_KEY (in the library: EngineOptions.vendors.cartesia) [PROVIDER_NOT_CONFIGURED]',
     );
     expect(await parley(['providers', 'test', 'nobody'])).toMatchObject({
-      ...{ code: 1, err: expect.stringContaining('[PROVIDER_UNKNOWN]') as string },
+      code: 1,
+      err: expect.stringContaining('[PROVIDER_UNKNOWN]') as string,
     });
     for (const args of [['test'], ['nonsense'], ['test', 'a', 'b'], ['test', 'a', '--kind', 'x']]) {
       expect((await parley(['providers', ...args])).code).toBe(2);

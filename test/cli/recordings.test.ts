@@ -1,8 +1,8 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { decodeWav } from '../../src/audio/wav.js';
-import type { SessionReport } from '../../src/session/session-report.js';
+import { decodeWav } from '../../src/audio/files/wav.js';
+import type { SessionReport } from '../../src/session/record/session-report.js';
 import { fixture, inFolder, parley } from './support.js';
 
 const AGENT = {
@@ -18,7 +18,10 @@ describe('an agent with enable_recording', { timeout: 60_000 }, () => {
       const sentence = fixture('booking/rms/table.wav');
       const { out } = await parley(
         ['run', '--agent', path('agent.json'), '--in', sentence, '--speed', 'max', '--json'].concat([
-          ...['--recordings', path('calls'), '--hang-up-after', '1'],
+          '--recordings',
+          path('calls'),
+          '--hang-up-after',
+          '1',
         ]),
       );
       const { recording, faults } = JSON.parse(out) as SessionReport;

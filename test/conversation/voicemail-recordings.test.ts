@@ -2,8 +2,8 @@ import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { packageFile } from '../../src/package-files.js';
-import { type FixtureLabels, readFixtureLabels } from '../../src/testing/labels.js';
-import { Stage } from '../../src/testing/stage.js';
+import { type FixtureLabels, readFixtureLabels } from '../../src/testing/labels/labels.js';
+import { Stage } from '../../src/testing/stage/stage.js';
 
 const FOLDER = fileURLToPath(packageFile('fixtures/audio/voicemail/'));
 const MESSAGE = 'This is Anna of the flower shop. Please call me back.';

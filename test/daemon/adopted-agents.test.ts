@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { DEFAULT_SETTINGS } from '../../src/config/settings.js';
-import type { AgentRegistry, HostedAgent } from '../../src/daemon/agents.js';
+import { DEFAULT_SETTINGS } from '../../src/settings/settings.js';
+import type { AgentRegistry, HostedAgent } from '../../src/daemon/agents/agents.js';
 import { Daemon } from '../../src/daemon/daemon.js';
 import { Engine } from '../../src/engine/engine.js';
 
@@ -22,7 +22,9 @@ async function start<T>(
   demo = agent('demo', 'v1'),
 ) {
   const daemon = new Daemon({
-    ...{ settings: { ...DEFAULT_SETTINGS, dataDir }, engine: new Engine(), agents: files },
+    settings: { ...DEFAULT_SETTINGS, dataDir },
+    engine: new Engine(),
+    agents: files,
     agentInUse: (config) => ({ ...config, timezone: 'Europe/Berlin' }),
   });
   try {

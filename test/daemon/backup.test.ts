@@ -51,7 +51,8 @@ describe('parley backup and parley restore', () => {
     house = await House.open();
     await house.daemon.adopt();
     const made = await house.ask('/keys', {
-      ...{ method: 'POST', headers: HEADERS },
+      method: 'POST',
+      headers: HEADERS,
       body: JSON.stringify({ kind: 'private', name: 'second' }),
     });
     const { key } = made.body as { key: string };

@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { decodeWav } from '../../src/audio/wav.js';
-import { agentConfigSchema } from '../../src/config/agent.js';
-import type { CallHistoryItem } from '../../src/session/call-history.js';
-import { readLog, replay } from '../../src/testing/replay/index.js';
+import { decodeWav } from '../../src/audio/files/wav.js';
+import { agentConfigSchema } from '../../src/agent/agent.js';
+import type { CallHistoryItem } from '../../src/session/record/call-history.js';
+import { readLog, replay } from '../../src/replay/index.js';
 import { House, PRIVATE_KEY, PUBLIC_KEY } from './house.js';
 
 let house: House;
@@ -75,25 +75,37 @@ describe('the call log', { timeout: 60_000 }, () => {
     const item = await talked();
     expect(Object.keys(item).sort()).toEqual(
       [
-        ...[
-          'agent_config',
-          'agent_id',
-          'call_id',
-          'call_metrics',
-          'call_status',
-          'campaign_id',
-          'carrier_call_log',
-          'chat',
-        ],
-        ...['chars_used', 'cost_breakdown', 'duration', 'error_message', 'function_calls', 'metadata', 'recording'],
-        ...['session_id', 'ts', 'voip'],
+        'agent_config',
+        'agent_id',
+        'call_id',
+        'call_metrics',
+        'call_status',
+        'campaign_id',
+        'carrier_call_log',
+        'chat',
+        'chars_used',
+        'cost_breakdown',
+        'duration',
+        'error_message',
+        'function_calls',
+        'metadata',
+        'recording',
+        'session_id',
+        'ts',
+        'voip',
       ].sort(),
     );
     expect(Object.keys(item.agent_config)).toEqual(Object.keys(agentConfigSchema.shape));
     expect(item.agent_config).toMatchObject({ prompt: 'You sell bread.', tools: [], flow: null });
     expect(item).toMatchObject({
-      ...{ agent_id: 'baker', call_status: 'user-ended', metadata: { table: 4 }, voip: null, recording: null },
-      ...{ error_message: null, campaign_id: null, carrier_call_log: null },
+      agent_id: 'baker',
+      call_status: 'user-ended',
+      metadata: { table: 4 },
+      voip: null,
+      recording: null,
+      error_message: null,
+      campaign_id: null,
+      carrier_call_log: null,
     });
     expect((JSON.parse(item.chat) as { role: string }[])[0]?.role).toBe('assistant');
     const tts = item.cost_breakdown.find(({ type }) => type === 'tts');
@@ -207,7 +219,8 @@ describe('the call log', { timeout: 60_000 }, () => {
   it('has nothing of what was said where the user has opted out, in files neither', async () => {
     const secret = 'We have plenty of bread today.';
     const { item } = await called({
-      ...{ privacy_settings: { opt_out_data_collection: true }, first_message: secret },
+      privacy_settings: { opt_out_data_collection: true },
+      first_message: secret,
       call_settings: { enable_recording: true },
     });
     expect(item).toMatchObject({ chat: '[]', recording: null, metadata: {} });
@@ -264,7 +277,9 @@ describe('a number that is erased', { timeout: 60_000 }, () => {
     const placed = await ask('POST', '/start_outbound_call', { from_phone, to_phone: busy, agent_id: 'baker' });
     expect(placed.status).toBe(200);
     expect(await ended()).toMatchObject({
-      ...{ call_status: 'busy', error_message: 'The line was busy. Call again later.', duration: 0 },
+      call_status: 'busy',
+      error_message: 'The line was busy. Call again later.',
+      duration: 0,
       cost_breakdown: expect.arrayContaining([expect.objectContaining({ type: 'voip', minutes: 0 })]) as object,
     });
     expect((await page('?call_status=FAILED')).histories).toHaveLength(1);
@@ -294,7 +309,9 @@ describe('recordings that a crash left', { timeout: 60_000 }, () => {
     const again = await House.open({ dataDir });
     const { body } = await again.ask(`/call-logs/${item.session_id}`, { headers: { authorization } });
     expect(body).toMatchObject({
-      ...{ call_status: item.call_status, chat: item.chat, function_calls: item.function_calls },
+      call_status: item.call_status,
+      chat: item.chat,
+      function_calls: item.function_calls,
       recording: { recording_url: expect.stringContaining('/recording?expires=') as string },
     });
     await again.daemon.close();

@@ -1,4 +1,4 @@
-import { DEFAULT_SETTINGS, type Settings } from '../../src/config/settings.js';
+import { DEFAULT_SETTINGS, type Settings } from '../../src/settings/settings.js';
 import { House, PRIVATE_KEY } from './house.js';
 
 export interface Answer {

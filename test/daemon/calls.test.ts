@@ -19,16 +19,27 @@ describe('POST /start_outbound_call', () => {
     const busy = await callers.started(BUSY, { metadata: { Name: 'Ann' } });
     expect(Object.keys(busy)).toEqual(['call_id', 'session_id']);
     expect(await callers.logged(busy.session_id)).toMatchObject({
-      ...{ call_id: busy.call_id, metadata: { Name: 'Ann' }, agent_id: 'baker' },
+      call_id: busy.call_id,
+      metadata: { Name: 'Ann' },
+      agent_id: 'baker',
       voip: { from: callers.ours, to: BUSY, direction: 'outbound' },
     });
     const unanswered = await callers.started(NOBODY_HOME);
     expect(await callers.statuses(busy.session_id)).toEqual([
-      ...['registered', 'queued', 'dispatching', 'initiated', 'busy'],
+      'registered',
+      'queued',
+      'dispatching',
+      'initiated',
+      'busy',
     ]);
     expect(await callers.logged(busy.session_id)).toMatchObject({ call_status: 'busy', duration: 0 });
     expect(await callers.statuses(unanswered.session_id)).toEqual([
-      ...['registered', 'queued', 'dispatching', 'initiated', 'ringing', 'no-answer'],
+      'registered',
+      'queued',
+      'dispatching',
+      'initiated',
+      'ringing',
+      'no-answer',
     ]);
     const broken = await callers.started(OUT_OF_ORDER);
     expect((await callers.statuses(broken.session_id)).at(-1)).toBe('failed');
@@ -50,7 +61,8 @@ describe('POST /start_outbound_call', () => {
     const baker = { agentId: 'baker', prompt: 'You sell bread.', language: 'en-GB' };
     expect(await of({})).toMatchObject({ ...baker, first_message: 'From the number.' });
     expect(await of({ agent_id: 'baker', agent_config: { first_message: 'Mine.', prompt: null } })).toMatchObject({
-      ...{ ...baker, first_message: 'Mine.' },
+      ...baker,
+      first_message: 'Mine.',
     });
     await callers.ask('POST', `/phones/${callers.ours}/set_agent`, { agent_id: null });
     const alone = await of({ agent_config: { prompt: 'Temporary.', llm: { model: 'scripted' } } });
@@ -78,7 +90,8 @@ describe('POST /start_outbound_call', () => {
   it('calls nobody to go on from a session that is not known', async () => {
     callers = await Callers.open();
     expect(await callers.start(BUSY, { session_continuation: { session_id: 'nowhere' } })).toMatchObject({
-      ...{ status: 404, body: { detail: 'There is no session "nowhere"' } },
+      status: 404,
+      body: { detail: 'There is no session "nowhere"' },
     });
     const { histories } = (await callers.ask('GET', '/call-logs')).body as { histories: unknown[] };
     expect(histories).toEqual([]);
@@ -102,10 +115,14 @@ describe('POST /start_outbound_call', () => {
     expect(await refused(ANN, { agent_id: 'nobody' })).toEqual([404]);
     expect(await refused(ANN, { from_phone: other })).toEqual([422, ['body', 'agent_id'], 'missing']);
     expect(await refused(ANN, { agent_config: { vad_threshold: 9 } })).toEqual([
-      ...[422, ['body', 'agent_config', 'vad_threshold'], 'less_than_equal'],
+      422,
+      ['body', 'agent_config', 'vad_threshold'],
+      'less_than_equal',
     ]);
     expect(await refused(ANN, { agent_config: { llm: { model: 'nonsense' } } })).toEqual([
-      ...[422, ['body', 'agent_config', 'llm', 'model'], 'enum'],
+      422,
+      ['body', 'agent_config', 'llm', 'model'],
+      'enum',
     ]);
     expect(await refused(ANN, { agent_config: { status: 'disabled' } })).toEqual([409]);
     expect(await refused(ANN, { campaign_id: 'x' })).toEqual([422, ['body', 'campaign_id'], 'extra_forbidden']);

@@ -79,7 +79,8 @@ describe('what is asked wrongly', () => {
     expect(response.headers.get('allow')).toBe(allow);
     expect(await response.json()).toEqual({
       detail: `${method} is not possible here; possible: ${allow}`,
-      ...{ code: 'METHOD_NOT_ALLOWED', request_id: response.headers.get('x-request-id') },
+      code: 'METHOD_NOT_ALLOWED',
+      request_id: response.headers.get('x-request-id'),
     });
   });
 

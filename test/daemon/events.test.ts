@@ -34,7 +34,11 @@ describe('GET /events', () => {
     const { session_id: id } = await callers.started(BUSY);
     const seen = await all;
     expect(seen.map(({ data }) => data['call_status'])).toEqual([
-      ...['registered', 'queued', 'dispatching', 'initiated', 'busy'],
+      'registered',
+      'queued',
+      'dispatching',
+      'initiated',
+      'busy',
     ]);
     expect(seen[0]?.data).toMatchObject({ session_id: id, to: BUSY, agent_id: 'baker', direction: 'outbound' });
     const ids = seen.map((told) => told.id ?? 0);

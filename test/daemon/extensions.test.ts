@@ -84,7 +84,8 @@ describe('the extensions of a stored agent', () => {
 describe('agent_extensions', () => {
   const chat = (agent: object): Promise<Response> =>
     fetch(`${house.address}/chat/completions`, {
-      ...{ method: 'POST', headers: { authorization: PRIVATE_KEY, 'content-type': 'application/json' } },
+      method: 'POST',
+      headers: { authorization: PRIVATE_KEY, 'content-type': 'application/json' },
       body: JSON.stringify({ agent, messages: [{ role: 'user', content: 'Have you any bread?' }] }),
     });
 

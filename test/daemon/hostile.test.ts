@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
-import { DEFAULT_SETTINGS } from '../../src/config/settings.js';
+import { DEFAULT_SETTINGS } from '../../src/settings/settings.js';
 import { packageFile } from '../../src/package-files.js';
-import { SocketPlaces } from '../../src/daemon/socket-places.js';
+import { SocketPlaces } from '../../src/daemon/http/upgrades.js';
 import { House } from './house.js';
 
 /** Longer than anything takes on a machine that others use. */

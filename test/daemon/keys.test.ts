@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { DEFAULT_SETTINGS } from '../../src/config/settings.js';
+import { DEFAULT_SETTINGS } from '../../src/settings/settings.js';
 import { House, PRIVATE_KEY, PUBLIC_KEY } from './house.js';
 
 const SHOP = 'https://shop.example';
@@ -63,8 +63,13 @@ describe('keys', () => {
     expect(made).toEqual({
       status: 200,
       body: {
-        ...{ id: expect.any(String) as string, kind: 'private', name: 'Ann', agents: [], origins: [] },
-        ...{ hint: expect.stringMatching(/^.{4}$/) as string, created_at: expect.any(Number) as number },
+        id: expect.any(String) as string,
+        kind: 'private',
+        name: 'Ann',
+        agents: [],
+        origins: [],
+        hint: expect.stringMatching(/^.{4}$/) as string,
+        created_at: expect.any(Number) as number,
         key: expect.stringMatching(/^sk_.{43}$/) as string,
       },
     });
@@ -191,15 +196,16 @@ describe('a public key that is bound', () => {
     expect(await read(bound.key, SHOP)).toEqual({
       status: 200,
       body: {
-        ...{
-          titles: { ...nothing, idle: 'Talk' },
-          icons: nothing,
-          background: null,
-          buttonCss: 'color: red',
-          formCss: 'color: blue',
-          size: 64,
-        },
-        ...{ transcript: true, region: 'us', name: 'Cakes', base_url: 'https://us.example' },
+        titles: { ...nothing, idle: 'Talk' },
+        icons: nothing,
+        background: null,
+        buttonCss: 'color: red',
+        formCss: 'color: blue',
+        size: 64,
+        transcript: true,
+        region: 'us',
+        name: 'Cakes',
+        base_url: 'https://us.example',
       },
     });
     expect((await read(PRIVATE_KEY, SHOP, 'baker')).body).toMatchObject({

@@ -3,8 +3,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { delay } from '../../src/clock/clock.js';
-import { RealClock } from '../../src/clock/real.js';
+import { delay } from '../../src/base/clock.js';
+import { RealClock } from '../../src/base/real-clock.js';
 import { databaseFile } from '../../src/store/database.js';
 import { httpServer } from '../net/local-server.js';
 import { PRIVATE_KEY } from './house.js';
@@ -44,7 +44,9 @@ describe('calls of a daemon that is killed', () => {
     await served.until('/healthz');
     const { body: phone } = await ask('POST', '/phones/purchase', {});
     const call = {
-      ...{ from_phone: phone['id'], to_phone: NOBODY_HOME, metadata: { a: 1 } },
+      from_phone: phone['id'],
+      to_phone: NOBODY_HOME,
+      metadata: { a: 1 },
       agent_config: { prompt: 'Hi', llm: { model: 'scripted' } },
     };
     // The first one rings, the second has just been taken: its row is there, whatever it has come to.
@@ -96,12 +98,20 @@ describe('calls of a daemon that is killed', () => {
       await served.until('/readyz');
     };
     const after = (name: string, path: string) => ({
-      ...{ name, description: 'Keeps.', params: [], webhook: server.origin + path, run_after_call: true, timeout: 60 },
+      name,
+      description: 'Keeps.',
+      params: [],
+      webhook: server.origin + path,
+      run_after_call: true,
+      timeout: 60,
     });
     await start();
     const config = {
-      ...{ prompt: 'Sell bread.', first_message: 'Hello.', llm: { model: 'scripted' } },
-      ...{ session_data_webhook: `${server.origin}/ended`, call_settings: { enable_recording: true } },
+      prompt: 'Sell bread.',
+      first_message: 'Hello.',
+      llm: { model: 'scripted' },
+      session_data_webhook: `${server.origin}/ended`,
+      call_settings: { enable_recording: true },
       tools: [after('keep', '/quick'), after('file', '/slow')],
     };
     const script = { rules: [{ when: 'bread', say: 'We have bread.' }] };

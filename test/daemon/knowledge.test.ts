@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { makePdf } from '../../bench/lib/pdf.js';
-import { DEFAULT_SETTINGS } from '../../src/config/settings.js';
+import { DEFAULT_SETTINGS } from '../../src/settings/settings.js';
 import { House, PRIVATE_KEY, PUBLIC_KEY } from './house.js';
 
 let house: House;
@@ -42,7 +42,11 @@ describe('a knowledge file', () => {
     expect([status, body]).toMatchObject([200, { name: 'Prices 2026.PDF', size: pdf.length }]);
     const { object_key } = body as { object_key: string };
     const made = await post('/knowledge/create_file', {
-      ...{ object_key, name: 'prices', description: 'What things cost.', file_type: null, size: pdf.length },
+      object_key,
+      name: 'prices',
+      description: 'What things cost.',
+      file_type: null,
+      size: pdf.length,
     });
     const file = made.body as { id: string };
     expect(made).toEqual({

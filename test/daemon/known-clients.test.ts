@@ -3,7 +3,7 @@ import { cpSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { DEFAULT_WEBRTC } from '../../src/config/setting-groups.js';
+import { DEFAULT_WEBRTC } from '../../src/settings/setting-groups.js';
 import { WeriftCaller } from '../../src/transports/webrtc/werift-caller.js';
 import { House, PRIVATE_KEY, PUBLIC_KEY } from './house.js';
 
@@ -90,7 +90,8 @@ describe('register_call', () => {
     const registered = { agent_id: 'baker', from_phone: '+12025550101', to_phone: '+12025550102' };
     const override = { first_message: 'You call from {FromPhone} to {ToPhone}.' };
     const { body: ids } = await ask('POST', '/register_call', {
-      ...{ ...registered, agent_config: override },
+      ...registered,
+      agent_config: override,
     });
     const client = house.connect();
     await client.send({ method: 'initiate', data: { public_key: PUBLIC_KEY, call_id: ids.call_id } });
@@ -173,7 +174,8 @@ describe('a prompt beyond the limit', () => {
     const caller = new WeriftCaller(LOOPBACK);
     const offer = { sdp: await caller.offer(), type: 'offer' };
     const answer = await strict.ask('/webrtc/offer', {
-      ...{ method: 'POST', headers: { authorization: PRIVATE_KEY, 'content-type': 'application/json' } },
+      method: 'POST',
+      headers: { authorization: PRIVATE_KEY, 'content-type': 'application/json' },
       body: JSON.stringify({ offer, agent_id: stored.id }),
     });
     const words = 'The prompt is too long: String should have at most 20 characters';

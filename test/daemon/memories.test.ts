@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { unixNow } from '../../src/clock/real.js';
+import { unixNow } from '../../src/base/real-clock.js';
 import { openDatabase } from '../../src/store/database.js';
 import { SqliteMemories } from '../../src/store/memory.js';
 import { House, PRIVATE_KEY, PUBLIC_KEY } from './house.js';

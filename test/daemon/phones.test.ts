@@ -27,13 +27,21 @@ async function bought(where: Record<string, unknown> = { country: 'US', area_cod
 describe('phone numbers', () => {
   it('are bought, each once, and listed', async () => {
     const { status, body } = await ask('POST', '/phones/purchase', {
-      ...{ country: 'US', area_code: '415', street: '1 Main St', city: 'San Francisco' },
-      ...{ state_region: 'CA', postal_code: '94105' },
+      country: 'US',
+      area_code: '415',
+      street: '1 Main St',
+      city: 'San Francisco',
+      state_region: 'CA',
+      postal_code: '94105',
     });
     expect(status).toBe(200);
     expect(body).toEqual({
-      ...{ id: '+14155550100', create_at: expect.any(Number) as number, status: 'active', agent_id: null },
-      ...{ agent_config_override: null, tags: [] },
+      id: '+14155550100',
+      create_at: expect.any(Number) as number,
+      status: 'active',
+      agent_id: null,
+      agent_config_override: null,
+      tags: [],
     });
     expect(await bought()).toBe('+14155550101');
     expect((await ask('GET', '/phones/+14155550100')).body).toEqual(body);
@@ -63,7 +71,9 @@ describe('phone numbers', () => {
   it('are told apart by tags and switched off', async () => {
     const number = await bought();
     expect((await ask('PUT', `/phones/${number}`, { tags: ['desk'], status: 'inactive' })).body).toMatchObject({
-      ...{ id: number, tags: ['desk'], status: 'inactive' },
+      id: number,
+      tags: ['desk'],
+      status: 'inactive',
     });
     expect((await ask('PUT', `/phones/${number}`, { status: 'active' })).body).toMatchObject({ tags: ['desk'] });
   });

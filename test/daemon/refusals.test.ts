@@ -1,6 +1,6 @@
 /** What an answer says that is an error: the catalogue's code, the request's id and the place of the fault. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { RealClock } from '../../src/clock/real.js';
+import { RealClock } from '../../src/base/real-clock.js';
 import { House, PRIVATE_KEY } from './house.js';
 
 interface Answer {
@@ -104,7 +104,9 @@ describe('the place of a fault', () => {
     const form = new FormData();
     form.set('file', new Blob(['MZ\0\0']), 'x.exe');
     const upload = await house.request('/knowledge/upload', {
-      ...{ method: 'POST', body: form, headers: { authorization: PRIVATE_KEY } },
+      method: 'POST',
+      body: form,
+      headers: { authorization: PRIVATE_KEY },
     });
     const { object_key } = (await upload.json()) as { object_key: string };
     const { detail, code } = await refused('/knowledge/create_file', { object_key, name: 'x.exe' });

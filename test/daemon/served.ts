@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { WebSocket } from 'ws';
-import { delay } from '../../src/clock/clock.js';
-import { RealClock } from '../../src/clock/real.js';
+import { delay } from '../../src/base/clock.js';
+import { RealClock } from '../../src/base/real-clock.js';
 import { packageFile } from '../../src/package-files.js';
 import { Client, PRIVATE_KEY, PUBLIC_KEY } from './house.js';
 

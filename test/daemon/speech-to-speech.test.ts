@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { delay } from '../../src/clock/clock.js';
-import { RealClock } from '../../src/clock/real.js';
-import { decodeWav } from '../../src/audio/wav.js';
-import { modelRoutes } from '../../src/config/models.js';
-import { DEFAULT_SETTINGS } from '../../src/config/settings.js';
+import { delay } from '../../src/base/clock.js';
+import { RealClock } from '../../src/base/real-clock.js';
+import { decodeWav } from '../../src/audio/files/wav.js';
+import { modelRoutes } from '../../src/settings/models.js';
+import { DEFAULT_SETTINGS } from '../../src/settings/settings.js';
 import { packageFile } from '../../src/package-files.js';
-import type { CallHistoryItem } from '../../src/session/call-history.js';
+import type { CallHistoryItem } from '../../src/session/record/call-history.js';
 import { RealtimeDouble } from '../vendors/realtime/double.js';
 import { KEY } from '../vendors/tts/speech-double.js';
 import { type Client, House, PRIVATE_KEY } from './house.js';

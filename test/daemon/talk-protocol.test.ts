@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { decodeWav } from '../../src/audio/wav.js';
-import { VirtualClock } from '../../src/clock/virtual.js';
+import { decodeWav } from '../../src/audio/files/wav.js';
+import { VirtualClock } from '../../src/base/virtual-clock.js';
 import { packageFile } from '../../src/package-files.js';
 import { pcmBytes } from '../../src/transports/pcm.js';
 import type { Message } from '../transports/inbox.js';

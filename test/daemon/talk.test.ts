@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { VirtualClock } from '../../src/clock/virtual.js';
-import { DEFAULT_SETTINGS } from '../../src/config/settings.js';
+import { VirtualClock } from '../../src/base/virtual-clock.js';
+import { DEFAULT_SETTINGS } from '../../src/settings/settings.js';
 import type { Message } from '../transports/inbox.js';
 import { House, PRIVATE_KEY } from './house.js';
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { DEFAULT_WEBRTC } from '../../src/config/setting-groups.js';
+import { DEFAULT_WEBRTC } from '../../src/settings/setting-groups.js';
 import { WeriftCaller } from '../../src/transports/webrtc/werift-caller.js';
 import { House, PRIVATE_KEY, PUBLIC_KEY } from './house.js';
 

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Browser, type BrowserServer, chromium, type Page } from 'playwright-core';
-import { decodeWav, encodeWav } from '../../src/audio/wav.js';
+import { decodeWav, encodeWav } from '../../src/audio/files/wav.js';
 import { packageFile } from '../../src/package-files.js';
 
 /** A fixture that stands for the user at the microphone. */

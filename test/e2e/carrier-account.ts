@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Rest } from '../../src/carriers/media-socket/rest.js';
-import type { Clock } from '../../src/clock/clock.js';
-import { RealClock } from '../../src/clock/real.js';
+import type { Rest } from '../../src/telephony/carriers/media-socket/rest.js';
+import type { Clock } from '../../src/base/clock.js';
+import { RealClock } from '../../src/base/real-clock.js';
 import type { CarrierDouble } from '../vendors/carriers/carrier-double.js';
 import type { FarCall } from '../vendors/carriers/far-call.js';
 import type { Doorway } from '../vendors/carriers/doorway.js';
@@ -82,7 +82,9 @@ export function describeAccount<D extends CarrierDouble>(
       writeFileSync(config, JSON.stringify({ publicUrl: PUBLIC_URL, [parts.carrier]: account }));
       const { variable, value } = parts.secret;
       daemon = await ServedDaemon.start('0', undefined, {
-        ...{ PARLEY_CONFIG: config, PARLEY_API_KEY: KEY, [variable]: value },
+        PARLEY_CONFIG: config,
+        PARLEY_API_KEY: KEY,
+        [variable]: value,
       });
     }, 60_000);
 

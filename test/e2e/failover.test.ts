@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { delay } from '../../src/clock/clock.js';
-import { RealClock } from '../../src/clock/real.js';
-import type { ModelRoute } from '../../src/config/models.js';
+import { delay } from '../../src/base/clock.js';
+import { RealClock } from '../../src/base/real-clock.js';
+import type { ModelRoute } from '../../src/settings/models.js';
 import { Engine } from '../../src/engine/engine.js';
-import type { LogEntry } from '../../src/session/event-log.js';
-import type { SessionReport } from '../../src/session/session-report.js';
-import { energyVad } from '../../src/testing/energy-vad.js';
+import type { LogEntry } from '../../src/session/record/event-log.js';
+import type { SessionReport } from '../../src/session/record/session-report.js';
+import { energyVad } from '../../src/testing/doubles/energy-vad.js';
 import { MemoryTransport } from '../../src/transports/memory.js';
 import { OpenAiDouble, finishChunk, stream, textChunk, usageChunk } from '../providers/llm/openai-double.js';
 import { assemblyAiDouble } from '../vendors/stt/assemblyai.js';
@@ -123,7 +123,9 @@ it('answers without an apology although each vendor stalls in the middle of the 
       llm: { model: 'main' },
       voice: { provider: 'cartesia', voice_id: 'anne' },
     },
-    ...{ transport: caller.line, vad: energyVad(), log: (entry: LogEntry) => log.push(entry) },
+    transport: caller.line,
+    vad: energyVad(),
+    log: (entry: LogEntry) => log.push(entry),
     observe: (event) => {
       if (event.type === 'user') said.push(`user: ${event.text.toLowerCase().replace('.', '')}`);
       if (event.type === 'agent') {
@@ -160,12 +162,17 @@ it('answers without an apology although each vendor stalls in the middle of the 
   await running;
   const { faults, usage } = await report;
   expect(said).toEqual([
-    ...['user: a table for two', 'agent: Main model.'],
-    ...['user: no stop', 'agent: Main model.'],
-    ...['user: for tonight', 'agent: Spare model.'],
-    ...['user: yes thanks', 'agent: Spare model.'],
+    'user: a table for two',
+    'agent: Main model.',
+    'user: no stop',
+    'agent: Main model.',
+    'user: for tonight',
+    'agent: Spare model.',
+    'user: yes thanks',
+    'agent: Spare model.',
     // Its voice fell silent in the middle: another said it again, and it was said once.
-    ...['user: no thanks', 'agent: The main model says so much again.'],
+    'user: no thanks',
+    'agent: The main model says so much again.',
   ]);
   expect(faults).toMatchObject({ 'stt.fallback': 1, 'tts.fallback': 2 });
   expect(faults['llm.fallback']).toBeGreaterThanOrEqual(2);

@@ -1,13 +1,13 @@
-import { levelOf } from '../../src/audio/level.js';
-import { sipTrunks } from '../../src/calls/sip-trunks.js';
-import type { CarrierCall } from '../../src/carriers/carrier.js';
-import type { AgentLineElsewhere } from '../../src/carriers/sip/agent-line.js';
-import type { SipCall } from '../../src/carriers/sip/call.js';
-import type { SipCarrier } from '../../src/carriers/sip/carrier.js';
-import { DEFAULT_SIP, type SipSettings } from '../../src/config/sip-settings.js';
+import { levelOf } from '../../src/audio/dsp/level.js';
+import { sipTrunks } from '../../src/telephony/carriers/sip/open.js';
+import type { CarrierCall } from '../../src/telephony/carriers/carrier.js';
+import type { AgentLineElsewhere } from '../../src/telephony/carriers/sip/agent-line.js';
+import type { SipCall } from '../../src/telephony/carriers/sip/call.js';
+import type { SipCarrier } from '../../src/telephony/carriers/sip/carrier.js';
+import { DEFAULT_SIP, type SipSettings } from '../../src/telephony/carriers/sip/settings.js';
 import { Engine } from '../../src/engine/engine.js';
-import type { Direction } from '../../src/rtp/sdp.js';
-import type { RtpStats } from '../../src/rtp/session.js';
+import type { Direction } from '../../src/telephony/rtp/sdp.js';
+import type { RtpStats } from '../../src/telephony/rtp/session.js';
 import type { LineStats, TransferOutcome, TransportSink } from '../../src/transports/transport.js';
 
 /** Loud enough to be somebody's. */
@@ -141,8 +141,12 @@ export class FarPhones {
       owned: numbers,
       settings: {
         ...DEFAULT_SIP,
-        ...{ servers: [`sip:127.0.0.1:${String(theirs)}`], listen: [`udp:127.0.0.1:${String(port)}`], keepAliveS: 0 },
-        ...{ numbers: [...numbers], rtpPorts: [30_000, 30_199], ...manner },
+        servers: [`sip:127.0.0.1:${String(theirs)}`],
+        listen: [`udp:127.0.0.1:${String(port)}`],
+        keepAliveS: 0,
+        numbers: [...numbers],
+        rtpPorts: [30_000, 30_199],
+        ...manner,
       },
     });
     const [carrier] = trunks.carriers;
@@ -176,22 +180,55 @@ function soundAt(port: number, rateHz: number): AgentLineElsewhere {
   const done = (): Promise<void> => Promise.resolve();
   const failed = (): Promise<TransferOutcome> => Promise.resolve({ ok: false, reason: 'unsupported' });
   const stats: LineStats = {
-    ...{ received: 0, lost: 0, late: 0, duplicate: 0, reordered: 0, jitterMs: 0, patienceMs: 0, sent: 0 },
+    received: 0,
+    lost: 0,
+    late: 0,
+    duplicate: 0,
+    reordered: 0,
+    jitterMs: 0,
+    patienceMs: 0,
+    sent: 0,
     reportedLoss: null,
   };
   const line: AgentLineElsewhere = {
-    ...{ name: 'sip', inputRateHz: rateHz, outputRateHz: rateHz, digitsSent: '', digitsReceived: '' },
-    ...{ start: nothing, play: nothing, send: nothing, close: done, sendDigits: done, transfer: failed },
-    ...{ attach: nothing, keys: nothing, freeze: nothing, gone: nothing, lineStats: () => stats },
+    name: 'sip',
+    inputRateHz: rateHz,
+    outputRateHz: rateHz,
+    digitsSent: '',
+    digitsReceived: '',
+    start: nothing,
+    play: nothing,
+    send: nothing,
+    close: done,
+    sendDigits: done,
+    transfer: failed,
+    attach: nothing,
+    keys: nothing,
+    freeze: nothing,
+    gone: nothing,
+    lineStats: () => stats,
     received: () => Promise.resolve(0),
     openSocket: () => Promise.resolve({ port, listen: nothing, send: nothing, close: done }),
     openMedia: () =>
       Promise.resolve({
-        ...{ line, isHeld: false, agree: nothing, answered: nothing, close: done },
+        line,
+        isHeld: false,
+        agree: nothing,
+        answered: nothing,
+        close: done,
         stats: (): RtpStats => ({
-          ...{ ...stats, codec: null, roundTripMs: null, concealedMs: 0, isSecure: false, strangers: 0, forged: 0 },
+          ...stats,
+          codec: null,
+          roundTripMs: null,
+          concealedMs: 0,
+          isSecure: false,
+          strangers: 0,
+          forged: 0,
           reportedJitterMs: null,
-          ...{ junk: 0, unknownTypes: 0, undecodable: 0, early: 0 },
+          junk: 0,
+          unknownTypes: 0,
+          undecodable: 0,
+          early: 0,
         }),
       }),
   };

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { RealClock } from '../../src/clock/real.js';
+import { RealClock } from '../../src/base/real-clock.js';
 import { WeriftCaller } from '../../src/transports/webrtc/werift-caller.js';
 import type { FarPhones } from './far-phones.js';
 import { ANN, BOB, LOOPBACK, OURS, PATIENCE, TrunkHouse } from './trunk-house.js';

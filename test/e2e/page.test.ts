@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { hasTool } from '../../scripts/system-tools.mjs';
-import { wordErrorRate } from '../../src/testing/wer.js';
+import { wordErrorRate } from '../../src/testing/labels/wer.js';
 import { spokenText, TalkingBrowser } from './browser.js';
 import { ServedDaemon } from './served-daemon.js';
 

@@ -1,8 +1,8 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { expect } from 'vitest';
-import { type SipMessage, tagOf } from '../../src/sip/message.js';
-import { messageOf } from '../sip/support.js';
+import { type SipMessage, tagOf } from '../../src/telephony/sip/message.js';
+import { messageOf } from '../telephony/sip/support.js';
 import { PATIENCE } from './trunk-house.js';
 
 /** What makes one INVITE differ from another. */
@@ -41,8 +41,13 @@ export class RawCaller {
   invite(call: RawInvite): { final: Promise<SipMessage>; cancel: () => void; bye: () => void } {
     const branch = `z9hG4bKraw${String(++branches)}`;
     const sdp = [
-      ...['v=0', 'o=- 1 1 IN IP4 127.0.0.1', 's=-', 'c=IN IP4 127.0.0.1', 't=0 0'],
-      ...[`m=audio 40000 RTP/AVP ${call.payloads}`, ''],
+      'v=0',
+      'o=- 1 1 IN IP4 127.0.0.1',
+      's=-',
+      'c=IN IP4 127.0.0.1',
+      't=0 0',
+      `m=audio 40000 RTP/AVP ${call.payloads}`,
+      '',
     ].join('\r\n');
     this.#send('INVITE', call, branch, { body: sdp });
     const isMine = (message: SipMessage): boolean =>

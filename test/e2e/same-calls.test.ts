@@ -1,11 +1,11 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { levelOf } from '../../src/audio/level.js';
-import { decodeWav } from '../../src/audio/wav.js';
-import type { CarrierCall } from '../../src/carriers/carrier.js';
-import { DEFAULT_SETTINGS } from '../../src/config/settings.js';
-import type { CodecName } from '../../src/rtp/codecs.js';
+import { levelOf } from '../../src/audio/dsp/level.js';
+import { decodeWav } from '../../src/audio/files/wav.js';
+import type { CarrierCall } from '../../src/telephony/carriers/carrier.js';
+import { DEFAULT_SETTINGS } from '../../src/settings/settings.js';
+import type { CodecName } from '../../src/telephony/rtp/media-codec.js';
 import { ANN, BOB, type Item, OURS, PATIENCE, TrunkHouse } from './trunk-house.js';
 
 const CLERK = {
@@ -112,7 +112,9 @@ describe('calls are the same, in media threads and on the main thread', () => {
       return { item: kinds(logged) as Item, erased, sides, sampleRateHz, isSecure: phone.sip.media?.stats().isSecure };
     });
     expect(item).toMatchObject({
-      ...{ sides: [true, true], erased: { calls: 1, recordings: 1, traces: 1 }, isSecure: true },
+      sides: [true, true],
+      erased: { calls: 1, recordings: 1, traces: 1 },
+      isSecure: true,
       item: {
         call_status: 'agent-ended',
         voip: { transfer: { to: BOB, ok: false, reason: 'rejected' } },
@@ -189,13 +191,11 @@ describe('calls are the same, in media threads and on the main thread', () => {
       });
     });
     expect(items.map(({ call_status: status, wasHeard }) => [status, wasHeard])).toEqual([
-      ...[
-        ['user-ended', true],
-        ['failed', false],
-        ['no-answer', false],
-        ['no-answer', false],
-        ['canceled', false],
-      ],
+      ['user-ended', true],
+      ['failed', false],
+      ['no-answer', false],
+      ['no-answer', false],
+      ['canceled', false],
       ['api-ended', true],
     ]);
   });

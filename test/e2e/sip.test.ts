@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hasTool } from '../../scripts/system-tools.mjs';
-import { encodeG711 } from '../../src/audio/g711.js';
+import { encodeG711 } from '../../src/audio/codecs/g711.js';
 import { packageFile } from '../../src/package-files.js';
 import { ServedDaemon } from './served-daemon.js';
 

@@ -59,11 +59,13 @@ describe.skipIf(!hasTool('chromium'))('the page on its line', { timeout: 240_000
   }
 
   const said = (text: string, turn: number, segment: number, isFinal = true): TalkServerMessage => ({
-    ...{ method: 'ontranscript', data: text },
+    method: 'ontranscript',
+    data: text,
     payload: { is_final: isFinal, turn, segment },
   });
   const answered = (text: string, answer: number, isFinal = true): TalkServerMessage => ({
-    ...{ method: 'onresponsetext', data: text },
+    method: 'onresponsetext',
+    data: text,
     payload: { is_final: isFinal, answer },
   });
   const bubbles = (): Promise<string[]> => page.locator('.bubble .text').allInnerTexts();

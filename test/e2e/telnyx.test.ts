@@ -22,7 +22,9 @@ describeAccount(
       const body = '{"data":{"event_type":"call.initiated","id":"e"}}';
       const post = (headers: Record<string, string>) =>
         fetch(address + WEBHOOK, {
-          ...{ method: 'POST', body, headers: { 'content-type': 'application/json', ...headers } },
+          method: 'POST',
+          body,
+          headers: { 'content-type': 'application/json', ...headers },
         });
       expect((await post({})).status).toBe(403);
       expect((await post(double().signed(body, Date.now() - 400_000))).status).toBe(403);

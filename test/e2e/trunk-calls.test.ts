@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Log } from '../../src/daemon/log/log.js';
+import type { Log } from '../../src/daemon/operations/log.js';
 import { RawCaller, type RawInvite } from './raw-caller.js';
 import { type Item, OURS, PATIENCE, TrunkHouse } from './trunk-house.js';
 
@@ -69,7 +69,10 @@ describe('calls from a trunk that says what it likes', () => {
       ]);
     expect(await daemon.asked('GET', '/trunks')).toMatchObject([
       {
-        ...{ name: 'default', numbers: [OURS], calls: 0, registration: null },
+        name: 'default',
+        numbers: [OURS],
+        calls: 0,
+        registration: null,
         refused: [
           { status: 404, count: 1 },
           { status: 488, count: 1 },

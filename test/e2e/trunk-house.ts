@@ -1,11 +1,11 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { expect } from 'vitest';
-import { RealClock } from '../../src/clock/real.js';
-import { DEFAULT_WEBRTC } from '../../src/config/setting-groups.js';
-import type { Settings } from '../../src/config/settings.js';
-import { DEFAULT_SIP, type SipSettings } from '../../src/config/sip-settings.js';
-import { type Log, NO_LOG } from '../../src/daemon/log/log.js';
+import { RealClock } from '../../src/base/real-clock.js';
+import { DEFAULT_WEBRTC } from '../../src/settings/setting-groups.js';
+import type { Settings } from '../../src/settings/settings.js';
+import { DEFAULT_SIP, type SipSettings } from '../../src/telephony/carriers/sip/settings.js';
+import { type Log, NO_LOG } from '../../src/daemon/operations/log.js';
 import { FarPhones } from './far-phones.js';
 import { House, PRIVATE_KEY } from '../daemon/house.js';
 
@@ -53,8 +53,13 @@ export class TrunkHouse {
       webrtc: { ...DEFAULT_WEBRTC, ...LOOPBACK },
       sip: {
         ...DEFAULT_SIP,
-        ...{ servers: [`sip:127.0.0.1:${String(theirs)}`], listen: [`udp:127.0.0.1:${String(ours)}`] },
-        ...{ sources: ['127.0.0.1'], numbers: [OURS], transfer: 'bridge', keepAliveS: 0, ...sip },
+        servers: [`sip:127.0.0.1:${String(theirs)}`],
+        listen: [`udp:127.0.0.1:${String(ours)}`],
+        sources: ['127.0.0.1'],
+        numbers: [OURS],
+        transfer: 'bridge',
+        keepAliveS: 0,
+        ...sip,
       },
       ...settings,
     };
@@ -79,7 +84,8 @@ export class TrunkHouse {
   async tried(method: string, path: string, body?: unknown): Promise<{ status: number; answer: unknown }> {
     const headers = { authorization: PRIVATE_KEY, ...(body !== undefined && { 'content-type': 'application/json' }) };
     const { status, body: answer } = await this.house.ask(path, {
-      ...{ method, headers },
+      method,
+      headers,
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
     return { status, answer };

@@ -121,7 +121,10 @@ describe.skipIf(!hasTool('chromium'))('calls of the widget', { timeout: 240_000 
     const gateway = daemon.address.replace('127.0.0.1', 'localhost');
     const nothing = { idle: null, connecting: null, running: null };
     const looks = {
-      ...{ titles: nothing, icons: nothing, background: null, buttonCss: null },
+      titles: nothing,
+      icons: nothing,
+      background: null,
+      buttonCss: null,
       transcript: null,
       size: null,
     };

@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { hasTool } from '../../scripts/system-tools.mjs';
 import { packageFile } from '../../src/package-files.js';
-import { wordErrorRate } from '../../src/testing/wer.js';
+import { wordErrorRate } from '../../src/testing/labels/wer.js';
 import { spokenText, TalkingBrowser } from './browser.js';
 import { accessible, css } from './element-facts.js';
 import { HostSite } from './host-site.js';
@@ -256,7 +256,10 @@ describe.skipIf(!hasTool('chromium'))('the widget, on a page of another origin',
     await looks({
       titles: { idle: 'Book a table', connecting: 'One moment', running: '' },
       icons: { idle: pixel, running: 'data:image/png;base64,nonsense' },
-      ...{ background: 'rgb(1, 2, 3)', buttonCss: 'border-radius: 7px', size: 72, transcript: false },
+      background: 'rgb(1, 2, 3)',
+      buttonCss: 'border-radius: 7px',
+      size: 72,
+      transcript: false,
     });
     const page = await visit(
       site.page(snippet()),
@@ -339,9 +342,16 @@ describe.skipIf(!hasTool('chromium'))('the widget, on a page of another origin',
     await answer(page, 'The Crooked Fork');
     expect(await accessible(session)).toEqual([
       'region: Conversation with Olive',
-      ...['button: Mute', 'button: Keypad', 'button: Hide'],
-      ...['region: Transcript', 'log: What is said', 'textbox: Message to the agent', 'button: Send'],
-      ...['status: On the line', 'button: Text and transcript', 'button: Hang up. On the line, press to hang up'],
+      'button: Mute',
+      'button: Keypad',
+      'button: Hide',
+      'region: Transcript',
+      'log: What is said',
+      'textbox: Message to the agent',
+      'button: Send',
+      'status: On the line',
+      'button: Text and transcript',
+      'button: Hang up. On the line, press to hang up',
     ]);
     await page.getByRole('button', { name: 'Keypad' }).press('Enter');
     await page.keyboard.type('12#');

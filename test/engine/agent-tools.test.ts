@@ -1,13 +1,13 @@
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
-import { VirtualClock } from '../../src/clock/virtual.js';
-import type { AgentConfig } from '../../src/config/agent.js';
+import { VirtualClock } from '../../src/base/virtual-clock.js';
+import type { AgentConfig } from '../../src/agent/agent.js';
 import { Engine } from '../../src/engine/engine.js';
 import type { EngineOptions } from '../../src/engine/options.js';
-import { energyVad } from '../../src/testing/energy-vad.js';
-import { functionLlm } from '../../src/testing/function-llm.js';
-import { promptedStt } from '../../src/testing/prompted-stt.js';
-import { toneTts } from '../../src/testing/tone-tts.js';
+import { energyVad } from '../../src/testing/doubles/energy-vad.js';
+import { functionLlm } from '../../src/testing/doubles/function-llm.js';
+import { promptedStt } from '../../src/testing/doubles/prompted-stt.js';
+import { toneTts } from '../../src/testing/doubles/tone-tts.js';
 import { MemoryTransport } from '../../src/transports/memory.js';
 import { CalCom } from '../vendors/cal-com.js';
 
@@ -44,7 +44,12 @@ async function converse(
   const line = new MemoryTransport();
   const session = await engine.createSession({
     agent: { first_message: 'Hello.', ...agent },
-    ...{ agentId, transport: line, vad: energyVad(), stt: promptedStt({ lines: [] }), tts: toneTts(), llm },
+    agentId,
+    transport: line,
+    vad: energyVad(),
+    stt: promptedStt({ lines: [] }),
+    tts: toneTts(),
+    llm,
   });
   const clock = engine.clock as VirtualClock;
   const report = session.run();

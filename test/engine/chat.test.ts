@@ -1,17 +1,16 @@
 import { Webhook } from 'standardwebhooks';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { unixNow } from '../../src/clock/real.js';
-import { VirtualClock } from '../../src/clock/virtual.js';
-import type { AgentConfig } from '../../src/config/agent.js';
-import type { ChatMessage } from '../../src/config/chat.js';
+import { unixNow } from '../../src/base/real-clock.js';
+import { VirtualClock } from '../../src/base/virtual-clock.js';
+import type { AgentConfig } from '../../src/agent/agent.js';
+import type { ChatMessage } from '../../src/agent/chat.js';
 import type { ChatPiece } from '../../src/engine/chat.js';
 import { Engine } from '../../src/engine/engine.js';
 import type { ChatRequest, EngineOptions } from '../../src/engine/options.js';
 import type { LlmProvider, LlmRequest } from '../../src/providers/llm/llm.js';
-import type { CallHistoryItem } from '../../src/session/call-history.js';
-import { InProcessMemories } from '../../src/session/memory.js';
-import { RecentSessions } from '../../src/session/session-memory.js';
-import { type Answer, functionLlm } from '../../src/testing/function-llm.js';
+import type { CallHistoryItem } from '../../src/session/record/call-history.js';
+import { InProcessMemories, RecentSessions } from '../../src/session/after-call/memory.js';
+import { type Answer, functionLlm } from '../../src/testing/doubles/function-llm.js';
 import { httpServer, type LocalServer } from '../net/local-server.js';
 import { CustomLlmServer } from '../vendors/custom-llm.js';
 
@@ -50,7 +49,10 @@ function engineOf(options: EngineOptions = {}): Engine {
     },
   };
   const engine = new Engine({
-    ...{ allowUrls: [server.origin], webhookSecret: SECRET, history, ...options },
+    allowUrls: [server.origin],
+    webhookSecret: SECRET,
+    history,
+    ...options,
   });
   engines.push(engine);
   return engine;
@@ -325,18 +327,22 @@ describe('the end of a session', () => {
     expect(kept).toHaveLength(1);
     const [item] = kept;
     expect(item).toMatchObject({
-      ...{
-        session_id: 'chat-1',
-        agent_id: 'baker',
-        call_status: 'chat_completion',
-        error_message: null,
-        call_id: null,
-      },
-      ...{ metadata: { user: 'ann' }, chars_used: 0, voip: null, recording: null },
+      session_id: 'chat-1',
+      agent_id: 'baker',
+      call_status: 'chat_completion',
+      error_message: null,
+      call_id: null,
+      metadata: { user: 'ann' },
+      chars_used: 0,
+      voip: null,
+      recording: null,
       cost_breakdown: [{ type: 'llm', provider: 'function' }],
     });
     expect((JSON.parse(item?.chat ?? '') as { role: string }[]).map(({ role }) => role)).toEqual([
-      ...['user', 'assistant', 'tool', 'assistant'],
+      'user',
+      'assistant',
+      'tool',
+      'assistant',
     ]);
     expect(item?.function_calls).toEqual([
       { name: 'book', params: {}, result: '{"from":"/book"}', run_after_call: false },
@@ -370,7 +376,10 @@ describe('the end of a session', () => {
   it('comes as well where the reader leaves', async () => {
     const engine = engineOf();
     for await (const piece of engine.chat({
-      ...{ agent: {}, llm: model('One two three.'), messages: [BREAD], endOfSession: true },
+      agent: {},
+      llm: model('One two three.'),
+      messages: [BREAD],
+      endOfSession: true,
       signal: new AbortController().signal,
     })) {
       if (piece.type === 'text') break;

@@ -1,13 +1,13 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { AgentConfig } from '../../src/config/agent.js';
+import type { AgentConfig } from '../../src/agent/agent.js';
 import { Engine } from '../../src/engine/engine.js';
 import type { SessionRequest } from '../../src/engine/options.js';
 import { silentTts } from '../../src/providers/tts/silent.js';
 import type { Session } from '../../src/index.js';
-import type { SessionReport } from '../../src/session/session-report.js';
-import { energyVad } from '../../src/testing/energy-vad.js';
-import { promptedStt } from '../../src/testing/prompted-stt.js';
-import { toneTts } from '../../src/testing/tone-tts.js';
+import type { SessionReport } from '../../src/session/record/session-report.js';
+import { energyVad } from '../../src/testing/doubles/energy-vad.js';
+import { promptedStt } from '../../src/testing/doubles/prompted-stt.js';
+import { toneTts } from '../../src/testing/doubles/tone-tts.js';
 import { MemoryTransport } from '../../src/transports/memory.js';
 import { type Behaviour, CustomLlmServer } from '../vendors/custom-llm.js';
 
@@ -42,7 +42,9 @@ async function call(behaviour: Behaviour, config: AgentConfig = {}, more: Partia
   const session = await engine.createSession({
     agent: { custom_llm_websocket: server.url, ...config },
     transport: line,
-    ...{ vad: energyVad(), stt: promptedStt({ lines: [] }), tts: QUICK },
+    vad: energyVad(),
+    stt: promptedStt({ lines: [] }),
+    tts: QUICK,
     agentId: 'desk',
     metadata: { name: 'Ann' },
     observe: (event) => {
@@ -54,7 +56,11 @@ async function call(behaviour: Behaviour, config: AgentConfig = {}, more: Partia
   });
   const report = session.run();
   return {
-    ...{ server, session, line, report, said },
+    server,
+    session,
+    line,
+    report,
+    said,
     until: async (words) => {
       const signal = AbortSignal.timeout(20_000);
       while (!said.some((text) => text.includes(words))) {
@@ -122,7 +128,10 @@ describe('custom_llm_websocket', () => {
     const session = await engine.createSession({
       agent: { custom_llm_websocket: { url: `${server.url}/agents?user={user}`, headers: { 'x-key': 'k {user}' } } },
       transport: new MemoryTransport(),
-      ...{ vad: energyVad(), stt: promptedStt({ lines: [] }), tts: silentTts, metadata: { user: 'Ann' } },
+      vad: energyVad(),
+      stt: promptedStt({ lines: [] }),
+      tts: silentTts,
+      metadata: { user: 'Ann' },
     });
     void session.run();
     await server.until(() => server.of('start_call').length === 1, 'start_call');

@@ -1,13 +1,13 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { AgentConfig } from '../../src/config/agent.js';
-import { RealClock } from '../../src/clock/real.js';
+import type { AgentConfig } from '../../src/agent/agent.js';
+import { RealClock } from '../../src/base/real-clock.js';
 import { Engine } from '../../src/engine/engine.js';
 import type { CustomVoices } from '../../src/engine/options.js';
 import type { TtsRequest } from '../../src/providers/tts/tts.js';
-import { energyVad } from '../../src/testing/energy-vad.js';
-import { functionLlm } from '../../src/testing/function-llm.js';
-import { promptedStt } from '../../src/testing/prompted-stt.js';
-import { toneTts } from '../../src/testing/tone-tts.js';
+import { energyVad } from '../../src/testing/doubles/energy-vad.js';
+import { functionLlm } from '../../src/testing/doubles/function-llm.js';
+import { promptedStt } from '../../src/testing/doubles/prompted-stt.js';
+import { toneTts } from '../../src/testing/doubles/tone-tts.js';
 import { MemoryTransport } from '../../src/transports/memory.js';
 
 const voices: CustomVoices = {
@@ -36,7 +36,10 @@ async function spoken(voice: AgentConfig['voice']): Promise<TtsRequest> {
       ?.createSession({
         agent: { first_message: 'Hello.', voice },
         transport: new MemoryTransport(),
-        ...{ vad: energyVad(), stt: promptedStt({ lines: [] }), tts: listening, llm: functionLlm(() => 'Well.') },
+        vad: energyVad(),
+        stt: promptedStt({ lines: [] }),
+        tts: listening,
+        llm: functionLlm(() => 'Well.'),
       })
       .then((session) => session.run());
   });
@@ -45,7 +48,9 @@ async function spoken(voice: AgentConfig['voice']): Promise<TtsRequest> {
 describe('a custom voice', () => {
   it('is what an agent speaks with that names it', async () => {
     expect(await spoken({ provider: 'flite', voice_id: 'anna' })).toMatchObject({
-      ...{ voiceId: 'rms', model: 'm1', settings: { rate: 1.5, volume: 2 } },
+      voiceId: 'rms',
+      model: 'm1',
+      settings: { rate: 1.5, volume: 2 },
     });
   });
 

@@ -1,17 +1,17 @@
 import { samplesToMs } from '../../src/audio/frame.js';
-import { delay } from '../../src/clock/clock.js';
-import { RealClock } from '../../src/clock/real.js';
-import type { Failover } from '../../src/config/failover.js';
-import type { ResolvedAgent } from '../../src/config/resolve.js';
+import { delay } from '../../src/base/clock.js';
+import { RealClock } from '../../src/base/real-clock.js';
+import type { Failover } from '../../src/settings/failover.js';
+import type { ResolvedAgent } from '../../src/agent/resolve.js';
 import { DEFAULT_CONVERSATION } from '../../src/conversation/config.js';
-import { finalWait, StandIns } from '../../src/engine/stand-ins.js';
-import { ParleyError } from '../../src/errors.js';
+import { finalWait, Fallbacks } from '../../src/engine/fallbacks.js';
+import { ParleyError } from '../../src/base/errors.js';
 import { type Switch, switchText } from '../../src/providers/failover/health.js';
 import type { LlmProvider } from '../../src/providers/llm/llm.js';
 import type { SttProvider } from '../../src/providers/stt/stt.js';
 import type { TtsProvider } from '../../src/providers/tts/tts.js';
-import { functionLlm } from '../../src/testing/function-llm.js';
-import { toneTts } from '../../src/testing/tone-tts.js';
+import { functionLlm } from '../../src/testing/doubles/function-llm.js';
+import { toneTts } from '../../src/testing/doubles/tone-tts.js';
 import { play, recording, saidBy } from '../session/support.js';
 
 /** How a vendor fails: it says nothing, stops in the middle, answers with 503, answers with 401. */
@@ -91,8 +91,10 @@ export async function deadAir({ stage, fault, times, second, embeddedVoice = tru
     <T>(all: Map<string, T>) =>
     (name: string) =>
       all.get(name) as T;
-  const standIns = new StandIns({
-    ...{ failover, clock: new RealClock(), refusalOf: () => null },
+  const standIns = new Fallbacks({
+    failover,
+    clock: new RealClock(),
+    refusalOf: () => null,
     providers: { stt: found(stt), llm: found(llm), tts: found(tts) },
   });
   const agent = {
@@ -150,7 +152,10 @@ const failures = {
 
 function ears(name: string, next: () => Fault): SttProvider {
   return {
-    ...{ name, virtualTime: false, warmUp: nothing, close: nothing },
+    name,
+    virtualTime: false,
+    warmUp: nothing,
+    close: nothing,
     open: async ({ clock, signal }, events) => {
       const fault = next();
       await delay(clock, 120, signal);
@@ -199,7 +204,10 @@ function mind(name: string, next: () => Fault): LlmProvider {
     { firstMs: 300, pieceMs: 20 },
   );
   return {
-    ...{ name, virtualTime: false, warmUp: nothing, close: nothing },
+    name,
+    virtualTime: false,
+    warmUp: nothing,
+    close: nothing,
     async *complete(request) {
       const fault = next();
       if (fault === 'none') {

@@ -1,18 +1,18 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { RealClock } from '../../src/clock/real.js';
-import { VirtualClock } from '../../src/clock/virtual.js';
-import type { AgentConfig } from '../../src/config/agent.js';
-import type { ModelRoutes } from '../../src/config/models.js';
+import { RealClock } from '../../src/base/real-clock.js';
+import { VirtualClock } from '../../src/base/virtual-clock.js';
+import type { AgentConfig } from '../../src/agent/agent.js';
+import type { ModelRoutes } from '../../src/settings/models.js';
 import { Engine } from '../../src/engine/engine.js';
 import type { EngineOptions, SessionRequest } from '../../src/engine/options.js';
-import type { ErrorCode } from '../../src/errors.js';
+import type { ErrorCode } from '../../src/base/errors.js';
 import { silentTts } from '../../src/providers/tts/silent.js';
 import type { SessionEvent } from '../../src/session/session-options.js';
-import type { SessionReport } from '../../src/session/session-report.js';
-import { energyVad } from '../../src/testing/energy-vad.js';
-import { functionLlm } from '../../src/testing/function-llm.js';
-import { promptedStt } from '../../src/testing/prompted-stt.js';
-import { toneTts } from '../../src/testing/tone-tts.js';
+import type { SessionReport } from '../../src/session/record/session-report.js';
+import { energyVad } from '../../src/testing/doubles/energy-vad.js';
+import { functionLlm } from '../../src/testing/doubles/function-llm.js';
+import { promptedStt } from '../../src/testing/doubles/prompted-stt.js';
+import { toneTts } from '../../src/testing/doubles/tone-tts.js';
 import { MemoryTransport } from '../../src/transports/memory.js';
 import { httpServer, type LocalServer } from '../net/local-server.js';
 

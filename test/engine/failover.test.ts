@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { RealClock } from '../../src/clock/real.js';
-import { failoverOf, failoverSchema } from '../../src/config/failover.js';
-import type { ModelRoute } from '../../src/config/models.js';
+import { RealClock } from '../../src/base/real-clock.js';
+import { failoverOf, failoverSchema } from '../../src/settings/failover.js';
+import type { ModelRoute } from '../../src/settings/models.js';
 import { Engine } from '../../src/engine/engine.js';
 import type { EngineOptions } from '../../src/engine/options.js';
-import { endReason } from '../../src/session/end-reason.js';
-import { energyVad } from '../../src/testing/energy-vad.js';
-import { functionLlm } from '../../src/testing/function-llm.js';
-import { toneTts } from '../../src/testing/tone-tts.js';
+import { endReason } from '../../src/session/record/call-history.js';
+import { energyVad } from '../../src/testing/doubles/energy-vad.js';
+import { functionLlm } from '../../src/testing/doubles/function-llm.js';
+import { toneTts } from '../../src/testing/doubles/tone-tts.js';
 import { MemoryTransport } from '../../src/transports/memory.js';
 import { assemblyAiDouble } from '../vendors/stt/assemblyai.js';
 import { deepgramDouble } from '../vendors/stt/deepgram.js';
@@ -39,7 +39,10 @@ function make(options: EngineOptions): Engine {
 
 const session = (transport: MemoryTransport, language: 'en-US' | 'sv' = 'en-US') => ({
   agent: { language, first_message: 'Hello.', speech_to_text: { provider: 'deepgram' } },
-  ...{ transport, vad: energyVad(), llm: functionLlm(() => 'Well.'), tts: toneTts({ charMs: 5 }) },
+  transport,
+  vad: energyVad(),
+  llm: functionLlm(() => 'Well.'),
+  tts: toneTts({ charMs: 5 }),
 });
 
 describe('the lists', () => {

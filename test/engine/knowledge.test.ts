@@ -1,16 +1,16 @@
 import { afterEach, expect, it } from 'vitest';
-import { VirtualClock } from '../../src/clock/virtual.js';
-import type { AgentConfig } from '../../src/config/agent.js';
+import { VirtualClock } from '../../src/base/virtual-clock.js';
+import type { AgentConfig } from '../../src/agent/agent.js';
 import { Engine } from '../../src/engine/engine.js';
 import type { EngineOptions, SessionRequest } from '../../src/engine/options.js';
 import type { LlmProvider } from '../../src/providers/llm/llm.js';
 import { scriptedProvider, parseScript } from '../../src/providers/llm/scripted/index.js';
-import type { SessionReport } from '../../src/session/session-report.js';
+import type { SessionReport } from '../../src/session/record/session-report.js';
 import { KnowledgeBase } from '../../src/store/knowledge.js';
-import { energyVad } from '../../src/testing/energy-vad.js';
-import { functionLlm } from '../../src/testing/function-llm.js';
-import { promptedStt } from '../../src/testing/prompted-stt.js';
-import { toneTts } from '../../src/testing/tone-tts.js';
+import { energyVad } from '../../src/testing/doubles/energy-vad.js';
+import { functionLlm } from '../../src/testing/doubles/function-llm.js';
+import { promptedStt } from '../../src/testing/doubles/prompted-stt.js';
+import { toneTts } from '../../src/testing/doubles/tone-tts.js';
 import type { Knowledge } from '../../src/tools/knowledge/knowledge.js';
 import { MemoryTransport } from '../../src/transports/memory.js';
 
@@ -57,7 +57,11 @@ async function converse(
   open.push(engine);
   const line = new MemoryTransport();
   const session = await engine.createSession({
-    ...{ agent: AGENT, transport: line, vad: energyVad(), stt: promptedStt({ lines: [] }), tts: toneTts() },
+    agent: AGENT,
+    transport: line,
+    vad: energyVad(),
+    stt: promptedStt({ lines: [] }),
+    tts: toneTts(),
     metadata: { Name: 'Ann' },
     ...request,
   });

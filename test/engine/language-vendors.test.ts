@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { VirtualClock } from '../../src/clock/virtual.js';
-import { type Probe, detectProviders } from '../../src/config/detect.js';
-import { DEFAULT_SETTINGS, type Settings } from '../../src/config/settings.js';
+import { VirtualClock } from '../../src/base/virtual-clock.js';
+import { type Probe, detectProviders } from '../../src/settings/detect.js';
+import { DEFAULT_SETTINGS, type Settings } from '../../src/settings/settings.js';
 import { Engine } from '../../src/engine/engine.js';
-import { chooseStt, chooseVoice } from '../../src/engine/language-vendors.js';
+import { chooseStt, chooseVoice } from '../../src/engine/languages.js';
 import { sttProvider } from '../../src/providers/stt/registry.js';
 import { ttsProvider } from '../../src/providers/tts/registry.js';
 

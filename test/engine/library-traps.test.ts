@@ -1,18 +1,18 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { VirtualClock } from '../../src/clock/virtual.js';
-import type { AgentConfig } from '../../src/config/agent.js';
-import type { GivenModels } from '../../src/config/models.js';
+import { VirtualClock } from '../../src/base/virtual-clock.js';
+import type { AgentConfig } from '../../src/agent/agent.js';
+import type { GivenModels } from '../../src/settings/models.js';
 import { Engine } from '../../src/engine/engine.js';
 import type { EngineOptions, SessionRequest } from '../../src/engine/options.js';
 import type { LlmProvider } from '../../src/providers/llm/llm.js';
 import type { SttProvider } from '../../src/providers/stt/stt.js';
 import type { TtsProvider } from '../../src/providers/tts/tts.js';
-import type { LogEntry } from '../../src/session/event-log.js';
-import type { SessionReport } from '../../src/session/session-report.js';
-import { energyVad } from '../../src/testing/energy-vad.js';
-import { functionLlm } from '../../src/testing/function-llm.js';
-import { promptedStt } from '../../src/testing/prompted-stt.js';
-import { toneTts } from '../../src/testing/tone-tts.js';
+import type { LogEntry } from '../../src/session/record/event-log.js';
+import type { SessionReport } from '../../src/session/record/session-report.js';
+import { energyVad } from '../../src/testing/doubles/energy-vad.js';
+import { functionLlm } from '../../src/testing/doubles/function-llm.js';
+import { promptedStt } from '../../src/testing/doubles/prompted-stt.js';
+import { toneTts } from '../../src/testing/doubles/tone-tts.js';
 import { MemoryTransport } from '../../src/transports/memory.js';
 import type { TransportSink } from '../../src/transports/transport.js';
 import { OpenAiDouble } from '../providers/llm/openai-double.js';
@@ -126,7 +126,11 @@ describe('audio that is no Int16Array', () => {
 
   it('is reported where a voice of the embedder gives it', async () => {
     const tts: TtsProvider = {
-      ...{ name: 'floats', virtualTime: true, warmUp: async () => {}, close: async () => {}, voices: () => [] },
+      name: 'floats',
+      virtualTime: true,
+      warmUp: async () => {},
+      close: async () => {},
+      voices: () => [],
       async *synthesize() {
         yield { samples: new Float32Array(1600) as unknown as Int16Array, sampleRateHz: 16_000 };
       },

@@ -2,13 +2,13 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import { onnxFile } from '../../fixtures/lib/onnx.mjs';
-import { RealClock } from '../../src/clock/real.js';
-import type { AgentConfig } from '../../src/config/agent.js';
+import { RealClock } from '../../src/base/real-clock.js';
+import type { AgentConfig } from '../../src/agent/agent.js';
 import { Engine } from '../../src/engine/engine.js';
 import type { EngineOptions } from '../../src/engine/options.js';
-import type { SessionReport } from '../../src/session/session-report.js';
-import { energyVad } from '../../src/testing/energy-vad.js';
-import { functionLlm } from '../../src/testing/function-llm.js';
+import type { SessionReport } from '../../src/session/record/session-report.js';
+import { energyVad } from '../../src/testing/doubles/energy-vad.js';
+import { functionLlm } from '../../src/testing/doubles/function-llm.js';
 import { FileTransport } from '../../src/transports/file.js';
 import { allModels, ESPEAK_DATA, MADE_MODELS, tones } from '../providers/local/made-models.js';
 
@@ -19,7 +19,8 @@ afterEach(async () => {
 
 function make(options: EngineOptions = {}): Engine {
   const engine = new Engine({
-    ...{ clock: new RealClock(), localModels: { folder: MADE_MODELS } },
+    clock: new RealClock(),
+    localModels: { folder: MADE_MODELS },
     defaults: { sttProvider: 'sherpa', voiceProvider: 'sherpa', voiceId: 'made-voice' },
     ...options,
   });
@@ -33,7 +34,9 @@ async function call(engine: Engine, agent: AgentConfig): Promise<SessionReport> 
   samples.set(tones('one two'), 48_000);
   const transport = new FileTransport({ samples, sampleRateHz: 16_000, ticker: engine.ticker, hangUpAfterMs: 4000 });
   const session = await engine.createSession({
-    ...{ agent, transport, vad: energyVad() },
+    agent,
+    transport,
+    vad: energyVad(),
     llm: functionLlm(() => 'yes'),
   });
   return session.run();

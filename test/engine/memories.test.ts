@@ -1,17 +1,17 @@
 import { afterEach, expect, it } from 'vitest';
-import { RealClock } from '../../src/clock/real.js';
-import { VirtualClock } from '../../src/clock/virtual.js';
-import type { AgentConfig } from '../../src/config/agent.js';
-import { resolveAgent } from '../../src/config/resolve.js';
+import { RealClock } from '../../src/base/real-clock.js';
+import { VirtualClock } from '../../src/base/virtual-clock.js';
+import type { AgentConfig } from '../../src/agent/agent.js';
+import { resolveAgent } from '../../src/agent/resolve.js';
 import { Engine } from '../../src/engine/engine.js';
 import { remembering } from '../../src/engine/memories.js';
 import type { EngineOptions, SessionRequest } from '../../src/engine/options.js';
-import { InProcessMemories, type Memory, type MemoryStore } from '../../src/session/memory.js';
-import type { SessionReport } from '../../src/session/session-report.js';
-import { energyVad } from '../../src/testing/energy-vad.js';
-import { functionLlm } from '../../src/testing/function-llm.js';
-import { promptedStt } from '../../src/testing/prompted-stt.js';
-import { toneTts } from '../../src/testing/tone-tts.js';
+import { InProcessMemories, type Memory, type MemoryStore } from '../../src/session/after-call/memory.js';
+import type { SessionReport } from '../../src/session/record/session-report.js';
+import { energyVad } from '../../src/testing/doubles/energy-vad.js';
+import { functionLlm } from '../../src/testing/doubles/function-llm.js';
+import { promptedStt } from '../../src/testing/doubles/prompted-stt.js';
+import { toneTts } from '../../src/testing/doubles/tone-tts.js';
 import { MemoryTransport } from '../../src/transports/memory.js';
 
 const engines: Engine[] = [];
@@ -43,8 +43,14 @@ async function converse(
     return 'Very well.';
   });
   const session = await engine.createSession({
-    ...{ agent: AGENT, ...(agentId !== null && { agentId }), transport: line, startUnixMs: Date.UTC(2026, 10, 21, 12) },
-    ...{ vad: energyVad(), stt: promptedStt({ lines: [] }), tts: toneTts(), llm },
+    agent: AGENT,
+    ...(agentId !== null && { agentId }),
+    transport: line,
+    startUnixMs: Date.UTC(2026, 10, 21, 12),
+    vad: energyVad(),
+    stt: promptedStt({ lines: [] }),
+    tts: toneTts(),
+    llm,
     ...request,
   });
   let report: SessionReport | undefined;
@@ -119,7 +125,11 @@ it('a store that fails or hangs holds nothing up', async () => {
   const clock = new RealClock();
   const startMs = clock.nowMs();
   const found = await remembering(agent, {
-    ...{ store: hanging, clock, agentId: 'a', sessionId: 's', nowUnixMs: () => 0 },
+    store: hanging,
+    clock,
+    agentId: 'a',
+    sessionId: 's',
+    nowUnixMs: () => 0,
     onFault: (reason) => faults.push(reason),
   });
   expect(found.agent).toEqual(agent);

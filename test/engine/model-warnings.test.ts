@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { VirtualClock } from '../../src/clock/virtual.js';
-import type { ModelRoutes } from '../../src/config/models.js';
+import { VirtualClock } from '../../src/base/virtual-clock.js';
+import type { ModelRoutes } from '../../src/settings/models.js';
 import { Engine } from '../../src/engine/engine.js';
-import { modelWarnings } from '../../src/engine/model-warnings.js';
-import { endReason } from '../../src/session/end-reason.js';
-import { energyVad } from '../../src/testing/energy-vad.js';
-import { promptedStt } from '../../src/testing/prompted-stt.js';
-import { toneTts } from '../../src/testing/tone-tts.js';
+import { modelWarnings } from '../../src/engine/warnings.js';
+import { endReason } from '../../src/session/record/call-history.js';
+import { energyVad } from '../../src/testing/doubles/energy-vad.js';
+import { promptedStt } from '../../src/testing/doubles/prompted-stt.js';
+import { toneTts } from '../../src/testing/doubles/tone-tts.js';
 import { MemoryTransport } from '../../src/transports/memory.js';
 
 function warningsOf(...about: Parameters<typeof modelWarnings>): string[] {
@@ -57,7 +57,9 @@ describe('an agent without a language model and a script', () => {
     const session = await engine.createSession({
       agent: { prompt: 'You sell cake.', session_timeout: { max_duration: 20 } },
       transport: new MemoryTransport(),
-      ...{ vad: energyVad(), stt: promptedStt({ lines: [] }), tts: toneTts() },
+      vad: energyVad(),
+      stt: promptedStt({ lines: [] }),
+      tts: toneTts(),
       observe: (event) => {
         if (event.type === 'agent') said.push(event.text);
         if (event.type === 'agent' && said.length === 1) session.sendText('do you have cake');

@@ -1,16 +1,16 @@
 import type * as Dns from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { RealClock } from '../../src/clock/real.js';
-import { delay } from '../../src/clock/clock.js';
-import type { AgentConfig } from '../../src/config/agent.js';
+import { RealClock } from '../../src/base/real-clock.js';
+import { delay } from '../../src/base/clock.js';
+import type { AgentConfig } from '../../src/agent/agent.js';
 import { Engine } from '../../src/engine/engine.js';
 import type { EngineOptions } from '../../src/engine/options.js';
-import type { SessionReport } from '../../src/session/session-report.js';
-import { energyVad } from '../../src/testing/energy-vad.js';
-import { functionLlm } from '../../src/testing/function-llm.js';
-import { promptedStt } from '../../src/testing/prompted-stt.js';
-import { toneTts } from '../../src/testing/tone-tts.js';
+import type { SessionReport } from '../../src/session/record/session-report.js';
+import { energyVad } from '../../src/testing/doubles/energy-vad.js';
+import { functionLlm } from '../../src/testing/doubles/function-llm.js';
+import { promptedStt } from '../../src/testing/doubles/prompted-stt.js';
+import { toneTts } from '../../src/testing/doubles/tone-tts.js';
 import { MemoryTransport } from '../../src/transports/memory.js';
 import { event, httpServer, type LocalServer } from '../net/local-server.js';
 
@@ -71,7 +71,9 @@ async function play(agent: AgentConfig, tool = 'none', options: EngineOptions = 
   const session = await engine.createSession({
     agent: { first_message: 'Hi.', ...agent },
     transport: line,
-    ...{ vad: energyVad(), stt: promptedStt({ lines: [] }), tts: toneTts({ charMs: 1, firstMs: 1 }) },
+    vad: energyVad(),
+    stt: promptedStt({ lines: [] }),
+    tts: toneTts({ charMs: 1, firstMs: 1 }),
     ...(agent.custom_llm_websocket === undefined && { llm }),
     log: (entry) => {
       if (entry.kind !== 'note') return;

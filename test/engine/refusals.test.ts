@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { VirtualClock } from '../../src/clock/virtual.js';
+import { VirtualClock } from '../../src/base/virtual-clock.js';
 import { Refusals } from '../../src/engine/refusals.js';
-import { ParleyError } from '../../src/errors.js';
+import { ParleyError } from '../../src/base/errors.js';
 
 const refused = (): ParleyError => new ParleyError('PROVIDER_REFUSED', { provider: 'acme', reason: 'HTTP 401' });
 

@@ -1,12 +1,12 @@
 import { afterEach, expect, it } from 'vitest';
-import { VirtualClock } from '../../src/clock/virtual.js';
-import type { ServiceFunction } from '../../src/config/function.js';
+import { VirtualClock } from '../../src/base/virtual-clock.js';
+import type { ServiceFunction } from '../../src/agent/function.js';
 import { Engine } from '../../src/engine/engine.js';
 import type { EngineOptions } from '../../src/engine/options.js';
-import { energyVad } from '../../src/testing/energy-vad.js';
-import { functionLlm } from '../../src/testing/function-llm.js';
-import { promptedStt } from '../../src/testing/prompted-stt.js';
-import { toneTts } from '../../src/testing/tone-tts.js';
+import { energyVad } from '../../src/testing/doubles/energy-vad.js';
+import { functionLlm } from '../../src/testing/doubles/function-llm.js';
+import { promptedStt } from '../../src/testing/doubles/prompted-stt.js';
+import { toneTts } from '../../src/testing/doubles/tone-tts.js';
 import { MemoryTransport } from '../../src/transports/memory.js';
 import type { TransportMessage } from '../../src/transports/transport.js';
 import { httpServer, type LocalServer } from '../net/local-server.js';
@@ -55,7 +55,10 @@ async function converse(
   const session = await engine.createSession({
     agent: { first_message: 'Hello.', service_functions: [fn] },
     transport: line,
-    ...{ vad: energyVad(), stt: promptedStt({ lines: [] }), tts: toneTts(), llm },
+    vad: energyVad(),
+    stt: promptedStt({ lines: [] }),
+    tts: toneTts(),
+    llm,
   });
   const report = session.run();
   await clock.advanceBy(2000);

@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { RealClock } from '../../src/clock/real.js';
-import type { ModelRoute } from '../../src/config/models.js';
+import { RealClock } from '../../src/base/real-clock.js';
+import type { ModelRoute } from '../../src/settings/models.js';
 import { Engine } from '../../src/engine/engine.js';
 import type { EngineOptions, SessionRequest } from '../../src/engine/options.js';
 import type { Session } from '../../src/index.js';
 import type { SessionEvent } from '../../src/session/session-options.js';
-import type { SessionReport } from '../../src/session/session-report.js';
-import { energyVad } from '../../src/testing/energy-vad.js';
-import { promptedStt } from '../../src/testing/prompted-stt.js';
+import type { SessionReport } from '../../src/session/record/session-report.js';
+import { energyVad } from '../../src/testing/doubles/energy-vad.js';
+import { promptedStt } from '../../src/testing/doubles/prompted-stt.js';
 import { MemoryTransport } from '../../src/transports/memory.js';
 import { finishChunk, OpenAiDouble, stream, textChunk } from '../providers/llm/openai-double.js';
 import { RealtimeDouble } from '../vendors/realtime/double.js';
@@ -68,7 +68,10 @@ async function call(
   });
   const session = await engine.createSession({
     agent: { llm: { model: MODEL }, prompt: 'You take bookings.', ...agent },
-    ...{ transport: line, vad: energyVad(), observe: (event: SessionEvent) => events.push(event), ...more },
+    transport: line,
+    vad: energyVad(),
+    observe: (event: SessionEvent) => events.push(event),
+    ...more,
   });
   running = session.run();
   return session;

@@ -1,13 +1,13 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { resample, Resampler } from '../../src/audio/resample.js';
-import { RealClock } from '../../src/clock/real.js';
-import { VirtualClock } from '../../src/clock/virtual.js';
-import type { AgentConfig } from '../../src/config/agent.js';
+import { resample, Resampler } from '../../src/audio/dsp/resample.js';
+import { RealClock } from '../../src/base/real-clock.js';
+import { VirtualClock } from '../../src/base/virtual-clock.js';
+import type { AgentConfig } from '../../src/agent/agent.js';
 import { Engine } from '../../src/engine/engine.js';
 import type { SpeechRequest } from '../../src/engine/options.js';
-import { findEspeak } from '../../src/providers/tts/espeak-process.js';
-import type { SessionReport } from '../../src/session/session-report.js';
-import { functionLlm } from '../../src/testing/function-llm.js';
+import { findEspeak } from '../../src/providers/tts/espeak/espeak-process.js';
+import type { SessionReport } from '../../src/session/record/session-report.js';
+import { functionLlm } from '../../src/testing/doubles/function-llm.js';
 import { FileTransport } from '../../src/transports/file.js';
 
 /** In CI the program must be there; elsewhere these are left out by name. */
@@ -69,7 +69,8 @@ async function play(
   const heard: string[] = [];
   const session = await engine.createSession({
     agent: { first_message: 'Hello.', ...agent },
-    ...{ transport, llm },
+    transport,
+    llm,
     log: (entry) => {
       if (entry.kind !== 'event') return;
       const { event } = entry;
@@ -82,7 +83,9 @@ async function play(
   await clock.runUntil(() => report !== undefined, 600_000);
   if (report === undefined) throw new Error('the session did not end');
   return {
-    ...{ report, heard, reply: transport.recording() },
+    report,
+    heard,
+    reply: transport.recording(),
     spoken: async (text, voice) => {
       const made = await speech(text, voice);
       return new Resampler(made.sampleRateHz, RATE_HZ).process(made.samples).slice();

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
-import { VirtualClock } from '../../src/clock/virtual.js';
+import { VirtualClock } from '../../src/base/virtual-clock.js';
 import { Engine } from '../../src/engine/engine.js';
-import type { LogEntry } from '../../src/session/event-log.js';
-import { energyVad } from '../../src/testing/energy-vad.js';
-import { functionLlm } from '../../src/testing/function-llm.js';
-import { promptedStt } from '../../src/testing/prompted-stt.js';
-import { toneTts } from '../../src/testing/tone-tts.js';
+import type { LogEntry } from '../../src/session/record/event-log.js';
+import { energyVad } from '../../src/testing/doubles/energy-vad.js';
+import { functionLlm } from '../../src/testing/doubles/function-llm.js';
+import { promptedStt } from '../../src/testing/doubles/prompted-stt.js';
+import { toneTts } from '../../src/testing/doubles/tone-tts.js';
 import { MemoryTransport } from '../../src/transports/memory.js';
 
 it.each([
@@ -17,7 +17,10 @@ it.each([
   const session = await engine.createSession({
     agent: { tools: [{ name: 'slow', description: 'x', ...(timeout !== undefined && { timeout }) }] },
     transport: new MemoryTransport(),
-    ...{ vad: energyVad(), stt: promptedStt({ lines: [] }), tts: toneTts(), llm: functionLlm(() => 'Well.') },
+    vad: energyVad(),
+    stt: promptedStt({ lines: [] }),
+    tts: toneTts(),
+    llm: functionLlm(() => 'Well.'),
     log: (entry) => log.push(entry),
   });
   void session.run();

@@ -1,16 +1,16 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { RealClock } from '../../src/clock/real.js';
-import type { AgentConfig } from '../../src/config/agent.js';
-import { resolveAgent } from '../../src/config/resolve.js';
+import { RealClock } from '../../src/base/real-clock.js';
+import type { AgentConfig } from '../../src/agent/agent.js';
+import { resolveAgent } from '../../src/agent/resolve.js';
 import { Engine } from '../../src/engine/engine.js';
 import { spokenLanguages } from '../../src/engine/languages.js';
 import type { EngineOptions } from '../../src/engine/options.js';
 import { ttsProvider } from '../../src/providers/tts/registry.js';
 import type { TtsProvider } from '../../src/providers/tts/tts.js';
-import { energyVad } from '../../src/testing/energy-vad.js';
-import { functionLlm } from '../../src/testing/function-llm.js';
-import { promptedStt } from '../../src/testing/prompted-stt.js';
-import { toneTts } from '../../src/testing/tone-tts.js';
+import { energyVad } from '../../src/testing/doubles/energy-vad.js';
+import { functionLlm } from '../../src/testing/doubles/function-llm.js';
+import { promptedStt } from '../../src/testing/doubles/prompted-stt.js';
+import { toneTts } from '../../src/testing/doubles/tone-tts.js';
 import { MemoryTransport } from '../../src/transports/memory.js';
 import { CartesiaDouble } from '../vendors/tts/cartesia.js';
 import { KEY } from '../vendors/tts/speech-double.js';
@@ -35,7 +35,8 @@ function make(options: EngineOptions = {}): Engine {
 }
 
 const speaksAs = (provider: string): AgentConfig => ({
-  ...{ first_message: 'Good evening, The Crooked Fork.', voice: { provider, voice_id: 'anne' } },
+  first_message: 'Good evening, The Crooked Fork.',
+  voice: { provider, voice_id: 'anne' },
 });
 
 it('lists the voices of accounts, without those of a vendor that does not answer', async () => {
@@ -64,8 +65,11 @@ describe("a vendor's voice", () => {
       },
     });
     const session = await engine.createSession({
-      ...{ agent: speaksAs('cartesia'), transport },
-      ...{ vad: energyVad(), stt: promptedStt({ lines: [] }), llm: functionLlm(() => 'Well.') },
+      agent: speaksAs('cartesia'),
+      transport,
+      vad: energyVad(),
+      stt: promptedStt({ lines: [] }),
+      llm: functionLlm(() => 'Well.'),
     });
     expect(double.connections).toBe(1);
     expect(double.spoken).toEqual([]);

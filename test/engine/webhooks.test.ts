@@ -1,17 +1,17 @@
 import { Webhook } from 'standardwebhooks';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { VirtualClock } from '../../src/clock/virtual.js';
-import { type AgentConfig, agentConfigSchema } from '../../src/config/agent.js';
-import { wholeAgentConfig } from '../../src/config/whole-agent.js';
+import { VirtualClock } from '../../src/base/virtual-clock.js';
+import { type AgentConfig, agentConfigSchema } from '../../src/agent/agent.js';
+import { wholeAgentConfig } from '../../src/agent/whole-agent.js';
 import { Engine } from '../../src/engine/engine.js';
 import type { EngineOptions, SessionRequest } from '../../src/engine/options.js';
-import type { CallHistoryItem } from '../../src/session/call-history.js';
-import type { LogEntry } from '../../src/session/event-log.js';
-import type { SessionReport } from '../../src/session/session-report.js';
-import { energyVad } from '../../src/testing/energy-vad.js';
-import { functionLlm } from '../../src/testing/function-llm.js';
-import { promptedStt } from '../../src/testing/prompted-stt.js';
-import { toneTts } from '../../src/testing/tone-tts.js';
+import type { CallHistoryItem } from '../../src/session/record/call-history.js';
+import type { LogEntry } from '../../src/session/record/event-log.js';
+import type { SessionReport } from '../../src/session/record/session-report.js';
+import { energyVad } from '../../src/testing/doubles/energy-vad.js';
+import { functionLlm } from '../../src/testing/doubles/function-llm.js';
+import { promptedStt } from '../../src/testing/doubles/prompted-stt.js';
+import { toneTts } from '../../src/testing/doubles/tone-tts.js';
 import { MemoryTransport } from '../../src/transports/memory.js';
 import { httpServer, type LocalServer } from '../net/local-server.js';
 
@@ -62,7 +62,10 @@ async function play(
   const session = await engine.createSession({
     agent: { first_message: 'Hello {Name}.', ...agent },
     transport: line,
-    ...{ vad: energyVad(), stt: promptedStt({ lines: [] }), tts: toneTts(), llm },
+    vad: energyVad(),
+    stt: promptedStt({ lines: [] }),
+    tts: toneTts(),
+    llm,
     log: (entry) => log.push(entry),
     ...request,
   });
@@ -79,7 +82,8 @@ async function play(
   const start = log[0];
   const sent = seen.find(({ url }) => url.pathname === '/ended');
   return {
-    ...{ report, log },
+    report,
+    log,
     prompt: start?.kind === 'start' ? start.config.systemPrompt : '',
     item: sent === undefined ? null : (JSON.parse(sent.body) as CallHistoryItem),
   };
@@ -101,7 +105,10 @@ describe('extra_prompt_webhook', () => {
     expect(report.messages[0]?.content).toBe('Hello Ann.');
     expect(seen).toMatchObject([{ method: 'GET', headers: { 'x-key': 'nobody' } }]);
     expect(Object.fromEntries(seen[0]?.url.searchParams ?? [])).toEqual({
-      ...{ n: 'nobody', Name: 'nobody', session_id: 's-1', agent_id: 'a-1' },
+      n: 'nobody',
+      Name: 'nobody',
+      session_id: 's-1',
+      agent_id: 'a-1',
     });
   });
 
@@ -138,9 +145,19 @@ describe('session_data_webhook', () => {
     expect(new Webhook(SECRET).verify(sent?.body ?? '', sent?.headers ?? {})).toEqual(item);
     expect(sent).toMatchObject({ method: 'POST', headers: { authorization: 'Bearer Ann' } });
     expect(item).toMatchObject({
-      ...{ session_id: 's-1', agent_id: 'a-1', call_id: null, campaign_id: null, ts: 1_700_000_000.25 },
-      ...{ call_status: 'user-ended', error_message: null, metadata, voip: null, recording: null },
-      ...{ duration: report.durationMs / 1000, chars_used: report.ttsChars, carrier_call_log: null },
+      session_id: 's-1',
+      agent_id: 'a-1',
+      call_id: null,
+      campaign_id: null,
+      ts: 1_700_000_000.25,
+      call_status: 'user-ended',
+      error_message: null,
+      metadata,
+      voip: null,
+      recording: null,
+      duration: report.durationMs / 1000,
+      chars_used: report.ttsChars,
+      carrier_call_log: null,
       function_calls: [
         { name: 'book', params: { day: 'Monday' }, result: '{"reference":"R1"}', run_after_call: false },
         { name: 'note', run_after_call: true },
@@ -151,7 +168,8 @@ describe('session_data_webhook', () => {
       { role: 'assistant', content: 'Hello Ann.' },
       { role: 'user', content: 'book' },
       {
-        ...{ role: 'assistant', content: expect.any(String) as string },
+        role: 'assistant',
+        content: expect.any(String) as string,
         tool_calls: [{ id: 'call-1', type: 'function', function: { name: 'book', arguments: '{"day":"Monday"}' } }],
       },
       { role: 'tool', content: '{"reference":"R1"}', tool_call_id: 'call-1' },
@@ -169,7 +187,8 @@ describe('session_data_webhook', () => {
     const { tools } = agent();
     expect(item?.agent_config).toEqual(
       wholeAgentConfig({
-        ...{ first_message: 'Hello {Name}.', ...(tools && { tools }) },
+        first_message: 'Hello {Name}.',
+        ...(tools && { tools }),
         session_data_webhook: { url: `${server.origin}/ended`, headers: { authorization: '***' } },
       }),
     );
@@ -192,7 +211,8 @@ describe('session_data_webhook', () => {
     const phones = { from: '+12025550100', to: '+12025550199' };
     const { item } = await play(agent(), { phones, direction: 'outbound', outcome: () => Promise.resolve(outcome) });
     expect(item).toMatchObject({
-      ...{ call_status: 'no-answer', carrier_call_log: { id: 'c-9' } },
+      call_status: 'no-answer',
+      carrier_call_log: { id: 'c-9' },
       voip: { ...phones, direction: 'outbound', transfer: null },
     });
   });
@@ -202,7 +222,10 @@ describe('session_data_webhook', () => {
     const session = await engine.createSession({
       agent: agent(),
       transport: new MemoryTransport(),
-      ...{ vad: energyVad(), stt: promptedStt({ lines: [] }), tts: toneTts(), llm: functionLlm(() => 'Well.') },
+      vad: energyVad(),
+      stt: promptedStt({ lines: [] }),
+      tts: toneTts(),
+      llm: functionLlm(() => 'Well.'),
     });
     await session.close();
     await engine.close();

@@ -1,16 +1,16 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { VirtualClock } from '../../src/clock/virtual.js';
-import type { AgentConfig } from '../../src/config/agent.js';
+import { VirtualClock } from '../../src/base/virtual-clock.js';
+import type { AgentConfig } from '../../src/agent/agent.js';
 import { Engine } from '../../src/engine/engine.js';
 import type { EngineOptions, SessionRequest } from '../../src/engine/options.js';
 import type { SttProvider } from '../../src/providers/stt/stt.js';
 import type { TtsProvider } from '../../src/providers/tts/tts.js';
 import type { VadProvider } from '../../src/providers/vad/vad.js';
-import type { SessionReport } from '../../src/session/session-report.js';
-import { energyVad } from '../../src/testing/energy-vad.js';
-import { functionLlm } from '../../src/testing/function-llm.js';
-import { promptedStt } from '../../src/testing/prompted-stt.js';
-import { toneTts } from '../../src/testing/tone-tts.js';
+import type { SessionReport } from '../../src/session/record/session-report.js';
+import { energyVad } from '../../src/testing/doubles/energy-vad.js';
+import { functionLlm } from '../../src/testing/doubles/function-llm.js';
+import { promptedStt } from '../../src/testing/doubles/prompted-stt.js';
+import { toneTts } from '../../src/testing/doubles/tone-tts.js';
 import { FileTransport } from '../../src/transports/file.js';
 import { MemoryTransport } from '../../src/transports/memory.js';
 
@@ -49,7 +49,11 @@ async function spoken(
   });
   const session = await engine.createSession({
     agent: { first_message: 'Hello.', ...agent },
-    ...{ transport: line, llm, vad: energyVad(), stt: promptedStt({ lines: [] }), tts: toneTts({ charMs: 10 }) },
+    transport: line,
+    llm,
+    vad: energyVad(),
+    stt: promptedStt({ lines: [] }),
+    tts: toneTts({ charMs: 10 }),
     ...more,
   });
   const clock = engine.clock as VirtualClock;
@@ -194,7 +198,9 @@ describe('what an agent’s configuration says', () => {
       createDetector: () => {
         let position = 0;
         return {
-          ...{ windowSamples: 320, reset: () => undefined, close: () => undefined },
+          windowSamples: 320,
+          reset: () => undefined,
+          close: () => undefined,
           process: (samples, onWindow) => {
             position += samples.length;
             onWindow(0.6, position);
@@ -206,11 +212,18 @@ describe('what an agent’s configuration says', () => {
       const engine = makeEngine();
       const events: string[] = [];
       const transport = new FileTransport({
-        ...{ samples: new Int16Array(32_000), sampleRateHz: 16_000, ticker: engine.ticker, hangUpAfterMs: 500 },
+        samples: new Int16Array(32_000),
+        sampleRateHz: 16_000,
+        ticker: engine.ticker,
+        hangUpAfterMs: 500,
       });
       const session = await engine.createSession({
         agent: { first_message: 'Hello.', vad_threshold },
-        ...{ transport, vad, stt: promptedStt({ lines: [] }), tts: toneTts(), llm: functionLlm(() => 'Well.') },
+        transport,
+        vad,
+        stt: promptedStt({ lines: [] }),
+        tts: toneTts(),
+        llm: functionLlm(() => 'Well.'),
         log: (entry) => entry.kind === 'event' && events.push(entry.event.type),
       });
       let over = false;

@@ -2,7 +2,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { errorCatalogue } from '../../src/errors.js';
+import { errorCatalogue } from '../../src/base/errors.js';
 import { packageFile } from '../../src/package-files.js';
 
 const PAGE = packageFile('docs/errors.md');

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { decodeWav } from '../../src/audio/wav.js';
+import { decodeWav } from '../../src/audio/files/wav.js';
 import { packageFile } from '../../src/package-files.js';
-import { readFixtureLabels, type FixtureLabels } from '../../src/testing/labels.js';
+import { readFixtureLabels, type FixtureLabels } from '../../src/testing/labels/labels.js';
 
 const folder = fileURLToPath(packageFile('fixtures/audio/'));
 const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.includes('.'));

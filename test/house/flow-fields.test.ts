@@ -2,10 +2,10 @@ import { access, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { agentConfigSchema, type AgentConfig } from '../../src/config/agent.js';
-import { type AgentExtensions, agentExtensionsSchema } from '../../src/config/extensions/extensions.js';
-import { agentConfigReference, agentExtensionsReference } from '../../src/config/reference.js';
-import { resolveAgent } from '../../src/config/resolve.js';
+import { agentConfigSchema, type AgentConfig } from '../../src/agent/agent.js';
+import { type AgentExtensions, agentExtensionsSchema } from '../../src/agent/extensions/extensions.js';
+import { agentConfigReference, agentExtensionsReference } from '../../src/settings/reference.js';
+import { resolveAgent } from '../../src/agent/resolve.js';
 import type { ConversationConfig } from '../../src/conversation/config.js';
 import { packageFile } from '../../src/package-files.js';
 import { conversationConfig } from '../../src/session/conversation-config.js';
@@ -43,8 +43,12 @@ const EVERYTHING = {
   extensions: {
     transfer: {
       attended: {
-        ...{ enabled: true, briefing: 'A call for you. {summary}', confirm: false, ring_timeout: 12 },
-        ...{ hold_sound: 'ringing', hold_messages: ['Still ringing.'] },
+        enabled: true,
+        briefing: 'A call for you. {summary}',
+        confirm: false,
+        ring_timeout: 12,
+        hold_sound: 'ringing',
+        hold_messages: ['Still ringing.'],
       },
     },
   },

@@ -43,7 +43,12 @@ it('calls a daemon healthy that answers by HTTPS, whatever name its certificate 
   execFileSync(
     'openssl',
     ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'].concat([
-      ...['-keyout', key, '-out', cert, '-subj', '/CN=calls.example.com'],
+      '-keyout',
+      key,
+      '-out',
+      cert,
+      '-subj',
+      '/CN=calls.example.com',
     ]),
     { stdio: 'ignore' },
   );

@@ -74,8 +74,14 @@ describe('the tarball', () => {
     const program = [...imports, ...uses].join('\n');
     for (const extension of ['mts', 'cts']) writeFileSync(join(folder, `main.${extension}`), program);
     const compilerOptions = {
-      ...{ strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, skipLibCheck: false },
-      ...{ module: 'nodenext', target: 'es2022', types: ['node'], noEmit: true },
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      noUncheckedIndexedAccess: true,
+      skipLibCheck: false,
+      module: 'nodenext',
+      target: 'es2022',
+      types: ['node'],
+      noEmit: true,
       // Otherwise TypeScript finds this checkout's packages behind the links, those for development too.
       preserveSymlinks: true,
     };

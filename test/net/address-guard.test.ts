@@ -1,7 +1,7 @@
 import type { LookupAddress } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { ParleyError } from '../../src/errors.js';
+import { ParleyError } from '../../src/base/errors.js';
 import { AddressGuard } from '../../src/net/address-guard.js';
 
 const refusedWith = (reason: RegExp): unknown =>

@@ -1,7 +1,7 @@
 import type { LookupFunction } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { RealClock } from '../../src/clock/real.js';
-import { VirtualClock } from '../../src/clock/virtual.js';
+import { RealClock } from '../../src/base/real-clock.js';
+import { VirtualClock } from '../../src/base/virtual-clock.js';
 import { GuardedClient, type GuardedClientOptions, type GuardedRequest } from '../../src/net/guarded-client.js';
 import { event, httpServer, type LocalServer, tcpServer } from './local-server.js';
 

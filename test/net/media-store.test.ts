@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, rmSync, utimesSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { RealClock } from '../../src/clock/real.js';
+import { RealClock } from '../../src/base/real-clock.js';
 import { GuardedClient } from '../../src/net/guarded-client.js';
 import { MediaStore } from '../../src/net/media-store.js';
 import { httpServer, type LocalServer } from './local-server.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { VirtualClock } from '../../src/clock/virtual.js';
+import { VirtualClock } from '../../src/base/virtual-clock.js';
 import { Deadlines } from '../../src/providers/deadlines.js';
 
 function begin() {

@@ -4,7 +4,7 @@
  */
 import { Pool } from 'undici';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { DEFAULT_SETTINGS } from '../../src/config/settings.js';
+import { DEFAULT_SETTINGS } from '../../src/settings/settings.js';
 import { House, PRIVATE_KEY, PUBLIC_KEY } from '../daemon/house.js';
 import { type Credentials, makeCredentials, SHOP, STRANGER } from './credentials.js';
 
@@ -36,7 +36,9 @@ beforeAll(async () => {
   const made = async (path: string, body: unknown) =>
     ((await house.ask(path, asPrivate('POST', body))).body as { id: string }).id;
   ids = {
-    ...{ agent_id: 'baker', phone: await made('/phones/purchase', {}), user: 'somebody' },
+    agent_id: 'baker',
+    phone: await made('/phones/purchase', {}),
+    user: 'somebody',
     campaign_id: await made('/campaigns', { name: 'access' }),
   };
 });
@@ -132,10 +134,20 @@ describe('every endpoint', () => {
       if (OPEN.includes(name)) continue;
       const url = urlOf(path);
       const spellings = [
-        ...[`${url}/`, `/${url}`, `${url}?authorization=${PRIVATE_KEY}&api_key=${PRIVATE_KEY}`, url.toUpperCase()],
-        ...[url.replace(/[a-z]/, (char) => `%${char.charCodeAt(0).toString(16)}`), `${url};key=${PRIVATE_KEY}`],
-        ...[`/healthz/..${url}`, `/healthz/%2e%2e${url}`, `/carriers/..%2f${url.slice(1)}`, `/healthz/.${url}`],
-        ...[`${url}#/healthz`, `http://127.0.0.1${url}`, `${url}%00`, `${url}%2f`],
+        `${url}/`,
+        `/${url}`,
+        `${url}?authorization=${PRIVATE_KEY}&api_key=${PRIVATE_KEY}`,
+        url.toUpperCase(),
+        url.replace(/[a-z]/, (char) => `%${char.charCodeAt(0).toString(16)}`),
+        `${url};key=${PRIVATE_KEY}`,
+        `/healthz/..${url}`,
+        `/healthz/%2e%2e${url}`,
+        `/carriers/..%2f${url.slice(1)}`,
+        `/healthz/.${url}`,
+        `${url}#/healthz`,
+        `http://127.0.0.1${url}`,
+        `${url}%00`,
+        `${url}%2f`,
       ];
       for (const spelling of spellings) {
         for (const as of [method, 'HEAD', 'GET', 'OPTIONS'] as const) {

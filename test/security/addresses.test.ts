@@ -6,18 +6,18 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { LookupFunction } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { RealClock } from '../../src/clock/real.js';
-import { VirtualClock } from '../../src/clock/virtual.js';
-import type { AgentConfig } from '../../src/config/agent.js';
+import { RealClock } from '../../src/base/real-clock.js';
+import { VirtualClock } from '../../src/base/virtual-clock.js';
+import type { AgentConfig } from '../../src/agent/agent.js';
 import { Engine } from '../../src/engine/engine.js';
-import { errorOf, ParleyError } from '../../src/errors.js';
+import { errorOf, ParleyError } from '../../src/base/errors.js';
 import { AddressGuard } from '../../src/net/address-guard.js';
 import { GuardedClient } from '../../src/net/guarded-client.js';
 import { dialGuarded } from '../../src/net/guarded-socket.js';
-import { energyVad } from '../../src/testing/energy-vad.js';
-import { functionLlm } from '../../src/testing/function-llm.js';
-import { promptedStt } from '../../src/testing/prompted-stt.js';
-import { toneTts } from '../../src/testing/tone-tts.js';
+import { energyVad } from '../../src/testing/doubles/energy-vad.js';
+import { functionLlm } from '../../src/testing/doubles/function-llm.js';
+import { promptedStt } from '../../src/testing/doubles/prompted-stt.js';
+import { toneTts } from '../../src/testing/doubles/tone-tts.js';
 import { MemoryTransport } from '../../src/transports/memory.js';
 import { httpServer, type LocalServer } from '../net/local-server.js';
 
@@ -54,12 +54,34 @@ afterAll(async () => {
 const PRIVATE = ['127.0.0.1', '127.255.0.9', '0.0.0.0', '10.1.2.3', '172.16.9.9', '192.168.1.1', '100.100.100.200'];
 const METADATA = ['169.254.169.254', '168.63.129.16', '192.0.0.192'];
 const NAMES = [
-  ...['localhost', 'LOCALHOST', 'localhost.', 'a.localhost', 'localhost.localdomain', 'ip6-localhost', 'router'],
-  ...['metadata.google.internal', 'METADATA.google.internal.', 'instance-data', 'nas.local', 'a.lan', 'b.home.arpa'],
+  'localhost',
+  'LOCALHOST',
+  'localhost.',
+  'a.localhost',
+  'localhost.localdomain',
+  'ip6-localhost',
+  'router',
+  'metadata.google.internal',
+  'METADATA.google.internal.',
+  'instance-data',
+  'nas.local',
+  'a.lan',
+  'b.home.arpa',
 ];
 const V6 = [
-  ...['[::1]', '[::]', '[0:0:0:0:0:0:0:1]', '[0000:0000:0000:0000:0000:0000:0000:0001]', '[::0.0.0.1]', '[fe80::1]'],
-  ...['[fc00::1]', '[fd00:ec2::254]', '[ff02::1]', '[fec0::1]', '[2001:db8::1]', '[100::1]', '[5f00::1]'],
+  '[::1]',
+  '[::]',
+  '[0:0:0:0:0:0:0:1]',
+  '[0000:0000:0000:0000:0000:0000:0000:0001]',
+  '[::0.0.0.1]',
+  '[fe80::1]',
+  '[fc00::1]',
+  '[fd00:ec2::254]',
+  '[ff02::1]',
+  '[fec0::1]',
+  '[2001:db8::1]',
+  '[100::1]',
+  '[5f00::1]',
 ];
 
 /** Everything that means this IPv4 address to some parser. */
@@ -71,14 +93,31 @@ function spellings(address: string): string[] {
   const pair = `${hex(a)}${hex(b)}:${hex(c)}${hex(d)}`;
   const [first = ''] = address;
   return [
-    ...[address, `${address}.`, String(value), `0x${hex(value, 8)}`, `0X${hex(value, 8).toUpperCase()}`],
-    ...[`0${value.toString(8)}`, `000${value.toString(8)}`, parts.map((n) => `0x${hex(n)}`).join('.')],
-    ...[parts.map((n) => `0${n.toString(8)}`).join('.'), parts.map((n) => `00${n.toString(8)}`).join('.')],
-    ...[`${String(a)}.${String(value % 2 ** 24)}`, `${String(a)}.${String(b)}.${String(c * 256 + d)}`],
-    ...[`0x${hex(a)}.${String(b)}.0${c.toString(8)}.${String(d)}`, address.replace(/./g, fullWidth)],
-    ...[address.replaceAll('.', '。'), `%${hex(first.charCodeAt(0))}${address.slice(1)}`],
-    ...[`[::ffff:${address}]`, `[::FFFF:${pair}]`, `[0:0:0:0:0:ffff:${pair}]`, `[::${address}]`, `[64:ff9b::${pair}]`],
-    ...[`[64:ff9b:1::${pair}]`, `[2002:${pair}::]`, `[::ffff:0:${address}]`, `[2001:0:${pair}::1]`],
+    address,
+    `${address}.`,
+    String(value),
+    `0x${hex(value, 8)}`,
+    `0X${hex(value, 8).toUpperCase()}`,
+    `0${value.toString(8)}`,
+    `000${value.toString(8)}`,
+    parts.map((n) => `0x${hex(n)}`).join('.'),
+    parts.map((n) => `0${n.toString(8)}`).join('.'),
+    parts.map((n) => `00${n.toString(8)}`).join('.'),
+    `${String(a)}.${String(value % 2 ** 24)}`,
+    `${String(a)}.${String(b)}.${String(c * 256 + d)}`,
+    `0x${hex(a)}.${String(b)}.0${c.toString(8)}.${String(d)}`,
+    address.replace(/./g, fullWidth),
+    address.replaceAll('.', '。'),
+    `%${hex(first.charCodeAt(0))}${address.slice(1)}`,
+    `[::ffff:${address}]`,
+    `[::FFFF:${pair}]`,
+    `[0:0:0:0:0:ffff:${pair}]`,
+    `[::${address}]`,
+    `[64:ff9b::${pair}]`,
+    `[64:ff9b:1::${pair}]`,
+    `[2002:${pair}::]`,
+    `[::ffff:0:${address}]`,
+    `[2001:0:${pair}::1]`,
   ];
 }
 
@@ -88,13 +127,25 @@ function fullWidth(char: string): string {
 
 /** Whole addresses that parsers take apart differently. */
 const tricks = (port: number): string[] => [
-  ...[`http://example.com@127.0.0.1:${String(port)}/`, `http://127.0.0.1:${String(port)}#@example.com/`],
-  ...[`http://127.0.0.1:${String(port)}\\@example.com/`, `http:127.0.0.1:${String(port)}/`],
-  ...[`http:/\\127.0.0.1:${String(port)}/`, `\u0000http://127.0.0.1:${String(port)}/`],
-  ...[`http://127.0.0.1\t:${String(port)}/`, `ht\ntp://127.0.0.1:${String(port)}/`, `//127.0.0.1:${String(port)}/`],
-  ...[`HTTP://127.0.0.1:${String(port)}/`, `http://127.0.0.1:0${String(port)}/`, `file:///etc/passwd`, 'data:,x'],
-  ...[`unix:/var/run/docker.sock`, `http://unix:/var/run/docker.sock:/x`, 'gopher://127.0.0.1:6379/_INFO'],
-  ...[`http://①②⑦.⓪.⓪.①:${String(port)}/`, `http://127.0.0.1%2eexample.com/`, `http://127。1:${String(port)}/`],
+  `http://example.com@127.0.0.1:${String(port)}/`,
+  `http://127.0.0.1:${String(port)}#@example.com/`,
+  `http://127.0.0.1:${String(port)}\\@example.com/`,
+  `http:127.0.0.1:${String(port)}/`,
+  `http:/\\127.0.0.1:${String(port)}/`,
+  `\u0000http://127.0.0.1:${String(port)}/`,
+  `http://127.0.0.1\t:${String(port)}/`,
+  `ht\ntp://127.0.0.1:${String(port)}/`,
+  `//127.0.0.1:${String(port)}/`,
+  `HTTP://127.0.0.1:${String(port)}/`,
+  `http://127.0.0.1:0${String(port)}/`,
+  `file:///etc/passwd`,
+  'data:,x',
+  `unix:/var/run/docker.sock`,
+  `http://unix:/var/run/docker.sock:/x`,
+  'gopher://127.0.0.1:6379/_INFO',
+  `http://①②⑦.⓪.⓪.①:${String(port)}/`,
+  `http://127.0.0.1%2eexample.com/`,
+  `http://127。1:${String(port)}/`,
 ];
 
 const ALL = (): string[] => [
@@ -110,13 +161,19 @@ async function call(address: string, allowUrls: readonly string[] = []): Promise
   const line = new MemoryTransport();
   const at = (path: string): string => address.replace(/\/$/, `/${path}`);
   const agent: AgentConfig = {
-    ...{ first_message: 'Hello.', extra_prompt_webhook: at('brief'), session_data_webhook: at('ended') },
+    first_message: 'Hello.',
+    extra_prompt_webhook: at('brief'),
+    session_data_webhook: at('ended'),
     call_settings: { background: { url: at('background'), volume: 1 } },
     tools: [{ name: 'book', description: 'Books.', webhook: at('book') }],
   };
   try {
     const session = await engine.createSession({
-      ...{ agent, transport: line, vad: energyVad(), stt: promptedStt({ lines: [] }), tts: toneTts() },
+      agent,
+      transport: line,
+      vad: energyVad(),
+      stt: promptedStt({ lines: [] }),
+      tts: toneTts(),
       llm: functionLlm(({ messages }) =>
         messages.at(-1)?.content === 'book' ? { calls: [{ name: 'book', arguments: '{}' }] } : 'Done.',
       ),

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { deflateSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { makePdf } from '../../bench/lib/pdf.js';
-import { DEFAULT_SETTINGS } from '../../src/config/settings.js';
+import { DEFAULT_SETTINGS } from '../../src/settings/settings.js';
 import { House, PRIVATE_KEY } from '../daemon/house.js';
 import { makeDocx } from '../tools/knowledge/docx.js';
 

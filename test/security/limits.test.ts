@@ -1,6 +1,6 @@
 /** Limits of calls, sessions, chats and spending hold to the call where 200 requests come at once. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { DEFAULT_SETTINGS } from '../../src/config/settings.js';
+import { DEFAULT_SETTINGS } from '../../src/settings/settings.js';
 import { type Answer, Callers } from '../daemon/callers.js';
 import { type Client, PRIVATE_KEY } from '../daemon/house.js';
 

@@ -6,9 +6,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterEach, expect, it } from 'vitest';
-import { RealClock } from '../../src/clock/real.js';
-import { DEFAULT_SETTINGS, type Settings } from '../../src/config/settings.js';
-import { openLog } from '../../src/daemon/log/log.js';
+import { RealClock } from '../../src/base/real-clock.js';
+import { DEFAULT_SETTINGS, type Settings } from '../../src/settings/settings.js';
+import { openLog } from '../../src/daemon/operations/log.js';
 import { House, PRIVATE_KEY, PUBLIC_KEY } from '../daemon/house.js';
 
 /** Longer than anything takes on a machine that others use. */
@@ -50,7 +50,9 @@ async function talk(agentId: string, metadata: Record<string, string>, text: str
 /** In how many files of the data folder, and whether in the log, a text stands in any usual encoding. */
 function places(text: string): string[] {
   const forms = [
-    ...[Buffer.from(text), Buffer.from(text, 'utf16le'), Buffer.from(encodeURIComponent(text))],
+    Buffer.from(text),
+    Buffer.from(text, 'utf16le'),
+    Buffer.from(encodeURIComponent(text)),
     Buffer.from(Buffer.from(text).toString('base64').replace(/.?=*$/, '')),
   ];
   const found = filesOf(house.dataDir).filter((path) => {
@@ -71,7 +73,9 @@ const SCRIPT = { rules: [{ when: 'marmalade', say: 'We have rye with quincejam.'
 const agent = (optOut: boolean) => ({
   name: optOut ? 'Silent' : 'Open',
   config: {
-    ...{ prompt: 'You sell bread.', first_message: 'Hello.', llm: { model: 'scripted' } },
+    prompt: 'You sell bread.',
+    first_message: 'Hello.',
+    llm: { model: 'scripted' },
     call_settings: { enable_recording: true },
     privacy_settings: { opt_out_data_collection: optOut },
   },
@@ -100,20 +104,21 @@ it('of any other session it is kept: what the other tests rely on', async () => 
 
 it('secrets stand nowhere as they are', async () => {
   const secrets = {
-    ...{
-      openaiApiKey: 'sk-vendor-walnutloaf',
-      webhookSecret: `whsec_${Buffer.from('a'.repeat(24)).toString('base64')}`,
-    },
+    openaiApiKey: 'sk-vendor-walnutloaf',
+    webhookSecret: `whsec_${Buffer.from('a'.repeat(24)).toString('base64')}`,
   };
   await open(secrets);
   await post('/agents', {
     name: 'Keeper',
     config: {
-      ...{ prompt: 'You sell bread.', llm: { model: 'scripted' } },
+      prompt: 'You sell bread.',
+      llm: { model: 'scripted' },
       session_data_webhook: { url: 'https://example.com/a', headers: { authorization: 'Bearer hazelnutroll' } },
       tools: [
         {
-          ...{ name: 'book', description: 'Books.', webhook: 'https://example.com/b?token=pecantart' },
+          name: 'book',
+          description: 'Books.',
+          webhook: 'https://example.com/b?token=pecantart',
           header: { 'x-key': 'almondcrust' },
         },
       ],

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { VirtualClock } from '../../src/clock/virtual.js';
+import { VirtualClock } from '../../src/base/virtual-clock.js';
 import { CustomSocketLlm } from '../../src/providers/llm/custom-socket/provider.js';
 import { play, recording, saidBy } from './support.js';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { SttEvents, SttProvider } from '../../src/providers/stt/stt.js';
-import { toneTts } from '../../src/testing/tone-tts.js';
+import { toneTts } from '../../src/testing/doubles/tone-tts.js';
 import { MemoryTransport } from '../../src/transports/memory.js';
 import { DEFAULT_CONVERSATION } from '../../src/conversation/config.js';
 import { play, recording, saidBy } from './support.js';

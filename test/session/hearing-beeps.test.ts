@@ -1,14 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { decodeWav } from '../../src/audio/wav.js';
+import { decodeWav } from '../../src/audio/files/wav.js';
 import type { ConversationEvent } from '../../src/conversation/events.js';
 import { packageFile } from '../../src/package-files.js';
 import { vadProvider } from '../../src/providers/vad/registry.js';
 import type { VadProvider } from '../../src/providers/vad/vad.js';
-import { Hearing } from '../../src/session/hearing.js';
-import { energyVad } from '../../src/testing/energy-vad.js';
-import { readFixtureLabels } from '../../src/testing/labels.js';
+import { Hearing } from '../../src/session/hearing/hearing.js';
+import { energyVad } from '../../src/testing/doubles/energy-vad.js';
+import { readFixtureLabels } from '../../src/testing/labels/labels.js';
 
 const FOLDER = fileURLToPath(packageFile('fixtures/audio/voicemail/'));
 const names = readdirSync(FOLDER).filter((name) => name.endsWith('.wav'));

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { Denoiser } from '../../src/audio/denoiser.js';
+import type { Denoiser } from '../../src/audio/dsp/denoiser.js';
 import type { ConversationEvent } from '../../src/conversation/events.js';
-import { Hearing } from '../../src/session/hearing.js';
-import { energyVad } from '../../src/testing/energy-vad.js';
+import { Hearing } from '../../src/session/hearing/hearing.js';
+import { energyVad } from '../../src/testing/doubles/energy-vad.js';
 import { recording } from './support.js';
 
 /** Lets everything through 300 samples late, turned upside down so that it can be told. */

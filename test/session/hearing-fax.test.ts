@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { ConversationEvent } from '../../src/conversation/events.js';
-import { Hearing } from '../../src/session/hearing.js';
-import { energyVad } from '../../src/testing/energy-vad.js';
-import { answerTone } from '../../src/testing/fax-signals.js';
+import { Hearing } from '../../src/session/hearing/hearing.js';
+import { energyVad } from '../../src/testing/doubles/energy-vad.js';
+import { answerTone } from '../../src/testing/doubles/fax-signals.js';
 
 const RATE = 8000;
 
@@ -11,7 +11,8 @@ function hear(silenceMs: number, hearsFax = true): { event: ConversationEvent; a
   const told: { event: ConversationEvent; atMs: number }[] = [];
   let nowMs = 0;
   const hearing = new Hearing({
-    ...{ inputRateHz: RATE, hearsFax },
+    inputRateHz: RATE,
+    hearsFax,
     vad: energyVad().createDetector(),
     vadThreshold: 0.5,
     stt: { push: () => undefined, speechStarted: () => undefined, speechStopped: () => undefined },
@@ -57,7 +58,10 @@ describe('special information tones', () => {
   ])('are told once, where an announcement may answer: %s', (hearsAnnouncements, expected) => {
     const told: ConversationEvent[] = [];
     const hearing = new Hearing({
-      ...{ inputRateHz: RATE, hearsAnnouncements, vadThreshold: 0.5, nowMs: () => 0 },
+      inputRateHz: RATE,
+      hearsAnnouncements,
+      vadThreshold: 0.5,
+      nowMs: () => 0,
       vad: energyVad().createDetector(),
       stt: { push: () => undefined, speechStarted: () => undefined, speechStopped: () => undefined },
       onEvent: (event) => {

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { latencySummary, percentiles } from '../../src/session/latency.js';
-import { TurnClock, type TurnMetrics } from '../../src/session/turn-metrics.js';
+import { latencySummary, percentiles, TurnClock, type TurnMetrics } from '../../src/session/record/session-metrics.js';
 
 describe('percentiles', () => {
   it('are values that occurred, by nearest rank', () => {

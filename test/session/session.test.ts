@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { msToSamples } from '../../src/audio/frame.js';
 import type { LlmRequest } from '../../src/providers/llm/llm.js';
-import { functionLlm } from '../../src/testing/function-llm.js';
+import { functionLlm } from '../../src/testing/doubles/function-llm.js';
 import type { Toolbox } from '../../src/tools/tool.js';
 import { play, type Played, recording } from './support.js';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_CONVERSATION } from '../../src/conversation/config.js';
-import { functionLlm } from '../../src/testing/function-llm.js';
-import { toneTts } from '../../src/testing/tone-tts.js';
+import { functionLlm } from '../../src/testing/doubles/function-llm.js';
+import { toneTts } from '../../src/testing/doubles/tone-tts.js';
 import { play, recording } from './support.js';
 
 const patient = { endpointing: { ...DEFAULT_CONVERSATION.endpointing, responseDelayMs: 700 } };

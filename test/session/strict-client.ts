@@ -1,5 +1,5 @@
-import type { Clock } from '../../src/clock/clock.js';
-import { Random } from '../../src/random.js';
+import type { Clock } from '../../src/base/clock.js';
+import { Random } from '../../src/base/random.js';
 import { wireMessage } from '../../src/transports/talk-control.js';
 import type { TalkServerMessage } from '../../src/transports/talk-protocol.js';
 import type { TransportMessage } from '../../src/transports/transport.js';

@@ -1,15 +1,15 @@
 import { msToSamples } from '../../src/audio/frame.js';
-import { Ticker } from '../../src/clock/ticker.js';
-import { VirtualClock } from '../../src/clock/virtual.js';
+import { Ticker } from '../../src/base/ticker.js';
+import { VirtualClock } from '../../src/base/virtual-clock.js';
 import { type ConversationConfig, DEFAULT_CONVERSATION } from '../../src/conversation/config.js';
-import type { LogEntry } from '../../src/session/event-log.js';
+import type { LogEntry } from '../../src/session/record/event-log.js';
 import { Session } from '../../src/session/session.js';
 import type { SessionEvent, SessionOptions } from '../../src/session/session-options.js';
-import type { SessionReport } from '../../src/session/session-report.js';
-import { energyVad } from '../../src/testing/energy-vad.js';
-import { functionLlm } from '../../src/testing/function-llm.js';
-import { promptedStt } from '../../src/testing/prompted-stt.js';
-import { toneTts } from '../../src/testing/tone-tts.js';
+import type { SessionReport } from '../../src/session/record/session-report.js';
+import { energyVad } from '../../src/testing/doubles/energy-vad.js';
+import { functionLlm } from '../../src/testing/doubles/function-llm.js';
+import { promptedStt } from '../../src/testing/doubles/prompted-stt.js';
+import { toneTts } from '../../src/testing/doubles/tone-tts.js';
 import { FileTransport } from '../../src/transports/file.js';
 import type { Transport } from '../../src/transports/transport.js';
 

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { wholeAgentConfig } from '../../src/config/whole-agent.js';
-import type { CallHistoryItem } from '../../src/session/call-history.js';
+import { wholeAgentConfig } from '../../src/agent/whole-agent.js';
+import type { CallHistoryItem } from '../../src/session/record/call-history.js';
 import { type CallFilter, CallPages } from '../../src/store/call-pages.js';
 import { CallStore, itemJson, type NewCall, type ShownRow, type StoredCall } from '../../src/store/calls.js';
 import { openDatabase } from '../../src/store/database.js';
@@ -133,7 +133,9 @@ describe('pages of the call log', () => {
     const store = new CallStore(database, () => 0);
     const [one, two] = [1, 2].map(() =>
       add(store, {
-        ...{ agentId: null, campaignId: null, status: 'busy' },
+        agentId: null,
+        campaignId: null,
+        status: 'busy',
         fromPhone: NUMBERS[0],
         toPhone: NUMBERS[1],
       }),
@@ -197,13 +199,19 @@ describe('the JSON of a row', () => {
       const item = { session_id: 's', agent_config: { prompt: 'x' }, metadata, call_status: 'busy' };
       const sessionId = `json-${String(++count)}`;
       store.add({
-        ...{ ...call, sessionId, callId: null, channel: 'phone', direction: 'inbound' },
+        ...call,
+        sessionId,
+        callId: null,
+        channel: 'phone',
+        direction: 'inbound',
         item: item as unknown as CallHistoryItem,
       });
       const [row] = new CallPages(database).rows({}, 1).calls;
       const shown = JSON.parse(itemJson(row as ShownRow, 'https://a.test')) as unknown;
       expect(shown).toEqual({
-        ...{ ...item, ts: expect.any(Number) as number, agent_config: wholeAgentConfig({ prompt: 'x' }) },
+        ...item,
+        ts: expect.any(Number) as number,
+        agent_config: wholeAgentConfig({ prompt: 'x' }),
         recording: { recording_url: 'https://a.test' },
       });
     }

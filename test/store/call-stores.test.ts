@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type DoNotCallList, MemoryDoNotCallList } from '../../src/session/do-not-call.js';
-import { RecentSessions, type SessionMemory } from '../../src/session/session-memory.js';
+import { type DoNotCallList, MemoryDoNotCallList } from '../../src/session/after-call/do-not-call.js';
+import { RecentSessions, type SessionMemory } from '../../src/session/after-call/memory.js';
 import { openDatabase } from '../../src/store/database.js';
 import { DoNotCallStore } from '../../src/store/do-not-call.js';
 import { SessionStore } from '../../src/store/sessions.js';
@@ -47,7 +47,10 @@ describe.each<[string, () => SessionMemory]>([
   ['in the database', () => new SessionStore(database)],
 ])('sessions that are over, %s', (_where, open) => {
   const session = (sessionId: string, endedUnixMs: number, agentId: string | null = 'desk') => ({
-    ...{ sessionId, agentId, endedUnixMs, identifiers: new Map([['customer', '7']]) },
+    sessionId,
+    agentId,
+    endedUnixMs,
+    identifiers: new Map([['customer', '7']]),
     messages: [{ role: 'user' as const, content: sessionId }],
   });
 

@@ -19,8 +19,15 @@ beforeEach(() => {
   records = new CampaignRecordStore(database);
   for (const id of ['a', 'b']) {
     campaigns.add({
-      ...{ id, name: id, status: 'idle', caller: null, includeMetadataInPrompt: false, overrides: {} },
-      ...{ reason: null, lastCallMs: null, createdAt: 0 },
+      id,
+      name: id,
+      status: 'idle',
+      caller: null,
+      includeMetadataInPrompt: false,
+      overrides: {},
+      reason: null,
+      lastCallMs: null,
+      createdAt: 0,
     });
   }
 });

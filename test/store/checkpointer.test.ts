@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { RealClock } from '../../src/clock/real.js';
+import { RealClock } from '../../src/base/real-clock.js';
 import { Checkpointer } from '../../src/store/checkpointer.js';
 import { databaseFile, openDatabase } from '../../src/store/database.js';
 
@@ -21,7 +21,10 @@ beforeEach(() => {
   written = 0;
   errors.length = 0;
   checkpointer = new Checkpointer({
-    ...{ database, clock: new RealClock(), aboveBytes: 400_000, everyMs: 5 },
+    database,
+    clock: new RealClock(),
+    aboveBytes: 400_000,
+    everyMs: 5,
     onCheckpoint: (pages) => (written += pages),
     onError: (error) => void errors.push(error),
   });

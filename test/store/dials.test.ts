@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { DEFAULT_SETTINGS } from '../../src/config/settings.js';
-import { ParleyError } from '../../src/errors.js';
+import { DEFAULT_SETTINGS } from '../../src/settings/settings.js';
+import { ParleyError } from '../../src/base/errors.js';
 import { packageFile } from '../../src/package-files.js';
 import { openDatabase } from '../../src/store/database.js';
 import { LeftoverStore } from '../../src/store/leftovers.js';
@@ -16,7 +16,11 @@ const ANN = '+12025550101';
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 const WIDE = {
-  ...{ concurrent: 1e6, perMinute: 1e6, perDestinationPerMinute: 1e6, perDestinationPerDay: 1e6, minutesPerDay: 1e6 },
+  concurrent: 1e6,
+  perMinute: 1e6,
+  perDestinationPerMinute: 1e6,
+  perDestinationPerDay: 1e6,
+  minutesPerDay: 1e6,
 };
 
 let dataDir: string;

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
-import type { Memory } from '../../src/session/memory.js';
+import type { Memory } from '../../src/session/after-call/memory.js';
 import { openDatabase } from '../../src/store/database.js';
 import { SqliteMemories } from '../../src/store/memory.js';
 

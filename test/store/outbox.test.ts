@@ -27,8 +27,13 @@ function sqlite(): OutboxStore {
 }
 
 const delivery = (id: string, sessionId: string, createdUnixMs = 1000): Delivery => ({
-  ...{ id, sessionId, createdUnixMs, attempts: 0, body: `"${id}"` },
-  ...{ url: 'https://example.com/hook', headers: { 'x-key': 'k' } },
+  id,
+  sessionId,
+  createdUnixMs,
+  attempts: 0,
+  body: `"${id}"`,
+  url: 'https://example.com/hook',
+  headers: { 'x-key': 'k' },
 });
 
 const ids = (deliveries: readonly Delivery[]): string[] => deliveries.map(({ id }) => id);

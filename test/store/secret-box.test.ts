@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { AgentConfig } from '../../src/config/agent.js';
+import type { AgentConfig } from '../../src/agent/agent.js';
 import { AgentStore } from '../../src/store/agents.js';
 import { openDatabase } from '../../src/store/database.js';
 import { SecretBox } from '../../src/store/secret-box.js';
@@ -63,7 +63,12 @@ describe('the key of a data folder', () => {
     openSecretBox(database, { dataDir, secretKey, oldSecretKeys });
   const keep = (box: SecretBox, id = 'a'): void =>
     new AgentStore(database, box).add({
-      ...{ id, name: 'A', config: CONFIG, createdAt: 0, version: 1, changedBy: null },
+      id,
+      name: 'A',
+      config: CONFIG,
+      createdAt: 0,
+      version: 1,
+      changedBy: null,
     });
   const configs = (box: SecretBox): AgentConfig[] => new AgentStore(database, box).all().map(({ config }) => config);
   const file = (): string => join(dataDir, 'secret.key');

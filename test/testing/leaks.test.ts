@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo } from 'node:net';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, it } from 'vitest';
-import { RealClock } from '../../src/clock/real.js';
+import { RealClock } from '../../src/base/real-clock.js';
 import { assertNothingLeft, runningResources } from '../../src/testing/leaks.js';
 
 const NOW = { graceMs: 0 };

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { RealClock } from '../../src/clock/real.js';
-import { VirtualClock } from '../../src/clock/virtual.js';
-import type { AgentFunction } from '../../src/config/function.js';
+import { RealClock } from '../../src/base/real-clock.js';
+import { VirtualClock } from '../../src/base/virtual-clock.js';
+import type { AgentFunction } from '../../src/agent/function.js';
 import { GuardedClient } from '../../src/net/guarded-client.js';
 import { FunctionTool, type FunctionToolOptions } from '../../src/tools/function-tool.js';
 import type { ToolContext, ToolResult } from '../../src/tools/tool.js';

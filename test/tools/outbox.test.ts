@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Webhook } from 'standardwebhooks';
-import { RealClock, unixNow } from '../../src/clock/real.js';
-import { VirtualClock } from '../../src/clock/virtual.js';
+import { RealClock, unixNow } from '../../src/base/real-clock.js';
+import { VirtualClock } from '../../src/base/virtual-clock.js';
 import { GuardedClient } from '../../src/net/guarded-client.js';
 import { MemoryOutboxStore } from '../../src/tools/memory-outbox.js';
 import { type Delivery, type OutboxStore, WebhookOutbox } from '../../src/tools/outbox.js';
@@ -55,7 +55,10 @@ function make(store: OutboxStore = new MemoryOutboxStore(), secret: string | nul
   const clock = new VirtualClock();
   const lost: string[] = [];
   const outbox = new WebhookOutbox({
-    ...{ store, client, clock, secret },
+    store,
+    client,
+    clock,
+    secret,
     unixMs: () => START_MS + clock.nowMs(),
     onLost: ({ sessionId }, reason) => lost.push(`${sessionId}: ${reason}`),
   });

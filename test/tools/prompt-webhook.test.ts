@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { RealClock } from '../../src/clock/real.js';
-import { VirtualClock } from '../../src/clock/virtual.js';
+import { RealClock } from '../../src/base/real-clock.js';
+import { VirtualClock } from '../../src/base/virtual-clock.js';
 import { GuardedClient } from '../../src/net/guarded-client.js';
 import { askForPrompt, type ExtraPrompt, type PromptRequest } from '../../src/tools/prompt-webhook.js';
 import { event, httpServer, type LocalServer } from '../net/local-server.js';
@@ -58,8 +58,17 @@ describe('an extra_prompt_webhook', () => {
     };
     await ask({ metadata: { ...metadata, session_id: 'forged', to: 'forged' }, phones: { from: '+1', to: '+2' } });
     expect(query()).toEqual({
-      ...{ key: '1', session_id: 's-1', agent_id: 'a-1', from: '+1', to: '+2' },
-      ...{ name: 'Ann & Bob', age: '7', vip: 'true', tags: '["a"]', 'order.id': '3', 'order.at.day': '1' },
+      key: '1',
+      session_id: 's-1',
+      agent_id: 'a-1',
+      from: '+1',
+      to: '+2',
+      name: 'Ann & Bob',
+      age: '7',
+      vip: 'true',
+      tags: '["a"]',
+      'order.id': '3',
+      'order.at.day': '1',
     });
   });
 

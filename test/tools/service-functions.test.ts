@@ -1,12 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { RealClock } from '../../src/clock/real.js';
-import { VirtualClock } from '../../src/clock/virtual.js';
-import type { Param, ServiceFunction } from '../../src/config/function.js';
+import { RealClock } from '../../src/base/real-clock.js';
+import { VirtualClock } from '../../src/base/virtual-clock.js';
+import type { Param, ServiceFunction } from '../../src/agent/function.js';
 import { GuardedClient } from '../../src/net/guarded-client.js';
-import { readValue } from '../../src/tools/form-value.js';
+import { readValue, WebForm } from '../../src/tools/web-form.js';
 import { ServiceWebhook } from '../../src/tools/service-webhook.js';
 import type { ClientForm, Screen, ToolContext, ToolResult } from '../../src/tools/tool.js';
-import { WebForm } from '../../src/tools/web-form.js';
 import { httpServer, type LocalServer } from '../net/local-server.js';
 
 const EMAIL: Param = { name: 'email', type: 'email', required: true, description: 'Where {Name} gets the receipt.' };
@@ -162,7 +161,10 @@ describe('a webhook of the operator', () => {
   const params = [{ name: 'card', type: 'string', required: true }];
   const tool = (mapped: boolean, hasScreen = true): ServiceWebhook =>
     new ServiceWebhook(fn({ name: 'points', type: 'webhook', params }), {
-      ...{ client, clock: new RealClock(), variables, hasScreen },
+      client,
+      clock: new RealClock(),
+      variables,
+      hasScreen,
       address: mapped ? { url: `${server.origin}/points`, headers: { 'x-key': 'k' } } : null,
     });
   const call = { id: 'c', name: 'points', arguments: '{"card":"77"}' };

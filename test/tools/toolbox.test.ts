@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { RealClock } from '../../src/clock/real.js';
-import type { AgentFunction } from '../../src/config/function.js';
+import { RealClock } from '../../src/base/real-clock.js';
+import type { AgentFunction } from '../../src/agent/function.js';
 import { GuardedClient } from '../../src/net/guarded-client.js';
 import { AgentToolbox, type AgentToolboxOptions } from '../../src/tools/toolbox.js';
 import type { ToolContext } from '../../src/tools/tool.js';

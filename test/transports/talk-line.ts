@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { WebSocket, WebSocketServer } from 'ws';
-import { VirtualClock } from '../../src/clock/virtual.js';
+import { VirtualClock } from '../../src/base/virtual-clock.js';
 import { TalkSocketTransport, type TalkSocketOptions } from '../../src/transports/talk-socket.js';
 import type { TransportSink } from '../../src/transports/transport.js';
 import { Inbox } from './inbox.js';

@@ -18,17 +18,37 @@ describe('options of a widget', () => {
 
   it('are those of the page, else what the widget has by itself', () => {
     expect(read(NEEDED)).toEqual({
-      ...{ server: 'https://voice.example', agentId: 'a1', publicKey: 'pk_1', position: 'bottom-right', theme: 'auto' },
-      ...{ name: null, consent: null, consentUrl: null, metadata: {}, fault: null },
+      server: 'https://voice.example',
+      agentId: 'a1',
+      publicKey: 'pk_1',
+      position: 'bottom-right',
+      theme: 'auto',
+      name: null,
+      consent: null,
+      consentUrl: null,
+      metadata: {},
+      fault: null,
     });
     const attributes = {
-      ...{ server: 'https://eu.example/parley//', position: 'bottom-left', theme: 'dark', name: ' Olive ' },
-      ...{ consent: 'May we?', 'consent-url': 'https://shop.example/privacy', metadata: '{"customer":{"id":7}}' },
+      server: 'https://eu.example/parley//',
+      position: 'bottom-left',
+      theme: 'dark',
+      name: ' Olive ',
+      consent: 'May we?',
+      'consent-url': 'https://shop.example/privacy',
+      metadata: '{"customer":{"id":7}}',
     };
     expect(read({ ...NEEDED, ...attributes })).toEqual({
-      ...{ server: 'https://eu.example/parley', agentId: 'a1', publicKey: 'pk_1', position: 'bottom-left' },
-      ...{ theme: 'dark', name: 'Olive', consent: 'May we?', consentUrl: 'https://shop.example/privacy' },
-      ...{ metadata: { customer: { id: 7 } }, fault: null },
+      server: 'https://eu.example/parley',
+      agentId: 'a1',
+      publicKey: 'pk_1',
+      position: 'bottom-left',
+      theme: 'dark',
+      name: 'Olive',
+      consent: 'May we?',
+      consentUrl: 'https://shop.example/privacy',
+      metadata: { customer: { id: 7 } },
+      fault: null,
     });
   });
 

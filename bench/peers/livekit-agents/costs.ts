@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { RealClock } from '../../../dist/clock/real.js';
-import { Ticker } from '../../../dist/clock/ticker.js';
+import { RealClock } from '../../../dist/base/real-clock.js';
+import { Ticker } from '../../../dist/base/ticker.js';
 import type { Conduct } from '../../lib/caller-sound.js';
 import { quantile } from '../../lib/numbers.js';
 import { cpuTimes } from '../../lib/threads.js';
@@ -64,7 +64,10 @@ export async function costOf(server: Server, conduct: Conduct, count: number, se
     cpuMs: cpuMs / tookSeconds,
     lateP99Ms: quantile(lateness, 0.99),
     answers: callers.answers() - answers,
-    ...{ rssMb, firstMb, allMb, laterMb: kept() },
+    rssMb,
+    firstMb,
+    allMb,
+    laterMb: kept(),
     minutes: (clock.nowMs() - startedMs - 500) / 60_000,
   };
 }

@@ -1,6 +1,6 @@
-import type { Cancel } from '../../../dist/clock/clock.js';
-import type { RealClock } from '../../../dist/clock/real.js';
-import type { Ticker } from '../../../dist/clock/ticker.js';
+import type { Cancel } from '../../../dist/base/clock.js';
+import type { RealClock } from '../../../dist/base/real-clock.js';
+import type { Ticker } from '../../../dist/base/ticker.js';
 
 /** Whose engine holds the conversation. */
 export type SideName = 'parley' | 'livekit';

@@ -1,6 +1,6 @@
 import { frameSamples, HEARING_RATE_HZ } from '../../../dist/audio/frame.js';
-import type { Cancel } from '../../../dist/clock/clock.js';
-import type { Ticker } from '../../../dist/clock/ticker.js';
+import type { Cancel } from '../../../dist/base/clock.js';
+import type { Ticker } from '../../../dist/base/ticker.js';
 import { ANSWER, type Conduct, SAID, soundOf } from '../../lib/caller-sound.js';
 import { InstantLlm, InstantTts, ToldStt } from './livekit-doubles.js';
 import { PacedOutput, type PushedInput } from './livekit-line.js';

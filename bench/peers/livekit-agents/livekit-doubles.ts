@@ -80,9 +80,17 @@ class ToldEdges extends VADStream {
 
   tell(type: VADEventType, speaking: boolean): void {
     const event: VADEvent = {
-      ...{ type, speaking, samplesIndex: 0, timestamp: Date.now(), frames: [], probability: speaking ? 1 : 0 },
-      ...{ speechDuration: speaking ? 200 : 0, rawAccumulatedSpeech: speaking ? 200 : 0 },
-      ...{ silenceDuration: 0, rawAccumulatedSilence: 0, inferenceDuration: 0 },
+      type,
+      speaking,
+      samplesIndex: 0,
+      timestamp: Date.now(),
+      frames: [],
+      probability: speaking ? 1 : 0,
+      speechDuration: speaking ? 200 : 0,
+      rawAccumulatedSpeech: speaking ? 200 : 0,
+      silenceDuration: 0,
+      rawAccumulatedSilence: 0,
+      inferenceDuration: 0,
     };
     this.sendVADEvent(event);
   }

@@ -1,6 +1,6 @@
 import { inference, type VAD, voice } from '@livekit/agents';
-import { RealClock } from '../../../dist/clock/real.js';
-import { Ticker } from '../../../dist/clock/ticker.js';
+import { RealClock } from '../../../dist/base/real-clock.js';
+import { Ticker } from '../../../dist/base/ticker.js';
 import { InstantLlm, InstantTts, ToldStt, ToldVad } from './livekit-doubles.js';
 import { PacedOutput, PushedInput } from './livekit-line.js';
 import type { Line, LineOptions, Side } from './line.js';

@@ -1,5 +1,5 @@
 import { HEARING_RATE_HZ } from '../../../dist/audio/frame.js';
-import { RealClock } from '../../../dist/clock/real.js';
+import { RealClock } from '../../../dist/base/real-clock.js';
 import { Engine } from '../../../dist/engine/engine.js';
 import type { SttEvents, SttProvider } from '../../../dist/providers/stt/stt.js';
 import type { VadProvider } from '../../../dist/providers/vad/vad.js';

@@ -42,7 +42,10 @@ async function talk(side: Side, words: 'late' | 'early', quick: boolean, turns: 
   let soundMs: number | null = null;
   let isQuiet = true;
   const line = await side.open({
-    ...{ answer: SHORT_ANSWER, charMs: 6, ears: 'scripted', quick },
+    answer: SHORT_ANSWER,
+    charMs: 6,
+    ears: 'scripted',
+    quick,
     onSound: (atMs) => {
       soundMs ??= atMs;
       isQuiet = false;
@@ -123,7 +126,10 @@ async function speakOver(side: Side, quick: boolean, recording: Recording): Prom
   const sounds: number[] = [];
   const quiets: number[] = [];
   const line = await side.open({
-    ...{ answer: STORY, charMs: 60, ears: 'silero', quick },
+    answer: STORY,
+    charMs: 60,
+    ears: 'silero',
+    quick,
     onSound: (atMs) => sounds.push(atMs),
     onQuiet: (atMs) => quiets.push(atMs),
   });

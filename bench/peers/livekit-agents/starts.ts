@@ -22,7 +22,7 @@ async function startParley(): Promise<Start> {
   const importedMs = performance.now();
   const importRssMb = process.memoryUsage().rss / 1e6;
   const { instantLlm, instantTts } = await import('../../lib/instant.js');
-  const { promptedStt } = await import('../../../dist/testing/prompted-stt.js');
+  const { promptedStt } = await import('../../../dist/testing/doubles/prompted-stt.js');
   const readyMs = performance.now();
   let hear: (atMs: number) => void = () => undefined;
   const heard = new Promise<number>((resolve) => (hear = resolve));
@@ -33,7 +33,10 @@ async function startParley(): Promise<Start> {
   });
   const session = await new Engine().createSession({
     agent: { prompt: 'You take bookings.', first_message: GREETING },
-    ...{ transport, stt: promptedStt({ lines: [] }), llm: instantLlm(GREETING), tts: instantTts() },
+    transport,
+    stt: promptedStt({ lines: [] }),
+    llm: instantLlm(GREETING),
+    tts: instantTts(),
   });
   void session.run();
   return { importMs: importedMs - fromMs, importRssMb, greetedMs: (await heard) - readyMs };

@@ -1,4 +1,4 @@
-import { short } from '../../../dist/benchmark/markdown-table.js';
+import { short } from '../../../dist/benchmark/report.js';
 import { median, quantile } from '../../lib/numbers.js';
 import { type Case, fullestOf, type Measured } from './cases.js';
 import type { Cost } from './costs.js';

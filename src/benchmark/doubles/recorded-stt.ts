@@ -1,7 +1,9 @@
-import { HEARING_RATE_HZ, samplesToMs } from '../../audio/frame.js';
-import { delay } from '../../clock/clock.js';
+import { HEARING_RATE_HZ, msToSamples, samplesToMs } from '../../audio/frame.js';
+import { delay } from '../../base/clock.js';
 import type { SttEvents, SttOptions, SttProvider, SttStream } from '../../providers/stt/stt.js';
 import type { RecordedWord } from '../recording.js';
+import type { LlmProvider } from '../../providers/llm/llm.js';
+import type { TtsProvider, TtsWord } from '../../providers/tts/tts.js';
 
 export interface RecordedSttOptions {
   /** What is said in the recording, and when. */
@@ -102,4 +104,77 @@ class RecordedStream implements SttStream {
       confidence: words.length > 0 ? 1 : 0,
     });
   }
+}
+
+/** A tool that a double calls before its answer to every n-th message of the user. */
+export interface ToolUse {
+  name: string;
+  /** Default 1: before every answer. */
+  every?: number;
+}
+
+export interface TimedLlmOptions {
+  /** What is answered, in turns. */
+  answers: readonly string[];
+  /** What is called before answers, where it is offered. Default none. */
+  tool?: ToolUse;
+  /** Until the first piece. */
+  firstMs: () => number;
+  /** Between pieces of a word each. */
+  pieceMs: number;
+}
+
+/** A language model with nothing to say and a vendor's pace: a double for benchmarks. */
+export function timedLlm({ answers, tool, firstMs, pieceMs }: TimedLlmOptions): LlmProvider {
+  let calls = 0;
+  return {
+    name: 'timed',
+    virtualTime: true,
+    warmUp: () => Promise.resolve(),
+    close: () => Promise.resolve(),
+    async *complete({ messages, tools, clock, signal }) {
+      await delay(clock, firstMs(), signal);
+      const turn = messages.filter(({ role }) => role === 'user').length;
+      const isDue = tool !== undefined && messages.at(-1)?.role === 'user' && turn % (tool.every ?? 1) === 0;
+      if (isDue && tools.some(({ name }) => name === tool.name)) {
+        yield { type: 'toolCall', call: { id: `call-${String(++calls)}`, name: tool.name, arguments: '{}' } };
+        return;
+      }
+      for (const text of (answers[turn % answers.length] ?? '').match(/\S+\s*/g) ?? []) {
+        yield { type: 'text', text };
+        await delay(clock, pieceMs, signal);
+      }
+    },
+  };
+}
+
+export interface TimedTtsOptions {
+  /** Until the first audio of a clause. */
+  firstMs: () => number;
+  /** How long a character is spoken. */
+  charMs: number;
+}
+
+/** A voice that hums, at a vendor's pace: a double for benchmarks. All of a clause comes with its first audio. */
+export function timedTts({ firstMs, charMs }: TimedTtsOptions): TtsProvider {
+  return {
+    name: 'timed',
+    virtualTime: true,
+    warmUp: () => Promise.resolve(),
+    close: () => Promise.resolve(),
+    voices: () => [{ id: 'hum', name: 'Hum', language: 'en-US', sampleRateHz: HEARING_RATE_HZ }],
+    async *synthesize({ text, clock, signal }) {
+      await delay(clock, firstMs(), signal);
+      const words: TtsWord[] = [...text.matchAll(/\S+/g)].map(({ 0: word, index }) => ({
+        text: word,
+        startMs: index * charMs,
+        endMs: (index + word.length) * charMs,
+      }));
+      const samples = new Int16Array(msToSamples(text.length * charMs, HEARING_RATE_HZ));
+      for (let at = 0; at < samples.length; at++) {
+        samples[at] = Math.round(6000 * Math.sin((2 * Math.PI * 180 * at) / HEARING_RATE_HZ));
+      }
+      yield { samples, sampleRateHz: HEARING_RATE_HZ, words };
+    },
+  };
 }

@@ -1,5 +1,5 @@
-import type { Cancel, Clock } from '../../clock/clock.js';
-import type { Ticker } from '../../clock/ticker.js';
+import type { Cancel, Clock } from '../../base/clock.js';
+import type { Ticker } from '../../base/ticker.js';
 import type { Transport } from '../../transports/transport.js';
 
 /** A line between the user of a recording and an agent. All of it is in this process, the network in between is real. */

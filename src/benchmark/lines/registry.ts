@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock/clock.js';
+import type { Clock } from '../../base/clock.js';
 import type { OpenLine } from './line.js';
 
 /** What a recording can be played over. All but `file` take real time. */

@@ -1,10 +1,10 @@
 import { frameSamples, HEARING_RATE_HZ } from '../../audio/frame.js';
-import { decodeG711 } from '../../audio/g711.js';
-import { Resampler } from '../../audio/resample.js';
-import { parseRtp } from '../../rtp/packet.js';
-import { RtpPorts } from '../../rtp/ports.js';
-import { openRtpSession } from '../../rtp/session.js';
-import { type DatagramSocket, openUdpSocket } from '../../rtp/socket.js';
+import { decodeG711 } from '../../audio/codecs/g711.js';
+import { Resampler } from '../../audio/dsp/resample.js';
+import { parseRtp } from '../../telephony/rtp/packet.js';
+import { RtpPorts } from '../../telephony/rtp/ports.js';
+import { openRtpSession } from '../../telephony/rtp/session.js';
+import { type DatagramSocket, openUdpSocket } from '../../telephony/rtp/socket.js';
 import { type LineOptions, type RecordingLine, sayInFrames } from './line.js';
 
 const ADDRESS = '127.0.0.1';
@@ -16,7 +16,10 @@ export async function openRtpLine(options: LineOptions): Promise<RecordingLine> 
   const { clock, ticker, onHeard } = options;
   const open = (openSocket: typeof openUdpSocket): ReturnType<typeof openRtpSession> =>
     openRtpSession({
-      ...{ clock, ticker, codecs: ['PCMU'], srtp: 'off' },
+      clock,
+      ticker,
+      codecs: ['PCMU'],
+      srtp: 'off',
       ports: new RtpPorts({ clock, localAddress: ADDRESS, portRange: null, openSocket }),
     });
   const agent = await open(openUdpSocket);

@@ -1,6 +1,6 @@
 import { frameSamples, HEARING_RATE_HZ } from '../../audio/frame.js';
-import { loadOpus, type Opus } from '../../audio/opus.js';
-import type { Clock } from '../../clock/clock.js';
+import { loadOpus, type Opus } from '../../audio/codecs/opus.js';
+import type { Clock } from '../../base/clock.js';
 import { OPUS_CLOCK_HZ } from '../../transports/webrtc/peer.js';
 import { WebRtcTransport } from '../../transports/webrtc/webrtc-transport.js';
 import { WeriftCaller } from '../../transports/webrtc/werift-caller.js';

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { reasonOf } from '../../errors.js';
+import { reasonOf } from '../../base/errors.js';
 import { SCHEMA_VERSION } from '../../store/database.js';
 import { type Check, hint, ok, problem } from './check.js';
 

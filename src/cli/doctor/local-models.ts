@@ -1,11 +1,11 @@
-import type { Settings } from '../../config/settings.js';
-import { ParleyError } from '../../errors.js';
+import type { Settings } from '../../settings/settings.js';
+import { ParleyError } from '../../base/errors.js';
 import { inspectModel } from '../../providers/local/inspect-model.js';
 import { isPath, LocalModels } from '../../providers/local/local-models.js';
 import type { ModelKind } from '../../providers/local/model-facts.js';
 import { SHERPA_INSTALL, sherpaMissing } from '../../providers/local/sherpa-package.js';
 import { TURN_RUNTIMES, turnRuntime } from '../../providers/turn/onnx.js';
-import { localModelsOf, withoutSpeaker } from '../local-models.js';
+import { localModelsOf, withoutSpeaker } from '../shared/local-models.js';
 import { type Check, hint, ok, problem } from './check.js';
 
 const PULL = 'parley models list shows what can be had, parley models pull NAME fetches it';

@@ -1,4 +1,4 @@
-import { nativeStatus } from '../../native.js';
+import { nativeStatus } from '../../base/native.js';
 import { packageFile } from '../../package-files.js';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { get as getHttp } from 'node:http';
 import { get as getHttps } from 'node:https';
 import { createServer } from 'node:net';
-import { type ModelRoutes, SCRIPTED_MODEL } from '../../config/models.js';
-import type { Settings } from '../../config/settings.js';
+import { type ModelRoutes, SCRIPTED_MODEL } from '../../settings/models.js';
+import type { Settings } from '../../settings/settings.js';
 import {
   missingOf,
   type Offer,
@@ -11,10 +11,10 @@ import {
   VENDORS,
   type Vendors,
   vendorsOf,
-} from '../../config/vendor-settings.js';
-import { isLoopbackName } from '../../daemon/access.js';
-import { TlsFiles } from '../../daemon/tls.js';
-import { ParleyError, reasonOf } from '../../errors.js';
+} from '../../settings/vendor-settings.js';
+import { isLoopbackName } from '../../daemon/http/access.js';
+import { TlsFiles } from '../../daemon/http/tls.js';
+import { ParleyError, reasonOf } from '../../base/errors.js';
 import { readBody } from '../../net/body.js';
 import { llmRegistry } from '../../providers/llm/registry.js';
 import { sttProvider } from '../../providers/stt/registry.js';

@@ -1,11 +1,11 @@
 import { setTimeout } from 'node:timers/promises';
-import { hasTrunk, sipTrunks } from '../../calls/sip-trunks.js';
-import type { TrunkState } from '../../carriers/sip/carrier.js';
-import type { Settings } from '../../config/settings.js';
-import type { SipSettings } from '../../config/sip-settings.js';
+import { hasTrunk, sipTrunks } from '../../telephony/carriers/sip/open.js';
+import type { TrunkState } from '../../telephony/carriers/sip/carrier.js';
+import type { Settings } from '../../settings/settings.js';
+import type { SipSettings } from '../../telephony/carriers/sip/settings.js';
 import { Engine } from '../../engine/engine.js';
-import { ParleyError } from '../../errors.js';
-import { hopText } from '../../sip/hop.js';
+import { ParleyError } from '../../base/errors.js';
+import { hopText } from '../../telephony/sip/hop.js';
 import { type Check, hint, ok, problem } from './check.js';
 
 /** A server that does not answer OPTIONS within this is taken for silent. */
@@ -40,7 +40,10 @@ function asked(sip: SipSettings): SipSettings {
     { ...trunk, register: false, keepAliveS: 60 },
   ]);
   return {
-    ...{ ...sip, register: false, keepAliveS: 60, callers: {} },
+    ...sip,
+    register: false,
+    keepAliveS: 60,
+    callers: {},
     listen: sip.listen.map((text) => text.replace(/:\d+$/, ':0')),
     trunks: Object.fromEntries(trunks) as SipSettings['trunks'],
   };

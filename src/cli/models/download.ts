@@ -4,7 +4,7 @@ import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { EnvHttpProxyAgent, fetch, type Response } from 'undici';
-import { ParleyError, reasonOf } from '../../errors.js';
+import { ParleyError, reasonOf } from '../../base/errors.js';
 
 export interface DownloadOptions {
   /** What errors call it. */

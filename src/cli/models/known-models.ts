@@ -99,11 +99,19 @@ export const KNOWN_MODELS: Readonly<Record<string, KnownModel>> = {
     ],
   },
   gtcrn: {
-    ...{ kind: 'denoise', about: 'takes noise out', languages: null, licence: 'MIT', megabytes: 1 },
+    kind: 'denoise',
+    about: 'takes noise out',
+    languages: null,
+    licence: 'MIT',
+    megabytes: 1,
     files: [{ url: `${RELEASES}/speech-enhancement-models/gtcrn_simple.onnx`, as: 'gtcrn_simple.onnx' }],
   },
   'smart-turn': {
-    ...{ kind: 'turn', about: 'hears whether a turn is over', licence: 'BSD-2-Clause', megabytes: 9, languages: null },
+    kind: 'turn',
+    about: 'hears whether a turn is over',
+    licence: 'BSD-2-Clause',
+    megabytes: 9,
+    languages: null,
     files: [
       {
         url: 'https://huggingface.co/pipecat-ai/smart-turn-v3/resolve/main/smart-turn-v3.2-cpu.onnx',

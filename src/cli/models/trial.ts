@@ -1,14 +1,14 @@
 import { performance } from 'node:perf_hooks';
 import { HEARING_RATE_HZ, msToSamples } from '../../audio/frame.js';
-import { RealClock } from '../../clock/real.js';
-import { ParleyError } from '../../errors.js';
+import { RealClock } from '../../base/real-clock.js';
+import { ParleyError } from '../../base/errors.js';
 import { Deadlines } from '../../providers/deadlines.js';
-import { type EngineFacts, EngineProcess } from '../../providers/local/engine-process.js';
-import type { EngineName, EngineRequest } from '../../providers/local/engine-protocol.js';
+import { type EngineFacts, EngineProcess } from '../../providers/local/engine/engine-process.js';
+import type { EngineName, EngineRequest } from '../../providers/local/engine/engine-protocol.js';
 import type { LocalModel } from '../../providers/local/model-facts.js';
 import { OnnxTurnModel, TURN_RUNTIMES, turnRuntime } from '../../providers/turn/onnx.js';
-import { unlessAborted } from '../../clock/unless-aborted.js';
-import { Random } from '../../random.js';
+import { raceAbort } from '../../base/race-abort.js';
+import { Random } from '../../base/random.js';
 
 /** The longest wait for a model's first work: Whisper's larger ones take some seconds for any sound. */
 const WORK_TIMEOUT_MS = 60_000;
@@ -39,7 +39,7 @@ export async function tryModel(model: LocalModel, signal: AbortSignal): Promise<
   const process = new EngineProcess({ provider: PROVIDER, model: name, load });
   const deadlines = new Deadlines(new RealClock(), PROVIDER, signal);
   try {
-    const facts = await unlessAborted(process.ready(), signal);
+    const facts = await raceAbort(process.ready(), signal);
     deadlines.within(WORK_TIMEOUT_MS);
     const beganMs = performance.now();
     const samples = await work(process, engine, model, deadlines.signal);
@@ -138,7 +138,7 @@ async function tryTurnModel({ name, family, config }: LocalModel, signal: AbortS
   }
   const turn = new OnnxTurnModel({ path: String(config['model']) });
   try {
-    await unlessAborted(turn.warmUp(), signal);
+    await raceAbort(turn.warmUp(), signal);
     const beganMs = performance.now();
     const samples = quietNoise(turn.windowS * HEARING_RATE_HZ);
     await turn.judge({ samples, language: 'en-US', clock: new RealClock(), signal });

@@ -1,7 +1,7 @@
 import { HEARING_RATE_HZ } from '../../audio/frame.js';
-import { Resampler } from '../../audio/resample.js';
-import { RealClock } from '../../clock/real.js';
-import { FliteTts } from '../../providers/tts/flite.js';
+import { Resampler } from '../../audio/dsp/resample.js';
+import { RealClock } from '../../base/real-clock.js';
+import { FliteTts } from '../../providers/tts/flite/flite.js';
 
 export const SENTENCE = 'We have a table for two at seven o’clock this evening.';
 

@@ -1,4 +1,4 @@
-import type { CallingHours } from '../../config/campaign-schedule.js';
+import type { CallingHours } from '../../settings/campaign-schedule.js';
 import { localTime, unixOfLocal } from './local-time.js';
 
 /** Whoever cannot be called within so long cannot be called at all. */

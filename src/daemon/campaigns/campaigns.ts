@@ -1,21 +1,23 @@
 import { randomUUID } from 'node:crypto';
-import type { Cancel, Clock } from '../../clock/clock.js';
-import type { CampaignSchedule } from '../../config/campaign-schedule.js';
-import { ParleyError } from '../../errors.js';
-import type {
+import type { Database } from 'better-sqlite3';
+import type { Cancel, Clock } from '../../base/clock.js';
+import type { CampaignSchedule } from '../../settings/campaign-schedule.js';
+import { ParleyError } from '../../base/errors.js';
+import {
   CampaignRecordStore,
-  PageOf,
-  RecordStatus,
-  StoredRecord,
-  StoredRejection,
+  type PageOf,
+  type RecordStatus,
+  type StoredRecord,
+  type StoredRejection,
 } from '../../store/campaign-records.js';
 import type { CampaignChange, CampaignStatus, CampaignStore, StoredCampaign } from '../../store/campaigns.js';
 import type { StoredCall } from '../../store/calls.js';
 import type { PhoneStore } from '../../store/phones.js';
-import type { AgentRegistry } from '../agents.js';
+import type { AgentRegistry } from '../agents/agents.js';
 import { ProgressFeed, type ProgressListener } from './progress.js';
 import { CampaignRunner, type CampaignRunnerOptions } from './runner.js';
 import { addRecords, readPhoneNumber, type RecordInput } from './upload.js';
+import type { Eraser } from '../call-log/erasure.js';
 
 export interface CampaignsOptions extends Pick<
   CampaignRunnerOptions,
@@ -267,4 +269,10 @@ export class Campaigns {
       whyLater: this.#runner.whyLater(id),
     };
   }
+}
+
+/** Records of a number in all campaigns, and refusals of it; one that is being called stays. */
+export function campaignEraser(database: Database): Eraser {
+  const records = new CampaignRecordStore(database);
+  return (number) => Promise.resolve({ campaign_records: records.erase(number) });
 }

@@ -1,4 +1,4 @@
-import { WEEKDAYS } from '../../config/campaign-schedule.js';
+import { WEEKDAYS } from '../../settings/campaign-schedule.js';
 
 /** A moment by somebody's clock. */
 export interface LocalTime {
@@ -76,8 +76,16 @@ function zoneOf(name: string): Zone {
   let zone = zones.get(name);
   if (zone === undefined) {
     const format = new Intl.DateTimeFormat('en-US', {
-      ...{ timeZone: name, calendar: 'gregory', numberingSystem: 'latn', hourCycle: 'h23' },
-      ...{ year: 'numeric', month: 'numeric', day: 'numeric', hour: 'numeric', minute: 'numeric', second: 'numeric' },
+      timeZone: name,
+      calendar: 'gregory',
+      numberingSystem: 'latn',
+      hourCycle: 'h23',
+      year: 'numeric',
+      month: 'numeric',
+      day: 'numeric',
+      hour: 'numeric',
+      minute: 'numeric',
+      second: 'numeric',
     });
     zone = { format, offsets: new Map() };
     zones.set(name, zone);

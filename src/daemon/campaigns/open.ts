@@ -1,13 +1,13 @@
 import type Database from 'better-sqlite3';
-import type { Settings } from '../../config/settings.js';
+import type { Settings } from '../../settings/settings.js';
 import type { Engine } from '../../engine/engine.js';
 import { CampaignRecordStore } from '../../store/campaign-records.js';
 import { CampaignStore } from '../../store/campaigns.js';
 import type { CallStore } from '../../store/calls.js';
 import type { PhoneStore } from '../../store/phones.js';
-import type { AgentRegistry } from '../agents.js';
-import type { Dialer } from '../dialing/dialer.js';
-import type { Doors } from '../doors.js';
+import type { AgentRegistry } from '../agents/agents.js';
+import type { Dialer } from '../calls/dialer.js';
+import type { AdmissionGate } from '../http/admission-gate.js';
 import { Campaigns } from './campaigns.js';
 
 export interface OpenCampaignsOptions {
@@ -19,7 +19,7 @@ export interface OpenCampaignsOptions {
   /** Those of an earlier process must have been closed in it. */
   calls: CallStore;
   dialer: Dialer;
-  doors: Doors;
+  doors: AdmissionGate;
   unixMs: () => number;
   onError: (error: Error) => void;
 }
@@ -28,7 +28,9 @@ export interface OpenCampaignsOptions {
 export function openCampaigns(options: OpenCampaignsOptions): Campaigns {
   const { settings, database, engine, agents, phones, calls, dialer, doors, unixMs, onError } = options;
   return new Campaigns({
-    ...{ agents, phones, onError },
+    agents,
+    phones,
+    onError,
     campaigns: new CampaignStore(database),
     records: new CampaignRecordStore(database),
     clock: engine.clock,

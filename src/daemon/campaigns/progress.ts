@@ -1,4 +1,4 @@
-import type { Cancel, Clock } from '../../clock/clock.js';
+import type { Cancel, Clock } from '../../base/clock.js';
 
 export interface ProgressFeedOptions<T> {
   clock: Clock;
@@ -61,7 +61,7 @@ export class ProgressFeed<T> {
   close(): void {
     for (const watched of this.#watched.values()) {
       watched.cancel?.();
-      for (const listener of [...watched.listeners]) listener(null);
+      for (const listener of Array.from(watched.listeners)) listener(null);
     }
     this.#watched.clear();
   }
@@ -72,6 +72,6 @@ export class ProgressFeed<T> {
     if (text === watched.told) return;
     const kept = this.#watched.get(campaignId);
     if (kept !== undefined) kept.told = text;
-    for (const listener of [...listeners]) listener(progress);
+    for (const listener of Array.from(listeners)) listener(progress);
   }
 }

@@ -1,12 +1,126 @@
-import type { Cancel, Clock } from '../../clock/clock.js';
-import type { CampaignSchedule } from '../../config/campaign-schedule.js';
+import type { Cancel, Clock } from '../../base/clock.js';
+import type { CampaignSchedule } from '../../settings/campaign-schedule.js';
 import type { CampaignRecordStore, StoredRecord } from '../../store/campaign-records.js';
 import type { CampaignStore, StoredCampaign } from '../../store/campaigns.js';
-import type { DialledCall, DialRequest } from '../dialing/dial.js';
-import { consequenceOf } from './refusal.js';
+import type { DialledCall, DialRequest } from '../calls/dial.js';
 import { Scheduler } from './scheduler.js';
-import { settle } from './settle.js';
-import { errorOf } from '../../errors.js';
+import { errorOf, ParleyError, reasonOf } from '../../base/errors.js';
+import { InvalidConfigError } from '../../schema/issues.js';
+
+/** What follows from a call that was not taken. */
+export type Consequence =
+  /** No campaign places a call for a while. `untilFree`: or until a call ends. */
+  | { type: 'block'; forMs: number; untilFree: boolean }
+  /** The record is called later. */
+  | { type: 'postpone'; forMs: number }
+  /** The record is not called, for good. */
+  | { type: 'refuse'; reason: string }
+  /** The campaign cannot call. `isFault`: because of a fault of parley's own. */
+  | { type: 'fail'; reason: string; isFault: boolean };
+
+/** Longer than this nothing is waited for unseen: what the limits depend on changes. */
+const LONGEST_BLOCK_S = 30;
+
+/** @param error what `Dialer.dial` has thrown */
+export function consequenceOf(error: unknown): Consequence {
+  if (error instanceof InvalidConfigError) {
+    const isNumber = error.issues.every(({ loc }) => loc[1] === 'to_phone');
+    const reason = error.issues.map(({ msg }) => msg).join('; ');
+    return isNumber
+      ? { type: 'refuse', reason }
+      : { type: 'fail', reason: `its agent cannot call: ${reason}`, isFault: false };
+  }
+  if (!(error instanceof ParleyError)) return { type: 'fail', reason: `a fault: ${reasonOf(error)}`, isFault: true };
+  const retryAfterS = error.details['retryAfterS'];
+  const afterS = typeof retryAfterS === 'number' ? retryAfterS : 5;
+  switch (error.code) {
+    case 'LIMIT_DESTINATION_PER_MINUTE':
+    case 'LIMIT_DESTINATION_PER_DAY':
+      return { type: 'postpone', forMs: afterS * 1000 };
+    case 'LIMIT_CONCURRENT_CALLS':
+    case 'SESSIONS_FULL':
+      return { type: 'block', forMs: Math.min(afterS, LONGEST_BLOCK_S) * 1000, untilFree: true };
+    case 'LIMIT_CALLS_PER_MINUTE':
+    case 'LIMIT_MINUTES_PER_DAY':
+    case 'CALLS_STOPPED':
+    case 'DAEMON_DRAINING':
+      return { type: 'block', forMs: Math.min(afterS, LONGEST_BLOCK_S) * 1000, untilFree: false };
+    case 'DO_NOT_CALL':
+    case 'CALL_FORBIDDEN':
+    case 'CALL_NOT_ALLOWED':
+    case 'NUMBER_INVALID':
+      return { type: 'refuse', reason: error.message };
+    default:
+      return { type: 'fail', reason: error.message, isFault: false };
+  }
+}
+
+/**
+ * What a number is called again for: `failed` is what the network or the other side refused, `error` what broke off on
+ * our side.
+ */
+export type RetryReason = 'busy' | 'noAnswer' | 'voicemail' | 'failed' | 'error';
+
+/** How often a number has been called, and called again for each reason. */
+export interface Tried {
+  /** Calls placed, the one that is over included. */
+  attempts: number;
+  retried: Readonly<Partial<Record<RetryReason, number>>>;
+}
+
+/** What comes of a record when a call to it is over. */
+export type Settlement =
+  | { status: 'finished'; reason: string | null }
+  | { status: 'failed'; reason: string }
+  /** It is called again. */
+  | { status: 'started'; dueMs: number; retried: Tried['retried']; reason: string };
+
+const WAITS = {
+  busy: 'retryBusyS',
+  noAnswer: 'retryNoAnswerS',
+  voicemail: 'retryVoicemailS',
+  failed: 'retryFailedS',
+  error: 'retryErrorS',
+} as const satisfies Record<RetryReason, keyof CampaignSchedule>;
+
+/**
+ * @param callStatus how the call ended
+ * @param error what went wrong, in words for people; null = the status says all
+ * @param nowMs milliseconds since 1970, as `dueMs`
+ */
+export function settle(
+  tried: Tried,
+  { callStatus, error }: { callStatus: string; error: string | null },
+  schedule: CampaignSchedule,
+  nowMs: number,
+): Settlement {
+  const reason = error === null ? callStatus : `${callStatus}: ${error}`;
+  if (callStatus === 'canceled') return { status: 'failed', reason };
+  const why = retryReason(callStatus);
+  if (why === null) return { status: 'finished', reason: null };
+  const times = tried.retried[why] ?? 0;
+  const waitS = schedule[WAITS[why]][times];
+  if (waitS !== undefined && tried.attempts < schedule.maxAttempts) {
+    return { status: 'started', dueMs: nowMs + waitS * 1000, retried: { ...tried.retried, [why]: times + 1 }, reason };
+  }
+  // A mailbox that was reached is what the agent's voicemail settings made of it.
+  return why === 'voicemail' ? { status: 'finished', reason } : { status: 'failed', reason };
+}
+
+function retryReason(callStatus: string): RetryReason | null {
+  switch (callStatus) {
+    case 'busy':
+    case 'failed':
+    case 'error':
+      return callStatus;
+    case 'no-answer':
+      return 'noAnswer';
+    case 'voicemail-hangup':
+      return 'voicemail';
+    default:
+      return null;
+  }
+}
 
 /** How a call ended, as the call log has it. */
 export interface CallOver {
@@ -204,7 +318,11 @@ export class CampaignRunner {
     };
     try {
       const { sessionId, finished } = await dial({
-        ...{ from: campaign.caller, to: record.phone, campaignId, metadata: record.metadata, onReserved },
+        from: campaign.caller,
+        to: record.phone,
+        campaignId,
+        metadata: record.metadata,
+        onReserved,
         includeMetadataInPrompt: campaign.includeMetadataInPrompt,
       });
       this.#isFull = false;

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { type CampaignSchedule, scheduleFields } from '../../config/campaign-schedule.js';
+import { type CampaignSchedule, scheduleFields } from '../../settings/campaign-schedule.js';
 
 const { shape } = z.object(scheduleFields);
 const waits = (what: string) =>

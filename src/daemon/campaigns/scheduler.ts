@@ -1,4 +1,4 @@
-import type { CampaignSchedule } from '../../config/campaign-schedule.js';
+import type { CampaignSchedule } from '../../settings/campaign-schedule.js';
 import { nextWithinHours } from './calling-hours.js';
 import { zonesOfPlace } from './phone-zones.js';
 

@@ -1,11 +1,71 @@
-import type { CallProgress } from '../../calls/call-status.js';
+import type { CallProgress } from '../../telephony/calls/call-status.js';
 import type { SessionEvent } from '../../session/session-options.js';
-import type { TurnMetrics } from '../../session/turn-metrics.js';
+import type { TurnMetrics } from '../../session/record/session-metrics.js';
 import type { StoredCall } from '../../store/calls.js';
-import { EventBuffer, type LiveEvent } from './event-buffer.js';
+
+/** One thing that happened, as it goes to those who watch. */
+export interface LiveEvent {
+  /** Grows by one with each. */
+  readonly id: number;
+  /** Of whose session it is. */
+  readonly sessionId: string;
+  readonly name: string;
+  /** JSON. */
+  readonly data: string;
+}
+
+/** The latest events, as many as fit: who has missed some reads them here. */
+export class EventBuffer {
+  readonly #maxChars: number;
+  readonly #events: LiveEvent[] = [];
+  #chars = 0;
+  #nextId: number;
+
+  /**
+   * @param firstId should be beyond the ids of every process before
+   * @param maxChars of all their data together
+   */
+  constructor(firstId: number, maxChars: number) {
+    this.#nextId = firstId;
+    this.#maxChars = maxChars;
+  }
+
+  /** The id of the newest event, or of none before the first. */
+  get newestId(): number {
+    return this.#nextId - 1;
+  }
+
+  /** The id of the oldest event that is still here; of the next one where there is none. */
+  get oldestId(): number {
+    return this.#events[0]?.id ?? this.#nextId;
+  }
+
+  add(sessionId: string, name: string, data: string): LiveEvent {
+    const event = { id: this.#nextId++, sessionId, name, data };
+    this.#events.push(event);
+    this.#chars += data.length;
+    while (this.#chars > this.#maxChars && this.#events.length > 1)
+      this.#chars -= this.#events.shift()?.data.length ?? 0;
+    return event;
+  }
+
+  /** The first event after an id, of one session or of any; null where there is none. */
+  after(id: number, sessionId: string | null): LiveEvent | null {
+    for (let at = Math.max(0, id + 1 - this.oldestId); at < this.#events.length; at++) {
+      const event = this.#events[at];
+      if (event !== undefined && (sessionId === null || event.sessionId === sessionId)) return event;
+    }
+    return null;
+  }
+}
 
 const PROGRESS: ReadonlySet<string> = new Set<CallProgress>([
-  ...(['registered', 'queued', 'dispatching', 'initiated', 'ringing', 'in-progress'] as const),
+  'registered',
+  'queued',
+  'dispatching',
+  'initiated',
+  'ringing',
+  'in-progress',
 ]);
 /** Characters that are kept for those who come back. */
 const MAX_CHARS = 8_000_000;
@@ -107,14 +167,14 @@ export class LiveEvents {
   /** Nobody is told any more. May be called twice. */
   close(): void {
     this.#closing.abort();
-    for (const wake of [...this.#waiting]) wake();
+    for (const wake of Array.from(this.#waiting)) wake();
   }
 
   #tell(sessionId: string, name: string, facts: Readonly<Record<string, unknown>>): void {
     if (this.closed.aborted) return;
     const data = { session_id: sessionId, time: this.#unixMs() / 1000, ...facts };
     this.#buffer.add(sessionId, name, JSON.stringify(data));
-    for (const wake of [...this.#waiting]) wake();
+    for (const wake of Array.from(this.#waiting)) wake();
   }
 }
 
@@ -122,9 +182,17 @@ export class LiveEvents {
 export function statusOf(call: StoredCall): Readonly<Record<string, unknown>> {
   const { callId, channel, direction, agentId, campaignId, fromPhone, toPhone, status, endedUs, item } = call;
   return {
-    ...{ call_id: callId, call_status: status, ended: endedUs !== null, channel, direction, agent_id: agentId },
-    ...{ campaign_id: campaignId, from: fromPhone, to: toPhone },
-    ...{ duration: endedUs === null ? null : item.duration, error_message: item.error_message },
+    call_id: callId,
+    call_status: status,
+    ended: endedUs !== null,
+    channel,
+    direction,
+    agent_id: agentId,
+    campaign_id: campaignId,
+    from: fromPhone,
+    to: toPhone,
+    duration: endedUs === null ? null : item.duration,
+    error_message: item.error_message,
   };
 }
 

@@ -1,7 +1,7 @@
-import type { Denoiser } from '../../audio/denoiser.js';
+import type { Denoiser } from '../../audio/dsp/denoiser.js';
 import { HEARING_RATE_HZ, msToSamples } from '../../audio/frame.js';
-import { ParleyError } from '../../errors.js';
-import { EngineProcess } from '../local/engine-process.js';
+import { ParleyError } from '../../base/errors.js';
+import { EngineProcess } from '../local/engine/engine-process.js';
 import type { LocalModel } from '../local/model-facts.js';
 
 /** What comes later than this is not waited for: the sound is given as it was. */
@@ -28,7 +28,10 @@ export class SherpaDenoisers {
     if (engine !== 'denoise') throw new ParleyError('MODEL_UNUSABLE', { model: name, reason: 'it takes no noise out' });
     this.#name = name;
     this.#engine = new EngineProcess({
-      ...{ provider: 'sherpa', model: name, load: { engine, config, threads, idleMs: null }, loadTimeoutMs },
+      provider: 'sherpa',
+      model: name,
+      load: { engine, config, threads, idleMs: null },
+      loadTimeoutMs,
       ...(processEntry !== undefined && { entry: processEntry }),
     });
   }

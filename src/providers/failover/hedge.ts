@@ -1,5 +1,5 @@
-import type { Cancel, Clock } from '../../clock/clock.js';
-import { errorOf, ParleyError, reasonOf } from '../../errors.js';
+import type { Cancel, Clock } from '../../base/clock.js';
+import { errorOf, ParleyError, reasonOf } from '../../base/errors.js';
 import { allFailed, type Health, inOrder, type Stage, type Switch } from './health.js';
 import type { DeadlineBounds } from './latency-window.js';
 

@@ -67,7 +67,10 @@ export class FailoverLlm implements LlmProvider {
           return again ? [contender, { ...contender, again }] : [contender];
         }),
       isResult: (piece) => piece.type !== 'usage',
-      ...{ bounds, onSwitch, clock: request.clock, signal: request.signal },
+      bounds,
+      onSwitch,
+      clock: request.clock,
+      signal: request.signal,
     });
   }
 

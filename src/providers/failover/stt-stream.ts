@@ -1,10 +1,10 @@
-import type { Cancel } from '../../clock/clock.js';
-import { ParleyError, reasonOf } from '../../errors.js';
+import type { Cancel } from '../../base/clock.js';
+import { ParleyError, reasonOf } from '../../base/errors.js';
 import type { SttEvents, SttOptions, SttStream, SttTranscript } from '../stt/stt.js';
 import { allFailed, inOrder, type Switch } from './health.js';
 import { HeardAudio } from './heard-audio.js';
 import type { DeadlineBounds } from './latency-window.js';
-import { type SttEntry, SttLane } from './stt-lane.js';
+import { type SttEntry, SttAttempt } from './stt-attempt.js';
 
 export interface FailoverStreamOptions extends SttOptions {
   /** At least one. */
@@ -28,8 +28,8 @@ export class FailoverStream implements SttStream {
   readonly #options: FailoverStreamOptions;
   readonly #events: SttEvents;
   readonly #heard = new HeardAudio();
-  #lane: SttLane | null = null;
-  #helper: { lane: SttLane; reason: string } | null = null;
+  #lane: SttAttempt | null = null;
+  #helper: { lane: SttAttempt; reason: string } | null = null;
   /** What everybody waits for, and since when. */
   #awaited: 'words' | 'final' | null = null;
   #awaitedSinceMs = 0;
@@ -107,10 +107,10 @@ export class FailoverStream implements SttStream {
     this.#helper?.lane.tell(say);
   }
 
-  #start(entry: SttEntry): SttLane {
+  #start(entry: SttEntry): SttAttempt {
     this.#tries++;
     const { entries: _entries, onSwitch: _onSwitch, ...options } = this.#options;
-    const lane: SttLane = new SttLane(entry, options, {
+    const lane: SttAttempt = new SttAttempt(entry, options, {
       onOpen: () => this.#onOpen(lane),
       onTranscript: (transcript) => this.#onTranscript(lane, transcript),
       onTurnEnds: (probability) => {
@@ -123,7 +123,7 @@ export class FailoverStream implements SttStream {
     return lane;
   }
 
-  #onOpen(lane: SttLane): void {
+  #onOpen(lane: SttAttempt): void {
     if (this.#closed) return;
     // Whoever opens first listens.
     if (this.#settleOpening !== null && this.#helper?.lane === lane) this.#promote();
@@ -135,7 +135,7 @@ export class FailoverStream implements SttStream {
     if (this.#awaited !== null) this.#await(this.#awaited);
   }
 
-  #onTranscript(lane: SttLane, transcript: SttTranscript): void {
+  #onTranscript(lane: SttAttempt, transcript: SttTranscript): void {
     if (this.#closed) return;
     const place = lane.place(transcript);
     if (place === null) return;
@@ -165,7 +165,7 @@ export class FailoverStream implements SttStream {
     this.#events.onTranscript({ ...transcript, segment });
   }
 
-  #onError(lane: SttLane, error: Error): void {
+  #onError(lane: SttAttempt, error: Error): void {
     if (this.#closed) return;
     lane.entry.health.failed(this.#options.clock.nowMs(), error);
     this.#errors.push({ name: lane.entry.provider.name, error });
@@ -191,7 +191,7 @@ export class FailoverStream implements SttStream {
   }
 
   /** Who is asked after `lane`: the next in the list that does well, in the end itself again; null = all have been. */
-  #next(lane: SttLane): SttEntry | null {
+  #next(lane: SttAttempt): SttEntry | null {
     const { entries, clock } = this.#options;
     const rounds = this.#settleOpening === null ? ROUNDS : 1;
     if (Math.max(this.#tries, this.#deaf) >= entries.length * rounds) return null;
@@ -211,7 +211,7 @@ export class FailoverStream implements SttStream {
   }
 
   /** Somebody is asked to help as soon as `lane` takes longer than it ever does. */
-  #awaitOpen(lane: SttLane): void {
+  #awaitOpen(lane: SttAttempt): void {
     const ms = lane.entry.health.open.deadlineMs(OPEN);
     this.#arm(ms, () => {
       if (lane === this.#lane && !lane.isOpen) this.#help(`it was not open within ${String(Math.round(ms))} ms`);
@@ -267,7 +267,7 @@ export class FailoverStream implements SttStream {
   }
 
   /** Tells who listens. */
-  #listening(lane: SttLane): SttLane {
+  #listening(lane: SttAttempt): SttAttempt {
     const { provider, options } = lane.entry;
     this.#events.onListener?.({ provider: provider.name, model: (options ?? this.#options).model ?? null });
     return lane;

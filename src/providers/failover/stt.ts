@@ -1,6 +1,6 @@
 import type { SttAbilities, SttEvents, SttOptions, SttProvider, SttStream } from '../stt/stt.js';
 import type { Switch } from './health.js';
-import type { SttEntry } from './stt-lane.js';
+import type { SttEntry } from './stt-attempt.js';
 import { FailoverStream } from './stt-stream.js';
 
 export interface FailoverSttOptions {

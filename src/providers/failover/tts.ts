@@ -1,9 +1,9 @@
-import { reasonOf } from '../../errors.js';
+import { reasonOf } from '../../base/errors.js';
 import type { TtsAudio, TtsProvider, TtsRequest, TtsVoice, TtsVoiceChoice } from '../tts/tts.js';
 import type { Health, Switch } from './health.js';
 import { type Contender, hedged } from './hedge.js';
 import type { DeadlineBounds } from './latency-window.js';
-import { Take } from './take.js';
+import { UtteranceStitcher } from './utterance-stitcher.js';
 
 export interface TtsEntry {
   provider: TtsProvider;
@@ -84,7 +84,7 @@ export class FailoverTts implements TtsProvider {
   }
 
   async *synthesize(request: TtsRequest): AsyncGenerator<TtsAudio, void, undefined> {
-    const take = new Take(request.clock);
+    const take = new UtteranceStitcher(request.clock);
     const last = await this.#lastFor(request.language);
     /** Those who have not fallen silent in this sentence; of these, who is given a second chance. */
     let left = [this.#chosen, ...this.#entries.filter((entry) => entry !== this.#chosen), ...last];
@@ -139,7 +139,9 @@ export class FailoverTts implements TtsProvider {
     const contenders = entries.flatMap((entry) => {
       const { provider, voice, health, last = false } = entry;
       const contender = (isAgain: boolean): Contender<TtsAudio> & { entry: TtsEntry } => ({
-        ...{ entry, name: provider.name, health },
+        entry,
+        name: provider.name,
+        health,
         start: (signal) => provider.synthesize({ ...request, ...voice, signal, ...(isAgain && { again: true }) }),
         ...(last && { byMs }),
       });
@@ -151,7 +153,10 @@ export class FailoverTts implements TtsProvider {
       stage: 'tts',
       contenders,
       isResult: ({ samples }) => samples.length > 0,
-      ...{ bounds, onSwitch, clock: request.clock, signal: request.signal },
+      bounds,
+      onSwitch,
+      clock: request.clock,
+      signal: request.signal,
       onWinner: (winner) => this.#use(contenders.find((one) => one === winner)?.entry ?? this.#current),
     });
   }

@@ -1,10 +1,10 @@
-import { type ModelRoutes, SCRIPTED_MODEL } from '../../config/models.js';
-import { ParleyError } from '../../errors.js';
-import { AnthropicProvider } from './anthropic.js';
-import { RealClock } from '../../clock/real.js';
+import { type ModelRoutes, SCRIPTED_MODEL } from '../../settings/models.js';
+import { ParleyError } from '../../base/errors.js';
+import { AnthropicProvider } from './vendors/anthropic.js';
+import { RealClock } from '../../base/real-clock.js';
 import { OpenAiRealtime } from '../realtime/openai-realtime.js';
 import type { LlmProvider } from './llm.js';
-import { OpenAiProvider } from './openai.js';
+import { OpenAiProvider } from './vendors/openai.js';
 import { fallbackScript } from './scripted/fallback-script.js';
 import { scriptedProvider } from './scripted/provider.js';
 import type { AgentScriptInput } from './scripted/schema.js';

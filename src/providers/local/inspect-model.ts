@@ -1,7 +1,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, extname, join } from 'node:path';
 import * as z from 'zod';
-import { ParleyError, reasonOf } from '../../errors.js';
+import { ParleyError, reasonOf } from '../../base/errors.js';
 import type { LocalModel } from './model-facts.js';
 import { denoiserOf, type ModelFiles, onlyModel, turnModelOf } from './model-families.js';
 import { recogniserOf } from './recogniser-families.js';
@@ -42,9 +42,15 @@ export async function inspectModel(path: string): Promise<LocalModel> {
     if (found === null) throw new Error(`it is of no kind that is known: ${await inWords(files)}`);
     const { languages = null } = found;
     return {
-      ...{ takesLanguage: false, hotwords: null, speakerNames: [], sampleRateHz: 0, tailMs: 0 },
+      takesLanguage: false,
+      hotwords: null,
+      speakerNames: [],
+      sampleRateHz: 0,
+      tailMs: 0,
       ...found,
-      ...{ name, path, languages: languages ?? origin?.languages ?? null },
+      name,
+      path,
+      languages: languages ?? origin?.languages ?? null,
     };
   } catch (error) {
     if (error instanceof ParleyError) throw error;

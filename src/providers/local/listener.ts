@@ -1,7 +1,6 @@
 import { HEARING_RATE_HZ } from '../../audio/frame.js';
-import type { EnginePart, Reply } from './engine-part.js';
-import type { EngineRequest } from './engine-protocol.js';
-import { floats, heardOf } from './engine-values.js';
+import type { EnginePart, EngineRequest, Reply } from './engine/engine-protocol.js';
+import { floats, heardOf } from './engine/engine-values.js';
 import type { SherpaOnlineRecognizer, SherpaOnlineStream } from './sherpa-package.js';
 
 interface Listening {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { isAbsolute, join, resolve } from 'node:path';
-import { ParleyError } from '../../errors.js';
+import { ParleyError } from '../../base/errors.js';
 import { inspectModel } from './inspect-model.js';
 import { baseLanguage, type LocalModel, type ModelKind } from './model-facts.js';
 
@@ -94,7 +94,8 @@ export class LocalModels {
     if (model?.kind === kind) return model;
     const known = (await this.list()).models.filter((one) => one.kind === kind).map(({ name }) => name);
     throw new ParleyError('MODEL_UNKNOWN', {
-      ...{ kind: IN_WORDS[kind], which: `"${given.slice(0, 200)}"` },
+      kind: IN_WORDS[kind],
+      which: `"${given.slice(0, 200)}"`,
       known: known.join(', ') || 'none',
     });
   }

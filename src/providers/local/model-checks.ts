@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { reasonOf } from '../../errors.js';
+import { reasonOf } from '../../base/errors.js';
 import { type ModelFiles, other } from './model-families.js';
 
 /** Of several kinds of export some have a few unused outputs more than tokens. */

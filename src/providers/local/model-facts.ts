@@ -1,5 +1,5 @@
-import { LANGUAGES } from '../../config/language.js';
-import type { EngineName } from './engine-protocol.js';
+import { LANGUAGES } from '../../agent/language.js';
+import type { EngineName } from './engine/engine-protocol.js';
 
 /** What a model is for. */
 export type ModelKind = 'stt' | 'tts' | 'denoise' | 'turn';

@@ -1,7 +1,6 @@
 import { HEARING_RATE_HZ } from '../../audio/frame.js';
-import type { EnginePart, Reply } from './engine-part.js';
-import type { EngineRequest } from './engine-protocol.js';
-import { floats, integers } from './engine-values.js';
+import type { EnginePart, EngineRequest, Reply } from './engine/engine-protocol.js';
+import { floats, integers } from './engine/engine-values.js';
 import type { SherpaDenoiserEngine } from './sherpa-package.js';
 
 /** A small network of its own for each stream: what it has heard is part of it. */

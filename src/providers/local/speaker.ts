@@ -1,7 +1,6 @@
-import type { EnginePart, Reply } from './engine-part.js';
-import type { EngineRequest } from './engine-protocol.js';
-import { integers } from './engine-values.js';
-import { JobQueue } from './job-queue.js';
+import type { EnginePart, EngineRequest, Reply } from './engine/engine-protocol.js';
+import { integers } from './engine/engine-values.js';
+import { JobQueue } from './engine/job-queue.js';
 import type { SherpaTtsEngine } from './sherpa-package.js';
 
 /** One text after the other, given sentence by sentence. */
@@ -16,7 +15,9 @@ export class Speaker implements EnginePart {
     this.#queue = new JobQueue(reply, async ({ id, text, speaker, rate, language }) => {
       const own = { sid: speaker, speed: rate };
       await tts.generateAsync({
-        ...{ text, ...own, enableExternalBuffer: false },
+        text,
+        ...own,
+        enableExternalBuffer: false,
         ...(language !== null && { generationConfig: { ...own, extra: { lang: language } } }),
         onProgress: ({ samples }) => {
           const isWanted = this.#queue.isRunning(id);

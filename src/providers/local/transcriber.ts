@@ -1,8 +1,7 @@
 import { HEARING_RATE_HZ } from '../../audio/frame.js';
-import type { EnginePart, Reply } from './engine-part.js';
-import type { EngineRequest, Heard } from './engine-protocol.js';
-import { floats, heardOf } from './engine-values.js';
-import { JobQueue } from './job-queue.js';
+import type { EnginePart, EngineRequest, Heard, Reply } from './engine/engine-protocol.js';
+import { floats, heardOf } from './engine/engine-values.js';
+import { JobQueue } from './engine/job-queue.js';
 import type { SherpaOfflineRecognizer } from './sherpa-package.js';
 
 /** One recording after the other: whoever is closed before its turn costs nothing. */

@@ -27,7 +27,8 @@ export async function voiceOf(files: ModelFiles): Promise<FoundModel | null> {
     const many = 'lexicon' in parts ? parts : { ...parts, lang: 'en-us' };
     return {
       ...voice(files, family, { [family]: many }, metadata),
-      ...{ languages: KOKORO_LANGUAGES, takesLanguage: true },
+      languages: KOKORO_LANGUAGES,
+      takesLanguage: true,
     };
   }
   if (!metadata.has('comment')) return null;
@@ -52,7 +53,11 @@ function voice(files: ModelFiles, family: string, model: object, metadata: Metad
   const rules = files.names.filter((name) => name.endsWith('.fst')).map(files.path);
   const speakers = (metadata.get('speaker_names') ?? '').split(',').filter((name) => name !== '');
   return {
-    ...{ kind: 'tts', family, engine: 'speak', speakerNames: speakers, languages: voiceLanguages(metadata) },
+    kind: 'tts',
+    family,
+    engine: 'speak',
+    speakerNames: speakers,
+    languages: voiceLanguages(metadata),
     sampleRateHz: Number(metadata.get('sample_rate') ?? 0),
     // A sentence is given as soon as it is made.
     config: { model, maxNumSentences: 1, ...(rules.length > 0 && { ruleFsts: rules.join(',') }) },

@@ -1,16 +1,16 @@
-import type { ParleyError } from '../../errors.js';
+import type { ParleyError } from '../../base/errors.js';
 import type { LlmPiece } from '../llm/llm.js';
-import { Mailbox } from '../tts/mailbox.js';
+import { Mailbox } from '../tts/flite/mailbox.js';
 import { PcmBytes } from '../tts/pcm.js';
 import { type JsonObject, numberOf, objectOf, textOf } from '../wire/json.js';
-import type { LineListener, RealtimeLine } from './line.js';
+import type { LineListener, RealtimeSocket } from './realtime-socket.js';
 import { realtimeError } from './realtime-error.js';
 import { REALTIME_RATE_HZ } from './session-settings.js';
 
 export interface RealtimeAnswerOptions {
   provider: string;
   secrets: readonly string[];
-  line: RealtimeLine;
+  line: RealtimeSocket;
   /** Tells this response from others; it comes back as metadata. */
   id: string;
   /** What the answer has to be a call of; null = it may be anything. */
@@ -149,7 +149,9 @@ export class RealtimeAnswer implements LineListener {
 
   #voice(text: string, samples: Int16Array | null, isLast = false): void {
     this.pieces.push({
-      ...{ type: 'voice', text, isLast },
+      type: 'voice',
+      text,
+      isLast,
       audio: samples === null ? null : { samples, sampleRateHz: REALTIME_RATE_HZ },
       cut: (heardMs) => this.#cut(heardMs),
     });

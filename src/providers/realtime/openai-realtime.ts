@@ -1,15 +1,14 @@
-import { type Clock, delay } from '../../clock/clock.js';
-import { ParleyError } from '../../errors.js';
+import { type Clock, delay } from '../../base/clock.js';
+import { ParleyError } from '../../base/errors.js';
 import { Deadlines } from '../deadlines.js';
-import type { LlmPiece, LlmProvider, LlmRequest } from '../llm/llm.js';
-import type { SpeechModel, SpeechModelVoice, SpeechSession } from '../llm/speech-model.js';
+import type { LlmPiece, LlmProvider, LlmRequest, SpeechModel, SpeechModelVoice, SpeechSession } from '../llm/llm.js';
 import type { TtsProvider } from '../tts/tts.js';
-import { socketUrl } from '../tts/vendor-voice.js';
+import { socketUrl } from '../tts/vendors/vendor-voice.js';
 import { OPENAI_REALTIME_VOICE, openAiRealtimeTts } from '../tts/vendors/openai-realtime.js';
 import { failed } from '../wire/vendor-error.js';
 import { RealtimeAnswer } from './answer.js';
-import { realtimeEars } from './ears.js';
-import { RealtimeLine } from './line.js';
+import { realtimeStt } from './realtime-stt.js';
+import { RealtimeSocket } from './realtime-socket.js';
 
 export interface OpenAiRealtimeOptions {
   /** With the version: `https://api.openai.com/v1`. */
@@ -47,7 +46,7 @@ export class OpenAiRealtime implements LlmProvider {
   readonly speech: SpeechModel;
   readonly #options: Required<OpenAiRealtimeOptions>;
   readonly #reader: TtsProvider;
-  readonly #lines = new Set<RealtimeLine>();
+  readonly #lines = new Set<RealtimeSocket>();
 
   constructor(options: OpenAiRealtimeOptions) {
     this.#options = { modelName: (id) => id, ...DEFAULTS, ...options };
@@ -84,16 +83,21 @@ export class OpenAiRealtime implements LlmProvider {
     const { instructions = '' } = voice?.settings ?? {};
     const llm = new Conversing(this.#options, line, typeof instructions === 'string' ? instructions : '');
     return {
-      ...{ stt: realtimeEars({ name: NAME, line, secrets: [apiKey], clock }), llm },
+      stt: realtimeStt({ name: NAME, line, secrets: [apiKey], clock }),
+      llm,
       close: () => this.#leave(line),
     };
   }
 
-  #line(model: string, voice: SpeechModelVoice | null): RealtimeLine {
+  #line(model: string, voice: SpeechModelVoice | null): RealtimeSocket {
     const { baseUrl, apiKey, modelName, clock, connectTimeoutMs, renewAfterMs } = this.#options;
     const speed = voice?.settings['speed'];
-    const line = new RealtimeLine({
-      ...{ provider: NAME, secrets: [apiKey], clock, connectTimeoutMs, renewAfterMs },
+    const line = new RealtimeSocket({
+      provider: NAME,
+      secrets: [apiKey],
+      clock,
+      connectTimeoutMs,
+      renewAfterMs,
       url: socketUrl(baseUrl, '/realtime', { model: modelName(model) }),
       headers: { authorization: `Bearer ${apiKey}` },
       settings: {
@@ -101,14 +105,16 @@ export class OpenAiRealtime implements LlmProvider {
           voice === null
             ? null
             : { id: voice.voiceId ?? OPENAI_REALTIME_VOICE, ...(typeof speed === 'number' && { speed }) },
-        ...{ transcription: null, instructions: '', tools: [] },
+        transcription: null,
+        instructions: '',
+        tools: [],
       },
     });
     this.#lines.add(line);
     return line;
   }
 
-  async #leave(line: RealtimeLine): Promise<void> {
+  async #leave(line: RealtimeSocket): Promise<void> {
     this.#lines.delete(line);
     await line.close();
   }
@@ -119,7 +125,7 @@ class Conversing implements LlmProvider {
   readonly name = NAME;
   readonly virtualTime = false;
   readonly #options: Required<OpenAiRealtimeOptions>;
-  readonly #line: RealtimeLine;
+  readonly #line: RealtimeSocket;
   /** How to speak, beside what the agent says of itself. */
   readonly #manner: string;
   #count = 0;
@@ -127,7 +133,7 @@ class Conversing implements LlmProvider {
   #running: RealtimeAnswer | null = null;
   #onOver: () => void = () => undefined;
 
-  constructor(options: Required<OpenAiRealtimeOptions>, line: RealtimeLine, manner: string) {
+  constructor(options: Required<OpenAiRealtimeOptions>, line: RealtimeSocket, manner: string) {
     this.#options = options;
     this.#line = line;
     this.#manner = manner;
@@ -178,7 +184,11 @@ class Conversing implements LlmProvider {
       const instructions = [...system, this.#manner].filter((part) => part.trim() !== '').join('\n\n');
       line.use({ instructions, tools });
       answer = new RealtimeAnswer({
-        ...{ provider: NAME, secrets: [apiKey], line, id: String(++this.#count), requiredTool },
+        provider: NAME,
+        secrets: [apiKey],
+        line,
+        id: String(++this.#count),
+        requiredTool,
         onOver: () => {
           this.#running = null;
           this.#onOver();
@@ -223,7 +233,7 @@ class Conversing implements LlmProvider {
 }
 
 /** The user has said something of which neither the words nor the audio are there. */
-function isUnanswerable(messages: LlmRequest['messages'], line: RealtimeLine): boolean {
+function isUnanswerable(messages: LlmRequest['messages'], line: RealtimeSocket): boolean {
   const last = messages.at(-1);
   return last?.role === 'user' && last.content.trim() === '' && !line.items.endsWithUser;
 }

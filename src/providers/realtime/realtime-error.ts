@@ -1,4 +1,4 @@
-import type { ParleyError } from '../../errors.js';
+import type { ParleyError } from '../../base/errors.js';
 import { type JsonObject, textOf } from '../wire/json.js';
 import { failed, refused, withoutSecrets } from '../wire/vendor-error.js';
 

@@ -1,4 +1,4 @@
-import type { ToolSpec } from '../../config/chat.js';
+import type { ToolSpec } from '../../agent/chat.js';
 import { openAiVoice } from '../tts/vendors/openai-voice.js';
 
 /** The only rate of the API's PCM. */

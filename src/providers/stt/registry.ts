@@ -1,5 +1,5 @@
-import { vendorAccess, type VendorAccess, type VendorName, type Vendors } from '../../config/vendor-settings.js';
-import { ParleyError } from '../../errors.js';
+import { vendorAccess, type VendorAccess, type VendorName, type Vendors } from '../../settings/vendor-settings.js';
+import { ParleyError } from '../../base/errors.js';
 import { EmbeddedStt } from './embedded/provider.js';
 import type { LocalModels } from '../local/local-models.js';
 import { SherpaStt } from './sherpa/provider.js';

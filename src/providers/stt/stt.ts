@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock/clock.js';
+import type { Clock } from '../../base/clock.js';
 
 /** Speech to text, streaming. One vendor a file; the registry names them. */
 export interface SttProvider {

@@ -1,8 +1,8 @@
-import { vendorAccess, type VendorAccess, type VendorName, type Vendors } from '../../config/vendor-settings.js';
-import { ParleyError } from '../../errors.js';
-import { EspeakTts } from './espeak.js';
+import { vendorAccess, type VendorAccess, type VendorName, type Vendors } from '../../settings/vendor-settings.js';
+import { ParleyError } from '../../base/errors.js';
+import { EspeakTts } from './espeak/espeak.js';
 import type { LocalModels } from '../local/local-models.js';
-import { FliteTts } from './flite.js';
+import { FliteTts } from './flite/flite.js';
 import { SherpaTts } from './sherpa.js';
 import type { TtsProvider } from './tts.js';
 import { azureTts } from './vendors/azure.js';

@@ -1,4 +1,4 @@
-import { ParleyError } from '../../errors.js';
+import { ParleyError } from '../../base/errors.js';
 
 /** What the embedded voices take as `voice.settings`. All are factors; 1 is the voice's own. */
 export interface VoiceSettings {

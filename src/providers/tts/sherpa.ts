@@ -1,11 +1,11 @@
-import { LANGUAGES } from '../../config/language.js';
-import { ParleyError } from '../../errors.js';
-import type { EngineFacts, EngineProcess } from '../local/engine-process.js';
-import { LocalEngines, type LocalEnginesOptions } from '../local/engines.js';
+import { LANGUAGES } from '../../agent/language.js';
+import { ParleyError } from '../../base/errors.js';
+import type { EngineFacts, EngineProcess } from '../local/engine/engine-process.js';
+import { LocalEngines, type LocalEnginesOptions } from '../local/engine/engines.js';
 import { type LocalModels, speaks } from '../local/local-models.js';
 import { baseLanguage, type LocalModel } from '../local/model-facts.js';
-import { unlessAborted } from '../../clock/unless-aborted.js';
-import { Mailbox } from './mailbox.js';
+import { raceAbort } from '../../base/race-abort.js';
+import { Mailbox } from './flite/mailbox.js';
 import { parseVoiceSettings, type VoiceSettings } from './settings.js';
 import { type EngineAudio, speak } from './speech.js';
 import type { TtsAudio, TtsProvider, TtsRequest, TtsVoice, TtsVoiceChoice } from './tts.js';
@@ -72,7 +72,7 @@ export class SherpaTts implements TtsProvider {
     request.signal.throwIfAborted();
     const voice = await this.#voice(request.voiceId, request.language);
     const engine = this.#engines.of(voice.model, request.voiceId === null);
-    const facts = await unlessAborted(engine.ready(), request.signal);
+    const facts = await raceAbort(engine.ready(), request.signal);
     const speaker = this.#speakerIn(voice, facts, request.voiceId);
     const language = voice.model.takesLanguage ? espeakCode(request.language) : null;
     const voiced = { speaker, rate: settings.rate, language };

@@ -1,13 +1,13 @@
 import { samplesToMs } from '../../audio/frame.js';
-import { mix } from '../../audio/mix.js';
+import { mix } from '../../audio/dsp/mix.js';
 import { Deadlines } from '../deadlines.js';
-import { unlessAborted } from '../../clock/unless-aborted.js';
-import { splitClauses } from './clauses.js';
+import { raceAbort } from '../../base/race-abort.js';
+import { splitClauses } from './text/clauses.js';
 import type { TtsLatency } from './latency.js';
 import type { VoiceSettings } from './settings.js';
-import { spokenText, spokenWords, type SpokenWord } from './speakable.js';
+import { spokenText, spokenWords, type SpokenWord } from './text/speakable.js';
 import { estimateWordTimes, type WordTime } from './timing.js';
-import { SilenceTrimmer } from './trim.js';
+import { SilenceTrimmer } from './flite/trim.js';
 import type { TtsAudio, TtsRequest, TtsWord } from './tts.js';
 
 /** Audio as an engine gives it. Block boundaries must depend on nothing but the clause. */
@@ -92,7 +92,7 @@ async function* blocksOf(
   try {
     for (;;) {
       deadlines.within(engine.timeoutMs);
-      const result = await unlessAborted(clock.settle(source.next(), dueMs), signal);
+      const result = await raceAbort(clock.settle(source.next(), dueMs), signal);
       deadlines.pause();
       if (result.done === true) return;
       yield result.value;

@@ -1,4 +1,4 @@
-import { RealFft } from '../../audio/fft.js';
+import { RealFft } from '../../audio/dsp/fft.js';
 import { HEARING_RATE_HZ } from '../../audio/frame.js';
 
 /**

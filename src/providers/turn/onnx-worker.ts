@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { parentPort, workerData } from 'node:worker_threads';
-import { reasonOf } from '../../errors.js';
+import { reasonOf } from '../../base/errors.js';
 import { logMel, MEL_BANDS } from './log-mel.js';
 
 /** What the thread is started with, asked and answers. */

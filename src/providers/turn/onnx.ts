@@ -1,7 +1,7 @@
 import { access } from 'node:fs/promises';
 import { Worker } from 'node:worker_threads';
 import { HEARING_RATE_HZ } from '../../audio/frame.js';
-import { ParleyError, reasonOf } from '../../errors.js';
+import { ParleyError, reasonOf } from '../../base/errors.js';
 import { workerFile } from '../../package-files.js';
 import type { OnnxAnswer, OnnxQuestion, OnnxWorkerData } from './onnx-worker.js';
 import type { TurnModel, TurnRequest } from './turn.js';

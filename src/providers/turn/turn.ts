@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock/clock.js';
+import type { Clock } from '../../base/clock.js';
 
 /**
  * Judges from the sound of speech whether its speaker has finished: melody, pace and breath tell what words do not. It

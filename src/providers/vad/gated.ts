@@ -1,7 +1,7 @@
 /** A detector that rests while a line is silent: for machines packed with calls, where most lines are most of the time. */
 import { LevelGate } from './level-gate.js';
 import type { VadDetector, VadProvider } from './vad.js';
-import { WindowBuffer } from './window-buffer.js';
+import { WindowBuffer } from './silero/window-buffer.js';
 
 /** The last windows before the gate opens, which the detector then hears at once: with 4 it knew some voices later. */
 const LEAD_WINDOWS = 16;

@@ -1,9 +1,9 @@
 /** The voice activity detectors by name. */
-import { ParleyError } from '../../errors.js';
+import { ParleyError } from '../../base/errors.js';
 import { GatedVad } from './gated.js';
-import { SileroVad } from './silero.js';
+import { SileroVad } from './silero/silero.js';
 import type { VadProvider } from './vad.js';
-import { WebRtcVad } from './webrtc.js';
+import { WebRtcVad } from './webrtc/webrtc.js';
 
 /** The one that is used when none is named. */
 export const DEFAULT_VAD = 'silero';

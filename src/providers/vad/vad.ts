@@ -9,7 +9,7 @@ export interface VadProvider {
 
 export interface DetectorOptions {
   /**
-   * Whether windows may be told of later, at the end of the gathering in which they were completed (clock/gathering.ts):
+   * Whether windows may be told of later, at the end of the gathering in which they were completed (base/gathering.ts):
    * those of many streams together can cost less than each by itself. Default false.
    */
   mayWait?: boolean;

@@ -1,4 +1,4 @@
-import { parseJson } from '../../json.js';
+import { parseJson } from '../../base/json.js';
 /** Reads what a vendor sends without believing its shape: each gives null, or nothing, where it is another. */
 
 export type JsonObject = Readonly<Record<string, unknown>>;

@@ -1,5 +1,5 @@
-import type { Clock } from '../../clock/clock.js';
-import { ParleyError, reasonOf } from '../../errors.js';
+import type { Clock } from '../../base/clock.js';
+import { ParleyError, reasonOf } from '../../base/errors.js';
 import { Deadlines } from '../deadlines.js';
 import { type JsonObject, parseObject } from './json.js';
 import { failed, messageIn, statusError, withoutSecrets } from './vendor-error.js';
@@ -29,7 +29,7 @@ export async function postJson(options: PostOptions): Promise<JsonObject> {
   const deadlines = new Deadlines(clock, provider, signal);
   deadlines.within(timeoutMs);
   try {
-    const { request } = await import('../../undici.js');
+    const { request } = await import('../../base/undici.js');
     const reply = await request(url, {
       method: 'POST',
       headers: { 'content-type': 'application/json', accept: 'application/json', ...headers },

@@ -1,6 +1,6 @@
-import { parseJson } from '../../json.js';
-import { encodeUrlText } from '../../config/url-text.js';
-import { ParleyError } from '../../errors.js';
+import { parseJson } from '../../base/json.js';
+import { encodeUrlText } from '../../schema/text.js';
+import { ParleyError } from '../../base/errors.js';
 
 /** Statuses after which the same request may well succeed; all of 5xx besides. */
 const PASSING = new Set([408, 409, 425, 429]);

@@ -1,5 +1,5 @@
 import type { Dispatcher, Pool } from 'undici';
-import { ParleyError, reasonOf } from '../../errors.js';
+import { ParleyError, reasonOf } from '../../base/errors.js';
 import { failed, messageIn, statusError, withoutSecrets } from './vendor-error.js';
 
 export interface VendorHttpOptions {
@@ -65,7 +65,7 @@ export class VendorHttp {
       bodyTimeout: 0,
       connect: { timeout: options.connectTimeoutMs ?? 5000 },
     };
-    this.#pool = import('../../undici.js').then(({ Pool }) => new Pool(url.origin, settings));
+    this.#pool = import('../../base/undici.js').then(({ Pool }) => new Pool(url.origin, settings));
   }
 
   /**

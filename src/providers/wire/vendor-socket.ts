@@ -1,7 +1,7 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { WebSocket } from 'ws';
-import type { Cancel, Clock } from '../../clock/clock.js';
-import { ParleyError, reasonOf } from '../../errors.js';
+import type { Cancel, Clock } from '../../base/clock.js';
+import { ParleyError, reasonOf } from '../../base/errors.js';
 import { failed, messageIn, refused, statusError, withoutSecrets } from './vendor-error.js';
 
 export interface VendorSocketOptions {

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream, existsSync } from 'node:fs';
 import { copyFile, type FileHandle, mkdtemp, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { ParleyError, reasonOf } from '../../errors.js';
+import { ParleyError, reasonOf } from '../../base/errors.js';
 import { packageVersion } from '../../package-files.js';
 import { DATABASES, KEY_FILES, type Manifest, MANIFEST_NAME } from './manifest.js';
 import { MAX_TAR_BYTES, TAR_END, tarHeader, tarPadding } from './tar.js';
@@ -50,7 +50,10 @@ export async function backUp({ dataDir, to, recordings, keys, nowUnixMs }: Backu
         : []),
     ];
     const manifest: Manifest = {
-      ...{ format: 'parley-backup', version: 1, parley: packageVersion(), created_at: Math.floor(nowUnixMs / 1000) },
+      format: 'parley-backup',
+      version: 1,
+      parley: packageVersion(),
+      created_at: Math.floor(nowUnixMs / 1000),
       files: await Promise.all(files.map(async ({ name, path }) => ({ name, ...(await digest(path)) }))),
       recordings: sound,
     };

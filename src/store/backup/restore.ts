@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { ParleyError, reasonOf } from '../../errors.js';
+import { ParleyError, reasonOf } from '../../base/errors.js';
 import { SCHEMA_VERSION } from '../database.js';
 import { FolderLock } from '../folder-lock.js';
 import { DATABASES, type Manifest, MANIFEST_NAME, manifestSchema } from './manifest.js';

@@ -2,7 +2,7 @@ import { randomConfig } from './random-config.js';
 import { randomLine, randomModel, randomTools, randomVoice } from './random-providers.js';
 import { randomStrays } from './random-strays.js';
 import { randomUser } from './random-user.js';
-import { Random } from '../../random.js';
+import { Random } from '../../base/random.js';
 import type { Act, Script } from './script.js';
 
 /** What a script is put together from; whatever else can happen in a conversation is one more. */

@@ -1,5 +1,5 @@
-import type { ConfigChanges } from '../merge-config.js';
-import type { Random } from '../../random.js';
+import type { ConfigChanges } from '../../conversation/merge-config.js';
+import type { Random } from '../../base/random.js';
 
 const GOODBYES = [[], ['Goodbye.'], ['So long.', 'Thank you for calling. Goodbye.']] as const;
 const DESK = { phone: '+4930123456', description: 'the desk' };

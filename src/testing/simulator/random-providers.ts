@@ -1,5 +1,5 @@
-import type { ReplyTiming, ScriptedCall } from '../stage-model.js';
-import type { Random } from '../../random.js';
+import type { ReplyTiming, ScriptedCall } from '../stage/model.js';
+import type { Random } from '../../base/random.js';
 import type { Act } from './script.js';
 
 const REPLIES = [

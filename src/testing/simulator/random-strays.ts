@@ -1,5 +1,5 @@
 import type { ConversationEvent } from '../../conversation/events.js';
-import type { Random } from '../../random.js';
+import type { Random } from '../../base/random.js';
 import type { Act } from './script.js';
 
 /** Events that fit nothing, or that come twice, too late or out of order; and what others have the agent do. */

@@ -1,6 +1,6 @@
 import type { ConversationState } from '../../conversation/state.js';
-import { mergeConfig } from '../merge-config.js';
-import type { Stage, StageWatcher } from '../stage.js';
+import { mergeConfig } from '../../conversation/merge-config.js';
+import type { Stage, StageWatcher } from '../stage/stage.js';
 import { RULES } from './rules/index.js';
 import { check, RuleBroken, type Rule } from './rules/rule.js';
 import { type Script, stageFor } from './script.js';

@@ -1,5 +1,5 @@
-import type { AppFunction } from '../../config/function.js';
-import { faultOf } from '../../config/issues.js';
+import type { AppFunction } from '../../agent/function.js';
+import { faultOf } from '../../schema/issues.js';
 import type { App } from './app.js';
 import { bookMeetingSlot, getAvailableMeetingSlots } from './cal-com.js';
 

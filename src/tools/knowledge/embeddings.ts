@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import type { Clock } from '../../clock/clock.js';
-import { parseJson } from '../../json.js';
-import { reasonOf } from '../../errors.js';
+import type { Clock } from '../../base/clock.js';
+import { parseJson } from '../../base/json.js';
+import { reasonOf } from '../../base/errors.js';
 import { GuardedClient } from '../../net/guarded-client.js';
 
 /** A model that makes texts into vectors: any server with OpenAI's `/embeddings`. */

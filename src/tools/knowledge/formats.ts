@@ -1,4 +1,5 @@
-import type { Reader } from './blocks.js';
+import { type Chunk, Chunker, MAX_TEXT_CHARS, type Reader } from './chunker.js';
+import { spaced } from './words.js';
 
 /** Kinds of files that can be read: ending, MIME types, and the reader, loaded when the first one is read. */
 interface Format {
@@ -73,4 +74,38 @@ export function formatOf(name: string, fileType: string | null): Format | null {
 /** The MIME type that a file is listed with. */
 export function mimeTypeOf(format: Format): string {
   return format.mimeTypes[0] ?? 'application/octet-stream';
+}
+
+/** A passage, and its words for the index. */
+export interface IndexedChunk extends Chunk {
+  /** The text as the index sees it; null = as it is. */
+  words: string | null;
+}
+
+/**
+ * Reads a file into passages.
+ * @throws Error whose message says what is wrong with the file
+ */
+export async function* readPassages(reader: Reader, bytes: Uint8Array): AsyncGenerator<IndexedChunk> {
+  const chunker = new Chunker();
+  let chars = 0;
+  let any = false;
+  for await (const block of reader(bytes)) {
+    chars += block.text.length;
+    if (chars > MAX_TEXT_CHARS) throw new Error(`its text is longer than ${String(MAX_TEXT_CHARS)} characters`);
+    for (const chunk of chunker.add(block)) {
+      any = true;
+      yield indexed(chunk);
+    }
+  }
+  for (const chunk of chunker.end()) {
+    any = true;
+    yield indexed(chunk);
+  }
+  if (!any) throw new Error('it holds no text');
+}
+
+function indexed(chunk: Chunk): IndexedChunk {
+  const words = spaced(chunk.text);
+  return { ...chunk, words: words === chunk.text ? null : words };
 }

@@ -1,5 +1,4 @@
-import { baseLanguage, stopWords } from './stop-words.js';
-import { wordsOf } from './words.js';
+import { baseLanguage, stopWords, wordsOf } from './words.js';
 
 /** A question as the index takes it. */
 export interface TextQuery {
@@ -223,4 +222,16 @@ export function textQuery(text: string, language: string): TextQuery {
 function stemOf(word: string, base: string): string {
   const ending = ENDINGS[base]?.find((it) => word.endsWith(it) && word.length - it.length >= MIN_STEM);
   return ending === undefined ? word : word.slice(0, -ending.length);
+}
+
+/** Damps how much the first places count against the next ones (Cormack, Clarke and Büttcher, SIGIR 2009). */
+const K = 60;
+
+/** Reciprocal rank fusion: several rankings of the same things as one, best first; no scores are compared. */
+export function fuse<T>(rankings: readonly (readonly T[])[]): T[] {
+  const scores = new Map<T, number>();
+  for (const ranking of rankings) {
+    ranking.forEach((it, rank) => scores.set(it, (scores.get(it) ?? 0) + 1 / (K + rank + 1)));
+  }
+  return [...scores.entries()].sort(([, a], [, b]) => b - a).map(([it]) => it);
 }

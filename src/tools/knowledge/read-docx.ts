@@ -1,6 +1,6 @@
 import { unzipSync } from 'fflate';
 import { Parser } from 'htmlparser2';
-import { type Block, oneLine, withoutEmptyCells } from './blocks.js';
+import { type Block, oneLine, withoutEmptyCells } from './chunker.js';
 
 const DOCUMENT = 'word/document.xml';
 const STYLES = 'word/styles.xml';

@@ -1,6 +1,6 @@
 import { Parser } from 'htmlparser2';
-import { type Block, oneLine, withoutEmptyCells } from './blocks.js';
-import { decodeText } from './decode.js';
+import { type Block, oneLine, withoutEmptyCells } from './chunker.js';
+import { decodeText } from './read-text.js';
 
 const SKIPPED = new Set(['script', 'style', 'noscript', 'template', 'svg', 'iframe', 'object', 'nav', 'select']);
 const INLINE = new Set(

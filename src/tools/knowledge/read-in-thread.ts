@@ -1,10 +1,10 @@
 import { Worker } from 'node:worker_threads';
-import type { Cancel, Clock } from '../../clock/clock.js';
-import { ParleyError, reasonOf } from '../../errors.js';
+import type { Cancel, Clock } from '../../base/clock.js';
+import { ParleyError, reasonOf } from '../../base/errors.js';
 import { workerFile } from '../../package-files.js';
-import { unreadable } from './blocks.js';
+import { unreadable } from './chunker.js';
 import type { ReaderJob, ReaderMessage } from './reader-worker.js';
-import type { IndexedChunk } from './reading.js';
+import type { IndexedChunk } from './formats.js';
 
 /** A file that takes longer is hostile or broken. */
 const TIMEOUT_MS = 120_000;

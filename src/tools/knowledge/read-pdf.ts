@@ -1,6 +1,6 @@
 import { getDocumentProxy } from 'unpdf';
-import { reasonOf } from '../../errors.js';
-import type { Block } from './blocks.js';
+import { reasonOf } from '../../base/errors.js';
+import type { Block } from './chunker.js';
 
 const MAX_PAGES = 5_000;
 

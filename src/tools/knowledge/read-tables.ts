@@ -1,5 +1,5 @@
-import { type Block, oneLine } from './blocks.js';
-import { decodeText } from './decode.js';
+import { type Block, oneLine } from './chunker.js';
+import { decodeText } from './read-text.js';
 
 /** A table as CSV (RFC 4180, also with semicolons, tabs or bars): each row as `column: value; column: value`. */
 export function* readCsv(bytes: Uint8Array): Generator<Block> {

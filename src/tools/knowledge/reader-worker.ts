@@ -1,8 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { parentPort, workerData } from 'node:worker_threads';
-import { reasonOf } from '../../errors.js';
-import { formatOf } from './formats.js';
-import { type IndexedChunk, readPassages } from './reading.js';
+import { reasonOf } from '../../base/errors.js';
+import { formatOf, type IndexedChunk, readPassages } from './formats.js';
 
 /** A thread that reads one file: what is wrong with it, or how long it takes, is nobody else's trouble. */
 export interface ReaderJob {

@@ -1,7 +1,7 @@
-import type { Clock } from '../../clock/clock.js';
+import type { Clock } from '../../base/clock.js';
 import { abortAfter } from '../deadline.js';
 import type { JsonRpcMessage, LinkEvents, McpLink } from './link.js';
-import { errorOf } from '../../errors.js';
+import { errorOf } from '../../base/errors.js';
 
 /** The protocol's version that is asked for; a server may answer with an older one. */
 const PROTOCOL_VERSION = '2025-06-18';

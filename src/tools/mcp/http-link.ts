@@ -16,7 +16,7 @@ const GOODBYE_MS = 2_000;
 export class HttpLink implements McpLink {
   readonly #options: HttpLinkOptions;
   readonly #url: URL;
-  readonly #agent = import('../../undici.js').then(
+  readonly #agent = import('../../base/undici.js').then(
     ({ Agent }) => new Agent({ headersTimeout: 0, bodyTimeout: 0, connect: { timeout: 10_000 } }),
   );
   readonly #abort = new AbortController();

@@ -1,4 +1,4 @@
-import { parseJson } from '../../json.js';
+import { parseJson } from '../../base/json.js';
 /** Messages of JSON-RPC 2.0 as MCP uses them (specification 2025-06-18). */
 export interface JsonRpcMessage {
   jsonrpc: '2.0';

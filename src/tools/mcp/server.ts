@@ -1,6 +1,6 @@
-import type { Cancel, Clock } from '../../clock/clock.js';
-import type { McpServerSetting } from '../../config/setting-items.js';
-import { reasonOf } from '../../errors.js';
+import type { Cancel, Clock } from '../../base/clock.js';
+import type { McpServerSetting } from '../../settings/setting-items.js';
+import { reasonOf } from '../../base/errors.js';
 import { McpConnection, type McpToolInfo } from './connection.js';
 import { HttpLink } from './http-link.js';
 import type { LinkEvents, McpLink } from './link.js';

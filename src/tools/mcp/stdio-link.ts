@@ -1,7 +1,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import type { Clock } from '../../clock/clock.js';
-import { delay } from '../../clock/clock.js';
+import type { Clock } from '../../base/clock.js';
+import { delay } from '../../base/clock.js';
 import { type JsonRpcMessage, type LinkEvents, MAX_MESSAGE_BYTES, type McpLink, readMessage } from './link.js';
 
 export interface StdioLinkOptions extends LinkEvents {

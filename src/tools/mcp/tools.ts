@@ -1,9 +1,9 @@
-import { type Clock, delay } from '../../clock/clock.js';
-import type { ToolCall, ToolSpec } from '../../config/chat.js';
-import { TOOL_NAME } from '../../config/function.js';
-import { parseJson } from '../../json.js';
-import type { McpServerSetting } from '../../config/setting-items.js';
-import { reasonOf } from '../../errors.js';
+import { type Clock, delay } from '../../base/clock.js';
+import type { ToolCall, ToolSpec } from '../../agent/chat.js';
+import { TOOL_NAME } from '../../agent/function.js';
+import { parseJson } from '../../base/json.js';
+import type { McpServerSetting } from '../../settings/setting-items.js';
+import { reasonOf } from '../../base/errors.js';
 import type { Tool, ToolContext, ToolResult } from '../tool.js';
 import { memberOf, type McpToolInfo } from './connection.js';
 import { McpServer } from './server.js';

@@ -1,4 +1,4 @@
-import { ParleyError } from '../../errors.js';
+import { ParleyError } from '../../base/errors.js';
 
 /** Parsers take time in the square of what they are sent; a browser's offer has 2 to 8 kB. */
 const MAX_BYTES = 65_536;

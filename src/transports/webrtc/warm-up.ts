@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock/clock.js';
+import type { Clock } from '../../base/clock.js';
 import { WeriftCaller } from './werift-caller.js';
 import { WeriftPeer } from './werift-peer.js';
 

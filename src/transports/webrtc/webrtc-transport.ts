@@ -1,15 +1,15 @@
 import { FRAME_MS, HEARING_RATE_HZ } from '../../audio/frame.js';
 import { type Arrival, JitterBuffer, type JitterStats, type MediaPacket } from '../../audio/jitter-buffer.js';
-import { levelOf } from '../../audio/level.js';
-import type { OpusDecoder, OpusEncoder, OpusEncoderOptions, OpusRateHz } from '../../audio/opus.js';
-import { gatherTurn } from '../../clock/gathering.js';
-import type { Clock } from '../../clock/clock.js';
-import { ParleyError, reasonOf } from '../../errors.js';
+import { levelOf } from '../../audio/dsp/level.js';
+import type { OpusDecoder, OpusEncoder, OpusEncoderOptions, OpusRateHz } from '../../audio/codecs/opus.js';
+import { gatherTurn } from '../../base/gathering.js';
+import type { Clock } from '../../base/clock.js';
+import { ParleyError, reasonOf } from '../../base/errors.js';
 import { TalkControl, wireMessage } from '../talk-control.js';
 import type { LineStats, Transport, TransportMessage, TransportSink } from '../transport.js';
 import { checkOffer } from './offer.js';
 import { OPUS_CLOCK_HZ, type WebRtcPeer } from './peer.js';
-import { INITIAL_LOSS, ReportedLoss } from './reported-loss.js';
+import { INITIAL_LOSS, ReportedLoss } from '../../telephony/rtp/reports.js';
 
 type Encoder = Pick<OpusEncoder, 'encode' | 'expectLoss' | 'close'>;
 type Decoder = Pick<OpusDecoder, 'decode' | 'recover' | 'conceal' | 'close'>;

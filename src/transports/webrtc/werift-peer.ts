@@ -1,9 +1,9 @@
 import type { CandidatePair, RTCDataChannel, RTCDtlsTransport, RTCRtpTransceiver, RtcpPacket } from 'werift';
 import { MediaStreamTrack, RTCPeerConnection, RtcpRrPacket, RtcpSrPacket } from 'werift';
-import type { Cancel, Clock } from '../../clock/clock.js';
-import { ParleyError, reasonOf } from '../../errors.js';
-import type { RtpPacket } from '../../rtp/packet.js';
-import { TelephoneEvents } from '../telephone-event.js';
+import type { Cancel, Clock } from '../../base/clock.js';
+import { ParleyError, reasonOf } from '../../base/errors.js';
+import type { RtpPacket } from '../../telephony/rtp/packet.js';
+import { TelephoneEvents } from '../../telephony/rtp/telephone-event.js';
 import { FollowedPair } from './followed-pair.js';
 import { hasFreePort } from './free-port.js';
 import { keepWay } from './kept-way.js';

@@ -4,8 +4,13 @@ import type { View } from './view.js';
 /** Asks for the operator's private key. */
 export function keyGate(problem: string | null, onKey: (key: string) => void): View {
   const field = el('input', {
-    ...{ id: 'key-field', type: 'password', autocomplete: 'off', spellcheck: 'false' },
-    ...{ placeholder: 'sk_…', required: '', 'aria-describedby': 'key-about' },
+    id: 'key-field',
+    type: 'password',
+    autocomplete: 'off',
+    spellcheck: 'false',
+    placeholder: 'sk_…',
+    required: '',
+    'aria-describedby': 'key-about',
   });
   const form = el(
     'form',

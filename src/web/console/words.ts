@@ -1,4 +1,4 @@
-import type { CallHistoryItem } from '../../session/call-history.js';
+import type { CallHistoryItem } from '../../session/record/call-history.js';
 
 const DAY = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });
 const TIME = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' });

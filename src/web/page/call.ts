@@ -106,8 +106,11 @@ export class Call {
     this.#events = events;
     const { token, agentId, metadata, continuation, base = location.origin } = options;
     const initiate = {
-      ...{ public_key: token, agent: { agent_id: agentId }, background_in_pauses: true },
-      ...{ ...(metadata && { metadata }), ...(continuation && { session_continuation: continuation }) },
+      public_key: token,
+      agent: { agent_id: agentId },
+      background_in_pauses: true,
+      ...(metadata && { metadata }),
+      ...(continuation && { session_continuation: continuation }),
     };
     this.#socket = new TalkSocket(
       { base, initiate },

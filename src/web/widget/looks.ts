@@ -25,8 +25,15 @@ export interface Looks {
 const NOTHING = { idle: null, connecting: null, running: null };
 
 export const DEFAULT_LOOKS: Looks = {
-  ...{ titles: NOTHING, icons: NOTHING, background: null, buttonCss: null },
-  ...{ formCss: null, size: null, transcript: null, name: null, base_url: null },
+  titles: NOTHING,
+  icons: NOTHING,
+  background: null,
+  buttonCss: null,
+  formCss: null,
+  size: null,
+  transcript: null,
+  name: null,
+  base_url: null,
 };
 
 const TITLES: Readonly<Record<Display, string>> = {

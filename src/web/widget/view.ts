@@ -2,12 +2,154 @@ import { Keypad } from '../page/keypad.js';
 import { Notice } from '../page/notice.js';
 import { type Phase, PHASE_WORDS } from '../page/phase.js';
 import { Transcript } from '../page/transcript.js';
-import { ConsentCard } from './consent-card.js';
-import { el, icon } from './dom.js';
-import { Launcher } from './launcher.js';
-import { DEFAULT_LOOKS, displayOf, type Looks } from './looks.js';
-import { Meter } from './meter.js';
+import { el, icon, type IconName } from './dom.js';
+import {
+  buttonName,
+  buttonTitle,
+  DEFAULT_LOOKS,
+  type Display,
+  displayOf,
+  inkOn,
+  type Looks,
+  pictureAddress,
+} from './looks.js';
 import type { WidgetOptions } from './options.js';
+
+/** Asks the user to agree before the first call. */
+export class ConsentCard {
+  readonly element = el('div', { class: 'consent', role: 'group', 'aria-label': 'Before the call' });
+
+  constructor() {
+    this.element.hidden = true;
+  }
+
+  get asks(): boolean {
+    return !this.element.hidden;
+  }
+
+  /** @param url more about it: an address of a page, or null */
+  ask(text: string, url: string | null, onAnswer: (agreed: boolean) => void): void {
+    const agree = el('button', { class: 'form-send', type: 'button' }, 'Agree and start');
+    const decline = el('button', { class: 'form-skip', type: 'button' }, 'Not now');
+    const words = el('p', { id: 'consent' }, text);
+    if (url !== null) words.append(' ', el('a', { href: url, target: '_blank', rel: 'noopener' }, 'More about this'));
+    agree.setAttribute('aria-describedby', 'consent');
+    this.element.replaceChildren(words, el('div', { class: 'form-row' }, agree, decline));
+    this.element.hidden = false;
+    agree.focus();
+    const answer = (agreed: boolean): void => {
+      this.withdraw();
+      onAnswer(agreed);
+    };
+    agree.addEventListener('click', () => answer(true));
+    decline.addEventListener('click', () => answer(false));
+  }
+
+  withdraw(): void {
+    this.element.hidden = true;
+    this.element.replaceChildren();
+  }
+}
+
+const ICONS: Readonly<Record<Display, IconName>> = { idle: 'talk', connecting: 'wait', running: 'hangup' };
+
+/** The button that calls and hangs up, as the agent's embed configuration wants it. */
+export class Launcher {
+  readonly element: HTMLButtonElement;
+  #looks: Looks;
+  #display: Display = 'idle';
+
+  constructor(looks: Looks, onClick: () => void) {
+    this.element = el('button', { class: 'launcher', type: 'button' });
+    this.element.addEventListener('click', onClick);
+    this.#looks = looks;
+    this.looks = looks;
+  }
+
+  set looks(looks: Looks) {
+    this.#looks = looks;
+    const { style } = this.element;
+    // By CSSOM: a page's Content Security Policy may forbid style attributes.
+    style.cssText = looks.buttonCss ?? '';
+    if (looks.background !== null) style.background = looks.background;
+    if (looks.background !== null && style.color === '') style.color = inkOn(plainColour(looks.background));
+    if (looks.size !== null) style.setProperty('--size', `${String(looks.size)}px`);
+    this.#show();
+  }
+
+  set display(display: Display) {
+    if (display === this.#display) return;
+    this.#display = display;
+    this.#show();
+  }
+
+  #show(): void {
+    const display = this.#display;
+    const title = buttonTitle(this.#looks, display);
+    this.element.setAttribute('aria-label', buttonName(title, display));
+    this.element.classList.toggle('bare', title === '');
+    this.element.replaceChildren(this.#picture(display), el('span', { class: 'title' }, title));
+  }
+
+  #picture(display: Display): Element {
+    const address = pictureAddress(this.#looks.icons[display]);
+    if (address === null) return icon(ICONS[display]);
+    const image = el('img', { class: 'icon', src: address, alt: '' });
+    image.addEventListener('error', () => image.replaceWith(icon(ICONS[display])));
+    return image;
+  }
+}
+
+/** A colour as `#rrggbb` where it can be written so; black for what is none, such as a gradient. */
+function plainColour(background: string): string {
+  const context = document.createElement('canvas').getContext('2d');
+  if (context === null) return '';
+  context.fillStyle = background;
+  const { fillStyle } = context;
+  return typeof fillStyle === 'string' ? fillStyle : '';
+}
+
+const BARS = 4;
+/** Levels between these are shown, in dB of full scale. */
+const LOWEST_DB = -50;
+const HIGHEST_DB = -12;
+
+/** A few bars that follow a voice: the agent's in colour, the user's in ink. */
+export class Meter {
+  readonly element = el('span', { class: 'meter', 'aria-hidden': 'true' });
+  readonly #bars: HTMLElement[] = [];
+  readonly #levels: number[] = Array.from({ length: BARS }, () => 0);
+
+  constructor() {
+    for (let at = 0; at < BARS; at++) this.#bars.push(el('i'));
+    this.element.append(...this.#bars);
+  }
+
+  /** Takes the next levels, root mean squares 0..1. */
+  add(agent: number, user: number): void {
+    this.element.classList.toggle('user', user > agent);
+    this.#levels.unshift(heightOf(Math.max(agent, user)));
+    this.#levels.length = BARS;
+    this.#show();
+  }
+
+  /** Nobody is heard any more. */
+  rest(): void {
+    this.#levels.fill(0);
+    this.#show();
+  }
+
+  #show(): void {
+    for (const [at, bar] of this.#bars.entries()) {
+      bar.style.transform = `scaleY(${(0.14 + 0.86 * (this.#levels[at] ?? 0)).toFixed(2)})`;
+    }
+  }
+}
+
+function heightOf(level: number): number {
+  const db = 20 * Math.log10(Math.max(level, 1e-6));
+  return Math.max(0, Math.min(1, (db - LOWEST_DB) / (HIGHEST_DB - LOWEST_DB)));
+}
 
 export interface ViewEvents {
   /** The button: calls or hangs up. */

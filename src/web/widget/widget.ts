@@ -219,7 +219,7 @@ export class Widget {
       this.#view.muted = this.#control.muted;
     }
     if (phase === 'connecting') {
-      for (const other of [...talking]) if (other !== this) other.yieldLine();
+      for (const other of Array.from(talking)) if (other !== this) other.yieldLine();
       talking.add(this);
     }
     this.#view.phase = phase;

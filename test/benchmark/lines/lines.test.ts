@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { LINES, lineOpener } from '../../../src/benchmark/lines/registry.js';
-import { RealClock } from '../../../src/clock/real.js';
-import { Ticker } from '../../../src/clock/ticker.js';
+import { RealClock } from '../../../src/base/real-clock.js';
+import { Ticker } from '../../../src/base/ticker.js';
 
 const LOUD = 200;
 const tone = (length: number, rateHz: number): Int16Array =>
@@ -15,7 +15,9 @@ it.each(LINES)('%s: both ends hear each other, and hanging up ends the agent’s
   let heardLoud: () => void = () => undefined;
   const userHears = new Promise<void>((resolve) => (heardLoud = resolve));
   const line = await open({
-    ...{ samples: tone(16_000, 16_000), clock, ticker },
+    samples: tone(16_000, 16_000),
+    clock,
+    ticker,
     onSaid: (frames) => (said += frames),
     onHeard: (frame) => frame?.some((sample) => Math.abs(sample) > LOUD) === true && heardLoud(),
   });

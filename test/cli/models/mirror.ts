@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Random } from '../../../src/random.js';
+import { Random } from '../../../src/base/random.js';
 import { MADE_MODELS } from '../../providers/local/made-models.js';
 
 export const ASR = '/github.com/k2-fsa/sherpa-onnx/releases/download/asr-models';

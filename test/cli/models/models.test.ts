@@ -22,7 +22,8 @@ beforeEach(async () => {
   mirror = new Mirror();
   url = await mirror.listen();
   const part = join(data, 'models/.pull', NAME, `${FILE}.part`);
-  mirror.stored = (bytes) => vi.waitFor(() => expect(statSync(part).size).toBe(bytes), { timeout: 10_000, interval: 5 });
+  mirror.stored = (bytes) =>
+    vi.waitFor(() => expect(statSync(part).size).toBe(bytes), { timeout: 10_000, interval: 5 });
 });
 afterEach(async () => {
   await mirror.close();
@@ -58,7 +59,9 @@ describe('pulling', { skip: !hasTool('bzip2') }, () => {
     expect(readdirSync(join(data, 'models/.pull'))).toEqual([`${NAME}.lock`]);
     const origin: unknown = JSON.parse(readFileSync(join(place(), 'parley-model.json'), 'utf8'));
     expect(origin).toMatchObject({
-      ...{ name: NAME, licence: 'Apache-2.0', languages: ['en'] },
+      name: NAME,
+      licence: 'Apache-2.0',
+      languages: ['en'],
       files: [{ sha256: sha256(archive), checked: 'published' }],
     });
     const list = await run(['list']);

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { remedyOf } from '../../../src/cli/providers/remedy.js';
-import { ParleyError } from '../../../src/errors.js';
+import { remedyOf } from '../../../src/cli/providers/providers.js';
+import { ParleyError } from '../../../src/base/errors.js';
 import { failed, refused, statusError } from '../../../src/providers/wire/vendor-error.js';
 
 it.each([

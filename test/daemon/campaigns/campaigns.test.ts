@@ -54,7 +54,11 @@ describe('a campaign', () => {
     });
     expect(Object.keys(made.body).toSorted()).toEqual(['created_at', 'id', 'name', 'records', 'status']);
     const info = {
-      ...{ id, name: 'Autumn', status: 'idle', created_at: created, caller: null },
+      id,
+      name: 'Autumn',
+      status: 'idle',
+      created_at: created,
+      caller: null,
       include_metadata_in_prompt: false,
     };
     expect((await ask('GET', `/campaigns/${id}/info`)).body).toEqual(info);
@@ -62,7 +66,8 @@ describe('a campaign', () => {
     const change = { name: 'Winter', include_metadata_in_prompt: true };
     expect((await ask('PUT', `/campaigns/${id}/info`, change)).body).toEqual(changed);
     expect((await ask('POST', `/campaigns/${id}/set_caller`, { phone: callers.ours })).body).toEqual({
-      ...{ ...changed, caller: callers.ours },
+      ...changed,
+      caller: callers.ours,
     });
     expect((await ask('GET', '/campaigns')).body).toEqual([{ ...changed, caller: callers.ours }]);
     expect((await ask('DELETE', `/campaigns/${id}`)).body).toEqual({ success: true });
@@ -157,8 +162,13 @@ describe('records', () => {
     expect(Object.keys(upload.body)).toEqual(['success']);
     expect(await records(path)).toEqual([
       {
-        ...{ phone: ANN, metadata: { Name: 'Ann' }, session_id: null, call_status: 'not_started', attempts: 0 },
-        ...{ next_call_at: expect.any(Number) as number, reason: null },
+        phone: ANN,
+        metadata: { Name: 'Ann' },
+        session_id: null,
+        call_status: 'not_started',
+        attempts: 0,
+        next_call_at: expect.any(Number) as number,
+        reason: null,
       },
       expect.objectContaining({ phone: BUSY, metadata: {} }),
     ]);
@@ -227,7 +237,9 @@ describe('calling', () => {
     const path = await campaign({ retries: { busy: [1], no_answer: [] } });
     await ask('PUT', '/agents/baker', {
       config: {
-        ...{ prompt: 'Sell bread.', first_message: 'Hello {Name}.', llm: { model: 'scripted' } },
+        prompt: 'Sell bread.',
+        first_message: 'Hello {Name}.',
+        llm: { model: 'scripted' },
         session_timeout: { max_duration: 4 },
       },
     });
@@ -324,7 +336,8 @@ describe('calling', () => {
     await ask('PUT', `/phones/${callers.ours}`, { status: 'inactive' });
     await ask('POST', `${path}/schedule`, { calls_per_minute: 60_000 });
     expect(await progress(path, ({ status }) => status === 'failed')).toMatchObject({
-      ...{ reason: `${callers.ours} is switched off`, not_started: 1 },
+      reason: `${callers.ours} is switched off`,
+      not_started: 1,
     });
     await ask('PUT', `/phones/${callers.ours}`, { status: 'active' });
     expect((await ask('POST', `${path}/start`)).body).toMatchObject({ status: 'started' });

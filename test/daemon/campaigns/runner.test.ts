@@ -4,15 +4,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { VirtualClock } from '../../../src/clock/virtual.js';
-import { type CampaignSchedule, DEFAULT_CAMPAIGN_SCHEDULE, WEEKDAYS } from '../../../src/config/campaign-schedule.js';
-import { InvalidConfigError } from '../../../src/config/issues.js';
+import { VirtualClock } from '../../../src/base/virtual-clock.js';
+import { type CampaignSchedule, DEFAULT_CAMPAIGN_SCHEDULE, WEEKDAYS } from '../../../src/settings/campaign-schedule.js';
+import { InvalidConfigError } from '../../../src/schema/issues.js';
 import { isWithinHours } from '../../../src/daemon/campaigns/calling-hours.js';
 import { placeOfNumber, zonesOfPlace } from '../../../src/daemon/campaigns/phone-zones.js';
 import { type CallOver, CampaignRunner } from '../../../src/daemon/campaigns/runner.js';
-import type { DialEnd, DialledCall, DialRequest } from '../../../src/daemon/dialing/dial.js';
-import { ParleyError } from '../../../src/errors.js';
-import { Random } from '../../../src/random.js';
+import type { DialEnd, DialledCall, DialRequest } from '../../../src/daemon/calls/dial.js';
+import { ParleyError } from '../../../src/base/errors.js';
+import { Random } from '../../../src/base/random.js';
 import { CampaignRecordStore, type StoredRecord } from '../../../src/store/campaign-records.js';
 import { CampaignStore, type StoredCampaign } from '../../../src/store/campaigns.js';
 import { openDatabase } from '../../../src/store/database.js';
@@ -22,8 +22,13 @@ const START = Date.parse('2026-11-20T12:00:00Z');
 const DAY_MS = 86_400_000;
 const CALLER = '+12025550100';
 const ALWAYS: CampaignSchedule = {
-  ...{ ...DEFAULT_CAMPAIGN_SCHEDULE, timezone: 'UTC', concurrent: 5, perMinute: 60 },
-  ...{ hoursStart: '00:00', hoursEnd: '24:00', days: [...WEEKDAYS] },
+  ...DEFAULT_CAMPAIGN_SCHEDULE,
+  timezone: 'UTC',
+  concurrent: 5,
+  perMinute: 60,
+  hoursStart: '00:00',
+  hoursEnd: '24:00',
+  days: [...WEEKDAYS],
 };
 
 interface Placed {
@@ -42,7 +47,8 @@ class Rig {
   readonly faults: Error[] = [];
   /** What comes of a call. Default: it is answered and ends after a minute. */
   outcome: (request: DialRequest, attempt: number) => { status: string; afterMs: number } = () => ({
-    ...{ status: 'user-ended', afterMs: 60_000 },
+    status: 'user-ended',
+    afterMs: 60_000,
   });
   /** Throws where a call is not to be taken. */
   guard: (request: DialRequest) => void = () => undefined;
@@ -72,8 +78,15 @@ class Rig {
 
   campaign(id: string, phones: readonly string[]): StoredCampaign {
     const campaign: StoredCampaign = {
-      ...{ id, name: id, status: 'started', caller: CALLER, includeMetadataInPrompt: false, overrides: {} },
-      ...{ reason: null, lastCallMs: null, createdAt: 0 },
+      id,
+      name: id,
+      status: 'started',
+      caller: CALLER,
+      includeMetadataInPrompt: false,
+      overrides: {},
+      reason: null,
+      lastCallMs: null,
+      createdAt: 0,
     };
     this.campaigns.add(campaign);
     this.add(id, phones);

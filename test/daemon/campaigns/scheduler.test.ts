@@ -1,12 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type CampaignSchedule, DEFAULT_CAMPAIGN_SCHEDULE, WEEKDAYS } from '../../../src/config/campaign-schedule.js';
+import { type CampaignSchedule, DEFAULT_CAMPAIGN_SCHEDULE, WEEKDAYS } from '../../../src/settings/campaign-schedule.js';
 import { Scheduler, type WaitingRecord, type WaitingRecords } from '../../../src/daemon/campaigns/scheduler.js';
 import { isWithinHours } from '../../../src/daemon/campaigns/calling-hours.js';
 
 const ALWAYS: CampaignSchedule = {
-  ...{ ...DEFAULT_CAMPAIGN_SCHEDULE, timezone: 'UTC', concurrent: 2, perMinute: 60 },
-  ...{ hoursStart: '00:00', hoursEnd: '24:00', days: [...WEEKDAYS] },
+  ...DEFAULT_CAMPAIGN_SCHEDULE,
+  timezone: 'UTC',
+  concurrent: 2,
+  perMinute: 60,
+  hoursStart: '00:00',
+  hoursEnd: '24:00',
+  days: [...WEEKDAYS],
 };
 const NOON = Date.parse('2026-11-20T12:00:00Z');
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { CampaignSchedule } from '../../../src/config/campaign-schedule.js';
-import { DEFAULT_CAMPAIGN_SCHEDULE } from '../../../src/config/campaign-schedule.js';
-import { settle, type Tried } from '../../../src/daemon/campaigns/settle.js';
+import { type CampaignSchedule, DEFAULT_CAMPAIGN_SCHEDULE } from '../../../src/settings/campaign-schedule.js';
+import { settle, type Tried } from '../../../src/daemon/campaigns/runner.js';
 
 const SCHEDULE: CampaignSchedule = {
   ...DEFAULT_CAMPAIGN_SCHEDULE,

@@ -7,7 +7,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { Pool } from 'undici';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { DEFAULT_SETTINGS } from '../../../src/config/settings.js';
+import { DEFAULT_SETTINGS } from '../../../src/settings/settings.js';
 import { House, PRIVATE_KEY, PUBLIC_KEY } from '../house.js';
 import { brokenOf } from './broken.js';
 import { type JsonSchema, valuesOf } from './json-schema.js';

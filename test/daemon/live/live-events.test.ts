@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { AgentConfig } from '../../../src/config/agent.js';
-import { EventBuffer } from '../../../src/daemon/live/event-buffer.js';
-import type { EventStream } from '../../../src/daemon/event-stream.js';
-import { LiveEvents } from '../../../src/daemon/live/live-events.js';
-import { watch } from '../../../src/daemon/live/watcher.js';
+import type { AgentConfig } from '../../../src/agent/agent.js';
+import { EventBuffer, LiveEvents } from '../../../src/daemon/live/live-events.js';
+import type { EventStream } from '../../../src/daemon/http/event-stream.js';
+import { watch } from '../../../src/daemon/live/event-routes.js';
 import type { StoredCall } from '../../../src/store/calls.js';
 
 const call = (
@@ -12,8 +11,18 @@ const call = (
   config: AgentConfig = {},
   endedUs: number | null = null,
 ): StoredCall => ({
-  ...{ sessionId, callId: null, channel: 'talk', direction: 'inbound', agentId: 'baker', campaignId: null },
-  ...{ fromPhone: null, toPhone: null, status, tsUs: 1, endedUs, recording: null },
+  sessionId,
+  callId: null,
+  channel: 'talk',
+  direction: 'inbound',
+  agentId: 'baker',
+  campaignId: null,
+  fromPhone: null,
+  toPhone: null,
+  status,
+  tsUs: 1,
+  endedUs,
+  recording: null,
   item: { agent_config: config, duration: 3, error_message: null } as StoredCall['item'],
 });
 
@@ -100,7 +109,10 @@ describe('somebody who watches', () => {
       end: () => (isEnded = true),
     };
     const watching = watch({
-      ...{ events, calls: { get: () => null }, sessionId: null, lastId: null },
+      events,
+      calls: { get: () => null },
+      sessionId: null,
+      lastId: null,
       stream: stream as unknown as EventStream,
     });
     events.call(call('s', 'registered'));

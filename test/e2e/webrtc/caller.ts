@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
-import { levelOf } from '../../../src/audio/level.js';
+import { levelOf } from '../../../src/audio/dsp/level.js';
 import { packageFile } from '../../../src/package-files.js';
 import type { TalkServerMessage } from '../../../src/transports/talk-protocol.js';
 import type { TalkingBrowser } from '../browser.js';

@@ -1,7 +1,7 @@
 import type { Route } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hasTool } from '../../../scripts/system-tools.mjs';
-import { RealClock } from '../../../src/clock/real.js';
+import { RealClock } from '../../../src/base/real-clock.js';
 import { TalkingBrowser } from '../browser.js';
 import { ServedDaemon } from '../served-daemon.js';
 import { BadNetwork } from '../../transports/webrtc/bad-network.js';

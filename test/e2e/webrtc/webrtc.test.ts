@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hasTool } from '../../../scripts/system-tools.mjs';
 import { EmbeddedStt } from '../../../src/providers/stt/embedded/provider.js';
 import { packageFile } from '../../../src/package-files.js';
-import { wordErrorRate } from '../../../src/testing/wer.js';
+import { wordErrorRate } from '../../../src/testing/labels/wer.js';
 import { Listener } from '../../providers/stt/embedded/support.js';
 import { spokenText, TalkingBrowser } from '../browser.js';
 import { ServedDaemon } from '../served-daemon.js';

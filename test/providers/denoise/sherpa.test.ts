@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Denoiser } from '../../../src/audio/denoiser.js';
+import type { Denoiser } from '../../../src/audio/dsp/denoiser.js';
 import { SherpaDenoisers, type SherpaDenoiserOptions } from '../../../src/providers/denoise/sherpa.js';
 import { madeModels, tones } from '../local/made-models.js';
 
-const FAULTY = new URL('../local/faulty-child.mjs', import.meta.url);
+const FAULTY = new URL('../local/engine/faulty-child.mjs', import.meta.url);
 const FRAME = 320;
 const opened: SherpaDenoisers[] = [];
 afterEach(async () => {

@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
-import { ParleyError } from '../../../src/errors.js';
-import { Breaker } from '../../../src/providers/failover/breaker.js';
-import { allFailed, Health, HealthBook, inOrder } from '../../../src/providers/failover/health.js';
+import { ParleyError } from '../../../src/base/errors.js';
+import { allFailed, Breaker, Health, HealthBook, inOrder } from '../../../src/providers/failover/health.js';
 import { LatencyWindow } from '../../../src/providers/failover/latency-window.js';
 
 it('opens after three failures in a row, and tries again once', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { delay } from '../../../src/clock/clock.js';
-import { VirtualClock } from '../../../src/clock/virtual.js';
-import { ParleyError } from '../../../src/errors.js';
+import { delay } from '../../../src/base/clock.js';
+import { VirtualClock } from '../../../src/base/virtual-clock.js';
+import { ParleyError } from '../../../src/base/errors.js';
 import { Health, type Switch, switchText } from '../../../src/providers/failover/health.js';
 import { FailoverLlm, type LlmEntry } from '../../../src/providers/failover/llm.js';
 import type { LlmPiece, LlmProvider, LlmRequest } from '../../../src/providers/llm/llm.js';

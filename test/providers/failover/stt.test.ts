@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { delay } from '../../../src/clock/clock.js';
-import { VirtualClock } from '../../../src/clock/virtual.js';
-import { ParleyError } from '../../../src/errors.js';
+import { delay } from '../../../src/base/clock.js';
+import { VirtualClock } from '../../../src/base/virtual-clock.js';
+import { ParleyError } from '../../../src/base/errors.js';
 import { Health, switchText } from '../../../src/providers/failover/health.js';
 import { FailoverStt } from '../../../src/providers/failover/stt.js';
-import type { SttEntry } from '../../../src/providers/failover/stt-lane.js';
+import type { SttEntry } from '../../../src/providers/failover/stt-attempt.js';
 import type { SttEvents, SttOptions, SttProvider, SttStream } from '../../../src/providers/stt/stt.js';
 
 const FRAME = 320;
@@ -20,7 +20,10 @@ interface Behaviour {
 }
 
 const behaviour = (changes: Partial<Behaviour> = {}): Behaviour => ({
-  ...{ openMs: 50, openError: null, finalMs: 100, hasInterim: true },
+  openMs: 50,
+  openError: null,
+  finalMs: 100,
+  hasInterim: true,
   ...changes,
 });
 
@@ -126,7 +129,9 @@ class Scene {
     let done = false;
     const opening = stt.open(
       {
-        ...{ language: 'en-US', clock: this.clock, signal: this.abort.signal },
+        language: 'en-US',
+        clock: this.clock,
+        signal: this.abort.signal,
         hints: { phrases: [], texts: [], keywords: new Map() },
       },
       {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { delay } from '../../../src/clock/clock.js';
-import { VirtualClock } from '../../../src/clock/virtual.js';
-import { ParleyError } from '../../../src/errors.js';
+import { delay } from '../../../src/base/clock.js';
+import { VirtualClock } from '../../../src/base/virtual-clock.js';
+import { ParleyError } from '../../../src/base/errors.js';
 import { Health, switchText } from '../../../src/providers/failover/health.js';
 import { FailoverTts, type TtsEntry } from '../../../src/providers/failover/tts.js';
 import type { TtsProvider, TtsRequest } from '../../../src/providers/tts/tts.js';
@@ -14,7 +14,11 @@ function voice(
   asked: TtsRequest[],
 ): TtsProvider {
   return {
-    ...{ name, virtualTime: true, hasModels: true, warmUp: () => Promise.resolve(), close: () => Promise.resolve() },
+    name,
+    virtualTime: true,
+    hasModels: true,
+    warmUp: () => Promise.resolve(),
+    close: () => Promise.resolve(),
     voices: () => [{ id: name, name, language: 'en', sampleRateHz: 16_000 }],
     speaks: (language) => Promise.resolve(language === name || (language === 'en' && value > 0)),
     async *synthesize(request) {

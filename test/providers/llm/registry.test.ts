@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { RealClock } from '../../../src/clock/real.js';
-import type { ModelRoute } from '../../../src/config/models.js';
+import { RealClock } from '../../../src/base/real-clock.js';
+import type { ModelRoute } from '../../../src/settings/models.js';
 import { LlmRegistry, llmRegistry } from '../../../src/providers/llm/registry.js';
 import { scriptedProvider } from '../../../src/providers/llm/scripted/index.js';
 import { OpenAiDouble } from './openai-double.js';

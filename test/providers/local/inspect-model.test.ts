@@ -49,7 +49,10 @@ describe('families, by the files and metadata that k2-fsa publishes them with', 
     });
     const { kind, engine, family, config, tailMs } = await inspectModel(path);
     expect({ kind, engine, family, tailMs }).toEqual({
-      ...{ kind: 'stt', engine: 'listen', family: 'streaming transducer', tailMs: 700 },
+      kind: 'stt',
+      engine: 'listen',
+      family: 'streaming transducer',
+      tailMs: 700,
     });
     expect(config['modelConfig']).toEqual({
       transducer: {
@@ -78,8 +81,12 @@ describe('families, by the files and metadata that k2-fsa publishes them with', 
 
   it('the operator’s hotwords.txt is for all who listen through a streaming transducer', async () => {
     const path = await folder({
-      ...{ 'encoder.onnx': STREAMING, 'decoder.onnx': {}, 'joiner.onnx': {}, 'tokens.txt': null },
-      ...{ 'bpe.vocab': null, 'hotwords.txt': null },
+      'encoder.onnx': STREAMING,
+      'decoder.onnx': {},
+      'joiner.onnx': {},
+      'tokens.txt': null,
+      'bpe.vocab': null,
+      'hotwords.txt': null,
     });
     expect((await inspectModel(path)).config).toMatchObject({
       decodingMethod: 'modified_beam_search',
@@ -101,8 +108,11 @@ describe('families, by the files and metadata that k2-fsa publishes them with', 
 
   it('Moonshine of both kinds', async () => {
     const first = await folder({
-      ...{ 'preprocess.onnx': {}, 'encode.int8.onnx': {}, 'tokens.txt': null },
-      ...{ 'uncached_decode.int8.onnx': {}, 'cached_decode.int8.onnx': {} },
+      'preprocess.onnx': {},
+      'encode.int8.onnx': {},
+      'tokens.txt': null,
+      'uncached_decode.int8.onnx': {},
+      'cached_decode.int8.onnx': {},
     });
     expect((await inspectModel(first)).config['modelConfig']).toMatchObject({
       moonshine: {
@@ -113,7 +123,9 @@ describe('families, by the files and metadata that k2-fsa publishes them with', 
       },
     });
     const second = await folder({
-      ...{ 'encoder_model.ort': null, 'decoder_model_merged.ort': null, 'tokens.txt': null },
+      'encoder_model.ort': null,
+      'decoder_model_merged.ort': null,
+      'tokens.txt': null,
     });
     expect((await inspectModel(second)).config['modelConfig']).toMatchObject({
       moonshine: {
@@ -147,7 +159,9 @@ describe('families, by the files and metadata that k2-fsa publishes them with', 
 
   it('a streaming Paraformer', async () => {
     const path = await folder({
-      ...{ 'encoder.int8.onnx': { encoder_output_size: '512' }, 'decoder.int8.onnx': {}, 'tokens.txt': null },
+      'encoder.int8.onnx': { encoder_output_size: '512' },
+      'decoder.int8.onnx': {},
+      'tokens.txt': null,
     });
     expect(await inspectModel(path)).toMatchObject({ family: 'streaming paraformer', engine: 'listen' });
   });
@@ -155,12 +169,16 @@ describe('families, by the files and metadata that k2-fsa publishes them with', 
   it('Piper, with its sounds and its rules for numbers', async () => {
     const metadata = { sample_rate: '22050', n_speakers: '1', comment: 'piper', language: 'German', voice: 'de' };
     const path = await folder({
-      ...{ 'de_DE-thorsten-low.onnx': metadata, 'tokens.txt': null, 'espeak-ng-data': true, 'date.fst': null },
+      'de_DE-thorsten-low.onnx': metadata,
+      'tokens.txt': null,
+      'espeak-ng-data': true,
+      'date.fst': null,
     });
     const found = await inspectModel(path);
     expect(found).toMatchObject({ kind: 'tts', family: 'vits', engine: 'speak', languages: ['de'] });
     expect(found.config).toEqual({
-      ...{ maxNumSentences: 1, ruleFsts: join(path, 'date.fst') },
+      maxNumSentences: 1,
+      ruleFsts: join(path, 'date.fst'),
       model: {
         vits: {
           model: join(path, 'de_DE-thorsten-low.onnx'),
@@ -186,8 +204,10 @@ describe('families, by the files and metadata that k2-fsa publishes them with', 
       await folder({ ...files, 'model.fp16.onnx': { ...metadata, model_type: 'kitten-tts' } }),
     );
     const many = await folder({
-      ...{ ...files, 'model.onnx': { ...metadata, model_type: 'kokoro' } },
-      ...{ 'lexicon-gb-en.txt': null, 'lexicon-zh.txt': null },
+      ...files,
+      'model.onnx': { ...metadata, model_type: 'kokoro' },
+      'lexicon-gb-en.txt': null,
+      'lexicon-zh.txt': null,
     });
     const lexicons = ['lexicon-us-en.txt', 'lexicon-zh.txt'].map((name) => join(many, name)).join(',');
     expect((await inspectModel(many)).config['model']).toHaveProperty('kokoro.lexicon', lexicons);

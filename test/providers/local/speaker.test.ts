@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { EngineReply } from '../../../src/providers/local/engine-protocol.js';
+import type { EngineReply } from '../../../src/providers/local/engine/engine-protocol.js';
 import type { SherpaTtsEngine } from '../../../src/providers/local/sherpa-package.js';
 import { Speaker } from '../../../src/providers/local/speaker.js';
 
@@ -9,7 +9,8 @@ it('is settled when no sentence is made: one that takes for ever is a sign of de
   const replies: EngineReply[] = [];
   const made: (() => void)[] = [];
   const tts: SherpaTtsEngine = {
-    ...{ sampleRate: 16_000, numSpeakers: 1 },
+    sampleRate: 16_000,
+    numSpeakers: 1,
     generateAsync: ({ onProgress }) => {
       onProgress({ samples: new Float32Array(2) });
       return new Promise<void>((resolve) => made.push(resolve));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ChatMessage } from '../../../src/config/chat.js';
+import type { ChatMessage } from '../../../src/agent/chat.js';
 import { Items } from '../../../src/providers/realtime/items.js';
 
 const user = (content: string): ChatMessage => ({ role: 'user', content });

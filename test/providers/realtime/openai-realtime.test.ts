@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { RealClock } from '../../../src/clock/real.js';
-import type { ChatMessage } from '../../../src/config/chat.js';
+import { RealClock } from '../../../src/base/real-clock.js';
+import type { ChatMessage } from '../../../src/agent/chat.js';
 import { RealtimeDouble } from '../../vendors/realtime/double.js';
 import { madeSpeech } from '../../vendors/tts/made-speech.js';
 import { KEY } from '../../vendors/tts/speech-double.js';

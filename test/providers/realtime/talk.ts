@@ -1,8 +1,7 @@
 import { expect } from 'vitest';
-import { RealClock } from '../../../src/clock/real.js';
-import type { ChatMessage, ToolSpec } from '../../../src/config/chat.js';
-import type { LlmPiece, LlmVoice } from '../../../src/providers/llm/llm.js';
-import type { SpeechModelVoice, SpeechSession } from '../../../src/providers/llm/speech-model.js';
+import { RealClock } from '../../../src/base/real-clock.js';
+import type { ChatMessage, ToolSpec } from '../../../src/agent/chat.js';
+import type { LlmPiece, LlmVoice, SpeechModelVoice, SpeechSession } from '../../../src/providers/llm/llm.js';
 import { OpenAiRealtime, type OpenAiRealtimeOptions } from '../../../src/providers/realtime/openai-realtime.js';
 import type { SttEvents, SttStream, SttTranscript } from '../../../src/providers/stt/stt.js';
 import type { RealtimeDouble } from '../../vendors/realtime/double.js';

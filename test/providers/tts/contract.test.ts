@@ -1,6 +1,6 @@
-import type { VendorAccess } from '../../../src/config/vendor-settings.js';
-import type { HttpTts, HttpTtsOptions } from '../../../src/providers/tts/http-tts.js';
-import type { SocketTts, SocketTtsOptions } from '../../../src/providers/tts/socket-tts.js';
+import type { VendorAccess } from '../../../src/settings/vendor-settings.js';
+import type { HttpTts, HttpTtsOptions } from '../../../src/providers/tts/vendors/http-tts.js';
+import type { SocketTts, SocketTtsOptions } from '../../../src/providers/tts/vendors/socket-tts.js';
 import { azureTts } from '../../../src/providers/tts/vendors/azure.js';
 import { cartesiaTts } from '../../../src/providers/tts/vendors/cartesia.js';
 import { deepgramTts } from '../../../src/providers/tts/vendors/deepgram.js';
@@ -36,44 +36,52 @@ function overHttp(
   return {
     provider: ({ url }: SpeechDouble, { clock, apiKey = KEY }) =>
       make({ apiKey, baseUrl: url, region: null }, { ...(clock && { clock }) }),
-    ...{ keepsConnection: true, wordsWithinMs: null, seesCancel: true },
+    keepsConnection: true,
+    wordsWithinMs: null,
+    seesCancel: true,
   };
 }
 
 ttsContract('elevenlabs', {
   double: () => new ElevenLabsDouble(),
   ...overSocket(elevenLabsTts),
-  ...{ wordsWithinMs: 2, seesCancel: false },
+  wordsWithinMs: 2,
+  seesCancel: false,
 });
 
 ttsContract('cartesia', {
   double: () => new CartesiaDouble(),
   ...overSocket(cartesiaTts),
-  ...{ wordsWithinMs: 2, seesCancel: true },
+  wordsWithinMs: 2,
+  seesCancel: true,
 });
 
 ttsContract('deepgram', {
   double: () => new DeepgramDouble(),
   ...overSocket(deepgramTts),
-  ...{ wordsWithinMs: null, seesCancel: true },
+  wordsWithinMs: null,
+  seesCancel: true,
 });
 
 ttsContract('rime', {
   double: () => new RimeDouble(),
   ...overSocket(rimeTts),
-  ...{ wordsWithinMs: 2, seesCancel: true },
+  wordsWithinMs: 2,
+  seesCancel: true,
 });
 
 ttsContract('azure', {
   double: () => new AzureDouble(),
   ...overSocket(azureTts),
-  ...{ wordsWithinMs: 2, seesCancel: false },
+  wordsWithinMs: 2,
+  seesCancel: false,
 });
 
 ttsContract('openai_realtime', {
   double: () => new RealtimeDouble(),
   ...overSocket(openAiRealtimeTts),
-  ...{ wordsWithinMs: null, seesCancel: true },
+  wordsWithinMs: null,
+  seesCancel: true,
 });
 
 ttsContract('openai', { double: () => new OpenAiSpeechDouble(), ...overHttp(openAiTts) });

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Clock } from '../../../src/clock/clock.js';
-import { VirtualClock } from '../../../src/clock/virtual.js';
-import { ParleyError } from '../../../src/errors.js';
+import type { Clock } from '../../../src/base/clock.js';
+import { VirtualClock } from '../../../src/base/virtual-clock.js';
+import { ParleyError } from '../../../src/base/errors.js';
 import type { TtsAudio, TtsProvider, TtsRequest } from '../../../src/providers/tts/tts.js';
 import { HttpSpeechDouble } from '../../vendors/tts/http-speech.js';
 import { KEY, type SpeechDouble } from '../../vendors/tts/speech-double.js';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { VENDORS, type Vendors } from '../../../src/config/vendor-settings.js';
+import { VENDORS, type Vendors } from '../../../src/settings/vendor-settings.js';
 import { chooseTts } from '../../../src/providers/tts/choose.js';
-import { EspeakTts } from '../../../src/providers/tts/espeak.js';
-import { findEspeak } from '../../../src/providers/tts/espeak-process.js';
+import { EspeakTts } from '../../../src/providers/tts/espeak/espeak.js';
+import { findEspeak } from '../../../src/providers/tts/espeak/espeak-process.js';
 import { TTS_PROVIDERS, ttsProvider } from '../../../src/providers/tts/registry.js';
 import { codeOf, requestFor, speakAll } from './requests.js';
 

@@ -2,8 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach } from 'vitest';
-import { RealClock } from '../../../src/clock/real.js';
-import { VirtualClock } from '../../../src/clock/virtual.js';
+import { RealClock } from '../../../src/base/real-clock.js';
+import { VirtualClock } from '../../../src/base/virtual-clock.js';
 import type { TtsAudio, TtsProvider, TtsRequest, TtsWord } from '../../../src/providers/tts/tts.js';
 
 /** A request with everything that a test does not care about. */

@@ -1,14 +1,14 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { VirtualClock } from '../../../src/clock/virtual.js';
+import { VirtualClock } from '../../../src/base/virtual-clock.js';
 import { LocalModels } from '../../../src/providers/local/local-models.js';
 import { SherpaTts, type SherpaTtsOptions } from '../../../src/providers/tts/sherpa.js';
 import type { TtsAudio, TtsRequest } from '../../../src/providers/tts/tts.js';
 import { allModels, ESPEAK_DATA, MADE_MODELS, madeModels } from '../local/made-models.js';
 import { codeOf, requestFor, speakAll, tidyUpAfterEach } from './requests.js';
 
-const FAULTY = new URL('../local/faulty-child.mjs', import.meta.url);
+const FAULTY = new URL('../local/engine/faulty-child.mjs', import.meta.url);
 const TEXT = 'We have a table for two at seven, Ann. Shall I book it?';
 const RATE_HZ = 22_050;
 const tidy = tidyUpAfterEach();

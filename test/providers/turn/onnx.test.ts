@@ -2,9 +2,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { RealClock } from '../../../src/clock/real.js';
-import { ParleyError } from '../../../src/errors.js';
-import { VirtualClock } from '../../../src/clock/virtual.js';
+import { RealClock } from '../../../src/base/real-clock.js';
+import { ParleyError } from '../../../src/base/errors.js';
+import { VirtualClock } from '../../../src/base/virtual-clock.js';
 import { OnnxTurnModel } from '../../../src/providers/turn/onnx.js';
 
 const RUNTIME = new URL('./fake-runtime.mjs', import.meta.url).href;

@@ -3,15 +3,19 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { resample } from '../../../src/audio/resample.js';
-import { decodeWav } from '../../../src/audio/wav.js';
+import { resample } from '../../../src/audio/dsp/resample.js';
+import { decodeWav } from '../../../src/audio/files/wav.js';
 import { packageFile, workerFile } from '../../../src/package-files.js';
 import type { VadDetector, VadProvider } from '../../../src/providers/vad/vad.js';
 import { GatedVad } from '../../../src/providers/vad/gated.js';
-import { SileroVad } from '../../../src/providers/vad/silero.js';
-import { SILERO_KERNELS, sileroKernel } from '../../../src/providers/vad/silero-kernel.js';
-import { WebRtcVad } from '../../../src/providers/vad/webrtc.js';
-import { nativeWebRtcKernel, wasmWebRtcKernel, WEBRTC_WINDOW } from '../../../src/providers/vad/webrtc-kernel.js';
+import { SileroVad } from '../../../src/providers/vad/silero/silero.js';
+import { SILERO_KERNELS, sileroKernel } from '../../../src/providers/vad/silero/silero-kernel.js';
+import { WebRtcVad } from '../../../src/providers/vad/webrtc/webrtc.js';
+import {
+  nativeWebRtcKernel,
+  wasmWebRtcKernel,
+  WEBRTC_WINDOW,
+} from '../../../src/providers/vad/webrtc/webrtc-kernel.js';
 import { join, noise, pieces, silence, tone, voice } from './signals.js';
 
 /** Where there is none, the WASM build does its work: no reason to fail, but to say so. */
@@ -195,7 +199,7 @@ describe('WebRTC VAD', () => {
   it('runs off the main thread too, where the native package would crash', async () => {
     const code = `
       const { parentPort, workerData } = require('node:worker_threads');
-      import(${JSON.stringify(workerFile('providers/vad/webrtc').href)}).then(async ({ WebRtcVad }) => {
+      import(${JSON.stringify(workerFile('providers/vad/webrtc/webrtc').href)}).then(async ({ WebRtcVad }) => {
         const refused = await new WebRtcVad({ kernel: 'native' }).warmUp().catch((error) => error.message);
         const provider = new WebRtcVad();
         await provider.warmUp();

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { SileroVad } from '../../../src/providers/vad/silero.js';
+import { SileroVad } from '../../../src/providers/vad/silero/silero.js';
 import { SpeechDetector, type SpeechDetectorOptions } from '../../../src/providers/vad/speech-detector.js';
 import { join, noise, silence, voice } from './signals.js';
 

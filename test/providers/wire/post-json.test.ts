@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
-import { RealClock } from '../../../src/clock/real.js';
-import { VirtualClock } from '../../../src/clock/virtual.js';
+import { RealClock } from '../../../src/base/real-clock.js';
+import { VirtualClock } from '../../../src/base/virtual-clock.js';
 import { postJson } from '../../../src/providers/wire/post-json.js';
 
 let server: Server | null = null;
@@ -22,8 +22,14 @@ async function serve(listener: RequestListener): Promise<string> {
 
 const ask = (url: string, more: object = {}) =>
   postJson({
-    ...{ provider: 'vendor', url, headers: { 'x-key': 'secret-12345' }, body: { a: 1 }, timeoutMs: 1000 },
-    ...{ secrets: ['secret-12345'], clock: new RealClock(), signal: new AbortController().signal },
+    provider: 'vendor',
+    url,
+    headers: { 'x-key': 'secret-12345' },
+    body: { a: 1 },
+    timeoutMs: 1000,
+    secrets: ['secret-12345'],
+    clock: new RealClock(),
+    signal: new AbortController().signal,
     ...more,
   });
 

@@ -29,7 +29,9 @@ async function serve(
 }
 
 const get = (more: Partial<VendorRequest> = {}): VendorRequest => ({
-  ...{ method: 'GET', path: '/models', signal: new AbortController().signal },
+  method: 'GET',
+  path: '/models',
+  signal: new AbortController().signal,
   ...more,
 });
 

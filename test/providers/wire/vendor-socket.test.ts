@@ -3,9 +3,9 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { RealClock } from '../../../src/clock/real.js';
-import { VirtualClock } from '../../../src/clock/virtual.js';
-import type { ParleyError } from '../../../src/errors.js';
+import { RealClock } from '../../../src/base/real-clock.js';
+import { VirtualClock } from '../../../src/base/virtual-clock.js';
+import type { ParleyError } from '../../../src/base/errors.js';
 import {
   VendorSocket,
   type VendorSocketEvents,
@@ -43,7 +43,11 @@ function dial(url: string, options: Partial<VendorSocketOptions> = {}, events: P
   const closed = new Promise<ParleyError>((resolve) => (tell = resolve));
   const socket = new VendorSocket(
     {
-      ...{ provider: 'vendor', url, secrets: [KEY], clock: new RealClock(), signal: new AbortController().signal },
+      provider: 'vendor',
+      url,
+      secrets: [KEY],
+      clock: new RealClock(),
+      signal: new AbortController().signal,
       ...options,
     },
     { onText: (text) => texts.push(text), onClosed: (error) => tell(error), ...events },

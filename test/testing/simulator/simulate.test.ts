@@ -1,24 +1,36 @@
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_CONVERSATION } from '../../../src/conversation/config.js';
-import { mergeConfig } from '../../../src/testing/merge-config.js';
+import { mergeConfig } from '../../../src/conversation/merge-config.js';
 import { generate } from '../../../src/testing/simulator/generate.js';
-import { seedOf } from '../../../src/random.js';
+import { seedOf } from '../../../src/base/random.js';
 import { stageFor, toSource, type Script } from '../../../src/testing/simulator/script.js';
 import { simulate } from '../../../src/testing/simulator/simulate.js';
-import { Stage } from '../../../src/testing/stage.js';
+import { Stage } from '../../../src/testing/stage/stage.js';
 
 const SEED = 20_261_121;
 /** Settings that are sections, or off. */
 const OPTIONAL = new Set(['.switchLanguage', '.voicemail', '.transfer', '.transfer.attended', '.inactivity']);
 const ENDS = [
-  ...['agent-ended', 'api-ended', 'busy', 'error', 'failed', 'no-answer', 'timeout'],
-  ...['user-ended', 'voicemail-hangup', 'voicemail-message'],
+  'agent-ended',
+  'api-ended',
+  'busy',
+  'error',
+  'failed',
+  'no-answer',
+  'timeout',
+  'user-ended',
+  'voicemail-hangup',
+  'voicemail-message',
 ];
 /** Methods of a stage's parts by which the stage drives them. */
 const NOT_ACTS = new Set([
   ...['user', 'model', 'tools', 'voice', 'line'].map((part) => `${part}.constructor`),
   ...['start', 'confirm', 'cancel', 'isLive'].map((method) => `model.${method}`),
-  ...['tools.start', 'line.transfer', 'line.cancelTransfer', 'line.press', 'line.switchLanguage'],
+  'tools.start',
+  'line.transfer',
+  'line.cancelTransfer',
+  'line.press',
+  'line.switchLanguage',
   ...[
     'busy',
     'held',

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { RealClock } from '../../../src/clock/real.js';
+import { RealClock } from '../../../src/base/real-clock.js';
 import { GuardedClient } from '../../../src/net/guarded-client.js';
 import { AppTool } from '../../../src/tools/app-tool.js';
 import type { ToolResult } from '../../../src/tools/tool.js';
@@ -23,7 +23,10 @@ const ACCOUNT = { api_key: 'cal_test_1', event_type_id: '77' };
 function tool(name: string, credentials: Record<string, string> = {}, timezone = 'Europe/Berlin'): AppTool {
   const fn = { name, credentials: { ...ACCOUNT, ...credentials } };
   return new AppTool(fn, {
-    ...{ client, clock: new RealClock(), timezone, language: 'de-CH' },
+    client,
+    clock: new RealClock(),
+    timezone,
+    language: 'de-CH',
     baseUrls: { 'cal.com': `${cal.origin}/` },
   });
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { utcOf, wallTime } from '../../../src/tools/apps/zoned-time.js';
+import { utcOf, wallTime } from '../../../src/tools/apps/cal-com.js';
 
 describe('the time on the wall', () => {
   it.each([

@@ -1,7 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { Block } from '../../../src/tools/knowledge/blocks.js';
-import { type Chunk, Chunker, sentences } from '../../../src/tools/knowledge/chunker.js';
+import { type Block, type Chunk, Chunker, sentences } from '../../../src/tools/knowledge/chunker.js';
 
 function chunks(blocks: readonly Block[]): Chunk[] {
   const chunker = new Chunker();

@@ -1,7 +1,7 @@
 import { zipSync } from 'fflate';
 import { describe, expect, it } from 'vitest';
 import { makePdf } from '../../../bench/lib/pdf.js';
-import type { Block } from '../../../src/tools/knowledge/blocks.js';
+import type { Block } from '../../../src/tools/knowledge/chunker.js';
 import { formatOf } from '../../../src/tools/knowledge/formats.js';
 import { makeDocx, paragraph } from './docx.js';
 

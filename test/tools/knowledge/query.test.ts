@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { bestSentence } from '../../../src/tools/knowledge/best-sentence.js';
-import { fuse } from '../../../src/tools/knowledge/fusion.js';
-import { textQuery } from '../../../src/tools/knowledge/query.js';
+import { bestSentence } from '../../../src/tools/knowledge/search-tool.js';
+import { fuse, textQuery } from '../../../src/tools/knowledge/query.js';
 import { spaced, wordsOf } from '../../../src/tools/knowledge/words.js';
 
 describe('a spoken question', () => {
@@ -48,7 +47,11 @@ it('puts rankings together without comparing scores', () => {
 
 describe('the best sentence', () => {
   const passage = (text: string, heading: string | null = null) => ({
-    ...{ fileId: 'f', fileName: 'f', page: null, heading, text },
+    fileId: 'f',
+    fileName: 'f',
+    page: null,
+    heading,
+    text,
   });
 
   it('is the one with most of the question in it', () => {

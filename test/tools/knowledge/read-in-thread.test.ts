@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { RealClock } from '../../../src/clock/real.js';
+import { RealClock } from '../../../src/base/real-clock.js';
 import { readInThread } from '../../../src/tools/knowledge/read-in-thread.js';
 
 it('lets other work in between the batches of a long file', async () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { VirtualClock } from '../../../src/clock/virtual.js';
+import { VirtualClock } from '../../../src/base/virtual-clock.js';
 import type { Knowledge, KnowledgeQuery, Passage } from '../../../src/tools/knowledge/knowledge.js';
 import { SearchTool } from '../../../src/tools/knowledge/search-tool.js';
 import type { ToolResult } from '../../../src/tools/tool.js';

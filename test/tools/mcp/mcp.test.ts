@@ -2,9 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
-import { RealClock } from '../../../src/clock/real.js';
-import { VirtualClock } from '../../../src/clock/virtual.js';
-import type { McpServerSetting } from '../../../src/config/setting-items.js';
+import { RealClock } from '../../../src/base/real-clock.js';
+import { VirtualClock } from '../../../src/base/virtual-clock.js';
+import type { McpServerSetting } from '../../../src/settings/setting-items.js';
 import { McpServers } from '../../../src/tools/mcp/tools.js';
 import type { Tool, ToolResult } from '../../../src/tools/tool.js';
 import { httpServer, type LocalServer } from '../../net/local-server.js';
@@ -79,7 +79,13 @@ describe.each<[string, () => Promise<McpServerSetting>]>([
     expect(made.faults).toEqual([]);
     const specs = toolsOf(made).map(({ spec }) => spec);
     expect(specs.map(({ name }) => name)).toEqual([
-      ...['ex__add', 'ex__see_env', 'ex__fail', 'ex__draw', 'ex__wait', 'ex__die', 'ex__learn'],
+      'ex__add',
+      'ex__see_env',
+      'ex__fail',
+      'ex__draw',
+      'ex__wait',
+      'ex__die',
+      'ex__learn',
     ]);
     expect(specs[0]).toMatchObject({
       description: 'Adds.',

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { afterEach, expect, test } from 'vitest';
-import { loadOpus } from '../../../src/audio/opus.js';
-import { decodeWav } from '../../../src/audio/wav.js';
-import { RealClock } from '../../../src/clock/real.js';
+import { loadOpus } from '../../../src/audio/codecs/opus.js';
+import { decodeWav } from '../../../src/audio/files/wav.js';
+import { RealClock } from '../../../src/base/real-clock.js';
 import { packageFile } from '../../../src/package-files.js';
 import { EmbeddedStt } from '../../../src/providers/stt/embedded/provider.js';
-import { wordErrorRate } from '../../../src/testing/wer.js';
+import { wordErrorRate } from '../../../src/testing/labels/wer.js';
 import type { TransportSink } from '../../../src/transports/transport.js';
 import { WebRtcTransport } from '../../../src/transports/webrtc/webrtc-transport.js';
 import { WeriftCaller } from '../../../src/transports/webrtc/werift-caller.js';

@@ -1,8 +1,8 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import type { Cancel, Clock } from '../../../src/clock/clock.js';
-import { Random } from '../../../src/random.js';
+import type { Cancel, Clock } from '../../../src/base/clock.js';
+import { Random } from '../../../src/base/random.js';
 
 export interface Badness {
   /** Share of packets that never arrive, 0..1. */

@@ -1,4 +1,4 @@
-import type { OpusEncoderOptions } from '../../../src/audio/opus.js';
+import type { OpusEncoderOptions } from '../../../src/audio/codecs/opus.js';
 import { PcmReader, pcmBytes } from '../../../src/transports/pcm.js';
 import type { PeerListener, WebRtcPeer } from '../../../src/transports/webrtc/peer.js';
 import type { WebRtcCodec } from '../../../src/transports/webrtc/webrtc-transport.js';

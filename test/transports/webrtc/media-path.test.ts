@@ -1,7 +1,7 @@
 import { RTCRtpReceiver, RTCRtpSender, type RtcpPacket, RtcpRrPacket } from 'werift';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { MediaPacket } from '../../../src/audio/jitter-buffer.js';
-import { VirtualClock } from '../../../src/clock/virtual.js';
+import { VirtualClock } from '../../../src/base/virtual-clock.js';
 import { WeriftCaller } from '../../../src/transports/webrtc/werift-caller.js';
 import { WeriftPeer } from '../../../src/transports/webrtc/werift-peer.js';
 
@@ -23,7 +23,10 @@ beforeEach(async () => {
   let onConnected = nothing;
   const connected = new Promise<void>((resolve) => (onConnected = resolve));
   peer.listen({
-    ...{ connected: onConnected, digit: nothing, message: nothing, closed: nothing },
+    connected: onConnected,
+    digit: nothing,
+    message: nothing,
+    closed: nothing,
     audio: (packet) => void heard.push(packet),
     loss: (share) => void losses.push(share),
   });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { RealClock } from '../../../src/clock/real.js';
+import { RealClock } from '../../../src/base/real-clock.js';
 import { warmUpWebRtc } from '../../../src/transports/webrtc/warm-up.js';
 import { udpSockets } from './udp.js';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from 'vitest';
-import type { OpusEncoderOptions } from '../../../src/audio/opus.js';
-import { VirtualClock } from '../../../src/clock/virtual.js';
-import { type ContractLine, transportContract } from '../../../src/testing/transport-contract.js';
+import type { OpusEncoderOptions } from '../../../src/audio/codecs/opus.js';
+import { VirtualClock } from '../../../src/base/virtual-clock.js';
+import { type ContractLine, transportContract } from '../../../src/testing/contracts/transport-contract.js';
 import { PcmReader, pcmBytes } from '../../../src/transports/pcm.js';
 import type { TransportSink } from '../../../src/transports/transport.js';
 import { WebRtcTransport } from '../../../src/transports/webrtc/webrtc-transport.js';
@@ -156,8 +156,12 @@ test('a client that does not read is cut off, and so is one that talks nonsense'
 test('another offer on the data channel is answered there, one that cannot be is refused in words', async () => {
   const { far } = lineOf();
   const sdp = [
-    ...['v=0', 'm=audio 9 UDP/TLS/RTP/SAVPF 111', 'a=rtpmap:111 opus/48000/2'],
-    ...['a=ice-ufrag:a', 'a=ice-pwd:b', 'a=fingerprint:c'],
+    'v=0',
+    'm=audio 9 UDP/TLS/RTP/SAVPF 111',
+    'a=rtpmap:111 opus/48000/2',
+    'a=ice-ufrag:a',
+    'a=ice-pwd:b',
+    'a=fingerprint:c',
   ].join('\n');
   far.say({ method: 'offer', payload: { type: 'offer', sdp } });
   far.say({ method: 'offer', payload: { type: 'offer', sdp: 'v=0' } });

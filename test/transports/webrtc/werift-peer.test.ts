@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { syncBuiltinESMExports } from 'node:module';
 import { afterAll, afterEach, expect, test, vi } from 'vitest';
 import type { MediaPacket } from '../../../src/audio/jitter-buffer.js';
-import { VirtualClock } from '../../../src/clock/virtual.js';
+import { VirtualClock } from '../../../src/base/virtual-clock.js';
 import { assertNothingLeft, runningResources } from '../../../src/testing/leaks.js';
 import type { PeerListener } from '../../../src/transports/webrtc/peer.js';
 import { WeriftCaller } from '../../../src/transports/webrtc/werift-caller.js';

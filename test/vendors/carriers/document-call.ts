@@ -1,4 +1,4 @@
-import { type Clock, delay } from '../../../src/clock/clock.js';
+import { type Clock, delay } from '../../../src/base/clock.js';
 import { FarCall, type FarCallFacts } from './far-call.js';
 import type { FarStream } from './far-stream.js';
 import type { Verb } from './xml-reader.js';

@@ -1,6 +1,6 @@
-import type { CarrierDoor } from '../../../src/carriers/media-socket/door.js';
-import type { MediaSocket } from '../../../src/carriers/media-socket/media-socket.js';
-import { ParleyError } from '../../../src/errors.js';
+import type { WebhookEndpoint } from '../../../src/telephony/carriers/media-socket/webhook-endpoint.js';
+import type { MediaSocket } from '../../../src/telephony/carriers/media-socket/media-socket.js';
+import { ParleyError } from '../../../src/base/errors.js';
 
 /** How a double reaches the daemon: in the process, or over HTTP. */
 export interface Doorway {
@@ -11,7 +11,11 @@ export interface Doorway {
 }
 
 /** The door of a carrier in this process. */
-export function doorwayTo(door: () => CarrierDoor, publicUrl: string, open: () => [MediaSocket, MediaSocket]): Doorway {
+export function doorwayTo(
+  door: () => WebhookEndpoint,
+  publicUrl: string,
+  open: () => [MediaSocket, MediaSocket],
+): Doorway {
   const pathOf = (url: string): string => url.replace(/^ws/, 'http').slice(publicUrl.length);
   return {
     post: async (url, body, headers) => {

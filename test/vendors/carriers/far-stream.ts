@@ -1,4 +1,4 @@
-import type { MediaSocket } from '../../../src/carriers/media-socket/media-socket.js';
+import type { MediaSocket } from '../../../src/telephony/carriers/media-socket/media-socket.js';
 import type { Person } from './people.js';
 import { PlayQueue } from './play-queue.js';
 

@@ -1,5 +1,5 @@
-import { decodeG711, encodeG711 } from '../../../src/audio/g711.js';
-import { DtmfDetector } from '../../../src/audio/dtmf.js';
+import { decodeG711, encodeG711 } from '../../../src/audio/codecs/g711.js';
+import { DtmfDetector } from '../../../src/audio/tones/dtmf.js';
 
 /** How somebody on a carrier's far side behaves when a call comes. */
 export interface Habits {

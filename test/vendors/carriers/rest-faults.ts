@@ -1,4 +1,4 @@
-import type { RestReply } from '../../../src/carriers/media-socket/rest.js';
+import type { RestReply } from '../../../src/telephony/carriers/media-socket/rest.js';
 
 /** What goes wrong at a carrier, each for the next requests and webhooks that it fits. */
 export interface CarrierFaults {

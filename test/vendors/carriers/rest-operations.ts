@@ -1,4 +1,4 @@
-import type { RestRequest } from '../../../src/carriers/media-socket/rest.js';
+import type { RestRequest } from '../../../src/telephony/carriers/media-socket/rest.js';
 
 interface Field {
   type: string;

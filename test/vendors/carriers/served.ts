@@ -2,9 +2,9 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { WebSocket } from 'ws';
-import { type MediaSocket, mediaSocketOf } from '../../../src/carriers/media-socket/media-socket.js';
-import type { Rest } from '../../../src/carriers/media-socket/rest.js';
-import type { Clock } from '../../../src/clock/clock.js';
+import { type MediaSocket, mediaSocketOf } from '../../../src/telephony/carriers/media-socket/media-socket.js';
+import type { Rest } from '../../../src/telephony/carriers/media-socket/rest.js';
+import type { Clock } from '../../../src/base/clock.js';
 import type { Doorway } from './doorway.js';
 
 /** A double's API over HTTP, on a port of loopback. Requests without the right credentials are refused (401). */

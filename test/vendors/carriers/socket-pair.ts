@@ -1,5 +1,5 @@
-import type { MediaSocket, MediaSocketEvents } from '../../../src/carriers/media-socket/media-socket.js';
-import type { Clock } from '../../../src/clock/clock.js';
+import type { MediaSocket, MediaSocketEvents } from '../../../src/telephony/carriers/media-socket/media-socket.js';
+import type { Clock } from '../../../src/base/clock.js';
 
 /** One end of a pair of sockets in virtual time. */
 class End implements MediaSocket {

@@ -1,4 +1,4 @@
-import type { Clock } from '../../../src/clock/clock.js';
+import type { Clock } from '../../../src/base/clock.js';
 
 /** A call at a carrier, or a leg of one, whose sound moves 20 ms a tick. */
 export interface Sounding {

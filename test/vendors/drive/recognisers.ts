@@ -1,8 +1,8 @@
 import { expect } from 'vitest';
-import { RealClock } from '../../../src/clock/real.js';
-import type { AgentConfig } from '../../../src/config/agent.js';
-import type { Vendors } from '../../../src/config/vendor-settings.js';
-import { toneTts } from '../../../src/testing/tone-tts.js';
+import { RealClock } from '../../../src/base/real-clock.js';
+import type { AgentConfig } from '../../../src/agent/agent.js';
+import type { Vendors } from '../../../src/settings/vendor-settings.js';
+import { toneTts } from '../../../src/testing/doubles/tone-tts.js';
 import { assemblyAiDouble } from '../stt/assemblyai.js';
 import { azureDouble } from '../stt/azure.js';
 import { deepgramDouble } from '../stt/deepgram.js';

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { Vendors } from '../../../src/config/vendor-settings.js';
+import type { Vendors } from '../../../src/settings/vendor-settings.js';
 import { RealtimeDouble } from '../realtime/double.js';
 import { AzureDouble } from '../tts/azure.js';
 import { CartesiaDouble } from '../tts/cartesia.js';

@@ -325,7 +325,9 @@ export class RealtimeConversation {
       return;
     }
     const steps = stepsOf(reply, {
-      ...{ responseId: id, beta: this.#double.beta, isText: this.modalities[0] === 'text' },
+      responseId: id,
+      beta: this.#double.beta,
+      isText: this.modalities[0] === 'text',
       next: () => this.#double.next(),
       say: (event) => this.say(event),
       output: response.output,

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { expect, it } from 'vitest';
-import { VirtualClock } from '../../../src/clock/virtual.ts';
+import { VirtualClock } from '../../../src/base/virtual-clock.ts';
 import { socketPair } from '../carriers/socket-pair.ts';
 import { ACCOUNT_SID, TwilioDouble } from '../carriers/twilio/double.ts';
 

@@ -113,7 +113,10 @@ class Streaming implements DoubleConversation {
       transcript: isFormatted ? `${text.charAt(0).toUpperCase()}${text.slice(1)}.` : text,
       end_of_turn_confidence: confidence,
       words: words.map((word, at) => ({
-        ...{ start: word.startMs, end: word.endMs, text: word.text, confidence: 0.96 },
+        start: word.startMs,
+        end: word.endMs,
+        text: word.text,
+        confidence: 0.96,
         word_is_final: isFinal(at),
       })),
     });

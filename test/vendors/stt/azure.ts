@@ -113,9 +113,15 @@ class Recognition implements DoubleConversation {
       Duration: (last - first) * TICKS_PER_MS,
       NBest: [
         {
-          ...{ Confidence: 0.9, Lexical: text, ITN: text, MaskedITN: text, Display: `${text}.` },
+          Confidence: 0.9,
+          Lexical: text,
+          ITN: text,
+          MaskedITN: text,
+          Display: `${text}.`,
           Words: words.map(({ text: Word, startMs, endMs }) => ({
-            ...{ Word, Offset: startMs * TICKS_PER_MS, Duration: (endMs - startMs) * TICKS_PER_MS },
+            Word,
+            Offset: startMs * TICKS_PER_MS,
+            Duration: (endMs - startMs) * TICKS_PER_MS,
           })),
         },
       ],

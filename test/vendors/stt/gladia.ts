@@ -110,7 +110,9 @@ class Live implements DoubleConversation {
           language: 'en',
           text: words.map((word) => word.text).join(' '),
           words: words.map((word) => ({
-            ...{ word: ` ${word.text}`, start: word.startMs / 1000, end: word.endMs / 1000 },
+            word: ` ${word.text}`,
+            start: word.startMs / 1000,
+            end: word.endMs / 1000,
             confidence: 0.9,
           })),
         },

@@ -9,7 +9,7 @@ import {
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { RealClock } from '../../../src/clock/real.js';
+import { RealClock } from '../../../src/base/real-clock.js';
 
 /** What can go wrong with a vendor; a test changes it at any time. */
 export interface Faults {

@@ -108,7 +108,8 @@ class Recognition implements DoubleConversation {
     const transcript = words.length === 0 ? '' : `${words.map(({ text }) => text).join(' ')}. `;
     this.#line.say({
       message,
-      ...{ format: '2.9', ...more },
+      format: '2.9',
+      ...more,
       metadata: { start_time: this.#finalMs / 1000, end_time: this.#ear.heardMs / 1000, transcript },
       results: words.flatMap((word, at) => [
         result('word', word.text, word.startMs, word.endMs),

@@ -7,9 +7,9 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Busboy } from '@fastify/busboy';
-import { decodeWav } from '../../../src/audio/wav.js';
-import { delay } from '../../../src/clock/clock.js';
-import { RealClock } from '../../../src/clock/real.js';
+import { decodeWav } from '../../../src/audio/files/wav.js';
+import { delay } from '../../../src/base/clock.js';
+import { RealClock } from '../../../src/base/real-clock.js';
 import { type Asked, type Faults, NO_FAULTS } from './socket-double.js';
 import { Ear } from './spoken-words.js';
 
@@ -133,13 +133,19 @@ export class WhisperDouble {
     if (!isVerbose) return { text };
     const isNoise = text === '';
     return {
-      ...{ task: 'transcribe', language: 'english', duration: samples.length / 16_000 },
+      task: 'transcribe',
+      language: 'english',
+      duration: samples.length / 16_000,
       // What Whisper makes of noise.
       text: isNoise ? ' Thank you for watching!' : ` ${text}`,
       segments: [
         {
-          ...{ id: 0, start: 0, end: samples.length / 16_000, text: isNoise ? ' Thank you for watching!' : ` ${text}` },
-          ...{ avg_logprob: isNoise ? -1.4 : -0.2, no_speech_prob: isNoise ? 0.9 : 0.01 },
+          id: 0,
+          start: 0,
+          end: samples.length / 16_000,
+          text: isNoise ? ' Thank you for watching!' : ` ${text}`,
+          avg_logprob: isNoise ? -1.4 : -0.2,
+          no_speech_prob: isNoise ? 0.9 : 0.01,
         },
       ],
       words: ear.words.map((word) => ({ word: word.text, start: word.startMs / 1000, end: word.endMs / 1000 })),

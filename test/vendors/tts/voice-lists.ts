@@ -27,7 +27,9 @@ export const elevenLabsVoices: VoiceList = (request) => {
   const from = Number(query.get('next_page_token') ?? 0);
   const end = from + size;
   const voices = all.slice(from, end).map((voice_id, at) => ({
-    ...{ voice_id, name: `Voice ${voice_id}`, category: 'cloned' },
+    voice_id,
+    name: `Voice ${voice_id}`,
+    category: 'cloned',
     labels: at === 0 ? { language: 'de', accent: 'swabian' } : {},
   }));
   const has_more = end < all.length;
@@ -46,8 +48,16 @@ export const cartesiaVoices: VoiceList = (request) => {
   const all = ids('mine', 101);
   const from = all.indexOf(query.get('starting_after') ?? '') + 1;
   const data = all.slice(from, from + limit).map((id) => ({
-    ...{ id, name: `Voice ${id}`, is_owner: true, access: 'private', visibility: 'owner', language: 'fr' },
-    ...{ description: '', tagline: '', created_at: '2026-01-01T00:00:00Z', locales: [] },
+    id,
+    name: `Voice ${id}`,
+    is_owner: true,
+    access: 'private',
+    visibility: 'owner',
+    language: 'fr',
+    description: '',
+    tagline: '',
+    created_at: '2026-01-01T00:00:00Z',
+    locales: [],
   }));
   return { status: 200, body: { data, has_more: from + limit < all.length } };
 };
@@ -57,8 +67,13 @@ export const deepgramVoices: VoiceList = (request) => {
   if (asked(request, '/v1/models') === null) return null;
   if (request.headers.authorization !== `Token ${KEY}`) return denied;
   const tts = ['aura-2-newest-en', 'aura-asteria-en'].map((canonical_name) => ({
-    ...{ name: canonical_name.split('-').at(-2), canonical_name, architecture: canonical_name.replace(/-\w+-en$/, '') },
-    ...{ languages: ['en', 'en-US'], version: '2026-01-01.0', uuid: 'u', metadata: {} },
+    name: canonical_name.split('-').at(-2),
+    canonical_name,
+    architecture: canonical_name.replace(/-\w+-en$/, ''),
+    languages: ['en', 'en-US'],
+    version: '2026-01-01.0',
+    uuid: 'u',
+    metadata: {},
   }));
   return { status: 200, body: { stt: [], tts } };
 };

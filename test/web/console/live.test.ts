@@ -42,7 +42,10 @@ describe('the ribbon of a conversation', () => {
 describe('events of a call that is watched', () => {
   it('are those that the page knows, and no broken ones', () => {
     expect(watchedEvent({ event: 'tool', id: '1', data: '{"name":"x","ok":true,"took_ms":3}' })).toEqual({
-      ...{ type: 'tool', name: 'x', ok: true, took_ms: 3 },
+      type: 'tool',
+      name: 'x',
+      ok: true,
+      took_ms: 3,
     });
     expect(watchedEvent({ event: 'new', id: '1', data: '{}' })).toBeNull();
     expect(watchedEvent({ event: 'status', id: '1', data: '{' })).toBeNull();
@@ -51,7 +54,12 @@ describe('events of a call that is watched', () => {
   it('have the times of the talk socket', () => {
     const times = { turn: 2, utterance_latency: 1, end_of_turn: 2, llm_first: 3, first_sentence: 4, tts_first: null };
     expect(turnTimesOf(times)).toEqual({
-      ...{ turn: 2, response_ms: 1, end_of_turn_ms: 2, llm_first_ms: 3, first_sentence_ms: 4, tts_first_ms: null },
+      turn: 2,
+      response_ms: 1,
+      end_of_turn_ms: 2,
+      llm_first_ms: 3,
+      first_sentence_ms: 4,
+      tts_first_ms: null,
     });
   });
 });

@@ -1,5 +1,5 @@
-import type { ChatMessage } from '../../../config/chat.js';
-import { parseJson } from '../../../json.js';
+import type { ChatMessage } from '../../../agent/chat.js';
+import { parseJson } from '../../../base/json.js';
 
 /** What parley says to a custom LLM server. One JSON object a message; docs/custom-llm.md describes them. */
 export type ToServer =

@@ -1,5 +1,5 @@
-import type { Cancel, Clock } from '../../../clock/clock.js';
-import { ParleyError, reasonOf } from '../../../errors.js';
+import type { Cancel, Clock } from '../../../base/clock.js';
+import { ParleyError, reasonOf } from '../../../base/errors.js';
 import type { LlmPiece, LlmProvider, LlmRequest } from '../llm.js';
 import { type CallFacts, type FromServer, readMessage, type ToServer, transcriptOf } from './protocol.js';
 import { ReplyStream } from './stream.js';

@@ -1,4 +1,4 @@
-import { ParleyError } from '../../../errors.js';
+import { ParleyError } from '../../../base/errors.js';
 import type { LlmPiece } from '../llm.js';
 import type { TranscriptLine } from './protocol.js';
 

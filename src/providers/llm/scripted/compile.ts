@@ -1,4 +1,4 @@
-import { reasonOf } from '../../../errors.js';
+import { reasonOf } from '../../../base/errors.js';
 import { builtInRules, type CompiledRule } from './built-in.js';
 import { compilePattern, type Matcher } from './match.js';
 import { MatchMemory } from './memory.js';

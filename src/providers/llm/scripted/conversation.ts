@@ -1,4 +1,4 @@
-import type { ToolCall, ToolSpec } from '../../../config/chat.js';
+import type { ToolCall, ToolSpec } from '../../../agent/chat.js';
 import type { CompiledScript, CompiledState } from './compile.js';
 import { FormFilling, type FormTalk } from './form.js';
 import { bestRule, type RuleHit } from './rules.js';
@@ -7,8 +7,46 @@ import { isAcknowledgement } from './slots/answer.js';
 import type { DayNumber } from './slots/date.js';
 import type { SlotValue } from './slots/slot.js';
 import { fillArgument, fillText, isWording, remainderOf, variants } from './text.js';
-import { readToolResult } from './tool-result.js';
 import type { Word } from './words.js';
+import { parseJson } from '../../../base/json.js';
+
+/** What a tool's message means to a script. */
+export interface ReadResult {
+  /** The tool has not finished yet. */
+  running: boolean;
+  ok: boolean;
+  /** Parsed JSON, or the text. */
+  value: unknown;
+}
+
+const RUNNING = /^still running\b/i;
+const FAILURE =
+  /\b(fail(ed|ure|s)?|error|timed? ?out|unreachable|refused|could not|cannot|not connected|nothing was|no answer|did not (answer|reply)|interrupted|HTTP [345]\d\d|status [345]\d\d)\b/i;
+
+/**
+ * Reads a tool's message. JSON has failed where it says so itself: `error`, `ok: false`, `success: false`, `status` 400 or
+ * more. Text has failed where it reads like a failure.
+ */
+export function readToolResult(content: string): ReadResult {
+  const text = content.trim();
+  if (RUNNING.test(text)) return { running: true, ok: false, value: text };
+  let value: unknown;
+  try {
+    value = parseJson(text);
+  } catch {
+    return { running: false, ok: !FAILURE.test(text.slice(0, 300)), value: text };
+  }
+  return { running: false, ok: !saysFailure(value), value };
+}
+
+function saysFailure(value: unknown): boolean {
+  if (typeof value === 'string') return FAILURE.test(value.slice(0, 300));
+  if (typeof value !== 'object' || value === null) return value === false;
+  const { error, errors, ok, success, status } = value as Record<string, unknown>;
+  if (ok === false || success === false) return true;
+  if (typeof status === 'number' && status >= 400) return true;
+  return Boolean(error) || (Array.isArray(errors) ? errors.length > 0 : Boolean(errors));
+}
 
 /** What the agent says and does in one turn. */
 export interface ScriptReply {

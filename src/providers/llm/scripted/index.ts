@@ -1,5 +1,5 @@
 export { fallbackScript } from './fallback-script.js';
-export { noModelScript } from './no-model-script.js';
+export { noModelScript } from './fallback-script.js';
 export { speechHints } from './hints.js';
 export { scriptedProvider } from './provider.js';
 export { parseScript, type AgentScriptInput } from './schema.js';

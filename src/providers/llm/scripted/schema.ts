@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { ParleyError } from '../../../errors.js';
+import { ParleyError } from '../../../base/errors.js';
 import { parseClock } from './slots/time.js';
 import { weekdayNamed } from './slots/date.js';
 

@@ -1,4 +1,4 @@
-import { ParleyError } from '../../../errors.js';
+import { ParleyError } from '../../../base/errors.js';
 import type { SpeechLanguage } from '../lm/text.js';
 import type { SttEvents, SttOptions, SttProvider, SttStream } from '../stt.js';
 import type { VocabularyReport } from './protocol.js';
@@ -40,7 +40,7 @@ export class EmbeddedStt implements SttProvider {
   constructor(options: EmbeddedSttOptions = {}) {
     this.#options = options;
     const onCrash = (error: Error): void => {
-      for (const stream of [...this.#streams.values()]) stream?.fail(error);
+      for (const stream of Array.from(this.#streams.values())) stream?.fail(error);
     };
     this.#host = new WorkerHost({ decoders: Math.max(1, options.decoders ?? 4) }, onCrash, options.workerEntry);
   }
@@ -92,7 +92,7 @@ export class EmbeddedStt implements SttProvider {
   }
 
   async close(): Promise<void> {
-    for (const stream of [...this.#streams.values()]) void stream?.close();
+    for (const stream of Array.from(this.#streams.values())) void stream?.close();
     await this.#host.close();
   }
 }

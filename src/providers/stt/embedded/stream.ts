@@ -1,4 +1,4 @@
-import type { Clock } from '../../../clock/clock.js';
+import type { Clock } from '../../../base/clock.js';
 import { EMBEDDED_LATENCY } from '../latency.js';
 import type { SttEvents, SttStream, SttTranscript } from '../stt.js';
 import type { Hypothesis } from './protocol.js';

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { ParleyError, reasonOf } from '../../../errors.js';
+import { ParleyError, reasonOf } from '../../../base/errors.js';
 import { workerFile } from '../../../package-files.js';
 import type { Answer, AnswerValue, Request, WorkerSettings } from './protocol.js';
 

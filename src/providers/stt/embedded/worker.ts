@@ -1,10 +1,10 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { RealClock } from '../../../clock/real.js';
-import { reasonOf } from '../../../errors.js';
+import { RealClock } from '../../../base/real-clock.js';
+import { reasonOf } from '../../../base/errors.js';
 import type { SpeechHints } from '../stt.js';
 import type { SpeechLanguage } from '../lm/text.js';
 import { loadLanguage, MODEL_FOLDER, type LanguageData } from './language-data.js';
-import { LendingDesk } from './lending-desk.js';
+import { DecoderLeases } from './decoder-leases.js';
 import type { Answer, AnswerValue, Request, WorkerSettings } from './protocol.js';
 import { loadSoundSwallower, type SoundSwallower } from './soundswallower.js';
 import { SoundSwallowerDecoder } from './turn-decoder.js';
@@ -21,7 +21,7 @@ const { decoders } = workerData as WorkerSettings;
 const languages = new Map<SpeechLanguage, Promise<LanguageData>>();
 const vocabularies = new Map<string, Vocabulary>();
 let loading: Promise<SoundSwallower> | undefined;
-const desk = new LendingDesk({
+const desk = new DecoderLeases({
   size: decoders,
   make: async (language) => SoundSwallowerDecoder.make(await module(), language),
   clock: new RealClock(),

@@ -1,8 +1,8 @@
 import { HEARING_RATE_HZ, msToSamples } from '../../../audio/frame.js';
-import type { Cancel, Clock } from '../../../clock/clock.js';
-import { ParleyError } from '../../../errors.js';
-import type { EngineProcess } from '../../local/engine-process.js';
-import type { Heard } from '../../local/engine-protocol.js';
+import type { Cancel, Clock } from '../../../base/clock.js';
+import { ParleyError } from '../../../base/errors.js';
+import type { EngineProcess } from '../../local/engine/engine-process.js';
+import type { Heard } from '../../local/engine/engine-protocol.js';
 import type { SttEvents, SttStream } from '../stt.js';
 import { LeadAudio } from '../vendors/lead-audio.js';
 import { SampleMap } from '../vendors/sample-map.js';
@@ -152,9 +152,12 @@ export class ListeningStream implements SttStream {
   #heard(heard: Heard, mark: number | null): void {
     const isFinal = mark !== null && mark === this.#awaited;
     this.#segments.update(this.#turn, {
-      ...{ text: readable(heard.text), isFinal, confidence: confidenceOf(heard) },
+      text: readable(heard.text),
+      isFinal,
+      confidence: confidenceOf(heard),
       words: wordsOf(heard).map(({ text, startMs, endMs, confidence }) => ({
-        ...{ text: readable(text), confidence },
+        text: readable(text),
+        confidence,
         startSample: this.#map.sampleAt(startMs),
         endSample: this.#map.sampleAt(endMs),
       })),

@@ -1,12 +1,12 @@
-import { LANGUAGES } from '../../../config/language.js';
-import { ParleyError } from '../../../errors.js';
+import { LANGUAGES } from '../../../agent/language.js';
+import { ParleyError } from '../../../base/errors.js';
 import { Deadlines } from '../../deadlines.js';
-import type { EngineProcess } from '../../local/engine-process.js';
-import type { Heard } from '../../local/engine-protocol.js';
-import { LocalEngines, type LocalEnginesOptions } from '../../local/engines.js';
+import type { EngineProcess } from '../../local/engine/engine-process.js';
+import type { Heard } from '../../local/engine/engine-protocol.js';
+import { LocalEngines, type LocalEnginesOptions } from '../../local/engine/engines.js';
 import { type LocalModels, speaks } from '../../local/local-models.js';
 import { baseLanguage, type LocalModel } from '../../local/model-facts.js';
-import { unlessAborted } from '../../../clock/unless-aborted.js';
+import { raceAbort } from '../../../base/race-abort.js';
 import type { SttEvents, SttOptions, SttProvider, SttStream } from '../stt.js';
 import { favoured } from '../vendors/keywords.js';
 import { WhisperStream } from '../vendors/whisper-stream.js';
@@ -65,7 +65,7 @@ export class SherpaStt implements SttProvider {
     signal.throwIfAborted();
     const model = await this.#model(options.model, multilingual ? 'multi' : language);
     const engine = this.#engines.of(model, options.model === undefined);
-    await unlessAborted(engine.ready(), signal);
+    await raceAbort(engine.ready(), signal);
     const release = engine.hold();
     const stream = this.#stream(engine, model, options, events, () => {
       release();
@@ -96,7 +96,10 @@ export class SherpaStt implements SttProvider {
     const spoken = language === 'multi' || multilingual || !model.takesLanguage ? null : baseLanguage(language);
     const hotwords = hotwordsOf(favoured(hints, MAX_HOTWORDS), model.hotwords);
     return new WhisperStream({
-      ...{ clock, events, interimMs, onClose },
+      clock,
+      events,
+      interimMs,
+      onClose,
       transcribe: async (samples, abort) => {
         const deadlines = new Deadlines(clock, this.name, AbortSignal.any([signal, abort]));
         deadlines.within(finalTimeoutMs);
@@ -124,7 +127,8 @@ export class SherpaStt implements SttProvider {
     if (speaks(model, language)) return model;
     const provider = `The model ${model.name}`;
     throw new ParleyError('STT_LANGUAGE_UNSUPPORTED', {
-      ...{ provider, language },
+      provider,
+      language,
       supported: model.languages?.join(', ') ?? '',
     });
   }

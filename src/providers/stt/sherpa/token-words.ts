@@ -1,4 +1,4 @@
-import type { Heard } from '../../local/engine-protocol.js';
+import type { Heard } from '../../local/engine/engine-protocol.js';
 
 /** A word with its times in milliseconds of the stream. */
 export interface HeardWord {

@@ -38,7 +38,9 @@ function assemblyAiDialect(options: SttOptions, baseUrl: string, apiKey: string)
   const isEnglish = baseLanguage(language) === 'en' && !multilingual;
   const model = options.model ?? `universal-streaming-${isEnglish ? 'english' : 'multilingual'}`;
   const query = new URLSearchParams({
-    ...{ speech_model: model, sample_rate: String(HEARING_RATE_HZ), encoding: 'pcm_s16le' },
+    speech_model: model,
+    sample_rate: String(HEARING_RATE_HZ),
+    encoding: 'pcm_s16le',
     // These format what they say in any case.
     ...(/^(u3|universal-3)/.test(model) ? { continuous_partials: 'true' } : { format_turns: 'true' }),
   });

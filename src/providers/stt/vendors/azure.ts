@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { HEARING_RATE_HZ } from '../../../audio/frame.js';
-import { wavHeader } from '../../../audio/wav-format.js';
-import type { ParleyError } from '../../../errors.js';
-import { numberOf, objectsOf, textOf } from '../../wire/json.js';
+import { wavHeader } from '../../../audio/files/wav-format.js';
+import type { ParleyError } from '../../../base/errors.js';
+import { type JsonObject, numberOf, objectsOf, parseObject, textOf } from '../../wire/json.js';
 import { failed, refused } from '../../wire/vendor-error.js';
 import type { SttOptions } from '../stt.js';
-import { audioMessage, readMessage, textMessage } from './azure-messages.js';
 import type { SttDialect, VendorWord } from './dialect.js';
 import { favouredWords } from './keywords.js';
 import { baseLanguage, SocketSttProvider, socketUrl, type VendorSttOptions } from './socket-provider.js';
+import { unixNow } from '../../../base/real-clock.js';
 
 export interface AzureSttOptions extends VendorSttOptions {
   /** Such as `westeurope`; needed where there is no `baseUrl`. */
@@ -65,7 +65,9 @@ function localeOf(language: string): string {
 function azureDialect({ language, hints }: SttOptions, baseUrl: string, apiKey: string): SttDialect {
   const locale = localeOf(language);
   const query = new URLSearchParams({
-    ...{ language: locale, format: 'detailed', wordLevelTimestamps: 'true' },
+    language: locale,
+    format: 'detailed',
+    wordLevelTimestamps: 'true',
   });
   const items = favouredWords(hints, 500).map((text) => ({ text }));
   const context = {
@@ -161,4 +163,47 @@ function readWord(word: Readonly<Record<string, unknown>>, fromMs: number): Vend
 /** As Azure wants its ids: a UUID without dashes. */
 function newId(): string {
   return randomUUID().replaceAll('-', '');
+}
+
+/** The messages of Azure's speech sockets: headers like HTTP's, an empty line, a body. */
+export interface AzureMessage {
+  /** What it is about, in lower case. */
+  path: string;
+  requestId: string;
+  body: JsonObject;
+}
+
+export function textMessage(path: string, requestId: string, body: object): string {
+  return `${headersOf(path, requestId, 'application/json')}\r\n${JSON.stringify(body)}`;
+}
+
+/** The length of the headers in two bytes, the headers, and the audio. No audio = there is no more. */
+export function audioMessage(requestId: string, audio: Buffer): Buffer {
+  const headers = Buffer.from(headersOf('audio', requestId, audio.length === 0 ? null : 'audio/x-wav'), 'ascii');
+  const length = Buffer.alloc(2);
+  length.writeUInt16BE(headers.length);
+  return Buffer.concat([length, headers, audio]);
+}
+
+/** Null = it is no message. */
+export function readMessage(text: string): AzureMessage | null {
+  const end = text.indexOf('\r\n\r\n');
+  if (end < 0) return null;
+  const headers = new Map<string, string>();
+  for (const line of text.slice(0, end).split('\r\n')) {
+    const colon = line.indexOf(':');
+    if (colon > 0) headers.set(line.slice(0, colon).trim().toLowerCase(), line.slice(colon + 1).trim());
+  }
+  const path = headers.get('path');
+  const rest = text.slice(end + 4).trim();
+  const body = rest === '' ? {} : parseObject(rest);
+  if (path === undefined || body === null) return null;
+  return { path: path.toLowerCase(), requestId: headers.get('x-requestid') ?? '', body };
+}
+
+function headersOf(path: string, requestId: string, contentType: string | null): string {
+  return (
+    `Path: ${path}\r\nX-RequestId: ${requestId}\r\nX-Timestamp: ${new Date(unixNow()).toISOString()}\r\n` +
+    (contentType === null ? '' : `Content-Type: ${contentType}\r\n`)
+  );
 }

@@ -1,5 +1,5 @@
 import { HEARING_RATE_HZ } from '../../../audio/frame.js';
-import { ParleyError } from '../../../errors.js';
+import { ParleyError } from '../../../base/errors.js';
 import { numberOf, objectsOf, parseObject, textOf } from '../../wire/json.js';
 import { failed, refused } from '../../wire/vendor-error.js';
 import type { SttOptions } from '../stt.js';
@@ -35,7 +35,8 @@ export function fluxDialect(
   const known = options.model?.endsWith('-en') === true ? new Set(['en']) : FLUX_LANGUAGES;
   if (!known.has(base)) {
     throw new ParleyError('STT_LANGUAGE_UNSUPPORTED', {
-      ...{ provider: `Deepgram's model "${options.model ?? 'flux'}"`, language: options.language },
+      provider: `Deepgram's model "${options.model ?? 'flux'}"`,
+      language: options.language,
       supported: [...known].join(', '),
     });
   }
@@ -44,8 +45,12 @@ export function fluxDialect(
   const isEnglish = base === 'en' && !isMulti;
   const model = named === 'flux' ? `flux-general-${isEnglish ? 'en' : 'multi'}` : named;
   const query = new URLSearchParams({
-    ...{ model, encoding: 'linear16', sample_rate: String(HEARING_RATE_HZ) },
-    ...{ eager_eot_threshold: String(EAGER_THRESHOLD), eot_threshold: String(THRESHOLD), eot_timeout_ms: '5000' },
+    model,
+    encoding: 'linear16',
+    sample_rate: String(HEARING_RATE_HZ),
+    eager_eot_threshold: String(EAGER_THRESHOLD),
+    eot_threshold: String(THRESHOLD),
+    eot_timeout_ms: '5000',
   });
   if (model.endsWith('multi') && !isMulti) query.append('language_hint', base);
   for (const word of favouredWords(options.hints, 90)) query.append('keyterm', word);

@@ -50,10 +50,17 @@ function novaDialect(
 ): SttDialect {
   const model = options.model ?? 'nova-3';
   const query = new URLSearchParams({
-    ...{ model, encoding: 'linear16', sample_rate: String(HEARING_RATE_HZ), channels: '1' },
-    ...{ language: languageOf(options), interim_results: 'true', punctuate: 'true', smart_format: 'true' },
+    model,
+    encoding: 'linear16',
+    sample_rate: String(HEARING_RATE_HZ),
+    channels: '1',
+    language: languageOf(options),
+    interim_results: 'true',
+    punctuate: 'true',
+    smart_format: 'true',
     // Our own VAD tells when speech ends; Deepgram's would cut pieces at every breath.
-    ...{ endpointing: 'false', no_delay: 'true' },
+    endpointing: 'false',
+    no_delay: 'true',
   });
   // nova-3 takes terms without weights. Older models take words with exponents that boost or suppress them.
   // developers.deepgram.com/docs/keywords

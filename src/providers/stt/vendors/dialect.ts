@@ -1,4 +1,4 @@
-import type { ParleyError } from '../../../errors.js';
+import type { ParleyError } from '../../../base/errors.js';
 import type { VendorSocket, VendorSocketEvents } from '../../wire/vendor-socket.js';
 
 /** What a vendor's protocol says and understands, of one stream; the socket and the turns are SocketStream's. */

@@ -12,8 +12,14 @@ const DEFAULT_MODEL = 'scribe_v2_realtime';
 /** Errors that trying again cannot help against. */
 const REFUSING = new Set(['auth_error', 'quota_exceeded', 'unaccepted_terms', 'input_error', 'invalid_request']);
 const PASSING = new Set([
-  ...['error', 'rate_limited', 'queue_overflow', 'resource_exhausted', 'session_time_limit_exceeded'],
-  ...['transcriber_error', 'chunk_size_exceeded', 'insufficient_audio_activity'],
+  'error',
+  'rate_limited',
+  'queue_overflow',
+  'resource_exhausted',
+  'session_time_limit_exceeded',
+  'transcriber_error',
+  'chunk_size_exceeded',
+  'insufficient_audio_activity',
 ]);
 
 /** Scribe in real time, committed by our own VAD. elevenlabs.io/docs/api-reference/speech-to-text/v-1-speech-to-text-realtime */
@@ -32,7 +38,10 @@ export function elevenLabsStt(options: VendorSttOptions): SocketSttProvider {
 function elevenLabsDialect(options: SttOptions, baseUrl: string, apiKey: string): SttDialect {
   const { model = DEFAULT_MODEL, language, multilingual = false, hints } = options;
   const query = new URLSearchParams({
-    ...{ model_id: model, audio_format: 'pcm_16000', commit_strategy: 'manual', include_timestamps: 'true' },
+    model_id: model,
+    audio_format: 'pcm_16000',
+    commit_strategy: 'manual',
+    include_timestamps: 'true',
     ...(language !== 'multi' && !multilingual && { language_code: baseLanguage(language) }),
   });
   for (const word of favouredWords(hints, 50, 20)) query.append('keyterms', word);

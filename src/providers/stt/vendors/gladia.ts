@@ -36,8 +36,14 @@ export function gladiaStt(options: VendorSttOptions): SocketSttProvider {
       dialect: async (stream) => {
         const { clock, signal } = stream;
         const session = await postJson({
-          ...{ provider: 'gladia', url: `${baseUrl}/v2/live`, headers: { 'x-gladia-key': apiKey } },
-          ...{ body: sessionOf(stream), timeoutMs: connectTimeoutMs, secrets: [apiKey], clock, signal },
+          provider: 'gladia',
+          url: `${baseUrl}/v2/live`,
+          headers: { 'x-gladia-key': apiKey },
+          body: sessionOf(stream),
+          timeoutMs: connectTimeoutMs,
+          secrets: [apiKey],
+          clock,
+          signal,
         });
         const url = textOf(session['url']);
         if (url === null || !/^wss?:/.test(url)) throw failed('gladia', 'it gave no address for the session');
@@ -51,8 +57,13 @@ export function gladiaStt(options: VendorSttOptions): SocketSttProvider {
 function sessionOf({ model = 'solaria-1', language, multilingual = false, hints }: SttOptions): object {
   const words = favoured(hints, 100).map(([value, weight]) => ({ value, intensity: intensityOf(weight) }));
   return {
-    ...{ encoding: 'wav/pcm', bit_depth: 16, sample_rate: HEARING_RATE_HZ, channels: 1, model },
-    ...{ endpointing: ENDPOINTING_S, maximum_duration_without_endpointing: 30 },
+    encoding: 'wav/pcm',
+    bit_depth: 16,
+    sample_rate: HEARING_RATE_HZ,
+    channels: 1,
+    model,
+    endpointing: ENDPOINTING_S,
+    maximum_duration_without_endpointing: 30,
     language_config: {
       languages: language === 'multi' || multilingual ? [] : [codeOf(language)],
       code_switching: multilingual,
@@ -61,9 +72,14 @@ function sessionOf({ model = 'solaria-1', language, multilingual = false, hints 
       realtime_processing: { custom_vocabulary: true, custom_vocabulary_config: { vocabulary: words } },
     }),
     messages_config: {
-      ...{ receive_partial_transcripts: true, receive_final_transcripts: true, receive_errors: true },
-      ...{ receive_acknowledgments: false, receive_lifecycle_events: false, receive_speech_events: false },
-      ...{ receive_pre_processing_events: false, receive_realtime_processing_events: false },
+      receive_partial_transcripts: true,
+      receive_final_transcripts: true,
+      receive_errors: true,
+      receive_acknowledgments: false,
+      receive_lifecycle_events: false,
+      receive_speech_events: false,
+      receive_pre_processing_events: false,
+      receive_realtime_processing_events: false,
       receive_post_processing_events: false,
     },
   };

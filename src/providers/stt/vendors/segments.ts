@@ -128,7 +128,10 @@ export class Segments {
     const words = pieces.flatMap((piece) => piece.words);
     this.#told = text;
     this.#onTranscript({
-      ...{ segment: this.#segment, text, isFinal, understood: true },
+      segment: this.#segment,
+      text,
+      isFinal,
+      understood: true,
       confidence: sure.length === 0 ? null : sure.reduce((sum, one) => sum + one, 0) / sure.length,
       ...(words.length > 0 && { words }),
     });

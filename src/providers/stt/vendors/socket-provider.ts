@@ -53,7 +53,13 @@ export class SocketSttProvider implements SttProvider {
     const dialect = await this.#parts.dialect(model === undefined ? options : { model, ...options });
     const stream = new SocketStream(
       {
-        ...{ provider: this.name, dialect, secrets: [apiKey], clock, signal, connectTimeoutMs, finalTimeoutMs },
+        provider: this.name,
+        dialect,
+        secrets: [apiKey],
+        clock,
+        signal,
+        connectTimeoutMs,
+        finalTimeoutMs,
         space: UNSPACED.has(baseLanguage(language)) ? '' : ' ',
       },
       events,

@@ -41,7 +41,9 @@ function startOf({ model = DEFAULT_MODEL, language, multilingual = false, hints 
   const terms = favouredWords(hints, 200);
   return {
     model,
-    ...{ audio_format: 'pcm_s16le', sample_rate: HEARING_RATE_HZ, num_channels: 1 },
+    audio_format: 'pcm_s16le',
+    sample_rate: HEARING_RATE_HZ,
+    num_channels: 1,
     ...(language !== 'multi' && { language_hints: [baseLanguage(language)] }),
     ...(language !== 'multi' && !multilingual && { language_hints_strict: true }),
     ...(terms.length > 0 && { context: { terms } }),

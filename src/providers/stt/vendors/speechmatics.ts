@@ -49,7 +49,11 @@ function startOf({ model = 'enhanced', language, hints }: SttOptions): object {
     message: 'StartRecognition',
     audio_format: { type: 'raw', encoding: 'pcm_s16le', sample_rate: HEARING_RATE_HZ },
     transcription_config: {
-      ...{ language: languageOf(language), model, enable_partials: true, max_delay: 2, max_delay_mode: 'flexible' },
+      language: languageOf(language),
+      model,
+      enable_partials: true,
+      max_delay: 2,
+      max_delay_mode: 'flexible',
       ...locale,
       ...(words.length > 0 && { additional_vocab: words.map((content) => ({ content })) }),
     },

@@ -1,10 +1,10 @@
 import { HEARING_RATE_HZ, msToSamples } from '../../../audio/frame.js';
-import type { Cancel, Clock } from '../../../clock/clock.js';
-import { errorOf, ParleyError } from '../../../errors.js';
+import type { Cancel, Clock } from '../../../base/clock.js';
+import { errorOf, ParleyError } from '../../../base/errors.js';
 import type { SttEvents, SttStream } from '../stt.js';
 import { LeadAudio } from './lead-audio.js';
 import { Segments } from './segments.js';
-import type { Transcription } from './whisper-reply.js';
+import type { Transcription } from './whisper.js';
 
 export interface WhisperStreamOptions {
   clock: Clock;
@@ -157,7 +157,9 @@ export class WhisperStream implements SttStream {
   #heard(key: number, startSample: number, { text, confidence, words }: Transcription, isFinal: boolean): void {
     if (this.#closed) return;
     this.#segments.update(key, {
-      ...{ text, isFinal, confidence },
+      text,
+      isFinal,
+      confidence,
       words: words.map((word) => ({
         text: word.text,
         startSample: startSample + msToSamples(word.startMs, HEARING_RATE_HZ),

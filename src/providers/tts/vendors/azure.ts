@@ -1,13 +1,48 @@
 import { randomUUID } from 'node:crypto';
-import { unixNow } from '../../../clock/real.js';
-import type { VendorAccess } from '../../../config/vendor-settings.js';
+import { unixNow } from '../../../base/real-clock.js';
+import type { VendorAccess } from '../../../settings/vendor-settings.js';
 import { numberOf, objectOf, objectsOf, parseObject, textOf } from '../../wire/json.js';
-import type { VoiceListing } from '../account-voices.js';
-import { SocketTts, type SocketTtsOptions } from '../socket-tts.js';
-import type { SpeechEvent, SpeechProtocol } from '../speech-protocol.js';
-import type { TimedText } from '../word-aligner.js';
-import { socketUrl, type VendorVoiceSettings } from '../vendor-voice.js';
-import { ssmlOf } from './azure-ssml.js';
+import type { VoiceListing } from './account-voices.js';
+import { SocketTts, type SocketTtsOptions } from './socket-tts.js';
+import type { SpeechEvent, SpeechProtocol } from './speech-protocol.js';
+import type { TimedText } from './word-aligner.js';
+import { socketUrl, type VendorVoiceSettings } from './vendor-voice.js';
+
+const DEFAULT_VOICE = 'en-US-AvaMultilingualNeural';
+
+/**
+ * An utterance in Azure's markup. Source: learn.microsoft.com/azure/ai-services/speech-service/speech-synthesis-markup-voice.
+ */
+export function ssmlOf(text: string, { voiceId, language, settings }: VendorVoiceSettings): string {
+  const { rate, pitch, volume, style, styledegree } = settings;
+  const prosody = [
+    rate === undefined ? '' : ` rate="${String(rate)}"`,
+    typeof pitch === 'number' ? ` pitch="${relative(pitch)}"` : '',
+    volume === undefined ? '' : ` volume="${String(volume)}"`,
+  ].join('');
+  const degree = styledegree === undefined ? '' : ` styledegree="${String(styledegree)}"`;
+  const spoken = prosody === '' ? escaped(text) : `<prosody${prosody}>${escaped(text)}</prosody>`;
+  const styled =
+    style === undefined
+      ? spoken
+      : `<mstts:express-as style="${escaped(String(style))}"${degree}>${spoken}</mstts:express-as>`;
+  return (
+    '<speak version="1.0" xmlns="http://www.w3.org/2001/10/synthesis" xmlns:mstts="https://www.w3.org/2001/mstts" ' +
+    `xml:lang="${language === 'multi' ? 'en-US' : language}">` +
+    `<voice name="${escaped(voiceId ?? DEFAULT_VOICE)}">${styled}</voice></speak>`
+  );
+}
+
+/** 1.1 is `+10%`. */
+function relative(factor: number): string {
+  const percent = Math.round((factor - 1) * 100);
+  return `${percent < 0 ? '' : '+'}${String(percent)}%`;
+}
+
+function escaped(text: string): string {
+  const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
+  return text.replace(/[&<>"]/g, (character) => entities[character] ?? '');
+}
 
 /**
  * Azure AI Speech over the WebSocket of Microsoft's own SDKs, which tells when words are spoken; the REST endpoint does
@@ -29,8 +64,10 @@ export function azureTts(access: VendorAccess, options: Partial<SocketTtsOptions
     wordTimes: true,
     secrets: access.apiKey === null ? [] : [access.apiKey],
     voices: ['Ava', 'Andrew', 'Emma', 'Brian'].map((name) => ({
-      ...{ id: `en-US-${name}MultilingualNeural`, name: `${name}, multilingual` },
-      ...{ language: 'en-US', sampleRateHz: SAMPLE_RATE_HZ },
+      id: `en-US-${name}MultilingualNeural`,
+      name: `${name}, multilingual`,
+      language: 'en-US',
+      sampleRateHz: SAMPLE_RATE_HZ,
     })),
     listing: listing(access),
     // The voice is all.
@@ -95,8 +132,12 @@ class AzureProtocol implements SpeechProtocol {
   begin(_id: string, text: string, voice: VendorVoiceSettings): string[] {
     const id = newId();
     const metadataOptions = {
-      ...{ wordBoundaryEnabled: true, punctuationBoundaryEnabled: false, sentenceBoundaryEnabled: false },
-      ...{ bookmarkEnabled: false, visemeEnabled: false, sessionEndEnabled: true },
+      wordBoundaryEnabled: true,
+      punctuationBoundaryEnabled: false,
+      sentenceBoundaryEnabled: false,
+      bookmarkEnabled: false,
+      visemeEnabled: false,
+      sessionEndEnabled: true,
     };
     const audio = { metadataOptions, outputFormat: 'raw-24khz-16bit-mono-pcm' };
     const synthesis = { audio, language: { autoDetection: false } };

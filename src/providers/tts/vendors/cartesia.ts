@@ -1,11 +1,11 @@
-import { encodeUrlText } from '../../../config/url-text.js';
-import type { VendorAccess } from '../../../config/vendor-settings.js';
+import { encodeUrlText } from '../../../schema/text.js';
+import type { VendorAccess } from '../../../settings/vendor-settings.js';
 import { numberOf, objectOf, objectsOf, parseObject, textOf } from '../../wire/json.js';
-import type { VoiceListing } from '../account-voices.js';
-import { SocketTts, type SocketTtsOptions } from '../socket-tts.js';
-import type { SpeechEvent, SpeechProtocol } from '../speech-protocol.js';
-import { baseLanguage, socketUrl, type VendorVoiceSettings } from '../vendor-voice.js';
-import { timedWords } from '../word-lists.js';
+import type { VoiceListing } from './account-voices.js';
+import { SocketTts, type SocketTtsOptions } from './socket-tts.js';
+import type { SpeechEvent, SpeechProtocol } from './speech-protocol.js';
+import { baseLanguage, socketUrl, type VendorVoiceSettings } from './vendor-voice.js';
+import { timedWords } from '../text/word-lists.js';
 
 /**
  * Cartesia's text-to-speech WebSocket: utterances are contexts, of which dozens share one connection; words come with

@@ -1,11 +1,11 @@
-import { encodeUrlText } from '../../../config/url-text.js';
-import type { VendorAccess } from '../../../config/vendor-settings.js';
+import { encodeUrlText } from '../../../schema/text.js';
+import type { VendorAccess } from '../../../settings/vendor-settings.js';
 import { objectOf, objectsOf, parseObject, textOf, type JsonObject } from '../../wire/json.js';
-import type { VoiceListing } from '../account-voices.js';
-import { SocketTts, type SocketTtsOptions } from '../socket-tts.js';
-import type { SpeechEvent, SpeechProtocol } from '../speech-protocol.js';
-import { baseLanguage, socketUrl, type VendorVoiceSettings } from '../vendor-voice.js';
-import type { TimedText } from '../word-aligner.js';
+import type { VoiceListing } from './account-voices.js';
+import { SocketTts, type SocketTtsOptions } from './socket-tts.js';
+import type { SpeechEvent, SpeechProtocol } from './speech-protocol.js';
+import { baseLanguage, socketUrl, type VendorVoiceSettings } from './vendor-voice.js';
+import type { TimedText } from './word-aligner.js';
 
 /**
  * ElevenLabs' multi-context form of the stream-input WebSocket: utterances are contexts, five of them on a connection,

@@ -1,8 +1,8 @@
-import type { VendorAccess } from '../../../config/vendor-settings.js';
+import type { VendorAccess } from '../../../settings/vendor-settings.js';
 import { type JsonObject, objectOf, parseObject, textOf } from '../../wire/json.js';
-import { SocketTts, type SocketTtsOptions } from '../socket-tts.js';
-import type { SpeechEvent, SpeechProtocol } from '../speech-protocol.js';
-import { socketUrl, type VendorVoiceSettings } from '../vendor-voice.js';
+import { SocketTts, type SocketTtsOptions } from './socket-tts.js';
+import type { SpeechEvent, SpeechProtocol } from './speech-protocol.js';
+import { socketUrl, type VendorVoiceSettings } from './vendor-voice.js';
 import { openAiVoice } from './openai-voice.js';
 
 /**

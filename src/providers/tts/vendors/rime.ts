@@ -1,10 +1,10 @@
-import type { VendorAccess } from '../../../config/vendor-settings.js';
+import type { VendorAccess } from '../../../settings/vendor-settings.js';
 import { objectOf, parseObject, textOf } from '../../wire/json.js';
-import type { VoiceListing } from '../account-voices.js';
-import { SocketTts, type SocketTtsOptions } from '../socket-tts.js';
-import type { SpeechEvent, SpeechProtocol } from '../speech-protocol.js';
-import { baseLanguage, socketUrl, type VendorVoiceSettings } from '../vendor-voice.js';
-import { timedWords } from '../word-lists.js';
+import type { VoiceListing } from './account-voices.js';
+import { SocketTts, type SocketTtsOptions } from './socket-tts.js';
+import type { SpeechEvent, SpeechProtocol } from './speech-protocol.js';
+import { baseLanguage, socketUrl, type VendorVoiceSettings } from './vendor-voice.js';
+import { timedWords } from '../text/word-lists.js';
 
 /**
  * Rime's JSON WebSocket `/ws3`: one utterance at a time on a connection, marked by its contextId; words come with their
@@ -55,7 +55,12 @@ const DEFAULT_MODEL = 'coda';
 const SAMPLE_RATE_HZ = 24_000;
 /** Rime writes them in three letters. */
 const LANGUAGES: Readonly<Record<string, string>> = {
-  ...{ en: 'eng', es: 'spa', fr: 'fra', de: 'ger', ja: 'jpn', pt: 'por' },
+  en: 'eng',
+  es: 'spa',
+  fr: 'fra',
+  de: 'ger',
+  ja: 'jpn',
+  pt: 'por',
   hi: 'hin',
 };
 

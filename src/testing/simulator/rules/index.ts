@@ -3,9 +3,8 @@ import { deadlines } from './deadlines.js';
 import { EndsOnce } from './ends-once.js';
 import { Floor } from './floor.js';
 import { HeardHistory } from './heard-history.js';
-import { Holds } from './holds.js';
+import { Holds, type RuleMaker } from './rule.js';
 import { Requests } from './requests.js';
-import type { RuleMaker } from './rule.js';
 import { Timing } from './timing.js';
 
 /** What holds whatever a session does, events in impossible orders and at impossible times among it. */

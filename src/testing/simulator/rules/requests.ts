@@ -1,4 +1,4 @@
-import type { ChatMessage } from '../../../config/chat.js';
+import type { ChatMessage } from '../../../agent/chat.js';
 import type { ConversationConfig } from '../../../conversation/config.js';
 import type { ConversationEffect } from '../../../conversation/events.js';
 import { check, type Rule, type Step } from './rule.js';

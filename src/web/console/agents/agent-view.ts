@@ -4,7 +4,7 @@ import { actionButton } from '../actions.js';
 import { ApiError, messageOf } from '../api.js';
 import type { Fault } from '../fault.js';
 import { card, failure, loading, type View, type ViewOptions } from '../view.js';
-import type { CallHistoryItem } from '../../../session/call-history.js';
+import type { CallHistoryItem } from '../../../session/record/call-history.js';
 import { ConfigForm } from './config-form.js';
 import { type Path, withoutUnset, withValue } from './draft.js';
 import { ExpectedTimes } from './expected-times.js';
@@ -162,7 +162,10 @@ class AgentEditor {
     const schema = document?.components.schemas['AgentConfig'];
     if (document === null || schema === undefined) return;
     const form = new ConfigForm(schema, {
-      ...{ document, config: this.#draft, faults: this.#faults, open: this.#open },
+      document,
+      config: this.#draft,
+      faults: this.#faults,
+      open: this.#open,
       expected: (path) => this.#expected.at(path, this.#draft),
       onChange: (path, value, rebuilds) => this.#onField(path, value, rebuilds),
     });

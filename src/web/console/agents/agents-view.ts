@@ -1,4 +1,4 @@
-import type { AgentConfig } from '../../../config/agent.js';
+import type { AgentConfig } from '../../../agent/agent.js';
 import { el } from '../../docs/elements.js';
 import type { Fault } from '../fault.js';
 import { actionButton, actionForm, labelled } from '../actions.js';

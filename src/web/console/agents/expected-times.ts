@@ -1,4 +1,4 @@
-import type { CallHistoryItem, CallMetrics } from '../../../session/call-history.js';
+import type { CallHistoryItem, CallMetrics } from '../../../session/record/call-history.js';
 import { duration } from '../../page/times.js';
 import { shareOf } from '../calls/list-times.js';
 import { valueAt } from './draft.js';

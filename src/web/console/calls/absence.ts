@@ -1,4 +1,4 @@
-import type { CallHistoryItem } from '../../../session/call-history.js';
+import type { CallHistoryItem } from '../../../session/record/call-history.js';
 import { statusWords, wasNeverConnected } from './statuses.js';
 
 type Call = Pick<CallHistoryItem, 'call_status' | 'agent_config' | 'recording'>;

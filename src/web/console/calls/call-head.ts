@@ -1,4 +1,4 @@
-import type { CallHistoryItem, CostItem } from '../../../session/call-history.js';
+import type { CallHistoryItem, CostItem } from '../../../session/record/call-history.js';
 import { el } from '../../docs/elements.js';
 import { duration } from '../../page/times.js';
 import { card } from '../view.js';
@@ -22,7 +22,10 @@ export function callHead(call: CallHistoryItem, agentName: string): HTMLElement 
           el(
             'span',
             { title: 'Response time over the call' },
-            ...['p50 ', el('b', {}, duration(times.p50)), ' · p95 ', el('b', {}, duration(times.p95))],
+            'p50 ',
+            el('b', {}, duration(times.p50)),
+            ' · p95 ',
+            el('b', {}, duration(times.p95)),
           ),
         ]),
   ];

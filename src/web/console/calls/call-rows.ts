@@ -1,4 +1,4 @@
-import type { CallHistoryItem } from '../../../session/call-history.js';
+import type { CallHistoryItem } from '../../../session/record/call-history.js';
 import { el } from '../../docs/elements.js';
 import { duration } from '../../page/times.js';
 import { clock, endsOf, shortTime, wholeTime } from '../words.js';

@@ -1,5 +1,5 @@
-import type { CallHistoryItem } from '../../../session/call-history.js';
-import { afterwards, storyOf, storyOfChat } from '../../../session/call-story.js';
+import type { CallHistoryItem } from '../../../session/record/call-history.js';
+import { afterwards, transcriptOf, transcriptOfChat } from '../../../session/record/transcript.js';
 import { el } from '../../docs/elements.js';
 import { AgentNames } from '../agents/agent-names.js';
 import { ReplayCard } from '../replay/replay-card.js';
@@ -85,8 +85,8 @@ class CallPage {
     const timeline = entries.length === 0 ? NOTHING : timelineOf(entries);
     const player = this.#player(call, timeline, recording);
     const seek = player === null ? null : (ms: number): void => player.seek(ms);
-    const said = storyOf({ entries }).filter(({ text }) => text !== '');
-    const story = said.length > 0 && call.chat !== '[]' ? [...said, ...afterwards(call)] : storyOfChat(call);
+    const said = transcriptOf({ entries }).filter(({ text }) => text !== '');
+    const story = said.length > 0 && call.chat !== '[]' ? [...said, ...afterwards(call)] : transcriptOfChat(call);
     const missing = [trace === null ? whyNoTrace(call) : trace.problem, whyNoRecording(call)].filter(
       (why) => why !== null,
     );

@@ -1,4 +1,4 @@
-import type { CallMetrics } from '../../../session/call-history.js';
+import type { CallMetrics } from '../../../session/record/call-history.js';
 
 type Times = Pick<CallMetrics, 'utterance_latency' | 'turns'>;
 

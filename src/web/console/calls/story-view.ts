@@ -1,5 +1,5 @@
 import { el } from '../../docs/elements.js';
-import type { StoryLine } from '../../../session/call-story.js';
+import type { TranscriptLine } from '../../../session/record/transcript.js';
 import { duration } from '../../page/times.js';
 import { clock } from '../words.js';
 import type { TurnStory } from './turns.js';
@@ -8,7 +8,7 @@ const CUT = ' [cut]';
 
 /** What was said and done, each line leading to its moment. */
 export function storyView(
-  lines: readonly StoryLine[],
+  lines: readonly TranscriptLine[],
   turns: readonly TurnStory[],
   zeroMs: number,
   onSeek: ((ms: number) => void) | null,
@@ -31,8 +31,8 @@ export function storyView(
 }
 
 /** What the agent says in one go is one bubble. */
-function joined(lines: readonly StoryLine[]): StoryLine[] {
-  const groups: StoryLine[] = [];
+function joined(lines: readonly TranscriptLine[]): TranscriptLine[] {
+  const groups: TranscriptLine[] = [];
   for (const line of lines) {
     const last = groups.at(-1);
     if (last?.who === 'agent' && line.who === 'agent') last.text += ` ${line.text}`;

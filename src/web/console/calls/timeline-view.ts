@@ -35,7 +35,10 @@ export class TimelineView {
   readonly #timeline: Timeline;
   readonly #onSeek: (ms: number) => void;
   readonly #scroller = el('div', {
-    ...{ class: 'tl-scroller', tabindex: '0', role: 'slider', 'aria-label': 'Moment of the call' },
+    class: 'tl-scroller',
+    tabindex: '0',
+    role: 'slider',
+    'aria-label': 'Moment of the call',
     'aria-valuemin': '0',
   });
   readonly #inner = el('div', { class: 'tl-inner' });

@@ -1,6 +1,5 @@
-import type { LogEntry } from '../../../session/event-log.js';
+import type { LogEntry } from '../../../session/record/event-log.js';
 import { decision, type Weight } from './decisions.js';
-import { decidedBy } from './decided-by.js';
 
 /** From the user's sound to the agent's: what did something at which time. */
 export const LANES = ['speech', 'words', 'turns', 'model', 'tools', 'voice', 'playout'] as const;
@@ -317,4 +316,26 @@ class Builder {
 /** Where the recording begins. */
 export function lineOpenedMs(entries: readonly LogEntry[]): number {
   return entries.find((entry) => entry.kind === 'event' && entry.event.type === 'line.opened')?.t ?? 0;
+}
+
+/** What ended a turn: the event with which it was decided. */
+export function decidedBy(cause: LogEntry | null): string {
+  if (cause?.kind !== 'event') return 'it was decided';
+  const { event } = cause;
+  switch (event.type) {
+    case 'transcript':
+      return event.isFinal ? 'the final words came, and the wait was over' : 'words came, and the wait was over';
+    case 'speech.stopped':
+      return 'the user stopped';
+    case 'turn.judged':
+      return 'it sounded finished';
+    case 'text':
+      return 'the message was typed';
+    case 'digits':
+      return 'the keys were pressed';
+    case 'time':
+      return 'the silence had lasted long enough';
+    default:
+      return event.type;
+  }
 }

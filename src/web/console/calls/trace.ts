@@ -1,4 +1,4 @@
-import type { LogEntry } from '../../../session/event-log.js';
+import type { LogEntry } from '../../../session/record/event-log.js';
 
 /** A call's event log, as far as it can be read. */
 export interface Trace {

@@ -1,7 +1,6 @@
 import type { ConversationEffect, ConversationEvent, PlayoutPosition } from '../../../conversation/events.js';
-import type { LogEntry } from '../../../session/event-log.js';
-import { Ledger } from '../../../session/ledger.js';
-import type { TurnMetrics } from '../../../session/turn-metrics.js';
+import type { LogEntry } from '../../../session/record/event-log.js';
+import { SessionMetrics, type TurnMetrics } from '../../../session/record/session-metrics.js';
 import { lineOpenedMs } from './timeline.js';
 
 /** An answer that was begun before it was certain that the user had finished. Times since the line opened. */
@@ -25,7 +24,7 @@ export interface TurnStory extends TurnMetrics {
  */
 export function turnStories(entries: readonly LogEntry[]): TurnStory[] {
   const zeroMs = lineOpenedMs(entries);
-  const ledger = new Ledger(() => undefined);
+  const ledger = new SessionMetrics(() => undefined);
   const attempts = new Attempts(zeroMs);
   const texts = new Map<number, string>();
   for (const entry of entries) {

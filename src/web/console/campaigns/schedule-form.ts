@@ -48,7 +48,10 @@ export class ScheduleForm {
   #show(document: OpenApiDocument, faults: Faults): void {
     const schema = document.components.schemas['CampaignScheduleChange'] ?? {};
     const form = new ConfigForm(schema, {
-      ...{ document, config: this.#draft, faults, open: this.#open },
+      document,
+      config: this.#draft,
+      faults,
+      open: this.#open,
       onChange: (path, value, rebuilds) => {
         this.#draft = withValue(this.#draft, path, value) ?? {};
         this.#touched.add(String(path[0]));

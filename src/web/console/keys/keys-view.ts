@@ -77,7 +77,8 @@ function keyForm(agents: readonly AgentName[], create: (body: object) => Promise
     async () => {
       const isPublic = kind.value === 'public';
       await create({
-        ...{ kind: kind.value, name: name.value.trim() },
+        kind: kind.value,
+        name: name.value.trim(),
         ...(isPublic && agent.value !== '' && { agents: [agent.value] }),
         ...(isPublic && origins.value.trim() !== '' && { origins: origins.value.trim().split(/[\s,]+/) }),
       });

@@ -2,11 +2,69 @@ import { el } from '../../docs/elements.js';
 import { Talk, type TalkEvents } from '../../page/talk.js';
 import { Transcript } from '../../page/transcript.js';
 import { TimesSummary } from '../../page/turn-times.js';
-import { failure, type View, type ViewOptions } from '../view.js';
+import { card, failure, type View, type ViewOptions } from '../view.js';
 import { LiveControls } from './live-controls.js';
 import { Ribbon } from './ribbon.js';
 import { RibbonView } from './ribbon-view.js';
-import { RunningCalls } from './running-calls.js';
+import type { CallHistoryItem } from '../../../session/record/call-history.js';
+import { AgentNames } from '../agents/agent-names.js';
+import { type Api, messageOf } from '../api.js';
+import { callRow } from '../calls/call-rows.js';
+import { statusWords } from '../calls/statuses.js';
+
+const REFRESH_MS = 400;
+/** How far back calls that go on are looked for. */
+const LOOKED_THROUGH = 100;
+
+/** The calls that go on, each leading to its page, which watches it. */
+export class RunningCalls {
+  readonly element: HTMLElement;
+  readonly #api: Api;
+  readonly #names: AgentNames;
+  readonly #body = el('div', {}, el('p', { class: 'soft' }, 'Looking …'));
+  readonly #abort = new AbortController();
+  #timer = 0;
+
+  constructor(api: Api) {
+    this.#api = api;
+    this.#names = new AgentNames(api);
+    this.element = card('Calls in progress', this.#body);
+    const onBreak = (isBroken: boolean): void => {
+      if (!isBroken) this.refresh();
+      else this.#body.replaceChildren(el('p', { class: 'fault' }, 'The daemon does not answer; trying again …'));
+    };
+    api.events('/events', ({ event }) => void (event === 'status' && this.refresh()), onBreak, this.#abort.signal);
+  }
+
+  refresh(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => void this.#load(), REFRESH_MS);
+  }
+
+  close(): void {
+    this.#abort.abort();
+    clearTimeout(this.#timer);
+  }
+
+  async #load(): Promise<void> {
+    try {
+      await this.#names.load();
+      const { histories } = await this.#api.get<{ histories: CallHistoryItem[] }>('/call-logs', {
+        limit: LOOKED_THROUGH,
+      });
+      if (this.#abort.signal.aborted) return;
+      const running = histories.filter(({ call_status: status }) => statusWords(status).group === 'running');
+      const rows = running.map((call) => callRow(call, this.#names.of(call.agent_id), Date.now()));
+      this.#body.replaceChildren(
+        rows.length === 0
+          ? el('p', { class: 'soft' }, 'None. One that begins appears here; open it to watch it.')
+          : el('ol', { class: 'calls narrow' }, ...rows),
+      );
+    } catch (error) {
+      this.#body.replaceChildren(el('p', { class: 'fault', role: 'alert' }, messageOf(error)));
+    }
+  }
+}
 
 /** Talking to any agent, and the calls that go on. */
 export function liveView(options: ViewOptions): View {
@@ -42,7 +100,9 @@ class Live {
     });
     this.#talk = new Talk(
       {
-        ...{ transcript: new Transcript(list, scroller), summary: new TimesSummary(summary), forms },
+        transcript: new Transcript(list, scroller),
+        summary: new TimesSummary(summary),
+        forms,
         agent: () => this.#controls.agent,
       },
       this.#talkEvents(),

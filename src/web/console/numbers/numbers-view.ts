@@ -79,7 +79,11 @@ export function numbersView({ api }: ViewOptions): View {
   }
 
   const country = el('input', {
-    ...{ type: 'text', value: 'US', maxlength: '2', size: '4', required: '' },
+    type: 'text',
+    value: 'US',
+    maxlength: '2',
+    size: '4',
+    required: '',
     spellcheck: 'false',
   });
   const area = el('input', { type: 'text', inputmode: 'numeric', maxlength: '10', placeholder: 'any, or 415' });

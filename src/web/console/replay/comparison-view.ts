@@ -1,4 +1,4 @@
-import type { WhatIf } from '../../../testing/replay/index.js';
+import type { WhatIf } from '../../../replay/index.js';
 import { el } from '../../docs/elements.js';
 import { duration } from '../../page/times.js';
 import { statusWords } from '../calls/statuses.js';

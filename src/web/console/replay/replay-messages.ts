@@ -1,6 +1,6 @@
 import type { ConversationConfig } from '../../../conversation/config.js';
-import type { ConfigChanges } from '../../../testing/merge-config.js';
-import type { Replayed, WhatIf } from '../../../testing/replay/index.js';
+import type { ConfigChanges } from '../../../conversation/merge-config.js';
+import type { Replayed, WhatIf } from '../../../replay/index.js';
 
 /** What the page asks of the worker: first the log once, then what other settings would have made of it. */
 export type ReplayRequest = { type: 'log'; text: string } | { type: 'changes'; id: number; changes: ConfigChanges };

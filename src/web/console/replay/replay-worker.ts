@@ -1,7 +1,7 @@
-import { mergeConfig } from '../../../testing/merge-config.js';
-import { type EventLog, readLog } from '../../../testing/replay/read-log.js';
-import { replay } from '../../../testing/replay/replay.js';
-import { whatIf } from '../../../testing/replay/what-if.js';
+import { mergeConfig } from '../../../conversation/merge-config.js';
+import { type EventLog, readLog } from '../../../replay/read-log.js';
+import { replay } from '../../../replay/replay.js';
+import { whatIf } from '../../../replay/what-if.js';
 import type { ReplayAnswer, ReplayRequest } from './replay-messages.js';
 
 /** The conversation core beside the page: a long call takes a moment to play, in which the page goes on. */

@@ -1,5 +1,5 @@
-import { VirtualClock } from '../../../../src/clock/virtual.js';
-import type { ChatMessage, ToolCall, ToolSpec } from '../../../../src/config/chat.js';
+import { VirtualClock } from '../../../../src/base/virtual-clock.js';
+import type { ChatMessage, ToolCall, ToolSpec } from '../../../../src/agent/chat.js';
 import type { LlmProvider } from '../../../../src/providers/llm/llm.js';
 
 export interface Turn {

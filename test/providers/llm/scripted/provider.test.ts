@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { RealClock } from '../../../../src/clock/real.js';
-import { VirtualClock } from '../../../../src/clock/virtual.js';
+import { RealClock } from '../../../../src/base/real-clock.js';
+import { VirtualClock } from '../../../../src/base/virtual-clock.js';
 import type { LlmRequest } from '../../../../src/providers/llm/llm.js';
 import { scriptedProvider } from '../../../../src/providers/llm/scripted/index.js';
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { parseAgentFile } from '../../../../src/config/agent-file.js';
+import { parseAgentFile } from '../../../../src/agent/agent-file.js';
 import { packageFile } from '../../../../src/package-files.js';
 import { scriptedProvider, speechHints, type AgentScriptInput } from '../../../../src/providers/llm/scripted/index.js';
 import { Dialogue, END_CALL, toolNamed } from './dialogue.js';

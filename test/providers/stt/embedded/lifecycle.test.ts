@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { EmbeddedStt, type EmbeddedSttOptions } from '../../../../src/providers/stt/embedded/provider.js';
-import { RealClock } from '../../../../src/clock/real.js';
+import { RealClock } from '../../../../src/base/real-clock.js';
 import { runningResources } from '../../../../src/testing/leaks.js';
 import { Listener, RESTAURANT } from './support.js';
 

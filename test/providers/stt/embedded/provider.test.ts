@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EmbeddedStt } from '../../../../src/providers/stt/embedded/provider.js';
 import type { VocabularyReport } from '../../../../src/providers/stt/embedded/protocol.js';
-import { FliteTts } from '../../../../src/providers/tts/flite.js';
-import { wordErrorRate } from '../../../../src/testing/wer.js';
+import { FliteTts } from '../../../../src/providers/tts/flite/flite.js';
+import { wordErrorRate } from '../../../../src/testing/labels/wer.js';
 import { Listener, RESTAURANT, speak } from './support.js';
 
 const tts = new FliteTts();

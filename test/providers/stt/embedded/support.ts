@@ -1,6 +1,6 @@
-import { resample } from '../../../../src/audio/resample.js';
-import { RealClock } from '../../../../src/clock/real.js';
-import { VirtualClock } from '../../../../src/clock/virtual.js';
+import { resample } from '../../../../src/audio/dsp/resample.js';
+import { RealClock } from '../../../../src/base/real-clock.js';
+import { VirtualClock } from '../../../../src/base/virtual-clock.js';
 import type { EmbeddedStt } from '../../../../src/providers/stt/embedded/provider.js';
 import type { SpeechHints, SttStream, SttTranscript } from '../../../../src/providers/stt/stt.js';
 import type { TtsProvider } from '../../../../src/providers/tts/tts.js';

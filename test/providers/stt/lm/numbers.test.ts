@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { cardinalWords, clockWords, ordinalWords, yearWords } from '../../../../src/providers/stt/lm/numbers.js';
+import { cardinalWords, clockWords, ordinalWords, yearWords } from '../../../../src/providers/stt/lm/text.js';
 
 describe('numbers as words', () => {
   it.each([

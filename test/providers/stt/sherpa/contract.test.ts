@@ -5,7 +5,7 @@ import { BETWEEN_MS, MADE_FAMILIES, MADE_MODELS, madeModels, TONE_MS, tones } fr
 import { Caller } from '../vendors/caller.js';
 
 const silence = (ms: number): Int16Array => new Int16Array(16 * ms);
-const FAULTY = new URL('../../local/faulty-child.mjs', import.meta.url);
+const FAULTY = new URL('../../local/engine/faulty-child.mjs', import.meta.url);
 
 /** What every recogniser keeps to, over the real engine with made models of each family. */
 describe.each([

@@ -1,4 +1,4 @@
-import { RealClock } from '../../../../src/clock/real.js';
+import { RealClock } from '../../../../src/base/real-clock.js';
 import type { SttOptions, SttProvider, SttStream, SttTranscript } from '../../../../src/providers/stt/stt.js';
 import { silence } from '../../../vendors/stt/spoken-words.js';
 
@@ -22,7 +22,9 @@ export class Caller {
   async open(stt: SttProvider, options: Partial<SttOptions> = {}): Promise<void> {
     this.#stream = await stt.open(
       {
-        ...{ language: 'en-US', clock: new RealClock(), signal: this.abort.signal },
+        language: 'en-US',
+        clock: new RealClock(),
+        signal: this.abort.signal,
         hints: { phrases: [], texts: [], keywords: new Map() },
         ...options,
       },

@@ -55,7 +55,9 @@ const socket = (
   protocol: (key: string) => DoubleProtocol,
   rest: Omit<SttCase, 'name' | 'double' | 'isSocket'>,
 ): SttCase => ({
-  ...{ name, isSocket: true, double: () => new SocketDouble(protocol(KEY)) },
+  name,
+  isSocket: true,
+  double: () => new SocketDouble(protocol(KEY)),
   ...rest,
 });
 
@@ -70,7 +72,8 @@ export const CASES: readonly SttCase[] = [
   socket('assemblyai', assemblyAiDouble, { make: assemblyAiStt, language: null, givesTimes: true }),
   socket('assemblyai universal-3', assemblyAiDouble, {
     make: (options) => assemblyAiStt({ ...options, model: 'universal-3-5-pro' }),
-    ...{ language: null, givesTimes: true },
+    language: null,
+    givesTimes: true,
   }),
   socket('soniox', sonioxDouble, { make: sonioxStt, language: 'en', givesTimes: true }),
   socket('speechmatics', speechmaticsDouble, { make: speechmaticsStt, language: 'en', givesTimes: true }),

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { ParleyError } from '../../../../src/errors.js';
+import type { ParleyError } from '../../../../src/base/errors.js';
 import type { SttProvider } from '../../../../src/providers/stt/stt.js';
 import { GAP_MS, noise, silence, spoken, WORD_MS } from '../../../vendors/stt/spoken-words.js';
 import { Caller, plain } from './caller.js';

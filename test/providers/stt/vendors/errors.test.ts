@@ -34,7 +34,8 @@ const ERRORS: readonly [vendor: string, message: object | string | null, close: 
   [
     'openai',
     {
-      ...{ type: 'conversation.item.input_audio_transcription.failed', item_id: 'i' },
+      type: 'conversation.item.input_audio_transcription.failed',
+      item_id: 'i',
       error: { type: 'transcription_error', code: 'audio_unintelligible', message: 'x' },
     },
     undefined,

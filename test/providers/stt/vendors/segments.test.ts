@@ -11,12 +11,18 @@ beforeEach(() => {
 });
 
 const piece = (text: string, isFinal = false, more: Partial<Piece> = {}): Piece => ({
-  ...{ text, isFinal, confidence: null, words: [] },
+  text,
+  isFinal,
+  confidence: null,
+  words: [],
   ...more,
 });
 
 const word = (text: string, startSample: number): SttWord => ({
-  ...{ text, startSample, endSample: startSample + 100, confidence: null },
+  text,
+  startSample,
+  endSample: startSample + 100,
+  confidence: null,
 });
 
 const lines = (): string[] =>

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { WhisperStt } from '../../../../src/providers/stt/vendors/whisper.js';
-import { readTranscription } from '../../../../src/providers/stt/vendors/whisper-reply.js';
+import { readTranscription, WhisperStt } from '../../../../src/providers/stt/vendors/whisper.js';
 import { joined, silence, spoken } from '../../../vendors/stt/spoken-words.js';
 import { WhisperDouble } from '../../../vendors/stt/whisper.js';
 import { Caller } from './caller.js';
@@ -75,7 +74,9 @@ it('gives up a request that is overtaken', async () => {
 
 it('leaves out what was made up from noise', () => {
   const segment = (text: string, noSpeech: number, logprob: number): object => ({
-    ...{ text, no_speech_prob: noSpeech, avg_logprob: logprob },
+    text,
+    no_speech_prob: noSpeech,
+    avg_logprob: logprob,
   });
   const good = segment(' A table.', 0.1, -0.2);
   const noise = segment(' Thank you for watching!', 0.9, -1.5);

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { VendorAccess } from '../../../../src/config/vendor-settings.js';
-import type { HttpTts } from '../../../../src/providers/tts/http-tts.js';
+import type { VendorAccess } from '../../../../src/settings/vendor-settings.js';
+import type { HttpTts } from '../../../../src/providers/tts/vendors/http-tts.js';
 import type { TtsRequest } from '../../../../src/providers/tts/tts.js';
 import { dubverseTts } from '../../../../src/providers/tts/vendors/dubverse.js';
 import { kokoroTts, openAiTts } from '../../../../src/providers/tts/vendors/openai.js';
@@ -69,7 +69,9 @@ describe('dubverse', () => {
     const { speak, provider } = speaking(dubverseTts, double);
     await speak('Namaste.', { voiceId: '44' });
     expect(JSON.parse(double.requests[0]?.body ?? '')).toEqual({
-      ...{ text: 'Namaste.', speaker_no: 44, config: { use_streaming_response: true } },
+      text: 'Namaste.',
+      speaker_no: 44,
+      config: { use_streaming_response: true },
     });
     expect(() => provider.checkSettings({}, 'anna')).toThrow('dubverse has no voice called "anna"');
     expect(await codeOf(speak('Hi.', { voiceId: 'anna' }))).toBe('TTS_VOICE_UNKNOWN');

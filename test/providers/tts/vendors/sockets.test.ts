@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { VirtualClock } from '../../../../src/clock/virtual.js';
+import { VirtualClock } from '../../../../src/base/virtual-clock.js';
 import type { TtsProvider, TtsRequest } from '../../../../src/providers/tts/tts.js';
 import { azureTts } from '../../../../src/providers/tts/vendors/azure.js';
 import { cartesiaTts } from '../../../../src/providers/tts/vendors/cartesia.js';
@@ -45,12 +45,17 @@ describe('elevenlabs', () => {
     await speak('Hello.', { model: 'eleven_multilingual_v2' });
     await speak('Hi.', { language: 'multi' });
     expect(double.addresses.map(({ pathname }) => decodeURIComponent(pathname.split('/')[3] ?? ''))).toEqual([
-      ...['v 1', 'JBFqnCBsd6RMkjVDRZzb', 'JBFqnCBsd6RMkjVDRZzb'],
+      'v 1',
+      'JBFqnCBsd6RMkjVDRZzb',
+      'JBFqnCBsd6RMkjVDRZzb',
     ]);
     const queries = double.addresses.map(({ searchParams }) => Object.fromEntries(searchParams));
     expect(queries[0]).toEqual({
-      ...{ model_id: 'eleven_flash_v2_5', output_format: 'pcm_24000', auto_mode: 'true' },
-      ...{ inactivity_timeout: '180', language_code: 'de' },
+      model_id: 'eleven_flash_v2_5',
+      output_format: 'pcm_24000',
+      auto_mode: 'true',
+      inactivity_timeout: '180',
+      language_code: 'de',
     });
     expect(queries[1]).toMatchObject({ model_id: 'eleven_multilingual_v2' });
     expect(queries[1]).not.toHaveProperty('language_code');
@@ -133,8 +138,13 @@ describe('cartesia', () => {
     await speak('Hello.', { language: 'multi' });
     expect(double.requests).toMatchObject([
       {
-        ...{ model_id: 'sonic-3', voice: { mode: 'id', id: 'anne' }, language: 'fr', transcript: 'Bonjour.' },
-        ...{ generation_config: { speed: 0.8, emotion: 'calm' }, continue: false, add_timestamps: true },
+        model_id: 'sonic-3',
+        voice: { mode: 'id', id: 'anne' },
+        language: 'fr',
+        transcript: 'Bonjour.',
+        generation_config: { speed: 0.8, emotion: 'calm' },
+        continue: false,
+        add_timestamps: true,
       },
       { model_id: 'sonic-3.5' },
     ]);
@@ -150,7 +160,8 @@ describe('deepgram', () => {
     await speak('Hola.', { language: 'es' });
     await speak('Hi.', { voiceId: 'aura-2-orion-en', settings: { speed: 1.25 } });
     expect(double.addresses.map(({ searchParams }) => searchParams.get('model'))).toEqual([
-      ...['aura-2-celeste-es', 'aura-2-orion-en'],
+      'aura-2-celeste-es',
+      'aura-2-orion-en',
     ]);
     expect(double.addresses[1]?.searchParams.get('speed')).toBe('1.25');
   });
@@ -183,7 +194,11 @@ describe('openai_realtime', () => {
     await speak('Two.', { settings: { instructions: 'Slowly.' } });
     await speak('Three.', { voiceId: 'cedar', settings: { speed: 1.2 } });
     expect(double.received.map(({ type }) => type)).toEqual([
-      ...['session.update', 'response.create', 'response.create', 'session.update', 'response.create'],
+      'session.update',
+      'response.create',
+      'response.create',
+      'session.update',
+      'response.create',
     ]);
     expect(double.received[3]).toMatchObject({ session: { audio: { output: { voice: 'cedar', speed: 1.2 } } } });
     expect(double.received[2]).toMatchObject({
@@ -199,8 +214,13 @@ describe('rime', () => {
     const { speak } = speaking(rimeTts, double);
     await speak('Guten Tag.', { language: 'de', voiceId: 'lea', model: 'arcana', settings: { speedAlpha: 1.1 } });
     expect(Object.fromEntries(double.addresses[0]?.searchParams ?? [])).toEqual({
-      ...{ speaker: 'lea', modelId: 'arcana', audioFormat: 'pcm', samplingRate: '24000', lang: 'ger' },
-      ...{ segment: 'bySentence', speedAlpha: '1.1' },
+      speaker: 'lea',
+      modelId: 'arcana',
+      audioFormat: 'pcm',
+      samplingRate: '24000',
+      lang: 'ger',
+      segment: 'bySentence',
+      speedAlpha: '1.1',
     });
   });
 });

@@ -1,4 +1,4 @@
-import { type Clock, delay } from '../../../../src/clock/clock.js';
+import { type Clock, delay } from '../../../../src/base/clock.js';
 import { type AfterVerb, DocumentCall } from '../document-call.js';
 import type { FarCallFacts } from '../far-call.js';
 import type { Verb } from '../xml-reader.js';
@@ -30,7 +30,10 @@ export const CAUSES = {
   rejected: { status: 'failed', cause: 'CALL_REJECTED', code: '3020', name: 'Rejected', source: 'Carrier' },
   rangOut: { status: 'no-answer', cause: 'NO_ANSWER', code: '6010', name: 'Ring Timeout Reached', source: 'Plivo' },
   nobody: {
-    ...{ status: 'failed', cause: 'UNALLOCATED_NUMBER', code: '2000', name: 'Invalid Destination Address' },
+    status: 'failed',
+    cause: 'UNALLOCATED_NUMBER',
+    code: '2000',
+    name: 'Invalid Destination Address',
     source: 'Carrier',
   },
   noXml: { status: 'completed', cause: 'NORMAL_CLEARING', code: '8011', name: 'Invalid Answer XML', source: 'Error' },
@@ -92,12 +95,23 @@ export class PlivoCall extends DocumentCall<PlivoCallFacts> {
     const { id, from, to, direction, requestId } = this.facts;
     const { cause } = this;
     return {
-      ...{ CallUUID: id, From: bare(from), To: bare(to), Direction: direction, CallStatus: this.status },
-      ...{ ParentAuthID: this.#double.authId, BillRate: '0.0085', SessionStart: '2026-11-22 00:00:00.000000' },
+      CallUUID: id,
+      From: bare(from),
+      To: bare(to),
+      Direction: direction,
+      CallStatus: this.status,
+      ParentAuthID: this.#double.authId,
+      BillRate: '0.0085',
+      SessionStart: '2026-11-22 00:00:00.000000',
       ...(requestId !== null && { RequestUUID: requestId, ALegRequestUUID: requestId, ALegUUID: id }),
       ...(cause !== null && {
-        ...{ HangupCause: cause.cause, HangupCauseCode: cause.code, HangupCauseName: cause.name },
-        ...{ HangupSource: cause.source, Duration: '1', BillDuration: '60', TotalCost: '0.00850' },
+        HangupCause: cause.cause,
+        HangupCauseCode: cause.code,
+        HangupCauseName: cause.name,
+        HangupSource: cause.source,
+        Duration: '1',
+        BillDuration: '60',
+        TotalCost: '0.00850',
       }),
       ...more,
     };
@@ -199,7 +213,9 @@ export class PlivoCall extends DocumentCall<PlivoCallFacts> {
     this.bridged = null;
     const { status, cause, code, name } = child.cause ?? CAUSES.xml;
     tell(child, 'hangup', {
-      ...{ DialBLegHangupCause: cause, DialBLegHangupCauseCode: code, DialBLegHangupCauseName: name },
+      DialBLegHangupCause: cause,
+      DialBLegHangupCauseCode: code,
+      DialBLegHangupCauseName: name,
     });
     if (!isCurrent()) {
       child.end(CAUSES.canceled);

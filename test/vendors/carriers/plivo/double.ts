@@ -1,7 +1,7 @@
-import type { MediaSocket } from '../../../../src/carriers/media-socket/media-socket.js';
-import type { Rest, RestReply, RestRequest } from '../../../../src/carriers/media-socket/rest.js';
-import { plivoSignature } from '../../../../src/carriers/plivo/signature.js';
-import { type Clock, delay } from '../../../../src/clock/clock.js';
+import type { MediaSocket } from '../../../../src/telephony/carriers/media-socket/media-socket.js';
+import type { Rest, RestReply, RestRequest } from '../../../../src/telephony/carriers/media-socket/rest.js';
+import { plivoSignature } from '../../../../src/telephony/carriers/plivo/signature.js';
+import { type Clock, delay } from '../../../../src/base/clock.js';
 import type { CarrierDouble } from '../carrier-double.js';
 import type { Doorway } from '../doorway.js';
 import { numbersForSale } from '../numbers-for-sale.js';
@@ -113,8 +113,14 @@ export class PlivoDouble implements CarrierDouble {
     if (application === undefined) throw new Error(`${to} has no application`);
     const person = new Person(from, habits);
     const call = this.#open({
-      ...{ id: this.uuid(), from, to, person, direction: 'inbound', requestId: null },
-      ...{ ringUrl: null, hangupUrl: application.hangup_url },
+      id: this.uuid(),
+      from,
+      to,
+      person,
+      direction: 'inbound',
+      requestId: null,
+      ringUrl: null,
+      hangupUrl: application.hangup_url,
     });
     call.status = 'ringing';
     void this.post(application.answer_url, call.form({ Event: 'StartApp', ...more }), 'answer').then((xml) => {
@@ -243,8 +249,15 @@ export class PlivoDouble implements CarrierDouble {
     const area = query.get('pattern') ?? '415';
     const free = numbersForSale(area, (number) => this.numbers.has(bare(number)), 20);
     const objects = free.slice(offset, offset + limit).map((number) => ({
-      ...{ number: bare(number), prefix: area, country: 'UNITED STATES', type: 'fixed', sub_type: 'local' },
-      ...{ setup_rate: '0.00000', monthly_rental_rate: '0.80000', voice_enabled: true, voice_rate: '0.00850' },
+      number: bare(number),
+      prefix: area,
+      country: 'UNITED STATES',
+      type: 'fixed',
+      sub_type: 'local',
+      setup_rate: '0.00000',
+      monthly_rental_rate: '0.80000',
+      voice_enabled: true,
+      voice_rate: '0.00850',
     }));
     const meta = { limit, offset, next: null, previous: null, total_count: free.length };
     return { status: 200, body: { meta, objects } };

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { MediaSocket } from '../../../../src/carriers/media-socket/media-socket.js';
+import type { MediaSocket } from '../../../../src/telephony/carriers/media-socket/media-socket.js';
 import { FarStream } from '../far-stream.js';
 import type { Person } from '../people.js';
 

@@ -1,7 +1,7 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
-import type { MediaSocket } from '../../../../src/carriers/media-socket/media-socket.js';
-import type { Rest, RestReply, RestRequest } from '../../../../src/carriers/media-socket/rest.js';
-import { type Clock, delay } from '../../../../src/clock/clock.js';
+import type { MediaSocket } from '../../../../src/telephony/carriers/media-socket/media-socket.js';
+import type { Rest, RestReply, RestRequest } from '../../../../src/telephony/carriers/media-socket/rest.js';
+import { type Clock, delay } from '../../../../src/base/clock.js';
 import type { CarrierDouble } from '../carrier-double.js';
 import type { Doorway } from '../doorway.js';
 import { numbersForSale } from '../numbers-for-sale.js';
@@ -353,7 +353,9 @@ function streamIn(json: Fields): StreamRequest | null {
   const codec = (json['stream_bidirectional_codec'] ?? 'PCMU') as StreamCodec;
   const authToken = json['stream_auth_token'];
   return {
-    ...{ url, codec, sampleRateHz: Number(json['stream_bidirectional_sampling_rate'] ?? 8_000) },
+    url,
+    codec,
+    sampleRateHz: Number(json['stream_bidirectional_sampling_rate'] ?? 8_000),
     authToken: typeof authToken === 'string' ? authToken : null,
   };
 }
@@ -366,7 +368,10 @@ function refusal(status: number, code: string, title: string): RestReply {
 function resource({ facts, isOver }: DoubleLeg): RestReply['body'] {
   const { id, sessionId } = facts;
   return {
-    ...{ record_type: 'call', call_control_id: id, call_leg_id: id.replace('v3:', 'l-'), call_session_id: sessionId },
+    record_type: 'call',
+    call_control_id: id,
+    call_leg_id: id.replace('v3:', 'l-'),
+    call_session_id: sessionId,
     is_alive: !isOver,
   };
 }

@@ -1,4 +1,4 @@
-import type { Clock } from '../../../../src/clock/clock.js';
+import type { Clock } from '../../../../src/base/clock.js';
 import { FarCall, type FarCallFacts } from '../far-call.js';
 import type { TelnyxDouble } from './double.js';
 import { DoubleStream, type StreamCodec } from './stream.js';
@@ -62,7 +62,11 @@ export class DoubleLeg extends FarCall<LegFacts> {
     const client_state = this.clientState === '' ? null : this.clientState;
     void this.#double.post(this.webhookUrl, type, {
       ...ids,
-      ...{ connection_id: this.#double.connectionId, client_state, from, to, ...more },
+      connection_id: this.#double.connectionId,
+      client_state,
+      from,
+      to,
+      ...more,
     });
   }
 
@@ -151,7 +155,10 @@ export class DoubleLeg extends FarCall<LegFacts> {
     this.state = 'over';
     this.stopStream();
     this.tell('call.hangup', {
-      ...{ state: 'hangup', hangup_cause: cause, hangup_source: source, sip_hangup_cause: sip },
+      state: 'hangup',
+      hangup_cause: cause,
+      hangup_source: source,
+      sip_hangup_cause: sip,
       start_time: '2026-11-22T00:00:00.000000Z',
     });
     this.tellOver();

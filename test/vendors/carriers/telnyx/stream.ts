@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { decodeG711, encodeG711 } from '../../../../src/audio/g711.js';
-import type { MediaSocket } from '../../../../src/carriers/media-socket/media-socket.js';
+import { decodeG711, encodeG711 } from '../../../../src/audio/codecs/g711.js';
+import type { MediaSocket } from '../../../../src/telephony/carriers/media-socket/media-socket.js';
 import { FarStream } from '../far-stream.js';
 import type { Person } from '../people.js';
 
@@ -47,8 +47,13 @@ export class DoubleStream extends FarStream {
     socket.send(JSON.stringify({ event: 'connected', version: '1.0.0', ...metadata }));
     this.#tell('start', {
       start: {
-        ...{ user_id: '3E6F995F-85F7-4705-9741-53B116D28237', call_control_id: callControlId, from, to },
-        ...{ call_session_id: callControlId.replace('v3:', 's-'), client_state: clientState, tags: [] },
+        user_id: '3E6F995F-85F7-4705-9741-53B116D28237',
+        call_control_id: callControlId,
+        from,
+        to,
+        call_session_id: callControlId.replace('v3:', 's-'),
+        client_state: clientState,
+        tags: [],
         media_format: { encoding: codec, sample_rate: sampleRateHz, channels: 1 },
       },
     });

@@ -1,4 +1,4 @@
-import { type Clock, delay } from '../../../../src/clock/clock.js';
+import { type Clock, delay } from '../../../../src/base/clock.js';
 import { type AfterVerb, DocumentCall } from '../document-call.js';
 import type { FarCallFacts } from '../far-call.js';
 import type { Verb } from '../xml-reader.js';
@@ -63,8 +63,14 @@ export class DoubleCall extends DocumentCall<DoubleCallFacts> {
   form(more: Record<string, string> = {}): Record<string, string> {
     const { id, from, to, direction } = this.facts;
     return {
-      ...{ CallSid: id, AccountSid: this.#double.accountSid, From: from, To: to, Direction: direction },
-      ...{ CallStatus: this.status, ApiVersion: '2010-04-01', SequenceNumber: String(this.#sequence++) },
+      CallSid: id,
+      AccountSid: this.#double.accountSid,
+      From: from,
+      To: to,
+      Direction: direction,
+      CallStatus: this.status,
+      ApiVersion: '2010-04-01',
+      SequenceNumber: String(this.#sequence++),
       ...(this.isOver && { CallDuration: '1', Timestamp: 'Sun, 22 Nov 2026 00:00:00 +0000' }),
       ...(this.#sipCode !== '' && { SipResponseCode: this.#sipCode }),
       ...more,

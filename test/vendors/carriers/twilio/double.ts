@@ -1,7 +1,7 @@
-import type { MediaSocket } from '../../../../src/carriers/media-socket/media-socket.js';
-import type { Rest, RestReply, RestRequest } from '../../../../src/carriers/media-socket/rest.js';
-import { twilioSignature } from '../../../../src/carriers/twilio/signature.js';
-import { type Clock, delay } from '../../../../src/clock/clock.js';
+import type { MediaSocket } from '../../../../src/telephony/carriers/media-socket/media-socket.js';
+import type { Rest, RestReply, RestRequest } from '../../../../src/telephony/carriers/media-socket/rest.js';
+import { twilioSignature } from '../../../../src/telephony/carriers/twilio/signature.js';
+import { type Clock, delay } from '../../../../src/base/clock.js';
 import type { CarrierDouble } from '../carrier-double.js';
 import type { Doorway } from '../doorway.js';
 import { numbersForSale } from '../numbers-for-sale.js';
@@ -175,8 +175,11 @@ export class TwilioDouble implements CarrierDouble {
     const timeoutMs = Number(field('Timeout') || '60') * 1000;
     const call = this.#place(
       {
-        ...{ from: field('From'), to: field('To'), direction: 'outbound-api' },
-        ...{ statusCallback: field('StatusCallback') || null, statusEvents: events },
+        from: field('From'),
+        to: field('To'),
+        direction: 'outbound-api',
+        statusCallback: field('StatusCallback') || null,
+        statusEvents: events,
       },
       timeoutMs,
     );

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { type AgentConfig, agentConfigSchema } from '../../../../src/config/agent.js';
-import { wholeAgentConfig } from '../../../../src/config/whole-agent.js';
-import { openApiDocument } from '../../../../src/daemon/api/openapi.js';
+import { type AgentConfig, agentConfigSchema } from '../../../../src/agent/agent.js';
+import { wholeAgentConfig } from '../../../../src/agent/whole-agent.js';
+import { openApiDocument } from '../../../../src/daemon/http/openapi.js';
 import type { OpenApiDocument } from '../../../../src/web/docs/document.js';
 import { diffLines, shortened } from '../../../../src/web/console/agents/diff.js';
 import { valueAt, withoutUnset, withValue } from '../../../../src/web/console/agents/draft.js';
@@ -41,7 +41,12 @@ describe('a configuration as the daemon answers it', () => {
   const { components } = openApiDocument(
     [
       {
-        ...{ id: 'a', method: 'POST', path: '/a', tag: 'a', summary: 'a', body: agentConfigSchema },
+        id: 'a',
+        method: 'POST',
+        path: '/a',
+        tag: 'a',
+        summary: 'a',
+        body: agentConfigSchema,
         handle: () => null,
       },
     ],

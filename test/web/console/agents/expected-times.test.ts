@@ -5,14 +5,25 @@ function call(model: string, turns: number, ms: number): MeasuredCall {
   const times = (p50: number) => ({ avg: p50, p50, p95: p50, p99: p50 });
   return {
     call_metrics: {
-      ...{ utterance_latency: times(ms), end_of_turn: times(ms - 100), llm_first: times(60), tts_first: times(40) },
-      ...{ first_sentence: null, turns, line: null },
+      utterance_latency: times(ms),
+      end_of_turn: times(ms - 100),
+      llm_first: times(60),
+      tts_first: times(40),
+      first_sentence: null,
+      turns,
+      line: null,
     },
     cost_breakdown: [
       { type: 'stt', provider: 'embedded', credit: 0, model: null, seconds: 10 },
       {
-        ...{ type: 'llm', provider: 'openai', credit: 0, model, prompt_tokens: 1, completion_tokens: 1 },
-        ...{ cached_tokens: 0, cache_write_tokens: 0 },
+        type: 'llm',
+        provider: 'openai',
+        credit: 0,
+        model,
+        prompt_tokens: 1,
+        completion_tokens: 1,
+        cached_tokens: 0,
+        cache_write_tokens: 0,
       },
       { type: 'tts', provider: 'flite', credit: 0, model: null, chars: 10 },
     ],

@@ -35,7 +35,10 @@ describe('filters', () => {
 describe('the response time of a list', () => {
   it('counts each call once for each of its turns', () => {
     expect(listTimes([times(100, 200, 8), times(900, 1000, 2), times(1, 1, 0)])).toEqual({
-      ...{ answers: 10, calls: 2, p50: 100, p95: 1000 },
+      answers: 10,
+      calls: 2,
+      p50: 100,
+      p95: 1000,
     });
   });
 

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { decodeWav } from '../../../../src/audio/wav.js';
-import { VirtualClock } from '../../../../src/clock/virtual.js';
-import type { AgentConfig } from '../../../../src/config/agent.js';
+import { decodeWav } from '../../../../src/audio/files/wav.js';
+import { VirtualClock } from '../../../../src/base/virtual-clock.js';
+import type { AgentConfig } from '../../../../src/agent/agent.js';
 import { Engine } from '../../../../src/engine/engine.js';
 import { packageFile } from '../../../../src/package-files.js';
-import type { SessionReport } from '../../../../src/session/session-report.js';
+import type { SessionReport } from '../../../../src/session/record/session-report.js';
 import { FileTransport } from '../../../../src/transports/file.js';
 
 /** A guest books a table with the demo agent, in virtual time: the event log as it lies in a file, and the report. */

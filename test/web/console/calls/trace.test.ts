@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { LogEntry } from '../../../../src/session/event-log.js';
-import type { SessionReport } from '../../../../src/session/session-report.js';
+import type { LogEntry } from '../../../../src/session/record/event-log.js';
+import type { SessionReport } from '../../../../src/session/record/session-report.js';
 import { decision } from '../../../../src/web/console/calls/decisions.js';
 import { LANES, type Timeline, timelineOf } from '../../../../src/web/console/calls/timeline.js';
 import { parseTrace } from '../../../../src/web/console/calls/trace.js';
@@ -35,11 +35,21 @@ describe('the trace of a session', () => {
     expect(stories.length).toBeGreaterThan(1);
     expect(
       stories.map(({ responseMs, endOfTurnMs, llmFirstMs, firstSentenceMs, ttsFirstMs, said }) => ({
-        ...{ responseMs, endOfTurnMs, llmFirstMs, firstSentenceMs, ttsFirstMs, said },
+        responseMs,
+        endOfTurnMs,
+        llmFirstMs,
+        firstSentenceMs,
+        ttsFirstMs,
+        said,
       })),
     ).toEqual(
       report.turns.map(({ responseMs, endOfTurnMs, llmFirstMs, firstSentenceMs, ttsFirstMs, said }) => ({
-        ...{ responseMs, endOfTurnMs, llmFirstMs, firstSentenceMs, ttsFirstMs, said },
+        responseMs,
+        endOfTurnMs,
+        llmFirstMs,
+        firstSentenceMs,
+        ttsFirstMs,
+        said,
       })),
     );
   });

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type EventLog, type PlayedTurn, readLog, whatIf } from '../../../../src/testing/replay/index.js';
-import { mergeConfig } from '../../../../src/testing/merge-config.js';
+import { type EventLog, type PlayedTurn, readLog, whatIf } from '../../../../src/replay/index.js';
+import { mergeConfig } from '../../../../src/conversation/merge-config.js';
 import { valueAt } from '../../../../src/web/console/agents/draft.js';
 import { lineOpenedMs } from '../../../../src/web/console/calls/timeline.js';
 import { turnStories } from '../../../../src/web/console/calls/turns.js';
@@ -73,7 +73,11 @@ describe('a replay of a recorded session', () => {
 
 describe('a turn', () => {
   const turn = (speechEndMs: number | null, decidedMs: number, fromMs: number): PlayedTurn => ({
-    ...{ speechEndMs, decidedMs, scored: null, user: 'hello', decisions: [] },
+    speechEndMs,
+    decidedMs,
+    scored: null,
+    user: 'hello',
+    decisions: [],
     agent: [{ fromMs, text: 'Hello.', isWhole: true }],
   });
   const compared = (before: PlayedTurn, after: PlayedTurn) =>

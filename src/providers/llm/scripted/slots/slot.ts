@@ -1,11 +1,52 @@
 import type { SlotDefinition } from '../schema.js';
 import { likeness, patternWords, type Word } from '../words.js';
 import { answerOf } from './answer.js';
-import { dateAt, isoDate, spokenDate, weekdayNamed, weekdayOf, type DayNumber } from './date.js';
-import { digitsAt, spokenDigits } from './digits.js';
-import { nameEnd, nameText } from './name.js';
-import { numberAt, spokenNumber } from './number.js';
+import { capital, dateAt, type DayNumber, isoDate, spokenDate, weekdayNamed, weekdayOf } from './date.js';
+import { belowHundred, numberAt, spokenNumber } from './number.js';
 import { clockText, parseClock, spokenTime, timeAt } from './time.js';
+
+const MAX_NAME_WORDS = 4;
+
+/** Words that end a name: what people go on with, and answers that are no name. */
+const NO_NAME = new Set(
+  (
+    'a an and are at but by can could do does for from get give have hello here hi how i if in is it just kind make me ' +
+    'my name named need no nope not of okay on or our people persons please right say so sorry sure table thank thanks ' +
+    'that the then there they this time to today tomorrow tonight under wait was we what when where which who why will ' +
+    'with would yeah yep yes you your oh mmhm huh well good great fine party pm am actually cancel change correction ' +
+    'excuse instead maybe nobody nothing pardon wrong put down book reserve write'
+  ).split(' '),
+);
+
+/** The longest name at a position, "Anna Maria Miller" or spelled "m i l l e r", as the position behind it. */
+export function nameEnd(words: readonly Word[], start: number): number | null {
+  const spelled = spelledEnd(words, start);
+  if (spelled !== null) return spelled;
+  let end = start;
+  while (end < words.length && end - start < MAX_NAME_WORDS && isNamePart(words, end)) end++;
+  return end > start ? end : null;
+}
+
+/** The name as it is written: capitals, spelled letters put together. */
+export function nameText(words: readonly Word[]): string {
+  if (words.length >= 3 && words.every((word) => word.text.length === 1)) {
+    return capital(words.map((word) => word.text).join(''));
+  }
+  const full = words.length > 2 && words[0]?.text === words.at(-1)?.text ? words.slice(1) : words; // "Bond, James Bond"
+  return full.map(({ raw }) => (raw === raw.toLowerCase() ? raw.split("'").map(capital).join("'") : raw)).join(' ');
+}
+
+function isNamePart(words: readonly Word[], at: number): boolean {
+  const text = words[at]?.text ?? '';
+  if (!/^[\p{L}][\p{L}']*$/u.test(text) || NO_NAME.has(text)) return false;
+  return weekdayNamed(text) < 0 && belowHundred(words, at) === null;
+}
+
+function spelledEnd(words: readonly Word[], start: number): number | null {
+  let end = start;
+  while (/^\p{L}$/u.test(words[end]?.text ?? '')) end++;
+  return end - start >= 3 ? end : null;
+}
 
 /** What a slot holds. */
 export interface SlotValue {
@@ -164,4 +205,44 @@ export function textOf(words: readonly Word[]): string {
   return words
     .map((word) => (word.text.includes("'") ? word.raw : word.raw === word.raw.toUpperCase() ? word.raw : word.text))
     .join(' ');
+}
+
+/** Digits that were dictated: "five five five, oh one two", "double five", "plus four nine", "555 0123". */
+export function digitsAt(words: readonly Word[], start: number): { digits: string; end: number } | null {
+  let digits = '';
+  let at = start;
+  let end = start;
+  while (at < words.length) {
+    const word = words[at]?.text ?? '';
+    if (/^\+?\d+$/.test(word)) {
+      digits += digits === '' ? word : word.replace('+', '');
+      at++;
+    } else if (word === 'plus' && digits === '') {
+      digits = '+';
+      at++;
+      continue;
+    } else if (word === 'oh' || word === 'o') {
+      digits += '0';
+      at++;
+    } else if (word === 'and' && digits !== '') {
+      at++;
+      continue;
+    } else {
+      const times = word === 'double' ? 2 : word === 'triple' ? 3 : 1;
+      const from = times === 1 ? at : at + 1;
+      const found = words[from]?.text === 'oh' ? { value: 0, end: from + 1 } : belowHundred(words, from);
+      if (found === null || (times > 1 && found.value > 9)) break;
+      digits += String(found.value).repeat(times);
+      at = found.end;
+    }
+    end = at;
+  }
+  return /\d/.test(digits) ? { digits, end } : null;
+}
+
+/** Digits in threes, so that they are read one by one with small pauses: "5 5 5, 0 1 2". */
+export function spokenDigits(digits: string): string {
+  const groups = digits.replace('+', '').match(/\d{1,3}/g) ?? [];
+  const spoken = groups.map((group) => [...group].join(' ')).join(', ');
+  return digits.startsWith('+') ? `plus ${spoken}` : spoken;
 }

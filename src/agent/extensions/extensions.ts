@@ -1,0 +1,31 @@
+import * as z from 'zod';
+import { optional } from '../../schema/field.js';
+import { type Location, parseWith } from '../../schema/issues.js';
+import { transferExtensionSchema } from './transfer.js';
+
+/** What an agent has beside its AgentConfig. Each member has a file of its own in this folder. */
+export const agentExtensionsSchema = z
+  .strictObject({
+    transfer: optional(transferExtensionSchema, 'How calls are transferred.', { default: 'as its fields say' }),
+  })
+  .meta({ id: 'AgentExtensions', description: 'What an agent has beside its AgentConfig. Every field may be null.' });
+
+export type AgentExtensions = z.infer<typeof agentExtensionsSchema>;
+
+/**
+ * Checked extensions: unknown members are refused, nothing is coerced.
+ * @param location goes before each fault's location
+ * @throws InvalidConfigError naming every fault
+ */
+export function parseAgentExtensions(value: unknown, location: Location): AgentExtensions {
+  return parseWith(agentExtensionsSchema, value, location);
+}
+
+/** Extensions with members replaced, one by one, by those of an override. A member that is null replaces nothing. */
+export function overriddenExtensions(
+  own: AgentExtensions | null | undefined,
+  override: AgentExtensions | null | undefined,
+): AgentExtensions | null {
+  if (override == null) return own ?? null;
+  return { ...own, ...Object.fromEntries(Object.entries(override).filter(([, value]) => value != null)) };
+}

@@ -1,0 +1,57 @@
+import { agentConfigSchema, type AgentConfig } from './agent.js';
+import { InvalidConfigError, type Location, type ValidationIssue, parseWith } from '../schema/issues.js';
+import { VOICE_PROVIDERS } from './voice.js';
+
+/** Speech recognition vendors that the interface names. */
+export const STT_PROVIDERS = ['deepgram', 'gladia', 'talkscriber'] as const;
+
+export interface AgentConfigRules {
+  /** Registered voice providers, beside the interface's own. Omitted = any name passes. */
+  voiceProviders?: readonly string[];
+  /** Registered speech recognition providers, beside the interface's own. Omitted = any name passes. */
+  sttProviders?: readonly string[];
+  /** Language models that can be named. Omitted = any name passes. */
+  llmModels?: readonly string[];
+  /** Longest prompt in characters. Default 100,000. */
+  maxPromptChars?: number;
+  /** Goes before each fault's location, such as `['body', 'agent_config']`. Default none. */
+  location?: Location;
+}
+
+/**
+ * A checked AgentConfig: unknown members are refused, nothing is coerced.
+ * @throws InvalidConfigError naming every fault.
+ */
+export function parseAgentConfig(value: unknown, rules: AgentConfigRules = {}): AgentConfig {
+  const prefix = rules.location ?? [];
+  const config = parseWith(agentConfigSchema, value, prefix);
+  const issues = ruleIssues(config, rules, prefix);
+  if (issues.length > 0) throw new InvalidConfigError(issues);
+  return config;
+}
+
+/** What depends on this installation and therefore is not in the schema. */
+function ruleIssues(config: AgentConfig, rules: AgentConfigRules, prefix: Location): ValidationIssue[] {
+  const issues: ValidationIssue[] = [];
+  const checkName = (path: Location, name: string | null | undefined, known: readonly string[] | undefined): void => {
+    if (name == null || name === '' || known === undefined || known.includes(name)) return;
+    issues.push({ loc: [...prefix, ...path], msg: `Input should be one of: ${known.join(', ')}`, type: 'enum' });
+  };
+  const { voiceProviders, sttProviders, llmModels, maxPromptChars = 100_000 } = rules;
+  checkName(['voice', 'provider'], config.voice?.provider, voiceProviders && union(VOICE_PROVIDERS, voiceProviders));
+  checkName(
+    ['speech_to_text', 'provider'],
+    config.speech_to_text?.provider,
+    sttProviders && union(STT_PROVIDERS, sttProviders),
+  );
+  checkName(['llm', 'model'], config.llm?.model, llmModels);
+  if ((config.prompt?.length ?? 0) > maxPromptChars) {
+    const msg = `String should have at most ${String(maxPromptChars)} characters`;
+    issues.push({ loc: [...prefix, 'prompt'], msg, type: 'string_too_long' });
+  }
+  return issues;
+}
+
+function union(some: readonly string[], more: readonly string[]): string[] {
+  return [...new Set([...more, ...some])];
+}

@@ -1,0 +1,59 @@
+import { existsSync } from 'node:fs';
+import type { Settings } from '../../settings/settings.js';
+import type { EngineOptions } from '../../engine/options.js';
+import type { DoNotCallEntry, DoNotCallList } from '../../session/after-call/do-not-call.js';
+import { RecentSessions } from '../../session/after-call/memory.js';
+import { databaseFile, openDatabase } from '../../store/database.js';
+import { DoNotCallStore } from '../../store/do-not-call.js';
+import { SessionStore } from '../../store/sessions.js';
+
+/** What calls of the terminal share with the daemon: the do-not-call list, and what its sessions said. */
+export class CallStores {
+  readonly #dataDir: string;
+  #database: ReturnType<typeof openDatabase> | null = null;
+
+  constructor({ dataDir }: Pick<Settings, 'dataDir'>) {
+    this.#dataDir = dataDir;
+  }
+
+  /** For `new Engine`. What the daemon has kept is read; sessions of the terminal are kept in memory only. */
+  engine(): Required<Pick<EngineOptions, 'doNotCall' | 'sessionMemory'>> {
+    const recent = new RecentSessions();
+    const stored = (): SessionStore | null => (this.#isThere() ? new SessionStore(this.#open()) : null);
+    return {
+      doNotCall: this.doNotCall(),
+      sessionMemory: {
+        byId: (id, agentId) => recent.byId(id, agentId) ?? stored()?.byId(id, agentId) ?? null,
+        latest: (name, value, agentId) =>
+          recent.latest(name, value, agentId) ?? stored()?.latest(name, value, agentId) ?? null,
+        keep: (session) => recent.keep(session),
+      },
+    };
+  }
+
+  /** The list; it makes no database before there is something to keep. */
+  doNotCall(): DoNotCallList {
+    const store = (): DoNotCallStore => new DoNotCallStore(this.#open());
+    return {
+      has: (number) => this.#isThere() && store().has(number),
+      add: (entry: DoNotCallEntry) => store().add(entry),
+      remove: (number) => this.#isThere() && store().remove(number),
+      list: () => (this.#isThere() ? store().list() : []),
+    };
+  }
+
+  /** May be called twice. */
+  close(): void {
+    this.#database?.close();
+    this.#database = null;
+  }
+
+  #isThere(): boolean {
+    return this.#database !== null || existsSync(databaseFile(this.#dataDir));
+  }
+
+  #open(): ReturnType<typeof openDatabase> {
+    this.#database ??= openDatabase(this.#dataDir);
+    return this.#database;
+  }
+}

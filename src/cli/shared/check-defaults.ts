@@ -1,0 +1,34 @@
+import { modelRemedy } from '../../settings/models.js';
+import type { Settings } from '../../settings/settings.js';
+import type { Engine } from '../../engine/engine.js';
+import { ParleyError, type ErrorCode } from '../../base/errors.js';
+
+/** Faults that only another setting takes away. */
+const FAULTS: ReadonlySet<ErrorCode> = new Set(['PROVIDER_UNKNOWN', 'PROVIDER_NOT_CONFIGURED', 'PROVIDER_CLOSED']);
+
+/** The settings that name a provider, by the kind that its error names. */
+const SETTINGS: Readonly<Record<string, readonly [setting: 'llmModel' | 'stt' | 'tts' | 'vad', variable: string]>> = {
+  'language model': ['llmModel', 'PARLEY_LLM_MODEL'],
+  'speech-to-text': ['stt', 'PARLEY_STT'],
+  'text-to-speech': ['tts', 'PARLEY_TTS'],
+  vad: ['vad', 'PARLEY_VAD'],
+};
+
+/**
+ * Whether the providers can be had that the settings name for agents which name none.
+ * @throws ParleyError CONFIG_INVALID naming the setting and what to do
+ */
+export async function checkDefaults(engine: Engine, settings: Settings): Promise<void> {
+  try {
+    await engine.checkAgent({ agent: {} });
+  } catch (error) {
+    if (!(error instanceof ParleyError) || !FAULTS.has(error.code)) return; // agents may ask for something else
+    const { kind, name, provider } = error.details;
+    const named = String(name ?? provider);
+    const [setting, variable] = SETTINGS[String(kind)] ?? [];
+    const isDefault = setting !== undefined && settings[setting] === named;
+    const place = isDefault ? `${setting} (${variable ?? ''})` : 'failover or models';
+    const help = kind === 'language model' && error.code === 'PROVIDER_UNKNOWN' ? `; ${modelRemedy(named)}` : '';
+    throw new ParleyError('CONFIG_INVALID', { reason: `${place}: ${error.message}${help}` }, { cause: error });
+  }
+}

@@ -1,0 +1,99 @@
+import { createParser } from 'eventsource-parser';
+import { ParleyError, reasonOf } from '../../base/errors.js';
+
+export interface DaemonClientOptions {
+  /** Where the daemon is, such as `http://127.0.0.1:8080`. */
+  url: string;
+  /** A private key. */
+  key: string;
+  signal: AbortSignal;
+}
+
+/** An answer takes no longer: the largest upload is done in a second. */
+const ANSWER_MS = 60_000;
+/** A stream that says nothing for so long is gone: daemons send a comment more often. */
+const SILENCE_MS = 45_000;
+
+/** Asks a daemon that runs. */
+export class DaemonClient {
+  readonly #options: DaemonClientOptions;
+
+  constructor(options: DaemonClientOptions) {
+    this.#options = options;
+  }
+
+  /** @throws ParleyError NET_FAILED in the daemon's words, the signal's reason */
+  async ask(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body?: unknown): Promise<unknown> {
+    const deadline = AbortSignal.timeout(ANSWER_MS);
+    const response = await this.#fetch(method, path, deadline, body);
+    return response.json();
+  }
+
+  /** The data of a stream's events, parsed. @throws as `ask` */
+  async *events(path: string): AsyncGenerator<unknown> {
+    const silence = new AbortController();
+    let timer = setTimeout(() => silence.abort(new Error('the daemon is silent')), SILENCE_MS);
+    try {
+      const { body } = await this.#fetch('GET', path, silence.signal);
+      const found: string[] = [];
+      const parser = createParser({ onEvent: ({ data }) => found.push(data) });
+      const decoder = new TextDecoder();
+      for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
+        clearTimeout(timer);
+        timer = setTimeout(() => silence.abort(new Error('the daemon is silent')), SILENCE_MS);
+        parser.feed(decoder.decode(chunk, { stream: true }));
+        for (const data of found.splice(0)) yield JSON.parse(data) as unknown;
+      }
+    } catch (error) {
+      throw this.#failed(error);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async #fetch(method: string, path: string, deadline: AbortSignal, body?: unknown): Promise<Response> {
+    const { url, key, signal } = this.#options;
+    let response: Response;
+    try {
+      response = await fetch(new URL(path.slice(1), url.endsWith('/') ? url : `${url}/`), {
+        method,
+        headers: {
+          authorization: key,
+          ...(body !== undefined && { 'content-type': 'application/json' }),
+        },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+        signal: AbortSignal.any([signal, deadline]),
+      });
+    } catch (error) {
+      throw this.#failed(error);
+    }
+    if (response.ok) return response;
+    throw new ParleyError('NET_FAILED', { reason: await worded(response) });
+  }
+
+  #failed(error: unknown): unknown {
+    const { url, signal } = this.#options;
+    if (signal.aborted) return signal.reason;
+    if (error instanceof ParleyError) return error;
+    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+    const reason = `no daemon answers at ${url} (--url, PARLEY_URL): ${reasonOf(cause)}`;
+    return new ParleyError('NET_FAILED', { reason }, { cause: error });
+  }
+}
+
+interface Refusal {
+  detail?: string | readonly { loc: readonly (string | number)[]; msg: string }[];
+}
+
+/** What the daemon says is wrong. */
+async function worded(response: Response): Promise<string> {
+  const text = await response.text();
+  try {
+    const { detail } = JSON.parse(text) as Refusal;
+    if (typeof detail === 'string') return detail;
+    if (detail !== undefined) return detail.map(({ loc, msg }) => `${loc.join('.')}: ${msg}`).join('; ');
+  } catch {
+    // Somebody else has answered, such as a proxy.
+  }
+  return `${String(response.status)} ${text.slice(0, 200)}`;
+}

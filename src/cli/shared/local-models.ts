@@ -1,0 +1,39 @@
+import { join } from 'node:path';
+import { failoverOf } from '../../settings/failover.js';
+import type { Settings } from '../../settings/settings.js';
+import { isPath, type LocalModelsOptions } from '../../providers/local/local-models.js';
+
+/** The models that the settings name, and the folder of those that agents may name. */
+export function localModelsOf(settings: Settings): LocalModelsOptions {
+  const { sttModel, denoiseModel, tts, voiceId, modelThreads, modelIdleMinutes } = settings;
+  return {
+    folder: modelsFolderOf(settings),
+    paths: pathsIn(settings),
+    threads: modelThreads,
+    idleMs: modelIdleMinutes === 0 ? null : 60_000 * modelIdleMinutes,
+    ...(tts === 'sherpa' && voiceId !== null && { kept: [withoutSpeaker(voiceId)] }),
+    ...(sttModel !== null && { stt: sttModel }),
+    ...(denoiseModel !== null && { denoise: denoiseModel }),
+  };
+}
+
+export function modelsFolderOf({ modelsDir, dataDir }: Settings): string {
+  return modelsDir ?? join(dataDir, 'models');
+}
+
+/** Where the operator, and nobody else, has named a folder in place of a name. */
+function pathsIn({ voiceId, voiceSubstitutes, failover }: Settings): string[] {
+  const { stt, tts } = failoverOf(failover);
+  const named = [
+    voiceId,
+    ...Object.values(voiceSubstitutes).map((substitute) => substitute.voiceId),
+    ...stt.map(({ model }) => model),
+    ...tts.map((voice) => voice.voiceId),
+  ];
+  return named.filter((name) => name != null && isPath(name)).map((name) => withoutSpeaker(name ?? ''));
+}
+
+/** Of a voice the model. */
+export function withoutSpeaker(voiceId: string): string {
+  return voiceId.replace(/:[^/\\:]*$/u, '');
+}

@@ -1,0 +1,102 @@
+import { readFile } from 'node:fs/promises';
+import { CsvError, parse } from 'csv-parse/sync';
+import type { CountryCode } from 'libphonenumber-js/max';
+import { ParleyError, reasonOf } from '../../base/errors.js';
+import { UsageError } from './command.js';
+
+/** Somebody for a campaign to call. */
+export interface FileRecord {
+  phone: string;
+  metadata: Readonly<Record<string, unknown>>;
+}
+
+const DELIMITERS = [',', ';', '\t'];
+
+/**
+ * Reads whom a campaign is to call: JSON, an array of `{phone, metadata?}`, or CSV with a header row, where the column
+ * `phone` is the number and the others become metadata. CSV may be separated by commas, semicolons or tabs.
+ * @param country ISO 3166 alpha-2: where numbers are of that are written without their country's code
+ * @throws ParleyError FILE_NOT_READABLE saying what is wrong in which line; UsageError for a country that is none
+ */
+export async function readRecords(path: string, country?: string): Promise<FileRecord[]> {
+  const text = await readText(path);
+  const records = /^\s*\[/.test(text) ? fromJson(path, text) : fromCsv(path, text);
+  return country === undefined ? records : international(records, country);
+}
+
+function fromJson(path: string, text: string): FileRecord[] {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw unreadable(path, reasonOf(error));
+  }
+  return (value as unknown[]).map((item, index) => {
+    const { phone, metadata } = (item ?? {}) as Partial<Record<keyof FileRecord, unknown>>;
+    if (typeof phone !== 'string') throw unreadable(path, `item ${String(index)} has no "phone" that is a string`);
+    const isObject = typeof metadata === 'object' && !Array.isArray(metadata);
+    if (metadata !== undefined && !isObject) throw unreadable(path, `"metadata" of item ${String(index)} is no object`);
+    return { phone, metadata: (metadata ?? {}) as Record<string, unknown> };
+  });
+}
+
+function fromCsv(path: string, text: string): FileRecord[] {
+  const [header = ''] = text.split(/\r?\n/, 1);
+  const count = (delimiter: string): number => header.replace(/"[^"]*"/g, '').split(delimiter).length;
+  const delimiter = DELIMITERS.toSorted((a, b) => count(b) - count(a))[0] ?? ',';
+  let rows: string[][];
+  try {
+    rows = parse(text, { delimiter, trim: true, skip_empty_lines: true, skip_records_with_empty_values: true });
+  } catch (error) {
+    throw unreadable(path, error instanceof CsvError ? error.message : reasonOf(error));
+  }
+  const [names = [], ...lines] = rows;
+  const phoneAt = names.findIndex((name) => name.toLowerCase() === 'phone');
+  if (phoneAt < 0)
+    throw unreadable(path, `the first line names no column "phone" (it has ${names.join(', ') || 'nothing'})`);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) throw unreadable(path, `two columns are called "${twice}"`);
+  return lines.map((cells) => ({
+    phone: cells[phoneAt] ?? '',
+    metadata: Object.fromEntries(
+      names.flatMap((name, at) => (at === phoneAt || name === '' ? [] : [[name, cells[at]]])),
+    ),
+  }));
+}
+
+/** What cannot be read as a number stays as it is: the daemon says what is wrong with it. */
+async function international(records: readonly FileRecord[], country: string): Promise<FileRecord[]> {
+  const { isSupportedCountry, parsePhoneNumberWithError } = await import('libphonenumber-js/max');
+  const defaultCountry = country.toUpperCase();
+  if (!isSupportedCountry(defaultCountry)) throw new UsageError(`--country is no country such as US: ${country}`);
+  return records.map((record) => ({ ...record, phone: read(record.phone, defaultCountry) }));
+
+  function read(phone: string, of: CountryCode): string {
+    try {
+      const number = parsePhoneNumberWithError(phone, { defaultCountry: of, extract: false });
+      return number.ext === undefined ? number.number : phone;
+    } catch {
+      return phone;
+    }
+  }
+}
+
+async function readText(path: string): Promise<string> {
+  let bytes: Buffer;
+  try {
+    bytes = await readFile(path);
+  } catch (error) {
+    throw unreadable(path, reasonOf(error));
+  }
+  // Spreadsheets also write UTF-16, and mark it.
+  const encoding = bytes[0] === 0xff && bytes[1] === 0xfe ? 'utf-16le' : 'utf-8';
+  try {
+    return new TextDecoder(encoding, { fatal: true }).decode(bytes);
+  } catch {
+    throw unreadable(path, 'it is not UTF-8; spreadsheets write that as "CSV UTF-8"');
+  }
+}
+
+function unreadable(path: string, reason: string): ParleyError {
+  return new ParleyError('FILE_NOT_READABLE', { path, reason });
+}

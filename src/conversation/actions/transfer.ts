@@ -1,0 +1,128 @@
+import type { ToolCall } from '../../agent/chat.js';
+import * as speech from '../reply/agent-speech.js';
+import { textArgument } from './call-arguments.js';
+import type { Core } from '../core.js';
+import { addToolCall, assistantAt, setToolResult, spokenText } from '../reply/history.js';
+import { phrasesFor } from '../language/phrases.js';
+import { nextRound, replyEntry } from '../reply/reply.js';
+import type { ReplyState } from '../state.js';
+import { targetOf } from './transfer-call.js';
+
+/**
+ * Handing the call over: the notice is played out, then the line is asked to connect. Success ends the agent's part,
+ * failure gives the user back to it. Nothing that is said over the notice undoes it; words wait for a failure.
+ */
+
+const CONNECTED = 'The user was connected.';
+/** Whoever waits while somebody is asked hears words so often, beside the music. */
+const WAITING_MS = 15_000;
+/** … a little later where one of the two is speaking. */
+const LATER_MS = 2000;
+/** Beside the ringing: somebody is told what the call is about, decides, and is connected. */
+const ATTENDED_MS = 180_000;
+
+/** The model wants to transfer the call. */
+export function beginTransfer(core: Core, reply: ReplyState, call: ToolCall): void {
+  const { transfer } = core.config;
+  const entry = replyEntry(core, reply);
+  reply.phase = 'tools';
+  reply.acted = true;
+  addToolCall(core, entry, call);
+  core.disarm('filler');
+  const target = transfer === null ? null : targetOf(call, transfer);
+  if (transfer === null || target === null) {
+    core.trace('transfer.refused', {});
+    setToolResult(core, entry, call.id, 'Not transferred: `phone` has to be one of those given.');
+    nextRound(core, reply);
+    return;
+  }
+  core.trace('transfer', { target });
+  speech.playOut(core);
+  const notice = core.choose('transfer', transfer.messages) ?? ownNotice(core, entry, call);
+  if (notice !== null) speech.say(core, notice, { kind: 'transfer', entry, interruptible: false });
+  const summary = textArgument(call.arguments, 'summary');
+  core.state.transfer = { phase: 'notice', target, summary, entry, callId: call.id, requestId: reply.requestId };
+}
+
+/** Connects once all has been said. */
+export function connectWhenSaid(core: Core): void {
+  const { transfer } = core.state;
+  if (transfer?.phase !== 'notice' || speech.isSpeaking(core)) return;
+  transfer.phase = 'connecting';
+  const { callId, target, summary } = transfer;
+  const attended = core.config.transfer?.attended ?? null;
+  if (attended === null) {
+    core.arm('transfer', core.nowMs + core.config.deadlines.transferMs);
+    core.emit({ type: 'line.transfer', callId, target });
+    return;
+  }
+  core.arm('transfer', core.nowMs + attended.ringMs + ATTENDED_MS);
+  core.arm('transfer.waiting', core.nowMs + WAITING_MS);
+  const { briefing, confirm, ringMs, holdSound } = attended;
+  core.emit({ type: 'line.transfer', callId, target, attended: { briefing, confirm, ringMs, holdSound, summary } });
+}
+
+/** The user has been waiting for a while: a word shows that nobody has forgotten them. */
+export function onWaitingDue(core: Core): void {
+  const { transfer, turn } = core.state;
+  if (transfer?.phase !== 'connecting') return;
+  const isBusy = turn.speaking || speech.isSpeaking(core);
+  core.arm('transfer.waiting', core.nowMs + (isBusy ? LATER_MS : WAITING_MS));
+  if (isBusy) return;
+  const own = core.config.transfer?.attended?.holdMessages ?? [];
+  const words = core.choose('transfer.waiting', own) ?? phrasesFor(core.language).waiting;
+  // Part of the same message: what the model is told last is how the transfer ended.
+  speech.say(core, words, { kind: 'transfer', entry: transfer.entry, interruptible: false });
+}
+
+/** Takes the outcome. Returns whether the user was connected: then the agent's part is over. */
+export function onTransferResult(core: Core, callId: string, ok: boolean, reason: string): boolean {
+  const { transfer } = core.state;
+  if (transfer?.phase !== 'connecting' || transfer.callId !== callId) return false;
+  core.trace('transfer.result', { ok, reason });
+  if (!ok) {
+    fail(core, reason);
+    return false;
+  }
+  setToolResult(core, transfer.entry, callId, CONNECTED);
+  core.state.transfer = null;
+  core.disarm('transfer', 'transfer.waiting');
+  return true;
+}
+
+export function onTransferDue(core: Core): void {
+  if (core.state.transfer === null) return;
+  core.trace('transfer.timeout');
+  core.emit({ type: 'line.transfer.cancel' });
+  fail(core, 'nobody answered in time');
+}
+
+/** The call ends before anybody was reached. */
+export function abandonTransfer(core: Core): void {
+  const { transfer } = core.state;
+  if (transfer === null) return;
+  if (transfer.phase === 'connecting') core.emit({ type: 'line.transfer.cancel' });
+  setToolResult(core, transfer.entry, transfer.callId, 'The call ended before the user was connected.');
+  core.state.transfer = null;
+  core.disarm('transfer', 'transfer.waiting');
+}
+
+/** The user is the agent's again, and is told: by the answer to what they said meanwhile, or by one unasked. */
+function fail(core: Core, reason: string): void {
+  const { transfer, reply, turn } = core.state;
+  if (transfer === null) return;
+  setToolResult(core, transfer.entry, transfer.callId, `Not connected: ${reason}. The user is still on the line.`);
+  core.state.transfer = null;
+  core.disarm('transfer', 'transfer.waiting');
+  core.state.resultsUntold = true;
+  if (reply?.requestId !== transfer.requestId) return;
+  if (turn.waiting) reply.phase = 'done';
+  else nextRound(core, reply);
+}
+
+/** The model's words; stock ones where it said nothing at all. */
+function ownNotice(core: Core, entry: number, call: ToolCall): string | null {
+  const words = textArgument(call.arguments, 'message');
+  if (words !== null) return words;
+  return spokenText(assistantAt(core, entry), true) === '' ? phrasesFor(core.language).connecting : null;
+}

@@ -1,0 +1,56 @@
+import type { ToolCall } from '../../agent/chat.js';
+import type { Core } from '../core.js';
+import { beginEnding } from './ending.js';
+import { newReply } from '../reply/reply.js';
+import { dropSpeculation } from '../reply/speculation-drop.js';
+import { TRANSFER_CALL, targetOf } from '../actions/transfer-call.js';
+import { beginTransfer } from '../actions/transfer.js';
+
+/** What whoever answers for the model has done with the call outside of an answer. */
+
+/** The call ends when all has been said, unless the user goes on before that. */
+export function hangUp(core: Core): void {
+  if (core.state.ending === null) core.state.commanded = { target: null };
+}
+
+/** The user is connected to somebody else when all has been said and they are silent. */
+export function transfer(core: Core, target: string): void {
+  const { config, state } = core;
+  if (state.ending !== null || state.transfer !== null) return;
+  if (config.transfer === null || targetOf(callOf(core, target), config.transfer) === null) {
+    core.trace('transfer.refused', {});
+    return;
+  }
+  state.commanded = { target };
+}
+
+/** What was commanded is done once the answer is there and the user is silent. */
+export function settle(core: Core): void {
+  const { state } = core;
+  const { commanded, turn, reply } = state;
+  if (commanded === null || turn.speaking || turn.segments.length > 0 || state.interruption !== null) return;
+  if (reply !== null && reply.phase !== 'done') return;
+  state.commanded = null;
+  if (state.ending !== null || state.transfer !== null || state.tools.length > 0) return;
+  if (commanded.target === null) {
+    dropSpeculation(core, 'the end');
+    beginEnding(core, { status: 'agent-ended', reversible: true, call: null });
+    return;
+  }
+  dropSpeculation(core, 'a transfer');
+  const unasked = { text: '', number: turn.number, entry: null, interrupts: false };
+  state.reply ??= { ...newReply(unasked), requestId: core.newId(), phase: 'done' };
+  beginTransfer(core, state.reply, callOf(core, commanded.target));
+}
+
+function callOf(core: Core, target: string): ToolCall {
+  return { id: `transfer-${String(core.newId())}`, name: TRANSFER_CALL, arguments: JSON.stringify({ phone: target }) };
+}
+
+/** From now on this is spoken. */
+export function switchTo(core: Core, language: string): void {
+  if (language === core.language) return;
+  core.trace('language', { from: core.language, to: language });
+  dropSpeculation(core, 'another language');
+  core.state.language = language;
+}

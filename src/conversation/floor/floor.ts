@@ -1,0 +1,201 @@
+import * as speech from '../reply/agent-speech.js';
+import * as commands from './commands.js';
+import type { Core } from '../core.js';
+import { takesOffList } from '../actions/do-not-call-request.js';
+import { closeIfDone, endNow, reopen } from './ending.js';
+import { addUserMessage } from '../reply/history.js';
+import * as inactivity from '../reply/inactivity.js';
+import * as interruption from './interruption.js';
+import { phrasesFor } from '../language/phrases.js';
+import { isPressing } from '../actions/press-digits.js';
+import { MAX_MODEL_FAILURES, startReply } from '../reply/reply.js';
+import { connectWhenSaid } from '../actions/transfer.js';
+import * as speculation from '../reply/speculation.js';
+import * as userTurn from '../turn/user-turn.js';
+import * as voiceFailure from '../reply/voice-failure.js';
+import * as voicemail from '../voicemail/voicemail.js';
+
+/** The floor: whose turn it is to speak, and what follows when it changes hands. */
+
+/** An interruption is being judged: the end of the turn waits for it, and is looked at again after this. */
+const AGAIN_MS = 200;
+/** Sound that ends this soon behind the agent's words was over them. */
+const OVER_MS = 400;
+
+/**
+ * The user's turn is over, as far as can be known: it is answered, kept for later, or was nothing.
+ * @param stuck no words come although the VAD still hears speech
+ */
+export function endTurn(core: Core, stuck = false): void {
+  if (core.state.interruption !== null) {
+    core.arm(stuck ? 'turn.stuck' : 'turn.end', core.nowMs + AGAIN_MS);
+    return;
+  }
+  if (voicemail.isMailbox(core)) {
+    userTurn.wait(core);
+    return;
+  }
+  const menuMs = voicemail.menuGoesOnUntil(core);
+  if (!stuck && core.nowMs < menuMs) {
+    core.arm('turn.end', menuMs);
+    return;
+  }
+  if (stuck) core.trace('turn.stuck', { text: userTurn.turnText(core) });
+  if (isNothing(core)) userTurn.forgetWords(core);
+  if (userTurn.turnMessage(core) !== null && interruption.agentHasSomethingToSay(core)) {
+    const verdict = judgeOverlap(core);
+    if (verdict === 'later' && !core.state.turn.speaking) {
+      userTurn.wait(core);
+      return;
+    }
+    if (verdict !== 'now') {
+      core.trace('turn.ignored', { text: userTurn.turnText(core) });
+      userTurn.closeTurn(core, stuck);
+      return;
+    }
+    interruption.confirm(core);
+  }
+  const message = userTurn.turnMessage(core);
+  const { number, interrupts, cutOff } = core.state.turn;
+  const asked = speculation.answered(core);
+  userTurn.closeTurn(core, stuck);
+  if (core.state.ending !== null) return;
+  if (message !== null) {
+    const heard = voicemail.heardAs(core, message);
+    if (heard !== null) answer(core, heard, { number, interrupts, asked: heard === message ? asked : '' });
+  } else if (cutOff !== null) interruption.takeUp(core, cutOff);
+}
+
+/** A typed message is a turn at once, and cuts off what it may; nobody types by accident, so it is never dropped. */
+export function takeTyped(core: Core, text: string): void {
+  const message = text.trim();
+  if (message === '' || core.state.ending?.reversible === false) return;
+  voicemail.onPerson(core, 'types');
+  inactivity.onUserActive(core);
+  if (interruption.agentHasSomethingToSay(core)) {
+    if (!interruption.mayInterrupt(core)) {
+      reopen(core);
+      userTurn.carry(core, message);
+      if (!core.state.turn.speaking) userTurn.wait(core);
+      return;
+    }
+    interruption.confirm(core);
+  }
+  const { number, interrupts } = core.state.turn;
+  if (interruption.isEcho(core)) userTurn.forgetWords(core);
+  const spoken = userTurn.turnText(core);
+  userTurn.closeTurn(core);
+  answer(core, spoken === '' ? message : `${spoken} ${message}`, { number, interrupts, asked: '' });
+}
+
+/** Somebody outside has the agent say something: at once, unless the user is speaking. */
+export function takeAnnouncement(core: Core, text: string): void {
+  if (core.state.ending?.reversible !== false) core.state.toSay.push(text);
+}
+
+/** The agent has finished an utterance: what was said over it alone may have to go with it. */
+export function onUtteranceFinished(core: Core): void {
+  const { turn } = core.state;
+  if (interruption.keepsOverlap(core) || speech.isSpeaking(core) || !userTurn.isOpen(core)) return;
+  if (!turn.speaking && turn.carried === '') userTurn.closeTurn(core);
+}
+
+/** What follows from the state as it is now, whatever led to it. */
+export function settle(core: Core): void {
+  if (core.state.line !== 'open') return;
+  giveUpIfHopeless(core);
+  if (isSilent(core) && core.state.turn.waiting) endTurn(core);
+  announce(core);
+  commands.settle(core);
+  connectWhenSaid(core);
+  voicemail.settle(core);
+  closeIfDone(core);
+  speculation.reconsider(core);
+  if (!isSilent(core)) {
+    inactivity.onBusy(core);
+    return;
+  }
+  core.state.reply = null;
+  if (core.state.resultsUntold) {
+    startReply(core, { text: '', number: core.state.turn.number, entry: null, interrupts: false });
+  } else if (core.state.failures.unheard) voiceFailure.apologise(core);
+  else if (core.state.deadlines.opening === null) inactivity.onSilence(core);
+}
+
+/** The agent's own words, or sound over them of which nothing was understood: not to be answered when it has finished. */
+function isNothing(core: Core): boolean {
+  const { turn, speech: voice } = core.state;
+  if (interruption.isEcho(core)) {
+    core.trace('turn.echo', { text: userTurn.segmentsText(core) });
+    interruption.onEcho(core);
+    return true;
+  }
+  if (turn.overChars === null || turn.speaking || userTurn.segmentsText(core) !== '') return false;
+  return turn.endMs <= (voice.said.endMs ?? -Infinity) + OVER_MS;
+}
+
+/** What becomes of a turn that is over while the agent has something to say. */
+function judgeOverlap(core: Core): 'now' | 'later' | 'never' {
+  const words = interruption.overlapWords(core);
+  if (words === 'real') {
+    if (interruption.mayInterrupt(core)) return 'now';
+    if (core.state.ending?.reversible === false) return 'never';
+    if (interruption.keepsOverlap(core)) {
+      reopen(core);
+      return 'later';
+    }
+  }
+  if (core.state.turn.carried !== '') return 'later';
+  return interruption.keepsOverlap(core) && interruption.isEarlyAnswer(core) ? 'later' : 'never';
+}
+
+interface AnsweredTurn {
+  number: number;
+  interrupts: boolean;
+  /** `speculation.answered` of it, empty where something was added. */
+  asked: string;
+}
+
+function answer(core: Core, message: string, { number, interrupts, asked }: AnsweredTurn): void {
+  if (core.state.commanded?.target === null) core.state.commanded = null; // no goodbye: the user has more to say
+  inactivity.onUserActive(core);
+  core.disarm('opening');
+  core.emit({ type: 'user.said', text: message, turn: number });
+  const turn = { text: message, number, entry: addUserMessage(core, message), interrupts };
+  if (takesOffList(core, message)) return;
+  if (!speculation.confirm(core, turn, asked)) startReply(core, turn);
+  // Keys and typed words may come from somebody who is speaking: what they say then is waited for.
+  if (core.state.turn.speaking) interruption.onSpeechStarted(core);
+}
+
+function announce(core: Core): void {
+  if (core.state.toSay.length === 0 || userTurn.isOpen(core) || core.state.ending?.reversible === false) return;
+  if (isPressing(core) || voicemail.isMailbox(core)) return;
+  for (const text of core.state.toSay.splice(0)) speech.say(core, text, { kind: 'announcement' });
+}
+
+function giveUpIfHopeless(core: Core): void {
+  const { model, voice } = core.state.failures;
+  if (core.state.ending !== null) return;
+  if (voice >= voiceFailure.MAX_VOICE_FAILURES) {
+    core.trace('givingUp', { model, voice });
+    endNow(core, 'error', null);
+  } else if (model >= MAX_MODEL_FAILURES) {
+    core.trace('givingUp', { model, voice });
+    endNow(core, 'error', phrasesFor(core.language).givingUp);
+  }
+}
+
+/** Nobody speaks, and nobody owes an answer. */
+function isSilent(core: Core): boolean {
+  const { line, ending, turn, digits } = core.state;
+  return (
+    line === 'open' &&
+    ending === null &&
+    core.state.interruption === null &&
+    !voicemail.isMailbox(core) &&
+    !interruption.agentHasSomethingToSay(core) &&
+    (turn.waiting || !userTurn.isOpen(core)) &&
+    digits === ''
+  );
+}

@@ -1,0 +1,268 @@
+import {
+  classifyOverlap,
+  isAcknowledgement,
+  isTelling,
+  type OverlapContext,
+  type OverlapWords,
+} from './acknowledgements.js';
+import * as speech from '../reply/agent-speech.js';
+import type { Core } from '../core.js';
+import { beyondEcho } from './echo.js';
+import { reopen } from './ending.js';
+import { addAssistantMessage, assistantAt, takeBackUserMessage } from '../reply/history.js';
+import { phrasesFor } from '../language/phrases.js';
+import { isPressing } from '../actions/press-digits.js';
+import { onAgentSpoke } from '../reply/inactivity.js';
+import { cancelReply, mayInterruptOpening } from '../reply/reply.js';
+import { type CutOff, OPENING_TURN, type Utterance } from '../state.js';
+import { abandonWaiting } from '../reply/tool-calls.js';
+import * as userTurn from '../turn/user-turn.js';
+
+/**
+ * Barge-in, in two steps. Speech over the agent holds the playout within a frame; then its words decide: real ones
+ * drop what the agent had left to say, anything else lets it go on from the sample where it was held.
+ */
+
+/** Noise that comes again and again holds the agent no longer than this many times `maxHoldMs`. */
+const LONGEST_HOLDS = 2;
+/** Noise this soon after the agent went on is the same again. */
+const COMES_BACK_MS = 800;
+/** A line on which the agent hears itself will bring more of it. */
+const ECHO_MS = 20_000;
+
+/** Step one: the user speaks while the agent speaks or is about to. */
+export function onSpeechStarted(core: Core): void {
+  if (core.state.interruption === null) {
+    if (!agentHasSomethingToSay(core) || !mayInterrupt(core) || core.nowMs < core.state.noisyUntilMs) return;
+    core.state.interruption = { sinceMs: core.nowMs };
+    speech.hold(core);
+  }
+  armDeadline(core, core.config.interruption.maxHoldMs);
+}
+
+/** The agent has begun on something new: whoever is speaking already, while it could not be interrupted, is waited for. */
+export function listenAgain(core: Core): void {
+  const { turn, reply } = core.state;
+  if (turn.speaking && reply?.phase === 'thinking' && !speech.isSpeaking(core)) onSpeechStarted(core);
+}
+
+/** The user has stopped: their words are waited for a little longer. */
+export function onSpeechStopped(core: Core): void {
+  const { interruption, endpointing } = core.config;
+  if (core.state.interruption === null || core.state.turn.speaking) return;
+  const { wordsAfterStopMs } = interruption;
+  // So much speech must have been something: the recogniser has the time that it has at the end of a turn.
+  const waitMs = userTurn.isWordless(core)
+    ? Math.max(wordsAfterStopMs, endpointing.finalTranscriptMs)
+    : wordsAfterStopMs;
+  armDeadline(core, waitMs);
+  judge(core);
+}
+
+/** Step two, whenever more is known about the words. */
+export function judge(core: Core): void {
+  const goesOn = !userTurn.isHeardOut(core);
+  if (overlapWords(core, goesOn) === 'real') {
+    if (goesOn && !areWordsSure(core)) {
+      // One interim word may be a misheard "mm-hm": its final form decides, or that more follows.
+      if (core.state.interruption !== null && !core.state.turn.speaking) awaitFinal(core);
+      return;
+    }
+    if (core.state.interruption !== null || (agentHasSomethingToSay(core) && mayInterrupt(core))) confirm(core);
+    else if (keepsOverlap(core)) reopen(core); // a goodbye is played out, but the line stays open
+  } else if (core.state.interruption !== null && !goesOn) falseAlarm(core);
+}
+
+/** The words had their time. */
+export function onDeadline(core: Core): void {
+  const { interruption, turn } = core.state;
+  if (interruption === null) return;
+  // Whoever goes on talking over the agent for so long means it, even if the recogniser is late with the words.
+  const speechMs = turn.speaking ? core.nowMs - (turn.speechStartMs ?? core.nowMs) : 0;
+  const isLongTalk = turn.segments.length === 0 && speechMs >= core.config.interruption.maxHoldMs;
+  if (isLongTalk || overlapWords(core) === 'real') confirm(core);
+  else falseAlarm(core);
+}
+
+/** What the user has said over the agent so far. `goesOn`: more words may follow. */
+export function overlapWords(core: Core, goesOn = false): OverlapWords {
+  const text = userTurn.segmentsText(core);
+  const own = beyondEcho(core, text, core.state.turn.overChars);
+  if (own !== null && own !== '') return 'acknowledgement';
+  const words = classifyOverlap(text, { language: core.language, part: partOf(core), goesOn });
+  // "Hello" at the same time as the agent's may be either: nothing to stop for.
+  return own === '' && words === 'real' ? 'echo' : words;
+}
+
+/** Whether what was heard of the turn is what the agent was saying meanwhile. */
+export function isEcho(core: Core): boolean {
+  const { overChars, waiting } = core.state.turn;
+  return !waiting && beyondEcho(core, userTurn.segmentsText(core), overChars) === '';
+}
+
+/** The agent hears itself here: for a while, sound alone does not hold it. */
+export function onEcho(core: Core): void {
+  core.state.noisyUntilMs = Math.max(core.state.noisyUntilMs, core.nowMs + ECHO_MS);
+}
+
+/** A real interruption: the agent's words end where they were heard, the floor is the user's. */
+export function confirm(core: Core): void {
+  const { reply } = core.state;
+  const takenBack = canTakeBack(core) ? reply : null;
+  const said = speech.currentUtterance(core);
+  if (said?.playing === true) onAgentSpoke(core, said.kind);
+  if (reply !== null && reply.entry !== null && reply.phase !== 'done') {
+    assistantAt(core, reply.entry).interrupted = true;
+  }
+  const cutOff = cutOffNow(core);
+  core.state.interruption = null;
+  core.state.turn.waiting = false;
+  core.state.turn.overChars = null; // and no echo, whatever follows
+  core.disarm('interruption');
+  reopen(core);
+  speech.drop(core);
+  cancelReply(core);
+  abandonWaiting(core);
+  if (takenBack?.userEntry == null) {
+    core.state.turn.interrupts = true;
+    core.state.turn.cutOff = cutOff;
+    core.trace('interruption', {});
+  } else {
+    // Nothing of the answer was heard: the turn had not been over. What was said so far is its beginning.
+    takeBackUserMessage(core, takenBack.userEntry);
+    core.state.turn.number = takenBack.turnNumber;
+    core.state.turn.interrupts = takenBack.afterInterruption;
+    userTurn.carry(core, takenBack.turnText);
+    core.trace('turn.continued', { turn: takenBack.turnNumber });
+  }
+  if (userTurn.isOpen(core) && !core.state.turn.speaking) userTurn.scheduleEnd(core);
+}
+
+/** The user cut the agent off and then said nothing that was understood: it begins the sentence again. */
+export function takeUp(core: Core, { texts, unfinished }: CutOff): void {
+  core.trace('interruption.cameToNothing', { sentences: texts.length });
+  const entry = addAssistantMessage(core);
+  for (const text of texts) speech.say(core, text, { kind: 'reply', entry });
+  if (unfinished)
+    core.state.resultsUntold = true; // and the model goes on from there
+  else if (texts.length === 0) speech.say(core, phrasesFor(core.language).fallback, { kind: 'fallback', entry });
+}
+
+function cutOffNow(core: Core): CutOff {
+  const { reply, speech: voice } = core.state;
+  const cut = voice.queue.filter(({ kind }) => kind !== 'filler' && kind !== 'prompt');
+  const unfinished = reply !== null && (reply.phase === 'thinking' || reply.phase === 'streaming');
+  return { texts: cut.map((utterance) => leftOf(core, utterance)), unfinished };
+}
+
+/** What the model says itself is one utterance, however long: of that, the sentence that was cut and what follows it. */
+function leftOf(core: Core, { id, text, own }: Utterance): string {
+  if (!own || core.position.utteranceId !== id) return text;
+  const heard = text.slice(0, core.position.heardChars);
+  const ends = [...heard.matchAll(/[.!?…]["'”’)]*\s+|[。！？]/gu)];
+  const last = ends.at(-1);
+  return text.slice(last === undefined ? 0 : last.index + last[0].length);
+}
+
+/** Words that will not change into nothing: final ones, several, or one that always stops the agent. */
+function areWordsSure(core: Core): boolean {
+  const { language } = core;
+  const context = { language, part: partOf(core), goesOn: true };
+  const final = core.state.turn.segments.filter(({ isFinal, understood }) => isFinal && understood);
+  const finalText = final.map(({ text }) => text).join(' ');
+  return classifyOverlap(finalText, context) === 'real' || isTelling(userTurn.segmentsText(core), language);
+}
+
+function awaitFinal(core: Core): void {
+  const { finalTranscriptMs } = core.config.endpointing;
+  armDeadline(core, Math.max(0, core.state.turn.endMs + finalTranscriptMs - core.nowMs));
+}
+
+function armDeadline(core: Core, waitMs: number): void {
+  const sinceMs = core.state.interruption?.sinceMs ?? core.nowMs;
+  const latestMs = sinceMs + LONGEST_HOLDS * core.config.interruption.maxHoldMs;
+  core.arm('interruption', Math.min(core.nowMs + waitMs, latestMs));
+}
+
+/** Noise, an echo or a "mm-hm": the agent goes on as if nothing had been. */
+function falseAlarm(core: Core): void {
+  const { nowMs, state } = core;
+  const sinceMs = state.interruption?.sinceMs ?? nowMs;
+  const heldMs = nowMs - sinceMs;
+  const words = overlapWords(core);
+  core.trace('interruption.falseAlarm', { words, heldMs });
+  const isNoise = words === 'none' || isEcho(core);
+  // Sound that stops with the agent and comes back with it is its own, even where nothing was understood.
+  const cameBack = state.noisyUntilMs > 0 && sinceMs - state.noisyUntilMs <= COMES_BACK_MS;
+  if (words === 'echo' || (isNoise && cameBack)) onEcho(core);
+  // Noise that lasts must not silence the agent: from now on only words do, for as long as it was held.
+  const deafMs = heldMs >= core.config.interruption.maxHoldMs ? heldMs : 0;
+  if (isNoise || deafMs > 0) state.noisyUntilMs = Math.max(state.noisyUntilMs, nowMs + deafMs);
+  core.state.interruption = null;
+  core.disarm('interruption');
+  if (!core.state.turn.speaking) {
+    if (isEarlyAnswer(core)) userTurn.wait(core);
+    else userTurn.closeTurn(core);
+  }
+  speech.resume(core);
+}
+
+/**
+ * "Yes" over the end of the agent's question is no mere acknowledgement but the answer, and "hello" over a greeting
+ * that asks nothing is another greeting.
+ */
+export function isEarlyAnswer(core: Core): boolean {
+  const { reply, speech: voice } = core.state;
+  const last = voice.queue[0];
+  if (last === undefined || voice.queue.length > 1 || (reply !== null && reply.phase !== 'done')) return false;
+  if (overlapWords(core) !== 'acknowledgement') return false;
+  const asks = /[?？]["'”’)]*$/.test(last.text.trim());
+  if (isGreeting(core)) return !asks;
+  const { utteranceId, heardChars } = core.position;
+  return asks && (last.kind === 'prompt' || (utteranceId === last.id && heardChars >= last.text.length / 2));
+}
+
+/** Whether what passes for an acknowledgement does so only because the agent greets. */
+function isGreeting(core: Core): boolean {
+  if (partOf(core) !== 'opening') return false;
+  const text = userTurn.segmentsText(core);
+  const own = beyondEcho(core, text, core.state.turn.overChars) ?? '';
+  return own === '' && !isAcknowledgement(text, core.language);
+}
+
+function partOf(core: Core): OverlapContext['part'] {
+  if (core.state.ending !== null) return 'ending';
+  return isOpening(core) ? 'opening' : 'middle';
+}
+
+function isOpening(core: Core): boolean {
+  return speech.currentUtterance(core)?.kind === 'opening' || core.state.reply?.turnNumber === OPENING_TURN;
+}
+
+export function agentHasSomethingToSay(core: Core): boolean {
+  const { reply } = core.state;
+  return speech.isSpeaking(core) || core.state.transfer !== null || (reply !== null && reply.phase !== 'done');
+}
+
+/**
+ * Whether the user may take the floor now: never from a transfer, or from keys that are being pressed. As long as nothing
+ * of an answer was heard, it is theirs in any case.
+ */
+export function mayInterrupt(core: Core): boolean {
+  if (core.state.ending?.reversible === false || core.state.transfer !== null || isPressing(core)) return false;
+  const utterance = speech.currentUtterance(core);
+  if (utterance?.playing !== true && canTakeBack(core)) return true;
+  if (utterance !== undefined) return utterance.interruptible;
+  return isOpening(core) ? mayInterruptOpening(core) : core.config.interruption.allowed;
+}
+
+/** Where the user may never interrupt, the configuration says what becomes of their words over the agent. */
+export function keepsOverlap(core: Core): boolean {
+  return core.config.interruption.allowed || core.config.interruption.keepMessage;
+}
+
+/** The turn was answered, but nothing of the answer has been heard or done. */
+function canTakeBack(core: Core): boolean {
+  const { reply } = core.state;
+  return reply !== null && reply.userEntry !== null && !reply.acted && !speech.wasHeard(core, reply.entry);
+}

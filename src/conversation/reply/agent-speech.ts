@@ -1,0 +1,188 @@
+import type { Core } from '../core.js';
+import type { UtteranceKind } from '../events.js';
+import { addAssistantMessage, assistantAt, markHeard } from './history.js';
+import { OPENING_TURN, type Utterance } from '../state.js';
+
+/** The agent's voice: what it says, in which order, and how much of it has been heard. */
+
+/** So much of what was said is kept. */
+const SAID_CHARS = 600;
+/** A longer pause would be taken for a lost line. */
+const MAX_PAUSE_MS = 10_000;
+
+export interface SayOptions {
+  kind: UtteranceKind;
+  /** Where it was prepared under an id. */
+  utteranceId?: number;
+  /** Message in the history that this belongs to; a new one by default. */
+  entry?: number;
+  /** Default: what the agent's configuration allows; fillers and tools' phrases of the opening are part of it. */
+  interruptible?: boolean;
+  /** The voice failed to say it the first time. */
+  again?: boolean;
+  /** The model speaks it itself, with this request. */
+  requestId?: number;
+}
+
+/** Has something spoken after everything that is queued. Returns the utterance's id. */
+export function say(core: Core, text: string, options: SayOptions): number {
+  const { queue } = core.state.speech;
+  const id = options.utteranceId ?? core.newId();
+  const entry = options.entry ?? addAssistantMessage(core);
+  assistantAt(core, entry).parts.push({ utteranceId: id, text, heardChars: null });
+  const { allowed, openingAllowed } = core.config.interruption;
+  const isOpening = core.state.reply?.turnNumber === OPENING_TURN;
+  const interruptible = options.interruptible ?? (allowed && (openingAllowed || !isOpening));
+  const { kind, again = false, requestId } = options;
+  const own = requestId !== undefined;
+  queue.push({ id, text, kind, interruptible, playing: false, pauseMs: 0, entry, again, own });
+  core.emit({ type: 'speak', utteranceId: id, text, kind, ...(own && { requestId }) });
+  if (queue.length === 1) watch(core);
+  return id;
+}
+
+/** More words of what the model itself says: queued, being played, or played already. */
+export function sayMore(core: Core, entry: number, utteranceId: number, text: string): void {
+  const part = assistantAt(core, entry).parts.find((candidate) => candidate.utteranceId === utteranceId);
+  const utterance = findUtterance(core, utteranceId);
+  if (part === undefined || text === '') return;
+  // It was cut off: nobody hears the rest.
+  if (utterance === undefined && part.heardChars !== part.text.length) return;
+  part.text += text;
+  core.emit({ type: 'speak.more', utteranceId, text });
+  if (utterance === undefined) {
+    part.heardChars = part.text.length;
+    noteSaid(core, text.trim());
+    return;
+  }
+  utterance.text += text;
+  if (utterance === currentUtterance(core)) watch(core);
+}
+
+/** Leaves silence behind what is to be said last, as the model wants it. */
+export function pauseAfterLast(core: Core, pauseMs: number): void {
+  const last = core.state.speech.queue.at(-1);
+  if (last === undefined || !Number.isFinite(pauseMs)) return;
+  last.pauseMs = Math.min(pauseMs, MAX_PAUSE_MS);
+  core.emit({ type: 'speak.pause', utteranceId: last.id, pauseMs: last.pauseMs });
+}
+
+/** Something is queued or being played. */
+export function isSpeaking(core: Core): boolean {
+  return core.state.speech.queue.length > 0;
+}
+
+/** The utterance that is next or under way. */
+export function currentUtterance(core: Core): Utterance | undefined {
+  return core.state.speech.queue[0];
+}
+
+export function findUtterance(core: Core, utteranceId: number): Utterance | undefined {
+  return core.state.speech.queue.find((utterance) => utterance.id === utteranceId);
+}
+
+export function hold(core: Core): void {
+  if (core.state.speech.held) return;
+  core.state.speech.held = true;
+  core.emit({ type: 'playout.hold' });
+  watch(core);
+}
+
+export function resume(core: Core): void {
+  if (!core.state.speech.held) return;
+  core.state.speech.held = false;
+  core.emit({ type: 'playout.resume' });
+  watch(core);
+}
+
+/** What is queued is played to its end, whatever was about to stop it. */
+export function playOut(core: Core): void {
+  core.state.interruption = null;
+  core.disarm('interruption');
+  for (const utterance of core.state.speech.queue) utterance.interruptible = false;
+  resume(core);
+}
+
+/** Drops all that has not been heard and cuts the history to what has. */
+export function drop(core: Core): void {
+  const { speech } = core.state;
+  if (speech.queue.length === 0 && !speech.held) return;
+  for (const utterance of speech.queue) {
+    const heard = heardChars(core, utterance);
+    markHeard(core, utterance.entry, utterance.id, heard);
+    noteSaid(core, utterance.text.slice(0, heard));
+    if (heard < utterance.text.length) assistantAt(core, utterance.entry).interrupted = true;
+  }
+  speech.queue.length = 0;
+  speech.held = false;
+  core.emit({ type: 'playout.drop' });
+  watch(core);
+}
+
+export function onUtteranceStarted(core: Core, utterance: Utterance): void {
+  if (utterance.playing) return;
+  utterance.playing = true;
+  if (utterance === currentUtterance(core)) watch(core);
+}
+
+/** The voice is late in the middle of an utterance (`isDry`), or there is more of it again. */
+export function onSupply(core: Core, utterance: Utterance, isDry: boolean): void {
+  if (utterance !== currentUtterance(core) || !utterance.playing || core.state.speech.held) return;
+  if (isDry) core.arm('speech.end', core.nowMs + core.config.deadlines.speechStartMs);
+  else watch(core);
+}
+
+/** An utterance is over: heard whole, or (`failed`) as far as its voice went. */
+export function onUtteranceOver(core: Core, utterance: Utterance, failed: boolean): void {
+  const { queue } = core.state.speech;
+  const index = queue.indexOf(utterance);
+  const heard = failed ? heardChars(core, utterance) : utterance.text.length;
+  markHeard(core, utterance.entry, utterance.id, heard);
+  noteSaid(core, utterance.text.slice(0, heard));
+  queue.splice(index, 1);
+  if (!failed) core.state.speech.pausedUntilMs = core.nowMs + utterance.pauseMs;
+  if (index === 0) watch(core);
+}
+
+/** Whether the user has heard anything of a message. */
+export function wasHeard(core: Core, entry: number | null): boolean {
+  if (entry === null) return false;
+  if (assistantAt(core, entry).parts.some((part) => (part.heardChars ?? 0) > 0)) return true;
+  return core.state.speech.queue.some((utterance) => utterance.entry === entry && heardChars(core, utterance) > 0);
+}
+
+/** Characters of a queued utterance that have been heard; what lies before the one under way has been heard whole. */
+function heardChars(core: Core, utterance: Utterance): number {
+  const { queue } = core.state.speech;
+  const underWay = queue.findIndex((candidate) => candidate.id === core.position.utteranceId);
+  const index = queue.indexOf(utterance);
+  if (index < underWay) return utterance.text.length;
+  return index === underWay ? Math.max(0, core.position.heardChars) : 0;
+}
+
+/** Keeps in mind what was heard last: the microphone may bring it back. */
+function noteSaid(core: Core, text: string): void {
+  const { said } = core.state.speech;
+  if (text === '') return;
+  said.text = `${said.text} ${text}`.slice(-SAID_CHARS);
+  said.chars += text.length + 1;
+  said.endMs = core.nowMs;
+}
+
+/** Generous length of an utterance's audio, for the deadline on its end only. */
+function longestMs(text: string): number {
+  return 6000 + text.length * 250;
+}
+
+/** Whatever is next has to begin, and what is under way to end. */
+function watch(core: Core): void {
+  const utterance = currentUtterance(core);
+  core.disarm('speech.start', 'speech.end');
+  if (utterance === undefined || core.state.speech.held) return;
+  if (utterance.playing) core.arm('speech.end', core.nowMs + longestMs(utterance.text));
+  else
+    core.arm(
+      'speech.start',
+      Math.max(core.nowMs, core.state.speech.pausedUntilMs) + core.config.deadlines.speechStartMs,
+    );
+}

@@ -1,0 +1,73 @@
+import * as speech from './agent-speech.js';
+import type { Core } from '../core.js';
+import { addAssistantMessage } from './history.js';
+import { phrasesFor } from '../language/phrases.js';
+import { isPressing } from '../actions/press-digits.js';
+
+/** Short words that bridge a wait: as configured, and in any case when a stage stalls. */
+
+/** A second filler comes no sooner than this after the first. */
+const REPEAT_MS = 4000;
+/** Somebody else has the floor: after this it is tried again. */
+const AGAIN_MS = 500;
+/** A wait that will be given up this soon is not bridged any more. */
+const GIVEN_UP_MS = 2000;
+
+/** The wait for something to say has begun. */
+export function armFiller(core: Core): void {
+  const { filler, deadlines } = core.config;
+  const { reply } = core.state;
+  if (reply === null) return;
+  // Neither an interruption nor a greeting is answered by a filler, unless the wait has become a stall.
+  const bridges = reply.userEntry !== null && !(reply.afterInterruption && reply.round === 1);
+  const waitMs = bridges
+    ? (filler.afterMs ?? deadlines.stallFillerMs)
+    : Math.max(filler.afterMs ?? 0, deadlines.stallFillerMs);
+  const { lastMs } = core.state.filler;
+  const { endMs } = core.state.speech.said;
+  // Behind words of this turn (a tool's phrase, say) only a stall is bridged.
+  const quietMs = reply.round > 1 && endMs !== null ? endMs + deadlines.stallFillerMs : 0;
+  core.arm('filler', Math.max(core.nowMs + waitMs, quietMs, lastMs === null ? 0 : lastMs + REPEAT_MS));
+}
+
+/** Something was said meanwhile, and more is to come: the wait begins anew, and only a stall is bridged. */
+export function onAgentHeard(core: Core): void {
+  const { filler, reply, deadlines } = core.state;
+  const streams = reply?.phase === 'thinking' || reply?.phase === 'streaming';
+  if (deadlines.filler === null && !streams) return;
+  const stallMs = Math.max(core.config.filler.afterMs ?? 0, core.config.deadlines.stallFillerMs);
+  const repeatMs = filler.lastMs === null ? 0 : filler.lastMs + REPEAT_MS;
+  core.arm('filler', Math.max(deadlines.filler ?? 0, core.nowMs + stallMs, repeatMs));
+}
+
+export function onFillerDue(core: Core): void {
+  const { reply, interruption, turn } = core.state;
+  if (reply === null || reply.phase === 'done') return;
+  if (interruption !== null || turn.speaking || speech.isSpeaking(core) || isPressing(core)) {
+    core.arm('filler', core.nowMs + AGAIN_MS);
+    return;
+  }
+  if ((core.state.deadlines['llm.first'] ?? Infinity) < core.nowMs + GIVEN_UP_MS) {
+    core.arm('filler', core.nowMs + AGAIN_MS); // it may begin after all, and then come word by word
+    return;
+  }
+  const phrase = nextPhrase(core, reply.turnNumber);
+  core.state.filler = { lastMs: core.nowMs, text: phrase, turn: reply.turnNumber };
+  core.arm('filler', core.nowMs + REPEAT_MS);
+  if (phrase === null) return;
+  core.trace('filler', { turn: reply.turnNumber, phase: reply.phase });
+  reply.entry ??= addAssistantMessage(core);
+  speech.say(core, phrase, { kind: 'filler', entry: reply.entry });
+}
+
+/** The next phrase. Where only one is configured, a second one in the same turn is a stock phrase. */
+function nextPhrase(core: Core, turn: number): string | null {
+  const { text, turn: lastTurn } = core.state.filler;
+  const stock = phrasesFor(core.language).fillers;
+  const phrase = core.choose('filler', core.config.filler.messages) ?? core.choose('filler', stock);
+  if (phrase === null || phrase !== text || turn !== lastTurn) return phrase;
+  return core.choose(
+    'filler',
+    stock.filter((candidate) => candidate !== phrase),
+  );
+}

@@ -1,0 +1,123 @@
+import type { ChatMessage, ToolCall } from '../../agent/chat.js';
+import type { HistoryConfig } from '../config.js';
+import type { Core } from '../core.js';
+import { languageNote } from '../actions/switch-language.js';
+import type { AssistantEntry, HistoryEntry } from '../state.js';
+
+/** The user turn that stands for speech which was not understood. */
+export const INAUDIBLE = '[inaudible]';
+
+const STILL_RUNNING = 'Still running; the result will follow.';
+
+export function addUserMessage(core: Core, content: string): number {
+  return core.state.history.push({ role: 'user', content, atMs: core.nowMs }) - 1;
+}
+
+/** The turn was not over: its message goes, another will hold all of it. Indices of others stay as they are. */
+export function takeBackUserMessage(core: Core, entry: number): void {
+  core.state.history[entry] = { role: 'user', content: '', atMs: core.nowMs };
+}
+
+/** Opens an assistant message whose parts follow as they are spoken. */
+export function addAssistantMessage(core: Core): number {
+  const entry: HistoryEntry = { role: 'assistant', parts: [], calls: [], interrupted: false, atMs: core.nowMs };
+  return core.state.history.push(entry) - 1;
+}
+
+/** Adds a call, its result still open, to an assistant message. */
+export function addToolCall(core: Core, entry: number, call: ToolCall): void {
+  assistantAt(core, entry).calls.push({ call, result: null });
+}
+
+export function setToolResult(core: Core, entry: number, callId: string, result: string): void {
+  const made = assistantAt(core, entry).calls.find(({ call }) => call.id === callId);
+  if (made !== undefined) made.result = result;
+}
+
+export function assistantAt(core: Core, entry: number): AssistantEntry {
+  const message = core.state.history[entry];
+  if (message?.role !== 'assistant') throw new Error(`history entry ${String(entry)} is no assistant message`);
+  return message;
+}
+
+/** Notes how much of an utterance was heard; the rest was never said. */
+export function markHeard(core: Core, entry: number, utteranceId: number, heardChars: number): void {
+  const part = assistantAt(core, entry).parts.find((candidate) => candidate.utteranceId === utteranceId);
+  if (part !== undefined) part.heardChars = Math.max(0, Math.min(heardChars, part.text.length));
+}
+
+/** What was heard of a message; with `expected`, what is still to be played counts as well. */
+export function spokenText(entry: AssistantEntry, expected: boolean): string {
+  return entry.parts
+    .map((part) => (part.heardChars === null ? (expected ? part.text : '') : part.text.slice(0, part.heardChars)))
+    .map((text) => text.trim())
+    .filter((text) => text !== '')
+    .join(' ');
+}
+
+/** What the agent said last, or is about to have said. */
+export function lastSpoken(core: Core): string {
+  const said = (entry: HistoryEntry): boolean => entry.role === 'assistant' && entry.parts.length > 0;
+  const last = core.state.history.findLast(said);
+  return last?.role === 'assistant' ? spokenText(last, true) : '';
+}
+
+/** The history as messages. `expected`: count what is still being played as said (for the model's next request). */
+export function historyMessages(
+  history: readonly HistoryEntry[],
+  options: { expected: boolean; keepInterrupted: boolean },
+): ChatMessage[] {
+  const messages: ChatMessage[] = [];
+  for (const entry of history) {
+    if (entry.role === 'user') {
+      if (entry.content !== '') messages.push({ role: 'user', content: entry.content });
+      continue;
+    }
+    const content = entry.interrupted && !options.keepInterrupted ? '' : spokenText(entry, options.expected);
+    if (entry.calls.length > 0) {
+      messages.push({ role: 'assistant', content, toolCalls: entry.calls.map(({ call }) => call) });
+    } else if (content !== '') messages.push({ role: 'assistant', content });
+    for (const { call, result } of entry.calls) {
+      messages.push({ role: 'tool', toolCallId: call.id, content: result ?? STILL_RUNNING });
+    }
+  }
+  return messages;
+}
+
+/**
+ * What the model is given: system prompt, then the latest messages within the agent's limits.
+ * @param next a message that is not in the history (yet)
+ */
+export function modelMessages(core: Core, next?: ChatMessage): ChatMessage[] {
+  const { allowed, keepMessage } = core.config.interruption;
+  const all = historyMessages(core.state.history, { expected: true, keepInterrupted: !allowed || keepMessage });
+  if (next !== undefined) all.push(next);
+  const limited = limitMessages([...core.config.earlier, ...all], core.config.history);
+  const note = core.state.language === null ? '' : languageNote(core.state.language);
+  const system = [core.config.systemPrompt, note].filter((part) => part !== '').join('\n\n');
+  return system === '' ? limited : [{ role: 'system', content: system }, ...limited];
+}
+
+/**
+ * Keeps the latest messages, at most as many as the limit says. A tool result never stays without its call: results at
+ * the start are left out, and where nothing else would be left, their call is kept beyond the limit.
+ */
+export function limitMessages(messages: readonly ChatMessage[], limits: HistoryConfig): ChatMessage[] {
+  let kept = [...messages];
+  if (limits.messageLimit !== null && kept.length > limits.messageLimit) {
+    let start = kept.length - limits.messageLimit;
+    while (kept[start]?.role === 'tool') start++;
+    if (start === kept.length) start = kept.findLastIndex(({ role }) => role !== 'tool');
+    kept = kept.slice(Math.max(0, start));
+  }
+  if (limits.toolResultLimit !== null) {
+    let budget = limits.toolResultLimit;
+    for (let index = kept.length - 1; index >= 0; index--) {
+      const message = kept[index] as ChatMessage;
+      if (message.role !== 'tool') continue;
+      if (budget > 0) budget--;
+      else kept[index] = { ...message, content: '[left out]' };
+    }
+  }
+  return kept;
+}

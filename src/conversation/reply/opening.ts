@@ -1,0 +1,54 @@
+import * as speech from './agent-speech.js';
+import type { Core } from '../core.js';
+import { phrasesFor } from '../language/phrases.js';
+import { mayInterruptOpening, startReply } from './reply.js';
+import { OPENING_TURN } from '../state.js';
+import { isSpeakable } from './sentences.js';
+import { isOpen } from '../turn/user-turn.js';
+
+/** How the conversation begins: the agent greets, or waits for the user, but not for ever. */
+
+/** Somebody may be speaking: the end of their turn decides, or it is tried again after this. */
+const AGAIN_MS = 500;
+
+export function onLineOpened(core: Core): void {
+  const { opening } = core.config;
+  if (opening.resumes) resume(core);
+  else if (opening.userStarts) core.arm('opening', core.nowMs + opening.userStartTimeoutMs);
+  else open(core);
+}
+
+/** The end of a sentence, or a quote or bracket behind it. */
+const SENTENCE_END = /[.!?…。！？।]["'”’»」)\]]*\s*$/u;
+
+/**
+ * The call goes on after its line broke. A user who waits for an answer gets it; an agent that was cut off in the middle
+ * of a sentence says that it is there; else the user goes on.
+ */
+function resume(core: Core): void {
+  const last = core.config.earlier.at(-1);
+  core.trace('opening.resumed', { after: last?.role ?? null });
+  if (last?.role === 'user' || last?.role === 'tool') {
+    startReply(core, { text: '', number: OPENING_TURN, entry: null, interrupts: false });
+  } else if (last !== undefined && !SENTENCE_END.test(last.content)) {
+    const interruptible = mayInterruptOpening(core);
+    speech.say(core, phrasesFor(core.language).stillThereAgain, { kind: 'opening', interruptible });
+  }
+}
+
+/** The user did not begin. */
+export function onOpeningDue(core: Core): void {
+  if (isOpen(core) || core.state.digits !== '') {
+    core.arm('opening', core.nowMs + AGAIN_MS);
+    return;
+  }
+  core.trace('opening.userSilent');
+  open(core);
+}
+
+function open(core: Core): void {
+  const { firstMessage } = core.config.opening;
+  if (firstMessage !== null && isSpeakable(firstMessage)) {
+    speech.say(core, firstMessage, { kind: 'opening', interruptible: mayInterruptOpening(core) });
+  } else startReply(core, { text: '', number: OPENING_TURN, entry: null, interrupts: false });
+}

@@ -1,0 +1,19 @@
+import type { Core } from '../core.js';
+
+/** Lets go of what is speculated on, unheard. */
+export function dropSpeculation(core: Core, reason: string): void {
+  const { speculation } = core.state;
+  if (speculation === null) return;
+  core.state.speculation = null;
+  core.disarm('speculation');
+  const { requestId } = speculation.reply;
+  core.emit({ type: 'llm.cancel', requestId });
+  let voiceChars = 0;
+  for (const { utteranceId, text } of speculation.sentences) {
+    if (utteranceId === null) continue;
+    voiceChars += text.length;
+    core.emit({ type: 'speak.cancel', utteranceId });
+  }
+  const { promptChars, modelChars } = speculation;
+  core.trace('speculation.dropped', { requestId, reason, promptChars, modelChars, voiceChars });
+}

@@ -1,0 +1,212 @@
+import { pauseAfterLast } from './agent-speech.js';
+import type { Core } from '../core.js';
+import type { ConversationEvent } from '../events.js';
+import { armFiller } from './filler.js';
+import { modelMessages } from './history.js';
+import { agentHasSomethingToSay, isEcho } from '../floor/interruption.js';
+import {
+  addCall,
+  armModelDeadline,
+  cancelReply,
+  cutText,
+  type ModelText,
+  newReply,
+  onVoice,
+  requestModel,
+  speakPiece,
+  type TurnToAnswer,
+} from './reply.js';
+import { endRound } from './tool-round.js';
+import { dropSpeculation } from './speculation-drop.js';
+import type { SpeculationState } from '../state.js';
+import { isHeardOut, isOpen, MIN_UNTRANSCRIBED_MS, turnText } from '../turn/user-turn.js';
+import { sameForm } from '../language/words.js';
+
+/**
+ * The answer is begun before it is certain that the user has finished: at a likely pause the model is asked and its first
+ * sentence synthesised. If the turn ends with these words, the answer is there; if not, nobody has heard of it. Tools
+ * never run before that. A model that hears the user itself is asked at any pause, before there are words.
+ */
+
+/** A pause after words that are at least so complete is a likely end. */
+const LIKELY = 0.5;
+/** After other words, the model is asked this long before the turn ends if nothing more comes. */
+const HEAD_START_MS = 1000;
+/** Interim words are behind what is said: they are waited for so long from the end of speech. */
+const INTERIM_MS = 200;
+/** A user who has gone on for so long has not made a mere sound. */
+const GOES_ON_MS = 400;
+/** A turn that has contradicted so many is no good for another. */
+const MOST_A_TURN = 3;
+
+type ModelEvent = Extract<ConversationEvent, { requestId: number }>;
+
+/** Begins, keeps or drops what is speculated on, as the state is now. */
+export function reconsider(core: Core): void {
+  const { turn, speculation } = core.state;
+  if (!core.config.speculation.enabled) return;
+  const reason = whyNot(core);
+  if (reason !== null) {
+    core.disarm('speculation');
+    dropSpeculation(core, reason);
+    return;
+  }
+  if (turn.speaking) {
+    if (speculation === null) core.disarm('speculation');
+    else if (core.state.deadlines.speculation === null) core.arm('speculation', core.nowMs + GOES_ON_MS);
+    return;
+  }
+  core.disarm('speculation');
+  const words = answered(core);
+  if (speculation?.words === words) return;
+  dropSpeculation(core, 'other words');
+  // Speech that the VAD misses has no pauses: only its final words end.
+  const isPause = turn.speechStartMs !== null || isHeardOut(core);
+  if (words === '' || !isPause || turn.speculations >= MOST_A_TURN) return;
+  const startMs = core.config.modelHears ? core.nowMs : startOf(core);
+  if (startMs <= core.nowMs) begin(core, words);
+  else if (startMs < Infinity) core.arm('speculation', startMs);
+}
+
+/** The user goes on, or the silence has become likely to be the end. */
+export function onDue(core: Core): void {
+  if (core.state.turn.speaking) dropSpeculation(core, 'more speech');
+}
+
+/** Takes an event of the request that is speculated on. */
+export function take(core: Core, event: ModelEvent): boolean {
+  const { speculation } = core.state;
+  if (speculation?.reply.requestId !== event.requestId || speculation.done) return false;
+  switch (event.type) {
+    case 'llm.text':
+      speculation.reply.phase = 'streaming';
+      takeText(core, speculation, event);
+      return true;
+    case 'llm.voice':
+      speculation.reply.phase = 'streaming';
+      speculation.voiced = (speculation.voiced ?? '') + event.text;
+      speculation.modelChars += event.text.length;
+      return true;
+    case 'llm.toolCall':
+      speculation.reply.phase = 'streaming';
+      speculation.modelChars += event.call.arguments.length;
+      addCall(core, speculation.reply, event.call);
+      return true;
+    case 'llm.done':
+      speculation.done = true;
+      return true;
+    case 'llm.failed':
+      core.state.turn.speculations = MOST_A_TURN; // asked again when the turn is over
+      dropSpeculation(core, 'the model failed');
+      return true;
+  }
+}
+
+/**
+ * The turn is over. Returns whether its answer is the one that was speculated on.
+ * @param asked `answered` of the turn before it was closed
+ */
+export function confirm(core: Core, turn: TurnToAnswer, asked: string): boolean {
+  const { speculation } = core.state;
+  if (speculation === null) return false;
+  const words = core.config.modelHears ? asked : sameForm(turn.text);
+  if (speculation.words !== words) dropSpeculation(core, 'other words');
+  else if (speculation.history !== turn.entry || speculation.tools !== core.state.tools.length)
+    dropSpeculation(core, 'other facts');
+  if (core.state.speculation === null) return false;
+  core.state.speculation = null;
+  core.disarm('speculation');
+  cancelReply(core);
+  const { sentences, pending, done, startMs, voiced } = speculation;
+  const { requestId, phase, calls } = speculation.reply;
+  core.emit({ type: 'llm.confirm', requestId });
+  core.trace('speculation.confirmed', { requestId, headStartMs: core.nowMs - startMs });
+  const wordless = core.config.modelHears;
+  const reply = { ...newReply(turn), requestId, phase, calls, pending, round: 1, wordless };
+  core.state.reply = reply;
+  core.state.resultsUntold = false;
+  armModelDeadline(core, reply);
+  armFiller(core);
+  for (const { text, utteranceId, pauseMs } of sentences) {
+    speakPiece(core, reply, text, utteranceId);
+    if (pauseMs > 0) pauseAfterLast(core, pauseMs);
+  }
+  if (voiced !== null) onVoice(core, reply, voiced);
+  if (done) endRound(core, reply);
+  return true;
+}
+
+/**
+ * What an answer that is begun now is an answer to, in a form that can be compared; empty = there is nothing yet. A model
+ * that hears answers speech, whatever words are found in it.
+ */
+export function answered(core: Core): string {
+  const { turn } = core.state;
+  if (!core.config.modelHears) return sameForm(turnText(core));
+  // Of what turned out to be no words at all there is nothing to answer.
+  if (turn.speechStartMs === null || (isHeardOut(core) && turnText(core) === '')) return sameForm(turnText(core));
+  if (turn.speechMs < MIN_UNTRANSCRIBED_MS && turnText(core) === '') return '';
+  // What was typed, or said before, is not to be left out: its words are waited for.
+  if (turn.carried !== '' && !isHeardOut(core)) return '';
+  return `speech until ${String(turn.endMs)} ${sameForm(turn.carried)}`;
+}
+
+/** When the pause has become likely to be the end. */
+function startOf(core: Core): number {
+  const { turn, deadlines } = core.state;
+  const lastMs = (deadlines['turn.end'] ?? Infinity) - HEAD_START_MS;
+  if (turn.completeness < LIKELY) return lastMs;
+  return isHeardOut(core) ? core.nowMs : turn.endMs + INTERIM_MS;
+}
+
+function begin(core: Core, words: string): void {
+  // Half of the words would be worse than none to whoever has to stand in for a model that hears.
+  const text = core.config.modelHears && !isHeardOut(core) ? '' : turnText(core);
+  const messages = modelMessages(core, { role: 'user', content: text });
+  const reply = newReply({ text, number: core.state.turn.number, entry: null, interrupts: false });
+  reply.requestId = core.newId();
+  const promptChars = messages.reduce((sum, { content }) => sum + content.length, 0);
+  core.state.turn.speculations++;
+  core.state.speculation = {
+    reply,
+    words,
+    sentences: [],
+    pending: '',
+    voiced: null,
+    done: false,
+    history: core.state.history.length,
+    tools: core.state.tools.length,
+    startMs: core.nowMs,
+    promptChars,
+    modelChars: 0,
+  };
+  core.trace('speculation.started', { requestId: reply.requestId, completeness: core.state.turn.completeness });
+  requestModel(core, reply.requestId, messages, true);
+}
+
+function takeText(core: Core, speculation: SpeculationState, said: ModelText): void {
+  const { sentences } = speculation;
+  speculation.modelChars += said.text.length;
+  const cut = cutText(speculation.pending, said, sentences.length === 0);
+  speculation.pending = cut.rest;
+  for (const piece of cut.pieces) {
+    // The voice makes the first sentence ready, in which the first piece may be a mere clause.
+    const isFirst = sentences.every((sentence) => !/[.!?…。！？]["'”’)」』]*$/u.test(sentence.text));
+    const utteranceId = isFirst ? core.newId() : null;
+    if (utteranceId !== null) core.emit({ type: 'speak.prepare', utteranceId, text: piece });
+    sentences.push({ text: piece, utteranceId, pauseMs: 0 });
+  }
+  const last = sentences.at(-1);
+  if (last !== undefined) last.pauseMs = said.pauseMs ?? 0;
+}
+
+/** Why nothing may be speculated on just now, null = it may. */
+function whyNot(core: Core): string | null {
+  const { turn, ending, interruption, digits, toSay, voicemail } = core.state;
+  if (voicemail?.phase === 'greeting' || voicemail?.screening === true) return 'a machine speaks';
+  if (!isOpen(core)) return 'no turn';
+  if (turn.waiting || interruption !== null || agentHasSomethingToSay(core)) return 'the agent speaks';
+  if (ending !== null) return 'the end';
+  if (isEcho(core)) return 'an echo';
+  return digits !== '' || toSay.length > 0 ? 'something else came' : null;
+}

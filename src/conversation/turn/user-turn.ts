@@ -1,0 +1,230 @@
+import type { Core } from '../core.js';
+import { saidAt, saidBefore } from '../floor/echo.js';
+import { scoreTurn, silenceNeededMs } from './endpointing.js';
+import { INAUDIBLE, lastSpoken } from '../reply/history.js';
+import { newTurn } from '../state.js';
+
+/** The user's turn: gathers what is said and decides when it is over. */
+
+/** Speech shorter than this, without words, was no attempt to say something … */
+const MIN_UNINTELLIGIBLE_MS = 700;
+/** … or, where the model hears it itself and no transcript has come, shorter than this. */
+export const MIN_UNTRANSCRIBED_MS = 250;
+/** A turn of which no words are known may be anything. */
+const UNTRANSCRIBED = 0.6;
+/** Words came, then none for this long, yet the VAD still hears speech: it hears something else. */
+const WORDS_STAND_STILL_MS = 5000;
+
+/** Interim words that come later than this behind the end of speech are of speech that the VAD misses. */
+const LATE_WORDS_MS = 500;
+/** A shorter silence lies between two words of anybody. */
+const MIN_PAUSE_MS = 150;
+/** A longer one is no habit of speaking. */
+const MAX_PAUSE_MS = 2500;
+/** So many of the user's latest pauses tell how they speak. */
+const KNOWN_PAUSES = 8;
+
+export interface TurnTranscript {
+  segment: number;
+  text: string;
+  isFinal: boolean;
+  understood: boolean;
+}
+
+export function onSpeechStarted(core: Core, startMs: number): void {
+  const { turn } = core.state;
+  const start = notAfterNow(core, startMs);
+  if (turn.speechStartMs !== null && !turn.speaking) {
+    notePause(core, start - turn.endMs);
+  }
+  if (!turn.speaking) turn.speechStartMs = start; // told twice, it began the first time
+  turn.speaking = true;
+  if (turn.startMs === null) turn.overChars = saidAt(core, start);
+  turn.judged = null;
+  turn.waiting = false;
+  turn.startMs ??= start;
+  core.disarm('turn.end');
+  core.arm('turn.stuck', core.nowMs + core.config.endpointing.stuckMs);
+}
+
+export function onSpeechStopped(core: Core, endMs: number): void {
+  const { turn } = core.state;
+  if (!turn.speaking) return;
+  turn.speaking = false;
+  turn.endMs = notAfterNow(core, endMs);
+  turn.speechMs += Math.max(0, turn.endMs - (turn.speechStartMs ?? turn.endMs));
+  core.disarm('turn.stuck');
+  scheduleEnd(core);
+}
+
+/** An audio model has listened to the end of the speech. */
+export function onJudged(core: Core, probability: number): void {
+  const { turn } = core.state;
+  if (turn.speaking || turn.startMs === null || turn.waiting || !(probability >= 0 && probability <= 1)) return;
+  turn.judged = probability;
+  scheduleEnd(core);
+}
+
+export function onTranscript(core: Core, transcript: TurnTranscript): void {
+  const { turn } = core.state;
+  const { segment, text, isFinal, understood } = transcript;
+  if (!Number.isSafeInteger(segment) || segment <= turn.lastSegment) return;
+  const known = turn.segments.find((candidate) => candidate.segment === segment);
+  const newWords = text.trim() !== '' && text !== known?.text;
+  if (known === undefined) turn.segments.push({ segment, text, isFinal, understood });
+  else Object.assign(known, { text, isFinal, understood });
+  if (isFinal) turn.finalMs = core.nowMs;
+  turn.overChars ??= saidBefore(core);
+  if (turn.speaking) {
+    if (newWords) core.arm('turn.stuck', core.nowMs + Math.min(core.config.endpointing.stuckMs, WORDS_STAND_STILL_MS));
+    return;
+  }
+  // What a model hears itself is transcribed after the speech: there, words are late that belong to it.
+  const isLate = !isFinal && core.nowMs > turn.endMs + LATE_WORDS_MS && !core.config.modelHears;
+  const unheard = turn.speechStartMs === null || isLate;
+  if (newWords && unheard) {
+    // The recogniser hears what the VAD does not: its words are the only sign of speech.
+    turn.startMs ??= core.nowMs;
+    turn.endMs = core.nowMs;
+  }
+  if (turn.startMs !== null && !turn.waiting) scheduleEnd(core);
+}
+
+/** The user went on after a silence: how this user pauses. */
+function notePause(core: Core, pauseMs: number): void {
+  const { turn, pace } = core.state;
+  if (pauseMs < MIN_PAUSE_MS) return;
+  turn.longestPauseMs = Math.max(turn.longestPauseMs, pauseMs);
+  if (pauseMs <= MAX_PAUSE_MS) pace.pausesMs = [...pace.pausesMs, pauseMs].slice(-KNOWN_PAUSES);
+}
+
+/** How this user pauses inside turns, 0 = too little is known. */
+function usualPauseMs(core: Core): number {
+  const { pausesMs } = core.state.pace;
+  return pausesMs.length < 3 ? 0 : pausesMs.reduce((sum, ms) => sum + ms, 0) / pausesMs.length;
+}
+
+/** Words that were understood since the turn began or, if it goes on after an answer, since then. */
+export function segmentsText(core: Core): string {
+  return joined(core.state.turn.segments.filter(({ understood }) => understood).map(({ text }) => text));
+}
+
+/** Words of the whole turn so far that were understood. */
+export function turnText(core: Core): string {
+  return joined([core.state.turn.carried, segmentsText(core)]);
+}
+
+/** What was said since the turn began, or goes on, was nothing. */
+export function forgetWords(core: Core): void {
+  const { turn } = core.state;
+  turn.lastSegment = Math.max(turn.lastSegment, ...turn.segments.map(({ segment }) => segment));
+  turn.segments = [];
+  turn.speechMs = 0;
+}
+
+/** Whether all that was said has its final transcript. */
+export function isHeardOut(core: Core): boolean {
+  const { segments, finalMs, endMs, speaking } = core.state.turn;
+  return !speaking && finalMs !== null && finalMs >= endMs && segments.every((segment) => segment.isFinal);
+}
+
+/** Something was said that is not answered yet. */
+export function isOpen(core: Core): boolean {
+  return core.state.turn.startMs !== null;
+}
+
+/** Sets when the turn ends if nothing more comes: scored anew with every transcript while silence grows. */
+export function scheduleEnd(core: Core): void {
+  const { endpointing } = core.config;
+  const isFinal = isHeardOut(core);
+  const { longestPauseMs, judged } = core.state.turn;
+  const understood = core.state.turn.segments.filter((segment) => segment.understood);
+  const score = scoreTurn({
+    parts: [core.state.turn.carried, ...understood.map(({ text }) => text)],
+    language: core.language,
+    isFinal,
+    agentSaid: lastSpoken(core),
+    audio: judged,
+    longestPauseMs,
+    usualPauseMs: usualPauseMs(core),
+  });
+  const { modelHears } = core.config;
+  if (modelHears && judged === null && turnText(core) === '') score.completeness = UNTRANSCRIBED;
+  core.state.turn.completeness = score.completeness;
+  const needed = silenceNeededMs(score, endpointing);
+  const waitMs = isFinal ? needed : Math.max(needed, endpointing.finalTranscriptMs);
+  const completeness = Math.round(score.completeness * 100) / 100;
+  core.trace('turn.scored', { completeness, dictating: score.dictating, final: isFinal, judged, waitMs });
+  core.arm('turn.end', Math.max(core.nowMs, core.state.turn.endMs + waitMs));
+}
+
+/** What the turn said as a message, null if it was nothing. */
+export function turnMessage(core: Core): string | null {
+  const text = turnText(core);
+  if (text !== '') return text;
+  const { segments } = core.state.turn;
+  const unclear = segments.some((segment) => !segment.understood && segment.text.trim() !== '');
+  const isHeard = core.config.modelHears && segments.length === 0;
+  return unclear || isLong(core, isHeard ? MIN_UNTRANSCRIBED_MS : MIN_UNINTELLIGIBLE_MS) ? INAUDIBLE : null;
+}
+
+/** Enough speech to have been something, and the recogniser has not said a word about it. */
+export function isWordless(core: Core): boolean {
+  return core.state.turn.segments.length === 0 && isLong(core);
+}
+
+/** The turn goes on with these words before it: what was answered too soon, or typed while the agent has the floor. */
+export function carry(core: Core, text: string): void {
+  const { turn } = core.state;
+  // Speech that goes on and was not understood before is as long as all of it.
+  if (text === INAUDIBLE) turn.speechMs += turn.speaking ? MIN_UNINTELLIGIBLE_MS : 0;
+  else turn.carried = joined([turn.carried, text]);
+  turn.startMs ??= core.nowMs;
+  // What seemed to be its end was a pause.
+  const { endMs } = core.state.pace;
+  if (endMs !== null && turn.speechStartMs !== null) notePause(core, turn.speechStartMs - endMs);
+  core.state.pace.endMs = null;
+}
+
+/** The turn is over, but is taken up only when the agent has finished. */
+export function wait(core: Core): void {
+  core.state.turn.waiting = true;
+  core.disarm('turn.end');
+}
+
+/**
+ * Ends the turn, whatever becomes of it, and begins the next.
+ * @param stuck the VAD hears speech where there is none: the next turn begins when it hears anew
+ */
+export function closeTurn(core: Core, stuck = false): void {
+  const { turn } = core.state;
+  const next = newTurn(turn.number + 1, Math.max(turn.lastSegment, ...turn.segments.map(({ segment }) => segment)));
+  core.disarm('turn.end', 'turn.stuck');
+  core.state.pace.endMs = turn.speaking || turn.speechStartMs === null ? null : turn.endMs;
+  if (turn.speaking && !stuck) {
+    next.speaking = true;
+    next.startMs = core.nowMs;
+    next.speechStartMs = core.nowMs;
+    next.overChars = saidAt(core, core.nowMs);
+    core.arm('turn.stuck', core.nowMs + core.config.endpointing.stuckMs);
+  }
+  core.state.turn = next;
+  core.emit({ type: 'stt.endTurn' });
+}
+
+function isLong(core: Core, leastMs = MIN_UNINTELLIGIBLE_MS): boolean {
+  const { speechMs, speaking, speechStartMs } = core.state.turn;
+  return speechMs + (speaking ? core.nowMs - (speechStartMs ?? core.nowMs) : 0) >= leastMs;
+}
+
+/** A clock that disagrees must not put the end of a turn into the future. */
+export function notAfterNow(core: Core, atMs: number): number {
+  return Number.isFinite(atMs) && atMs <= core.nowMs ? atMs : core.nowMs;
+}
+
+function joined(texts: readonly string[]): string {
+  return texts
+    .map((text) => text.trim())
+    .filter((text) => text !== '')
+    .join(' ');
+}

@@ -1,0 +1,18 @@
+import type { Core } from '../core.js';
+import { phrasesFor } from '../language/phrases.js';
+import { isSpeakable } from '../reply/sentences.js';
+
+/** The question of a machine that screens calls, as the model is given it. */
+
+const NOTE = '[An automatic call screening, not the person you are calling, says:]';
+
+export function screeningTurn(message: string): string {
+  return message.startsWith(NOTE) ? message : `${NOTE} ${message}`;
+}
+
+/** What answers such a question where the model does not; null = the turn is none. */
+export function screeningAnswer(core: Core, turnText: string): string | null {
+  if (!turnText.startsWith(NOTE)) return null;
+  const { firstMessage } = core.config.opening;
+  return firstMessage !== null && isSpeakable(firstMessage) ? firstMessage : phrasesFor(core.language).screened;
+}

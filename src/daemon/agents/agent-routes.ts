@@ -1,0 +1,285 @@
+import type { FastifyRequest } from 'fastify';
+import * as z from 'zod';
+import { type AgentConfig, agentConfigSchema } from '../../agent/agent.js';
+import { agentExtensionsSchema, overriddenExtensions } from '../../agent/extensions/extensions.js';
+import { movingSchema, oldPlaceWarnings } from '../../agent/extensions/old-place.js';
+import { redactAgentConfig } from '../../agent/redact.js';
+import { wholeAgentConfig } from '../../agent/whole-agent.js';
+import type { AgentVersion, StoredAgent } from '../../store/agents.js';
+import type { KnowledgeBase } from '../../store/knowledge.js';
+import type { AgentRegistry, CheckedAgent } from './agents.js';
+import type { Api } from '../http/api.js';
+import { jsonBody } from '../http/checked.js';
+import { success } from '../http/endpoint.js';
+
+export interface AgentRoutesOptions {
+  agents: AgentRegistry;
+  knowledge: Pick<KnowledgeBase, 'filesOf' | 'setAgentFiles'>;
+}
+
+const nameSchema = z.string().min(1).max(200);
+const scriptSchema = z.unknown().describe('Rules of the embedded scripted model, see docs/agent-scripts.md.');
+const extensionsSchema = agentExtensionsSchema
+  .nullable()
+  .describe('What the agent has beside its configuration; null = nothing.');
+const createSchema = movingSchema(
+  z
+    .strictObject({
+      name: nameSchema,
+      config: agentConfigSchema,
+      script: scriptSchema.optional(),
+      extensions: extensionsSchema.optional(),
+    })
+    .meta({ id: 'AgentCreate' }),
+);
+const changeSchema = movingSchema(
+  z
+    .strictObject({
+      name: nameSchema.exactOptional(),
+      config: agentConfigSchema.exactOptional().describe('All of it: fields that are left out get their defaults.'),
+      script: scriptSchema.optional().describe('Null: none any more.'),
+      extensions: agentExtensionsSchema.nullable().exactOptional().describe('All of them. Null: none any more.'),
+    })
+    .meta({ id: 'AgentChange', description: 'What is left out stays as it is.' }),
+);
+const configSchema = agentConfigSchema.describe(
+  'Secrets are shown as `***`. Every member is there: one that is not set is null, an array [].',
+);
+const agentShape = {
+  id: z.string(),
+  name: z.string(),
+  config: configSchema,
+  created_at: z.int().describe('Unix seconds'),
+};
+const warningsSchema = z.array(z.strictObject({ loc: z.array(z.union([z.string(), z.int()])), msg: z.string() }));
+const agentSchema = z
+  .strictObject({
+    ...agentShape,
+    warnings: warningsSchema.describe(
+      'Why the agent has nothing to answer with, and what to do. Empty = it has. `GET /agents/{agent_id}` checks all of it.',
+    ),
+  })
+  .meta({ id: 'Agent' });
+const detailSchema = z
+  .strictObject({
+    ...agentShape,
+    script: scriptSchema,
+    extensions: extensionsSchema,
+    version: z.int().describe('Counts from 1, one up a change.'),
+  })
+  .meta({ id: 'AgentDetail', description: 'An agent, with what parley has beside the configuration.' });
+const checkedSchema = detailSchema
+  .extend({
+    warnings: warningsSchema.describe(
+      'Parts of the agent that will not work as it may be expected, and why. Empty = none.',
+    ),
+  })
+  .meta({ id: 'CheckedAgent', description: 'An agent as it is stored, with warnings about it.' });
+const versionSchema = z
+  .strictObject({
+    version: z.int(),
+    name: z.string(),
+    config: configSchema,
+    script: scriptSchema,
+    extensions: extensionsSchema,
+    changed_at: z.int().describe('Unix seconds'),
+    changed_by: z.string().nullable().describe('The name of the key; null = the daemon itself, at its start.'),
+  })
+  .meta({ id: 'AgentVersion', description: 'An agent as a change has left it.' });
+
+const params = { agent_id: z.string().min(1).max(200) };
+
+/** Agents: made, changed, copied, switched off and deleted, with all that they were before. */
+export function agentRoutes(api: Api, { agents, knowledge }: AgentRoutesOptions): void {
+  const tag = 'agents';
+  const errors = ['NOT_FOUND'] as const;
+
+  api.add({
+    id: 'listAgents',
+    method: 'GET',
+    path: '/agents',
+    tag,
+    summary: 'All agents',
+    answer: z.array(agentSchema),
+    handle: () => agents.all().map((agent) => ({ ...worded(agent), warnings: warned(agents.modelWarnings(agent)) })),
+  });
+
+  api.add({
+    id: 'createAgent',
+    method: 'POST',
+    path: '/agents',
+    tag,
+    summary: 'Make an agent',
+    body: createSchema,
+    answer: checkedSchema,
+    description:
+      'A configuration with a fault is refused, with the place of each. A language or a vendor that this daemon cannot ' +
+      'serve is stored with a warning, and calls of the agent are refused.',
+    handle: async ({ body: { name, config, script, extensions = null }, key, request }) => {
+      const content = { name, config, extensions, ...(script != null && { script }) };
+      return checked(await agents.create(content, nameOf(key)), configSent(request));
+    },
+  });
+
+  api.add({
+    id: 'getAgent',
+    method: 'GET',
+    path: '/agents/{agent_id}',
+    tag,
+    params,
+    errors,
+    summary: 'An agent',
+    answer: checkedSchema,
+    handle: async ({ params: { agent_id: id } }) => checked(await agents.checked(id)),
+  });
+
+  api.add({
+    id: 'updateAgent',
+    method: 'PUT',
+    path: '/agents/{agent_id}',
+    tag,
+    summary: 'Change an agent',
+    params,
+    errors,
+    description:
+      'For sessions that begin from now on. Members of the body that are left out stay; `config` is taken as a whole. ' +
+      'A secret of `***` stays as it is stored. To send back what was answered changes nothing.',
+    body: changeSchema,
+    answer: checkedSchema,
+    handle: async ({ params: { agent_id: id }, body, key, request }) => {
+      const sent = configSent(request);
+      // What comes in the old place leaves the other extensions as they are.
+      const isWhole = body.extensions == null || oldPlaceWarnings(sent).length === 0;
+      const extensions = isWhole
+        ? {}
+        : { extensions: overriddenExtensions(agents.stored(id).extensions, body.extensions) };
+      return checked(await agents.change(id, { ...body, ...extensions }, nameOf(key)), sent);
+    },
+  });
+
+  api.add({
+    id: 'deleteAgent',
+    method: 'DELETE',
+    path: '/agents/{agent_id}',
+    tag,
+    summary: 'Delete an agent, with its versions',
+    params,
+    description: 'Sessions that run go on. An agent that answers a number is not deleted.',
+    answer: success,
+    errors: ['NOT_FOUND', 'AGENT_IN_USE'],
+    handle: async ({ params: { agent_id: id } }) => {
+      await agents.remove(id);
+      await knowledge.setAgentFiles(id, []);
+      return { success: true };
+    },
+  });
+
+  api.add({
+    id: 'duplicateAgent',
+    method: 'POST',
+    path: '/agents/{agent_id}/duplicate',
+    tag,
+    params,
+    errors,
+    summary: 'A copy of an agent, with its script, its files and its embed configuration',
+    body: z.strictObject({ name: nameSchema.nullish().describe("Default: the agent's, and `(copy)`.") }).optional(),
+    answer: detailSchema,
+    handle: async ({ params: { agent_id: id }, body, key }) => {
+      const files = await knowledge.filesOf(agents.stored(id).id);
+      const copy = await agents.duplicate(id, body?.name ?? null, nameOf(key));
+      await knowledge.setAgentFiles(copy.id, files);
+      return detailed(copy);
+    },
+  });
+
+  api.add({
+    id: 'setAgentStatus',
+    method: 'POST',
+    path: '/agents/{agent_id}/status',
+    tag,
+    summary: 'Switch an agent on or off',
+    params,
+    errors,
+    description: 'A disabled agent takes no calls (409). Sets `status` of its configuration.',
+    body: z.strictObject({ status: z.enum(['active', 'disabled']) }),
+    answer: detailSchema,
+    handle: async ({ params: { agent_id: id }, body: { status }, key }) =>
+      detailed(await agents.setStatus(id, status, nameOf(key))),
+  });
+
+  api.add({
+    id: 'listAgentVersions',
+    method: 'GET',
+    path: '/agents/{agent_id}/versions',
+    tag,
+    params,
+    errors,
+    summary: 'What an agent is and was, the latest first',
+    query: {
+      limit: z.int().min(1).max(100).exactOptional().describe('Default 20.'),
+      before: z.int().min(1).exactOptional().describe('Only versions before this one: the last one of a page.'),
+    },
+    answer: z.array(versionSchema),
+    handle: ({ params: { agent_id: id }, query: { limit = 20, before = Number.MAX_SAFE_INTEGER } }) =>
+      agents.versions(id, { limit, before }).map(wordedVersion),
+  });
+
+  api.add({
+    id: 'restoreAgentVersion',
+    method: 'POST',
+    path: '/agents/{agent_id}/versions/{version}/restore',
+    tag,
+    errors,
+    summary: 'Make an earlier version the latest one, with its secrets',
+    params: { ...params, version: z.string().regex(/^[1-9]\d{0,14}$/, 'Input should be the number of a version') },
+    answer: checkedSchema,
+    handle: async ({ params: { agent_id: id, version }, key }) =>
+      checked(await agents.restore(id, Number(version), nameOf(key))),
+  });
+}
+
+/** Whose key it was; these endpoints need one. */
+function nameOf(key: { name: string } | null): string {
+  return key?.name ?? '';
+}
+
+function configSent(request: FastifyRequest): unknown {
+  return (jsonBody(request) as { config?: unknown }).config;
+}
+
+/** As the interface words it. */
+function worded({ id, name, config, createdAt }: StoredAgent): Omit<z.output<typeof agentSchema>, 'warnings'> {
+  return { id, name, config: shown(config), created_at: createdAt };
+}
+
+function shown(config: AgentConfig): AgentConfig {
+  return wholeAgentConfig(redactAgentConfig(config));
+}
+
+function detailed(agent: StoredAgent): z.output<typeof detailSchema> {
+  const { script = null, extensions = null, version } = agent;
+  return { ...worded(agent), script, extensions, version };
+}
+
+/** @param sent the configuration as the client wrote it. Default: it sent none */
+function checked(agent: CheckedAgent, sent?: unknown): z.output<typeof checkedSchema> {
+  const warnings = [...oldPlaceWarnings(sent, ['body', 'config']), ...agent.warnings];
+  return { ...detailed(agent), warnings: warned(warnings) };
+}
+
+function warned(warnings: CheckedAgent['warnings']): z.output<typeof warningsSchema> {
+  return warnings.map(({ loc, msg }) => ({ loc: [...loc], msg }));
+}
+
+function wordedVersion(version: AgentVersion): z.output<typeof versionSchema> {
+  const { name, config, script = null, extensions = null, changedAt, changedBy } = version;
+  return {
+    version: version.version,
+    name,
+    config: shown(config),
+    script,
+    extensions,
+    changed_at: changedAt,
+    changed_by: changedBy,
+  };
+}

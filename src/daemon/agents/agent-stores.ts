@@ -1,0 +1,65 @@
+import type { Database } from 'better-sqlite3';
+import { join } from 'node:path';
+import type { Cancel, Clock } from '../../base/clock.js';
+import { embeddingRoute } from '../../settings/models.js';
+import type { Settings } from '../../settings/settings.js';
+import { KnowledgeBase } from '../../store/knowledge.js';
+import { SqliteMemories } from '../../store/memory.js';
+import { Uploads } from '../http/uploads.js';
+import { errorOf } from '../../base/errors.js';
+
+export interface AgentStoresOptions {
+  settings: Settings;
+  database: Database;
+  clock: Clock;
+  nowUnixMs: () => number;
+  onError: (error: Error) => void;
+}
+
+const DAY_MS = 86_400_000;
+
+/** What the daemon's agents know and remember. What is too old goes when the daemon starts, and daily. */
+export class AgentStores {
+  readonly knowledge: KnowledgeBase;
+  readonly memories: SqliteMemories;
+  readonly uploads: Uploads;
+  readonly #options: AgentStoresOptions;
+  #cancel: Cancel = () => undefined;
+
+  constructor(options: AgentStoresOptions) {
+    this.#options = options;
+    const { settings, database, nowUnixMs, onError } = options;
+    const { knowledgeFileBytes: fileBytes, knowledgeFiles: files } = settings.limits;
+    this.knowledge = new KnowledgeBase({
+      path: join(settings.dataDir, 'knowledge.db'),
+      limits: { fileBytes, files },
+      embedding: embeddingRoute(settings),
+      onFault: (reason) => onError(new Error(`knowledge base: ${reason}`)),
+    });
+    this.memories = new SqliteMemories({ database, retentionDays: settings.memoryRetentionDays, nowUnixMs });
+    this.uploads = new Uploads(settings.dataDir, fileBytes);
+    this.#purge();
+  }
+
+  /** Opens what the first call would have to wait for otherwise. */
+  async warmUp(): Promise<void> {
+    await this.knowledge.list();
+  }
+
+  /** May be called twice. The database is its owner's to close. */
+  async close(): Promise<void> {
+    this.#cancel();
+    await this.knowledge.close();
+  }
+
+  #purge(): void {
+    const { clock, nowUnixMs, onError } = this.#options;
+    this.#cancel = clock.schedule(clock.nowMs() + DAY_MS, () => this.#purge());
+    try {
+      this.memories.purge();
+    } catch (error) {
+      onError(errorOf(error));
+    }
+    void this.uploads.purge(nowUnixMs()).catch(onError);
+  }
+}

@@ -1,0 +1,308 @@
+import { randomUUID } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import type { AgentConfig } from '../../agent/agent.js';
+import type { AgentFile } from '../../agent/agent-file.js';
+import { InvalidConfigError } from '../../schema/issues.js';
+import { restoreSecrets } from '../../agent/redact.js';
+import { trimmedAgentConfig, wholeAgentConfig } from '../../agent/whole-agent.js';
+import { type AgentWarning, modelWarnings } from '../../engine/warnings.js';
+import type { Engine } from '../../engine/engine.js';
+import type { AgentRequest } from '../../engine/options.js';
+import { ParleyError } from '../../base/errors.js';
+import type { AgentContent, AgentStore, AgentVersion, StoredAgent } from '../../store/agents.js';
+import type { PhoneStore } from '../../store/phones.js';
+import { checkStoredAgent, isUnserved } from './check-agent.js';
+
+/** An agent that can be talked to. */
+export interface HostedAgent extends AgentFile {
+  id: string;
+}
+
+export interface AgentRegistryOptions {
+  store: AgentStore;
+  engine: Engine;
+  phones: Pick<PhoneStore, 'list'>;
+  nowSeconds: () => number;
+  /** Why no call is handed on to a target, whatever happens; null = it may be. */
+  whyNeverTransferred: (target: string) => string | null;
+  /** A stored configuration as it is used in this process. Default as it is. */
+  inUse?: (config: AgentConfig) => AgentConfig;
+}
+
+/** What is to be changed; what is left out stays. A script or extensions of null go. */
+export type AgentChange = Partial<AgentContent>;
+
+/** An agent as it is stored now, with what will not work as its author may expect. */
+export interface CheckedAgent extends StoredAgent {
+  warnings: readonly AgentWarning[];
+}
+
+const PLACES = { config: ['body', 'config'], script: ['body', 'script'] };
+
+/**
+ * The agents of this daemon, by id: in memory as they are now, and in the store with all that they were. A session has
+ * its agent as it was when the session began.
+ */
+export class AgentRegistry {
+  readonly #options: AgentRegistryOptions;
+  readonly #agents: Map<string, StoredAgent>;
+  /** Changes are checked and made one after the other: none is lost between another's check and its writing. */
+  #changes: Promise<unknown> = Promise.resolve();
+
+  /** @throws ParleyError SECRETS_UNREADABLE */
+  constructor(options: AgentRegistryOptions) {
+    this.#options = options;
+    this.#agents = new Map(options.store.all().map((agent) => [agent.id, agent]));
+  }
+
+  /** For a session. @throws ParleyError NOT_FOUND */
+  get(id: string): HostedAgent {
+    return this.#hosted(this.stored(id));
+  }
+
+  /** For sessions, in the order of their making. */
+  list(): HostedAgent[] {
+    return this.all().map((agent) => this.#hosted(agent));
+  }
+
+  /** Those that take calls. */
+  active(): HostedAgent[] {
+    return this.list().filter(({ config }) => config.status !== 'disabled');
+  }
+
+  /** As it is kept, secrets included. @throws ParleyError NOT_FOUND */
+  stored(id: string): StoredAgent {
+    const agent = this.#agents.get(id);
+    if (agent === undefined) throw new ParleyError('NOT_FOUND', { what: 'agent', id });
+    return agent;
+  }
+
+  /** As they are kept, secrets included, in the order of their making. */
+  all(): StoredAgent[] {
+    return [...this.#agents.values()];
+  }
+
+  /** Whether an agent has something to answer with, with places as in a request; `checked` looks at all of it. */
+  modelWarnings(agent: AgentContent): AgentWarning[] {
+    return modelWarnings(agent, this.#options.engine.options).map(({ loc, msg }) => ({
+      loc: [...PLACES.config, ...loc],
+      msg,
+    }));
+  }
+
+  /** As it is kept, with what will not work here. @throws ParleyError NOT_FOUND */
+  async checked(id: string): Promise<CheckedAgent> {
+    const agent = this.stored(id);
+    try {
+      return { ...agent, warnings: await this.#check(contentOf(agent)) };
+    } catch (error) {
+      if (!(error instanceof InvalidConfigError)) throw error;
+      return { ...agent, warnings: error.issues }; // what it needs was there when it was stored
+    }
+  }
+
+  /** @throws InvalidConfigError where it could have no sessions, or `***` stands for nothing */
+  create(content: AgentContent, by: string): Promise<CheckedAgent> {
+    return this.#inTurn(async () => {
+      const id = randomUUID();
+      const config = trimmedAgentConfig(restoreSecrets(content.config, null, PLACES.config));
+      const warnings = await this.#check({ ...content, config });
+      return { ...this.#add({ ...content, id, config }, by), warnings };
+    });
+  }
+
+  /** @throws ParleyError NOT_FOUND; InvalidConfigError as `create` */
+  change(id: string, change: AgentChange, by: string): Promise<CheckedAgent> {
+    return this.#inTurn(async () => {
+      const now = this.stored(id);
+      const config = change.config && trimmedAgentConfig(restoreSecrets(change.config, now.config, PLACES.config));
+      const next = { ...contentOf(now), ...change, ...(config && { config }) };
+      if (next.script == null) delete next.script;
+      if (next.extensions == null) delete next.extensions;
+      const isNew = [change.config, change.script, change.extensions].some((part) => part !== undefined);
+      const warnings = isNew ? await this.#check(next) : [];
+      if (isSame(now, next)) return { ...now, warnings };
+      return { ...this.#put(id, next, by), warnings };
+    });
+  }
+
+  /** Not checked: one that could have no sessions can be switched off. @throws ParleyError NOT_FOUND */
+  setStatus(id: string, status: 'active' | 'disabled', by: string): Promise<StoredAgent> {
+    return this.#inTurn(() => {
+      const now = this.stored(id);
+      if ((now.config.status ?? 'active') === status) return now;
+      return this.#put(id, { ...contentOf(now), config: { ...now.config, status } }, by);
+    });
+  }
+
+  /** An agent that can be changed without the first. @throws ParleyError NOT_FOUND */
+  duplicate(id: string, name: string | null, by: string): Promise<StoredAgent> {
+    return this.#inTurn(() => {
+      const original = contentOf(this.stored(id));
+      const copy = this.#add({ ...original, id: randomUUID(), name: name ?? copyName(original.name) }, by);
+      this.setEmbed(copy.id, this.embed(id));
+      return copy;
+    });
+  }
+
+  /** @throws ParleyError NOT_FOUND, AGENT_IN_USE where it answers a number */
+  remove(id: string): Promise<void> {
+    return this.#inTurn(() => {
+      this.stored(id);
+      const phone = this.#options.phones.list().find(({ agentId }) => agentId === id);
+      if (phone !== undefined) throw new ParleyError('AGENT_IN_USE', { agent: id, phone: phone.number });
+      this.#options.store.remove(id);
+      this.#agents.delete(id);
+    });
+  }
+
+  /** As `AgentStore.versions`. @throws ParleyError NOT_FOUND */
+  versions(id: string, page: { limit: number; before: number }): AgentVersion[] {
+    return this.#options.store.versions(this.stored(id).id, page);
+  }
+
+  /** Makes an earlier version the latest one, with its secrets. @throws ParleyError NOT_FOUND; InvalidConfigError */
+  restore(id: string, version: number, by: string): Promise<CheckedAgent> {
+    return this.#inTurn(async () => {
+      const now = this.stored(id);
+      const [found] = this.versions(id, { limit: 1, before: version + 1 });
+      if (found?.version !== version) throw new ParleyError('NOT_FOUND', { what: 'version', id: String(version) });
+      const content = contentOf(found);
+      const warnings = await this.#check(content);
+      if (isSame(now, content)) return { ...now, warnings };
+      return { ...this.#put(id, content, by), warnings };
+    });
+  }
+
+  /** The JSON of its widget's configuration, null where there is none. @throws ParleyError NOT_FOUND */
+  embed(id: string): string | null {
+    return this.#options.store.embed(this.stored(id).id);
+  }
+
+  /** @throws ParleyError NOT_FOUND */
+  setEmbed(id: string, embed: string | null): void {
+    this.#options.store.setEmbed(this.stored(id).id, embed);
+  }
+
+  /**
+   * Takes agents over from files: each is made what its file says. The demo comes to a daemon that has no agent, and is
+   * kept up to date until somebody changes it.
+   * @returns in words, those whose language or vendor this daemon cannot serve: their calls are refused
+   * @throws ParleyError CONFIG_INVALID, which names the agent; those before it have been taken over
+   */
+  adopt(files: readonly HostedAgent[], demo?: HostedAgent): Promise<readonly string[]> {
+    return this.#inTurn(async () => {
+      const unserved: string[] = [];
+      const agents = [...files];
+      if (demo !== undefined && files.length === 0) {
+        const known = this.#agents.get(demo.id);
+        if (known === undefined ? this.#agents.size === 0 : known.changedBy === null) agents.push(demo);
+      }
+      for (const { id, ...file } of agents) {
+        const content = contentOf(file);
+        const reason = await this.#checkFile(content);
+        if (reason !== null) unserved.push(`the agent "${file.name}": ${reason}. Until then its calls are refused.`);
+        const known = this.#agents.get(id);
+        if (known === undefined) this.#add({ ...content, id }, null);
+        else if (!isSame(known, content)) this.#put(id, content, null);
+      }
+      return unserved;
+    });
+  }
+
+  #hosted(agent: StoredAgent): HostedAgent {
+    const { inUse = (config) => config } = this.#options;
+    return { id: agent.id, ...contentOf(agent), config: inUse(agent.config) };
+  }
+
+  /** @throws InvalidConfigError */
+  async #check(content: AgentContent): Promise<readonly AgentWarning[]> {
+    const warnings = await checkStoredAgent(this.#options.engine, this.#asked(content), PLACES);
+    return [...warnings, ...this.#transferWarnings(content.config)];
+  }
+
+  /** Transfers to these would fail during the call. */
+  #transferWarnings({ flow }: AgentConfig): AgentWarning[] {
+    const { phone, phones } = flow?.call_transfer ?? {};
+    const place = [...PLACES.config, 'flow', 'call_transfer'];
+    const targets = [
+      { target: phone, loc: [...place, 'phone'] },
+      ...(phones ?? []).map((each, at) => ({ target: each.phone, loc: [...place, 'phones', at, 'phone'] })),
+    ];
+    return targets.flatMap(({ target, loc }) => {
+      const reason = this.#options.whyNeverTransferred(target ?? '');
+      return reason === null ? [] : [{ loc, msg: `No call is transferred to ${target ?? ''}: ${reason}.` }];
+    });
+  }
+
+  /**
+   * @returns why this daemon cannot serve the agent's language or vendor; null = it can
+   * @throws ParleyError CONFIG_INVALID, which names the agent
+   */
+  async #checkFile(content: AgentContent): Promise<string | null> {
+    const { engine } = this.#options;
+    const asked = this.#asked(content);
+    try {
+      const unserved = await engine.checkAgent(asked).then(
+        () => null,
+        (error: unknown) => {
+          if (isUnserved(error)) return error.message;
+          throw error;
+        },
+      );
+      if (unserved !== null) await engine.checkAgent(asked, 'writing');
+      return unserved;
+    } catch (error) {
+      if (!(error instanceof ParleyError)) throw error;
+      const fault = error.code === 'CONFIG_INVALID' ? error.details['reason'] : error.message;
+      throw new ParleyError(
+        'CONFIG_INVALID',
+        { reason: `the agent "${content.name}": ${String(fault)}` },
+        { cause: error },
+      );
+    }
+  }
+
+  #asked({ config, script, extensions }: AgentContent): AgentRequest {
+    const { inUse = (same: AgentConfig) => same } = this.#options;
+    return { agent: inUse(config), extensions, ...(script !== undefined && { script }) };
+  }
+
+  #add(content: AgentContent & { id: string }, changedBy: string | null): StoredAgent {
+    const agent = { ...content, createdAt: this.#options.nowSeconds(), version: 1, changedBy };
+    this.#options.store.add(agent);
+    this.#agents.set(agent.id, agent);
+    return agent;
+  }
+
+  #put(id: string, content: AgentContent, changedBy: string | null): StoredAgent {
+    const { createdAt, version } = this.stored(id);
+    const agent = { id, ...content, createdAt, version: version + 1, changedBy };
+    this.#options.store.change(agent, this.#options.nowSeconds());
+    this.#agents.set(id, agent);
+    return agent;
+  }
+
+  #inTurn<T>(work: () => Promise<T> | T): Promise<T> {
+    const mine = this.#changes.then(work);
+    this.#changes = mine.catch(() => undefined);
+    return mine;
+  }
+}
+
+function contentOf({ name, config, script, extensions = null }: AgentContent): AgentContent {
+  return { name, config, ...(script !== undefined && { script }), ...(extensions !== null && { extensions }) };
+}
+
+/** Whether they mean the same: a member that is null, or an empty array, is as good as left out. */
+function isSame(a: AgentContent, b: AgentContent): boolean {
+  const [first, second] = [a, b].map(contentOf).map((content) => ({
+    ...content,
+    config: wholeAgentConfig(content.config),
+  }));
+  return isDeepStrictEqual(first, second);
+}
+
+function copyName(name: string): string {
+  return `${name.slice(0, 193)} (copy)`;
+}

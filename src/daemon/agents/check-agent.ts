@@ -1,0 +1,143 @@
+import { InvalidConfigError, type Location } from '../../schema/issues.js';
+import type { Engine } from '../../engine/engine.js';
+import type { AgentRequest, Medium } from '../../engine/options.js';
+import type { AgentWarning } from '../../engine/warnings.js';
+import { ParleyError, type ErrorCode, type ErrorDetails } from '../../base/errors.js';
+import { everyFault } from './agent-faults.js';
+
+/** What would help, where the message alone does not say. */
+const HINTS: Partial<Record<ErrorCode, string>> = {
+  PROVIDER_UNKNOWN:
+    ". Others need a key or an address in the operator's settings, or an adapter that this version lacks",
+};
+
+/** Where the parts of an agent stand in a request. */
+export interface AgentPlaces {
+  /** Such as `['body', 'config']`. */
+  config: Location;
+  /** Default: of no place of its own. */
+  script?: Location;
+}
+
+/** Which field of the configuration an error of the engine is about. */
+const FIELDS: Partial<Record<ErrorCode, (details: ErrorDetails) => Location>> = {
+  PROVIDER_UNKNOWN: ({ kind }) => PROVIDER_FIELDS[String(kind)] ?? [],
+  PROVIDER_CLOSED: () => ['voice', 'provider'],
+  PROVIDER_NOT_CONFIGURED: ({ kind }) => PROVIDER_FIELDS[String(kind)] ?? [],
+  STT_LANGUAGE_UNSUPPORTED: () => ['language'],
+  TTS_LANGUAGE_UNSUPPORTED: () => ['language'],
+  TTS_VOICE_UNKNOWN: () => ['voice', 'voice_id'],
+  TTS_SETTING_INVALID: ({ setting }) => ['voice', 'settings', String(setting)],
+  TTS_ENGINE_MISSING: () => ['voice', 'provider'],
+  NET_ADDRESS_REFUSED: () => ['custom_llm_websocket'],
+  MODEL_UNKNOWN: ({ kind }) => MODEL_FIELDS[String(kind)] ?? [],
+  NOT_FOUND: ({ what }) => (what === 'knowledge file' ? ['knowledge_base', 'files'] : []),
+};
+
+/** By the kind of local model that is missing. */
+const MODEL_FIELDS: Readonly<Record<string, Location>> = {
+  'speech recognition': ['speech_to_text', 'model'],
+  voice: ['voice', 'voice_id'],
+  denoising: ['speech_to_text', 'denoiser'],
+};
+
+const PROVIDER_FIELDS: Readonly<Record<string, Location>> = {
+  'language model': ['llm', 'model'],
+  'speech-to-text': ['speech_to_text', 'provider'],
+  'text-to-speech': ['voice', 'provider'],
+};
+
+/**
+ * Whether an agent that came with a request could have sessions here.
+ * @returns warnings, with the places that the request has
+ * @throws InvalidConfigError for anything that it could not, with the places that the request has
+ */
+export async function checkAgent(
+  engine: Engine,
+  agent: AgentRequest,
+  places: AgentPlaces,
+  medium: Medium = 'line',
+): Promise<readonly AgentWarning[]> {
+  try {
+    const warnings = await engine.checkAgent(agent, medium);
+    return warnings.map(({ loc, msg }) => ({ loc: [...places.config, ...loc], msg }));
+  } catch (error) {
+    if (!(error instanceof ParleyError) || error.code === 'SESSION_CLOSED') throw error;
+    throw agentFaults(await everyFault(agent, error, (rest) => engine.checkAgent(rest, medium), fieldOf), places);
+  }
+}
+
+/** All faults of an agent as one error, with the request's places. */
+function agentFaults(faults: readonly ParleyError[], places: AgentPlaces): ParleyError {
+  const all = faults.map((fault) => agentFault(fault, places));
+  const [first, ...others] = all;
+  const tooLong = all.find(({ code }) => code === 'PROMPT_TOO_LONG');
+  if (tooLong !== undefined) return tooLong;
+  if (first !== undefined && others.length === 0) return first;
+  const issues = all.flatMap((fault) => (fault instanceof InvalidConfigError ? fault.issues : []));
+  // Only where nothing else is wrong is it a matter of what this daemon can serve.
+  const cause = faults.every(isUnserved) ? faults[0] : undefined;
+  return new InvalidConfigError(issues, cause);
+}
+
+/** Where in a configuration an error of the engine is; empty = that is not known. */
+function fieldOf({ code, details }: ParleyError): Location {
+  return details['part'] === 'script' ? [] : (FIELDS[code]?.(details) ?? []);
+}
+
+/** Why nobody can speak with an agent here, although the interface has what it names. */
+const UNSERVED: ReadonlySet<ErrorCode> = new Set([
+  'STT_LANGUAGE_UNSUPPORTED',
+  'TTS_LANGUAGE_UNSUPPORTED',
+  'TTS_ENGINE_MISSING',
+  'PROVIDER_CLOSED',
+  'PROVIDER_NOT_CONFIGURED',
+]);
+
+/** Whether an error says that this daemon cannot serve an agent's language or vendor, which another one could. */
+export function isUnserved(error: unknown): error is ParleyError {
+  return error instanceof ParleyError && UNSERVED.has(error.code);
+}
+
+/**
+ * Whether an agent may be stored. One whose language or vendor this daemon cannot serve may: its calls are refused, and
+ * a warning says why.
+ * @throws InvalidConfigError for any other fault, with the places that the request has
+ */
+export async function checkStoredAgent(
+  engine: Engine,
+  agent: AgentRequest,
+  places: AgentPlaces,
+): Promise<readonly AgentWarning[]> {
+  try {
+    return await checkAgent(engine, agent, places);
+  } catch (error) {
+    if (!(error instanceof InvalidConfigError) || !isUnserved(error.cause)) throw error;
+    const unserved = error.issues.map(({ loc, msg }) => ({ loc, msg: `${msg}. Until then its calls are refused.` }));
+    return [...unserved, ...(await checkAgent(engine, agent, places, 'writing'))];
+  }
+}
+
+/** An error of the engine about an agent of a request, with the request's places: of status 422, or PROMPT_TOO_LONG. */
+export function agentFault(error: ParleyError, places: AgentPlaces): ParleyError {
+  return promptFault(error) ?? placedFault(error, places);
+}
+
+/** PROMPT_TOO_LONG where that is what the engine has found; else null. */
+export function promptFault(error: unknown): ParleyError | null {
+  const issues = error instanceof InvalidConfigError ? error.issues : [];
+  const tooLong = issues.find(({ loc, type }) => loc[0] === 'prompt' && type === 'string_too_long');
+  return tooLong === undefined ? null : new ParleyError('PROMPT_TOO_LONG', { reason: tooLong.msg }, { cause: error });
+}
+
+/** An error of the engine about a part of an agent, with the request's places. */
+export function placedFault(error: ParleyError, places: AgentPlaces): InvalidConfigError {
+  if (error instanceof InvalidConfigError) {
+    return new InvalidConfigError(error.issues.map((issue) => ({ ...issue, loc: [...places.config, ...issue.loc] })));
+  }
+  const { code, details, message } = error;
+  const ofScript = details['part'] === 'script' && places.script !== undefined;
+  const loc = ofScript ? (places.script ?? []) : [...places.config, ...fieldOf(error)];
+  const msg = code === 'CONFIG_INVALID' ? String(details['reason']) : message + (HINTS[code] ?? '');
+  return new InvalidConfigError([{ loc, msg, type: 'value_error' }], error);
+}

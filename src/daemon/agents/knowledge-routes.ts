@@ -1,0 +1,171 @@
+import * as z from 'zod';
+import { InvalidConfigError } from '../../schema/issues.js';
+import { ParleyError } from '../../base/errors.js';
+import type { KnowledgeBase } from '../../store/knowledge.js';
+import type { KnowledgeFile } from '../../tools/knowledge/knowledge.js';
+import type { AgentRegistry } from './agents.js';
+import type { Api } from '../http/api.js';
+import { faultAt } from '../http/replies.js';
+import { success } from '../http/endpoint.js';
+import type { Uploads } from '../http/uploads.js';
+
+export interface KnowledgeRoutesOptions {
+  agents: AgentRegistry;
+  knowledge: KnowledgeBase;
+  uploads: Uploads;
+}
+
+const idSchema = z.string().min(1).max(200);
+const uploadSchema = z
+  .strictObject({ object_key: z.string(), name: z.string(), file_type: z.string().nullable(), size: z.int() })
+  .meta({ id: 'Upload', description: 'A file that waits to be made a knowledge file.' });
+const createSchema = z
+  .strictObject({
+    object_key: z.string().min(1).max(200).describe('As the upload was answered.'),
+    name: z.string().min(1).max(300),
+    description: z.string().max(2_000).nullish(),
+    file_type: z.string().max(200).nullish().describe('A MIME type. Default: told by the name.'),
+    size: z.int().min(0).nullish().describe('Bytes; must be right where it is given.'),
+  })
+  .meta({ id: 'KnowledgeFileCreate' });
+const fileSchema = z
+  .strictObject({
+    id: z.string(),
+    name: z.string(),
+    description: z.string().nullable(),
+    file_type: z.string(),
+    size: z.int().describe('Bytes'),
+    create_at: z.int().describe('Unix seconds'),
+  })
+  .meta({ id: 'KnowledgeFile', description: 'A file that agents can consult.' });
+const deleteSchema = z.strictObject({ id: idSchema });
+const fileIds = z.array(idSchema).max(1_000);
+const agentFilesSchema = z
+  .strictObject({
+    agent_id: idSchema,
+    files: fileIds.nullish().describe("Become the files of the agent's configuration, in place of those it lists."),
+    messages: z
+      .array(z.string().max(2_000))
+      .max(128)
+      .nullish()
+      .describe('With `files`: said while they are consulted.'),
+    file_ids: fileIds
+      .nullish()
+      .describe('Come on top of those of the configuration, in place of those given so before.'),
+  })
+  .refine(({ files, file_ids: ids }) => (files == null) !== (ids == null), {
+    path: ['files'],
+    error: 'Field required: files, or file_ids',
+    params: { type: 'missing' },
+  })
+  .refine(({ files, messages }) => messages == null || files != null, {
+    path: ['messages'],
+    error: 'Input should be null without files',
+  });
+
+/** Files that agents can consult: sent, read, listed, deleted, and given to agents. */
+export function knowledgeRoutes(api: Api, { agents, knowledge, uploads }: KnowledgeRoutesOptions): void {
+  const tag = 'knowledge';
+
+  api.add({
+    id: 'uploadFile',
+    method: 'POST',
+    path: '/knowledge/upload',
+    tag,
+    summary: 'Send a file, as the field `file` of a form',
+    upload: 'multipart/form-data',
+    answer: uploadSchema,
+    errors: ['KNOWLEDGE_FILE_TOO_LARGE'],
+    handle: async ({ request }) => {
+      const { objectKey, name, fileType, size } = await uploads.receive(request);
+      return { object_key: objectKey, name, file_type: fileType, size };
+    },
+  });
+
+  api.add({
+    id: 'createFile',
+    method: 'POST',
+    path: '/knowledge/create_file',
+    tag,
+    summary: 'Make an upload a file of the knowledge base',
+    body: createSchema,
+    answer: fileSchema,
+    errors: ['NOT_FOUND', 'KNOWLEDGE_FULL'],
+    handle: async ({ body }) => {
+      const source = await uploads.path(body.object_key);
+      // A name without an ending says nothing of the kind of file; the upload's may.
+      const fileType = body.file_type ?? (/\.[a-z0-9]+$/i.test(body.name) ? null : (source.split('.').pop() ?? null));
+      const { name, description = null } = body;
+      const file = await knowledge.add({ name, description, fileType, source }).catch((error: unknown) => {
+        throw faultAt(['body', 'object_key'], error);
+      });
+      if (body.size != null && body.size !== file.size) {
+        await knowledge.remove(file.id);
+        const msg = `The upload has ${String(file.size)} bytes`;
+        throw new InvalidConfigError([{ loc: ['body', 'size'], msg, type: 'value_error' }]);
+      }
+      await uploads.drop(body.object_key);
+      return worded(file);
+    },
+  });
+
+  api.add({
+    id: 'deleteFile',
+    method: 'POST',
+    path: '/knowledge/delete_file',
+    tag,
+    summary: 'Delete a file that no agent lists',
+    body: deleteSchema,
+    answer: success,
+    errors: ['NOT_FOUND', 'KNOWLEDGE_FILE_IN_USE'],
+    handle: async ({ body: { id } }) => {
+      const user = agents.list().find(({ config }) => config.knowledge_base?.files?.includes(id) === true);
+      if (user !== undefined) throw new ParleyError('KNOWLEDGE_FILE_IN_USE', { id, agent: user.id });
+      if (!(await knowledge.remove(id))) throw new ParleyError('NOT_FOUND', { what: 'knowledge file', id });
+      return { success: true };
+    },
+  });
+
+  api.add({
+    id: 'listFiles',
+    method: 'GET',
+    path: '/knowledge/list_files',
+    tag,
+    summary: 'All files',
+    answer: z.array(fileSchema),
+    handle: async () => (await knowledge.list()).map(worded),
+  });
+
+  api.add({
+    id: 'setAgentFiles',
+    method: 'POST',
+    path: '/knowledge/set_agent_files',
+    tag,
+    summary: 'Give files to an agent',
+    description: 'As `knowledge_base` of its configuration (`files`), or on top of that (`file_ids`).',
+    body: agentFilesSchema,
+    answer: success,
+    errors: ['NOT_FOUND'],
+    handle: async ({ body: { agent_id: agentId, files, messages, file_ids: given }, key }) => {
+      const { config } = agents.stored(agentId);
+      if (files == null) await knowledge.setAgentFiles(agentId, given ?? []);
+      else {
+        const unknown = await firstUnknown(knowledge, files);
+        if (unknown !== undefined) throw new ParleyError('NOT_FOUND', { what: 'knowledge file', id: unknown });
+        const knowledge_base = { ...config.knowledge_base, files, ...(messages != null && { messages }) };
+        await agents.change(agentId, { config: { ...config, knowledge_base } }, key?.name ?? '');
+      }
+      return { success: true };
+    },
+  });
+}
+
+async function firstUnknown(knowledge: KnowledgeBase, ids: readonly string[]): Promise<string | undefined> {
+  const known = new Set(await knowledge.known(ids));
+  return ids.find((id) => !known.has(id));
+}
+
+/** As the interface words it. */
+function worded({ id, name, description, fileType, size, createdAt }: KnowledgeFile): z.output<typeof fileSchema> {
+  return { id, name, description, file_type: fileType, size, create_at: createdAt };
+}

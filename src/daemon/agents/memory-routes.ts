@@ -1,0 +1,52 @@
+import * as z from 'zod';
+import type { SqliteMemories } from '../../store/memory.js';
+import type { Api } from '../http/api.js';
+
+const params = { user: z.string().min(1).max(500) };
+const query = { agent_id: z.string().min(1).max(200).exactOptional() };
+const memory = z
+  .strictObject({
+    agent_id: z.string(),
+    user: z.string(),
+    session_id: z.string(),
+    text: z.string(),
+    created_at: z.int().describe('Unix seconds'),
+  })
+  .meta({ id: 'Memory', description: 'What an agent keeps of one session.' });
+
+/** What agents remember of a user: read, and erased for good. */
+export function memoryRoutes(api: Api, memories: SqliteMemories): void {
+  api.add({
+    id: 'getMemories',
+    method: 'GET',
+    path: '/memories/{user}',
+    tag: 'memories',
+    params,
+    query,
+    summary: 'What agents remember of a user',
+    answer: z.array(memory),
+    handle: ({ params: { user }, query: { agent_id: agentId = null } }) =>
+      memories.list({ user, agentId }).map((kept) => ({
+        agent_id: kept.agentId,
+        user: kept.user,
+        session_id: kept.sessionId,
+        text: kept.text,
+        created_at: Math.floor(kept.unixMs / 1000),
+      })),
+  });
+
+  api.add({
+    id: 'deleteMemories',
+    method: 'DELETE',
+    path: '/memories/{user}',
+    tag: 'memories',
+    params,
+    query,
+    summary: 'Erase what agents remember of a user',
+    answer: z.strictObject({ success: z.boolean(), erased: z.int() }),
+    handle: ({ params: { user }, query: { agent_id: agentId = null } }) => ({
+      success: true,
+      erased: memories.erase({ user, agentId }),
+    }),
+  });
+}

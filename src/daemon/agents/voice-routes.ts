@@ -1,0 +1,202 @@
+import type { FastifyRequest } from 'fastify';
+import * as z from 'zod';
+import { languageSchema } from '../../agent/language.js';
+import { encodeUrlText } from '../../schema/text.js';
+import type { StoredVoice } from '../../store/voices.js';
+import type { Api } from '../http/api.js';
+import { success } from '../http/endpoint.js';
+import type { Clients } from '../http/clients.js';
+import { signedQuery, type SignedUrls } from '../http/signed-urls.js';
+import type { Voices } from './voices.js';
+
+export interface VoiceRoutesOptions {
+  voices: Voices;
+  clients: Clients;
+  links: SignedUrls;
+}
+
+/** How long a preview's link opens. */
+const LINK_S = 3_600;
+
+const nameShape = {
+  provider: z.string().min(1).max(64).describe('A registered text-to-speech provider'),
+  voice_id: z.string().min(1).max(200).describe('What agents call it'),
+};
+const previewUrl = z.string().describe('Plays it for an hour, without a key');
+const customSchema = z
+  .strictObject({
+    ...nameShape,
+    name: z.string(),
+    model: z.string().nullable(),
+    settings: z.record(z.string(), z.unknown()),
+    preview_url: previewUrl,
+    language: z.string().nullable(),
+    category: z.string().nullable(),
+    multiplier: z.number(),
+  })
+  .meta({ id: 'CustomVoice', description: "A provider's voice under a name of its own, with what it is spoken with." });
+const voiceSchema = z
+  .strictObject({
+    ...nameShape,
+    name: z.string(),
+    language: z.string().nullable().describe('As its provider writes it'),
+    preview_url: previewUrl,
+    custom: z.boolean(),
+    base_voice_id: z.string().describe("The provider's own name of it"),
+  })
+  .meta({ id: 'NameableVoice', description: 'A voice that agents can name.' });
+const newSchema = z
+  .strictObject({
+    ...nameShape,
+    base_voice_id: z.string().min(1).max(200).nullish().describe("The provider's own voice. Default `voice_id`."),
+    name: z.string().min(1).max(200),
+    model: z.string().min(1).max(200).nullish().describe("Default the provider's"),
+    settings: z
+      .record(z.string().max(100), z.unknown())
+      .nullish()
+      .describe("The provider's own, see docs/providers.md; an agent's go before them"),
+    language: languageSchema.nullish().describe("Default that of the provider's voice"),
+    category: z.string().max(200).nullish(),
+    multiplier: z.number().min(0).max(1_000).nullish().describe('What it costs, times the price. Default 1'),
+  })
+  .meta({ id: 'CustomVoiceCreate' });
+const deleteSchema = z.strictObject(nameShape).meta({ id: 'CustomVoiceName' });
+
+/** With any region where it names none. `lang_code` is what other clients of this interface call it. */
+const languageQuery = {
+  language: z.string().min(1).max(35).exactOptional(),
+  lang_code: z.string().min(1).max(35).exactOptional().describe('The same as `language`.'),
+};
+
+/** Voices: the providers' own and custom ones, each with something to hear. */
+export function voiceRoutes(api: Api, { voices, clients, links }: VoiceRoutesOptions): void {
+  const tag = 'voices';
+  const link = (request: FastifyRequest, provider: string, voiceId: string): string => {
+    const path = `/voices/${encodeUrlText(provider)}/${encodeUrlText(voiceId)}/preview`;
+    return links.url(path, LINK_S, links.baseOf(clients.of(request.raw)));
+  };
+  const worded = (request: FastifyRequest, voice: StoredVoice): z.output<typeof customSchema> => {
+    const { provider, voiceId, name, model, settings, language, category, multiplier } = voice;
+    return {
+      provider,
+      voice_id: voiceId,
+      name,
+      model,
+      settings: { ...settings },
+      language,
+      category,
+      multiplier,
+      preview_url: link(request, provider, voiceId),
+    };
+  };
+
+  api.add({
+    id: 'listVoices',
+    method: 'GET',
+    path: '/voices',
+    tag,
+    summary: 'All voices that agents can name',
+    query: { provider: z.string().min(1).max(64).exactOptional(), ...languageQuery },
+    description: '`language` finds the voices of a language, with any region where it names none.',
+    answer: z.array(voiceSchema),
+    handle: async ({ query: { provider, lang_code, language = lang_code }, request }) => {
+      const all = await voices.all();
+      return all
+        .filter((voice) => provider === undefined || voice.provider === provider)
+        .filter((voice) => language === undefined || isOf(language, voice.language))
+        .map(({ custom, ...voice }) => ({
+          provider: voice.provider,
+          voice_id: voice.voiceId,
+          name: voice.name,
+          language: voice.language,
+          preview_url: link(request, voice.provider, voice.voiceId),
+          custom: custom !== null,
+          base_voice_id: custom?.baseVoiceId ?? voice.voiceId,
+        }));
+    },
+  });
+
+  const path = '/voices/custom';
+  api.add({
+    id: 'listCustomVoices',
+    method: 'GET',
+    path,
+    tag,
+    summary: 'The custom voices',
+    query: languageQuery,
+    answer: z.array(customSchema),
+    handle: ({ request, query: { lang_code, language = lang_code } }) =>
+      voices
+        .custom()
+        .filter((voice) => language === undefined || isOf(language, voice.language))
+        .map((voice) => worded(request, voice)),
+  });
+
+  api.add({
+    id: 'createCustomVoice',
+    method: 'POST',
+    path,
+    tag,
+    summary: 'Add a custom voice, or change the one of its name',
+    body: newSchema,
+    description: 'It is kept once it has really spoken a sentence.',
+    answer: customSchema,
+    errors: ['PROVIDER_FAILED', 'PROVIDER_REFUSED', 'PROVIDER_TIMEOUT'],
+    handle: async ({ body, request }) => {
+      const { provider, voice_id: voiceId, name, model = null, language = null, category = null } = body;
+      const added = await voices.add({
+        provider,
+        voiceId,
+        name,
+        model,
+        language,
+        category,
+        baseVoiceId: body.base_voice_id ?? voiceId,
+        settings: body.settings ?? {},
+        multiplier: body.multiplier ?? 1,
+      });
+      return worded(request, added);
+    },
+  });
+
+  api.add({
+    id: 'deleteCustomVoice',
+    method: 'DELETE',
+    path,
+    tag,
+    summary: 'Delete a custom voice',
+    body: deleteSchema,
+    answer: success,
+    errors: ['NOT_FOUND', 'VOICE_IN_USE'],
+    handle: ({ body: { provider, voice_id: voiceId } }) => {
+      voices.remove(provider, voiceId);
+      return { success: true };
+    },
+  });
+
+  api.add({
+    id: 'getVoicePreview',
+    method: 'GET',
+    path: '/voices/{provider}/{voice_id}/preview',
+    tag,
+    params: nameShape,
+    query: signedQuery,
+    summary: 'A sentence, spoken by a voice',
+    description: 'By the `preview_url` of the voice, which is signed and expires; no key is needed.',
+    gate: ({ url }) => links.check(url),
+    security: 'none',
+    content: 'audio/wav',
+    errors: ['LINK_INVALID', 'PROVIDER_FAILED', 'PROVIDER_REFUSED', 'PROVIDER_TIMEOUT', 'TTS_ENGINE_MISSING'],
+    handle: async ({ params: { provider, voice_id: voiceId }, reply }) => {
+      const wav = await voices.preview(provider, voiceId);
+      void reply.headers({ 'content-type': 'audio/wav', 'cache-control': `private, max-age=${String(LINK_S)}` });
+      return reply.send(Buffer.from(wav));
+    },
+  });
+}
+
+/** `en` is of `en-US`, `en-US` of itself; providers write them in any case. */
+function isOf(wanted: string, language: string | null): boolean {
+  const [one, other] = [wanted.toLowerCase(), language?.toLowerCase() ?? ''];
+  return one === other || other.startsWith(`${one}-`);
+}

@@ -1,0 +1,190 @@
+import { InvalidConfigError } from '../../schema/issues.js';
+import type { Language } from '../../agent/language.js';
+import type { Engine } from '../../engine/engine.js';
+import type { EngineVoice } from '../../engine/options.js';
+import { ParleyError } from '../../base/errors.js';
+import type { StoredVoice, VoiceStore } from '../../store/voices.js';
+import type { AgentRegistry, HostedAgent } from './agents.js';
+import { placedFault } from './check-agent.js';
+import { encodeWav } from '../../audio/files/wav.js';
+import { phrasesFor } from '../../conversation/language/phrases.js';
+
+/** A voice, as it is spoken. */
+export interface SpokenVoice {
+  provider: string;
+  /** The provider's own name of it. */
+  voiceId: string;
+  /** Null = the provider's. */
+  model: string | null;
+  settings: Readonly<Record<string, unknown>>;
+  /** What it says is said in this. */
+  language: string;
+}
+
+/** Previews that are kept, 100 KB or so each; the one that was asked for longest ago goes first. */
+const MAX_KEPT = 64;
+const TIMEOUT_MS = 10_000;
+
+/** A short sentence in each voice, really spoken by it: once, and kept in memory. */
+export class VoicePreviews {
+  readonly #engine: Pick<Engine, 'speech'>;
+  readonly #kept = new Map<string, Promise<Uint8Array>>();
+
+  constructor(engine: Pick<Engine, 'speech'>) {
+    this.#engine = engine;
+  }
+
+  /** A WAV file. @throws ParleyError what the voice cannot do it for */
+  wav(voice: SpokenVoice): Promise<Uint8Array> {
+    const key = JSON.stringify(voice);
+    const made = this.#kept.get(key) ?? this.#make(voice);
+    this.#kept.delete(key);
+    this.#kept.set(key, made);
+    made.catch(() => {
+      if (this.#kept.get(key) === made) this.#kept.delete(key);
+    });
+    for (const oldest of this.#kept.keys()) {
+      if (this.#kept.size <= MAX_KEPT) break;
+      this.#kept.delete(oldest);
+    }
+    return made;
+  }
+
+  async #make({ provider, voiceId, model, settings, language }: SpokenVoice): Promise<Uint8Array> {
+    const { samples, sampleRateHz } = await this.#engine.speech({
+      provider,
+      voiceId,
+      settings,
+      language,
+      text: phrasesFor(language).greeting,
+      ...(model !== null && { model }),
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    });
+    return encodeWav(samples, sampleRateHz);
+  }
+}
+
+export interface VoicesOptions {
+  engine: Engine;
+  store: VoiceStore;
+  agents: Pick<AgentRegistry, 'list'>;
+  /** What voices are tried in that do not say what they speak, and whose an agent's is where it names none. */
+  defaults: { language: Language; provider: string };
+  nowSeconds: () => number;
+}
+
+/** A voice that agents can name. */
+export interface NameableVoice {
+  provider: string;
+  voiceId: string;
+  name: string;
+  /** As its provider writes it; null = not known. */
+  language: string | null;
+  /** Null = it is the provider's own. */
+  custom: StoredVoice | null;
+}
+
+/** A custom voice as it is asked for. */
+export type NewVoice = Omit<StoredVoice, 'createdAt'>;
+
+/** The voices that agents can name: the providers' own, and custom ones. */
+export class Voices {
+  readonly #options: VoicesOptions;
+  readonly #previews: VoicePreviews;
+
+  constructor(options: VoicesOptions) {
+    this.#options = options;
+    this.#previews = new VoicePreviews(options.engine);
+  }
+
+  /** All of them, custom ones first. A custom one takes the place of the provider's own of its name. */
+  async all(): Promise<NameableVoice[]> {
+    const { engine, store } = this.#options;
+    const own = await engine.voices();
+    const custom = store.list().map((voice) => ({
+      provider: voice.provider,
+      voiceId: voice.voiceId,
+      name: voice.name,
+      custom: voice,
+      language: voice.language ?? ownOf(own, voice)?.language ?? null,
+    }));
+    const others = own.filter(({ provider, id }) => store.find(provider, id) === null);
+    return [
+      ...custom,
+      ...others.map(({ provider, id, name, language }) => ({ provider, voiceId: id, name, language, custom: null })),
+    ];
+  }
+
+  /** In the order of their making. */
+  custom(): StoredVoice[] {
+    return this.#options.store.list();
+  }
+
+  /**
+   * Adds a custom voice, or changes the one of its name, once it has really spoken.
+   * @throws InvalidConfigError naming what its provider does not take; ParleyError PROVIDER_…
+   */
+  async add(voice: NewVoice): Promise<StoredVoice> {
+    const { engine, store, nowSeconds } = this.#options;
+    const { provider, voiceId, baseVoiceId, model, settings } = voice;
+    try {
+      await engine.checkAgent({ agent: { voice: { provider, voice_id: baseVoiceId, model, settings } } });
+      await this.#previews.wav(await this.#spoken(voice));
+    } catch (error) {
+      throw faultOf(error, voice);
+    }
+    if (voiceId !== baseVoiceId && ownOf(await engine.voices(), { provider, baseVoiceId: voiceId }) !== undefined) {
+      const msg = `${voiceId} is a voice of ${provider}'s own: give yours another name`;
+      throw new InvalidConfigError([{ loc: ['body', 'voice_id'], msg, type: 'value_error' }]);
+    }
+    return store.put({ ...voice, createdAt: nowSeconds() });
+  }
+
+  /** @throws ParleyError NOT_FOUND, VOICE_IN_USE where an agent could not speak without it */
+  remove(provider: string, voiceId: string): void {
+    const { store, agents, defaults } = this.#options;
+    const voice = store.find(provider, voiceId);
+    if (voice === null) throw new ParleyError('NOT_FOUND', { what: 'custom voice', id: `${provider}/${voiceId}` });
+    const names = ({ config: { voice: named } }: HostedAgent): boolean =>
+      named?.voice_id === voiceId && (named.provider ?? defaults.provider) === provider;
+    const agent = voice.baseVoiceId === voiceId ? undefined : agents.list().find(names);
+    if (agent !== undefined) throw new ParleyError('VOICE_IN_USE', { voice: voiceId, agent: agent.id });
+    store.remove(provider, voiceId);
+  }
+
+  /** A WAV file in which the voice speaks. @throws ParleyError PROVIDER_UNKNOWN, TTS_…, PROVIDER_… */
+  async preview(provider: string, voiceId: string): Promise<Uint8Array> {
+    const custom = this.#options.store.find(provider, voiceId);
+    const plain = { provider, baseVoiceId: voiceId, model: null, settings: {}, language: null };
+    return this.#previews.wav(await this.#spoken(custom ?? plain));
+  }
+
+  async #spoken(
+    voice: Pick<StoredVoice, 'provider' | 'baseVoiceId' | 'model' | 'settings' | 'language'>,
+  ): Promise<SpokenVoice> {
+    const { engine, defaults } = this.#options;
+    const { provider, baseVoiceId: voiceId, model, settings } = voice;
+    const own = voice.language === null ? ownOf(await engine.voices(), voice) : undefined;
+    return { provider, voiceId, model, settings, language: voice.language ?? own?.language ?? defaults.language };
+  }
+}
+
+function ownOf(
+  voices: readonly EngineVoice[],
+  { provider, baseVoiceId }: Pick<StoredVoice, 'provider' | 'baseVoiceId'>,
+): EngineVoice | undefined {
+  return voices.find((own) => own.provider === provider && own.id === baseVoiceId);
+}
+
+/** What the provider refuses is told with its place in the request. */
+function faultOf(error: unknown, { voiceId, baseVoiceId }: NewVoice): unknown {
+  const isProvider = error instanceof ParleyError && error.code === 'TTS_ENGINE_MISSING';
+  if (!(error instanceof ParleyError) || (error.httpStatus !== 422 && !isProvider)) return error;
+  const { issues } = placedFault(error, { config: ['body'] });
+  const placed = issues.map(({ loc, ...issue }) => {
+    const [body = 'body', , ...inner] = loc[1] === 'voice' ? loc : ['body', 'voice', ...loc.slice(1)];
+    const isBase = inner[0] === 'voice_id' && voiceId !== baseVoiceId;
+    return { loc: isBase ? [body, 'base_voice_id'] : [body, ...inner], ...issue };
+  });
+  return new InvalidConfigError(placed);
+}

@@ -1,0 +1,152 @@
+import type { Database } from 'better-sqlite3';
+import type { Clock } from '../../base/clock.js';
+import type { Settings } from '../../settings/settings.js';
+import { encodeUrlText } from '../../schema/text.js';
+import { ParleyError } from '../../base/errors.js';
+import { type CallHistoryItem, shownItem } from '../../session/record/call-history.js';
+import { type SessionTraces, TraceFolder } from '../../session/record/trace-folder.js';
+import { type CallFilter, CallPages } from '../../store/call-pages.js';
+import { CallStore, itemJson, type StoredCall } from '../../store/calls.js';
+import { CallFiles } from './call-files.js';
+import { CallLog, type CallLogOptions } from './call-log.js';
+import { Retention } from './retention.js';
+import type { SignedUrls } from '../http/signed-urls.js';
+
+export interface CallArchiveOptions extends Pick<CallLogOptions, 'multiplierOf' | 'onChange' | 'atomically'> {
+  settings: Pick<Settings, 'dataDir' | 'prices' | 'traces' | 'retentionDays' | 'recordingRetentionDays' | 'limits'>;
+  database: Database;
+  /** A real one. */
+  clock: Clock;
+  nowUnixMs: () => number;
+  links: SignedUrls;
+  onError: (error: Error) => void;
+  /** Has another thread write what it has of a session's event log. Default: there is none. */
+  flushElsewhere?: (sessionId: string) => Promise<void>;
+}
+
+/** A link that somebody has just asked for opens a recording so long, one that was sent so long, in seconds. */
+const ASKED_LINK_S = 3600;
+const SENT_LINK_S = 7 * 86_400;
+
+/** Every call there was and is, with its recording and its trace, for as long as they are kept. */
+export class CallArchive {
+  readonly log: CallLog;
+  readonly store: CallStore;
+  readonly files: CallFiles;
+  readonly #options: CallArchiveOptions;
+  readonly #pages: CallPages;
+  readonly #traces: TraceFolder;
+  readonly #traceOptions: { path: string; maxBytes: number };
+  readonly #retention: Retention;
+
+  constructor(options: CallArchiveOptions) {
+    this.#options = options;
+    const { settings, database, clock, nowUnixMs, links, onError } = options;
+    this.store = new CallStore(database, nowUnixMs);
+    this.#pages = new CallPages(database);
+    this.files = new CallFiles(settings.dataDir);
+    this.#traceOptions = { path: this.files.traces, maxBytes: settings.limits.traceBytes };
+    this.#traces = new TraceFolder({ ...this.#traceOptions, clock });
+    this.log = new CallLog({
+      ...options,
+      store: this.store,
+      files: this.files,
+      prices: settings.prices,
+      unixMsOf: (ms) => nowUnixMs() - clock.nowMs() + ms,
+      recordingUrl: (sessionId) => links.url(recordingPath(sessionId), SENT_LINK_S),
+    });
+    this.#retention = new Retention({
+      store: this.store,
+      files: this.files,
+      clock,
+      nowUnixMs,
+      onError,
+      days: settings.retentionDays,
+      recordingDays: settings.recordingRetentionDays,
+    });
+  }
+
+  /** Where sessions leave their event logs; null = they are not kept. */
+  get traces(): SessionTraces | null {
+    return this.#options.settings.traces ? this.#traces : null;
+  }
+
+  /** The same for other threads. */
+  get traceFolder(): { path: string; maxBytes: number } | null {
+    return this.#options.settings.traces ? this.#traceOptions : null;
+  }
+
+  /** Begins to remove what is too old. */
+  start(): void {
+    this.#retention.start();
+  }
+
+  /**
+   * A page as the JSON that `/call-logs` answers.
+   * @param beforeUs `nextUs` of the page before
+   * @param base as for `SignedUrls.url`, for the recordings
+   */
+  page(filter: CallFilter, limit: number, beforeUs: number | null, base?: string): string {
+    const { calls, nextUs } = this.#pages.rows(filter, limit, beforeUs);
+    const items = calls.map((row) => {
+      const { session_id: id, recording } = row;
+      return itemJson(row, recording === null ? null : this.#askedUrl(id, base));
+    });
+    return `{"histories":[${items.join(',')}],"next_cursor":${String(nextUs === null ? 0 : nextUs / 1e6)}}`;
+  }
+
+  /** @throws ParleyError NOT_FOUND */
+  get(sessionId: string): StoredCall {
+    const call = this.store.get(sessionId);
+    if (call === null) throw new ParleyError('NOT_FOUND', { what: 'call', id: sessionId });
+    return call;
+  }
+
+  /** As a webhook is sent it, with a link to the recording that lasts. */
+  sent(call: StoredCall): CallHistoryItem {
+    const url = (): string => this.#options.links.url(recordingPath(call.sessionId), SENT_LINK_S);
+    return shownItem({ ...call.item, recording: call.recording === null ? null : { recording_url: url() } });
+  }
+
+  /** As `/call-logs` shows it, with a fresh link to the recording. */
+  shown(call: StoredCall, base?: string): CallHistoryItem {
+    const recording = call.recording === null ? null : { recording_url: this.#askedUrl(call.sessionId, base) };
+    return shownItem({ ...call.item, recording });
+  }
+
+  /** @throws ParleyError NOT_FOUND */
+  recording(sessionId: string): string {
+    const path = this.files.recordingOf(this.get(sessionId));
+    if (path === null) throw new ParleyError('NOT_FOUND', { what: 'recording of the session', id: sessionId });
+    return path;
+  }
+
+  /** Where a session's event log is, with what has happened so far. @throws ParleyError NOT_FOUND */
+  async trace(sessionId: string): Promise<string> {
+    this.get(sessionId);
+    await Promise.all([this.#traces.flush(sessionId), this.#options.flushElsewhere?.(sessionId)]);
+    return this.files.traceOf(sessionId);
+  }
+
+  /** Removes a call, its recording and its trace. @throws ParleyError NOT_FOUND, CALL_GOES_ON */
+  async remove(sessionId: string): Promise<void> {
+    const call = this.get(sessionId);
+    if (call.endedUs === null) throw new ParleyError('CALL_GOES_ON', { id: sessionId });
+    await this.files.remove(call);
+    this.store.remove([call]);
+  }
+
+  #askedUrl(sessionId: string, base?: string): string {
+    return this.#options.links.url(recordingPath(sessionId), ASKED_LINK_S, base);
+  }
+
+  /** May be called twice. The database is its owner's to close. */
+  async close(): Promise<void> {
+    await Promise.all([this.#retention.close(), this.#traces.close()]);
+  }
+}
+
+/** As a client asks for it. */
+function recordingPath(sessionId: string): string {
+  return `/call-logs/${encodeUrlText(sessionId)}/recording`;
+}

@@ -1,0 +1,214 @@
+import * as z from 'zod';
+import { agentConfigSchema } from '../../agent/agent.js';
+import type { CallHistoryItem } from '../../session/record/call-history.js';
+import { fileNameOf } from '../../session/record/file-name.js';
+import type { Access } from '../http/access.js';
+import type { Api } from '../http/api.js';
+import { success } from '../http/endpoint.js';
+import type { CallArchive } from './call-archive.js';
+import { callFilter, callQuery } from './call-filter.js';
+import { fileReply } from '../http/file-reply.js';
+import type { Clients } from '../http/clients.js';
+import { type SignedUrls, signedQuery } from '../http/signed-urls.js';
+
+export interface CallLogRoutesOptions {
+  archive: CallArchive;
+  access: Access;
+  clients: Clients;
+  links: SignedUrls;
+}
+
+const percentiles = z
+  .strictObject({ avg: z.number(), p50: z.number(), p95: z.number(), p99: z.number() })
+  .meta({ id: 'Percentiles', description: 'Milliseconds.' });
+const cost = z.union([
+  z.strictObject({
+    type: z.literal('stt'),
+    provider: z.string(),
+    credit: z.number(),
+    model: z.string().nullable(),
+    seconds: z.number(),
+  }),
+  z.strictObject({
+    type: z.literal('llm'),
+    provider: z.string(),
+    credit: z.number(),
+    model: z.string(),
+    prompt_tokens: z.int(),
+    cached_tokens: z.int().describe("Of the prompt's, those that came out of the vendor's cache"),
+    cache_write_tokens: z.int().describe("Of the prompt's, those that were written to it"),
+    completion_tokens: z.int(),
+  }),
+  z.strictObject({
+    type: z.literal('tts'),
+    provider: z.string(),
+    credit: z.number(),
+    model: z.string().nullable(),
+    chars: z.int(),
+  }),
+  z.strictObject({ type: z.literal('voip'), provider: z.string(), credit: z.number(), minutes: z.number() }),
+]);
+const line = z
+  .strictObject({
+    received: z.int(),
+    lost: z.int(),
+    late: z.int(),
+    duplicate: z.int(),
+    reordered: z.int(),
+    jitter_ms: z.number(),
+    patience_ms: z.number(),
+    sent: z.int(),
+    reported_loss: z.number().nullable(),
+    codec: z.string().nullable(),
+    concealed_ms: z.number().nullable(),
+    round_trip_ms: z.number().nullable(),
+  })
+  .meta({ id: 'LineMetrics', description: "What became of the line's packets; times in milliseconds." });
+const anything = z.record(z.string(), z.unknown());
+
+const callHistory = z
+  .strictObject({
+    agent_id: z.string().nullable(),
+    agent_config: agentConfigSchema.describe(
+      'As the call had it, its secrets as ***; what was not set is null, an array []',
+    ),
+    duration: z.number().describe('Seconds'),
+    ts: z.number().describe('Unix seconds; no two calls have the same'),
+    chat: z.string().describe('JSON text of an array of messages'),
+    chars_used: z.int().describe('Characters given to the voice'),
+    session_id: z.string(),
+    call_id: z.string().nullable(),
+    cost_breakdown: z.array(cost),
+    voip: anything.nullable().describe('`from`, `to`, `direction`, `transfer`'),
+    recording: z.strictObject({ recording_url: z.string() }).nullable().describe('A link that opens for an hour'),
+    metadata: anything,
+    function_calls: z.array(
+      z.strictObject({ name: z.string(), params: z.unknown(), result: z.string(), run_after_call: z.boolean() }),
+    ),
+    call_status: z.string(),
+    campaign_id: z.string().nullable(),
+    error_message: z.string().nullable(),
+    call_metrics: z.strictObject({
+      utterance_latency: percentiles.nullable(),
+      end_of_turn: percentiles.nullable(),
+      llm_first: percentiles.nullable(),
+      first_sentence: percentiles.nullable(),
+      tts_first: percentiles.nullable(),
+      turns: z.int(),
+      line: line.nullable(),
+    }),
+    carrier_call_log: anything.nullable(),
+  })
+  .meta({ id: 'CallHistory', description: 'A call, a session or a chat, as it stands.' });
+
+const params = { session_id: z.string().min(1).max(200) };
+const pageQuery = {
+  limit: z.int().min(1).max(100).default(20),
+  start_after_ts: z.number().min(0).max(1e12).exactOptional().describe('`next_cursor` of the page before'),
+  ...callQuery,
+};
+const linkQuery = {
+  expires: signedQuery.expires.exactOptional(),
+  signature: signedQuery.signature.exactOptional(),
+};
+
+/** Calls that were and are, with their recordings and traces. */
+export function callLogRoutes(api: Api, { archive, access, clients, links }: CallLogRoutesOptions): void {
+  const tag = 'call logs';
+
+  api.add({
+    id: 'listCallLogs',
+    method: 'GET',
+    path: '/call-logs',
+    tag,
+    summary: 'Calls, newest first',
+    query: pageQuery,
+    description: 'Pages neither skip nor repeat a call, whatever is added meanwhile. `next_cursor` is 0 at the end.',
+    answer: z.strictObject({ histories: z.array(callHistory), next_cursor: z.number() }).meta({ id: 'CallHistories' }),
+    handle: ({ query: { limit, start_after_ts: after = 0, ...query }, request, reply }) => {
+      const beforeUs = after === 0 ? null : Math.round(after * 1e6);
+      const page = archive.page(callFilter(query), limit, beforeUs, links.baseOf(clients.of(request.raw)));
+      return reply.type('application/json; charset=utf-8').send(page);
+    },
+  });
+
+  api.add({
+    id: 'getCallLog',
+    method: 'GET',
+    path: '/call-logs/{session_id}',
+    tag,
+    summary: 'A call',
+    params,
+    answer: callHistory,
+    errors: ['NOT_FOUND'],
+    handle: ({ params: { session_id: id }, request }) =>
+      worded(archive.shown(archive.get(id), links.baseOf(clients.of(request.raw)))),
+  });
+
+  api.add({
+    id: 'deleteCallLog',
+    method: 'DELETE',
+    path: '/call-logs/{session_id}',
+    tag,
+    params,
+    summary: 'Delete a call with its recording and its trace',
+    answer: success,
+    errors: ['NOT_FOUND', 'CALL_GOES_ON'],
+    handle: async ({ params: { session_id: id } }) => {
+      await archive.remove(id);
+      return { success: true };
+    },
+  });
+
+  api.add({
+    id: 'getRecording',
+    method: 'GET',
+    path: '/call-logs/{session_id}/recording',
+    tag,
+    params,
+    query: linkQuery,
+    summary: 'The recording of a call: the user left, the agent right',
+    description:
+      'With a private key, or by the link in the call, which is signed and expires. Ranges can be asked for.',
+    gate: (request) => {
+      if (/[?&]signature=/.test(request.url)) links.check(request.url);
+      else access.privateKey(request);
+    },
+    security: 'optional',
+    content: 'audio/wav',
+    errors: ['NOT_FOUND', 'LINK_INVALID'],
+    handle: ({ params: { session_id: id }, request, reply }) =>
+      fileReply(request, reply, {
+        path: archive.recording(id),
+        contentType: 'audio/wav',
+        name: `${fileNameOf(id)}.wav`,
+        what: 'recording of the session',
+        id,
+      }),
+  });
+
+  api.add({
+    id: 'getTrace',
+    method: 'GET',
+    path: '/call-logs/{session_id}/trace',
+    tag,
+    params,
+    summary: 'The event log of a session, as parley replay reads it',
+    description: 'Lines of JSON; of a session that goes on, what has happened so far.',
+    content: 'application/x-ndjson',
+    errors: ['NOT_FOUND'],
+    handle: async ({ params: { session_id: id }, request, reply }) =>
+      fileReply(request, reply, {
+        path: await archive.trace(id),
+        contentType: 'application/x-ndjson',
+        name: `${fileNameOf(id)}.jsonl`,
+        what: 'trace of the session',
+        id,
+      }),
+  });
+}
+
+/** The same, as the schema's type. */
+function worded(item: CallHistoryItem): z.output<typeof callHistory> {
+  return { ...item, cost_breakdown: [...item.cost_breakdown], function_calls: [...item.function_calls] };
+}

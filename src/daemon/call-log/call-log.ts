@@ -1,0 +1,212 @@
+import { randomUUID } from 'node:crypto';
+import type { AgentCall } from '../../telephony/calls/agent-call.js';
+import type { AgentConfig } from '../../agent/agent.js';
+import type { Prices } from '../../settings/prices.js';
+import { redactAgentConfig } from '../../agent/redact.js';
+import type { CallHistory } from '../../engine/options.js';
+import { type CallHistoryItem, unconnected } from '../../session/record/call-history.js';
+import type { SessionReport } from '../../session/record/session-report.js';
+import type { CallChannel, CallStore, StoredCall } from '../../store/calls.js';
+import type { CallFiles } from './call-files.js';
+import { type MultiplierOf, priced } from './pricing.js';
+
+/** What is known of a call when it begins. */
+export interface CallBeginning {
+  sessionId: string;
+  /** Default none. */
+  callId?: string;
+  channel: CallChannel;
+  /** Default `inbound`. */
+  direction?: 'inbound' | 'outbound';
+  agentId: string | null;
+  agentConfig: AgentConfig;
+  /** Default none. */
+  campaignId?: string;
+  metadata?: Readonly<Record<string, unknown>>;
+  /** The two ends of a phone call. */
+  phones?: { readonly from: string; readonly to: string };
+  /** Default `in-progress`. */
+  status?: string;
+}
+
+export interface CallLogOptions {
+  store: CallStore;
+  /** Default: recordings are kept by their full paths, and none is looked for. */
+  files?: CallFiles;
+  /** Unix milliseconds of a time that a carrier's record has. Default: the same. */
+  unixMsOf?: (recordedMs: number) => number;
+  /** Default: nothing costs anything. */
+  prices?: Prices;
+  /** Default 1. */
+  multiplierOf?: MultiplierOf;
+  /** Where the recording of a call opens without a key, for those who are sent its item. Default: they get none. */
+  recordingUrl?: (sessionId: string) => string;
+  /** Told of each change of a call: it has begun, its status is another, it has ended. */
+  onChange?: (call: StoredCall) => void;
+  /** Does a change and what `onChange` writes all or not at all. Default: it just does both. */
+  atomically?: <T>(work: () => T) => T;
+}
+
+/** Writes every call down, from before it rings until after it has ended. */
+export class CallLog implements CallHistory {
+  readonly #options: CallLogOptions;
+  readonly #store: CallStore;
+  readonly #onChange: (call: StoredCall) => void;
+  readonly #atomically: <T>(work: () => T) => T;
+
+  constructor(options: CallLogOptions) {
+    this.#options = options;
+    this.#store = options.store;
+    this.#onChange = options.onChange ?? (() => undefined);
+    this.#atomically = options.atomically ?? ((work) => work());
+  }
+
+  /**
+   * An id that no call in the log has. A network's own may come again: SIP callers try again with the Call-ID of a call
+   * that they gave up, and proxies keep it (RFC 3261, 8.1.3.5). The later call's id has the network's in front.
+   */
+  unusedCallId(networkId: string): string {
+    return this.#store.byCallId(networkId) === null ? networkId : `${networkId}-${randomUUID()}`;
+  }
+
+  begin(call: CallBeginning): StoredCall {
+    return this.#atomically(() => this.#begin(call));
+  }
+
+  #begin(call: CallBeginning): StoredCall {
+    const { direction = 'inbound', status = 'in-progress', phones = null, callId = null, campaignId = null } = call;
+    const begun = this.#store.add({
+      sessionId: call.sessionId,
+      callId,
+      channel: call.channel,
+      direction,
+      agentId: call.agentId,
+      campaignId,
+      fromPhone: phones?.from ?? null,
+      toPhone: phones?.to ?? null,
+      status,
+      item: {
+        agent_id: call.agentId,
+        agent_config: redactAgentConfig(call.agentConfig),
+        duration: 0,
+        ts: 0,
+        chat: '[]',
+        chars_used: 0,
+        session_id: call.sessionId,
+        call_id: callId,
+        cost_breakdown: [],
+        voip: phones === null ? null : { from: phones.from, to: phones.to, direction, transfer: null },
+        recording: null,
+        metadata: call.metadata ?? {},
+        function_calls: [],
+        call_status: status,
+        campaign_id: campaignId,
+        error_message: null,
+        call_metrics: NO_METRICS,
+        carrier_call_log: null,
+      },
+    });
+    this.#onChange(begun);
+    return begun;
+  }
+
+  /** A call that was registered has come: who calls, and whom. */
+  came(sessionId: string, phones: { readonly from: string; readonly to: string }): void {
+    this.#store.setPhones(sessionId, phones);
+  }
+
+  /** @param reason why the call has ended as it has; null while it goes on, and where the status says it */
+  status(sessionId: string, status: string, reason: string | null = null): void {
+    this.#atomically(() => {
+      const call = this.#store.setStatus(sessionId, status, reason) ? this.#store.get(sessionId) : null;
+      if (call !== null) this.#onChange(call);
+    });
+  }
+
+  /** What the engine has of a session that is over. Returns what those who want it are sent. */
+  keep(item: CallHistoryItem, report: SessionReport): CallHistoryItem {
+    const { recordingUrl } = this.#options;
+    // A guard of the operator's may have shortened the call: that is not in the agent's configuration.
+    const begun = this.#store.get(item.session_id)?.item.agent_config;
+    const kept = this.#end({ ...item, agent_config: begun ?? item.agent_config }, report.recording) ?? item;
+    if (recordingUrl === undefined || report.recording === null) return kept;
+    return { ...kept, recording: { recording_url: recordingUrl(item.session_id) } };
+  }
+
+  /**
+   * Ends a call that had no session.
+   * @param reason why, for people; null = its status says it
+   * @param carrier the carrier's account of it
+   */
+  fail(
+    sessionId: string,
+    status: string,
+    reason: string | null,
+    carrier: CallHistoryItem['carrier_call_log'] = null,
+  ): void {
+    const call = this.#store.get(sessionId);
+    if (call === null) return;
+    const error_message = reason ?? unconnected({ status, error: null, carrier });
+    this.#end({ ...call.item, call_status: status, error_message, carrier_call_log: carrier }, null);
+  }
+
+  /** Sees to it that a phone call ends in the log, also where no session could be made for it. */
+  async follow(call: AgentCall): Promise<void> {
+    const hasSession = await call.session.then(
+      () => true,
+      () => false,
+    );
+    const { status, error, carrier: record } = await call.finished;
+    if (hasSession) return;
+    const carrier = record === null ? null : { ...record };
+    this.fail(call.sessionId, status, unconnected({ status, error, carrier }), carrier);
+  }
+
+  /** Ends a call whose process died, as it was found. */
+  close(item: CallHistoryItem, recording: string | null): void {
+    this.#end(item, recording);
+  }
+
+  /** Brings the item of a call that has ended up to date. Returns the call; null where there is none. */
+  amend(item: CallHistoryItem): StoredCall | null {
+    return this.#store.amend(item.session_id, this.#priced(item));
+  }
+
+  #priced(item: CallHistoryItem): CallHistoryItem {
+    const { prices = {}, multiplierOf = () => 1 } = this.#options;
+    return { ...item, cost_breakdown: priced(item, prices, multiplierOf) };
+  }
+
+  #end(item: CallHistoryItem, recording: string | null): CallHistoryItem | null {
+    const { files, unixMsOf = (ms) => ms } = this.#options;
+    const costs = { ...this.#priced(item), carrier_call_log: dated(item.carrier_call_log, unixMsOf) };
+    const kept = files === undefined ? recording : files.kept(recording);
+    const ended = this.#atomically(() => {
+      const call = this.#store.end(item.session_id, costs, kept);
+      if (call !== null) this.#onChange(call);
+      return call;
+    });
+    return ended?.item ?? null;
+  }
+}
+
+const NO_METRICS: CallHistoryItem['call_metrics'] = {
+  utterance_latency: null,
+  end_of_turn: null,
+  llm_first: null,
+  first_sentence: null,
+  tts_first: null,
+  turns: 0,
+  line: null,
+};
+
+/** A carrier's record with times of day in place of times on the engine's clock. */
+function dated(record: CallHistoryItem['carrier_call_log'], unixMsOf: (ms: number) => number) {
+  if (record === null) return null;
+  return Object.fromEntries(
+    Object.entries(record).map(([name, value]) => [
+      name,
+      name.endsWith('Ms') && typeof value === 'number' ? Math.round(unixMsOf(value)) : value,
+    ]),
+  );
+}

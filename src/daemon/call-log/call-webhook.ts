@@ -1,0 +1,92 @@
+import type { Clock } from '../../base/clock.js';
+import { RealClock } from '../../base/real-clock.js';
+import type { WebhookAddress } from '../../agent/webhook.js';
+import type { CallHistoryItem } from '../../session/record/call-history.js';
+import type { StoredCall } from '../../store/calls.js';
+import type { SqliteOutboxStore } from '../../store/outbox.js';
+import { newDelivery, type WebhookOutbox } from '../../tools/outbox.js';
+import type { GuardedClient } from '../../net/guarded-client.js';
+
+export interface CallWebhookOptions {
+  /** Null = nobody is to be told. */
+  to: WebhookAddress | null;
+  store: SqliteOutboxStore;
+  /** `whsec_…`; null = not signed. */
+  secret: string | null;
+  clock: Clock;
+  unixMs: () => number;
+  /** The call as it is told of. Default as it is stored. */
+  shown?: (call: StoredCall) => CallHistoryItem;
+  /** A message was given up. */
+  onLost: (sessionId: string, reason: string) => void;
+}
+
+/** What the operator's webhook is sent. */
+interface CallMessage {
+  type: 'call.started' | 'call.ended';
+  /** ISO 8601. */
+  timestamp: string;
+  data: CallHistoryItem;
+}
+
+/**
+ * Tells the operator's webhook of calls: `call.started` when somebody talks with an agent, `call.ended` when a call is
+ * over, also one that nobody answered. Messages are written in the transaction that changes the call, so none is lost.
+ */
+export class CallWebhook {
+  readonly #options: CallWebhookOptions;
+  #outbox: WebhookOutbox | null = null;
+  #client: GuardedClient | null = null;
+  #isClosed = false;
+
+  constructor(options: CallWebhookOptions) {
+    this.#options = options;
+    if (options.to === null) options.store.abandon('the setting callWebhook names nobody any more');
+  }
+
+  /** Goes on with what is open. */
+  async open(): Promise<void> {
+    const { to, store, secret, clock, unixMs, onLost } = this.#options;
+    if (to === null || this.#outbox !== null) return;
+    // Loaded late: nobody waits for the HTTP client when the daemon starts.
+    const [{ GuardedClient: Client }, { WebhookOutbox: Outbox }] = await Promise.all([
+      import('../../net/guarded-client.js'),
+      import('../../tools/outbox.js'),
+    ]);
+    if (this.#isClosed) return;
+    // The network's time is real also where the daemon's is not.
+    const network = clock.virtual ? new RealClock() : clock;
+    this.#client = new Client({ clock: network, allowUrls: [to.url] });
+    this.#outbox = new Outbox({
+      store,
+      client: this.#client,
+      clock: network,
+      unixMs,
+      secret,
+      onLost: ({ sessionId }, reason) => onLost(sessionId, reason),
+    });
+  }
+
+  /** To be called in the transaction in which the call changes. */
+  changed(call: StoredCall): void {
+    const { to, store, unixMs, shown = ({ item }) => item } = this.#options;
+    if (to === null || call.channel === 'chat') return;
+    const type = call.endedUs !== null ? 'call.ended' : call.status === 'in-progress' ? 'call.started' : null;
+    if (type === null) return;
+    const nowMs = unixMs();
+    const message: CallMessage = { type, timestamp: new Date(nowMs).toISOString(), data: shown(call) };
+    store.add(newDelivery(call.sessionId, to, JSON.stringify(message), nowMs));
+  }
+
+  /** To be called when that transaction is over. */
+  wake(): void {
+    this.#options.store.wake();
+  }
+
+  /** May be called twice. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#outbox?.close();
+    await this.#client?.close();
+  }
+}

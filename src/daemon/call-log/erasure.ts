@@ -1,0 +1,121 @@
+import type { Database } from 'better-sqlite3';
+import * as z from 'zod';
+import { ParleyError } from '../../base/errors.js';
+import { CallPages } from '../../store/call-pages.js';
+import { CallStore } from '../../store/calls.js';
+import { LeftoverStore } from '../../store/leftovers.js';
+import { phonePattern } from '../../store/phone-pattern.js';
+import { CallFiles } from './call-files.js';
+import type { Api } from '../http/api.js';
+
+/** Erases what one part of the daemon keeps of a number. Returns how much of what. */
+export type Eraser = (number: string) => Promise<Readonly<Record<string, number>>>;
+
+/** Calls that are erased in one transaction. */
+const BATCH = 10;
+
+/** Erases everything that is kept of somebody by their phone number; the do-not-call list keeps it, which is for them. */
+export class Erasure {
+  readonly #database: Database | null;
+  readonly #erasers: readonly Eraser[];
+  readonly #running = new Set<Promise<unknown>>();
+
+  /** @param database null = there is nothing to erase from */
+  constructor(database: Database | null, erasers: readonly Eraser[]) {
+    this.#database = database;
+    this.#erasers = erasers;
+  }
+
+  /**
+   * Returns how much of what was erased.
+   * @throws ParleyError NUMBER_INVALID for a part of a number
+   */
+  async erase(phone: string): Promise<Record<string, number>> {
+    const work = this.#erase(phone);
+    this.#running.add(work);
+    try {
+      return await work;
+    } finally {
+      this.#running.delete(work);
+    }
+  }
+
+  /** Resolves when what is being erased is gone: only then may the database be closed. */
+  async close(): Promise<void> {
+    await Promise.allSettled(this.#running);
+  }
+
+  async #erase(phone: string): Promise<Record<string, number>> {
+    const pattern = phonePattern(phone);
+    if (pattern.kind !== 'whole') throw new ParleyError('NUMBER_INVALID', { number: phone });
+    const erased: Record<string, number> = {};
+    for (const eraser of this.#erasers) {
+      for (const [what, count] of Object.entries(await eraser(pattern.number))) {
+        erased[what] = (erased[what] ?? 0) + count;
+      }
+    }
+    // Behind all of them: what was erased stays neither in the log of changes nor in pages that wait to be overwritten.
+    if (this.#database !== null) new LeftoverStore(this.#database).settle();
+    return erased;
+  }
+}
+
+/**
+ * Calls from and to a number, with all that goes with them: transcripts, recordings, traces, what agents remember of
+ * them, what later sessions would go on from, and webhooks. Calls that go on stay, and are counted.
+ */
+export function callEraser(database: Database, dataDir: string): Eraser {
+  const store = new CallStore(database, () => 0);
+  const pages = new CallPages(database);
+  const files = new CallFiles(dataDir);
+  const leftovers = new LeftoverStore(database);
+  return async (number) => {
+    const erased = {
+      calls: 0,
+      going_on: 0,
+      recordings: 0,
+      traces: 0,
+      memories: 0,
+      sessions: 0,
+      deliveries: 0,
+      dials: 0,
+    };
+    const add = (counts: Readonly<Partial<typeof erased>>): void => {
+      for (const [what, count] of Object.entries(counts)) erased[what as keyof typeof erased] += count;
+    };
+    let beforeUs: number | null = null;
+    do {
+      const page = pages.page({ phone: number }, BATCH, beforeUs);
+      const ended = page.calls.filter(({ endedUs }) => endedUs !== null);
+      add({ going_on: page.calls.length - ended.length });
+      for (const call of ended) add({ ...(await files.remove(call)) });
+      add(leftovers.eraseSessions(ended.map(({ sessionId }) => sessionId)));
+      add({ calls: store.remove(ended) });
+      beforeUs = page.nextUs;
+    } while (beforeUs !== null);
+    add(leftovers.eraseNumber(number));
+    return erased;
+  };
+}
+
+const number = z.strictObject({ phone: z.string().min(1).max(100).describe('The whole number, such as +12025550103') });
+
+/** Erases what is kept of a person. */
+export function erasureRoutes(api: Api, erasure: Erasure): void {
+  api.add({
+    id: 'erasePhone',
+    method: 'POST',
+    path: '/erase',
+    tag: 'privacy',
+    summary: 'Erase all that is kept of a phone number',
+    description:
+      'Its calls with transcripts, recordings and traces, memories, sessions to go on from, webhooks and what campaigns ' +
+      'know of it. Calls that go on are only counted (`going_on`). The do-not-call list keeps the number.',
+    body: number,
+    answer: z
+      .strictObject({ success: z.boolean(), erased: z.record(z.string(), z.int()).describe('How many of what') })
+      .meta({ id: 'Erased' }),
+    errors: ['NUMBER_INVALID'],
+    handle: async ({ body: { phone } }) => ({ success: true, erased: await erasure.erase(phone) }),
+  });
+}

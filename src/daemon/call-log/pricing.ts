@@ -1,0 +1,89 @@
+import type { Prices } from '../../settings/prices.js';
+import type { CallHistoryItem, CostItem } from '../../session/record/call-history.js';
+
+/** Of a custom voice; 1 for any other. */
+export type MultiplierOf = (provider: string, voiceId: string) => number;
+
+const TOKENS = 1_000_000;
+const CHARS = 1_000_000;
+
+/** What a call used, with what it cost by the operator's prices; a phone call's line is an item of its own. */
+export function priced(item: CallHistoryItem, prices: Prices, multiplierOf: MultiplierOf): CostItem[] {
+  const { agent_config: agent } = item;
+  const costs = item.cost_breakdown.map((cost): CostItem => {
+    switch (cost.type) {
+      case 'stt':
+        return credited(cost, (cost.seconds / 60) * named<number>(prices.stt, cost.provider, cost.model, 0));
+      case 'llm': {
+        const price = named<LlmPrice>(prices.llm, cost.provider, cost.model, FREE);
+        return credited(cost, modelCost(cost, price) / TOKENS);
+      }
+      case 'tts': {
+        const { voice } = agent;
+        const factor = voice == null ? 1 : multiplierOf(cost.provider, voice.voice_id);
+        return credited(cost, (cost.chars / CHARS) * named<number>(prices.tts, cost.provider, cost.model, 0) * factor);
+      }
+      case 'voip':
+        return cost;
+    }
+  });
+  const line = lineCost(item, prices);
+  return line === null ? costs : [...costs.filter(({ type }) => type !== 'voip'), line];
+}
+
+type LlmPrice = NonNullable<Prices['llm']>[string];
+
+const FREE: LlmPrice = { prompt: 0, completion: 0 };
+
+/** For a million times as many tokens. Those of audio have a price of their own, where there is one. */
+function modelCost(used: Extract<CostItem, { type: 'llm' }>, price: LlmPrice): number {
+  const { prompt, cached = prompt, cacheWrite = prompt, completion, audio = { prompt, cached, completion } } = price;
+  const { audio_prompt_tokens: heard = 0, audio_cached_tokens: known = 0, audio_completion_tokens: spoken = 0 } = used;
+  const { prompt_tokens: all, cached_tokens: read, cache_write_tokens: written, completion_tokens: said } = used;
+  const asked = Math.max(0, all - heard - (read - known) - written) * prompt;
+  const text = asked + (read - known) * cached + written * cacheWrite + (said - spoken) * completion;
+  const { prompt: fresh, cached: again = fresh } = audio;
+  return text + Math.max(0, heard - known) * fresh + known * again + spoken * audio.completion;
+}
+
+/** Millionths of the unit are kept. */
+function credited<T extends CostItem>(cost: T, credit: number): T {
+  return { ...cost, credit: Math.round(credit * 1e6) / 1e6 };
+}
+
+/** The price of a provider's model: under both names, under the model's, under the provider's. */
+function named<T>(
+  table: Readonly<Record<string, T>> = {},
+  provider: string,
+  model: string | null | undefined,
+  none: T,
+): T {
+  const names = model == null ? [provider] : [`${provider}/${model}`, model, provider];
+  const name = names.find((each) => Object.hasOwn(table, each));
+  return name === undefined ? none : (table[name] ?? none);
+}
+
+/** From the carrier's own account of the call; null where there is none. */
+function lineCost({ carrier_call_log: record }: CallHistoryItem, { voip = {} }: Prices): CostItem | null {
+  if (record === null) return null;
+  const { carrier, direction, to, answeredMs, endedMs } = record;
+  if (typeof carrier !== 'string') return null;
+  const tariff = Object.hasOwn(voip, carrier) ? (voip[carrier] ?? {}) : {};
+  const isTimed = typeof answeredMs === 'number' && typeof endedMs === 'number';
+  const seconds = isTimed ? (endedMs - answeredMs) / 1000 : 0;
+  const { roundToS = 1 } = tariff;
+  const minutes = (Math.ceil(seconds / roundToS) * roundToS) / 60;
+  const rates = (direction === 'inbound' ? tariff.inbound : tariff.outbound) ?? {};
+  const rate = typeof to === 'string' ? rateOf(rates, to) : 0;
+  return credited(
+    { type: 'voip', provider: carrier, credit: 0, minutes: Math.round(minutes * 1e4) / 1e4 },
+    minutes * rate,
+  );
+}
+
+/** Of the longest beginning that the number has. */
+function rateOf(rates: Readonly<Record<string, number>>, number: string): number {
+  const fitting = Object.keys(rates).filter((start) => start !== '*' && number.startsWith(start));
+  const longest = fitting.sort((a, b) => b.length - a.length)[0] ?? '*';
+  return rates[longest] ?? 0;
+}

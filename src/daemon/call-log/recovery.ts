@@ -1,0 +1,175 @@
+import { readFileSync } from 'node:fs';
+import { CHAT_STATUS } from '../../engine/chat.js';
+import type { Engine } from '../../engine/engine.js';
+import type { LeftSession, UnfinishedSession } from '../../engine/unfinished.js';
+import { errorOf } from '../../base/errors.js';
+import {
+  type CallFacts,
+  callHistoryItem,
+  type CallHistoryItem,
+  type CallOutcome,
+} from '../../session/record/call-history.js';
+import { type FunctionCall, reportOf } from '../../session/record/session-report.js';
+import type { StoredCall } from '../../store/calls.js';
+import type { SqliteOutboxStore } from '../../store/outbox.js';
+import type { AfterCallRecord, UnfinishedStore } from '../../store/unfinished.js';
+import { type EventLog, readLog } from '../../replay/read-log.js';
+import { newDelivery, sessionMessageId } from '../../tools/outbox.js';
+import type { CallArchive } from './call-archive.js';
+import { goesOn } from './call-filter.js';
+import { leftSession } from './unfinished-session.js';
+
+export interface RecoveryOptions {
+  unfinished: UnfinishedStore<UnfinishedSession>;
+  archive: Pick<CallArchive, 'store' | 'log' | 'sent' | 'files'>;
+  engine: Pick<Engine, 'finishSession'>;
+  /** Of agents' webhooks. */
+  outbox: Pick<SqliteOutboxStore, 'add' | 'wake'>;
+  unixMs: () => number;
+  /** Does all of it or nothing. */
+  atomically: <T>(work: () => T) => T;
+  onError: (error: Error) => void;
+}
+
+/** Calls that are finished side by side: each may wait for functions of its agent. */
+const AT_ONCE = 8;
+const UNKNOWN = 'The daemon stopped while it ran: what came of it is not known.';
+const UNANSWERED = 'The daemon stopped before the answer was complete.';
+
+/**
+ * Finishes the calls of a process that died: closes them in the log with what their traces hold, runs the functions that
+ * were to run after them, and sends their webhooks. Each function runs once over all processes; a webhook that is sent
+ * twice has the same id.
+ */
+export class Recovery {
+  readonly #options: RecoveryOptions;
+  readonly #waiting: string[];
+  #isClosed = false;
+
+  constructor(options: RecoveryOptions) {
+    this.#options = options;
+    this.#waiting = options.unfinished.ids();
+  }
+
+  /** Closes the calls that an earlier process left open. What follows them is not done yet. */
+  closeCalls(): void {
+    const { archive } = this.#options;
+    for (const call of archive.store.open()) {
+      const { item, recording } = this.#rebuilt(call);
+      archive.log.close(item, recording);
+    }
+  }
+
+  /** Does what follows those calls. Resolves when all of it is done, or it is closed. Never rejects. */
+  async run(): Promise<void> {
+    const work = async (): Promise<void> => {
+      for (let id = this.#waiting.shift(); id !== undefined && !this.#isClosed; id = this.#waiting.shift()) {
+        await this.#finish(id).catch((error: unknown) => this.#options.onError(errorOf(error)));
+      }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, work));
+  }
+
+  /** What is not done by now is done after the next start. May be called twice. */
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  async #finish(sessionId: string): Promise<void> {
+    const { unfinished, archive, engine, outbox, unixMs, atomically } = this.#options;
+    const record = unfinished.get(sessionId);
+    const call = archive.store.get(sessionId);
+    if (record === null || call === null) {
+      unfinished.remove(sessionId); // it had not begun, or has been erased
+      return;
+    }
+    const { to, facts } = record;
+    const left = this.#left(call, record);
+    const report = await engine.finishSession(record, left);
+    if (this.#isClosed) return;
+    const functionCalls = [...report.functionCalls, ...unfinished.runs(sessionId).flatMap(known(report.functionCalls))];
+    const item = callHistoryItem({ ...report, functionCalls }, { ...facts, outcome: null });
+    const { function_calls, cost_breakdown } = item;
+    atomically(() => {
+      const kept = archive.log.amend({ ...call.item, function_calls, cost_breakdown });
+      if (kept !== null && to !== null && (left.ran || facts.phones !== null)) {
+        const id = sessionMessageId(sessionId, facts.startUnixMs);
+        outbox.add(newDelivery(sessionId, to, JSON.stringify(archive.sent(kept)), unixMs(), id));
+      }
+      unfinished.remove(sessionId);
+    });
+    outbox.wake();
+  }
+
+  /** A call that was left open, as it is to be kept. */
+  #rebuilt(call: StoredCall): { item: CallHistoryItem; recording: string | null } {
+    const record = this.#options.unfinished.get(call.sessionId);
+    const left = this.#left(call, record);
+    const report = reportOf(left.parts);
+    const outcome = outcomeOf(call, left);
+    const item = callHistoryItem(report, { ...(record?.facts ?? factsOf(call)), outcome });
+    // What was written with the end status says more than what is left.
+    return {
+      item: { ...item, error_message: call.item.error_message ?? item.error_message },
+      recording: report.recording,
+    };
+  }
+
+  #left({ sessionId, channel, item }: StoredCall, record: UnfinishedSession | null): LeftSession {
+    const { files } = this.#options.archive;
+    return leftSession({
+      sessionId,
+      trace: this.#trace(sessionId),
+      chat: record?.chat ?? null,
+      recording: files.leftBehind(sessionId),
+      optOut: optedOut(item),
+      // A browser's call is written down when it runs, a phone call before it rings.
+      mayHaveRun: channel === 'talk' || channel === 'webrtc',
+    });
+  }
+
+  #trace(sessionId: string): EventLog | null {
+    try {
+      return readLog(readFileSync(this.#options.archive.files.traceOf(sessionId), 'utf8'));
+    } catch {
+      return null; // there is none, or it was cut off in its first line
+    }
+  }
+}
+
+/** How a call ended whose line, or whose chat, had a state of its own; null = its session says. */
+function outcomeOf({ channel, status, item }: StoredCall, { parts }: LeftSession): CallOutcome | null {
+  if (channel === 'chat') {
+    return { status: CHAT_STATUS, error: parts.durationMs === 0 ? UNANSWERED : null, carrier: null };
+  }
+  return goesOn(status) ? null : { status, error: null, carrier: item.carrier_call_log };
+}
+
+/** What the log knows of a call that has no record of its own. */
+function factsOf({ item, direction, fromPhone, toPhone }: StoredCall): Omit<CallFacts, 'outcome'> {
+  return {
+    agentId: item.agent_id,
+    agentConfig: item.agent_config,
+    callId: item.call_id,
+    campaignId: item.campaign_id,
+    startUnixMs: item.ts * 1000,
+    metadata: item.metadata,
+    direction,
+    recordingUrl: null,
+    optOut: optedOut(item),
+    phones: fromPhone === null || toPhone === null ? null : { from: fromPhone, to: toPhone },
+  };
+}
+
+function optedOut({ agent_config: config }: CallHistoryItem): boolean {
+  return config.privacy_settings?.opt_out_data_collection === true;
+}
+
+/** Functions that an earlier process had started, beside those that have run now. */
+function known(now: readonly FunctionCall[]): (record: AfterCallRecord) => FunctionCall[] {
+  const ran = new Set(now.filter(({ runAfterCall }) => runAfterCall).map(({ name }) => name));
+  return ({ name, call }) => {
+    if (ran.has(name)) return [];
+    return [call ?? { name, arguments: '{}', ok: false, result: UNKNOWN, tookMs: 0, runAfterCall: true }];
+  };
+}

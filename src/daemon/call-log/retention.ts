@@ -1,0 +1,103 @@
+import { type Cancel, type Clock, delay } from '../../base/clock.js';
+import type { CallStore, StoredCall } from '../../store/calls.js';
+import type { CallFiles, RemovedFiles } from './call-files.js';
+import { errorOf } from '../../base/errors.js';
+
+export interface RetentionOptions {
+  store: Pick<CallStore, 'endedBefore' | 'recordedBefore' | 'forgetRecordings' | 'removeLazily'>;
+  files: CallFiles;
+  clock: Clock;
+  nowUnixMs: () => number;
+  /** Calls are kept so long. */
+  days: number;
+  /** Their recordings and traces are kept so long, and no longer than the calls. */
+  recordingDays: number;
+  onError: (error: Error) => void;
+}
+
+/** What was removed at one time. */
+export interface Purged extends RemovedFiles {
+  calls: number;
+}
+
+const DAY_MS = 86_400_000;
+/** Calls that are removed in one transaction: a few milliseconds, see docs/benchmarks.md. */
+const BATCH = 10;
+/** Between two of them everybody else has their turn. */
+const PAUSE_MS = 20;
+
+/** Removes calls, recordings and traces that are too old, when it starts and daily. */
+export class Retention {
+  readonly #options: RetentionOptions;
+  readonly #closed = new AbortController();
+  #cancel: Cancel = () => undefined;
+  #running: Promise<unknown> = Promise.resolve();
+
+  constructor(options: RetentionOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    if (this.#closed.signal.aborted) return;
+    const { clock, onError } = this.#options;
+    this.#cancel = clock.schedule(clock.nowMs() + DAY_MS, () => this.start());
+    // Never two at a time, however long one takes.
+    this.#running = this.#running
+      .then(() => this.purge())
+      .catch((error: unknown) => {
+        if (!this.#closed.signal.aborted) onError(errorOf(error));
+      });
+  }
+
+  /** Removes what is too old now. */
+  async purge(): Promise<Purged> {
+    const { store, files, nowUnixMs, days, recordingDays, onError } = this.#options;
+    const callsUnixMs = nowUnixMs() - days * DAY_MS;
+    const filesUnixMs = Math.max(callsUnixMs, nowUnixMs() - recordingDays * DAY_MS);
+    const purged: Purged = { calls: 0, recordings: 0, traces: 0 };
+    const removeFiles = async (calls: readonly StoredCall[]): Promise<void> => {
+      for (const call of calls) {
+        try {
+          const { recordings, traces } = await files.remove(call);
+          purged.recordings += recordings;
+          purged.traces += traces;
+        } catch (error) {
+          onError(errorOf(error)); // the call goes all the same; `sweep` comes across the file
+        }
+      }
+    };
+    await this.#inBatches(
+      () => store.endedBefore(callsUnixMs * 1000, BATCH),
+      async (calls) => {
+        await removeFiles(calls);
+        purged.calls += store.removeLazily(calls);
+      },
+    );
+    await this.#inBatches(
+      () => store.recordedBefore(filesUnixMs * 1000, BATCH),
+      async (calls) => {
+        await removeFiles(calls);
+        store.forgetRecordings(calls);
+      },
+    );
+    // Traces of calls without a recording, and files that no call knows of.
+    const swept = await files.sweep(filesUnixMs, this.#closed.signal);
+    return { ...purged, recordings: purged.recordings + swept.recordings, traces: purged.traces + swept.traces };
+  }
+
+  /** May be called twice. Resolves when nothing runs any more. */
+  async close(): Promise<void> {
+    this.#closed.abort();
+    this.#cancel();
+    await this.#running;
+  }
+
+  /** A few at a time, with a pause in which everybody else has their turn. */
+  async #inBatches(next: () => StoredCall[], work: (calls: readonly StoredCall[]) => Promise<void>): Promise<void> {
+    const { clock } = this.#options;
+    for (let calls = next(); calls.length > 0 && !this.#closed.signal.aborted; calls = next()) {
+      await work(calls);
+      await delay(clock, PAUSE_MS, this.#closed.signal).catch(() => undefined);
+    }
+  }
+}

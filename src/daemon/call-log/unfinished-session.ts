@@ -1,0 +1,177 @@
+import { Conversation } from '../../conversation/conversation.js';
+import type { EndStatus, PlayoutPosition } from '../../conversation/events.js';
+import { historyMessages } from '../../conversation/reply/history.js';
+import type { LeftSession, UnfinishedChat } from '../../engine/unfinished.js';
+import { DAEMON_STOPPED } from '../../session/record/call-history.js';
+import type { LogEntry } from '../../session/record/event-log.js';
+import { SessionMetrics } from '../../session/record/session-metrics.js';
+import type { FunctionCall, ReportParts, SessionReport, TransferAttempt } from '../../session/record/session-report.js';
+import type { UsageNote } from '../../session/record/usage.js';
+import { mergeConfig } from '../../conversation/merge-config.js';
+import type { EventLog } from '../../replay/read-log.js';
+
+/** What there is of a session whose process died. */
+export interface Remains {
+  sessionId: string;
+  /** Its event log; null = there is none. */
+  trace: EventLog | null;
+  /** What a chat has come to; null = it was spoken. */
+  chat: UnfinishedChat | null;
+  recording: { path: string; durationMs: number } | null;
+  optOut: boolean;
+  /** Whether it may have run although it left neither a trace nor a recording. */
+  mayHaveRun: boolean;
+}
+
+const UNANSWERED = 'The daemon stopped before there was an answer.';
+
+/** A session as far as it came, rebuilt from what it left: what was said, done and used until the process died. */
+export function leftSession({ sessionId, trace, chat, recording, optOut, mayHaveRun }: Remains): LeftSession {
+  const parts = trace === null ? emptyParts(sessionId, optOut) : tracedParts(sessionId, trace, optOut);
+  const { messages = parts.messages, functionCalls = parts.functionCalls, durationMs = 0 } = chat ?? {};
+  return {
+    parts: {
+      ...parts,
+      messages,
+      functionCalls,
+      // Nothing happens while both sides are silent, but the recording goes on.
+      durationMs: Math.max(parts.durationMs, recording?.durationMs ?? 0, durationMs),
+      recording: recording?.path ?? null,
+    },
+    systemPrompt: optOut ? null : (trace?.start.config.systemPrompt ?? null),
+    ran: trace !== null || recording !== null || chat !== null || mayHaveRun,
+  };
+}
+
+function emptyParts(sessionId: string, optOut: boolean): ReportParts {
+  return {
+    sessionId,
+    optOut,
+    status: 'error',
+    durationMs: 0,
+    messages: [],
+    functionCalls: [],
+    doNotCall: false,
+    transfers: [],
+    ttsChars: 0,
+    ledger: new SessionMetrics(() => undefined),
+    playout: { underruns: 0, speechMs: 0, skippedFrames: 0 },
+    line: null,
+    recording: null,
+    faults: { [DAEMON_STOPPED]: 1 },
+    faultReasons: {},
+    faultCauses: {},
+  };
+}
+
+function tracedParts(sessionId: string, { start, entries }: EventLog, optOut: boolean): ReportParts {
+  const empty = emptyParts(sessionId, optOut);
+  const { ledger } = empty;
+  const texts = new Map<number, string>();
+  let position: PlayoutPosition = { utteranceId: null, heardChars: 0 };
+  let durationMs = 0;
+  let ttsChars = 0;
+  let doNotCall = false;
+  let status: EndStatus | null = null;
+  const faults: Record<string, number> = {};
+  const faultReasons: Record<string, string> = {};
+  const faultCauses: Record<string, string> = {};
+  for (const entry of entries) {
+    const { t } = entry;
+    durationMs = Math.max(durationMs, t);
+    if (entry.kind === 'event') {
+      const { event } = entry;
+      if (entry.position.utteranceId !== null) ({ position } = entry);
+      if (event.type === 'utterance.started') ledger.turns.audible(event.utteranceId, t);
+      if (event.type === 'utterance.finished') {
+        ledger.turns.said(event.utteranceId, texts.get(event.utteranceId) ?? '');
+      }
+      ledger.onEvent(event, t);
+    } else if (entry.kind === 'effect') {
+      const { effect } = entry;
+      if (effect.type === 'speak') texts.set(effect.utteranceId, effect.text);
+      if (effect.type === 'speak.more') {
+        texts.set(effect.utteranceId, (texts.get(effect.utteranceId) ?? '') + effect.text);
+      }
+      if (effect.type === 'playout.drop' && position.utteranceId !== null) {
+        const { utteranceId, heardChars } = position;
+        ledger.turns.said(utteranceId, texts.get(utteranceId)?.slice(0, heardChars) ?? '');
+      }
+      if (effect.type === 'doNotCall') doNotCall = true;
+      if (effect.type === 'trace' && effect.name === 'ended') status = effect.data['status'] as EndStatus;
+      ledger.onEffect(effect, t);
+    } else if (entry.kind === 'note') {
+      const { name, data } = entry;
+      if (name === 'usage') {
+        const used = data as UsageNote;
+        ledger.usage.take(used, t);
+        if (used.stage === 'tts') ttsChars += used.chars;
+      } else if (name === 'voice.first') ledger.turns.firstAudio(Number(data['utteranceId']), t);
+      else if (typeof data['reason'] === 'string') {
+        faults[name] = (faults[name] ?? 0) + 1;
+        faultReasons[name] = data['reason'];
+        if (typeof data['cause'] === 'string') faultCauses[name] = data['cause'];
+      }
+    }
+  }
+  return {
+    ...empty,
+    durationMs,
+    ttsChars,
+    doNotCall,
+    faultReasons,
+    faultCauses,
+    status: status ?? 'error',
+    faults: status === null ? { ...faults, [DAEMON_STOPPED]: 1 } : faults,
+    messages: optOut ? [] : saidIn(start, entries),
+    functionCalls: callsIn(entries),
+    transfers: transfersIn(entries),
+  };
+}
+
+/** The conversation is played again up to its last event; the agent's last words count as far as they were heard. */
+function saidIn(start: EventLog['start'], entries: readonly LogEntry[]): SessionReport['messages'] {
+  // Settings that the log's version of parley did not know are as they are by default.
+  const conversation = new Conversation(mergeConfig(start.config));
+  let last: { t: number; position: PlayoutPosition } | null = null;
+  for (const entry of entries) {
+    if (entry.kind !== 'event') continue;
+    conversation.step(entry.event, entry.t, entry.position);
+    last = entry;
+  }
+  if (last !== null) conversation.step({ type: 'command.end' }, last.t, last.position);
+  return historyMessages(conversation.state.history, { expected: false, keepInterrupted: true });
+}
+
+function callsIn(entries: readonly LogEntry[]): FunctionCall[] {
+  const calls = new Map<string, { startMs: number; call: FunctionCall }>();
+  for (const entry of entries) {
+    if (entry.kind === 'effect' && entry.effect.type === 'tool.start') {
+      const { id, name, arguments: given } = entry.effect.call;
+      const unknown = { ok: false, result: UNANSWERED, tookMs: 0, runAfterCall: false };
+      calls.set(id, { startMs: entry.t, call: { name, arguments: given, ...unknown } });
+    } else if (entry.kind === 'event' && entry.event.type === 'tool.result') {
+      const { callId, ok, content: result } = entry.event;
+      const made = calls.get(callId);
+      if (made !== undefined) made.call = { ...made.call, ok, result, tookMs: entry.t - made.startMs };
+    }
+  }
+  return [...calls.values()].map(({ call }) => call);
+}
+
+function transfersIn(entries: readonly LogEntry[]): TransferAttempt[] {
+  const attempts = new Map<string, { startMs: number; attempt: TransferAttempt }>();
+  for (const entry of entries) {
+    if (entry.kind === 'effect' && entry.effect.type === 'line.transfer') {
+      const { callId, target, attended } = entry.effect;
+      const open = { ok: false, reason: 'failed', detail: null, tookMs: 0 } as const;
+      attempts.set(callId, { startMs: entry.t, attempt: { target, ...open, attended: attended !== undefined } });
+    } else if (entry.kind === 'event' && entry.event.type === 'transfer.result') {
+      const { callId, ok } = entry.event;
+      const made = attempts.get(callId);
+      const reason = ok ? null : 'failed';
+      if (made !== undefined) made.attempt = { ...made.attempt, ok, reason, tookMs: entry.t - made.startMs };
+    }
+  }
+  return [...attempts.values()].map(({ attempt }) => attempt);
+}

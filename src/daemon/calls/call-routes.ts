@@ -1,0 +1,334 @@
+import { createHash } from 'node:crypto';
+import * as z from 'zod';
+import { agentConfigSchema } from '../../agent/agent.js';
+import { agentExtensionsSchema } from '../../agent/extensions/extensions.js';
+import { movingSchema, REQUEST_NAMES } from '../../agent/extensions/old-place.js';
+import { continuationSchema } from '../../agent/continuation.js';
+import type { CallGuards } from '../../settings/setting-groups.js';
+import type { DialStore } from '../../store/dials.js';
+import type { Api } from '../http/api.js';
+import { success } from '../http/endpoint.js';
+import { type CallIds, PACE_LIMITS } from './dial.js';
+import type { Dialer } from './dialer.js';
+import type { RegisteredCalls, Registration } from './registered-calls.js';
+import type { Telephone } from './telephone.js';
+import type { Engine } from '../../engine/engine.js';
+import { ParleyError } from '../../base/errors.js';
+import type { CallStore } from '../../store/calls.js';
+
+export interface CallRoutesOptions extends Omit<EndingOptions, 'dialer' | 'registered'> {
+  dialer: Dialer;
+  registered: RegisteredCalls;
+  dials: Pick<DialStore, 'usage' | 'stopped'>;
+  /** Opens the telephone where it is not. */
+  openTelephone: () => Promise<Telephone>;
+  guards: CallGuards;
+}
+
+const metadata = z
+  .record(z.string(), z.unknown())
+  .nullish()
+  .describe('Variables of the prompt; in the record of the call.');
+const agentId = z.string().min(1).max(200).nullish();
+const agentConfig = agentConfigSchema
+  .nullish()
+  .describe("Its fields take the place of the agent's, one by one; alone it is the whole agent.");
+const shared = {
+  agent_config: agentConfig,
+  agent_extensions: agentExtensionsSchema
+    .nullish()
+    .describe("Takes the place of the agent's extensions, one by one; a temporary agent's own."),
+  metadata,
+  include_metadata_in_prompt: z.boolean().nullish().describe('Default false.'),
+  session_continuation: continuationSchema.nullish(),
+};
+const NO_AGENT = {
+  path: ['agent_id'],
+  error: 'Field required: or agent_config, or both',
+  params: { type: 'missing' },
+};
+
+function namesAgent({ agent_id: id, agent_config: config }: { agent_id?: unknown; agent_config?: unknown }): boolean {
+  return id != null || config != null;
+}
+
+const startSchema = movingSchema(
+  z
+    .strictObject({
+      from_phone: z.string().max(100).describe('One of our numbers, E.164.'),
+      to_phone: z.string().max(100).describe('Who is called, E.164.'),
+      agent_id: agentId.describe("Default: the number's own agent."),
+      ...shared,
+    })
+    .meta({ id: 'StartOutboundCall' }),
+  REQUEST_NAMES,
+);
+const registerShape = {
+  agent_id: agentId.describe('May be left out where agent_config is the whole agent.'),
+  ...shared,
+};
+const registerSchema = movingSchema(
+  z
+    .strictObject({
+      ...registerShape,
+      from_phone: z.string().max(100).nullish().describe('Who calls: `{FromPhone}`, and `voip.from` of the log.'),
+      to_phone: z.string().max(100).nullish().describe('Who is called: `{ToPhone}`, and `voip.to` of the log.'),
+    })
+    .refine(namesAgent, NO_AGENT)
+    .meta({ id: 'RegisterCall' }),
+  REQUEST_NAMES,
+);
+const registerSipSchema = movingSchema(
+  z.strictObject(registerShape).refine(namesAgent, NO_AGENT).meta({ id: 'RegisterSipCall' }),
+  REQUEST_NAMES,
+);
+const idsSchema = z.strictObject({ call_id: z.string(), session_id: z.string() }).meta({ id: 'CallIds' });
+const terminateSchema = z
+  .strictObject({ message: z.string().max(2_000).nullish().describe('What the agent says before it hangs up.') })
+  .optional();
+const stopSchema = z
+  .strictObject({ end_running: z.boolean().default(false).describe('Whether calls under way are ended, too.') })
+  .default({ end_running: false });
+const guardsSchema = z
+  .strictObject({
+    stopped: z.boolean().describe('No call is placed: `POST /calls/stop`, or the setting `calls.enabled`.'),
+    stopped_at: z.int().nullable().describe('Unix seconds; null where nobody has stopped them.'),
+    concurrent: z.strictObject({ used: z.int(), limit: z.int() }),
+    per_minute: z.strictObject({ used: z.int(), limit: z.int() }),
+    minutes_per_day: z.strictObject({ used: z.number(), limit: z.number() }),
+    allowed_prefixes: z.array(z.string()),
+  })
+  .meta({ id: 'CallGuards', description: 'The operator’s guards of outbound calls, and how much of them is used.' });
+
+/** Printable ASCII, as header values are. */
+const idempotencyKey = z
+  .string()
+  .regex(/^[\x20-\x7e]{1,255}$/, 'Input should be 1 to 255 printable characters')
+  .optional()
+  .describe('Repeats of a request under the same key, within 24 hours, are answered alike and dial once.');
+
+/** Calls that are placed, registered, ended and stopped. */
+export function callRoutes(api: Api, options: CallRoutesOptions): void {
+  const { dialer, registered, dials, guards, openTelephone } = options;
+  const tag = 'calls';
+
+  api.add({
+    id: 'startOutboundCall',
+    method: 'POST',
+    path: '/start_outbound_call',
+    tag,
+    summary: 'Have an agent call somebody',
+    description: 'Answers once the call is taken; what becomes of it is in the call log and in the events.',
+    headers: { 'idempotency-key': idempotencyKey },
+    body: startSchema,
+    answer: idsSchema,
+    errors: [
+      ...(['NUMBER_NOT_OWNED', 'NOT_FOUND', 'NUMBER_INACTIVE', 'AGENT_DISABLED', 'DO_NOT_CALL'] as const),
+      ...(['CALL_FORBIDDEN', 'CALL_NOT_ALLOWED', 'CALLS_STOPPED', 'IDEMPOTENCY_KEY_REUSED'] as const),
+      ...PACE_LIMITS,
+      'DAEMON_DRAINING',
+    ],
+    handle: async ({ body, headers, key }) => {
+      const idempotency = headers['idempotency-key'];
+      const taken = await dialer.dial({
+        from: body.from_phone,
+        to: body.to_phone,
+        agentId: body.agent_id ?? null,
+        agentConfig: body.agent_config ?? null,
+        agentExtensions: body.agent_extensions ?? null,
+        metadata: body.metadata ?? {},
+        includeMetadataInPrompt: body.include_metadata_in_prompt ?? false,
+        ...(body.session_continuation != null && { continuation: body.session_continuation }),
+        ...(idempotency !== undefined && {
+          idempotency: { client: key?.id ?? '', key: idempotency, fingerprint: fingerprint(body) },
+        }),
+      });
+      return worded(taken);
+    },
+  });
+
+  api.add({
+    id: 'registerCall',
+    method: 'POST',
+    path: '/register_call',
+    tag,
+    summary: 'Register a call for a client that comes to /talk',
+    description: 'The client gives the `call_id` in its first message, once and within five minutes.',
+    body: registerSchema,
+    answer: idsSchema,
+    errors: ['NOT_FOUND', 'AGENT_DISABLED', 'REGISTRATIONS_FULL'],
+    handle: async ({ body }) => {
+      const { from_phone: from, to_phone: to, ...rest } = body;
+      const phones = from == null && to == null ? null : { from: from ?? '', to: to ?? '' };
+      return worded(await registered.register({ ...registrationOf(rest), phones }));
+    },
+  });
+
+  api.add({
+    id: 'registerSipCall',
+    method: 'POST',
+    path: '/register_sip_call',
+    tag,
+    summary: 'Register a call that a PBX hands over by SIP',
+    description: 'The PBX calls `sip_uri`, once and within five minutes. Needs a trunk: the setting `sip`.',
+    body: registerSipSchema,
+    answer: z.strictObject({ call_id: z.string(), sip_uri: z.string() }).meta({ id: 'SipCall' }),
+    errors: ['NOT_FOUND', 'AGENT_DISABLED', 'REGISTRATIONS_FULL', 'SIP_NO_TRUNK'],
+    handle: async ({ body }) => {
+      const telephone = await openTelephone();
+      let sipUri = '';
+      const { callId } = await registered.register(registrationOf(body), (id) => {
+        const { uri, cancel } = telephone.expect(id);
+        sipUri = uri;
+        return cancel;
+      });
+      return { call_id: callId, sip_uri: sipUri };
+    },
+  });
+
+  api.add({
+    id: 'terminateSession',
+    method: 'POST',
+    path: '/sessions/{session_id}/terminate',
+    tag,
+    summary: 'End a call or session',
+    description:
+      'It ends `api-ended`, or `canceled` where nobody had answered; with a `message`, `agent-ended` once that is said.',
+    body: terminateSchema,
+    params: { session_id: z.string().min(1).max(200) },
+    answer: success,
+    errors: ['NOT_FOUND', 'SESSION_CLOSED'],
+    handle: async ({ params, body }) => {
+      const message = body?.message?.trim() ?? '';
+      await endSession(params.session_id, options, message === '' ? null : message);
+      return { success: true };
+    },
+  });
+
+  api.add({
+    id: 'stopCalls',
+    method: 'POST',
+    path: '/calls/stop',
+    tag,
+    summary: 'The kill switch: place no more calls',
+    description: 'Holds until `POST /calls/resume`, also over a restart. Calls that come in are not affected.',
+    body: stopSchema,
+    answer: z.strictObject({ success: z.boolean(), ended: z.int().describe('Calls that are being ended.') }),
+    handle: ({ body, key }) => ({
+      success: true,
+      ended: dialer.stop(key?.id ?? null, { endRunning: body.end_running }),
+    }),
+  });
+
+  api.add({
+    id: 'resumeCalls',
+    method: 'POST',
+    path: '/calls/resume',
+    tag,
+    summary: 'Place calls again',
+    answer: success,
+    handle: () => {
+      dialer.resume();
+      return { success: true };
+    },
+  });
+
+  api.add({
+    id: 'getCallGuards',
+    method: 'GET',
+    path: '/calls/guards',
+    tag,
+    summary: 'Guards of outbound calls, and what of them is used',
+    answer: guardsSchema,
+    handle: () => {
+      const { stopped } = dials;
+      const used = dials.usage();
+      return {
+        stopped: stopped !== null || !guards.enabled,
+        stopped_at: stopped?.at ?? null,
+        concurrent: { used: used.concurrent, limit: guards.concurrent },
+        per_minute: { used: used.lastMinute, limit: guards.perMinute },
+        minutes_per_day: { used: used.minutesLastDay, limit: guards.minutesPerDay },
+        allowed_prefixes: [...guards.allowedPrefixes],
+      };
+    },
+  });
+}
+
+function registrationOf(body: z.output<typeof registerSipSchema>): Registration {
+  return {
+    agentId: body.agent_id ?? null,
+    metadata: body.metadata ?? {},
+    agentConfig: body.agent_config ?? null,
+    agentExtensions: body.agent_extensions ?? null,
+    includeMetadataInPrompt: body.include_metadata_in_prompt ?? false,
+    continuation: body.session_continuation ?? null,
+    phones: null,
+  };
+}
+
+function worded({ callId, sessionId }: CallIds): z.output<typeof idsSchema> {
+  return { call_id: callId, session_id: sessionId };
+}
+
+/** The same for bodies that say the same, in whatever order. */
+function fingerprint(body: unknown): string {
+  return createHash('sha256')
+    .update(JSON.stringify(sorted(body)))
+    .digest('hex');
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, inner]) => [name, sorted(inner)]),
+  );
+}
+
+export interface EndingOptions {
+  engine: Engine;
+  dialer: Pick<Dialer, 'end'>;
+  registered: Pick<RegisteredCalls, 'end'>;
+  calls: Pick<CallStore, 'get'>;
+  /** Null where it has not been needed. */
+  telephone: () => Promise<Telephone> | null;
+}
+
+/**
+ * Ends a session, whatever it is and however far it has come: it is over soon after, `api-ended`, or `canceled` where it
+ * had not begun.
+ * @param message is said first, where there is a conversation; the session then ends `agent-ended`
+ * @throws ParleyError NOT_FOUND, SESSION_CLOSED
+ */
+export async function endSession(
+  sessionId: string,
+  options: EndingOptions,
+  message: string | null = null,
+): Promise<void> {
+  const { engine, dialer, registered, calls } = options;
+  if (message !== null && calls.get(sessionId)?.status === 'in-progress') {
+    const talking = [...engine.sessions].find(({ id }) => id === sessionId);
+    if (talking !== undefined) {
+      talking.say(message);
+      talking.finish();
+      return;
+    }
+  }
+  if (dialer.end(sessionId) || registered.end(sessionId)) return;
+  const call = (await options.telephone())?.find(sessionId);
+  if (call != null) {
+    void call.hangUp();
+    return;
+  }
+  for (const session of engine.sessions) {
+    if (session.id !== sessionId) continue;
+    void session.close();
+    return;
+  }
+  const stored = calls.get(sessionId);
+  if (stored === null) throw new ParleyError('NOT_FOUND', { what: 'session', id: sessionId });
+  if (stored.endedUs !== null) throw new ParleyError('SESSION_CLOSED');
+}

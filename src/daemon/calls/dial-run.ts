@@ -1,0 +1,119 @@
+import type { AgentCall } from '../../telephony/calls/agent-call.js';
+import { reasonOf } from '../../base/errors.js';
+import type { SessionEvent } from '../../session/session-options.js';
+import type { CallLog } from '../call-log/call-log.js';
+import type { Telephone } from './telephone.js';
+import type { CallIds, DialEnd, DialRequest } from './dial.js';
+import { type DialAgent, timedConfig } from './dial-agent.js';
+
+export interface DialRunOptions {
+  ids: CallIds;
+  request: DialRequest;
+  agent: DialAgent;
+  log: CallLog;
+  ringTimeoutMs: number;
+  telephone: () => Promise<Telephone>;
+  /** Whether calls may still be placed; asked right before this one is. */
+  mayStart: () => boolean;
+  onSessionEvent: (sessionId: string, agentId: string, event: SessionEvent) => void;
+  onAnswered: () => void;
+  /** The last thing that it does. */
+  onEnded: () => void;
+}
+
+const GIVEN_UP: DialEnd = { status: 'canceled', error: null };
+
+/** One call on its way, from its row in the log to its end. */
+export class DialRun {
+  /** Never rejects. */
+  readonly finished: Promise<DialEnd>;
+  readonly #options: DialRunOptions;
+  #tellFinished!: (end: DialEnd) => void;
+  #call: AgentCall | null = null;
+  #isGivenUp = false;
+  #hasSession = false;
+
+  constructor(options: DialRunOptions) {
+    this.#options = options;
+    this.finished = new Promise((resolve) => (this.#tellFinished = resolve));
+  }
+
+  /** To be called once. Returns `finished`. */
+  start(): Promise<DialEnd> {
+    void this.#run();
+    return this.finished;
+  }
+
+  /** Whether it counts among the engine's sessions. */
+  get hasSession(): boolean {
+    return this.#hasSession;
+  }
+
+  /** May be called twice. */
+  end(): void {
+    this.#isGivenUp = true;
+    void this.#call?.hangUp();
+  }
+
+  async #run(): Promise<void> {
+    const { ids, log, onEnded } = this.#options;
+    let end: DialEnd;
+    try {
+      log.status(ids.sessionId, 'queued');
+      end = await this.#placed();
+    } catch (error) {
+      end = { status: 'failed', error: reasonOf(error) };
+    }
+    // Where there was a session it has ended the row by itself, with more than is known here.
+    const ended = end;
+    if (this.#call === null) this.#quietly(() => log.fail(ids.sessionId, ended.status, ended.error));
+    this.#quietly(onEnded);
+    this.#tellFinished(end);
+  }
+
+  async #placed(): Promise<DialEnd> {
+    const { ids, request, agent, log, telephone, mayStart, onSessionEvent, onAnswered, ringTimeoutMs } = this.#options;
+    const { from, to, metadata = {}, includeMetadataInPrompt = false, continuation, campaignId } = request;
+    const { sessionId, callId } = ids;
+    const phone = await telephone();
+    if (this.#isGivenUp || !mayStart()) return GIVEN_UP;
+    const call = await phone.place({
+      id: sessionId,
+      callId,
+      from,
+      to,
+      ringTimeoutMs,
+      metadata,
+      includeMetadataInPrompt,
+      agent: timedConfig(agent),
+      script: agent.script,
+      extensions: agent.extensions,
+      ...(agent.agentId !== null && { agentId: agent.agentId }),
+      ...(campaignId !== undefined && { campaignId }),
+      ...(continuation !== undefined && { continuation }),
+      observe: (event) => onSessionEvent(sessionId, agent.agentId ?? '', event),
+      onStatus: (status, reason) => {
+        log.status(sessionId, status, reason);
+        if (status === 'in-progress') onAnswered();
+      },
+    });
+    this.#call = call;
+    // It is made while it rings: until then the call's place is not among the engine's.
+    call.session.then(
+      () => (this.#hasSession = true),
+      () => undefined,
+    );
+    if (this.#isGivenUp) void call.hangUp();
+    const { status, error } = await call.finished;
+    return { status, error };
+  }
+
+  /** A database that cannot be written keeps no call from ending; the next start closes what it still has open. */
+  #quietly(work: () => void): void {
+    try {
+      work();
+    } catch {
+      // Whoever wrote to it has failed alike, and is heard.
+    }
+  }
+}

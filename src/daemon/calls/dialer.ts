@@ -1,0 +1,209 @@
+import { randomUUID } from 'node:crypto';
+import { assertCallable, isE164 } from '../../telephony/carriers/destinations.js';
+import type { CallGuards } from '../../settings/setting-groups.js';
+import type { Engine } from '../../engine/engine.js';
+import { ParleyError } from '../../base/errors.js';
+import type { SessionEvent } from '../../session/session-options.js';
+import type { CallStore } from '../../store/calls.js';
+import type { DialStore, Stop } from '../../store/dials.js';
+import type { PhoneStore } from '../../store/phones.js';
+import type { AgentRegistry } from '../agents/agents.js';
+import type { CallLog } from '../call-log/call-log.js';
+import type { AdmissionGate } from '../http/admission-gate.js';
+import type { Telephone } from './telephone.js';
+import type { DialEnd, DialledCall, DialRequest } from './dial.js';
+import { agentFor, type DialAgent } from './dial-agent.js';
+import { DialRun } from './dial-run.js';
+import { InvalidConfigError } from '../../schema/issues.js';
+
+/**
+ * Area codes of the North American plan outside the United States, their territories and Canada (NANPA, area code map):
+ * calls there are international ones, and a usual way to run up somebody's bill. `+1` alone does not allow them.
+ */
+const OTHER_COUNTRIES_OF_1: ReadonlySet<string> = new Set(
+  '242 246 264 268 284 345 441 473 649 658 664 721 758 767 784 809 829 849 868 869 876' // Caribbean and Bermuda
+    .split(' '),
+);
+
+/**
+ * Whether the operator lets agents call a number.
+ * @throws InvalidConfigError where it is none; ParleyError CALL_FORBIDDEN, CALL_NOT_ALLOWED
+ */
+export function checkDestination(to: string, allowedPrefixes: readonly string[]): void {
+  assertCallable(to);
+  if (!isE164(to)) throw notANumber(to, 'to_phone');
+  if (allowedPrefixes.some((prefix) => allows(prefix, to))) return;
+  const allowed = allowedPrefixes.length === 0 ? 'none' : allowedPrefixes.join(', ');
+  throw new ParleyError('CALL_NOT_ALLOWED', { number: to, allowed });
+}
+
+export function notANumber(number: string, field: string): InvalidConfigError {
+  const { message } = new ParleyError('NUMBER_INVALID', { number: number.slice(0, 40) });
+  return new InvalidConfigError([{ loc: ['body', field], msg: message, type: 'phone_number' }]);
+}
+
+function allows(prefix: string, to: string): boolean {
+  if (prefix === '*') return true;
+  if (!to.startsWith(prefix)) return false;
+  return prefix !== '+1' || !OTHER_COUNTRIES_OF_1.has(to.slice(2, 5));
+}
+
+export interface DialerOptions {
+  engine: Engine;
+  agents: Pick<AgentRegistry, 'get'>;
+  phones: Pick<PhoneStore, 'get'>;
+  calls: Pick<CallStore, 'get'>;
+  dials: DialStore;
+  log: CallLog;
+  guards: CallGuards;
+  /** Longest session of an agent that sets none. */
+  maxDurationS: number;
+  /** Sessions that may run at once. */
+  maxSessions: number;
+  /** Sessions of others that are being made. */
+  starting: () => number;
+  doors: Pick<AdmissionGate, 'enter' | 'isOpen'>;
+  telephone: () => Promise<Telephone>;
+  onSessionEvent: (sessionId: string, agentId: string, event: SessionEvent) => void;
+}
+
+/** When a session of somebody else's ends is not known. */
+const SESSIONS_RETRY_S = 5;
+
+/**
+ * Places the calls of agents, each within the operator's guards: whoever wants to call somebody asks here. A call that is
+ * taken has its row in the log and its place in the limits when `dial` resolves, and goes its way by itself.
+ */
+export class Dialer {
+  readonly #options: DialerOptions;
+  /** Calls that are not over, by session. */
+  readonly #runs = new Map<string, DialRun>();
+
+  constructor(options: DialerOptions) {
+    this.#options = options;
+    options.dials.closeOpen();
+  }
+
+  /** Calls that are not over. */
+  get calls(): number {
+    return this.#runs.size;
+  }
+
+  /** Those of them whose session is still to be made: they have its place. */
+  get coming(): number {
+    return [...this.#runs.values()].filter(({ hasSession }) => !hasSession).length;
+  }
+
+  /**
+   * Takes a call on, or says why not; then nothing is left of it.
+   * @throws InvalidConfigError for a number that is none or an agent that cannot be had, with places in the body of
+   * `/start_outbound_call`; ParleyError NUMBER_NOT_OWNED, NUMBER_INACTIVE, NOT_FOUND, AGENT_DISABLED, DO_NOT_CALL,
+   * CALL_FORBIDDEN, CALL_NOT_ALLOWED, CALLS_STOPPED, IDEMPOTENCY_KEY_REUSED, DAEMON_DRAINING; and those of
+   * `PACE_LIMITS`, whose detail `retryAfterS` says when to try again
+   */
+  async dial(request: DialRequest): Promise<DialledCall> {
+    const { engine, doors, dials, guards, maxDurationS } = this.#options;
+    doors.enter();
+    const { idempotency = null } = request;
+    const before = idempotency === null ? null : dials.repeated(idempotency);
+    if (before !== null) return this.#again(before);
+    if (!guards.enabled) throw new ParleyError('CALLS_STOPPED', { reason: 'the setting calls.enabled is false' });
+    if (!isE164(request.from)) throw notANumber(request.from, 'from_phone');
+    checkDestination(request.to, guards.allowedPrefixes);
+    const agent = await agentFor(request, { ...this.#options, longestS: longestS(guards), maxDurationS });
+    if (engine.doNotCall.has(request.to)) throw new ParleyError('DO_NOT_CALL', { number: request.to });
+    doors.enter();
+    return this.#take(request, agent);
+  }
+
+  /** Ends a call, or gives it up while it is not answered. False: there is none of this id that is not over. */
+  end(sessionId: string): boolean {
+    const run = this.#runs.get(sessionId);
+    run?.end();
+    return run !== undefined;
+  }
+
+  /** Takes no more calls, also after a restart, until `resume`. @returns the calls that are ended, where they are */
+  stop(by: string | null, { endRunning }: { endRunning: boolean }): number {
+    this.#options.dials.stop(by);
+    if (!endRunning) return 0;
+    for (const run of this.#runs.values()) run.end();
+    return this.#runs.size;
+  }
+
+  resume(): void {
+    this.#options.dials.resume();
+  }
+
+  get stopped(): Stop | null {
+    return this.#options.dials.stopped;
+  }
+
+  /** Ends every call. May be called twice. */
+  async close(): Promise<void> {
+    for (const run of this.#runs.values()) run.end();
+    await Promise.all([...this.#runs.values()].map(({ finished }) => finished));
+  }
+
+  /** From here on nothing waits: the limits are looked at and the call is written down in one transaction. */
+  #take(request: DialRequest, agent: DialAgent): DialledCall {
+    const { dials, guards, log, onSessionEvent, telephone, doors } = this.#options;
+    const { from, to, campaignId, metadata = {}, idempotency = null } = request;
+    this.#checkSessions();
+    const mine = { sessionId: randomUUID(), callId: randomUUID() };
+    const taken = dials.reserve({ ...mine, to, idempotency, maxDurationS: agent.maxDurationS }, guards, () => {
+      // First: those who watch are told of the call as soon as it is in the log, and it may still be refused here.
+      request.onReserved?.(mine);
+      log.begin({
+        ...mine,
+        channel: 'phone',
+        direction: 'outbound',
+        phones: { from, to },
+        metadata,
+        status: 'registered',
+        agentId: agent.agentId,
+        agentConfig: agent.agent,
+        ...(campaignId !== undefined && { campaignId }),
+      });
+    });
+    if (taken.sessionId !== mine.sessionId) return this.#again(taken);
+    const run = new DialRun({
+      ids: mine,
+      request,
+      agent,
+      log,
+      telephone,
+      onSessionEvent,
+      onAnswered: () => dials.answered(mine.sessionId),
+      onEnded: () => {
+        this.#runs.delete(mine.sessionId);
+        dials.ended(mine.sessionId);
+      },
+      ringTimeoutMs: Math.min(request.ringTimeoutMs ?? Infinity, guards.ringS * 1000),
+      mayStart: () => doors.isOpen && dials.stopped === null,
+    });
+    this.#runs.set(mine.sessionId, run);
+    return { ...mine, finished: run.start() };
+  }
+
+  /** A call that was taken before: its end, if it is over. */
+  #again(ids: { sessionId: string; callId: string }): DialledCall {
+    const { sessionId, callId } = ids;
+    const ended = (): DialEnd => {
+      const item = this.#options.calls.get(sessionId)?.item;
+      return { status: (item?.call_status ?? 'error') as DialEnd['status'], error: item?.error_message ?? null };
+    };
+    return { sessionId, callId, finished: this.#runs.get(sessionId)?.finished ?? Promise.resolve(ended()) };
+  }
+
+  #checkSessions(): void {
+    const { engine, maxSessions, starting } = this.#options;
+    if (engine.sessions.size + this.coming + starting() < maxSessions) return;
+    throw new ParleyError('SESSIONS_FULL', { limit: maxSessions, retryAfterS: SESSIONS_RETRY_S });
+  }
+}
+
+/** As long as one call may last, in seconds. */
+function longestS({ maxDurationS, minutesPerDay }: CallGuards): number {
+  return Math.min(maxDurationS, minutesPerDay * 60);
+}

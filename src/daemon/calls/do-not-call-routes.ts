@@ -1,0 +1,74 @@
+import * as z from 'zod';
+import { isE164 } from '../../telephony/carriers/destinations.js';
+import { ParleyError } from '../../base/errors.js';
+import { type DoNotCallEntry, type DoNotCallList, comparableNumber } from '../../session/after-call/do-not-call.js';
+import { faultAt } from '../http/replies.js';
+import type { Api } from '../http/api.js';
+import { success } from '../http/endpoint.js';
+
+const body = z.strictObject({ phone: z.string().trim().min(1).max(200) });
+const entry = z
+  .strictObject({
+    phone: z.string(),
+    source: z.enum(['rule', 'model', 'operator']),
+    session_id: z.string().nullable(),
+    created_at: z.int().describe('Unix seconds'),
+  })
+  .meta({ id: 'DoNotCallEntry', description: 'A number that agents do not call, and who wished so.' });
+
+/** Numbers that agents do not call. */
+export function doNotCallRoutes(api: Api, list: DoNotCallList, nowSeconds: () => number): void {
+  const path = '/do-not-call';
+  const tag = 'do-not-call';
+
+  api.add({
+    id: 'listDoNotCall',
+    method: 'GET',
+    path,
+    tag,
+    summary: 'Numbers that agents do not call',
+    answer: z.array(entry),
+    handle: () => list.list().map(worded),
+  });
+
+  api.add({
+    id: 'addDoNotCall',
+    method: 'POST',
+    path,
+    tag,
+    summary: 'Add a number',
+    body,
+    answer: success,
+    errors: ['NUMBER_INVALID'],
+    handle: ({ body: { phone } }) => {
+      if (!isCallable(phone)) throw faultAt(['body', 'phone'], new ParleyError('NUMBER_INVALID', { number: phone }));
+      list.add({ number: phone, source: 'operator', sessionId: null, createdAt: nowSeconds() });
+      return { success: true };
+    },
+  });
+
+  api.add({
+    id: 'removeDoNotCall',
+    method: 'DELETE',
+    path,
+    tag,
+    summary: 'Remove a number',
+    body,
+    answer: success,
+    errors: ['NOT_FOUND'],
+    handle: ({ body: { phone } }) => {
+      if (list.remove(phone)) return { success: true };
+      throw new ParleyError('NOT_FOUND', { what: 'number on the do-not-call list', id: phone });
+    },
+  });
+}
+
+/** Whether a call to it could come about: an entry that is mistyped would protect no one. */
+function isCallable(phone: string): boolean {
+  const number = comparableNumber(phone);
+  return isE164(number) || /^sips?:[^\s@]+@[^\s@]+$/.test(number);
+}
+
+function worded({ number, source, sessionId, createdAt }: DoNotCallEntry): z.output<typeof entry> {
+  return { phone: number, source, session_id: sessionId, created_at: createdAt };
+}

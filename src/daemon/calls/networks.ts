@@ -1,0 +1,146 @@
+import { randomUUID } from 'node:crypto';
+import { simulatedCarrier } from '../../telephony/carriers/simulated/open.js';
+import { hasTrunk, sipTrunks } from '../../telephony/carriers/sip/open.js';
+import type { CarrierAccount } from '../../telephony/carriers/media-socket/carrier-account.js';
+import { plivoCarrier } from '../../telephony/carriers/plivo/open.js';
+import { telnyxCarrier } from '../../telephony/carriers/telnyx/open.js';
+import { twilioCarrier } from '../../telephony/carriers/twilio/open.js';
+import type { Carrier } from '../../telephony/carriers/carrier.js';
+import type { LinesElsewhere } from '../../telephony/carriers/sip/agent-line.js';
+import { type JoinedCarrier, JoinedCarriers } from '../../telephony/carriers/joined.js';
+import type { WebhookEndpoint } from '../../telephony/carriers/media-socket/webhook-endpoint.js';
+import type { TrunkStatistics } from '../../telephony/carriers/sip/trunk-statistics.js';
+import type { SimulatedNetwork } from '../../telephony/carriers/simulated/network.js';
+import type { SipTrunks } from '../../telephony/carriers/sip/trunks.js';
+import type { Settings } from '../../settings/settings.js';
+import type { Engine } from '../../engine/engine.js';
+import type { PhoneStore } from '../../store/phones.js';
+
+export interface NetworksOptions {
+  engine: Engine;
+  phones: Pick<PhoneStore, 'list'>;
+  settings: NetworkSettings;
+  /** Where calls over SIP have their sound, if not in the engine's thread. */
+  linesElsewhere?: LinesElsewhere | undefined;
+  /** Where SIP trunks are counted. */
+  figures?: TrunkStatistics | undefined;
+  /** False while no new call is taken. */
+  takesCalls: () => boolean;
+  /** Sessions at once, over all channels. */
+  maxSessions: number;
+  onError: (error: unknown) => void;
+}
+
+export type NetworkSettings = Pick<
+  Settings,
+  | 'sip'
+  | 'sipPassword'
+  | 'twilio'
+  | 'twilioAuthToken'
+  | 'telnyx'
+  | 'telnyxApiKey'
+  | 'plivo'
+  | 'plivoAuthToken'
+  | 'publicUrl'
+>;
+
+/** The phone networks that the settings name, and the simulated one. */
+export interface Networks {
+  /** All of them as one. */
+  carrier: Carrier;
+  simulated: SimulatedNetwork;
+  sip: SipTrunks | null;
+  /** Those that have webhooks and media sockets. */
+  doors: readonly WebhookEndpoint[];
+  /** Ends all calls. */
+  close: () => Promise<void>;
+}
+
+/**
+ * Opens them; their numbers are those that the store has under their names.
+ * @throws ParleyError SIP_CANNOT_LISTEN, FILE_NOT_READABLE, CONFIG_INVALID, InvalidConfigError
+ */
+export async function openNetworks({
+  engine,
+  phones,
+  settings,
+  linesElsewhere,
+  figures,
+  takesCalls,
+  maxSessions,
+  onError,
+}: NetworksOptions): Promise<Networks> {
+  const ownedBy = (name: string): string[] =>
+    phones.list().flatMap(({ carrier, number }) => (carrier === name ? [number] : []));
+  const joined: JoinedCarrier[] = [];
+  const doors: WebhookEndpoint[] = [];
+  const closing: (() => Promise<void>)[] = [];
+  let sip: SipTrunks | null = null;
+  if (hasTrunk(settings.sip)) {
+    const owned = ownedBy('sip');
+    const trunks = await sipTrunks({
+      engine,
+      onError,
+      owned,
+      figures,
+      linesElsewhere,
+      takesCalls,
+      mostCalls: maxSessions,
+      settings: settings.sip,
+      password: settings.sipPassword,
+    });
+    for (const carrier of trunks.carriers) joined.push({ carrier, owned: await carrier.ownedNumbers() });
+    closing.push(() => trunks.close());
+    sip = trunks;
+  }
+  const { publicUrl } = settings;
+  /** A carrier with media sockets. */
+  const join = async (
+    name: string,
+    open: (common: CarrierAccount) => Promise<{ carrier: Carrier & WebhookEndpoint; close: () => Promise<void> }>,
+  ): Promise<void> => {
+    const owned = ownedBy(name);
+    const { carrier, close } = await open({ engine, onError, owned, publicUrl });
+    joined.push({ carrier, owned });
+    doors.push(carrier);
+    closing.push(close);
+  };
+  if (settings.twilio.accountSid !== null) {
+    const own = { settings: settings.twilio, authToken: settings.twilioAuthToken };
+    await join('twilio', (common) => twilioCarrier({ ...common, ...own }));
+  }
+  if (settings.telnyx.connectionId !== null) {
+    const own = { settings: settings.telnyx, apiKey: settings.telnyxApiKey, unixMs: () => Date.now() };
+    await join('telnyx', (common) => telnyxCarrier({ ...common, ...own }));
+  }
+  if (settings.plivo.authId !== null) {
+    const own = { settings: settings.plivo, authToken: settings.plivoAuthToken };
+    await join('plivo', (common) => plivoCarrier({ ...common, ...own }));
+  }
+  // Numbers of carriers that are not there any more ring on the simulated network alone.
+  const others = new Set(joined.flatMap(({ owned }) => owned));
+  const owned = phones
+    .list()
+    .map(({ number }) => number)
+    .filter((number) => !others.has(number));
+  const simulated = await simulatedCarrier({
+    engine,
+    owned,
+    onError,
+    // The log knows the calls of earlier processes as well.
+    idPrefix: `sim-${randomUUID().slice(0, 8)}`,
+  });
+  joined.push({ carrier: simulated, owned });
+  figures?.doors.push(...doors);
+  const carrier = joined.length === 1 ? simulated : new JoinedCarriers(joined);
+  return {
+    carrier,
+    simulated,
+    sip,
+    doors,
+    close: async () => {
+      await carrier.close();
+      for (const close of closing) await close();
+    },
+  };
+}

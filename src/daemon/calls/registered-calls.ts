@@ -1,0 +1,136 @@
+import { randomUUID } from 'node:crypto';
+import type { Cancel, Clock } from '../../base/clock.js';
+import type { AgentConfig } from '../../agent/agent.js';
+import type { AgentExtensions } from '../../agent/extensions/extensions.js';
+import type { SessionContinuation } from '../../agent/continuation.js';
+import type { Engine } from '../../engine/engine.js';
+import { ParleyError } from '../../base/errors.js';
+import type { AgentRegistry } from '../agents/agents.js';
+import type { CallLog } from '../call-log/call-log.js';
+import type { CallIds } from './dial.js';
+import { checkRequestedAgent, requestedAgent, type RequestedAgent } from '../agents/requested-agent.js';
+
+/** What a call is registered with. */
+export interface Registration {
+  agentId: string | null;
+  agentConfig: AgentConfig | null;
+  agentExtensions: AgentExtensions | null;
+  metadata: Readonly<Record<string, unknown>>;
+  includeMetadataInPrompt: boolean;
+  continuation: SessionContinuation | null;
+  /** The two ends of the call, as the client's server knows them. Null = the line tells. */
+  phones: { readonly from: string; readonly to: string } | null;
+}
+
+/** A call whose client is still to come. */
+export interface RegisteredCall
+  extends
+    CallIds,
+    RequestedAgent,
+    Pick<Registration, 'metadata' | 'includeMetadataInPrompt' | 'continuation' | 'phones'> {}
+
+export interface RegisteredCallsOptions {
+  engine: Engine;
+  agents: Pick<AgentRegistry, 'get'>;
+  log: CallLog;
+  clock: Clock;
+}
+
+/** How the client of a registered call comes. */
+type Way = 'talk' | 'phone';
+
+/** A client has so long to come. */
+export const REGISTERED_MS = 300_000;
+/** Calls that wait at once. */
+const MOST_WAITING = 1_000;
+const RETRY_S = 30;
+
+/**
+ * Calls that a client's server has registered: the client comes to `/talk` with the call's id, or a PBX calls an address
+ * of ours, once and in time. They do not outlive the process.
+ */
+export class RegisteredCalls {
+  readonly #options: RegisteredCallsOptions;
+  readonly #waiting = new Map<string, { call: RegisteredCall; over: Way; cancel: Cancel }>();
+
+  constructor(options: RegisteredCallsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * @param expect has the call expected over SIP; returns what ends that
+   * @throws InvalidConfigError; ParleyError NOT_FOUND, AGENT_DISABLED, REGISTRATIONS_FULL, and what `expect` throws
+   */
+  async register(registration: Registration, expect?: (callId: string) => Cancel): Promise<CallIds> {
+    const { engine, agents, log, clock } = this.#options;
+    const { agentId, metadata, includeMetadataInPrompt, continuation, phones } = registration;
+    const requested = requestedAgent(agents, agentId, registration);
+    await checkRequestedAgent(engine, requested, {
+      metadata,
+      includeMetadataInPrompt,
+      ...(phones !== null && { phones }),
+    });
+    if (continuation !== null) await engine.checkContinuation(continuation, agentId);
+    if (this.#waiting.size >= MOST_WAITING) {
+      throw new ParleyError('REGISTRATIONS_FULL', { limit: MOST_WAITING, retryAfterS: RETRY_S });
+    }
+    const ids = { callId: randomUUID(), sessionId: randomUUID() };
+    const { agent: config } = requested;
+    const over: Way = expect === undefined ? 'talk' : 'phone';
+    const expectNoMore = expect?.(ids.callId);
+    log.begin({
+      ...ids,
+      channel: over,
+      agentId,
+      agentConfig: config,
+      metadata,
+      status: 'registered',
+      ...(phones !== null && { phones }),
+    });
+    const call = { ...ids, ...requested, metadata, includeMetadataInPrompt, continuation, phones };
+    const cancelTimer = clock.schedule(clock.nowMs() + REGISTERED_MS, () => {
+      this.#close(ids.callId, 'nobody came within five minutes');
+    });
+    const cancel = (): void => {
+      cancelTimer();
+      expectNoMore?.();
+    };
+    this.#waiting.set(ids.callId, { call, over, cancel });
+    return ids;
+  }
+
+  /**
+   * The call, which is nobody else's from now on.
+   * @param over how its client comes: it has to be as it was registered
+   * @throws ParleyError NOT_FOUND
+   */
+  take(callId: string, over: Way): RegisteredCall {
+    const waiting = this.#waiting.get(callId);
+    if (waiting?.over !== over) throw new ParleyError('NOT_FOUND', { what: 'registered call', id: callId });
+    waiting.cancel();
+    this.#waiting.delete(callId);
+    return waiting.call;
+  }
+
+  /** Nobody is to come any more. Returns whether a call of this session was waited for. */
+  end(sessionId: string): boolean {
+    for (const [callId, { call }] of this.#waiting) {
+      if (call.sessionId !== sessionId) continue;
+      this.#close(callId, null);
+      return true;
+    }
+    return false;
+  }
+
+  /** May be called twice. */
+  close(): void {
+    for (const callId of Array.from(this.#waiting.keys())) this.#close(callId, 'the daemon has stopped');
+  }
+
+  #close(callId: string, reason: string | null): void {
+    const waiting = this.#waiting.get(callId);
+    if (waiting === undefined) return;
+    const { sessionId } = this.take(callId, waiting.over);
+    this.#options.log.fail(sessionId, 'canceled', reason);
+  }
+}

@@ -1,0 +1,236 @@
+import { randomUUID } from 'node:crypto';
+import type { AgentCall } from '../../telephony/calls/agent-call.js';
+import { isAllowedExtension } from '../../telephony/carriers/sip/open.js';
+import type { TrunkStatistics } from '../../telephony/carriers/sip/trunk-statistics.js';
+import { type CallAgent, type OutboundCall, type OwnCall, Switchboard } from '../../telephony/calls/switchboard.js';
+import type { CallRefusal, Carrier, CarrierCall } from '../../telephony/carriers/carrier.js';
+import type { LinesElsewhere } from '../../telephony/carriers/sip/agent-line.js';
+import { JoinedCarriers } from '../../telephony/carriers/joined.js';
+import type { WebhookEndpoint } from '../../telephony/carriers/media-socket/webhook-endpoint.js';
+import type { Cancel } from '../../base/clock.js';
+import { overriddenExtensions } from '../../agent/extensions/extensions.js';
+import { movedParts } from '../../agent/extensions/old-place.js';
+import { overriddenAgent } from '../../agent/override-agent.js';
+import type { Engine } from '../../engine/engine.js';
+import { errorOf, ParleyError } from '../../base/errors.js';
+import type { SessionEvent } from '../../session/session-options.js';
+import type { PhoneStore } from '../../store/phones.js';
+import type { AgentRegistry } from '../agents/agents.js';
+import type { CallLog } from '../call-log/call-log.js';
+import { type NetworkSettings, type Networks, openNetworks } from './networks.js';
+import type { RegisteredCall } from './registered-calls.js';
+
+export interface TelephoneOptions {
+  engine: Engine;
+  agents: Pick<AgentRegistry, 'get'>;
+  phones: PhoneStore;
+  log: CallLog;
+  /** Where they name networks, calls go over these as well. */
+  settings: NetworkSettings;
+  /** A call that was registered for an address of ours; it is nobody else's from then on. Throws where it is none. */
+  takeRegistered: (callId: string) => RegisteredCall;
+  maxSessions: number;
+  /** Sessions of others that are still to be made. Default none. */
+  starting?: () => number;
+  /** As `NetworksOptions.linesElsewhere`. */
+  linesElsewhere?: LinesElsewhere | undefined;
+  /** Where SIP trunks are counted. */
+  figures?: TrunkStatistics | undefined;
+  /** As `SwitchboardOptions.mayTransfer`. */
+  mayTransfer?: (target: string) => string | null;
+  /** False while the daemon is shutting down: nobody answers any more. */
+  isOpen: () => boolean;
+  onSessionEvent: (sessionId: string, agentId: string, event: SessionEvent) => void;
+  onError: (error: Error) => void;
+}
+
+/** The daemon's phone: its carrier, and who answers which number. */
+export class Telephone {
+  readonly carrier: Carrier;
+  readonly #networks: Networks;
+  readonly #switchboard: Switchboard;
+  readonly #options: TelephoneOptions;
+  /** Sessions of calls that came in and are still to be made. */
+  readonly #coming = new Set<string>();
+
+  private constructor(networks: Networks, options: TelephoneOptions) {
+    const { carrier } = networks;
+    this.carrier = carrier;
+    this.#networks = networks;
+    this.#options = options;
+    const onError = (error: unknown): void => options.onError(errorOf(error));
+    const { engine, mayTransfer, settings } = options;
+    this.#switchboard = new Switchboard({
+      engine,
+      carrier,
+      onError,
+      ...(mayTransfer && { mayTransfer }),
+      isAllowedExtension: (target) => isAllowedExtension(settings.sip, target),
+      ownCalls: {
+        begin: (call) => this.#ownCall(call),
+        placed: (call) => void options.log.follow(call),
+      },
+    });
+    this.#switchboard.receive(
+      (call) => this.#route(call),
+      (call) => {
+        void options.log.follow(call);
+        const made = (): boolean => this.#coming.delete(call.sessionId);
+        void call.session.then(made, made);
+      },
+    );
+  }
+
+  /** @throws ParleyError FILE_NOT_READABLE, InvalidConfigError where the network's numbers are not what they should be */
+  static async open(options: TelephoneOptions): Promise<Telephone> {
+    const { engine, phones, settings, figures, linesElsewhere, maxSessions, isOpen: takesCalls } = options;
+    const onError = (error: unknown): void => options.onError(errorOf(error));
+    return new Telephone(
+      await openNetworks({ engine, phones, settings, figures, linesElsewhere, takesCalls, maxSessions, onError }),
+      options,
+    );
+  }
+
+  /** Somebody of the simulated network calls one of our numbers. @throws ParleyError NOT_FOUND for an unknown caller */
+  callIn(caller: string, to: string): CarrierCall {
+    const known = this.#networks.simulated.callers.get(caller);
+    if (known === undefined) throw new ParleyError('NOT_FOUND', { what: 'caller', id: caller });
+    return this.#networks.simulated.callIn(known, to);
+  }
+
+  /** What a path of ours belongs to: the webhooks and media sockets of a carrier; null = of none. */
+  doorAt(path: string): WebhookEndpoint | null {
+    return this.#networks.doors.find((door) => path.startsWith(`${door.path}/`)) ?? null;
+  }
+
+  /** The network that has a number of ours. */
+  networkOf(number: string): string {
+    const { carrier } = this;
+    return (carrier instanceof JoinedCarriers ? carrier.carrierOf(number) : carrier)?.name ?? carrier.name;
+  }
+
+  /**
+   * Expects a registered call over SIP.
+   * @returns the address that is to be called, and what ends it
+   * @throws ParleyError SIP_NO_TRUNK
+   */
+  expect(callId: string): { uri: string; cancel: Cancel } {
+    const { sip } = this.#networks;
+    if (sip === null) throw new ParleyError('SIP_NO_TRUNK');
+    return sip.expect(callId);
+  }
+
+  /** Calls somebody on behalf of an agent; the log sees the call to its end. @throws ParleyError as `Switchboard.place` */
+  async place(call: OutboundCall): Promise<AgentCall> {
+    const placed = await this.#switchboard.place(call);
+    void this.#options.log.follow(placed);
+    return placed;
+  }
+
+  /** The call of a session that is under way. */
+  find(sessionId: string): AgentCall | null {
+    for (const call of this.#switchboard.calls) if (call.sessionId === sessionId) return call;
+    return null;
+  }
+
+  /** Calls that came in and whose session is still to be made: each has a place among `maxSessions`. */
+  get coming(): number {
+    for (const { id } of this.#options.engine.sessions) this.#coming.delete(id);
+    return this.#coming.size;
+  }
+
+  /** How many calls are under way. */
+  get calls(): number {
+    return this.#switchboard.calls.size;
+  }
+
+  async close(): Promise<void> {
+    await this.#switchboard.close();
+    await this.#networks.close();
+  }
+
+  /** An agent calls somebody to ask whether they take a call: a call of its own in the log. */
+  #ownCall({ agent, askedFor, ...call }: OwnCall): Pick<CallAgent, 'observe' | 'onStatus'> {
+    const { log, onSessionEvent } = this.#options;
+    const { sessionId, agentId } = call;
+    log.begin({
+      ...call,
+      channel: 'phone',
+      direction: 'outbound',
+      agentConfig: agent.agent,
+      metadata: { asked_for: askedFor },
+      status: 'dispatching',
+    });
+    return {
+      observe: (event) => onSessionEvent(sessionId, agentId ?? '', event),
+      onStatus: (status, reason) => log.status(sessionId, status, reason),
+    };
+  }
+
+  get #isFull(): boolean {
+    const { engine, maxSessions, starting = () => 0 } = this.#options;
+    return engine.sessions.size + this.coming + starting() >= maxSessions;
+  }
+
+  /** The agent of a number, or why nobody answers. */
+  #route(call: CarrierCall): CallAgent | CallRefusal {
+    const { agents, phones, log, onSessionEvent } = this.#options;
+    const { from, to } = call;
+    if (!this.#options.isOpen()) return 'full';
+    if (this.#networks.sip?.isExpected(to) === true) return this.#registered(call);
+    const phone = phones.get(to);
+    if (phone === null || phone.status !== 'active' || phone.agentId === null) return 'unavailable';
+    if (this.#isFull) return 'full';
+    const { id: agentId, config, script, extensions: stored } = agents.get(phone.agentId);
+    const own = movedParts(phone.agentConfigOverride ?? {}, null); // stored by an earlier release
+    const agent = overriddenAgent(config, own.config);
+    const extensions = overriddenExtensions(stored, own.extensions);
+    if (agent.status === 'disabled') return 'unavailable';
+    const id = randomUUID();
+    const callId = log.unusedCallId(call.id);
+    log.begin({
+      sessionId: id,
+      callId,
+      channel: 'phone',
+      agentId,
+      agentConfig: agent,
+      phones: { from, to },
+      status: 'ringing',
+    });
+    this.#coming.add(id);
+    return {
+      id,
+      callId,
+      agentId,
+      agent,
+      script,
+      extensions,
+      observe: (event) => onSessionEvent(id, agentId, event),
+      onStatus: (status, reason) => log.status(id, status, reason),
+    };
+  }
+
+  /** The agent that a call was registered for. */
+  #registered({ from, to }: CarrierCall): CallAgent | CallRefusal {
+    const { log, onSessionEvent, takeRegistered } = this.#options;
+    if (this.#isFull) return 'full';
+    const call = takeRegistered(to);
+    const { sessionId: id, callId, agentId, agent, metadata, includeMetadataInPrompt, continuation } = call;
+    const { script, extensions } = call;
+    log.came(id, { from, to });
+    if (agent.status !== 'disabled') this.#coming.add(id);
+    return {
+      id,
+      callId,
+      agent,
+      script,
+      extensions,
+      metadata,
+      includeMetadataInPrompt,
+      ...(agentId !== null && { agentId }),
+      ...(continuation !== null && { continuation }),
+      observe: (event) => onSessionEvent(id, agentId ?? '', event),
+      onStatus: (status, reason) => log.status(id, status, reason),
+    };
+  }
+}

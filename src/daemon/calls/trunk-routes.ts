@@ -1,0 +1,73 @@
+import * as z from 'zod';
+import type { TrunkStatistics } from '../../telephony/carriers/sip/trunk-statistics.js';
+import type { TrunkState } from '../../telephony/carriers/sip/carrier.js';
+import { hopText } from '../../telephony/sip/hop.js';
+import type { Api } from '../http/api.js';
+
+export interface TrunkRoutesOptions {
+  figures: Pick<TrunkStatistics, 'states' | 'refusedCalls'>;
+  /** Opens the trunks, where they are not. */
+  open: () => Promise<unknown>;
+  /** Of the clock that the trunks have. */
+  nowMs: () => number;
+  nowSeconds: () => number;
+}
+
+const trunkSchema = z
+  .strictObject({
+    name: z.string().describe('Of `sip.trunks`; `default` is the trunk that `sip` is itself.'),
+    numbers: z.array(z.string()).describe('Its numbers that are in use, E.164.'),
+    calls: z.int().describe('Calls under way.'),
+    registration: z
+      .strictObject({
+        state: z.enum(['registering', 'registered', 'failed', 'ended']),
+        reason: z.string().nullable().describe('Why it failed, in the words of the registrar.'),
+      })
+      .nullable()
+      .describe('Null where the trunk is not to be registered with.'),
+    servers: z.array(
+      z.strictObject({
+        address: z.string().describe('Such as `UDP 192.0.2.7:5060`.'),
+        answers: z.boolean().nullable().describe('Whether it answered the last OPTIONS; null = none was sent yet.'),
+        last_answer_at: z.int().nullable().describe('Unix seconds'),
+        last_status: z.int().nullable().describe('What it answered last; any status is an answer.'),
+      }),
+    ),
+    refused: z
+      .array(z.strictObject({ status: z.int(), count: z.int() }))
+      .describe('Calls that came in and were refused since the start, by SIP status.'),
+  })
+  .meta({ id: 'Trunk', description: 'A SIP trunk, and how it is.' });
+
+/** How the SIP trunks are. */
+export function trunkRoutes(api: Api, { figures, open, nowMs, nowSeconds }: TrunkRoutesOptions): void {
+  const worded = ({ name, numbers, calls, registration, servers }: TrunkState): z.output<typeof trunkSchema> => ({
+    name,
+    numbers: [...numbers],
+    calls,
+    registration: registration && {
+      state: registration.state,
+      reason: registration.state === 'failed' ? registration.reason : null,
+    },
+    servers: servers.map(({ hop, answers, last }) => ({
+      address: hopText(hop),
+      answers,
+      last_status: last?.status ?? null,
+      last_answer_at: last === null ? null : Math.round(nowSeconds() - (nowMs() - last.atMs) / 1000),
+    })),
+    refused: figures.refusedCalls.flatMap(({ trunk, status, count }) => (trunk === name ? [{ status, count }] : [])),
+  });
+  api.add({
+    id: 'listTrunks',
+    method: 'GET',
+    path: '/trunks',
+    tag: 'phones',
+    summary: 'SIP trunks, and how they are',
+    description: 'Empty where the setting `sip` names none.',
+    answer: z.array(trunkSchema),
+    handle: async () => {
+      await open();
+      return figures.states.map(worded);
+    },
+  });
+}

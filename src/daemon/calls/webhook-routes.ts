@@ -1,0 +1,88 @@
+import * as z from 'zod';
+import { ParleyError } from '../../base/errors.js';
+import type { DeliveryStore, StoredDelivery } from '../../store/deliveries.js';
+import type { Api } from '../http/api.js';
+
+export interface WebhookRoutesOptions {
+  deliveries: DeliveryStore;
+  unixMs: () => number;
+  /** Something has been made due. */
+  wake: () => void;
+}
+
+const states = z.enum(['pending', 'delivered', 'failed']);
+const seconds = z.number().describe('Unix seconds');
+const deliverySchema = z
+  .strictObject({
+    id: z.string().describe('The header `webhook-id` of every attempt'),
+    session_id: z.string(),
+    url: z.string(),
+    state: states.describe('`failed` messages are tried no more'),
+    attempts: z.int(),
+    created_at: seconds,
+    next_attempt_at: seconds.nullable(),
+    delivered_at: seconds.nullable(),
+    error: z.string().nullable().describe('Why the last attempt failed'),
+  })
+  .meta({ id: 'WebhookDelivery', description: 'A message to a webhook, as far as it has come.' });
+
+/** What became of messages to webhooks: `session_data_webhook` of agents, and the operator's `callWebhook`. */
+export function webhookRoutes(api: Api, { deliveries, unixMs, wake }: WebhookRoutesOptions): void {
+  const tag = 'webhooks';
+
+  api.add({
+    id: 'listDeliveries',
+    method: 'GET',
+    path: '/webhooks/deliveries',
+    tag,
+    summary: 'Messages to webhooks, the newest first',
+    description: 'Those that are done with are kept for 30 days.',
+    query: {
+      session_id: z.string().max(200).optional(),
+      state: states.optional(),
+      limit: z.int().min(1).max(100).default(20),
+      cursor: z.int().min(0).default(0).describe('The `next_cursor` of the page before; 0 = the first page'),
+    },
+    answer: z.strictObject({ deliveries: z.array(deliverySchema), next_cursor: z.int().describe('0 at the end') }),
+    handle: ({ query: { session_id: sessionId = null, state = null, limit, cursor } }) => {
+      const before = cursor === 0 ? null : cursor;
+      const found = deliveries.list({ sessionId, state, before, limit: limit + 1 });
+      const page = found.slice(0, limit);
+      return { deliveries: page.map(worded), next_cursor: found.length > limit ? (page.at(-1)?.seq ?? 0) : 0 };
+    },
+  });
+
+  api.add({
+    id: 'resendDelivery',
+    method: 'POST',
+    path: '/webhooks/deliveries/{id}/resend',
+    tag,
+    summary: 'Send a message again, now',
+    description: 'Whatever became of it; with all its attempts anew. Later messages of its session wait for it.',
+    params: { id: z.string().min(1).max(100) },
+    answer: deliverySchema,
+    errors: ['NOT_FOUND'],
+    handle: ({ params: { id } }) => {
+      const delivery = deliveries.resend(id, unixMs());
+      if (delivery === null) throw new ParleyError('NOT_FOUND', { what: 'delivery', id });
+      wake();
+      return worded(delivery);
+    },
+  });
+}
+
+function worded(delivery: StoredDelivery): z.output<typeof deliverySchema> {
+  const { id, sessionId, url, state, attempts, createdUnixMs, nextUnixMs, deliveredUnixMs, error } = delivery;
+  const inSeconds = (ms: number | null): number | null => (ms === null ? null : ms / 1000);
+  return {
+    id,
+    session_id: sessionId,
+    url,
+    state,
+    attempts,
+    error,
+    created_at: createdUnixMs / 1000,
+    next_attempt_at: inSeconds(nextUnixMs),
+    delivered_at: inSeconds(deliveredUnixMs),
+  };
+}

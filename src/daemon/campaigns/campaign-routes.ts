@@ -1,0 +1,196 @@
+import * as z from 'zod';
+import type { Clock } from '../../base/clock.js';
+import type { StoredCampaign } from '../../store/campaigns.js';
+import type { Api } from '../http/api.js';
+import { success } from '../http/endpoint.js';
+import type { Campaigns } from './campaigns.js';
+import { changedOverrides, overridesSchema, scheduleSchema, wordedSchedule } from './schedule.js';
+import { campaignProgressRoutes } from './progress-routes.js';
+import { campaignRecordRoutes, recordSchema } from './record-routes.js';
+
+const nameSchema = z.string().trim().min(1).max(200);
+const createSchema = z.strictObject({ name: nameSchema }).meta({ id: 'CampaignCreate' });
+const changeSchema = z
+  .strictObject({
+    name: nameSchema.exactOptional(),
+    include_metadata_in_prompt: z
+      .boolean()
+      .exactOptional()
+      .describe("Whether the agent's prompt has each record's metadata, beside the variables that it names"),
+  })
+  .meta({ id: 'CampaignChange' });
+const number = z.string().min(1).max(100);
+const callerSchema = z
+  .strictObject({
+    phone: number.nullish().describe('One of our numbers; the campaign calls with its agent.'),
+    caller: number.nullish().describe('The same as `phone`, as the campaign shows it.'),
+  })
+  .refine(({ phone, caller }) => (phone ?? caller) != null, {
+    path: ['phone'],
+    error: 'Field required',
+    params: { type: 'missing' },
+  });
+
+const shape = {
+  id: z.string(),
+  name: z.string(),
+  status: z.enum(['idle', 'started', 'paused', 'finished', 'failed']),
+  created_at: z.int().describe('Unix seconds'),
+};
+const newCampaignSchema = z
+  .strictObject({ ...shape, records: z.array(recordSchema) })
+  .meta({ id: 'NewCampaign', description: 'A campaign that was made just now.' });
+const campaignSchema = z
+  .strictObject({
+    ...shape,
+    caller: z.string().nullable().describe('The number that it calls with'),
+    include_metadata_in_prompt: z.boolean(),
+  })
+  .meta({ id: 'Campaign', description: 'People who are called one after the other by one agent.' });
+
+const params = { campaign_id: z.string().min(1).max(100) };
+
+/** Campaigns, whom they call, and how far they are. */
+export function campaignRoutes(api: Api, campaigns: Campaigns, clock: Clock): void {
+  campaignRecordRoutes(api, campaigns);
+  campaignProgressRoutes(api, campaigns, clock);
+  const tag = 'campaigns';
+  const path = '/campaigns/{campaign_id}';
+  const one = { tag, params, answer: campaignSchema };
+
+  api.add({
+    id: 'createCampaign',
+    method: 'POST',
+    path: '/campaigns',
+    tag,
+    summary: 'Make a campaign',
+    body: createSchema,
+    answer: newCampaignSchema,
+    handle: ({ body: { name } }) => {
+      const { id, status, createdAt } = campaigns.create(name);
+      return { id, name, status, records: [], created_at: createdAt };
+    },
+  });
+
+  api.add({
+    id: 'listCampaigns',
+    method: 'GET',
+    path: '/campaigns',
+    tag,
+    summary: 'All campaigns',
+    answer: z.array(campaignSchema),
+    handle: () => campaigns.list().map(worded),
+  });
+
+  api.add({
+    ...one,
+    id: 'getCampaign',
+    method: 'GET',
+    path: `${path}/info`,
+    summary: 'A campaign',
+    errors: ['NOT_FOUND'],
+    handle: ({ params: { campaign_id: id } }) => worded(campaigns.get(id)),
+  });
+
+  api.add({
+    ...one,
+    id: 'updateCampaign',
+    method: 'PUT',
+    path: `${path}/info`,
+    summary: 'Change a campaign',
+    body: changeSchema,
+    errors: ['NOT_FOUND', 'CAMPAIGN_FINISHED'],
+    handle: ({ params: { campaign_id: id }, body: { name, include_metadata_in_prompt: include } }) => {
+      const change = {
+        ...(name !== undefined && { name }),
+        ...(include !== undefined && { includeMetadataInPrompt: include }),
+      };
+      return worded(campaigns.change(id, change));
+    },
+  });
+
+  api.add({
+    id: 'deleteCampaign',
+    method: 'DELETE',
+    path,
+    tag,
+    params,
+    summary: 'Delete a campaign with its records',
+    answer: success,
+    description: 'Not while it calls. Its calls stay in the log.',
+    errors: ['NOT_FOUND', 'CAMPAIGN_RUNNING'],
+    handle: async ({ params: { campaign_id: id } }) => {
+      await campaigns.remove(id);
+      return { success: true };
+    },
+  });
+
+  api.add({
+    ...one,
+    id: 'setCampaignCaller',
+    method: 'POST',
+    path: `${path}/set_caller`,
+    summary: 'The number that a campaign calls with',
+    body: callerSchema,
+    errors: ['NOT_FOUND', 'NUMBER_NOT_OWNED', 'CAMPAIGN_FINISHED'],
+    handle: async ({ params: { campaign_id: id }, body: { phone, caller } }) =>
+      worded(await campaigns.setCaller(id, phone ?? caller ?? '')),
+  });
+
+  api.add({
+    ...one,
+    id: 'startCampaign',
+    method: 'POST',
+    path: `${path}/start`,
+    summary: 'Begin to call, or go on',
+    description: 'Nothing happens where it calls already.',
+    errors: ['NOT_FOUND', 'CAMPAIGN_FINISHED', 'CAMPAIGN_NOT_READY', 'NUMBER_INACTIVE', 'AGENT_DISABLED'],
+    handle: ({ params: { campaign_id: id } }) => worded(campaigns.start(id)),
+  });
+
+  api.add({
+    ...one,
+    id: 'stopCampaign',
+    method: 'POST',
+    path: `${path}/stop`,
+    summary: 'Call nobody else',
+    description: 'Calls that are under way end by themselves. `start` goes on.',
+    errors: ['NOT_FOUND', 'CAMPAIGN_FINISHED'],
+    handle: ({ params: { campaign_id: id } }) => worded(campaigns.stop(id)),
+  });
+
+  api.add({
+    id: 'getCampaignSchedule',
+    method: 'GET',
+    path: `${path}/schedule`,
+    tag,
+    params,
+    summary: 'How a campaign calls',
+    answer: scheduleSchema,
+    errors: ['NOT_FOUND'],
+    handle: ({ params: { campaign_id: id } }) => wordedSchedule(campaigns.scheduleOf(campaigns.get(id))),
+  });
+
+  api.add({
+    id: 'setCampaignSchedule',
+    method: 'POST',
+    path: `${path}/schedule`,
+    tag,
+    params,
+    summary: 'Change how a campaign calls',
+    description: "Its own pace, retries and calling hours over the operator's. Answers with what applies then.",
+    body: overridesSchema,
+    answer: scheduleSchema,
+    errors: ['NOT_FOUND', 'CAMPAIGN_FINISHED'],
+    handle: ({ params: { campaign_id: id }, body }) => {
+      const overrides = changedOverrides(campaigns.get(id).overrides, body);
+      return wordedSchedule(campaigns.scheduleOf(campaigns.change(id, { overrides })));
+    },
+  });
+}
+
+/** As the interface words it. */
+function worded(campaign: StoredCampaign): z.output<typeof campaignSchema> {
+  const { id, name, status, createdAt, caller, includeMetadataInPrompt } = campaign;
+  return { id, name, status, created_at: createdAt, caller, include_metadata_in_prompt: includeMetadataInPrompt };
+}

@@ -1,0 +1,67 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type * as z from 'zod';
+import type { Access } from './access.js';
+import { checked, type Checks, checksOf } from './checked.js';
+import type { AnyEndpoint, Call, Endpoint, Shape } from './endpoint.js';
+
+/**
+ * The daemon's endpoints: each is checked as it says, in the order key, then everything else, and stands in the OpenAPI
+ * document.
+ */
+export class Api {
+  readonly endpoints: AnyEndpoint[] = [];
+  readonly #app: FastifyInstance;
+  readonly #access: Access;
+
+  constructor(app: FastifyInstance, access: Access) {
+    this.#app = app;
+    this.#access = access;
+    // Bodies come as bytes: what they are is for each endpoint to say, and for `jsonBody` to word what they are not.
+    app.removeAllContentTypeParsers();
+    app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  }
+
+  add<P extends Shape, Q extends Shape, B extends z.ZodType, R extends z.ZodType>(
+    endpoint: Endpoint<P, Q, B, R>,
+  ): void {
+    const any = endpoint as unknown as AnyEndpoint;
+    this.endpoints.push(any);
+    if (any.upload === undefined) this.#route(this.#app, any);
+    else {
+      void this.#app.register(async (uploads) => {
+        uploads.removeAllContentTypeParsers();
+        uploads.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
+        this.#route(uploads, any);
+      });
+    }
+  }
+
+  #route(app: FastifyInstance, endpoint: AnyEndpoint): void {
+    const { method, path, gate = 'private', bodyBytes, handle } = endpoint;
+    // A start waits for none of them: they are made when they are first asked for.
+    let checks: Checks | null = null;
+    app.route({
+      method,
+      url: path.replace(/\{(\w+)\}/g, ':$1'),
+      ...(bodyBytes !== undefined && { bodyLimit: bodyBytes }),
+      // Before the body is read: who may not ask is not told what is wrong with the question.
+      onRequest: (request, _reply, done) => {
+        this.#admit(request, gate);
+        done();
+      },
+      handler: (request, reply) => {
+        const parts = checked((checks ??= checksOf(endpoint)), request) as Omit<
+          Call<Shape, Shape, z.ZodType>,
+          'key' | 'request' | 'reply'
+        >;
+        return handle({ ...parts, key: this.#access.keyOf(request), request, reply });
+      },
+    });
+  }
+
+  #admit(request: FastifyRequest, gate: AnyEndpoint['gate']): void {
+    if (gate === 'open') return;
+    if (typeof gate === 'function') gate(request);
+    else this.#access.privateKey(request);
+  }
+}

@@ -1,0 +1,72 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import * as z from 'zod';
+import type { ErrorCode } from '../../base/errors.js';
+import type { StoredKey } from '../../store/keys.js';
+
+/** Schemas by member name. */
+export type Shape = Readonly<Record<string, z.ZodType>>;
+
+type Values<S extends Shape> = z.output<z.ZodObject<S>>;
+
+/** A request whose every part has been checked. */
+export interface Call<P extends Shape, Q extends Shape, B extends z.ZodType> {
+  params: Values<P>;
+  query: Values<Q>;
+  body: z.output<B>;
+  /** Those that the endpoint names, where the request has them. */
+  headers: Readonly<Record<string, string | undefined>>;
+  /** Whose key it came with; null where the endpoint needs none. */
+  key: StoredKey | null;
+  request: FastifyRequest;
+  reply: FastifyReply;
+}
+
+/** Who may call an endpoint: whoever has a private key, anybody, or whom the function lets pass. */
+export type Gate = 'private' | 'open' | ((request: FastifyRequest) => void);
+
+/**
+ * One endpoint: the one source of its route, its validation and its part of the OpenAPI document.
+ */
+export interface Endpoint<P extends Shape, Q extends Shape, B extends z.ZodType, R extends z.ZodType> {
+  /** What generated clients call it: a verb and a noun, such as `listAgents`. */
+  id: string;
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** As OpenAPI writes it: `/agents/{agent_id}`. */
+  path: string;
+  /** The chapter of the docs that it stands in. */
+  tag: string;
+  /** One line. */
+  summary: string;
+  description?: string;
+  /** Default `private`. */
+  gate?: Gate;
+  /** How the document says that a key is needed. Default `none` behind the gate `open`, else `key`. */
+  security?: 'key' | 'optional' | 'none';
+  /** One schema for each name in the path. */
+  params?: P;
+  /** Their values are parsed from text. */
+  query?: Q;
+  /** Request headers beside `authorization`, by their names in lower case: texts that may be missing. */
+  headers?: Shape;
+  /** Default: none, or an empty object. */
+  body?: B;
+  /** Largest body in bytes. Default the operator's `limits.bodyBytes`. */
+  bodyBytes?: number;
+  /** Media type of a body that the endpoint reads itself, as a stream. */
+  upload?: string;
+  /** The JSON of the 200 answer; of a stream of events, the data of one. */
+  answer?: R;
+  /** Media type of an answer that is no JSON. */
+  content?: string;
+  /** Other statuses that have the same JSON, and what they mean. */
+  statuses?: Readonly<Record<number, string>>;
+  /** What else it can answer; the statuses are the catalogue's. */
+  errors?: readonly ErrorCode[];
+  handle: (call: Call<P, Q, B>) => Promise<z.output<R> | FastifyReply> | z.output<R> | FastifyReply;
+}
+
+/** An endpoint whose types do not matter any more. */
+export type AnyEndpoint = Endpoint<Shape, Shape, z.ZodType, z.ZodType>;
+
+/** What an endpoint answers that has nothing to tell. */
+export const success = z.strictObject({ success: z.boolean() }).meta({ id: 'Success' });

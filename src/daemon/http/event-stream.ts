@@ -1,0 +1,107 @@
+import type { FastifyReply } from 'fastify';
+import type { Cancel, Clock } from '../../base/clock.js';
+
+/** A stream that says nothing for so long gets a comment: proxies and clients hang up on silent ones. */
+const PING_MS = 10_000;
+/** A client that takes nothing for so long is gone. */
+const ROOM_MS = 30_000;
+
+/**
+ * Server-sent events as the answer of a request (WHATWG HTML, 9.2). Nothing is sent before `begin`, so that until then
+ * the request can be answered with an error.
+ */
+export class EventStream {
+  /** Aborted when the client has gone before the end, or reads too slowly. */
+  readonly left: AbortSignal;
+  readonly #reply: FastifyReply;
+  readonly #clock: Clock;
+  readonly #headers: Readonly<Record<string, string>>;
+  readonly #leaving = new AbortController();
+  #begun = false;
+  #ended = false;
+  #cancelPing: Cancel = () => undefined;
+
+  /** @param headers beside the usual ones */
+  constructor(reply: FastifyReply, clock: Clock, headers: Readonly<Record<string, string>> = {}) {
+    this.#reply = reply;
+    this.#headers = headers;
+    this.#clock = clock;
+    this.left = this.#leaving.signal;
+    reply.raw.once('close', () => {
+      this.#cancelPing();
+      if (!this.#ended) this.#leave('the client has gone');
+    });
+  }
+
+  get begun(): boolean {
+    return this.#begun;
+  }
+
+  /** Sends the headers. May be called twice. */
+  begin(): void {
+    if (this.#begun) return;
+    this.#begun = true;
+    this.#reply.hijack();
+    this.#reply.raw.writeHead(200, {
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-cache',
+      'x-accel-buffering': 'no',
+      ...this.#headers,
+    });
+    // Nothing may happen for a while: whoever listens should know that it does.
+    this.#reply.raw.flushHeaders();
+    this.keepAlive();
+  }
+
+  /** Sends an event, of one line. Resolves when there is room for the next one. @throws the reason of `left` */
+  async send(data: string, { event, id }: { event?: string; id?: string } = {}): Promise<void> {
+    this.left.throwIfAborted();
+    this.begin();
+    this.keepAlive();
+    const fields = `${event === undefined ? '' : `event: ${event}\n`}${id === undefined ? '' : `id: ${id}\n`}`;
+    if (!this.#reply.raw.write(`${fields}data: ${data}\n\n`)) await this.#room();
+  }
+
+  /** From now on there is a comment whenever nothing has been sent for a while, the headers before it. */
+  keepAlive(): void {
+    this.#cancelPing();
+    if (this.#ended || this.left.aborted) return;
+    this.#cancelPing = this.#clock.schedule(this.#clock.nowMs() + PING_MS, () => {
+      this.begin();
+      this.#reply.raw.write(': ping\n\n');
+      this.keepAlive();
+    });
+  }
+
+  /** Ends the answer where it has begun. May be called twice. */
+  end(): void {
+    this.#cancelPing();
+    if (this.#ended) return;
+    this.#ended = true;
+    if (this.#begun && !this.left.aborted) this.#reply.raw.end();
+  }
+
+  #leave(reason: string): void {
+    this.#cancelPing();
+    if (!this.left.aborted) this.#leaving.abort(new Error(reason));
+  }
+
+  #room(): Promise<void> {
+    const { raw } = this.#reply;
+    return new Promise((resolve, reject) => {
+      const settle = (): void => {
+        cancel();
+        raw.off('drain', settle);
+        this.left.removeEventListener('abort', settle);
+        if (this.left.aborted) reject(this.left.reason as Error);
+        else resolve();
+      };
+      const cancel = this.#clock.schedule(this.#clock.nowMs() + ROOM_MS, () => {
+        this.#leave('the client reads too slowly');
+        raw.destroy();
+      });
+      raw.once('drain', settle);
+      this.left.addEventListener('abort', settle, { once: true });
+    });
+  }
+}

@@ -1,0 +1,123 @@
+import * as z from 'zod';
+import { InvalidConfigError, type ValidationIssue } from '../../schema/issues.js';
+import { originSchema } from '../../settings/setting-items.js';
+import { ParleyError } from '../../base/errors.js';
+import { KEY_VARIABLES, type KeyStore, type StoredKey } from '../../store/keys.js';
+import type { AgentRegistry } from '../agents/agents.js';
+import type { Api } from './api.js';
+import { success } from './endpoint.js';
+
+export interface KeyRoutesOptions {
+  agents: AgentRegistry;
+  keys: KeyStore;
+}
+
+const idSchema = z.string().min(1).max(200);
+const kind = z.enum(['private', 'public']).describe('Public ones only open sessions.');
+const name = z.string().min(1).max(200).describe('Whose it is, or what for.');
+const createSchema = z
+  .strictObject({
+    kind,
+    name,
+    agents: z.array(idSchema).max(1_000).nullish().describe('Of a public key: the agents it is for; none = all.'),
+    origins: z
+      .array(originSchema)
+      .max(1_000)
+      .nullish()
+      .describe("Of a public key: the web origins it is for; none = the operator's `allowedOrigins`."),
+  })
+  .meta({ id: 'KeyCreate' });
+const keyShape = {
+  id: z.string(),
+  kind,
+  name,
+  hint: z.string().describe('Its last characters.'),
+  agents: z.array(z.string()),
+  origins: z.array(z.string()),
+  created_at: z.int().describe('Unix seconds'),
+};
+const keySchema = z.strictObject(keyShape).meta({ id: 'Key', description: 'A key, but for the key itself.' });
+const newKeySchema = z
+  .strictObject({ ...keyShape, key: z.string().describe('Shown this once.') })
+  .meta({ id: 'NewKey' });
+
+/** Keys: made, listed and revoked. Each is shown once, when it is made. */
+export function keyRoutes(api: Api, { agents, keys }: KeyRoutesOptions): void {
+  const path = '/keys';
+  const tag = 'keys';
+
+  api.add({
+    id: 'listKeys',
+    method: 'GET',
+    path,
+    tag,
+    summary: 'Keys that are good',
+    answer: z.array(keySchema),
+    handle: () => keys.list().map(worded),
+  });
+
+  api.add({
+    id: 'createKey',
+    method: 'POST',
+    path,
+    tag,
+    summary: 'Make a key; it is shown this once',
+    body: createSchema,
+    answer: newKeySchema,
+    handle: ({ body }) => {
+      const binding = { agents: body.agents ?? [], origins: body.origins ?? [] };
+      const issues = faultsOf(body.kind, binding, (id) => agents.all().some((agent) => agent.id === id));
+      if (issues.length > 0) throw new InvalidConfigError(issues);
+      const { key, stored } = keys.create(body.kind, body.name, binding);
+      return { ...worded(stored), key };
+    },
+  });
+
+  api.add({
+    id: 'revokeKey',
+    method: 'DELETE',
+    path,
+    tag,
+    summary: 'Revoke a key',
+    body: z.strictObject({ id: idSchema }),
+    description: 'At once; sessions that it opened go on.',
+    answer: success,
+    errors: ['NOT_FOUND', 'KEY_LAST', 'KEY_OF_ENVIRONMENT'],
+    handle: ({ body: { id } }) => {
+      const key = keys.get(id);
+      if (key === null) throw new ParleyError('NOT_FOUND', { what: 'key', id });
+      if (key.ofEnvironment) throw new ParleyError('KEY_OF_ENVIRONMENT', { variable: KEY_VARIABLES[key.kind] });
+      const isLast = key.kind === 'private' && keys.list().filter((other) => other.kind === 'private').length === 1;
+      if (isLast) throw new ParleyError('KEY_LAST');
+      keys.revoke(id);
+      return { success: true };
+    },
+  });
+}
+
+function faultsOf(
+  of: StoredKey['kind'],
+  { agents, origins }: Pick<StoredKey, 'agents' | 'origins'>,
+  isAgent: (id: string) => boolean,
+): ValidationIssue[] {
+  const issues: ValidationIssue[] = [];
+  const fault = (loc: ValidationIssue['loc'], msg: string): void => {
+    issues.push({ loc: ['body', ...loc], msg, type: 'value_error' });
+  };
+  if (of === 'private' && agents.length > 0) fault(['agents'], 'A private key is for all agents');
+  if (of === 'private' && origins.length > 0) fault(['origins'], 'A private key is no matter of origins');
+  for (const [index, id] of agents.entries()) if (!isAgent(id)) fault(['agents', index], `There is no agent "${id}"`);
+  return issues;
+}
+
+function worded({
+  id,
+  kind: of,
+  name: named,
+  hint,
+  agents,
+  origins,
+  createdAt,
+}: StoredKey): z.output<typeof keySchema> {
+  return { id, kind: of, name: named, hint, agents: [...agents], origins: [...origins], created_at: createdAt };
+}

@@ -1,0 +1,191 @@
+import * as z from 'zod';
+import { errorCatalogue, type ErrorCode } from '../../base/errors.js';
+import type { AnyEndpoint, Shape } from './endpoint.js';
+import { errorExample } from './error-examples.js';
+import type { Api } from './api.js';
+
+type Json = Record<string, unknown>;
+
+/** The version of the interface; it does not follow the package's. */
+const INTERFACE_VERSION = '0.1.0';
+
+const errorShape = {
+  code: z.string().describe('A stable word for programs, see docs/errors.md'),
+  request_id: z.string().describe("Also the header `x-request-id`, and in the daemon's log"),
+};
+const detail = z
+  .strictObject({ detail: z.string(), ...errorShape })
+  .meta({ id: 'ErrorDetail', description: 'What is wrong, in a sentence.' });
+const validation = z
+  .strictObject({
+    detail: z.array(
+      z
+        .strictObject({
+          loc: z
+            .array(z.union([z.string(), z.int()]))
+            .describe('Where: `body`, `query` or `path`, then names and indexes'),
+          msg: z.string(),
+          type: z.string().describe('A stable word for programs'),
+        })
+        .meta({ id: 'ValidationError' }),
+    ),
+    ...errorShape,
+  })
+  .meta({ id: 'HTTPValidationError', description: 'Every fault of the request.' });
+
+/**
+ * The OpenAPI 3.1 document of some endpoints.
+ * @param server where they are: an address, or one that is relative to the document's
+ */
+export function openApiDocument(endpoints: readonly AnyEndpoint[], server: string): Json {
+  const schemas: Json = {};
+  const schemaOf = (schema: z.ZodType, io: 'input' | 'output'): Json => hoisted(schema, io, schemas);
+  const paths: Record<string, Json> = {};
+  for (const endpoint of endpoints) {
+    (paths[endpoint.path] ??= {})[endpoint.method.toLowerCase()] = operation(endpoint, schemaOf);
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'parley',
+      version: INTERFACE_VERSION,
+      description: 'Voice agents: agents, calls, numbers, campaigns.',
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: server, description: 'This daemon' }],
+    security: [{ key: [] }],
+    paths,
+    components: {
+      schemas: Object.fromEntries(Object.entries(schemas).sort(([a], [b]) => (a < b ? -1 : 1))),
+      securitySchemes: {
+        key: {
+          type: 'apiKey',
+          in: 'header',
+          name: 'authorization',
+          description: 'A private key, with or without `Bearer`.',
+        },
+      },
+    },
+  };
+}
+
+type SchemaOf = (schema: z.ZodType, io: 'input' | 'output') => Json;
+
+function operation(endpoint: AnyEndpoint, schemaOf: SchemaOf): Json {
+  const { id, tag, summary, description, gate = 'private', body, upload } = endpoint;
+  const { security = gate === 'open' ? 'none' : 'key' } = endpoint;
+  const parameters = [
+    ...named('path', endpoint.params ?? {}, schemaOf),
+    ...named('query', endpoint.query ?? {}, schemaOf),
+    ...named('header', endpoint.headers ?? {}, schemaOf),
+  ];
+  const file = {
+    type: 'object',
+    properties: { file: { type: 'string', contentMediaType: 'application/octet-stream' } },
+  };
+  return {
+    operationId: id,
+    tags: [tag],
+    summary,
+    ...(description !== undefined && { description }),
+    security: security === 'none' ? [] : security === 'key' ? [{ key: [] }] : [{ key: [] }, {}],
+    ...(parameters.length > 0 && { parameters }),
+    ...(body !== undefined && {
+      requestBody: {
+        required: !body.safeParse(undefined).success,
+        content: { 'application/json': { schema: schemaOf(body, 'input') } },
+      },
+    }),
+    ...(upload !== undefined && { requestBody: { required: true, content: { [upload]: { schema: file } } } }),
+    responses: responses(endpoint, schemaOf),
+  };
+}
+
+function responses(endpoint: AnyEndpoint, schemaOf: SchemaOf): Json {
+  const { answer, content, gate = 'private', errors = [], statuses: others = {} } = endpoint;
+  const good = answer === undefined ? {} : { schema: schemaOf(answer, 'output') };
+  const all: Json = {
+    200: { description: 'OK', content: { [content ?? 'application/json']: good } },
+    422: {
+      description: 'The request is not valid',
+      content: {
+        'application/json': { schema: schemaOf(validation, 'output') },
+      },
+    },
+  };
+  const statuses = new Map<number, ReturnType<typeof errorExample>[]>();
+  const note = (code: ErrorCode): void => {
+    const { httpStatus } = errorCatalogue()[code];
+    const example = errorExample(code, endpoint.path);
+    if (httpStatus !== 422) statuses.set(httpStatus, [...(statuses.get(httpStatus) ?? []), example]);
+  };
+  if (gate !== 'open') for (const code of ['AUTH_REQUIRED', 'AUTH_FORBIDDEN'] as const) note(code);
+  for (const code of ['RATE_LIMITED', ...errors] as const) note(code);
+  for (const [status, description] of Object.entries(others)) {
+    all[status] = { description, content: { 'application/json': good } };
+  }
+  for (const [status, found] of statuses) {
+    const schema = schemaOf(detail, 'output');
+    const examples = Object.fromEntries(found.map((value) => [value.code, { value }]));
+    const description = `For example: ${found.map(({ detail: text }) => text).join('. ')}`;
+    all[status] = { description, content: { 'application/json': { schema, examples } } };
+  }
+  return all;
+}
+
+function named(place: 'path' | 'query' | 'header', shape: Shape, schemaOf: SchemaOf): Json[] {
+  return Object.entries(shape).map(([name, schema]) => {
+    const { description, ...rest } = schemaOf(schema, 'input');
+    return {
+      name,
+      in: place,
+      required: place === 'path' || !z.object({ schema }).safeParse({}).success,
+      ...(typeof description === 'string' && { description }),
+      schema: rest,
+    };
+  });
+}
+
+/** The schema as JSON Schema; those with an id of their own go into `schemas`, and are referred to. */
+function hoisted(schema: z.ZodType, io: 'input' | 'output', schemas: Json): Json {
+  const json = z.toJSONSchema(schema, { io, unrepresentable: 'any', target: 'draft-2020-12' }) as Json;
+  const { $schema: _version, $defs = {}, ...rest } = json;
+  for (const [id, definition] of Object.entries($defs as Record<string, Json>)) {
+    schemas[id] ??= referring(definition);
+  }
+  const whole = referring(rest) as Json;
+  const id = z.globalRegistry.get(schema)?.id;
+  if (id === undefined) return whole;
+  schemas[id] ??= whole;
+  return { $ref: `#/components/schemas/${id}` };
+}
+
+function referring(json: unknown): unknown {
+  if (Array.isArray(json)) return json.map(referring);
+  if (typeof json !== 'object' || json === null) return json;
+  return Object.fromEntries(
+    Object.entries(json)
+      .filter(([name]) => name !== 'id' || typeof (json as Json)['id'] !== 'string')
+      .map(([name, value]) =>
+        name === '$ref' && typeof value === 'string'
+          ? [name, value.replace('#/$defs/', '#/components/schemas/')]
+          : [name, referring(value)],
+      ),
+  );
+}
+
+/** `/openapi.json`: what the daemon's endpoints take and answer, for programs. @param server what clients reach the daemon by */
+export function openApiRoutes(api: Api, server: string): void {
+  // Made when it is first asked for: most daemons are never asked.
+  let document: Record<string, unknown> | null = null;
+  api.add({
+    id: 'getOpenApi',
+    method: 'GET',
+    path: '/openapi.json',
+    tag: 'operation',
+    gate: 'open',
+    summary: 'This document',
+    answer: z.record(z.string(), z.unknown()),
+    handle: () => (document ??= openApiDocument(api.endpoints, server)),
+  });
+}

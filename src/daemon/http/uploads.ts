@@ -1,0 +1,121 @@
+import type { BusboyInstance } from '@fastify/busboy';
+import type { FastifyRequest } from 'fastify';
+import { randomUUID } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { InvalidConfigError } from '../../schema/issues.js';
+import { errorOf, ParleyError, reasonOf } from '../../base/errors.js';
+
+/** A file that was sent and waits for what is to be done with it. */
+export interface Upload {
+  /** What the client calls it from here on. */
+  objectKey: string;
+  /** Its name where it came from. */
+  name: string;
+  fileType: string | null;
+  /** Bytes. */
+  size: number;
+}
+
+const OBJECT_KEY = /^[0-9a-f-]{36}\.[a-z0-9]{1,10}$/;
+/** Uploads that nobody has claimed for so long are dropped. */
+const MAX_AGE_MS = 86_400_000;
+
+/** Files that clients send, in a folder of the data folder until they are claimed. */
+export class Uploads {
+  readonly #folder: string;
+  readonly #maxBytes: number;
+
+  constructor(dataDir: string, maxBytes: number) {
+    this.#folder = join(dataDir, 'uploads');
+    this.#maxBytes = maxBytes;
+  }
+
+  /**
+   * Takes the file of a multipart form, whose body has not been read yet.
+   * @throws ParleyError KNOWLEDGE_FILE_TOO_LARGE, CONFIG_INVALID (422) where there is no file in the form
+   */
+  async receive({ headers, body }: FastifyRequest): Promise<Upload> {
+    const type = headers['content-type'] ?? '';
+    if (!(body instanceof Readable) || !/^multipart\/form-data\b/i.test(type)) throw missing('Field required');
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    const form = await parser(type, this.#maxBytes);
+    let taking: Promise<Upload> | null = null;
+    let source: Readable | null = null;
+    form.on('file', (_field, file, name, _encoding, fileType) => {
+      source ??= file;
+      taking ??= this.#take(file, name, fileType === '' ? null : fileType);
+      taking.catch(() => undefined);
+    });
+    try {
+      await pipeline(body, form);
+    } catch (error) {
+      // The parser leaves its file open where the form breaks off.
+      (source as Readable | null)?.destroy(errorOf(error));
+      await (taking as Promise<Upload> | null)?.then(({ objectKey }) => this.drop(objectKey)).catch(() => undefined);
+      throw missing(`The form cannot be read: ${reasonOf(error)}`);
+    }
+    const taken = taking as Promise<Upload> | null;
+    if (taken === null) throw missing('Field required');
+    return taken;
+  }
+
+  /** The path of an upload. @throws ParleyError NOT_FOUND */
+  async path(objectKey: string): Promise<string> {
+    const path = join(this.#folder, objectKey);
+    const found = OBJECT_KEY.test(objectKey) && (await stat(path).catch(() => null)) !== null;
+    if (!found) throw new ParleyError('NOT_FOUND', { what: 'upload', id: objectKey.slice(0, 100) });
+    return path;
+  }
+
+  async drop(objectKey: string): Promise<void> {
+    if (OBJECT_KEY.test(objectKey)) await rm(join(this.#folder, objectKey), { force: true });
+  }
+
+  /** Drops those that nobody has claimed. */
+  async purge(nowUnixMs: number): Promise<void> {
+    for (const name of await readdir(this.#folder).catch(() => [])) {
+      const file = await stat(join(this.#folder, name)).catch(() => null);
+      if (file !== null && nowUnixMs - file.mtimeMs > MAX_AGE_MS) await this.drop(name);
+    }
+  }
+
+  async #take(file: Readable & { truncated?: boolean }, name: string, fileType: string | null): Promise<Upload> {
+    const ending = /\.([a-z0-9]{1,10})$/i.exec(name)?.[1]?.toLowerCase() ?? 'bin';
+    const objectKey = `${randomUUID()}.${ending}`;
+    const path = join(this.#folder, objectKey);
+    let size = 0;
+    file.on('data', (piece: Buffer) => (size += piece.length));
+    try {
+      await pipeline(file, createWriteStream(path, { mode: 0o600, flags: 'wx' }));
+      if (size <= this.#maxBytes) return { objectKey, name, fileType, size };
+      throw new ParleyError('KNOWLEDGE_FILE_TOO_LARGE', { name: name.slice(0, 200), limit: this.#maxBytes });
+    } catch (error) {
+      file.resume(); // the rest of the form comes behind it
+      await this.drop(objectKey);
+      throw error;
+    }
+  }
+}
+
+/** One byte more than allowed is enough to know that there are too many. */
+async function parser(contentType: string, maxBytes: number): Promise<BusboyInstance> {
+  const { Busboy } = await import('@fastify/busboy'); // which no start waits for
+  try {
+    return new Busboy({
+      headers: { 'content-type': contentType },
+      limits: { files: 1, fileSize: maxBytes + 1, fields: 10, fieldSize: 10_000, headerPairs: 50 },
+    });
+  } catch (error) {
+    throw missing(`The form cannot be read: ${reasonOf(error)}`);
+  }
+}
+
+function missing(msg: string): InvalidConfigError {
+  return new InvalidConfigError([
+    { loc: ['body', 'file'], msg, type: msg === 'Field required' ? 'missing' : 'form_invalid' },
+  ]);
+}

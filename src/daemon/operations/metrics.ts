@@ -1,0 +1,333 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import type { TrunkStatistics } from '../../telephony/carriers/sip/trunk-statistics.js';
+import { packageVersion } from '../../package-files.js';
+import type { Clock } from '../../base/clock.js';
+import type { CostItem } from '../../session/record/call-history.js';
+import type { Media } from '../talk/media.js';
+import type { SessionEvent } from '../../session/session-options.js';
+import type { SessionReport } from '../../session/record/session-report.js';
+import type { TurnMetrics } from '../../session/record/session-metrics.js';
+import { Registry, type Sample } from './metric-registry.js';
+import { UNHEARD_KINDS } from '../../telephony/rtp/reports.js';
+import { hopText } from '../../telephony/sip/hop.js';
+
+/** How often the event loop is looked at, in milliseconds; a delay counts from there on. */
+const LOOK_MS = 20;
+/** The shortest window of quantiles, in milliseconds. */
+const WINDOW_MS = 15_000;
+const QUANTILES = [0.5, 0.99, 1] as const;
+
+/**
+ * How late the event loop is, as a summary: quantiles of the last whole window, sum and count of all windows. A window
+ * ends with the first reading that finds it long enough, so that several readers see the same one.
+ */
+export class EventLoopDelay {
+  readonly #delay = monitorEventLoopDelay({ resolution: LOOK_MS });
+  readonly #clock: Clock;
+  #quantiles: readonly number[] | null = null;
+  #sumS = 0;
+  #count = 0;
+  #windowFromMs: number;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#windowFromMs = clock.nowMs();
+    this.#delay.enable();
+  }
+
+  /** Lines of a Prometheus summary by the ending of their names. */
+  get summary(): { quantiles: readonly Sample[]; sum: number; count: number } {
+    this.#endWindow();
+    const quantiles = this.#quantiles ?? this.#look();
+    return {
+      quantiles: QUANTILES.map((quantile, at) => ({
+        labels: { quantile: String(quantile) },
+        value: quantiles[at] ?? 0,
+      })),
+      sum: this.#sumS,
+      count: this.#count,
+    };
+  }
+
+  /** May be called twice. */
+  close(): void {
+    this.#delay.disable();
+  }
+
+  #endWindow(): void {
+    const nowMs = this.#clock.nowMs();
+    if (nowMs - this.#windowFromMs < WINDOW_MS) return;
+    this.#windowFromMs = nowMs;
+    this.#quantiles = this.#look();
+    const { count, mean } = this.#delay;
+    this.#count += count;
+    if (count > 0) this.#sumS += count * late(mean);
+    this.#delay.reset();
+  }
+
+  #look(): readonly number[] {
+    return QUANTILES.map((quantile) => late(quantile === 1 ? this.#delay.max : this.#delay.percentile(quantile * 100)));
+  }
+}
+
+/** Nanoseconds between two looks as the seconds that the second one was late. */
+function late(ns: number): number {
+  return Math.max(0, ns / 1e9 - LOOK_MS / 1000) || 0;
+}
+
+/** What is looked up when somebody asks. */
+export interface MetricSources {
+  /** Calls that go on, by how they came about and how far they are. */
+  calls: () => readonly { channel: string; status: string; count: number }[];
+  /** Sessions that hold an engine's line now. */
+  sessions: () => number;
+  /** How many there may be. */
+  maxSessions: number;
+  clock: Clock;
+  /** Messages to webhooks that have not arrived. */
+  outbox: () => number;
+  ready: () => boolean;
+  media: () => Pick<Media, 'loads' | 'deaths'>;
+  trunks: TrunkStatistics;
+}
+
+/** Seconds. Answers are judged between a fifth of a second and a few. */
+const ANSWER_BOUNDS = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.65, 0.8, 1, 1.25, 1.5, 2, 3, 5, 10];
+/** Fewer, as there are many agents. */
+const AGENT_BOUNDS = [0.3, 0.5, 0.8, 1.25, 2, 5];
+/** Agents with a label of their own: each is a series for ever. */
+const MOST_AGENTS = 100;
+const CALL_BOUNDS = [5, 15, 30, 60, 120, 300, 600, 1200, 3600];
+const HTTP_BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+/** The stages of an answer, as TurnMetrics names them and as `stage` does. */
+const STAGES = [
+  ['responseMs', 'response'],
+  ['endOfTurnMs', 'end_of_turn'],
+  ['llmFirstMs', 'llm_first'],
+  ['firstSentenceMs', 'first_sentence'],
+  ['ttsFirstMs', 'tts_first'],
+] as const satisfies readonly (readonly [keyof TurnMetrics, string])[];
+
+/** What LineStats counts. */
+const PACKETS = ['sent', 'received', 'lost', 'late', 'duplicate', 'reordered'] as const;
+
+/** The daemon's figures. docs/operation.md lists them. */
+export class Metrics {
+  readonly #registry = new Registry();
+  readonly #loop: EventLoopDelay;
+  readonly #agents = new Set<string>();
+  readonly #answers;
+  readonly #ended;
+  readonly #lengths;
+  readonly #agentAnswers;
+  readonly #tokens;
+  readonly #heard;
+  readonly #spoken;
+  readonly #costs;
+  readonly #tools;
+  readonly #faults;
+  readonly #frames;
+  readonly #packets;
+  readonly #errors;
+  readonly #requests;
+  readonly #requestTimes;
+
+  constructor(sources: MetricSources) {
+    const registry = this.#registry;
+    this.#loop = new EventLoopDelay(sources.clock);
+    const version = packageVersion();
+    registry.read('gauge', 'parley_info', 'The version that runs.', () => [{ labels: { version }, value: 1 }]);
+    registry.read('gauge', 'parley_ready', '1 once the engines are warm and while new calls are taken.', () => [
+      { value: sources.ready() ? 1 : 0 },
+    ]);
+    registry.read('gauge', 'parley_sessions', 'Conversations that go on.', () => [{ value: sources.sessions() }]);
+    registry.read('gauge', 'parley_sessions_limit', 'Conversations that there may be at once.', () => [
+      { value: sources.maxSessions },
+    ]);
+    registry.read('gauge', 'parley_calls', 'Calls that are not over, by channel and status.', () =>
+      sources.calls().map(({ channel, status, count }) => ({ labels: { channel, status }, value: count })),
+    );
+    this.#ended = registry.counter('parley_sessions_ended_total', 'Conversations that are over, by how they ended.');
+    this.#lengths = registry.histogram('parley_session_seconds', 'How long conversations were.', CALL_BOUNDS);
+    this.#answers = registry.histogram(
+      'parley_answer_seconds',
+      'How long answers took, by stage; response is what the user waits.',
+      ANSWER_BOUNDS,
+    );
+    this.#agentAnswers = registry.histogram(
+      'parley_agent_response_seconds',
+      'How long users waited for answers, by agent; the first hundred agents have a name here.',
+      AGENT_BOUNDS,
+    );
+    this.#tokens = registry.counter('parley_llm_tokens_total', 'Tokens of language models, by provider and model.');
+    this.#heard = registry.counter('parley_stt_seconds_total', 'Seconds that recognisers listened, by provider.');
+    this.#spoken = registry.counter('parley_tts_characters_total', 'Characters that were spoken, by provider.');
+    this.#costs = registry.counter('parley_cost_total', 'What calls cost by the prices of the settings.');
+    this.#tools = registry.counter('parley_tool_calls_total', 'Calls of tools, by whether they worked.');
+    this.#faults = registry.counter('parley_faults_total', 'Faults that conversations went on in spite of, by name.');
+    this.#frames = registry.counter(
+      'parley_playout_faults_total',
+      'Frames of 20 ms that ran dry within an utterance (underrun), or that this machine was too late for (skipped).',
+    );
+    this.#packets = registry.counter(
+      'parley_line_packets_total',
+      'Packets of lines that are over, sent and received, and what became of these.',
+    );
+    registry.read('gauge', 'parley_media_thread_lines', 'Calls of each media thread that is up.', () =>
+      sources
+        .media()
+        .loads.flatMap((lines, n) => (lines === null ? [] : [{ labels: { thread: String(n + 1) }, value: lines }])),
+    );
+    registry.read('counter', 'parley_media_threads_ended_total', 'Media threads that have ended unbidden.', () => [
+      { value: sources.media().deaths },
+    ]);
+    trunkMetrics(registry, sources.trunks);
+    this.#errors = registry.counter('parley_errors_total', 'Faults of parley itself; the log says which.');
+    registry.read('gauge', 'parley_webhook_outbox', 'Messages to webhooks that have not arrived yet.', () => [
+      { value: sources.outbox() },
+    ]);
+    this.#requests = registry.counter('parley_http_requests_total', 'HTTP requests, by route and status.');
+    this.#requestTimes = registry.histogram(
+      'parley_http_request_seconds',
+      'How long answers over HTTP took.',
+      HTTP_BOUNDS,
+    );
+    this.#process(registry);
+  }
+
+  /** A session's event. */
+  session(agentId: string, event: SessionEvent): void {
+    if (event.type === 'answered') {
+      const { responseMs } = event.metrics;
+      if (responseMs !== null) this.#agentAnswers.observe(responseMs / 1000, { agent: this.#labelOf(agentId) });
+      for (const [member, stage] of STAGES) {
+        const ms = event.metrics[member];
+        if (ms !== null) this.#answers.observe(ms / 1000, { stage });
+      }
+    } else if (event.type === 'tool') this.#tools.add({ ok: String(event.ok) });
+    else if (event.type === 'ended') this.#end(event.report);
+  }
+
+  /** @param route its pattern, never what was asked for */
+  request(method: string, route: string, status: number, seconds: number): void {
+    this.#requests.add({ method, route, status: String(status) });
+    this.#requestTimes.observe(seconds);
+  }
+
+  /** What a call cost that is over. */
+  cost(items: readonly CostItem[]): void {
+    for (const { type, provider, credit } of items) if (credit > 0) this.#costs.add({ type, provider }, credit);
+  }
+
+  error(): void {
+    this.#errors.add();
+  }
+
+  /** All of it as Prometheus reads it. */
+  text(): string {
+    return this.#registry.text();
+  }
+
+  /** May be called twice. */
+  close(): void {
+    this.#loop.close();
+  }
+
+  #labelOf(agentId: string): string {
+    if (this.#agents.size < MOST_AGENTS) this.#agents.add(agentId);
+    return this.#agents.has(agentId) ? agentId : 'other';
+  }
+
+  #used({ stt, llm, tts }: SessionReport['usage']): void {
+    for (const { provider, model, promptTokens, cachedTokens, cacheWriteTokens, completionTokens } of llm) {
+      const kinds = { prompt: promptTokens, cached: cachedTokens, cache_write: cacheWriteTokens };
+      for (const [kind, tokens] of Object.entries({ ...kinds, completion: completionTokens })) {
+        if (tokens > 0) this.#tokens.add({ provider, model, kind }, tokens);
+      }
+    }
+    for (const { provider, seconds } of stt) this.#heard.add({ provider }, seconds);
+    for (const { provider, chars } of tts) this.#spoken.add({ provider }, chars);
+  }
+
+  #end({ status, durationMs, faults, playout, line, usage }: SessionReport): void {
+    this.#used(usage);
+    this.#ended.add({ status });
+    this.#lengths.observe(durationMs / 1000);
+    for (const [fault, count] of Object.entries(faults)) this.#faults.add({ fault }, count);
+    if (playout.underruns > 0) this.#frames.add({ kind: 'underrun' }, playout.underruns);
+    if (playout.skippedFrames > 0) this.#frames.add({ kind: 'skipped' }, playout.skippedFrames);
+    for (const kind of PACKETS) if (line !== null && line[kind] > 0) this.#packets.add({ kind }, line[kind]);
+  }
+
+  /** Names as Prometheus's own client libraries have them, where there is one. */
+  #process(registry: Registry): void {
+    const one = (type: 'counter' | 'gauge', name: string, help: string, value: () => number): void =>
+      registry.read(type, name, help, () => [{ value: value() }]);
+    registry.summary(
+      'parley_event_loop_delay_seconds',
+      'How late the event loop was: quantiles of the last 15 s.',
+      () => this.#loop.summary,
+    );
+    one('counter', 'process_cpu_seconds_total', 'Processor time.', () => {
+      const { user, system } = process.cpuUsage();
+      return (user + system) / 1e6;
+    });
+    one('gauge', 'process_resident_memory_bytes', 'Resident memory.', () => process.memoryUsage.rss());
+    one('gauge', 'nodejs_heap_size_used_bytes', 'JavaScript heap in use.', () => process.memoryUsage().heapUsed);
+    one('gauge', 'nodejs_external_memory_bytes', 'Memory of buffers and addons.', () => process.memoryUsage().external);
+    const startedS = Date.now() / 1000 - process.uptime();
+    one('gauge', 'process_start_time_seconds', 'When it started, in seconds since 1970.', () => startedS);
+  }
+}
+
+/** The figures of SIP trunks and their media, and of other carriers. docs/operation.md lists them. */
+export function trunkMetrics(registry: Registry, figures: TrunkStatistics): void {
+  const { media } = figures;
+  registry.read(
+    'counter',
+    'parley_sip_messages_refused_total',
+    'SIP messages that were dropped or refused, by why.',
+    () => Object.entries(figures.messages).map(([why, value]) => ({ labels: { why }, value })),
+  );
+  registry.read('gauge', 'parley_sip_registrations', 'Trunks to register with, and those that have us.', () => [
+    { labels: { state: 'wanted' }, value: figures.registrations.wanted },
+    { labels: { state: 'held' }, value: figures.registrations.held },
+  ]);
+  registry.read(
+    'counter',
+    'parley_sip_calls_refused_total',
+    'Calls that came in and were refused, by trunk and status.',
+    () =>
+      figures.refusedCalls.map(({ trunk, status, count }) => ({
+        labels: { trunk, status: String(status) },
+        value: count,
+      })),
+  );
+  registry.read('gauge', 'parley_sip_server_up', 'Whether a server answered when it was asked last (OPTIONS).', () =>
+    figures.states.flatMap(({ name: trunk, servers }) =>
+      servers.flatMap(({ hop, answers }) =>
+        answers === null ? [] : [{ labels: { trunk, server: hopText(hop) }, value: Number(answers) }],
+      ),
+    ),
+  );
+  registry.read('gauge', 'parley_rtp_sessions', 'Calls over SIP whose media are open.', () => [{ value: media.open }]);
+  registry.read('counter', 'parley_rtp_calls_total', 'Calls that are over, by codec and SRTP.', () =>
+    media.calls.map(({ codec, isSecure, count }) => ({ labels: { codec, srtp: String(isSecure) }, value: count })),
+  );
+  registry.read('counter', 'parley_rtp_unheard_total', 'Packets that were not heard, in calls that are over.', () =>
+    UNHEARD_KINDS.map((kind) => ({ labels: { kind }, value: media.unheard[kind] })),
+  );
+  registry.read('counter', 'parley_rtp_concealed_seconds_total', 'Sound made up in place of lost packets.', () => [
+    { value: media.concealedMs / 1000 },
+  ]);
+  registry.read(
+    'counter',
+    'parley_carrier_events_total',
+    "Of carriers with media sockets: requests refused, calls' streams, and what was wrong with their messages and sound.",
+    () =>
+      figures.doors.flatMap((door) =>
+        Object.entries(door.counts()).map(([what, value]) => ({ labels: { carrier: door.name, what }, value })),
+      ),
+  );
+}

@@ -1,0 +1,96 @@
+import type { Cancel, Clock } from '../../base/clock.js';
+import { reasonOf } from '../../base/errors.js';
+import { otlpRequest, type Span } from './otlp.js';
+
+export interface ExporterOptions {
+  /** Full address, with `/v1/traces`. */
+  url: string;
+  headers: Readonly<Record<string, string>>;
+  /** What all spans say of this daemon, `service.name` among it. */
+  resource: Readonly<Record<string, string>>;
+  clock: Clock;
+  /** Told once when sending begins to fail, and once when it works again. */
+  onChange: (fault: string | null) => void;
+}
+
+/** Spans wait so long for others to go with them. */
+const GATHER_MS = 2000;
+const BATCH = 512;
+/** The oldest go when a collector stays away. */
+const MAX_WAITING = 4096;
+const TIMEOUT_MS = 10_000;
+const RETRY_MS = 5000;
+
+/** Sends spans to a collector (OTLP over HTTP, as JSON), in the background and in batches. */
+export class Exporter {
+  readonly #options: ExporterOptions;
+  readonly #waiting: Span[] = [];
+  readonly #abort = new AbortController();
+  #cancel: Cancel | null = null;
+  #sending: Promise<void> | null = null;
+  #failing = false;
+  #isClosed = false;
+
+  constructor(options: ExporterOptions) {
+    this.#options = options;
+  }
+
+  add(spans: readonly Span[]): void {
+    if (this.#isClosed) return;
+    this.#waiting.push(...spans);
+    if (this.#waiting.length > MAX_WAITING) this.#waiting.splice(0, this.#waiting.length - MAX_WAITING);
+    this.#plan(GATHER_MS);
+  }
+
+  /** Sends what there is, once more, and gives up what cannot be sent then. May be called twice. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#cancel?.();
+    const { clock } = this.#options;
+    const cancel = clock.schedule(clock.nowMs() + TIMEOUT_MS / 4, () => this.#abort.abort());
+    await this.#sending;
+    if (!this.#failing && this.#waiting.length > 0) await this.#send();
+    cancel();
+    this.#waiting.length = 0;
+  }
+
+  #plan(ms: number): void {
+    const { clock } = this.#options;
+    if (this.#cancel !== null || this.#sending !== null || this.#isClosed) return;
+    this.#cancel = clock.schedule(clock.nowMs() + ms, () => {
+      this.#cancel = null;
+      this.#sending = this.#send().finally(() => {
+        this.#sending = null;
+        if (this.#waiting.length > 0) this.#plan(this.#failing ? RETRY_MS : 0);
+      });
+    });
+  }
+
+  async #send(): Promise<void> {
+    const batch = this.#waiting.splice(0, BATCH);
+    const fault = await this.#post(batch);
+    if (fault?.again === true) this.#waiting.unshift(...batch);
+    const isFailing = fault !== null;
+    if (isFailing !== this.#failing) this.#options.onChange(fault?.reason ?? null);
+    this.#failing = isFailing;
+  }
+
+  /** Null where it worked. `again`: the collector may take it later (OTLP's retryable statuses). */
+  async #post(spans: readonly Span[]): Promise<{ reason: string; again: boolean } | null> {
+    const { url, headers } = this.#options;
+    try {
+      const response = await fetch(url, {
+        method: 'POST',
+        headers: { ...headers, 'content-type': 'application/json' },
+        body: JSON.stringify(otlpRequest(spans, this.#options.resource)),
+        signal: AbortSignal.any([this.#abort.signal, AbortSignal.timeout(TIMEOUT_MS)]),
+      });
+      await response.arrayBuffer();
+      if (response.ok) return null;
+      return { reason: `status ${String(response.status)}`, again: [429, 502, 503, 504].includes(response.status) };
+    } catch (error) {
+      const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+      return { reason: reasonOf(cause), again: true };
+    }
+  }
+}

@@ -1,0 +1,249 @@
+import { randomUUID } from 'node:crypto';
+import type { FastifyReply } from 'fastify';
+import * as z from 'zod';
+import { type Clock, delay } from '../../base/clock.js';
+import { type AgentConfig, agentConfigSchema } from '../../agent/agent.js';
+import {
+  type AgentExtensions,
+  agentExtensionsSchema,
+  overriddenExtensions,
+} from '../../agent/extensions/extensions.js';
+import { movingSchema, REQUEST_NAMES } from '../../agent/extensions/old-place.js';
+import { earlierMessages, messageSchema } from '../../agent/continuation.js';
+import { InvalidConfigError } from '../../schema/issues.js';
+import { overriddenAgent } from '../../agent/override-agent.js';
+import { restoreSecrets } from '../../agent/redact.js';
+import type { ChatPiece } from '../../engine/chat.js';
+import type { Engine } from '../../engine/engine.js';
+import { errorOf, ParleyError } from '../../base/errors.js';
+import { wireMessage } from '../../session/record/call-history.js';
+import type { AgentRegistry, HostedAgent } from '../agents/agents.js';
+import type { CallLog } from '../call-log/call-log.js';
+import { agentFault } from '../agents/check-agent.js';
+import type { AdmissionGate } from '../http/admission-gate.js';
+import { EventStream } from '../http/event-stream.js';
+import type { Api } from '../http/api.js';
+
+export const chatSchema = z.strictObject({
+  agent: movingSchema(
+    z
+      .strictObject({
+        agent_id: z.string().min(1).max(200).nullish(),
+        agent_config: agentConfigSchema
+          .nullish()
+          .describe("Takes the place of the stored agent's fields, one by one; alone it is a temporary agent."),
+        agent_extensions: agentExtensionsSchema
+          .nullish()
+          .describe("Takes the place of the stored agent's extensions, one by one."),
+        metadata: z.record(z.string(), z.unknown()).nullish(),
+        include_metadata_in_prompt: z.boolean().nullish(),
+      })
+      .meta({ id: 'AgentCallData' }),
+    REQUEST_NAMES,
+  ),
+  messages: z.array(messageSchema).max(10_000).describe('The conversation so far; none: the agent opens it.'),
+  end_of_session: z
+    .boolean()
+    .optional()
+    .describe('Default false. The conversation ends with this answer, or with its last message: it is logged.'),
+});
+
+export type ChatBody = z.output<typeof chatSchema>;
+
+export interface ChatEndpointOptions {
+  engine: Engine;
+  agents: Pick<AgentRegistry, 'get'>;
+  log: CallLog;
+  doors: AdmissionGate;
+  clock: Clock;
+  nowSeconds: () => number;
+  /** Answers that may be under way at once. */
+  maxChats: number;
+  onError: (error: Error) => void;
+}
+
+const CONFIG_PLACE = ['body', 'agent', 'agent_config'];
+/** How long the stream of a session's last answer stays open for what comes after it, so that it is in the log then. */
+const LOG_MS = 1_000;
+
+/** `POST /chat/completions`: an agent's answer as server-sent events. */
+export class ChatEndpoint {
+  readonly #options: ChatEndpointOptions;
+  #running = 0;
+
+  constructor(options: ChatEndpointOptions) {
+    this.#options = options;
+  }
+
+  /** How many answers are under way. */
+  get running(): number {
+    return this.#running;
+  }
+
+  /** @throws ParleyError, as long as nothing has been sent; what fails after that is an event of the stream */
+  async answer(body: ChatBody, reply: FastifyReply): Promise<FastifyReply> {
+    const { doors, maxChats, clock } = this.#options;
+    doors.enter();
+    const agent = this.#agent(body.agent);
+    if (this.#running >= maxChats) throw new ParleyError('SESSIONS_FULL', { limit: maxChats });
+    this.#running++;
+    const id = randomUUID();
+    const stream = new EventStream(reply, clock, { 'x-session-id': id });
+    try {
+      await this.#stream(id, body, agent, stream);
+    } catch (error) {
+      const fault = faultOf(error, body.agent);
+      if (stream.left.aborted) reply.hijack();
+      else if (stream.begun) await this.#tell(stream, fault);
+      else throw fault;
+    } finally {
+      this.#running--;
+      stream.end();
+    }
+    return reply;
+  }
+
+  async #stream(id: string, body: ChatBody, agent: Agent, stream: EventStream): Promise<void> {
+    const { engine, nowSeconds } = this.#options;
+    const { agent: data, messages, end_of_session } = body;
+    const { id: agentId, config, extensions, script } = agent;
+    const created = nowSeconds();
+    const metadata = data.metadata ?? {};
+    const pieces = engine.chat({
+      id,
+      agent: config,
+      extensions,
+      metadata,
+      signal: stream.left,
+      endOfSession: end_of_session ?? false,
+      messages: earlierMessages(messages),
+      includeMetadataInPrompt: data.include_metadata_in_prompt ?? false,
+      ...(agentId !== null && { agentId }),
+      ...(script !== undefined && { script }),
+    });
+    let model = '';
+    const chunk = (content: string, finish: 'stop' | null, more: object = {}): string => {
+      const choices = [{ index: 0, delta: { content }, finish_reason: finish }];
+      return JSON.stringify({
+        id: `chatcmpl-${id}`,
+        object: 'chat.completion.chunk',
+        created,
+        model,
+        choices,
+        ...more,
+      });
+    };
+    try {
+      for (let next = await pieces.next(); next.done !== true; next = await pieces.next()) {
+        const piece = next.value;
+        if (piece.type === 'begun') {
+          ({ model } = piece);
+          if (end_of_session === true) this.#log(id, agent, metadata);
+        } else if (piece.type === 'text') {
+          await stream.send(chunk(piece.text, null));
+        } else if (piece.type === 'tools') stream.keepAlive();
+        else if (piece.type === 'done') {
+          await stream.send(chunk('', 'stop', { messages: piece.added.map(wireMessage) }));
+          await stream.send('[DONE]');
+          await this.#logged(pieces);
+          return;
+        }
+      }
+    } finally {
+      // A client that has left takes nothing more; what comes after the end of a session is not waited for.
+      void pieces.return().catch(() => undefined);
+    }
+  }
+
+  /** The rest, which is what comes after the end of a session; it goes on without the client where it takes longer. */
+  async #logged(pieces: AsyncIterator<ChatPiece>): Promise<void> {
+    const waiting = new AbortController();
+    const late = delay(this.#options.clock, LOG_MS, waiting.signal).catch(() => undefined);
+    await Promise.race([pieces.next(), late]);
+    waiting.abort();
+  }
+
+  #log(sessionId: string, { id, config }: Agent, metadata: Readonly<Record<string, unknown>>): void {
+    const known = { sessionId, channel: 'chat' as const, agentId: id, agentConfig: config };
+    this.#options.log.begin({ ...known, metadata });
+  }
+
+  async #tell(stream: EventStream, error: unknown): Promise<void> {
+    const known = error instanceof ParleyError;
+    if (!known) this.#options.onError(errorOf(error));
+    const message = known ? error.message : 'Something went wrong inside parley; its log says what.';
+    const code = known ? error.code : 'INTERNAL';
+    // A client that leaves now knows enough.
+    await stream.send(JSON.stringify({ error: { message, code } })).catch(() => undefined);
+  }
+
+  /** @throws InvalidConfigError; ParleyError NOT_FOUND, AGENT_DISABLED */
+  #agent({ agent_id: id, agent_config: given, agent_extensions: more }: ChatBody['agent']): Agent {
+    if (id == null && given == null) {
+      const msg = 'Field required: agent_id, agent_config or both';
+      throw new InvalidConfigError([{ loc: ['body', 'agent', 'agent_id'], msg, type: 'missing' }]);
+    }
+    const stored: HostedAgent | null = id == null ? null : this.#options.agents.get(id);
+    if (stored?.config.status === 'disabled') throw new ParleyError('AGENT_DISABLED');
+    const override = given == null ? null : restoreSecrets(given, stored?.config ?? null, CONFIG_PLACE);
+    const config = overriddenAgent(stored?.config ?? {}, override);
+    const extensions = overriddenExtensions(stored?.extensions, more);
+    return { id: stored?.id ?? null, config, extensions, script: stored?.script };
+  }
+}
+
+interface Agent {
+  /** Null = a temporary one. */
+  id: string | null;
+  config: AgentConfig;
+  extensions: AgentExtensions | null;
+  script: unknown;
+}
+
+/** What is wrong with a configuration that came with the request is told with its place in it. */
+function faultOf(error: unknown, { agent_config: given }: ChatBody['agent']): unknown {
+  if (given == null || !(error instanceof ParleyError)) return error;
+  const isConfig = error.httpStatus === 422 || error.code === 'NOT_FOUND';
+  return isConfig ? agentFault(error, { config: CONFIG_PLACE }) : error;
+}
+
+const chunkSchema = z
+  .strictObject({
+    id: z.string().describe('`chatcmpl-` and the id of the session'),
+    object: z.literal('chat.completion.chunk'),
+    created: z.int().describe('Unix seconds'),
+    model: z.string(),
+    choices: z.array(
+      z.strictObject({
+        index: z.int(),
+        delta: z.strictObject({ content: z.string() }),
+        finish_reason: z.literal('stop').nullable(),
+      }),
+    ),
+    messages: z
+      .array(messageSchema)
+      .optional()
+      .describe('Of the last chunk: what the answer adds to the conversation, calls of tools and their results too'),
+  })
+  .meta({ id: 'ChatCompletionChunk', description: 'One event of an answer. The last one is the text `[DONE]`.' });
+
+/** `POST /chat/completions`: an agent in writing. */
+export function chatRoutes(api: Api, chat: ChatEndpoint): void {
+  api.add({
+    id: 'createChatCompletion',
+    method: 'POST',
+    path: '/chat/completions',
+    tag: 'chat',
+    body: chatSchema,
+    summary: "An agent's answer in writing, as it comes",
+    description:
+      'Lines `data: {"choices": [{"delta": {"content": "…"}}]}`, then `data: [DONE]`. See docs/chat.md for the rest.',
+    answer: chunkSchema,
+    content: 'text/event-stream',
+    errors: [
+      ...(['NOT_FOUND', 'AGENT_DISABLED', 'SESSIONS_FULL', 'DAEMON_DRAINING'] as const),
+      ...(['PROVIDER_FAILED', 'PROVIDER_REFUSED', 'PROVIDER_TIMEOUT'] as const),
+    ],
+    handle: ({ body, reply }) => chat.answer(body, reply),
+  });
+}

@@ -1,0 +1,72 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { PageDescription } from '../../transports/talk-protocol.js';
+import { type BrowserFiles, serveFile } from '../http/browser-files.js';
+import type { Access } from '../http/access.js';
+
+/** The widget's files, and those that it shares with the page, by the paths where they are found. */
+export const WIDGET_PATHS: Readonly<Record<string, string>> = {
+  'widget.html': '/widget',
+  'widget.js': '/widget.js',
+  'capture-worklet.js': '/assets/capture-worklet.js',
+  'playback-worklet.js': '/assets/playback-worklet.js',
+  'icon.svg': '/assets/icon.svg',
+};
+
+/** Pages of all origins may load them, also such as isolate themselves (Fetch 3.2 and 3.7). */
+const FOR_ALL_PAGES = { 'access-control-allow-origin': '*', 'cross-origin-resource-policy': 'cross-origin' };
+
+export interface WidgetRoutesOptions {
+  access: Access;
+  /** Gateways by name, which the widget may be told to call. */
+  regions: Readonly<Record<string, string>>;
+}
+
+/** The script of the embed snippet, what it loads, and the same as a page for frames at `/widget`. */
+export function widgetRoutes(
+  app: FastifyInstance,
+  files: BrowserFiles,
+  { access, regions }: WidgetRoutesOptions,
+): void {
+  const gateways = Object.values(regions).map((address) => new URL(address).origin);
+  const policy = [
+    "default-src 'none'; script-src 'self'; img-src * data:; base-uri 'none'; form-action 'none'",
+    ['connect-src', "'self'", 'ws:', 'wss:', ...gateways].join(' '),
+  ].join('; ');
+  const frameHeaders = (request: FastifyRequest): Record<string, string> => {
+    const { public_key: key } = request.query as { public_key?: unknown };
+    const framers = access.framers(typeof key === 'string' ? key : '');
+    return {
+      'content-security-policy': `${policy}; frame-ancestors ${framers.join(' ')}`,
+      'referrer-policy': 'no-referrer',
+      'permissions-policy': 'microphone=(self), autoplay=(self)',
+      'cross-origin-resource-policy': 'cross-origin',
+    };
+  };
+  for (const [name, path] of Object.entries(WIDGET_PATHS)) {
+    const file = files.get(name);
+    if (file === undefined) continue;
+    app.get(path, serveFile(file, name === 'widget.html' ? frameHeaders : () => FOR_ALL_PAGES));
+  }
+}
+
+const HEADERS = {
+  'content-security-policy':
+    "default-src 'self'; connect-src 'self' ws: wss:; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'",
+  'referrer-policy': 'no-referrer',
+  'permissions-policy': 'microphone=(self)',
+};
+
+/** Where pages are found; everything else is theirs. */
+const PATHS: Readonly<Record<string, string>> = { 'index.html': '/', 'docs.html': '/docs', 'console.html': '/console' };
+
+/** The page to talk on at `/`, the one on the endpoints at `/docs`, the console, what they need, and what is told at `/page.json`. */
+export function pageRoutes(app: FastifyInstance, files: BrowserFiles, describe: () => PageDescription): void {
+  for (const [name, file] of files) {
+    if (name in WIDGET_PATHS) continue;
+    app.get(
+      PATHS[name] ?? `/assets/${name}`,
+      serveFile(file, () => HEADERS),
+    );
+  }
+  app.get('/page.json', describe);
+}

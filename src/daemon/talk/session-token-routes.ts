@@ -1,0 +1,46 @@
+import * as z from 'zod';
+import type { Access } from '../http/access.js';
+import type { Api } from '../http/api.js';
+import type { AdmissionGate } from '../http/admission-gate.js';
+import type { SessionTokens } from '../http/session-tokens.js';
+
+const iceServer = z
+  .strictObject({ urls: z.string(), username: z.string().exactOptional(), credential: z.string().exactOptional() })
+  .meta({ id: 'IceServer', description: 'As RTCPeerConnection takes it.' });
+const answer = z
+  .strictObject({
+    token: z.string(),
+    expires_at: z.int().describe('Unix seconds'),
+    ice_servers: z.array(iceServer).describe("The operator's STUN and TURN servers, for `POST /webrtc/offer`."),
+  })
+  .meta({ id: 'SessionToken', description: 'Opens one session.' });
+
+/**
+ * `POST /sessions/token`: a public key in `authorization`, from an allowed origin, gets a token for one session, and
+ * what a browser needs to come here over WebRTC. Who may not talk is not told how to use the operator's relays.
+ */
+export function sessionTokenRoutes(
+  api: Api,
+  access: Access,
+  tokens: SessionTokens,
+  doors: AdmissionGate,
+  iceServers: readonly z.output<typeof iceServer>[],
+): void {
+  api.add({
+    id: 'createSessionToken',
+    method: 'POST',
+    path: '/sessions/token',
+    tag: 'sessions',
+    summary: 'A token for one session',
+    answer,
+    description:
+      'The header `authorization` holds a public key. The token can be used once, within 60 s, and for what the key is for.',
+    gate: (request) => void access.publicKey(request.raw),
+    errors: ['DAEMON_DRAINING'],
+    handle: ({ request }) => {
+      doors.enter();
+      const { token, expiresAt } = tokens.mint(access.publicKey(request.raw));
+      return { token, expires_at: expiresAt, ice_servers: [...iceServers] };
+    },
+  });
+}

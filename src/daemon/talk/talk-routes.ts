@@ -1,0 +1,227 @@
+import { type WebSocket, WebSocketServer } from 'ws';
+import * as z from 'zod';
+import type { Cancel, Clock } from '../../base/clock.js';
+import { parseWith } from '../../schema/issues.js';
+import type { SessionHandle } from '../../engine/remote-line.js';
+import { errorOf, ParleyError } from '../../base/errors.js';
+import type { TalkServerMessage } from '../../transports/talk-protocol.js';
+import { TalkSocketTransport } from '../../transports/talk-socket.js';
+import type { Access, Caller } from '../http/access.js';
+import type { Clients } from '../http/clients.js';
+import type { RateLimit } from '../http/rate-limit.js';
+import { refuseUpgrade, SocketPlaces, type Upgrade, type Upgrades } from '../http/upgrades.js';
+import { type WebSessions, type Wanted, wishShape } from './web-sessions.js';
+
+export interface TalkOptions {
+  upgrades: Upgrades;
+  visitors: WebSessions;
+  access: Access;
+  clients: Clients;
+  requests: RateLimit;
+  clock: Clock;
+  /** Sockets that one address may have open. */
+  socketsPerAddress: number;
+  /** How far audio runs ahead of real time, in milliseconds. */
+  leadMs: number;
+  /** False while the daemon is shutting down. */
+  isOpen: () => boolean;
+  onError: (error: Error) => void;
+}
+
+/** A client has to say who it is within this. */
+const INITIATE_TIMEOUT_MS = 10_000;
+/** How long a client that is sent away may take to answer the close. */
+const CLOSE_TIMEOUT_MS = 2000;
+/** Largest message: 32 s of audio. */
+const MAX_MESSAGE_BYTES = 1_048_576;
+/** Clients that have not said who they are, at once. */
+const MAX_WAITING = 500;
+/** WebSocket close codes: going on would break a rule; try again later; something failed here. */
+const POLICY_VIOLATION = 1008;
+const TRY_AGAIN_LATER = 1013;
+const TOO_BIG = 1009;
+const INTERNAL_ERROR = 1011;
+
+const publicKeySchema = z.string().min(1).max(500);
+/** What a client says of itself. */
+const clientShape = { background_in_pauses: z.boolean().nullish() };
+const initiateSchema = z.strictObject({
+  method: z.literal('initiate'),
+  data: z.strictObject({
+    public_key: publicKeySchema,
+    agent: z
+      .strictObject({
+        agent_id: z.string().min(1).max(200).nullish(),
+        agent_config: z.unknown().optional(),
+        agent_extensions: z.unknown().optional(),
+      })
+      .refine((agent) => agent.agent_id != null || agent.agent_config != null, 'agent_id or agent_config is needed'),
+    ...clientShape,
+    ...wishShape,
+  }),
+});
+/** For a call that was registered with all the rest. */
+const registeredSchema = z.strictObject({
+  method: z.literal('initiate'),
+  data: z.strictObject({ public_key: publicKeySchema, call_id: z.string().min(1).max(200), ...clientShape }),
+});
+
+/** `/talk`: the socket that browsers talk over. See docs/talk-socket.md for the protocol. */
+export class TalkEndpoint {
+  readonly #options: TalkOptions;
+  /** Clients that have no session (yet, or any more). */
+  readonly #waiting = new Set<WebSocket>();
+  /** Sessions under way, by their id. */
+  readonly #talking = new Map<
+    string,
+    { session: SessionHandle; transport: TalkSocketTransport; agentId: string | null }
+  >();
+  readonly #places: SocketPlaces;
+  readonly #sockets = new WebSocketServer({
+    noServer: true,
+    maxPayload: MAX_MESSAGE_BYTES,
+    perMessageDeflate: false,
+  });
+
+  constructor(options: TalkOptions) {
+    this.#options = options;
+    this.#places = new SocketPlaces(options.socketsPerAddress);
+    options.upgrades.at(
+      (path) => path === '/talk',
+      (upgrade) => this.#onUpgrade(upgrade),
+    );
+  }
+
+  /** Takes no more clients. Those who have not begun to talk are sent away. May be called twice. */
+  close(): void {
+    for (const client of this.#waiting) client.terminate();
+    this.#sockets.close();
+  }
+
+  #onUpgrade({ request, socket, head }: Upgrade): void {
+    const { access, clients, requests, isOpen } = this.#options;
+    if (!isOpen()) {
+      refuseUpgrade(socket, new ParleyError('DAEMON_DRAINING'));
+      return;
+    }
+    try {
+      access.origin(access.callerOf(request));
+      requests.take(clients.of(request).address);
+      if (this.#waiting.size >= MAX_WAITING) throw new ParleyError('SOCKETS_FULL', { limit: MAX_WAITING });
+      socket.once('close', this.#places.enter(clients.of(request).address));
+    } catch (error) {
+      if (!(error instanceof ParleyError)) throw error;
+      refuseUpgrade(socket, error);
+      return;
+    }
+    this.#sockets.handleUpgrade(request, socket, head, (client) => {
+      this.#waitForInitiate(client, access.callerOf(request));
+    });
+  }
+
+  #waitForInitiate(client: WebSocket, caller: Caller): void {
+    const { clock } = this.#options;
+    this.#waiting.add(client);
+    client.on('error', () => undefined); // a close always follows
+    client.once('close', () => this.#waiting.delete(client));
+    const cancel: Cancel = clock.schedule(clock.nowMs() + INITIATE_TIMEOUT_MS, () => {
+      this.#end(client, POLICY_VIOLATION, 'the first message did not come in time');
+    });
+    client.once('close', cancel);
+    client.once('message', (data: Buffer, isBinary: boolean) => {
+      cancel();
+      const { leadMs } = this.#options;
+      const transport = new TalkSocketTransport(client, { clock, leadMs }); // keeps what comes until the session listens
+      const text = isBinary ? null : data.toString('utf8');
+      void this.#begin({ client, transport, caller }, text).catch((error: unknown) => {
+        this.#sendAway(client, error);
+      });
+    });
+  }
+
+  async #begin(
+    { client, transport, caller }: { client: WebSocket; transport: TalkSocketTransport; caller: Caller },
+    text: string | null,
+  ): Promise<void> {
+    const { visitors } = this.#options;
+    const { wanted, playsThroughPauses } = this.#wanted(parseJson(text), caller);
+    transport.playsThroughPauses = playsThroughPauses;
+    await this.#takeOver(wanted);
+    const session = await visitors.begin(wanted, transport, 'talk');
+    this.#waiting.delete(client);
+    this.#talking.set(session.id, { session, transport, agentId: wanted.agentId });
+    await session.run().finally(() => this.#talking.delete(session.id));
+  }
+
+  /**
+   * A client whose line broke goes on with its session, of which the daemon may not have noticed that it is alone: it
+   * ends now, so that what was said in it is known.
+   */
+  async #takeOver({ continuation, agentId }: Wanted): Promise<void> {
+    const lost = this.#talking.get(continuation?.session_id ?? '');
+    if (lost === undefined || lost.agentId !== agentId) return;
+    lost.transport.abandon();
+    await lost.session.finished;
+  }
+
+  /** @throws ParleyError AUTH_REQUIRED, AUTH_FORBIDDEN, NOT_FOUND, CONFIG_INVALID, SESSIONS_FULL */
+  #wanted(message: unknown, caller: Caller): { wanted: Wanted; playsThroughPauses: boolean } {
+    const { visitors } = this.#options;
+    if (isRegistered(message)) {
+      const { data } = parseWith(registeredSchema, message, ['initiate']);
+      visitors.enter(data.public_key, caller);
+      return { wanted: visitors.registered(data.call_id), playsThroughPauses: data.background_in_pauses === true };
+    }
+    const { data } = parseWith(initiateSchema, message, ['initiate']);
+    const { public_key: key, agent, background_in_pauses: inPauses, ...wishes } = data;
+    const place = ['initiate', 'data', 'agent'];
+    const wanted = visitors.wanted(
+      visitors.enter(key, caller),
+      { id: agent.agent_id ?? null, config: agent.agent_config, extensions: agent.agent_extensions, place },
+      wishes,
+    );
+    return { wanted, playsThroughPauses: inPauses === true };
+  }
+
+  #sendAway(client: WebSocket, error: unknown): void {
+    const known = error instanceof ParleyError;
+    if (!known) this.#options.onError(errorOf(error));
+    const reason = known ? error.message : 'something went wrong inside parley';
+    const message: TalkServerMessage = { method: 'onerror', data: reason };
+    client.resume();
+    if (client.readyState === client.OPEN) client.send(JSON.stringify(message));
+    this.#end(client, known ? closeCodeOf(error) : INTERNAL_ERROR, reason);
+  }
+
+  /** Closes with a reason, cut to what a close frame can hold. */
+  #end(client: WebSocket, code: number, reason: string): void {
+    const { clock } = this.#options;
+    client.removeAllListeners('message');
+    let text = reason;
+    while (Buffer.byteLength(text) > 120) text = text.slice(0, -1);
+    const cancel = clock.schedule(clock.nowMs() + CLOSE_TIMEOUT_MS, () => {
+      client.terminate();
+    });
+    client.once('close', cancel);
+    client.close(code, text);
+  }
+}
+
+function closeCodeOf({ httpStatus, retryable }: ParleyError): number {
+  if (httpStatus === 413) return TOO_BIG;
+  return retryable ? TRY_AGAIN_LATER : POLICY_VIOLATION;
+}
+
+function isRegistered(message: unknown): boolean {
+  const data: unknown = typeof message === 'object' && message !== null && 'data' in message ? message.data : null;
+  return typeof data === 'object' && data !== null && 'call_id' in data;
+}
+
+function parseJson(text: string | null): unknown {
+  if (text === null) throw new ParleyError('CONFIG_INVALID', { reason: 'the first message must be initiate' });
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new ParleyError('CONFIG_INVALID', { reason: 'the first message is no JSON' });
+  }
+}

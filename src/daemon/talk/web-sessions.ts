@@ -1,0 +1,206 @@
+import { randomUUID } from 'node:crypto';
+import * as z from 'zod';
+import { type AgentConfig, agentConfigSchema } from '../../agent/agent.js';
+import { continuationSchema } from '../../agent/continuation.js';
+import {
+  type AgentExtensions,
+  agentExtensionsSchema,
+  overriddenExtensions,
+} from '../../agent/extensions/extensions.js';
+import { movingSchema, REQUEST_NAMES } from '../../agent/extensions/old-place.js';
+import { type Location, parseWith } from '../../schema/issues.js';
+import { overriddenAgent } from '../../agent/override-agent.js';
+import type { Engine } from '../../engine/engine.js';
+import { ParleyError, reasonOf } from '../../base/errors.js';
+import type { SessionHandle } from '../../engine/remote-line.js';
+import type { SessionEvent } from '../../session/session-options.js';
+import type { CallChannel } from '../../store/calls.js';
+import type { Transport } from '../../transports/transport.js';
+import type { Access, Caller, PublicKey } from '../http/access.js';
+import type { AgentRegistry } from '../agents/agents.js';
+import type { CallLog } from '../call-log/call-log.js';
+import { promptFault } from '../agents/check-agent.js';
+import type { RegisteredCall, RegisteredCalls } from '../calls/registered-calls.js';
+import type { RequestedAgent } from '../agents/requested-agent.js';
+
+export interface WebSessionsOptions {
+  engine: Engine;
+  agents: AgentRegistry;
+  access: Access;
+  log: CallLog;
+  registered: Pick<RegisteredCalls, 'take'>;
+  /** Fields of AgentConfig that a client may set for its session. */
+  publicAgentConfigFields: readonly string[];
+  /** Sessions that may run at once. */
+  maxSessions: number;
+  /** Sessions of others that are still to be made, such as of calls that ring. */
+  coming: () => number;
+  onSessionEvent: (sessionId: string, agentId: string, event: SessionEvent) => void;
+}
+
+/** What a client may say of the session that it wants, besides the agent. */
+export const wishShape = {
+  metadata: z.record(z.string(), z.unknown()).nullish(),
+  include_metadata_in_prompt: z.boolean().nullish(),
+  session_continuation: continuationSchema.nullish(),
+};
+
+export type Wishes = z.output<z.ZodObject<typeof wishShape>>;
+
+/** A session as its client wants it, or as it was registered. */
+export interface Wanted
+  extends RequestedAgent, Pick<RegisteredCall, 'metadata' | 'includeMetadataInPrompt' | 'continuation' | 'phones'> {
+  sessionId: string;
+  /** Null = it was not registered, and is not in the log yet. */
+  callId: string | null;
+}
+
+const overrideSchema = movingSchema(
+  z.strictObject({ agent_config: agentConfigSchema.nullish(), agent_extensions: agentExtensionsSchema.nullish() }),
+  REQUEST_NAMES,
+);
+
+/** An agent that is all in the client's own configuration. */
+const TEMPORARY = { id: null, config: {}, script: undefined, extensions: null };
+
+/** Those who come to talk, from pages and apps: what each may have, and the session that it gets. */
+export class WebSessions {
+  readonly #options: WebSessionsOptions;
+  #starting = 0;
+
+  constructor(options: WebSessionsOptions) {
+    this.#options = options;
+  }
+
+  /** Sessions that are being made. */
+  get starting(): number {
+    return this.#starting;
+  }
+
+  /**
+   * Lets a client in with a public key or a session token, which is used up.
+   * @throws ParleyError AUTH_REQUIRED, AUTH_FORBIDDEN, SESSIONS_FULL
+   */
+  enter(keyOrToken: string, caller: Caller): PublicKey {
+    const key = this.#options.access.talker(keyOrToken, caller);
+    this.room();
+    return key;
+  }
+
+  /** @throws ParleyError SESSIONS_FULL where there is no room for another session */
+  room(): void {
+    const { engine, maxSessions, coming } = this.#options;
+    if (engine.sessions.size + this.#starting + coming() < maxSessions) return;
+    throw new ParleyError('SESSIONS_FULL', { limit: maxSessions });
+  }
+
+  /**
+   * What a client gets for its wishes.
+   * @param key null = a private key, which may do everything
+   * @param agent without an `id`, `config` and `extensions` are the whole agent, for this session only; `place` is where
+   * it stands in the request
+   * @throws InvalidConfigError; ParleyError AUTH_FORBIDDEN, NOT_FOUND
+   */
+  wanted(
+    key: PublicKey | null,
+    agent: { id: string | null; config?: unknown; extensions?: unknown; place?: Location },
+    wishes: Wishes,
+  ): Wanted {
+    const { agents, access } = this.#options;
+    if (key !== null) access.agent(key, agent.id);
+    const override = this.#override(agent, key);
+    // Who may say what the metadata is could be given anybody's conversation.
+    if (key !== null && wishes.session_continuation?.identifier_variable != null) {
+      throw new ParleyError('AUTH_FORBIDDEN', { reason: 'with a public key no identifier_variable may be given' });
+    }
+    const { id: agentId, config, script, ...own } = agent.id === null ? TEMPORARY : agents.get(agent.id);
+    const extensions = overriddenExtensions(own.extensions, override.extensions);
+    return {
+      sessionId: randomUUID(),
+      callId: null,
+      agentId,
+      agent: overriddenAgent(config, override.config),
+      script,
+      extensions,
+      metadata: wishes.metadata ?? {},
+      includeMetadataInPrompt: wishes.include_metadata_in_prompt ?? false,
+      continuation: wishes.session_continuation ?? null,
+      phones: null,
+    };
+  }
+
+  /** What it is was said with a private key: that the client knows its id is enough. @throws ParleyError NOT_FOUND */
+  registered(callId: string): Wanted {
+    return this.#options.registered.take(callId, 'talk');
+  }
+
+  /**
+   * Makes the session and writes it down; `run` it.
+   * @throws ParleyError as `Engine.createSession`; then the transport is the caller's to close
+   */
+  async begin(wanted: Wanted, transport: Transport, channel: CallChannel): Promise<SessionHandle> {
+    const { engine, log, onSessionEvent } = this.#options;
+    const { sessionId: id, callId, agentId, agent, script, metadata, includeMetadataInPrompt } = wanted;
+    const { continuation, phones, extensions } = wanted;
+    this.#starting++;
+    const starting = engine.createSession({
+      id,
+      agent,
+      extensions,
+      script,
+      transport,
+      metadata,
+      includeMetadataInPrompt,
+      ...(agentId !== null && { agentId }),
+      ...(callId !== null && { callId }),
+      ...(continuation !== null && { continuation }),
+      ...(phones !== null && { phones }),
+      observe: (event) => {
+        onSessionEvent(id, agentId ?? '', event);
+      },
+    });
+    const session = await starting
+      .catch((error: unknown) => {
+        if (callId !== null) log.fail(id, 'failed', reasonOf(error));
+        throw promptFault(error) ?? error;
+      })
+      .finally(() => this.#starting--);
+    try {
+      if (callId === null) log.begin({ sessionId: id, channel, agentId, agentConfig: agent, metadata });
+      else log.status(id, 'in-progress');
+    } catch (error) {
+      await session.close();
+      throw error;
+    }
+    return session;
+  }
+
+  /** Ends a session whose line never came about. */
+  async abandon(session: SessionHandle, reason: string): Promise<void> {
+    this.#options.log.fail(session.id, 'failed', reason);
+    await session.close();
+  }
+
+  /** What a client wants otherwise for its session. @throws ParleyError AUTH_FORBIDDEN, CONFIG_INVALID */
+  #override(
+    { config, extensions, place = [] }: Parameters<WebSessions['wanted']>[1],
+    key: PublicKey | null,
+  ): { config: AgentConfig; extensions: AgentExtensions | null } {
+    if (extensions != null && key !== null) {
+      throw new ParleyError('AUTH_FORBIDDEN', { reason: 'with a public key no agent_extensions may be given' });
+    }
+    if (config == null && extensions == null) return { config: {}, extensions: null };
+    const allowed = new Set(this.#options.publicAgentConfigFields);
+    const refused = (typeof config === 'object' && config !== null ? Object.keys(config) : []).find(
+      (field) => !allowed.has(field),
+    );
+    if (key !== null && config != null && (allowed.size === 0 || refused !== undefined)) {
+      const what =
+        refused === undefined || allowed.size === 0 ? 'agent_config' : `agent_config.${refused.slice(0, 60)}`;
+      const setting = 'PARLEY_PUBLIC_AGENT_CONFIG_FIELDS allows it field by field';
+      throw new ParleyError('AUTH_FORBIDDEN', { reason: `with a public key no ${what} may be given; ${setting}` });
+    }
+    const parts = parseWith(overrideSchema, { agent_config: config, agent_extensions: extensions }, place);
+    return { config: parts.agent_config ?? {}, extensions: parts.agent_extensions ?? null };
+  }
+}

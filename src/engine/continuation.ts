@@ -1,0 +1,82 @@
+import { unixNow } from '../base/real-clock.js';
+import type { ChatMessage } from '../agent/chat.js';
+import { earlierMessages, parseContinuation, type SessionContinuation } from '../agent/continuation.js';
+import type { ResolvedAgent } from '../agent/resolve.js';
+import { ParleyError } from '../base/errors.js';
+import { identifiersOf, type SessionMemory } from '../session/after-call/memory.js';
+import type { SessionReport } from '../session/record/session-report.js';
+
+export interface ContinuationOptions {
+  agent: ResolvedAgent;
+  agentId: string | null;
+  phones: { readonly from: string; readonly to: string } | null;
+}
+
+/**
+ * The messages that a session goes on from: those of the request, else of the session that it names, else of the user's
+ * latest one. A user who is not known yet has none.
+ * @throws ParleyError CONFIG_INVALID, also where there is nothing to resume, NOT_FOUND for a session id that is not known
+ */
+export function messagesBefore(
+  continuation: SessionContinuation,
+  memory: SessionMemory,
+  options: ContinuationOptions,
+): readonly ChatMessage[] {
+  const found = findMessages(continuation, memory, options);
+  if (continuation.resume === true && found.length === 0) {
+    throw new ParleyError('CONFIG_INVALID', { reason: 'session_continuation.resume: there is nothing to resume' });
+  }
+  return found;
+}
+
+function findMessages(
+  continuation: SessionContinuation,
+  memory: SessionMemory,
+  { agent, agentId, phones }: ContinuationOptions,
+): readonly ChatMessage[] {
+  const {
+    session_id: sessionId,
+    messages,
+    identifier_variable: identifier,
+  } = parseContinuation(continuation, ['session_continuation']);
+  if (messages != null) return earlierMessages(messages);
+  if (sessionId != null) return messagesOf(sessionId, memory, agentId);
+  // Two agents without an id may be two people's: one must not go on from the other's conversation.
+  if (identifier == null || agentId === null) return [];
+  const value = identifiersOf(agent.metadata, phones).get(identifier);
+  return value === undefined ? [] : (memory.latest(identifier, value, agentId) ?? []);
+}
+
+/**
+ * Before anybody is called for it: the session that a continuation names has to be there.
+ * @throws ParleyError CONFIG_INVALID, NOT_FOUND
+ */
+export function assertKnown(continuation: SessionContinuation, memory: SessionMemory, agentId: string | null): void {
+  const { session_id: sessionId, messages } = parseContinuation(continuation, ['session_continuation']);
+  if (messages == null && sessionId != null) messagesOf(sessionId, memory, agentId);
+}
+
+function messagesOf(sessionId: string, memory: SessionMemory, agentId: string | null): readonly ChatMessage[] {
+  const found = memory.byId(sessionId, agentId);
+  if (found === null) throw new ParleyError('NOT_FOUND', { what: 'session', id: sessionId });
+  return found;
+}
+
+/** Keeps what was said for a later session, unless the user has opted out of that. */
+export function rememberWhenOver(
+  session: { readonly finished: Promise<Pick<SessionReport, 'sessionId' | 'messages'>> },
+  memory: SessionMemory,
+  options: ContinuationOptions,
+): void {
+  const { agent, agentId, phones } = options;
+  if (agent.privacy.optOut) return;
+  void session.finished.then(({ sessionId, messages }) => {
+    if (messages.length === 0) return;
+    const identifiers = identifiersOf(agent.metadata, phones);
+    try {
+      memory.keep({ sessionId, agentId, identifiers, messages, endedUnixMs: unixNow() });
+    } catch {
+      // The session is over: there is nobody left to tell, and no call to lose.
+    }
+  });
+}

@@ -1,0 +1,154 @@
+import type { Clock } from '../base/clock.js';
+import { type Failover, NO_FAILOVER } from '../settings/failover.js';
+import { SCRIPTED_MODEL } from '../settings/models.js';
+import type { ResolvedAgent } from '../agent/resolve.js';
+import type { EndpointingConfig } from '../conversation/config.js';
+import type { ParleyError } from '../base/errors.js';
+import { HealthBook, type Switch } from '../providers/failover/health.js';
+import { FailoverLlm, type LlmEntry } from '../providers/failover/llm.js';
+import { FailoverStt } from '../providers/failover/stt.js';
+import { FailoverTts } from '../providers/failover/tts.js';
+import type { LlmProvider } from '../providers/llm/llm.js';
+import type { SttProvider } from '../providers/stt/stt.js';
+import type { TtsProvider } from '../providers/tts/tts.js';
+import type { Providers } from './providers.js';
+
+export interface FallbacksOptions {
+  failover?: Failover | undefined;
+  providers: Pick<Providers, 'stt' | 'llm' | 'tts'>;
+  clock: Clock;
+  refusalOf: (provider: LlmProvider) => ParleyError | null;
+}
+
+type OnSwitch = (what: Switch) => void;
+
+/** So long after the end of speech somebody who stands in for a vendor's recogniser may have the final words. */
+const STAND_IN_FINAL_MS = 2000;
+
+/** A vendor's final words are waited for until somebody else has had the time to find them, before the interim ones do. */
+export function finalWait({ virtualTime }: SttProvider): Partial<Pick<EndpointingConfig, 'finalTranscriptMs'>> {
+  return virtualTime ? {} : { finalTranscriptMs: STAND_IN_FINAL_MS };
+}
+
+/** Those that need nobody, the one that speaks English first. */
+const EMBEDDED_VOICES = ['flite', 'espeak-ng'];
+const NO_VOICE = { voiceId: null, model: null, settings: {} };
+
+/**
+ * Puts those behind an agent's providers who stand in for them, by the operator's lists. What is known of their health is
+ * shared by all sessions.
+ */
+export class Fallbacks {
+  readonly #failover: Failover;
+  readonly #providers: FallbacksOptions['providers'];
+  readonly #clock: Clock;
+  readonly #refusalOf: FallbacksOptions['refusalOf'];
+  readonly #health = new HealthBook();
+
+  /** @throws ParleyError PROVIDER_UNKNOWN, PROVIDER_NOT_CONFIGURED for one of the lists that cannot be had */
+  constructor({ failover = NO_FAILOVER, providers, clock, refusalOf }: FallbacksOptions) {
+    this.#failover = failover;
+    this.#providers = providers;
+    this.#clock = clock;
+    this.#refusalOf = refusalOf;
+    for (const { provider } of failover.stt) providers.stt(provider);
+    for (const { provider } of failover.tts) providers.tts(provider);
+    for (const model of failover.llm) providers.llm(model, undefined);
+  }
+
+  /**
+   * The agent's recogniser: one of a vendor is opened again where it fails, even where nobody stands in for it.
+   * @param own of a model that hears itself. Default: the one that the agent names
+   */
+  stt(agent: Pick<ResolvedAgent, 'stt' | 'language'>, onSwitch: OnSwitch, own?: SttProvider): SttProvider {
+    own ??= this.#providers.stt(agent.stt.provider);
+    const others = this.#failover.stt
+      .map(({ provider, ...options }) => ({ provider: this.#providers.stt(provider), options }))
+      // The agent's own may stand in for itself with another model.
+      .filter(({ provider, options }) => provider !== own || (options.model ?? agent.stt.model) !== agent.stt.model)
+      .filter(({ provider }) => this.#fits(provider))
+      .filter(({ provider: { abilities } }) => {
+        return agent.language === 'multi' || abilities?.understands?.(agent.language) !== false;
+      })
+      .map(({ provider, options }) => ({
+        provider,
+        // What the agent names is its own recogniser's.
+        options: {
+          ...options,
+          ...(agent.stt.multilingual && provider.abilities?.multilingual === true && { multilingual: true }),
+        },
+      }));
+    if (others.length === 0 && own.virtualTime) return own;
+    const entries = [{ provider: own }, ...others].map((entry) => ({
+      ...entry,
+      health: this.#health.of('stt', entry.provider.name),
+    }));
+    return new FailoverStt({ entries, onSwitch });
+  }
+
+  /**
+   * The agent's voice. One of a vendor is asked once more where nobody is listed behind it, and in the end an embedded
+   * voice speaks, unless the operator has ruled that out.
+   * @param own in place of the one that the agent names
+   */
+  tts(agent: Pick<ResolvedAgent, 'voice'>, onSwitch: OnSwitch, own?: TtsProvider): TtsProvider {
+    own ??= this.#providers.tts(agent.voice.provider);
+    const others = this.#failover.tts
+      .map(({ provider, voiceId = null, model = null, settings = {} }) => ({
+        provider: this.#providers.tts(provider),
+        voice: { voiceId, model, settings },
+      }))
+      .filter(({ provider }) => provider !== own && this.#fits(provider));
+    const isAlone = others.length === 0;
+    if (isAlone && own.virtualTime) return own;
+    const embedded = (this.#failover.embeddedVoice ?? true) && !own.virtualTime ? EMBEDDED_VOICES : [];
+    const lasts = embedded
+      .map((name) => ({ provider: this.#providers.tts(name), voice: NO_VOICE, last: true }))
+      .filter(({ provider }) => !others.some((other) => other.provider === provider));
+    const entries = [{ provider: own, again: isAlone }, ...others, ...lasts].map((entry) => ({
+      ...entry,
+      health: this.#health.of('tts', entry.provider.name),
+    }));
+    return new FailoverTts({ entries, onSwitch });
+  }
+
+  /**
+   * The agent's model, and behind the operator's list its own script, where it has one. One alone is asked once more.
+   * @param speech one that hears itself, in the place of the agent's model
+   * @throws ParleyError PROVIDER_UNKNOWN, CONFIG_INVALID for a script with faults
+   */
+  llm(model: string, script: unknown, onSwitch: OnSwitch, speech?: LlmProvider): LlmProvider {
+    const own = speech ?? this.#providers.llm(model, script);
+    // What the agent's own rules say needs nobody else.
+    if (model === SCRIPTED_MODEL) return own;
+    const others = this.#failover.llm
+      .filter((id) => id !== model)
+      .map((id) => ({ provider: this.#providers.llm(id, script), model: id }));
+    if (script !== undefined && !own.virtualTime && !others.some((other) => other.model === SCRIPTED_MODEL)) {
+      others.push({ provider: this.#providers.llm(SCRIPTED_MODEL, script), model: SCRIPTED_MODEL });
+    }
+    const usable = others.filter(({ provider }) => this.#fits(provider));
+    const isAlone = usable.length === 0;
+    if (isAlone && (own.virtualTime || speech !== undefined)) return own;
+    const entries: LlmEntry[] = [
+      { provider: own, health: this.#health.of('llm', model), label: `${own.name} ${model}`, again: isAlone },
+      ...usable.map((entry) => ({
+        ...entry,
+        health: this.#health.of('llm', entry.model),
+        needsWords: speech !== undefined,
+      })),
+    ];
+    return new FailoverLlm({ entries, onSwitch });
+  }
+
+  /** Why nobody can answer for a model: its vendor refuses the key, and neither a script nor the operator's list stands in. */
+  refusal(model: string, script: unknown): ParleyError | null {
+    const refusal = this.#refusalOf(this.#providers.llm(model, script));
+    const hasStandIn = script !== undefined || this.#failover.llm.some((id) => id !== model);
+    return hasStandIn ? null : refusal;
+  }
+
+  #fits({ virtualTime }: { virtualTime: boolean }): boolean {
+    return virtualTime || !this.#clock.virtual;
+  }
+}

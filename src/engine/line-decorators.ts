@@ -1,0 +1,131 @@
+import type { Denoiser } from '../audio/dsp/denoiser.js';
+import { rnnoise } from '../audio/dsp/rnnoise.js';
+import type { Clock } from '../base/clock.js';
+import { faultOf } from '../schema/issues.js';
+import type { ResolvedSound } from '../agent/sound.js';
+import { ParleyError, reasonOf } from '../base/errors.js';
+import { SherpaDenoisers } from '../providers/denoise/sherpa.js';
+import type { LocalModels } from '../providers/local/local-models.js';
+import { backgroundLine } from '../session/speech/background-loop.js';
+import { Recording, recordingFolder, type RecordingSink } from '../session/record/recording.js';
+import type { SessionOptions } from '../session/session-options.js';
+import type { Transport } from '../transports/transport.js';
+import { Backgrounds, type BackgroundsOptions } from './backgrounds.js';
+
+export interface LineDecoratorsOptions {
+  clock: Clock;
+  recordings: RecordingSink | string | undefined;
+  backgrounds: BackgroundsOptions;
+  /** One of them may take noise out in place of RNNoise. */
+  localModels: LocalModels;
+}
+
+export interface LineRequest {
+  transport: Transport;
+  sound: ResolvedSound;
+  sessionId: string;
+  /** Something is missing; the call goes on. */
+  onFault: (name: string, reason: string) => void;
+}
+
+/** What lies around the lines of an engine's sessions: recordings, backgrounds and denoisers. */
+export class LineDecorators {
+  readonly #clock: Clock;
+  readonly #recordings: RecordingSink | null;
+  readonly #backgrounds: Backgrounds;
+  readonly #localModels: LocalModels;
+  #denoisers: Promise<SherpaDenoisers> | null = null;
+
+  constructor({ clock, recordings, backgrounds, localModels }: LineDecoratorsOptions) {
+    this.#clock = clock;
+    this.#localModels = localModels;
+    this.#recordings = typeof recordings === 'string' ? recordingFolder(recordings) : (recordings ?? null);
+    this.#backgrounds = new Backgrounds(backgrounds);
+  }
+
+  /** @throws ParleyError CONFIG_INVALID for an agent that asks for what this engine cannot give */
+  check({ recording }: ResolvedSound): void {
+    if (!recording || this.#recordings !== null) return;
+    const msg = 'this engine has no place for recordings (its option `recordings`)';
+    throw faultOf(['call_settings', 'enable_recording'], msg);
+  }
+
+  /** The line that a session is to run on, and what goes with it. */
+  async line(request: LineRequest): Promise<Pick<SessionOptions, 'transport' | 'recording' | 'denoising'>> {
+    const { transport, sound, sessionId, onFault } = request;
+    const recording =
+      sound.recording && this.#recordings !== null
+        ? new Recording({
+            sink: this.#recordings,
+            sessionId,
+            transport,
+            clock: this.#clock,
+            onFault: (reason) => onFault('recording.failed', reason),
+          })
+        : null;
+    const denoising = sound.denoise && {
+      ...sound.denoise,
+      denoiser: await this.#denoiser(sound.denoise.strength, onFault),
+    };
+    // The recording has the background too: it is what the line hears.
+    const line = recording?.line ?? transport;
+    return {
+      transport: sound.background === null ? line : await this.#withBackground(line, sound.background, onFault),
+      ...(recording !== null && { recording }),
+      ...(denoising !== null && { denoising }),
+    };
+  }
+
+  /** Loads a model that takes noise out, where there is one. That it cannot be had is told to the sessions that want it. */
+  async warmUp(): Promise<void> {
+    const { denoise } = this.#localModels;
+    if (denoise === null || this.#clock.virtual) return;
+    await this.#modelDenoisers(denoise)
+      .then((denoisers) => denoisers.warmUp())
+      .catch(() => undefined);
+  }
+
+  async close(): Promise<void> {
+    this.#backgrounds.close();
+    const denoisers = await this.#denoisers?.catch(() => null);
+    await denoisers?.close();
+  }
+
+  /** The operator's model, else RNNoise: a call goes on without a model that cannot be had. */
+  async #denoiser(strength: number, onFault: LineRequest['onFault']): Promise<Denoiser> {
+    const { denoise } = this.#localModels;
+    if (denoise === null) return rnnoise(strength);
+    try {
+      if (this.#clock.virtual) throw new ParleyError('PROVIDER_REMOTE_IN_VIRTUAL_TIME', { provider: denoise });
+      const denoisers = await this.#modelDenoisers(denoise);
+      return await denoisers.open(strength, (reason) => onFault('denoise.failed', reason));
+    } catch (error) {
+      if (!(error instanceof ParleyError)) throw error;
+      onFault('denoise.failed', `${reasonOf(error)}; RNNoise takes its place`);
+      return rnnoise(strength);
+    }
+  }
+
+  #modelDenoisers(name: string): Promise<SherpaDenoisers> {
+    this.#denoisers ??= this.#localModels
+      .find(name, 'denoise')
+      .then((model) => new SherpaDenoisers({ model, threads: this.#localModels.threads }))
+      .catch((error: unknown) => {
+        this.#denoisers = null;
+        throw error;
+      });
+    return this.#denoisers;
+  }
+
+  async #withBackground(
+    transport: Transport,
+    { url, volume }: { url: string; volume: number },
+    onFault: LineRequest['onFault'],
+  ): Promise<Transport> {
+    const loop = this.#backgrounds.loop(url, transport.outputRateHz);
+    loop.catch(() => undefined); // the line tells
+    // Nobody waits for it in a call; in virtual time it is there from the beginning, so that two runs are the same.
+    if (this.#clock.virtual) await loop.catch(() => undefined);
+    return backgroundLine(transport, { loop, volume, onFault: (reason) => onFault('background.failed', reason) });
+  }
+}

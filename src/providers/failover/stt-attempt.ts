@@ -1,0 +1,132 @@
+import type { Cancel } from '../../base/clock.js';
+import { errorOf, ParleyError } from '../../base/errors.js';
+import type { SttEvents, SttOptions, SttProvider, SttStream, SttTranscript } from '../stt/stt.js';
+import type { Health } from './health.js';
+import type { HeardAudio } from './heard-audio.js';
+
+export interface SttEntry {
+  provider: SttProvider;
+  /** What it is asked for in another's place. Default: what the session asks for. */
+  options?: Pick<SttOptions, 'model' | 'multilingual'>;
+  health: Health;
+}
+
+export interface SttAttemptEvents extends SttEvents {
+  onOpen: () => void;
+}
+
+/** A stream that does not open within this is given up. */
+const OPEN_TIMEOUT_MS = 6000;
+
+/** One provider's stream among those that listen to a session: opening, open or over. */
+export class SttAttempt {
+  readonly entry: SttEntry;
+  readonly startedMs: number;
+  readonly #options: SttOptions;
+  readonly #events: SttAttemptEvents;
+  readonly #abort = new AbortController();
+  #stream: SttStream | null = null;
+  #over = false;
+  #openDue: Cancel = () => undefined;
+  /** Its first segment of the current turn, and its last one of those before. */
+  #firstOfTurn: number | null = null;
+  #lastBefore = -1;
+  #lastSeen = -1;
+
+  constructor(entry: SttEntry, options: SttOptions, events: SttAttemptEvents) {
+    this.entry = entry;
+    this.#options = options;
+    this.#events = events;
+    this.startedMs = options.clock.nowMs();
+  }
+
+  get isOpen(): boolean {
+    return this.#stream !== null && !this.#over;
+  }
+
+  /** Opens the stream, and tells it what was heard before. */
+  start(heard: HeardAudio): void {
+    const { clock, signal, model: _model, multilingual: _multilingual, ...rest } = this.#options;
+    const { provider, health, options = this.#wishes() } = this.entry;
+    health.breaker.begin(this.startedMs);
+    this.#openDue = clock.schedule(this.startedMs + OPEN_TIMEOUT_MS, () => {
+      this.#fail(new ParleyError('PROVIDER_TIMEOUT', { provider: provider.name, timeoutMs: OPEN_TIMEOUT_MS }));
+    });
+    const opening = (async () =>
+      provider.open(
+        { ...rest, ...options, clock, signal: AbortSignal.any([signal, this.#abort.signal]) },
+        {
+          onTranscript: (transcript) => this.#onTranscript(transcript),
+          onTurnEnds: (probability) => {
+            if (!this.#over) this.#events.onTurnEnds?.(probability);
+          },
+          onError: (error) => this.#fail(error),
+        },
+      ))();
+    opening.then(
+      (stream) => {
+        this.#openDue();
+        if (this.#over) {
+          void stream.close().catch(() => undefined);
+          return;
+        }
+        this.#stream = stream;
+        health.open.add(clock.nowMs() - this.startedMs);
+        this.#events.onOpen();
+        this.tell((open) => heard.replayTo(open));
+      },
+      (error: unknown) => this.#fail(errorOf(error)),
+    );
+  }
+
+  /** Tells the stream, where it is open. */
+  tell(say: (stream: SttStream) => void): void {
+    if (this.#stream === null || this.#over) return;
+    try {
+      say(this.#stream);
+    } catch (error) {
+      this.#fail(errorOf(error));
+    }
+  }
+
+  endTurn(): void {
+    this.#lastBefore = this.#lastSeen;
+    this.#firstOfTurn = null;
+    this.tell((stream) => stream.endTurn());
+  }
+
+  /** Which of the turn's segments a transcript is, from 0; null = it is of a turn that is over. */
+  place({ segment }: SttTranscript): number | null {
+    if (segment <= this.#lastBefore) return null;
+    this.#lastSeen = Math.max(this.#lastSeen, segment);
+    this.#firstOfTurn ??= segment;
+    return Math.max(0, segment - this.#firstOfTurn);
+  }
+
+  async close(): Promise<void> {
+    if (this.#over) return;
+    this.#over = true;
+    this.#openDue();
+    this.#abort.abort(new DOMException('Another recogniser listens', 'AbortError'));
+    await this.#stream?.close();
+  }
+
+  /** As the session asks, as far as the provider can. */
+  #wishes(): Pick<SttOptions, 'model' | 'multilingual'> {
+    const { model, multilingual } = this.#options;
+    return { ...(model !== undefined && { model }), ...(multilingual !== undefined && { multilingual }) };
+  }
+
+  #onTranscript(transcript: SttTranscript): void {
+    if (!this.#over) this.#events.onTranscript(transcript);
+  }
+
+  #fail(error: Error): void {
+    if (this.#over || this.#options.signal.aborted) return;
+    this.#over = true;
+    this.#openDue();
+    this.#abort.abort(error);
+    void this.#stream?.close().catch(() => undefined);
+    this.#events.onError(error);
+  }
+}

@@ -1,0 +1,208 @@
+import type { ChatMessage, ToolCall } from '../../../agent/chat.js';
+import { parseJson } from '../../../base/json.js';
+import { type JsonObject, numberOf, objectOf, textOf } from '../../wire/json.js';
+import type { Manners } from './anthropic.js';
+import type { LlmRequest, LlmUsage } from '../llm.js';
+
+/**
+ * The wire format of Anthropic's messages (POST /v1/messages with `stream: true`). Plain data in and out; the sockets
+ * are in `anthropic.ts`. Source: platform.claude.com/docs/en/api/messages and …/build-with-claude/streaming and
+ * …/build-with-claude/prompt-caching, with the types of the official SDK 1.12.0.
+ */
+
+/** Nobody listens to a longer answer. */
+const MAX_TOKENS = 4096;
+const MAX_CALLS = 64;
+const MAX_ARGUMENT_CHARS = 262_144;
+const CACHED = { cache_control: { type: 'ephemeral' } } as const;
+/** Stand where the other side has said nothing: a request begins and ends with a message of the user's. */
+const BEGINNING = '[The conversation begins.]';
+const SILENCE = '[The user says nothing.]';
+
+type Block = Record<string, unknown>;
+interface WireMessage {
+  role: 'user' | 'assistant';
+  content: Block[];
+}
+
+/**
+ * The request's body. The tools, the system prompt and the conversation so far are marked for caching: the next turn has
+ * the same beginning.
+ */
+export function requestBody(request: LlmRequest, model: string, manners: Manners): string {
+  const { messages, tools, temperature, requiredTool } = request;
+  const { system, conversation } = wireMessages(messages);
+  const last = conversation.at(-1)?.content.at(-1);
+  if (last !== undefined) Object.assign(last, CACHED);
+  const body: Block = { model, max_tokens: MAX_TOKENS, messages: conversation, stream: true };
+  if (system !== '') body['system'] = [{ type: 'text', text: system, ...CACHED }];
+  // Theirs ends at 1.
+  if (manners.temperature) body['temperature'] = Math.min(1, temperature);
+  if (manners.thinking === 'low') body['output_config'] = { effort: 'low' };
+  else if (manners.thinking !== 'default') body['thinking'] = { type: manners.thinking };
+  if (tools.length > 0) {
+    body['tools'] = tools.map(({ name, description, parameters }, index) => ({
+      name,
+      description,
+      input_schema: { type: 'object', ...parameters },
+      ...(index === tools.length - 1 && CACHED),
+    }));
+  }
+  if (requiredTool !== undefined && manners.requiredTool) body['tool_choice'] = { type: 'tool', name: requiredTool };
+  return JSON.stringify(body);
+}
+
+/**
+ * Messages as the API takes them: what the system says first stands apart, the rest of it with the user's; turns alternate
+ * and are not empty; each call of a tool has its result right behind it, and each result its call.
+ */
+export function wireMessages(messages: readonly ChatMessage[]): { system: string; conversation: WireMessage[] } {
+  const begins = messages.findIndex(({ role }) => role !== 'system');
+  const opening = begins < 0 ? messages : messages.slice(0, begins);
+  const rest = begins < 0 ? [] : messages.slice(begins);
+  const results = new Map<string, string>();
+  for (const message of rest) if (message.role === 'tool') results.set(message.toolCallId, message.content);
+  const conversation: WireMessage[] = [];
+  const add = (role: WireMessage['role'], blocks: readonly Block[]): void => {
+    if (blocks.length === 0) return;
+    const last = conversation.at(-1);
+    if (last?.role === role) last.content.push(...blocks);
+    else conversation.push({ role, content: [...blocks] });
+  };
+  for (const message of rest) {
+    if (message.role === 'tool') continue;
+    if (message.role !== 'assistant') {
+      add('user', textBlocks(message.content));
+      continue;
+    }
+    const calls = message.toolCalls ?? [];
+    if (conversation.length === 0) add('user', textBlocks(BEGINNING));
+    add('assistant', [...textBlocks(message.content), ...calls.map(callBlock)]);
+    add(
+      'user',
+      calls.map(({ id }) => ({
+        type: 'tool_result',
+        tool_use_id: wireId(id),
+        content: results.get(id) ?? 'Interrupted before its result was known.',
+      })),
+    );
+  }
+  if (conversation.length === 0) add('user', textBlocks(BEGINNING));
+  if (conversation.at(-1)?.role === 'assistant') add('user', textBlocks(SILENCE));
+  return {
+    system: opening
+      .map(({ content }) => content)
+      .join('\n\n')
+      .trim(),
+    conversation,
+  };
+}
+
+function textBlocks(text: string): Block[] {
+  return text.trim() === '' ? [] : [{ type: 'text', text }];
+}
+
+function callBlock({ id, name, arguments: text }: ToolCall): Block {
+  let input: JsonObject | null = null;
+  try {
+    input = objectOf(parseJson(text));
+  } catch {
+    // The model wrote something broken; it is shown what came of it.
+  }
+  return { type: 'tool_use', id: wireId(id), name, input: input ?? {} };
+}
+
+/** Ids of calls that another model has made may have other characters. */
+function wireId(id: string): string {
+  return id.replace(/[^\w-]/g, '_').slice(0, 64) || '_';
+}
+
+/** What one event of the stream says. */
+export interface WireEvent {
+  text: string;
+  /** What has been counted since the last one. */
+  usage?: Omit<LlmUsage, 'type' | 'by'>;
+  /** The message is whole. */
+  ended?: boolean;
+  /** The server reports a failure in the middle of the stream. */
+  error?: { type: string; message: string };
+}
+
+/** Reads events and gathers the pieces of tool calls. One for each reply. */
+export class WireReader {
+  readonly #calls = new Map<number, ToolCall>();
+  #counted = NOTHING;
+  /** Why the message ended, in the API's word. */
+  stopReason: string | null = null;
+
+  /** The calls gathered so far, in the order they began. */
+  get calls(): readonly ToolCall[] {
+    return [...this.#calls.values()].map((call) => ({ ...call, arguments: call.arguments || '{}' }));
+  }
+
+  /** Takes a parsed event. Members of unexpected types, and events of unknown ones, are ignored. */
+  read(event: JsonObject): WireEvent {
+    switch (event['type']) {
+      case 'message_start':
+        return { text: '', ...this.#count(objectOf(objectOf(event['message'])?.['usage'])) };
+      case 'content_block_start':
+        return { text: this.#begin(numberOf(event['index']) ?? 0, objectOf(event['content_block'])) };
+      case 'content_block_delta':
+        return { text: this.#take(numberOf(event['index']) ?? 0, objectOf(event['delta'])) };
+      case 'message_delta':
+        this.stopReason = textOf(objectOf(event['delta'])?.['stop_reason']) ?? this.stopReason;
+        return { text: '', ...this.#count(objectOf(event['usage'])) };
+      case 'message_stop':
+        return { text: '', ended: true };
+      case 'error': {
+        const error = objectOf(event['error']);
+        const type = textOf(error?.['type']) ?? 'error';
+        return { text: '', error: { type, message: textOf(error?.['message']) ?? type } };
+      }
+      default: // ping, content_block_stop
+        return { text: '' };
+    }
+  }
+
+  #begin(index: number, block: JsonObject | null): string {
+    if (block?.['type'] === 'text') return textOf(block['text']) ?? '';
+    if (block?.['type'] !== 'tool_use') return '';
+    if (this.#calls.size >= MAX_CALLS) throw new Error('too many tool calls in one reply');
+    const [id, name] = [textOf(block['id']) ?? `call_${String(index)}`, textOf(block['name']) ?? ''];
+    this.#calls.set(index, { id, name, arguments: '' });
+    return '';
+  }
+
+  #take(index: number, delta: JsonObject | null): string {
+    if (delta?.['type'] === 'text_delta') return textOf(delta['text']) ?? '';
+    const call = this.#calls.get(index);
+    if (delta?.['type'] !== 'input_json_delta' || call === undefined) return '';
+    call.arguments += textOf(delta['partial_json']) ?? '';
+    if (call.arguments.length > MAX_ARGUMENT_CHARS) throw new Error('a tool call is too long');
+    return '';
+  }
+
+  /**
+   * Counts are totals, and come in parts: those of the prompt before the answer, so that an answer that is broken off has
+   * them too. What was read from the cache, or written to it, is part of the prompt.
+   */
+  #count(usage: JsonObject | null): Pick<WireEvent, 'usage'> {
+    const before = this.#counted;
+    const total = (name: string, known: number): number => Math.max(known, numberOf(usage?.[name]) ?? 0);
+    const now = {
+      uncached: total('input_tokens', before.uncached),
+      cached: total('cache_read_input_tokens', before.cached),
+      written: total('cache_creation_input_tokens', before.written),
+      completion: total('output_tokens', before.completion),
+    };
+    this.#counted = now;
+    const cachedTokens = now.cached - before.cached;
+    const cacheWriteTokens = now.written - before.written;
+    const promptTokens = now.uncached - before.uncached + cachedTokens + cacheWriteTokens;
+    const completionTokens = now.completion - before.completion;
+    if (promptTokens === 0 && completionTokens === 0) return {};
+    return { usage: { promptTokens, cachedTokens, cacheWriteTokens, completionTokens } };
+  }
+}
+
+const NOTHING = { uncached: 0, cached: 0, written: 0, completion: 0 };

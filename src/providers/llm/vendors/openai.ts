@@ -1,0 +1,327 @@
+import { createParser } from 'eventsource-parser';
+import type { Dispatcher, Pool } from 'undici';
+import type { Clock } from '../../../base/clock.js';
+import { RealClock } from '../../../base/real-clock.js';
+import { parseJson } from '../../../base/json.js';
+import { ParleyError, reasonOf } from '../../../base/errors.js';
+import { Deadlines } from '../../deadlines.js';
+import { failed, statusError, withoutSecrets } from '../../wire/vendor-error.js';
+import type { LlmPiece, LlmProvider, LlmRequest } from '../llm.js';
+import {
+  errorMessage,
+  OPTIONAL_FIELDS,
+  requestBody,
+  WireReader,
+  type OptionalField,
+  type WireEvent,
+} from './openai-wire.js';
+
+export interface OpenAiOptions {
+  /** The API's root, with its version: `https://api.openai.com/v1`, `http://127.0.0.1:11434/v1`. */
+  baseUrl: string;
+  /** Sent as a bearer token. Local servers need none. */
+  apiKey?: string;
+  /** Further request headers. */
+  headers?: Readonly<Record<string, string>>;
+  /** The vendor's name of a model id; an id without an entry is sent as it is. */
+  modelName?: (modelId: string) => string;
+  /** For messages and traces. Default `openai`. */
+  name?: string;
+  /** Milliseconds until a connection stands. Default 5000. */
+  connectTimeoutMs?: number;
+  /** Milliseconds from the request being sent to the first event of the reply. Default 15000. */
+  firstByteTimeoutMs?: number;
+  /** Milliseconds between two pieces of the reply. Default 10000. */
+  idleTimeoutMs?: number;
+  /** Connections to the server at once. Default 128. */
+  maxConnections?: number;
+  /** Times `warmUp`; requests bring their own clock. Default: real time. */
+  clock?: Clock;
+}
+
+/** Longest line or event, longest error body, longest reply, in characters. */
+const MAX_EVENT_CHARS = 1_048_576;
+const MAX_ERROR_CHARS = 65_536;
+const MAX_REPLY_CHARS = 4_194_304;
+/** What is shorter is no key, but a word that local servers are given in its place. */
+const MIN_SECRET_CHARS = 8;
+/** How long the end of a finished reply is waited for, so that its connection can be used again. */
+const DRAIN_MS = 100;
+
+/** Called when a request has a connection and is written to it. */
+const SENT = Symbol('sent');
+type SentHook = { [SENT]?: () => void };
+
+/** A model behind an OpenAI-compatible HTTP server. Connections are kept alive and shared by all sessions. */
+export class OpenAiProvider implements LlmProvider {
+  readonly name: string;
+  readonly virtualTime = false;
+  readonly #options: Required<Pick<OpenAiOptions, 'connectTimeoutMs' | 'firstByteTimeoutMs' | 'idleTimeoutMs'>>;
+  readonly #modelName: (modelId: string) => string;
+  readonly #headers: Record<string, string>;
+  readonly #secrets: readonly string[];
+  readonly #basePath: string;
+  readonly #pool: Promise<Pool>;
+  readonly #dispatcher: Promise<Dispatcher>;
+  readonly #clock: Clock;
+  readonly #refusedFields = new Map<string, Set<OptionalField>>();
+
+  constructor(options: OpenAiOptions) {
+    const url = parseBaseUrl(options.baseUrl);
+    this.name = options.name ?? 'openai';
+    this.#options = {
+      connectTimeoutMs: options.connectTimeoutMs ?? 5000,
+      firstByteTimeoutMs: options.firstByteTimeoutMs ?? 15_000,
+      idleTimeoutMs: options.idleTimeoutMs ?? 10_000,
+    };
+    this.#modelName = options.modelName ?? ((id) => id);
+    this.#clock = options.clock ?? new RealClock();
+    this.#headers = { ...options.headers };
+    if (options.apiKey !== undefined) this.#headers['authorization'] = `Bearer ${options.apiKey}`;
+    // A header of the operator's may hold one, too.
+    const held = [options.apiKey ?? '', ...Object.values(options.headers ?? {})];
+    this.#secrets = held.filter((value) => value.length >= MIN_SECRET_CHARS);
+    this.#basePath = url.pathname.replace(/\/+$/, '');
+    // Every wait of a request has its deadline on the request's clock; undici's timer only frees a dead connection.
+    const settings = {
+      connections: options.maxConnections ?? 128,
+      keepAliveTimeout: 60_000,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      connect: { timeout: this.#options.connectTimeoutMs },
+    };
+    this.#pool = import('../../../base/undici.js').then(({ Pool }) => new Pool(url.origin, settings));
+    this.#dispatcher = this.#pool.then((pool) => pool.compose(reportSent));
+  }
+
+  /** Opens a connection, so that the first call does not wait for it. Rejects where the key is refused. */
+  async warmUp(): Promise<void> {
+    const deadlines = new Deadlines(this.#clock, this.name, new AbortController().signal);
+    try {
+      const response = await this.#send('GET', '/models', null, deadlines);
+      const body = await readText(response.body, MAX_ERROR_CHARS);
+      if (response.statusCode === 401 || response.statusCode === 403) throw this.#refusal(response.statusCode, body);
+    } catch (error) {
+      throw this.#wrap(error, deadlines.signal);
+    } finally {
+      deadlines.end();
+    }
+  }
+
+  async *complete(request: LlmRequest): AsyncGenerator<LlmPiece, void, undefined> {
+    request.signal.throwIfAborted();
+    const deadlines = new Deadlines(request.clock, this.name, request.signal);
+    try {
+      const response = await this.#open(request, deadlines);
+      const reader = new WireReader(`call_${String(request.messages.length)}_`);
+      const isStream = String(response.headers['content-type'] ?? '').includes('event-stream');
+      const body = keepOpen(response.body);
+      yield* this.#pieces(isStream ? readEvents(body, reader) : readWhole(body, reader), reader, deadlines);
+      deadlines.within(DRAIN_MS);
+      await drain(body);
+    } catch (error) {
+      throw this.#wrap(error, deadlines.signal);
+    } finally {
+      deadlines.end();
+    }
+  }
+
+  async close(): Promise<void> {
+    await (await this.#pool).destroy();
+  }
+
+  async *#pieces(
+    events: AsyncIterable<WireEvent>,
+    reader: WireReader,
+    deadlines: Deadlines,
+  ): AsyncGenerator<LlmPiece, void, undefined> {
+    let finishReason: string | undefined;
+    let usage: WireEvent['usage'];
+    let chars = 0;
+    for await (const event of events) {
+      if (event.error !== undefined) throw this.#failure(event.error);
+      finishReason = event.finishReason ?? finishReason;
+      // The reader may take its time between two pieces: only the server's silence counts.
+      deadlines.pause();
+      chars += event.text.length;
+      if (chars > MAX_REPLY_CHARS) throw this.#failure('the reply is too long');
+      if (event.text !== '') yield { type: 'text', text: event.text };
+      usage = event.usage ?? usage;
+      deadlines.within(this.#options.idleTimeoutMs);
+    }
+    if (usage !== undefined) yield { type: 'usage', ...usage };
+    if (finishReason === 'content_filter' && chars === 0) throw this.#failure('the content filter withheld the reply');
+    for (const call of reader.calls) yield { type: 'toolCall', call };
+  }
+
+  /** Sends the request, again without the optional fields that the server refuses; resolves to a reply with 2xx. */
+  async #open(request: LlmRequest, deadlines: Deadlines): Promise<Dispatcher.ResponseData> {
+    const model = this.#modelName(request.model);
+    const refused = this.#refusedFields.get(model) ?? new Set<OptionalField>();
+    for (;;) {
+      const response = await this.#send('POST', '/chat/completions', requestBody(request, model, refused), deadlines);
+      if (response.statusCode >= 200 && response.statusCode < 300) return response;
+      const text = await readText(response.body, MAX_ERROR_CHARS);
+      const field = OPTIONAL_FIELDS.find((name) => !refused.has(name) && text.includes(name));
+      if ((response.statusCode !== 400 && response.statusCode !== 422) || field === undefined) {
+        throw this.#refusal(response.statusCode, text);
+      }
+      refused.add(field);
+      this.#refusedFields.set(model, refused);
+    }
+  }
+
+  async #send(
+    method: 'GET' | 'POST',
+    path: string,
+    body: string | null,
+    deadlines: Deadlines,
+  ): Promise<Dispatcher.ResponseData> {
+    const dispatcher = await this.#dispatcher;
+    deadlines.within(this.#options.connectTimeoutMs);
+    const options: Dispatcher.RequestOptions & SentHook = {
+      method,
+      path: this.#basePath + path,
+      headers: {
+        accept: 'text/event-stream, application/json',
+        ...(body === null ? {} : { 'content-type': 'application/json' }),
+        ...this.#headers,
+      },
+      body,
+      signal: deadlines.signal,
+      [SENT]: () => {
+        deadlines.within(this.#options.firstByteTimeoutMs);
+      },
+    };
+    // undici reacts to an abort only once it has a connection, so its answer is not waited for.
+    return untilAborted(dispatcher.request(options), deadlines.signal);
+  }
+
+  #refusal(status: number, body: string): ParleyError {
+    return statusError(this.name, status, this.#clean(errorMessage(jsonOrUndefined(body) ?? body)));
+  }
+
+  #failure(reason: string, cause?: unknown): ParleyError {
+    return failed(this.name, this.#clean(reason), cause);
+  }
+
+  /** Some servers repeat the key that they do not like. */
+  #clean(text: string): string {
+    return withoutSecrets(text, this.#secrets);
+  }
+
+  /** What the caller gets: the signal's reason where there is one, else a ParleyError. */
+  #wrap(error: unknown, signal: AbortSignal): unknown {
+    if (signal.aborted) return signal.reason;
+    return error instanceof ParleyError ? error : this.#failure(reasonOf(error), error);
+  }
+}
+
+/** Tells a request's own hook that it is being written to a connection. */
+const reportSent: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (options, handler) => {
+  const sent = (options as SentHook)[SENT];
+  if (sent === undefined) return dispatch(options, handler);
+  return dispatch(options, {
+    onRequestStart: (controller, context) => {
+      sent();
+      handler.onRequestStart?.(controller, context);
+    },
+    onRequestUpgrade: (...args) => handler.onRequestUpgrade?.(...args),
+    onResponseStart: (...args) => handler.onResponseStart?.(...args),
+    onResponseData: (...args) => handler.onResponseData?.(...args),
+    onResponseEnd: (...args) => handler.onResponseEnd?.(...args),
+    onResponseError: (...args) => handler.onResponseError?.(...args),
+  });
+};
+
+function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const onAbort = (): void => {
+      reject(signal.reason as Error);
+    };
+    signal.addEventListener('abort', onAbort, { once: true });
+    work.then(resolve, reject).finally(() => {
+      signal.removeEventListener('abort', onAbort);
+    });
+  });
+}
+
+/** The events of a stream, up to `[DONE]`. Throws where it breaks off or holds broken JSON. */
+async function* readEvents(
+  body: AsyncIterable<Buffer>,
+  reader: WireReader,
+): AsyncGenerator<WireEvent, void, undefined> {
+  const ready: string[] = [];
+  let overflow = false;
+  const parser = createParser({
+    maxBufferSize: MAX_EVENT_CHARS,
+    onEvent: (event) => ready.push(event.data),
+    onError: (error) => {
+      overflow ||= error.type === 'max-buffer-size-exceeded';
+    },
+  });
+  const decoder = new TextDecoder();
+  let finished = false;
+  for await (const chunk of body) {
+    parser.feed(decoder.decode(chunk, { stream: true }));
+    if (overflow) throw new Error('an event is too long');
+    for (const data of ready.splice(0)) {
+      if (data.trim() === '[DONE]') return;
+      // Keep-alive words that some proxies put in; a broken object however is a lost part of the reply.
+      if (!data.trimStart().startsWith('{')) continue;
+      const event = reader.read(jsonOrUndefined(data));
+      if (event === null) throw new Error('unreadable event in the stream');
+      finished ||= event.finishReason !== undefined;
+      yield event;
+    }
+  }
+  if (!finished) throw new Error('the stream broke off');
+}
+
+/** A reply in one piece, from servers that do not stream. */
+async function* readWhole(body: AsyncIterable<Buffer>, reader: WireReader): AsyncGenerator<WireEvent, void, undefined> {
+  const event = reader.read(jsonOrUndefined(await readText(body, MAX_REPLY_CHARS)));
+  if (event === null) throw new Error('the reply is neither an event stream nor JSON');
+  yield event;
+}
+
+/** Iterates without destroying the body when the loop is left early: what is left can still be drained. */
+function keepOpen(body: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
+  const iterator = body[Symbol.asyncIterator]();
+  return { [Symbol.asyncIterator]: () => ({ next: () => iterator.next() }) };
+}
+
+/** Reads on to the end of a body, so that its connection goes back to the pool; gives up when it is aborted. */
+async function drain(body: AsyncIterable<Buffer>): Promise<void> {
+  try {
+    for await (const chunk of body) void chunk;
+  } catch {
+    // The reply was complete: only its connection is lost.
+  }
+}
+
+async function readText(body: AsyncIterable<Buffer>, maxChars: number): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = '';
+  for await (const chunk of body) {
+    text += decoder.decode(chunk, { stream: true });
+    if (text.length > maxChars) throw new Error('the reply is too long');
+  }
+  return text;
+}
+
+function jsonOrUndefined(text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function parseBaseUrl(baseUrl: string): URL {
+  const url = URL.canParse(baseUrl) ? new URL(baseUrl) : null;
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    throw new ParleyError('CONFIG_INVALID', { reason: `"${baseUrl}" is not an http(s) base URL of a language model` });
+  }
+  return url;
+}

@@ -1,0 +1,331 @@
+import type { Cancel, Clock } from '../../base/clock.js';
+import { ParleyError } from '../../base/errors.js';
+import { type JsonObject, objectOf, parseObject, textOf } from '../wire/json.js';
+import { failed } from '../wire/vendor-error.js';
+import { VendorSocket } from '../wire/vendor-socket.js';
+import { Items } from './items.js';
+import { realtimeError } from './realtime-error.js';
+import { type RealtimeSettings, sessionUpdate, type ToldSettings, toldOf } from './session-settings.js';
+
+export interface RealtimeSocketOptions {
+  /** In errors. */
+  provider: string;
+  url: string;
+  headers: Readonly<Record<string, string>>;
+  secrets: readonly string[];
+  clock: Clock;
+  settings: RealtimeSettings;
+  /** Until the connection stands and the session is set up. Default 5000 ms. */
+  connectTimeoutMs?: number;
+  /** A session ends after an hour: another one takes its place when it is this old. Default 55 min. */
+  renewAfterMs?: number;
+  /** It is closed when nobody has used it for so long. Default 60 s. */
+  idleMs?: number;
+}
+
+/** Whoever listens to a line. What comes after `onLost` is of another connection. */
+export interface LineListener {
+  onMessage(message: JsonObject, text: string): void;
+  onLost(error: ParleyError): void;
+}
+
+/** One connection: from its dialling to its end. */
+interface Connection {
+  socket: VendorSocket;
+  /** The session is set up. */
+  isReady: boolean;
+  ready: Promise<void>;
+  settle: (error: ParleyError | null) => void;
+  /** What the server has said of the session that it set up. */
+  updated: string;
+  /** What the session was told last, to tell it what has changed. */
+  told: ToldSettings | null;
+}
+
+const DEFAULTS = { connectTimeoutMs: 5000, renewAfterMs: 55 * 60_000, idleMs: 60_000 };
+/** While somebody speaks a session is not replaced; it is looked at again after this. */
+const AGAIN_MS = 1000;
+/** So many messages without a meaning are overlooked; a vendor that goes on so has failed. */
+const MAX_STRANGE_MESSAGES = 8;
+const TRANSCRIPTION = 'conversation.item.input_audio_transcription';
+/** Audio comes in messages of some hundred kilobytes at most. */
+const MAX_MESSAGE_BYTES = 8_388_608;
+
+/**
+ * One conversation's connection to a Realtime API: dialled when it is needed, dialled anew when it was lost, and replaced
+ * before its session comes to its end. It keeps what the server's conversation holds. Those who use it need not know
+ * which connection it is.
+ */
+export class RealtimeSocket {
+  readonly items = new Items();
+  /** Whether an answer is under way, which a change of connections would break off. */
+  isAnswering: () => boolean = () => false;
+  readonly #options: Required<RealtimeSocketOptions>;
+  readonly #listeners = new Set<LineListener>();
+  #connection: Connection | null = null;
+  #next: Connection | null = null;
+  #cancelRenewal: Cancel = () => undefined;
+  #cancelIdle: Cancel = () => undefined;
+  /** Audio was sent that has not been committed. */
+  #hasAudio = false;
+  #settings: RealtimeSettings;
+  #strange = 0;
+  #events = 0;
+  #closed = false;
+
+  constructor(options: RealtimeSocketOptions) {
+    this.#options = { ...DEFAULTS, ...options };
+    this.#settings = options.settings;
+  }
+
+  /** The connection stands, and its session is set up. */
+  get isReady(): boolean {
+    return this.#connection?.isReady === true;
+  }
+
+  /** What the server has said of the session that it set up; empty before. */
+  get updated(): string {
+    return this.#connection?.updated ?? '';
+  }
+
+  /**
+   * Resolves when the session can be used; dials where there is no connection.
+   * @throws ParleyError PROVIDER_FAILED, PROVIDER_REFUSED, PROVIDER_TIMEOUT, SESSION_CLOSED
+   */
+  ready(): Promise<void> {
+    if (this.#closed) return Promise.reject(new ParleyError('SESSION_CLOSED'));
+    this.#connection ??= this.#dial();
+    this.#armIdle();
+    return this.#connection.ready;
+  }
+
+  /** @returns stops listening */
+  listen(listener: LineListener): () => void {
+    this.#listeners.add(listener);
+    this.#cancelIdle();
+    return () => {
+      this.#listeners.delete(listener);
+      this.#armIdle();
+    };
+  }
+
+  /** What the session is to be from now on; told where it differs. */
+  use(change: Partial<RealtimeSettings>): void {
+    this.#settings = { ...this.#settings, ...change };
+    if (this.#connection?.isReady === true) this.#tellSettings(this.#connection);
+  }
+
+  /** Sends an event. Returns the id that an error would name. */
+  send(event: object): string {
+    const id = `parley_event_${String(++this.#events)}`;
+    this.#connection?.socket.send(JSON.stringify({ event_id: id, ...event }));
+    return id;
+  }
+
+  /** Audio of the user's, as the session takes it. */
+  append(pcm: Uint8Array): void {
+    this.#hasAudio = true;
+    this.#connection?.socket.send(
+      JSON.stringify({ type: 'input_audio_buffer.append', audio: Buffer.from(pcm).toString('base64') }),
+    );
+  }
+
+  /** The user's audio is a whole: an item of the conversation, to be transcribed. */
+  commit(): void {
+    if (this.#connection?.isReady !== true) return;
+    this.#hasAudio = false;
+    this.items.committed();
+    this.send({ type: 'input_audio_buffer.commit' });
+  }
+
+  /** The connection is of no use: those who listen are told, and the next `ready` dials. */
+  lose(error: ParleyError): void {
+    const connection = this.#connection;
+    if (connection !== null) this.#over(connection, error);
+  }
+
+  /** May be called twice. */
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#cancelIdle();
+    const all = [this.#connection, this.#next];
+    if (this.#connection !== null) this.#over(this.#connection, new ParleyError('SESSION_CLOSED'));
+    this.#dropNext();
+    for (const one of all) await one?.socket.close();
+  }
+
+  #dial(): Connection {
+    const { provider, url, headers, secrets, clock, connectTimeoutMs } = this.#options;
+    let settle: Connection['settle'] = () => undefined;
+    const ready = new Promise<void>((resolve, reject) => {
+      settle = (error) => (error === null ? resolve() : reject(error));
+    });
+    ready.catch(() => undefined);
+    const late = clock.schedule(clock.nowMs() + connectTimeoutMs, () => {
+      this.#over(connection, new ParleyError('PROVIDER_TIMEOUT', { provider, timeoutMs: connectTimeoutMs }));
+    });
+    const socket = new VendorSocket(
+      {
+        provider,
+        url,
+        headers,
+        secrets,
+        clock,
+        connectTimeoutMs,
+        maxMessageBytes: MAX_MESSAGE_BYTES,
+        signal: new AbortController().signal,
+      },
+      {
+        onOpen: () => this.#tellSettings(connection),
+        onText: (text) => this.#onText(connection, text),
+        onClosed: (error) => this.#over(connection, error),
+      },
+    );
+    const connection: Connection = {
+      socket,
+      isReady: false,
+      ready,
+      updated: '',
+      told: null,
+      settle: (error) => {
+        late();
+        settle(error);
+      },
+    };
+    return connection;
+  }
+
+  #tellSettings(connection: Connection): void {
+    const session = sessionUpdate(this.#settings, connection.told);
+    if (session === null) return;
+    connection.told = toldOf(this.#settings);
+    connection.socket.send(JSON.stringify({ type: 'session.update', session }));
+  }
+
+  #onText(connection: Connection, text: string): void {
+    const message = parseObject(text);
+    const type = textOf(message?.['type']);
+    if (message === null || type === null) {
+      this.#onStrange(connection);
+      return;
+    }
+    if (type === 'session.updated') {
+      connection.updated = text;
+      if (!connection.isReady) this.#onReady(connection);
+    }
+    // A session that is being set up has nothing else to say, unless it is that it will not be.
+    if (!connection.isReady) {
+      if (type === 'error') this.#over(connection, this.#errorOf(message));
+      return;
+    }
+    if (connection !== this.#connection) return;
+    this.#keep(type, message);
+    if (type === 'error' && textOf(objectOf(message['error'])?.['code']) === 'session_expired') {
+      this.#over(connection, failed(this.#options.provider, 'the session has expired'));
+      return;
+    }
+    for (const listener of Array.from(this.#listeners)) listener.onMessage(message, text);
+  }
+
+  /** What the messages tell of the conversation. */
+  #keep(type: string, message: JsonObject): void {
+    const id = textOf(message['item_id']);
+    if (type === 'input_audio_buffer.committed' && id !== null) this.items.named(id);
+    else if (type === `${TRANSCRIPTION}.delta` && id !== null) {
+      this.items.transcribed(id, textOf(message['delta']) ?? '', true);
+    } else if (type === `${TRANSCRIPTION}.completed` && id !== null) {
+      this.items.transcribed(id, textOf(message['transcript']) ?? '');
+    } else if (type === 'error') {
+      const code = textOf(objectOf(message['error'])?.['code']);
+      if (code === 'input_audio_buffer_commit_empty') this.items.refused();
+    }
+  }
+
+  #onStrange(connection: Connection): void {
+    if (++this.#strange <= MAX_STRANGE_MESSAGES) return;
+    this.#over(connection, failed(this.#options.provider, 'it keeps sending messages that have no meaning'));
+  }
+
+  #onReady(connection: Connection): void {
+    connection.isReady = true;
+    connection.settle(null);
+    this.#tellSettings(connection); // what has changed since it was dialled
+    if (connection === this.#next) this.#replaceWhenQuiet();
+    else {
+      this.items.clear();
+      this.#hasAudio = false;
+      this.#armRenewal();
+    }
+  }
+
+  #armRenewal(): void {
+    const { clock, renewAfterMs } = this.#options;
+    this.#cancelRenewal();
+    this.#cancelRenewal = clock.schedule(clock.nowMs() + renewAfterMs, () => {
+      this.#next = this.#dial();
+    });
+  }
+
+  /** The session's time is nearly over: the new one goes on, with the history that the next request gives it. */
+  #replaceWhenQuiet(): void {
+    const { clock } = this.#options;
+    const next = this.#next;
+    if (next === null) return;
+    if (this.#hasAudio || this.items.hasUnnamed || this.isAnswering()) {
+      this.#cancelRenewal = clock.schedule(clock.nowMs() + AGAIN_MS, () => this.#replaceWhenQuiet());
+      return;
+    }
+    const old = this.#connection;
+    this.#connection = next;
+    this.#next = null;
+    this.items.clear();
+    this.#armRenewal();
+    void old?.socket.close();
+  }
+
+  #over(connection: Connection, error: ParleyError): void {
+    connection.settle(error);
+    void connection.socket.close();
+    if (connection === this.#next) {
+      this.#next = null;
+      if (!this.#closed) this.#armRenewalSoon();
+      return;
+    }
+    if (connection !== this.#connection) return;
+    this.#connection = null;
+    this.#cancelRenewal();
+    this.#dropNext();
+    this.items.clear();
+    this.#hasAudio = false;
+    this.#strange = 0;
+    for (const listener of Array.from(this.#listeners)) listener.onLost(error);
+  }
+
+  /** The successor failed: the old session has some minutes left. */
+  #armRenewalSoon(): void {
+    const { clock } = this.#options;
+    this.#cancelRenewal();
+    this.#cancelRenewal = clock.schedule(clock.nowMs() + 10 * AGAIN_MS, () => {
+      this.#next = this.#dial();
+    });
+  }
+
+  #dropNext(): void {
+    const next = this.#next;
+    this.#next = null;
+    next?.settle(new ParleyError('SESSION_CLOSED'));
+    void next?.socket.close();
+  }
+
+  #armIdle(): void {
+    const { clock, idleMs } = this.#options;
+    this.#cancelIdle();
+    if (this.#listeners.size > 0 || this.#closed) return;
+    this.#cancelIdle = clock.schedule(clock.nowMs() + idleMs, () => void this.close());
+  }
+
+  #errorOf(message: JsonObject): ParleyError {
+    return realtimeError(this.#options.provider, objectOf(message['error']), this.#options.secrets);
+  }
+}

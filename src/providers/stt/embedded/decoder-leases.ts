@@ -1,0 +1,168 @@
+import type { Cancel, Clock } from '../../../base/clock.js';
+import type { SpeechLanguage } from '../lm/text.js';
+import { DecoderPool, type DecoderPoolOptions } from './decoder-pool.js';
+import { SessionTurn, type Reply } from './session-turn.js';
+import type { Vocabulary } from './vocabulary.js';
+
+/** A speaker of whom nothing has come for so long has stopped, whatever the VAD says: its decoder may be taken. */
+const QUIET_MS = 400;
+
+export interface DecoderLeasesOptions extends Pick<DecoderPoolOptions, 'size' | 'make'> {
+  readonly clock: Clock;
+  /** Calls back soon, after messages that have come meanwhile. */
+  readonly soon: (fn: () => void) => void;
+}
+
+/**
+ * Who is listened to next, and with which decoder. One piece of 100 ms at a time, with a turn of the event loop in
+ * between:
+ *
+ * - sessions whose user has stopped speaking come first, the one with the least left to do before the others: an
+ *   answer waits for its final transcript, and for interim ones nobody does;
+ * - the others take turns;
+ * - where no decoder is free, one is taken back from a session that has nothing to do: its user pauses within a turn,
+ *   or nothing has come for 400 ms. It gets one again, and catches up, when it has;
+ * - while nobody speaks, grammars are loaded for sessions that have not spoken yet.
+ */
+export class DecoderLeases {
+  readonly #options: DecoderLeasesOptions;
+  readonly #pool: DecoderPool;
+  /** In the order of their last turn at the desk, the newest last. */
+  readonly #sessions = new Map<number, SessionTurn>();
+  readonly #unprepared = new Set<number>();
+  #running = false;
+  #cancelWait: Cancel | undefined;
+
+  constructor(options: DecoderLeasesOptions) {
+    this.#options = options;
+    const isWanted = (key: string): boolean => [...this.#sessions.values()].some((one) => one.vocabulary.key === key);
+    const onMade = (): void => {
+      this.#run();
+    };
+    this.#pool = new DecoderPool({ size: options.size, make: options.make, isWanted, onMade });
+  }
+
+  warm(language: SpeechLanguage): Promise<void> {
+    return this.#pool.warm(language);
+  }
+
+  open(id: number, vocabulary: Vocabulary): void {
+    this.#sessions.set(id, new SessionTurn(vocabulary));
+    this.#unprepared.add(id);
+    this.#run();
+  }
+
+  /** Audio of the turn that is running; the first begins one. The reply is what has been understood of it so far. */
+  audio(id: number, samples: Int16Array, isFinal: boolean, reply: Reply): void {
+    const session = this.#sessions.get(id);
+    if (session === undefined) {
+      reply.failed(new Error('The stream is not open'));
+      return;
+    }
+    session.heardMs = this.#options.clock.nowMs();
+    session.addAudio(samples, isFinal, reply);
+    this.#run();
+  }
+
+  /** The turn is over, once what has come of it is decoded. */
+  end(id: number): void {
+    this.#sessions.get(id)?.addEnd();
+    this.#run();
+  }
+
+  close(id: number): void {
+    this.#sessions.get(id)?.close();
+    this.#sessions.delete(id);
+    this.#unprepared.delete(id);
+    this.#pool.giveBack(id);
+    this.#run();
+  }
+
+  #run(): void {
+    if (this.#running) return;
+    this.#running = true;
+    this.#options.soon(() => {
+      this.#running = false;
+      if (this.#step()) this.#run();
+    });
+  }
+
+  /** One piece of work. False where there is none that can be done. */
+  #step(): boolean {
+    this.#cancelWait?.();
+    this.#cancelWait = undefined;
+    const waiting = [...this.#sessions].filter(([, session]) => session.busy);
+    const urgent = waiting.filter(([, { finalDue }]) => finalDue).sort(([, a], [, b]) => a.backlog - b.backlog);
+    for (const [id, session] of [...urgent, ...waiting.filter(([, { finalDue }]) => !finalDue)]) {
+      if (!session.needsDecoder) {
+        this.#work(id, session);
+        return true;
+      }
+      if (this.#lend(id, session)) return true;
+    }
+    if (waiting.length > 0) this.#waitForQuiet();
+    return this.#prepare();
+  }
+
+  #work(id: number, session: SessionTurn): void {
+    // Behind the others again.
+    this.#sessions.delete(id);
+    this.#sessions.set(id, session);
+    if (session.step()) this.#pool.giveBack(id);
+  }
+
+  #lend(id: number, session: SessionTurn): boolean {
+    try {
+      const decoder = this.#pool.borrow(id, session.vocabulary) ?? this.#recall(id, session);
+      if (decoder === undefined) return false;
+      session.lend(decoder);
+    } catch (error) {
+      this.#unprepared.delete(id);
+      session.fail(error);
+      this.#pool.giveBack(id);
+    }
+    return true;
+  }
+
+  /** Takes a decoder back from whoever needs it least, best one with the right grammar. */
+  #recall(id: number, { vocabulary }: SessionTurn): ReturnType<DecoderPool['borrow']> {
+    if (this.#pool.isMakingFor(id)) return undefined;
+    const holders = [...this.#sessions].filter(([, one]) => one.hasDecoder && !one.busy);
+    const idle = holders.filter(([, one]) => one.paused || this.#quietMs(one) >= QUIET_MS);
+    const [holder, session] = idle.find(([, one]) => one.vocabulary.key === vocabulary.key) ?? idle[0] ?? [];
+    if (holder === undefined) return undefined;
+    session?.takeBack();
+    this.#pool.giveBack(holder);
+    return this.#pool.borrow(id, vocabulary);
+  }
+
+  #quietMs(session: SessionTurn): number {
+    return this.#options.clock.nowMs() - session.heardMs;
+  }
+
+  /** Somebody waits for a decoder. Those who have one may fall silent without a word. */
+  #waitForQuiet(): void {
+    const { clock } = this.#options;
+    const holders = [...this.#sessions.values()].filter((one) => one.hasDecoder && !one.busy);
+    if (holders.length === 0) return;
+    const quietest = Math.max(...holders.map((one) => this.#quietMs(one)));
+    this.#cancelWait = clock.schedule(clock.nowMs() + Math.max(1, QUIET_MS - quietest), () => {
+      this.#run();
+    });
+  }
+
+  /** Loads one grammar ahead of its session's first turn. False where there is nothing to load now. */
+  #prepare(): boolean {
+    for (const id of this.#unprepared) {
+      const session = this.#sessions.get(id);
+      try {
+        if (session !== undefined && !this.#pool.prepare(id, session.vocabulary)) continue;
+      } catch {
+        // Its first turn will tell.
+      }
+      this.#unprepared.delete(id);
+      return true;
+    }
+    return false;
+  }
+}

@@ -1,0 +1,194 @@
+import { availableParallelism } from 'node:os';
+import { ParleyError } from '../../../base/errors.js';
+import { RealClock } from '../../../base/real-clock.js';
+import { Deadlines } from '../../deadlines.js';
+import {
+  type EspeakSpeech,
+  type EspeakVoice,
+  espeakVoiceFor,
+  findEspeak,
+  listEspeakVoices,
+  runEspeak,
+} from './espeak-process.js';
+import { ESPEAK_LATENCY } from '../latency.js';
+import { Mailbox } from '../flite/mailbox.js';
+import { parseVoiceSettings, type VoiceSettings } from '../settings.js';
+import { Slots } from '../flite/slots.js';
+import { speak, type EngineAudio } from '../speech.js';
+import type { TtsAudio, TtsProvider, TtsRequest, TtsVoice } from '../tts.js';
+
+export interface EspeakOptions {
+  /** The program. Default: `espeak-ng` where PATH has it. */
+  program?: string;
+  /** How many processes may run at once. Default: the machine's cores. */
+  processes?: number;
+  /** The longest wait for the next piece of audio, queueing included, in milliseconds. Default 5000. */
+  timeoutMs?: number;
+}
+
+const SAMPLE_RATE_HZ = 22_050;
+const WORDS_PER_MINUTE = 175;
+/** The variants that espeak-ng ships for every language: `de+f2`. */
+const VARIANT = /^\+[mf][1-5]$/;
+
+/**
+ * Debian's espeak-ng as a child process for each clause: some hundred languages in a robot's voice. It is under the
+ * GPL, so it is never linked and not part of this package: the operator installs it.
+ */
+export class EspeakTts implements TtsProvider {
+  readonly name = 'espeak-ng';
+  readonly virtualTime = true;
+  readonly #program: string | undefined;
+  readonly #slots: Slots;
+  readonly #timeoutMs: number;
+  readonly #closing = new AbortController();
+  #listing: Promise<readonly EspeakVoice[]> | undefined;
+  #voices: readonly EspeakVoice[] = [];
+
+  constructor(options: EspeakOptions = {}) {
+    this.#program = options.program ?? findEspeak();
+    this.#slots = new Slots(Math.max(1, options.processes ?? availableParallelism()));
+    this.#timeoutMs = options.timeoutMs ?? 5000;
+  }
+
+  /** Whether the program is on this machine. */
+  get available(): boolean {
+    return this.#program !== undefined;
+  }
+
+  /** Asks the program for its voices. */
+  async warmUp(): Promise<void> {
+    await this.#known();
+  }
+
+  /** Whether it has a voice for a language of the interface. */
+  async speaks(language: string): Promise<boolean> {
+    return this.available && espeakVoiceFor(language, await this.#known()) !== undefined;
+  }
+
+  /**
+   * @throws ParleyError TTS_ENGINE_MISSING, TTS_VOICE_UNKNOWN, TTS_SETTING_INVALID, TTS_LANGUAGE_UNSUPPORTED,
+   * PROVIDER_FAILED, PROVIDER_TIMEOUT, SESSION_CLOSED
+   */
+  async *synthesize(request: TtsRequest): AsyncGenerator<TtsAudio> {
+    const settings = parseVoiceSettings(this.name, request.settings);
+    const program = this.#installed();
+    const voice = voiceOf(request, await this.#known());
+    yield* speak(request, settings, {
+      provider: this.name,
+      latency: ESPEAK_LATENCY,
+      timeoutMs: this.#timeoutMs,
+      pronounce: (word) => word,
+      speakClause: (text) => this.#speakClause(program, { text, voice, ...speedAndPitch(settings) }),
+    });
+  }
+
+  /** @throws ParleyError TTS_SETTING_INVALID */
+  checkSettings(settings: TtsRequest['settings']): void {
+    parseVoiceSettings(this.name, settings);
+  }
+
+  /** Empty before `warmUp` or the first request. */
+  voices(): readonly TtsVoice[] {
+    return this.#voices.map(({ id, name }) => ({ id, name, language: id, sampleRateHz: SAMPLE_RATE_HZ }));
+  }
+
+  /** Kills what runs. May be called twice. */
+  close(): Promise<void> {
+    const closed = new ParleyError('SESSION_CLOSED');
+    this.#slots.close(closed);
+    this.#closing.abort(closed);
+    return Promise.resolve();
+  }
+
+  #installed(): string {
+    if (this.#program === undefined) {
+      throw new ParleyError('TTS_ENGINE_MISSING', {
+        provider: this.name,
+        reason: 'there is no program espeak-ng on PATH (Debian: apt-get install espeak-ng)',
+      });
+    }
+    return this.#program;
+  }
+
+  /** The list is asked for once; after a failure the next caller asks again. */
+  #known(): Promise<readonly EspeakVoice[]> {
+    this.#listing ??= this.#list().catch((error: unknown) => {
+      this.#listing = undefined;
+      throw error;
+    });
+    return this.#listing;
+  }
+
+  /** On real time even in a virtual session: the list says nothing about what is decided when. */
+  async #list(): Promise<readonly EspeakVoice[]> {
+    const program = this.#installed();
+    const deadlines = new Deadlines(new RealClock(), this.name, this.#closing.signal);
+    deadlines.within(this.#timeoutMs);
+    try {
+      this.#voices = await listEspeakVoices(program, deadlines.signal);
+      return this.#voices;
+    } finally {
+      deadlines.end();
+    }
+  }
+
+  #speakClause(program: string, speech: EspeakSpeech): Mailbox<EngineAudio> {
+    const left = new AbortController();
+    const mailbox = new Mailbox<EngineAudio>(() => {
+      left.abort();
+    });
+    void this.#run(program, speech, mailbox, left.signal);
+    return mailbox;
+  }
+
+  async #run(program: string, speech: EspeakSpeech, out: Mailbox<EngineAudio>, left: AbortSignal): Promise<void> {
+    let slot: number | undefined;
+    try {
+      slot = await this.#slots.take(left);
+      const source = runEspeak(program, speech);
+      const end = (): void => void source.return();
+      const stop = AbortSignal.any([left, this.#closing.signal]);
+      if (stop.aborted) end();
+      stop.addEventListener('abort', end, { once: true });
+      for await (const block of source) out.push(block);
+      stop.throwIfAborted();
+      out.close();
+    } catch (error) {
+      out.fail(error);
+    } finally {
+      if (slot !== undefined) this.#slots.give(slot);
+    }
+  }
+}
+
+function voiceOf({ voiceId, language }: TtsRequest, known: readonly EspeakVoice[]): string {
+  if (voiceId === null) {
+    const voice = espeakVoiceFor(language, known);
+    if (voice !== undefined) return voice;
+    throw new ParleyError('TTS_LANGUAGE_UNSUPPORTED', { language, reason: 'espeak-ng has no voice for it' });
+  }
+  const [base, variant] = splitVariant(voiceId);
+  const voice = known.find(({ id }) => id === base);
+  // Behind some codes, `fr-fr` among them, espeak-ng leaves a variant out.
+  if (voice !== undefined && (variant === '' || VARIANT.test(variant)))
+    return variant === '' ? base : voice.file + variant;
+  throw new ParleyError('TTS_VOICE_UNKNOWN', {
+    provider: 'espeak-ng',
+    voice: voiceId.slice(0, 100),
+    known: `${known.map(({ id }) => id).join(', ')}; each also with +m1 to +m5 and +f1 to +f5`,
+  });
+}
+
+function splitVariant(voiceId: string): [base: string, variant: string] {
+  const plus = voiceId.indexOf('+');
+  return plus < 0 ? [voiceId, ''] : [voiceId.slice(0, plus), voiceId.slice(plus)];
+}
+
+/** espeak-ng's scales: words a minute, and 0 to 99 for about an octave down to an octave up. */
+function speedAndPitch({ rate, pitch }: VoiceSettings): Pick<EspeakSpeech, 'wordsPerMinute' | 'pitch'> {
+  return {
+    wordsPerMinute: Math.round(WORDS_PER_MINUTE * rate),
+    pitch: Math.min(99, Math.round(50 + 50 * Math.log2(pitch))),
+  };
+}

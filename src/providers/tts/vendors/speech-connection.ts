@@ -1,0 +1,284 @@
+import { samplesToMs } from '../../../audio/frame.js';
+import type { Cancel, Clock } from '../../../base/clock.js';
+import { ParleyError, reasonOf } from '../../../base/errors.js';
+import { failed, refused, withoutSecrets } from '../../wire/vendor-error.js';
+import { VendorSocket } from '../../wire/vendor-socket.js';
+import { Mailbox } from '../flite/mailbox.js';
+import { PcmBytes } from '../pcm.js';
+import type { SpeechPiece } from './remote-speech.js';
+import type { Outgoing, SpeechEvent, SpeechProtocol } from './speech-protocol.js';
+import type { VendorVoiceSettings } from './vendor-voice.js';
+
+export interface SpeechConnectionOptions {
+  provider: string;
+  protocol: SpeechProtocol;
+  voice: VendorVoiceSettings;
+  secrets: readonly string[];
+  clock: Clock;
+  connectTimeoutMs: number;
+  /** It is closed after so long without an utterance. */
+  idleMs: number;
+  /** It is over, by itself or by `close`. Called once. */
+  onOver: (connection: SpeechConnection) => void;
+}
+
+/** A vendor that has not confirmed by then that it stopped is not asked for anything else on this connection. */
+const CANCEL_MS = 5000;
+/** More audio for one utterance is no answer to what was asked. */
+const MAX_UTTERANCE_MS = 600_000;
+/** Times that go back by more than this start over. */
+const OVERLAP_MS = 50;
+const MINUTE_MS = 60_000;
+const MAX_MESSAGE_BYTES = 8_388_608;
+
+interface Utterance {
+  id: string;
+  out: Mailbox<SpeechPiece>;
+  pcm: PcmBytes;
+  /** Audio that has come. */
+  samples: number;
+  /** Added to the times of words, and where the last word ended. */
+  wordBaseMs: number;
+  wordEndMs: number;
+  /** Nobody listens to it any more. */
+  left: boolean;
+  release: Cancel;
+}
+
+/** One socket to a vendor, with the utterances that it is speaking. */
+export class SpeechConnection {
+  readonly #options: SpeechConnectionOptions;
+  readonly #socket: VendorSocket;
+  readonly #running = new Map<string, Utterance>();
+  #count = 0;
+  /** When the latest utterances were asked for. */
+  #askedMs: number[] = [];
+  #over = false;
+  /** It takes no more utterances, and is closed when those that it has are over. */
+  #retired = false;
+  #cancelIdle: Cancel = () => undefined;
+  #settleReady!: (error: ParleyError | null) => void;
+  /** Null once it stands, else why it does not. */
+  readonly ready: Promise<ParleyError | null>;
+
+  constructor(given: SpeechConnectionOptions) {
+    const options = { ...given, protocol: given.protocol.forConnection?.() ?? given.protocol };
+    this.#options = options;
+    const { protocol, provider, voice, secrets, clock, connectTimeoutMs } = options;
+    this.ready = new Promise((resolve) => (this.#settleReady = resolve));
+    this.#socket = new VendorSocket(
+      {
+        provider,
+        url: protocol.address(voice),
+        headers: protocol.headers(),
+        secrets,
+        clock,
+        connectTimeoutMs,
+        signal: new AbortController().signal,
+        maxMessageBytes: MAX_MESSAGE_BYTES,
+        ...(protocol.keepAlive && { keepAlive: protocol.keepAlive }),
+      },
+      {
+        onOpen: () => {
+          this.#send(protocol.hello?.(voice) ?? []);
+          this.#settleReady(null);
+        },
+        onText: (text) => this.#take(() => protocol.read(text)),
+        onBinary: (data) => this.#take(() => protocol.readBinary?.(data) ?? []),
+        onClosed: (error) => this.#end(error),
+      },
+    );
+    this.#idle();
+  }
+
+  /** Whether it stands. */
+  get isOpen(): boolean {
+    return this.#socket.isOpen;
+  }
+
+  /** Nothing more comes of it. */
+  get isOver(): boolean {
+    return this.#over;
+  }
+
+  /** Whether another utterance can be asked for. */
+  get isFree(): boolean {
+    const { protocol, clock } = this.#options;
+    const { perMinute = Number.POSITIVE_INFINITY } = protocol;
+    const lately = this.#askedMs.filter((atMs) => atMs > clock.nowMs() - MINUTE_MS).length;
+    return !this.#over && !this.#retired && lately < perMinute && this.#running.size < protocol.concurrent;
+  }
+
+  /** It takes no more utterances where one that it has is waited for without a sound: the line may be dead. */
+  retireIfMute(): void {
+    this.#retired ||= [...this.#running.values()].some(({ samples, left }) => samples === 0 && !left);
+  }
+
+  /** Asks for an utterance. When the signal is aborted it fails with the signal's reason, and is taken back. */
+  speak(text: string, voice: VendorVoiceSettings, signal: AbortSignal): AsyncIterable<SpeechPiece> {
+    const { protocol, clock } = this.#options;
+    this.#cancelIdle();
+    const id = `u${String(++this.#count)}`;
+    const onAbort = (): void => this.#leave(utterance, signal.reason);
+    const utterance: Utterance = {
+      id,
+      pcm: new PcmBytes(),
+      samples: 0,
+      wordBaseMs: 0,
+      wordEndMs: 0,
+      left: false,
+      out: new Mailbox(() => this.#leave(utterance)),
+      release: () => signal.removeEventListener('abort', onAbort),
+    };
+    this.#running.set(id, utterance);
+    const { perMinute } = protocol;
+    if (perMinute !== undefined) this.#askedMs = [...this.#askedMs.slice(1 - perMinute), clock.nowMs()];
+    signal.addEventListener('abort', onAbort, { once: true });
+    if (signal.aborted) onAbort();
+    else this.#send(protocol.begin(id, text, voice));
+    return utterance.out;
+  }
+
+  /** May be called twice. */
+  close(reason: ParleyError = new ParleyError('SESSION_CLOSED')): Promise<void> {
+    this.#end(reason);
+    return this.#socket.close(this.#options.protocol.farewell);
+  }
+
+  #take(read: () => readonly SpeechEvent[]): void {
+    if (this.#over) return;
+    try {
+      for (const event of read()) this.#onEvent(event);
+    } catch (error) {
+      void this.close(failed(this.#options.provider, this.#clean(`it sent what has no meaning: ${reasonOf(error)}`)));
+    }
+  }
+
+  #onEvent(event: SpeechEvent): void {
+    if (event.type === 'reply') {
+      this.#send([event.message]);
+      return;
+    }
+    if (event.type === 'error' && event.id === undefined) {
+      void this.close(this.#errorOf(event));
+      return;
+    }
+    // Where there are no ids, one utterance runs.
+    const utterance = event.id === undefined ? [...this.#running.values()][0] : this.#running.get(event.id);
+    if (utterance === undefined) return;
+    if (utterance.left) {
+      const { cancelEnds } = this.#options.protocol;
+      if (event.type === cancelEnds || event.type === 'error') this.#forget(utterance);
+      return;
+    }
+    switch (event.type) {
+      case 'audio':
+        this.#onAudio(utterance, event.bytes);
+        break;
+      case 'words':
+        utterance.out.push({ words: wordsOf(utterance, event, this.#options.protocol.sampleRateHz) });
+        break;
+      case 'error':
+        utterance.out.fail(this.#errorOf(event));
+        this.#forget(utterance);
+        break;
+      case 'done':
+        utterance.out.close();
+        this.#forget(utterance);
+        break;
+      case 'cancelled':
+        break;
+    }
+  }
+
+  #onAudio(utterance: Utterance, bytes: Uint8Array): void {
+    const samples = utterance.pcm.push(bytes);
+    utterance.samples += samples.length;
+    if (samplesToMs(utterance.samples, this.#options.protocol.sampleRateHz) > MAX_UTTERANCE_MS) {
+      this.#leave(utterance, failed(this.#options.provider, 'it does not stop speaking'));
+    } else if (samples.length > 0) utterance.out.push({ samples });
+  }
+
+  /** The listener is gone: the vendor is told to stop. */
+  #leave(utterance: Utterance, reason?: unknown): void {
+    if (utterance.left || !this.#running.has(utterance.id)) return;
+    const { protocol, clock } = this.#options;
+    utterance.left = true;
+    utterance.out.fail(reason);
+    utterance.release();
+    this.#send(protocol.cancel(utterance.id));
+    if (protocol.cancelEnds === 'at once') {
+      this.#forget(utterance);
+      return;
+    }
+    // Others may still be spoken on it.
+    utterance.release = clock.schedule(clock.nowMs() + CANCEL_MS, () => {
+      this.#retired = true;
+      this.#forget(utterance);
+    });
+  }
+
+  #forget(utterance: Utterance): void {
+    utterance.release();
+    this.#running.delete(utterance.id);
+    if (this.#running.size > 0) return;
+    if (this.#retired) void this.close();
+    else this.#idle();
+  }
+
+  #idle(): void {
+    if (this.#over) return;
+    const { clock, idleMs } = this.#options;
+    this.#cancelIdle();
+    this.#cancelIdle = clock.schedule(clock.nowMs() + idleMs, () => void this.close());
+  }
+
+  #end(error: ParleyError): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#cancelIdle();
+    this.#settleReady(error);
+    for (const utterance of this.#running.values()) {
+      utterance.release();
+      utterance.out.fail(error);
+    }
+    this.#running.clear();
+    this.#options.onOver(this);
+  }
+
+  #send(messages: readonly Outgoing[]): void {
+    for (const message of messages) this.#socket.send(typeof message === 'string' ? message : JSON.stringify(message));
+  }
+
+  #errorOf({ reason, retryable }: { reason: string; retryable: boolean }): ParleyError {
+    const { provider } = this.#options;
+    return retryable ? failed(provider, this.#clean(reason)) : refused(provider, this.#clean(reason));
+  }
+
+  #clean(text: string): string {
+    return withoutSecrets(text, this.#options.secrets);
+  }
+}
+
+/**
+ * The words with times from the utterance's first sample. Vendors start over with pieces of an utterance as they please:
+ * of the two readings that which goes on from the last word is the right one.
+ */
+function wordsOf(
+  utterance: Utterance,
+  { words, withAudio = false }: Extract<SpeechEvent, { type: 'words' }>,
+  sampleRateHz: number,
+): Required<SpeechPiece>['words'] {
+  const first = words[0];
+  if (first === undefined) return [];
+  const { wordBaseMs, wordEndMs } = utterance;
+  const anewMs = withAudio ? samplesToMs(utterance.samples, sampleRateHz) : wordEndMs;
+  const gapMs = (baseMs: number): number => Math.abs(baseMs + first.startMs - wordEndMs);
+  const isAnew = withAudio
+    ? wordEndMs === 0 || gapMs(anewMs) < gapMs(wordBaseMs)
+    : first.startMs + wordBaseMs < wordEndMs - OVERLAP_MS;
+  const base = isAnew ? anewMs : wordBaseMs;
+  utterance.wordBaseMs = base;
+  utterance.wordEndMs = base + (words.at(-1)?.endMs ?? 0);
+  return words.map(({ text, startMs, endMs }) => ({ text, startMs: base + startMs, endMs: base + endMs }));
+}

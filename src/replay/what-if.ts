@@ -1,0 +1,131 @@
+import { type ConfigChanges, mergeConfig } from '../conversation/merge-config.js';
+import type { NoteData } from '../session/record/event-log.js';
+import type { Timeline } from '../testing/stage/timeline.js';
+import { checkChanges } from './check-changes.js';
+import type { EventLog } from './read-log.js';
+import { recordingOf } from './recording.js';
+import { reenact } from './reenactment.js';
+
+/** Something that the conversation decided, and why. */
+export interface PlayedDecision {
+  atMs: number;
+  name: string;
+  data: NoteData;
+}
+
+/** What either side said in one turn. */
+export interface PlayedTurn {
+  /** When the user had stopped speaking, null for the opening and for what was typed. */
+  speechEndMs: number | null;
+  /** When the user's turn was taken to be over, null for the opening. */
+  decidedMs: number | null;
+  /** The last reckoning of how long a silence ends the turn (`turn.scored`), null where there was none. */
+  scored: NoteData | null;
+  /** Empty for the opening. */
+  user: string;
+  /** What the agent had the user hear until the next turn, cut to what was heard. */
+  agent: { fromMs: number; text: string; isWhole: boolean }[];
+  /** What else was decided from then until the next turn. */
+  decisions: PlayedDecision[];
+}
+
+export interface WhatIf {
+  /** Turn by turn; null = the turn is missing on this side. */
+  turns: {
+    before: PlayedTurn | null;
+    after: PlayedTurn | null;
+    /** Both say the same at the same times. */
+    isSame: boolean;
+  }[];
+  /** How the conversation ends, null = it is still open when the recording ends. */
+  before: Timeline['end'];
+  after: Timeline['end'];
+}
+
+/**
+ * Plays a session twice, with its own settings and with others. What the user does is the same at the same times; of the
+ * model, the tools and the voice each side has what the session had. Where the changed conversation asks what was never
+ * asked, it gets the next recorded answer, or none.
+ * @throws ParleyError CONFIG_INVALID for changes that are no settings
+ */
+export function whatIf(log: EventLog, changes: ConfigChanges): WhatIf {
+  const own = mergeConfig(log.start.config);
+  checkChanges(changes, own);
+  const recording = recordingOf(log);
+  const before = reenact(recording, own);
+  const after = reenact(recording, mergeConfig(changes, own));
+  return { turns: alignTurns(turnsOf(before), turnsOf(after)), before: before.end, after: after.end };
+}
+
+/** Reckoned again and again, and part of how the turn that follows came to be. */
+const SCORED = 'turn.scored';
+
+function turnsOf({ turns, utterances, events, effects }: Timeline): PlayedTurn[] {
+  const played: PlayedTurn[] = [
+    { speechEndMs: null, decidedMs: null, scored: null, user: '', agent: [], decisions: [] },
+    ...turns.map(({ atMs, text }) => ({
+      speechEndMs: null,
+      decidedMs: atMs,
+      scored: null,
+      user: text,
+      agent: [],
+      decisions: [],
+    })),
+  ];
+  for (const { atMs, event } of events) {
+    const next = played.find(({ decidedMs }) => decidedMs !== null && decidedMs >= atMs);
+    if (event.type === 'speech.stopped' && next !== undefined) next.speechEndMs = event.endMs;
+  }
+  for (const { atMs, effect } of effects) {
+    if (effect.type !== 'trace') continue;
+    const { name, data } = effect;
+    const next = played.find(({ decidedMs }) => decidedMs !== null && decidedMs >= atMs);
+    if (name === SCORED && next !== undefined) next.scored = data;
+    else if (name !== SCORED) lastBefore(played, atMs)?.decisions.push({ atMs, name, data });
+  }
+  const heard = new Map(events.map(({ position }) => [position.utteranceId, position.heardChars]));
+  for (const { utteranceId, text, played: stretches, isWhole, askedMs } of utterances) {
+    const fromMs = stretches[0]?.from;
+    const turn = lastBefore(played, askedMs);
+    if (fromMs === undefined || turn === undefined) continue;
+    turn.agent.push({ fromMs, text: isWhole ? text : text.slice(0, heard.get(utteranceId) ?? 0), isWhole });
+  }
+  return played;
+}
+
+function lastBefore(turns: readonly PlayedTurn[], atMs: number): PlayedTurn | undefined {
+  return turns.findLast(({ decidedMs }) => (decidedMs ?? 0) <= atMs);
+}
+
+/** Puts turns with the same words side by side; what is left is paired in order. */
+function alignTurns(before: readonly PlayedTurn[], after: readonly PlayedTurn[]): WhatIf['turns'] {
+  const rows: WhatIf['turns'] = [];
+  const add = (left: PlayedTurn | null, right: PlayedTurn | null): void => {
+    rows.push({ before: left, after: right, isSame: wordsOf(left) === wordsOf(right) });
+  };
+  let left = 0;
+  let right = 0;
+  while (left < before.length || right < after.length) {
+    const one = before[left] ?? null;
+    const other = after[right] ?? null;
+    const oneLater = one === null ? -1 : after.slice(right).findIndex(({ user }) => user === one.user);
+    const otherLater = other === null ? -1 : before.slice(left).findIndex(({ user }) => user === other.user);
+    if (one !== null && other !== null && (oneLater === 0 || (oneLater < 0 && otherLater < 0))) {
+      add(one, other);
+      left++;
+      right++;
+    } else if (other === null || (one !== null && oneLater < 0)) {
+      add(one, null);
+      left++;
+    } else {
+      add(null, other);
+      right++;
+    }
+  }
+  return rows;
+}
+
+/** What was said when, as text. */
+function wordsOf(turn: PlayedTurn | null): string {
+  return JSON.stringify(turn && [turn.decidedMs, turn.user, turn.agent]);
+}

@@ -1,0 +1,71 @@
+import * as z from 'zod';
+
+/** Most characters of one spoken phrase: a minute of speech or so. */
+const PHRASE_CHARS = 2_000;
+
+/** Something the agent says. */
+export const phraseSchema = z.string().max(PHRASE_CHARS);
+
+/** Phrases to choose from. */
+export const phrasesSchema = z.array(phraseSchema).max(100);
+
+/** Instructions to the model about one ability. */
+export const instructionSchema = z.string().max(10_000);
+
+/** A name of the operating system's time zone database, such as `Europe/Berlin`; empty = none. */
+export const timezoneSchema = z.string().refine((name) => name === '' || isTimezone(name), {
+  error: 'Input should be an IANA time zone such as Europe/Berlin',
+  params: { type: 'timezone' },
+});
+
+/** Names found good: asking takes longer than all other checks of a configuration together. */
+const knownTimezones = new Set<string>();
+
+function isTimezone(name: string): boolean {
+  if (knownTimezones.has(name)) return true;
+  // Offsets such as +02:00 are taken by some runtimes only.
+  if (!/^[A-Za-z]/.test(name)) return false;
+  try {
+    knownTimezones.add(new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['1', true],
+  ['on', true],
+  ['yes', true],
+  ['false', false],
+  ['0', false],
+  ['off', false],
+  ['no', false],
+]);
+
+/** Text as the schema's kind of value; a number that is none stays text, so that the schema words the fault. */
+export function fromText(text: string, schema: z.ZodType): unknown {
+  const kind = innermost(schema);
+  if (kind instanceof z.ZodArray) return text.split(/[\s,]+/).filter((part) => part !== '');
+  if (kind instanceof z.ZodNumber && /^-?\d+(\.\d+)?$/.test(text.trim())) return Number(text);
+  if (kind instanceof z.ZodBoolean) return BOOLEANS.get(text.trim().toLowerCase()) ?? text;
+  return kind instanceof z.ZodNumber ? text : text.trim();
+}
+
+function innermost(schema: z.ZodType): z.ZodType {
+  if (
+    schema instanceof z.ZodExactOptional ||
+    schema instanceof z.ZodNullable ||
+    schema instanceof z.ZodOptional ||
+    schema instanceof z.ZodDefault
+  ) {
+    return innermost(schema.unwrap() as z.ZodType);
+  }
+  return schema;
+}
+
+/** A text as one part of an address (RFC 3986). `encodeURIComponent` throws on half a surrogate pair; this replaces it by U+FFFD. */
+export function encodeUrlText(text: string): string {
+  return encodeURIComponent(text.toWellFormed());
+}

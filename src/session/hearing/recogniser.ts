@@ -1,0 +1,338 @@
+import { type Clock, delay } from '../../base/clock.js';
+import { type Failure, failureOf, ParleyError } from '../../base/errors.js';
+import type {
+  SpeechHints,
+  SttEvents,
+  SttOptions,
+  SttProvider,
+  SttStream,
+  SttTranscript,
+} from '../../providers/stt/stt.js';
+import type { UsedProvider } from '../record/usage.js';
+import { HEARING_RATE_HZ } from '../../audio/frame.js';
+
+/** Audio kept at most while no recogniser is there. */
+const MAX_BACKLOG_SAMPLES = 10 * HEARING_RATE_HZ;
+
+type Entry =
+  | { type: 'push'; samples: Int16Array; startSample: number }
+  | { type: 'speechStarted' | 'speechStopped'; sample: number }
+  | { type: 'endTurn' };
+
+/** Stands in for a recogniser that is being opened, so that the first words are not lost. */
+export class SttBacklog implements SttStream {
+  #entries: Entry[] = [];
+  #samples = 0;
+
+  push(samples: Int16Array, startSample: number): void {
+    this.#entries.push({ type: 'push', samples: samples.slice(), startSample });
+    this.#samples += samples.length;
+    while (this.#samples > MAX_BACKLOG_SAMPLES) {
+      const oldest = this.#entries.findIndex((entry) => entry.type === 'push');
+      const [entry] = this.#entries.splice(oldest, 1);
+      const length = entry?.type === 'push' ? entry.samples.length : 0;
+      this.#samples -= length;
+    }
+  }
+
+  speechStarted(sample: number): void {
+    this.#entries.push({ type: 'speechStarted', sample });
+  }
+
+  speechStopped(sample: number): void {
+    this.#entries.push({ type: 'speechStopped', sample });
+  }
+
+  endTurn(): void {
+    this.#entries.push({ type: 'endTurn' });
+  }
+
+  /** Tells `stt` all that has happened. */
+  replayTo(stt: SttStream): void {
+    for (const entry of this.#entries) {
+      if (entry.type === 'push') stt.push(entry.samples, entry.startSample);
+      else if (entry.type === 'endTurn') stt.endTurn();
+      else stt[entry.type](entry.sample);
+    }
+    this.#entries = [];
+    this.#samples = 0;
+  }
+
+  close(): Promise<void> {
+    this.#entries = [];
+    return Promise.resolve();
+  }
+}
+
+export interface RecogniserOptions {
+  stt: SttProvider;
+  language: string;
+  model?: string;
+  multilingual?: boolean;
+  hints: SpeechHints;
+  clock: Clock;
+  signal: AbortSignal;
+  onTranscript: (transcript: SttTranscript) => void;
+  /** The engine's own model of turns thinks so of the end of the user's turn, 0..1. */
+  onTurnEnds?: (probability: number) => void;
+  /** Who listens from now on. */
+  onListener?: (who: UsedProvider) => void;
+  /** A stream failed and another is being opened. */
+  onRetry: (reason: string, cause?: string) => void;
+  /** No stream can be had: nothing will be heard any more. */
+  onFailed: (reason: string, cause?: string) => void;
+}
+
+/** A stream that does not open within this is given up. */
+const OPEN_TIMEOUT_MS = 8000;
+/** Waits before opening again after a failure; after the last one the recogniser counts as failed. */
+const RETRY_DELAYS_MS = [0, 250, 1000];
+/** A stream that has lived this long has proved itself: its failure is the first one again, but where it was deaf. */
+const PROVEN_MS = 30_000;
+
+/**
+ * The session's speech recognition: one stream to those who speak to it, whatever becomes of the provider's streams
+ * behind it. What is said while none is open is kept for the next one, and segments are counted on.
+ */
+export class Recogniser implements SttStream {
+  #options: RecogniserOptions;
+  /** Null = nothing is heard any more. */
+  #stream: SttStream | null = new SttBacklog();
+  /** What to do if that stream fails. */
+  #onFault: (error: unknown) => void = () => undefined;
+  /** Where the speech began that the VAD hears just now. */
+  #speechSample: number | null = null;
+  /** Somebody has spoken since the latest stream was asked for. */
+  #spokenTo = false;
+  #lastSegment = -1;
+  /** Up to this segment the turns are over: what comes of them now is too late for anybody. */
+  #overSegment = -1;
+  #attempt = 0;
+  /** What is to listen from the next turn on. */
+  #next: Pick<RecogniserOptions, 'stt' | 'language' | 'hints'> | null = null;
+  /** Counts the changes: what comes of streams before the latest is too late. */
+  #generation = 0;
+  #closed = false;
+
+  constructor(options: RecogniserOptions) {
+    this.#options = options;
+  }
+
+  /** As the others below, without a function for each frame. */
+  push(samples: Int16Array, startSample: number): void {
+    const onFault = this.#onFault;
+    try {
+      this.#stream?.push(samples, startSample);
+    } catch (error) {
+      onFault(error);
+    }
+  }
+
+  speechStarted(sample: number): void {
+    this.#speechSample = sample;
+    this.#spokenTo = true;
+    this.#tell((stream) => {
+      stream.speechStarted(sample);
+    });
+  }
+
+  speechStopped(sample: number): void {
+    this.#speechSample = null;
+    this.#tell((stream) => {
+      stream.speechStopped(sample);
+    });
+  }
+
+  endTurn(): void {
+    this.#overSegment = this.#lastSegment;
+    this.#change();
+    this.#tell((stream) => {
+      stream.endTurn();
+    });
+  }
+
+  /** Opens the first stream, and another whenever one fails. Returns at once. */
+  open(): void {
+    void this.#open();
+  }
+
+  /** Listens for another language from the next turn on; at once where nobody has spoken in this one. */
+  use(next: Pick<RecogniserOptions, 'stt' | 'language' | 'hints'>): void {
+    this.#next = next;
+    if (this.#speechSample === null && this.#lastSegment === this.#overSegment) this.#change();
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    const stream = this.#stream;
+    this.#stream = null;
+    await stream?.close();
+  }
+
+  #tell(say: (stream: SttStream) => void): void {
+    if (this.#stream === null) return;
+    const onFault = this.#onFault;
+    try {
+      say(this.#stream);
+    } catch (error) {
+      onFault(error);
+    }
+  }
+
+  #change(): void {
+    const next = this.#next;
+    this.#next = null;
+    if (next === null || this.#closed || this.#stream === null) return;
+    this.#options = { ...this.#options, ...next };
+    const old = this.#stream;
+    this.#generation++;
+    this.#keepForLater();
+    if (!(old instanceof SttBacklog)) closeQuietly(old);
+    this.#attempt = 0;
+    void this.#open();
+  }
+
+  async #open(): Promise<void> {
+    const { model, multilingual } = this.#options;
+    const generation = this.#generation;
+    const { stt, language, hints, clock, signal, onTranscript, onTurnEnds, onListener } = this.#options;
+    onListener?.({ provider: stt.name, model: model ?? null });
+    const openedMs = clock.nowMs();
+    const base = this.#lastSegment + 1;
+    let opened: SttStream | null = null;
+    let failed = false;
+    let understood = false;
+    this.#spokenTo = this.#speechSample !== null;
+    const fail = (error: unknown): void => {
+      // What ends with the session has not failed.
+      if (failed || this.#closed || signal.aborted || generation !== this.#generation) return;
+      failed = true;
+      closeQuietly(opened);
+      const isDeaf = this.#spokenTo && !understood;
+      if (clock.nowMs() - openedMs > PROVEN_MS && !isDeaf) this.#attempt = 0;
+      this.#keepForLater();
+      void this.#retry(failureOf(error));
+    };
+    this.#onFault = fail;
+    const deadline = new Deadline(clock, signal, () => {
+      return new ParleyError('PROVIDER_TIMEOUT', { provider: stt.name, timeoutMs: OPEN_TIMEOUT_MS });
+    });
+    const opening = openStream(
+      stt,
+      {
+        language,
+        hints,
+        clock,
+        signal: deadline.signal,
+        ...(model !== undefined && { model }),
+        ...(multilingual !== undefined && { multilingual }),
+      },
+      {
+        onTranscript: (transcript) => {
+          if (failed || this.#closed || generation !== this.#generation) return;
+          const segment = base + transcript.segment;
+          if (segment <= this.#overSegment) return;
+          this.#lastSegment = Math.max(this.#lastSegment, segment);
+          understood ||= transcript.text !== '';
+          onTranscript({ ...transcript, segment });
+        },
+        onTurnEnds: (probability) => {
+          if (!failed && !this.#closed && generation === this.#generation) onTurnEnds?.(probability);
+        },
+        onListener: (who) => {
+          if (!failed && !this.#closed && generation === this.#generation) onListener?.(who);
+        },
+        onError: fail,
+      },
+    );
+    try {
+      opened = await Promise.race([opening, deadline.passed]);
+    } catch (error) {
+      void opening.then(closeQuietly, () => undefined);
+      fail(error);
+      return;
+    } finally {
+      deadline.lift();
+    }
+    const kept = this.#stream;
+    if (this.#closed || failed || generation !== this.#generation) {
+      closeQuietly(opened);
+      return;
+    }
+    this.#stream = opened;
+    if (!(kept instanceof SttBacklog)) return;
+    this.#tell((stream) => {
+      kept.replayTo(stream);
+    });
+  }
+
+  /** From now on what is said is kept until there is a stream again. */
+  #keepForLater(): void {
+    if (this.#stream instanceof SttBacklog) return;
+    const backlog = new SttBacklog();
+    // The next stream does not know that somebody is in the middle of a sentence.
+    if (this.#speechSample !== null) backlog.speechStarted(this.#speechSample);
+    this.#stream = backlog;
+  }
+
+  async #retry({ reason, cause }: Failure): Promise<void> {
+    const generation = this.#generation;
+    const { clock, signal, onRetry, onFailed } = this.#options;
+    const waitMs = RETRY_DELAYS_MS[this.#attempt++];
+    if (waitMs === undefined) {
+      this.#stream = null;
+      onFailed(reason, cause);
+      return;
+    }
+    onRetry(reason, cause);
+    try {
+      if (waitMs > 0) await delay(clock, waitMs, signal);
+    } catch {
+      return; // the session is over
+    }
+    if (!this.#closed && generation === this.#generation) await this.#open();
+  }
+}
+
+/** The time that a stream has for opening; its signal outlives it, and is aborted when the session is over. */
+class Deadline {
+  readonly signal: AbortSignal;
+  /** Rejects when the time is over, or the session is. */
+  readonly passed: Promise<never>;
+  readonly lift: () => void;
+
+  constructor(clock: Clock, session: AbortSignal, error: () => Error) {
+    const timeout = new AbortController();
+    this.signal = AbortSignal.any([session, timeout.signal]);
+    let onAbort = (): void => undefined;
+    this.passed = new Promise((_resolve, reject) => {
+      onAbort = () => {
+        reject(this.signal.reason as Error);
+      };
+    });
+    this.passed.catch(() => undefined);
+    this.signal.addEventListener('abort', onAbort, { once: true });
+    const cancel = clock.schedule(clock.nowMs() + OPEN_TIMEOUT_MS, () => {
+      timeout.abort(error());
+    });
+    this.lift = () => {
+      cancel();
+      this.signal.removeEventListener('abort', onAbort);
+    };
+  }
+}
+
+/** As `stt.open`, but what it throws is a rejection too. */
+async function openStream(stt: SttProvider, options: SttOptions, events: SttEvents): Promise<SttStream> {
+  return stt.open(options, events);
+}
+
+/** Lets go of a stream that has failed, or was given up, already. */
+function closeQuietly(stream: SttStream | null): void {
+  try {
+    void stream?.close().catch(() => undefined);
+  } catch {
+    // it is as closed as it can be
+  }
+}

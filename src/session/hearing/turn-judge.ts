@@ -1,0 +1,109 @@
+import { HEARING_RATE_HZ } from '../../audio/frame.js';
+import type { Clock } from '../../base/clock.js';
+import { reasonOf } from '../../base/errors.js';
+import type { SttStream } from '../../providers/stt/stt.js';
+import type { TurnModel } from '../../providers/turn/turn.js';
+
+export interface TurnJudgeOptions {
+  model: TurnModel;
+  /** What is spoken now. */
+  language: () => string;
+  clock: Clock;
+  /** The pause has been judged: the probability that the turn is over. */
+  onJudged: (probability: number) => void;
+  onFault: (reason: string) => void;
+}
+
+/** A judgement that comes later than this after the pause was seen would be of no use. */
+const DEADLINE_MS = 500;
+/** Silence before the speech that the model hears, to be sure of its first sound. */
+const LEAD_SAMPLES = HEARING_RATE_HZ / 5;
+
+/** Listens along with the recogniser, and asks the audio model at each pause whether the turn is over. */
+export class TurnJudge implements Pick<SttStream, 'push' | 'speechStarted' | 'speechStopped'> {
+  readonly #options: TurnJudgeOptions;
+  readonly #ring: Int16Array;
+  #endSample = 0;
+  /** Where the turn began: nothing before it is looked at. */
+  #turnSample: number | null = null;
+  #asking: AbortController | null = null;
+
+  constructor(options: TurnJudgeOptions) {
+    this.#options = options;
+    this.#ring = new Int16Array(options.model.windowS * HEARING_RATE_HZ);
+  }
+
+  push(samples: Int16Array, startSample: number): void {
+    for (const [index, sample] of samples.entries()) this.#ring[(startSample + index) % this.#ring.length] = sample;
+    this.#endSample = startSample + samples.length;
+  }
+
+  speechStarted(sample: number): void {
+    this.#asking?.abort();
+    this.#turnSample ??= Math.max(0, sample - LEAD_SAMPLES);
+  }
+
+  speechStopped(): void {
+    void this.#ask();
+  }
+
+  /** The turn was taken: the next speech begins a new one. */
+  endTurn(): void {
+    this.#asking?.abort();
+    this.#turnSample = null;
+  }
+
+  close(): void {
+    this.#asking?.abort();
+  }
+
+  async #ask(): Promise<void> {
+    const { model, language, clock, onJudged, onFault } = this.#options;
+    this.#asking?.abort();
+    const asking = new AbortController();
+    this.#asking = asking;
+    const cancel = clock.schedule(clock.nowMs() + DEADLINE_MS, () => {
+      asking.abort();
+      onFault(`no judgement within ${String(DEADLINE_MS)} ms`);
+    });
+    try {
+      const samples = this.#latest();
+      const probability = await model.judge({ samples, language: language(), clock, signal: asking.signal });
+      if (!asking.signal.aborted) onJudged(probability);
+    } catch (error) {
+      if (!asking.signal.aborted) onFault(reasonOf(error));
+    } finally {
+      cancel();
+    }
+  }
+
+  #latest(): Int16Array {
+    const from = Math.max(this.#turnSample ?? 0, this.#endSample - this.#ring.length);
+    return Int16Array.from(
+      { length: this.#endSample - from },
+      (_, at) => this.#ring[(from + at) % this.#ring.length] ?? 0,
+    );
+  }
+}
+
+/** Null where there is no model. */
+export function turnJudge(model: TurnModel | undefined, options: Omit<TurnJudgeOptions, 'model'>): TurnJudge | null {
+  return model === undefined ? null : new TurnJudge({ model, ...options });
+}
+
+/** Has several listen to the same. */
+export function together(
+  ...all: readonly Pick<SttStream, 'push' | 'speechStarted' | 'speechStopped'>[]
+): Pick<SttStream, 'push' | 'speechStarted' | 'speechStopped'> {
+  return {
+    push: (samples, startSample) => {
+      for (const one of all) one.push(samples, startSample);
+    },
+    speechStarted: (sample) => {
+      for (const one of all) one.speechStarted(sample);
+    },
+    speechStopped: (sample) => {
+      for (const one of all) one.speechStopped(sample);
+    },
+  };
+}

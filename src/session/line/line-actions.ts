@@ -1,0 +1,235 @@
+import { dialMs, dialTones } from '../../audio/tones/dial-tones.js';
+import { frameSamples } from '../../audio/frame.js';
+import { type HoldSound, holdSound } from '../../audio/tones/hold-sound.js';
+import type { Clock } from '../../base/clock.js';
+import { raceAbort } from '../../base/race-abort.js';
+import type { ChatMessage } from '../../agent/chat.js';
+import type { AttendedTransfer, ConversationEvent } from '../../conversation/events.js';
+import { reasonOf } from '../../base/errors.js';
+import type { TransferFailure, TransferOutcome, Transport, TransportMessage } from '../../transports/transport.js';
+import type { TransferAttempt } from '../record/session-report.js';
+
+/** Somebody is to be asked whether they take the call. */
+export interface Consultation extends Omit<AttendedTransfer, 'holdSound'> {
+  /** Their number or address. */
+  target: string;
+  /** What both sides have said so far. */
+  messages: readonly ChatMessage[];
+}
+
+/** Asks, and connects the user where the answer is yes. Aborted: the user has gone, or waits no longer. */
+export type Consult = (consultation: Consultation, signal: AbortSignal) => Promise<TransferOutcome>;
+
+/** Why a call must not be handed on to somebody; null = it may. Whoever knows may have to be asked. */
+export type MayTransfer = (target: string) => string | null | Promise<string | null>;
+
+export interface LineActionsOptions {
+  transport: Transport;
+  clock: Clock;
+  /** Why the call must not be handed on to somebody; null = it may. Default: it may, to anybody. */
+  mayTransfer?: MayTransfer | undefined;
+  /** Default: nobody can be asked first. */
+  consult?: Consult | undefined;
+  /** What both sides have said so far. */
+  messages: () => readonly ChatMessage[];
+  onEvent: (event: ConversationEvent) => void;
+  onFault: (name: string, reason: string) => void;
+  /** There is something to pull. */
+  onSound: () => void;
+  tell: (message: TransportMessage) => void;
+}
+
+/** What the model is told of a transfer that failed. */
+const FAILURES: Readonly<Record<TransferFailure, string>> = {
+  busy: 'the line is busy',
+  'no-answer': 'nobody answered',
+  rejected: 'the call was rejected',
+  voicemail: 'a voicemail answered',
+  declined: 'they cannot take the call',
+  unsupported: 'this line cannot transfer calls',
+  failed: 'it failed',
+};
+
+const UNSUPPORTED: Promise<TransferOutcome> = Promise.resolve({ ok: false, reason: 'unsupported' });
+
+/** A transport may take so much longer to send keys than they last. */
+const SPARE_MS = 10_000;
+/** What comes back of the agent's own tones comes this late at most. */
+const ECHO_MS = 300;
+
+/**
+ * What the agent does on the line beside speaking: hands the call to somebody else, and presses keys. A transport that
+ * has no way of its own to send keys is given them as tones, in place of the silence that the agent keeps meanwhile.
+ */
+export class LineActions {
+  readonly transfers: TransferAttempt[] = [];
+  readonly #options: LineActionsOptions;
+  readonly #closing = new AbortController();
+  #transferring: AbortController | null = null;
+  #hold: HoldSound | null = null;
+  /** Keys go out one row after another. */
+  #presses: Promise<void> = Promise.resolve();
+  #pressing = 0;
+  #quietFromMs = -Infinity;
+  #tones: { samples: Int16Array; at: number; onSent: () => void } | null = null;
+
+  constructor(options: LineActionsOptions) {
+    this.#options = options;
+  }
+
+  /** Whether keys that are heard now may be the agent's own. */
+  get ownTones(): boolean {
+    return this.#pressing > 0 || this.#options.clock.nowMs() < this.#quietFromMs;
+  }
+
+  /** The line has its voice alone. */
+  get rests(): boolean {
+    return this.#tones === null && this.#hold === null;
+  }
+
+  /**
+   * The next 20 ms for the line: of the agent's tones, else of its voice, else of what somebody hears who waits until
+   * another person answers; null = silence.
+   * @param skipped frames that the line did without since the last one
+   */
+  pull(voice: (skipped: number) => Int16Array | null, skipped: number): Int16Array | null {
+    return this.#nextTone() ?? voice(skipped) ?? this.#hold?.frame() ?? null;
+  }
+
+  #nextTone(): Int16Array | null {
+    const tones = this.#tones;
+    if (tones === null) return null;
+    const frame = new Int16Array(frameSamples(this.#options.transport.outputRateHz));
+    frame.set(tones.samples.subarray(tones.at, tones.at + frame.length));
+    tones.at += frame.length;
+    if (tones.at >= tones.samples.length) {
+      this.#tones = null;
+      tones.onSent();
+    }
+    return frame;
+  }
+
+  /** Presses keys; the event `tool.result` tells when they are sent. */
+  press(callId: string, digits: string): void {
+    this.#pressing++;
+    this.#presses = this.#presses.then(() => this.#press(callId, digits));
+  }
+
+  /** Connects the user to somebody else; `transfer.result` tells whether that worked. */
+  transfer(callId: string, target: string, attended: AttendedTransfer | null = null): void {
+    this.#transferring?.abort();
+    const abort = new AbortController();
+    this.#transferring = abort;
+    this.#options.tell({ type: 'action', id: callId, name: 'transfer', data: { phone: target } });
+    const { outputRateHz, ringsOnTransfer = false } = this.#options.transport;
+    const sound = attended?.holdSound ?? (ringsOnTransfer ? 'ringing' : 'none');
+    if (sound !== 'none') {
+      this.#hold = holdSound(sound, outputRateHz);
+      this.#options.onSound();
+    }
+    void this.#transfer(callId, target, attended, abort.signal);
+  }
+
+  cancelTransfer(): void {
+    this.#transferring?.abort();
+    this.#transferring = null;
+    this.#hold = null;
+  }
+
+  /** Breaks off what is under way. May be called twice. */
+  close(): void {
+    this.cancelTransfer();
+    this.#closing.abort();
+    this.#tones = null;
+  }
+
+  async #transfer(
+    callId: string,
+    target: string,
+    attended: AttendedTransfer | null,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { clock, mayTransfer, onEvent, onFault } = this.#options;
+    const startMs = clock.nowMs();
+    let failure: TransferFailure | null = null;
+    let detail: string | null = null;
+    let words = '';
+    try {
+      const asked = mayTransfer?.(target) ?? null;
+      const refusal = asked instanceof Promise ? await asked : asked;
+      if (refusal !== null) {
+        failure = 'rejected';
+        detail = refusal;
+        onFault('transfer.refused', refusal);
+      }
+      const outcome = refusal === null ? await raceAbort(this.#connect(target, attended, signal), signal) : null;
+      if (outcome?.ok === false) {
+        failure = outcome.reason;
+        if (outcome.words !== undefined) words = `; they said: "${outcome.words}"`;
+      }
+    } catch (error) {
+      failure = signal.aborted ? 'no-answer' : 'failed';
+      if (!signal.aborted) {
+        detail = reasonOf(error);
+        onFault('transfer.failed', detail);
+      }
+    }
+    const tookMs = clock.nowMs() - startMs;
+    this.transfers.push({ target, ok: failure === null, reason: failure, detail, attended: attended !== null, tookMs });
+    if (signal.aborted) return;
+    this.#transferring = null;
+    this.#hold = null;
+    onEvent({
+      type: 'transfer.result',
+      callId,
+      ok: failure === null,
+      reason: failure === null ? '' : FAILURES[failure] + words,
+    });
+  }
+
+  #connect(target: string, attended: AttendedTransfer | null, signal: AbortSignal): Promise<TransferOutcome> {
+    signal.throwIfAborted();
+    const { transport, consult, messages } = this.#options;
+    if (attended === null) return transport.transfer?.(target, signal) ?? UNSUPPORTED;
+    const { briefing, confirm, ringMs, summary } = attended;
+    return consult?.({ target, briefing, confirm, ringMs, summary, messages: messages() }, signal) ?? UNSUPPORTED;
+  }
+
+  async #press(callId: string, digits: string): Promise<void> {
+    const { clock, onEvent, onFault } = this.#options;
+    let result = { ok: true, content: `Pressed ${[...digits].join(' ')}.` };
+    try {
+      await this.#send(digits);
+    } catch (error) {
+      result = { ok: false, content: `The keys could not be pressed: ${reasonOf(error)}` };
+      if (!this.#closing.signal.aborted) onFault('digits.failed', reasonOf(error));
+    }
+    this.#pressing--;
+    this.#quietFromMs = clock.nowMs() + ECHO_MS;
+    if (!this.#closing.signal.aborted) onEvent({ type: 'tool.result', callId, ...result });
+  }
+
+  /** Resolves when the keys are sent; rejects if that takes too long, or the call is over. */
+  async #send(digits: string): Promise<void> {
+    const { transport, clock } = this.#options;
+    const abort = new AbortController();
+    const cancel = clock.schedule(clock.nowMs() + dialMs(digits) + SPARE_MS, () =>
+      abort.abort(new Error('it took too long')),
+    );
+    const signal = AbortSignal.any([abort.signal, this.#closing.signal]);
+    try {
+      signal.throwIfAborted();
+      await raceAbort(transport.sendDigits?.(digits, signal) ?? this.#play(digits), signal);
+    } finally {
+      this.#tones = null;
+      cancel();
+    }
+  }
+
+  #play(digits: string): Promise<void> {
+    return new Promise((resolve) => {
+      this.#tones = { samples: dialTones(digits, this.#options.transport.outputRateHz), at: 0, onSent: resolve };
+      this.#options.onSound();
+    });
+  }
+}

@@ -1,0 +1,15 @@
+import type { Transport } from '../../transports/transport.js';
+
+/** A transport with some of its methods replaced; everything else, what it leaves out included, is the other's. */
+export function lineOver(
+  transport: Transport,
+  methods: Partial<Pick<Transport, 'start' | 'play' | 'send' | 'transfer'>> & { leadMs?: number | undefined },
+): Transport {
+  return new Proxy(transport, {
+    get(target, key) {
+      if (Object.hasOwn(methods, key)) return Reflect.get(methods, key) as unknown;
+      const value: unknown = Reflect.get(target, key, target);
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+    },
+  });
+}

@@ -1,0 +1,49 @@
+import { notInt16 } from '../../audio/frame.js';
+import type { ConversationEvent } from '../../conversation/events.js';
+import { failureOf } from '../../base/errors.js';
+import type { TransportSink } from '../../transports/transport.js';
+import type { ClientForms } from './client-forms.js';
+import type { Hearing } from '../hearing/hearing.js';
+
+export interface LineSinkOptions {
+  hearing: Hearing;
+  forms: ClientForms;
+  onEvent: (event: ConversationEvent) => void;
+  onClosed: (error: unknown) => void;
+}
+
+/** Where a line brings what the user says, presses and types. */
+export class LineSink implements TransportSink {
+  readonly #hearing: Hearing;
+  readonly #options: LineSinkOptions;
+
+  constructor(options: LineSinkOptions) {
+    this.#hearing = options.hearing;
+    this.#options = options;
+  }
+
+  audio(samples: Int16Array): void {
+    try {
+      if (!(samples instanceof Int16Array)) throw notInt16('audio of the transport', samples);
+      this.#hearing.audio(samples);
+    } catch (error) {
+      this.#options.onEvent({ type: 'ears.failed', ...failureOf(error) });
+    }
+  }
+
+  digits(digits: string): void {
+    this.#hearing.keys(digits);
+  }
+
+  text(text: string): void {
+    this.#options.onEvent({ type: 'text', text });
+  }
+
+  formResult(id: string, value: unknown): void {
+    this.#options.forms.result(id, value);
+  }
+
+  closed(error?: Error): void {
+    this.#options.onClosed(error);
+  }
+}

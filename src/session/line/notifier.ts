@@ -1,0 +1,142 @@
+import { reasonOf } from '../../base/errors.js';
+import type { TranscriptMessage, Transport, TransportMessage } from '../../transports/transport.js';
+import type { EventLogWriter } from '../record/event-log-writer.js';
+import type { SessionEvent } from '../session-options.js';
+import type { TurnMetrics } from '../record/session-metrics.js';
+
+/** Who is told what goes on: the user's client over the line, and whoever embeds the session. */
+export class Notifier {
+  readonly #transport: Transport;
+  readonly #listener: ((event: SessionEvent) => void) | undefined;
+  readonly #journal: EventLogWriter;
+  readonly #texts = new Map<number, string>();
+  /** Text of the answer that is being spoken, as far as it has begun, and the latest utterance of it. */
+  #answer = '';
+  #latest: number | null = null;
+  /** Counts the answers; one that has been announced is being prepared or spoken. */
+  #answers = 0;
+  #isAnnounced = false;
+  #isPaused = false;
+  /** The user's latest words, until they are final. */
+  #open: TranscriptMessage | null = null;
+  /** Up to this segment the user's words have been answered: what comes of them now is too late. */
+  #answeredSegment = -1;
+  #lastSegment = -1;
+
+  constructor(transport: Transport, listener: ((event: SessionEvent) => void) | undefined, journal: EventLogWriter) {
+    this.#transport = transport;
+    this.#listener = listener;
+    this.#journal = journal;
+  }
+
+  tell(message: TransportMessage): void {
+    try {
+      this.#transport.send(message);
+    } catch (error) {
+      this.#journal.fault('transport.send', reasonOf(error));
+    }
+  }
+
+  observe(event: SessionEvent): void {
+    try {
+      this.#listener?.(event);
+    } catch (error) {
+      this.#journal.fault('observer.failed', reasonOf(error));
+    }
+  }
+
+  /** What the user says, as far as it is known. A late final of words that were answered already is left out. */
+  transcribed(transcript: TranscriptMessage): void {
+    const { isFinal, segment } = transcript;
+    if (segment <= this.#answeredSegment) return;
+    this.#lastSegment = Math.max(this.#lastSegment, segment);
+    this.#open = isFinal ? null : transcript;
+    this.tell({ type: 'transcript', ...transcript });
+    this.observe({ type: 'transcript', ...transcript });
+  }
+
+  /** The user's turn is over and will be answered: its words are final, and an answer is being prepared. */
+  turnEnded(): void {
+    this.answerEnded();
+    if (this.#open !== null) this.transcribed({ ...this.#open, isFinal: true });
+    this.#answeredSegment = this.#lastSegment;
+    this.#announce();
+  }
+
+  /** Stops the client's playback. Does nothing where it has stopped. */
+  pause(): void {
+    if (this.#isPaused) return;
+    this.#isPaused = true;
+    this.tell({ type: 'pause' });
+  }
+
+  /** Lets the client go on. Does nothing where it has not been stopped. */
+  unpause(): void {
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
+    this.tell({ type: 'unpause' });
+  }
+
+  /** Has the client drop what it has not played. Clients that were stopped play nothing before an `unpause`. */
+  clear(): void {
+    this.tell({ type: 'clear' });
+    this.unpause();
+  }
+
+  /** The first audio of an answer goes to the line. */
+  answered(metrics: TurnMetrics): void {
+    const { turn, responseMs, endOfTurnMs, llmFirstMs, firstSentenceMs, ttsFirstMs } = metrics;
+    this.tell({ type: 'metrics', turn: { turn, responseMs, endOfTurnMs, llmFirstMs, firstSentenceMs, ttsFirstMs } });
+    this.observe({ type: 'answered', metrics });
+  }
+
+  /** An utterance will be spoken. */
+  expect(utteranceId: number, text: string): void {
+    if (!this.#isAnnounced) this.#announce();
+    this.#texts.set(utteranceId, text);
+  }
+
+  /** More of what the model itself says with an utterance; it may have begun. */
+  expectMore(utteranceId: number, text: string): void {
+    this.#texts.set(utteranceId, this.textOf(utteranceId) + text);
+    if (this.#latest !== utteranceId) return;
+    this.#answer += text;
+    this.#respond(this.#answer, false);
+  }
+
+  textOf(utteranceId: number): string {
+    return this.#texts.get(utteranceId) ?? '';
+  }
+
+  /** An utterance begins to be heard. */
+  utteranceStarted(utteranceId: number): void {
+    const text = this.textOf(utteranceId);
+    this.#answer = this.#answer === '' ? text : `${this.#answer} ${text}`;
+    this.#latest = utteranceId;
+    if (text !== '') this.#respond(this.#answer, false);
+  }
+
+  /**
+   * The answer is over.
+   * @param unheard the end of its text that was never played
+   */
+  answerEnded(unheard = ''): void {
+    const text = this.#answer.slice(0, this.#answer.length - unheard.length).trim();
+    this.#answer = '';
+    this.#latest = null;
+    this.#isAnnounced = false;
+    if (text === '') return;
+    this.#respond(text, true);
+    this.observe({ type: 'agent', text });
+  }
+
+  #announce(): void {
+    this.#answers++;
+    this.#isAnnounced = true;
+    this.tell({ type: 'answering' });
+  }
+
+  #respond(text: string, isFinal: boolean): void {
+    this.tell({ type: 'response', text, isFinal, answer: this.#answers });
+  }
+}

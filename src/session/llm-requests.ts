@@ -1,0 +1,87 @@
+import type { Clock } from '../base/clock.js';
+import type { ChatMessage, ToolSpec } from '../agent/chat.js';
+import type { ConversationEvent } from '../conversation/events.js';
+import { failureOf } from '../base/errors.js';
+import type { LlmProvider, LlmUsage, LlmVoice } from '../providers/llm/llm.js';
+import type { Toolbox } from '../tools/tool.js';
+import { untilAborted } from './abortable.js';
+import type { Voice } from './speech/voice.js';
+
+export interface LlmRequestsOptions {
+  llm: LlmProvider;
+  model: string;
+  temperature: number;
+  clock: Clock;
+  onEvent: (event: ConversationEvent) => void;
+  onUsage: (usage: LlmUsage) => void;
+  /** Its tools are offered beside those that the conversation names. */
+  toolbox?: Pick<Toolbox, 'specs'> | undefined;
+  /** Where a model that speaks itself is heard. Its words come as events. */
+  voice: Pick<Voice, 'hear' | 'over' | 'giveUp'>;
+}
+
+/** While a model speaks itself the conversation hears of it at least so often, words or none. */
+const VOICE_SIGN_MS = 1000;
+
+/** The agent's head: runs the model's requests and turns what it streams into events. */
+export class LlmRequests {
+  readonly #options: LlmRequestsOptions;
+  readonly #running = new Map<number, AbortController>();
+
+  constructor(options: LlmRequestsOptions) {
+    this.#options = options;
+  }
+
+  start(requestId: number, messages: readonly ChatMessage[], actions: readonly ToolSpec[]): void {
+    const tools = [...actions, ...(this.#options.toolbox?.specs ?? [])];
+    const abort = new AbortController();
+    this.#running.set(requestId, abort);
+    void this.#run(requestId, messages, tools, abort.signal).finally(() => {
+      this.#running.delete(requestId);
+      this.#options.voice.over(requestId);
+    });
+  }
+
+  cancel(requestId: number): void {
+    this.#running.get(requestId)?.abort();
+    this.#options.voice.giveUp(requestId);
+  }
+
+  close(): void {
+    for (const abort of this.#running.values()) abort.abort();
+  }
+
+  async #run(
+    requestId: number,
+    messages: readonly ChatMessage[],
+    tools: readonly ToolSpec[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { llm, model, temperature, clock, onEvent, onUsage } = this.#options;
+    const takeVoice = this.#voiceOf(requestId);
+    try {
+      const pieces = llm.complete({ model, messages, tools, temperature, clock, signal });
+      for await (const piece of untilAborted(pieces, signal)) {
+        if (piece.type === 'text') onEvent({ ...piece, type: 'llm.text', requestId });
+        else if (piece.type === 'toolCall') onEvent({ type: 'llm.toolCall', requestId, call: piece.call });
+        else if (piece.type === 'voice') takeVoice(piece);
+        else onUsage(piece);
+      }
+      if (!signal.aborted) onEvent({ type: 'llm.done', requestId });
+    } catch (error) {
+      if (!signal.aborted) onEvent({ type: 'llm.failed', requestId, ...failureOf(error) });
+    }
+  }
+  /** Of audio alone the conversation is told now and then only. */
+  #voiceOf(requestId: number): (piece: LlmVoice) => void {
+    const { clock, onEvent, voice } = this.#options;
+    let toldMs = -Infinity;
+    return (piece) => {
+      voice.hear(requestId, piece);
+      const { text } = piece;
+      if (text === '' && clock.nowMs() < toldMs + VOICE_SIGN_MS) return;
+      toldMs = clock.nowMs();
+      onEvent({ type: 'llm.voice', requestId, text });
+    };
+  }
+}

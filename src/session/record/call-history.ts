@@ -1,0 +1,321 @@
+import type { AgentConfig } from '../../agent/agent.js';
+import type { ChatMessage, ToolCall } from '../../agent/chat.js';
+import { parseJson } from '../../base/json.js';
+import { redactAgentConfig } from '../../agent/redact.js';
+import { wholeAgentConfig } from '../../agent/whole-agent.js';
+import type { LineStats } from '../../transports/transport.js';
+import type { Percentiles } from './session-metrics.js';
+import type { FunctionCall, SessionReport, TransferAttempt } from './session-report.js';
+import type { EndStatus } from '../../conversation/events.js';
+
+type Ended = Pick<SessionReport, 'status' | 'faults' | 'faultReasons'>;
+
+/** The fault of a session whose agent has neither a language model nor a script; its reason says what to do. */
+export const NO_MODEL_FAULT = 'llm.missing';
+
+/** The fault of sessions whose process died under them. */
+export const DAEMON_STOPPED = 'daemon.stopped';
+
+/** What ends a session, the likeliest first: what went wrong, and what can be done. */
+const ENDING_FAULTS: readonly [fault: string, what: string, remedy: string][] = [
+  [DAEMON_STOPPED, 'The daemon stopped while the call went on', 'Its log tells why.'],
+  ['transport.failed', 'The line broke', "The network or the other side's device failed; the call can be made again."],
+  ['ears.failed', 'Speech recognition was lost', "Check the recogniser's key, quota and address."],
+  ['llm.failed', 'The language model did not answer', "Check the model's key, quota and address."],
+  ['thread.lost', 'The thread of the conversation ended', "The daemon's log tells why; the call can be made again."],
+  ['tts.failed', 'The voice could not speak', "Check the voice provider's key and quota, and the agent's voice."],
+];
+
+/** What the announcement that answered in place of a person said, by how the session ended. */
+const ANNOUNCED: Readonly<Partial<Record<EndStatus, string>>> = {
+  failed: 'A network announcement said that the number is not in service. Check the number.',
+  busy: 'An announcement said that all lines are busy. Call again later.',
+  'no-answer': 'An announcement said that the person cannot be reached. Call again later.',
+};
+
+/** Why a call did not go well, for a person who can do something about it; null for one that did. */
+export function endReason(report: Ended, outcome: CallOutcome | null): string | null {
+  const announced = ANNOUNCED[report.status];
+  if (announced !== undefined) return announced;
+  const status = outcome?.status ?? report.status;
+  if (status === 'error') return brokenOff(report, outcome);
+  const why = outcome === null ? null : unconnected(outcome);
+  if (why !== null || report.faults[NO_MODEL_FAULT] === undefined) return why;
+  return report.faultReasons?.[NO_MODEL_FAULT] ?? 'The agent has no language model and no script.';
+}
+
+/** As `endReason`, of a call that had no session. */
+export function unconnected({ status, error, carrier }: CallOutcome): string | null {
+  switch (status) {
+    case 'busy':
+      return 'The line was busy. Call again later.';
+    case 'no-answer':
+      return 'Nobody answered. Call again later, or let it ring for longer.';
+    case 'failed': {
+      const why = sentence('The call was not connected', error);
+      // What went wrong on our side says itself what to do; who calls us is no number of ours.
+      return error === reasonOfCarrier(carrier) && carrier?.['direction'] !== 'inbound'
+        ? `${why} Check the number, and the account with the carrier.`
+        : why;
+    }
+    default:
+      return error;
+  }
+}
+
+function reasonOfCarrier(carrier: CallOutcome['carrier']): unknown {
+  const end = carrier?.['end'];
+  return typeof end === 'object' && end !== null ? Reflect.get(end, 'reason') : null;
+}
+
+function brokenOff({ faults, faultReasons = {} }: Ended, outcome: CallOutcome | null): string {
+  for (const [fault, what, remedy] of ENDING_FAULTS) {
+    if (faults[fault] !== undefined) return `${sentence(what, faultReasons[fault] ?? null)} ${remedy}`;
+  }
+  const names = Object.keys(faults).join(', ');
+  return `${sentence('The session broke off', names || (outcome?.error ?? null))} Its trace tells what came before.`;
+}
+
+function sentence(what: string, reason: string | null): string {
+  return reason === null ? `${what}.` : `${what}: ${reason.replace(/[.\s]+$/, '')}.`;
+}
+
+/** What is known of a session beside its report. */
+export interface CallFacts {
+  agentId: string | null;
+  agentConfig: AgentConfig;
+  callId: string | null;
+  campaignId: string | null;
+  /** When it began, in milliseconds since 1970. */
+  startUnixMs: number;
+  metadata: Readonly<Record<string, unknown>>;
+  /** Null where it was no phone call. */
+  phones: { readonly from: string; readonly to: string } | null;
+  direction: 'inbound' | 'outbound';
+  /** How the call ended; null where the session's own end says it. */
+  outcome: CallOutcome | null;
+  recordingUrl: string | null;
+  /** Nothing that was said, or is told of the user, may be kept. */
+  optOut: boolean;
+}
+
+/** How a phone call ended, which may have had no conversation. */
+export interface CallOutcome {
+  status: string;
+  /** Why it went wrong, in words; null where it did not. */
+  error: string | null;
+  /** The carrier's own account. */
+  carrier: Readonly<Record<string, unknown>> | null;
+}
+
+/** A call as `/call-logs` lists it and `session_data_webhook` is sent it. Members that are not known are null. */
+export interface CallHistoryItem {
+  agent_id: string | null;
+  /** Without its secrets. */
+  agent_config: AgentConfig;
+  /** Seconds. */
+  duration: number;
+  /** Unix seconds, with a fraction. */
+  ts: number;
+  /** JSON text of an array of messages. */
+  chat: string;
+  chars_used: number;
+  session_id: string;
+  call_id: string | null;
+  cost_breakdown: readonly CostItem[];
+  voip: Readonly<Record<string, unknown>> | null;
+  recording: { recording_url: string } | null;
+  metadata: Readonly<Record<string, unknown>>;
+  function_calls: readonly HistoryFunctionCall[];
+  call_status: string;
+  campaign_id: string | null;
+  error_message: string | null;
+  call_metrics: CallMetrics;
+  carrier_call_log: Readonly<Record<string, unknown>> | null;
+}
+
+export interface HistoryFunctionCall {
+  name: string;
+  /** The arguments; as text where they were no JSON. */
+  params: unknown;
+  result: string;
+  run_after_call: boolean;
+}
+
+/** What was used, and what it cost by the operator's prices; 0 where they name none. */
+export type CostItem =
+  | { type: 'stt'; provider: string; credit: number; model: string | null; seconds: number }
+  | {
+      type: 'llm';
+      provider: string;
+      credit: number;
+      model: string;
+      /** All, with those that came out of the vendor's cache or were written to it. */
+      prompt_tokens: number;
+      cached_tokens: number;
+      cache_write_tokens: number;
+      completion_tokens: number;
+      /** Of all these, those that were audio; left out where the model neither hears nor speaks itself. */
+      audio_prompt_tokens?: number;
+      audio_cached_tokens?: number;
+      audio_completion_tokens?: number;
+    }
+  | { type: 'tts'; provider: string; credit: number; model: string | null; chars: number }
+  /** A phone call, from the answer to the end, as the carrier bills it. */
+  | { type: 'voip'; provider: string; credit: number; minutes: number };
+
+/** Milliseconds; null where no turn had the stage. */
+export interface CallMetrics {
+  /** From the end of the user's speech to the first audio of the answer. */
+  utterance_latency: Percentiles | null;
+  /** Of that, until the turn counted as over. */
+  end_of_turn: Percentiles | null;
+  /** From then to the model's first piece. */
+  llm_first: Percentiles | null;
+  first_sentence: Percentiles | null;
+  /** From that sentence to its first audio. */
+  tts_first: Percentiles | null;
+  turns: number;
+  /** What became of the line's packets; null for lines that have none. */
+  line: LineMetrics | null;
+}
+
+/** `LineStats` as clients get them. */
+export interface LineMetrics {
+  received: number;
+  lost: number;
+  late: number;
+  duplicate: number;
+  reordered: number;
+  jitter_ms: number;
+  patience_ms: number;
+  sent: number;
+  reported_loss: number | null;
+  codec: string | null;
+  concealed_ms: number | null;
+  round_trip_ms: number | null;
+}
+
+export function callHistoryItem(report: SessionReport, facts: CallFacts): CallHistoryItem {
+  const { outcome, optOut } = facts;
+  return {
+    agent_id: facts.agentId,
+    agent_config: redactAgentConfig(facts.agentConfig),
+    duration: report.durationMs / 1000,
+    ts: facts.startUnixMs / 1000,
+    chat: optOut ? '[]' : JSON.stringify(report.messages.map(wireMessage)),
+    chars_used: report.ttsChars,
+    session_id: report.sessionId,
+    call_id: facts.callId,
+    cost_breakdown: costs(report),
+    voip: voipOf(report, facts),
+    recording: optOut || facts.recordingUrl === null ? null : { recording_url: facts.recordingUrl },
+    metadata: facts.metadata,
+    function_calls: report.functionCalls.map((call) => functionCall(call, optOut)),
+    call_status: outcome?.status ?? report.status,
+    campaign_id: facts.campaignId,
+    error_message: endReason(report, outcome),
+    call_metrics: metricsOf(report),
+    carrier_call_log: outcome?.carrier ?? null,
+  };
+}
+
+/** As answers and webhooks have it: with every member that the agent's configuration can have. */
+export function shownItem(item: CallHistoryItem): CallHistoryItem {
+  return { ...item, agent_config: wholeAgentConfig(item.agent_config) };
+}
+
+/** As the interface's chat messages are. */
+export function wireMessage(message: ChatMessage): Readonly<Record<string, unknown>> {
+  const { role, content } = message;
+  if (role === 'tool') return { role, content, tool_call_id: message.toolCallId };
+  if (role === 'assistant' && message.toolCalls !== undefined) {
+    return { role, content, tool_calls: message.toolCalls.map(wireToolCall) };
+  }
+  return { role, content };
+}
+
+function wireToolCall({ id, name, arguments: args }: ToolCall): Readonly<Record<string, unknown>> {
+  return { id, type: 'function', function: { name, arguments: args } };
+}
+
+/** What was passed on and what came back is the user's data, too. */
+function functionCall({ name, arguments: args, result, runAfterCall }: FunctionCall, optOut: boolean) {
+  const told = optOut ? { params: {}, result: '' } : { params: parsed(args), result };
+  return { name, ...told, run_after_call: runAfterCall };
+}
+
+function parsed(text: string): unknown {
+  if (text.trim() === '') return {};
+  try {
+    return parseJson(text);
+  } catch {
+    return text;
+  }
+}
+
+/** An item for each provider that was used. */
+function costs({ usage }: SessionReport): CostItem[] {
+  const credit = 0;
+  const heard = usage.stt.map((used) => ({ type: 'stt' as const, credit, ...used }));
+  const thought = usage.llm.map(({ provider, model, ...tokens }) => ({
+    type: 'llm' as const,
+    provider,
+    credit,
+    model,
+    prompt_tokens: tokens.promptTokens,
+    cached_tokens: tokens.cachedTokens,
+    cache_write_tokens: tokens.cacheWriteTokens,
+    completion_tokens: tokens.completionTokens,
+    ...(tokens.audio && {
+      audio_prompt_tokens: tokens.audio.promptTokens,
+      audio_cached_tokens: tokens.audio.cachedTokens,
+      audio_completion_tokens: tokens.audio.completionTokens,
+    }),
+  }));
+  const said = usage.tts.map((used) => ({ type: 'tts' as const, credit, ...used }));
+  return [...heard, ...thought, ...said];
+}
+
+function voipOf({ transfers }: SessionReport, { phones, direction }: CallFacts): CallHistoryItem['voip'] {
+  const last = transfers.at(-1);
+  const transfer = last === undefined ? null : transferOf(last);
+  if (phones === null) return transfer === null ? null : { from: null, to: null, direction, transfer };
+  return { from: phones.from, to: phones.to, direction, transfer };
+}
+
+function transferOf({ target, ok, reason, detail, attended }: TransferAttempt): Record<string, unknown> {
+  return { to: target, ok, reason, detail, attended };
+}
+
+function metricsOf({ latency, turns, line }: SessionReport): CallMetrics {
+  return {
+    utterance_latency: latency.responseMs,
+    end_of_turn: latency.endOfTurnMs,
+    llm_first: latency.llmFirstMs,
+    first_sentence: latency.firstSentenceMs,
+    tts_first: latency.ttsFirstMs,
+    turns: turns.length,
+    line: line === null ? null : lineMetrics(line),
+  };
+}
+
+function lineMetrics({
+  jitterMs: jitter_ms,
+  patienceMs: patience_ms,
+  reportedLoss,
+  codec,
+  concealedMs,
+  roundTripMs,
+  ...counts
+}: LineStats): LineMetrics {
+  return {
+    ...counts,
+    jitter_ms,
+    patience_ms,
+    reported_loss: reportedLoss,
+    codec: codec ?? null,
+    concealed_ms: concealedMs ?? null,
+    round_trip_ms: roundTripMs ?? null,
+  };
+}

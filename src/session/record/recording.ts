@@ -1,0 +1,406 @@
+import { existsSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { msToSamples } from '../../audio/frame.js';
+import { Resampler } from '../../audio/dsp/resample.js';
+import type { Clock } from '../../base/clock.js';
+import { ParleyError, reasonOf } from '../../base/errors.js';
+import type { Transport, TransportMessage, TransportSink } from '../../transports/transport.js';
+import { closeInTime } from '../closing.js';
+import { lineOver } from '../line/line-over.js';
+import { WavWriter } from '../../audio/files/wav-writer.js';
+import { fileNameOf } from './file-name.js';
+
+/** A gap that was filled with silence, and may still turn out to be shorter than it looked. */
+interface Pad {
+  at: number;
+  length: number;
+}
+
+/** Sound that comes this much late, in seconds, is late; beyond it there was a gap. */
+const LATE_S = 0.2;
+/** Sound this much early, in seconds, shows that the last gap was none: the line had only stood still. */
+const EARLY_S = 0.04;
+/** Frames of one run come so far apart at most, in seconds: five late ticks are made up in one go. */
+const RUN_S = 0.12;
+/** Sound further ahead of time than this, in seconds, is left out: nobody can have said it yet. */
+const AHEAD_S = 15;
+
+/**
+ * One side of a recording on its way to the disk: samples at their places on the session's time, of which the oldest
+ * are taken away. Positions are counted in samples from the opening of the line.
+ */
+export class RecordingTrack {
+  readonly #rateHz: number;
+  #buffer: Int16Array;
+  /** Position of the buffer's first sample. */
+  #start = 0;
+  /** Position behind the last sample. */
+  #end = 0;
+  #pad: Pad | null = null;
+  #inRun = false;
+  #isFirst = true;
+
+  constructor(sampleRateHz: number) {
+    this.#rateHz = sampleRateHz;
+    this.#buffer = new Int16Array(4 * sampleRateHz);
+  }
+
+  /** Position behind the last sample. */
+  get end(): number {
+    return this.#end;
+  }
+
+  /**
+   * What was heard until just now. It goes on where the last ended, so that jitter does not tear it; after a real gap,
+   * and the first time, its last sample is put at `now`.
+   */
+  heard(samples: Int16Array, now: number): void {
+    const lag = now - (this.#end + samples.length);
+    if (lag < -AHEAD_S * this.#rateHz) return;
+    if (lag > (this.#isFirst ? 0 : LATE_S * this.#rateHz)) {
+      this.#pad = { at: this.#end, length: lag };
+      this.#end += lag;
+    } else if (lag < -EARLY_S * this.#rateHz) this.#shorten(-lag);
+    this.#isFirst = false;
+    this.#append(samples);
+  }
+
+  /**
+   * What the line is given to play from now on. It is heard at once, or when what it was given before has been played:
+   * frames of one run are joined to the sample, however exactly their ticks came.
+   */
+  given(frame: Int16Array | null, now: number): void {
+    const before = this.#inRun;
+    this.#inRun = frame !== null;
+    if (frame === null) return;
+    if (!before || now - this.#end > RUN_S * this.#rateHz) this.#end = Math.max(this.#end, now);
+    this.#append(frame);
+  }
+
+  /** The line has stopped at `now`: returns what it was given and will not be heard now, and forgets it. */
+  takeBack(now: number): Int16Array {
+    const from = Math.max(now, this.#start);
+    const count = Math.max(0, this.#end - from);
+    const at = from - this.#start;
+    const samples = this.#buffer.slice(at, at + count);
+    this.#buffer.fill(0, at, at + count);
+    this.#end -= count;
+    this.#inRun = false;
+    return samples;
+  }
+
+  /** Takes the oldest samples away; what is not there is silence. */
+  take(count: number): Int16Array {
+    const out = new Int16Array(count);
+    const there = Math.max(0, Math.min(count, this.#end - this.#start, this.#buffer.length));
+    out.set(this.#buffer.subarray(0, there));
+    this.#buffer.copyWithin(0, count);
+    this.#buffer.fill(0, Math.max(0, this.#buffer.length - count));
+    this.#start += count;
+    this.#end = Math.max(this.#end, this.#start);
+    if (this.#pad !== null && this.#pad.at < this.#start) {
+      this.#pad.length -= this.#start - this.#pad.at;
+      this.#pad.at = this.#start;
+      if (this.#pad.length <= 0) this.#pad = null;
+    }
+    return out;
+  }
+
+  /** What came after the gap moves up to where it belongs. */
+  #shorten(by: number): void {
+    const pad = this.#pad;
+    if (pad === null) return;
+    const count = Math.min(by, pad.length);
+    const at = pad.at - this.#start;
+    this.#buffer.copyWithin(at, at + count, this.#end - this.#start);
+    this.#buffer.fill(0, this.#end - this.#start - count, this.#end - this.#start);
+    this.#end -= count;
+    pad.length -= count;
+  }
+
+  #append(samples: Int16Array): void {
+    const at = this.#end - this.#start;
+    const needed = at + samples.length;
+    if (needed > this.#buffer.length) {
+      const larger = new Int16Array(Math.max(needed, 2 * this.#buffer.length));
+      larger.set(this.#buffer);
+      this.#buffer = larger;
+    }
+    this.#buffer.set(samples, at);
+    this.#end += samples.length;
+  }
+}
+
+/** Where recordings go. `recordingFolder` is one; an embedder may bring another. */
+export interface RecordingSink {
+  /** Begins a recording; called when the line opens. Rejects where it cannot. */
+  open(recording: { readonly sessionId: string; readonly sampleRateHz: number }): Promise<RecordingFile>;
+}
+
+/** One recording that is being written. */
+export interface RecordingFile {
+  /** What the session's report names. */
+  readonly path: string;
+  /** A piece of both sides, equally long. Resolves when it is safe; what comes meanwhile waits. */
+  write(user: Int16Array, agent: Int16Array): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface RecordingOptions {
+  sink: RecordingSink;
+  sessionId: string;
+  transport: Transport;
+  clock: Clock;
+  /** Nothing more is recorded; the call goes on. */
+  onFault: (reason: string) => void;
+}
+
+/** A piece is written once it is so old: until then the line's late sound still finds its place. */
+const SETTLED_MS = 2000;
+/** Length of a piece: whole samples at every rate. */
+const PIECE_MS = 1000;
+/** A disk that is so far behind is given up. Virtual time, which outruns every disk, waits for it in the end. */
+const MAX_WAITING_MS = 20_000;
+
+/**
+ * Records a session as the line hears it: the user left, the agent (with keys and background) right, from the opening
+ * of the line to its close. Listens to `line`, which passes everything on; nothing that happens to the recording
+ * reaches the call.
+ *
+ * Both sides lie on the session's time: the user's newest sample was spoken when it came, the agent's frame is heard
+ * from when it is given, or behind the one before. The rate is the higher of the line's two.
+ */
+export class Recording {
+  /** The transport to run the session on. */
+  readonly line: Transport;
+  readonly #options: RecordingOptions;
+  readonly #rateHz: number;
+  readonly #user: Side;
+  readonly #agent: Side;
+  /** The end of what is to be written; null = it was never begun. */
+  #writing: Promise<RecordingFile> | null = null;
+  #file: RecordingFile | null = null;
+  #startMs = 0;
+  #state: 'new' | 'running' | 'over' = 'new';
+  /** What a client that has been paused will go on with. */
+  #unheard: Int16Array | null = null;
+  #writtenMs = 0;
+  #waitingMs = 0;
+  #closing: Promise<void> | null = null;
+
+  constructor(options: RecordingOptions) {
+    this.#options = options;
+    const { inputRateHz, outputRateHz } = options.transport;
+    this.#rateHz = Math.max(inputRateHz, outputRateHz);
+    this.#user = new Side(inputRateHz, this.#rateHz);
+    this.#agent = new Side(outputRateHz, this.#rateHz);
+    this.line = this.#tapped(options.transport);
+  }
+
+  /** Null where there is none. */
+  get path(): string | null {
+    return this.#file?.path ?? null;
+  }
+
+  /** Writes what is left. Never rejects, never takes for ever, may be called twice. */
+  close(): Promise<void> {
+    const { clock, onFault } = this.#options;
+    // Virtual time stands still until the disk is done.
+    this.#closing ??= closeInTime(clock, () => clock.settle(this.#finish(), clock.nowMs()), onFault);
+    return this.#closing;
+  }
+
+  #tapped(transport: Transport): Transport {
+    return lineOver(transport, {
+      start: (sink) => {
+        this.#start();
+        transport.start(this.#listening(sink));
+      },
+      play: (frame, isBackground) => {
+        // Before the line has it: what comes of the same tick may bring the next frame from within.
+        if (this.#state === 'running') this.#agent.track.given(frame, this.#position(transport.outputRateHz));
+        transport.play(frame, isBackground);
+        if (this.#state === 'running') this.#writeSettled();
+      },
+      send: (message) => {
+        if (this.#state === 'running' && transport.leadMs !== undefined) this.#followClient(message);
+        transport.send(message);
+      },
+    });
+  }
+
+  /** A client that was given sound before its time stops, goes on, and drops it. */
+  #followClient(message: TransportMessage): void {
+    if (!('soundGoesOn' in message) && (message.type === 'pause' || message.type === 'clear')) {
+      const unheard = this.#agent.track.takeBack(this.#position(this.#options.transport.outputRateHz));
+      this.#unheard = message.type === 'pause' ? unheard : null;
+    } else if (message.type === 'unpause' && this.#unheard !== null) {
+      this.#agent.track.given(this.#unheard, this.#position(this.#options.transport.outputRateHz));
+      this.#unheard = null;
+    }
+  }
+
+  #listening(sink: TransportSink): TransportSink {
+    return {
+      audio: (samples) => {
+        if (this.#state === 'running') {
+          this.#user.track.heard(samples, this.#position(this.#options.transport.inputRateHz));
+        }
+        sink.audio(samples);
+      },
+      digits: (digits) => sink.digits(digits),
+      text: (text) => sink.text(text),
+      formResult: (id, value) => sink.formResult(id, value),
+      closed: (error) => sink.closed(error),
+    };
+  }
+
+  #start(): void {
+    const { sink, sessionId, clock } = this.#options;
+    this.#state = 'running';
+    this.#startMs = clock.nowMs();
+    const open = async (): Promise<RecordingFile> => {
+      this.#file = await sink.open({ sessionId, sampleRateHz: this.#rateHz });
+      return this.#file;
+    };
+    this.#then(open());
+  }
+
+  get #nowMs(): number {
+    return this.#options.clock.nowMs() - this.#startMs;
+  }
+
+  #position(rateHz: number): number {
+    return msToSamples(this.#nowMs, rateHz);
+  }
+
+  #writeSettled(): void {
+    while (this.#nowMs - this.#writtenMs >= PIECE_MS + SETTLED_MS) {
+      this.#writtenMs += PIECE_MS;
+      this.#write(this.#rateHz, PIECE_MS);
+    }
+    if (this.#waitingMs > MAX_WAITING_MS && !this.#options.clock.virtual) this.#fail('the disk is too slow');
+  }
+
+  #write(samples: number, lengthMs: number): void {
+    const [user, agent] = [this.#user.next(samples), this.#agent.next(samples)];
+    const writing = this.#writing;
+    if (writing === null) return;
+    this.#waitingMs += lengthMs;
+    const write = async (): Promise<RecordingFile> => {
+      const file = await writing;
+      await file.write(user, agent);
+      this.#waitingMs -= lengthMs;
+      return file;
+    };
+    this.#then(write());
+  }
+
+  #then(writing: Promise<RecordingFile>): void {
+    this.#writing = writing;
+    writing.catch((error: unknown) => this.#fail(reasonOf(error)));
+  }
+
+  #fail(reason: string): void {
+    if (this.#state !== 'running') return;
+    this.#state = 'over';
+    this.#options.onFault(reason);
+  }
+
+  async #finish(): Promise<void> {
+    const samples = Math.max(this.#user.left, this.#agent.left);
+    if (this.#state === 'running' && samples > 0) this.#write(samples, 0);
+    try {
+      await this.#writing; // what failed before has been told
+    } catch (error) {
+      this.#fail(reasonOf(error));
+    }
+    this.#state = 'over';
+    await this.#file?.close();
+  }
+}
+
+/** One channel: its samples at the line's rate, given out at the recording's. */
+class Side {
+  readonly track: RecordingTrack;
+  readonly #fromHz: number;
+  readonly #toHz: number;
+  readonly #resampler: Resampler | null;
+  /** Samples that the resampler has to be ahead for its delay to vanish. */
+  readonly #lookahead: number;
+  #taken = 0;
+
+  constructor(fromHz: number, toHz: number) {
+    this.track = new RecordingTrack(fromHz);
+    this.#fromHz = fromHz;
+    this.#toHz = toHz;
+    this.#resampler = fromHz === toHz ? null : new Resampler(fromHz, toHz);
+    this.#lookahead = Math.round(((this.#resampler?.delaySamples ?? 0) * fromHz) / toHz);
+  }
+
+  /** Samples of the recording that are not written yet. */
+  get left(): number {
+    return Math.max(0, Math.ceil((this.track.end * this.#toHz) / this.#fromHz) - this.#taken);
+  }
+
+  next(count: number): Int16Array {
+    const resampler = this.#resampler;
+    if (resampler === null) {
+      this.#taken += count;
+      return this.track.take(count);
+    }
+    if (this.#taken === 0) resampler.process(this.track.take(this.#lookahead));
+    this.#taken += count;
+    const out = new Int16Array(count);
+    const resampled = resampler.process(this.track.take(Math.round((count * this.#fromHz) / this.#toHz)));
+    out.set(resampled.subarray(0, count));
+    return out;
+  }
+}
+
+/** Sessions of one id that a folder can hold. */
+const MAX_SAME_ID = 10_000;
+
+/**
+ * A folder of recordings: `<session id>.wav`, 16 bits, user left and agent right. The folder is made when it is first
+ * needed. Only this user may read it. A file is readable at every moment, also after a crash, and none is ever overwritten: a second one of the
+ * same id is called `<session id>-2.wav`.
+ */
+export function recordingFolder(path: string): RecordingSink {
+  return {
+    async open({ sessionId, sampleRateHz }) {
+      const name = fileNameOf(sessionId);
+      try {
+        await mkdir(path, { recursive: true, mode: 0o700 });
+        return await create(join(path, name), sampleRateHz);
+      } catch (error) {
+        throw new ParleyError('FILE_NOT_WRITABLE', { path: join(path, `${name}.wav`), reason: reasonOf(error) });
+      }
+    },
+  };
+}
+
+/** What the last session of an id has recorded in such a folder that could not tell of it any more; null = nothing. */
+export function recordingLeftIn(path: string, sessionId: string): string | null {
+  const stem = join(path, fileNameOf(sessionId));
+  let left: string | null = null;
+  for (let copy = 1; copy <= MAX_SAME_ID && existsSync(nameOf(stem, copy)); copy++) left = nameOf(stem, copy);
+  return left;
+}
+
+function nameOf(stem: string, copy: number): string {
+  return copy === 1 ? `${stem}.wav` : `${stem}-${String(copy)}.wav`;
+}
+
+async function create(stem: string, sampleRateHz: number): Promise<RecordingFile> {
+  for (let copy = 1; ; copy++) {
+    const path = nameOf(stem, copy);
+    try {
+      const writer = await WavWriter.create(path, { sampleRateHz, channels: 2, exclusive: true, mode: 0o600 });
+      return { path, write: (user, agent) => writer.write(user, agent), close: () => writer.close() };
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || copy === MAX_SAME_ID) throw error;
+    }
+  }
+}

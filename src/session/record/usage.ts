@@ -1,0 +1,169 @@
+import type { LlmUsage } from '../../providers/llm/llm.js';
+
+/** A provider, and its model where one was named: whoever gave what was used, stand-ins by their own names. */
+export interface UsedProvider {
+  provider: string;
+  /** Null = the provider's default. */
+  model: string | null;
+}
+
+export interface UsedTokens {
+  /** All that was read. */
+  promptTokens: number;
+  /** Of these, those that came out of the vendor's cache, and those that were written to it. */
+  cachedTokens: number;
+  cacheWriteTokens: number;
+  completionTokens: number;
+  /** Of all these, those that were audio; left out where none were. */
+  audio?: AudioTokens;
+}
+
+export type AudioTokens = NonNullable<LlmUsage['audio']>;
+
+/** What a session has used, by who gave it, in the order in which they came in. */
+export interface SessionUsage {
+  /** Seconds for which they were the one who listened. */
+  stt: readonly (UsedProvider & { seconds: number })[];
+  /** Those that reported tokens; where none did, the one that was asked first. */
+  llm: readonly (UsedProvider & { model: string } & UsedTokens)[];
+  /** Characters of the utterances that they gave audio of; those that nobody gave any of are the session's own voice's. */
+  tts: readonly (UsedProvider & { chars: number })[];
+}
+
+/** What a provider was used for, as a note of the event log has it. */
+export type UsageNote =
+  /** Listens from now on, in place of the one before. */
+  | { stage: 'stt'; provider: string; model: string | null }
+  /** Has given audio of an utterance, or was the only one who was asked for it. */
+  | { stage: 'tts'; provider: string; model: string | null; chars: number }
+  /** Is asked; it may never report what that took. */
+  | { stage: 'llm'; provider: string; model: string }
+  | TokensNote;
+
+type TokensNote = {
+  stage: 'llm';
+  provider: string;
+  model: string;
+  promptTokens: number;
+  cachedTokens: number;
+  cacheWriteTokens: number;
+  completionTokens: number;
+  audioPromptTokens?: number;
+  audioCachedTokens?: number;
+  audioCompletionTokens?: number;
+};
+
+/** What a model reports, of itself or of one that stands in for it. */
+export function tokensNote(asked: { provider: string; model: string }, usage: LlmUsage): TokensNote {
+  const { by = asked, promptTokens, cachedTokens = 0, cacheWriteTokens = 0, completionTokens, audio } = usage;
+  return {
+    ...({ stage: 'llm', provider: by.provider, model: by.model } as const),
+    promptTokens,
+    cachedTokens,
+    cacheWriteTokens,
+    completionTokens,
+    ...(audio !== undefined && {
+      audioPromptTokens: audio.promptTokens,
+      audioCachedTokens: audio.cachedTokens,
+      audioCompletionTokens: audio.completionTokens,
+    }),
+  };
+}
+
+/** Counts what a session uses. */
+export class UsageBook {
+  readonly #stt: { who: UsedProvider; ms: number }[] = [];
+  readonly #llm: { who: UsedProvider & { model: string }; tokens: UsedTokens }[] = [];
+  readonly #tts: { who: UsedProvider; chars: number }[] = [];
+  #asked: (UsedProvider & { model: string }) | null = null;
+  #listener: UsedProvider | null = null;
+  #sinceMs = 0;
+
+  /** Returns whether that changes anything. */
+  take(note: UsageNote, nowMs: number): boolean {
+    const { stage, provider, model } = note;
+    if (stage === 'stt') this.#listens({ provider, model }, nowMs);
+    else if (stage === 'tts') found(this.#tts, { provider, model }, () => ({ chars: 0 })).chars += note.chars;
+    else if ('promptTokens' in note) this.#counted(note);
+    else if (this.#asked === null) this.#asked = { provider, model };
+    else return false;
+    return true;
+  }
+
+  /** A model is asked; it may never report what that took. */
+  asked(who: { provider: string; model: string }): void {
+    this.#asked ??= who;
+  }
+
+  /** A model reports what it has read and written. */
+  counted(asked: { provider: string; model: string }, usage: LlmUsage): void {
+    this.#counted(tokensNote(asked, usage));
+  }
+
+  #listens(who: UsedProvider, nowMs: number): void {
+    this.#heardUntil(nowMs);
+    this.#listener = who;
+  }
+
+  #counted({ provider, model, ...tokens }: TokensNote): void {
+    const { tokens: sum } = found(this.#llm, { provider, model }, (): { tokens: UsedTokens } => ({
+      tokens: noTokens(),
+    }));
+    sum.promptTokens += tokens.promptTokens;
+    sum.cachedTokens += tokens.cachedTokens;
+    sum.cacheWriteTokens += tokens.cacheWriteTokens;
+    sum.completionTokens += tokens.completionTokens;
+    if (tokens.audioPromptTokens === undefined) return;
+    const { promptTokens, cachedTokens, completionTokens } = sum.audio ?? NO_AUDIO;
+    sum.audio = {
+      promptTokens: promptTokens + tokens.audioPromptTokens,
+      cachedTokens: cachedTokens + (tokens.audioCachedTokens ?? 0),
+      completionTokens: completionTokens + (tokens.audioCompletionTokens ?? 0),
+    };
+  }
+
+  /** Of all models together. */
+  get tokens(): Omit<UsedTokens, 'audio'> {
+    const sum = noTokens();
+    for (const { tokens } of this.#llm) {
+      for (const name of Object.keys(sum) as (keyof typeof sum)[]) sum[name] += tokens[name];
+    }
+    return sum;
+  }
+
+  /** @param nowMs the end of the session, for those who still listen */
+  usage(nowMs: number): SessionUsage {
+    this.#heardUntil(nowMs);
+    const asked = this.#asked === null ? [] : [{ who: this.#asked, tokens: noTokens() }];
+    return {
+      stt: this.#stt.filter(({ ms }) => ms > 0).map(({ who, ms }) => ({ ...who, seconds: ms / 1000 })),
+      llm: (this.#llm.length > 0 ? this.#llm : asked).map(({ who, tokens }) => ({ ...who, ...tokens })),
+      tts: this.#tts.map(({ who, chars }) => ({ ...who, chars })),
+    };
+  }
+
+  #heardUntil(nowMs: number): void {
+    if (this.#listener === null) return;
+    found(this.#stt, this.#listener, () => ({ ms: 0 })).ms += Math.max(0, nowMs - this.#sinceMs);
+    this.#sinceMs = nowMs;
+  }
+}
+
+const NO_AUDIO: AudioTokens = { promptTokens: 0, cachedTokens: 0, completionTokens: 0 };
+
+function noTokens(): Omit<UsedTokens, 'audio'> {
+  return { promptTokens: 0, cachedTokens: 0, cacheWriteTokens: 0, completionTokens: 0 };
+}
+
+/** The entry of `who`, a new one where there is none. */
+function found<W extends UsedProvider, T extends object>(
+  entries: ({ who: W } & T)[],
+  who: W,
+  make: () => T,
+): { who: W } & T {
+  const known = entries.find(({ who: { provider, model } }) => provider === who.provider && model === who.model);
+  if (known !== undefined) return known;
+  const entry = { who, ...make() } as { who: W } & T;
+  entries.push(entry);
+  return entry;
+}

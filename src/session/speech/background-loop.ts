@@ -1,0 +1,99 @@
+import { Fader } from '../../audio/dsp/fade.js';
+import { frameSamples, msToSamples } from '../../audio/frame.js';
+import { mix } from '../../audio/dsp/mix.js';
+import { reasonOf } from '../../base/errors.js';
+import { lineOver } from '../line/line-over.js';
+import type { Transport, TransportMessage } from '../../transports/transport.js';
+
+export interface BackgroundOptions {
+  /** The loop at the line's output rate. It may come while the call runs, and begins then. */
+  loop: Promise<Int16Array>;
+  /** Linear gain, 0..2. */
+  volume: number;
+  /** There will be none; the call goes on. */
+  onFault: (reason: string) => void;
+}
+
+/** It comes up over this time, in place of a jolt. */
+const FADE_IN_MS = 500;
+
+/**
+ * A line with a background: sound under the agent's speech and in its silences. It is mixed in behind the playout; the
+ * rest of the session does not know of it. It goes on while the agent is held for an interruption, except where the
+ * client stops all sound at `pause`: there it is left out until `unpause`.
+ */
+export function backgroundLine(transport: Transport, options: BackgroundOptions): Transport {
+  const bed = new Bed(transport.outputRateHz, options.volume);
+  const stops = transport.leadMs !== undefined && transport.playsThroughPauses !== true;
+  let isPaused = false;
+  return lineOver(transport, {
+    // Sound that goes on cannot be taken back: where the client does not stop it, nothing is given ahead.
+    leadMs: stops ? transport.leadMs : undefined,
+    start: (sink) => {
+      options.loop.then(
+        (loop) => bed.begin(loop),
+        (error: unknown) => options.onFault(reasonOf(error)),
+      );
+      transport.start(sink);
+    },
+    play: (frame) => {
+      if (isPaused) return;
+      const mixed = bed.under(frame);
+      if (mixed !== null) transport.play(mixed, frame === null);
+      else transport.play(frame);
+    },
+    send: (message) => {
+      if (stops && (message.type === 'pause' || message.type === 'unpause')) isPaused = message.type === 'pause';
+      transport.send(bed.isOn && !stops ? goingOn(message) : message);
+    },
+  });
+}
+
+/** What the line is given goes on through holds and drops: a client must not stop playing it. */
+function goingOn(message: TransportMessage): TransportMessage {
+  const { type } = message;
+  return type === 'pause' || type === 'unpause' || type === 'clear' ? { type, soundGoesOn: true } : message;
+}
+
+class Bed {
+  readonly #volume: number;
+  readonly #frame: Int16Array;
+  readonly #fader = new Fader(0);
+  readonly #fadeSamples: number;
+  #loop: Int16Array | null = null;
+  #at = 0;
+
+  constructor(sampleRateHz: number, volume: number) {
+    this.#volume = volume;
+    this.#frame = new Int16Array(frameSamples(sampleRateHz));
+    this.#fadeSamples = msToSamples(FADE_IN_MS, sampleRateHz);
+  }
+
+  get isOn(): boolean {
+    return this.#loop !== null;
+  }
+
+  begin(loop: Int16Array): void {
+    if (loop.length === 0) return;
+    this.#loop = loop;
+    this.#fader.fadeTo(1, this.#fadeSamples);
+  }
+
+  /** What the line hears with this frame (null = silence); null = there is no background, it stays as it is. */
+  under(frame: Int16Array | null): Int16Array | null {
+    const loop = this.#loop;
+    if (loop === null) return null;
+    const bed = this.#frame;
+    for (let filled = 0; filled < bed.length;) {
+      const piece = loop.subarray(this.#at, this.#at + bed.length - filled);
+      bed.set(piece, filled);
+      filled += piece.length;
+      this.#at = (this.#at + piece.length) % loop.length;
+    }
+    this.#fader.apply(bed);
+    const out = new Int16Array(bed.length);
+    if (frame === null) mix(out, [bed], [this.#volume]);
+    else mix(out, [frame, bed], [1, this.#volume]);
+    return out;
+  }
+}

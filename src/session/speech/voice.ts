@@ -1,0 +1,172 @@
+import { CLAUSE_PAUSE_MS, SENTENCE_PAUSE_MS } from '../../audio/pauses.js';
+import { Resampler } from '../../audio/dsp/resample.js';
+import type { Clock } from '../../base/clock.js';
+import type { ConversationEvent } from '../../conversation/events.js';
+import { notInt16 } from '../../audio/frame.js';
+import { failureOf } from '../../base/errors.js';
+import type { LlmVoice } from '../../providers/llm/llm.js';
+import type { TtsProvider } from '../../providers/tts/tts.js';
+import { untilAborted } from '../abortable.js';
+import { RealtimeSpeech } from './realtime-speech.js';
+import type { Playout } from './playout.js';
+import type { UsedProvider } from '../record/usage.js';
+
+export interface VoiceOptions {
+  tts: TtsProvider;
+  language: string;
+  voiceId: string | null;
+  model: string | null;
+  settings: Readonly<Record<string, unknown>>;
+  clock: Clock;
+  playout: Playout;
+  onEvent: (event: ConversationEvent) => void;
+  /** The first audio of an utterance has come from the provider. */
+  onFirstAudio: (utteranceId: number) => void;
+  /** Somebody has given audio of an utterance, or was the only one who was asked for it. */
+  onSpoke: (who: UsedProvider, chars: number) => void;
+}
+
+interface Job {
+  readonly utteranceId: number;
+  readonly text: string;
+  /** As they were when it was asked for. */
+  readonly options: VoiceOptions;
+  readonly abort: AbortController;
+}
+
+/** The agent's mouth: has each utterance synthesised, one after another, and fills the playout with it. */
+export class Voice {
+  #options: VoiceOptions;
+  #waiting: Job[] = [];
+  #running: Job | null = null;
+  /** What the model says itself. */
+  readonly #own: RealtimeSpeech;
+  #closed = false;
+  /** Characters given to the provider. */
+  chars = 0;
+
+  constructor(options: VoiceOptions) {
+    this.#options = options;
+    this.#own = new RealtimeSpeech(options);
+  }
+
+  /** Synthesises an utterance that may have to be spoken: `speak` or `cancel` follows. */
+  prepare(utteranceId: number, text: string): void {
+    if (this.#closed) return;
+    this.#options.playout.prepare(utteranceId, text, pauseAfter(text));
+    this.#synthesiseLater(utteranceId, text);
+  }
+
+  /** @param requestId the model says it itself, with this request */
+  speak(utteranceId: number, text: string, requestId?: number): void {
+    if (this.#closed) return;
+    if (requestId !== undefined) {
+      this.#own.speak(utteranceId, requestId, text);
+      return;
+    }
+    const prepared = this.#options.playout.add(utteranceId, text, pauseAfter(text));
+    if (!prepared) this.#synthesiseLater(utteranceId, text);
+  }
+
+  /** The model says (more of) an answer itself; it is heard once it is to be spoken. */
+  hear(requestId: number, piece: LlmVoice): void {
+    if (!this.#closed) this.#own.take(requestId, piece);
+  }
+
+  /** A request of the model's is over, whether it spoke itself or not. */
+  over(requestId: number): void {
+    this.#own.over(requestId);
+  }
+
+  /** The answer to a request is not wanted. */
+  giveUp(requestId: number): void {
+    this.#own.giveUp(requestId);
+  }
+
+  /** Speaks so from the next utterance on. */
+  use(voice: Pick<VoiceOptions, 'tts' | 'language' | 'voiceId' | 'model' | 'settings'>): void {
+    this.#options = { ...this.#options, ...voice };
+  }
+
+  /** Leaves so much silence behind an utterance. */
+  pause(utteranceId: number, pauseMs: number): void {
+    this.#options.playout.pauseAfter(utteranceId, pauseMs);
+  }
+
+  cancel(utteranceId: number): void {
+    this.#waiting = this.#waiting.filter((job) => job.utteranceId !== utteranceId);
+    if (this.#running?.utteranceId === utteranceId) this.#running.abort.abort();
+    this.#own.cut(utteranceId);
+    this.#options.playout.cancel(utteranceId);
+  }
+
+  /** Drops everything that has not been played and stops what is being synthesised. */
+  drop(): void {
+    this.#waiting = [];
+    this.#running?.abort.abort();
+    this.#own.cut();
+    this.#options.playout.drop();
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.drop();
+  }
+
+  #synthesiseLater(utteranceId: number, text: string): void {
+    this.#waiting.push({ utteranceId, text, options: this.#options, abort: new AbortController() });
+    this.#next();
+  }
+
+  #next(): void {
+    if (this.#running !== null) return;
+    const job = this.#waiting.shift();
+    if (job === undefined) return;
+    this.#running = job;
+    void this.#synthesise(job).finally(() => {
+      this.#running = null;
+      this.#next();
+    });
+  }
+
+  async #synthesise(job: Job): Promise<void> {
+    const { tts, language, voiceId, model, settings, clock, playout, onEvent, onFirstAudio } = job.options;
+    const { signal } = job.abort;
+    this.chars += job.text.length;
+    let resampler: Resampler | null = null;
+    const own: UsedProvider = { provider: tts.name, model };
+    /** Several where one took over in mid-utterance. */
+    const speakers = new Set<string>();
+    const spoke = (who: UsedProvider): void => {
+      const key = `${who.provider} ${who.model ?? ''}`;
+      if (!speakers.has(key)) job.options.onSpoke(who, job.text.length);
+      speakers.add(key);
+    };
+    try {
+      const request = { text: job.text, language, voiceId, model, settings, clock, signal };
+      for await (const audio of untilAborted(tts.synthesize(request), signal)) {
+        if (!(audio.samples instanceof Int16Array)) throw notInt16(`samples of ${tts.name}`, audio.samples);
+        if (resampler?.fromHz !== audio.sampleRateHz) {
+          resampler = new Resampler(audio.sampleRateHz, playout.sampleRateHz);
+        }
+        if (speakers.size === 0) onFirstAudio(job.utteranceId);
+        spoke(audio.by ?? own);
+        playout.append(job.utteranceId, resampler.process(audio.samples).slice(), audio.words);
+      }
+      if (signal.aborted) return;
+      if (resampler !== null) playout.append(job.utteranceId, resampler.flush().slice());
+      playout.complete(job.utteranceId);
+    } catch (error) {
+      if (signal.aborted) return;
+      // Told first: the conversation asks how far it was heard.
+      onEvent({ type: 'utterance.failed', utteranceId: job.utteranceId, ...failureOf(error) });
+      playout.cancel(job.utteranceId);
+    } finally {
+      if (speakers.size === 0) spoke(own);
+    }
+  }
+}
+
+function pauseAfter(text: string): number {
+  return /[.!?…。！？]["'”’)]*$/.test(text) ? SENTENCE_PAUSE_MS : CLAUSE_PAUSE_MS;
+}

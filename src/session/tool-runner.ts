@@ -1,0 +1,69 @@
+import type { ToolCall } from '../agent/chat.js';
+import { reasonOf } from '../base/errors.js';
+import type { Screen, Toolbox, ToolResult } from '../tools/tool.js';
+import type { FunctionCall } from './record/session-report.js';
+
+export interface ToolRunnerOptions {
+  toolbox: Toolbox | null;
+  sessionId: string;
+  metadata: Readonly<Record<string, unknown>>;
+  /** Default: the user's client cannot be asked for anything. */
+  screen?: Screen;
+  nowMs: () => number;
+  /** A call has its result; not called any more after `close`. */
+  onResult: (call: ToolCall, result: FunctionCall) => void;
+}
+
+/** The agent's hands: runs the model's calls side by side and keeps the record of them. */
+export class ToolRunner {
+  /** In the order in which they ended. */
+  readonly calls: FunctionCall[] = [];
+  readonly #options: ToolRunnerOptions;
+  readonly #abort = new AbortController();
+  readonly #running = new Map<ToolCall, number>();
+
+  constructor(options: ToolRunnerOptions) {
+    this.#options = options;
+  }
+
+  start(call: ToolCall): void {
+    this.#running.set(call, this.#options.nowMs());
+    void this.#run(call);
+  }
+
+  /** Breaks off what runs: what became of it is not known, and the record says so. May be called twice. */
+  close(): void {
+    this.#abort.abort();
+    for (const call of this.#running.keys()) {
+      this.#record(call, { ok: false, content: 'The call was over before there was an answer.' });
+    }
+  }
+
+  async #run(call: ToolCall): Promise<void> {
+    const result = await this.#result(call);
+    if (!this.#abort.signal.aborted) this.#options.onResult(call, this.#record(call, result));
+  }
+
+  #record(call: ToolCall, { ok, content }: ToolResult): FunctionCall {
+    const { nowMs } = this.#options;
+    const tookMs = nowMs() - (this.#running.get(call) ?? nowMs());
+    this.#running.delete(call);
+    const { name } = call;
+    const record = { name, arguments: call.arguments, ok, result: content, tookMs, runAfterCall: false };
+    this.calls.push(record);
+    return record;
+  }
+
+  async #result(call: ToolCall): Promise<ToolResult> {
+    const { toolbox, sessionId, metadata, screen } = this.#options;
+    if (toolbox?.specs.some((spec) => spec.name === call.name) !== true) {
+      return { ok: false, content: `There is no tool called "${call.name}".` };
+    }
+    try {
+      const { signal } = this.#abort;
+      return await toolbox.run(call, { sessionId, metadata, signal, ...(screen !== undefined && { screen }) });
+    } catch (error) {
+      return { ok: false, content: `The tool failed: ${reasonOf(error)}` };
+    }
+  }
+}

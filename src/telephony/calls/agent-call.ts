@@ -1,0 +1,183 @@
+import type { CallRecord, CallState, CarrierCall } from '../carriers/carrier.js';
+import { type Clock, delay } from '../../base/clock.js';
+import { ParleyError, reasonOf } from '../../base/errors.js';
+import type { SessionHandle } from '../../engine/remote-line.js';
+import { type CallOutcome, endReason, unconnected } from '../../session/record/call-history.js';
+import type { SessionReport } from '../../session/record/session-report.js';
+import { type CallEndStatus, type CallStatus, silentStatus } from './call-status.js';
+
+/** What is left of a call when it is over. */
+export interface CallReport {
+  status: CallEndStatus;
+  /** Why it went wrong, in words for people; null where it did not. */
+  error: string | null;
+  /** The carrier's own account; null where the call never got to it. */
+  carrier: CallRecord | null;
+  /** Null where nobody answered. */
+  session: SessionReport | null;
+}
+
+/**
+ * Told of each status from the second on; the last is the call's end.
+ * @param reason why the call did not go well, for people; null while it goes on, and where it did
+ */
+export type OnStatus = (status: CallStatus, reason: string | null) => void;
+
+export interface AgentCallOptions {
+  clock: Clock;
+  /** Of the session that `openSession` makes. */
+  sessionId: string;
+  call: CarrierCall;
+  /** Makes the session of the call, which runs once the call is answered. */
+  openSession: (call: CarrierCall) => Promise<SessionHandle>;
+  onStatus: OnStatus;
+}
+
+/** A session may take so long to get ready after the answer; the caller hears nothing meanwhile. */
+const READY_MS = 10_000;
+/** A carrier may take so long to end a call whose line has been closed. */
+const HANG_UP_MS = 5000;
+/** An account that takes longer is taken as it is. */
+const RECORDED_MS = 5000;
+
+/** An agent on a phone call, from the placing or the ringing to the end. */
+export class AgentCall {
+  /** Resolves when the call is over and nothing of it runs any more. Never rejects. */
+  readonly finished: Promise<CallReport>;
+  readonly sessionId: string;
+  readonly call: CarrierCall;
+  readonly #options: AgentCallOptions;
+  readonly #session: Promise<SessionHandle>;
+  readonly #answered: Promise<void>;
+  readonly #ended: Promise<void>;
+  #isHungUp = false;
+  #status: CallStatus = 'initiated';
+
+  constructor(options: AgentCallOptions) {
+    this.#options = options;
+    this.sessionId = options.sessionId;
+    this.call = options.call;
+    const { call } = options;
+    let onAnswered!: () => void;
+    let onEnded!: () => void;
+    this.#answered = new Promise((resolve) => (onAnswered = resolve));
+    this.#ended = new Promise((resolve) => (onEnded = resolve));
+    const note = (state: CallState): void => {
+      if (state === 'ringing') this.#enter('ringing');
+      if (state === 'answered') onAnswered();
+      if (state === 'ended') onEnded();
+    };
+    call.onState(note);
+    if (call.state !== 'initiated') note(call.state);
+    // Virtual time waits for an agent to get ready: that is work of this machine's, and none of the conversation's.
+    this.#session = options.clock.settle(options.openSession(call), options.clock.nowMs());
+    this.#session.catch(() => undefined); // `finished` tells
+    this.finished = this.#run();
+  }
+
+  get status(): CallStatus {
+    return this.#status;
+  }
+
+  /** The session, once it is made. Rejects where the agent cannot have one. */
+  get session(): Promise<SessionHandle> {
+    return this.#session;
+  }
+
+  /** Ends the call (`api-ended`), or gives it up before the answer (`canceled`). May be called twice. */
+  async hangUp(): Promise<CallReport> {
+    this.#isHungUp = true;
+    if (this.call.state !== 'answered') this.call.hangUp();
+    else await this.#session.then((session) => session.close()).catch(() => this.call.hangUp());
+    return this.finished;
+  }
+
+  async #run(): Promise<CallReport> {
+    const report = await this.#talk();
+    await this.#carrierEnded();
+    if (this.call.recorded !== undefined) await this.#recorded(this.call.recorded);
+    const carrier = this.call.record();
+    this.#enter(report.status, reasonFor(report, { ...carrier }));
+    return { ...report, carrier };
+  }
+
+  async #talk(): Promise<CallReport> {
+    const { call } = this;
+    let session: SessionHandle | null;
+    try {
+      session = await this.#ready();
+    } catch (error) {
+      call.hangUp('failed');
+      return this.#silent(reasonOf(error));
+    }
+    call.answer();
+    const answered = session !== null && (await Promise.race([this.#answered.then(() => true), this.#ended]));
+    if (session === null || answered !== true) {
+      void this.#session.then(
+        (unused) => unused.close(),
+        () => undefined,
+      );
+      return this.#silent(null);
+    }
+    this.#enter('in-progress');
+    if (this.#isHungUp) void session.close();
+    const report = await session.run();
+    return { status: report.status, error: faultOf(report), carrier: null, session: report };
+  }
+
+  /** The session; null where the call ended before it was there. */
+  async #ready(): Promise<SessionHandle | null> {
+    const waiting = new AbortController();
+    try {
+      return await Promise.race([this.#session, this.#ended.then(() => null), this.#late(waiting.signal)]);
+    } finally {
+      waiting.abort();
+    }
+  }
+
+  async #late(signal: AbortSignal): Promise<never> {
+    // Whoever is called hears nothing from the answer on; a caller hears it ring.
+    if (this.call.direction === 'outbound') await this.#answered;
+    await delay(this.#options.clock, READY_MS, signal);
+    throw new ParleyError('CALL_AGENT_LATE', { seconds: READY_MS / 1000 });
+  }
+
+  /** @param error what went wrong on our side; null = the call says */
+  #silent(error: string | null): CallReport {
+    const end = this.call.end ?? { cause: 'failed', by: 'agent', reason: 'it was not answered' };
+    const status = error === null ? silentStatus(end, this.call.record().answeredMs !== null) : 'failed';
+    return { status, error: status === 'failed' ? (error ?? end.reason) : null, carrier: null, session: null };
+  }
+
+  /** The carrier's end follows the line's; one that does not come is enforced. */
+  async #carrierEnded(): Promise<void> {
+    const { call, clock } = this.#options;
+    if (call.state === 'ended') return;
+    const waiting = new AbortController();
+    await Promise.race([this.#ended, delay(clock, HANG_UP_MS, waiting.signal)]);
+    waiting.abort();
+    call.hangUp();
+  }
+
+  /** The account of a call may come from another thread. */
+  async #recorded(whole: Promise<void>): Promise<void> {
+    const { clock } = this.#options;
+    const waiting = new AbortController();
+    await Promise.race([whole, delay(clock, RECORDED_MS, waiting.signal).catch(() => undefined)]);
+    waiting.abort();
+  }
+
+  #enter(status: CallStatus, reason: string | null = null): void {
+    this.#status = status;
+    this.#options.onStatus(status, reason);
+  }
+}
+
+function reasonFor({ status, error, session }: CallReport, carrier: CallOutcome['carrier']): string | null {
+  const outcome = { status, error, carrier };
+  return session === null ? unconnected(outcome) : endReason(session, outcome);
+}
+
+function faultOf({ status, faults }: SessionReport): string | null {
+  return status === 'error' ? `the session broke off: ${Object.keys(faults).join(', ') || 'no reason known'}` : null;
+}

@@ -1,0 +1,118 @@
+import { setOr } from '../../schema/field.js';
+import type { CarrierCall } from '../carriers/carrier.js';
+import { DEFAULT_LANGUAGE } from '../../agent/language.js';
+import { phrasesFor } from '../../conversation/language/phrases.js';
+import { isRemote } from '../../engine/remote-line.js';
+import { lineOver } from '../../session/line/line-over.js';
+import type { Consultation } from '../../session/line/line-actions.js';
+import type { Transport, TransferFailure, TransferOutcome } from '../../transports/transport.js';
+import type { AgentCall, CallReport } from './agent-call.js';
+import { briefed } from './consulting-agent.js';
+import type { CallAgent } from './switchboard.js';
+
+export interface ConsultOptions {
+  /** The call whose user waits. */
+  call: CarrierCall;
+  /** The agent of that call. */
+  agent: CallAgent;
+  consultation: Consultation;
+  signal: AbortSignal;
+  /** Gives the agent of a call that was placed to ask somebody. Throws where there can be none. */
+  add: (other: CarrierCall, agent: CallAgent, line: Transport) => AgentCall;
+}
+
+/**
+ * Asks somebody whether they take a call, and connects the two if they do: an agent of its own, with the voice of the
+ * first, calls them, tells them what it is about and hears what they say to it. Its transfer connects the user, its end
+ * without one is a no.
+ */
+export async function consult(options: ConsultOptions): Promise<TransferOutcome> {
+  const { call, agent, consultation, signal, add } = options;
+  const { target, ringMs } = consultation;
+  if (call.placeBeside === undefined || call.connectTo === undefined) return { ok: false, reason: 'unsupported' };
+  if (signal.aborted) return { ok: false, reason: 'no-answer' };
+  let other: CarrierCall;
+  try {
+    other = call.placeBeside(target, ringMs);
+  } catch {
+    return { ok: false, reason: 'failed' };
+  }
+  let isJoined = false;
+  let words = '';
+  const line = joiningLine(other.line, async () => {
+    const outcome = (await call.connectTo?.(other, signal)) ?? UNSUPPORTED;
+    isJoined = outcome.ok;
+    return outcome;
+  });
+  const asking = add(other, { ...briefed(agent, consultation), observe: noted }, line);
+  function noted(event: Parameters<NonNullable<CallAgent['observe']>>[0]): void {
+    if (event.type === 'user') words = event.text;
+  }
+  const leave = (): void => void takeLeave(asking, setOr(agent.agent.language, DEFAULT_LANGUAGE));
+  signal.addEventListener('abort', leave, { once: true });
+  const report = await asking.finished;
+  signal.removeEventListener('abort', leave);
+  if (isJoined) return { ok: true };
+  const reason = failureOf(report);
+  // Keys tell nobody why.
+  return reason === 'declined' && /\p{L}/u.test(words) ? { ok: false, reason, words } : { ok: false, reason };
+}
+
+const UNSUPPORTED: TransferOutcome = { ok: false, reason: 'unsupported' };
+
+/** A line whose transfer connects the user; it closes by itself only when that has been told. */
+function joiningLine(line: Transport, join: () => Promise<TransferOutcome>): Transport {
+  if (isRemote(line)) return line.transferringBy(join);
+  let isJoining = false;
+  let close: (() => void) | null = null;
+  return lineOver(line, {
+    start: (sink) =>
+      line.start({
+        audio: (samples) => sink.audio(samples),
+        digits: (keys) => sink.digits(keys),
+        text: (text) => sink.text(text),
+        formResult: (id, value) => sink.formResult(id, value),
+        closed: (error) => {
+          close = () => sink.closed(error);
+          if (!isJoining) close();
+        },
+      }),
+    transfer: async () => {
+      isJoining = true;
+      const outcome = await join();
+      isJoining = false;
+      if (!outcome.ok) close?.(); // else whoever waits for this has nothing more to say
+      return outcome;
+    },
+  });
+}
+
+/** Whoever is spoken with just now is not left without a word. */
+async function takeLeave(asking: AgentCall, language: string): Promise<void> {
+  if (asking.status !== 'in-progress') {
+    await asking.hangUp();
+    return;
+  }
+  const session = await asking.session;
+  session.say(phrasesFor(language).callerGone);
+  session.finish();
+}
+
+function failureOf({ status, carrier }: CallReport): TransferFailure {
+  switch (status) {
+    case 'busy':
+    case 'no-answer':
+      return status;
+    case 'canceled':
+      return 'no-answer';
+    case 'failed':
+      return carrier?.end?.cause === 'rejected' ? 'rejected' : 'failed';
+    case 'error':
+      return 'failed';
+    case 'voicemail-hangup':
+    case 'voicemail-message':
+      return 'voicemail';
+    default:
+      return 'declined';
+  }
+}

@@ -1,0 +1,230 @@
+import { randomUUID } from 'node:crypto';
+import type { CallRefusal, Carrier, CarrierCall } from '../carriers/carrier.js';
+import type { Cancel } from '../../base/clock.js';
+import type { Engine } from '../../engine/engine.js';
+import type { AgentRequest, SessionRequest } from '../../engine/options.js';
+import { ParleyError } from '../../base/errors.js';
+import type { CallOutcome } from '../../session/record/call-history.js';
+import type { SessionHandle } from '../../engine/remote-line.js';
+import type { Consult, Consultation } from '../../session/line/line-actions.js';
+import type { TransferOutcome, Transport } from '../../transports/transport.js';
+import { AgentCall, type CallReport, type OnStatus } from './agent-call.js';
+import { CALLER } from './consulting-agent.js';
+import { consult } from './consultation.js';
+import { assertCallable, whyNeverCalled } from '../carriers/destinations.js';
+
+/** An agent for a call, and who watches it. */
+export interface CallAgent
+  extends
+    AgentRequest,
+    Pick<SessionRequest, 'id' | 'callId' | 'campaignId' | 'continuation' | 'observe' | 'log' | 'startUnixMs'> {
+  /** Each status of the call, in order; the last is its end. */
+  onStatus?: OnStatus;
+}
+
+export interface OutboundCall extends CallAgent {
+  /** One of the carrier's own numbers. */
+  from: string;
+  to: string;
+  /** The call is given up when nobody has answered for so long. Default 45 000. */
+  ringTimeoutMs?: number;
+  headers?: Readonly<Record<string, string>>;
+}
+
+export interface SwitchboardOptions {
+  engine: Engine;
+  carrier: Carrier;
+  /** Why no call is handed on to a number just now; null = it may be. Default: it may. */
+  mayTransfer?: (target: string) => string | null;
+  /** Whether calls may be handed on to an address though it looks like a number that is never called. Default: to none. */
+  isAllowedExtension?: (target: string) => boolean;
+  /** Calls that agents place of themselves, to ask somebody whether they take a call. */
+  ownCalls?: OwnCalls;
+  /** A route for an incoming call could not be found because of a fault, or an agent has a target that is never called. */
+  onError?: (error: unknown) => void;
+}
+
+/** What watches the calls that agents place of themselves. */
+export interface OwnCalls {
+  /** Such a call begins, for the user of another session. Returns who watches it. */
+  begin(call: OwnCall): Pick<CallAgent, 'observe' | 'onStatus'>;
+  placed(call: AgentCall): void;
+}
+
+export interface OwnCall {
+  sessionId: string;
+  /** The carrier's id. */
+  callId: string;
+  agent: CallAgent;
+  /** Of the agent for whose user it is; null where it has none. */
+  agentId: string | null;
+  phones: { readonly from: string; readonly to: string };
+  /** The session of the user who waits. */
+  askedFor: string;
+}
+
+/** Who answers a call that comes in, or why it is refused; null = nobody wants it. */
+export type Route = (call: CarrierCall) => Promise<CallAgent | CallRefusal | null> | CallAgent | CallRefusal | null;
+
+/** Agents on the telephone: places their calls, and puts incoming ones through to them. */
+export class Switchboard {
+  readonly #options: SwitchboardOptions;
+  readonly #calls = new Set<AgentCall>();
+  #stopReceiving: Cancel = () => undefined;
+  #closing: Promise<void> | null = null;
+
+  constructor(options: SwitchboardOptions) {
+    this.#options = options;
+  }
+
+  /** Calls that are under way. */
+  get calls(): ReadonlySet<AgentCall> {
+    return this.#calls;
+  }
+
+  /**
+   * Whether an agent could take a call.
+   * @throws ParleyError as `Engine.checkAgent` and `Engine.checkContinuation`, AGENT_DISABLED
+   */
+  async check({ continuation, ...agent }: AgentRequest & Pick<CallAgent, 'continuation'>): Promise<void> {
+    const { engine } = this.#options;
+    if (agent.agent.status === 'disabled') throw new ParleyError('AGENT_DISABLED');
+    await engine.checkAgent(agent);
+    if (continuation !== undefined) await engine.checkContinuation(continuation, agent.agentId ?? null);
+  }
+
+  /**
+   * Calls somebody on behalf of an agent. What becomes of the call is in its statuses and its report.
+   * @throws ParleyError as `check`, NUMBER_INVALID, CALL_FORBIDDEN, DO_NOT_CALL, CARRIER_CLOSED, SESSION_CLOSED; then
+   * nobody was called
+   */
+  async place(request: OutboundCall): Promise<AgentCall> {
+    const { carrier } = this.#options;
+    const { from, to, ringTimeoutMs = 45_000, headers, onStatus, ...agent } = request;
+    onStatus?.('dispatching', null);
+    await this.check({ ...agent, phones: { from, to } });
+    assertCallable(to);
+    if (this.#options.engine.doNotCall.has(to)) throw new ParleyError('DO_NOT_CALL', { number: to });
+    if (this.#closing !== null) throw new ParleyError('SESSION_CLOSED');
+    const call = carrier.placeCall({ from, to, ringTimeoutMs, ...(headers && { headers }) });
+    onStatus?.('initiated', null);
+    return this.#add(call, request);
+  }
+
+  /**
+   * Puts calls that come in through to agents. A new route takes the place of the one before.
+   * @param onCall told of each call that an agent takes
+   */
+  receive(route: Route, onCall: (call: AgentCall) => void = () => undefined): Cancel {
+    this.#stopReceiving();
+    const stop = this.#options.carrier.receiveCalls((call) => void this.#receive(call, route, onCall));
+    this.#stopReceiving = stop;
+    return stop;
+  }
+
+  /** Ends all calls. May be called twice. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #receive(call: CarrierCall, route: Route, onCall: (call: AgentCall) => void): Promise<void> {
+    let agent: CallAgent | CallRefusal;
+    try {
+      agent = (await route(call)) ?? 'declined';
+    } catch (error) {
+      this.#options.onError?.(error);
+      agent = 'failed';
+    }
+    if (this.#closing !== null) call.hangUp('full');
+    else if (typeof agent === 'string') call.hangUp(agent);
+    else if (agent.agent.status === 'disabled') call.hangUp('unavailable');
+    else onCall(this.#add(call, agent));
+  }
+
+  /** @param line in place of the call's own */
+  #add(call: CarrierCall, agent: CallAgent, line = call.line): AgentCall {
+    const { engine } = this.#options;
+    const { id = randomUUID() } = agent;
+    const added = new AgentCall({
+      clock: engine.clock,
+      sessionId: id,
+      call,
+      openSession: () => this.#open(call, line, { ...agent, id }, () => added.finished),
+      onStatus: (status, reason) => agent.onStatus?.(status, reason),
+    });
+    this.#calls.add(added);
+    void added.finished.then(() => this.#calls.delete(added));
+    return added;
+  }
+
+  #open(
+    call: CarrierCall,
+    line: Transport,
+    agent: CallAgent & { id: string },
+    finished: () => Promise<CallReport>,
+  ): Promise<SessionHandle> {
+    const { id: carrierId, direction, from, to } = call;
+    const { onStatus: _told, ...request } = agent;
+    const outcome = async (): Promise<CallOutcome> => {
+      const { status, error, carrier } = await finished();
+      return { status, error, carrier: carrier === null ? null : { ...carrier } };
+    };
+    const phones = { from, to };
+    const callId = agent.callId ?? carrierId;
+    const mayTransfer = (target: string): string | null => this.#whyNoTransfer(target);
+    const ask: Consult = (consultation, signal) => this.#consult(call, agent, consultation, signal);
+    const facts = { direction, phones, callId, outcome, mayTransfer, consult: ask };
+    return this.#options.engine.createSession({ ...request, ...facts, transport: line });
+  }
+
+  #whyNoTransfer(target: string): string | null {
+    if (target === CALLER) return null;
+    const { isAllowedExtension, mayTransfer, onError } = this.#options;
+    const reason = isAllowedExtension?.(target) === true ? null : whyNeverCalled(target);
+    // Models choose among the agent's own targets: its author has to change them.
+    if (reason !== null) onError?.(new ParleyError('CALL_FORBIDDEN', { number: target, reason }));
+    return reason ?? mayTransfer?.(target) ?? null;
+  }
+
+  #consult(
+    call: CarrierCall,
+    agent: CallAgent & { id: string },
+    consultation: Consultation,
+    signal: AbortSignal,
+  ): Promise<TransferOutcome> {
+    return consult({
+      call,
+      agent,
+      consultation,
+      signal,
+      add: (other, asking, line) => {
+        const sessionId = randomUUID();
+        const phones = { from: other.from, to: other.to };
+        const { ownCalls } = this.#options;
+        const facts = { sessionId, callId: other.id, agent: asking, agentId: agent.agentId ?? null, phones };
+        const watch = ownCalls?.begin({ ...facts, askedFor: agent.id });
+        const metadata = { asked_for: agent.id };
+        const added = this.#add(other, { ...bothWatching(asking, watch), id: sessionId, metadata }, line);
+        ownCalls?.placed(added);
+        return added;
+      },
+    });
+  }
+
+  async #close(): Promise<void> {
+    this.#stopReceiving();
+    await Promise.all([...this.#calls].map((call) => call.hangUp()));
+  }
+}
+
+function bothWatching(agent: CallAgent, also: Pick<CallAgent, 'observe' | 'onStatus'> = {}): CallAgent {
+  return {
+    ...agent,
+    ...also,
+    observe: (event) => {
+      agent.observe?.(event);
+      also.observe?.(event);
+    },
+  };
+}

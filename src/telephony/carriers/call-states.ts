@@ -1,0 +1,58 @@
+import type { Cancel } from '../../base/clock.js';
+import type { CallRecord, CallState } from './carrier.js';
+
+export interface CallStatesOptions {
+  nowMs: () => number;
+  /** A listener has thrown; the others are told all the same. */
+  onListenerError: (error: unknown) => void;
+}
+
+/** The states of a call, when each began, and who is told of them. It begins as `initiated`. */
+export class CallStates {
+  readonly #options: CallStatesOptions;
+  readonly #listeners = new Set<(state: CallState) => void>();
+  readonly #times: Partial<Record<CallState, number>>;
+  #current: CallState = 'initiated';
+
+  constructor(options: CallStatesOptions) {
+    this.#options = options;
+    this.#times = { initiated: options.nowMs() };
+  }
+
+  get current(): CallState {
+    return this.#current;
+  }
+
+  /** Whether it has come so far. */
+  wasReached(state: CallState): boolean {
+    return this.#times[state] !== undefined;
+  }
+
+  listen(listener: (state: CallState) => void): Cancel {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  enter(state: CallState): void {
+    this.#current = state;
+    this.#times[state] = this.#options.nowMs();
+    for (const listener of Array.from(this.#listeners)) {
+      try {
+        listener(state);
+      } catch (error) {
+        this.#options.onListenerError(error);
+      }
+    }
+  }
+
+  /** Nobody is told anything any more. */
+  forget(): void {
+    this.#listeners.clear();
+  }
+
+  /** As the call's record has them. */
+  times(): Pick<CallRecord, 'initiatedMs' | 'ringingMs' | 'answeredMs' | 'endedMs'> {
+    const { initiated = 0, ringing = null, answered = null, ended = null } = this.#times;
+    return { initiatedMs: initiated, ringingMs: ringing, answeredMs: answered, endedMs: ended };
+  }
+}

@@ -1,0 +1,105 @@
+import type { Cancel, Clock } from '../../../base/clock.js';
+import type { CarrierCall } from '../carrier.js';
+import type { SocketCall } from './socket-call.js';
+import type { MediaCounts } from './socket-line.js';
+
+/** A call of a carrier's, and what the carrier has to do with it. */
+export interface BookedCall {
+  readonly call: SocketCall;
+  /** The carrier's own id, as soon as it is known. */
+  readonly id: string | null;
+  /** Resolves when the carrier has been told of the end, or will not listen. */
+  readonly ended: Promise<void>;
+  hangUp(): void;
+  /** Gives everything up that is waited for. */
+  close(): void;
+}
+
+/** The carrier may still ask about a call that is over. */
+const KEPT_MS = 600_000;
+/** Ends of calls are waited for so long when the carrier closes. */
+const CLOSE_MS = 5_000;
+
+/** The calls of a carrier, by the token that we gave them and the id that the carrier did. */
+export class CallBook<C extends BookedCall> {
+  readonly #clock: Clock;
+  readonly #byToken = new Map<string, C>();
+  readonly #byId = new Map<string, C>();
+  readonly #byCall = new WeakMap<CarrierCall, C>();
+  /** What was counted of calls that are forgotten. */
+  readonly #counts: MediaCounts = { badMessages: 0, droppedMs: 0, missingMs: 0, unsentFrames: 0, streams: 0 };
+  /** Calls that are over, in the order of their ends. */
+  readonly #over: { token: string; booked: C; atMs: number }[] = [];
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  add(token: string, booked: C): void {
+    this.#forget();
+    this.#byToken.set(token, booked);
+    this.#byCall.set(booked.call, booked);
+    if (booked.id !== null) this.#byId.set(booked.id, booked);
+    booked.call.onState((state) => {
+      if (state === 'ended') this.#over.push({ token, booked, atMs: this.#clock.nowMs() });
+    });
+  }
+
+  /** The carrier's id of a call has become known. */
+  known(id: string, booked: C): void {
+    this.#byId.set(id, booked);
+  }
+
+  byToken(token: string | undefined): C | undefined {
+    return token === undefined ? undefined : this.#byToken.get(token);
+  }
+
+  byId(id: string): C | undefined {
+    return this.#byId.get(id);
+  }
+
+  of(call: CarrierCall): C | null {
+    return this.#byCall.get(call) ?? null;
+  }
+
+  /** What was counted of the calls' sound, of all calls so far together. */
+  counts(): MediaCounts {
+    const sums = { ...this.#counts };
+    for (const { call } of this.#byToken.values()) add(sums, call.line.counts);
+    return sums;
+  }
+
+  /** Ends all calls, and waits until the carrier has been told, 5 s at most. */
+  async close(): Promise<void> {
+    const all = [...this.#byToken.values()];
+    for (const booked of all) {
+      if (booked.call.end !== null) continue;
+      booked.call.finish({ cause: 'failed', by: 'network', reason: 'the carrier is closed' });
+      booked.hangUp();
+    }
+    let cancel: Cancel = () => undefined;
+    const late = new Promise<void>((resolve) => {
+      cancel = this.#clock.schedule(this.#clock.nowMs() + CLOSE_MS, resolve);
+    });
+    await Promise.race([Promise.all(all.map(({ ended }) => ended)), late]);
+    cancel();
+    for (const booked of all) booked.close();
+    this.#byToken.clear();
+    this.#byId.clear();
+  }
+
+  /** Calls that have been over for long enough are forgotten. */
+  #forget(): void {
+    const nowMs = this.#clock.nowMs();
+    for (let first = this.#over[0]; first !== undefined && first.atMs + KEPT_MS < nowMs; first = this.#over[0]) {
+      this.#over.shift();
+      this.#byToken.delete(first.token);
+      add(this.#counts, first.booked.call.line.counts);
+      if (first.booked.id !== null) this.#byId.delete(first.booked.id);
+    }
+  }
+}
+
+function add(sums: MediaCounts, counts: Readonly<MediaCounts>): void {
+  for (const name of Object.keys(sums) as (keyof MediaCounts)[]) sums[name] += counts[name];
+}

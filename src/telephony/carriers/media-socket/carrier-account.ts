@@ -1,0 +1,82 @@
+import { randomBytes } from 'node:crypto';
+import type { SocketCarrierOptions } from './socket-carrier.js';
+import type { Engine } from '../../../engine/engine.js';
+import { ParleyError } from '../../../base/errors.js';
+
+const LOOPBACK = new Set(['127.0.0.1', 'localhost', '[::1]']);
+
+/**
+ * Where a carrier's webhooks and media sockets come to, without a slash at the end.
+ * @param apiUrl of the carrier; only one on this machine reaches us without TLS, or at a loopback address
+ * @throws ParleyError CONFIG_INVALID where there is no address that the carrier could reach
+ */
+export function callbackRoot(publicUrl: string | null, carrier: string, apiUrl: string): string {
+  if (publicUrl === null || !URL.canParse(publicUrl)) {
+    throw new ParleyError('CONFIG_INVALID', {
+      reason: `${carrier} needs the setting publicUrl: where it reaches parley`,
+    });
+  }
+  const { protocol, hostname } = new URL(publicUrl);
+  if (!LOOPBACK.has(new URL(apiUrl).hostname)) {
+    if (protocol !== 'https:') {
+      throw new ParleyError('CONFIG_INVALID', {
+        reason: `${carrier} opens media sockets over TLS alone: publicUrl should begin with https://, not ${protocol}//`,
+      });
+    }
+    if (LOOPBACK.has(hostname)) {
+      throw new ParleyError('CONFIG_INVALID', {
+        reason: `${carrier} cannot reach ${hostname}: publicUrl should be the public address of this daemon`,
+      });
+    }
+  }
+  return publicUrl.replace(/\/+$/, '');
+}
+
+/** What the carrier of an account is made of, whichever it is. */
+export interface CarrierAccount {
+  engine: Engine;
+  /** Where the carrier reaches this process. */
+  publicUrl: string | null;
+  /** Of the account's numbers, the ones that are ours from the start. */
+  owned?: readonly string[];
+  onError?: (error: unknown) => void;
+}
+
+/** What is to be closed in the end. */
+interface Closing {
+  close(): Promise<void>;
+}
+
+const TOKEN_BYTES = 18;
+
+/**
+ * The options that carriers with media sockets have in common, on the engine's clock.
+ * @param carrier its name, for people
+ * @param apiUrl of its API
+ * @throws ParleyError CONFIG_INVALID where there is no address that the carrier could reach
+ */
+export function accountOptions(
+  { engine, publicUrl, owned = [], onError }: CarrierAccount,
+  carrier: string,
+  apiUrl: string,
+): SocketCarrierOptions & { publicUrl: string } {
+  return {
+    clock: engine.clock,
+    publicUrl: callbackRoot(publicUrl, carrier, apiUrl),
+    owned,
+    token: () => randomBytes(TOKEN_BYTES).toString('base64url'),
+    ...(onError !== undefined && { onError }),
+  };
+}
+
+/** A carrier, and what closes it and then its connections. */
+export function closingAll<C extends Closing>(
+  carrier: C,
+  ...apis: Closing[]
+): { carrier: C; close: () => Promise<void> } {
+  const close = async (): Promise<void> => {
+    await carrier.close();
+    await Promise.all(apis.map((api) => api.close()));
+  };
+  return { carrier, close };
+}

@@ -1,0 +1,161 @@
+import type { TransferOutcome } from '../../../transports/transport.js';
+import type { CallEnd, CallRefusal, CarrierCall } from '../carrier.js';
+import { LegRedirects } from './leg-redirects.js';
+import { LegControl, type LegManners, type LegParts } from './leg-control.js';
+
+/** What a carrier is told to do with a call, each a whole document in its own words. */
+export interface CallDocuments {
+  /** The call's sound goes over the media socket, until that is closed; then we are asked what is next. */
+  connecting(): string;
+  /** The far end is connected to somebody else, what comes of which is told under the attempt's name. */
+  dialling(target: string, attempt: string): string;
+  /** The far end goes into a room, in which it meets whoever else is sent there. */
+  meeting(room: string): string;
+  readonly hangUp: string;
+  /** For a call that comes in and is not taken. */
+  reject(refusal: CallRefusal): string;
+}
+
+export interface DocumentManners extends LegManners {
+  /** The carrier waits for the answer to its first question about a call that comes in for longer than this. */
+  decideMs: number;
+}
+
+/** The carrier is sent to the media socket so often in a row. */
+const MOST_CONNECTS = 3;
+
+/**
+ * The control of a call with a carrier that asks what to do, and is answered with documents: about a call that comes
+ * in, when a stream is over, and when it has been told to ask again.
+ */
+export abstract class DocumentControl<C extends DocumentControl<C>> extends LegControl {
+  protected readonly detours: LegRedirects;
+  readonly #documents: CallDocuments;
+  readonly #parts: LegParts<C>;
+  readonly #decideMs: number;
+  /** How often the carrier was sent to the media socket, and did not come. */
+  #connects = 0;
+  /** The carrier has been sent to the media socket since the last stream began. */
+  #isSent = false;
+  #decide: (document: string) => void = () => undefined;
+  readonly #decided: Promise<string>;
+  /** The document that refused the call. */
+  #rejection: string | null = null;
+
+  constructor(parts: LegParts<C>, documents: CallDocuments, manners: DocumentManners) {
+    super(parts, manners);
+    this.#parts = parts;
+    this.#documents = documents;
+    this.#decideMs = manners.decideMs;
+    this.detours = new LegRedirects({
+      call: parts.call,
+      carrier: manners.carrier,
+      clock: parts.clock,
+      documents,
+      streams: this.streams,
+      id: () => this.id,
+      redirect: (id, document, signal) => this.redirect(id, document, signal),
+      onLost: () => this.gone(true),
+      closing: this.closing,
+      onError: (error) => this.onError(error),
+    });
+    this.#decided = new Promise((resolve) => (this.#decide = resolve));
+  }
+
+  /** What the carrier is to do with a call that comes in, once somebody has decided. */
+  async voice(): Promise<string> {
+    const cancel = this.clock.schedule(this.clock.nowMs() + this.#decideMs, () => {
+      this.call.finish({ cause: 'failed', by: 'agent', reason: 'nobody answered in time' });
+      this.refuse('unavailable');
+    });
+    const document = await this.#decided;
+    cancel();
+    // Asked once more, when it is over.
+    return this.call.end === null || document === this.#rejection ? document : this.#documents.hangUp;
+  }
+
+  accept(): void {
+    this.#decide(this.#documents.connecting());
+    this.awaitStream();
+  }
+
+  refuse(refusal: CallRefusal): void {
+    this.#rejection = this.#documents.reject(refusal);
+    this.#decide(this.#rejection);
+  }
+
+  hangUp(): void {
+    this.#decide(this.#documents.hangUp);
+    this.insist((id, signal) => this.end(id, signal));
+  }
+
+  /** The carrier asks what is next: the stream is over, the call is not. */
+  next(): string {
+    if (this.call.end !== null) return this.#documents.hangUp;
+    // A socket that the carrier cannot open brings it here at once, and would for ever.
+    if (++this.#connects > MOST_CONNECTS) {
+      this.noStream();
+      return this.#documents.hangUp;
+    }
+    this.awaitStream();
+    this.#isSent = true;
+    return this.#documents.connecting();
+  }
+
+  /** The carrier knows that a stream is over before we do, where the connection has died in silence. */
+  override get takesStream(): boolean {
+    return super.takesStream || (this.#isSent && this.call.end === null);
+  }
+
+  transfer(target: string, signal: AbortSignal): Promise<TransferOutcome> {
+    return this.detours.transfer(target, signal);
+  }
+
+  connect(other: CarrierCall, signal: AbortSignal): Promise<TransferOutcome> {
+    const theirs = this.#parts.controlOf(other);
+    if (theirs === null) return Promise.resolve({ ok: false, reason: 'failed' });
+    return this.detours.connect(theirs.detours, `parley-${this.#parts.token}`, signal);
+  }
+
+  /** A transfer is over, one way or the other; what is next? */
+  dialled(attempt: string, outcome: TransferOutcome): string {
+    return this.detours.dialled(attempt, outcome) ?? (this.call.isHandedOver ? this.#documents.hangUp : this.next());
+  }
+
+  /** Has the call go on with another document. */
+  protected abstract redirect(id: string, document: string, signal: AbortSignal): Promise<void>;
+
+  /** Ends the call; one that is over, or is not known, has ended. */
+  protected abstract end(id: string, signal: AbortSignal): Promise<void>;
+
+  /** The call's end, as the carrier has it; null = the call goes on. */
+  protected abstract endOfCall(id: string, signal: AbortSignal): Promise<CallEnd | null>;
+
+  protected get isAway(): boolean {
+    return this.detours.isUnderWay;
+  }
+
+  protected override streamBegan(): void {
+    this.#connects = 0;
+    this.#isSent = false;
+  }
+
+  protected async lookAfter(id: string): Promise<void> {
+    try {
+      const end = await this.endOfCall(id, this.closing);
+      if (end !== null) {
+        this.over(end);
+        return;
+      }
+      await this.detours.fetchBack(id);
+    } catch (error) {
+      this.onError(error);
+    }
+    if (this.isBereft) this.fail('the media socket broke off');
+  }
+
+  protected giveUp(): void {
+    this.detours.giveUp();
+    this.#decide(this.#documents.hangUp);
+  }
+}

@@ -1,0 +1,78 @@
+import type { WebSocket } from 'ws';
+import type { Clock } from '../../../base/clock.js';
+
+/** A carrier's media socket as calls see it. */
+export interface MediaSocket {
+  /** Never throws; on a closed socket nothing happens. */
+  send(text: string): void;
+  /** What `send` was given and the network has not taken yet. */
+  readonly bufferedBytes: number;
+  /** Called once; what came before is delivered now. */
+  listen(events: MediaSocketEvents): void;
+  /** May be called twice. */
+  close(): void;
+}
+
+export interface MediaSocketEvents {
+  onText(text: string): void;
+  /** Once, after `close` too. */
+  onClosed(): void;
+}
+
+/** A peer that does not answer the close is cut off after this. */
+const CLOSE_MS = 2_000;
+
+/** A peer of which nothing is heard, not even the answer to a ping, for one to two times as long is cut off. */
+const SILENCE_MS = 10_000;
+
+/** A WebSocket of `ws`, as a server has accepted it. A connection that has died in silence closes within 20 s. */
+export function mediaSocketOf(socket: WebSocket, clock: Clock): MediaSocket {
+  socket.pause();
+  socket.on('error', () => undefined); // a close always follows
+  watch(socket, clock);
+  return {
+    send: (text) => {
+      if (socket.readyState === socket.OPEN) socket.send(text);
+    },
+    get bufferedBytes() {
+      return socket.bufferedAmount;
+    },
+    listen: (events) => {
+      socket.on('message', (data: Buffer, isBinary: boolean) => {
+        if (!isBinary) events.onText(data.toString('utf8'));
+      });
+      let isTold = false;
+      const tell = (): void => {
+        if (!isTold) events.onClosed();
+        isTold = true;
+      };
+      socket.on('close', tell);
+      if (socket.readyState === socket.CLOSED) queueMicrotask(tell);
+      socket.resume();
+    },
+    close: () => {
+      if (socket.readyState === socket.CLOSED) return;
+      socket.close(1000);
+      const cancel = clock.schedule(clock.nowMs() + CLOSE_MS, () => socket.terminate());
+      socket.once('close', cancel);
+    },
+  };
+}
+
+function watch(socket: WebSocket, clock: Clock): void {
+  let isHeard = true;
+  const hear = (): void => void (isHeard = true);
+  const look = (): void => {
+    // What is paused has not been listened to.
+    if (!isHeard && !socket.isPaused) {
+      socket.terminate();
+      return;
+    }
+    isHeard = false;
+    if (socket.readyState === socket.OPEN) socket.ping();
+    cancel = clock.schedule(clock.nowMs() + SILENCE_MS, look);
+  };
+  let cancel = clock.schedule(clock.nowMs() + SILENCE_MS, look);
+  for (const event of ['message', 'pong', 'ping'] as const) socket.on(event, hear);
+  socket.once('close', () => cancel());
+}

@@ -1,0 +1,52 @@
+import { ParleyError } from '../../../base/errors.js';
+import type { MediaMessage } from './dialect.js';
+
+type Fields = Partial<Record<string, unknown>>;
+
+/** Reads fields of a carrier's messages. All of them throw CARRIER_MESSAGE_BAD for what is not there, by its name. */
+export class MessageFields {
+  readonly #carrier: string;
+
+  constructor(carrier: string) {
+    this.#carrier = carrier;
+  }
+
+  objectIn(message: Fields, name: string): Fields {
+    const value = message[name];
+    if (typeof value !== 'object' || value === null) throw this.unreadable(`${name} is missing`);
+    return value;
+  }
+
+  text(value: unknown, name: string): string {
+    if (typeof value !== 'string') throw this.unreadable(`${name} is no text`);
+    return value;
+  }
+
+  /** An id that goes back to the carrier in messages of ours. */
+  id(value: unknown, name: string): string {
+    const id = this.text(value, name);
+    if (!/^[A-Za-z0-9_-]{1,64}$/.test(id)) throw this.unreadable(`${name} is no id`);
+    return id;
+  }
+
+  /**
+   * The start of a stream whose sound is G.711 µ-law.
+   * @param names of the fields that have the stream's id, and the call's
+   */
+  mulawStart(start: Fields, names: { streamId: string; callId: string }): MediaMessage & { type: 'start' } {
+    const format = this.objectIn(start, 'mediaFormat');
+    const encoding = this.text(format['encoding'], 'start.mediaFormat.encoding');
+    if (encoding !== 'audio/x-mulaw') throw this.unreadable(`start.mediaFormat.encoding is ${encoding.slice(0, 40)}`);
+    return {
+      type: 'start',
+      streamId: this.id(start[names.streamId], `start.${names.streamId}`),
+      callId: this.id(start[names.callId], `start.${names.callId}`),
+      encoding: 'mulaw',
+      sampleRateHz: Number(format['sampleRate']),
+    };
+  }
+
+  unreadable(reason: string): ParleyError {
+    return new ParleyError('CARRIER_MESSAGE_BAD', { carrier: this.#carrier, reason });
+  }
+}

@@ -1,0 +1,139 @@
+import { Pool } from 'undici';
+import type { Clock } from '../../../base/clock.js';
+import { parseJson } from '../../../base/json.js';
+import { ParleyError, reasonOf } from '../../../base/errors.js';
+
+/** A request to a carrier's API. */
+export interface RestRequest {
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** From the root of the API, with its query. */
+  path: string;
+  /** Fields of a form, in order; a name may come several times. */
+  form?: readonly (readonly [name: string, value: string])[];
+  json?: object;
+}
+
+export interface RestReply {
+  status: number;
+  /** The body's object of JSON; empty where it is none. */
+  body: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Sends a request once, never twice: what places a call must not place two.
+ * Rejects with CARRIER_UNREACHABLE where it cannot have got there, with CARRIER_SILENT where nobody knows.
+ */
+export type Rest = (request: RestRequest, signal: AbortSignal) => Promise<RestReply>;
+
+export interface RestOptions {
+  carrier: string;
+  /** http or https, with a path where it has one. */
+  baseUrl: string;
+  headers: Readonly<Record<string, string>>;
+}
+
+const CONNECT_MS = 5_000;
+const MOST_BYTES = 4_000_000;
+/** Errors of a connection that never stood. */
+const NEVER_STOOD = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'UND_ERR_CONNECT_TIMEOUT',
+]);
+
+/** A carrier's API over HTTP, on connections that are kept. @throws ParleyError CONFIG_INVALID for a wrong address */
+export function openRest({ carrier, baseUrl, headers }: RestOptions): { rest: Rest; close: () => Promise<void> } {
+  const url = URL.canParse(baseUrl) ? new URL(baseUrl) : null;
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    throw new ParleyError('CONFIG_INVALID', { reason: `the address of ${carrier}'s API is no http(s) address` });
+  }
+  const root = url.pathname.replace(/\/+$/, '');
+  // Deadlines are the caller's, by the signal.
+  const timeouts = { headersTimeout: 0, bodyTimeout: 0, keepAliveTimeout: 30_000, connect: { timeout: CONNECT_MS } };
+  const pool = new Pool(url.origin, { connections: 16, ...timeouts });
+  const rest: Rest = async ({ method, path, form, json }, signal) => {
+    signal.throwIfAborted();
+    const type = form === undefined ? 'application/json' : 'application/x-www-form-urlencoded';
+    const body = form === undefined ? (json === undefined ? null : JSON.stringify(json)) : formBody(form);
+    try {
+      const reply = await pool.request({
+        method,
+        path: root + path,
+        body,
+        signal,
+        headers: {
+          'user-agent': 'parley',
+          accept: 'application/json',
+          ...headers,
+          ...(body !== null && { 'content-type': type }),
+        },
+      });
+      return { status: reply.statusCode, body: await objectIn(reply.body) };
+    } catch (error) {
+      if (signal.aborted) throw signal.reason;
+      const code = String((error as { code?: unknown } | null)?.code);
+      const what = NEVER_STOOD.has(code) ? 'CARRIER_UNREACHABLE' : 'CARRIER_SILENT';
+      throw new ParleyError(what, { carrier, reason: reasonOf(error) }, { cause: error });
+    }
+  };
+  return { rest, close: () => pool.destroy() };
+}
+
+/**
+ * A request with a deadline of its own, which is a CARRIER_SILENT when it passes.
+ */
+export async function restWithin(
+  { rest, clock, carrier }: { rest: Rest; clock: Clock; carrier: string },
+  request: RestRequest,
+  timeoutMs: number,
+  outer?: AbortSignal,
+): Promise<RestReply> {
+  const controller = new AbortController();
+  const cancel = clock.schedule(clock.nowMs() + timeoutMs, () =>
+    controller.abort(
+      new ParleyError('CARRIER_SILENT', { carrier, reason: `no answer within ${String(timeoutMs)} ms` }),
+    ),
+  );
+  const signal = outer === undefined ? controller.signal : AbortSignal.any([outer, controller.signal]);
+  try {
+    return await rest(request, signal);
+  } finally {
+    cancel();
+  }
+}
+
+/** Undefined values leave their field out. */
+export function formOf(fields: Readonly<Record<string, string | readonly string[] | undefined>>): [string, string][] {
+  return Object.entries(fields).flatMap(([name, value]) =>
+    value === undefined
+      ? []
+      : typeof value === 'string'
+        ? [[name, value]]
+        : value.map((one): [string, string] => [name, one]),
+  );
+}
+
+function formBody(form: readonly (readonly [string, string])[]): string {
+  const params = new URLSearchParams();
+  for (const [name, value] of form) params.append(name, value);
+  return params.toString();
+}
+
+async function objectIn(body: AsyncIterable<Uint8Array>): Promise<Record<string, unknown>> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    chunks.push(chunk);
+    size += chunk.length;
+    if (size > MOST_BYTES) throw new Error('its answer is too long');
+  }
+  try {
+    const value: unknown = parseJson(Buffer.concat(chunks).toString('utf8'));
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {};
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,213 @@
+import type { Cancel, Clock } from '../../../base/clock.js';
+import type { TransferOutcome } from '../../../transports/transport.js';
+import { CallStates } from '../call-states.js';
+import {
+  type CallEnd,
+  type CallRecord,
+  type CallRefusal,
+  type CallState,
+  type CarrierCall,
+  refused,
+} from '../carrier.js';
+import type { MediaDialect } from './dialect.js';
+import type { MediaEncoding } from './encodings.js';
+import { SocketLine, type SocketLineEvents } from './socket-line.js';
+
+/** What a call has its carrier do. None of these throws, and what it asks for is tried as often as it takes. */
+export interface CallControl {
+  /** Takes a call that comes in. */
+  accept(): void;
+  /** Refuses a call that comes in and is not answered. */
+  refuse(refusal: CallRefusal): void;
+  /** Ends the call, or gives it up while it rings. */
+  hangUp(): void;
+  transfer(target: string, signal: AbortSignal): Promise<TransferOutcome>;
+  connect(other: CarrierCall, signal: AbortSignal): Promise<TransferOutcome>;
+  /** Presses keys. Rejects where that is not possible. */
+  press(keys: string, signal: AbortSignal): Promise<void>;
+}
+
+export interface SocketCallOptions {
+  id: string;
+  carrier: string;
+  direction: 'inbound' | 'outbound';
+  from: string;
+  to: string;
+  headers: Readonly<Record<string, string>>;
+  clock: Clock;
+  dialect: MediaDialect;
+  encoding: MediaEncoding;
+  sampleRateHz: number;
+  line: Pick<SocketLineEvents, 'onStart' | 'onGone' | 'onBad'>;
+  /** As `CarrierCall.placeBeside`. */
+  placeBeside: (call: SocketCall, target: string, ringTimeoutMs: number) => SocketCall;
+  onListenerError: (error: unknown) => void;
+}
+
+const CODECS: Readonly<Record<MediaEncoding, string>> = { mulaw: 'PCMU', alaw: 'PCMA', l16: 'L16' };
+const TRANSFERRED: CallEnd = { cause: 'transferred', by: 'agent', reason: 'connected to somebody else' };
+
+/** A call whose sound goes over a carrier's media socket; the carrier's own part of it is a `CallControl`. */
+export class SocketCall implements CarrierCall {
+  readonly id: string;
+  readonly direction: 'inbound' | 'outbound';
+  readonly from: string;
+  readonly to: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly line: SocketLine;
+  readonly #options: SocketCallOptions;
+  readonly #states: CallStates;
+  #control: CallControl | null = null;
+  #end: CallEnd | null = null;
+  #transfer: CallRecord['transfer'] = null;
+  #machine: CallRecord['machine'];
+  #networkCallId: string | null = null;
+  #isHandedOver = false;
+
+  constructor(options: SocketCallOptions) {
+    const { id, direction, from, to, headers, carrier, clock, dialect, encoding, sampleRateHz, line } = options;
+    this.#options = options;
+    this.id = id;
+    this.direction = direction;
+    this.from = from;
+    this.to = to;
+    this.headers = headers;
+    this.line = new SocketLine({
+      clock,
+      carrier,
+      dialect,
+      encoding,
+      sampleRateHz,
+      events: {
+        ...line,
+        onClosed: () => this.hangUp(),
+        onTransfer: (target, signal) => this.#transferTo(target, signal),
+        onDigits: (keys, signal) => this.#bound.press(keys, signal),
+      },
+    });
+    this.#states = new CallStates({ nowMs: () => clock.nowMs(), onListenerError: options.onListenerError });
+  }
+
+  get state(): CallState {
+    return this.#states.current;
+  }
+
+  get end(): CallEnd | null {
+    return this.#end;
+  }
+
+  /** Our number on this call. */
+  get ours(): string {
+    return this.direction === 'outbound' ? this.from : this.to;
+  }
+
+  /** Whether the far end talks with somebody else by now. */
+  get isHandedOver(): boolean {
+    return this.#isHandedOver;
+  }
+
+  bind(control: CallControl): void {
+    this.#control = control;
+  }
+
+  onState(listener: (state: CallState) => void): Cancel {
+    return this.#states.listen(listener);
+  }
+
+  answer(): void {
+    if (this.direction === 'inbound' && this.state === 'ringing') this.#bound.accept();
+  }
+
+  hangUp(refusal: CallRefusal = 'declined'): void {
+    if (this.#end !== null) return;
+    if (this.#isHandedOver) {
+      this.finish(TRANSFERRED);
+      return;
+    }
+    const isUnanswered = this.state !== 'answered';
+    if (isUnanswered && this.direction === 'inbound') {
+      this.finish(refused(refusal));
+      this.#bound.refuse(refusal);
+      return;
+    }
+    const cause = isUnanswered ? 'canceled' : 'hangup';
+    this.finish({ cause, by: 'agent', reason: isUnanswered ? 'given up while it rang' : 'the agent hung up' });
+    this.#bound.hangUp();
+  }
+
+  placeBeside(target: string, ringTimeoutMs: number): SocketCall {
+    return this.#options.placeBeside(this, target, ringTimeoutMs);
+  }
+
+  async connectTo(other: CarrierCall, signal: AbortSignal): Promise<TransferOutcome> {
+    const outcome = await this.#bound.connect(other, signal);
+    this.#transfer = { target: other.to, outcome };
+    return outcome;
+  }
+
+  record(): CallRecord {
+    const { id: callId, carrier, encoding } = this.#options;
+    const { direction, from, to, line } = this;
+    const { sent, received, lost } = line.lineStats();
+    return {
+      callId,
+      carrier,
+      direction,
+      from,
+      to,
+      ...this.#states.times(),
+      end: this.#end,
+      codec: line.counts.streams > 0 ? CODECS[encoding] : '',
+      digitsSent: line.digitsSent,
+      digitsReceived: line.digitsReceived,
+      transfer: this.#transfer,
+      packets: { sent, sentLost: line.counts.unsentFrames, received, receivedLost: lost },
+      ...(this.#machine && { machine: this.#machine }),
+      ...(this.#networkCallId !== null && { networkCallId: this.#networkCallId }),
+    };
+  }
+
+  ring(): void {
+    if (this.state === 'initiated') this.#states.enter('ringing');
+  }
+
+  /** Both hear each other. */
+  pickUp(): void {
+    if (this.state === 'initiated' || this.state === 'ringing') this.#states.enter('answered');
+  }
+
+  /** The carrier's own id has become known. */
+  knownAs(networkCallId: string): void {
+    if (networkCallId !== this.id) this.#networkCallId = networkCallId;
+  }
+
+  /** What the carrier takes whoever answered for, in its own word. */
+  answeredBy(who: string): void {
+    this.#machine = { answeredBy: who, toldMs: this.#options.clock.nowMs() };
+  }
+
+  /** The far end has been connected to somebody else: the agent is to leave. */
+  handedOver(): void {
+    this.#isHandedOver = true;
+  }
+
+  /** The call is over for the agent, for whatever reason; the first one counts. */
+  finish(end: CallEnd): void {
+    if (this.#end !== null) return;
+    this.#end = this.#isHandedOver ? TRANSFERRED : end;
+    this.line.gone();
+    this.#states.enter('ended');
+    this.#states.forget();
+  }
+
+  get #bound(): CallControl {
+    if (this.#control === null) throw new Error('the call is bound to no carrier');
+    return this.#control;
+  }
+
+  async #transferTo(target: string, signal: AbortSignal): Promise<TransferOutcome> {
+    const outcome = await this.#bound.transfer(target, signal);
+    this.#transfer = { target, outcome };
+    return outcome;
+  }
+}

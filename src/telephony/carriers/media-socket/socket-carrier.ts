@@ -1,0 +1,192 @@
+import type { Cancel, Clock } from '../../../base/clock.js';
+import { ParleyError, reasonOf } from '../../../base/errors.js';
+import type { CallRequest, Carrier, CarrierCall, NumberOffer, NumberQuery } from '../carrier.js';
+import { AccountNumbers, assertPlaceable, type NumberDesk } from './account-numbers.js';
+import { type BookedCall, CallBook } from './call-book.js';
+import {
+  type WebhookEndpoint,
+  type WebhookReply,
+  type WebhookRequest,
+  segmentsBelow,
+  UNKNOWN,
+} from './webhook-endpoint.js';
+import type { MediaMessage } from './dialect.js';
+import type { LegParts } from './leg-control.js';
+import type { MediaSocket } from './media-socket.js';
+import { type CallControl, SocketCall, type SocketCallOptions } from './socket-call.js';
+
+export interface SocketCarrierOptions {
+  clock: Clock;
+  /** Letters, digits, `-` and `_` that nobody guesses, never the same ones. */
+  token: () => string;
+  /** Of the account's numbers, the ones that are ours from the start. */
+  owned?: readonly string[];
+  onError?: (error: unknown) => void;
+}
+
+/** What a carrier has to do with a call of its own. */
+export interface SocketControl extends CallControl, BookedCall {
+  /** Has the carrier place the call. */
+  place(ringTimeoutMs: number): Promise<void>;
+  /** Whether a media socket of the call's would be the carrier's doing. */
+  readonly takesStream: boolean;
+  started(start: MediaMessage & { type: 'start' }): void;
+  gone(isStopped: boolean): void;
+}
+
+export interface SocketCallFacts extends Pick<SocketCall, 'direction' | 'from' | 'to' | 'headers'> {
+  /** The carrier's own id; null = it is not known yet. */
+  id: string | null;
+}
+
+/** How a call's sound and messages are on its media socket. */
+export type CallWire = Pick<SocketCallOptions, 'dialect' | 'encoding' | 'sampleRateHz'>;
+
+/** No webhook is longer. */
+const MOST_BODY_BYTES = 262_144;
+const BROKEN: WebhookReply = { status: 500, contentType: 'text/plain', body: 'something went wrong inside parley' };
+
+/** What carriers with webhooks and media sockets have in common: their calls, numbers and listener. */
+export abstract class SocketCarrier<C extends SocketControl> implements Carrier, WebhookEndpoint {
+  abstract readonly name: string;
+  abstract readonly path: string;
+  /** Requests that were refused because their signature or their token was not right. */
+  refused = 0;
+  protected readonly calls: CallBook<C>;
+  protected readonly numbers: AccountNumbers;
+  readonly #options: SocketCarrierOptions;
+  #listener: ((call: CarrierCall) => void) | null = null;
+  #closing: Promise<void> | null = null;
+
+  constructor(options: SocketCarrierOptions, desk: NumberDesk) {
+    this.#options = options;
+    this.numbers = new AccountNumbers(desk, options.owned ?? []);
+    this.calls = new CallBook(options.clock);
+  }
+
+  abstract searchNumbers(query: NumberQuery, signal: AbortSignal): Promise<readonly NumberOffer[]>;
+  abstract admit(request: Omit<WebhookRequest, 'body' | 'method'>): ((socket: MediaSocket) => void) | null;
+
+  buyNumber(number: string, signal: AbortSignal): Promise<void> {
+    return this.numbers.buy(number, signal);
+  }
+
+  directNumber(number: string, signal: AbortSignal): Promise<void> {
+    return this.numbers.direct(number, signal);
+  }
+
+  releaseNumber(number: string, signal: AbortSignal): Promise<void> {
+    return this.numbers.release(number, signal);
+  }
+
+  ownedNumbers(): Promise<readonly string[]> {
+    return this.numbers.list();
+  }
+
+  placeCall({ from, to, ringTimeoutMs, headers = {} }: CallRequest): SocketCall {
+    if (this.#closing !== null) throw new ParleyError('CARRIER_CLOSED', { carrier: this.name });
+    assertPlaceable(from, to);
+    const control = this.open({ direction: 'outbound', id: null, from, to, headers });
+    void control.place(ringTimeoutMs);
+    return control.call;
+  }
+
+  receiveCalls(listener: (call: CarrierCall) => void): Cancel {
+    this.#listener = listener;
+    return () => {
+      if (this.#listener === listener) this.#listener = null;
+    };
+  }
+
+  counts(): Readonly<Record<string, number>> {
+    return { refused: this.refused, ...this.calls.counts() };
+  }
+
+  /** Ends all calls. May be called twice. */
+  close(): Promise<void> {
+    this.#listener = null;
+    this.#closing ??= this.calls.close();
+    return this.#closing;
+  }
+
+  async request(request: WebhookRequest): Promise<WebhookReply> {
+    if (request.body.length > MOST_BODY_BYTES) return UNKNOWN;
+    try {
+      return await this.reply(request);
+    } catch (error) {
+      this.onError(error);
+      return BROKEN;
+    }
+  }
+
+  /** Answers a webhook, once it has been found to be the carrier's. */
+  protected abstract reply(request: WebhookRequest): WebhookReply | Promise<WebhookReply>;
+
+  /** What the carrier has to do with a call. */
+  protected abstract control(parts: LegParts<C>): C;
+
+  protected abstract wire(): CallWire;
+
+  /** Whether somebody takes calls to a number. */
+  protected takes(number: string): boolean {
+    return this.numbers.has(number) && this.#listener !== null && this.#closing === null;
+  }
+
+  /** The call whose media socket is at a path. */
+  protected callOfMedia(path: string): C | undefined {
+    const [what, token] = segmentsBelow(this.path, path);
+    return what === 'media' ? this.calls.byToken(token) : undefined;
+  }
+
+  /** A call has one stream at a time: who asks for another, or for one of a call that is over, is not the carrier. */
+  protected streaming({ call, takesStream }: C): ((socket: MediaSocket) => void) | null {
+    return takesStream ? (socket) => call.line.attach(socket) : null;
+  }
+
+  /** A call that rings goes to whoever takes calls; one that throws has refused it. */
+  protected offer(control: C): void {
+    try {
+      this.#listener?.(control.call);
+    } catch (error) {
+      this.onError(error);
+      control.call.finish({ cause: 'failed', by: 'agent', reason: reasonOf(error) });
+      control.refuse('failed');
+    }
+  }
+
+  /** A new call, written into the book. */
+  protected open({ id, ...facts }: SocketCallFacts): C {
+    const { clock, token: makeToken } = this.#options;
+    const token = makeToken();
+    const call = new SocketCall({
+      ...facts,
+      ...this.wire(),
+      id: id ?? token,
+      carrier: this.name,
+      clock,
+      line: {
+        onStart: (start) => control.started(start),
+        onGone: (isStopped) => control.gone(isStopped),
+        onBad: (reason) => this.onError(new ParleyError('CARRIER_MESSAGE_BAD', { carrier: this.name, reason })),
+      },
+      placeBeside: ({ ours }, target, ringTimeoutMs) => this.placeCall({ from: ours, to: target, ringTimeoutMs }),
+      onListenerError: (error) => this.onError(error),
+    });
+    const control: C = this.control({
+      call,
+      token,
+      id,
+      clock,
+      controlOf: (other) => this.calls.of(other),
+      onKnown: (known) => this.calls.known(known, control),
+      onError: (error) => this.onError(error),
+    });
+    call.bind(control);
+    this.calls.add(token, control);
+    return control;
+  }
+
+  protected onError(error: unknown): void {
+    this.#options.onError?.(error);
+  }
+}

@@ -1,0 +1,54 @@
+import { ParleyError } from '../../base/errors.js';
+
+/** The numbers of a carrier that are ours: those that `Carrier` buys, gives back and lists. */
+export class OwnedNumbers {
+  readonly #owned: Set<string>;
+  readonly #isForSale: (number: string) => boolean;
+
+  /**
+   * @param owned ours from the start
+   * @param isForSale whether one that is not ours can be had
+   */
+  constructor(owned: readonly string[], isForSale: (number: string) => boolean) {
+    this.#owned = new Set(owned);
+    this.#isForSale = isForSale;
+  }
+
+  has(number: string): boolean {
+    return this.#owned.has(number);
+  }
+
+  /** The one that has been ours for longest. */
+  get first(): string | undefined {
+    const [first] = this.#owned;
+    return first;
+  }
+
+  get all(): readonly string[] {
+    return [...this.#owned];
+  }
+
+  /** Null where there are none, or several. */
+  get only(): string | null {
+    return this.#owned.size === 1 ? (this.first ?? null) : null;
+  }
+
+  /** Rejects with NUMBER_UNAVAILABLE for one that is not for sale, or ours already. */
+  buy(number: string): Promise<void> {
+    if (this.#owned.has(number) || !this.#isForSale(number)) {
+      return Promise.reject(new ParleyError('NUMBER_UNAVAILABLE', { number }));
+    }
+    this.#owned.add(number);
+    return Promise.resolve();
+  }
+
+  /** Rejects with NUMBER_NOT_OWNED. */
+  release(number: string): Promise<void> {
+    if (!this.#owned.delete(number)) return Promise.reject(new ParleyError('NUMBER_NOT_OWNED', { number }));
+    return Promise.resolve();
+  }
+
+  list(): Promise<readonly string[]> {
+    return Promise.resolve(this.all);
+  }
+}

@@ -1,0 +1,135 @@
+import type { Clock } from '../../../base/clock.js';
+import { encodeUrlText } from '../../../schema/text.js';
+import type { Rest } from '../media-socket/rest.js';
+import { isRefusal, RestApi } from '../media-socket/rest-api.js';
+import { plivoNumber } from './xml.js';
+
+export interface PlivoApiOptions {
+  clock: Clock;
+  authId: string;
+  rest: Rest;
+}
+
+export interface PlivoCallRequest {
+  from: string;
+  to: string;
+  /** How long it rings, in seconds. */
+  ringS: number;
+  /** Asked what to do when somebody has answered; told of the ringing; told of the end. */
+  answerUrl: string;
+  ringUrl: string;
+  hangupUrl: string;
+  /** Told of a machine; null = nobody asks for that. */
+  machineUrl: string | null;
+  /** `X-PH-…` headers, of letters and digits. */
+  headers: Readonly<Record<string, string>>;
+}
+
+/** The longest call that there is with Plivo, in seconds: how long one may last is parley's to say. */
+const LONGEST_S = 86_400;
+const HEADER = /^x-ph-([a-z0-9]{1,48})$/i;
+
+/**
+ * What is used of Plivo's API for calls. All of it throws CARRIER_UNREACHABLE, CARRIER_SILENT or CARRIER_REFUSED (with
+ * Plivo's own words) besides what is named.
+ * @see https://docs.plivo.com/docs/voice/api/call/make-a-call (2026-11-22), and npm plivo 4.79.0, dist/resources/call.js
+ */
+export class PlivoApi {
+  readonly #api: RestApi;
+
+  constructor(options: PlivoApiOptions) {
+    this.#api = plivoRest(options);
+  }
+
+  /**
+   * Asks for a call once: where the answer does not come, nobody knows whether there is one (CARRIER_SILENT).
+   * @returns the id of the request; that of the call is told by its callbacks
+   */
+  async createCall(call: PlivoCallRequest, signal: AbortSignal): Promise<string> {
+    const { machineUrl } = call;
+    const headers = Object.entries(call.headers).flatMap(([name, value]) => {
+      const ours = HEADER.exec(name)?.[1];
+      return ours === undefined || !/^[a-z0-9]{1,200}$/i.test(value) ? [] : [`${ours}=${value}`];
+    });
+    const json = {
+      from: plivoNumber(call.from),
+      to: plivoNumber(call.to),
+      answer_url: call.answerUrl,
+      answer_method: 'POST',
+      ring_url: call.ringUrl,
+      ring_method: 'POST',
+      hangup_url: call.hangupUrl,
+      hangup_method: 'POST',
+      ring_timeout: call.ringS,
+      time_limit: LONGEST_S,
+      ...(machineUrl !== null && {
+        machine_detection: 'true',
+        machine_detection_url: machineUrl,
+        machine_detection_method: 'POST',
+      }),
+      ...(headers.length > 0 && { sip_headers: headers.join(',') }),
+    };
+    const { body } = await this.#api.patiently({ method: 'POST', path: '/Call/', json }, signal);
+    return this.#api.textIn(body, 'request_uuid');
+  }
+
+  /** Has a call ask an address of ours what to do next. */
+  async transfer(callId: string, url: string, signal: AbortSignal): Promise<void> {
+    const json = { legs: 'aleg', aleg_url: url, aleg_method: 'POST' };
+    await this.#api.patiently({ method: 'POST', path: callPath(callId), json }, signal);
+  }
+
+  /** Ends a call, whatever it is doing. One that is over already, or is not known, is over. */
+  async hangUp(callId: string, signal: AbortSignal): Promise<void> {
+    await this.#delete(callPath(callId), signal);
+  }
+
+  /** Takes a request for a call back, whether it waits at Plivo or rings. */
+  async cancel(requestId: string, signal: AbortSignal): Promise<void> {
+    const isDone = await this.#delete(callPath(requestId), signal);
+    if (!isDone) await this.#delete(`/Request/${encodeUrlText(requestId)}/`, signal);
+  }
+
+  /** Whether a call is there, ringing or answered. */
+  async isLive(callId: string, signal: AbortSignal): Promise<boolean> {
+    try {
+      await this.#api.ask({ method: 'GET', path: `${callPath(callId)}?status=live` }, signal);
+      return true;
+    } catch (error) {
+      if (isNotThere(error)) return false;
+      throw error;
+    }
+  }
+
+  /** False = there was nothing. */
+  async #delete(path: string, signal: AbortSignal): Promise<boolean> {
+    try {
+      await this.#api.patiently({ method: 'DELETE', path }, signal);
+      return true;
+    } catch (error) {
+      if (!isNotThere(error)) throw error;
+      return false;
+    }
+  }
+}
+
+/** The account's part of Plivo's API. */
+export function plivoRest({ clock, rest, authId }: PlivoApiOptions): RestApi {
+  return new RestApi({
+    clock,
+    rest,
+    carrier: 'plivo',
+    root: `/v1/Account/${authId}`,
+    refusal: ({ error }) => ({
+      words: typeof error === 'string' ? error : error === undefined ? '' : JSON.stringify(error),
+    }),
+  });
+}
+
+export function isNotThere(error: unknown): boolean {
+  return isRefusal(error) && error.details['status'] === 404;
+}
+
+function callPath(callId: string): string {
+  return `/Call/${encodeUrlText(callId)}/`;
+}

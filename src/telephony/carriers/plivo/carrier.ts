@@ -1,0 +1,222 @@
+import type { NumberOffer, NumberQuery } from '../carrier.js';
+import { callerOf } from '../media-socket/account-numbers.js';
+import {
+  type WebhookReply,
+  type WebhookRequest,
+  REFUSED,
+  segmentsBelow,
+  UNKNOWN,
+} from '../media-socket/webhook-endpoint.js';
+import type { LegParts } from '../media-socket/leg-control.js';
+import type { MediaSocket } from '../media-socket/media-socket.js';
+import { Replies } from '../media-socket/replies.js';
+import type { Rest } from '../media-socket/rest.js';
+import { type CallWire, SocketCarrier, type SocketCarrierOptions } from '../media-socket/socket-carrier.js';
+import { PlivoApi } from './api.js';
+import { type CallPath, PlivoControl } from './call-control.js';
+import { PlivoNumbers } from './numbers.js';
+import { isSigned, plivoSignature } from './signature.js';
+import { dialOutcome } from './statuses.js';
+import { EMPTY_XML, HANG_UP_XML, rejectXml } from './xml.js';
+import { parseJson } from '../../../base/json.js';
+import type { MediaDialect } from '../media-socket/dialect.js';
+import { MessageFields } from '../media-socket/message-fields.js';
+import { type SequencedMessage, sequenceReader, soundIn } from '../media-socket/audio-sequence.js';
+
+const fields = new MessageFields('plivo');
+
+/**
+ * The messages of a call's audio streams. The place of sound is made out by its chunk's number: its timestamp is the time
+ * of day. A checkpoint comes back as `playedStream` when what was sent before it has been played; those that were waiting
+ * when the sound was cleared do not come back.
+ * @see https://docs.plivo.com/docs/voice-agents/audio-streaming/concepts/audio-streaming-reference (2026-11-22), and
+ * github.com/plivo/plivo-stream-sdk-node, src/types.ts; `sendDTMF` as github.com/plivo-labs/agent-transport has it
+ */
+export function plivoMessages(): MediaDialect {
+  return {
+    read: sequenceReader(read),
+    media: (_streamId, payload) =>
+      `{"event":"playAudio","media":{"contentType":"audio/x-mulaw","sampleRate":8000,"payload":"${payload}"}}`,
+    mark: (streamId, name) => `{"event":"checkpoint","streamId":"${streamId}","name":"${name}"}`,
+    clear: (streamId) => `{"event":"clearAudio","streamId":"${streamId}"}`,
+    keys: (keys) => `{"event":"sendDTMF","dtmf":"${keys}"}`,
+  };
+}
+
+function read(text: string): SequencedMessage | null {
+  const message = parseJson(text) as Partial<Record<string, unknown>> | null;
+  switch (message?.['event']) {
+    case 'start':
+      return fields.mulawStart(fields.objectIn(message, 'start'), { streamId: 'streamId', callId: 'callId' });
+    case 'media':
+      return soundIn(message, fields);
+    case 'dtmf':
+      return { type: 'digits', digits: fields.text(fields.objectIn(message, 'dtmf')['digit'], 'dtmf.digit') };
+    case 'playedStream':
+      return { type: 'mark', name: fields.text(message['name'], 'name') };
+    case 'clearedAudio':
+      return null;
+    case 'stop':
+      return { type: 'stop' };
+    case 'playFailed':
+    case 'error':
+      throw fields.unreadable(`it reports ${message['event']}: ${String(message['reason']).slice(0, 200)}`);
+    default:
+      throw fields.unreadable(`the event ${String(message?.['event']).slice(0, 40)} is not known`);
+  }
+}
+
+export interface PlivoCarrierOptions extends SocketCarrierOptions {
+  authId: string;
+  authToken: string;
+  /** Where Plivo reaches us, https, with a path where there is one, without a slash at the end. */
+  publicUrl: string;
+  rest: Rest;
+  /** Whether Plivo judges who has answered, beside us. */
+  detectsMachines: boolean;
+}
+
+const PATH = '/carriers/plivo';
+/** Plivo asks again within a minute; who has overheard it would do so later. */
+const REMEMBERED_MS = 3_600_000;
+const CALL_ID = /^[A-Za-z0-9-]{1,64}$/;
+
+/** Calls over Plivo: placed by its REST API, told of by its callbacks, heard over Audio Streaming. */
+export class PlivoCarrier extends SocketCarrier<PlivoControl> {
+  readonly name = 'plivo';
+  readonly path = PATH;
+  readonly #options: PlivoCarrierOptions;
+  readonly #api: PlivoApi;
+  readonly #desk: PlivoNumbers;
+  readonly #replies: Replies;
+
+  constructor(options: PlivoCarrierOptions) {
+    const { clock, authId, rest, publicUrl } = options;
+    const urls = { answerUrl: `${publicUrl}${PATH}/answer`, hangupUrl: `${publicUrl}${PATH}/hangup` };
+    const desk = new PlivoNumbers({ clock, authId, rest, applicationName: applicationNameOf(publicUrl), ...urls });
+    super(options, desk);
+    this.#options = options;
+    this.#api = new PlivoApi({ clock, authId, rest });
+    this.#desk = desk;
+    this.#replies = new Replies({ clock, keptMs: REMEMBERED_MS });
+  }
+
+  searchNumbers({ country, areaCode, limit = 10 }: NumberQuery, signal: AbortSignal): Promise<readonly NumberOffer[]> {
+    return this.#desk.search(country.toUpperCase(), areaCode, limit, signal);
+  }
+
+  admit({ path, headers }: Omit<WebhookRequest, 'body' | 'method'>): ((socket: MediaSocket) => void) | null {
+    const { publicUrl, authToken } = this.#options;
+    const url = `${publicUrl}${path}`;
+    // Plivo signs plain http, whatever it dialled, as its command line's guide has seen on calls (github.com/plivo/plivo-cli);
+    // its documentation does not say so, and the other two would be no less its own.
+    const urls = ['http', 'https', 'wss'].map((scheme) => url.replace(/^https?/, scheme));
+    if (!isSigned(authToken, headers, urls, { method: 'GET', form: new URLSearchParams() })) {
+      this.refused++;
+      return null;
+    }
+    const control = this.callOfMedia(path);
+    return control === undefined ? null : this.streaming(control);
+  }
+
+  protected control(parts: LegParts<PlivoControl>): PlivoControl {
+    const { publicUrl, detectsMachines } = this.#options;
+    const { call, token } = parts;
+    return new PlivoControl({
+      ...parts,
+      api: this.#api,
+      url: (what, more) => {
+        const url = `${publicUrl}${PATH}/${[what, token, ...(more === undefined ? [] : [more])].join('/')}`;
+        return what === 'media' ? url.replace(/^http/, 'ws') : url;
+      },
+      detectsMachines: detectsMachines && call.direction === 'outbound',
+    });
+  }
+
+  protected wire(): CallWire {
+    return { dialect: plivoMessages(), encoding: 'mulaw', sampleRateHz: 8_000 };
+  }
+
+  protected reply({ method, path, headers, body }: WebhookRequest): WebhookReply | Promise<WebhookReply> {
+    const { publicUrl, authToken } = this.#options;
+    if (method !== 'POST') return UNKNOWN;
+    const form = new URLSearchParams(body.toString('utf8'));
+    const [url, nonce] = [`${publicUrl}${path}`, headers['x-plivo-signature-v3-nonce'] ?? ''];
+    if (!isSigned(authToken, headers, [url], { method, form })) {
+      this.refused++;
+      return REFUSED;
+    }
+    return this.#replies.once(plivoSignature(authToken, { method, url, form }, nonce), () => this.#answer(path, form));
+  }
+
+  /** Answers what has been found to be Plivo's. */
+  async #answer(path: string, form: URLSearchParams): Promise<WebhookReply> {
+    const [what = '', token, more = ''] = segmentsBelow(PATH, path);
+    const callId = form.get('CallUUID') ?? '';
+    if (what === 'answer' && token === undefined) return xml(await this.#incoming(callId, form));
+    const control = token === undefined ? this.calls.byId(callId) : this.calls.byToken(token);
+    switch (what as CallPath) {
+      case 'answer':
+        return xml(control?.answered(callId) ?? HANG_UP_XML);
+      case 'next':
+        return xml(control?.next() ?? HANG_UP_XML);
+      case 'go':
+        return xml(control?.arrived(more) ?? HANG_UP_XML);
+      case 'dialled':
+        return xml(control?.dialled(more, dialOutcome(form)) ?? HANG_UP_XML);
+      case 'ring':
+        control?.rang(callId);
+        return xml(EMPTY_XML);
+      case 'told':
+        control?.told(more, form.get('DialAction') ?? '');
+        return xml(EMPTY_XML);
+      case 'machine':
+        control?.machine(form);
+        return xml(EMPTY_XML);
+      case 'hangup':
+        control?.hungUp(callId, form);
+        return xml(EMPTY_XML);
+      default:
+        return UNKNOWN;
+    }
+  }
+
+  /** Somebody calls one of our numbers, or Plivo asks once more about such a call. */
+  #incoming(id: string, form: URLSearchParams): Promise<string> {
+    const known = this.calls.byId(id);
+    if (known !== undefined) return known.call.direction === 'inbound' ? known.voice() : Promise.resolve(HANG_UP_XML);
+    const to = numberOf(form.get('To') ?? '');
+    if (!CALL_ID.test(id) || !this.takes(to)) return Promise.resolve(rejectXml('unavailable'));
+    const from = callerOf(numberOf(form.get('From') ?? ''));
+    const control = this.open({ direction: 'inbound', id, from, to, headers: passedOn(form) });
+    const reply = control.voice();
+    control.call.ring();
+    this.offer(control);
+    return reply;
+  }
+}
+
+/** One for each place where Plivo reaches a parley, so that two of them can share an account. */
+function applicationNameOf(publicUrl: string): string {
+  return `parley-${publicUrl.replace(/^https?:\/\//, '').replaceAll(/[^A-Za-z0-9]+/g, '-')}`.slice(0, 60);
+}
+
+/** Plivo writes numbers without the plus. */
+function numberOf(text: string): string {
+  return /^\d{7,15}$/.test(text) ? `+${text}` : text;
+}
+
+function xml(body: string): WebhookReply {
+  return { status: 200, contentType: 'text/xml', body };
+}
+
+/** What agents may be told of a call: SIP headers that came with it, and who it was forwarded by. */
+function passedOn(form: URLSearchParams): Record<string, string> {
+  const passed: Record<string, string> = {};
+  for (const [name, value] of form) {
+    if (/^x-ph-[a-z0-9-]{1,60}$/i.test(name)) passed[name.toLowerCase()] = value.slice(0, 1_000);
+  }
+  const forwardedFrom = form.get('ForwardedFrom');
+  if (forwardedFrom !== null && forwardedFrom !== '') passed['diversion'] = forwardedFrom.slice(0, 100);
+  return passed;
+}

@@ -1,0 +1,303 @@
+import type { Cancel, Clock } from '../../../base/clock.js';
+import type { Ticker } from '../../../base/ticker.js';
+import { ParleyError } from '../../../base/errors.js';
+import { Random } from '../../../base/random.js';
+import type { TransferOutcome } from '../../../transports/transport.js';
+import { OwnedNumbers } from '../owned-numbers.js';
+import type { CallRequest, Carrier, CarrierCall, NumberOffer, NumberQuery } from '../carrier.js';
+import { Bridge } from './bridge.js';
+import { SimulatedCall } from './call.js';
+import { offers } from './inventory.js';
+import type { SimulatedNumber } from './script.js';
+import type { SoundLibrary } from './sounds.js';
+
+export interface SimulatedNetworkOptions {
+  clock: Clock;
+  /** Paces every call. */
+  ticker: Ticker;
+  /** The numbers that somebody or something answers at. */
+  numbers: readonly SimulatedNumber[];
+  /** People who can be made to call in. Default none. */
+  callers?: readonly SimulatedNumber[];
+  sounds: SoundLibrary;
+  /** Of the network's chance: which packets are lost. Default 1. */
+  seed?: number;
+  /** Of its calls' ids: those of two networks are different where this is. Default `sim`. */
+  idPrefix?: string;
+  /** Numbers that are ours from the start. */
+  owned?: readonly string[];
+  /** Every 20 ms of every call, as each end hears them. */
+  tap?: (call: SimulatedCall, frames: { agent: Int16Array | null; far: Int16Array | null }) => void;
+  /** A listener has thrown, or a sound could not be made. */
+  onError?: (error: unknown) => void;
+}
+
+const NUMBER = /^\+[1-9]\d{6,14}$/;
+/** A network takes so long to find the far end. */
+const SETUP_MS = 200;
+/** How long a transferred call rings. */
+const TRANSFER_RING_MS = 30_000;
+
+/**
+ * A phone network inside the process, and the carrier that parley has without any account: numbers can be had, calls go
+ * to numbers that behave as their scripts say, and come in from them. In virtual time a call takes as long as its
+ * computation.
+ */
+export class SimulatedNetwork implements Carrier {
+  readonly name = 'simulated';
+  /** All calls that are under way. */
+  readonly calls = new Set<SimulatedCall>();
+  /** Whom `callIn` may take, by number. */
+  readonly callers: ReadonlyMap<string, SimulatedNumber>;
+  readonly #options: SimulatedNetworkOptions;
+  readonly #numbers: ReadonlyMap<string, SimulatedNumber>;
+  readonly #owned: OwnedNumbers;
+  readonly #random: Random;
+  #placed = 0;
+  #listener: ((call: CarrierCall) => void) | null = null;
+  #stopTicks: Cancel | null = null;
+  #closed = false;
+
+  constructor(options: SimulatedNetworkOptions) {
+    this.#options = options;
+    this.callers = new Map((options.callers ?? []).map((caller) => [caller.number, caller]));
+    this.#numbers = new Map(options.numbers.map((number) => [number.number, number]));
+    this.#owned = new OwnedNumbers(options.owned ?? [], (number) => NUMBER.test(number) && !this.#numbers.has(number));
+    this.#random = new Random(options.seed ?? 1);
+  }
+
+  searchNumbers(query: NumberQuery): Promise<readonly NumberOffer[]> {
+    const taken = (number: string): boolean => this.#owned.has(number) || this.#numbers.has(number);
+    return Promise.resolve(offers(query, taken));
+  }
+
+  buyNumber(number: string): Promise<void> {
+    return this.#owned.buy(number);
+  }
+
+  releaseNumber(number: string): Promise<void> {
+    return this.#owned.release(number);
+  }
+
+  ownedNumbers(): Promise<readonly string[]> {
+    return this.#owned.list();
+  }
+
+  placeCall(request: CallRequest): SimulatedCall {
+    if (this.#closed) throw new ParleyError('CARRIER_CLOSED', { carrier: this.name });
+    for (const number of [request.from, request.to]) {
+      if (!NUMBER.test(number)) throw new ParleyError('NUMBER_INVALID', { number });
+    }
+    const { from, to, ringTimeoutMs, headers = {} } = request;
+    const far = this.#numbers.get(to);
+    const call = this.#call('outbound', from, to, headers, far ?? { ...NOBODY, number: to });
+    this.#after(SETUP_MS, call, () => void this.#ring(call, far ?? null, ringTimeoutMs));
+    return call;
+  }
+
+  receiveCalls(listener: (call: CarrierCall) => void): Cancel {
+    this.#listener = listener;
+    return () => {
+      if (this.#listener === listener) this.#listener = null;
+    };
+  }
+
+  /**
+   * Somebody calls one of our numbers, or what is none.
+   * @param caller who speaks; `number` is who calls. It hangs up after `patienceMs` (default 30 000) without an answer
+   */
+  callIn(caller: SimulatedNumber, to: string, { patienceMs = 30_000 } = {}): SimulatedCall {
+    if (this.#closed) throw new ParleyError('CARRIER_CLOSED', { carrier: this.name });
+    const call = this.#call('inbound', caller.number, to, {}, caller);
+    this.#after(SETUP_MS, call, () => void this.#deliver(call, caller, patienceMs));
+    return call;
+  }
+
+  close(): Promise<void> {
+    this.#closed = true;
+    this.#listener = null;
+    for (const call of this.calls) call.finish({ cause: 'failed', by: 'network', reason: 'the network has gone' });
+    return Promise.resolve();
+  }
+
+  #call(
+    direction: 'inbound' | 'outbound',
+    from: string,
+    to: string,
+    headers: Readonly<Record<string, string>>,
+    far: SimulatedNumber,
+  ): SimulatedCall {
+    const { clock, sounds, tap, onError, idPrefix = 'sim' } = this.#options;
+    const id = `${idPrefix}-${String(++this.#placed)}`;
+    const call: SimulatedCall = new SimulatedCall({
+      id,
+      carrier: this.name,
+      direction,
+      from,
+      to,
+      headers,
+      far,
+      soundOf: (step) => sounds.of(far, step),
+      random: new Random(this.#random.int(0, 2 ** 31 - 1)),
+      nowMs: () => clock.nowMs(),
+      onTransfer: (target, signal) => this.#transfer(call, target, signal),
+      onConnect: (other) => this.#connect(call, other),
+      onPlace: (target, ringTimeoutMs) => this.#placeFor(call, target, ringTimeoutMs),
+      onAnswered: () => this.#startTicks(),
+      onEnded: () => this.#ended(call),
+      onListenerError: (error) => onError?.(error),
+      tap: tap && ((frames) => tap(call, frames)),
+    });
+    this.calls.add(call);
+    return call;
+  }
+
+  async #ring(call: SimulatedCall, far: SimulatedNumber | null, ringTimeoutMs: number): Promise<void> {
+    if (far === null) call.finish({ cause: 'failed', by: 'network', reason: '404 Not Found' });
+    else if (far.picksUp === 'fails')
+      call.finish({ cause: 'failed', by: 'network', reason: '503 Service Unavailable' });
+    else if (far.picksUp === 'busy') call.finish({ cause: 'busy', by: 'remote', reason: '486 Busy Here' });
+    else await this.#ringAt(call, far, ringTimeoutMs);
+  }
+
+  async #ringAt(call: SimulatedCall, far: SimulatedNumber, ringTimeoutMs: number): Promise<void> {
+    if (!(await this.#prepared(call, far))) return;
+    call.ring();
+    this.#after(ringTimeoutMs, call, () => {
+      if (call.state === 'ringing')
+        call.finish({ cause: 'no-answer', by: 'agent', reason: '480 Temporarily Unavailable' });
+    });
+    if (far.picksUp === 'rings') return;
+    this.#after(far.ringMs, call, () => {
+      if (call.state !== 'ringing') return;
+      if (far.picksUp === 'rejects') call.finish({ cause: 'rejected', by: 'remote', reason: '603 Decline' });
+      else call.pickUp();
+    });
+  }
+
+  async #deliver(call: SimulatedCall, caller: SimulatedNumber, patienceMs: number): Promise<void> {
+    const listener = this.#owned.has(call.to) ? this.#listener : null;
+    if (listener === null) {
+      call.finish({ cause: 'failed', by: 'network', reason: '404 Not Found' });
+      return;
+    }
+    if (!(await this.#prepared(call, caller))) return;
+    call.ring();
+    this.#after(patienceMs, call, () => {
+      if (call.state === 'ringing') call.finish({ cause: 'hangup', by: 'remote', reason: '487 Request Terminated' });
+    });
+    try {
+      listener(call);
+    } catch (error) {
+      this.#options.onError?.(error);
+      call.finish({ cause: 'failed', by: 'network', reason: '500 Server Internal Error' });
+    }
+  }
+
+  /** Has the sounds of the far end made; whether the call is still there. */
+  async #prepared(call: SimulatedCall, far: SimulatedNumber): Promise<boolean> {
+    const { clock, sounds } = this.#options;
+    try {
+      await clock.settle(sounds.prepare(far), clock.nowMs());
+    } catch (error) {
+      this.#options.onError?.(error);
+      call.finish({ cause: 'failed', by: 'network', reason: '500 Server Internal Error' });
+    }
+    return call.end === null;
+  }
+
+  /** Blind transfer: the target is called, and where it answers the far end is connected to it. */
+  async #transfer(call: SimulatedCall, target: string, signal: AbortSignal): Promise<TransferOutcome> {
+    if (!NUMBER.test(target) || this.#closed) return { ok: false, reason: 'failed' };
+    const other = this.#placeFor(call, target, TRANSFER_RING_MS);
+    const outcome = await new Promise<TransferOutcome>((resolve) => {
+      const giveUp = (): void => other.hangUp();
+      signal.addEventListener('abort', giveUp, { once: true });
+      other.onState((state) => {
+        if (state === 'answered') resolve({ ok: true });
+        if (state === 'ended') resolve({ ok: false, reason: failureOf(other) });
+        if (state === 'answered' || state === 'ended') signal.removeEventListener('abort', giveUp);
+      });
+      if (signal.aborted) giveUp();
+    });
+    if (!outcome.ok) return outcome;
+    return this.#connect(call, other);
+  }
+
+  /** A call from the number of ours that another one has. */
+  #placeFor({ direction, from, to }: SimulatedCall, target: string, ringTimeoutMs: number): SimulatedCall {
+    return this.placeCall({ from: direction === 'outbound' ? from : to, to: target, ringTimeoutMs });
+  }
+
+  #connect(call: SimulatedCall, other: CarrierCall): TransferOutcome {
+    if (!(other instanceof SimulatedCall) || call === other) return { ok: false, reason: 'failed' };
+    if (call.state !== 'answered' || other.state !== 'answered') {
+      other.hangUp();
+      return { ok: false, reason: 'failed' };
+    }
+    const over = { cause: 'hangup', by: 'remote', reason: 'the other side hung up' } as const;
+    const bridge = new Bridge(
+      (end, keys) => (end === 'first' ? call : other).actor.digits(keys),
+      () => {
+        call.finish(over);
+        other.finish(over);
+      },
+    );
+    call.handOver(bridge.first);
+    other.handOver(bridge.second);
+    other.hangUp(); // the agent's part of it
+    return { ok: true };
+  }
+
+  #ended(call: SimulatedCall): void {
+    this.calls.delete(call);
+    if (this.calls.size > 0) return;
+    this.#stopTicks?.();
+    this.#stopTicks = null;
+  }
+
+  #startTicks(): void {
+    this.#stopTicks ??= this.#options.ticker.subscribe(() => {
+      for (const call of this.calls) call.tick();
+    });
+  }
+
+  /** Later, unless the call has ended by then. */
+  #after(ms: number, call: SimulatedCall, then: () => void): void {
+    const { clock } = this.#options;
+    if (call.end !== null) return;
+    const cancel = clock.schedule(clock.nowMs() + ms, then);
+    call.onState((state) => {
+      if (state === 'ended') cancel();
+    });
+  }
+}
+
+function failureOf({ end }: SimulatedCall): 'busy' | 'no-answer' | 'rejected' | 'failed' {
+  const cause = end?.cause ?? 'failed';
+  if (cause === 'canceled') return 'no-answer';
+  return cause === 'busy' || cause === 'no-answer' || cause === 'rejected' ? cause : 'failed';
+}
+
+const NOBODY: Omit<SimulatedNumber, 'number'> = {
+  name: 'nobody',
+  does: 'is not in service',
+  picksUp: 'fails',
+  ringMs: 0,
+  inBandDigits: false,
+  voice: '',
+  line: {},
+  steps: [],
+};
+
+/** One end of a simulated call, driven by the network's tick: it is asked for a frame and given one, in this order. */
+export interface Endpoint {
+  /** The next 20 ms that this end says, null = silence. */
+  speak(): Int16Array | null;
+  /** The next 20 ms that this end hears, null = silence. */
+  hear(frame: Int16Array | null): void;
+  /** Keys that the other end pressed: 0-9, *, #, A-D. */
+  digits(keys: string): void;
+  /** The call is over for this end. Called once. */
+  gone(): void;
+}

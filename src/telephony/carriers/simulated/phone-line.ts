@@ -1,0 +1,150 @@
+import { dialMs } from '../../../audio/tones/dial-tones.js';
+import { FRAME_MS, frameSamples } from '../../../audio/frame.js';
+import type { TransferOutcome, Transport, TransportSink } from '../../../transports/transport.js';
+import type { Endpoint } from './network.js';
+import { PHONE_RATE_HZ } from './path.js';
+
+export interface PhoneLineEvents {
+  /** The agent's side has been closed, and all that it said is on its way. */
+  onClosed(): void;
+  onDigits(keys: string): void;
+  onTransfer(target: string, signal: AbortSignal): Promise<TransferOutcome>;
+}
+
+/** Sound of the caller's that waits for `start`, in frames: a second. */
+const MAX_EARLY = 50;
+
+/** The agent's end of a simulated call. */
+export class PhoneLine implements Transport, Endpoint {
+  readonly name = 'simulated phone';
+  readonly inputRateHz = PHONE_RATE_HZ;
+  readonly outputRateHz = PHONE_RATE_HZ;
+  /** Left out on lines that carry keys as tones only. */
+  readonly sendDigits?: (digits: string, signal: AbortSignal) => Promise<void>;
+  readonly #events: PhoneLineEvents;
+  readonly #out: Int16Array[] = [];
+  readonly #early: ((sink: TransportSink) => void)[] = [];
+  readonly #presses: Press[] = [];
+  #sink: TransportSink | null = null;
+  #started = false;
+  #gone = false;
+  #released = false;
+  #closing = false;
+
+  constructor(events: PhoneLineEvents, inBandDigits: boolean) {
+    this.#events = events;
+    if (!inBandDigits) this.sendDigits = (digits, signal) => this.#press(digits, signal);
+  }
+
+  start(sink: TransportSink): void {
+    this.#started = true;
+    if (this.#gone || this.#closing) {
+      sink.closed();
+      return;
+    }
+    this.#sink = sink;
+    for (const deliver of this.#early.splice(0)) deliver(sink);
+  }
+
+  play(frame: Int16Array | null): void {
+    if (frame !== null && !this.#released && !this.#gone && !this.#closing) this.#out.push(frame);
+  }
+
+  send(): void {
+    // A telephone shows nothing.
+  }
+
+  transfer(target: string, signal: AbortSignal): Promise<TransferOutcome> {
+    return this.#events.onTransfer(target, signal);
+  }
+
+  close(): Promise<void> {
+    if (!this.#gone && !this.#closing) {
+      this.#closing = true;
+      this.#tellClosed();
+      if (this.#out.length === 0) this.#events.onClosed();
+    }
+    return Promise.resolve();
+  }
+
+  /** The far end hears somebody else from now on. */
+  release(): void {
+    this.#released = true;
+    this.#out.length = 0;
+    if (this.#closing) this.#events.onClosed();
+  }
+
+  /** The next frame for the far end; the last one before the close tells that it is. */
+  speak(): Int16Array | null {
+    this.#pressOn();
+    const frame = this.#out.shift() ?? null;
+    if (frame !== null && this.#closing && this.#out.length === 0) this.#events.onClosed();
+    return frame;
+  }
+
+  hear(frame: Int16Array | null): void {
+    this.#deliver((sink) => sink.audio(frame ?? SILENCE));
+  }
+
+  digits(keys: string): void {
+    this.#deliver((sink) => sink.digits(keys));
+  }
+
+  gone(): void {
+    this.#gone = true;
+    this.#out.length = 0;
+    for (const { fail } of this.#presses.splice(0)) fail(new Error('the call is over'));
+    this.#tellClosed();
+  }
+
+  #press(keys: string, signal: AbortSignal): Promise<void> {
+    if (this.#gone) return Promise.reject(new Error('the call is over'));
+    return new Promise((resolve, reject) => {
+      const press = { keys: [...keys], leftMs: 0, done: resolve, fail: reject };
+      this.#presses.push(press);
+      const abort = (): void => {
+        const at = this.#presses.indexOf(press);
+        if (at >= 0) this.#presses.splice(at, 1);
+        reject(signal.reason as Error);
+      };
+      if (signal.aborted) abort();
+      else signal.addEventListener('abort', abort, { once: true });
+    });
+  }
+
+  /** A tick of the keys that are being pressed: each counts at its beginning and takes as long as its tone would. */
+  #pressOn(): void {
+    const press = this.#presses[0];
+    if (press === undefined) return;
+    press.leftMs -= FRAME_MS;
+    if (press.leftMs > 0) return;
+    const key = press.keys.shift();
+    if (key === undefined) {
+      this.#presses.shift();
+      press.done();
+      return;
+    }
+    press.leftMs = dialMs(key);
+    if (key !== 'w') this.#events.onDigits(key);
+  }
+
+  #deliver(to: (sink: TransportSink) => void): void {
+    if (this.#sink !== null) to(this.#sink);
+    else if (!this.#started && !this.#gone && this.#early.push(to) > MAX_EARLY) this.#early.shift();
+  }
+
+  #tellClosed(): void {
+    const sink = this.#sink;
+    this.#sink = null;
+    sink?.closed();
+  }
+}
+
+interface Press {
+  readonly keys: string[];
+  leftMs: number;
+  readonly done: () => void;
+  readonly fail: (reason: Error) => void;
+}
+
+const SILENCE = new Int16Array(frameSamples(PHONE_RATE_HZ));

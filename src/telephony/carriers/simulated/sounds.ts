@@ -1,0 +1,101 @@
+import { readFile } from 'node:fs/promises';
+import { FRAME_MS, msToSamples } from '../../../audio/frame.js';
+import { resample } from '../../../audio/dsp/resample.js';
+import { ToneGenerator } from '../../../audio/tones/tones.js';
+import { decodeWav } from '../../../audio/files/wav.js';
+import { PHONE_RATE_HZ } from './path.js';
+import type { SimulatedNumber, Step } from './script.js';
+
+/** Speaks a text with a voice of its own naming. The same text and voice are asked for once. */
+export type SpeechMaker = (
+  text: string,
+  voice: string,
+) => Promise<{ readonly samples: Int16Array; readonly sampleRateHz: number }>;
+
+/** What the network's numbers say and play, made before a call rings and kept for the next one. */
+export class SoundLibrary {
+  readonly #speak: SpeechMaker;
+  readonly #folder: URL;
+  readonly #sounds = new Map<string, Promise<Int16Array>>();
+  readonly #ready = new Map<string, Int16Array>();
+
+  /** @param folder where the paths of `play` steps begin */
+  constructor(speak: SpeechMaker, folder: URL) {
+    this.#speak = speak;
+    this.#folder = folder;
+  }
+
+  /** Makes all that a number may say. Rejects where a sound cannot be made. */
+  async prepare(number: SimulatedNumber): Promise<void> {
+    // One after the other: a voice counts the time that a sentence waits for others.
+    for (const step of soundingSteps(number.steps)) await this.#make(number, step);
+  }
+
+  /** The sound of a step of a number that has been prepared, 8 kHz. */
+  of(number: SimulatedNumber, step: Step): Int16Array {
+    const sound = this.#ready.get(keyOf(number, step));
+    if (sound === undefined) throw new Error(`${number.number} says what was not prepared`);
+    return sound;
+  }
+
+  async #make(number: SimulatedNumber, step: Step): Promise<void> {
+    const key = keyOf(number, step);
+    let making = this.#sounds.get(key);
+    if (making === undefined) {
+      making = this.#sound(number, step);
+      this.#sounds.set(key, making);
+    }
+    try {
+      this.#ready.set(key, await making);
+    } catch (error) {
+      this.#sounds.delete(key); // the next call tries again
+      throw error;
+    }
+  }
+
+  async #sound(number: SimulatedNumber, step: Step): Promise<Int16Array> {
+    if ('tone' in step) {
+      const { hz, ms, levelDbfs = -16 } = step.tone;
+      const length = Math.ceil(ms / FRAME_MS) * FRAME_MS;
+      const tone = new ToneGenerator(PHONE_RATE_HZ, {
+        frequenciesHz: hz,
+        levelDbfs,
+        cadenceMs: [ms, length - ms + FRAME_MS],
+        repeat: false,
+      });
+      const sound = new Int16Array(msToSamples(length, PHONE_RATE_HZ));
+      tone.read(sound);
+      return sound;
+    }
+    const { samples, sampleRateHz } =
+      'play' in step
+        ? decodeWav(await readFile(new URL(step.play, this.#folder)))
+        : await this.#speak(textOf(step), voiceOf(number, step));
+    return resample(samples, sampleRateHz, PHONE_RATE_HZ);
+  }
+}
+
+function* soundingSteps(steps: readonly Step[]): Generator<Step, void> {
+  for (const step of steps) {
+    if ('say' in step || 'play' in step || 'tone' in step) yield step;
+    if ('repeat' in step) yield* soundingSteps(step.repeat.steps);
+    if ('menu' in step) {
+      yield step;
+      for (const option of Object.values(step.menu.options)) yield* soundingSteps(option);
+      yield* soundingSteps(step.menu.otherwise ?? []);
+    }
+  }
+}
+
+function keyOf(number: SimulatedNumber, step: Step): string {
+  if ('tone' in step || 'play' in step) return JSON.stringify(step);
+  return JSON.stringify([textOf(step), voiceOf(number, step)]);
+}
+
+function textOf(step: Step): string {
+  return 'say' in step ? step.say : 'menu' in step ? step.menu.say : '';
+}
+
+function voiceOf(number: SimulatedNumber, step: Step): string {
+  return ('say' in step ? step.voice : undefined) ?? number.voice;
+}

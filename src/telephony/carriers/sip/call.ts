@@ -1,0 +1,294 @@
+import type { Cancel, Clock } from '../../../base/clock.js';
+import type { Leg, LegEnd } from '../../sip/call/leg.js';
+import type { TransferOutcome } from '../../../transports/transport.js';
+import {
+  type CallEnd,
+  type CallRecord,
+  type CallRefusal,
+  type CallState,
+  type CarrierCall,
+  refused,
+} from '../carrier.js';
+import { CallStates } from '../call-states.js';
+import { endOfLeg } from './end-cause.js';
+import type { AgentLine, AgentLines } from './agent-line.js';
+import type { CallLineEvents } from './line.js';
+import type { CallMedia } from './media.js';
+
+/** What a call does on the network. */
+export interface Signalling {
+  /** Null until the call is answered. */
+  leg(): Leg | null;
+  /** Refuses a call that comes in, or cancels one of ours. */
+  giveUp(refusal?: CallRefusal): void;
+  /** Takes a call that comes in. */
+  accept(): void;
+}
+
+export interface SipCallOptions {
+  id: string;
+  carrier: string;
+  direction: 'inbound' | 'outbound';
+  from: string;
+  to: string;
+  headers: Readonly<Record<string, string>>;
+  rateHz: number;
+  lines: AgentLines;
+  /** The call that this one was placed for, and may be connected to; null = there is none. */
+  beside: SipCall | null;
+  clock: Clock;
+  onTransfer: (call: SipCall, target: string, signal: AbortSignal) => Promise<TransferOutcome>;
+  onConnect: (call: SipCall, other: CarrierCall, signal: AbortSignal) => Promise<TransferOutcome>;
+  onPlace: (call: SipCall, target: string, ringTimeoutMs: number) => SipCall;
+  /** Nothing of it is left. */
+  onOver: () => void;
+  onListenerError: (error: unknown) => void;
+}
+
+const TRANSFERRED: CallEnd = { cause: 'transferred', by: 'agent', reason: 'connected to somebody else' };
+/** What the agent has said last is on its way so long, and lies in the far end's jitter buffer. */
+const LAST_WORDS_MS = 120;
+
+/** A call on a SIP trunk. */
+export class SipCall implements CarrierCall {
+  readonly id: string;
+  readonly direction: 'inbound' | 'outbound';
+  readonly from: string;
+  readonly to: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly line: AgentLine;
+  readonly #options: SipCallOptions;
+  readonly #states: CallStates;
+  #end: CallEnd | null = null;
+  #signalling: Signalling | null = null;
+  #media: CallMedia | null = null;
+  #transfer: CallRecord['transfer'] = null;
+  #transferring = 0;
+  /** The far end talks with somebody else: over there (`away`), or through us (`bridged`). */
+  #handedOver: 'no' | 'away' | 'bridged' = 'no';
+  #cancelLastWords: Cancel | null = null;
+  #codec = '';
+  #isOver = false;
+  /** Told when the far end goes, where it is bridged to somebody. */
+  #onFarGone: () => void = () => undefined;
+
+  constructor(options: SipCallOptions) {
+    const { id, direction, from, to, headers, rateHz, lines, beside, clock } = options;
+    this.#options = options;
+    this.#states = new CallStates({ nowMs: () => clock.nowMs(), onListenerError: options.onListenerError });
+    this.id = id;
+    this.direction = direction;
+    this.from = from;
+    this.to = to;
+    this.headers = headers;
+    const events: CallLineEvents = {
+      onClosed: () => this.#agentLeft(),
+      onTransfer: (target, signal) => this.#transferTo(target, signal),
+    };
+    this.line = lines.open(rateHz, events, beside?.line ?? null);
+  }
+
+  get state(): CallState {
+    return this.#states.current;
+  }
+
+  get end(): CallEnd | null {
+    return this.#end;
+  }
+
+  get leg(): Leg | null {
+    return this.#signalling?.leg() ?? null;
+  }
+
+  get media(): CallMedia | null {
+    return this.#media;
+  }
+
+  /** Whether nothing of it is left. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  onState(listener: (state: CallState) => void): Cancel {
+    return this.#states.listen(listener);
+  }
+
+  answer(): void {
+    if (this.direction === 'inbound' && this.state === 'ringing' && !this.#isOver) this.#signalling?.accept();
+  }
+
+  hangUp(refusal: CallRefusal = 'declined'): void {
+    if (this.#end !== null) return;
+    if (this.#handedOver === 'bridged') this.#endForAgent(TRANSFERRED);
+    else if (this.state === 'answered') this.#bye();
+    else if (this.direction === 'inbound') this.#giveUp(refused(refusal), refusal);
+    else this.#giveUp({ cause: 'canceled', by: 'agent', reason: '487 Request Terminated' });
+  }
+
+  placeBeside(target: string, ringTimeoutMs: number): SipCall {
+    return this.#options.onPlace(this, target, ringTimeoutMs);
+  }
+
+  async connectTo(other: CarrierCall, signal: AbortSignal): Promise<TransferOutcome> {
+    const outcome = await this.#options.onConnect(this, other, signal);
+    this.#transfer = { target: other.to, outcome };
+    return outcome;
+  }
+
+  get recorded(): Promise<void> | undefined {
+    return this.line.frozen;
+  }
+
+  record(): CallRecord {
+    const { id: callId, carrier } = this.#options;
+    const { direction, from, to } = this;
+    const { sent, received, lost, reportedLoss } = this.line.lineStats();
+    return {
+      callId,
+      carrier,
+      direction,
+      from,
+      to,
+      ...this.#states.times(),
+      end: this.#end,
+      codec: this.#media?.stats().codec ?? this.#codec,
+      digitsSent: this.line.digitsSent,
+      digitsReceived: this.line.digitsReceived,
+      transfer: this.#transfer,
+      packets: {
+        sent,
+        received,
+        receivedLost: lost,
+        sentLost: Math.round(sent * (reportedLoss ?? 0)),
+        early: this.#media?.stats().early ?? 0,
+      },
+    };
+  }
+
+  /** Its media are open. They are closed where the call has ended meanwhile. */
+  attach(media: CallMedia): void {
+    this.#media = media;
+    if (this.#isOver) void media.close();
+    else this.line.attach(media.line);
+  }
+
+  bind(signalling: Signalling): void {
+    this.#signalling = signalling;
+  }
+
+  /** Gives an unanswered call up, with the end that is told. */
+  giveUp(end: CallEnd): void {
+    if (this.#end === null && this.state !== 'answered') this.#giveUp(end);
+  }
+
+  ring(): void {
+    if (this.state === 'initiated' && !this.#isOver) this.#states.enter('ringing');
+  }
+
+  pickUp(): void {
+    if (this.#isOver || (this.state !== 'initiated' && this.state !== 'ringing')) return;
+    this.#media?.answered();
+    this.#states.enter('answered');
+  }
+
+  /** The far end has gone, or the network has. */
+  legEnded(end: LegEnd, leg: Leg | null): void {
+    if (leg !== this.leg) return; // of a far end that has been replaced
+    // Whoever waits for a transfer is told of it before the line closes.
+    if (this.#transferring === 0) this.finish(endOfLeg(end));
+    else {
+      const { clock } = this.#options;
+      clock.schedule(clock.nowMs(), () => this.finish(endOfLeg(end)));
+    }
+  }
+
+  /** Nobody is left to talk with, though the network keeps the call: it ends. Who waits for a transfer is told first. */
+  farLost(reason: string): void {
+    const { clock } = this.#options;
+    clock.schedule(clock.nowMs(), () => {
+      const leg = this.leg;
+      this.finish({ cause: 'hangup', by: 'remote', reason });
+      leg?.bye(reason);
+    });
+  }
+
+  /** The far end has been connected over there: the agent is to leave. */
+  handedAway(): void {
+    this.#handedOver = 'away';
+  }
+
+  /** The far end is connected to another call of ours, whose end is this one's. */
+  bridgedTo(onFarGone: () => void): void {
+    this.#handedOver = 'bridged';
+    this.#onFarGone = onFarGone;
+    this.#cancelLastWords?.();
+  }
+
+  /** Its far end has been replaced by another: the leg to the old one is over, the call is not. */
+  replacing(old: Leg | null): void {
+    old?.bye('replaced');
+  }
+
+  /** Takes an unanswered call off the network, whatever was told of it. */
+  withdraw(refusal?: CallRefusal): void {
+    this.#signalling?.giveUp(refusal);
+  }
+
+  /** Ends what is left of a bridged call. */
+  drop(): void {
+    this.leg?.bye('the other side hung up');
+  }
+
+  /** The call is over, for whatever reason; the first one counts. */
+  finish(end: CallEnd): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#cancelLastWords?.();
+    this.#codec = this.#media?.stats().codec ?? '';
+    this.line.freeze();
+    this.#endForAgent(this.#handedOver === 'no' ? end : TRANSFERRED);
+    void this.#media?.close();
+    this.#onFarGone();
+    this.#states.forget();
+    this.#options.onOver();
+  }
+
+  #giveUp(end: CallEnd, refusal?: CallRefusal): void {
+    const signalling = this.#signalling;
+    this.finish(end);
+    signalling?.giveUp(refusal);
+  }
+
+  #bye(): void {
+    const leg = this.leg;
+    if (leg === null || leg.isOver) this.finish({ cause: 'hangup', by: 'agent', reason: 'the agent hung up' });
+    else leg.bye('the agent hung up');
+  }
+
+  async #transferTo(target: string, signal: AbortSignal): Promise<TransferOutcome> {
+    this.#transferring++;
+    try {
+      const outcome = await this.#options.onTransfer(this, target, signal);
+      this.#transfer = { target, outcome };
+      return outcome;
+    } finally {
+      this.#transferring--;
+    }
+  }
+
+  #endForAgent(end: CallEnd): void {
+    if (this.#end !== null) return;
+    this.#end = end;
+    this.line.gone();
+    this.#states.enter('ended');
+  }
+
+  #agentLeft(): void {
+    if (this.state !== 'answered' || this.#handedOver !== 'no') {
+      this.hangUp();
+      return;
+    }
+    const { clock } = this.#options;
+    this.#cancelLastWords = clock.schedule(clock.nowMs() + LAST_WORDS_MS, () => this.hangUp());
+  }
+}

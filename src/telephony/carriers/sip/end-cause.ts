@@ -1,0 +1,61 @@
+import type { OutboundFailure } from '../../sip/call/outbound.js';
+import type { LegEnd } from '../../sip/call/leg.js';
+import type { TransferFailure } from '../../../transports/transport.js';
+import type { CallEnd } from '../carrier.js';
+
+/** What a final response to an INVITE means (RFC 3261, 21; 607 and 608: RFC 8197 and 8688). */
+function causeOf(status: number): Pick<CallEnd, 'cause' | 'by'> {
+  switch (status) {
+    case 486:
+    case 600:
+      return { cause: 'busy', by: 'remote' };
+    case 408:
+    case 480:
+    case 487:
+      return { cause: 'no-answer', by: 'remote' };
+    case 603:
+    case 607:
+    case 608:
+      return { cause: 'rejected', by: 'remote' };
+    default:
+      return { cause: 'failed', by: 'network' };
+  }
+}
+
+/** What gateways say more exactly than by the status (ITU-T Q.850): 503 may be a busy line. */
+const Q850: ReadonlyMap<number, Pick<CallEnd, 'cause' | 'by'>> = new Map([
+  [1, { cause: 'failed', by: 'network' }], // unallocated number
+  [17, { cause: 'busy', by: 'remote' }],
+  [18, { cause: 'no-answer', by: 'remote' }],
+  [19, { cause: 'no-answer', by: 'remote' }],
+  [20, { cause: 'no-answer', by: 'remote' }], // subscriber absent
+  [21, { cause: 'rejected', by: 'remote' }],
+  [22, { cause: 'failed', by: 'network' }], // number changed
+  [28, { cause: 'failed', by: 'network' }], // invalid number format
+]);
+
+/** Why a call of ours has not come about. */
+export function endOfFailure({ status, reason, q850, isCancelled }: OutboundFailure): CallEnd {
+  if (isCancelled) return { cause: 'canceled', by: 'agent', reason };
+  if (status === null) return { cause: 'failed', by: 'network', reason };
+  return { ...(Q850.get(q850 ?? 0) ?? causeOf(status)), reason };
+}
+
+/** How a call ended that had been answered. */
+export function endOfLeg({ by, reason }: LegEnd): CallEnd {
+  if (by === 'local') return { cause: 'hangup', by: 'agent', reason };
+  return by === 'remote' ? { cause: 'hangup', by: 'remote', reason } : { cause: 'failed', by: 'network', reason };
+}
+
+/** Why somebody to whom a call was to be handed on did not take it. */
+export function failureOfEnd(end: CallEnd | null): TransferFailure {
+  const cause = end?.cause ?? 'failed';
+  if (cause === 'canceled') return 'no-answer';
+  return cause === 'busy' || cause === 'no-answer' || cause === 'rejected' ? cause : 'failed';
+}
+
+export function failureOfStatus(status: number | null): TransferFailure {
+  if (status === null) return 'failed';
+  const { cause } = causeOf(status);
+  return cause === 'busy' || cause === 'no-answer' || cause === 'rejected' ? cause : 'failed';
+}

@@ -1,0 +1,338 @@
+import { randomBytes, randomInt } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import type { SipCarrierOptions } from './carrier.js';
+import type { LinesElsewhere } from './agent-line.js';
+import type { SipTrunks } from './trunks.js';
+import type { Clock } from '../../../base/clock.js';
+import type { SipSettings } from './settings.js';
+import type { Engine } from '../../../engine/engine.js';
+import { ParleyError, reasonOf } from '../../../base/errors.js';
+import { type Hop, hopText } from '../../sip/hop.js';
+import type { ServerAddress } from '../../sip/trunk/resolver.js';
+import { parseSipUri, userText } from '../../sip/uri.js';
+import type { TlsOptions } from '../../sip/transport/streams.js';
+import type { Listening } from '../../sip/transport/transport.js';
+import { isE164, whyNeverCalled } from '../destinations.js';
+import { RefusalLog } from '../refusal-log.js';
+import { TrunkStatistics } from './trunk-statistics.js';
+
+export interface SipTrunksParts {
+  engine: Engine;
+  settings: SipSettings;
+  /** Of the first trunk, `settings` itself. */
+  password: string | null;
+  /** Of the trunks' numbers, the ones that are ours from the start. */
+  owned?: readonly string[];
+  /** Where calls have their sound, if not in the engine's thread. */
+  linesElsewhere?: LinesElsewhere | undefined;
+  /** Where trunks and their media are counted. */
+  figures?: TrunkStatistics | undefined;
+  /** As `UserAgentOptions.takesCalls`. */
+  takesCalls?: () => boolean;
+  /** Calls that can be held at once, over all channels: limits those that come in. Default: as many as come. */
+  mostCalls?: number;
+  onError?: (error: unknown) => void;
+}
+
+/** Letters and digits that nobody guesses: 96 bits. */
+const TOKEN_BYTES = 12;
+const CHANCES = 2 ** 32;
+
+/** The trunk that `sip` is itself. */
+const FIRST_TRUNK = 'default';
+/** What callers with a password come by. */
+const CALLERS = 'callers';
+
+/** Whether there is a trunk at all, or anybody who may call without one. */
+export function hasTrunk({ servers, sources, trunks, callers }: SipSettings): boolean {
+  return servers.length > 0 || sources.length > 0 || Object.keys({ ...trunks, ...callers }).length > 0;
+}
+
+/** One trunk of the settings, whole. */
+interface TrunkSettings extends Omit<SipSettings, 'trunks' | 'callers'> {
+  name: string;
+  password: string | null;
+}
+
+/** The first one where it is any, or takes the calls of callers who prove themselves; then those with names. */
+function trunksOf(settings: SipSettings, password: string | null): TrunkSettings[] {
+  const { servers, sources, trunks, callers } = settings;
+  const named = Object.entries(trunks).map(([name, trunk]): TrunkSettings => ({
+    ...settings,
+    name,
+    servers: [],
+    sources: [],
+    numbers: [],
+    domain: null,
+    user: null,
+    register: false,
+    displayName: null,
+    password: null,
+    ...trunk,
+  }));
+  const isFirst = servers.length > 0 || sources.length > 0 || (named.length === 0 && Object.keys(callers).length > 0);
+  return isFirst ? [{ ...settings, name: FIRST_TRUNK, password }, ...named] : named;
+}
+
+/**
+ * Whether a target is an extension that the operator allows whatever its digits are: a `sip:` address with a short user
+ * part, on a host of a trunk that has `extensions: all`.
+ */
+export function isAllowedExtension(settings: SipSettings, target: string): boolean {
+  const parsed = parseSipUri(target);
+  if (parsed?.user == null || parsed.headers !== null || !/^\d{1,6}$/.test(userText(parsed.user))) return false;
+  return trunksOf(settings, null).some(({ extensions, domain, servers }) => {
+    const hosts = [domain?.toLowerCase(), ...servers.map((server) => serverOf(server).host)];
+    return extensions === 'all' && hosts.includes(parsed.host);
+  });
+}
+
+/** Whether a call may be sent on to an address (3xx); its user part may be read as a number. */
+function mayFollow(settings: SipSettings, uri: string, number: string): boolean {
+  if (isAllowedExtension(settings, uri)) return true;
+  return whyNeverCalled(uri) === null && (!isE164(number) || whyNeverCalled(number) === null);
+}
+
+const PORTS_FULL_MS = 10_000;
+
+/** Reports faults; that no port is free once in ten seconds only, and with how many calls it was so. */
+class MediaFaults {
+  readonly #clock: Clock;
+  readonly #report: (error: unknown) => void;
+  #sinceReport = 0;
+  #nextMs = -Infinity;
+  /** Calls that found no port. */
+  withoutPort = 0;
+
+  constructor(clock: Clock, report: (error: unknown) => void) {
+    this.#clock = clock;
+    this.#report = report;
+  }
+
+  readonly note = (error: unknown): void => {
+    if (!(error instanceof ParleyError) || error.code !== 'RTP_PORTS_FULL') {
+      this.#report(error);
+      return;
+    }
+    this.withoutPort++;
+    this.#sinceReport++;
+    const nowMs = this.#clock.nowMs();
+    if (nowMs < this.#nextMs) return;
+    const { message } = error;
+    const calls = `${String(this.#sinceReport)} calls since the last report`;
+    this.#report(this.#sinceReport === 1 ? error : new Error(`${message}: ${calls}`, { cause: error }));
+    [this.#sinceReport, this.#nextMs] = [0, nowMs + PORTS_FULL_MS];
+  };
+}
+
+/**
+ * The SIP trunks of the settings, on an engine's clock and the system's sockets.
+ * @throws ParleyError SIP_CANNOT_LISTEN, FILE_NOT_READABLE
+ */
+export async function sipTrunks(parts: SipTrunksParts): Promise<SipTrunks> {
+  // Loaded late: who has no trunk does not wait for it.
+  const [
+    { SipTrunks },
+    { Sockets },
+    { systemNames },
+    { RtpPorts },
+    { openRtpSession, rtpSessionOver },
+    { hasMediaElsewhere },
+    { CallIntake },
+  ] = await Promise.all([
+    import('./trunks.js'),
+    import('../../sip/transport/sockets.js'),
+    import('../../sip/trunk/resolver.js'),
+    import('../../rtp/ports.js'),
+    import('../../rtp/session.js'),
+    import('./agent-line.js'),
+    import('../../sip/call-intake.js'),
+  ]);
+  const { engine, settings, password, owned = [], linesElsewhere, takesCalls, mostCalls, onError } = parts;
+  const { figures = new TrunkStatistics() } = parts;
+  const { clock, ticker } = engine;
+  const faults = new MediaFaults(clock, (error) => onError?.(error));
+  const listen = settings.listen.map(listeningOf);
+  const { advertisedAddress, rtpPorts: portRange } = settings;
+  const tls = await tlsOf(settings);
+  const all = trunksOf(settings, password);
+  const readers = await nationalReaders(all.flatMap(({ country }) => country ?? []));
+  const refusals = new RefusalLog(clock, figures);
+  const [{ address: anyAddress }] = listen as [Listening];
+  const chances = {
+    token: () => randomBytes(TOKEN_BYTES).toString('hex'),
+    chance: () => randomInt(CHANCES) / CHANCES,
+  };
+  /** Ports for media by the address that calls come over. */
+  const ports = new Map<string, InstanceType<typeof RtpPorts>>();
+  const portsOf = (localAddress: string): InstanceType<typeof RtpPorts> => {
+    const known = ports.get(localAddress) ?? new RtpPorts({ clock, localAddress, portRange });
+    ports.set(localAddress, known);
+    return known;
+  };
+  const optionsOf = (trunk: TrunkSettings): Omit<SipCarrierOptions, 'openTransport'> => {
+    const { user, codecs, srtp, comfortNoise, numbers, displayName } = trunk;
+    const servers = trunk.servers.map(serverOf);
+    return {
+      clock,
+      ticker,
+      servers,
+      codecs,
+      numbers,
+      names: systemNames,
+      ...chances,
+      owned: owned.filter((number) => numbers.includes(number)),
+      domain: trunk.domain ?? servers[0]?.host ?? advertisedAddress ?? anyAddress,
+      ...(user !== null && { user }),
+      credentials: user === null || trunk.password === null ? null : { user, password: trunk.password },
+      register: trunk.register,
+      sources: trunk.sources,
+      keepAliveMs: trunk.keepAliveS * 1000,
+      numberFormat: trunk.numberFormat,
+      ...(trunk.country !== null && { national: readers.get(trunk.country) as NationalReader }),
+      fromUser: trunk.fromUser,
+      identity: trunk.identity,
+      transferFrom: trunk.transferFrom,
+      transfer: trunk.transfer,
+      ...(displayName !== null && { displayName }),
+      linesElsewhere,
+      ...(takesCalls !== undefined && { takesCalls }),
+      openMedia: async (listener, address, bound, line) => {
+        const mine = portsOf(bound);
+        const media = { codecs, listener, totals: figures.media };
+        const says = { codecs, srtp, comfortNoise };
+        if (!hasMediaElsewhere(line)) {
+          return openRtpSession({ ...says, ...media, clock, ticker, ports: mine, advertisedAddress: address });
+        }
+        const pair = await mine.open(line.openSocket);
+        const opened = await line.openMedia(pair, media).catch(async (error: unknown) => {
+          await pair.close();
+          throw error;
+        });
+        return rtpSessionOver(opened, { ...says, address, port: pair.rtp.port, rtcpPort: pair.rtcp.port });
+      },
+      countryOf,
+      onRegistration: (state) => {
+        if (state.state === 'failed') onError?.(new ParleyError('SIP_NOT_REGISTERED', { reason: state.reason }));
+      },
+      trunkName: trunk.name,
+      onServer: (hop, answers) => tellOfServer(figures, trunk.name, hop, answers),
+      onRefused: (refusal) => refusals.add(trunk.name, refusal),
+      mayFollow: (uri, number) => mayFollow(settings, uri, number),
+      onError: faults.note,
+    };
+  };
+  const trunks = all.map(optionsOf);
+  const intake =
+    mostCalls === undefined
+      ? undefined
+      : new CallIntake({
+          clock,
+          mostCalls,
+          onRefused: (refused) => onError?.(new ParleyError('SIP_FLOOD', { ...refused })),
+        });
+  const opened = await SipTrunks.open({
+    ...(intake !== undefined && { intake }),
+    clock,
+    trunks,
+    ...chances,
+    openTransport: (events, isTrusted, nameOf) =>
+      Sockets.open({
+        clock,
+        events,
+        isTrusted,
+        listen,
+        tls: { ...tls, nameOf },
+        ...(advertisedAddress !== null && { advertisedAddress }),
+      }),
+    callers: new Map(Object.entries(settings.callers)),
+    algorithms: settings.callerAlgorithms,
+    realm: trunks[0]?.domain ?? 'parley',
+    onRefused: (refusal) => refusals.add(CALLERS, refusal),
+    onClosed: () => refusals.close(),
+  });
+  for (const carrier of opened.carriers) {
+    figures.watch({ state: () => carrier.state, counts: () => carrier.trunk.counts });
+  }
+  figures.watch({
+    state: () => null,
+    counts: (): Record<string, number> => (faults.withoutPort === 0 ? {} : { 'refused.no-port': faults.withoutPort }),
+  });
+  figures.watch({ state: () => null, counts: () => opened.doorCounts });
+  return opened;
+}
+
+/** A server is gone, or is back. */
+function tellOfServer(figures: TrunkStatistics, trunk: string, hop: Hop | null, answers: boolean): void {
+  const server = hop === null ? 'its servers' : hopText(hop);
+  const what = hop === null ? (answers ? 'have an address again' : 'have no address in DNS') : null;
+  const text = what ?? (answers ? 'answers again' : 'does not answer; calls go to others, where there are any');
+  figures.tell(answers ? 'info' : 'warn', `SIP trunk ${trunk}: ${server} ${text}`, { trunk, server });
+}
+
+/** `sip:192.0.2.7:5060;transport=tcp`, as the settings have checked it. */
+export function serverOf(text: string): ServerAddress {
+  const match = /^(sips?):(?:\[([^\]]+)\]|([^:;]+))(?::(\d+))?(?:;transport=(\w+))?$/i.exec(text);
+  const [, scheme = 'sip', v6, name = '', port, transport] = match ?? [];
+  const asked = transport?.toUpperCase();
+  const isSecure = scheme.toLowerCase() === 'sips';
+  const named = asked === 'TCP' || asked === 'UDP' || asked === 'TLS' ? asked : null;
+  const protocol = isSecure && named !== null ? 'TLS' : named;
+  return { protocol, isSecure, host: (v6 ?? name).toLowerCase(), port: port === undefined ? null : Number(port) };
+}
+
+/** `udp:0.0.0.0:5060`, as the settings have checked it. */
+function listeningOf(text: string): Listening {
+  const match = /^(udp|tcp|tls):\[?(.+?)\]?:(\d+)$/i.exec(text);
+  const [, protocol = 'udp', address = '', port = '0'] = match ?? [];
+  return { protocol: protocol.toUpperCase() as Listening['protocol'], address, port: Number(port) };
+}
+
+async function tlsOf({ tlsCertPath, tlsKeyPath, tlsCaPath, tlsVerify }: SipSettings): Promise<TlsOptions> {
+  const [cert, key, ca] = await Promise.all([tlsCertPath, tlsKeyPath, tlsCaPath].map(pemOf));
+  return {
+    verify: tlsVerify,
+    ...(cert != null && key != null && { own: { cert, key } }),
+    ...(ca != null && { ca }),
+  };
+}
+
+async function pemOf(path: string | null): Promise<string | null> {
+  if (path === null) return null;
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    throw new ParleyError('FILE_NOT_READABLE', { path, reason: reasonOf(error) }, { cause: error });
+  }
+}
+
+type NationalReader = NonNullable<SipCarrierOptions['national']>;
+
+/**
+ * What reads the numbers of these countries as people of theirs write them.
+ * @throws ParleyError CONFIG_INVALID
+ */
+async function nationalReaders(countries: readonly string[]): Promise<ReadonlyMap<string, NationalReader>> {
+  if (countries.length === 0) return new Map();
+  const { isSupportedCountry, parsePhoneNumberFromString } = await import('libphonenumber-js/max');
+  return new Map(
+    countries.map((country) => {
+      if (!isSupportedCountry(country)) {
+        throw new ParleyError('CONFIG_INVALID', { reason: `sip.country: there is no country ${country}` });
+      }
+      const read: NationalReader = (digits) => {
+        const parsed = parsePhoneNumberFromString(digits, country);
+        return parsed?.isPossible() === true ? parsed.number : null;
+      };
+      return [country, read];
+    }),
+  );
+}
+
+async function countryOf(number: string): Promise<string | null> {
+  const { parsePhoneNumberFromString } = await import('libphonenumber-js/max');
+  const country = parsePhoneNumberFromString(number)?.country;
+  if (country !== undefined) return country;
+  // Numbers that its list has none of, such as those kept for films, still tell their country by their code.
+  return number.startsWith('+1') ? 'US' : null;
+}

@@ -1,0 +1,220 @@
+import { BlockList, isIP } from 'node:net';
+import type { Clock } from '../../../base/clock.js';
+import type { CallIntake } from '../../sip/call-intake.js';
+import type { InboundCall } from '../../sip/call/inbound.js';
+import { type Credentials, DigestClient } from '../../sip/digest.js';
+import type { Hop, SipProtocol } from '../../sip/hop.js';
+import { KeepAlive } from '../../sip/trunk/keep-alive.js';
+import { Registration, type RegistrationState } from '../../sip/trunk/registration.js';
+import type { NameServer, ServerAddress } from '../../sip/trunk/resolver.js';
+import { Servers } from '../../sip/trunk/servers.js';
+import type { SipMessage, SipRequest } from '../../sip/message.js';
+import type { Claim, TransportUser } from '../../sip/transport/shared.js';
+import type { Place, SipTransport } from '../../sip/transport/transport.js';
+import { type SipCounts, type SipRefusal, UserAgent } from '../../sip/user-agent.js';
+import { hostText, userPart } from '../../sip/uri.js';
+
+export interface TrunkOptions {
+  clock: Clock;
+  /** A short string that nobody else has or guesses. */
+  token: () => string;
+  /** 0 ≤ number < 1 */
+  chance: () => number;
+  names: NameServer;
+  /** The most wanted first. */
+  servers: readonly ServerAddress[];
+  /** Host of our addresses. */
+  domain: string;
+  /** Who we are on the trunk. Default `parley`. */
+  user?: string;
+  credentials: Credentials | null;
+  /** Whether we tell the server where we are. */
+  register: boolean;
+  registerS?: number;
+  /** Addresses and networks, such as `192.0.2.0/24`, that calls come from, beside the servers. */
+  sources: readonly string[];
+  /** How often servers are asked whether they are there; 0 = never. */
+  keepAliveMs: number;
+  openTransport: (user: TransportUser) => Promise<SipTransport>;
+  onCall: (call: InboundCall) => void;
+  /** As `UserAgentOptions.takesCalls` and `intake`. */
+  takesCalls?: () => boolean;
+  intake?: CallIntake;
+  /** Whether a call is for this trunk, where several share a transport and a server. */
+  takes: (invite: SipRequest) => boolean;
+  onRegistration?: (state: RegistrationState) => void;
+  /** As `ServersOptions.onChange`. */
+  onServer?: (hop: Hop | null, answers: boolean) => void;
+  /** A call that comes in is refused. */
+  onRefused?: (refusal: SipRefusal) => void;
+}
+
+/** An address that is not this machine's own, and nobody's (RFC 5737). */
+const ELSEWHERE = '192.0.2.1';
+
+/** A SIP trunk, or a PBX: its servers, our place with them, and the user agent that calls go through. */
+export class Trunk {
+  readonly agent: UserAgent;
+  readonly servers: Servers;
+  /** User part of our contact. */
+  readonly user: string;
+  readonly #options: TrunkOptions;
+  readonly #transport: SipTransport;
+  readonly #registration: Registration | null;
+  readonly #keepAlive: KeepAlive | null;
+  readonly #refused: Record<string, number>;
+  readonly #clock: Clock;
+  #registered: RegistrationState | null = null;
+
+  private constructor(
+    options: TrunkOptions,
+    parts: { agent: UserAgent; servers: Servers; transport: SipTransport; refused: Record<string, number> },
+  ) {
+    const { clock, token, chance, domain, user = 'parley' } = options;
+    const { agent, servers } = parts;
+    this.#options = options;
+    this.#clock = clock;
+    this.agent = agent;
+    this.servers = servers;
+    this.user = user;
+    this.#transport = parts.transport;
+    this.#refused = parts.refused;
+    const address = `<sip:${userPart(user)}@${hostText(domain)}>`;
+    const target = `sip:${hostText(domain)}`;
+    this.#registration = options.register
+      ? new Registration({
+          clock,
+          agent,
+          token,
+          chance,
+          address,
+          registrar: target,
+          hops: () => servers.hops,
+          ...(options.registerS !== undefined && { expiresS: options.registerS }),
+          onState: (state) => {
+            this.#registered = state;
+            options.onRegistration?.(state);
+          },
+        })
+      : null;
+    const { keepAliveMs: intervalMs } = options;
+    this.#keepAlive = intervalMs > 0 ? new KeepAlive({ clock, agent, servers, address, target, intervalMs }) : null;
+  }
+
+  /** @throws ParleyError SIP_CANNOT_LISTEN */
+  static async open(options: TrunkOptions): Promise<Trunk> {
+    const { clock, names, chance, token, credentials, onCall, takesCalls, intake, user = 'parley' } = options;
+    const { onServer, onRefused } = options;
+    const servers = new Servers({
+      clock,
+      names,
+      chance,
+      addresses: options.servers,
+      ...(onServer && { onChange: onServer }),
+    });
+    const sources = sourceList(options.sources);
+    const isTrusted = ({ address }: Hop): boolean =>
+      servers.has(address) || sources.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
+    await servers.open();
+    const refused: Record<string, number> = {};
+    let agent: UserAgent | null = null;
+    let trunk: Trunk | null = null;
+    const events: TransportUser = {
+      isTrusted,
+      nameOf: (hop) => servers.nameOf(hop),
+      claims: (message) => claimOf(message, agent, options.takes),
+      onMessage: (bytes, from) => agent?.receive(bytes, from),
+      onFailed: (hop) => {
+        agent?.transportFailed(hop);
+        if (trunk !== null) trunk.#registration?.connectionLost(hop);
+      },
+      onRefused: (why) => (refused[`refused.${why}`] = (refused[`refused.${why}`] ?? 0) + 1),
+    };
+    let transport: SipTransport;
+    try {
+      transport = await options.openTransport(events);
+    } catch (error) {
+      servers.close();
+      throw error;
+    }
+    agent = new UserAgent({
+      clock,
+      transport,
+      token,
+      chance,
+      isTrusted,
+      onCall,
+      user: userPart(user),
+      ...(takesCalls !== undefined && { takesCalls }),
+      ...(intake !== undefined && { intake }),
+      digest: credentials === null ? null : new DigestClient(credentials, token),
+      ...(onRefused && { onRefused }),
+    });
+    trunk = new Trunk(options, { agent, servers, transport, refused });
+    trunk.#registration?.start();
+    trunk.#keepAlive?.start();
+    return trunk;
+  }
+
+  /** Null where we do not register. */
+  get registration(): RegistrationState | null {
+    return this.#registered;
+  }
+
+  /** What was dropped, and why. */
+  get counts(): SipCounts {
+    return { ...this.#refused, ...this.agent.counts };
+  }
+
+  /** Of its most wanted server. */
+  get protocol(): SipProtocol {
+    return this.servers.hops[0]?.protocol ?? this.#options.servers[0]?.protocol ?? 'UDP';
+  }
+
+  /** Our own place, as who is there reaches it; null = as the first server does. */
+  placeFor(hop: Hop | null): Place {
+    const elsewhere = { protocol: this.protocol, address: ELSEWHERE, port: 5060 };
+    return this.#transport.localPlace(hop ?? this.servers.hops[0] ?? elsewhere);
+  }
+
+  /** Unregisters, and lets go of all. Calls should have been ended. May be called twice. */
+  async close(): Promise<void> {
+    this.#keepAlive?.close();
+    this.#registration?.close();
+    this.servers.close();
+    await this.#lastWords();
+    this.agent.close();
+    await this.#transport.close();
+  }
+
+  /** BYE and the like are answered within it, where anybody is there to. */
+  #lastWords(): Promise<void> {
+    const clock = this.#clock;
+    // In virtual time it stands still while somebody waits for this.
+    if (clock.virtual) return Promise.resolve();
+    const endMs = clock.nowMs() + 300;
+    return new Promise((resolve) => {
+      const look = (): void => {
+        if (this.agent.dialogs === 0 && this.agent.unanswered === 0) resolve();
+        else if (clock.nowMs() >= endMs) resolve();
+        else clock.schedule(clock.nowMs() + 20, look);
+      };
+      look();
+    });
+  }
+}
+
+function claimOf(message: SipMessage, agent: UserAgent | null, takes: (invite: SipRequest) => boolean): Claim {
+  if (agent?.knows(message) === true) return 'known';
+  return message.kind === 'request' && takes(message) ? 'called' : null;
+}
+
+function sourceList(sources: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const source of sources) {
+    const [address = '', prefix] = source.split('/');
+    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
+    list.addSubnet(address, prefix === undefined ? (family === 'ipv6' ? 128 : 32) : Number(prefix), family);
+  }
+  return list;
+}

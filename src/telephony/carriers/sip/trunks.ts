@@ -1,0 +1,138 @@
+import type { Cancel, Clock } from '../../../base/clock.js';
+import type { CallIntake } from '../../sip/call-intake.js';
+import type { DigestAlgorithm } from '../../sip/digest-server.js';
+import { Authenticator } from '../../sip/authenticator.js';
+import type { SipTransport } from '../../sip/transport/transport.js';
+import { SharedTransport } from '../../sip/transport/shared.js';
+import { userOf, userPart } from '../../sip/uri.js';
+import { type SipCounts, type SipRefusal, UserAgent } from '../../sip/user-agent.js';
+import { SipCarrier, type SipCarrierOptions } from './carrier.js';
+
+export interface SipTrunksOptions {
+  clock: Clock;
+  token: () => string;
+  chance: () => number;
+  /** One each; the first is that of addresses for registered calls. Not empty. */
+  trunks: readonly Omit<SipCarrierOptions, 'openTransport'>[];
+  /** Opens the sockets that all of them use. */
+  openTransport: Parameters<typeof SharedTransport.open>[0];
+  /** Who may call from anywhere, with a proof: passwords by user names. None = nobody. */
+  callers: ReadonlyMap<string, string>;
+  /** How they may prove themselves, the most wanted first. */
+  algorithms: readonly DigestAlgorithm[];
+  /** What callers are asked to prove themselves to. */
+  realm: string;
+  /** Limits calls that come in, over all trunks together. Default: as many as come. */
+  intake?: CallIntake;
+  /** A caller with a password is refused. */
+  onRefused?: (refusal: SipRefusal) => void;
+  /** All calls have ended, and nothing listens any more. */
+  onClosed?: () => void;
+}
+
+/** All SIP trunks of a process: they share the ports, and a door for callers without a fixed address. */
+export class SipTrunks {
+  readonly carriers: readonly SipCarrier[];
+  readonly #shared: SharedTransport;
+  readonly #intake: CallIntake | undefined;
+  readonly #onClosed: () => void;
+  readonly #door: { agent: UserAgent; transport: SipTransport } | null;
+
+  private constructor(options: SipTrunksOptions, carriers: readonly SipCarrier[], shared: SharedTransport) {
+    this.carriers = carriers;
+    this.#shared = shared;
+    this.#intake = options.intake;
+    this.#onClosed = options.onClosed ?? (() => undefined);
+    this.#door = options.callers.size === 0 ? null : this.#openDoor(options);
+  }
+
+  /** @throws ParleyError SIP_CANNOT_LISTEN */
+  static async open(options: SipTrunksOptions): Promise<SipTrunks> {
+    const shared = await SharedTransport.open(options.openTransport);
+    const openTransport: SipCarrierOptions['openTransport'] = (user) => Promise.resolve(shared.join(user));
+    const common = { openTransport, ...(options.intake !== undefined && { intake: options.intake }) };
+    const carriers: SipCarrier[] = [];
+    try {
+      for (const trunk of options.trunks) carriers.push(await SipCarrier.open({ ...trunk, ...common }));
+    } catch (error) {
+      await Promise.all(carriers.map((carrier) => carrier.close()));
+      await shared.close();
+      throw error;
+    }
+    return new SipTrunks(options, carriers, shared);
+  }
+
+  /**
+   * Expects calls at an address of ours beside the numbers, over any trunk.
+   * @param user made up by us, so that nobody guesses it
+   * @returns the address, and what ends it
+   */
+  expect(user: string): { uri: string; cancel: Cancel } {
+    const expected = this.carriers.map((carrier) => carrier.expect(user));
+    return {
+      uri: expected[0]?.uri ?? '',
+      cancel: () => {
+        for (const { cancel } of expected) cancel();
+      },
+    };
+  }
+
+  /** Whether somebody is expected at this address. */
+  isExpected(user: string): boolean {
+    return this.carriers.some((carrier) => carrier.isExpected(user));
+  }
+
+  /** What strangers sent, and what became of it. */
+  get doorCounts(): SipCounts {
+    return this.#door?.agent.counts ?? {};
+  }
+
+  /** Ends all calls. May be called twice. */
+  async close(): Promise<void> {
+    this.#intake?.close();
+    await Promise.all(this.carriers.map((carrier) => carrier.close()));
+    this.#door?.agent.close();
+    await this.#door?.transport.close();
+    await this.#shared.close();
+    this.#onClosed();
+  }
+
+  #openDoor({ clock, token, chance, callers, algorithms, realm, trunks, onRefused }: SipTrunksOptions): {
+    agent: UserAgent;
+    transport: SipTransport;
+  } {
+    const carrierOf = (user: string): SipCarrier | undefined => this.carriers.find((carrier) => carrier.takes(user));
+    let agent: UserAgent | null = null;
+    const transport = this.#shared.joinLast({
+      isTrusted: () => true,
+      claims: () => null,
+      onMessage: (bytes, from) => agent?.receive(bytes, from),
+      onFailed: (hop) => agent?.transportFailed(hop),
+      onRefused: () => undefined,
+    });
+    agent = new UserAgent({
+      clock,
+      transport,
+      token,
+      chance,
+      digest: null,
+      user: userPart(trunks[0]?.user ?? 'parley'),
+      // What a Contact says is of no use from behind NAT: everything goes to where the call came from.
+      isTrusted: () => false,
+      ...(this.#intake !== undefined && { intake: this.#intake }),
+      onCall: (call) => carrierOf(call.to)?.received(call),
+      ...(onRefused && { onRefused }),
+      door: new Authenticator({
+        clock,
+        token,
+        realm,
+        algorithms,
+        secret: token() + token(),
+        passwordOf: (user) => callers.get(user) ?? null,
+        onWrong: (from, why) => onRefused?.({ status: 401, why, from }),
+        isOurs: ({ uri }) => carrierOf(userOf(uri)) !== undefined,
+      }),
+    });
+    return { agent, transport };
+  }
+}

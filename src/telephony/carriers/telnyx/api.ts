@@ -1,0 +1,358 @@
+import { type Clock, delay } from '../../../base/clock.js';
+import { encodeUrlText } from '../../../schema/text.js';
+import { ParleyError } from '../../../base/errors.js';
+import { type CallRefusal, isBusyTone, type NumberOffer } from '../carrier.js';
+import type { NumberDesk } from '../media-socket/account-numbers.js';
+import type { Rest, RestRequest } from '../media-socket/rest.js';
+import { isRefusal, objectsIn, RestApi } from '../media-socket/rest-api.js';
+import { TELNYX_CODECS, type TelnyxCodec } from './media-messages.js';
+
+export interface TelnyxApiOptions {
+  clock: Clock;
+  rest: Rest;
+  /** The Voice API application that calls go through. */
+  connectionId: string;
+  /** Where its webhooks are to come to. */
+  webhookUrl: string;
+  codec: TelnyxCodec;
+}
+
+/** `detect` tells who answered, `greeting_end` of the end of a machine's greeting as well, `premium` does both better. */
+export type TelnyxDetection = 'detect' | 'greeting_end' | 'premium';
+
+export interface TelnyxDial {
+  from: string;
+  to: string;
+  /** 5 to 600. */
+  ringS: number;
+  /** Comes back with every webhook about the call. */
+  state: string;
+  webhookUrl: string;
+  stream: TelnyxStream;
+  detection: TelnyxDetection | null;
+  headers: Readonly<Record<string, string>>;
+}
+
+export interface TelnyxStream {
+  /** wss, with a token in it. */
+  url: string;
+  /** Sent with the upgrade as `x-telnyx-streaming-auth-token`. */
+  authToken: string;
+}
+
+export interface TelnyxTransfer {
+  target: string;
+  /** Who the target is shown. */
+  from: string;
+  ringS: number;
+  /** Come back with webhooks about our leg, and about the target's. */
+  state: string;
+  targetState: string;
+  webhookUrl: string;
+}
+
+/** An answer that has not come by this is asked for once more, with the same command id. */
+const REPEATS_AFTER_MS: readonly number[] = [500, 2_000];
+const ORDER_POLL_MS = 1_000;
+const ORDER_POLLS = 30;
+
+/**
+ * What is used of Telnyx's REST API, below https://api.telnyx.com/v2. All of it throws CARRIER_UNREACHABLE,
+ * CARRIER_SILENT or CARRIER_REFUSED (with Telnyx's own words) besides what is named. Commands are sent again where no
+ * answer came: Telnyx does a command with the same `command_id` once within 60 s.
+ * @see https://developers.telnyx.com/docs/voice/programmable-voice/command-retries (2026-11-22), and Telnyx's OpenAPI
+ * description (github.com/team-telnyx/openapi)
+ */
+export class TelnyxApi implements NumberDesk {
+  readonly #options: TelnyxApiOptions;
+  readonly #api: RestApi;
+
+  constructor(options: TelnyxApiOptions) {
+    const { clock, rest } = options;
+    this.#options = options;
+    this.#api = new RestApi({
+      clock,
+      rest,
+      carrier: 'telnyx',
+      refusal: (body) => {
+        const [first] = objectsIn(body, 'errors');
+        const words = [first?.['title'], first?.['detail']].filter((one) => typeof one === 'string');
+        const code = first?.['code'];
+        return { words: words.join(': '), ...(typeof code === 'string' && { code }) };
+      },
+    });
+  }
+
+  /**
+   * Has a call placed. Where no answer comes at all it is unknown whether there is one (CARRIER_SILENT).
+   * @returns the id that commands need
+   */
+  async dial(call: TelnyxDial, commandId: string, signal: AbortSignal): Promise<string> {
+    const { from, to, ringS, state, webhookUrl, stream, detection, headers } = call;
+    const body = await this.#command(
+      '/calls',
+      {
+        connection_id: this.#options.connectionId,
+        from,
+        to,
+        timeout_secs: ringS,
+        // Other ways to the same number would each ring so long.
+        retry_on_timeout: false,
+        client_state: base64(state),
+        webhook_url: webhookUrl,
+        webhook_url_method: 'POST',
+        ...this.#streaming(stream),
+        send_silence_when_idle: true,
+        ...(detection !== null && { answering_machine_detection: detection }),
+        ...headerFields(headers),
+      },
+      commandId,
+      signal,
+    );
+    return this.#api.textIn(objectIn(body, 'data'), 'call_control_id');
+  }
+
+  /** Takes a call that comes in, its sound over a stream at once; without one where the codec has to be named first. */
+  async answer(
+    id: string,
+    { state, webhookUrl, streamUrl }: { state: string; webhookUrl: string; streamUrl: string | null },
+    commandId: string,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { codec } = this.#options;
+    const stream = streamUrl !== null && {
+      stream_url: streamUrl,
+      stream_track: 'inbound_track',
+      stream_codec: codec,
+      stream_bidirectional_mode: 'rtp',
+      stream_bidirectional_codec: codec,
+      stream_bidirectional_target_legs: 'self',
+    };
+    const body = { client_state: base64(state), webhook_url: webhookUrl, webhook_url_method: 'POST', ...stream };
+    await this.#action(id, 'answer', { ...body, send_silence_when_idle: true }, commandId, signal);
+  }
+
+  /** Refuses a call that comes in: the caller hears that the line is busy, or something else. One that is over is refused. */
+  async reject(id: string, refusal: CallRefusal, commandId: string, signal: AbortSignal): Promise<void> {
+    const cause = isBusyTone(refusal) ? 'USER_BUSY' : 'CALL_REJECTED';
+    await unlessOver(this.#action(id, 'reject', { cause }, commandId, signal));
+  }
+
+  /** Ends a leg, whatever it is doing. One that is over, or is not known, has ended. */
+  async hangUp(id: string, commandId: string, signal: AbortSignal): Promise<void> {
+    await unlessOver(this.#action(id, 'hangup', {}, commandId, signal));
+  }
+
+  /** Has the sound of a leg go over a stream (anew). */
+  async startStream(id: string, stream: TelnyxStream, commandId: string, signal: AbortSignal): Promise<void> {
+    await this.#action(id, 'streaming_start', this.#streaming(stream), commandId, signal);
+  }
+
+  async stopStream(id: string, commandId: string, signal: AbortSignal): Promise<void> {
+    await unlessOver(this.#action(id, 'streaming_stop', {}, commandId, signal));
+  }
+
+  /**
+   * Has the far end connected to somebody else as soon as that one answers; until then, else, and when that one has
+   * gone, it stays here.
+   */
+  async transfer(id: string, transfer: TelnyxTransfer, commandId: string, signal: AbortSignal): Promise<void> {
+    const { target, from, ringS, state, targetState, webhookUrl } = transfer;
+    const body = {
+      to: target,
+      from,
+      timeout_secs: ringS,
+      client_state: base64(state),
+      target_leg_client_state: base64(targetState),
+      park_after_unbridge: 'self',
+      webhook_url: webhookUrl,
+      webhook_url_method: 'POST',
+    };
+    await this.#action(id, 'transfer', body, commandId, signal);
+  }
+
+  /** Connects two legs with each other; the end of one ends the other. */
+  async bridge(id: string, other: string, commandId: string, signal: AbortSignal): Promise<void> {
+    await this.#action(id, 'bridge', { call_control_id: other }, commandId, signal);
+  }
+
+  /** Presses keys, each 100 ms long; `w` waits half a second, `W` a second. */
+  async pressKeys(id: string, digits: string, commandId: string, signal: AbortSignal): Promise<void> {
+    await this.#action(id, 'send_dtmf', { digits, duration_millis: 100 }, commandId, signal);
+  }
+
+  /** Whether a leg is there; not, where Telnyx knows no such one. */
+  async isAlive(id: string, signal: AbortSignal): Promise<boolean> {
+    try {
+      const { body } = await this.#api.ask({ method: 'GET', path: `/calls/${encodeUrlText(id)}` }, signal);
+      return objectIn(body, 'data')['is_alive'] === true;
+    } catch (error) {
+      if (isOver(error)) return false;
+      throw error;
+    }
+  }
+
+  /** Numbers for sale that can speak, and what each costs a month; none for a country that Telnyx does not know. */
+  async searchNumbers(
+    country: string,
+    areaCode: string | undefined,
+    limit: number,
+    signal: AbortSignal,
+  ): Promise<NumberOffer[]> {
+    const query = new URLSearchParams({
+      'filter[country_code]': country,
+      'filter[features][]': 'voice',
+      'filter[limit]': String(limit),
+    });
+    if (areaCode !== undefined && areaCode !== '') query.set('filter[national_destination_code]', areaCode);
+    try {
+      const { body } = await this.#api.ask(
+        { method: 'GET', path: `/available_phone_numbers?${query.toString()}` },
+        signal,
+      );
+      return objectsIn(body, 'data')
+        .map((one) => {
+          const dollars = Number(objectIn(one, 'cost_information')['monthly_cost']);
+          const monthlyCents = Number.isFinite(dollars) ? Math.round(dollars * 100) : 0;
+          return { number: this.#api.textIn(one, 'phone_number'), country, monthlyCents };
+        })
+        .slice(0, limit);
+    } catch (error) {
+      if (isRefusal(error) && [400, 404, 422].includes(Number(error.details['status']))) return [];
+      throw error;
+    }
+  }
+
+  /** Telnyx's id of a number of the account; null = it has no such one. */
+  async findNumber(number: string, signal: AbortSignal): Promise<string | null> {
+    // Digits alone: with the plus nothing is found. Longer numbers have them in them, too.
+    const query = new URLSearchParams({ 'filter[phone_number]': number.slice(1), 'page[size]': '250' });
+    const { body } = await this.#api.ask({ method: 'GET', path: `/phone_numbers?${query.toString()}` }, signal);
+    const found = objectsIn(body, 'data').find((one) => one['phone_number'] === number && one['status'] !== 'deleted');
+    return found === undefined ? null : this.#api.textIn(found, 'id');
+  }
+
+  /**
+   * Buys a number, whose calls come to our application, and that to us; resolves when it is there.
+   * @throws ParleyError NUMBER_UNAVAILABLE
+   */
+  async buyNumber(number: string, signal: AbortSignal): Promise<void> {
+    const { clock, connectionId } = this.#options;
+    await this.#listen(signal);
+    const json = { connection_id: connectionId, phone_numbers: [{ phone_number: number }] };
+    let order: Readonly<Record<string, unknown>>;
+    try {
+      const { body } = await this.#api.patiently({ method: 'POST', path: '/number_orders', json }, signal);
+      order = objectIn(body, 'data');
+    } catch (error) {
+      // What is wrong with the account is not the number's fault.
+      const isAccount = isRefusal(error) && [401, 402, 403, 429].includes(Number(error.details['status']));
+      if (!isRefusal(error) || isAccount) throw error;
+      throw new ParleyError('NUMBER_UNAVAILABLE', { number }, { cause: error });
+    }
+    const id = this.#api.textIn(order, 'id');
+    for (let polls = 0; order['status'] === 'pending' && polls < ORDER_POLLS; polls++) {
+      await delay(clock, ORDER_POLL_MS, signal);
+      const { body } = await this.#api.ask({ method: 'GET', path: `/number_orders/${encodeUrlText(id)}` }, signal);
+      order = objectIn(body, 'data');
+    }
+    if (order['status'] === 'success') return;
+    if (order['status'] === 'failure') throw new ParleyError('NUMBER_UNAVAILABLE', { number });
+    // Some countries want papers first: the order goes on without us.
+    throw new ParleyError('CARRIER_SILENT', { carrier: 'telnyx', reason: `its order ${id} is not done yet` });
+  }
+
+  /** Has the calls of a number of the account come to our application, and that to us. */
+  async direct(id: string, signal: AbortSignal): Promise<void> {
+    await this.#listen(signal);
+    const json = { connection_id: this.#options.connectionId };
+    await this.#api.ask({ method: 'PATCH', path: `/phone_numbers/${encodeUrlText(id)}`, json }, signal);
+  }
+
+  /** Gives a number back. One that is not there any more has been given back. */
+  async releaseNumber(id: string, signal: AbortSignal): Promise<void> {
+    await unlessOver(this.#api.ask({ method: 'DELETE', path: `/phone_numbers/${encodeUrlText(id)}` }, signal));
+  }
+
+  /** Has the application's webhooks come to us, in the form that is read here; its other settings stay. */
+  async #listen(signal: AbortSignal): Promise<void> {
+    const { connectionId, webhookUrl } = this.#options;
+    const path = `/call_control_applications/${encodeUrlText(connectionId)}`;
+    const { body } = await this.#api.ask({ method: 'GET', path }, signal);
+    const application = objectIn(body, 'data');
+    if (application['webhook_event_url'] === webhookUrl && application['webhook_api_version'] === '2') return;
+    const application_name = this.#api.textIn(application, 'application_name');
+    const json = { application_name, webhook_event_url: webhookUrl, webhook_api_version: '2' };
+    await this.#api.ask({ method: 'PATCH', path, json }, signal);
+  }
+
+  #streaming({ url, authToken }: TelnyxStream): object {
+    const { codec } = this.#options;
+    return {
+      stream_url: url,
+      stream_auth_token: authToken,
+      stream_track: 'inbound_track',
+      stream_codec: codec,
+      stream_bidirectional_mode: 'rtp',
+      stream_bidirectional_codec: codec,
+      stream_bidirectional_sampling_rate: TELNYX_CODECS[codec].sampleRateHz,
+      stream_bidirectional_target_legs: 'self',
+    };
+  }
+
+  #action(id: string, action: string, body: object, commandId: string, signal: AbortSignal): Promise<object> {
+    return this.#command(`/calls/${encodeUrlText(id)}/actions/${action}`, body, commandId, signal);
+  }
+
+  /** A refusal of the repetition of what may have been done tells nothing: it is the silence that is thrown. */
+  async #command(
+    path: string,
+    body: object,
+    commandId: string,
+    signal: AbortSignal,
+  ): Promise<Readonly<Record<string, unknown>>> {
+    const request: RestRequest = { method: 'POST', path, json: { ...body, command_id: commandId } };
+    let silence: ParleyError | null = null;
+    for (const waitMs of [...REPEATS_AFTER_MS, null]) {
+      try {
+        return (await this.#api.patiently(request, signal)).body;
+      } catch (error) {
+        if (silence !== null && isRefusal(error)) throw silence;
+        if (!(error instanceof ParleyError) || error.code !== 'CARRIER_SILENT') throw error;
+        silence = error;
+      }
+      if (waitMs !== null) await delay(this.#options.clock, waitMs, signal);
+    }
+    throw silence ?? new ParleyError('CARRIER_SILENT', { carrier: 'telnyx', reason: 'no answer' });
+  }
+}
+
+/** 404, and 90018: the call has ended. */
+function isOver(error: unknown): boolean {
+  return isRefusal(error) && (error.details['status'] === 404 || error.details['vendorCode'] === '90018');
+}
+
+async function unlessOver(asked: Promise<unknown>): Promise<void> {
+  try {
+    await asked;
+  } catch (error) {
+    if (!isOver(error)) throw error;
+  }
+}
+
+/** Headers of the INVITE: one's own, and User-to-User, which has a list for itself. */
+function headerFields(headers: Readonly<Record<string, string>>): object {
+  const all = Object.entries(headers).map(([name, value]) => ({ name, value }));
+  const own = all.filter(({ name }) => /^x-/i.test(name));
+  const uui = all.filter(({ name }) => /^user-to-user$/i.test(name)).map((one) => ({ ...one, name: 'User-to-User' }));
+  return { ...(own.length > 0 && { custom_headers: own }), ...(uui.length > 0 && { sip_headers: uui }) };
+}
+
+function base64(text: string): string {
+  return Buffer.from(text, 'utf8').toString('base64');
+}
+
+function objectIn(body: Readonly<Record<string, unknown>>, name: string): Readonly<Record<string, unknown>> {
+  const value = body[name];
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
+}

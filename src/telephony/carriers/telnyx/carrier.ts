@@ -1,0 +1,158 @@
+import type { KeyObject } from 'node:crypto';
+import { isEqualSecret } from '../../../base/secret.js';
+import type { NumberOffer, NumberQuery } from '../carrier.js';
+import { callerOf } from '../media-socket/account-numbers.js';
+import {
+  type WebhookReply,
+  type WebhookRequest,
+  REFUSED,
+  segmentsBelow,
+  UNKNOWN,
+} from '../media-socket/webhook-endpoint.js';
+import { retryUntilDone } from '../media-socket/retry-until-done.js';
+import type { MediaSocket } from '../media-socket/media-socket.js';
+import { Replies } from '../media-socket/replies.js';
+import type { Rest } from '../media-socket/rest.js';
+import type { LegParts } from '../media-socket/leg-control.js';
+import { TelnyxApi, type TelnyxDetection } from './api.js';
+import { TelnyxControl } from './call-control.js';
+import { readEvent, type TelnyxEvent } from './event.js';
+import { inOrder, TELNYX_CODECS, type TelnyxCodec, telnyxMessages } from './media-messages.js';
+import { isSigned, publicKeyOf, TOLERANCE_S } from './signature.js';
+import { readTargetState } from './transfers.js';
+import { type CallWire, SocketCarrier, type SocketCarrierOptions } from '../media-socket/socket-carrier.js';
+
+export interface TelnyxCarrierOptions extends SocketCarrierOptions {
+  /** The time of day, in milliseconds since 1970: webhooks are of now. */
+  unixMs: () => number;
+  /** The account's public key for webhooks, 32 bytes in base64. */
+  publicKey: string;
+  /** The Voice API application; taking a number into use has its webhooks come to `/carriers/telnyx/webhook` here. */
+  connectionId: string;
+  /** Where Telnyx reaches us, https, with a path where there is one, without a slash at the end. */
+  publicUrl: string;
+  /** Below https://api.telnyx.com/v2, with the account's key. */
+  rest: Rest;
+  codec: TelnyxCodec;
+  /** What Telnyx tells of machines beside our own judgement. */
+  machineDetection: TelnyxDetection | null;
+}
+
+const PATH = '/carriers/telnyx';
+/** Events are remembered for as long as their signature may hold, so that none counts twice. */
+const REMEMBERED_MS = 2 * TOLERANCE_S * 1000;
+const TAKEN: WebhookReply = { status: 200, contentType: 'text/plain', body: '' };
+
+/** Calls over Telnyx: placed by its Call Control API, told of by its webhooks, heard over media streams. */
+export class TelnyxCarrier extends SocketCarrier<TelnyxControl> {
+  readonly name = 'telnyx';
+  readonly path = PATH;
+  readonly #options: TelnyxCarrierOptions;
+  readonly #key: KeyObject;
+  readonly #api: TelnyxApi;
+  readonly #replies: Replies;
+
+  /** @throws ParleyError CONFIG_INVALID for a key that is none */
+  constructor(options: TelnyxCarrierOptions) {
+    const { clock, rest, connectionId, codec, publicKey, publicUrl } = options;
+    const api = new TelnyxApi({ clock, rest, connectionId, webhookUrl: webhookUrlOf(publicUrl), codec });
+    super(options, api);
+    this.#options = options;
+    this.#key = publicKeyOf(publicKey);
+    this.#api = api;
+    this.#replies = new Replies({ clock, keptMs: REMEMBERED_MS });
+  }
+
+  searchNumbers({ country, areaCode, limit = 10 }: NumberQuery, signal: AbortSignal): Promise<readonly NumberOffer[]> {
+    return this.#api.searchNumbers(country.toUpperCase(), areaCode, limit, signal);
+  }
+
+  admit({ path, headers }: Omit<WebhookRequest, 'body' | 'method'>): ((socket: MediaSocket) => void) | null {
+    const control = this.callOfMedia(path);
+    // A stream that is asked for with the answer of a call has no token but the one in its address.
+    const shown = headers['x-telnyx-streaming-auth-token'];
+    if (control === undefined || (shown !== undefined && !isEqualSecret(shown, control.authToken))) {
+      this.refused++;
+      return null;
+    }
+    const take = this.streaming(control);
+    return take === null ? null : (socket) => take(inOrder(socket));
+  }
+
+  protected control(parts: LegParts<TelnyxControl>): TelnyxControl {
+    const { token: makeToken, machineDetection, codec, publicUrl } = this.#options;
+    const { call, token } = parts;
+    return new TelnyxControl({
+      ...parts,
+      api: this.#api,
+      webhookUrl: webhookUrlOf(publicUrl),
+      stream: { url: `${publicUrl}${PATH}/media/${token}`.replace(/^http/, 'ws'), authToken: makeToken() },
+      // An answer cannot name the sampling rate.
+      streamsWithAnswer: codec !== 'L16',
+      detection: call.direction === 'outbound' ? machineDetection : null,
+    });
+  }
+
+  protected wire(): CallWire {
+    return { dialect: telnyxMessages(), ...TELNYX_CODECS[this.#options.codec] };
+  }
+
+  /** Commands go out by themselves: Telnyx does not wait for an answer with any. */
+  protected reply({ method, path, headers, body }: WebhookRequest): WebhookReply | Promise<WebhookReply> {
+    const [what] = segmentsBelow(PATH, path);
+    if (method !== 'POST' || what !== 'webhook') return UNKNOWN;
+    if (!isSigned(this.#key, headers, body, this.#options.unixMs())) {
+      this.refused++;
+      return REFUSED;
+    }
+    const event = readEvent(body);
+    if (event === null) return TAKEN;
+    return event.id === '' ? this.#take(event) : this.#replies.once(event.id, () => this.#take(event));
+  }
+
+  #take(event: TelnyxEvent): WebhookReply {
+    try {
+      this.#tell(event);
+    } catch (error) {
+      this.onError(error);
+    }
+    return TAKEN;
+  }
+
+  #tell(event: TelnyxEvent): void {
+    const { type, callControlId, state, isIncoming } = event;
+    const target = readTargetState(state);
+    const control = this.calls.byId(callControlId) ?? this.calls.byToken(target?.token ?? state);
+    if (control !== undefined) {
+      if (target === null) control.event(event);
+      else control.targetEvent(target.attempt, event);
+    } else if (target === null) {
+      if (type === 'call.initiated' && isIncoming) this.#incoming(event);
+    } else if (type === 'call.hangup') {
+      // Of a transfer long ago, or of another process: what is left of the far end's leg is nobody's.
+      this.#insist((signal) => this.#api.hangUp(target.farId, this.#options.token(), signal));
+    }
+  }
+
+  /** Somebody calls one of our numbers. */
+  #incoming({ callControlId: id, from, to, headers }: TelnyxEvent): void {
+    if (!this.takes(to)) {
+      this.#insist((signal) => this.#api.reject(id, 'unavailable', this.#options.token(), signal));
+      return;
+    }
+    const control = this.open({ direction: 'inbound', id, from: callerOf(from), to, headers });
+    control.offer();
+    this.offer(control);
+  }
+
+  /** Has something done to a leg that belongs to no call. */
+  #insist(does: (signal: AbortSignal) => Promise<void>): void {
+    const attempt = (): Promise<void> => does(new AbortController().signal);
+    const onGivenUp = (error: unknown): void => this.onError(error);
+    void retryUntilDone(this.#options.clock, attempt, () => false, onGivenUp);
+  }
+}
+
+function webhookUrlOf(publicUrl: string): string {
+  return `${publicUrl}${PATH}/webhook`;
+}

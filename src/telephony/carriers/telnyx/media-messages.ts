@@ -1,0 +1,158 @@
+import { parseJson } from '../../../base/json.js';
+import type { MediaDialect } from '../media-socket/dialect.js';
+import type { MediaEncoding } from '../media-socket/encodings.js';
+import { MessageFields } from '../media-socket/message-fields.js';
+import { type SequencedMessage, sequenceReader, soundIn } from '../media-socket/audio-sequence.js';
+import type { MediaSocket } from '../media-socket/media-socket.js';
+import { cutNumber } from '../media-socket/audio-text.js';
+
+/** How sound goes over the media socket. L16 is for calls with more than a telephone's bandwidth. */
+export type TelnyxCodec = 'PCMU' | 'PCMA' | 'L16';
+
+/**
+ * The codecs. Telnyx does not say in which order L16 has its bytes; its own programs, and those who have tried, take
+ * the low byte first (github.com/team-telnyx/eva, 2026-11-22), unlike L16 in RTP (RFC 3551, 4.5.11).
+ */
+export const TELNYX_CODECS: Readonly<Record<TelnyxCodec, { encoding: MediaEncoding; sampleRateHz: number }>> = {
+  PCMU: { encoding: 'mulaw', sampleRateHz: 8_000 },
+  PCMA: { encoding: 'alaw', sampleRateHz: 8_000 },
+  L16: { encoding: 'l16', sampleRateHz: 16_000 },
+};
+
+const fields = new MessageFields('telnyx');
+
+/**
+ * The messages of a call's media streams. The place of sound is made out by its chunk's number: what Telnyx calls its
+ * timestamp is not explained further.
+ * @see https://developers.telnyx.com/api-reference/websockets/stream-call-media-over-websocket (2026-11-22)
+ */
+export function telnyxMessages(): MediaDialect {
+  return {
+    read: sequenceReader(read),
+    media: (_streamId, payload) => `{"event":"media","media":{"payload":"${payload}"}}`,
+    mark: (_streamId, name) => `{"event":"mark","mark":{"name":"${name}"}}`,
+    clear: () => '{"event":"clear"}',
+  };
+}
+
+function read(text: string): SequencedMessage | null {
+  const message = parseJson(text) as Partial<Record<string, unknown>> | null;
+  switch (message?.['event']) {
+    case 'connected':
+      return null;
+    case 'start':
+      return started(message);
+    case 'media':
+      return soundIn(message, fields);
+    case 'dtmf':
+      return { type: 'digits', digits: fields.text(fields.objectIn(message, 'dtmf')['digit'], 'dtmf.digit') };
+    case 'mark':
+      return { type: 'mark', name: fields.text(fields.objectIn(message, 'mark')['name'], 'mark.name') };
+    case 'stop':
+      return { type: 'stop' };
+    case 'error': {
+      const { code, title, detail } = fields.objectIn(message, 'payload');
+      const words = [code, title, detail].filter((one) => typeof one === 'string' || typeof one === 'number');
+      throw fields.unreadable(`it reports ${words.join(', ').slice(0, 200)}`);
+    }
+    default:
+      throw fields.unreadable(`the event ${String(message?.['event']).slice(0, 40)} is not known`);
+  }
+}
+
+function started(message: Partial<Record<string, unknown>>): SequencedMessage {
+  const start = fields.objectIn(message, 'start');
+  const format = fields.objectIn(start, 'media_format');
+  const name = fields.text(format['encoding'], 'start.media_format.encoding');
+  const codec = Object.hasOwn(TELNYX_CODECS, name) ? TELNYX_CODECS[name as TelnyxCodec] : null;
+  if (codec === null) throw fields.unreadable(`start.media_format.encoding is ${name.slice(0, 40)}`);
+  return {
+    type: 'start',
+    streamId: fields.text(message['stream_id'], 'stream_id'),
+    callId: fields.text(start['call_control_id'], 'start.call_control_id'),
+    encoding: codec.encoding,
+    sampleRateHz: Number(format['sample_rate']),
+  };
+}
+
+/** Sound that came early waits for so many later messages: 60 ms. */
+const PATIENCE = 3;
+/** A jump of more chunks than this is no disorder: the count has begun anew. */
+const FAR = 100;
+const CHUNK = '"chunk":';
+const SPACED_CHUNK = /"chunk":\s*"?(\d{1,12})\b/;
+
+/**
+ * Puts sound into its order by the chunks' numbers: Telnyx does not promise to send it in order. What comes twice or
+ * too late is left out; anything but sound passes at once.
+ */
+export class MediaOrder {
+  readonly #held = new Map<number, string>();
+  #next: number | null = null;
+
+  /** Takes a message as it came; returns those whose turn it is. */
+  push(text: string): readonly string[] {
+    const chunk = chunkOf(text);
+    if (chunk === null) return [text];
+    if (chunk === this.#next && this.#held.size === 0) {
+      this.#next++;
+      return [text];
+    }
+    if (this.#next !== null && Math.abs(chunk - this.#next) > FAR) return [...this.flush(), text];
+    if (this.#next !== null && chunk < this.#next) return [];
+    this.#held.set(chunk, text);
+    if (this.#held.size > PATIENCE) this.#next = Math.min(...this.#held.keys());
+    return this.#due(this.#next ?? chunk);
+  }
+
+  /** What waits, in order; the count begins anew. */
+  flush(): readonly string[] {
+    const waiting = [...this.#held].sort(([one], [other]) => one - other).map(([, text]) => text);
+    this.#held.clear();
+    this.#next = null;
+    return waiting;
+  }
+
+  #due(from: number): string[] {
+    const due: string[] = [];
+    let next = from;
+    for (let text = this.#held.get(next); text !== undefined; text = this.#held.get(next)) {
+      due.push(text);
+      this.#held.delete(next++);
+    }
+    this.#next = next;
+    return due;
+  }
+}
+
+/** A media socket whose sound comes in order. */
+export function inOrder(socket: MediaSocket): MediaSocket {
+  return {
+    send: (text) => socket.send(text),
+    get bufferedBytes() {
+      return socket.bufferedBytes;
+    },
+    listen: (events) => {
+      const order = new MediaOrder();
+      socket.listen({
+        onText: (text) => {
+          for (const one of order.push(text)) events.onText(one);
+        },
+        onClosed: () => {
+          for (const one of order.flush()) events.onText(one);
+          events.onClosed();
+        },
+      });
+    },
+    close: () => socket.close(),
+  };
+}
+
+/** The number of a piece of sound; null = it is something else. */
+function chunkOf(text: string): number | null {
+  if (!text.includes('"media":')) return null;
+  const number = cutNumber(text, CHUNK);
+  if (number !== null) return number;
+  const spaced = SPACED_CHUNK.exec(text)?.[1];
+  return spaced === undefined ? null : Number(spaced);
+}

@@ -1,0 +1,47 @@
+import type { TelnyxCarrier } from './carrier.js';
+import type { TelnyxSettings } from './settings.js';
+import { ParleyError } from '../../../base/errors.js';
+import { accountOptions, type CarrierAccount, closingAll } from '../media-socket/carrier-account.js';
+
+export interface TelnyxCarrierParts extends CarrierAccount {
+  settings: TelnyxSettings;
+  apiKey: string | null;
+  /** The time of day, in milliseconds since 1970. */
+  unixMs: () => number;
+}
+
+const DETECTION = { off: null, answer: 'detect', 'greeting-end': 'greeting_end', premium: 'premium' } as const;
+
+/**
+ * The carrier of an account with Telnyx, on an engine's clock. Its `request` and `admit` want a web server; the daemon
+ * has one.
+ * @throws ParleyError CONFIG_INVALID
+ */
+export async function telnyxCarrier(
+  parts: TelnyxCarrierParts,
+): Promise<{ carrier: TelnyxCarrier; close: () => Promise<void> }> {
+  const { settings, apiKey, unixMs } = parts;
+  const { connectionId, publicKey, codec, machineDetection } = settings;
+  const common = accountOptions(parts, 'Telnyx', settings.apiUrl);
+  if (connectionId === null || publicKey === null || apiKey === null) {
+    const reason = 'Telnyx needs telnyx.connectionId, telnyx.publicKey and telnyxApiKey (PARLEY_TELNYX_API_KEY)';
+    throw new ParleyError('CONFIG_INVALID', { reason });
+  }
+  // Loaded late: who has no account does not wait for it.
+  const [{ TelnyxCarrier }, { openRest }] = await Promise.all([
+    import('./carrier.js'),
+    import('../media-socket/rest.js'),
+  ]);
+  const headers = { authorization: `Bearer ${apiKey}` };
+  const api = openRest({ carrier: 'telnyx', baseUrl: settings.apiUrl, headers });
+  const carrier = new TelnyxCarrier({
+    ...common,
+    unixMs,
+    publicKey,
+    connectionId,
+    codec,
+    rest: api.rest,
+    machineDetection: DETECTION[machineDetection],
+  });
+  return closingAll(carrier, api);
+}

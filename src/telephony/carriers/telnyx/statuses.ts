@@ -1,0 +1,66 @@
+import type { TransferOutcome } from '../../../transports/transport.js';
+import type { CallEnd } from '../carrier.js';
+
+/** Of `call.hangup`: why a leg is over, and at whose wish. */
+export interface Hangup {
+  cause: string;
+  source: string;
+  /** SIP status; empty where there is none. */
+  sip: string;
+}
+
+/** SIP answers of somebody who will not take the call (RFC 3261, 21.6.2; RFC 8197; RFC 8688). */
+const DECLINED = new Set(['603', '607', '608']);
+const BUSY = new Set(['486', '600']);
+/** Nobody there, nobody answered, given up (RFC 3261, 21.4.5, 21.4.18, 21.4.25). */
+const UNANSWERED = new Set(['408', '480', '487']);
+
+/**
+ * The end that the hangup of our leg means.
+ * @param wasAnswered whether the two have heard each other
+ */
+export function endOf(hangup: Hangup, direction: 'inbound' | 'outbound', wasAnswered: boolean): CallEnd {
+  const { cause, source, sip } = hangup;
+  const reason = sip === '' ? cause : `${cause} (SIP ${sip})`;
+  const end = (what: CallEnd['cause'], by: CallEnd['by']): CallEnd => ({ cause: what, by, reason });
+  const ourSide = direction === 'outbound' ? 'caller' : 'callee';
+  if (wasAnswered) return end('hangup', cause === 'normal_clearing' && source !== ourSide ? 'remote' : 'network');
+  switch (cause) {
+    // Answered, and gone before its sound was there: whoever was called has hung up all the same.
+    case 'normal_clearing':
+      return end('hangup', 'remote');
+    case 'originator_cancel':
+      return direction === 'inbound' ? end('hangup', 'remote') : end('canceled', 'agent');
+    case 'time_limit':
+      return end('failed', 'network');
+    default: {
+      const why = unansweredBecause(hangup);
+      return end(why, why === 'busy' || why === 'rejected' ? 'remote' : 'network');
+    }
+  }
+}
+
+/** What a transfer came to, by the hangup of the target's leg. */
+export function transferOutcome(hangup: Hangup): TransferOutcome {
+  // Answered, and over before we heard of the answer.
+  if (hangup.cause === 'normal_clearing' || hangup.cause === 'time_limit') return { ok: true };
+  return { ok: false, reason: unansweredBecause(hangup) };
+}
+
+function unansweredBecause({ cause, sip }: Hangup): 'busy' | 'rejected' | 'no-answer' | 'failed' {
+  switch (cause) {
+    case 'user_busy':
+      return DECLINED.has(sip) ? 'rejected' : 'busy';
+    case 'call_rejected':
+      return 'rejected';
+    case 'timeout':
+    case 'no_answer':
+      return 'no-answer';
+    case 'unspecified':
+      if (BUSY.has(sip)) return 'busy';
+      if (DECLINED.has(sip)) return 'rejected';
+      return UNANSWERED.has(sip) ? 'no-answer' : 'failed';
+    default:
+      return 'failed';
+  }
+}

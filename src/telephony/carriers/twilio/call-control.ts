@@ -1,0 +1,109 @@
+import { ParleyError } from '../../../base/errors.js';
+import type { CallEnd } from '../carrier.js';
+import { type CallDocuments, DocumentControl } from '../media-socket/document-control.js';
+import { TRANSFER_RING_S } from '../media-socket/leg-redirects.js';
+import type { LegParts } from '../media-socket/leg-control.js';
+import type { SocketControl } from '../media-socket/socket-carrier.js';
+import type { TwilioApi } from './api.js';
+import { endOf } from './statuses.js';
+import { conferenceTwiml, connectTwiml, dialTwiml, HANG_UP_TWIML, rejectTwiml } from './twiml.js';
+
+export interface TwilioControlOptions extends LegParts<TwilioControl> {
+  api: TwilioApi;
+  /** An address of ours on the web, or of the media socket, for this call. */
+  url: (what: 'next' | 'status' | 'dialled' | 'answered' | 'machine' | 'media', more?: string) => string;
+  machineDetection: 'Enable' | 'DetectMessageEnd' | null;
+}
+
+const MANNERS = {
+  carrier: 'twilio',
+  title: 'Twilio',
+  /** Twilio notices late that a socket broke off. */
+  brokenMs: 8_000,
+  /** Twilio waits 15 s for the answer to its webhook. */
+  decideMs: 12_000,
+};
+/** A key and the pause behind it, as Twilio plays them; `w` is half a second. */
+const KEY_MS = 500;
+
+/** Twilio's part of a call: what it tells of it, and what it is told. */
+export class TwilioControl extends DocumentControl<TwilioControl> implements SocketControl {
+  readonly #options: TwilioControlOptions;
+
+  constructor(options: TwilioControlOptions) {
+    super(options, documentsOf(options), MANNERS);
+    this.#options = options;
+  }
+
+  /** A status callback. */
+  status(form: URLSearchParams): void {
+    const status = form.get('CallStatus') ?? '';
+    const sid = form.get('CallSid') ?? '';
+    if (sid === '' || (this.id !== null && sid !== this.id)) return;
+    this.known(sid);
+    if (status === 'ringing') this.rings();
+    if (status === 'in-progress' && this.call.state !== 'answered') this.awaitStream();
+    const end = endOf(status, form, this.call.state === 'answered');
+    if (end !== null) this.over(end);
+  }
+
+  /** Presses keys. About a second of what the far end says meanwhile is not heard. */
+  async press(keys: string, signal: AbortSignal): Promise<void> {
+    if (!/^[0-9*#w]{1,200}$/.test(keys)) throw new ParleyError('KEYS_UNSUPPORTED', { carrier: 'Twilio', keys });
+    await this.detours.visit(connecting(this.#options, keys), keys.length * KEY_MS, signal);
+  }
+
+  /** The target of a transfer has a new status. */
+  targetStatus(attempt: string, status: string): void {
+    if (status === 'in-progress') this.detours.targetAnswered(attempt);
+  }
+
+  /** What Twilio takes whoever answered for. */
+  machine(form: URLSearchParams): void {
+    this.call.answeredBy((form.get('AnsweredBy') ?? 'unknown').slice(0, 40));
+  }
+
+  protected async dial(ringS: number, signal: AbortSignal): Promise<void> {
+    const { api, url, machineDetection: mode } = this.#options;
+    const { from, to } = this.call;
+    const machineDetection = mode === null ? null : { mode, url: url('machine') };
+    const twiml = connecting(this.#options);
+    this.known(await api.createCall({ from, to, ringS, machineDetection, twiml, statusUrl: url('status') }, signal));
+  }
+
+  protected redirect(id: string, document: string, signal: AbortSignal): Promise<void> {
+    return this.#options.api.redirect(id, document, signal);
+  }
+
+  protected end(id: string, signal: AbortSignal): Promise<void> {
+    return this.#options.api.end(id, signal);
+  }
+
+  protected async endOfCall(id: string, signal: AbortSignal): Promise<CallEnd | null> {
+    const found = await this.#options.api.status(id, signal);
+    if (found === null) return { cause: 'failed', by: 'network', reason: 'Twilio knows the call no more' };
+    return endOf(found.status, new URLSearchParams(), true);
+  }
+}
+
+function documentsOf(options: TwilioControlOptions): CallDocuments {
+  const { url, call } = options;
+  return {
+    connecting: () => connecting(options),
+    dialling: (target, attempt) =>
+      dialTwiml({
+        target,
+        from: call.ours,
+        ringS: TRANSFER_RING_S,
+        answeredUrl: url('answered', attempt),
+        actionUrl: url('dialled', attempt),
+      }),
+    meeting: conferenceTwiml,
+    hangUp: HANG_UP_TWIML,
+    reject: rejectTwiml,
+  };
+}
+
+function connecting({ url }: TwilioControlOptions, keys = ''): string {
+  return connectTwiml({ streamUrl: url('media'), nextUrl: url('next') }, keys);
+}

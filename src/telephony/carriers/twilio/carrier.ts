@@ -1,0 +1,213 @@
+import type { NumberOffer, NumberQuery } from '../carrier.js';
+import { callerOf } from '../media-socket/account-numbers.js';
+import {
+  type WebhookReply,
+  type WebhookRequest,
+  REFUSED,
+  segmentsBelow,
+  UNKNOWN,
+} from '../media-socket/webhook-endpoint.js';
+import type { MediaSocket } from '../media-socket/media-socket.js';
+import type { Rest } from '../media-socket/rest.js';
+import type { LegParts } from '../media-socket/leg-control.js';
+import { TwilioApi } from './api.js';
+import { TwilioControl } from './call-control.js';
+import { isSigned } from './signature.js';
+import { dialOutcome } from './statuses.js';
+import { EMPTY_TWIML, HANG_UP_TWIML, rejectTwiml } from './twiml.js';
+import { type CallWire, SocketCarrier, type SocketCarrierOptions } from '../media-socket/socket-carrier.js';
+import { parseJson } from '../../../base/json.js';
+import type { MediaDialect, MediaMessage } from '../media-socket/dialect.js';
+import { MessageFields } from '../media-socket/message-fields.js';
+import { cutNumber, cutPayload } from '../media-socket/audio-text.js';
+
+/** Twilio Media Streams' messages. @see https://www.twilio.com/docs/voice/media-streams/websocket-messages (2026-11-22) */
+export const TWILIO_MESSAGES: MediaDialect = {
+  read: (text) => quickly(text) ?? slowly(text),
+  media: (streamId, payload) => `{"event":"media","streamSid":"${streamId}","media":{"payload":"${payload}"}}`,
+  mark: (streamId, name) => `{"event":"mark","streamSid":"${streamId}","mark":{"name":"${name}"}}`,
+  clear: (streamId) => `{"event":"clear","streamSid":"${streamId}"}`,
+};
+
+const fields = new MessageFields('twilio');
+const TIMESTAMP = '"timestamp":';
+
+/** Null = it has to be looked at as a whole. */
+function quickly(text: string): MediaMessage | null {
+  const payload = cutPayload(text);
+  const atMs = payload === null ? null : cutNumber(text, TIMESTAMP);
+  return payload === null || atMs === null ? null : { type: 'media', payload, atMs };
+}
+
+function slowly(text: string): MediaMessage | null {
+  const message = parseJson(text) as Partial<Record<string, unknown>> | null;
+  switch (message?.['event']) {
+    case 'connected':
+      return null;
+    case 'start':
+      return fields.mulawStart(fields.objectIn(message, 'start'), { streamId: 'streamSid', callId: 'callSid' });
+    case 'media': {
+      const { track, payload, timestamp } = fields.objectIn(message, 'media');
+      if (track === 'outbound') return null;
+      return { type: 'media', payload: fields.text(payload, 'media.payload'), atMs: numberOf(timestamp) };
+    }
+    case 'dtmf':
+      return { type: 'digits', digits: fields.text(fields.objectIn(message, 'dtmf')['digit'], 'dtmf.digit') };
+    case 'mark':
+      return { type: 'mark', name: fields.text(fields.objectIn(message, 'mark')['name'], 'mark.name') };
+    case 'stop':
+      return { type: 'stop' };
+    default:
+      throw fields.unreadable(`the event ${String(message?.['event']).slice(0, 40)} is not known`);
+  }
+}
+
+function numberOf(value: unknown): number | null {
+  const number = typeof value === 'number' ? value : typeof value === 'string' && value !== '' ? Number(value) : NaN;
+  return Number.isFinite(number) && number >= 0 ? number : null;
+}
+
+export interface TwilioCarrierOptions extends SocketCarrierOptions {
+  accountSid: string;
+  authToken: string;
+  /** Where Twilio reaches us, https, with a path where there is one, without a slash at the end. */
+  publicUrl: string;
+  rest: Rest;
+  /** The API that tells prices. */
+  pricing: Rest;
+  /** What Twilio tells of machines beside our own judgement: nothing, who answered, or that once a greeting is over. */
+  machineDetection: 'Enable' | 'DetectMessageEnd' | null;
+}
+
+const PATH = '/carriers/twilio';
+/** ANONYMOUS, RESTRICTED, BLOCKED, UNKNOWN and UNAVAILABLE on a telephone's keys: Twilio's words for who does not say. */
+const WITHHELD = new Set(['+266696687', '+7378742833', '+2562533', '+8656696', '+86282452253']);
+
+/** Calls over Twilio: placed by its REST API, told of by its webhooks, heard over Media Streams. */
+export class TwilioCarrier extends SocketCarrier<TwilioControl> {
+  readonly name = 'twilio';
+  readonly path = PATH;
+  readonly #options: TwilioCarrierOptions;
+  readonly #api: TwilioApi;
+
+  constructor(options: TwilioCarrierOptions) {
+    const { clock, accountSid, rest, pricing, publicUrl } = options;
+    const [voiceUrl, statusUrl] = [urlOf(publicUrl, 'voice'), urlOf(publicUrl, 'status')];
+    const api = new TwilioApi({ clock, accountSid, rest, pricing, voiceUrl, statusUrl });
+    super(options, api);
+    this.#options = options;
+    this.#api = api;
+  }
+
+  async searchNumbers(
+    { country, areaCode, limit = 10 }: NumberQuery,
+    signal: AbortSignal,
+  ): Promise<readonly NumberOffer[]> {
+    const code = country.toUpperCase();
+    const numbers = await this.#api.searchNumbers(code, areaCode, limit, signal);
+    if (numbers.length === 0) return [];
+    const monthlyCents = await this.#api.monthlyCents(code, signal);
+    return numbers.map((number) => ({ number, country: code, monthlyCents }));
+  }
+
+  admit({ path, headers }: Omit<WebhookRequest, 'body' | 'method'>): ((socket: MediaSocket) => void) | null {
+    const { publicUrl, authToken } = this.#options;
+    const url = `${publicUrl}${path}`.replace(/^http/, 'ws');
+    if (!isSigned(authToken, headers['x-twilio-signature'] ?? '', url, new URLSearchParams())) {
+      this.refused++;
+      return null;
+    }
+    const control = this.callOfMedia(path);
+    return control === undefined ? null : this.streaming(control);
+  }
+
+  protected control(parts: LegParts<TwilioControl>): TwilioControl {
+    const { publicUrl, machineDetection } = this.#options;
+    const { call, token } = parts;
+    return new TwilioControl({
+      ...parts,
+      api: this.#api,
+      url: (what, more) => {
+        const url = urlOf(publicUrl, [what, token, ...(more === undefined ? [] : [more])].join('/'));
+        return what === 'media' ? url.replace(/^http/, 'ws') : url;
+      },
+      machineDetection: call.direction === 'outbound' ? machineDetection : null,
+    });
+  }
+
+  protected wire(): CallWire {
+    return { dialect: TWILIO_MESSAGES, encoding: 'mulaw', sampleRateHz: 8_000 };
+  }
+
+  protected async reply({ method, path, headers, body }: WebhookRequest): Promise<WebhookReply> {
+    const { publicUrl, authToken, accountSid } = this.#options;
+    if (method !== 'POST') return UNKNOWN;
+    const form = new URLSearchParams(body.toString('utf8'));
+    const isOurs = form.get('AccountSid') === accountSid;
+    if (!isOurs || !isSigned(authToken, headers['x-twilio-signature'] ?? '', `${publicUrl}${path}`, form)) {
+      this.refused++;
+      return REFUSED;
+    }
+    const [what = '', token, more = ''] = segmentsBelow(PATH, path);
+    if (what === 'voice') return twiml(await this.#voice(form));
+    const sid = form.get('CallSid') ?? '';
+    const control = token === undefined ? this.calls.byId(sid) : this.calls.byToken(token);
+    switch (what) {
+      case 'status':
+        control?.status(form);
+        return twiml(EMPTY_TWIML);
+      case 'answered':
+        control?.targetStatus(more, form.get('CallStatus') ?? '');
+        return twiml(EMPTY_TWIML);
+      case 'machine':
+        control?.machine(form);
+        return twiml(EMPTY_TWIML);
+      case 'next':
+        return twiml(control?.next() ?? HANG_UP_TWIML);
+      case 'dialled':
+        return twiml(control?.dialled(more, dialOutcome(form)) ?? HANG_UP_TWIML);
+      default:
+        return UNKNOWN;
+    }
+  }
+
+  /** Somebody calls one of our numbers, or Twilio asks once more about such a call. */
+  #voice(form: URLSearchParams): Promise<string> {
+    const sid = form.get('CallSid') ?? '';
+    const known = this.calls.byId(sid);
+    if (known !== undefined) return known.call.direction === 'inbound' ? known.voice() : Promise.resolve(HANG_UP_TWIML);
+    const to = form.get('To') ?? '';
+    if (!/^CA[0-9a-fA-F]{32}$/.test(sid) || !this.takes(to)) return Promise.resolve(rejectTwiml('unavailable'));
+    const control = this.open({
+      direction: 'inbound',
+      id: sid,
+      to,
+      from: callerOf(form.get('From') ?? '', WITHHELD),
+      headers: passedOn(form),
+    });
+    const reply = control.voice();
+    control.call.ring();
+    this.offer(control);
+    return reply;
+  }
+}
+
+function urlOf(publicUrl: string, what: string): string {
+  return `${publicUrl}${PATH}/${what}`;
+}
+
+function twiml(body: string): WebhookReply {
+  return { status: 200, contentType: 'text/xml', body };
+}
+
+/** What agents may be told of a call: SIP headers that came with it, and who it was forwarded by. */
+function passedOn(form: URLSearchParams): Record<string, string> {
+  const passed: Record<string, string> = {};
+  for (const [name, value] of form) {
+    const header = /^SipHeader_(X-[A-Za-z0-9-]{1,60}|User-to-User|Diversion)$/i.exec(name)?.[1];
+    if (header !== undefined) passed[header.toLowerCase()] = value.slice(0, 1_000);
+  }
+  const forwardedFrom = form.get('ForwardedFrom');
+  if (forwardedFrom !== null) passed['diversion'] ??= forwardedFrom.slice(0, 100);
+  return passed;
+}

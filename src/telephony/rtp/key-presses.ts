@@ -1,0 +1,116 @@
+import { dialTones, KEY_OFF_MS, KEY_ON_MS, WAIT_MS } from '../../audio/tones/dial-tones.js';
+import { FRAME_MS, frameSamples } from '../../audio/frame.js';
+
+/** What 20 ms hold while keys are pressed. */
+export type KeyFrame =
+  /** A packet of an event (RFC 4733, 2.3). `isFirst`: of the packets of its key, all of which have this one's timestamp. */
+  { kind: 'event'; payload: Uint8Array; isFirst: boolean } | { kind: 'tone'; samples: Int16Array } | { kind: 'pause' };
+
+interface Press {
+  readonly keys: string[];
+  readonly done: () => void;
+  readonly fail: (reason: Error) => void;
+}
+
+const KEYS = '0123456789*#ABCD';
+const ON_FRAMES = KEY_ON_MS / FRAME_MS;
+const KEY_FRAMES = ON_FRAMES + KEY_OFF_MS / FRAME_MS;
+const WAIT_FRAMES = WAIT_MS / FRAME_MS;
+/** The packet that tells a key's end is sent three times (RFC 4733, 2.5.1.4). */
+const END_PACKETS = 3;
+const END_BIT = 0x80;
+/** As loud as our tones, in -dBm0. */
+const VOLUME = 10;
+
+/** Keys on their way out, 20 ms at a time: as events where the other side takes them, else as tones. */
+export class KeyPresses {
+  readonly #rateHz: number;
+  readonly #presses: Press[] = [];
+  #events: { clockRateHz: number } | null = null;
+  /** The key that is being pressed, frames of it that are sent, and how: as it was begun. */
+  #key: string | null = null;
+  #frames = 0;
+  #clockRateHz: number | null = null;
+  #tone: Int16Array = new Int16Array();
+
+  /** @param rateHz of the tones */
+  constructor(rateHz: number) {
+    this.#rateHz = rateHz;
+  }
+
+  /** Holds from the next key on. */
+  useEvents(events: { clockRateHz: number } | null): void {
+    this.#events = events;
+  }
+
+  /** 0-9, *, #, A-D, and `w` for a pause. Aborted: the key that is being pressed is still sent. */
+  press(keys: string, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const press: Press = {
+        keys: [...keys].filter((key) => key === 'w' || KEYS.includes(key)),
+        done: () => {
+          signal.removeEventListener('abort', abort);
+          resolve();
+        },
+        fail: (reason) => {
+          signal.removeEventListener('abort', abort);
+          reject(reason);
+        },
+      };
+      const abort = (): void => {
+        const at = this.#presses.indexOf(press);
+        if (at >= 0) this.#presses.splice(at, 1);
+        reject(signal.reason as Error);
+      };
+      if (signal.aborted) {
+        abort();
+        return;
+      }
+      signal.addEventListener('abort', abort, { once: true });
+      this.#presses.push(press);
+    });
+  }
+
+  /** The next 20 ms; null = no key is being pressed. */
+  next(): KeyFrame | null {
+    if (this.#key === null && !this.#begin()) return null;
+    const key = this.#key;
+    const frame = this.#frames++;
+    if (this.#frames >= (key === 'w' ? WAIT_FRAMES : KEY_FRAMES)) this.#key = null;
+    if (key === null || key === 'w') return { kind: 'pause' };
+    if (this.#clockRateHz !== null) return eventOf(key, frame, this.#clockRateHz);
+    const length = frameSamples(this.#rateHz);
+    return { kind: 'tone', samples: this.#tone.subarray(frame * length, (frame + 1) * length) };
+  }
+
+  close(): void {
+    for (const { fail } of this.#presses.splice(0)) fail(new Error('the call is over'));
+    this.#key = null;
+  }
+
+  #begin(): boolean {
+    for (;;) {
+      const press = this.#presses[0];
+      if (press === undefined) return false;
+      const key = press.keys.shift();
+      if (key === undefined) {
+        this.#presses.shift();
+        press.done();
+        continue;
+      }
+      this.#key = key;
+      this.#frames = 0;
+      this.#clockRateHz = this.#events?.clockRateHz ?? null;
+      if (key !== 'w' && this.#clockRateHz === null) this.#tone = dialTones(key, this.#rateHz);
+      return true;
+    }
+  }
+}
+
+function eventOf(key: string, frame: number, clockRateHz: number): KeyFrame {
+  if (frame >= ON_FRAMES + END_PACKETS) return { kind: 'pause' };
+  const isEnd = frame >= ON_FRAMES;
+  const duration = (Math.min(frame + 1, ON_FRAMES) * FRAME_MS * clockRateHz) / 1_000;
+  const payload = Uint8Array.of(KEYS.indexOf(key), (isEnd ? END_BIT : 0) | VOLUME, duration >> 8, duration & 0xff);
+  return { kind: 'event', payload, isFirst: frame === 0 };
+}

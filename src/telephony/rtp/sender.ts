@@ -1,0 +1,226 @@
+import { FRAME_MS, frameSamples } from '../../audio/frame.js';
+import type { Opus } from '../../audio/codecs/opus.js';
+import { type Resampler, resamplerBetween } from '../../audio/dsp/resample.js';
+import { COMFORT_NOISE_TYPE, LONGEST_SENT_MS, mediaEncoder, type MediaEncoder } from './media-codec.js';
+import { KeyPresses } from './key-presses.js';
+import type { Agreement } from './negotiation.js';
+import type { RtpPacket } from './packet.js';
+import type { SentSoFar } from './reports.js';
+
+export interface SenderOptions {
+  /** Rate of the frames that are given. */
+  rateHz: number;
+  /** Whom packets say they are of. */
+  ssrc: number;
+  /** Where they begin to count: unforeseeable (RFC 3550, 5.1), and with SRTP below 2^15, so that the roll-over is seen. */
+  sequence: number;
+  timestamp: number;
+  /** Loaded, where it may be agreed upon. */
+  opus: Opus | null;
+  /** The packet's payload is overwritten by the next one, of any sender. */
+  wire: { send(packet: RtpPacket): void };
+}
+
+/** How the agreed codec is spoken. */
+interface Voice {
+  readonly encoder: MediaEncoder;
+  /** Null: the line has the codec's rate. */
+  readonly resampler: Resampler | null;
+  readonly ticksPerMs: number;
+  /** Samples of a packet. */
+  readonly packetSamples: number;
+  readonly ticksPerPacket: number;
+}
+
+/** A gap between frames of more than this is one in the stream as well. */
+const MAX_LATE_MS = 3 * FRAME_MS;
+/** Silence of so long is sent as comfort noise, where that is agreed upon; and again every so often, for NATs. */
+const QUIET_AFTER_FRAMES = 10;
+const QUIET_EVERY_FRAMES = 25;
+/** How loud it is, in -dBov (RFC 3389, 3.1): as a quiet room is on the telephone. */
+const QUIET_LEVEL = Uint8Array.of(70);
+
+/** What we send: packets of the length that the other side wants, with the sound, silence or keys of each 20 ms. */
+export class Sender {
+  readonly #rateHz: number;
+  readonly #ssrc: number;
+  readonly #opus: Opus | null;
+  readonly #wire: SenderOptions['wire'];
+  readonly #silence: Int16Array;
+  readonly #keys: KeyPresses;
+  /** Sound that waits for its packet to be full, at the codec's rate. */
+  readonly #waiting: Int16Array;
+  #waits = 0;
+  #agreement: Agreement | null = null;
+  /** Of it, what is read for each frame. */
+  #sends = false;
+  #comfortNoise = false;
+  #payloadType = 0;
+  #voice: Voice | null = null;
+  #sequence: number;
+  #timestamp: number;
+  #lastMs: number | null = null;
+  /** The key that is being sent: another timestamp would make it another key, however time has gone on meanwhile. */
+  #event = { payloadType: 0, timestamp: 0 };
+  #isFirst = true;
+  #isPressing = false;
+  #silentFrames = 0;
+  #packets = 0;
+  #octets = 0;
+
+  constructor(options: SenderOptions) {
+    this.#rateHz = options.rateHz;
+    this.#ssrc = options.ssrc;
+    this.#opus = options.opus;
+    this.#wire = options.wire;
+    this.#silence = new Int16Array(frameSamples(options.rateHz));
+    this.#waiting = new Int16Array(((LONGEST_SENT_MS + FRAME_MS) / FRAME_MS) * frameSamples(16_000));
+    this.#sequence = options.sequence;
+    this.#timestamp = options.timestamp;
+    this.#keys = new KeyPresses(options.rateHz);
+  }
+
+  /** What has been sent, and what the media clock says at a moment. */
+  sentAt(nowMs: number): SentSoFar {
+    const clockRateHz = this.#agreement?.codec.facts.clockRateHz ?? 8_000;
+    const since = Math.round(((nowMs - (this.#lastMs ?? nowMs)) * clockRateHz) / 1_000);
+    return {
+      ssrc: this.#ssrc,
+      packets: this.#packets,
+      octets: this.#octets,
+      timestamp: (this.#timestamp + since) >>> 0,
+    };
+  }
+
+  configure(agreement: Agreement): void {
+    const before = this.#agreement;
+    const { facts } = agreement.codec;
+    this.#agreement = agreement;
+    this.#sends = agreement.sends;
+    this.#comfortNoise = agreement.comfortNoise;
+    this.#payloadType = agreement.codec.payloadType;
+    this.#keys.useEvents(agreement.events);
+    if (before?.codec.facts === facts && before.packetMs === agreement.packetMs) return;
+    this.#voice?.encoder.close();
+    const ticksPerMs = facts.clockRateHz / 1_000;
+    this.#voice = {
+      encoder: mediaEncoder(facts, this.#opus),
+      resampler: resamplerBetween(this.#rateHz, facts.sampleRateHz),
+      ticksPerMs,
+      packetSamples: (facts.sampleRateHz * agreement.packetMs) / 1_000,
+      ticksPerPacket: ticksPerMs * agreement.packetMs,
+    };
+    this.#breakOff();
+  }
+
+  /** What is lost on the way, 0..1, as the other side reports it. */
+  expectLoss(share: number): void {
+    this.#voice?.encoder.expectLoss?.(share);
+  }
+
+  /** The next 20 ms; null = silence. */
+  frame(frame: Int16Array | null, nowMs: number): void {
+    const voice = this.#voice;
+    if (voice === null) return;
+    const ticks = voice.ticksPerMs * FRAME_MS;
+    this.#skipGap(ticks, nowMs);
+    const timestamp = this.#timestamp;
+    this.#timestamp = (this.#timestamp + ticks) >>> 0;
+    if (!this.#sends) {
+      this.#breakOff();
+      return;
+    }
+    const key = this.#isPressing ? this.#keys.next() : null;
+    if (key === null) this.#isPressing = false;
+    if (key?.kind === 'event') {
+      const { payload, isFirst } = key;
+      if (isFirst) this.#event = { payloadType: this.#agreement?.events?.payloadType ?? 0, timestamp };
+      this.#send(this.#event.payloadType, isFirst, this.#event.timestamp, payload);
+      this.#breakOff();
+      return;
+    }
+    const heard = key?.kind === 'tone' ? key.samples : key === null ? frame : null;
+    if (this.#comfortNoise && this.#isQuiet(heard, timestamp)) return;
+    const { encoder, packetSamples } = voice;
+    const isSilent = heard === null && voice.resampler === null && this.#waits === 0;
+    if (isSilent && encoder.silence !== undefined && packetSamples === this.#silence.length) {
+      this.#sendSound(timestamp, encoder.silence(packetSamples));
+      return;
+    }
+    const samples = heard ?? this.#silence;
+    this.#speak(voice, voice.resampler === null ? samples : voice.resampler.process(samples), timestamp);
+  }
+
+  /** Sends keys in place of sound. Resolves when they are sent; while the other side is on hold they wait. */
+  press(keys: string, signal: AbortSignal): Promise<void> {
+    this.#isPressing = true;
+    return this.#keys.press(keys, signal);
+  }
+
+  close(): void {
+    this.#keys.close();
+    this.#voice?.encoder.close();
+    this.#voice = null;
+  }
+
+  /** Puts sound into packets. @param timestamp of its beginning */
+  #speak({ encoder, packetSamples, ticksPerPacket }: Voice, samples: Int16Array, timestamp: number): void {
+    if (this.#waits === 0 && samples.length === packetSamples) {
+      // Nearly always.
+      this.#sendSound(timestamp, encoder.encode(samples));
+      return;
+    }
+    const waiting = this.#waiting;
+    let at = (timestamp - (this.#waits * ticksPerPacket) / packetSamples) >>> 0;
+    waiting.set(samples, this.#waits);
+    const end = this.#waits + samples.length;
+    let from = 0;
+    for (; from + packetSamples <= end; from += packetSamples) {
+      this.#sendSound(at, encoder.encode(waiting.subarray(from, from + packetSamples)));
+      at = (at + ticksPerPacket) >>> 0;
+    }
+    waiting.copyWithin(0, from, end);
+    this.#waits = end - from;
+  }
+
+  /** Whether silence goes on that is sent as comfort noise: one packet now and then. */
+  #isQuiet(frame: Int16Array | null, timestamp: number): boolean {
+    if (frame !== null) {
+      this.#silentFrames = 0;
+      return false;
+    }
+    const quiet = this.#silentFrames++ - QUIET_AFTER_FRAMES;
+    if (quiet < 0) return false;
+    if (quiet === 0) this.#breakOff();
+    if (quiet % QUIET_EVERY_FRAMES === 0) this.#send(COMFORT_NOISE_TYPE, false, timestamp, QUIET_LEVEL);
+    return true;
+  }
+
+  /** The sound ends here; what comes next begins anew. What has not filled a packet is left out. */
+  #breakOff(): void {
+    this.#waits = 0;
+    this.#isFirst = true;
+  }
+
+  /** Nobody has given anything for a while: the stream's time goes on with the world's. */
+  #skipGap(ticks: number, nowMs: number): void {
+    const lateMs = this.#lastMs === null ? 0 : nowMs - this.#lastMs - FRAME_MS;
+    this.#lastMs = nowMs;
+    if (lateMs <= MAX_LATE_MS) return;
+    this.#timestamp = (this.#timestamp + Math.round(lateMs / FRAME_MS) * ticks) >>> 0;
+    this.#breakOff();
+  }
+
+  #sendSound(timestamp: number, payload: Uint8Array): void {
+    this.#send(this.#payloadType, this.#isFirst, timestamp, payload);
+    this.#isFirst = false;
+  }
+
+  #send(payloadType: number, marker: boolean, timestamp: number, payload: Uint8Array): void {
+    const sequence = this.#sequence;
+    this.#sequence = (sequence + 1) & 0xffff;
+    this.#packets++;
+    this.#octets += payload.length;
+    this.#wire.send({ payloadType, marker, sequence, timestamp, ssrc: this.#ssrc, payload });
+  }
+}

@@ -1,0 +1,250 @@
+import { Scratch } from '../../audio/dsp/scratch.js';
+import type { Clock } from '../../base/clock.js';
+import { OVERTAKEN_MS } from './early-media.js';
+import { ReportedLoss, Reports, type ReportStats, type SentSoFar } from './reports.js';
+import { type Agreement, isNowhere } from './negotiation.js';
+import { isRtcp, LONGEST_DATAGRAM_BYTES, parseRtp, RTP_HEADER_BYTES, type RtpPacket, serialiseRtp } from './packet.js';
+import type { PortPair } from './ports.js';
+import { type Place, SourceLock } from './source-lock.js';
+import type { DatagramSocket } from './socket.js';
+import { isSameKey, SrtpReceiver, SrtpSender } from './srtp.js';
+
+export interface WireOptions {
+  pair: PortPair;
+  /** How long another address than the negotiated one may prove to be the other side's. */
+  learnMs: number;
+  clock: Clock;
+  /** Our source of sound. */
+  ssrc: number;
+  /** What we have sent, for reports. */
+  sent: () => SentSoFar;
+  /** Who gets the other side's packets, before `hearBy`. */
+  listener: PacketListener;
+  /** A share of our packets, 0..1, to be ready to lose. */
+  onExpectedLoss: (share: number) => void;
+}
+
+/** Who gets packets. Their payload is overwritten afterwards. */
+export interface PacketListener {
+  packet(packet: RtpPacket, nowMs: number): void;
+}
+
+/** Datagrams that were not heard. */
+export interface Unheard {
+  /** From elsewhere than the other side. */
+  strangers: number;
+  /** Not protected with its key, or repeated. */
+  forged: number;
+  /** Neither RTP nor RTCP. */
+  junk: number;
+}
+
+/** A packet, until it has been sent. */
+const datagramOut = new Scratch(new Uint8Array(LONGEST_DATAGRAM_BYTES));
+/** A second of packets. */
+const MOST_OVERTAKEN = 64;
+
+/** Between our sockets and the other side's: who is believed, what is encrypted, and reports of both. */
+export class Wire {
+  readonly #rtp: DatagramSocket;
+  readonly #rtcp: DatagramSocket;
+  readonly #learnMs: number;
+  readonly #ssrc: number;
+  readonly #clock: Clock;
+  readonly #sent: WireOptions['sent'];
+  #listener: PacketListener;
+  readonly #onExpectedLoss: WireOptions['onExpectedLoss'];
+  readonly #reports: Reports;
+  readonly #loss = new ReportedLoss();
+  readonly #unheard: Unheard = { strangers: 0, forged: 0, junk: 0 };
+  #agreement: Agreement | null = null;
+  #lock: SourceLock | null = null;
+  #sealer: SrtpSender | null = null;
+  #opener: SrtpReceiver | null = null;
+  /** The last packet's type, and its clock. */
+  #type: number | null = null;
+  #clockRateHz: number | null = null;
+  #lastHeardMs = -Infinity;
+  #isOver = false;
+  /** What came from places that were not agreed upon: answers may be overtaken by the sound that they are about. */
+  readonly #overtaken: { datagram: Uint8Array; from: Place; isRtcpPort: boolean; atMs: number }[] = [];
+
+  constructor(options: WireOptions) {
+    const { pair } = options;
+    this.#rtp = pair.rtp;
+    this.#rtcp = pair.rtcp;
+    this.#learnMs = options.learnMs;
+    this.#ssrc = options.ssrc;
+    this.#clock = options.clock;
+    this.#sent = options.sent;
+    this.#listener = options.listener;
+    this.#onExpectedLoss = options.onExpectedLoss;
+    this.#reports = new Reports(options.clock.nowMs());
+    let from: Place = { address: '', port: 0 };
+    pair.rtp.listen((datagram, address, port) => {
+      // Nearly always the same place as before.
+      if (port !== from.port || address !== from.address) from = { address, port };
+      this.#onDatagram(datagram, from, false);
+    });
+    pair.rtcp.listen((datagram, address, port) => this.#onDatagram(datagram, { address, port }, true));
+  }
+
+  get unheard(): Unheard {
+    return { ...this.#unheard };
+  }
+
+  get reportStats(): ReportStats {
+    return this.#reports.stats;
+  }
+
+  /** When anything of the other side came, sound or reports. */
+  get lastHeardMs(): number {
+    return this.#lastHeardMs;
+  }
+
+  /** Whether the other side has said goodbye (RTCP BYE), and nothing has come since. */
+  get hasLeft(): boolean {
+    return this.#reports.hasLeft;
+  }
+
+  /** Where sound is sent; null before anything is agreed upon. */
+  get target(): Place | null {
+    return this.#lock?.target ?? null;
+  }
+
+  agree(agreement: Agreement): void {
+    const nowMs = this.#clock.nowMs();
+    // Without an address, as some put a call on hold, the other side stays where it was, if that is known.
+    if (isNowhere(agreement.remote.address)) this.#lock?.extend(nowMs);
+    else if (this.#lock !== null) this.#lock.move(agreement.remote, nowMs);
+    else this.#lock = new SourceLock({ expected: agreement.remote, learnMs: this.#learnMs, nowMs });
+    const keysBefore = this.#agreement?.srtp ?? null;
+    const { srtp } = agreement;
+    this.#agreement = agreement;
+    this.#type = null;
+    // Keys that stay go on counting where they are (RFC 4568, 7.1.4).
+    if (srtp === null) [this.#sealer, this.#opener] = [null, null];
+    else {
+      if (keysBefore === null || !isSameKey(keysBefore.send, srtp.send)) this.#sealer = new SrtpSender(srtp.send);
+      if (keysBefore === null || !isSameKey(keysBefore.receive, srtp.receive))
+        this.#opener = new SrtpReceiver(srtp.receive);
+    }
+    this.#hearOvertaken(nowMs);
+  }
+
+  /** From now on packets are for another one. */
+  hearBy(listener: PacketListener): void {
+    this.#listener = listener;
+  }
+
+  /** The other side may be behind a NAT and send only now. */
+  extendLearning(): void {
+    this.#lock?.extend(this.#clock.nowMs());
+  }
+
+  send(packet: RtpPacket): void {
+    if (this.#lock === null) return;
+    const { address, port } = this.#lock.target;
+    const length = RTP_HEADER_BYTES + packet.payload.length;
+    const datagram = serialiseRtp(packet, datagramOut.of(length));
+    this.#rtp.send(this.#sealer === null ? datagram : this.#sealer.protect(datagram), address, port);
+  }
+
+  /** To be called ten times a second or so. */
+  tick(nowMs: number): void {
+    if (this.#agreement === null || nowMs < this.#reports.nextMs) return;
+    this.#sendReport(this.#reports.next(this.#sent(), nowMs));
+  }
+
+  /** May be called twice. @param saysGoodbye to somebody who has heard of us */
+  close(saysGoodbye: boolean): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    if (this.#agreement === null || !saysGoodbye) return;
+    this.#sendReport(this.#reports.goodbye(this.#sent(), this.#clock.nowMs()));
+  }
+
+  #sendReport(report: Uint8Array): void {
+    const [agreement, lock] = [this.#agreement, this.#lock];
+    if (agreement === null || lock === null) return;
+    const datagram = this.#sealer?.protectRtcp(report) ?? report;
+    const [rtp, rtcp] = [this.#rtp, this.#rtcp];
+    const { address, port } = lock.target;
+    if (agreement.rtcpMux) rtp.send(datagram, address, port);
+    else if (lock.isExpected(lock.target) && !isNowhere(agreement.remote.rtcpAddress)) {
+      rtcp.send(datagram, agreement.remote.rtcpAddress, agreement.remote.rtcpPort);
+    } else rtcp.send(datagram, address, port + 1);
+  }
+
+  #onDatagram(datagram: Uint8Array, from: Place, isRtcpPort: boolean, nowMs = this.#clock.nowMs()): void {
+    const lock = this.#lock;
+    if (this.#isOver) return;
+    if (lock === null) {
+      this.#keep(datagram, from, isRtcpPort, nowMs);
+      return;
+    }
+    if (isRtcpPort || isRtcp(datagram)) this.#onReport(datagram, from, lock, nowMs);
+    else this.#onRtp(datagram, from, lock, nowMs);
+  }
+
+  #onRtp(datagram: Uint8Array, from: Place, lock: SourceLock, nowMs: number): void {
+    if (lock.isLocked && !lock.isTarget(from) && !lock.isExpected(from)) {
+      this.#unheard.strangers++;
+      this.#keep(datagram, from, false, nowMs);
+      return;
+    }
+    const opened = this.#opener === null ? datagram : this.#opener.open(datagram);
+    const packet = opened === null ? null : parseRtp(opened);
+    if (packet === null) {
+      this.#unheard[opened === null ? 'forged' : 'junk']++;
+      return;
+    }
+    // What we have sent ourselves comes back: a loop (RFC 3550, 8.2).
+    if (packet.ssrc === this.#ssrc || !lock.accepts(from, packet, nowMs, this.#opener !== null)) {
+      this.#unheard.strangers++;
+      return;
+    }
+    this.#lastHeardMs = nowMs;
+    if (packet.payloadType !== this.#type) {
+      this.#type = packet.payloadType;
+      this.#clockRateHz = this.#agreement?.codecs.get(packet.payloadType)?.clockRateHz ?? null;
+    }
+    this.#reports.take(packet, this.#clockRateHz, nowMs);
+    this.#listener.packet(packet, nowMs);
+  }
+
+  /** Only of the place that is agreed upon now: nobody proves to be elsewhere by what came before. */
+  #hearOvertaken(nowMs: number): void {
+    for (const { datagram, from, isRtcpPort, atMs } of this.#overtaken.splice(0)) {
+      const isTheirs = isRtcpPort || this.#lock?.isExpected(from) === true;
+      if (isTheirs && nowMs - atMs <= OVERTAKEN_MS) this.#onDatagram(datagram, from, isRtcpPort, atMs);
+    }
+  }
+
+  #keep(datagram: Uint8Array, from: Place, isRtcpPort: boolean, atMs: number): void {
+    this.#overtaken.push({ datagram: new Uint8Array(datagram), from, isRtcpPort, atMs });
+    if (this.#overtaken.length > MOST_OVERTAKEN) this.#overtaken.shift();
+  }
+
+  #onReport(datagram: Uint8Array, from: Place, lock: SourceLock, nowMs: number): void {
+    const isTheirs = from.address === lock.target.address || from.address === this.#agreement?.remote.rtcpAddress;
+    if (!isTheirs) {
+      this.#unheard.strangers++;
+      return;
+    }
+    const opened = this.#opener === null ? datagram : this.#opener.open(datagram);
+    if (opened === null) {
+      this.#unheard.forged++;
+      return;
+    }
+    const before = this.#reports.stats;
+    if (!this.#reports.read(opened, this.#ssrc, nowMs)) {
+      this.#unheard.junk++;
+      return;
+    }
+    this.#lastHeardMs = nowMs;
+    const { stats } = this.#reports;
+    const expected = stats === before || stats.reportedLoss === null ? null : this.#loss.take(stats.reportedLoss);
+    if (expected !== null) this.#onExpectedLoss(expected);
+  }
+}

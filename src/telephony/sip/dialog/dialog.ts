@@ -1,0 +1,170 @@
+import { parseAddress } from '../address.js';
+import { Headers } from '../headers.js';
+import type { Hop } from '../hop.js';
+import {
+  callIdOf,
+  contactOf,
+  cseqOf,
+  NO_BODY,
+  type SipMessage,
+  type SipRequest,
+  type SipResponse,
+  tagOf,
+} from '../message.js';
+import { parseSipUri, type SipUri } from '../uri.js';
+
+/** What identifies a dialog, seen from our side. */
+export interface DialogId {
+  callId: string;
+  localTag: string;
+  remoteTag: string;
+}
+
+export function dialogKey({ callId, localTag }: Pick<DialogId, 'callId' | 'localTag'>): string {
+  return `${callId} ${localTag}`;
+}
+
+/** What two user agents share about a call (RFC 3261, 12). */
+export class Dialog implements DialogId {
+  readonly callId: string;
+  readonly localTag: string;
+  readonly remoteTag: string;
+  /** Whether the call is ours: it matters where both sides want something at the same time (14.1). */
+  readonly isCaller: boolean;
+  /** Where its messages come from. */
+  hop: Hop;
+  readonly #local: string;
+  readonly #remote: string;
+  #localSequence: number;
+  #remoteSequence: number | null;
+  #target: string;
+  #routes: readonly string[];
+
+  private constructor(parts: {
+    message: SipMessage;
+    isCaller: boolean;
+    localTag: string;
+    local: string;
+    remote: string;
+    remoteTag: string;
+    routes: readonly string[];
+    hop: Hop;
+  }) {
+    const { message, isCaller, localTag, local, remote, remoteTag, routes, hop } = parts;
+    this.callId = callIdOf(message);
+    this.isCaller = isCaller;
+    this.localTag = localTag;
+    this.remoteTag = remoteTag;
+    this.hop = hop;
+    this.#local = local;
+    this.#remote = remote;
+    this.#routes = routes;
+    const sequence = cseqOf(message)?.sequence ?? 0;
+    this.#localSequence = isCaller ? sequence : 0;
+    this.#remoteSequence = isCaller ? null : sequence;
+    this.#target = contactOf(message)?.uri ?? parseAddress(remote)?.uri ?? '';
+  }
+
+  /** Of an INVITE that we have got (12.1.1). */
+  static ofRequest(request: SipRequest, localTag: string, hop: Hop): Dialog {
+    return new Dialog({
+      message: request,
+      isCaller: false,
+      localTag,
+      hop,
+      local: `${request.headers.get('to') ?? ''};tag=${localTag}`,
+      remote: request.headers.get('from') ?? '',
+      remoteTag: tagOf(request, 'from') ?? '',
+      routes: request.headers.values('record-route') ?? [],
+    });
+  }
+
+  /** Of a response to our INVITE (12.1.2). */
+  static ofResponse(response: SipResponse, hop: Hop): Dialog {
+    return new Dialog({
+      message: response,
+      isCaller: true,
+      hop,
+      localTag: tagOf(response, 'from') ?? '',
+      local: response.headers.get('from') ?? '',
+      remote: response.headers.get('to') ?? '',
+      remoteTag: tagOf(response, 'to') ?? '',
+      routes: (response.headers.values('record-route') ?? []).toReversed(),
+    });
+  }
+
+  /** What `Replaces` says of it to somebody else (RFC 3891). */
+  get replaces(): string {
+    return `${this.callId};to-tag=${this.remoteTag};from-tag=${this.localTag}`;
+  }
+
+  /** The far end's address, as it calls itself: for `Refer-To`. */
+  get target(): string {
+    return this.#target;
+  }
+
+  get localUri(): string {
+    return parseAddress(this.#local)?.uri ?? '';
+  }
+
+  /** What the next request is sent to: the first proxy, or the far end itself. Null where it is no SIP address. */
+  get next(): SipUri | null {
+    const [route] = this.#routes;
+    return route === undefined ? parseSipUri(this.#target) : (parseAddress(route)?.sip ?? null);
+  }
+
+  /** A request within the dialog, with a CSeq of its own (12.2.1.1). */
+  request(method: string, contact: string): SipRequest {
+    this.#localSequence++;
+    return this.#build(method, this.#localSequence, contact);
+  }
+
+  /** The ACK of a 2xx (13.2.2.4). */
+  ack(sequence: number): SipRequest {
+    return this.#build('ACK', sequence, null);
+  }
+
+  /** PRACK and others have CSeqs of their own; what is sent to a fork begins where the INVITE was. */
+  get localSequence(): number {
+    return this.#localSequence;
+  }
+
+  /** Whether a request comes in its order (12.2.2); what is older is refused. */
+  takes(request: SipRequest): boolean {
+    const sequence = cseqOf(request)?.sequence ?? 0;
+    if (tagOf(request, 'from') !== this.remoteTag) return false;
+    if (this.#remoteSequence !== null && sequence <= this.#remoteSequence) return false;
+    this.#remoteSequence = sequence;
+    return true;
+  }
+
+  /** The far end's new address, where a message of INVITE or UPDATE tells one. */
+  refresh(message: SipMessage): void {
+    const contact = contactOf(message);
+    if (contact?.sip != null) this.#target = contact.uri;
+  }
+
+  /** The answer to our INVITE settles the way, which early responses may not have known (13.2.2.4). */
+  settle(response: SipResponse): void {
+    this.#routes = (response.headers.values('record-route') ?? []).toReversed();
+    this.refresh(response);
+  }
+
+  #build(method: string, sequence: number, contact: string | null): SipRequest {
+    const headers = new Headers();
+    let uri = this.#target;
+    let routes = [...this.#routes];
+    const first = routes[0] === undefined ? null : parseAddress(routes[0]);
+    // A proxy of the old kind, which wants to be the Request-URI itself.
+    if (first !== null && first.sip?.parameters.has('lr') !== true) {
+      routes = [...routes.slice(1), `<${uri}>`];
+      ({ uri } = first);
+    }
+    headers.add('max-forwards', '70');
+    for (const route of routes) headers.add('route', route);
+    headers.add('from', this.#local).add('to', this.#remote);
+    headers.add('call-id', this.callId).add('cseq', `${String(sequence)} ${method}`);
+    if (contact !== null) headers.add('contact', contact);
+    return { kind: 'request', method, uri, headers, body: NO_BODY };
+  }
+}

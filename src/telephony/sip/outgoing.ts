@@ -1,0 +1,123 @@
+import type { Clock } from '../../base/clock.js';
+import type { DigestClient } from './digest.js';
+import type { Hop } from './hop.js';
+import type { SipRequest, SipResponse } from './message.js';
+import { Timers } from './timers.js';
+import type { ClientFailure, ClientTransaction } from './transactions/transaction.js';
+import type { Transactions } from './transactions/transactions.js';
+
+export interface OutgoingOptions {
+  clock: Clock;
+  transactions: Transactions;
+  /** Where it may go: the next one is tried where one is not there, or has no capacity. */
+  hops: readonly Hop[];
+  /** Null: what must be proved is refused. */
+  digest: DigestClient | null;
+  /** The request, anew for each attempt: with a CSeq of its own. */
+  build: (hop: Hop) => SipRequest;
+  onProvisional?: (response: SipResponse, request: SipRequest, hop: Hop) => void;
+  /** Of an INVITE each 2xx; else once. */
+  onFinal: (response: SipResponse, request: SipRequest, hop: Hop) => void;
+  /** No hop gave a final response. */
+  onFailure: (failure: ClientFailure) => void;
+  /** A hop with others behind it has so long to give any sign. Default 4000. */
+  signMs?: number;
+}
+
+/** Proofs are sent so often for one request: for a proxy and for the far end, and again for a stale nonce each. */
+const MOST_PROOFS = 4;
+
+/** A request on its way: to one server after the other, with what they want to be proved. */
+export class Outgoing {
+  readonly #options: OutgoingOptions;
+  readonly #timers: Timers<'sign'>;
+  #at = 0;
+  #proofs = 0;
+  #transaction: ClientTransaction | null = null;
+  #hasSign = false;
+  #isCancelled = false;
+  #isOver = false;
+
+  constructor(options: OutgoingOptions) {
+    this.#options = options;
+    this.#timers = new Timers(options.clock);
+  }
+
+  /** To be called once. */
+  start(): void {
+    if (this.#options.hops.length === 0) this.#fail('transport');
+    else this.#attempt();
+  }
+
+  /** Cancels an INVITE; its end follows in every case. */
+  cancel(): void {
+    if (this.#isCancelled || this.#isOver) return;
+    this.#isCancelled = true;
+    // Before it has given a sign it must not be cancelled (RFC 3261, 9.1): it is with the first one.
+    if (this.#hasSign && this.#transaction !== null) this.#options.transactions.cancel(this.#transaction);
+  }
+
+  /** Forgets it without a word. May be called twice. */
+  close(): void {
+    this.#isOver = true;
+    this.#timers.clearAll();
+    this.#transaction?.close();
+  }
+
+  #attempt(): void {
+    const { transactions, hops, digest, build, signMs = 4000 } = this.#options;
+    const hop = hops[this.#at] as Hop;
+    const request = build(hop);
+    digest?.sign(request);
+    this.#hasSign = false;
+    let transaction: ClientTransaction | null = null;
+    const isCurrent = (): boolean => !this.#isOver && this.#transaction === transaction;
+    transaction = transactions.request(request, hop, {
+      onResponse: (response) => {
+        // What an attempt that was given up brings late still has to be ended: a 2xx is told in any case.
+        const isLate2xx = response.status >= 200 && response.status < 300 && request.method === 'INVITE';
+        if (isCurrent()) this.#responded(response, request, hop);
+        else if (isLate2xx) this.#options.onFinal(response, request, hop);
+      },
+      onFailure: (failure) => {
+        if (isCurrent()) this.#next(failure);
+      },
+    });
+    this.#transaction = transaction;
+    if (this.#at + 1 >= hops.length) return;
+    this.#timers.set('sign', signMs, () => this.#next('timeout'));
+  }
+
+  #responded(response: SipResponse, request: SipRequest, hop: Hop): void {
+    const { status } = response;
+    this.#timers.clearAll();
+    this.#hasSign = true;
+    if (status < 200) {
+      if (this.#isCancelled && this.#transaction !== null) this.#options.transactions.cancel(this.#transaction);
+      this.#options.onProvisional?.(response, request, hop);
+    } else if (status === 503 && this.#at + 1 < this.#options.hops.length && !this.#isCancelled) {
+      this.#next('transport');
+    } else if ((status === 401 || status === 407) && this.#mayProve(response, request)) {
+      this.#attempt();
+    } else {
+      this.#options.onFinal(response, request, hop);
+    }
+  }
+
+  #mayProve(response: SipResponse, request: SipRequest): boolean {
+    if (this.#isCancelled || ++this.#proofs > MOST_PROOFS) return false;
+    return this.#options.digest?.learn(response, request) ?? false;
+  }
+
+  #next(failure: ClientFailure): void {
+    this.#timers.clearAll();
+    this.#at++;
+    if (this.#at < this.#options.hops.length && !this.#isCancelled) this.#attempt();
+    else this.#fail(failure);
+  }
+
+  #fail(failure: ClientFailure): void {
+    this.#isOver = true;
+    this.#options.onFailure(failure);
+  }
+}

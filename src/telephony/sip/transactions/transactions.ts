@@ -1,0 +1,270 @@
+import type { Clock } from '../../../base/clock.js';
+import { type Hop, isReliable, sameHop } from '../hop.js';
+import { callIdOf, cseqOf, type SipRequest, type SipResponse, tagOf, topVia } from '../message.js';
+import { noteSource, responseTo } from '../respond.js';
+import { messageBytes } from '../serialise.js';
+import { MAGIC_COOKIE, viaText } from '../via.js';
+import { PlainClientTransaction } from './client.js';
+import { cancelOf, InviteClientTransaction } from './invite-client.js';
+import { InviteServerTransaction } from './invite-server.js';
+import type { ClientTransaction, ClientUser, ServerOptions, ServerTransaction } from './transaction.js';
+import { GIVE_UP_MS, Timers } from '../timers.js';
+
+/**
+ * The server's side of any request but INVITE and ACK (RFC 3261, 17.2.2):
+ *
+ *     trying ──1xx──▶ proceeding ──▶ completed ──J──▶ terminated
+ */
+export class PlainServerTransaction implements ServerTransaction {
+  readonly request: SipRequest;
+  finalStatus: number | null = null;
+  readonly #options: ServerOptions;
+  readonly #timers: Timers<'J' | 'unanswered'>;
+  #last: Uint8Array | null = null;
+  #isOver = false;
+
+  constructor(options: ServerOptions) {
+    this.#options = options;
+    this.request = options.request;
+    this.#timers = new Timers(options.clock);
+    // The RFC lets it wait for ever; whoever asked has given up by then.
+    this.#timers.set('unanswered', GIVE_UP_MS, () => this.close());
+  }
+
+  respond(response: SipResponse): void {
+    if (this.finalStatus !== null || this.#isOver) return;
+    this.#last = messageBytes(response);
+    if (response.status >= 200) {
+      this.finalStatus = response.status;
+      this.#timers.clear('unanswered');
+      this.#timers.set('J', this.#options.reliable ? 0 : GIVE_UP_MS, () => this.close());
+    }
+    this.#options.send(this.#last);
+  }
+
+  receive(): void {
+    if (this.#last !== null) this.#options.send(this.#last);
+  }
+
+  transportFailed(): void {
+    this.close();
+  }
+
+  close(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#timers.clearAll();
+    this.#options.onTerminated();
+  }
+}
+
+export interface TransactionsOptions {
+  clock: Clock;
+  /** A short string that nobody else has or guesses, of token characters. */
+  token: () => string;
+  send: (bytes: Uint8Array, to: Hop) => void;
+  /** What answers to requests sent there come back to, for `Via`. */
+  sentBy: (to: Hop) => { host: string; port: number };
+  /** A new request; it is answered through its transaction. */
+  onRequest: (request: SipRequest, from: Hop, server: ServerTransaction) => void;
+  /** An ACK of a 2xx. */
+  onAck: (request: SipRequest) => void;
+  /** Something that belongs to nothing here was dropped. */
+  onDropped: (why: 'stray-response' | 'no-via' | 'too-many') => void;
+  /** Transactions at once; further requests are dropped. Default 20 000. */
+  most?: number;
+}
+
+interface Entry<T> {
+  transaction: T;
+  hop: Hop;
+}
+
+/** All transactions of a user agent: which message belongs to which (RFC 3261, 17.1.3 and 17.2.3). */
+export class Transactions {
+  readonly #options: TransactionsOptions;
+  readonly #clients = new Map<string, Entry<ClientTransaction>>();
+  readonly #servers = new Map<string, Entry<ServerTransaction>>();
+  /** Requests outside dialogs by what their copies over other ways share, against answering them twice (8.2.2.2). */
+  readonly #merged = new Map<string, ServerTransaction>();
+  #isClosed = false;
+
+  constructor(options: TransactionsOptions) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#clients.size + this.#servers.size;
+  }
+
+  /** Requests of ours without a final response. */
+  get unanswered(): number {
+    let count = 0;
+    for (const { transaction } of this.#clients.values()) if (!transaction.isAnswered) count++;
+    return count;
+  }
+
+  /** Sends a request; its `Via` is added here. */
+  request(request: SipRequest, to: Hop, user: ClientUser): ClientTransaction {
+    this.#addVia(request, to);
+    return this.#client(request, to, user);
+  }
+
+  /** Sends the CANCEL of an INVITE that is under way. Whether it arrives is told by the INVITE's own end. */
+  cancel(invite: ClientTransaction): void {
+    const entry = this.#clients.get(clientKey(invite.request));
+    if (entry?.transaction !== invite) return;
+    this.#client(cancelOf(invite.request), entry.hop, { onResponse: () => undefined, onFailure: () => undefined });
+  }
+
+  /** Sends an ACK of a 2xx, which has no transaction. */
+  acknowledge(ack: SipRequest, to: Hop): Uint8Array {
+    this.#addVia(ack, to);
+    const bytes = messageBytes(ack);
+    this.#options.send(bytes, to);
+    return bytes;
+  }
+
+  receiveResponse(response: SipResponse): void {
+    const key = clientKey(response);
+    const entry = this.#clients.get(key);
+    if (entry === undefined) this.#options.onDropped('stray-response');
+    else entry.transaction.receive(response);
+  }
+
+  /** Whether a message belongs to one of them. */
+  knows(message: SipRequest | SipResponse): boolean {
+    if (message.kind === 'response') return this.#clients.has(clientKey(message));
+    const isOfInvite = message.method === 'ACK' || message.method === 'CANCEL';
+    return this.#servers.has(serverKey(message, isOfInvite ? 'INVITE' : message.method));
+  }
+
+  /** A request that has been found good, or one that is answered because it is not: see `refuse`. */
+  receiveRequest(request: SipRequest, from: Hop): void {
+    const { onRequest, onAck, onDropped, most = 20_000 } = this.#options;
+    const back = noteSource(request, from);
+    if (back === null) return onDropped('no-via');
+    const key = serverKey(request, request.method === 'ACK' ? 'INVITE' : request.method);
+    const known = this.#servers.get(key);
+    if (known !== undefined) {
+      // With a 2xx the ACK is a transaction of its own, whatever its branch is.
+      if (request.method === 'ACK' && (known.transaction.finalStatus ?? 0) < 300) onAck(request);
+      else known.transaction.receive(request);
+      return;
+    }
+    if (request.method === 'ACK') return onAck(request);
+    if (this.#isClosed) return;
+    if (this.size >= most) return onDropped('too-many');
+    const server = this.#server(request, key, back);
+    if (request.method === 'CANCEL') return this.#cancelled(request, from, server);
+    if (this.#isMerged(request, server)) server.respond(responseTo(request, 482, { toTag: this.#options.token() }));
+    else onRequest(request, from, server);
+  }
+
+  /** Answers a request that is none, without keeping anything of it. */
+  refuse(
+    request: SipRequest,
+    from: Hop,
+    status: number,
+    reason: string,
+    headers: Iterable<readonly [name: string, value: string]> = [],
+  ): void {
+    if (request.method === 'ACK') return;
+    const back = noteSource(request, from);
+    if (back === null) return this.#options.onDropped('no-via');
+    const response = responseTo(request, status, { reason, headers, toTag: this.#options.token() });
+    this.#options.send(messageBytes(response), back);
+  }
+
+  /** What was sent there has not arrived. */
+  transportFailed(hop: Hop): void {
+    for (const entry of [...this.#clients.values(), ...this.#servers.values()]) {
+      if (sameHop(entry.hop, hop)) entry.transaction.transportFailed();
+    }
+  }
+
+  /** Ends all without a word. May be called twice. */
+  close(): void {
+    this.#isClosed = true;
+    for (const { transaction } of [...this.#clients.values(), ...this.#servers.values()]) transaction.close();
+  }
+
+  #addVia(request: SipRequest, to: Hop): void {
+    const { sentBy, token } = this.#options;
+    const parameters = new Map([
+      ['branch', `${MAGIC_COOKIE}${token()}`],
+      ['rport', null],
+    ]);
+    request.headers.prepend('via', viaText({ transport: to.protocol, ...sentBy(to), parameters }));
+  }
+
+  #client(request: SipRequest, hop: Hop, user: ClientUser): ClientTransaction {
+    const { clock, send } = this.#options;
+    const key = clientKey(request);
+    const Kind = request.method === 'INVITE' ? InviteClientTransaction : PlainClientTransaction;
+    const transaction: ClientTransaction = new Kind({
+      clock,
+      request,
+      user,
+      reliable: isReliable(hop),
+      send: (bytes) => send(bytes, hop),
+      onTerminated: () => this.#clients.delete(key),
+    });
+    this.#clients.set(key, { transaction, hop });
+    return transaction;
+  }
+
+  #server(request: SipRequest, key: string, hop: Hop): ServerTransaction {
+    const { clock, send } = this.#options;
+    const merged = mergeKey(request);
+    const Kind = request.method === 'INVITE' ? InviteServerTransaction : PlainServerTransaction;
+    const transaction: ServerTransaction = new Kind({
+      clock,
+      request,
+      reliable: isReliable(hop),
+      send: (bytes) => send(bytes, hop),
+      onTerminated: () => {
+        this.#servers.delete(key);
+        if (this.#merged.get(merged) === transaction) this.#merged.delete(merged);
+      },
+    });
+    this.#servers.set(key, { transaction, hop });
+    return transaction;
+  }
+
+  #isMerged(request: SipRequest, server: ServerTransaction): boolean {
+    if (tagOf(request, 'to') !== null) return false;
+    const key = mergeKey(request);
+    if (this.#merged.has(key)) return true;
+    this.#merged.set(key, server);
+    return false;
+  }
+
+  /** Only a call can be cancelled; who rings it is told by `onRequest`, with the CANCEL's own transaction answered. */
+  #cancelled(request: SipRequest, from: Hop, server: ServerTransaction): void {
+    const invite = this.#servers.get(serverKey(request, 'INVITE'));
+    const known = invite !== undefined;
+    server.respond(responseTo(request, known ? 200 : 481, { toTag: this.#options.token() }));
+    if (known && invite.transaction.finalStatus === null) {
+      this.#options.onRequest(request, from, invite.transaction);
+    }
+  }
+}
+
+function clientKey(message: SipRequest | SipResponse): string {
+  return `${topVia(message)?.parameters.get('branch') ?? ''} ${cseqOf(message)?.method ?? ''}`;
+}
+
+function serverKey(request: SipRequest, method: string): string {
+  const via = topVia(request);
+  const branch = via?.parameters.get('branch') ?? '';
+  const sentBy = `${via?.host ?? ''}:${String(via?.port ?? '')}`;
+  if (branch.startsWith(MAGIC_COOKIE) && branch.length > MAGIC_COOKIE.length) return `${branch} ${sentBy} ${method}`;
+  // As RFC 2543 had it: the request's own parts, without the tag that an ACK has got meanwhile.
+  return `${mergeKey(request, method)} ${request.uri} ${sentBy}`;
+}
+
+function mergeKey(request: SipRequest, method = request.method): string {
+  const sequence = String(cseqOf(request)?.sequence ?? '');
+  return `${tagOf(request, 'from') ?? ''} ${callIdOf(request)} ${sequence} ${method}`;
+}

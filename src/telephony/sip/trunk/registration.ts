@@ -1,0 +1,140 @@
+import type { Clock } from '../../../base/clock.js';
+import { parseAddress } from '../address.js';
+import { type Hop, sameHop } from '../hop.js';
+import type { SipResponse } from '../message.js';
+import type { Outgoing } from '../outgoing.js';
+import { numberOf } from '../scan.js';
+import { Timers } from '../timers.js';
+import type { UserAgent } from '../user-agent.js';
+
+export type RegistrationState =
+  | { state: 'registering' }
+  | { state: 'registered'; /** For so many seconds. */ seconds: number }
+  /** Tried again in a while. */
+  | { state: 'failed'; reason: string }
+  | { state: 'ended' };
+
+export interface RegistrationOptions {
+  clock: Clock;
+  agent: UserAgent;
+  /** Request-URI, such as `sip:example.com`. */
+  registrar: string;
+  /** Who is registered, such as `<sip:parley@example.com>`. */
+  address: string;
+  token: () => string;
+  chance: () => number;
+  hops: () => readonly Hop[];
+  /** How long it is asked for, in seconds. Default 600. */
+  expiresS?: number;
+  onState: (state: RegistrationState) => void;
+}
+
+const EXPIRES_S = 600;
+const MOST_EXPIRES_S = 86_400;
+/** Waits between attempts that fail: doubled each time. */
+const FIRST_RETRY_MS = 5000;
+const LONGEST_RETRY_MS = 300_000;
+
+/** Tells a registrar where we are, again and again (RFC 3261, 10). */
+export class Registration {
+  readonly #options: RegistrationOptions;
+  readonly #timers: Timers<'next'>;
+  readonly #callId: string;
+  #sequence = 1;
+  #expiresS: number;
+  #failures = 0;
+  #outgoing: Outgoing | null = null;
+  /** Over which way we are registered; null = we are not. */
+  #place: Hop | null = null;
+  #isClosed = false;
+
+  constructor(options: RegistrationOptions) {
+    this.#options = options;
+    this.#timers = new Timers(options.clock);
+    this.#callId = options.token();
+    this.#expiresS = options.expiresS ?? EXPIRES_S;
+  }
+
+  /** To be called once. */
+  start(): void {
+    this.#register();
+  }
+
+  /** A connection is lost: calls came over it, if it is the one that we have registered over. */
+  connectionLost(hop: Hop): void {
+    const known = this.#place;
+    if (known === null || hop.protocol === 'UDP' || !sameHop(known, hop) || this.#isClosed) return;
+    this.#place = null;
+    this.#next(FIRST_RETRY_MS * this.#options.chance());
+  }
+
+  /** Has the registrar forget us. May be called twice. */
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#timers.clearAll();
+    this.#outgoing?.close();
+    if (this.#place !== null) this.#send(0, () => undefined);
+    this.#options.onState({ state: 'ended' });
+  }
+
+  #register(): void {
+    this.#options.onState({ state: 'registering' });
+    this.#send(this.#expiresS, (response, hop) => {
+      if (!this.#isClosed) this.#answered(response, hop);
+    });
+  }
+
+  #send(expiresS: number, onFinal: (response: SipResponse | null, hop: Hop | null) => void): void {
+    const { agent, registrar, address, hops } = this.#options;
+    // As many CSeq numbers as one request may take, with what it has to prove.
+    const sequence = this.#sequence;
+    this.#sequence += 8;
+    this.#outgoing = agent.request({
+      method: 'REGISTER',
+      uri: registrar,
+      from: address,
+      to: address,
+      callId: this.#callId,
+      sequence,
+      hops: hops(),
+      headers: [['expires', String(expiresS)]],
+      onFinal,
+    });
+  }
+
+  #answered(response: SipResponse | null, hop: Hop | null): void {
+    if (response !== null && response.status < 300) return this.#registered(response, hop);
+    const least = response === null ? null : numberOf(response.headers.get('min-expires') ?? '', MOST_EXPIRES_S);
+    if (response?.status === 423 && least !== null && least > this.#expiresS) {
+      this.#expiresS = least;
+      return this.#register();
+    }
+    this.#place = null;
+    const reason = response === null ? 'no answer' : `${String(response.status)} ${response.reason}`;
+    this.#options.onState({ state: 'failed', reason });
+    const waitMs = Math.min(FIRST_RETRY_MS * 2 ** this.#failures++, LONGEST_RETRY_MS);
+    // Not all at once, where a server comes back that many wait for (RFC 5626, 4.5).
+    this.#next(waitMs * (0.5 + 0.5 * this.#options.chance()));
+  }
+
+  #registered(response: SipResponse, hop: Hop | null): void {
+    this.#failures = 0;
+    this.#place = hop;
+    const seconds = this.#grantedS(response);
+    this.#options.onState({ state: 'registered', seconds });
+    this.#next(seconds * 1000 * (0.75 + 0.1 * this.#options.chance()));
+  }
+
+  /** Of our own contact where the registrar tells it, or of them all. */
+  #grantedS({ headers }: SipResponse): number {
+    const contacts = (headers.values('contact') ?? []).map(parseAddress);
+    const own = contacts.find((contact) => contact?.sip?.user != null && contact.parameters.has('expires'));
+    const text = own?.parameters.get('expires') ?? headers.get('expires') ?? '';
+    return Math.max(10, numberOf(text, MOST_EXPIRES_S) ?? this.#expiresS);
+  }
+
+  #next(waitMs: number): void {
+    this.#timers.set('next', waitMs, () => this.#register());
+  }
+}

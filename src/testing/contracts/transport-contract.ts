@@ -1,0 +1,244 @@
+import assert from 'node:assert/strict';
+import { frameSamples } from '../../audio/frame.js';
+import type { Transport, TransportSink } from '../../transports/transport.js';
+
+/** One line under test: the transport, and the far end that its user would hold. */
+export interface ContractLine {
+  transport: Transport;
+  /** What the far end has heard so far, at the transport's output rate; silence between frames may be left out. */
+  heard(): Int16Array;
+  /** What the line's codec makes of samples, either way; left out where they arrive as they were. */
+  asHeard?(samples: Int16Array): Int16Array;
+  /** The far end goes away. */
+  hangUp(): void | Promise<void>;
+  /** Resolves when everything that is under way has arrived. */
+  settle(): Promise<void>;
+  /** Lets go of what the line was made of. */
+  dispose(): Promise<void>;
+  /** The far end sends; left out where a transport has no such channel or makes its own input. */
+  sendAudio?(samples: Int16Array): void;
+  sendDigits?(digits: string): void;
+  sendText?(text: string): void;
+}
+
+export interface ContractCheck {
+  name: string;
+  /** Rejects with an AssertionError where the transport does not keep the contract. */
+  run: () => Promise<void>;
+}
+
+/**
+ * The contract of `Transport` as checks for any test runner:
+ *
+ *     const checks = await transportContract(openLine);
+ *     for (const { name, run } of checks) it(name, run);
+ *
+ * @param open makes a new line that has not been started; called once for each check, and once to see what it can send
+ */
+export async function transportContract(open: () => Promise<ContractLine>): Promise<ContractCheck[]> {
+  const sample = await open();
+  await sample.dispose();
+  return CHECKS.filter(({ needs }) => needs === undefined || sample[needs] !== undefined).map(({ name, check }) => ({
+    name,
+    run: async () => {
+      const line = await open();
+      try {
+        await check(line, new Sink());
+      } finally {
+        await line.dispose();
+      }
+    },
+  }));
+}
+
+interface Check {
+  name: string;
+  needs?: 'sendAudio' | 'sendDigits' | 'sendText';
+  check: (line: ContractLine, sink: Sink) => Promise<void>;
+}
+
+/** Writes down what a transport delivers. */
+class Sink implements TransportSink {
+  readonly received: number[] = [];
+  readonly typed: string[] = [];
+  keys = '';
+  timesClosed = 0;
+
+  audio(samples: Int16Array): void {
+    this.received.push(...samples);
+  }
+
+  digits(digits: string): void {
+    this.keys += digits;
+  }
+
+  text(text: string): void {
+    this.typed.push(text);
+  }
+
+  formResult(): void {
+    // Nothing is asked for here.
+  }
+
+  closed(): void {
+    this.timesClosed++;
+  }
+}
+
+const CHECKS: readonly Check[] = [
+  {
+    name: 'has rates of which 20 ms are whole samples',
+    async check({ transport }) {
+      for (const rateHz of [transport.inputRateHz, transport.outputRateHz]) {
+        assert.ok(rateHz >= 8000 && rateHz <= 48_000, `${String(rateHz)} Hz`);
+        assert.ok(Number.isInteger(frameSamples(rateHz)), `${String(rateHz)} Hz`);
+      }
+    },
+  },
+  {
+    name: 'delivers audio whole and in order, however it is cut',
+    needs: 'sendAudio',
+    async check(line, sink) {
+      line.transport.start(sink);
+      const sent = noise(3001, 1);
+      for (let at = 0, length = 1; at < sent.length; at += length, length = (length * 7) % 331) {
+        line.sendAudio?.(sent.subarray(at, at + length));
+      }
+      await line.settle();
+      assert.deepEqual(sink.received, [...asHeard(line, sent)]);
+    },
+  },
+  {
+    name: 'keeps what comes before it is started',
+    needs: 'sendAudio',
+    async check(line, sink) {
+      const sent = noise(640, 2);
+      line.sendAudio?.(sent);
+      await line.settle();
+      line.transport.start(sink);
+      await line.settle();
+      assert.deepEqual(sink.received, [...asHeard(line, sent)]);
+    },
+  },
+  {
+    name: 'delivers keys',
+    needs: 'sendDigits',
+    async check(line, sink) {
+      line.transport.start(sink);
+      line.sendDigits?.('12*#');
+      await line.settle();
+      assert.equal(sink.keys, '12*#');
+    },
+  },
+  {
+    name: 'delivers typed messages',
+    needs: 'sendText',
+    async check(line, sink) {
+      line.transport.start(sink);
+      line.sendText?.('Grüß Gott 👋');
+      await line.settle();
+      assert.deepEqual(sink.typed, ['Grüß Gott 👋']);
+    },
+  },
+  {
+    name: "brings the agent's frames to the far end, in order and to the sample",
+    async check(line, sink) {
+      const { transport } = line;
+      transport.start(sink);
+      const frames = [3, 4, 5].map((seed) => noise(frameSamples(transport.outputRateHz), seed));
+      transport.play(null);
+      for (const frame of frames) transport.play(frame);
+      transport.play(null);
+      await line.settle();
+      assert.deepEqual(
+        sounding(line.heard()),
+        frames.flatMap((frame) => sounding(asHeard(line, frame))),
+      );
+    },
+  },
+  {
+    name: 'lets what was played before the close still be heard',
+    async check(line, sink) {
+      line.transport.start(sink);
+      const frame = noise(frameSamples(line.transport.outputRateHz), 6);
+      line.transport.play(frame);
+      await line.transport.close();
+      await line.settle();
+      assert.deepEqual(sounding(line.heard()), sounding(asHeard(line, frame)));
+    },
+  },
+  {
+    name: 'tells once that the far end has gone, and delivers nothing after it',
+    async check(line, sink) {
+      line.transport.start(sink);
+      await line.hangUp();
+      await line.settle();
+      assert.equal(sink.timesClosed, 1);
+      const before = sink.received.length;
+      line.sendAudio?.(noise(320, 7));
+      line.sendText?.('too late');
+      await line.settle();
+      assert.equal(sink.received.length, before);
+      assert.deepEqual(sink.typed, []);
+      await line.transport.close();
+      assert.equal(sink.timesClosed, 1);
+    },
+  },
+  {
+    name: 'tells a far end that went before the start',
+    async check(line, sink) {
+      await line.hangUp();
+      await line.settle();
+      line.transport.start(sink);
+      await line.settle();
+      assert.equal(sink.timesClosed, 1);
+    },
+  },
+  {
+    name: 'closes once, however often it is told to',
+    async check(line, sink) {
+      line.transport.start(sink);
+      await Promise.all([line.transport.close(), line.transport.close()]);
+      await line.transport.close();
+      assert.equal(sink.timesClosed, 1);
+    },
+  },
+  {
+    name: 'takes frames and messages at any time without a word',
+    async check(line, sink) {
+      const { transport } = line;
+      const playAll = (): void => {
+        transport.play(null);
+        transport.play(new Int16Array(frameSamples(transport.outputRateHz)));
+        transport.send({ type: 'ready', sessionId: 'contract' });
+        transport.send({ type: 'clear' });
+        transport.send({ type: 'ended', status: 'user-ended' });
+      };
+      transport.start(sink);
+      playAll();
+      await line.hangUp();
+      playAll();
+      await line.settle();
+      playAll();
+      await transport.close();
+      playAll();
+    },
+  },
+];
+
+/** Loud noise without a sample of nought, the same for the same seed. */
+function noise(length: number, seed: number): Int16Array {
+  let state = seed;
+  return Int16Array.from({ length }, () => {
+    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
+    return (state % 20_000) - 10_000 || 1;
+  });
+}
+
+function asHeard(line: ContractLine, samples: Int16Array): Int16Array {
+  return line.asHeard?.(samples) ?? samples;
+}
+
+function sounding(samples: Int16Array): number[] {
+  return [...samples].filter((sample) => sample !== 0);
+}

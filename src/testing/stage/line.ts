@@ -1,0 +1,79 @@
+import type { AttendedTransfer, ConversationEvent } from '../../conversation/events.js';
+
+/** A transfer that the line was asked for. */
+export interface StageTransfer {
+  target: string;
+  atMs: number;
+  cancelledMs: number | null;
+  /** How they are asked first, where they are. */
+  attended?: AttendedTransfer | undefined;
+}
+
+interface Outcome {
+  ok: boolean;
+  reason: string;
+  /** Null = never. */
+  afterMs: number | null;
+}
+
+/** A tone and the gap after it, as phone systems need them, and what `w` waits. */
+const KEY_MS = 200;
+const WAIT_MS = 500;
+/** Another recogniser and another voice are there after this. */
+const SWITCH_MS = 100;
+
+/** The line of a scenario: connects the user to others, or not, and sends the keys that the agent presses. */
+export class StageLine {
+  readonly transfers: StageTransfer[] = [];
+  /** What was pressed, and when that began. */
+  readonly pressed: { digits: string; atMs: number }[] = [];
+  readonly #send: (atMs: number, event: ConversationEvent) => void;
+  readonly #outcomes: Outcome[] = [];
+
+  constructor(send: (atMs: number, event: ConversationEvent) => void) {
+    this.#send = send;
+  }
+
+  /** The next transfer connects. */
+  connects({ afterMs = 4000 } = {}): this {
+    return this.#add({ ok: true, reason: 'connected', afterMs });
+  }
+
+  /** The next transfer fails. A transfer without a script does, since the line cannot do it. */
+  doesNotConnect(reason: string, { afterMs = 4000 } = {}): this {
+    return this.#add({ ok: false, reason, afterMs });
+  }
+
+  /** The next transfer rings for ever. */
+  rings(): this {
+    return this.#add({ ok: false, reason: '', afterMs: null });
+  }
+
+  transfer(callId: string, target: string, atMs: number, attended?: AttendedTransfer): void {
+    this.transfers.push({ target, atMs, cancelledMs: null, attended });
+    const { ok, reason, afterMs } = this.#outcomes.shift() ?? { ok: false, reason: 'unsupported', afterMs: 0 };
+    if (afterMs !== null) this.#send(atMs + afterMs, { type: 'transfer.result', callId, ok, reason });
+  }
+
+  /** Every language can be had. */
+  switchLanguage(callId: string, language: string, atMs: number): void {
+    this.#send(atMs + SWITCH_MS, { type: 'language', language });
+    this.#send(atMs + SWITCH_MS, { type: 'tool.result', callId, ok: true, content: `Now in ${language}.` });
+  }
+
+  cancelTransfer(atMs: number): void {
+    const last = this.transfers.at(-1);
+    if (last !== undefined) last.cancelledMs ??= atMs;
+  }
+
+  press(callId: string, digits: string, atMs: number): void {
+    this.pressed.push({ digits, atMs });
+    const lastsMs = [...digits].reduce((sum, key) => sum + (key === 'w' ? WAIT_MS : KEY_MS), 0);
+    this.#send(atMs + lastsMs, { type: 'tool.result', callId, ok: true, content: `Pressed ${digits}.` });
+  }
+
+  #add(outcome: Outcome): this {
+    this.#outcomes.push(outcome);
+    return this;
+  }
+}

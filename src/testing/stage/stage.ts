@@ -1,0 +1,270 @@
+import type { ChatMessage, ToolCall } from '../../agent/chat.js';
+import { Conversation } from '../../conversation/conversation.js';
+import type { ConversationEffect, ConversationEvent, EndStatus, PlayoutPosition } from '../../conversation/events.js';
+import { historyMessages } from '../../conversation/reply/history.js';
+import { type ConfigChanges, mergeConfig } from '../../conversation/merge-config.js';
+import { Agenda } from './agenda.js';
+import { AgentExpectation } from './expect.js';
+import { StageLine } from './line.js';
+import { StageModel } from './model.js';
+import { Timeline } from './timeline.js';
+import { StageUser } from './user.js';
+import { StageVoice, type StageVoiceOptions, type VoiceWatcher } from './voice.js';
+
+export interface StageToolRun {
+  call: ToolCall;
+  startMs: number;
+}
+
+interface Behaviour {
+  ok: boolean;
+  content: string;
+  /** Null = never answers. */
+  afterMs: number | null;
+}
+
+/** The tools of a scenario. A tool that was not told how to behave does not exist. */
+export class StageTools {
+  readonly runs: StageToolRun[] = [];
+  readonly #send: (atMs: number, event: ConversationEvent) => void;
+  readonly #behaviours = new Map<string, Behaviour>();
+
+  constructor(send: (atMs: number, event: ConversationEvent) => void) {
+    this.#send = send;
+  }
+
+  answers(name: string, content: string, { afterMs = 300 }: { afterMs?: number } = {}): this {
+    this.#behaviours.set(name, { ok: true, content, afterMs });
+    return this;
+  }
+
+  fails(name: string, content: string, { afterMs = 300 }: { afterMs?: number } = {}): this {
+    this.#behaviours.set(name, { ok: false, content, afterMs });
+    return this;
+  }
+
+  neverAnswers(name: string): this {
+    this.#behaviours.set(name, { ok: false, content: '', afterMs: null });
+    return this;
+  }
+
+  start(call: ToolCall, atMs: number): void {
+    this.runs.push({ call, startMs: atMs });
+    const missing = { ok: false, content: `There is no tool called "${call.name}".`, afterMs: 0 };
+    const { ok, content, afterMs } = this.#behaviours.get(call.name) ?? missing;
+    if (afterMs !== null) this.#send(atMs + afterMs, { type: 'tool.result', callId: call.id, ok, content });
+  }
+}
+
+/** Settings that differ from the defaults, section by section. */
+export type StageConfig = ConfigChanges;
+
+/** Something that looks at every step while a scenario plays. */
+export interface StageWatcher extends VoiceWatcher {
+  /** The conversation was stepped; its effects have not been carried out yet. They must not be changed. */
+  onStep(
+    atMs: number,
+    event: ConversationEvent,
+    position: PlayoutPosition,
+    effects: readonly ConversationEffect[],
+  ): void;
+}
+
+export interface StageOptions {
+  config?: StageConfig;
+  voice?: StageVoiceOptions;
+  watcher?: StageWatcher;
+}
+
+/** A scenario that neither ends nor gets to what is waited for is stopped after this. */
+const LONGEST_MS = 24 * 3_600_000;
+
+/**
+ * A conversation played in virtual time, for tests that read like a script. The line opens at 0; times are milliseconds
+ * since then. Nothing waits and nothing is left to chance: the same script gives the same timeline.
+ *
+ *     const stage = new Stage({ config: { opening: { firstMessage: 'Hello, what can I do for you?' } } });
+ *     stage.model.says('For how many people?');
+ *     stage.user.says('I would like a table.', { from: 3000, to: 4200 });
+ *     stage.playTo(10_000);
+ *     stage.expectAgent('Hello').startsAt(80).isHeardWhole();
+ *     stage.expectAgent('For how many').startsAt(4800, 200);
+ */
+export class Stage {
+  readonly timeline = new Timeline();
+  readonly conversation: Conversation;
+  readonly user: StageUser;
+  readonly model: StageModel;
+  readonly tools: StageTools;
+  readonly line: StageLine;
+  readonly voice: StageVoice;
+  readonly #agenda = new Agenda();
+  readonly #watcher: StageWatcher | null;
+  #nowMs = 0;
+
+  constructor({ config = {}, voice = {}, watcher }: StageOptions = {}) {
+    this.#watcher = watcher ?? null;
+    const send = (atMs: number, event: ConversationEvent): void => {
+      this.send(event, { at: atMs });
+    };
+    this.conversation = new Conversation(mergeConfig(config));
+    this.user = new StageUser(send);
+    this.model = new StageModel((atMs, event) => {
+      this.#add(atMs, () => {
+        if (this.model.isLive(event.requestId)) this.#dispatch(event);
+      });
+    });
+    this.tools = new StageTools(send);
+    this.line = new StageLine(send);
+    this.voice = new StageVoice(
+      voice,
+      (event) => {
+        this.#dispatch(event);
+      },
+      {
+        onPlayed: (utteranceId, fromMs, toMs) => {
+          this.timeline.onPlayed(utteranceId, fromMs, toMs);
+          this.#watcher?.onPlayed(utteranceId, fromMs, toMs);
+        },
+      },
+    );
+    this.send({ type: 'line.opened' }, { at: 0 });
+  }
+
+  get nowMs(): number {
+    return this.#nowMs;
+  }
+
+  /** What both sides said, the agent's part as far as it has been heard. */
+  get messages(): ChatMessage[] {
+    return historyMessages(this.conversation.state.history, { expected: false, keepInterrupted: true });
+  }
+
+  /** Has an event of any kind happen at a time. */
+  send(event: ConversationEvent, { at }: { at: number }): void {
+    this.#add(at, () => {
+      this.#dispatch(event);
+    });
+  }
+
+  /** Plays on until a time, or until the line is closed. */
+  playTo(atMs: number): this {
+    while (this.timeline.end === null && this.#advance(atMs));
+    this.#nowMs = Math.max(this.#nowMs, atMs);
+    return this;
+  }
+
+  /** Plays on until the user begins to hear an utterance with these words. Returns when that is. */
+  playUntilAgentSays(words: string): number {
+    const start = (): number | undefined =>
+      this.timeline.utterances.find(({ text, played }) => text.includes(words) && played.length > 0)?.played[0]?.from;
+    while (start() === undefined && this.timeline.end === null && this.#advance(LONGEST_MS));
+    const startMs = start();
+    if (startMs === undefined) throw new Error(`The agent never says "${words}".\n${this.timeline.toString()}`);
+    return startMs;
+  }
+
+  /** Plays on until the line is closed. Returns how it ended. */
+  playToEnd(): EndStatus {
+    while (this.timeline.end === null && this.#advance(LONGEST_MS));
+    if (this.timeline.end === null) throw new Error(`The conversation never ends.\n${this.timeline.toString()}`);
+    return this.timeline.end.status;
+  }
+
+  expectAgent(words: string): AgentExpectation {
+    return new AgentExpectation(this.timeline, words);
+  }
+
+  #add(atMs: number, run: () => void): void {
+    this.#agenda.add(Math.max(atMs, this.#nowMs), run);
+  }
+
+  /** Does what comes next, if that is not after `untilMs`. */
+  #advance(untilMs: number): boolean {
+    const agendaMs = this.#agenda.nextMs ?? Infinity;
+    const tickMs = this.voice.nextTickMs ?? Infinity;
+    const deadlineMs = this.conversation.nextDeadlineMs ?? Infinity;
+    const nextMs = Math.min(agendaMs, tickMs, deadlineMs);
+    if (nextMs > untilMs) return false;
+    this.#nowMs = Math.max(this.#nowMs, nextMs);
+    if (agendaMs === nextMs) this.#agenda.runNext();
+    else if (tickMs === nextMs) {
+      // What is on the agenda for the moment of a tick comes before it, a deadline after it.
+      this.#nowMs = this.voice.play(this.#nowMs, Math.min(agendaMs - 1, deadlineMs, untilMs));
+    } else this.#dispatch({ type: 'time' });
+    return true;
+  }
+
+  #dispatch(event: ConversationEvent): void {
+    if (this.timeline.end !== null) return;
+    const position = this.voice.position();
+    this.timeline.onEvent(this.#nowMs, event, position);
+    const effects = this.conversation.step(event, this.#nowMs, position);
+    this.#watcher?.onStep(this.#nowMs, event, position, effects);
+    for (const effect of effects) {
+      this.timeline.onEffect(this.#nowMs, effect);
+      this.#carryOut(effect);
+    }
+    const { line, ending } = this.conversation.state;
+    if (line === 'closed') this.timeline.end = { atMs: this.#nowMs, status: ending?.status ?? 'error' };
+  }
+
+  #carryOut(effect: ConversationEffect): void {
+    switch (effect.type) {
+      case 'llm.start':
+        this.model.start(effect, this.#nowMs);
+        return;
+      case 'llm.confirm':
+        this.model.confirm(effect.requestId);
+        return;
+      case 'llm.cancel':
+        this.model.cancel(effect.requestId, this.#nowMs);
+        return;
+      case 'speak.prepare':
+        this.voice.prepare(effect.utteranceId, effect.text, this.#nowMs);
+        return;
+      case 'speak':
+        this.voice.speak(effect.utteranceId, effect.text, this.#nowMs);
+        return;
+      case 'speak.more':
+        this.voice.more(effect.utteranceId, effect.text);
+        return;
+      case 'speak.cancel':
+        this.voice.cancel(effect.utteranceId);
+        return;
+      case 'playout.hold':
+        this.voice.hold();
+        return;
+      case 'playout.resume':
+        this.voice.resume(this.#nowMs);
+        return;
+      case 'playout.drop':
+        this.voice.drop();
+        return;
+      case 'tool.start':
+        this.tools.start(effect.call, this.#nowMs);
+        return;
+      case 'digits.send':
+        this.line.press(effect.callId, effect.digits, this.#nowMs);
+        return;
+      case 'line.transfer':
+        this.line.transfer(effect.callId, effect.target, this.#nowMs, effect.attended);
+        return;
+      case 'line.transfer.cancel':
+        this.line.cancelTransfer(this.#nowMs);
+        return;
+      case 'language.switch':
+        this.line.switchLanguage(effect.callId, effect.language, this.#nowMs);
+        return;
+      case 'speak.pause':
+        this.voice.pause(effect.utteranceId, effect.pauseMs);
+        return;
+      case 'doNotCall':
+      case 'stt.endTurn':
+      case 'user.said':
+      case 'line.close':
+      case 'trace':
+        return;
+    }
+  }
+}

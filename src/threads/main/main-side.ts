@@ -1,0 +1,72 @@
+import type { EngineOptions } from '../../engine/options.js';
+import { ParleyError } from '../../base/errors.js';
+import type { MainMethods } from '../wire/protocol.js';
+import { PhoneLine } from './phone-line.js';
+import { type ThreadedLine, WebRtcLine } from './remote-line.js';
+import type { ThreadedSession } from './remote-session.js';
+import { fromWire } from '../wire/rpc.js';
+
+export interface MainSideOptions {
+  /** What the main thread's engine keeps things in. */
+  stores: Pick<EngineOptions, 'knowledge' | 'memories' | 'doNotCall' | 'sessionMemory' | 'unfinished' | 'onMcpFault'>;
+  lines: ReadonlyMap<string, ThreadedLine>;
+  sessions: ReadonlyMap<string, ThreadedSession>;
+  /** A session is over. */
+  onFinished: (session: ThreadedSession) => void;
+  onFault: (error: Error) => void;
+}
+
+/** What the main thread does for a media thread and its sessions: the one writer of stores, and whoever they ask. */
+export function mainSide({ stores, lines, sessions, onFinished, onFault }: MainSideOptions): MainMethods {
+  const { knowledge, memories, doNotCall, sessionMemory, unfinished } = stores;
+  const known = (id: string): ThreadedSession => {
+    const session = sessions.get(id);
+    if (session === undefined) throw new ParleyError('SESSION_CLOSED');
+    return session;
+  };
+  return {
+    connected: (id) => {
+      const line = lines.get(id);
+      if (line instanceof WebRtcLine) line.isConnected();
+    },
+    notConnected: ({ line, error }) => lines.get(line)?.lost(fromWire(error)),
+    lineLeft: ({ line: id, facts }) => {
+      const line = lines.get(id);
+      if (line instanceof PhoneLine) line.left(facts);
+    },
+    mediaLost: ({ line: id, error }) => {
+      const line = lines.get(id);
+      if (line instanceof PhoneLine) line.mediaLost(fromWire(error));
+    },
+    transfer: async ({ line, target }, signal) =>
+      lines.get(line)?.transferTo(target, signal) ?? { ok: false, reason: 'failed' },
+    event: ({ session, event }) => sessions.get(session)?.event(event),
+    log: ({ session, entry }) => sessions.get(session)?.log(entry),
+    finished: (report) => {
+      const session = sessions.get(report.sessionId);
+      if (session === undefined) return;
+      onFinished(session);
+      session.end(report);
+    },
+    mayTransfer: async ({ session, target }) => known(session).mayTransfer(target),
+    consult: async ({ session, about }, signal) => known(session).consult(about, signal),
+    doNotCall: (entry) => {
+      try {
+        doNotCall?.add(entry);
+      } catch (error) {
+        // As where the list is at hand: the call goes on, and its log says so.
+        sessions.get(entry.sessionId ?? '')?.noteFault('doNotCall.failed', String(error));
+      }
+    },
+    remember: (session) => sessionMemory?.keep(session),
+    knownFiles: async (ids) => knowledge?.known(ids) ?? [],
+    filesOf: async (agentId) => knowledge?.filesOf(agentId) ?? [],
+    search: async (query, signal) => knowledge?.search({ ...query, signal }) ?? [],
+    recall: async ({ agentId, user, limit }) => memories?.recall(agentId, user, limit) ?? [],
+    keepMemory: async (memory) => memories?.keep(memory),
+    startAfterCall: async ({ session, name }) => (await unfinished?.start(session, name)) ?? true,
+    finishAfterCall: async ({ session, call }) => unfinished?.finish(session, call),
+    fault: (error) => onFault(fromWire(error)),
+    mcpFault: ({ server, reason }) => stores.onMcpFault?.(server, reason),
+  };
+}

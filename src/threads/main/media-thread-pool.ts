@@ -1,0 +1,140 @@
+import type { AgentLine, LinesElsewhere } from '../../telephony/carriers/sip/agent-line.js';
+import type { CallLineEvents } from '../../telephony/carriers/sip/line.js';
+import type { Cancel } from '../../base/clock.js';
+import type { EngineOptions } from '../../engine/options.js';
+import { errorOf } from '../../base/errors.js';
+import type { PeerSettings } from '../../transports/webrtc/peer.js';
+import { MediaThread, type MediaThreadOptions } from './media-thread.js';
+import { PhoneLine } from './phone-line.js';
+import type { ThreadSettings } from '../wire/protocol.js';
+import type { WebRtcLine } from './remote-line.js';
+
+export interface MediaThreadPoolOptions extends Pick<MediaThreadOptions, 'settings' | 'stores' | 'clock'> {
+  count: number;
+  settings: ThreadSettings;
+  stores: Pick<EngineOptions, 'knowledge' | 'memories' | 'doNotCall' | 'sessionMemory' | 'onMcpFault'>;
+  onFault: (error: Error) => void;
+}
+
+/** A thread that has ended is started again after so long, twice as long each time that it has not lasted. */
+const RESTART_MS = 1_000;
+const LONGEST_RESTART_MS = 60_000;
+/** One that has lasted so long has not failed at its start. */
+const LASTED_MS = 60_000;
+
+interface Place {
+  thread: MediaThread;
+  startedMs: number;
+  waitMs: number;
+  cancelRestart: Cancel;
+}
+
+/**
+ * Worker threads for sessions: a line is opened in the one with the fewest, and its session is made where the line is.
+ * While none is up (they are being loaded, or have ended), there is none to be had, and the main thread takes the session.
+ */
+export class MediaThreadPool implements LinesElsewhere {
+  readonly #options: MediaThreadPoolOptions;
+  readonly #places: Place[];
+  #deaths = 0;
+  #closing: Promise<void> | null = null;
+
+  constructor(options: MediaThreadPoolOptions) {
+    this.#options = options;
+    this.#places = Array.from({ length: options.count }, (_, n) => this.#place(n, RESTART_MS));
+  }
+
+  /** Each thread, by how many lines it has; null = it is not up. */
+  get loads(): readonly (number | null)[] {
+    return this.#places.map(({ thread }) => (thread.isUp ? thread.load : null));
+  }
+
+  /** Threads that have ended unbidden. */
+  get deaths(): number {
+    return this.#deaths;
+  }
+
+  /** The threads that are up. */
+  get threads(): readonly MediaThread[] {
+    return this.#places.flatMap(({ thread }) => (thread.isUp ? thread : []));
+  }
+
+  /** Loads the engines of all, as `Engine.warmUp`. @throws what one cannot be loaded for */
+  async warmUp(): Promise<readonly string[]> {
+    const unreached = await Promise.all(this.#places.map(({ thread }) => thread.warmUp()));
+    return [...new Set(unreached.flat())];
+  }
+
+  /** A line for a browser; null = no thread is up. */
+  async openWebRtc(peers: PeerSettings): Promise<WebRtcLine | null> {
+    return (await this.#freest()?.openWebRtc(peers)) ?? null;
+  }
+
+  /** The line of a phone call; null = no thread is up, or it is to be beside one of the main thread. */
+  openLine(rateHz: number, events: CallLineEvents, beside: AgentLine | null): AgentLine | null {
+    const thread = beside === null ? this.#freest() : this.#threadOf(beside);
+    return thread?.openPhone(rateHz, events) ?? null;
+  }
+
+  bridge(first: AgentLine, second: AgentLine): { close: () => void } | null {
+    const thread = this.#threadOf(first);
+    if (!(first instanceof PhoneLine && second instanceof PhoneLine) || thread !== this.#threadOf(second)) return null;
+    return thread?.bridge(first, second) ?? null;
+  }
+
+  #threadOf(line: AgentLine): MediaThread | null {
+    return this.threads.find((thread) => line instanceof PhoneLine && thread.has(line)) ?? null;
+  }
+
+  /** Resolves when what has happened so far in a session is in the file of its log. */
+  async flushTrace(session: string): Promise<void> {
+    await Promise.all(this.threads.map((thread) => thread.flushTrace(session)));
+  }
+
+  /** Ends all sessions and threads. May be called twice. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    for (const { cancelRestart } of this.#places) cancelRestart();
+    await Promise.all(this.#places.map(({ thread }) => thread.close()));
+  }
+
+  #freest(): MediaThread | null {
+    return this.threads.reduce<MediaThread | null>(
+      (best, thread) => (best === null || thread.load < best.load ? thread : best),
+      null,
+    );
+  }
+
+  #place(n: number, waitMs: number): Place {
+    const { settings, stores, clock, onFault } = this.#options;
+    const thread = new MediaThread({
+      number: n + 1,
+      settings,
+      stores,
+      clock,
+      onFault,
+      onGone: (reason) => this.#onGone(n, reason),
+    });
+    return { thread, startedMs: clock.nowMs(), waitMs, cancelRestart: () => undefined };
+  }
+
+  #onGone(n: number, reason: string): void {
+    const place = this.#places[n];
+    if (place === undefined || this.#closing !== null) return;
+    const { clock, onFault } = this.#options;
+    const waitMs = clock.nowMs() - place.startedMs >= LASTED_MS ? RESTART_MS : place.waitMs;
+    this.#deaths++;
+    onFault(
+      new Error(`media thread ${String(n + 1)} has ended: ${reason}; it is started again in ${String(waitMs)} ms`),
+    );
+    place.cancelRestart = clock.schedule(clock.nowMs() + waitMs, () => {
+      const next = this.#place(n, Math.min(LONGEST_RESTART_MS, 2 * waitMs));
+      this.#places[n] = next;
+      next.thread.warmUp().catch((error: unknown) => onFault(errorOf(error)));
+    });
+  }
+}

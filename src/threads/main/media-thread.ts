@@ -1,0 +1,234 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import type { CallLineEvents } from '../../telephony/carriers/sip/line.js';
+import { type Clock, delay } from '../../base/clock.js';
+import { unixNow } from '../../base/real-clock.js';
+import type { RemoteSession } from '../../engine/remote-line.js';
+import type { EngineOptions, SessionRequest } from '../../engine/options.js';
+import { errorOf, ParleyError } from '../../base/errors.js';
+import { workerFile } from '../../package-files.js';
+import type { CodecName } from '../../telephony/rtp/media-codec.js';
+import type { RtpStats } from '../../telephony/rtp/media.js';
+import type { PeerSettings } from '../../transports/webrtc/peer.js';
+import { mainSide } from './main-side.js';
+import { PhoneLine } from './phone-line.js';
+import type { CallFacts, PlainRequest, ThreadMethods, ThreadSettings } from '../wire/protocol.js';
+import { Rpc } from '../wire/rpc.js';
+import { type ThreadedLine, WebRtcLine } from './remote-line.js';
+import { ThreadedSession } from './remote-session.js';
+
+export interface MediaThreadOptions {
+  /** Counted from 1. */
+  number: number;
+  settings: ThreadSettings;
+  stores: Pick<EngineOptions, 'knowledge' | 'memories' | 'doNotCall' | 'sessionMemory' | 'onMcpFault'>;
+  clock: Clock;
+  /** Something went wrong beside its sessions. */
+  onFault: (error: Error) => void;
+  /** It has ended; its sessions and lines have been told. */
+  onGone: (reason: string) => void;
+}
+
+/** Loading the engines may take so long, models of hundreds of megabytes among them. */
+const WARM_UP_MS = 300_000;
+/** Getting a session ready: an agent's own webhooks and servers are waited for in it, each with its own deadline. */
+const OPEN_MS = 60_000;
+const ANSWER_MS = 30_000;
+const FLUSH_MS = 10_000;
+/** Its sessions have been closed before: what is left are connections to vendors. */
+const CLOSE_MS = 8_000;
+
+/** The main thread's end of a media thread: a worker thread with an engine, its sessions and their lines. */
+export class MediaThread {
+  readonly number: number;
+  readonly #options: MediaThreadOptions;
+  readonly #worker: Worker;
+  readonly #rpc: Rpc<ThreadMethods>;
+  readonly #lines = new Map<string, ThreadedLine>();
+  readonly #sessions = new Map<string, ThreadedSession>();
+  #isWarm = false;
+  #isGone = false;
+  #closing: Promise<void> | null = null;
+
+  constructor(options: MediaThreadOptions) {
+    this.#options = options;
+    this.number = options.number;
+    const { settings, stores, clock, onFault } = options;
+    const worker = new Worker(workerFile('threads/worker/worker'), {
+      workerData: settings,
+      execArgv: [],
+      name: `media ${String(options.number)}`,
+    });
+    this.#worker = worker;
+    const [lines, sessions] = [this.#lines, this.#sessions];
+    const methods = mainSide({ stores, lines, sessions, onFault, onFinished: ({ id }) => sessions.delete(id) });
+    this.#rpc = new Rpc({ post: (message) => worker.postMessage(message), methods, clock, onFault });
+    let why = 'it has ended';
+    worker.on('message', (message) => this.#rpc.receive(message));
+    worker.on('error', (error) => {
+      why = errorOf(error).message;
+      onFault(errorOf(error));
+    });
+    worker.on('exit', () => this.#gone(why));
+  }
+
+  /** Whether sessions can be made in it. */
+  get isUp(): boolean {
+    return this.#isWarm && !this.#isGone && this.#closing === null;
+  }
+
+  /** Lines that are open. */
+  get load(): number {
+    return this.#lines.size;
+  }
+
+  /** Loads the engines, as `Engine.warmUp`. @throws what one cannot be loaded for, MEDIA_THREAD_LOST */
+  async warmUp(): Promise<readonly string[]> {
+    const unreached = await this.#rpc.ask('warmUp', null, { timeoutMs: WARM_UP_MS });
+    this.#isWarm = true;
+    return unreached;
+  }
+
+  /** @throws ParleyError MEDIA_THREAD_LOST */
+  async openWebRtc(peers: PeerSettings): Promise<WebRtcLine> {
+    const line = new WebRtcLine(randomUUID(), this);
+    this.#lines.set(line.id, line);
+    try {
+      await this.#rpc.ask('openWebRtc', { line: line.id, peers }, { timeoutMs: ANSWER_MS });
+    } catch (error) {
+      this.#lines.delete(line.id);
+      throw error;
+    }
+    return line;
+  }
+
+  answerOffer(line: string, sdp: string): Promise<string> {
+    return this.#rpc.ask('answerOffer', { line, sdp }, { timeoutMs: ANSWER_MS });
+  }
+
+  /** May be called twice. */
+  closeLine(line: string): void {
+    if (this.#lines.delete(line)) this.#rpc.tell('closeLine', line);
+  }
+
+  /** The line of a phone call. */
+  openPhone(rateHz: number, events: CallLineEvents): PhoneLine {
+    const line = new PhoneLine(randomUUID(), this, rateHz, events);
+    this.#lines.set(line.id, line);
+    return line;
+  }
+
+  tell: Rpc<ThreadMethods>['tell'] = (method, argument) => this.#rpc.tell(method, argument);
+
+  openSocket(line: string, address: string, port: number): Promise<number> {
+    return this.#rpc.ask('openSocket', { line, address, port }, { timeoutMs: ANSWER_MS });
+  }
+
+  /** Resolves also where its thread has gone, and the socket with it. */
+  async closeSocket(line: string, port: number): Promise<void> {
+    await this.#rpc.ask('closeSocket', { line, port }, { timeoutMs: ANSWER_MS }).catch(() => undefined);
+  }
+
+  openMedia(line: string, ports: { rtp: number; rtcp: number }, codecs: readonly CodecName[]): Promise<void> {
+    return this.#rpc.ask('openMedia', { line, ports, codecs }, { timeoutMs: ANSWER_MS });
+  }
+
+  factsOf(line: string, areLast: boolean): Promise<CallFacts> {
+    return this.#rpc.ask('callFacts', { line, areLast }, { timeoutMs: ANSWER_MS });
+  }
+
+  closeMedia(line: string): Promise<RtpStats> {
+    return this.#rpc.ask('closeMedia', line, { timeoutMs: ANSWER_MS });
+  }
+
+  /** Relays the sound of two of its calls to each other, until it is closed. */
+  bridge(first: PhoneLine, second: PhoneLine): { close: () => void } {
+    const bridge = randomUUID();
+    this.tell('bridge', { bridge, first: first.id, second: second.id });
+    return { close: () => this.tell('unbridge', bridge) };
+  }
+
+  has(line: ThreadedLine): boolean {
+    return this.#lines.get(line.id) === line;
+  }
+
+  /** Over there a line has gone. */
+  forgetLine(line: string): void {
+    this.#lines.delete(line);
+  }
+
+  async openSession(line: ThreadedLine, request: SessionRequest): Promise<RemoteSession> {
+    const { id = randomUUID(), startUnixMs = unixNow() } = request;
+    const { clock, settings } = this.#options;
+    const { recordings = null } = settings.options;
+    const session = new ThreadedSession({ id, rpc: this.#rpc, request, clock, recordings });
+    // From now on its thread may end under it.
+    this.#sessions.set(id, session);
+    try {
+      const asked = { line: line.id, request: plainRequest(request, id, startUnixMs) };
+      const told = await this.#rpc.ask('openSession', asked, { timeoutMs: OPEN_MS });
+      void session.finished.then(() => line.sessionOver());
+      return { session, told };
+    } catch (error) {
+      this.#sessions.delete(id);
+      throw error;
+    }
+  }
+
+  /** Resolves when what has happened so far in a session of its own is in the file of its log; of others at once. */
+  async flushTrace(session: string): Promise<void> {
+    await this.#rpc.ask('flushTrace', session, { timeoutMs: FLUSH_MS }).catch(() => undefined);
+  }
+
+  /** Ends its sessions and the thread. May be called twice. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    if (this.#isGone) return;
+    await this.#rpc.ask('close', null, { timeoutMs: CLOSE_MS }).catch(() => undefined);
+    await this.terminate();
+  }
+
+  /** Ends the thread in the middle of whatever it does: what goes on in it is lost. May be called twice. */
+  async terminate(): Promise<void> {
+    if (this.#isGone) return;
+    const waiting = new AbortController();
+    const ended = once(this.#worker, 'exit');
+    void this.#worker.terminate();
+    await Promise.race([ended, delay(this.#options.clock, CLOSE_MS, waiting.signal).catch(() => undefined)]);
+    waiting.abort();
+  }
+
+  #gone(why: string): void {
+    if (this.#isGone) return;
+    this.#isGone = true;
+    const error = new ParleyError('MEDIA_THREAD_LOST', { reason: why });
+    this.#rpc.close(error);
+    const [sessions, lines] = [[...this.#sessions.values()], [...this.#lines.values()]];
+    this.#sessions.clear();
+    this.#lines.clear();
+    for (const session of sessions) session.lost(why);
+    for (const line of lines) line.lost(error);
+    this.#options.onGone(why);
+  }
+}
+
+/** @throws TypeError for providers of the embedder's own: they stay on their thread */
+function plainRequest(request: SessionRequest, id: string, startUnixMs: number): PlainRequest {
+  const { vad, stt, llm, tts, mayTransfer, consult, log, ...rest } = request;
+  const { transport: _line, outcome: _asked, observe: _told, ...plain } = rest;
+  if ([vad, stt, llm, tts].some((provider) => provider !== undefined)) {
+    throw new TypeError('a session in a media thread cannot have providers of its embedder');
+  }
+  return {
+    ...plain,
+    id,
+    startUnixMs,
+    logs: log !== undefined,
+    asks: { mayTransfer: mayTransfer !== undefined, consult: consult !== undefined },
+  };
+}

@@ -1,0 +1,276 @@
+import type { AgentLineElsewhere } from '../../telephony/carriers/sip/agent-line.js';
+import type { CallLineEvents } from '../../telephony/carriers/sip/line.js';
+import type { RtpMediaOptions, RtpStats } from '../../telephony/rtp/media.js';
+import type { PortPair } from '../../telephony/rtp/ports.js';
+import type { AgreedMedia } from '../../telephony/rtp/session.js';
+import type { DatagramSocket } from '../../telephony/rtp/socket.js';
+import type { LineStats, TransferOutcome, Transport } from '../../transports/transport.js';
+import type { MediaThread } from './media-thread.js';
+import type { CallFacts } from '../wire/protocol.js';
+import { ThreadedLine } from './remote-line.js';
+import { toWire } from '../wire/rpc.js';
+import { type CodecFacts, CODECS } from '../../telephony/rtp/media-codec.js';
+import type { Agreement } from '../../telephony/rtp/negotiation.js';
+import type { SrtpKey } from '../../telephony/rtp/srtp.js';
+
+export interface PhoneMediaOptions {
+  thread: MediaThread;
+  line: PhoneLine;
+  pair: PortPair;
+  listener: RtpMediaOptions['listener'] | undefined;
+  totals: RtpMediaOptions['totals'] | undefined;
+}
+
+const NO_MEDIA = {
+  concealedMs: 0,
+  strangers: 0,
+  forged: 0,
+  junk: 0,
+  unknownTypes: 0,
+  undecodable: 0,
+  early: 0,
+  roundTripMs: null,
+  reportedLoss: null,
+  reportedJitterMs: null,
+} as const;
+
+/** The main thread's end of a call's media in a media thread. What is agreed upon is told there; nothing is waited for. */
+export class PhoneMedia implements AgreedMedia {
+  readonly #options: PhoneMediaOptions;
+  #agreement: Agreement | null = null;
+  #isHeld = false;
+  #closing: Promise<void> | null = null;
+
+  constructor(options: PhoneMediaOptions) {
+    this.#options = options;
+    options.totals?.opened();
+  }
+
+  get line(): Transport {
+    return this.#options.line;
+  }
+
+  get isHeld(): boolean {
+    return this.#isHeld;
+  }
+
+  agree(agreement: Agreement): void {
+    if (this.#closing !== null) return;
+    const { thread, line, listener } = this.#options;
+    this.#agreement = agreement;
+    thread.tell('agree', { line: line.id, agreement: plainAgreement(agreement) });
+    if (agreement.sends !== this.#isHeld) return;
+    this.#isHeld = !agreement.sends;
+    listener?.held?.(this.#isHeld);
+  }
+
+  answered(): void {
+    this.#options.thread.tell('answered', this.#options.line.id);
+  }
+
+  /** As far as the thread has said; the codec is known here. */
+  stats(): RtpStats {
+    const { line } = this.#options;
+    const facts = { codec: this.#agreement?.codec.facts.name ?? null, isSecure: this.#agreement?.srtp != null };
+    return { ...NO_MEDIA, ...line.lineStats(), ...line.facts.media, ...facts };
+  }
+
+  lost(error: Error): void {
+    this.#options.listener?.lost?.(error);
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    const { thread, line, pair, totals } = this.#options;
+    const last = await thread.closeMedia(line.id).catch(() => this.stats());
+    totals?.closed(last);
+    await pair.close();
+    await line.close();
+  }
+}
+
+/** Keys without the pool of Node's that they may lie in: it would cross over with them. */
+function plainAgreement({ srtp, ...agreement }: Agreement): Agreement {
+  const own = ({ suite, key, salt }: SrtpKey): SrtpKey => ({
+    suite,
+    key: new Uint8Array(key),
+    salt: new Uint8Array(salt),
+  });
+  return { ...agreement, srtp: srtp === null ? null : { send: own(srtp.send), receive: own(srtp.receive) } };
+}
+
+/**
+ * What has crossed over, with this thread's codecs: a codec that stays is known by being the same. Read for each packet:
+ * what is spread comes last, see docs/design.md.
+ */
+export function ownAgreement({ codec, codecs, ...rest }: Agreement): Agreement {
+  const own = ({ name }: CodecFacts): CodecFacts => CODECS[name];
+  return {
+    codec: { payloadType: codec.payloadType, facts: own(codec.facts) },
+    codecs: new Map([...codecs].map(([type, facts]) => [type, own(facts)])),
+    ...rest,
+  };
+}
+
+export const NO_FACTS: CallFacts = {
+  digitsSent: '',
+  digitsReceived: '',
+  media: null,
+  line: {
+    received: 0,
+    lost: 0,
+    late: 0,
+    duplicate: 0,
+    reordered: 0,
+    jitterMs: 0,
+    patienceMs: 0,
+    sent: 0,
+    reportedLoss: null,
+  },
+};
+
+type Transfer = NonNullable<Transport['transfer']>;
+
+/** The main thread's end of a phone call's line in a media thread: its signalling is here, its sockets and sound are there. */
+export class PhoneLine extends ThreadedLine implements AgentLineElsewhere {
+  readonly name = 'sip';
+  readonly inputRateHz: number;
+  readonly outputRateHz: number;
+  /** Resolves when what is known at the end is known here. */
+  readonly frozen: Promise<void>;
+  readonly #events: CallLineEvents;
+  #facts = NO_FACTS;
+  #media: PhoneMedia | null = null;
+  #transferBy: Transfer | null = null;
+  #isTransferring = false;
+  /** What the line's end waits for: that the outcome of a transfer is told. */
+  #late: (() => void) | null = null;
+  #isFrozen = false;
+  #isLost: Error | null = null;
+  #onFrozen!: () => void;
+
+  constructor(id: string, thread: MediaThread, rateHz: number, events: CallLineEvents) {
+    super(id, thread);
+    this.inputRateHz = rateHz;
+    this.outputRateHz = rateHz;
+    this.#events = events;
+    this.frozen = new Promise((resolve) => (this.#onFrozen = resolve));
+    thread.tell('openCall', { line: id, rateHz });
+  }
+
+  get digitsSent(): string {
+    return this.#facts.digitsSent;
+  }
+
+  get digitsReceived(): string {
+    return this.#facts.digitsReceived;
+  }
+
+  /** As far as its thread has said; it does at the end. */
+  get facts(): CallFacts {
+    return this.#facts;
+  }
+
+  lineStats(): LineStats {
+    return this.#facts.line;
+  }
+
+  async received(): Promise<number> {
+    const { line } = await this.thread.factsOf(this.id, false).catch(() => this.#facts);
+    return line.received;
+  }
+
+  readonly openSocket = async (address: string, port: number): Promise<DatagramSocket> => {
+    const opened = await this.thread.openSocket(this.id, address, port);
+    let closing: Promise<void> | null = null;
+    return {
+      port: opened,
+      listen: () => undefined,
+      send: () => undefined,
+      close: () => (closing ??= this.thread.closeSocket(this.id, opened)),
+    };
+  };
+
+  async openMedia(
+    pair: PortPair,
+    { codecs, listener, totals }: Pick<RtpMediaOptions, 'codecs' | 'listener' | 'totals'>,
+  ): Promise<AgreedMedia> {
+    const sockets = { rtp: pair.rtp.port, rtcp: pair.rtcp.port };
+    await this.thread.openMedia(this.id, sockets, codecs);
+    const media = new PhoneMedia({ thread: this.thread, line: this, pair, listener, totals });
+    this.#media = media;
+    if (this.#isLost !== null) media.lost(this.#isLost);
+    return media;
+  }
+
+  /** Over there the media have been attached as soon as they were open. */
+  attach(): void {}
+
+  keys(keys: string): void {
+    this.thread.tell('lineKeys', { line: this.id, keys });
+  }
+
+  freeze(): void {
+    if (this.#isFrozen) return;
+    this.#isFrozen = true;
+    void this.#learn(true).then(() => (this.#media === null ? this.close() : undefined));
+  }
+
+  gone(error?: Error): void {
+    // A far end that was handed on stays, but its agent's part is over.
+    if (!this.#isFrozen) void this.#learn(false);
+    const end = (): void => this.thread.tell('lineGone', { line: this.id, error: error ? toWire(error) : null });
+    if (this.#isTransferring) this.#late ??= end;
+    else end();
+  }
+
+  override transferringBy(transfer: Transfer): Transport {
+    this.#transferBy = transfer;
+    return this;
+  }
+
+  transfer(target: string, signal: AbortSignal): Promise<TransferOutcome> {
+    return this.#events.onTransfer(target, signal);
+  }
+
+  override async transferTo(target: string, signal: AbortSignal): Promise<TransferOutcome> {
+    if (this.#transferBy === null) return this.transfer(target, signal);
+    this.#isTransferring = true;
+    const outcome = await this.#transferBy(target, signal);
+    this.#isTransferring = false;
+    if (!outcome.ok) this.#late?.(); // else whoever waits for this has nothing more to say
+    return outcome;
+  }
+
+  override sessionOver(): void {
+    // The call may go on without its agent: `freeze` comes at its end.
+  }
+
+  /** @param isLast nothing more will be known */
+  async #learn(isLast: boolean): Promise<void> {
+    // Where its thread has gone, what it said last is the last that is known.
+    const facts = await this.thread.factsOf(this.id, isLast).catch(() => null);
+    if (facts !== null) this.#facts = facts;
+    this.#onFrozen();
+  }
+
+  /** The agent's side has been closed. */
+  left(facts: CallFacts): void {
+    this.#facts = facts;
+    this.#events.onClosed();
+  }
+
+  mediaLost(error: Error): void {
+    this.#media?.lost(error);
+  }
+
+  lost(error: Error): void {
+    this.#isLost = error;
+    this.#onFrozen();
+    this.#media?.lost(error);
+  }
+}

@@ -1,0 +1,174 @@
+import type { Clock } from '../../base/clock.js';
+import { reasonOf } from '../../base/errors.js';
+import type { SessionHandle } from '../../engine/remote-line.js';
+import type { SessionRequest } from '../../engine/options.js';
+import type { LogEntry } from '../../session/record/event-log.js';
+import { recordingLeftIn } from '../../session/record/recording.js';
+import type { Consultation } from '../../session/line/line-actions.js';
+import type { SessionEvent } from '../../session/session-options.js';
+import type { FunctionCall, SessionReport } from '../../session/record/session-report.js';
+import type { TransferOutcome } from '../../transports/transport.js';
+import type { ThreadMethods } from '../wire/protocol.js';
+import type { Rpc } from '../wire/rpc.js';
+import type { ChatMessage } from '../../agent/chat.js';
+import { latencySummary, noSpeculations, type TurnMetrics } from '../../session/record/session-metrics.js';
+import { reportWithoutText } from '../../session/record/privacy.js';
+
+/** The fault of sessions whose thread has ended under them. */
+const THREAD_LOST = 'thread.lost';
+
+/** What is known outside of a session, as far as it has come: its report, should its thread end before it does. */
+export class LostReport {
+  readonly #messages: ChatMessage[] = [];
+  readonly #turns: TurnMetrics[] = [];
+  readonly #calls: FunctionCall[] = [];
+  /** The user's message that may still grow, by its turn. */
+  #latest: { turn: number; message: ChatMessage } | null = null;
+
+  take(event: SessionEvent): void {
+    if (event.type === 'user') this.#said(event.text, event.turn);
+    else if (event.type === 'agent') this.#messages.push({ role: 'assistant', content: event.text });
+    else if (event.type === 'answered') this.#turns.push(event.metrics);
+    else if (event.type === 'tool') {
+      const { call, ok, result, tookMs } = event;
+      this.#calls.push({ name: call.name, arguments: call.arguments, ok, result, tookMs, runAfterCall: false });
+    }
+  }
+
+  report(sessionId: string, durationMs: number, reason: string, optOut: boolean): SessionReport {
+    const report: SessionReport = {
+      sessionId,
+      status: 'error',
+      durationMs,
+      messages: this.#messages,
+      turns: this.#turns,
+      latency: latencySummary(this.#turns),
+      functionCalls: this.#calls,
+      doNotCall: false,
+      transfers: [],
+      ttsChars: 0,
+      speculation: noSpeculations(),
+      promptTokens: 0,
+      completionTokens: 0,
+      usage: { stt: [], llm: [], tts: [] },
+      playout: { underruns: 0, speechMs: 0, skippedFrames: 0 },
+      line: null,
+      recording: null,
+      faults: { [THREAD_LOST]: 1 },
+      faultReasons: { [THREAD_LOST]: reason },
+    };
+    return optOut ? reportWithoutText(report) : report;
+  }
+
+  /** The same turn again: the user had gone on. */
+  #said(text: string, turn: number): void {
+    const message: ChatMessage = { role: 'user', content: text };
+    const at = this.#latest?.turn === turn ? this.#messages.lastIndexOf(this.#latest.message) : -1;
+    if (at >= 0) this.#messages[at] = message;
+    else this.#messages.push(message);
+    this.#latest = { turn, message };
+  }
+}
+
+export interface ThreadedSessionOptions {
+  id: string;
+  rpc: Pick<Rpc<ThreadMethods>, 'tell'>;
+  request: SessionRequest;
+  clock: Clock;
+  /** The folder that its thread records in; null = none. */
+  recordings: string | null;
+}
+
+/** The main thread's handle of a session that runs in a media thread. */
+export class ThreadedSession implements SessionHandle {
+  readonly id: string;
+  readonly finished: Promise<SessionReport>;
+  readonly #options: ThreadedSessionOptions;
+  readonly #known = new LostReport();
+  #resolve!: (report: SessionReport) => void;
+  #startMs: number | null = null;
+  #isOver = false;
+  #logs = true;
+
+  constructor(options: ThreadedSessionOptions) {
+    this.id = options.id;
+    this.#options = options;
+    this.finished = new Promise((resolve) => (this.#resolve = resolve));
+  }
+
+  run(): Promise<SessionReport> {
+    if (this.#startMs === null) {
+      this.#startMs = this.#options.clock.nowMs();
+      this.#options.rpc.tell('runSession', this.id);
+    }
+    return this.finished;
+  }
+
+  say(text: string): void {
+    this.#options.rpc.tell('say', { session: this.id, text });
+  }
+
+  sendText(text: string): void {
+    this.#options.rpc.tell('sendText', { session: this.id, text });
+  }
+
+  noteFault(name: string, reason: string): void {
+    this.#options.rpc.tell('noteFault', { session: this.id, name, reason });
+  }
+
+  finish(target: string | null = null): void {
+    this.#options.rpc.tell('finish', { session: this.id, target });
+  }
+
+  close(): Promise<SessionReport> {
+    this.#options.rpc.tell('closeSession', this.id);
+    return this.finished;
+  }
+
+  /** Something happened in it. */
+  event(event: SessionEvent): void {
+    if (this.#isOver) return;
+    this.#known.take(event);
+    try {
+      this.#options.request.observe?.(event);
+    } catch (error) {
+      this.noteFault('observer.failed', reasonOf(error));
+    }
+  }
+
+  log(entry: LogEntry): void {
+    try {
+      if (this.#logs) this.#options.request.log?.(entry);
+    } catch {
+      this.#logs = false; // a log that cannot be written must not cost the call
+      this.noteFault('log.failed', 'its sink threw');
+    }
+  }
+
+  /** It is over, for whatever reason; the first one counts. */
+  end(report: SessionReport): void {
+    if (this.#isOver) return;
+    this.event({ type: 'ended', report });
+    this.#isOver = true;
+    this.#resolve(report);
+  }
+
+  /** Its thread has ended under it. */
+  lost(reason: string): void {
+    const { request, clock, recordings } = this.#options;
+    const durationMs = this.#startMs === null ? 0 : clock.nowMs() - this.#startMs;
+    const optOut = request.agent.privacy_settings?.opt_out_data_collection === true;
+    const report = this.#known.report(this.id, durationMs, reason, optOut);
+    // What was recorded is whole as far as it goes, and is to be found where whoever erases the call looks for it.
+    this.end({ ...report, recording: recordings === null ? null : recordingLeftIn(recordings, this.id) });
+  }
+
+  /** Why the call must not be handed on to somebody; null = it may. */
+  async mayTransfer(target: string): Promise<string | null> {
+    return (await this.#options.request.mayTransfer?.(target)) ?? null;
+  }
+
+  async consult(about: Consultation, signal: AbortSignal): Promise<TransferOutcome> {
+    return (await this.#options.request.consult?.(about, signal)) ?? { ok: false, reason: 'unsupported' };
+  }
+}

@@ -1,0 +1,186 @@
+import type { Cancel, Clock } from '../../base/clock.js';
+import { type ErrorCode, type ErrorDetails, errorOf, ParleyError } from '../../base/errors.js';
+import { InvalidConfigError, type ValidationIssue } from '../../schema/issues.js';
+
+/**
+ * What one side can be asked for or told, by name: plain data in, plain data out. Questions get a signal that is
+ * aborted when nobody waits for their answer any more.
+ */
+export type Methods = Readonly<Record<string, (argument: never, signal: AbortSignal) => unknown>>;
+
+type Argument<M extends Methods, K extends keyof M> = M[K] extends (argument: infer A, ...rest: never[]) => unknown
+  ? A
+  : never;
+type Answer<M extends Methods, K extends keyof M> = Awaited<ReturnType<M[K]>>;
+
+export interface AskOptions {
+  /** After so long the question is given up. */
+  timeoutMs: number;
+  /** Aborted: the question is given up, and the other side told so. Default: nobody gives it up. */
+  signal?: AbortSignal;
+}
+
+export interface RpcOptions {
+  post: (message: unknown) => void;
+  /** What the other side may ask for. */
+  methods: Methods;
+  clock: Clock;
+  /** Something that was told could not be done, and nobody waits for an answer. */
+  onFault: (error: Error) => void;
+}
+
+type Frame =
+  | { kind: 'tell'; method: string; argument: unknown }
+  | { kind: 'ask'; id: number; method: string; argument: unknown }
+  | { kind: 'answer'; id: number; value: unknown }
+  | { kind: 'refusal'; id: number; error: WireError }
+  | { kind: 'withdrawal'; id: number };
+
+interface Waiting {
+  resolve: (value: unknown) => void;
+  reject: (error: Error) => void;
+}
+
+/**
+ * One end of a channel between two threads. What is told and asked arrives in the order in which it was said, and is
+ * begun in that order.
+ */
+export class Rpc<Theirs extends Methods> {
+  readonly #options: RpcOptions;
+  readonly #waiting = new Map<number, Waiting>();
+  readonly #working = new Map<number, AbortController>();
+  #nextId = 0;
+  #closed: Error | null = null;
+
+  constructor(options: RpcOptions) {
+    this.#options = options;
+  }
+
+  /** Of no effect once the channel is closed. */
+  tell<K extends keyof Theirs & string>(method: K, argument: Argument<Theirs, K>): void {
+    if (this.#closed === null) this.#post({ kind: 'tell', method, argument });
+  }
+
+  /**
+   * @throws what the other side throws; ParleyError MEDIA_THREAD_SILENT; the signal's reason; why the channel was
+   * closed; DataCloneError for what is no plain data
+   */
+  async ask<K extends keyof Theirs & string>(
+    method: K,
+    argument: Argument<Theirs, K>,
+    { timeoutMs, signal }: AskOptions,
+  ): Promise<Answer<Theirs, K>> {
+    if (this.#closed !== null) throw this.#closed;
+    signal?.throwIfAborted();
+    const { clock } = this.#options;
+    const id = this.#nextId++;
+    let cancel: Cancel = () => undefined;
+    let onAbort = (): void => undefined;
+    const answer = new Promise<unknown>((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject });
+      const giveUp = (error: Error): void => {
+        if (this.#waiting.delete(id) && this.#closed === null) this.#post({ kind: 'withdrawal', id });
+        reject(error);
+      };
+      onAbort = () => giveUp(signal?.reason as Error);
+      signal?.addEventListener('abort', onAbort, { once: true });
+      const late = (): void => giveUp(new ParleyError('MEDIA_THREAD_SILENT', { method, timeoutMs }));
+      cancel = clock.schedule(clock.nowMs() + timeoutMs, late);
+    });
+    try {
+      this.#post({ kind: 'ask', id, method, argument });
+      return (await answer) as Answer<Theirs, K>;
+    } finally {
+      this.#waiting.delete(id);
+      cancel();
+      signal?.removeEventListener('abort', onAbort);
+    }
+  }
+
+  /** A message of the other side. */
+  receive(message: unknown): void {
+    const frame = message as Frame;
+    if (this.#closed !== null) return;
+    if (frame.kind === 'tell') this.#heed(frame.method, frame.argument);
+    else if (frame.kind === 'ask') this.#answer(frame);
+    else if (frame.kind === 'answer') this.#waiting.get(frame.id)?.resolve(frame.value);
+    else if (frame.kind === 'refusal') this.#waiting.get(frame.id)?.reject(fromWire(frame.error));
+    else this.#working.get(frame.id)?.abort(new Error('nobody waits for it any more'));
+  }
+
+  /** The other side has gone, or is to be heard no more: nobody waits for it. May be called twice. */
+  close(reason: Error): void {
+    if (this.#closed !== null) return;
+    this.#closed = reason;
+    for (const { reject } of Array.from(this.#waiting.values())) reject(reason);
+    for (const work of this.#working.values()) work.abort(reason);
+    this.#waiting.clear();
+  }
+
+  #post(frame: Frame): void {
+    this.#options.post(frame);
+  }
+
+  #heed(method: string, argument: unknown): void {
+    try {
+      const work = this.#call(method, argument, new AbortController().signal);
+      if (work instanceof Promise) work.catch((error: Error) => this.#options.onFault(error));
+    } catch (error) {
+      this.#options.onFault(error as Error);
+    }
+  }
+
+  #answer({ id, method, argument }: Frame & { kind: 'ask' }): void {
+    const abort = new AbortController();
+    this.#working.set(id, abort);
+    const answer = (frame: Frame): void => {
+      this.#working.delete(id);
+      if (this.#closed === null && !abort.signal.aborted) this.#post(frame);
+    };
+    const refuse = (error: unknown): void => answer({ kind: 'refusal', id, error: toWire(error) });
+    try {
+      Promise.resolve(this.#call(method, argument, abort.signal))
+        .then((value: unknown) => answer({ kind: 'answer', id, value }), refuse)
+        .catch(refuse); // what is no plain data cannot be an answer
+    } catch (error) {
+      refuse(error);
+    }
+  }
+
+  #call(method: string, argument: unknown, signal: AbortSignal): unknown {
+    const { methods } = this.#options;
+    if (!Object.hasOwn(methods, method)) throw new Error(`nobody here knows ${method}`);
+    return methods[method]?.(argument as never, signal);
+  }
+}
+
+/** An error as plain data: what another thread needs to raise the same one. */
+export interface WireError {
+  message: string;
+  stack?: string;
+  /** Of parley's own errors. */
+  own?: { code: ErrorCode; details: ErrorDetails; issues: readonly ValidationIssue[] | null };
+  /** Of the system's errors, such as `EADDRINUSE`. */
+  systemCode?: string;
+}
+
+export function toWire(thrown: unknown): WireError {
+  const error = errorOf(thrown);
+  const wire: WireError = { message: error.message, ...(error.stack !== undefined && { stack: error.stack }) };
+  if (error instanceof ParleyError) {
+    const issues = error instanceof InvalidConfigError ? error.issues : null;
+    return { ...wire, own: { code: error.code, details: error.details, issues } };
+  }
+  const { code } = error as NodeJS.ErrnoException;
+  return typeof code === 'string' ? { ...wire, systemCode: code } : wire;
+}
+
+export function fromWire({ message, stack, own, systemCode }: WireError): Error {
+  const error = own === undefined ? new Error(message) : ownError(own);
+  if (stack !== undefined) error.stack = stack;
+  return systemCode === undefined ? error : Object.assign(error, { code: systemCode });
+}
+
+function ownError({ code, details, issues }: NonNullable<WireError['own']>): ParleyError {
+  return issues === null ? new ParleyError(code, details) : new InvalidConfigError(issues);
+}

@@ -1,0 +1,78 @@
+import Database from 'better-sqlite3';
+import type { EngineOptions } from '../../engine/options.js';
+import { DoNotCallStore } from '../../store/do-not-call.js';
+import { SessionStore } from '../../store/sessions.js';
+import { VoiceStore } from '../../store/voices.js';
+import { type SessionTraces, TraceFolder } from '../../session/record/trace-folder.js';
+import type { Clock } from '../../base/clock.js';
+import type { MainMethods, ThreadSettings } from '../wire/protocol.js';
+import type { Rpc } from '../wire/rpc.js';
+
+/** A question to a store of the main thread; whoever asks has a shorter deadline of its own. */
+const ASK_MS = 30_000;
+/** The one writer may hold the database for as long. */
+const BUSY_MS = 1_000;
+
+/**
+ * Where the sessions of a media thread find and leave things. What they ask while they are made is read over a connection
+ * of the thread's own; what is to be written, and what has a thread of its own already, goes to the main thread.
+ */
+export class ThreadStores {
+  readonly traces: TraceFolder | null;
+  readonly #database: Database.Database;
+  readonly #main: Rpc<MainMethods>;
+
+  constructor({ database, traces }: ThreadSettings, main: Rpc<MainMethods>, clock: Clock) {
+    this.#main = main;
+    this.#database = new Database(database, { readonly: true, fileMustExist: true, timeout: BUSY_MS });
+    this.traces = traces === null ? null : new TraceFolder({ ...traces, clock });
+  }
+
+  /** What the thread's engine needs of it. */
+  get forEngine(): Pick<
+    EngineOptions,
+    'knowledge' | 'memories' | 'doNotCall' | 'voices' | 'sessionMemory' | 'traces' | 'afterCallMarks' | 'onMcpFault'
+  > {
+    const [main, database] = [this.#main, this.#database];
+    const waits = { timeoutMs: ASK_MS };
+    const [numbers, sessions] = [new DoNotCallStore(database), new SessionStore(database)];
+    return {
+      ...(this.traces !== null && { traces: this.traces satisfies SessionTraces }),
+      // Changed by others while the thread runs, and asked for once a session.
+      voices: { find: (provider, voiceId) => new VoiceStore(database).find(provider, voiceId) },
+      doNotCall: {
+        has: (number) => numbers.has(number),
+        list: () => numbers.list(),
+        add: (entry) => main.tell('doNotCall', entry),
+        remove: () => {
+          throw new Error('a session takes no number off the list');
+        },
+      },
+      sessionMemory: {
+        byId: (id, agentId) => sessions.byId(id, agentId),
+        latest: (identifier, value, agentId) => sessions.latest(identifier, value, agentId),
+        keep: (session) => main.tell('remember', session),
+      },
+      memories: {
+        recall: (agentId, user, limit) => main.ask('recall', { agentId, user, limit }, waits),
+        keep: (memory) => main.ask('keepMemory', memory, waits),
+      },
+      afterCallMarks: {
+        start: (session, name) => main.ask('startAfterCall', { session, name }, waits),
+        finish: (session, call) => main.ask('finishAfterCall', { session, call }, waits),
+      },
+      knowledge: {
+        known: (ids) => main.ask('knownFiles', ids, waits),
+        filesOf: (agentId) => main.ask('filesOf', agentId, waits),
+        search: ({ signal, ...query }) => main.ask('search', query, { ...waits, signal }),
+      },
+      onMcpFault: (server, reason) => main.tell('mcpFault', { server, reason }),
+    };
+  }
+
+  /** May be called twice. */
+  async close(): Promise<void> {
+    await this.traces?.close();
+    this.#database.close();
+  }
+}

@@ -1,0 +1,128 @@
+import type { Clock } from '../../base/clock.js';
+import { Engine } from '../../engine/engine.js';
+import type { RemoteSession, SessionHandle } from '../../engine/remote-line.js';
+import { ParleyError } from '../../base/errors.js';
+import type { MainMethods, PlainRequest, ThreadMethods, ThreadSettings } from '../wire/protocol.js';
+import { fromWire, Rpc, toWire } from '../wire/rpc.js';
+import { ThreadCalls, TRANSFER_MS } from './thread-calls.js';
+import { ThreadWebRtc } from './thread-webrtc.js';
+import { ThreadStores } from './thread-stores.js';
+
+export interface WorkerSideOptions {
+  settings: ThreadSettings;
+  clock: Clock;
+  post: (message: unknown) => void;
+}
+
+/** Whether a call may be handed on is known at once. */
+const PERMISSION_MS = 10_000;
+
+/** A media thread's own side: an engine, its sessions and their lines, at the main thread's bidding. */
+export class WorkerSide {
+  readonly #main: Rpc<MainMethods>;
+  readonly #stores: ThreadStores;
+  readonly #engine: Engine;
+  readonly #webRtc: ThreadWebRtc;
+  readonly #calls: ThreadCalls;
+  readonly #sessions = new Map<string, SessionHandle>();
+  /** What the engine has said of sessions that are being made. */
+  readonly #told = new Map<string, RemoteSession['told']>();
+
+  constructor({ settings, clock, post }: WorkerSideOptions) {
+    const onFault = (error: Error): void => this.#main.tell('fault', toWire(error));
+    this.#main = new Rpc({ post, methods: this.#methods(), clock, onFault });
+    this.#stores = new ThreadStores(settings, this.#main, clock);
+    this.#engine = new Engine({
+      ...settings.options,
+      ...this.#stores.forEngine,
+      clock,
+      teller: {
+        tell: async (session, { to, facts }) => void this.#told.set(session.id, { to, facts }),
+        close: async () => undefined,
+      },
+    });
+    this.#webRtc = new ThreadWebRtc(this.#main, clock);
+    this.#calls = new ThreadCalls(this.#main, clock, this.#engine.ticker);
+  }
+
+  receive(message: unknown): void {
+    this.#main.receive(message);
+  }
+
+  #methods(): ThreadMethods {
+    const of = (id: string): SessionHandle | undefined => this.#sessions.get(id);
+    return {
+      warmUp: async () => {
+        const [unreached] = await Promise.all([this.#engine.warmUp(), this.#webRtc.warmUp()]);
+        return unreached;
+      },
+      openWebRtc: ({ line, peers }) => this.#webRtc.open(line, peers),
+      answerOffer: async ({ line, sdp }) => this.#webRtc.answer(line, sdp),
+      closeLine: async (line) => void (await Promise.all([this.#webRtc.close(line), this.#calls.close(line)])),
+      openCall: ({ line, rateHz }) => this.#calls.open(line, rateHz),
+      openSocket: ({ line, address, port }) => this.#calls.openSocket(line, address, port),
+      closeSocket: ({ line, port }) => this.#calls.closeSocket(line, port),
+      openMedia: ({ line, ports, codecs }) => this.#calls.openMedia(line, ports, codecs),
+      agree: ({ line, agreement }) => this.#calls.agree(line, agreement),
+      answered: (line) => this.#calls.answered(line),
+      lineKeys: ({ line, keys }) => this.#calls.line(line)?.keys(keys),
+      lineGone: ({ line, error }) => this.#calls.line(line)?.gone(error === null ? undefined : fromWire(error)),
+      callFacts: async ({ line, areLast }) => this.#calls.facts(line, areLast),
+      closeMedia: (line) => this.#calls.closeMedia(line),
+      bridge: ({ bridge, first, second }) => this.#calls.bridge(bridge, first, second),
+      unbridge: (bridge) => this.#calls.unbridge(bridge),
+      openSession: ({ line, request }, signal) => this.#open(line, request, signal),
+      runSession: (id) => void of(id)?.run(),
+      closeSession: (id) => void of(id)?.close(),
+      say: ({ session, text }) => of(session)?.say(text),
+      sendText: ({ session, text }) => of(session)?.sendText(text),
+      finish: ({ session, target }) => of(session)?.finish(target),
+      noteFault: ({ session, name, reason }) => of(session)?.noteFault(name, reason),
+      flushTrace: async (session) => this.#stores.traces?.flush(session),
+      close: () => this.#close(),
+    };
+  }
+
+  async #open(
+    line: string,
+    { asks, logs, ...request }: PlainRequest,
+    signal: AbortSignal,
+  ): Promise<RemoteSession['told']> {
+    const { id } = request;
+    const main = this.#main;
+    const transport = this.#webRtc.transport(line) ?? this.#calls.line(line);
+    if (transport === null) throw new ParleyError('SESSION_CLOSED');
+    const session = await this.#engine.createSession({
+      ...request,
+      transport,
+      observe: (event) => {
+        if (event.type !== 'ended') main.tell('event', { session: id, event });
+      },
+      ...(logs && { log: (entry) => main.tell('log', { session: id, entry }) }),
+      ...(asks.mayTransfer && {
+        mayTransfer: (target) => main.ask('mayTransfer', { session: id, target }, { timeoutMs: PERMISSION_MS }),
+      }),
+      ...(asks.consult && {
+        consult: (about, until) =>
+          main.ask('consult', { session: id, about }, { timeoutMs: TRANSFER_MS, signal: until }),
+      }),
+    });
+    this.#sessions.set(id, session);
+    void session.finished.then((report) => {
+      this.#sessions.delete(id);
+      main.tell('finished', report);
+      void this.#webRtc.close(line); // a phone call's line may have been handed on: its signalling ends it
+    });
+    const told = this.#told.get(id);
+    this.#told.delete(id);
+    if (told !== undefined && !signal.aborted) return told;
+    await session.close(); // nobody waits for it any more
+    throw new ParleyError('SESSION_CLOSED');
+  }
+
+  async #close(): Promise<void> {
+    await this.#engine.close();
+    await Promise.all([this.#webRtc.closeAll(), this.#calls.closeAll()]);
+    await this.#stores.close();
+  }
+}

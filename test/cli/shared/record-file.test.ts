@@ -1,0 +1,69 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readRecords } from '../../../src/cli/shared/record-file.js';
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'parley-records-'));
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function read(content: string | Buffer, country?: string) {
+  const path = join(folder, 'records');
+  writeFileSync(path, content);
+  return readRecords(path, country);
+}
+
+describe('files of records', () => {
+  it('are CSV with a header row; the other columns become metadata', async () => {
+    expect(await read('Name,phone,City\nAnn,+12025550101,Berlin\nBob,+12025550102,\n')).toEqual([
+      { phone: '+12025550101', metadata: { Name: 'Ann', City: 'Berlin' } },
+      { phone: '+12025550102', metadata: { Name: 'Bob', City: '' } },
+    ]);
+  });
+
+  it('may have a byte order mark, quotes, line breaks in them, semicolons, tabs and other line ends', async () => {
+    expect(await read('\uFEFF"Phone";"Name"\r\n"+1 202 555 0101";"Smith, ""Ann"""\r\n\r\n;\r\n')).toEqual([
+      { phone: '+1 202 555 0101', metadata: { Name: 'Smith, "Ann"' } },
+    ]);
+    expect(await read('phone\tnote\n+12025550101\t"two\nlines"\n')).toEqual([
+      { phone: '+12025550101', metadata: { note: 'two\nlines' } },
+    ]);
+    expect(await read(Buffer.from('\uFEFFphone,Name\n+12025550101,Jörg\n', 'utf16le'))).toEqual([
+      { phone: '+12025550101', metadata: { Name: 'Jörg' } },
+    ]);
+  });
+
+  it('are JSON', async () => {
+    expect(await read('[{"phone":"+12025550101","metadata":{"Name":"Ann","n":1}},{"phone":"+12025550102"}]')).toEqual([
+      { phone: '+12025550101', metadata: { Name: 'Ann', n: 1 } },
+      { phone: '+12025550102', metadata: {} },
+    ]);
+  });
+
+  it('may have numbers as they are written in a country', async () => {
+    const found = await read('phone\n(202) 555-0101\n12025550102\n+442079460000\nnobody\n', 'us');
+    expect(found.map(({ phone }) => phone)).toEqual(['+12025550101', '+12025550102', '+442079460000', 'nobody']);
+    await expect(read('phone\n1\n', 'Atlantis')).rejects.toThrow('--country is no country such as US: Atlantis');
+  });
+
+  it.each([
+    ['Name,City\nAnn,Berlin\n', 'the first line names no column "phone" (it has Name, City)'],
+    ['', 'the first line names no column "phone" (it has nothing)'],
+    ['phone,Name,Name\n1,2,3\n', 'two columns are called "Name"'],
+    ['phone,Name\n+12025550101\n', /on line 2/],
+    ['phone,Name\n+12025550101,"Ann\n', /[Qq]uote/],
+    ['[{"phone":12025550101}]', 'item 0 has no "phone" that is a string'],
+    ['[{"phone":"+12025550101","metadata":[]}]', '"metadata" of item 0 is no object'],
+    ['[{"phone":', /JSON/],
+    [Buffer.from([0x70, 0x68, 0x6f, 0x6e, 0x65, 0x0a, 0xe4, 0xf6]), /not UTF-8/],
+  ])('%j are refused', async (content, reason) => {
+    await expect(read(content)).rejects.toThrow(reason);
+  });
+
+  it('that are not there are named', async () => {
+    await expect(readRecords('/nowhere/list.csv')).rejects.toThrow('Cannot read /nowhere/list.csv');
+  });
+});

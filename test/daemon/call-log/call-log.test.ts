@@ -1,0 +1,165 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { unixNow } from '../../../src/base/real-clock.js';
+import { CallLog } from '../../../src/daemon/call-log/call-log.js';
+import { CallStore, type StoredCall } from '../../../src/store/calls.js';
+import { openDatabase } from '../../../src/store/database.js';
+import { type Client, House } from '../house.js';
+
+let dataDir: string;
+beforeEach(() => {
+  dataDir = mkdtempSync(join(tmpdir(), 'parley-log-'));
+});
+afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
+
+function read<T>(work: (store: CallStore) => T): T {
+  const database = openDatabase(dataDir);
+  try {
+    return work(new CallStore(database, () => 0));
+  } finally {
+    database.close();
+  }
+}
+
+/** Waits for a message of the daemon's. */
+async function told(client: Client, method: string): Promise<void> {
+  await client.inbox.find((message) => message['method'] === method);
+}
+
+describe('a call in the log', () => {
+  const beginning = {
+    ...({ sessionId: 's1', callId: 'c1', channel: 'phone', direction: 'outbound', agentId: 'baker' } as const),
+    agentConfig: { prompt: 'Sell.' },
+    metadata: { name: 'Ann' },
+    phones: { from: '+1202', to: '+1303' },
+    status: 'registered',
+  };
+
+  it('is there from its beginning, and its status follows', () => {
+    const database = openDatabase(dataDir);
+    const changes: string[] = [];
+    const store = new CallStore(database, () => 1_700_000_000_000.25);
+    const log = new CallLog({ store, onChange: ({ status }) => changes.push(status) });
+    log.begin(beginning);
+    log.status('s1', 'ringing');
+    log.status('unknown', 'ringing');
+    expect(store.byCallId('c1')).toMatchObject({
+      sessionId: 's1',
+      status: 'ringing',
+      fromPhone: '+1202',
+      toPhone: '+1303',
+      endedUs: null,
+      tsUs: 1_700_000_000_000_250,
+      item: { call_status: 'ringing', ts: 1_700_000_000.00025, metadata: { name: 'Ann' }, voip: { to: '+1303' } },
+    });
+    expect(changes).toEqual(['registered', 'ringing']);
+    database.close();
+  });
+
+  it('has a time of its own, later than all before, also where the clock goes back', () => {
+    const database = openDatabase(dataDir);
+    const times = [1000, 1000, 500, 1001];
+    const store = new CallStore(database, () => times.shift() ?? 0);
+    const log = new CallLog({ store });
+    const all = [1, 2, 3, 4].map((n) =>
+      log.begin({ ...beginning, sessionId: `s${String(n)}`, callId: `c${String(n)}` }),
+    );
+    expect(all.map(({ tsUs }) => tsUs)).toEqual([1_000_000, 1_000_001, 1_000_002, 1_001_000]);
+    database.close();
+  });
+
+  it('has its end status and the reason of it from one update on', () => {
+    const database = openDatabase(dataDir);
+    const changes: [string, string | null][] = [];
+    const log = new CallLog({
+      store: new CallStore(database, () => 1000),
+      onChange: ({ status, item }) => changes.push([status, item.error_message]),
+    });
+    log.begin(beginning);
+    log.status('s1', 'ringing');
+    log.status('s1', 'failed', 'The call was not connected: 503.');
+    expect(changes).toEqual([
+      ['registered', null],
+      ['ringing', null],
+      ['failed', 'The call was not connected: 503.'],
+    ]);
+    database.close();
+  });
+
+  it('that could have no session ends with its reason, once', () => {
+    const database = openDatabase(dataDir);
+    const store = new CallStore(database, () => 1000);
+    const log = new CallLog({ store });
+    log.begin(beginning);
+    log.fail('s1', 'failed', 'the agent was late');
+    log.fail('s1', 'error', 'again');
+    log.status('s1', 'ringing');
+    expect(store.get('s1')).toMatchObject({ status: 'failed', item: { error_message: 'the agent was late' } });
+    database.close();
+  });
+
+  it('whose line had ended when the process died keeps its status', async () => {
+    const database = openDatabase(dataDir);
+    const log = new CallLog({ store: new CallStore(database, unixNow) });
+    log.begin(beginning);
+    log.status('s1', 'busy');
+    database.close();
+    const house = await House.open({ dataDir });
+    const call = read((store) => store.get('s1'));
+    expect(call).toMatchObject({ status: 'busy', item: { error_message: 'The line was busy. Call again later.' } });
+    expect(call?.endedUs).not.toBeNull();
+    await house.close();
+  });
+
+  it('keeps the reason that came with its status when the process died', async () => {
+    const database = openDatabase(dataDir);
+    const log = new CallLog({ store: new CallStore(database, unixNow) });
+    log.begin(beginning);
+    log.status('s1', 'failed', 'The call was not connected: 503 Service Unavailable.');
+    database.close();
+    const house = await House.open({ dataDir });
+    const call = read((store) => store.get('s1'));
+    expect(call).toMatchObject({
+      status: 'failed',
+      item: { error_message: 'The call was not connected: 503 Service Unavailable.' },
+    });
+    expect(call?.endedUs).not.toBeNull();
+    await house.close();
+  });
+
+  it('that went on when the process died is closed with a reason at the next start', async () => {
+    const database = openDatabase(dataDir);
+    new CallLog({ store: new CallStore(database, unixNow) }).begin(beginning);
+    database.close();
+    const house = await House.open({ dataDir });
+    const orphan = read((store) => store.get('s1'));
+    expect(orphan).toMatchObject({
+      status: 'error',
+      item: { error_message: expect.stringContaining('stopped') as string },
+    });
+    expect(orphan?.endedUs).not.toBeNull();
+    await house.close();
+  });
+});
+
+it('a talk session is logged with what was said in it', { timeout: 30_000 }, async () => {
+  const house = await House.open({ dataDir });
+  const client = house.connect();
+  await client.initiate({ metadata: { table: 4 } });
+  await told(client, 'onready');
+  const during = read((store) => store.open());
+  expect(during).toMatchObject([{ channel: 'talk', agentId: 'baker', status: 'in-progress' }]);
+  await told(client, 'onresponsetext');
+  client.socket.close();
+  await house.ended;
+  await house.daemon.close();
+  const [call] = during as [StoredCall];
+  expect(read((store) => store.get(call.sessionId))).toMatchObject({
+    status: 'user-ended',
+    recording: null,
+    item: { metadata: { table: 4 }, call_status: 'user-ended', session_id: call.sessionId },
+  });
+  await house.close();
+});

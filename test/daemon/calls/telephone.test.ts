@@ -1,0 +1,133 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { CarrierCall } from '../../../src/telephony/carriers/carrier.js';
+import { VirtualClock } from '../../../src/base/virtual-clock.js';
+import { CallLog } from '../../../src/daemon/call-log/call-log.js';
+import { DEFAULT_SETTINGS } from '../../../src/settings/settings.js';
+import { Telephone, type TelephoneOptions } from '../../../src/daemon/calls/telephone.js';
+import { Engine } from '../../../src/engine/engine.js';
+import { CallStore } from '../../../src/store/calls.js';
+import { openDatabase } from '../../../src/store/database.js';
+import { PhoneStore, type StoredPhone } from '../../../src/store/phones.js';
+import { SecretBox } from '../../../src/store/secret-box.js';
+
+const OURS = '+12025550199';
+const SILENT_CALLER = '+12025550153';
+const PHONE: StoredPhone = {
+  number: OURS,
+  carrier: 'simulated',
+  status: 'active',
+  agentId: 'baker',
+  agentConfigOverride: null,
+  tags: [],
+  address: null,
+  createdAt: 0,
+};
+const BAKER = { id: 'baker', name: 'Baker', config: { prompt: 'You sell bread.', llm: { model: 'scripted' } } };
+
+let dataDir: string;
+beforeEach(() => {
+  dataDir = mkdtempSync(join(tmpdir(), 'parley-phone-'));
+});
+afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
+
+interface Rung {
+  call: CarrierCall;
+  sessions: number;
+  faults: unknown[];
+}
+
+/** Somebody calls; what has come of it after ten seconds. */
+async function rings(phone: Partial<StoredPhone>, options: Partial<TelephoneOptions> = {}, to = OURS): Promise<Rung> {
+  const [rung] = await ringAtOnce(1, phone, options, to);
+  if (rung === undefined) throw new Error('nobody called');
+  return rung;
+}
+
+/** As many call in the same moment. */
+async function ringAtOnce(
+  count: number,
+  phone: Partial<StoredPhone>,
+  options: Partial<TelephoneOptions> = {},
+  to = OURS,
+): Promise<Rung[]> {
+  const clock = new VirtualClock();
+  const engine = new Engine({ clock });
+  const database = openDatabase(dataDir);
+  const faults: unknown[] = [];
+  try {
+    const phones = new PhoneStore(database, new SecretBox(Buffer.alloc(32)));
+    phones.add({ ...PHONE, ...phone });
+    const telephone = await Telephone.open({
+      settings: DEFAULT_SETTINGS,
+      takeRegistered: (id) => {
+        throw new Error(`${id} is not registered`);
+      },
+      engine,
+      phones,
+      log: new CallLog({ store: new CallStore(database, () => 0) }),
+      maxSessions: 10,
+      isOpen: () => true,
+      agents: { get: () => BAKER },
+      onSessionEvent: () => undefined,
+      onError: (error) => faults.push(error),
+      ...options,
+    });
+    const calls = Array.from({ length: count }, () => telephone.callIn(SILENT_CALLER, to));
+    const isOver = (): boolean => calls.every(({ end }) => end !== null);
+    await clock.runUntil(isOver, clock.nowMs() + 10_000);
+    const rung = calls.map((call) => ({ call, sessions: engine.sessions.size, faults }));
+    const closed = telephone.close();
+    await clock.runUntil(isOver, clock.nowMs() + 10_000);
+    await closed;
+    expect(telephone.coming).toBe(0);
+    return rung;
+  } finally {
+    await engine.close();
+    database.close();
+  }
+}
+
+describe('a call to a number of the daemon', () => {
+  it('is answered by its agent', { timeout: 60_000 }, async () => {
+    const { call, sessions, faults } = await rings({});
+    expect(call.record().answeredMs).not.toBeNull();
+    expect([sessions, faults]).toEqual([1, []]);
+  });
+
+  it.each<[string, number, Partial<StoredPhone>, Partial<TelephoneOptions>]>([
+    ['that is switched off', 480, { status: 'inactive' }, {}],
+    ['without an agent', 480, { agentId: null }, {}],
+    ['whose agent is disabled', 480, {}, { agents: { get: () => ({ ...BAKER, config: { status: 'disabled' } }) } }],
+    ['whose agent is disabled there', 480, { agentConfigOverride: { status: 'disabled' } }, {}],
+    ['while as many sessions as may be are under way', 503, {}, { maxSessions: 0 }],
+    ['while others have all the places for sessions', 503, {}, { maxSessions: 3, starting: () => 3 }],
+    ['while the daemon shuts down', 503, {}, { isOpen: () => false }],
+  ])('%s is refused: %i', async (_which, status, phone, options) => {
+    const { call, sessions, faults } = await rings(phone, options);
+    expect(call.end).toMatchObject({ cause: 'rejected' });
+    expect(call.end?.reason).toMatch(new RegExp(`^${String(status)} `));
+    expect(call.record().answeredMs).toBeNull();
+    expect([sessions, faults]).toEqual([0, []]);
+  });
+
+  it(
+    'is refused with 503 where others of the same moment have taken the last places',
+    { timeout: 60_000 },
+    async () => {
+      const rung = await ringAtOnce(8, {}, { maxSessions: 3 });
+      const answered = rung.filter(({ call }) => call.record().answeredMs !== null);
+      expect(answered).toHaveLength(3);
+      const refused = rung.filter((one) => !answered.includes(one)).map(({ call }) => call.end?.reason?.slice(0, 3));
+      expect(refused).toEqual(Array(5).fill('503'));
+      expect([rung[0]?.sessions, rung[0]?.faults]).toEqual([3, []]);
+    },
+  );
+
+  it('that is not one of its own is not in service', async () => {
+    const { call } = await rings({}, {}, '+12025550198');
+    expect(call.end).toMatchObject({ cause: 'failed', reason: '404 Not Found' });
+  });
+});

@@ -1,0 +1,41 @@
+import Fastify from 'fastify';
+import type * as z from 'zod';
+import { Access } from '../../../src/daemon/http/access.js';
+import { Api } from '../../../src/daemon/http/api.js';
+import type { Endpoint, Shape } from '../../../src/daemon/http/endpoint.js';
+import { errorReplies } from '../../../src/daemon/http/replies.js';
+import { Clients } from '../../../src/daemon/http/clients.js';
+import { SessionTokens } from '../../../src/daemon/http/session-tokens.js';
+import type { StoredKey } from '../../../src/store/keys.js';
+
+const KEY: StoredKey = {
+  id: '1',
+  kind: 'private',
+  name: 'test',
+  hint: 'test',
+  createdAt: 0,
+  agents: [],
+  origins: [],
+  ofEnvironment: false,
+};
+
+/** An app with one endpoint; the key is `sk`. Asked without a network. */
+export function appWith<P extends Shape, Q extends Shape, B extends z.ZodType, R extends z.ZodType>(
+  endpoint: Endpoint<P, Q, B, R>,
+) {
+  const app = Fastify();
+  app.setErrorHandler(errorReplies(() => undefined));
+  const access = new Access({
+    keys: { find: (key) => (key === 'sk' ? KEY : null), get: () => KEY, list: () => [KEY] },
+    tokens: new SessionTokens(() => 0),
+    clients: new Clients({ trustedProxies: [], forwardedHeader: 'x-forwarded-for' }),
+    publicUrl: null,
+    allowedOrigins: [],
+    allowMissingOrigin: null,
+    ownPublicKeys: new Set(),
+    loopback: true,
+  });
+  const api = new Api(app, access);
+  api.add(endpoint);
+  return { app, api };
+}

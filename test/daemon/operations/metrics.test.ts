@@ -1,0 +1,148 @@
+import { readFileSync } from 'node:fs';
+import { request } from 'node:http';
+import { afterEach, describe, expect, it } from 'vitest';
+import { TrunkStatistics } from '../../../src/telephony/carriers/sip/trunk-statistics.js';
+import { VirtualClock } from '../../../src/base/virtual-clock.js';
+import { Metrics } from '../../../src/daemon/operations/metrics.js';
+import { packageFile } from '../../../src/package-files.js';
+import type { SessionEvent } from '../../../src/session/session-options.js';
+import type { SessionReport } from '../../../src/session/record/session-report.js';
+import { House, PRIVATE_KEY } from '../house.js';
+
+let house: House;
+
+afterEach(async () => {
+  await house.close();
+});
+
+/** The values of `/metrics` by name with labels; every line has to be one of the format. */
+async function figures(headers: Record<string, string> = {}): Promise<Map<string, number>> {
+  const response = await house.request('/metrics', { headers });
+  expect(response.status).toBe(200);
+  expect(response.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
+  const values = new Map<string, number>();
+  for (const line of (await response.text()).trimEnd().split('\n')) {
+    if (/^# (?:HELP [a-z_]+ \S.*|TYPE [a-z_]+ (?:counter|gauge|histogram|summary))$/.test(line)) continue;
+    expect(line).toMatch(/^[a-z_]+(?:\{[a-z_]+="[^"]*"(?:,[a-z_]+="[^"]*")*\})? -?\d\S*$/);
+    const at = line.lastIndexOf(' ');
+    values.set(line.slice(0, at), Number(line.slice(at + 1)));
+  }
+  return values;
+}
+
+/** Status of a request that says what it likes about its host. */
+function statusOf(headers: Record<string, string>): Promise<number> {
+  return new Promise((resolve, reject) => {
+    request(`${house.address}/metrics`, { headers }, (response) => {
+      response.resume();
+      resolve(response.statusCode ?? 0);
+    })
+      .on('error', reject)
+      .end();
+  });
+}
+
+describe('/metrics', () => {
+  it('counts a conversation, its answers by stage, and requests by route', async () => {
+    house = await House.open();
+    const client = house.connect();
+    await client.initiate();
+    await client.inbox.find(({ method }) => method === 'onready');
+    const during = await figures();
+    expect(during.get('parley_sessions')).toBe(1);
+    expect(during.get('parley_calls{channel="talk",status="in-progress"}')).toBe(1);
+    expect(during.get('parley_ready')).toBe(0);
+    await client.inbox.heard(10);
+    await client.send({ method: 'text', data: 'Have you any bread?' });
+    await client.inbox.find(({ method }) => method === 'onmetrics');
+    client.socket.close();
+    await house.ended;
+    await house.request('/nothing/here/secret-path');
+    await house.request('/call-logs/abc');
+    const after = await figures();
+    expect(after.get('parley_sessions')).toBe(0);
+    expect(after.get('parley_sessions_ended_total{status="user-ended"}')).toBe(1);
+    expect(after.get('parley_answer_seconds_count{stage="response"}')).toBe(1);
+    expect(after.get('parley_answer_seconds_bucket{stage="llm_first",le="+Inf"}')).toBe(1);
+    expect(after.get('parley_session_seconds_count')).toBe(1);
+    expect(after.get('parley_http_requests_total{method="GET",route="/metrics",status="200"}')).toBe(1);
+    expect(after.get('parley_http_requests_total{method="GET",route="none",status="404"}')).toBeGreaterThan(0);
+    expect([...after.keys()].join()).not.toContain('secret-path');
+    expect(after.get('parley_event_loop_delay_seconds{quantile="0.99"}')).toBeGreaterThanOrEqual(0);
+    expect(after.get('parley_event_loop_delay_seconds_count')).toBe(0); // no window is over yet
+    expect(after.get('parley_sessions_limit')).toBe(100);
+    expect(after.get('parley_agent_response_seconds_count{agent="baker"}')).toBe(1);
+    expect(after.get('parley_tts_characters_total{provider="flite"}')).toBeGreaterThan(5);
+    expect(after.get('process_resident_memory_bytes')).toBeGreaterThan(1e7);
+    expect(after.get('parley_webhook_outbox')).toBe(0);
+  });
+
+  it('counts tokens and costs by who took them, and names a hundred agents', () => {
+    const metrics = new Metrics({
+      calls: () => [],
+      sessions: () => 0,
+      maxSessions: 1,
+      outbox: () => 0,
+      ready: () => true,
+      clock: new VirtualClock(),
+      media: () => ({ loads: [], deaths: 0 }),
+      trunks: new TrunkStatistics(() => undefined),
+    });
+    const llm = {
+      provider: 'openai',
+      model: 'gpt-4o',
+      promptTokens: 100,
+      cachedTokens: 60,
+      cacheWriteTokens: 0,
+      completionTokens: 7,
+    };
+    const report = { status: 'user-ended', durationMs: 1, faults: {}, playout: {}, line: null };
+    const usage = { llm: [llm], stt: [{ provider: 'deepgram', model: null, seconds: 2.5 }], tts: [] };
+    metrics.session('a', { type: 'ended', report: { ...report, usage } as unknown as SessionReport });
+    metrics.cost([{ type: 'voip', provider: 'twilio', credit: 0.02, minutes: 2 }]);
+    for (let agent = 0; agent < 150; agent++) {
+      const answered = { type: 'answered', metrics: { responseMs: 400 } } as unknown as SessionEvent;
+      metrics.session(`agent ${String(agent)}`, answered);
+    }
+    const text = metrics.text();
+    metrics.close();
+    expect(text).toContain('parley_llm_tokens_total{provider="openai",model="gpt-4o",kind="prompt"} 100\n');
+    expect(text).toContain('parley_llm_tokens_total{provider="openai",model="gpt-4o",kind="cached"} 60\n');
+    expect(text).not.toContain('kind="cache_write"');
+    expect(text).toContain('parley_stt_seconds_total{provider="deepgram"} 2.5\n');
+    expect(text).toContain('parley_cost_total{type="voip",provider="twilio"} 0.02\n');
+    expect(text).toContain('parley_agent_response_seconds_count{agent="agent 99"} 1\n');
+    expect(text).toContain('parley_agent_response_seconds_count{agent="other"} 50\n');
+  });
+
+  it('has every figure that the dashboard and the alert rules ask for', async () => {
+    house = await House.open();
+    const text = await (await house.request('/metrics')).text();
+    const known = new Set([...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name));
+    for (const file of ['grafana-dashboard.json', 'prometheus-rules.yaml']) {
+      const asked = readFileSync(packageFile(`packaging/${file}`), 'utf8').match(
+        /\b(?:parley|process|nodejs)_[a-z_]+/g,
+      );
+      const names = new Set(asked?.map((name) => name.replace(/_(?:bucket|sum|count)$/, '')));
+      expect(names.size).toBeGreaterThan(8);
+      for (const name of names) expect(known, `${file}: ${name}`).toContain(name);
+    }
+  });
+
+  it('is open to this machine, but not to a page or a proxy that speaks for others', async () => {
+    house = await House.open();
+    await figures();
+    expect(await statusOf({ host: 'evil.example' })).toBe(401);
+    expect(await statusOf({ 'x-forwarded-for': '203.0.113.7' })).toBe(401);
+    expect(await statusOf({ host: 'evil.example', authorization: PRIVATE_KEY })).toBe(200);
+  });
+
+  it('needs a key, or none, where the operator says so', async () => {
+    house = await House.open({ metrics: 'key' });
+    expect((await house.request('/metrics')).status).toBe(401);
+    await figures({ authorization: PRIVATE_KEY });
+    await house.close();
+    house = await House.open({ metrics: 'open' });
+    expect(await statusOf({ host: 'evil.example' })).toBe(200);
+  });
+});

@@ -1,0 +1,144 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { RealClock } from '../../../src/base/real-clock.js';
+import { Engine } from '../../../src/engine/engine.js';
+import type { SessionHandle } from '../../../src/engine/remote-line.js';
+import { MediaThreadPool } from '../../../src/threads/main/media-thread-pool.js';
+import { plainOptions } from '../../../src/threads/wire/plain-options.js';
+import type { CallHistoryItem } from '../../../src/session/record/call-history.js';
+import type { DoNotCallEntry } from '../../../src/session/after-call/do-not-call.js';
+import type { SessionEvent } from '../../../src/session/session-options.js';
+import { openDatabase } from '../../../src/store/database.js';
+import { DoNotCallStore } from '../../../src/store/do-not-call.js';
+import { SessionStore } from '../../../src/store/sessions.js';
+import { WeriftCaller } from '../../../src/transports/webrtc/werift-caller.js';
+
+const LOOPBACK = { addresses: ['127.0.0.1'], ipv6: false };
+const PATIENCE = { timeout: 30_000, interval: 20 };
+const AGENT = {
+  prompt: 'You sell bread.',
+  first_message: 'Hello.',
+  llm: { model: 'scripted' },
+  privacy_settings: { opt_out_data_collection: false, do_not_call_detection: true },
+};
+const SCRIPT = { rules: [{ when: 'bread', say: 'We have bread.' }] };
+
+// Two threads load their engines.
+vi.setConfig({ testTimeout: 90_000, hookTimeout: 120_000 });
+
+describe('media threads', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-threads-'));
+  const database = openDatabase(folder);
+  const clock = new RealClock();
+  const faults: string[] = [];
+  const kept: CallHistoryItem[] = [];
+  const doNotCall = new DoNotCallStore(database);
+  const sessionMemory = new SessionStore(database);
+  const engine = new Engine({
+    clock,
+    doNotCall,
+    sessionMemory,
+    recordings: join(folder, 'recordings'),
+    history: { keep: (item) => kept[kept.push(item) - 1] ?? item },
+  });
+  const threads = new MediaThreadPool({
+    count: 2,
+    clock,
+    stores: engine.options,
+    onFault: ({ message }) => void faults.push(message),
+    settings: { options: plainOptions(engine.options) ?? {}, database: database.name, traces: null },
+  });
+  const callers: WeriftCaller[] = [];
+
+  beforeAll(() => threads.warmUp());
+
+  afterAll(async () => {
+    await Promise.all(callers.map((caller) => caller.close()));
+    await engine.close();
+    await threads.close();
+    database.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  /** A call whose agent has greeted. */
+  async function called(
+    more: Partial<Parameters<Engine['createSession']>[0]> = {},
+  ): Promise<{ session: SessionHandle; events: SessionEvent[] }> {
+    const caller = new WeriftCaller(LOOPBACK);
+    callers.push(caller);
+    const line = await threads.openWebRtc(LOOPBACK);
+    if (line === null) throw new Error('no thread is up');
+    const events: SessionEvent[] = [];
+    await caller.accept(await line.answer(await caller.offer()));
+    const session = await engine.createSession({
+      transport: line,
+      agent: AGENT,
+      script: SCRIPT,
+      agentId: 'baker',
+      observe: (event) => void events.push(event),
+      ...more,
+    });
+    await line.connected;
+    void session.run();
+    await expect.poll(() => events.some(({ type }) => type === 'agent'), PATIENCE).toBe(true);
+    return { session, events };
+  }
+
+  const said = (events: readonly SessionEvent[]): string[] =>
+    events.flatMap((event) => (event.type === 'agent' ? [event.text] : []));
+
+  it('have sessions as the main thread has them, the freest thread first; what they leave is found', async () => {
+    const phones = { from: '+12025550199', to: '+12025550101' };
+    const [first, second] = [await called({ phones, direction: 'outbound' }), await called()];
+    expect(threads.loads).toEqual([1, 1]);
+    first.session.sendText('Have you any bread?');
+    await expect.poll(() => said(first.events), PATIENCE).toContain('We have bread.');
+    first.session.sendText('Do not call me again.');
+    const entries = (): readonly DoNotCallEntry[] => doNotCall.list();
+    await expect.poll(entries, PATIENCE).toMatchObject([{ number: phones.to, sessionId: first.session.id }]);
+    const report = await first.session.finished;
+    expect(report).toMatchObject({ status: 'agent-ended', doNotCall: true, faults: {} });
+    expect(first.events.at(-1)).toEqual({ type: 'ended', report });
+    await expect.poll(() => kept.map(({ session_id: id }) => id), PATIENCE).toEqual([first.session.id]);
+    expect(threads.loads).toEqual([0, 1]);
+    // Whoever comes back is known, in whichever thread.
+    const again = await called({ continuation: { session_id: first.session.id } });
+    await Promise.all([again.session.close(), second.session.close()]);
+    expect(engine.sessions.size).toBe(0);
+  });
+
+  it('refuse what the main thread would refuse, in its words', async () => {
+    const line = await threads.openWebRtc(LOOPBACK);
+    if (line === null) throw new Error('no thread is up');
+    await expect(line.answer('hello')).rejects.toMatchObject({ code: 'OFFER_INVALID' });
+    const asked = { transport: line, agent: { ...AGENT, prompt: 5 } as never };
+    await expect(engine.createSession(asked)).rejects.toMatchObject({ issues: [{ loc: ['prompt'] }] });
+    await line.close();
+    expect(threads.loads).toEqual([0, 0]);
+  });
+
+  it('that end take only their own sessions with them, and are started again', async () => {
+    const agent = { ...AGENT, call_settings: { enable_recording: true } };
+    const [lost, other] = [await called({ agent }), await called()];
+    const [first] = threads.threads;
+    kept.length = 0;
+    const recording = join(folder, 'recordings', `${lost.session.id}.wav`);
+    await expect.poll(() => existsSync(recording), PATIENCE).toBe(true);
+    await first?.terminate();
+    const report = await lost.session.finished;
+    expect(report).toMatchObject({ status: 'error', faults: { 'thread.lost': 1 }, recording });
+    expect(report.messages).toEqual([{ role: 'assistant', content: 'Hello.' }]);
+    await expect.poll(() => kept[0], PATIENCE).toMatchObject({ session_id: lost.session.id, call_status: 'error' });
+    expect(kept[0]?.error_message).toContain('The thread of the conversation ended');
+    expect(faults.at(-1)).toContain('media thread 1 has ended');
+    other.session.sendText('Have you any bread?');
+    await expect.poll(() => said(other.events), PATIENCE).toContain('We have bread.');
+    await expect.poll(() => threads.loads, PATIENCE).toEqual([0, 1]);
+    const third = await called();
+    expect(threads.loads).toEqual([1, 1]);
+    await Promise.all([third.session.close(), other.session.close()]);
+    expect(threads.deaths).toBe(1);
+  });
+});
