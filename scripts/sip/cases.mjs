@@ -155,6 +155,7 @@ export const CASES = [
   ['no such number: 404', refusedWith('uas-404', 'failed', 'network')],
   ['nobody there: 480', refusedWith('uas-480', 'no-answer', 'remote')],
   ['no capacity: 503', refusedWith('uas-503', 'failed', 'network')],
+  ['special information tones before a 480: it has failed', refusedWith('uas-announced', 'failed', 'network')],
   [
     'parley cancels',
     parleyCalls('uas-cancel', async (place) => {

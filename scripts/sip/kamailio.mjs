@@ -1,11 +1,11 @@
 /** Two daemons behind a real Kamailio, set up as docs/sip.md says; for scripts/sip/run.mjs. */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { HOST, openTrunk, OWN, talk, until, wait } from './rig.mjs';
+import { clock, HOST, openTrunk, OWN, talk, until, wait } from './rig.mjs';
 
 const PROXY = 15_890;
 const CALLER = 15_892;
@@ -24,8 +24,23 @@ loadmodule "rr.so"
 loadmodule "pv.so"
 loadmodule "siputils.so"
 loadmodule "textops.so"
-modparam("tm", "fr_timer", 3000)
+loadmodule "ctl.so"
 `;
+/** How Kamailio has its daemons, in their order, such as `AP`: active, and asked with OPTIONS. @param {string} folder */
+function states(folder) {
+  try {
+    const args = ['-s', `unix:${controlOf(folder)}`, 'dispatcher.list'];
+    const list = execFileSync('kamcmd', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+    const flags = [...list.matchAll(/URI: sip:[^:]+:(\d+)\s+FLAGS: (\w+)/g)];
+    return DAEMONS.map((port) => flags.find(([, its]) => Number(its) === port)?.[2] ?? '');
+  } catch {
+    return []; // it does not listen yet
+  }
+}
+
+/** @param {string} folder */
+const controlOf = (folder) => join(folder, 'control');
+
 const REQUEST_ROUTE = `
 request_route {
     if (has_totag()) {
@@ -50,11 +65,12 @@ function configuration(folder) {
     .replace('"ds_ping_interval", 5', '"ds_ping_interval", 1');
   // Routes come behind all modules and their parameters.
   const [modules = '', routes = ''] = own.split(/(?=route\[DISPATCH\])/);
-  writeFileSync(file, `#!KAMAILIO\n${REST}${modules}${REQUEST_ROUTE}${routes}`);
+  const control = `modparam("ctl", "binrpc", "unix:${controlOf(folder)}")\n`;
+  writeFileSync(file, `#!KAMAILIO\n${REST}${control}${modules}${REQUEST_ROUTE}${routes}`);
   return file;
 }
 
-/** Calls go to both in turns; to the other one alone while one takes none. */
+/** Calls go to both in turns; to the other one alone where one is full, and where one shuts down. */
 export async function callsBehindKamailio() {
   const folder = mkdtempSync(join(tmpdir(), 'parley-kamailio-'));
   const servers = [{ protocol: /** @type {const} */ ('UDP'), port: PROXY }];
@@ -64,15 +80,21 @@ export async function callsBehindKamailio() {
   ];
   const kamailio = spawn('kamailio', args, { stdio: ['ignore', 'ignore', 'pipe'] });
   kamailio.stderr.on('data', (text) => errors.push(String(text)));
-  /** Which of them take calls. */
-  const open = new Set([0, 1]);
+  /** Of the first: it has no room; it shuts down, and says so to OPTIONS. */
+  const first = { isFull: false, isClosing: false };
   const taken = [0, 0];
+  let refused = 0;
   const daemons = await Promise.all(
-    DAEMONS.map((port, at) => openTrunk({ port, servers, options: { domain: HOST, takesCalls: () => open.has(at) } })),
+    DAEMONS.map((port, at) =>
+      openTrunk({ port, servers, options: { domain: HOST, takesCalls: () => at !== 0 || !first.isClosing } }),
+    ),
   );
   for (const [at, daemon] of daemons.entries()) {
     daemon.receiveCalls((call) => {
-      if (!open.has(at)) return call.hangUp('full');
+      if (at === 0 && (first.isFull || first.isClosing)) {
+        refused++;
+        return call.hangUp('full');
+      }
       taken[at] = (taken[at] ?? 0) + 1;
       talk(call);
       call.answer();
@@ -93,13 +115,23 @@ export async function callsBehindKamailio() {
     await until(() => placed.state === 'ended', 'the call is over');
   };
   try {
-    await wait(3000);
-    assert.equal(kamailio.exitCode, null, errors.join(''));
+    const become = async (/** @type {string} */ wanted) => {
+      const endMs = clock.nowMs() + 60_000;
+      while (states(folder).join() !== wanted) {
+        assert.ok(clock.nowMs() < endMs, `${states(folder).join()}, not ${wanted}: ${errors.join('')}`);
+        await wait(100);
+      }
+    };
+    await become('AP,AP');
     for (let count = 0; count < 4; count++) await call();
-    assert.deepEqual(taken, [2, 2]);
-    open.delete(0);
+    assert.deepEqual([taken, refused], [[2, 2], 0]);
+    first.isFull = true;
     for (let count = 0; count < 4; count++) await call();
-    assert.deepEqual(taken, [2, 6]);
+    assert.deepEqual([taken, refused], [[2, 6], 2], 'each second call is refused by the first, and taken by the other');
+    first.isClosing = true;
+    await become('IP,AP');
+    for (let count = 0; count < 4; count++) await call();
+    assert.deepEqual([taken, refused], [[2, 10], 2], 'nobody asks a daemon that shuts down');
   } finally {
     await Promise.all([caller, ...daemons].map((carrier) => carrier.close()));
     const ended = new Promise((resolve) => kamailio.once('exit', resolve));

@@ -35,6 +35,14 @@ export const TONE = Int16Array.from({ length: 8000 }, (_, at) =>
 export const toneFile = join(folder, 'tone.ul');
 writeFileSync(toneFile, encodeG711('mulaw', TONE));
 
+/** Special information tones, and a second of silence (ITU-T E.180). */
+const information = Int16Array.from({ length: 3 * 2720 + 8000 }, (_, at) => {
+  const frequencyHz = [950, 1400, 1800][Math.floor(at / 2720)] ?? 0;
+  return Math.round(6000 * Math.sin((2 * Math.PI * frequencyHz * at) / 8000));
+});
+const informationFile = join(folder, 'information.ul');
+writeFileSync(informationFile, encodeG711('mulaw', information));
+
 /**
  * @param {{ port: number, servers: { protocol: 'UDP'|'TCP'|'TLS', port: number, host?: string }[], listen?: ('UDP'|'TCP'|'TLS')[],
  *   options?: Record<string, unknown>, tls?: object, host?: string,
@@ -92,6 +100,7 @@ export function sipp(scenario, args, status = '') {
   const errors = join(folder, `${scenario}-${randomBytes(4).toString('hex')}.log`);
   const text = readFileSync(join(scenarios, `${scenario}.xml`), 'utf8')
     .replaceAll('TONE', toneFile)
+    .replaceAll('INFORMATION', informationFile)
     .replaceAll('STATUS', status);
   const file = join(folder, `${scenario}-${randomBytes(4).toString('hex')}.xml`);
   writeFileSync(file, text);

@@ -252,6 +252,7 @@ async function callsOf(threads, hasBaresip) {
       handedOn: await goes(served, 'uas-key-refer'),
       keptOn: await goes(served, 'uas-key-refer-refused', '603 Decline'),
       busy: await goes(served, 'uas-486'),
+      announced: await goes(served, 'uas-announced'),
       mailbox: await leavesMessage(served),
       ...(hasBaresip && {
         secure: await withBaresip(served, 'g722', true),
@@ -282,10 +283,12 @@ export async function callsWithThreads(hasBaresip) {
       'agent-ended',
       'agent-ended',
       'busy',
+      'failed',
       'voicemail-message',
       ...(hasBaresip ? ['user-ended', 'user-ended'] : []),
     ],
   );
+  assert.match(within.announced.end.reason, /^480 .*special information tones/);
   assert.deepEqual([within.moved.types, within.moved.logged.codec, within.code], [[8], 'PCMA', 0]);
   return within.rtp.join(', ');
 }

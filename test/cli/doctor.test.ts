@@ -90,6 +90,26 @@ describe('parley doctor', () => {
     server.close();
   });
 
+  it('looks whether accounts with carriers have all that they need', async () => {
+    const config = join(folder, 'settings.json');
+    const twilio = { accountSid: `AC${'0'.repeat(32)}` };
+    writeFileSync(
+      config,
+      JSON.stringify({ publicUrl: 'https://voice.example.com', twilio, plivo: { authId: 'MA0123456789ABCDEFGH' } }),
+    );
+    const { checks } = await examine({ PARLEY_CONFIG: config, PARLEY_TWILIO_AUTH_TOKEN: 'a-token' });
+    expect(checks.get('twilio')).toMatchObject({
+      level: 'ok',
+      text: expect.stringContaining('/carriers/twilio') as string,
+    });
+    expect(checks.get('plivo')).toMatchObject({
+      level: 'problem',
+      text: 'Plivo needs both plivo.authId and plivoAuthToken',
+      help: 'docs/plivo.md tells what it needs',
+    });
+    expect(checks.has('telnyx')).toBe(false);
+  });
+
   it('looks into the data folder', async () => {
     const data = join(folder, 'data');
     openDatabase(data).close();

@@ -48,6 +48,8 @@ export interface AccountParts<D extends CarrierDouble> {
 export interface Account<D> {
   daemon: () => ServedDaemon;
   double: () => D;
+  /** Asks the daemon, with its key. */
+  ask: <T>(method: string, path: string) => Promise<T>;
 }
 
 /**
@@ -147,6 +149,6 @@ export function describeAccount<D extends CarrierDouble>(
       expect(daemon.log).not.toContain(parts.secret.value);
     }, 240_000);
 
-    more({ daemon: () => daemon, double: () => double });
+    more({ daemon: () => daemon, double: () => double, ask });
   });
 }

@@ -16,7 +16,7 @@ describeAccount(
     secret: { variable: 'PARLEY_TWILIO_AUTH_TOKEN', value: TOKEN },
     isDirected: ({ numbers }, number) => numbers.get(number)?.VoiceUrl === `${PUBLIC_URL}/carriers/twilio/voice`,
   },
-  ({ daemon, double }) => {
+  ({ daemon, double, ask }) => {
     it('nobody but Twilio gets in', async () => {
       const { address } = daemon();
       const form = new URLSearchParams({ AccountSid: ACCOUNT_SID, CallSid: `CA${'0'.repeat(32)}` });
@@ -30,6 +30,10 @@ describeAccount(
       const figures = await (await fetch(`${address}/metrics`)).text();
       expect(figures).toContain('\nparley_carrier_events_total{carrier="twilio",what="refused"} 2\n');
       expect(figures).toMatch(/\nparley_carrier_events_total\{carrier="twilio",what="streams"\} [1-9]/);
+      expect(figures).toContain('\nparley_carrier_refused_total{carrier="twilio",reason="signature"} 2\n');
+      expect(await ask('GET', '/carriers')).toMatchObject([
+        { name: 'twilio', calls: 0, refused: expect.arrayContaining([{ reason: 'signature', count: 2 }]) as unknown },
+      ]);
       expect((await fetch(`${address}/carriers/nobody/voice`, { method: 'POST' })).status).toBe(404);
       expect((await fetch(`${address}/carriers/twilio/nothing`)).status).toBe(404);
       expect(

@@ -11,6 +11,7 @@ import { checkSqlite } from '../../store/sqlite.js';
 import type { Command, CommandIo } from '../shared/command.js';
 import { checkDefaults } from '../shared/check-defaults.js';
 import { engineSettings } from '../shared/engine-settings.js';
+import { checkAccounts } from './accounts.js';
 import { type Check, hint, ok, problem } from './check.js';
 import { checkDataFolder } from './data-folder.js';
 import { checkLocalModels } from './local-models.js';
@@ -23,8 +24,8 @@ export const doctor: Command = {
 parley doctor [--config FILE] [--data-dir DIR] [--json]
 
 Says what is missing for the daemon and what would help: this machine and its programs, settings, port, HTTPS, data
-folder, databases, keys and whoever they are for, models on this machine, SIP trunks. It changes nothing. Exit code 1 where
-something will not work.
+folder, databases, keys and whoever they are for, models on this machine, SIP trunks, accounts with carriers. It changes
+nothing. Exit code 1 where something will not work.
 
   --config FILE   operator settings, as for parley serve
   --data-dir DIR  where the daemon keeps its data
@@ -77,6 +78,7 @@ async function checkInstallation(flags: Record<string, string | undefined>, io: 
     ...(await checkNamed(flags, io)),
     ...(await checkLocalModels(settings, systemProbe)),
     ...(await checkTrunks(settings)),
+    ...(await checkAccounts(settings)),
   ];
 }
 

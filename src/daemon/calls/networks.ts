@@ -3,13 +3,14 @@ import { simulatedCarrier } from '../../telephony/carriers/simulated/open.js';
 import { hasTrunk, sipTrunks } from '../../telephony/carriers/sip/open.js';
 import type { CarrierAccount } from '../../telephony/carriers/media-socket/carrier-account.js';
 import { plivoCarrier } from '../../telephony/carriers/plivo/open.js';
+import { RefusalLog } from '../../telephony/carriers/refusal-log.js';
 import { telnyxCarrier } from '../../telephony/carriers/telnyx/open.js';
 import { twilioCarrier } from '../../telephony/carriers/twilio/open.js';
 import type { Carrier } from '../../telephony/carriers/carrier.js';
 import type { LinesElsewhere } from '../../telephony/carriers/sip/agent-line.js';
 import { type JoinedCarrier, JoinedCarriers } from '../../telephony/carriers/joined.js';
 import type { WebhookEndpoint } from '../../telephony/carriers/media-socket/webhook-endpoint.js';
-import type { TrunkStatistics } from '../../telephony/carriers/sip/trunk-statistics.js';
+import { TrunkStatistics } from '../../telephony/carriers/sip/trunk-statistics.js';
 import type { SimulatedNetwork } from '../../telephony/carriers/simulated/network.js';
 import type { SipTrunks } from '../../telephony/carriers/sip/trunks.js';
 import type { Settings } from '../../settings/settings.js';
@@ -65,7 +66,7 @@ export async function openNetworks({
   phones,
   settings,
   linesElsewhere,
-  figures,
+  figures = new TrunkStatistics(),
   takesCalls,
   maxSessions,
   onError,
@@ -100,10 +101,20 @@ export async function openNetworks({
     open: (common: CarrierAccount) => Promise<{ carrier: Carrier & WebhookEndpoint; close: () => Promise<void> }>,
   ): Promise<void> => {
     const owned = ownedBy(name);
-    const { carrier, close } = await open({ engine, onError, owned, publicUrl });
+    const refusals = new RefusalLog(engine.clock, figures, name);
+    const { carrier, close } = await open({
+      engine,
+      onError,
+      owned,
+      publicUrl,
+      onRefused: (reason, why) => refusals.addOf(name, reason, why),
+    });
     joined.push({ carrier, owned });
     doors.push(carrier);
-    closing.push(close);
+    closing.push(async () => {
+      await close();
+      refusals.close();
+    });
   };
   if (settings.twilio.accountSid !== null) {
     const own = { settings: settings.twilio, authToken: settings.twilioAuthToken };
@@ -131,7 +142,7 @@ export async function openNetworks({
     idPrefix: `sim-${randomUUID().slice(0, 8)}`,
   });
   joined.push({ carrier: simulated, owned });
-  figures?.doors.push(...doors);
+  figures.doors.push(...doors);
   const carrier = joined.length === 1 ? simulated : new JoinedCarriers(joined);
   return {
     carrier,

@@ -5,7 +5,7 @@ import { hopText } from '../../telephony/sip/hop.js';
 import type { Api } from '../http/api.js';
 
 export interface TrunkRoutesOptions {
-  figures: Pick<TrunkStatistics, 'states' | 'refusedCalls'>;
+  figures: Pick<TrunkStatistics, 'states' | 'refusedCalls' | 'doors' | 'refusedOfCarriers'>;
   /** Opens the trunks, where they are not. */
   open: () => Promise<unknown>;
   /** Of the clock that the trunks have. */
@@ -39,7 +39,27 @@ const trunkSchema = z
   })
   .meta({ id: 'Trunk', description: 'A SIP trunk, and how it is.' });
 
-/** How the SIP trunks are. */
+const carrierSchema = z
+  .strictObject({
+    name: z.string().describe('Such as `twilio`.'),
+    numbers: z.array(z.string()).describe('The numbers of the account that are in use, E.164.'),
+    calls: z.int().describe('Calls under way.'),
+    refused: z
+      .array(
+        z.strictObject({
+          reason: z
+            .enum(['signature', 'number', 'declined', 'unavailable', 'full', 'failed'])
+            .describe(
+              '`signature`: a request or media socket that is not shown to be the carrier’s; `number`: a call to none of our numbers; `unavailable`: to one without an agent; `full`: beyond a limit, or while the daemon shuts down; `declined`; `failed`: the agent cannot take it.',
+            ),
+          count: z.int(),
+        }),
+      )
+      .describe('What was refused since the start, by reason.'),
+  })
+  .meta({ id: 'CarrierAccount', description: 'An account with a carrier, and how it is.' });
+
+/** How the SIP trunks are, and accounts with other carriers. */
 export function trunkRoutes(api: Api, { figures, open, nowMs, nowSeconds }: TrunkRoutesOptions): void {
   const worded = ({ name, numbers, calls, registration, servers }: TrunkState): z.output<typeof trunkSchema> => ({
     name,
@@ -68,6 +88,26 @@ export function trunkRoutes(api: Api, { figures, open, nowMs, nowSeconds }: Trun
     handle: async () => {
       await open();
       return figures.states.map(worded);
+    },
+  });
+  api.add({
+    id: 'listCarriers',
+    method: 'GET',
+    path: '/carriers',
+    tag: 'phones',
+    summary: 'Accounts with Twilio, Telnyx and Plivo, and how they are',
+    description: 'Empty where the settings name none.',
+    answer: z.array(carrierSchema),
+    handle: async () => {
+      await open();
+      return figures.doors.map(({ state: { name, numbers, calls } }) => ({
+        name,
+        numbers: [...numbers],
+        calls,
+        refused: figures.refusedOfCarriers.flatMap(({ carrier, reason, count }) =>
+          carrier === name ? [{ reason, count }] : [],
+        ),
+      }));
     },
   });
 }

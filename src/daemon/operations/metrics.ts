@@ -330,4 +330,11 @@ export function trunkMetrics(registry: Registry, figures: TrunkStatistics): void
         Object.entries(door.counts()).map(([what, value]) => ({ labels: { carrier: door.name, what }, value })),
       ),
   );
+  registry.read(
+    'counter',
+    'parley_carrier_refused_total',
+    'Requests and calls of carriers with media sockets that were refused, by reason.',
+    () =>
+      figures.refusedOfCarriers.map(({ carrier, reason, count }) => ({ labels: { carrier, reason }, value: count })),
+  );
 }

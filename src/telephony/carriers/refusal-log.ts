@@ -1,4 +1,5 @@
 import type { Cancel, Clock } from '../../base/clock.js';
+import type { SocketRefusal } from './media-socket/socket-carrier.js';
 import { hopText } from '../sip/hop.js';
 import type { SipRefusal } from '../sip/user-agent.js';
 import type { TrunkStatistics } from './sip/trunk-statistics.js';
@@ -7,34 +8,47 @@ import type { TrunkStatistics } from './sip/trunk-statistics.js';
 const MOST_LINES = 10;
 const WINDOW_MS = 60_000;
 
-/** Writes refused calls to the operator's log, and counts them. Scanners and loops do not fill the log. */
+/** Writes what is refused to the operator's log, and counts it. Scanners and loops do not fill the log. */
 export class RefusalLog {
+  readonly #network: string;
   readonly #clock: Clock;
   readonly #figures: TrunkStatistics;
   #lines = 0;
-  /** Calls without a line, by trunk and status. */
+  /** Refusals without a line, by what they have in common. */
   readonly #unwritten = new Map<string, number>();
   #cancel: Cancel | null = null;
 
-  constructor(clock: Clock, figures: TrunkStatistics) {
+  /** @param network whose log it is: SIP's, or a carrier's by its name */
+  constructor(clock: Clock, figures: TrunkStatistics, network = 'SIP') {
+    this.#network = network;
     this.#clock = clock;
     this.#figures = figures;
   }
 
+  /** A call over SIP. */
   add(trunk: string, { status, why, from }: SipRefusal): void {
     this.#figures.refused(trunk, status);
+    const source = hopText(from);
+    this.#tell(`${trunk} ${String(status)}`, `a call from ${source} is refused with ${String(status)}: ${why}`, {
+      trunk,
+      status,
+      source,
+    });
+  }
+
+  /** A request, a media socket or a call of a carrier's. */
+  addOf(carrier: string, reason: SocketRefusal, why: string): void {
+    this.#figures.refusedOf(carrier, reason);
+    this.#tell(reason, `${why} is refused`, { carrier, reason });
+  }
+
+  #tell(key: string, text: string, fields: Readonly<Record<string, string | number>>): void {
     this.#cancel ??= this.#clock.schedule(this.#clock.nowMs() + WINDOW_MS, () => this.#sumUp());
     if (this.#lines < MOST_LINES) {
       this.#lines++;
-      const source = hopText(from);
-      this.#figures.tell('warn', `SIP: a call from ${source} is refused with ${String(status)}: ${why}`, {
-        trunk,
-        status,
-        source,
-      });
+      this.#figures.tell('warn', `${this.#network}: ${text}`, fields);
       return;
     }
-    const key = `${trunk} ${String(status)}`;
     this.#unwritten.set(key, (this.#unwritten.get(key) ?? 0) + 1);
   }
 
@@ -52,6 +66,11 @@ export class RefusalLog {
     for (const some of this.#unwritten.values()) count += some;
     const each = [...this.#unwritten].map(([key, some]) => `${key}: ${String(some)}`).join(', ');
     this.#unwritten.clear();
-    this.#figures.tell('warn', `SIP: ${String(count)} more calls were refused within a minute (${each})`, { count });
+    const things = this.#network === 'SIP' ? 'calls' : 'requests';
+    this.#figures.tell(
+      'warn',
+      `${this.#network}: ${String(count)} more ${things} were refused within a minute (${each})`,
+      { count },
+    );
   }
 }

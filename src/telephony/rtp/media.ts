@@ -1,18 +1,21 @@
 import { randomBytes } from 'node:crypto';
 import { FRAME_MS } from '../../audio/frame.js';
 import type { Opus } from '../../audio/codecs/opus.js';
+import type { SpecialInformation } from '../../audio/tones/special-information-tones.js';
 import type { Cancel, Clock } from '../../base/clock.js';
 import type { Ticker } from '../../base/ticker.js';
 import { ParleyError } from '../../base/errors.js';
 import type { LineStats, TransferOutcome, Transport } from '../../transports/transport.js';
 import { type CodecName, CODECS } from './media-codec.js';
 import { EarlyMedia } from './early-media.js';
+import { EarlyTones } from './early-tones.js';
 import { type LineEnds, RtpLine } from './line.js';
 import type { Agreement } from './negotiation.js';
 import type { PortPair } from './ports.js';
 import { Receiver } from './receiver.js';
 import { Sender } from './sender.js';
 import type { ReportStats, RtpTotals } from './reports.js';
+import type { RtpPacket } from './packet.js';
 import { type Unheard, Wire } from './wire.js';
 
 export interface RtpMediaOptions {
@@ -40,6 +43,8 @@ export interface RtpListener {
   held?(isHeld: boolean): void;
   /** Nothing comes any more; the line has been told. */
   lost?(error: Error): void;
+  /** Special information tones have been heard before the answer. Once; left out: they are not listened for. */
+  announced?(what: SpecialInformation): void;
 }
 
 /** Counts of a call's media, beside those of its line. */
@@ -86,6 +91,8 @@ export class RtpMedia implements LineEnds {
   /** Null: somebody gives frames, or there is nobody to hear them. */
   #stopFilling: Cancel | null = null;
   readonly #early = new EarlyMedia();
+  /** Null once they are heard, or nobody wants to know. */
+  #earlyTones: EarlyTones | null;
   #agreement: Agreement | null = null;
   /** When anything was agreed upon first. */
   #agreedMs: number | null = null;
@@ -111,12 +118,13 @@ export class RtpMedia implements LineEnds {
     const random = randomBytes(10);
     const ssrc = random.readUInt32BE(0);
     this.transfer = options.transfer;
+    this.#earlyTones = options.listener?.announced === undefined ? null : new EarlyTones(opus);
     this.#wire = new Wire({
       pair,
       learnMs,
       ssrc,
       clock,
-      listener: this.#early,
+      listener: { packet: (packet, atMs) => this.#earlyPacket(packet, atMs) },
       sent: () => this.#sender.sentAt(clock.nowMs()),
       onExpectedLoss: (share) => this.#sender.expectLoss(share),
     });
@@ -150,6 +158,7 @@ export class RtpMedia implements LineEnds {
     this.#agreement = agreement;
     this.#sender.configure(agreement);
     this.#receiver.configure(agreement);
+    this.#earlyTones?.configure(agreement);
     this.#wire.agree(agreement);
     this.#agreedMs ??= this.#clock.nowMs();
     this.#awaitedMs = this.#clock.nowMs();
@@ -164,6 +173,7 @@ export class RtpMedia implements LineEnds {
     this.#isAnswered = true;
     const nowMs = this.#clock.nowMs();
     this.#awaitedMs = nowMs;
+    this.#endEarlyTones();
     this.#wire.extendLearning();
     this.#wire.hearBy(this.#receiver);
     this.#fill();
@@ -194,12 +204,26 @@ export class RtpMedia implements LineEnds {
   async #close(): Promise<void> {
     this.#stopWatching();
     this.#stopFilling?.();
+    this.#endEarlyTones();
     this.#wire.close(this.#isAnswered);
     this.#sender.close();
     this.#receiver.close();
     this.#line.end();
     this.#totals?.closed(this.stats());
     await this.#pair.close();
+  }
+
+  #earlyPacket(packet: RtpPacket, atMs: number): void {
+    this.#early.packet(packet, atMs);
+    const what = this.#earlyTones?.packet(packet) ?? null;
+    if (what === null) return;
+    this.#endEarlyTones();
+    this.#listener?.announced?.(what);
+  }
+
+  #endEarlyTones(): void {
+    this.#earlyTones?.close();
+    this.#earlyTones = null;
   }
 
   /** The line's next 20 ms. */

@@ -38,6 +38,10 @@ export function mainSide({ stores, lines, sessions, onFinished, onFault }: MainS
       const line = lines.get(id);
       if (line instanceof PhoneLine) line.mediaLost(fromWire(error));
     },
+    mediaAnnounced: ({ line: id, what }) => {
+      const line = lines.get(id);
+      if (line instanceof PhoneLine) line.mediaAnnounced(what);
+    },
     transfer: async ({ line, target }, signal) =>
       lines.get(line)?.transferTo(target, signal) ?? { ok: false, reason: 'failed' },
     event: ({ session, event }) => sessions.get(session)?.event(event),

@@ -1,3 +1,4 @@
+import type { SpecialInformation } from '../../audio/tones/special-information-tones.js';
 import type { AgentLineElsewhere } from '../../telephony/carriers/sip/agent-line.js';
 import type { CallLineEvents } from '../../telephony/carriers/sip/line.js';
 import type { RtpMediaOptions, RtpStats } from '../../telephony/rtp/media.js';
@@ -77,6 +78,10 @@ export class PhoneMedia implements AgreedMedia {
 
   lost(error: Error): void {
     this.#options.listener?.lost?.(error);
+  }
+
+  announced(what: SpecialInformation): void {
+    this.#options.listener?.announced?.(what);
   }
 
   close(): Promise<void> {
@@ -266,6 +271,10 @@ export class PhoneLine extends ThreadedLine implements AgentLineElsewhere {
 
   mediaLost(error: Error): void {
     this.#media?.lost(error);
+  }
+
+  mediaAnnounced(what: SpecialInformation): void {
+    this.#media?.announced(what);
   }
 
   lost(error: Error): void {

@@ -1,3 +1,4 @@
+import type { SpecialInformation } from '../../audio/tones/special-information-tones.js';
 import type { AgentConfig } from '../../agent/agent.js';
 import type { EngineOptions, SessionRequest } from '../../engine/options.js';
 import type { RemoteSession } from '../../engine/remote-line.js';
@@ -116,6 +117,7 @@ export type MainMethods = {
   /** The agent has left a phone call. */
   lineLeft: (what: { line: string; facts: CallFacts }) => void;
   mediaLost: (what: { line: string; error: WireError }) => void;
+  mediaAnnounced: (what: { line: string; what: SpecialInformation }) => void;
   transfer: (what: { line: string; target: string }, signal: AbortSignal) => Promise<TransferOutcome>;
   event: (what: { session: string; event: Exclude<SessionEvent, { type: 'ended' }> }) => void;
   log: (what: { session: string; entry: LogEntry }) => void;

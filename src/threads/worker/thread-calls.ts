@@ -1,3 +1,4 @@
+import type { SpecialInformation } from '../../audio/tones/special-information-tones.js';
 import { loadOpus } from '../../audio/codecs/opus.js';
 import { Bridge, CallLine } from '../../telephony/carriers/sip/line.js';
 import type { Clock } from '../../base/clock.js';
@@ -76,6 +77,7 @@ export class ThreadCalls {
     const pair = { rtp, rtcp, close: async () => void (await Promise.all([rtp.close(), rtcp.close()])) };
     const listener = {
       lost: (error: Error) => this.#main.tell('mediaLost', { line: id, error: toWire(error) }),
+      announced: (what: SpecialInformation) => this.#main.tell('mediaAnnounced', { line: id, what }),
     };
     call.media = new RtpMedia({ clock: this.#clock, ticker: this.#ticker, codecs, listener }, pair, opus);
     call.line.attach(call.media.line);

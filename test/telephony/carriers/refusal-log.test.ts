@@ -30,3 +30,20 @@ it('refused calls have ten lines a minute, and then one with the count of the re
   log.close();
   expect([lines.length, clock.pending]).toEqual([12, 0]);
 });
+
+it('what a carrier brings and is refused has lines of the same kind', async () => {
+  const clock = new VirtualClock();
+  const lines: string[] = [];
+  const figures = new TrunkStatistics((level, message) => lines.push(`${level} ${message}`));
+  const log = new RefusalLog(clock, figures, 'plivo');
+  for (let call = 0; call < 12; call++) log.addOf('plivo', 'number', 'a call to +12025550199');
+  log.addOf('plivo', 'signature', 'a callback');
+  expect(lines).toEqual(Array(10).fill('warn plivo: a call to +12025550199 is refused'));
+  await clock.advanceBy(60_000);
+  expect(lines.at(-1)).toBe('warn plivo: 3 more requests were refused within a minute (number: 2, signature: 1)');
+  expect(figures.refusedOfCarriers).toEqual([
+    { carrier: 'plivo', reason: 'number', count: 12 },
+    { carrier: 'plivo', reason: 'signature', count: 1 },
+  ]);
+  log.close();
+});

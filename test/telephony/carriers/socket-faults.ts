@@ -128,7 +128,7 @@ export function describeFaults(
       const [number = ''] = rig.double.ownNumbers();
       const far = rig.double.callIn('+12025550177', number, { does: 'answer' });
       await rig.until(() => far.isOver);
-      expect([calls, far.refusal]).toEqual([[], 'rejected']);
+      expect([calls, far.refusal, new Set(rig.refusals)]).toEqual([[], 'rejected', new Set(['number'])]);
     });
 
     it.each([
@@ -141,7 +141,7 @@ export function describeFaults(
       const { call, far } = await rig.calledIn();
       call.hangUp(refusal);
       await rig.until(() => far.isOver);
-      expect([call.end?.cause, far.refusal]).toEqual(['rejected', heard]);
+      expect([call.end?.cause, far.refusal, rig.refusals]).toEqual(['rejected', heard, [refusal]]);
     });
 
     it('that is taken, and given up in the same instant, is over for the caller, too', async () => {

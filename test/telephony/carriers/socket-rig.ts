@@ -46,6 +46,8 @@ export interface RigParts<C extends TestedCarrier, D extends CarrierDouble> {
 export function openSocketRig<C extends TestedCarrier, D extends CarrierDouble>(parts: RigParts<C, D>) {
   const clock = new VirtualClock();
   const errors: unknown[] = [];
+  /** Why something was refused, in the order in which it was. */
+  const refusals: string[] = [];
   let carrier: C | null = null;
   const theCarrier = (): C => {
     if (carrier === null) throw new Error('there is no carrier yet');
@@ -60,6 +62,7 @@ export function openSocketRig<C extends TestedCarrier, D extends CarrierDouble>(
     owned: [OWN],
     token: () => `t${String(++tokens)}`,
     onError: (error) => errors.push(error),
+    onRefused: (refusal) => refusals.push(refusal),
   });
   carrier = opened;
 
@@ -84,6 +87,7 @@ export function openSocketRig<C extends TestedCarrier, D extends CarrierDouble>(
     carrier: opened,
     double,
     errors,
+    refusals,
     until,
     farCall,
     place,

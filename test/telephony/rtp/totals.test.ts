@@ -20,6 +20,7 @@ it('what becomes of the media of calls is told to the operator, call by call and
   figures.watch({ counts: () => ({}), state: () => ({ ...trunk, name: 'three', servers }) });
   figures.watch({ counts: () => ({}), state: () => null });
   for (const status of [404, 404, 488]) figures.refused('one', status);
+  for (const reason of ['signature', 'full', 'full'] as const) figures.refusedOf('twilio', reason);
   const registry = new Registry();
   trunkMetrics(registry, figures);
   const ends = await opened({}, { totals: figures.media }, { loss: 0.1 });
@@ -42,6 +43,8 @@ it('what becomes of the media of calls is told to the operator, call by call and
     'parley_sip_registrations{state="held"} 1',
     'parley_sip_calls_refused_total{trunk="one",status="404"} 2',
     'parley_sip_calls_refused_total{trunk="one",status="488"} 1',
+    'parley_carrier_refused_total{carrier="twilio",reason="signature"} 1',
+    'parley_carrier_refused_total{carrier="twilio",reason="full"} 2',
     'parley_sip_server_up{trunk="three",server="UDP 192.0.2.7:5060"} 0',
     'parley_rtp_sessions 0',
     'parley_rtp_calls_total{codec="PCMU",srtp="false"} 1',

@@ -32,8 +32,12 @@ export class AccountNumbers {
     return this.#owned.has(number);
   }
 
+  get all(): readonly string[] {
+    return [...this.#owned];
+  }
+
   list(): Promise<readonly string[]> {
-    return Promise.resolve([...this.#owned]);
+    return Promise.resolve(this.all);
   }
 
   /** Buys a number, or takes one into use that the account has. @throws ParleyError NUMBER_UNAVAILABLE */

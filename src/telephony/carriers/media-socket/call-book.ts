@@ -62,6 +62,13 @@ export class CallBook<C extends BookedCall> {
     return this.#byCall.get(call) ?? null;
   }
 
+  /** Calls that have not ended. */
+  get underWay(): number {
+    let count = 0;
+    for (const { call } of this.#byToken.values()) if (call.end === null) count++;
+    return count;
+  }
+
   /** What was counted of the calls' sound, of all calls so far together. */
   counts(): MediaCounts {
     const sums = { ...this.#counts };

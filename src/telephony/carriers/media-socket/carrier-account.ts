@@ -40,6 +40,7 @@ export interface CarrierAccount {
   /** Of the account's numbers, the ones that are ours from the start. */
   owned?: readonly string[];
   onError?: (error: unknown) => void;
+  onRefused?: SocketCarrierOptions['onRefused'];
 }
 
 /** What is to be closed in the end. */
@@ -56,7 +57,7 @@ const TOKEN_BYTES = 18;
  * @throws ParleyError CONFIG_INVALID where there is no address that the carrier could reach
  */
 export function accountOptions(
-  { engine, publicUrl, owned = [], onError }: CarrierAccount,
+  { engine, publicUrl, owned = [], onError, onRefused }: CarrierAccount,
   carrier: string,
   apiUrl: string,
 ): SocketCarrierOptions & { publicUrl: string } {
@@ -66,6 +67,7 @@ export function accountOptions(
     owned,
     token: () => randomBytes(TOKEN_BYTES).toString('base64url'),
     ...(onError !== undefined && { onError }),
+    ...(onRefused !== undefined && { onRefused }),
   };
 }
 

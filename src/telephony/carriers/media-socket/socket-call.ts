@@ -41,6 +41,8 @@ export interface SocketCallOptions {
   line: Pick<SocketLineEvents, 'onStart' | 'onGone' | 'onBad'>;
   /** As `CarrierCall.placeBeside`. */
   placeBeside: (call: SocketCall, target: string, ringTimeoutMs: number) => SocketCall;
+  /** It came in, and is not taken. */
+  onRefused: (refusal: CallRefusal) => void;
   onListenerError: (error: unknown) => void;
 }
 
@@ -127,6 +129,7 @@ export class SocketCall implements CarrierCall {
     const isUnanswered = this.state !== 'answered';
     if (isUnanswered && this.direction === 'inbound') {
       this.finish(refused(refusal));
+      this.#options.onRefused(refusal);
       this.#bound.refuse(refusal);
       return;
     }

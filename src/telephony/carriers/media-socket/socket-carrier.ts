@@ -1,10 +1,11 @@
 import type { Cancel, Clock } from '../../../base/clock.js';
 import { ParleyError, reasonOf } from '../../../base/errors.js';
-import type { CallRequest, Carrier, CarrierCall, NumberOffer, NumberQuery } from '../carrier.js';
+import type { CallRefusal, CallRequest, Carrier, CarrierCall, NumberOffer, NumberQuery } from '../carrier.js';
 import { AccountNumbers, assertPlaceable, type NumberDesk } from './account-numbers.js';
 import { type BookedCall, CallBook } from './call-book.js';
 import {
   type WebhookEndpoint,
+  type CarrierState,
   type WebhookReply,
   type WebhookRequest,
   segmentsBelow,
@@ -22,7 +23,23 @@ export interface SocketCarrierOptions {
   /** Of the account's numbers, the ones that are ours from the start. */
   owned?: readonly string[];
   onError?: (error: unknown) => void;
+  /** A request, a media socket or a call that comes in is refused. */
+  onRefused?: (refusal: SocketRefusal, why: string) => void;
 }
+
+/**
+ * `signature`: it is not shown to be the carrier's; `number`: the number that is called is none of ours; or what callers
+ * are told.
+ */
+export type SocketRefusal = 'signature' | 'number' | CallRefusal;
+
+/** For the operator. */
+const WHY: Readonly<Record<CallRefusal, string>> = {
+  declined: 'it is declined',
+  unavailable: 'its number has no agent, or is not active',
+  full: 'there is no room for another call',
+  failed: 'the agent cannot take it',
+};
 
 /** What a carrier has to do with a call of its own. */
 export interface SocketControl extends CallControl, BookedCall {
@@ -102,6 +119,10 @@ export abstract class SocketCarrier<C extends SocketControl> implements Carrier,
     return { refused: this.refused, ...this.calls.counts() };
   }
 
+  get state(): CarrierState {
+    return { name: this.name, numbers: this.numbers.all, calls: this.calls.underWay };
+  }
+
   /** Ends all calls. May be called twice. */
   close(): Promise<void> {
     this.#listener = null;
@@ -127,9 +148,19 @@ export abstract class SocketCarrier<C extends SocketControl> implements Carrier,
 
   protected abstract wire(): CallWire;
 
-  /** Whether somebody takes calls to a number. */
+  /** Whether somebody takes a call to a number. It counts as refused where nobody does. */
   protected takes(number: string): boolean {
-    return this.numbers.has(number) && this.#listener !== null && this.#closing === null;
+    const isOurs = this.numbers.has(number);
+    if (isOurs && this.#listener !== null && this.#closing === null) return true;
+    if (isOurs) this.#options.onRefused?.('full', `a call to ${number}: nobody takes calls now`);
+    else this.#options.onRefused?.('number', `a call to ${number.slice(0, 40)}, which is no number of ours`);
+    return false;
+  }
+
+  /** What has come does not show that it is the carrier's. @param what it is, and what may be wrong with our settings */
+  protected notProved(what: string): void {
+    this.refused++;
+    this.#options.onRefused?.('signature', what);
   }
 
   /** The call whose media socket is at a path. */
@@ -150,6 +181,7 @@ export abstract class SocketCarrier<C extends SocketControl> implements Carrier,
     } catch (error) {
       this.onError(error);
       control.call.finish({ cause: 'failed', by: 'agent', reason: reasonOf(error) });
+      this.#options.onRefused?.('failed', `a call to ${control.call.to}: ${WHY.failed}`);
       control.refuse('failed');
     }
   }
@@ -170,6 +202,7 @@ export abstract class SocketCarrier<C extends SocketControl> implements Carrier,
         onBad: (reason) => this.onError(new ParleyError('CARRIER_MESSAGE_BAD', { carrier: this.name, reason })),
       },
       placeBeside: ({ ours }, target, ringTimeoutMs) => this.placeCall({ from: ours, to: target, ringTimeoutMs }),
+      onRefused: (refusal) => this.#options.onRefused?.(refusal, `a call to ${facts.to}: ${WHY[refusal]}`),
       onListenerError: (error) => this.onError(error),
     });
     const control: C = this.control({

@@ -16,6 +16,15 @@ export interface WebhookReply {
   body: string;
 }
 
+/** How a carrier with webhooks and media sockets is. */
+export interface CarrierState {
+  name: string;
+  /** Those that are ours. */
+  numbers: readonly string[];
+  /** Under way. */
+  calls: number;
+}
+
 /**
  * What a carrier with webhooks and media sockets wants of a web server: it gives everything below `path` to the door.
  * Requests that the carrier has not signed are refused by it.
@@ -27,6 +36,7 @@ export interface WebhookEndpoint {
   readonly name: string;
   /** What was refused, dropped or could not be read, so far, by name. */
   counts(): Readonly<Record<string, number>>;
+  readonly state: CarrierState;
   /** Answers a webhook. Never rejects. */
   request(request: WebhookRequest): Promise<WebhookReply>;
   /** What to do with a media socket that is asked for; null = it is refused (403). */

@@ -77,6 +77,8 @@ export interface PlivoCarrierOptions extends SocketCarrierOptions {
 }
 
 const PATH = '/carriers/plivo';
+/** For the operator. */
+const NOT_SIGNED = 'Plivo has not signed with plivoAuthToken for publicUrl';
 /** Plivo asks again within a minute; who has overheard it would do so later. */
 const REMEMBERED_MS = 3_600_000;
 const CALL_ID = /^[A-Za-z0-9-]{1,64}$/;
@@ -112,7 +114,7 @@ export class PlivoCarrier extends SocketCarrier<PlivoControl> {
     // its documentation does not say so, and the other two would be no less its own.
     const urls = ['http', 'https', 'wss'].map((scheme) => url.replace(/^https?/, scheme));
     if (!isSigned(authToken, headers, urls, { method: 'GET', form: new URLSearchParams() })) {
-      this.refused++;
+      this.notProved(`a media socket that ${NOT_SIGNED}`);
       return null;
     }
     const control = this.callOfMedia(path);
@@ -143,7 +145,7 @@ export class PlivoCarrier extends SocketCarrier<PlivoControl> {
     const form = new URLSearchParams(body.toString('utf8'));
     const [url, nonce] = [`${publicUrl}${path}`, headers['x-plivo-signature-v3-nonce'] ?? ''];
     if (!isSigned(authToken, headers, [url], { method, form })) {
-      this.refused++;
+      this.notProved(`a callback that ${NOT_SIGNED}`);
       return REFUSED;
     }
     return this.#replies.once(plivoSignature(authToken, { method, url, form }, nonce), () => this.#answer(path, form));

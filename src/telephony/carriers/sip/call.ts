@@ -1,3 +1,4 @@
+import type { SpecialInformation } from '../../../audio/tones/special-information-tones.js';
 import type { Cancel, Clock } from '../../../base/clock.js';
 import type { Leg, LegEnd } from '../../sip/call/leg.js';
 import type { TransferOutcome } from '../../../transports/transport.js';
@@ -68,6 +69,7 @@ export class SipCall implements CarrierCall {
   #handedOver: 'no' | 'away' | 'bridged' = 'no';
   #cancelLastWords: Cancel | null = null;
   #codec = '';
+  #announced: SpecialInformation | null = null;
   #isOver = false;
   /** Told when the far end goes, where it is bridged to somebody. */
   #onFarGone: () => void = () => undefined;
@@ -102,6 +104,11 @@ export class SipCall implements CarrierCall {
 
   get media(): CallMedia | null {
     return this.#media;
+  }
+
+  /** What special information tones said before the answer; null = there were none. */
+  get announced(): SpecialInformation | null {
+    return this.#announced;
   }
 
   /** Whether nothing of it is left. */
@@ -170,6 +177,11 @@ export class SipCall implements CarrierCall {
     this.#media = media;
     if (this.#isOver) void media.close();
     else this.line.attach(media.line);
+  }
+
+  /** Special information tones have been heard before the answer. */
+  hearAnnouncement(what: SpecialInformation): void {
+    this.#announced ??= what;
   }
 
   bind(signalling: Signalling): void {

@@ -1,3 +1,4 @@
+import type { SpecialInformation } from '../../../audio/tones/special-information-tones.js';
 import type { Cancel } from '../../../base/clock.js';
 import type { Ticker } from '../../../base/ticker.js';
 import { ParleyError, reasonOf } from '../../../base/errors.js';
@@ -22,7 +23,7 @@ import {
 } from '../carrier.js';
 import { AgentLines, type LinesElsewhere } from './agent-line.js';
 import { SipCall } from './call.js';
-import { endOfFailure } from './end-cause.js';
+import { asAnnounced, endOfFailure } from './end-cause.js';
 import {
   ANONYMOUS,
   callerOf,
@@ -314,7 +315,7 @@ export class SipCarrier implements Carrier {
     const showsCaller = behalf !== null && transferFrom === 'caller';
     const headers = settable(call.headers);
     let cancelRing = clock.schedule(clock.nowMs() + ringTimeoutMs, () => giveUp());
-    const giveUp = (): void => call.giveUp(outbound.hasSign ? UNANSWERED : UNHEARD);
+    const giveUp = (): void => call.giveUp(asAnnounced(outbound.hasSign ? UNANSWERED : UNHEARD, call.announced));
     const outbound: OutboundCall = this.trunk.agent.call({
       target,
       from: fromUser === 'account' && user !== undefined ? this.#named(user) : showsCaller ? caller : own,
@@ -338,7 +339,7 @@ export class SipCarrier implements Carrier {
           cancelRing();
           call.pickUp();
         },
-        onFailed: (failure) => call.finish(endOfFailure(failure)),
+        onFailed: (failure) => call.finish(endOfFailure(failure, call.announced)),
         onEnded: (end) => call.legEnded(end, outbound.leg),
         onKeys: (keys) => call.line.keys(keys),
       },
@@ -395,6 +396,9 @@ export class SipCarrier implements Carrier {
     const { clock, openMedia } = this.#options;
     try {
       const listener = {
+        ...(call.direction === 'outbound' && {
+          announced: (what: SpecialInformation): void => call.hearAnnouncement(what),
+        }),
         lost: (error: Error): void => {
           const leg = call.leg;
           leg?.bye('the media broke off');

@@ -1,3 +1,4 @@
+import type { SpecialInformation } from '../../../audio/tones/special-information-tones.js';
 import type { OutboundFailure } from '../../sip/call/outbound.js';
 import type { LegEnd } from '../../sip/call/leg.js';
 import type { TransferFailure } from '../../../transports/transport.js';
@@ -34,11 +35,24 @@ const Q850: ReadonlyMap<number, Pick<CallEnd, 'cause' | 'by'>> = new Map([
   [28, { cause: 'failed', by: 'network' }], // invalid number format
 ]);
 
-/** Why a call of ours has not come about. */
-export function endOfFailure({ status, reason, q850, isCancelled }: OutboundFailure): CallEnd {
+/**
+ * Why a call of ours has not come about.
+ * @param announced what special information tones said before it; null = there were none
+ */
+export function endOfFailure(failure: OutboundFailure, announced: SpecialInformation | null = null): CallEnd {
+  const { status, reason, q850, isCancelled } = failure;
   if (isCancelled) return { cause: 'canceled', by: 'agent', reason };
-  if (status === null) return { cause: 'failed', by: 'network', reason };
-  return { ...(Q850.get(q850 ?? 0) ?? causeOf(status)), reason };
+  const told = Q850.get(q850 ?? 0);
+  if (told !== undefined) return { ...told, reason };
+  const cause = status === null ? ({ cause: 'failed', by: 'network' } as const) : causeOf(status);
+  return asAnnounced({ ...cause, reason }, announced);
+}
+
+/** The end of a call that an announcement came before: it says more than silence, or than a status for any fault. */
+export function asAnnounced(end: CallEnd, announced: SpecialInformation | null): CallEnd {
+  if (announced === null || (end.cause !== 'no-answer' && end.cause !== 'failed')) return end;
+  const reason = `${end.reason}; special information tones were heard before the answer`;
+  return { cause: announced, by: 'network', reason };
 }
 
 /** How a call ended that had been answered. */

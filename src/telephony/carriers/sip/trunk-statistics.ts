@@ -1,5 +1,6 @@
 import type { TrunkState } from './carrier.js';
 import type { WebhookEndpoint } from '../media-socket/webhook-endpoint.js';
+import type { SocketRefusal } from '../media-socket/socket-carrier.js';
 import { RtpTotals } from '../../rtp/reports.js';
 
 /** A trunk, as it can be looked at. */
@@ -17,6 +18,13 @@ export interface RefusedCalls {
   count: number;
 }
 
+/** So many requests, media sockets and calls of a carrier's were refused for a reason. */
+export interface RefusedOfCarrier {
+  carrier: string;
+  reason: SocketRefusal;
+  count: number;
+}
+
 /** Writes a line in the log. */
 export type TellOperator = (
   level: 'info' | 'warn',
@@ -30,9 +38,9 @@ export class TrunkStatistics {
   readonly media = new RtpTotals();
   readonly #trunks: Watched[] = [];
   /** Carriers with webhooks and media sockets. */
-  readonly doors: Pick<WebhookEndpoint, 'name' | 'counts'>[] = [];
-
+  readonly doors: Pick<WebhookEndpoint, 'name' | 'counts' | 'state'>[] = [];
   readonly #refused = new Map<string, RefusedCalls>();
+  readonly #refusedOf = new Map<string, RefusedOfCarrier>();
 
   constructor(tell: TellOperator = () => undefined) {
     this.tell = tell;
@@ -52,6 +60,18 @@ export class TrunkStatistics {
   /** Calls that came in and were refused, by trunk and by SIP status. */
   get refusedCalls(): readonly RefusedCalls[] {
     return [...this.#refused.values()];
+  }
+
+  /** Something of a carrier with media sockets was refused. */
+  refusedOf(carrier: string, reason: SocketRefusal): void {
+    const key = `${carrier} ${reason}`;
+    const known = this.#refusedOf.get(key) ?? { carrier, reason, count: 0 };
+    this.#refusedOf.set(key, { ...known, count: known.count + 1 });
+  }
+
+  /** What carriers with media sockets have brought and was refused, by carrier and reason. */
+  get refusedOfCarriers(): readonly RefusedOfCarrier[] {
+    return [...this.#refusedOf.values()];
   }
 
   /** How each trunk is. */

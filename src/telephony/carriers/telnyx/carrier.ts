@@ -72,7 +72,7 @@ export class TelnyxCarrier extends SocketCarrier<TelnyxControl> {
     // A stream that is asked for with the answer of a call has no token but the one in its address.
     const shown = headers['x-telnyx-streaming-auth-token'];
     if (control === undefined || (shown !== undefined && !isEqualSecret(shown, control.authToken))) {
-      this.refused++;
+      this.notProved('a media socket without the token of a call');
       return null;
     }
     const take = this.streaming(control);
@@ -102,7 +102,7 @@ export class TelnyxCarrier extends SocketCarrier<TelnyxControl> {
     const [what] = segmentsBelow(PATH, path);
     if (method !== 'POST' || what !== 'webhook') return UNKNOWN;
     if (!isSigned(this.#key, headers, body, this.#options.unixMs())) {
-      this.refused++;
+      this.notProved('a webhook that Telnyx has not signed for telnyx.publicKey, or not just now');
       return REFUSED;
     }
     const event = readEvent(body);

@@ -80,6 +80,8 @@ export interface TwilioCarrierOptions extends SocketCarrierOptions {
 }
 
 const PATH = '/carriers/twilio';
+/** For the operator. */
+const NOT_SIGNED = 'Twilio has not signed with twilioAuthToken for publicUrl';
 /** ANONYMOUS, RESTRICTED, BLOCKED, UNKNOWN and UNAVAILABLE on a telephone's keys: Twilio's words for who does not say. */
 const WITHHELD = new Set(['+266696687', '+7378742833', '+2562533', '+8656696', '+86282452253']);
 
@@ -114,7 +116,7 @@ export class TwilioCarrier extends SocketCarrier<TwilioControl> {
     const { publicUrl, authToken } = this.#options;
     const url = `${publicUrl}${path}`.replace(/^http/, 'ws');
     if (!isSigned(authToken, headers['x-twilio-signature'] ?? '', url, new URLSearchParams())) {
-      this.refused++;
+      this.notProved(`a media socket that ${NOT_SIGNED}`);
       return null;
     }
     const control = this.callOfMedia(path);
@@ -145,7 +147,7 @@ export class TwilioCarrier extends SocketCarrier<TwilioControl> {
     const form = new URLSearchParams(body.toString('utf8'));
     const isOurs = form.get('AccountSid') === accountSid;
     if (!isOurs || !isSigned(authToken, headers['x-twilio-signature'] ?? '', `${publicUrl}${path}`, form)) {
-      this.refused++;
+      this.notProved(isOurs ? `a webhook that ${NOT_SIGNED}` : 'a webhook of another account');
       return REFUSED;
     }
     const [what = '', token, more = ''] = segmentsBelow(PATH, path);

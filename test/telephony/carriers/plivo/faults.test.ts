@@ -177,6 +177,7 @@ describe('what is sent to a carrier of Plivo', () => {
     for (const headers of forged) expect((await post('hangup/t1', fields, headers)).status).toBe(403);
     expect(rig.carrier.admit({ path: '/carriers/plivo/media/t1', headers: {} })).toBeNull();
     expect(rig.carrier.refused).toBe(5);
+    expect(rig.refusals).toEqual(Array(5).fill('signature'));
     expect((await post('nothing/t1', fields)).status).toBe(404);
     await rig.clock.advanceBy(100);
     expect(call.state).toBe('answered');

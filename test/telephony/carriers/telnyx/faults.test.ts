@@ -162,6 +162,7 @@ describe("Telnyx's door", () => {
     for (const [text, with_] of forged) expect((await post(text, with_)).status).toBe(403);
     await rig.clock.advanceBy(500);
     expect([call.state, rig.carrier.refused]).toEqual(['answered', forged.length]);
+    expect(rig.refusals).toEqual(forged.map(() => 'signature'));
     expect((await post(body, headers)).status).toBe(200);
     await rig.until(() => call.state === 'ended');
   });

@@ -144,6 +144,7 @@ describe('what is sent to a carrier of Twilio', () => {
     expect((await post('status/t1', otherAccount)).status).toBe(403);
     expect(rig.carrier.admit({ path: '/carriers/twilio/media/t1', headers: {} })).toBeNull();
     expect(rig.carrier.refused).toBe(4);
+    expect(rig.refusals).toEqual(Array(4).fill('signature'));
     expect(call.state).toBe('answered');
   });
 
