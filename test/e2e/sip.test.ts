@@ -1,4 +1,6 @@
 import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,6 +8,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hasTool } from '../../scripts/system-tools.mjs';
 import { encodeG711 } from '../../src/audio/codecs/g711.js';
+import { decodeWav } from '../../src/audio/files/wav.js';
 import { packageFile } from '../../src/package-files.js';
 import { ServedDaemon } from './served-daemon.js';
 
@@ -47,21 +50,74 @@ describe.skipIf(!hasTool('sipp')).each([0, 2])(
       return (await response.json()) as T;
     }
 
-    /** sipp calls a user of ours, speaks for a second, and hangs up. Returns its exit code. */
-    async function sippCalls(user: string, place: string, scenario = 'uac-media'): Promise<number | null> {
+    /** sipp calls a user of ours with a scenario, to its end. Returns its exit code. */
+    async function sippCalls(
+      user: string,
+      place: string,
+      scenario: string,
+      more: string[] = [],
+    ): Promise<number | null> {
       const sound = join(folder, 'sound.ul');
-      const tone = Int16Array.from({ length: 8000 }, (_, at) => 6000 * Math.sin(at / 3));
-      writeFileSync(sound, encodeG711('mulaw', tone));
+      const [speech = new Int16Array()] = decodeWav(
+        readFileSync(packageFile('fixtures/audio/booking/slt/name.wav')),
+      ).channels;
+      writeFileSync(sound, encodeG711('mulaw', Int16Array.from([...speech, ...new Int16Array(12_000)])));
       const file = join(folder, `${scenario}.xml`);
       const text = readFileSync(packageFile(`scripts/sip/scenarios/${scenario}.xml`), 'utf8');
-      writeFileSync(file, text.replaceAll('TONE', sound));
-      const args = ['-sf', file, '-i', '127.0.0.1', '-mi', '127.0.0.1', '-s', user, '-m', '1', '-nostdin'];
-      const child = spawn('sipp', [...args, '-timeout', '60', '-timeout_error', place], {
+      // It speaks until it is told that it was heard: its media may begin late.
+      const told = text.replace('<pause milliseconds="1000"/>', '<recv request="INFO"/>');
+      writeFileSync(file, told.replaceAll('TONE,1,0', `${sound},-1,0`));
+      const args = ['-sf', file, '-i', '127.0.0.1', '-mi', '127.0.0.1', '-s', user, '-m', '1', '-nostdin', ...more];
+      const child = spawn('sipp', [...args, '-timeout', '120', '-timeout_error', place], {
         cwd: folder,
         stdio: 'ignore',
       });
       const [code] = (await once(child, 'close')) as [number | null];
       return code;
+    }
+
+    /** sipp calls a user of ours, speaks until the agent has taken it for a turn, and hangs up. Returns its exit code. */
+    async function sippSpeaks(user: string, place: string): Promise<number | null> {
+      const socket = createSocket('udp4').bind(0, '127.0.0.1');
+      await once(socket, 'listening');
+      const { port } = socket.address();
+      socket.close();
+      await once(socket, 'close');
+      const callId = `e2e-${randomUUID()}`;
+      const watching = new AbortController();
+      const events = await fetch(`${daemon.address}/events`, {
+        ...{ headers: { authorization: KEY }, signal: watching.signal },
+      });
+      const called = sippCalls(user, place, 'uac-media', ['-p', String(port), '-cid_str', callId]);
+      await Promise.race([heard(events), called]);
+      watching.abort();
+      await hangUp(port, callId);
+      return called;
+    }
+
+    /** Resolves when a turn of a user is over. */
+    async function heard({ body }: Response): Promise<void> {
+      let text = '';
+      for await (const piece of body!.pipeThrough(new TextDecoderStream())) {
+        text += piece;
+        if (/"role":"user","text":[^\n]*"is_final":true/.test(text)) return;
+      }
+    }
+
+    /** Has sipp go on with its scenario, whose next step waits for this. */
+    async function hangUp(port: number, callId: string): Promise<void> {
+      const socket = createSocket('udp4');
+      const lines = [
+        `INFO sip:sipp@127.0.0.1:${String(port)} SIP/2.0`,
+        'Via: SIP/2.0/UDP 127.0.0.1:9;branch=z9hG4bKheard',
+        'From: <sip:test@127.0.0.1>;tag=test',
+        'To: <sip:sipp@127.0.0.1>',
+        `Call-ID: ${callId}`,
+        'CSeq: 1 INFO',
+        'Content-Length: 0',
+      ];
+      await new Promise((resolve) => socket.send(`${lines.join('\r\n')}\r\n\r\n`, port, '127.0.0.1', resolve));
+      socket.close();
     }
 
     async function logged(callId: string | null, to: string): Promise<Logged> {
@@ -84,19 +140,19 @@ describe.skipIf(!hasTool('sipp')).each([0, 2])(
       };
       const handed = await ask<{ call_id: string; sip_uri: string }>('POST', '/register_sip_call', wanted);
       const [, user = '', place = ''] = /^sip:([^@]+)@(.+)$/.exec(handed.sip_uri) ?? [];
-      expect(await sippCalls(user, place)).toBe(0);
+      expect(await sippSpeaks(user, place)).toBe(0);
       const first = await logged(handed.call_id, user);
       expect(first).toMatchObject({ call_status: 'user-ended', call_id: handed.call_id, metadata: { table: '7' } });
       expect(first.carrier_call_log?.codec).toBe('PCMU');
-      // A second of sound, of which sipp's thread misses the beginning where it starts late.
-      expect(first.carrier_call_log?.packets.received).toBeGreaterThan(10);
+      // A turn is words and the silence behind them: more than this of both.
+      expect(first.carrier_call_log?.packets.received).toBeGreaterThan(30);
       expect(await ofCaller()).toEqual([handed.call_id]);
       expect(await sippCalls(user, place, 'uac-404')).toBe(0);
 
       expect(await sippCalls('+12025550199', place, 'uac-404')).toBe(0);
       await ask('POST', '/phones/import', { phone: '+12025550199' });
       await ask('POST', '/phones/+12025550199/set_agent', { agent_id: 'the-crooked-fork' });
-      expect(await sippCalls('+12025550199', place)).toBe(0);
+      expect(await sippSpeaks('+12025550199', place)).toBe(0);
       const second = await logged(null, '+12025550199');
       expect(second).toMatchObject({ call_status: 'user-ended', voip: { from: '+12025550177', to: '+12025550199' } });
     }, 240_000);
