@@ -128,6 +128,12 @@ export const CASES = [
     sippCalls('uac-hold', { check: ([one]) => assert.equal(one?.heard.keys, '5') }),
   ],
   ['an INVITE without an offer', sippCalls('uac-offerless', { check: allHeard })],
+  [
+    'an INVITE without an offer whose ACK has no answer: BYE with 488',
+    sippCalls('uac-answerless', {
+      check: ([one]) => assert.deepEqual([one?.call.end?.cause, one?.call.record().answeredMs], ['failed', null]),
+    }),
+  ],
   ['100rel is required', sippCalls('uac-100rel')],
   ['100rel is required, without an offer', sippCalls('uac-100rel-offerless', { check: allHeard, answerAfterMs: 500 })],
   ['an extension that nobody knows: 420', sippCalls('uac-420')],
