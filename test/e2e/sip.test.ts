@@ -86,7 +86,8 @@ describe.skipIf(!hasTool('sipp')).each([0, 2])(
       const callId = `e2e-${randomUUID()}`;
       const watching = new AbortController();
       const events = await fetch(`${daemon.address}/events`, {
-        ...{ headers: { authorization: KEY }, signal: watching.signal },
+        headers: { authorization: KEY },
+        signal: watching.signal,
       });
       const called = sippCalls(user, place, 'uac-media', ['-p', String(port), '-cid_str', callId]);
       await Promise.race([heard(events), called]);
