@@ -135,7 +135,7 @@ export function brokenRules(path, source) {
  * Static, dynamic and re-exporting imports alike.
  * @param {string} source
  */
-function importsOf(source) {
+export function importsOf(source) {
   const code = source.replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '');
   const pattern =
     /\b(?:import|export)(\s+type)?\b[^'"`;]*?\bfrom\s*['"]([^'"]+)['"]|\bimport\s*\(?\s*['"]([^'"]+)['"]/g;

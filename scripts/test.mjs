@@ -27,6 +27,7 @@ const STEPS = [
   ['lint', ['npm', 'run', '--silent', 'lint']],
   ['format', ['npm', 'run', '--silent', 'format:check']],
   ['unused code', ['npm', 'run', '--silent', 'knip']],
+  ['shape', ['npm', 'run', '--silent', 'shape']],
   ['package', ['npm', 'run', '--silent', 'publint']],
 ];
 const TESTS = [
