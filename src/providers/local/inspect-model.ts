@@ -8,7 +8,7 @@ import { recogniserOf } from './recogniser-families.js';
 import { readOnnxFacts } from './onnx-facts.js';
 import { voiceOf } from './voice-families.js';
 
-/** Written beside a model by whoever fetched it. */
+/** Written next to a model when it is downloaded. */
 export const ORIGIN_FILE = 'parley-model.json';
 
 /** Where a model came from. */
@@ -20,7 +20,7 @@ export const originSchema = z.object({
     z.object({
       url: z.string(),
       sha256: z.string().regex(/^[0-9a-f]{64}$/u),
-      /** Whose word for the checksum there was: the publisher's, or nobody's, and it was only written down. */
+      /** Whether the publisher's checksum was verified, or there was none and ours was recorded. */
       checked: z.enum(['published', 'recorded']),
     }),
   ),
@@ -29,8 +29,8 @@ export const originSchema = z.object({
 export type ModelOrigin = z.infer<typeof originSchema>;
 
 /**
- * What a folder of a model's files, or a single ONNX file, is: by the names of the files and what they say of themselves.
- * @throws ParleyError MODEL_UNUSABLE naming what is missing or not known
+ * Identifies a model from a folder or a single ONNX file, by file names and metadata.
+ * @throws ParleyError MODEL_UNUSABLE naming what is missing or unknown
  */
 export async function inspectModel(path: string): Promise<LocalModel> {
   const name = basename(path, extname(path) === '.onnx' ? '.onnx' : '');
@@ -58,7 +58,7 @@ export async function inspectModel(path: string): Promise<LocalModel> {
   }
 }
 
-/** What there is in place of a model that is known. */
+/** Describes the files that were found, if they are not a known model. */
 async function inWords(files: ModelFiles): Promise<string> {
   const model = onlyModel(files);
   if (model === null) return 'no model in ONNX format that sherpa-onnx reads';
@@ -67,7 +67,7 @@ async function inWords(files: ModelFiles): Promise<string> {
   return `${model} takes ${inputs.join(', ').slice(0, 200) || 'nothing'}${type === undefined ? '' : `, its model_type is "${type}"`}`;
 }
 
-/** Null where nobody wrote it down. */
+/** Null if there is no origin file. */
 export async function readOrigin(folder: string): Promise<ModelOrigin | null> {
   try {
     return originSchema.parse(JSON.parse(await readFile(join(folder, ORIGIN_FILE), 'utf8')));

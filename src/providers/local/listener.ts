@@ -5,12 +5,12 @@ import type { SherpaOnlineRecognizer, SherpaOnlineStream } from './sherpa-packag
 
 interface Listening {
   stream: SherpaOnlineStream;
-  /** What is wanted of it, oldest first. */
+  /** Marks of pending requests, oldest first. */
   marks: number[];
   text: string;
 }
 
-/** Streams share the model, and are decoded together where several have enough to go on. */
+/** Streaming recognition. Streams share the model and are decoded in batches. */
 export class Listener implements EnginePart {
   readonly sampleRateHz = HEARING_RATE_HZ;
   readonly speakers = 0;
@@ -39,7 +39,7 @@ export class Listener implements EnginePart {
     }
   }
 
-  /** One step of each, so that what was sent meanwhile is seen to in between. */
+  /** Decodes one step of each stream, so that new messages are handled in between. */
   #soon(): void {
     if (this.#isDue) return;
     this.#isDue = true;

@@ -6,23 +6,26 @@ import { inspectModel } from './inspect-model.js';
 import { baseLanguage, type LocalModel, type ModelKind } from './model-facts.js';
 
 export interface LocalModelsOptions {
-  /** Folder of the models: each a folder in it, by its name. Default none: only paths can be given. */
+  /** The models' folder, with a subfolder for each. Default none: only paths can be given. */
   folder?: string | undefined;
-  /** The only paths that may be named in place of a name: the operator's. Agents come from outside, and name names. */
+  /**
+   * The only paths that are allowed instead of a name. The operator sets them; agents are untrusted and may only use
+   * names.
+   */
   paths?: readonly string[];
-  /** Model of the recogniser `sherpa` where an agent names none: a name, or one of the paths. Default the only one. */
+  /** Default model of the recogniser `sherpa`: a name, or one of the paths. Default: the only one. */
   stt?: string | undefined;
-  /** Model that takes noise out in place of RNNoise. Default RNNoise. */
+  /** Denoising model that replaces RNNoise. Default: RNNoise. */
   denoise?: string | undefined;
-  /** Processors that one model may use at a time. Default 1. */
+  /** Threads per model. Default 1. */
   threads?: number;
-  /** Models that stay loaded, beside those above: names or paths. Default none. */
+  /** Further models that stay loaded: names or paths. Default none. */
   kept?: readonly string[];
-  /** Others are unloaded when nobody has asked for them for so long, in milliseconds; null = never. Default 600,000. */
+  /** Other models are unloaded after this idle time, in milliseconds; null = never. Default 600,000. */
   idleMs?: number | null;
 }
 
-/** A model's folder that cannot be used, and why. */
+/** An unusable model folder, with the reason. */
 export interface BrokenModel {
   name: string;
   reason: string;
@@ -36,7 +39,7 @@ const IN_WORDS: Readonly<Record<ModelKind, string>> = {
   turn: 'turn',
 };
 
-/** The models that the operator has put on this machine, by their names. What is new in the folder is found. */
+/** The operator's models on this machine, by name. New ones in the folder are picked up. */
 export class LocalModels {
   readonly folder: string | null;
   readonly threads: number;
@@ -58,18 +61,18 @@ export class LocalModels {
     this.#paths = new Set([...paths, stt ?? '', denoise ?? ''].filter(isPath).map((path) => resolve(path)));
   }
 
-  /** Whether something of the name is there, or it is one of the operator's paths; without a look into it. */
+  /** Whether the name exists or is one of the operator's paths; does not inspect the model. */
   has(given: string): boolean {
     const path = this.#pathOf(given);
     return path !== null && existsSync(path);
   }
 
-  /** Whether it stays loaded though nobody asks for it. */
+  /** Whether it stays loaded while idle. */
   stays({ name, path }: Pick<LocalModel, 'name' | 'path'>): boolean {
     return this.#kept.has(path) || (this.#kept.has(name) && this.#pathOf(name) === path);
   }
 
-  /** What is in the folder, in order, and what of it cannot be used. */
+  /** The models in the folder, sorted, and the unusable ones. */
   async list(): Promise<{ models: readonly LocalModel[]; broken: readonly BrokenModel[] }> {
     const models: LocalModel[] = [];
     const broken: BrokenModel[] = [];
@@ -101,9 +104,9 @@ export class LocalModels {
   }
 
   /**
-   * Which one to take where nobody has named one: of voices the first that says it is for the language, else the first that
-   * may be; of others the only one that may be.
-   * @throws ParleyError MODEL_UNKNOWN where there is none, or more than one
+   * The default model: for voices the first that lists the language, else the first that does not exclude it; for other
+   * kinds the only candidate.
+   * @throws ParleyError MODEL_UNKNOWN if there is none, or more than one
    */
   async only(kind: ModelKind, language: string): Promise<LocalModel> {
     const ofKind = (await this.list()).models.filter((model) => model.kind === kind);
@@ -130,7 +133,7 @@ export class LocalModels {
     return this.folder !== null && NAME.test(given) ? join(this.folder, given) : null;
   }
 
-  /** Looked at once; a faulty one again, for it may have been mended. */
+  /** Cached, except for unusable models, which may have been repaired. */
   #inspect(path: string): Promise<LocalModel> {
     const known = this.#known.get(path);
     if (known !== undefined) return known;
@@ -141,12 +144,12 @@ export class LocalModels {
   }
 }
 
-/** Whether a model is for a language, as far as it says. */
+/** Whether a model supports a language, as far as it says. */
 export function speaks({ languages }: LocalModel, language: string): boolean {
   return languages === null || language === 'multi' || languages.includes(baseLanguage(language));
 }
 
-/** Whether a text is a path and no name. */
+/** Whether a text is a path rather than a name. */
 export function isPath(text: string): boolean {
   return isAbsolute(text) || /[/\\]/u.test(text);
 }

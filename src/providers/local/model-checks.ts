@@ -1,17 +1,17 @@
-/** What of a model's files can be seen to be wrong before sherpa-onnx reads them: it says little, or crashes. */
+/** Errors in model files that can be found before sherpa-onnx loads them: it reports little, or crashes. */
 import { readFile } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { reasonOf } from '../../base/errors.js';
 import { type ModelFiles, other } from './model-families.js';
 
-/** Of several kinds of export some have a few unused outputs more than tokens. */
+/** Some exports have a few more unused outputs than tokens. */
 const LEAST_SHARE = 0.9;
 
 /**
- * The list of tokens, a line each: the token, if it is not a space, and its number.
- * @param vocabulary how many the model has, where it says so
- * @throws Error naming the file and what is wrong with it
+ * The token list: per line a token (absent for a space) and its number.
+ * @param vocabulary size that the model states, if any
+ * @throws Error naming the file and the error
  */
 export async function tokensOf(files: ModelFiles, vocabulary?: string): Promise<string> {
   const path = other(files, /tokens\.txt$/u);
@@ -32,12 +32,12 @@ export async function tokensOf(files: ModelFiles, vocabulary?: string): Promise<
 }
 
 /**
- * sherpa-onnx gives a model its inputs in order, whatever they are called, and crashes where there are fewer.
+ * Checks a model's inputs. sherpa-onnx passes them by position, whatever their names, and crashes if there are too few.
  * @returns the file's path
- * @throws Error naming the file, what it takes and what was expected
+ * @throws Error naming the file, its inputs and the expected ones
  */
 export async function withInputs(files: ModelFiles, name: string, least: number, wanted?: RegExp): Promise<string> {
-  // Its format is another one: nothing is known of it before it is loaded.
+  // Not ONNX: nothing is known before it is loaded.
   if (name.endsWith('.ort')) return files.path(name);
   const { inputs } = await files.facts(name);
   if (inputs.length >= least && (wanted === undefined || inputs.some((input) => wanted.test(input)))) {
@@ -48,12 +48,12 @@ export async function withInputs(files: ModelFiles, name: string, least: number,
   throw new Error(`${name}: it takes ${taken} (${String(inputs.length)} inputs), where ${expected} are expected`);
 }
 
-/** The files without which espeak-ng cannot say anything. */
+/** The files that espeak-ng cannot work without. */
 const ESPEAK_FILES = ['phontab', 'phonindex', 'phondata', 'intonations'];
 
 /**
- * espeak-ng's data, which makes phonemes of letters; null = there is none.
- * @throws Error where it is not whole, or where there is none and it is needed
+ * The folder of espeak-ng's data, which converts letters to phonemes; null = none.
+ * @throws Error if it is incomplete, or required and missing
  */
 export function espeakDataOf(files: ModelFiles, isNeeded: boolean): string | null {
   const folder = other(files, /^espeak-ng-data$/u);

@@ -4,36 +4,36 @@ import type { EngineName } from './engine/engine-protocol.js';
 /** What a model is for. */
 export type ModelKind = 'stt' | 'tts' | 'denoise' | 'turn';
 
-/** A model as it lies on the disk. */
+/** A model on disk. */
 export interface LocalModel {
-  /** Of its folder or file. */
+  /** Name of its folder or file. */
   name: string;
   path: string;
   kind: ModelKind;
-  /** How it is built: `whisper`, `streaming transducer`, `kokoro` and so on. */
+  /** The architecture: `whisper`, `streaming transducer`, `kokoro` and so on. */
   family: string;
-  /** Which engine runs it; null = onnxruntime, not sherpa-onnx. */
+  /** The engine that runs it; null = onnxruntime, not sherpa-onnx. */
   engine: EngineName | null;
-  /** What that engine's constructor takes; with `engine` null `{ model }`, the file. */
+  /** The argument of that engine's constructor; with `engine` null `{ model }`, the file. */
   config: Readonly<Record<string, unknown>>;
-  /** Codes without a region; null = it does not say. */
+  /** Codes without a region; null = unknown. */
   languages: readonly string[] | null;
-  /** It is told which of its languages is spoken. */
+  /** The language has to be passed with each request. */
   takesLanguage: boolean;
-  /** How words are written that it is to favour; null = it favours none. Some models know capitals only. */
+  /** How hotwords have to be written; null = not supported. Some models know capitals only. */
   hotwords: 'as they are' | 'in capitals' | null;
-  /** Of a voice; 0 = it does not say. */
+  /** Sample rate of a voice; 0 = unknown. */
   sampleRateHz: number;
-  /** The names of a voice model's speakers, where it names them. */
+  /** The names of a voice model's speakers, if it names them. */
   speakerNames: readonly string[];
-  /** Silence behind what was said, in milliseconds, after which a streaming model has given all of its words. */
+  /** Silence after speech, in milliseconds, that a streaming model needs to emit its last words. */
   tailMs: number;
 }
 
-/** What a model's maker wrote into its files, and what is remembered of where it came from. */
+/** The metadata in a model's files, and the record of its origin. */
 export type Metadata = ReadonlyMap<string, string>;
 
-/** Codes of the languages that a voice's metadata names: espeak-ng's code first, else the English name. */
+/** Languages in a voice's metadata: espeak-ng's code first, else the English name. */
 export function voiceLanguages(metadata: Metadata): readonly string[] | null {
   const code = baseLanguage(metadata.get('voice') ?? '');
   if (KNOWN.has(code)) return [code];

@@ -3,35 +3,35 @@ import type { OnnxFacts } from './onnx-facts.js';
 
 /** The files of one model. */
 export interface ModelFiles {
-  /** In order. */
+  /** Sorted. */
   names: readonly string[];
   path: (name: string) => string;
-  /** Rejects for a file that cannot be read. */
+  /** Rejects for an unreadable file. */
   facts: (name: string) => Promise<OnnxFacts>;
 }
 
-/** What a family's files tell; the rest has defaults. */
+/** What a family's files determine; the rest has defaults. */
 export type FoundModel = Pick<LocalModel, 'kind' | 'family' | 'engine' | 'config'> &
   Partial<Pick<LocalModel, 'languages' | 'takesLanguage' | 'hotwords' | 'speakerNames' | 'sampleRateHz' | 'tailMs'>>;
 
 /**
- * The file with such a name: of several the one with weights of 8 bits, which computes faster and hears as well.
- * @param whole true = the one with whole weights, where both are there
+ * The file that matches. Prefers 8-bit weights, which are faster and equally accurate.
+ * @param whole true = prefer unquantised weights
  */
 export function pick({ names }: ModelFiles, pattern: RegExp, whole = false): string | null {
   const fits = names.filter((name) => /\.(?:onnx|ort)$/u.test(name) && pattern.test(name));
   return fits.find((name) => name.includes('int8') !== whole) ?? fits[0] ?? null;
 }
 
-/** The only model's file, where a family has one. */
+/** The model's file, for families with a single one. */
 export function onlyModel(files: ModelFiles): string | null {
   const models = files.names.filter((name) => name.endsWith('.onnx'));
-  // The same one with weights of several sizes is one.
+  // Variants of one file with different weights count as one.
   const kinds = new Set(models.map((name) => name.replace(/[.-](?:int8|fp16|quant)(?=\.)/u, '')));
   return pick(files, kinds.size === 1 ? /./u : /^model/u);
 }
 
-/** A text file or folder with such a name. */
+/** A text file or folder that matches. */
 export function other({ names, path }: ModelFiles, pattern: RegExp): string | null {
   const found = names.find((name) => pattern.test(name));
   return found === undefined ? null : path(found);
@@ -51,7 +51,7 @@ export async function denoiserOf(files: ModelFiles): Promise<FoundModel | null> 
   };
 }
 
-/** An audio model that tells whether a turn is over: Whisper's features, or the samples themselves, and nothing else. */
+/** An end-of-turn model: its only input is Whisper's features or the samples. */
 export async function turnModelOf(files: ModelFiles): Promise<FoundModel | null> {
   const model = onlyModel(files);
   if (model === null) return null;

@@ -3,7 +3,7 @@ import type { EnginePart, EngineRequest, Reply } from './engine/engine-protocol.
 import { floats, integers } from './engine/engine-values.js';
 import type { SherpaDenoiserEngine } from './sherpa-package.js';
 
-/** A small network of its own for each stream: what it has heard is part of it. */
+/** Denoising. Each stream has its own small network, because the network is stateful. */
 export class NoiseGate implements EnginePart {
   readonly sampleRateHz: number;
   readonly speakers = 0;

@@ -1,10 +1,10 @@
 import { type FileHandle, open } from 'node:fs/promises';
 
-/** What an ONNX file says of itself. */
+/** Metadata of an ONNX file. */
 export interface OnnxFacts {
-  /** What its maker wrote into it. */
+  /** Key-value metadata. */
   metadata: ReadonlyMap<string, string>;
-  /** The names of what it is given. */
+  /** Names of its inputs. */
   inputs: readonly string[];
 }
 
@@ -15,12 +15,12 @@ const GRAPH_INPUT = 11;
 const FIRST = 1;
 const SECOND = 2;
 const WINDOW_BYTES = 65_536;
-/** A name or a value beyond this is none that is looked for; the lists of whisper's languages have 1 kB. */
+/** Longer names and values are skipped; the language lists of Whisper have 1 kB. */
 const MAX_TEXT_BYTES = 65_536;
 
 /**
- * Reads the few fields that are wanted and skips the weights, so that a file of a gigabyte takes a few reads.
- * @throws Error for a file that cannot be read or is no ONNX file
+ * Reads the few fields that are needed and skips the weights: a file of a gigabyte takes a few reads.
+ * @throws Error for a file that cannot be read or is not ONNX
  */
 export async function readOnnxFacts(path: string): Promise<OnnxFacts> {
   const file = await open(path, 'r');
@@ -51,12 +51,12 @@ export async function readOnnxFacts(path: string): Promise<OnnxFacts> {
 
 interface Field {
   number: number;
-  /** Where its bytes lie; empty for a number. */
+  /** Offset of its bytes; empty for a number. */
   from: number;
   to: number;
 }
 
-/** Fields of a protocol buffer (protobuf.dev/programming-guides/encoding) in a file, read as they are needed. */
+/** Protocol buffer fields (protobuf.dev/programming-guides/encoding), read from a file on demand. */
 class FieldReader {
   readonly size: number;
   readonly #file: FileHandle;
@@ -95,7 +95,7 @@ class FieldReader {
     }
   }
 
-  /** The texts of a message's first two fields. */
+  /** The text of a message's first two fields. */
   async texts(from: number, to: number): Promise<[first: string, second: string]> {
     const texts: [string, string] = ['', ''];
     for await (const field of this.fields(from, to)) {
@@ -117,7 +117,7 @@ class FieldReader {
     throw new Error('it is cut off, or no ONNX file');
   }
 
-  /** Fewer at the end of the file. */
+  /** Returns fewer bytes at the end of the file. */
   async #bytes(from: number, length: number): Promise<Buffer> {
     const end = Math.min(from + length, this.size);
     if (from < this.#windowFrom || end > this.#windowFrom + this.#window.length) {

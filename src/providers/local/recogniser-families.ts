@@ -7,10 +7,10 @@ import { type FoundModel, type ModelFiles, onlyModel, other, pick } from './mode
 const FEATURES = { sampleRate: 16_000, featureDim: 80 };
 const SENSE_VOICE_LANGUAGES = ['zh', 'en', 'ja', 'ko', 'yue'];
 const FRAME_MS = 10;
-/** k2-fsa's own examples put 660 ms behind the speech. */
+/** k2-fsa's own examples append 660 ms. */
 const LEAST_TAIL_MS = 700;
 
-/** Null = it is no recogniser. Throws where it is one that is not whole, or of a family that is not known here. */
+/** Null = not a recogniser. Throws if it is incomplete or of an unknown family. */
 export async function recogniserOf(files: ModelFiles): Promise<FoundModel | null> {
   const encoder = pick(files, /encode/u);
   if (encoder !== null) return withEncoder(files, encoder);
@@ -80,7 +80,7 @@ async function transducer(
     const search = { decodingMethod: 'modified_beam_search', hotwordsFile: hotwords, hotwordsScore: HOTWORDS_SCORE };
     return { ...found, config: { ...found.config, ...search } };
   }
-  // NeMo's have a recurrent decoder, and search without a beam only.
+  // NeMo models have a recurrent decoder and support greedy search only.
   if (metadata.has('pred_hidden')) return whole('transducer', { ...shared, modelType: 'nemo_transducer' });
   const found = whole('transducer', shared);
   if (!('bpeVocab' in shared)) return found;
@@ -97,7 +97,7 @@ async function knowsCapitalsOnly(tokens: string): Promise<boolean> {
   return /\p{Lu}/u.test(text) && !/\p{Ll}/u.test(text);
 }
 
-/** How words are made of tokens, which whoever wants some favoured has to know. */
+/** How words split into tokens, which hotwords need. */
 function vocabularyOf(files: ModelFiles): { modelingUnit?: string; bpeVocab?: string } {
   const vocabulary = other(files, /^bpe\.vocab$/u);
   return vocabulary === null ? {} : { modelingUnit: 'bpe', bpeVocab: vocabulary };
@@ -117,7 +117,7 @@ async function whisper(
   };
 }
 
-/** A model in one file. */
+/** A model in a single file. */
 async function alone(files: ModelFiles, model: string): Promise<FoundModel | null> {
   const { metadata } = await files.facts(model);
   const type = metadata.get('model_type') ?? '';
@@ -127,7 +127,7 @@ async function alone(files: ModelFiles, model: string): Promise<FoundModel | nul
     const senseVoice = { model: await withInputs(files, model, 4), language: '', useInverseTextNormalization: 1 };
     return { ...whole('sense voice', { senseVoice, tokens: await tokens() }), languages: SENSE_VOICE_LANGUAGES };
   }
-  // Whole ones say what they are, streaming ones what they are built of.
+  // Batch models state their type, streaming ones their architecture.
   if (type === 'zipformer2_ctc' || (type === 'zipformer2' && isStreaming(metadata))) {
     return isStreaming(metadata)
       ? streaming('streaming zipformer', { zipformer2Ctc: path, tokens: await tokensOf(files) }, metadata)
@@ -149,10 +149,12 @@ function isStreaming(metadata: Metadata): boolean {
   return metadata.has('decode_chunk_len') || metadata.has('window_size');
 }
 
-/** Of a streaming Paraformer: a piece, and what it wants to know of the sound behind it. */
+/** Frames of a streaming Paraformer: a chunk and its look-ahead. */
 const PARAFORMER_FRAMES = 61 + 3 * 6;
 
-/** The pieces that it looks at, so many frames, say how much it must be given after the last word. */
+/**
+ * A model that reads chunks of this many frames; the chunk length determines the silence it needs after the last word.
+ */
 function streaming(family: string, modelConfig: object, metadata: Metadata, usualFrames = 61): FoundModel {
   const frames = Number(metadata.get('T') ?? metadata.get('window_size') ?? usualFrames);
   const tailMs = Math.max(LEAST_TAIL_MS, FRAME_MS * (Number.isFinite(frames) ? frames : 0) + 200);

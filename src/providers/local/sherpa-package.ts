@@ -1,4 +1,4 @@
-/** The part of `sherpa-onnx-node` 1.13 that is used (its lib/types.js documents it). The package has no types. */
+/** The part of `sherpa-onnx-node` 1.13 that parley uses (documented in its lib/types.js). The package has no types. */
 export interface SherpaPackage {
   OnlineRecognizer: new (config: object) => SherpaOnlineRecognizer;
   OfflineRecognizer: new (config: object) => SherpaOfflineRecognizer;
@@ -24,7 +24,7 @@ export interface SherpaOnlineStream {
 }
 
 export interface SherpaOfflineRecognizer {
-  /** Hotwords, with a slash between them, are for transducers that search with a beam. */
+  /** Hotwords, separated by slashes; for transducers with beam search only. */
   createStream(hotwords?: string): SherpaOnlineStream;
   setConfig(config: object): void;
   decode(stream: SherpaOnlineStream): void;
@@ -47,10 +47,10 @@ export interface SherpaTtsEngine {
     text: string;
     sid: number;
     speed: number;
-    /** Has the voice's own members in place of those above; `lang` is Kokoro's. */
+    /** Replaces the members above; `lang` is for Kokoro. */
     generationConfig?: { sid: number; speed: number; extra: { lang: string } };
     enableExternalBuffer: boolean;
-    /** False = no more is wanted. */
+    /** False = stop. */
     onProgress: (piece: { samples: Float32Array }) => boolean;
   }): Promise<unknown>;
 }
@@ -61,10 +61,10 @@ export interface SherpaDenoiserEngine {
 }
 
 export const SHERPA_PACKAGE = 'sherpa-onnx-node';
-/** How whoever wants local models gets it: an optional peer of parley's (package.json). */
+/** How to install it: an optional peer dependency (package.json). */
 export const SHERPA_INSTALL = `npm install ${SHERPA_PACKAGE}@1.13.8 beside parley`;
 
-/** Why local models cannot run here; null = as far as can be seen without loading it, they can. */
+/** Why local models cannot run here; null = nothing is known to prevent it without loading the package. */
 export function sherpaMissing(): string | null {
   const { platform, arch } = process;
   const build = `sherpa-onnx-${platform === 'win32' ? 'win' : platform}-${arch}`;
@@ -81,7 +81,7 @@ export function sherpaMissing(): string | null {
   return null;
 }
 
-/** Throws where it is not installed, or not made for this machine. */
+/** Throws if it is not installed, or does not support this machine. */
 export async function loadSherpa(): Promise<SherpaPackage> {
   const entry = import.meta.resolve(SHERPA_PACKAGE);
   const loaded = (await import(entry)) as { default: SherpaPackage };

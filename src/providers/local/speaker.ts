@@ -3,7 +3,7 @@ import { integers } from './engine/engine-values.js';
 import { JobQueue } from './engine/job-queue.js';
 import type { SherpaTtsEngine } from './sherpa-package.js';
 
-/** One text after the other, given sentence by sentence. */
+/** Speech synthesis, one text at a time, sentence by sentence. */
 export class Speaker implements EnginePart {
   readonly sampleRateHz: number;
   readonly speakers: number;

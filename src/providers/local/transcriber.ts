@@ -4,7 +4,7 @@ import { floats, heardOf } from './engine/engine-values.js';
 import { JobQueue } from './engine/job-queue.js';
 import type { SherpaOfflineRecognizer } from './sherpa-package.js';
 
-/** One recording after the other: whoever is closed before its turn costs nothing. */
+/** Batch recognition, one recording at a time. A request that is cancelled while queued costs nothing. */
 export class Transcriber implements EnginePart {
   readonly sampleRateHz = HEARING_RATE_HZ;
   readonly speakers = 0;
@@ -38,7 +38,7 @@ export class Transcriber implements EnginePart {
   }
 }
 
-/** Whisper's language; an empty one is found out by the model. The other families take none after they are loaded. */
+/** Adds Whisper's language; empty means that the model detects it. Other families fix it when they load. */
 function withLanguage(config: Readonly<Record<string, unknown>>, language: string | null): Record<string, unknown> {
   const models = config['modelConfig'] as Record<string, object>;
   const named = Object.entries(models).map(([name, model]) => {

@@ -2,11 +2,13 @@ import { type Metadata, voiceLanguages } from './model-facts.js';
 import { espeakDataOf, tokensOf, withInputs } from './model-checks.js';
 import { type FoundModel, type ModelFiles, onlyModel, other, pick } from './model-families.js';
 
-/** Of Kokoro 1.0 and 1.1 in sherpa-onnx (its `--kokoro-lang`): Chinese by its lexicon, the others by espeak-ng. */
+/**
+ * Languages of Kokoro 1.0 and 1.1 in sherpa-onnx (`--kokoro-lang`): Chinese by its lexicon, the others by espeak-ng.
+ */
 const KOKORO_LANGUAGES = ['en', 'es', 'fr', 'hi', 'it', 'pt', 'zh'];
 const VOCODER = /vocos|hifigan|vocoder/u;
 
-/** Null = it is no voice. Throws where it is one that is not whole, or of a family that is not known here. */
+/** Null = not a voice. Throws if it is incomplete or of an unknown family. */
 export async function voiceOf(files: ModelFiles): Promise<FoundModel | null> {
   const acoustic = pick(files, /^model-steps/u);
   const model = acoustic ?? onlyModel({ ...files, names: files.names.filter((name) => !VOCODER.test(name)) });
@@ -23,7 +25,7 @@ export async function voiceOf(files: ModelFiles): Promise<FoundModel | null> {
     const parts = { model: await withInputs(files, model, 3), voices, ...(await textParts(files, family, metadata)) };
     const isMany = family === 'kokoro' && Number(metadata.get('version') ?? 1) >= 2;
     if (!isMany) return voice(files, family, { [family]: parts }, metadata);
-    // sherpa-onnx wants one of the two to be named.
+    // sherpa-onnx requires one of the two.
     const many = 'lexicon' in parts ? parts : { ...parts, lang: 'en-us' };
     return {
       ...voice(files, family, { [family]: many }, metadata),
@@ -49,7 +51,7 @@ async function matcha(files: ModelFiles, model: string, metadata: Metadata): Pro
 }
 
 function voice(files: ModelFiles, family: string, model: object, metadata: Metadata): FoundModel {
-  // How numbers, dates and the like are written out.
+  // Rules for expanding numbers, dates and the like.
   const rules = files.names.filter((name) => name.endsWith('.fst')).map(files.path);
   const speakers = (metadata.get('speaker_names') ?? '').split(',').filter((name) => name !== '');
   return {
@@ -59,23 +61,23 @@ function voice(files: ModelFiles, family: string, model: object, metadata: Metad
     speakerNames: speakers,
     languages: voiceLanguages(metadata),
     sampleRateHz: Number(metadata.get('sample_rate') ?? 0),
-    // A sentence is given as soon as it is made.
+    // Each sentence is returned as soon as it is synthesised.
     config: { model, maxNumSentences: 1, ...(rules.length > 0 && { ruleFsts: rules.join(',') }) },
   };
 }
 
-/** What makes sounds of letters: Kitten's have no lexicon. */
+/** What converts text to phonemes: Kitten models have no lexicon. */
 async function textParts(files: ModelFiles, family: string, metadata: Metadata): Promise<Record<string, string>> {
   const isAlways = family === 'kokoro' || family === 'kitten';
   const data = espeakDataOf(
     files,
     isAlways || metadata.get('has_espeak') === '1' || metadata.get('comment') === 'piper',
   );
-  // Of two kinds of English one is spoken.
+  // If there are two variants of English, one is used.
   const isSpoken = (name: string): boolean =>
     name !== 'lexicon-gb-en.txt' || !files.names.includes('lexicon-us-en.txt');
   const lexicons = files.names.filter((name) => /^lexicon.*\.txt$/u.test(name) && isSpoken(name)).map(files.path);
-  // A voice of espeak-ng's sounds would be given letters instead.
+  // A voice that expects espeak-ng's phonemes would get letters instead.
   const lexicon = family === 'kokoro' || data === null ? lexicons.join(',') : '';
   if (metadata.get('jieba') === '1' && lexicon === '') throw new Error('its lexicon.txt is missing');
   return {

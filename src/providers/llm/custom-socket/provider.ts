@@ -222,7 +222,7 @@ export class CustomSocketLlm implements LlmProvider {
     else if (!stream.ended) stream.id = this.#nextStream++;
     this.#retries = wasProven ? 0 : this.#retries;
     const waitMs = RETRY_DELAYS_MS[Math.min(this.#retries++, RETRY_DELAYS_MS.length - 1)] ?? 0;
-    this.#attempt++; // whatever the old connection still tells is too late
+    this.#attempt++; // ignores late events of the old connection
     this.#cancelRetry = clock.schedule(clock.nowMs() + waitMs, () => this.#dial());
   }
 

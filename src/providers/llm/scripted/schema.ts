@@ -4,12 +4,12 @@ import { parseClock } from './slots/time.js';
 import { weekdayNamed } from './slots/date.js';
 
 /**
- * The format of an agent script, see docs/agent-scripts.md. Everything is checked here but what needs the whole
- * script at once (names that refer to each other, patterns), which `compile.ts` does.
+ * The format of an agent script, see docs/agent-scripts.md. Validates everything except what needs the whole script
+ * (names that refer to each other, patterns), which `compile.ts` checks.
  */
 
 const text = z.string().trim().min(1).max(2_000);
-/** What the agent says: a text, or several in turn. */
+/** What the agent says: a text, or several that alternate. */
 const say = z.union([text, z.array(text).min(1).max(50)]);
 const name = z
   .string()
@@ -22,9 +22,9 @@ const weekday = z.string().refine((value) => weekdayNamed(value) >= 0, 'must be 
 const slotBase = {
   /** Phrases that stand for a value: `{"just me": 1}`. */
   synonyms: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).optional(),
-  /** Values that people may well say, for the recogniser. */
+  /** Typical values, as hints for the recogniser. */
   examples: z.array(text).max(200).optional(),
-  /** Said where a value lies outside of what is allowed; `{value}` is what was understood. */
+  /** Said when a value is out of range; `{value}` is what was understood. */
   invalid: say.optional(),
 };
 
@@ -53,19 +53,18 @@ const argument = z.union([z.string().max(2_000), z.number(), z.boolean()]);
 const actionShape = {
   /** Said first. */
   say: say.optional(),
-  /** Puts values into slots. */
+  /** Sets slots. */
   set: z.record(name, z.union([z.string(), z.number(), z.boolean()])).optional(),
-  /** The state the conversation is in from now on. */
+  /** The next state. */
   goto: name.optional(),
-  /** Begins a form; where it is open already, goes on with it. */
+  /** Opens a form, or continues it if it is already open. */
   form: name.optional(),
-  /** Calls a tool. */
   get call() {
     return call.optional();
   },
-  /** Says the last thing again. */
+  /** Repeats the last utterance. */
   repeat: z.literal(true).optional(),
-  /** Leaves the form without doing what it is for. */
+  /** Leaves the form without running its action. */
   cancel: z.literal(true).optional(),
   /** Ends the conversation after `say`. */
   end: z.literal(true).optional(),
@@ -75,9 +74,9 @@ const action = z.strictObject(actionShape);
 
 const call = z.strictObject({
   tool: z.string().min(1).max(100),
-  /** `"{party}"` alone hands over the slot's value with its type; slots within other text become text. */
+  /** `"{party}"` alone passes the slot's value with its type; slots within other text become text. */
   arguments: z.record(z.string(), argument).default({}),
-  /** What happens when the tool has done it, with `{result.field}` in the texts. */
+  /** Runs when the tool succeeds, with `{result.field}` in the texts. */
   get ok() {
     return action;
   },
@@ -89,32 +88,32 @@ const call = z.strictObject({
 const rule = z.strictObject({ when: patterns, ...actionShape });
 
 const state = z.strictObject({
-  /** Asked on entering the state, and again after a question was answered in it. */
+  /** Asked on entering the state, and again after the agent answers a question in it. */
   prompt: say.optional(),
   rules: z.array(rule).max(500).default([]),
-  /** Done when nothing fits. Default: the phrases for what was not understood. */
+  /** Runs if no rule matches. Default: the phrases for unrecognised input. */
   otherwise: action.optional(),
 });
 
 const formSlot = z.strictObject({
   slot: name,
-  /** The question; several wordings are used one after another when it has to be asked again. */
+  /** The question; repeated questions use the wordings in turn. */
   ask: say.optional(),
-  /** Said when this slot alone has been filled. */
+  /** Said when only this slot has been filled. */
   thanks: say.optional(),
-  /** The user may decline. Without `ask` it is only taken when it is offered. */
+  /** The user may decline. Without `ask` the value is only taken if the user offers it. */
   optional: z.boolean().default(false),
-  /** What the user calls it in "change the time". Default: its name. */
+  /** What the user calls it, as in "change the time". Default: its name. */
   called: z.array(text).optional(),
 });
 
 const form = z.strictObject({
   slots: z.array(formSlot).min(1).max(50),
-  /** Patterns by which slots are filled at any time while the form is open. */
+  /** Patterns that fill slots at any time while the form is open. */
   fill: z.array(pattern).max(200).default([]),
-  /** Reads everything back; the first wording whenever something is new, the others when it has to be asked again. */
+  /** Reads everything back; the first wording whenever a value is new, the others when the question is repeated. */
   confirm: say.optional(),
-  /** Done when everything is known (and confirmed). */
+  /** Runs when all values are known (and confirmed). */
   done: action,
 });
 
@@ -139,23 +138,23 @@ const phrases = z.strictObject({
 });
 
 const scriptSchema = z.strictObject({
-  /** Said where the session asks for an opening (the agent has no first_message). */
+  /** The opening, if the agent has no first_message. */
   greeting: say.optional(),
-  /** The state a conversation begins in. */
+  /** The initial state. */
   start: name.optional(),
   slots: z.record(name, slot).default({}),
-  /** Rules that hold everywhere. */
+  /** Rules for every state. */
   rules: z.array(rule).max(1_000).default([]),
   states: z.record(name, state).default({}),
   forms: z.record(name, form).default({}),
-  /** Wordings of what every script can do. */
+  /** Wordings of the built-in replies. */
   phrases: phrases.prefault({}),
   /** Sentences for the recogniser only, as patterns. */
   hints: z.array(pattern).max(500).default([]),
 });
 
 export type AgentScript = z.infer<typeof scriptSchema>;
-/** A script as it is written, with everything optional that has a default. */
+/** A script as written: everything with a default is optional. */
 export type AgentScriptInput = z.input<typeof scriptSchema>;
 export type SlotDefinition = AgentScript['slots'][string];
 export type Say = z.infer<typeof say>;
@@ -166,7 +165,10 @@ export type Action = z.infer<typeof action>;
 export type CallAction = z.infer<typeof call>;
 export type Phrases = AgentScript['phrases'];
 
-/** Reads a script. Throws CONFIG_INVALID that names the place of everything wrong, up to five. */
+/**
+ * Parses a script.
+ * @throws ParleyError CONFIG_INVALID naming the places of up to five errors
+ */
 export function parseScript(input: unknown): AgentScript {
   const result = scriptSchema.safeParse(input);
   if (result.success) return result.data;

@@ -6,20 +6,20 @@ export function variants(say: Say): readonly string[] {
   return typeof say === 'string' ? [say] : say;
 }
 
-/** What texts are filled from. */
+/** Values for placeholders. */
 export interface TextValues {
   slots: ReadonlyMap<string, SlotValue>;
   /** The latest tool's result: parsed JSON, or its text. */
   result: unknown;
-  /** `{value}`: what was not allowed. */
+  /** `{value}`: the value that was rejected. */
   value?: string;
 }
 
 const PLACEHOLDER = /\{\s*([a-z][a-zA-Z0-9_]*)((?:\.[a-zA-Z0-9_]+)*)\s*\}/g;
 
 /**
- * Fills `{slot}`, `{result.field}` and `{value}`. A part in square brackets is said only where everything named in
- * it is known; elsewhere what is not known is left out.
+ * Fills `{slot}`, `{result.field}` and `{value}`. A part in square brackets is dropped unless all of its values are
+ * known; elsewhere unknown values become empty.
  */
 export function fillText(template: string, values: TextValues): string {
   const whole = template.replace(/\[([^[\]]*)\]/g, (_all, part: string) =>
@@ -33,7 +33,7 @@ export function fillText(template: string, values: TextValues): string {
     .replace(/(^|[.!?]\s+)(\p{Ll})/gu, (_all, before: string, letter: string) => before + letter.toUpperCase());
 }
 
-/** Whether a text says what a template does, whatever it is filled with: all that is fixed in it, in its order. */
+/** Whether a text is an instance of a template: it contains all of the fixed parts, in order. */
 export function isWording(template: string, text: string): boolean {
   const fixed = template
     .replace(/\[[^[\]]*\]/g, '{x}')
@@ -57,12 +57,12 @@ function plainWords(text: string): string {
     .trim();
 }
 
-/** The names in a text: "party", "result.reference". */
+/** The placeholders in a text: "party", "result.reference". */
 export function placeholders(template: string): string[] {
   return [...template.matchAll(PLACEHOLDER)].map((match) => `${match[1] ?? ''}${match[2] ?? ''}`);
 }
 
-/** An argument of a tool: a slot alone keeps its type; undefined where it is not known. */
+/** A tool argument: a slot alone keeps its type; undefined if unknown. */
 export function fillArgument(
   template: string | number | boolean,
   values: TextValues,
@@ -98,19 +98,19 @@ function resultField(name: string, result: unknown): string | null {
   return null;
 }
 
-/** A text in pieces as a streaming model gives them: words with the space before them. */
+/** A text in pieces as a streaming model gives them: words with their leading space. */
 export function pieces(text: string): string[] {
   return text.match(/\s*\S+/g) ?? [];
 }
 
-/** What is left of a text of which `heard` came through, from the beginning of the clause that was cut; '' if none. */
+/** The rest of a text of which the user heard `heard`, from the start of the clause that was cut; '' if none. */
 export function remainderOf(text: string, heard: string): string {
   const planned = comparable(text);
   const said = comparable(heard).map((word) => word.text);
   const whole = planned.map((word) => word.text);
   if (whole.length === 0 || contains(said, whole)) return '';
   const known = heardWords(whole, said);
-  // What was heard is nothing of this text: somebody else spoke, so there is nothing to go on with.
+  // The user heard none of this text: someone else spoke, so there is nothing to resume.
   if (known === null) return '';
   const cut = planned[known]?.start ?? 0;
   const clause = Math.max(
@@ -120,7 +120,7 @@ export function remainderOf(text: string, heard: string): string {
   return text.slice(clause).trim();
 }
 
-/** How many words of a text were heard at the end of what was heard; the last one may be cut. Null if none. */
+/** How many words of a text stand at the end of what was heard; the last one may be cut. Null if none. */
 function heardWords(whole: readonly string[], said: readonly string[]): number | null {
   if (said.length === 0) return 0;
   for (let known = Math.min(whole.length - 1, said.length); known > 0; known--) {

@@ -1,16 +1,16 @@
-/** One word of an utterance or a pattern, in the form in which words are compared. */
+/** A word of an utterance or a pattern, normalised for comparison. */
 export interface Word {
   text: string;
-  /** As it was written, for names and free text. */
+  /** As written, for names and free text. */
   raw: string;
 }
 
-/** Longer utterances are cut: nobody says more in one turn, and matching stays quick whatever comes in. */
+/** Longer utterances are truncated, which bounds the matching time. */
 const MAX_WORDS = 120;
 const MAX_CHARS = 4_000;
 
 const FILLERS = new Set(['um', 'umm', 'uhm', 'uh', 'er', 'erm', 'eh', 'hm', 'hmm', 'ah']);
-/** Sounds of agreement are written in many ways. */
+/** Backchannels have many spellings. */
 const SOUNDS = new Set(['mm-hm', 'mm-hmm', 'm-hm', 'uh-huh', 'mhm', 'mmhmm', 'mmhm', 'uhhuh']);
 
 const REWRITTEN: Readonly<Record<string, string>> = {
@@ -37,8 +37,8 @@ const ENDINGS: readonly (readonly [RegExp, string])[] = [
 ];
 
 /**
- * The words of what somebody said: lower case, without punctuation and fillers, contractions written out, "p.m."
- * and "p m" as one word.
+ * The words of an utterance: lower case, without punctuation and fillers, contractions expanded, "p.m." and "p m" as
+ * one word.
  */
 export function utteranceWords(text: string): Word[] {
   const words = patternWords(text.slice(0, MAX_CHARS));
@@ -46,13 +46,13 @@ export function utteranceWords(text: string): Word[] {
   return spoken.slice(0, MAX_WORDS);
 }
 
-/** The same for the words of a pattern, which has no fillers. */
+/** The words of a pattern; unlike utterances, patterns have no fillers. */
 export function patternWords(text: string): Word[] {
   const words: Word[] = [];
   const plain = text.normalize('NFKC').replaceAll('’', "'");
   for (const [raw] of plain.matchAll(/\+?[\p{L}\p{N}]+(?:['.:-][\p{L}\p{N}]+)*/gu)) {
     const written = spell(raw.toLowerCase()).split(' ');
-    // A name keeps its capitals and its hyphen's halves; a word that was rewritten has no original left.
+    // A name keeps its capitals and hyphenated halves; a rewritten word has no original.
     const originals = raw.split('-');
     const same = originals.length === written.length && !raw.includes("'s");
     for (const [index, part] of written.entries()) {
@@ -79,7 +79,7 @@ function spell(word: string): string {
   return written.replaceAll('-', ' ').replace(/(?<=\p{L})\.(?=\p{L})/gu, '');
 }
 
-/** Recognisers write "seven p m". "A m" stays two words unless a number comes before: "a m" is also the letters. */
+/** Recognisers write "seven p m". "A m" stays two words unless a number precedes it: "a m" may also be letters. */
 function joinHalfDays(words: Word[]): Word[] {
   const joined: Word[] = [];
   for (let index = 0; index < words.length; index++) {
@@ -93,7 +93,9 @@ function joinHalfDays(words: Word[]): Word[] {
   return joined;
 }
 
-/** How alike two words are: 1 the same, 0.9 singular and plural, 0.7 a letter or two apart in a long word, else 0. */
+/**
+ * Similarity of two words: 1 the same, 0.9 singular and plural, 0.7 one or two letters apart in a long word, else 0.
+ */
 export function likeness(spoken: string, wanted: string): number {
   if (spoken === wanted) return 1;
   if (spoken.length < 4 || wanted.length < 4 || spoken[0] !== wanted[0]) return 0;

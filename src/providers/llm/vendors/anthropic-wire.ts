@@ -5,17 +5,17 @@ import type { Manners } from './anthropic.js';
 import type { LlmRequest, LlmUsage } from '../llm.js';
 
 /**
- * The wire format of Anthropic's messages (POST /v1/messages with `stream: true`). Plain data in and out; the sockets
- * are in `anthropic.ts`. Source: platform.claude.com/docs/en/api/messages and …/build-with-claude/streaming and
+ * The wire format of Anthropic's Messages API (POST /v1/messages with `stream: true`). Pure; `anthropic.ts` does the
+ * I/O. Source: platform.claude.com/docs/en/api/messages and …/build-with-claude/streaming and
  * …/build-with-claude/prompt-caching, with the types of the official SDK 1.12.0.
  */
 
-/** Nobody listens to a longer answer. */
+/** Cap on output tokens: no caller listens to more. */
 const MAX_TOKENS = 4096;
 const MAX_CALLS = 64;
 const MAX_ARGUMENT_CHARS = 262_144;
 const CACHED = { cache_control: { type: 'ephemeral' } } as const;
-/** Stand where the other side has said nothing: a request begins and ends with a message of the user's. */
+/** Placeholders for an empty user turn: a request has to begin and end with a user message. */
 const BEGINNING = '[The conversation begins.]';
 const SILENCE = '[The user says nothing.]';
 
@@ -25,10 +25,7 @@ interface WireMessage {
   content: Block[];
 }
 
-/**
- * The request's body. The tools, the system prompt and the conversation so far are marked for caching: the next turn has
- * the same beginning.
- */
+/** The request body. Marks tools, system prompt and history for caching: the next turn has the same prefix. */
 export function requestBody(request: LlmRequest, model: string, manners: Manners): string {
   const { messages, tools, temperature, requiredTool } = request;
   const { system, conversation } = wireMessages(messages);
@@ -36,7 +33,7 @@ export function requestBody(request: LlmRequest, model: string, manners: Manners
   if (last !== undefined) Object.assign(last, CACHED);
   const body: Block = { model, max_tokens: MAX_TOKENS, messages: conversation, stream: true };
   if (system !== '') body['system'] = [{ type: 'text', text: system, ...CACHED }];
-  // Theirs ends at 1.
+  // Anthropic's range ends at 1.
   if (manners.temperature) body['temperature'] = Math.min(1, temperature);
   if (manners.thinking === 'low') body['output_config'] = { effort: 'low' };
   else if (manners.thinking !== 'default') body['thinking'] = { type: manners.thinking };
@@ -53,8 +50,8 @@ export function requestBody(request: LlmRequest, model: string, manners: Manners
 }
 
 /**
- * Messages as the API takes them: what the system says first stands apart, the rest of it with the user's; turns alternate
- * and are not empty; each call of a tool has its result right behind it, and each result its call.
+ * Messages in the API's form: the leading system messages are separate, later ones join the user's; turns alternate and
+ * are not empty; each tool call is directly followed by its result, and each result has a call.
  */
 export function wireMessages(messages: readonly ChatMessage[]): { system: string; conversation: WireMessage[] } {
   const begins = messages.findIndex(({ role }) => role !== 'system');
@@ -107,40 +104,40 @@ function callBlock({ id, name, arguments: text }: ToolCall): Block {
   try {
     input = objectOf(parseJson(text));
   } catch {
-    // The model wrote something broken; it is shown what came of it.
+    // The model produced invalid JSON; the result shows it the consequence.
   }
   return { type: 'tool_use', id: wireId(id), name, input: input ?? {} };
 }
 
-/** Ids of calls that another model has made may have other characters. */
+/** Call ids of other models may contain characters that the API refuses. */
 function wireId(id: string): string {
   return id.replace(/[^\w-]/g, '_').slice(0, 64) || '_';
 }
 
-/** What one event of the stream says. */
+/** What one stream event contains. */
 export interface WireEvent {
   text: string;
-  /** What has been counted since the last one. */
+  /** Usage since the last event. */
   usage?: Omit<LlmUsage, 'type' | 'by'>;
-  /** The message is whole. */
+  /** The message is complete. */
   ended?: boolean;
-  /** The server reports a failure in the middle of the stream. */
+  /** The server reports an error in mid-stream. */
   error?: { type: string; message: string };
 }
 
-/** Reads events and gathers the pieces of tool calls. One for each reply. */
+/** Parses events and collects tool calls. One instance per reply. */
 export class WireReader {
   readonly #calls = new Map<number, ToolCall>();
   #counted = NOTHING;
-  /** Why the message ended, in the API's word. */
+  /** Why the message ended, in the API's term. */
   stopReason: string | null = null;
 
-  /** The calls gathered so far, in the order they began. */
+  /** The calls collected so far, in the order they began. */
   get calls(): readonly ToolCall[] {
     return [...this.#calls.values()].map((call) => ({ ...call, arguments: call.arguments || '{}' }));
   }
 
-  /** Takes a parsed event. Members of unexpected types, and events of unknown ones, are ignored. */
+  /** Takes a parsed event. Ignores unknown events and members of unexpected types. */
   read(event: JsonObject): WireEvent {
     switch (event['type']) {
       case 'message_start':
@@ -183,8 +180,8 @@ export class WireReader {
   }
 
   /**
-   * Counts are totals, and come in parts: those of the prompt before the answer, so that an answer that is broken off has
-   * them too. What was read from the cache, or written to it, is part of the prompt.
+   * Reported counts are totals and arrive in parts: input tokens come before the answer, so a cancelled answer has them
+   * too. Cache reads and writes are part of the input.
    */
   #count(usage: JsonObject | null): Pick<WireEvent, 'usage'> {
     const before = this.#counted;

@@ -9,24 +9,24 @@ import { VendorHttp, type VendorReply } from '../../wire/vendor-http.js';
 import { requestBody, type WireEvent, WireReader } from './anthropic-wire.js';
 import type { LlmPiece, LlmProvider, LlmRequest } from '../llm.js';
 
-/** What a model takes: newer ones refuse what older ones were asked for. */
+/** Model capabilities: newer models refuse parameters that older ones accept. */
 export interface Manners {
   temperature: boolean;
   /**
-   * The least thinking that can be asked for, because the user waits: none at all, none before the first words, little, or
-   * whatever the model's default is.
+   * The least thinking the model allows, to keep latency low: none, none before the first words, little, or the model's
+   * default.
    */
   thinking: 'disabled' | 'between_tools' | 'low' | 'default';
-  /** Whether a tool can be required. Else the model is only told to call it. */
+  /** Whether a tool can be required. If not, the prompt asks for it. */
   requiredTool: boolean;
 }
 
 const EVERYTHING: Manners = { temperature: true, thinking: 'disabled', requiredTool: true };
 
 /**
- * By the beginning of the model's name, so that no call begins with a refusal.
- * Source: platform.claude.com/docs/en/models/sonnet-5-5/whats-new-sonnet-5-5, …/opus-5-5/overview,
- * …/haiku-5-5/migration-guide (November 2026).
+ * By prefix of the model name, which saves a refused request on the first call. Source:
+ * platform.claude.com/docs/en/models/sonnet-5-5/whats-new-sonnet-5-5, …/opus-5-5/overview, …/haiku-5-5/migration-guide
+ * (November 2026).
  */
 const KNOWN: readonly (readonly [RegExp, Manners])[] = [
   [/^claude-(3|haiku-4|sonnet-4|opus-4)/, EVERYTHING],
@@ -39,11 +39,11 @@ export function mannersOf(model: string): Manners {
   return KNOWN.find(([name]) => name.test(model))?.[1] ?? EVERYTHING;
 }
 
-/** What to ask instead of what was refused with these words; null = it was something else. */
+/** The capabilities to retry with after this refusal; null = the refusal has another reason. */
 export function humbler(manners: Manners, refusal: string): Manners | null {
   const { temperature, thinking, requiredTool } = manners;
   if (temperature && /temperature|sampling/i.test(refusal)) return { ...manners, temperature: false };
-  // Before thinking, which such a refusal may name as its reason.
+  // Checked before thinking, which such a refusal may name as its reason.
   if (requiredTool && /tool_choice|forced tool/i.test(refusal)) return { ...manners, requiredTool: false };
   if (thinking === 'disabled' && /between_tools/.test(refusal)) return { ...manners, thinking: 'between_tools' };
   if ((thinking === 'disabled' || thinking === 'between_tools') && /thinking/i.test(refusal)) {
@@ -60,18 +60,18 @@ export interface AnthropicOptions {
   modelName?: (modelId: string) => string;
   /** From the request to the first event of the reply, connecting included. Default 15,000 ms. */
   firstByteTimeoutMs?: number;
-  /** Between two events of the reply; those that say nothing count. Default 10,000 ms. */
+  /** Maximum gap between two events of the reply, keep-alive events included. Default 10,000 ms. */
   idleTimeoutMs?: number;
-  /** Times `warmUp`; requests bring their own clock. Default: real time. */
+  /** Clock for `warmUp`; requests bring their own. Default: real time. */
   clock?: Clock;
 }
 
-/** The later one, 2026-10-21, takes no temperature, which agents set. */
+/** The later version 2026-10-21 does not accept a temperature, which agents set. */
 const API_VERSION = '2023-06-01';
-/** Longest event, longest reply, in characters. */
+/** Maximum length of an event and of a reply, in characters. */
 const MAX_EVENT_CHARS = 1_048_576;
 const MAX_REPLY_CHARS = 4_194_304;
-/** Errors of a stream that the same request runs into again. */
+/** Stream errors that a retry would repeat. */
 const REFUSALS = new Set([
   'invalid_request_error',
   'authentication_error',
@@ -80,16 +80,16 @@ const REFUSALS = new Set([
   'request_too_large',
 ]);
 
-/** A model behind Anthropic's messages. Connections are kept alive and shared by all sessions. */
+/** A model behind Anthropic's Messages API. All sessions share keep-alive connections. */
 export class AnthropicProvider implements LlmProvider {
   readonly name = 'anthropic';
   readonly virtualTime = false;
   readonly #options: AnthropicOptions & { clock: Clock };
   readonly #http: VendorHttp;
-  /** Of models that have refused something. */
+  /** Capabilities of models that have refused a parameter. */
   readonly #manners = new Map<string, Manners>();
 
-  /** @throws ParleyError CONFIG_INVALID for an address that is none */
+  /** @throws ParleyError CONFIG_INVALID for an invalid address */
   constructor(options: AnthropicOptions) {
     this.#options = { clock: new RealClock(), ...options };
     const { apiKey, baseUrl = 'https://api.anthropic.com' } = options;
@@ -101,7 +101,7 @@ export class AnthropicProvider implements LlmProvider {
     });
   }
 
-  /** Opens a connection, so that the first call does not wait for it. Rejects where the key is refused. */
+  /** Opens a connection in advance. Rejects if the key is refused. */
   async warmUp(): Promise<void> {
     const { clock, firstByteTimeoutMs = 15_000 } = this.#options;
     const deadlines = new Deadlines(clock, this.name, new AbortController().signal);
@@ -111,7 +111,7 @@ export class AnthropicProvider implements LlmProvider {
       for await (const chunk of reply.body) void chunk;
     } catch (error) {
       const status = error instanceof ParleyError ? error.details['status'] : undefined;
-      // A server that has no such list is there all the same.
+      // A server without a model list is reachable all the same.
       if (status === undefined || status === 401 || status === 403) throw error;
     } finally {
       deadlines.end();
@@ -129,7 +129,7 @@ export class AnthropicProvider implements LlmProvider {
       let chars = 0;
       for await (const event of readEvents(reply.body, reader)) {
         if (event.error !== undefined) throw this.#failure(event.error);
-        // The reader may take its time between two pieces: only the server's silence counts.
+        // Only the server's silence counts, not the time the reader takes between two pieces.
         deadlines.pause();
         chars += event.text.length;
         if (chars > MAX_REPLY_CHARS) throw failed(this.name, 'the reply is too long');
@@ -138,7 +138,7 @@ export class AnthropicProvider implements LlmProvider {
         deadlines.within(idleTimeoutMs);
       }
       if (reader.stopReason === 'refusal' && chars === 0) throw failed(this.name, 'the model refused to answer');
-      // A call that the limit of tokens has cut is none.
+      // A call truncated by the token limit is dropped.
       if (reader.stopReason !== 'max_tokens') for (const call of reader.calls) yield { type: 'toolCall', call };
     } catch (error) {
       if (deadlines.signal.aborted) throw deadlines.signal.reason;
@@ -152,7 +152,7 @@ export class AnthropicProvider implements LlmProvider {
     await this.#http.close();
   }
 
-  /** Sends the request, again without what the model refuses of it. */
+  /** Sends the request; on a refusal retries without the refused parameter. */
   async #open(request: LlmRequest, signal: AbortSignal): Promise<VendorReply> {
     const model = this.#options.modelName?.(request.model) ?? request.model;
     for (;;) {
@@ -180,7 +180,7 @@ export class AnthropicProvider implements LlmProvider {
   }
 }
 
-/** The events of a stream, up to the message's end. Throws where it breaks off or holds broken JSON. */
+/** The events of a stream up to the end of the message. Throws if the stream breaks off or contains invalid JSON. */
 async function* readEvents(body: AsyncIterable<Buffer>, reader: WireReader): AsyncGenerator<WireEvent> {
   const ready: string[] = [];
   let overflow = false;
@@ -193,7 +193,7 @@ async function* readEvents(body: AsyncIterable<Buffer>, reader: WireReader): Asy
   });
   const decoder = new TextDecoder();
   let ended = false;
-  // Read to its end, so that the connection can be used again.
+  // Reads to the end so that the connection can be reused.
   for await (const chunk of body) {
     parser.feed(decoder.decode(chunk, { stream: true }));
     if (overflow) throw new Error('an event is too long');

@@ -2,18 +2,18 @@ import type { ChatMessage, ToolCall } from '../../../agent/chat.js';
 import type { LlmRequest, LlmUsage } from '../llm.js';
 
 /**
- * The wire format of OpenAI's chat completions (POST /chat/completions with `stream: true`), as OpenAI, Azure, vLLM,
- * Ollama, llama.cpp's server, Groq and others speak it. Plain data in and out; the sockets are in `openai.ts`.
+ * The wire format of OpenAI's chat completions (POST /chat/completions with `stream: true`), as implemented by OpenAI,
+ * Azure, vLLM, Ollama, llama.cpp's server, Groq and others. Pure; `openai.ts` does the I/O.
  */
 
-/** Fields that some servers refuse. They are left out for good once a server has said so. */
+/** Fields that some servers refuse. After a refusal they are left out for good. */
 export const OPTIONAL_FIELDS = ['stream_options', 'temperature'] as const;
 export type OptionalField = (typeof OPTIONAL_FIELDS)[number];
 
 const MAX_CALLS = 64;
 const MAX_ARGUMENT_CHARS = 262_144;
 
-/** The request's body. `model` is the vendor's own name for it. */
+/** The request body. `model` is the vendor's own name for the model. */
 export function requestBody(request: LlmRequest, model: string, without: ReadonlySet<OptionalField>): string {
   const body: Record<string, unknown> = { model, messages: wireMessages(request.messages), stream: true };
   if (!without.has('stream_options')) body['stream_options'] = { include_usage: true };
@@ -31,8 +31,8 @@ export function requestBody(request: LlmRequest, model: string, without: Readonl
 }
 
 /**
- * Messages as servers accept them. They answer 400 where a call has no result (it was interrupted), a result has no
- * call (cut off by a history limit) or a call's arguments are no JSON, so those are put right here.
+ * Messages in a form that servers accept. Servers answer 400 to a call without a result (it was interrupted), a result
+ * without a call (truncated by a history limit) or arguments that are not valid JSON, so this repairs them.
  */
 export function wireMessages(messages: readonly ChatMessage[]): object[] {
   const results = new Map<string, string>();
@@ -65,34 +65,34 @@ export function wireMessages(messages: readonly ChatMessage[]): object[] {
   return wire;
 }
 
-/** What one event of the stream (or one whole reply) says. */
+/** What one stream event (or one complete reply) contains. */
 export interface WireEvent {
   text: string;
-  /** Of the whole reply so far: some servers tell it with every event. */
+  /** Totals for the reply so far: some servers repeat them with every event. */
   usage?: Omit<LlmUsage, 'type' | 'by'>;
-  /** `stop`, `length`, `tool_calls`, `content_filter`, or a server's own word. */
+  /** `stop`, `length`, `tool_calls`, `content_filter`, or a server-specific value. */
   finishReason?: string;
-  /** The server reports a failure in the middle of the stream. */
+  /** The server reports an error in mid-stream. */
   error?: string;
 }
 
-/** Reads events and gathers the pieces of tool calls. One for each reply. */
+/** Parses events and collects tool calls. One instance per reply. */
 export class WireReader {
   readonly #calls: ToolCall[] = [];
   readonly #byIndex = new Map<number, ToolCall>();
   readonly #idPrefix: string;
 
-  /** `idPrefix` begins the ids of calls that the server left unnamed; it has to be new in the conversation. */
+  /** `idPrefix` starts the ids of calls that the server left unnamed; it has to be unique in the conversation. */
   constructor(idPrefix: string) {
     this.#idPrefix = idPrefix;
   }
 
-  /** The calls gathered so far, in the order they began. */
+  /** The calls collected so far, in the order they began. */
   get calls(): readonly ToolCall[] {
     return this.#calls;
   }
 
-  /** Takes a parsed event. Null where it is not an object; members of unexpected types are ignored. */
+  /** Takes a parsed event. Null if it is not an object; ignores members of unexpected types. */
   read(value: unknown): WireEvent | null {
     if (!isRecord(value)) return null;
     const event: WireEvent = { text: '' };
@@ -102,7 +102,7 @@ export class WireReader {
       const details = isRecord(usage['prompt_tokens_details']) ? usage['prompt_tokens_details'] : {};
       event.usage = {
         promptTokens: count(usage['prompt_tokens']),
-        // DeepSeek has a word of its own.
+        // DeepSeek uses its own field.
         cachedTokens: count(details['cached_tokens'] ?? usage['prompt_cache_hit_tokens']),
         cacheWriteTokens: count(details['cache_write_tokens']),
         completionTokens: count(usage['completion_tokens']),
@@ -126,15 +126,15 @@ export class WireReader {
     const call = this.#callFor(piece['index'], id, name);
     if (call === undefined) return;
     const text = details['arguments'];
-    // Some servers hand the arguments over as an object instead of its JSON text.
+    // Some servers send the arguments as an object instead of JSON text.
     const added = typeof text === 'string' ? text : isRecord(text) ? JSON.stringify(text) : '';
     if (call.arguments.length + added.length > MAX_ARGUMENT_CHARS) throw new Error('a tool call is too long');
     call.arguments += added;
   }
 
   /**
-   * The call that a piece belongs to. The index says it; but Ollama gives index 0 to every call of a reply and older
-   * builds give none, so a new id that comes with a name begins a new call whatever the index.
+   * The call that a piece belongs to. The index identifies it; but Ollama gives index 0 to every call and older builds
+   * give none, so a new id with a name starts a new call whatever the index.
    */
   #callFor(index: unknown, id: string, name: string): ToolCall | undefined {
     const open = typeof index === 'number' ? this.#byIndex.get(index) : this.#calls.at(-1);

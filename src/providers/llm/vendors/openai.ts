@@ -23,11 +23,11 @@ export interface OpenAiOptions {
   apiKey?: string;
   /** Further request headers. */
   headers?: Readonly<Record<string, string>>;
-  /** The vendor's name of a model id; an id without an entry is sent as it is. */
+  /** The vendor's name of a model id; an id without an entry is sent unchanged. */
   modelName?: (modelId: string) => string;
-  /** For messages and traces. Default `openai`. */
+  /** Name in messages and traces. Default `openai`. */
   name?: string;
-  /** Milliseconds until a connection stands. Default 5000. */
+  /** Timeout for connecting, in milliseconds. Default 5000. */
   connectTimeoutMs?: number;
   /** Milliseconds from the request being sent to the first event of the reply. Default 15000. */
   firstByteTimeoutMs?: number;
@@ -35,24 +35,24 @@ export interface OpenAiOptions {
   idleTimeoutMs?: number;
   /** Connections to the server at once. Default 128. */
   maxConnections?: number;
-  /** Times `warmUp`; requests bring their own clock. Default: real time. */
+  /** Clock for `warmUp`; requests bring their own. Default: real time. */
   clock?: Clock;
 }
 
-/** Longest line or event, longest error body, longest reply, in characters. */
+/** Maximum length of a line or event, of an error body and of a reply, in characters. */
 const MAX_EVENT_CHARS = 1_048_576;
 const MAX_ERROR_CHARS = 65_536;
 const MAX_REPLY_CHARS = 4_194_304;
-/** What is shorter is no key, but a word that local servers are given in its place. */
+/** A shorter key is a placeholder for a local server and need not be redacted. */
 const MIN_SECRET_CHARS = 8;
-/** How long the end of a finished reply is waited for, so that its connection can be used again. */
+/** How long to wait for the end of a finished reply so that its connection can be reused. */
 const DRAIN_MS = 100;
 
-/** Called when a request has a connection and is written to it. */
+/** Called when a request is written to its connection. */
 const SENT = Symbol('sent');
 type SentHook = { [SENT]?: () => void };
 
-/** A model behind an OpenAI-compatible HTTP server. Connections are kept alive and shared by all sessions. */
+/** A model behind an OpenAI-compatible HTTP server. All sessions share keep-alive connections. */
 export class OpenAiProvider implements LlmProvider {
   readonly name: string;
   readonly virtualTime = false;
@@ -78,11 +78,11 @@ export class OpenAiProvider implements LlmProvider {
     this.#clock = options.clock ?? new RealClock();
     this.#headers = { ...options.headers };
     if (options.apiKey !== undefined) this.#headers['authorization'] = `Bearer ${options.apiKey}`;
-    // A header of the operator's may hold one, too.
+    // The operator's headers may contain a key too.
     const held = [options.apiKey ?? '', ...Object.values(options.headers ?? {})];
     this.#secrets = held.filter((value) => value.length >= MIN_SECRET_CHARS);
     this.#basePath = url.pathname.replace(/\/+$/, '');
-    // Every wait of a request has its deadline on the request's clock; undici's timer only frees a dead connection.
+    // Each request has its deadlines on its own clock; undici's timer only frees a dead connection.
     const settings = {
       connections: options.maxConnections ?? 128,
       keepAliveTimeout: 60_000,
@@ -94,7 +94,7 @@ export class OpenAiProvider implements LlmProvider {
     this.#dispatcher = this.#pool.then((pool) => pool.compose(reportSent));
   }
 
-  /** Opens a connection, so that the first call does not wait for it. Rejects where the key is refused. */
+  /** Opens a connection in advance. Rejects if the key is refused. */
   async warmUp(): Promise<void> {
     const deadlines = new Deadlines(this.#clock, this.name, new AbortController().signal);
     try {
@@ -141,7 +141,7 @@ export class OpenAiProvider implements LlmProvider {
     for await (const event of events) {
       if (event.error !== undefined) throw this.#failure(event.error);
       finishReason = event.finishReason ?? finishReason;
-      // The reader may take its time between two pieces: only the server's silence counts.
+      // Only the server's silence counts, not the time the reader takes between two pieces.
       deadlines.pause();
       chars += event.text.length;
       if (chars > MAX_REPLY_CHARS) throw this.#failure('the reply is too long');
@@ -154,7 +154,7 @@ export class OpenAiProvider implements LlmProvider {
     for (const call of reader.calls) yield { type: 'toolCall', call };
   }
 
-  /** Sends the request, again without the optional fields that the server refuses; resolves to a reply with 2xx. */
+  /** Sends the request; on a refusal retries without the refused optional fields. Resolves to a 2xx reply. */
   async #open(request: LlmRequest, deadlines: Deadlines): Promise<Dispatcher.ResponseData> {
     const model = this.#modelName(request.model);
     const refused = this.#refusedFields.get(model) ?? new Set<OptionalField>();
@@ -193,7 +193,7 @@ export class OpenAiProvider implements LlmProvider {
         deadlines.within(this.#options.firstByteTimeoutMs);
       },
     };
-    // undici reacts to an abort only once it has a connection, so its answer is not waited for.
+    // undici reacts to an abort only after it has a connection, so this does not wait for its answer.
     return untilAborted(dispatcher.request(options), deadlines.signal);
   }
 
@@ -205,19 +205,19 @@ export class OpenAiProvider implements LlmProvider {
     return failed(this.name, this.#clean(reason), cause);
   }
 
-  /** Some servers repeat the key that they do not like. */
+  /** Redacts the key: some servers repeat a key that they refuse. */
   #clean(text: string): string {
     return withoutSecrets(text, this.#secrets);
   }
 
-  /** What the caller gets: the signal's reason where there is one, else a ParleyError. */
+  /** The error for the caller: the signal's reason if it is aborted, else a ParleyError. */
   #wrap(error: unknown, signal: AbortSignal): unknown {
     if (signal.aborted) return signal.reason;
     return error instanceof ParleyError ? error : this.#failure(reasonOf(error), error);
   }
 }
 
-/** Tells a request's own hook that it is being written to a connection. */
+/** Calls the request's hook when the request is written to a connection. */
 const reportSent: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (options, handler) => {
   const sent = (options as SentHook)[SENT];
   if (sent === undefined) return dispatch(options, handler);
@@ -246,7 +246,7 @@ function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   });
 }
 
-/** The events of a stream, up to `[DONE]`. Throws where it breaks off or holds broken JSON. */
+/** The events of a stream up to `[DONE]`. Throws if the stream breaks off or contains invalid JSON. */
 async function* readEvents(
   body: AsyncIterable<Buffer>,
   reader: WireReader,
@@ -267,7 +267,7 @@ async function* readEvents(
     if (overflow) throw new Error('an event is too long');
     for (const data of ready.splice(0)) {
       if (data.trim() === '[DONE]') return;
-      // Keep-alive words that some proxies put in; a broken object however is a lost part of the reply.
+      // Skips the keep-alive text of some proxies; a broken object, however, is a lost part of the reply.
       if (!data.trimStart().startsWith('{')) continue;
       const event = reader.read(jsonOrUndefined(data));
       if (event === null) throw new Error('unreadable event in the stream');
@@ -278,20 +278,20 @@ async function* readEvents(
   if (!finished) throw new Error('the stream broke off');
 }
 
-/** A reply in one piece, from servers that do not stream. */
+/** A non-streamed reply. */
 async function* readWhole(body: AsyncIterable<Buffer>, reader: WireReader): AsyncGenerator<WireEvent, void, undefined> {
   const event = reader.read(jsonOrUndefined(await readText(body, MAX_REPLY_CHARS)));
   if (event === null) throw new Error('the reply is neither an event stream nor JSON');
   yield event;
 }
 
-/** Iterates without destroying the body when the loop is left early: what is left can still be drained. */
+/** Iterates without destroying the body when the loop ends early: the rest can still be drained. */
 function keepOpen(body: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
   const iterator = body[Symbol.asyncIterator]();
   return { [Symbol.asyncIterator]: () => ({ next: () => iterator.next() }) };
 }
 
-/** Reads on to the end of a body, so that its connection goes back to the pool; gives up when it is aborted. */
+/** Reads to the end of a body so that its connection returns to the pool; stops when the body is aborted. */
 async function drain(body: AsyncIterable<Buffer>): Promise<void> {
   try {
     for await (const chunk of body) void chunk;

@@ -1,6 +1,6 @@
 /**
- * The process of one local model. A process and not a thread: sherpa-onnx ends its process on a model that it cannot
- * read (`_Exit` in csrc/macros.h), and a computation that nobody wants any more can only be killed.
+ * The process of one local model. It is a process and not a thread, because sherpa-onnx exits on a model that it cannot
+ * read (`_Exit` in csrc/macros.h), and a running computation can only be stopped by killing it.
  */
 import type { Cancel } from '../../../base/clock.js';
 import { RealClock } from '../../../base/real-clock.js';
@@ -11,13 +11,13 @@ import { loadSherpa, type SherpaPackage } from '../sherpa-package.js';
 
 if (process.send === undefined) throw new Error('This file runs as a child process');
 let part: EnginePart | null = null;
-/** What came before the model was loaded. */
+/** Requests that arrived before the model was loaded. */
 const early: EngineRequest[] = [];
 const clock = new RealClock();
 let idleMs: number | null = null;
 let cancelIdle: Cancel | null = null;
 
-// Whoever started it is gone.
+// The parent process has exited.
 process.on('disconnect', () => process.exit());
 process.on('message', (request: EngineRequest) => {
   if (request.type === 'load') void load(request.load);
@@ -44,7 +44,7 @@ async function load(what: EngineLoad): Promise<void> {
   }
 }
 
-/** From now on nothing is asked of it. */
+/** Starts the idle timer. */
 function restNow(): void {
   cancelIdle?.();
   if (idleMs === null) return;

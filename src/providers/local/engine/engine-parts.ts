@@ -5,7 +5,7 @@ import type { SherpaPackage } from '../sherpa-package.js';
 import { Speaker } from '../speaker.js';
 import { Transcriber } from '../transcriber.js';
 
-/** Loads the model. Throws, or ends the process, where sherpa-onnx cannot read it. */
+/** Loads the model. Throws, or exits the process, if sherpa-onnx cannot read it. */
 export function enginePart(sherpa: SherpaPackage, { engine, config, threads }: EngineLoad, reply: Reply): EnginePart {
   switch (engine) {
     case 'listen':

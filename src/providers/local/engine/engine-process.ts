@@ -6,8 +6,7 @@ import { workerFile } from '../../../package-files.js';
 import type { EngineLoad, EngineReply, EngineRequest } from './engine-protocol.js';
 import { SHERPA_INSTALL, SHERPA_PACKAGE } from '../sherpa-package.js';
 
-/** Why an engine's process cannot go on, from what it and its system say, for people. */
-/** Signals whose cause is not in what was said before them. */
+/** Signals whose cause is unrelated to the preceding output. */
 export const CRASHES: Readonly<Record<string, string>> = {
   SIGSEGV: 'its process crashed (SIGSEGV): its files may not belong together',
   SIGKILL: 'its process was killed (SIGKILL): for want of memory, perhaps',
@@ -20,24 +19,24 @@ export function missing(reason: string): string {
     : `${SHERPA_PACKAGE} has no build for this machine (${reason.split('\n')[0] ?? ''})`;
 }
 
-/** What sherpa-onnx says of a computation that could not be made; null = nothing. */
+/** The exception that sherpa-onnx reports on its error output; null = none. */
 export function thrownIn(said: string): string | null {
   const [, thrown] = /Caught exception:\s*([^\n]+)/u.exec(said) ?? [];
   return thrown === undefined ? null : thrown.trim().slice(0, 300);
 }
 
-/** The last thing that sherpa-onnx said, without the place in its source. */
+/** The last line that sherpa-onnx printed, without its source location. */
 export function reasonIn(said: string): string {
   const lines = said.split('\n').map((line) => line.trim().replace(/^\S+\.(?:cc|h):\S+:\d+\s*/u, ''));
   const told = lines.filter((line) => line !== '' && !TELLS_NOTHING.test(line));
-  // What an exception says first names the fault; more lines may follow.
+  // The first line of an exception names the fault; more lines may follow.
   const thrown = told.findLast((line) => line.startsWith('what():'));
   return inClearWords((thrown ?? told.at(-1) ?? '').replace(/^what\(\):\s*/u, ''));
 }
 
 const TELLS_NOTHING = /^(?:terminate called|Node\.js v|at |Errors in config|Please check your config)/u;
 
-/** What a library of C++ says where a token's number is in no list. */
+/** Rewrites a C++ library's error for a token number that is out of range. */
 export function inClearWords(reason: string): string {
   return /_Map_base::at|unordered_map::at|map::at/u.test(reason)
     ? 'its tokens.txt does not belong to it: a token is not there'
@@ -45,33 +44,33 @@ export function inClearWords(reason: string): string {
 }
 
 export interface EngineProcessOptions {
-  /** How errors call it. */
+  /** The provider's name in errors. */
   provider: string;
-  /** The model, as errors call it. */
+  /** The model's name in errors. */
   model: string;
   load: EngineLoad;
-  /** Until the model is loaded, in milliseconds. Default 60,000. */
+  /** Timeout for loading the model, in milliseconds. Default 60,000. */
   loadTimeoutMs?: number;
-  /** A process that has been asked for a sign of life and gives none for so long is killed. Default 10,000. */
+  /** A process that does not answer a ping within this time is killed. Default 10,000 ms. */
   silentMs?: number;
-  /** The process's code. Default the package's own; tests put a faulty one here. */
+  /** Entry point of the process. Default: the package's own; tests replace it with a faulty one. */
   entry?: URL;
   clock?: Clock;
 }
 
-/** What a loaded model tells of itself. */
+/** Facts about a loaded model. */
 export interface EngineFacts {
   sampleRateHz: number;
   speakers: number;
 }
 
-/** What somebody is told who asked for something. */
+/** A reply to one user of the process. */
 export type EngineAnswer = Extract<EngineReply, { id: number }>;
 
-/** Who asked. Nothing comes after `onEnd`. */
+/** A user of the process. Nothing follows `onEnd`. */
 export interface EngineUser {
   onReply(reply: EngineAnswer): void;
-  /** The process has ended, or could not go on. */
+  /** The process has exited or cannot continue. */
   onEnd(error: ParleyError): void;
 }
 
@@ -80,7 +79,7 @@ interface Running {
   ready: Promise<EngineFacts>;
   settle: { resolve: (facts: EngineFacts) => void; reject: (error: ParleyError) => void };
   isReady: boolean;
-  /** The last lines that it wrote on its error output. */
+  /** The last lines of its error output. */
   said: string;
   cancelLoad: Cancel;
   cancelSilence: Cancel | null;
@@ -88,12 +87,12 @@ interface Running {
 }
 
 const SAID_CHARS = 2_000;
-/** One that lived so long is started anew when it dies, before anybody asks: one that dies sooner would for ever. */
+/** A process that lived at least this long is restarted when it dies; restarting one that dies sooner would loop. */
 const LIVED_MS = 5_000;
 
 /**
- * A process that has one model loaded, for all who ask for it. It is started when it is first needed, and again where it
- * has died; what stays loaded does not wait for being asked. It keeps nobody's process up while nothing is asked of it.
+ * A process with one loaded model, shared by all users. It starts on first use and restarts after a crash; a model that
+ * stays loaded restarts at once. While idle it does not keep the parent process alive.
  */
 export class EngineProcess {
   readonly #options: EngineProcessOptions;
@@ -101,7 +100,7 @@ export class EngineProcess {
   readonly #users = new Map<number, EngineUser>();
   #running: Running | null = null;
   #nextId = 1;
-  /** Who will ask again. */
+  /** Number of active holds. */
   #holds = 0;
   #stays: boolean;
   #closed = false;
@@ -112,13 +111,13 @@ export class EngineProcess {
     this.#clock = options.clock ?? new RealClock();
   }
 
-  /** The process's id; null = it does not run. */
+  /** The process id; null = not running. */
   get pid(): number | null {
     return this.#running?.child.pid ?? null;
   }
 
   /**
-   * Loads the model, once.
+   * Loads the model once.
    * @throws ParleyError LOCAL_ENGINE_MISSING, MODEL_UNUSABLE, PROVIDER_TIMEOUT, SESSION_CLOSED
    */
   ready(): Promise<EngineFacts> {
@@ -127,12 +126,12 @@ export class EngineProcess {
     return this.#running.ready;
   }
 
-  /** It is not ended for being idle, whatever its `load` says. */
+  /** Disables the idle timeout, whatever `load` says. */
   stay(): void {
     this.#stays = true;
   }
 
-  /** Somebody will ask again: until they call what is returned, which may be twice, the model stays loaded. */
+  /** Keeps the model loaded until the returned function is called, which is idempotent. */
   hold(): () => void {
     this.#holds++;
     let isHeld = true;
@@ -142,7 +141,7 @@ export class EngineProcess {
     };
   }
 
-  /** Somebody who is told what comes of it; the id goes with each of their requests. */
+  /** Registers a user; the id goes with each of its requests. */
   join(user: EngineUser): number {
     const id = this.#nextId++;
     if (this.#closed) {
@@ -155,20 +154,20 @@ export class EngineProcess {
     return id;
   }
 
-  /** Nothing more is wanted of what has this id. May be called twice. */
+  /** Ends all requests of this id. Idempotent. */
   leave(id: number): void {
     if (!this.#users.delete(id)) return;
     this.send({ type: 'close', id });
     this.#holdUp();
   }
 
-  /** Lost where the process has died; its users have been told then. */
+  /** Has no effect if the process has died; its users have been notified. */
   send(request: Exclude<EngineRequest, { type: 'load' }>): void {
     const { child } = this.#running ?? {};
     if (child?.connected === true) child.send(request, () => undefined);
   }
 
-  /** An answer did not come: whether it still answers at all is found out, and a process that does not is killed. */
+  /** A request timed out: pings the process, and kills it if it does not answer. */
   suspect(): void {
     const running = this.#running;
     if (running === null || running.cancelSilence !== null) return;
@@ -179,7 +178,7 @@ export class EngineProcess {
     });
   }
 
-  /** Kills it; whoever waits is told SESSION_CLOSED. May be called twice. */
+  /** Kills the process; pending requests fail with SESSION_CLOSED. Idempotent. */
   async close(): Promise<void> {
     this.#closed = true;
     const running = this.#running;
@@ -197,7 +196,7 @@ export class EngineProcess {
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
       execArgv: [],
-      // Keys of vendors are none of its business.
+      // The process must not see vendor keys.
       env: Object.fromEntries(Object.entries(process.env).filter(([name]) => PASSED_ON.test(name))),
     });
     let settle: Running['settle'] | null = null;
@@ -221,7 +220,7 @@ export class EngineProcess {
     });
     child.on('message', (reply: EngineReply) => this.#onReply(running, reply));
     child.on('error', (error) => this.#end(running, this.#failed(reasonOf(error))));
-    // Not `exit`: by `close` it has been read what it wrote last.
+    // Not `exit`: by `close` all of its output has been read.
     child.on('close', (code, signal) => this.#onExit(running, code, signal));
     child.send({ type: 'load', load } satisfies EngineRequest, () => undefined);
     return running;
@@ -243,12 +242,12 @@ export class EngineProcess {
         reply.isMissing ? new ParleyError('LOCAL_ENGINE_MISSING', { reason }) : this.#unusable(reason),
       );
     } else if (reply.type === 'idle') {
-      // Nobody waits for it: its memory is worth more than the time that loading takes.
+      // No request is pending: freeing its memory is worth the time to load it again.
       if (this.#users.size === 0 && this.#holds === 0 && !this.#stays) {
         this.#end(running, new ParleyError('SESSION_CLOSED'));
       }
     } else if (reply.type === 'heard' && reply.heard.text === '' && this.#options.load.engine === 'transcribe') {
-      // Where its runtime has thrown, sherpa-onnx says so on the error output and hears nothing: that has come by then.
+      // After an exception in its runtime, sherpa-onnx reports it on the error output only; by now it has arrived.
       setImmediate(() => this.#answer(running, reply));
     } else if (reply.type !== 'pong') {
       this.#users.get(reply.id)?.onReply(reply);
@@ -263,7 +262,7 @@ export class EngineProcess {
   }
 
   #onExit(running: Running, code: number | null, signal: string | null): void {
-    // A crash has nothing to do with what was said before it; other ends are explained by it.
+    // A crash is unrelated to earlier output; for other exits the output is the reason.
     const reason =
       CRASHES[signal ?? ''] ?? (reasonIn(running.said) || `its process ended with ${signal ?? `code ${String(code)}`}`);
     this.#died(running, running.isReady ? this.#failed(reason) : this.#unusable(reason));
@@ -290,7 +289,7 @@ export class EngineProcess {
     for (const user of users) user.onEnd(error);
   }
 
-  /** While somebody waits for something the process is waited for, else not. */
+  /** Keeps the parent process alive while a request is pending. */
   #holdUp(): void {
     const { child } = this.#running ?? {};
     if (child === undefined) return;
@@ -309,5 +308,5 @@ export class EngineProcess {
   }
 }
 
-/** Where libraries and programs are found; nothing that could be a secret. */
+/** Environment variables for finding libraries and programs; none that could hold a secret. */
 const PASSED_ON = /^(?:PATH|HOME|TMPDIR|TEMP|TMP|LANG|LC_\w+|SystemRoot|(?:DY)?LD_LIBRARY_PATH|PWD)$/i;

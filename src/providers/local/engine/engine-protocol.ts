@@ -1,41 +1,41 @@
-/** What the process of a local engine is told, and what it answers. Ids are the caller's. */
+/** Requests to the process of a local engine, and its replies. The caller chooses the ids. */
 
-/** Hears as it comes, hears whole recordings, speaks, takes noise out. */
+/** Streaming STT, batch STT, TTS, denoising. */
 export type EngineName = 'listen' | 'transcribe' | 'speak' | 'denoise';
 
 export interface EngineLoad {
   engine: EngineName;
-  /** What sherpa-onnx's constructor of that engine takes. */
+  /** The argument of sherpa-onnx's constructor for that engine. */
   config: Readonly<Record<string, unknown>>;
-  /** Processors that one computation may use. */
+  /** Threads per computation. */
   threads: number;
-  /** It says when nothing has been asked of it for so long, in milliseconds, and again after as long; null = it does not. */
+  /** Reports idleness after this many milliseconds without a request, and repeats; null = never. */
   idleMs: number | null;
 }
 
 export type EngineRequest =
   | { type: 'load'; load: EngineLoad }
-  /** Answered when what was sent before has been dealt with. */
+  /** Answered after all earlier requests. */
   | { type: 'ping' }
-  /** A stream of sound. */
+  /** Opens an audio stream. */
   | { type: 'open'; id: number }
   /** 16 kHz. */
   | { type: 'audio'; id: number; samples: Int16Array }
-  /** What was heard is wanted, whole: so much silence is put behind it. */
+  /** Requests the complete transcript; this much silence is appended first. */
   | { type: 'finish'; id: number; mark: number; padSamples: number }
   | { type: 'transcribe'; id: number; samples: Int16Array; language: string | null; hotwords: string | null }
-  /** `language` for models that speak several: espeak-ng's code; null = the model's own. */
+  /** `language` for multilingual models: espeak-ng's code; null = the model's own. */
   | { type: 'speak'; id: number; text: string; speaker: number; rate: number; language: string | null }
-  /** Nobody wants anything of this id any more. */
+  /** Cancels all requests of this id. */
   | { type: 'close'; id: number };
 
 export type EngineReply =
   | { type: 'ready'; sampleRateHz: number; speakers: number }
-  /** `isMissing`: the package is not there, or not for this machine. */
+  /** `isMissing`: the package is not installed or does not support this machine. */
   | { type: 'unusable'; reason: string; isMissing: boolean }
   | { type: 'pong' }
   | { type: 'idle' }
-  /** `mark` of the request that it answers; null = it came up while listening. */
+  /** `mark` of the request that this answers; null = an interim result. */
   | { type: 'heard'; id: number; mark: number | null; heard: Heard }
   | { type: 'audio'; id: number; samples: Int16Array }
   | { type: 'done'; id: number }
@@ -43,25 +43,25 @@ export type EngineReply =
 
 export interface Heard {
   text: string;
-  /** The pieces of the text, as the model writes them. Empty where it does not tell. */
+  /** The tokens of the text. Empty if the model does not report them. */
   tokens: readonly string[];
-  /** When each begins, in seconds of the stream. Empty where the model does not tell. */
+  /** Start of each token, in seconds of the stream. Empty if the model does not report it. */
   timesS: readonly number[];
-  /** The natural logarithm of how likely each is. Empty where the model does not tell. */
+  /** Log-probability of each token (natural logarithm). Empty if the model does not report it. */
   logProbs: readonly number[];
 }
 
 export type Reply = (reply: EngineReply) => void;
 
-/** One of the engines, in the process that runs it. */
+/** One of the engines, inside the process. */
 export interface EnginePart {
   readonly sampleRateHz: number;
   readonly speakers: number;
-  /** Throws where the request cannot be carried out. */
+  /** Throws if the request fails. */
   take(request: EngineRequest): void;
   /**
-   * Resolves when what is computed beside the process's loop is over: until then nobody can say that it lives. Without it
-   * everything is computed in the loop.
+   * Resolves when work outside the event loop is done, which delays pings until then. Absent = all work runs in the
+   * loop.
    */
   settled?(): Promise<void>;
 }

@@ -5,19 +5,19 @@ import { EngineProcess } from './engine-process.js';
 import { LocalModels } from '../local-models.js';
 import type { LocalModel } from '../model-facts.js';
 
-/** What all providers of local models are made with. */
+/** Options of every provider of local models. */
 export interface LocalEnginesOptions {
-  /** Default: none, and no model can be had. */
+  /** Default: none; no model is available. */
   models?: LocalModels;
-  /** Until a model is loaded, in milliseconds. Default 60,000. */
+  /** Timeout for loading a model, in milliseconds. Default 60,000. */
   loadTimeoutMs?: number;
-  /** The code of the engines' processes. Default the package's own; tests put a faulty one here. */
+  /** Entry point of the engine processes. Default: the package's own; tests replace it with a faulty one. */
   processEntry?: URL;
-  /** Times loading; requests bring their own clock. Default: real time. */
+  /** Clock for loading; requests bring their own. Default: real time. */
   clock?: Clock;
 }
 
-/** The processes of a provider's models, one each. They are started when they are first asked for something. */
+/** The processes of a provider's models, one per model, started on first use. */
 export class LocalEngines {
   readonly models: LocalModels;
   readonly #provider: string;
@@ -33,9 +33,9 @@ export class LocalEngines {
   }
 
   /**
-   * The process of a model, whether it runs or not.
-   * @param isOwn it is what the operator gives those who name none: it stays loaded
-   * @throws ParleyError MODEL_UNUSABLE: sherpa-onnx does not run it
+   * The process of a model, whether or not it is running.
+   * @param isOwn the model is the operator's default and stays loaded
+   * @throws ParleyError MODEL_UNUSABLE if sherpa-onnx does not support it
    */
   of({ name, path, engine, config }: LocalModel, isOwn: boolean): EngineProcess {
     const known = this.#engines.get(path);
@@ -60,7 +60,7 @@ export class LocalEngines {
     return made;
   }
 
-  /** Ends them all. May be called twice. */
+  /** Kills all processes. Idempotent. */
   async close(): Promise<void> {
     await Promise.all([...this.#engines.values()].map((engine) => engine.close()));
   }

@@ -1,7 +1,7 @@
 import { reasonOf } from '../../../base/errors.js';
 import type { Reply } from './engine-protocol.js';
 
-/** Work in the order in which it came, a turn of the event loop between two. */
+/** A FIFO queue that yields to the event loop between two jobs. */
 export class JobQueue<Job extends { id: number }> {
   readonly #reply: Reply;
   readonly #work: (job: Job) => void | Promise<void>;
@@ -25,12 +25,12 @@ export class JobQueue<Job extends { id: number }> {
     if (this.#running === id) this.#running = -1;
   }
 
-  /** Whether it is what is worked at, and still wanted. */
+  /** Whether the job is running and has not been cancelled. */
   isRunning(id: number): boolean {
     return this.#running === id;
   }
 
-  /** Resolves when what is worked at now is done. */
+  /** Resolves when the current job is done. */
   settled(): Promise<void> {
     return this.#now;
   }

@@ -6,7 +6,7 @@ const YES = new Set(
   ),
 );
 const NO = new Set('no nope nah wrong incorrect negative'.split(' '));
-/** Sounds and words that say "go on" rather than anything about the question. */
+/** Backchannels that say "go on" rather than answer the question. */
 const GO_ON = new Set(
   'okay right mmhm mm huh aha oh i see got it sure all good fine great nice cool and go on'.split(' '),
 );
@@ -34,7 +34,7 @@ const DECLINE = new Set(
   ).split(' '),
 );
 
-/** Says no and nothing else: "no thank you", "nothing, that is all", "I'd rather not". "No onions" is no refusal. */
+/** A plain refusal: "no thank you", "nothing, that is all", "I'd rather not". "No onions" is not one. */
 export function isRefusal(words: readonly Word[]): boolean {
   if (!DECLINE_START.has(words[0]?.text ?? '')) return false;
   return (
@@ -47,7 +47,7 @@ const QUESTION = new Set(
   'what when where who which how why do does did can could may is are will would have'.split(' '),
 );
 
-/** Begins like a question, a polite word or two before it left aside. */
+/** Starts like a question, after at most a polite word or two. */
 export function isQuestion(words: readonly Word[]): boolean {
   return words
     .slice(0, 3)
@@ -58,7 +58,7 @@ export function isQuestion(words: readonly Word[]): boolean {
     );
 }
 
-/** Nothing but sounds and words that ask the speaker to go on: "mm-hm", "okay", "I see". */
+/** Only backchannels: "mm-hm", "okay", "I see". */
 export function isAcknowledgement(words: readonly Word[]): boolean {
   return words.length > 0 && words.length <= 4 && words.every((word) => GO_ON.has(word.text));
 }

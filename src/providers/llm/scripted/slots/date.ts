@@ -10,18 +10,17 @@ const DAY_MS = 86_400_000;
 
 /** A day that was found. */
 export interface FoundDate {
-  /** Null where today's date is not known and the words alone say which day. */
+  /** Null if today's date is unknown and only the words tell the day. */
   day: DayNumber | null;
   end: number;
-  /** Said in a way that can mean nothing but a day; "the third" alone may mean something else. */
+  /** Unambiguously a day; "the third" alone may mean something else. */
   clear: boolean;
 }
 
 /**
- * A day at a position: "today", "tomorrow", "the day after tomorrow", "friday", "next friday", "friday the third",
- * "in two weeks", "the third of may", "may third", "new year's eve", "2026-12-24". A weekday is the next one to
- * come, today excepted; "next friday" is that of next week (weeks begin on Monday). A date without a year is the
- * next one to come.
+ * A day at a position: "today", "tomorrow", "the day after tomorrow", "friday", "next friday", "friday the third", "in
+ * two weeks", "the third of may", "may third", "new year's eve", "2026-12-24". A weekday is the next one to come, not
+ * today; "next friday" is that of next week (weeks begin on Monday). A date without a year is the next one to come.
  */
 export function dateAt(words: readonly Word[], start: number, today: DayNumber | null): FoundDate | null {
   return relativeDay(words, start, today) ?? weekday(words, start, today) ?? calendarDay(words, start, today);
@@ -95,7 +94,7 @@ function calendarDay(words: readonly Word[], start: number, today: DayNumber | n
   return { day: nextOfMonth(today, ordinal.value), end: ordinal.end, clear: false };
 }
 
-/** A clear date, unless there is no such day (the 31st of April). */
+/** A clear date, if the day exists (there is no 31st of April). */
 function existing(day: DayNumber | null, end: number, today: DayNumber | null): FoundDate | null {
   return day === null && today !== null ? null : { day, end, clear: true };
 }
@@ -150,13 +149,13 @@ function dayNumber(year: number, month: number, date: number): DayNumber | null 
   return time.getUTCMonth() === month ? time.getTime() / DAY_MS : null;
 }
 
-/** "2026-12-24" as a day, or null where it is none. */
+/** "2026-12-24" as a day; null if invalid. */
 export function parseIsoDate(text: string): DayNumber | null {
   const match = /^(\d{4})-(\d{2})-(\d{2})$/.exec(text);
   return match === null ? null : dayNumber(Number(match[1]), Number(match[2]) - 1, Number(match[3]));
 }
 
-/** 21, "November", 2026 as a day, or null where it is none. */
+/** 21, "November", 2026 as a day; null if invalid. */
 export function parseDate(date: number, month: string, year: number): DayNumber | null {
   const index = MONTHS.indexOf(month.toLowerCase());
   return index < 0 ? null : dayNumber(year, index, date);

@@ -16,7 +16,7 @@ const UNIT_OF = new Map(UNITS.map((word, value) => [word, value]));
 const TEN_OF = new Map(TENS.map((word, value) => [word, value * 10] as const).filter(([word]) => word !== ''));
 const ORDINAL_OF = new Map(ORDINALS.map((word, value) => [word, value]));
 
-/** A number that was found, and the position behind it. */
+/** A number that was found, and the position after it. */
 export interface Found {
   value: number;
   end: number;
@@ -55,7 +55,7 @@ function belowThousand(words: readonly Word[], start: number): Found | null {
   return { value: head.value * 100 + rest.value, end: rest.end };
 }
 
-/** "seven", "07", "twenty one": a number as it stands in times, without hundreds. Digits up to six. */
+/** "seven", "07", "twenty one": a number as in times, without hundreds. Digits up to six. */
 export function belowHundred(words: readonly Word[], start: number): Found | null {
   const word = words[start]?.text ?? '';
   if (/^\d{1,6}$/.test(word)) return { value: Number(word), end: start + 1 };

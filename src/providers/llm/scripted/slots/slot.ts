@@ -7,7 +7,7 @@ import { clockText, parseClock, spokenTime, timeAt } from './time.js';
 
 const MAX_NAME_WORDS = 4;
 
-/** Words that end a name: what people go on with, and answers that are no name. */
+/** Words that end a name: conjunctions and the like, and answers that are not names. */
 const NO_NAME = new Set(
   (
     'a an and are at but by can could do does for from get give have hello here hi how i if in is it just kind make me ' +
@@ -18,7 +18,7 @@ const NO_NAME = new Set(
   ).split(' '),
 );
 
-/** The longest name at a position, "Anna Maria Miller" or spelled "m i l l e r", as the position behind it. */
+/** The longest name at a position, "Anna Maria Miller" or spelled "m i l l e r"; returns the position after it. */
 export function nameEnd(words: readonly Word[], start: number): number | null {
   const spelled = spelledEnd(words, start);
   if (spelled !== null) return spelled;
@@ -27,7 +27,7 @@ export function nameEnd(words: readonly Word[], start: number): number | null {
   return end > start ? end : null;
 }
 
-/** The name as it is written: capitals, spelled letters put together. */
+/** The name as written: capitalised, spelled letters joined. */
 export function nameText(words: readonly Word[]): string {
   if (words.length >= 3 && words.every((word) => word.text.length === 1)) {
     return capital(words.map((word) => word.text).join(''));
@@ -48,24 +48,24 @@ function spelledEnd(words: readonly Word[], start: number): number | null {
   return end - start >= 3 ? end : null;
 }
 
-/** What a slot holds. */
+/** A slot's value. */
 export interface SlotValue {
   /** For tools: a number, "19:30", "2026-12-24", digits, or text. */
   value: string | number | boolean;
   /** As the agent says it. */
   spoken: string;
-  /** False where it lies outside of what the slot allows. */
+  /** False if the value is outside the slot's range. */
   allowed: boolean;
 }
 
 export interface SlotMatch {
   end: number;
   value: SlotValue;
-  /** Cannot be mistaken for something else: worth taking wherever it is said. */
+  /** Unambiguous: can be taken wherever it is said. */
   clear: boolean;
 }
 
-/** A slot made ready for matching. */
+/** A slot compiled for matching. */
 export class Slot {
   readonly name: string;
   readonly definition: SlotDefinition;
@@ -98,7 +98,7 @@ export class Slot {
     this.#closed = new Set(definition.type === 'date' ? (definition.closed ?? []).map(weekdayNamed) : []);
   }
 
-  /** Every way in which a value begins at a position, the likeliest first. */
+  /** All values that begin at a position, the likeliest first. */
   matchesAt(words: readonly Word[], start: number, today: DayNumber | null): SlotMatch[] {
     for (const phrase of this.#phrases) {
       if (phrase.words.every((word, index) => likeness(words[start + index]?.text ?? '', word.text) > 0)) {
@@ -139,7 +139,7 @@ export class Slot {
         const end = nameEnd(words, start);
         if (end === null) return null;
         const name = nameText(words.slice(start, end));
-        // A name that the script expects, and nothing else said, is one whatever was asked.
+        // An expected name that is the whole utterance counts as a name, whatever the question was.
         const clear = start === 0 && end === words.length && this.#expected.has(name.toLowerCase());
         return { end, value: { value: name, spoken: name, allowed: true }, clear };
       }
@@ -153,7 +153,7 @@ export class Slot {
     }
   }
 
-  /** Words a value and checks it against what the slot allows. */
+  /** Words a value and checks it against the slot's range. */
   #valueOf(value: string | number | boolean, said: string | null, today: DayNumber | null): SlotValue {
     const { definition } = this;
     if (definition.type === 'number' && typeof value === 'number') {
@@ -181,7 +181,7 @@ export class Slot {
   }
 }
 
-/** The values of an enumeration with their other spellings. */
+/** The values of an enumeration with their synonyms. */
 export function enumValues(
   values: readonly string[] | Readonly<Record<string, readonly string[]>>,
 ): Readonly<Record<string, readonly string[]>> {
@@ -190,7 +190,7 @@ export function enumValues(
     : (values as Readonly<Record<string, readonly string[]>>);
 }
 
-/** Free text may end anywhere: what comes after it in the pattern decides. */
+/** Free text may end anywhere: the rest of the pattern decides. */
 function textMatches(words: readonly Word[], start: number): SlotMatch[] {
   const matches: SlotMatch[] = [];
   for (let end = words.length; end > start; end--) {
@@ -200,14 +200,14 @@ function textMatches(words: readonly Word[], start: number): SlotMatch[] {
   return matches;
 }
 
-/** Words as they were said. */
+/** Words as spoken. */
 export function textOf(words: readonly Word[]): string {
   return words
     .map((word) => (word.text.includes("'") ? word.raw : word.raw === word.raw.toUpperCase() ? word.raw : word.text))
     .join(' ');
 }
 
-/** Digits that were dictated: "five five five, oh one two", "double five", "plus four nine", "555 0123". */
+/** Dictated digits: "five five five, oh one two", "double five", "plus four nine", "555 0123". */
 export function digitsAt(words: readonly Word[], start: number): { digits: string; end: number } | null {
   let digits = '';
   let at = start;
@@ -240,7 +240,7 @@ export function digitsAt(words: readonly Word[], start: number): { digits: strin
   return /\d/.test(digits) ? { digits, end } : null;
 }
 
-/** Digits in threes, so that they are read one by one with small pauses: "5 5 5, 0 1 2". */
+/** Digits in groups of three, read one by one with short pauses: "5 5 5, 0 1 2". */
 export function spokenDigits(digits: string): string {
   const groups = digits.replace('+', '').match(/\d{1,3}/g) ?? [];
   const spoken = groups.map((group) => [...group].join(' ')).join(', ');

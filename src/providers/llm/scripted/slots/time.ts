@@ -6,7 +6,7 @@ export interface FoundTime {
   /** Minutes since midnight. */
   minutes: number;
   end: number;
-  /** Said in a way that can mean nothing but a time: "half past seven", "seven thirty", "7 pm"; not "seven". */
+  /** Unambiguously a time: "half past seven", "seven thirty", "7 pm"; not "seven". */
   clear: boolean;
 }
 
@@ -14,10 +14,9 @@ const NOON = 12 * 60;
 const DAY = 24 * 60;
 
 /**
- * A time of day at a position: "half past seven", "quarter to eight", "seven thirty", "7:30", "19:30", "7 pm",
- * "eight o'clock", "noon", "seven in the evening". Which half of the day a bare "seven" means is decided by
- * `between` (minutes since midnight), without it by habit: one to seven in the afternoon, eight to eleven in the
- * morning.
+ * A time of day at a position: "half past seven", "quarter to eight", "seven thirty", "7:30", "19:30", "7 pm", "eight
+ * o'clock", "noon", "seven in the evening". For a bare "seven", `between` (minutes since midnight) decides between
+ * morning and evening; without it, one to seven is in the afternoon, eight to eleven in the morning.
  */
 export function timeAt(words: readonly Word[], start: number, between?: readonly [number, number]): FoundTime | null {
   const clock = clockAt(words, start);
@@ -36,7 +35,7 @@ interface Clock {
   minutes: number;
   end: number;
   clear: boolean;
-  /** No question which half of the day. */
+  /** The half of the day is certain. */
   exact: boolean;
 }
 
@@ -98,7 +97,7 @@ function hourAndMinutes(words: readonly Word[], start: number): Clock | null {
     }
   }
   const minutes = belowHundred(words, hour.end);
-  // "Seven thirty people" is no time; nor is "two forty" said of anything but minutes that end in 0 or 5.
+  // "Seven thirty people" is not a time; nor is "two forty", unless the minutes end in 0 or 5.
   if (minutes !== null && minutes.value >= 10 && minutes.value <= 59 && hour.value >= 1) {
     const clear = minutes.value % 5 === 0;
     return { minutes: hour.value * 60 + minutes.value, end: minutes.end, clear, exact: false };
