@@ -20,22 +20,22 @@ import type { TtsProvider } from './tts/tts.js';
 export interface CatalogueEntry {
   kind: 'stt' | 'llm' | 'tts';
   name: string;
-  /** What it needs of the operator, variables in words; null = nothing. */
+  /** What the operator has to supply, usually an environment variable; null = nothing. */
   needs: string | null;
   usable: boolean;
-  /** Why it is not usable; null = it is. */
+  /** Why it cannot be used; null = it can. */
   missing: string | null;
-  /** In words. */
+  /** Capabilities, as text. */
   supports: readonly string[];
 }
 
-/** Stands in where a provider is only looked at: nothing is opened with it. */
+/** Placeholder access for listing a provider: nothing connects with it. */
 const ANY: VendorAccess = { apiKey: 'none', baseUrl: 'http://127.0.0.1', region: 'none' };
 const ALL: Vendors = Object.fromEntries(Object.keys(VENDORS).map((name) => [name, ANY]));
 
 /**
- * Every provider of speech and of language models, usable here or not.
- * @param ollamaAt where Ollama is looked for, without a slash at its end
+ * Every provider of speech and of language models, whether it can be used here or not.
+ * @param ollamaAt base URL of Ollama, without a trailing slash
  */
 export async function providerCatalogue(
   vendors: Vendors,
@@ -84,7 +84,7 @@ async function ttsEntry(
   return { kind: 'tts', name, supports, ...(provider instanceof EspeakTts ? own : accessOf(vendor, vendors)) };
 }
 
-/** One that runs the operator's own models: those that are there. */
+/** An entry for a provider that runs local models: lists the models that are installed. */
 async function localEntry(kind: 'stt' | 'tts', name: string, local: LocalModels): Promise<CatalogueEntry> {
   const models = (await local.list()).models.filter((model) => model.kind === kind);
   const missing = sherpaMissing() ?? (models.length === 0 ? 'there is no model of it (parley models pull NAME)' : null);
@@ -105,7 +105,7 @@ async function voiceAbilities(provider: TtsProvider): Promise<string[]> {
   ];
 }
 
-/** Null = it names none. */
+/** Null = the provider does not name its languages. */
 async function spokenBy(provider: TtsProvider): Promise<readonly string[] | null> {
   if (provider.speaks === undefined) return null;
   const codes = LANGUAGES.filter((code) => code !== 'multi');
@@ -124,7 +124,7 @@ function languagesOf(codes: readonly string[] | null): string {
   return bases.length === 0 ? 'no language here' : bases.join(', ');
 }
 
-/** Model ids, those of one adapter and server together; then the kinds of model that there are none of, with what they need. */
+/** Model ids grouped by adapter and server, followed by the kinds of model that are not set up and what they need. */
 function modelEntries(models: ModelRoutes, ollamaAt: string): CatalogueEntry[] {
   const groups = new Map<string, { provider: string; baseUrl: string | null; ids: string[] }>();
   for (const [id, { provider, baseUrl }] of models) {
@@ -168,7 +168,7 @@ function modelEntries(models: ModelRoutes, ollamaAt: string): CatalogueEntry[] {
   return [...usable, ...absent.filter((entry) => entry !== false)];
 }
 
-/** The variable that a vendor's own models need. */
+/** The environment variable with each vendor's key. */
 const KEYS_OF: Readonly<Record<string, string>> = {
   openai: 'OPENAI_API_KEY',
   [OPENAI_REALTIME]: 'OPENAI_API_KEY',

@@ -2,8 +2,8 @@ import type { Cancel, Clock } from '../base/clock.js';
 import { ParleyError } from '../base/errors.js';
 
 /**
- * One deadline after another over one request: each phase replaces the one before. When a phase runs out, or the
- * caller's signal is aborted, `signal` aborts with the reason.
+ * A sequence of deadlines for one request; each phase replaces the one before. `signal` aborts with the reason when a
+ * phase times out or the caller's signal aborts.
  */
 export class Deadlines {
   readonly #clock: Clock;
@@ -24,7 +24,7 @@ export class Deadlines {
     return this.#controller.signal;
   }
 
-  /** From now on something has to happen within `timeoutMs`, or `signal` aborts with PROVIDER_TIMEOUT. */
+  /** Starts a phase: `signal` aborts with PROVIDER_TIMEOUT unless the next call comes within `timeoutMs`. */
   within(timeoutMs: number): void {
     this.#cancel?.();
     if (this.signal.aborted) return;
@@ -33,12 +33,12 @@ export class Deadlines {
     });
   }
 
-  /** No deadline until the next `within`. */
+  /** Suspends the timeout until the next `within`. */
   pause(): void {
     this.#cancel?.();
   }
 
-  /** Ends all waiting and aborts whatever still listens. May be called twice. */
+  /** Stops the timer and aborts `signal`. Idempotent. */
   end(): void {
     this.#cancel?.();
     this.#outer.removeEventListener('abort', this.#onOuterAbort);

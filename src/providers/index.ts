@@ -1,4 +1,4 @@
-/** @parley-voice/parley/providers: what providers are built of, for adapters and for providers of an embedder's own. */
+/** @parley-voice/parley/providers: building blocks for adapters and custom providers. */
 export { Deadlines } from './deadlines.js';
 export { failed, refused, statusError, withoutSecrets } from './wire/vendor-error.js';
 export { Mailbox } from './tts/flite/mailbox.js';

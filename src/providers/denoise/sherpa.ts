@@ -4,21 +4,21 @@ import { ParleyError } from '../../base/errors.js';
 import { EngineProcess } from '../local/engine/engine-process.js';
 import type { LocalModel } from '../local/model-facts.js';
 
-/** What comes later than this is not waited for: the sound is given as it was. */
+/** Longest lag of the denoised audio. Later results are dropped and the input is passed through. */
 const MOST_LATE_MS = 200;
-/** Of a process that owes so much it is found out whether it still answers. */
+/** With this many samples outstanding, the process is checked for a hang. */
 const HUNG_SAMPLES = msToSamples(5000, HEARING_RATE_HZ);
 
 export interface SherpaDenoiserOptions {
   model: LocalModel;
   threads: number;
-  /** Until the model is loaded, in milliseconds. Default 30,000. */
+  /** Timeout for loading the model, in milliseconds. Default 30,000. */
   loadTimeoutMs?: number;
-  /** The process's code. Default the package's own; tests put a faulty one here. */
+  /** Entry point of the process. Default: the package's own; tests replace it with a faulty one. */
   processEntry?: URL;
 }
 
-/** A model that takes noise out (GTCRN, DPDFNet), run by sherpa-onnx in a process of its own for all sessions. */
+/** A denoising model (GTCRN, DPDFNet) that sherpa-onnx runs in one process for all sessions. */
 export class SherpaDenoisers {
   readonly #engine: EngineProcess;
   readonly #name: string;
@@ -42,9 +42,9 @@ export class SherpaDenoisers {
   }
 
   /**
-   * One for a session.
-   * @param strength 0..1: how much of the output is denoised; the rest is the input as it was
-   * @param onFault it cannot go on: from now on the sound is given as it is. Called once at most
+   * Opens a denoiser for one session.
+   * @param strength 0..1: mix of denoised output and unchanged input
+   * @param onFault called at most once, when denoising fails; from then on the input is passed through
    * @throws ParleyError LOCAL_ENGINE_MISSING, MODEL_UNUSABLE, PROVIDER_TIMEOUT, SESSION_CLOSED
    */
   async open(strength: number, onFault: (reason: string) => void): Promise<Denoiser> {
@@ -63,23 +63,23 @@ export class SherpaDenoisers {
 }
 
 /**
- * Gives what has come back from the process by now: the sound lags by what that takes, and never by more than 200 ms. The
- * process itself is never waited for.
+ * Returns whatever the process has denoised so far, without waiting for it: the output lags by the processing time, at
+ * most 200 ms.
  */
 class SherpaDenoiser implements Denoiser {
   readonly delaySamples = msToSamples(MOST_LATE_MS, HEARING_RATE_HZ);
   readonly #engine: EngineProcess;
   readonly #strength: number;
   readonly #onFault: (reason: string) => void;
-  /** The process's stream; null = it does not denoise any more. */
+  /** Stream id in the process; null = denoising has stopped. */
   #id: number | null;
-  /** What was heard and not given yet, in order. */
+  /** Input that has not been returned yet, in order. */
   #raw: Int16Array[] = [];
   #rawSamples = 0;
-  /** What has come back of it, in order; its first sample belongs to the first of `#raw`. */
+  /** Denoised audio in order. Its first sample corresponds to the first sample of `#raw`. */
   #clean: Int16Array[] = [];
   #cleanSamples = 0;
-  /** Samples to come back that have been given as they were. */
+  /** Outstanding denoised samples to discard: the input has already been returned in their place. */
   #skip = 0;
 
   constructor(engine: EngineProcess, strength: number, onFault: (reason: string) => void) {
@@ -136,7 +136,7 @@ class SherpaDenoiser implements Denoiser {
   }
 }
 
-/** The first `count` samples of several pieces, which lose them. */
+/** Removes and returns the first `count` samples of a list of chunks. */
 function take(pieces: Int16Array[], count: number): Int16Array {
   const out = new Int16Array(count);
   for (let at = 0; at < count;) {

@@ -1,15 +1,15 @@
 import { ParleyError } from '../../base/errors.js';
 import { LatencyWindow } from './latency-window.js';
 
-/** So many failures one after another open it. */
+/** Consecutive failures that open the breaker. */
 const FAILURES = 3;
-/** How long it stays open at first, and at most: each trial that fails doubles it. */
+/** Initial and maximum time the breaker stays open. Each failed trial doubles it. */
 const FIRST_OPEN_MS = 10_000;
 const MAX_OPEN_MS = 300_000;
 
 /**
- * A circuit breaker: after some failures in a row a provider is left alone for a while, and then tried with one request.
- * Time is passed in.
+ * A circuit breaker: after several consecutive failures a provider is skipped for a while, then tried with one request.
+ * The caller passes in the time.
  */
 export class Breaker {
   #failures = 0;
@@ -17,7 +17,7 @@ export class Breaker {
   #openUntilMs: number | null = null;
   #trying = false;
 
-  /** Whether it may be asked. A trial that nobody begins changes nothing. */
+  /** Whether a request is allowed. A trial that never begins changes nothing. */
   allows(nowMs: number): boolean {
     if (this.#openUntilMs === null) return true;
     return nowMs >= this.#openUntilMs && !this.#trying;
@@ -27,7 +27,7 @@ export class Breaker {
     return this.#openUntilMs !== null;
   }
 
-  /** A request goes out. */
+  /** A request is sent. */
   begin(nowMs: number): void {
     if (this.#openUntilMs !== null && nowMs >= this.#openUntilMs) this.#trying = true;
   }
@@ -39,7 +39,7 @@ export class Breaker {
     this.#trying = false;
   }
 
-  /** @param isFinal trying again cannot help: a refused key */
+  /** @param isFinal a retry cannot succeed, for example because the key is refused */
   failed(nowMs: number, isFinal = false): void {
     this.#failures++;
     const wasTrial = this.#trying;
@@ -49,20 +49,20 @@ export class Breaker {
     this.#openUntilMs = nowMs + this.#openMs;
   }
 
-  /** Nobody learned anything: the request was given up for reasons of our own. */
+  /** The request was cancelled for reasons unrelated to the provider; it counts as neither success nor failure. */
   abandoned(): void {
     this.#trying = false;
   }
 }
 
-/** What is known of a provider, from all sessions of an engine. */
+/** Health of one provider, across all sessions of an engine. */
 export class Health {
   readonly breaker = new Breaker();
-  /** Until the first result: a word of the model, audio of a voice, the final words of a recogniser. */
+  /** Time to first result: the first token of an LLM, the first audio of TTS, the final transcript of STT. */
   readonly first = new LatencyWindow();
-  /** Until a recogniser's first words of somebody who speaks. */
+  /** Time to the first interim transcript after speech starts. */
   readonly words = new LatencyWindow();
-  /** Until a stream was open. */
+  /** Time to open a stream. */
   readonly open = new LatencyWindow();
 
   failed(nowMs: number, error: unknown): void {
@@ -84,12 +84,12 @@ export class HealthBook {
 
 export type Stage = 'stt' | 'llm' | 'tts';
 
-/** One provider took over from another, or helps it; or it is asked once more itself. */
+/** A fallback or hedge: another provider takes over from or runs beside `from`, or the same one is retried. */
 export interface Switch {
   stage: Stage;
   from: string;
   to: string;
-  /** Why, in words. */
+  /** Why, as text. */
   reason: string;
 }
 
@@ -97,13 +97,13 @@ export function switchText({ from, to, reason }: Switch): string {
   return from === to ? `${from} is asked again: ${reason}` : `${from} -> ${to}: ${reason}`;
 }
 
-/** Those that may be asked, in order, and behind them those that are left alone just now: better than nobody. */
+/** Providers in order, healthy ones first; those with an open breaker come last as a final resort. */
 export function inOrder<T extends { health: Health }>(entries: readonly T[], nowMs: number): T[] {
   const usable = entries.filter(({ health }) => health.breaker.allows(nowMs));
   return [...usable, ...entries.filter((entry) => !usable.includes(entry))];
 }
 
-/** The error of all of them: retryable where that of one is. */
+/** One error for all failures; retryable if any of them is. */
 export function allFailed(errors: readonly { name: string; error: unknown }[]): Error {
   const [only] = errors;
   if (errors.length === 1 && only?.error instanceof Error) return only.error;

@@ -1,23 +1,26 @@
 import { HEARING_RATE_HZ } from '../../audio/frame.js';
 import type { SttStream } from '../stt/stt.js';
 
-/** What is kept of the audio before speech, and at most of a turn. */
+/** Audio kept from before speech, and at most per turn. */
 const LEAD_SAMPLES = 1.5 * HEARING_RATE_HZ;
 const MAX_SAMPLES = 60 * HEARING_RATE_HZ;
 
 type Heard =
   { type: 'audio'; samples: Int16Array; startSample: number } | { type: 'started' | 'stopped'; sample: number };
 
-/** What a recogniser has been told since the user's turn began, to be told to another: nothing is asked of the user twice. */
+/**
+ * The audio and speech marks of the current turn, kept to replay them to a fallback recogniser so that the user need
+ * not repeat anything.
+ */
 export class HeardAudio implements Pick<SttStream, 'push' | 'speechStarted' | 'speechStopped' | 'endTurn'> {
   #heard: Heard[] = [];
   #samples = 0;
   #speaking = false;
-  /** Where the latest speech ended. */
+  /** Position where the latest speech ended. */
   #stopSample = 0;
   #inTurn = false;
 
-  /** Copied. */
+  /** Copies the samples. */
   push(samples: Int16Array, startSample: number): void {
     this.#heard.push({ type: 'audio', samples: samples.slice(), startSample });
     this.#samples += samples.length;
@@ -38,12 +41,12 @@ export class HeardAudio implements Pick<SttStream, 'push' | 'speechStarted' | 's
 
   endTurn(): void {
     const from = this.#speaking ? this.#end : this.#stopSample;
-    // Not a word of this turn is to be heard again in the next.
+    // The next turn must not contain any audio of this one.
     this.#heard = this.#heard.filter((heard) => heard.type === 'audio' && heard.startSample >= from);
     this.#samples = this.#heard.reduce((sum, heard) => sum + (heard.type === 'audio' ? heard.samples.length : 0), 0);
     this.#trim(LEAD_SAMPLES);
     this.#inTurn = this.#speaking;
-    // The user goes on already: what comes next belongs to speech that has begun.
+    // Speech has already resumed: the audio from here on belongs to it.
     if (this.#speaking) this.#heard.push({ type: 'started', sample: this.#end });
   }
 
@@ -60,7 +63,7 @@ export class HeardAudio implements Pick<SttStream, 'push' | 'speechStarted' | 's
     return last === undefined ? 0 : last.startSample + last.samples.length;
   }
 
-  /** The oldest audio goes; the marks stay. */
+  /** Drops the oldest audio; the speech marks stay. */
   #trim(most: number): void {
     while (this.#samples > most) {
       const at = this.#heard.findIndex(({ type }) => type === 'audio');

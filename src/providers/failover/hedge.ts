@@ -3,17 +3,20 @@ import { errorOf, ParleyError, reasonOf } from '../../base/errors.js';
 import { allFailed, type Health, inOrder, type Stage, type Switch } from './health.js';
 import type { DeadlineBounds } from './latency-window.js';
 
-/** One of several who can do the same. */
+/** One of several interchangeable providers. */
 export interface Contender<T> {
   name: string;
   health: Health;
-  /** Begins; the signal is aborted when somebody else was quicker. */
+  /** Starts the request. The signal aborts when another contender wins. */
   start: (signal: AbortSignal) => AsyncIterable<T>;
-  /** The one before it once more: not where that was refused, nor for slowness where it is usually slower than any deadline. */
+  /**
+   * A retry of the contender before it. Skipped if that one refused the request, or if it is slow only because its
+   * usual latency exceeds the longest deadline.
+   */
   again?: boolean;
   /**
-   * It is asked so long after the first of all, in milliseconds, however late or not the others are; sooner only where they
-   * have failed. Default: when the one before it is late.
+   * Start this contender this many milliseconds after the first one, whether or not the others are late; earlier only
+   * if they have failed. Default: when the one before it is late.
    */
   byMs?: number;
 }
@@ -21,13 +24,13 @@ export interface Contender<T> {
 export interface HedgeOptions<T> {
   stage: Stage;
   contenders: readonly Contender<T>[];
-  /** Whether a piece is what everybody waits for. Others, such as counts, are kept until then. */
+  /** Whether a piece counts as a result. Other pieces, such as usage, are held back until the first result. */
   isResult: (piece: T) => boolean;
   bounds: DeadlineBounds;
   clock: Clock;
   signal: AbortSignal;
   onSwitch: (what: Switch) => void;
-  /** This one was first. */
+  /** Called with the contender that gives the first result. */
   onWinner?: (winner: Contender<T>) => void;
 }
 
@@ -37,17 +40,17 @@ interface Run<T> {
   pieces: AsyncIterator<T>;
   startedMs: number;
   kept: T[];
-  /** The next piece, the end or the error, with whose it is. */
+  /** The next piece, the end or the error, with the run it belongs to. */
   next: Promise<Step<T>>;
 }
 
 type Step<T> = { run: Run<T>; result: IteratorResult<T> } | { run: Run<T>; error: unknown } | { run: null };
 
 /**
- * The answer of the first who gives one: the next in line is asked where one fails, and asked too where one is slower
- * than it ever is. Whoever is first to give a result goes on alone. What comes after its first result is its own: a failure
- * then is the caller's. An answer that ends in good order without a result is an answer.
- * @throws what `allFailed` makes of their errors; the signal's reason when it is aborted
+ * Hedged request: starts the next contender when one fails or exceeds its usual latency. The first to give a result
+ * wins and the others are cancelled. After its first result a failure goes to the caller. A stream that ends normally
+ * without a result counts as an answer.
+ * @throws the error that `allFailed` builds; the signal's reason when it is aborted
  */
 export async function* hedged<T>(options: HedgeOptions<T>): AsyncGenerator<T, void, undefined> {
   const { contenders, clock, signal, isResult, onWinner } = options;
@@ -79,7 +82,7 @@ class Race<T> {
   readonly #errors: { name: string; error: unknown }[] = [];
   readonly #aborted: Promise<never>;
   #onAbort: () => void = () => undefined;
-  /** When the first was asked, and when the latest is late. */
+  /** When the first contender started, and when the latest one counts as late. */
   #begunMs: number | null = null;
   #dueMs = 0;
 
@@ -106,7 +109,7 @@ class Race<T> {
     this.#dueMs = startedMs + contender.health.first.deadlineMs(bounds);
   }
 
-  /** What happens next. `run` is null where the latest takes too long and somebody else could be asked. */
+  /** Waits for the next event. `run` is null when the latest contender is late and another can start. */
   async step(waiting: readonly Contender<T>[]): Promise<Step<T>> {
     let cancel: Cancel = () => undefined;
     const late = new Promise<Step<T>>((resolve) => {
@@ -115,7 +118,7 @@ class Race<T> {
     });
     try {
       const step = await Promise.race([...this.#runs.map(({ next }) => next), late, this.#aborted]);
-      // What ends with the request has not failed.
+      // An abort of the whole request is not a failure of the provider.
       this.#options.signal.throwIfAborted();
       if (step.run !== null && 'result' in step) this.#ask(step.run);
       return step;
@@ -124,7 +127,7 @@ class Race<T> {
     }
   }
 
-  /** When the next is to be asked beside the others; null = there is nobody, or no use. */
+  /** When to start the next contender as a hedge; null = none is left, or a retry would not help. */
   #helpDueMs(waiting: readonly Contender<T>[]): number | null {
     const next = waiting[0];
     const begunMs = this.#begunMs ?? 0;
@@ -134,7 +137,7 @@ class Race<T> {
     return dueMs.length === 0 ? null : Math.min(...dueMs);
   }
 
-  /** The latest is slow: `contender` is asked beside it. */
+  /** The latest contender is late: starts `contender` beside it. */
   help(contender: Contender<T>): void {
     const slow = this.#runs.at(-1);
     if (slow !== undefined) {
@@ -144,7 +147,7 @@ class Race<T> {
     this.start(contender);
   }
 
-  /** One has failed: the next is asked, where there is one. Throws when nobody is left. */
+  /** A contender failed: starts the next one. Throws if none is left. */
   replace(run: Run<T>, error: unknown, waiting: Contender<T>[]): void {
     const { clock } = this.#options;
     this.#runs.splice(this.#runs.indexOf(run), 1);
@@ -164,7 +167,7 @@ class Race<T> {
     const { health } = winner.contender;
     health.breaker.succeeded();
     health.first.add(clock.nowMs() - winner.startedMs);
-    // One that answered when it was asked again does well, and one that was asked twice is late once.
+    // A success on a retry counts as a success, and a request that was tried twice counts as late once.
     const judged = new Set([health]);
     for (const run of this.#runs.splice(0)) {
       if (run === winner) continue;
@@ -172,7 +175,7 @@ class Race<T> {
       const late = run.contender.health;
       if (judged.has(late)) continue;
       judged.add(late);
-      // Whoever was asked before and had more time was too slow; whoever was asked later has not failed.
+      // Contenders that started earlier had more time and were too slow; those that started later have not failed.
       if (run.startedMs < winner.startedMs) late.breaker.failed(clock.nowMs());
       else late.breaker.abandoned();
     }
@@ -214,13 +217,13 @@ class Race<T> {
   }
 }
 
-/** A provider that does not react to its signal must not hold up anybody. */
+/** Does not wait: a provider that ignores its signal must not block the request. */
 function giveUp<T>({ abort, pieces }: Run<T>): void {
   abort.abort(new DOMException('Somebody else was quicker', 'AbortError'));
   void pieces.return?.().catch(() => undefined);
 }
 
-/** As the iterator of `start`, but what that throws comes with the first piece. */
+/** The iterator of `start`; an exception that `start` throws is deferred to the first piece. */
 function begun<T>(start: () => AsyncIterable<T>): AsyncIterator<T> {
   try {
     return start()[Symbol.asyncIterator]();

@@ -1,20 +1,20 @@
-/** Latest times that tell how long something usually takes. */
+/** Number of recent latencies that are kept. */
 const WINDOW = 200;
-/** With fewer, nobody knows. */
+/** With fewer samples, the default applies. */
 const ENOUGH = 10;
 
-/** What bounds a deadline, in milliseconds. */
+/** Bounds of an adaptive deadline, in milliseconds. */
 export interface DeadlineBounds {
-  /** As long as too little is known. */
+  /** Applies until there are enough samples. */
   defaultMs: number;
   minMs: number;
   maxMs: number;
 }
 
-/** A deadline lies so much above the 99th percentile. */
+/** Deadline as a multiple of the 99th percentile. */
 const SLACK = 1.25;
 
-/** How long the latest attempts took, and the deadline that follows from it. */
+/** A sliding window of recent latencies, and the adaptive deadline derived from it. */
 export class LatencyWindow {
   readonly #times: number[] = [];
   #next = 0;
@@ -24,14 +24,14 @@ export class LatencyWindow {
     this.#next = (this.#next + 1) % WINDOW;
   }
 
-  /** The 99th percentile in milliseconds; null = too little is known. */
+  /** The 99th percentile in milliseconds; null = too few samples. */
   get p99Ms(): number | null {
     if (this.#times.length < ENOUGH) return null;
     const sorted = this.#times.toSorted((a, b) => a - b);
     return sorted[Math.ceil(sorted.length * 0.99) - 1] ?? null;
   }
 
-  /** Whether it usually takes longer than the longest deadline. */
+  /** Whether the usual latency exceeds the longest deadline. */
   isSlowerThan({ maxMs }: DeadlineBounds): boolean {
     const { p99Ms } = this;
     return p99Ms !== null && p99Ms * SLACK > maxMs;

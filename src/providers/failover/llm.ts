@@ -5,31 +5,33 @@ import type { DeadlineBounds } from './latency-window.js';
 
 export interface LlmEntry {
   provider: LlmProvider;
-  /** The model id that it is asked for. Default: that of the request. */
+  /** The model id to request. Default: the id of the request. */
   model?: string;
   health: Health;
-  /** It hears nothing itself: where the last message is the user's and its words are not known yet, it is not asked. */
+  /**
+   * The model takes text only: it is skipped while the last message is the user's and its transcript is not known yet.
+   */
   needsWords?: boolean;
-  /** In notes and errors. Default: the provider's name and the model id. */
+  /** Name in notes and errors. Default: the provider's name and the model id. */
   label?: string;
-  /** It is asked once more, where it fails or is slow, before the next is. Default false. */
+  /** Retry this entry once, if it fails or is slow, before falling back to the next. Default false. */
   again?: boolean;
 }
 
 export interface FailoverLlmOptions {
-  /** The first is asked as long as it does well. At least one. */
+  /** In order of preference. At least one. */
   entries: readonly LlmEntry[];
   onSwitch: (what: Switch) => void;
-  /** Until the first word or tool call. Default 3000 ms at first, then 600 to 5000. */
+  /** Deadline for the first token or tool call. Default 3000 ms at first, then 600 to 5000. */
   bounds?: DeadlineBounds;
 }
 
 const BOUNDS: DeadlineBounds = { defaultMs: 3000, minMs: 600, maxMs: 5000 };
 
 /**
- * Several models as one: where one fails before its first word or tool call the next answers, and where it is slower than
- * it ever is the next is asked too, and the quicker one answers. What has been said is never said again by another: a
- * failure after the first piece is the caller's. A reply that ends in good order without saying anything is no failure.
+ * LLM with fallbacks. If a model fails before its first token or tool call, the next one answers; if it exceeds its
+ * usual latency, the next one starts as a hedge and the faster one answers. Text that has been spoken is never
+ * repeated: a failure after the first piece goes to the caller. An empty reply that ends normally is not a failure.
  */
 export class FailoverLlm implements LlmProvider {
   readonly name: string;
@@ -43,7 +45,7 @@ export class FailoverLlm implements LlmProvider {
     this.virtualTime = providers.every((provider) => provider.virtualTime);
   }
 
-  /** Warms up all; one is all it needs. */
+  /** Warms up all entries; one success is enough. */
   async warmUp(): Promise<void> {
     await Promise.any(this.#options.entries.map(({ provider }) => provider.warmUp())).catch((error: unknown) => {
       throw error instanceof AggregateError ? error.errors[0] : error;
@@ -79,7 +81,7 @@ export class FailoverLlm implements LlmProvider {
   }
 }
 
-/** What a model counts, with whose it is. */
+/** Adds the provider to usage counts. */
 async function* signed(provider: LlmProvider, request: LlmRequest): AsyncGenerator<LlmPiece, void, undefined> {
   const by = { provider: provider.name, model: request.model };
   for await (const piece of provider.complete(request)) yield piece.type === 'usage' ? { ...piece, by } : piece;

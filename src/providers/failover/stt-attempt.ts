@@ -6,7 +6,7 @@ import type { HeardAudio } from './heard-audio.js';
 
 export interface SttEntry {
   provider: SttProvider;
-  /** What it is asked for in another's place. Default: what the session asks for. */
+  /** Options to use as a fallback. Default: those of the session. */
   options?: Pick<SttOptions, 'model' | 'multilingual'>;
   health: Health;
 }
@@ -15,10 +15,10 @@ export interface SttAttemptEvents extends SttEvents {
   onOpen: () => void;
 }
 
-/** A stream that does not open within this is given up. */
+/** Timeout for opening a stream. */
 const OPEN_TIMEOUT_MS = 6000;
 
-/** One provider's stream among those that listen to a session: opening, open or over. */
+/** One provider's stream for a session: opening, open or closed. */
 export class SttAttempt {
   readonly entry: SttEntry;
   readonly startedMs: number;
@@ -28,7 +28,7 @@ export class SttAttempt {
   #stream: SttStream | null = null;
   #over = false;
   #openDue: Cancel = () => undefined;
-  /** Its first segment of the current turn, and its last one of those before. */
+  /** Index of its first segment in the current turn, and of its last one in earlier turns. */
   #firstOfTurn: number | null = null;
   #lastBefore = -1;
   #lastSeen = -1;
@@ -44,7 +44,7 @@ export class SttAttempt {
     return this.#stream !== null && !this.#over;
   }
 
-  /** Opens the stream, and tells it what was heard before. */
+  /** Opens the stream and replays the audio of the turn so far. */
   start(heard: HeardAudio): void {
     const { clock, signal, model: _model, multilingual: _multilingual, ...rest } = this.#options;
     const { provider, health, options = this.#wishes() } = this.entry;
@@ -79,7 +79,7 @@ export class SttAttempt {
     );
   }
 
-  /** Tells the stream, where it is open. */
+  /** Passes a call on to the stream, if it is open. */
   tell(say: (stream: SttStream) => void): void {
     if (this.#stream === null || this.#over) return;
     try {
@@ -95,7 +95,7 @@ export class SttAttempt {
     this.tell((stream) => stream.endTurn());
   }
 
-  /** Which of the turn's segments a transcript is, from 0; null = it is of a turn that is over. */
+  /** Index of the transcript's segment within the turn, from 0; null = it belongs to an earlier turn. */
   place({ segment }: SttTranscript): number | null {
     if (segment <= this.#lastBefore) return null;
     this.#lastSeen = Math.max(this.#lastSeen, segment);
@@ -111,7 +111,7 @@ export class SttAttempt {
     await this.#stream?.close();
   }
 
-  /** As the session asks, as far as the provider can. */
+  /** The session's options, as far as the provider supports them. */
   #wishes(): Pick<SttOptions, 'model' | 'multilingual'> {
     const { model, multilingual } = this.#options;
     return { ...(model !== undefined && { model }), ...(multilingual !== undefined && { multilingual }) };

@@ -7,22 +7,25 @@ import type { DeadlineBounds } from './latency-window.js';
 import { type SttEntry, SttAttempt } from './stt-attempt.js';
 
 export interface FailoverStreamOptions extends SttOptions {
-  /** At least one. */
+  /** In order of preference. At least one. */
   entries: readonly SttEntry[];
   onSwitch: (what: Switch) => void;
 }
 
-/** Until a stream is open, until the first words of somebody who speaks, until the final ones of somebody who stopped. */
+/**
+ * Deadlines for opening a stream, for the first interim transcript after speech starts, and for the final one after it
+ * stops.
+ */
 const OPEN: DeadlineBounds = { defaultMs: 2000, minMs: 500, maxMs: 4000 };
 const WORDS: DeadlineBounds = { defaultMs: 2500, minMs: 1200, maxMs: 4000 };
 const FINAL: DeadlineBounds = { defaultMs: 700, minMs: 300, maxMs: 2000 };
-/** So often every provider is tried in one turn, before there is nobody left. */
+/** How often each provider is tried per turn before the stream fails. */
 const ROUNDS = 2;
 
 /**
- * A session's ears, whoever listens: one provider, and for as long as that is late another one beside it, which hears the
- * turn from its beginning. The first to have the words that are waited for goes on alone. Where one fails, the next hears
- * what the user has said since the turn began.
+ * A recognition stream with fallbacks. While the active provider is late, a second one runs beside it and gets the
+ * turn's audio from the start. The first to deliver the awaited transcript becomes the active one. If a provider fails,
+ * the next one gets everything said since the turn began.
  */
 export class FailoverStream implements SttStream {
   readonly #options: FailoverStreamOptions;
@@ -30,16 +33,16 @@ export class FailoverStream implements SttStream {
   readonly #heard = new HeardAudio();
   #lane: SttAttempt | null = null;
   #helper: { lane: SttAttempt; reason: string } | null = null;
-  /** What everybody waits for, and since when. */
+  /** What the stream waits for, and since when. */
   #awaited: 'words' | 'final' | null = null;
   #awaitedSinceMs = 0;
   #due: Cancel = () => undefined;
-  /** Segments as the session knows them: the first one of this turn, and the last one that was told. */
+  /** Segment numbers as the session sees them: the first one of this turn, and the last one reported. */
   #turnSegment: number | null = null;
   #lastSegment = -1;
-  /** Streams that were started since the turn began, or something was understood. */
+  /** Streams started since the turn began or since the last transcript. */
   #tries = 0;
-  /** Streams that said nothing to what they were told, since something was understood: turns may go by meanwhile. */
+  /** Streams that received speech but returned nothing, since the last transcript; counts across turns. */
   #deaf = 0;
   #errors: { name: string; error: unknown }[] = [];
   #settleOpening: ((error: Error | null) => void) | null;
@@ -69,7 +72,7 @@ export class FailoverStream implements SttStream {
     if (this.#closed) return;
     this.#heard.speechStarted(sample);
     this.#tell((stream) => stream.speechStarted(sample));
-    // Who has understood something of this turn listens.
+    // A provider that has understood part of this turn becomes the active one.
     if (this.#turnSegment === null) this.#await('words');
     else this.#got();
   }
@@ -85,7 +88,7 @@ export class FailoverStream implements SttStream {
     if (this.#closed) return;
     this.#heard.endTurn();
     this.#lane?.endTurn();
-    // Whoever was late is late for nothing now.
+    // Nothing is awaited any more, so a late provider needs no replacement.
     this.#dismiss();
     this.#turnSegment = null;
     this.#tries = 0;
@@ -118,20 +121,20 @@ export class FailoverStream implements SttStream {
       },
       onError: (error) => this.#onError(lane, error),
     });
-    // Not before the lane is known here: a provider may answer at once.
+    // Only after the lane is set: a provider may answer synchronously.
     queueMicrotask(() => lane.start(this.#heard));
     return lane;
   }
 
   #onOpen(lane: SttAttempt): void {
     if (this.#closed) return;
-    // Whoever opens first listens.
+    // The first to open becomes the active one.
     if (this.#settleOpening !== null && this.#helper?.lane === lane) this.#promote();
     this.#settleOpening?.(null);
     this.#settleOpening = null;
     if (lane !== this.#lane) return;
     this.#due();
-    // The time of whoever had it before does not count against it.
+    // The previous provider's time does not count against this one.
     if (this.#awaited !== null) this.#await(this.#awaited);
   }
 
@@ -143,7 +146,7 @@ export class FailoverStream implements SttStream {
       (this.#awaited === 'final' && transcript.isFinal) || (this.#awaited === 'words' && transcript.text !== '');
     const helped = lane === this.#helper?.lane;
     if (helped) {
-      // An empty answer is no better than none.
+      // An empty transcript is no better than none.
       if (!isAwaited || transcript.text === '') return;
       this.#promote();
     }
@@ -152,7 +155,7 @@ export class FailoverStream implements SttStream {
     if (isAwaited) {
       const { health } = lane.entry;
       const tookMs = this.#options.clock.nowMs() - this.#awaitedSinceMs;
-      // A helper was asked late: how long it all took tells nothing of it.
+      // The hedge started late, so the total time is not its latency.
       if (!helped) (this.#awaited === 'final' ? health.first : health.words).add(tookMs);
       if (transcript.text !== '') health.breaker.succeeded();
       this.#tries = 0;
@@ -190,7 +193,10 @@ export class FailoverStream implements SttStream {
     this.#awaitOpen(this.#lane);
   }
 
-  /** Who is asked after `lane`: the next in the list that does well, in the end itself again; null = all have been. */
+  /**
+   * The provider to try after `lane`: the next healthy one in the list, finally the same one again; null = all have
+   * been tried.
+   */
   #next(lane: SttAttempt): SttEntry | null {
     const { entries, clock } = this.#options;
     const rounds = this.#settleOpening === null ? ROUNDS : 1;
@@ -210,7 +216,7 @@ export class FailoverStream implements SttStream {
     else opening(error);
   }
 
-  /** Somebody is asked to help as soon as `lane` takes longer than it ever does. */
+  /** Starts a hedge if `lane` takes longer than usual to open. */
   #awaitOpen(lane: SttAttempt): void {
     const ms = lane.entry.health.open.deadlineMs(OPEN);
     this.#arm(ms, () => {
@@ -239,13 +245,13 @@ export class FailoverStream implements SttStream {
 
   #help(reason: string): void {
     if (this.#helper !== null || this.#lane === null || this.#closed) return;
-    // Without these ears the model would hear nothing: they are replaced where they fail, not where they are slow.
+    // A speech-to-speech model needs this stream to get audio: it is replaced when it fails, not when it is slow.
     if (this.#lane.entry.provider.abilities?.feedsModel === true) return;
     const next = this.#next(this.#lane);
     if (next !== null) this.#helper = { lane: this.#start(next), reason };
   }
 
-  /** The helper was first: from here on it listens alone. */
+  /** The hedge was faster: it becomes the active provider. */
   #promote(): void {
     const helper = this.#helper;
     const slow = this.#lane;
@@ -258,7 +264,7 @@ export class FailoverStream implements SttStream {
     if (!this.#lane.isOpen) this.#awaitOpen(this.#lane);
   }
 
-  /** No help is needed any more. */
+  /** Cancels the hedge. */
   #dismiss(): void {
     const helper = this.#helper?.lane;
     this.#helper = null;
@@ -266,7 +272,7 @@ export class FailoverStream implements SttStream {
     void helper?.close().catch(() => undefined);
   }
 
-  /** Tells who listens. */
+  /** Reports which provider is active. */
   #listening(lane: SttAttempt): SttAttempt {
     const { provider, options } = lane.entry;
     this.#events.onListener?.({ provider: provider.name, model: (options ?? this.#options).model ?? null });

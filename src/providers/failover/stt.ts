@@ -4,12 +4,12 @@ import type { SttEntry } from './stt-attempt.js';
 import { FailoverStream } from './stt-stream.js';
 
 export interface FailoverSttOptions {
-  /** The first listens as long as it does well. At least one. */
+  /** In order of preference. At least one. */
   entries: readonly SttEntry[];
   onSwitch: (what: Switch) => void;
 }
 
-/** Several recognisers as one, see FailoverStream. Of one alone it makes one whose streams are opened again, and told all. */
+/** STT with fallbacks, see FailoverStream. With a single entry it reopens failed streams and replays the turn. */
 export class FailoverStt implements SttProvider {
   readonly name: string;
   readonly virtualTime: boolean;
@@ -24,7 +24,7 @@ export class FailoverStt implements SttProvider {
     this.virtualTime = options.entries.every(({ provider }) => provider.virtualTime);
   }
 
-  /** Warms up all; one is all it needs. */
+  /** Warms up all entries; one success is enough. */
   async warmUp(): Promise<void> {
     await Promise.any(this.#options.entries.map(({ provider }) => provider.warmUp())).catch((error: unknown) => {
       throw error instanceof AggregateError ? error.errors[0] : error;

@@ -7,12 +7,18 @@ import { UtteranceStitcher } from './utterance-stitcher.js';
 
 export interface TtsEntry {
   provider: TtsProvider;
-  /** Whom it speaks as in another's place. Default: as the request says, which only the agent's own provider understands. */
+  /** Voice to use as a fallback. Default: that of the request, which only the agent's own provider understands. */
   voice?: Pick<TtsRequest, 'voiceId' | 'model' | 'settings'>;
   health: Health;
-  /** It is asked once more, over another connection, where it fails or is slow, before the next is. Default false. */
+  /**
+   * Retry this entry once on another connection, if it fails or is slow, before falling back to the next. Default
+   * false.
+   */
   again?: boolean;
-  /** Speaks, in the languages that it can, where all others fail or nobody else has spoken for long; never stays. */
+  /**
+   * Last resort: speaks, in the languages it supports, when all others have failed or none has produced audio for a
+   * long time. Never becomes the current voice.
+   */
   last?: boolean;
 }
 
@@ -20,24 +26,27 @@ export interface FailoverTtsOptions {
   /** The agent's own voice first. At least one. */
   entries: readonly TtsEntry[];
   onSwitch: (what: Switch) => void;
-  /** Until the first audio. Default 1500 ms at first, then 300 to 3000. */
+  /** Deadline for the first audio. Default 1500 ms at first, then 300 to 3000. */
   bounds?: DeadlineBounds;
 }
 
 const BOUNDS: DeadlineBounds = { defaultMs: 1500, minMs: 300, maxMs: 3000 };
 
-/** The last voice is asked so much later than the first is late: it is for outages, and a hiccup is none … */
+/** Delay of the last-resort voice after the first voice is late: it is for outages, not for short delays … */
 const LAST_AFTER_MS = 900;
-/** … within these bounds, from asking for a sentence on. */
+/** … within these bounds, from the start of the sentence. */
 const LAST_BY = { minMs: 2400, maxMs: 3200 };
-/** Once it has spoken, the others are given as long as the first usually takes, within these bounds: they may do well again. */
+/**
+ * After the last-resort voice has spoken once, it waits for the usual latency of the others, within these bounds: they
+ * may have recovered.
+ */
 const LAST_BY_AGAIN: DeadlineBounds = { defaultMs: 600, minMs: 600, maxMs: 1500 };
 
 /**
- * Several voices as one, for one session. What is to be said comes sentence by sentence: each is spoken by one voice from
- * its beginning. Where a voice gives no audio, or later than it ever does, the next in line speaks the sentence, and all
- * that follow: a voice that changed once does not change back. Where one falls silent in the middle, the next says the
- * sentence again from its beginning. A last voice says what nobody else says in time, and only that.
+ * TTS with fallbacks, for one session. Text arrives sentence by sentence, and one voice speaks each sentence from its
+ * beginning. If a voice returns no audio, or exceeds its usual latency, the next one speaks this sentence and all that
+ * follow: the voice never changes back. If a voice stops in the middle, the next one repeats the sentence from its
+ * beginning. A last-resort voice speaks only the sentence that no other voice delivers in time.
  */
 export class FailoverTts implements TtsProvider {
   readonly name: string;
@@ -49,7 +58,7 @@ export class FailoverTts implements TtsProvider {
   readonly #own: TtsProvider;
   readonly #entries: readonly TtsEntry[];
   readonly #lasts: readonly TtsEntry[];
-  /** Who spoke last, and who did before the last voice. */
+  /** The current voice, and the one before the last-resort voice. */
   #current: TtsEntry;
   #chosen: TtsEntry;
 
@@ -63,12 +72,14 @@ export class FailoverTts implements TtsProvider {
     this.name = this.#own.name;
     this.hasModels = this.#own.hasModels === true;
     this.wordTimes = this.#own.wordTimes === true;
-    // One that names no languages speaks all with each voice.
+    // A provider without a list of languages supports all of them with each voice.
     this.multilingual = this.#own.multilingual ?? this.#own.speaks === undefined;
     this.virtualTime = options.entries.every(({ provider }) => provider.virtualTime);
   }
 
-  /** Warms up all; one is all it needs, and for the last voice, which may never be needed, nobody waits. */
+  /**
+   * Warms up all entries; one success is enough. Does not wait for the last-resort voice, which may never be needed.
+   */
   async warmUp(voice?: TtsVoiceChoice): Promise<void> {
     for (const { provider } of this.#lasts) void provider.warmUp().catch(() => undefined);
     const all = this.#entries.map((entry) =>
@@ -86,7 +97,7 @@ export class FailoverTts implements TtsProvider {
   async *synthesize(request: TtsRequest): AsyncGenerator<TtsAudio, void, undefined> {
     const take = new UtteranceStitcher(request.clock);
     const last = await this.#lastFor(request.language);
-    /** Those who have not fallen silent in this sentence; of these, who is given a second chance. */
+    /** Voices that have not failed in this sentence, and those among them that may be retried. */
     let left = [this.#chosen, ...this.#entries.filter((entry) => entry !== this.#chosen), ...last];
     const again = new Set<TtsEntry>();
     for (;;) {
@@ -124,7 +135,7 @@ export class FailoverTts implements TtsProvider {
     await Promise.all(this.#options.entries.map(({ provider }) => provider.close()));
   }
 
-  /** @param again who has broken off in this sentence and is asked for it once more */
+  /** @param again the entry that broke off in this sentence and is retried */
   #ask(
     request: TtsRequest,
     entries: readonly TtsEntry[],
@@ -166,7 +177,7 @@ export class FailoverTts implements TtsProvider {
     if (entry.last !== true) this.#chosen = entry;
   }
 
-  /** The last voice for a language, if there is one. */
+  /** The last-resort voice for a language, if there is one. */
   async #lastFor(language: string): Promise<TtsEntry[]> {
     for (const entry of this.#lasts) {
       if ((await entry.provider.speaks?.(language).catch(() => false)) !== false) return [entry];
@@ -174,7 +185,7 @@ export class FailoverTts implements TtsProvider {
     return [];
   }
 
-  /** With who speaks, where that is a stand-in. */
+  /** Adds the provider, if it is a fallback. */
   #signed(piece: TtsAudio): TtsAudio {
     const { provider, voice } = this.#current;
     if (voice === undefined) return piece;

@@ -2,23 +2,23 @@ import type { Cancel, Clock } from '../../base/clock.js';
 import { ParleyError } from '../../base/errors.js';
 import type { TtsAudio, TtsWord } from '../tts/tts.js';
 
-/** A listener would have heard all there is for so long: the voice has fallen silent. */
+/** The voice counts as silent when a listener would have run out of audio for this long. */
 const SILENT_MS = 700;
 
 /**
- * The audio of one sentence that may take several voices: each word is told once, with the time at which it is spoken
- * for the first time, whoever says it again.
+ * Joins the audio of one sentence that several voices may speak. Each word is reported once, at the time it is first
+ * spoken, even if a later voice repeats it.
  */
 export class UtteranceStitcher {
   readonly #clock: Clock;
-  /** When the current voice's first audio came, null before. */
+  /** When the current voice's first audio arrived; null before. */
   #startMs: number | null = null;
-  /** The audio of all voices, and where in it the current one began. */
+  /** Total audio of all voices, and the offset where the current one began. */
   #audioMs = 0;
   #fromMs = 0;
-  /** The current voice gave less audio than a listener hears. */
+  /** The current voice delivered less audio than a listener would have played. */
   fellSilent = false;
-  /** Words that have been told, and of these how many the current voice has said again. */
+  /** Words that have been reported, and how many of them the current voice has repeated. */
   #told = 0;
   #repeated = 0;
 
@@ -26,12 +26,12 @@ export class UtteranceStitcher {
     this.#clock = clock;
   }
 
-  /** Something of the sentence may have been heard. */
+  /** Whether the listener may have heard part of the sentence. */
   get hasBegun(): boolean {
     return this.#audioMs > 0;
   }
 
-  /** Another voice begins the sentence anew. */
+  /** Another voice restarts the sentence. */
   again(): void {
     this.#fromMs = this.#audioMs;
     this.#startMs = null;
@@ -40,8 +40,8 @@ export class UtteranceStitcher {
   }
 
   /**
-   * @param provider who speaks
-   * @throws ParleyError PROVIDER_TIMEOUT where the voice falls silent
+   * @param provider name of the current voice's provider
+   * @throws ParleyError PROVIDER_TIMEOUT if the voice falls silent
    */
   async *play(pieces: AsyncIterator<TtsAudio>, provider: () => string): AsyncGenerator<TtsAudio, void, undefined> {
     try {
@@ -75,11 +75,11 @@ export class UtteranceStitcher {
   async #next(pieces: AsyncIterator<TtsAudio>, provider: () => string): Promise<IteratorResult<TtsAudio>> {
     const next = pieces.next();
     const startMs = this.#startMs;
-    // Until its first audio a voice has a deadline of its own.
+    // Before its first audio, a voice is subject to its own deadline.
     if (startMs === null) return next;
     let cancel: Cancel = () => undefined;
     const silent = new Promise<never>((_resolve, reject) => {
-      // From when a listener has heard everything.
+      // Counts from when the listener has heard all audio so far.
       const heardMs = Math.max(this.#clock.nowMs(), startMs + this.#audioMs - this.#fromMs);
       cancel = this.#clock.schedule(heardMs + SILENT_MS, () => {
         this.fellSilent = true;

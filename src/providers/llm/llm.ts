@@ -3,17 +3,19 @@ import type { ChatMessage, ToolCall, ToolSpec } from '../../agent/chat.js';
 import type { SttProvider } from '../stt/stt.js';
 import type { TtsProvider } from '../tts/tts.js';
 
-/** A language model, streaming. One vendor a file; the registry names them. */
+/** A streaming language model. */
 export interface LlmProvider {
   readonly name: string;
-  /** True where a reply depends only on the request and comes at times from a table. */
+  /**
+   * Whether a reply depends only on the request and its latency comes from a table, so that it works in virtual time.
+   */
   readonly virtualTime: boolean;
-  /** Where its models hear and speak themselves: what a session has of them. `complete` is for what is written. */
+  /** Set for speech-to-speech models. `complete` then serves text requests. */
   readonly speech?: SpeechModel;
   warmUp(): Promise<void>;
   /**
-   * One reply. Ends after the last piece; throws a ParleyError when the model fails, and the signal's reason when
-   * it is aborted. Nothing goes on running after either.
+   * Streams one reply. Throws a ParleyError when the model fails, and the signal's reason when it is aborted; either
+   * way no work continues in the background.
    */
   complete(request: LlmRequest): AsyncIterable<LlmPiece>;
   close(): Promise<void>;
@@ -23,7 +25,7 @@ export interface LlmRequest {
   model: string;
   messages: readonly ChatMessage[];
   tools: readonly ToolSpec[];
-  /** The reply is to be one call of this tool, which the last message asks for. */
+  /** The reply must be a single call of this tool, which the last message asks for. */
   requiredTool?: string;
   /** 0..2. */
   temperature: number;
@@ -32,68 +34,73 @@ export interface LlmRequest {
 }
 
 export type LlmPiece =
-  /** `flush`: what there is now is to be spoken, whole sentence or not; `pauseMs`: with so much silence behind it. */
+  /** `flush`: speak the text so far even if the sentence is incomplete; `pauseMs`: with this much silence after it. */
   | { type: 'text'; text: string; flush?: boolean; pauseMs?: number }
-  /** A whole call; models that stream arguments are gathered up first. */
+  /** A complete call; arguments that a model streams are collected first. */
   | { type: 'toolCall'; call: ToolCall }
   | LlmVoice
   | LlmUsage;
 
-/** A model that speaks itself: its audio, and the words that have become known with it. */
+/** Audio of a speech-to-speech model, with its transcript so far. */
 export interface LlmVoice {
   type: 'voice';
-  /** More of its words; they may come before or after their audio. */
+  /** More of the transcript; may arrive before or after its audio. */
   text: string;
   audio: { samples: Int16Array; sampleRateHz: number } | null;
-  /** All of the audio has come. */
+  /** All audio has arrived. */
   isLast: boolean;
-  /** Only so much of the answer's audio was heard, in milliseconds from its first sample: the model is to know no more of it. */
+  /**
+   * Truncates the answer in the model's history after this many milliseconds of audio, counted from its first sample:
+   * the user heard no more.
+   */
   cut: (heardMs: number) => void;
 }
 
-/** What the vendor counts. A reply may tell it in parts, which add up; one that is broken off may not come to tell it. */
+/**
+ * Usage as the vendor counts it. A reply may report it in parts, which add up; one that is cancelled may not report all
+ * of it.
+ */
 export interface LlmUsage {
   type: 'usage';
-  /** All that was read. */
+  /** All input tokens. */
   promptTokens: number;
-  /** Of these, those that came out of the vendor's cache, and those that were written to it. Default 0. */
+  /** Of these, tokens read from and written to the vendor's cache. Default 0. */
   cachedTokens?: number;
   cacheWriteTokens?: number;
   completionTokens: number;
-  /** Of all these, those that were audio. Default none. */
+  /** Of all these, audio tokens. Default none. */
   audio?: { promptTokens: number; cachedTokens: number; completionTokens: number };
-  /** Who counts, where that is not who was asked: a stand-in, and the model id that it was asked for. */
+  /** The provider and model id that answered, if it was a fallback. */
   by?: { provider: string; model: string };
 }
 
-/** A language model that hears and speaks itself. */
+/** A speech-to-speech model. */
 export interface SpeechModel {
-  /** The name under which `voice.provider` means its own voice. */
+  /** The value of `voice.provider` that selects the model's own voice. */
   voiceProvider: string;
-  /** Says exact phrases in that voice: greetings, fillers, goodbyes. */
+  /** Speaks exact phrases in that voice: greetings, fillers, goodbyes. */
   reader: TtsProvider;
-  /** The reader's model that sounds like a model id. */
+  /** The reader's model whose voice matches a model id. */
   readerModel(model: string): string;
   /**
-   * What one session has of it. Nothing is opened before it is used.
-   * @param voice null = it answers in writing, and somebody else speaks
+   * Opens the model for one session. Connects on first use.
+   * @param voice null = the model answers in text and a TTS provider speaks
    */
   open(model: string, voice: SpeechModelVoice | null): SpeechSession;
 }
 
 export interface SpeechModelVoice {
-  /** Null = its default. */
+  /** Null = the provider's default. */
   voiceId: string | null;
-  /** As the agent's configuration gives them; they have been checked. */
+  /** From the agent's configuration, already validated. */
   settings: Readonly<Record<string, unknown>>;
 }
 
-/** The parts of it that stand where a session has others. */
+/** The parts that replace a session's own. */
 export interface SpeechSession {
-  /** Takes the user's audio to the model, and gives the words. */
+  /** Sends the user's audio to the model and returns its transcripts. */
   stt: SttProvider;
-  /** Answers what it has heard: a last user message without words stands for it. */
+  /** Answers the audio it has received: a last user message without text stands for it. */
   llm: LlmProvider;
-  /** May be called twice. */
   close(): Promise<void>;
 }

@@ -9,18 +9,21 @@ import { fallbackScript } from './scripted/fallback-script.js';
 import { scriptedProvider } from './scripted/provider.js';
 import type { AgentScriptInput } from './scripted/schema.js';
 
-/** Which provider serves which model id. Open: anything can be registered, a later entry replaces an earlier one. */
+/** Maps model ids to providers. A later registration replaces an earlier one. */
 export class LlmRegistry {
   readonly #exact = new Map<string, LlmProvider>();
   readonly #prefixes = new Map<string, LlmProvider>();
 
-  /** `pattern` is a model id, or the beginning of many ending in `*`, such as `ollama/*`. */
+  /** `pattern` is a model id or a prefix ending in `*`, such as `ollama/*`. */
   register(pattern: string, provider: LlmProvider): void {
     if (pattern.endsWith('*')) this.#prefixes.set(pattern.slice(0, -1), provider);
     else this.#exact.set(pattern, provider);
   }
 
-  /** The provider of a model id: the exact entry, else the longest beginning. Throws PROVIDER_UNKNOWN. */
+  /**
+   * The provider of a model id: the exact match, else the longest prefix.
+   * @throws ParleyError PROVIDER_UNKNOWN
+   */
   resolve(modelId: string): LlmProvider {
     const found = this.find(modelId);
     if (found !== null) return found;
@@ -31,7 +34,7 @@ export class LlmRegistry {
     });
   }
 
-  /** As `resolve`, but null where nothing serves the id. */
+  /** As `resolve`, but null if no provider serves the id. */
   find(modelId: string): LlmProvider | null {
     const exact = this.#exact.get(modelId);
     if (exact !== undefined) return exact;
@@ -48,7 +51,7 @@ export class LlmRegistry {
     return best?.[1] ?? null;
   }
 
-  /** Every id and beginning that is served, sorted. */
+  /** All registered ids and prefixes, sorted. */
   known(): string[] {
     return [...this.#exact.keys(), ...[...this.#prefixes.keys()].map((prefix) => `${prefix}*`)].sort();
   }
@@ -58,23 +61,23 @@ export class LlmRegistry {
     return [...new Set([...this.#exact.values(), ...this.#prefixes.values()])];
   }
 
-  /** Closes every provider. May be called twice. */
+  /** Closes every provider. */
   async close(): Promise<void> {
     await Promise.all(this.providers().map((provider) => provider.close()));
   }
 }
 
 export interface LlmRegistryOptions {
-  /** The rules of the `scripted` model. Default: an honest apology, see `fallbackScript`. */
+  /** The rules of the `scripted` model. Default: an apology, see `fallbackScript`. */
   script?: AgentScriptInput;
   /** Headers for every request to a model server. */
   headers?: Readonly<Record<string, string>>;
 }
 
 /**
- * A registry of the models that the operator has (`modelRoutes` of the configuration says which), and `scripted`, which
- * is always there. Models of one server and key share its connections. Throws PROVIDER_UNKNOWN for a route whose
- * adapter does not exist, CONFIG_INVALID for an address that is none.
+ * A registry of the operator's models (`modelRoutes` of the configuration), and `scripted`, which is always available.
+ * Models with the same server and key share connections.
+ * @throws ParleyError PROVIDER_UNKNOWN for an unknown adapter, CONFIG_INVALID for an invalid address
  */
 export function llmRegistry(routes: ModelRoutes, options: LlmRegistryOptions = {}): LlmRegistry {
   const registry = new LlmRegistry();
@@ -96,7 +99,7 @@ export function llmRegistry(routes: ModelRoutes, options: LlmRegistryOptions = {
   return registry;
 }
 
-/** A server, and the names by which it has the models that are asked for. */
+/** A server, and its names for the model ids. */
 interface Server {
   provider: LlmProvider;
   names: Map<string, string>;

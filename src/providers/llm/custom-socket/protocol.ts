@@ -1,7 +1,7 @@
 import type { ChatMessage } from '../../../agent/chat.js';
 import { parseJson } from '../../../base/json.js';
 
-/** What parley says to a custom LLM server. One JSON object a message; docs/custom-llm.md describes them. */
+/** Messages to a custom LLM server, one JSON object each; docs/custom-llm.md describes them. */
 export type ToServer =
   | { type: 'start_call'; data: CallFacts & { stream_id: string } }
   | { type: 'stream_request'; data: { stream_id: string; transcript: readonly TranscriptLine[] } }
@@ -9,7 +9,7 @@ export type ToServer =
   | { type: 'playback_finished'; data: { session_id: string; stream_id: string } }
   | { type: 'interrupt'; data: { stream_id: string } };
 
-/** What a server is told of the call. */
+/** Information about the call for the server. */
 export interface CallFacts {
   agent_id: string | null;
   call_sid: string | null;
@@ -23,7 +23,7 @@ export interface TranscriptLine {
   content: string;
 }
 
-/** What a server says. */
+/** Messages from the server. */
 export type FromServer =
   | {
       type: 'stream_response';
@@ -39,7 +39,9 @@ export type FromServer =
 /** A phone number or a SIP address. */
 const DESTINATION = /^(?:\+?[\d ().-]{3,30}|sips?:[^\s]{3,200})$/;
 
-/** A message of the server's; null = it is none. Members that are not known are left out, as in any version of it. */
+/**
+ * Parses a message from the server; null = invalid. Unknown members are ignored, for compatibility with other versions.
+ */
 export function readMessage(text: string): FromServer | null {
   const message = objectOf(parsed(text));
   const data = objectOf(message?.['data']);
@@ -62,8 +64,8 @@ export function readMessage(text: string): FromServer | null {
 }
 
 /**
- * The conversation as a server is told of it: the system prompt is the server's own business, and what became of a
- * transfer or a hang-up comes as a `system` line.
+ * The conversation as sent to the server, without the system prompt, which the server has itself. The outcome of a
+ * transfer or hang-up becomes a `system` line.
  */
 export function transcriptOf(messages: readonly ChatMessage[]): TranscriptLine[] {
   return messages.flatMap((message, index): TranscriptLine[] => {
@@ -74,7 +76,7 @@ export function transcriptOf(messages: readonly ChatMessage[]): TranscriptLine[]
   });
 }
 
-/** Ours are digits: servers may send them back as text or as a number. */
+/** Our stream ids are digits; servers may return them as a string or a number. */
 function streamIdOf(id: unknown): number | null {
   return numberOf(typeof id === 'string' && /^\d{1,15}$/.test(id) ? Number(id) : id);
 }
@@ -107,7 +109,7 @@ function objectOf(value: unknown): Readonly<Record<string, unknown>> | null {
   return isObject ? (value as Record<string, unknown>) : null;
 }
 
-/** Some servers keep ids as texts. */
+/** Some servers send ids as strings. */
 function numberOf(value: unknown): number | null {
   const number = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value;
   return typeof number === 'number' && Number.isSafeInteger(number) ? number : null;

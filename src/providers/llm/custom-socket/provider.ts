@@ -4,7 +4,6 @@ import type { LlmPiece, LlmProvider, LlmRequest } from '../llm.js';
 import { type CallFacts, type FromServer, readMessage, type ToServer, transcriptOf } from './protocol.js';
 import { ReplyStream } from './stream.js';
 
-/** A connection to the server. */
 export interface ServerLine {
   readonly waitingBytes: number;
   send(text: string): void;
@@ -18,41 +17,41 @@ export interface ServerLineEvents {
 }
 
 export interface CustomSocketOptions {
-  /** Dials the server. What it throws for good (an address that may not be called) ends all attempts. */
+  /** Connects to the server. A non-retryable error, such as a blocked address, ends all attempts. */
   dial: (events: ServerLineEvents) => Promise<ServerLine>;
   facts: CallFacts;
   clock: Clock;
-  /** The server ends the call (null), or hands it to somebody. */
+  /** The server ends the call (null) or transfers it. */
   onFinish: (destination: string | null) => void;
-  /** Something was wrong that the call goes on in spite of. */
+  /** A fault that does not end the call. */
   onFault: (name: string, reason: string) => void;
 }
 
-/** Waits before dialling again; the last one from then on. */
+/** Reconnect backoff; the last delay repeats. */
 const RETRY_DELAYS_MS = [100, 400, 1000, 2000, 5000];
-/** A connection that has lasted so long has proved itself: the next attempt is the first one again. */
+/** A connection that has lasted this long resets the backoff. */
 const PROVEN_MS = 30_000;
-/** A server that reads so little is not there. */
+/** With this much unsent data, the server counts as dead. */
 const MAX_WAITING_BYTES = 1_048_576;
 
 /**
- * A server of the customer's that answers in place of a language model: one connection a session, kept up for as long as
- * it lasts. A reply that was asked for and of which nothing has come is asked for again on the next connection; one that
- * breaks off in the middle has failed, and what then is the conversation's business.
+ * A customer's server that replaces the language model. Each session has one connection, which is reopened when it
+ * drops. A reply is requested again on the next connection if none of it has arrived; a reply that breaks off in the
+ * middle fails, and the conversation handles the failure.
  */
 export class CustomSocketLlm implements LlmProvider {
   readonly name = 'custom_llm_websocket';
   readonly virtualTime = false;
   readonly #options: CustomSocketOptions;
   readonly #greeting: ReplyStream;
-  /** The latest stream: the only one that is listened to. */
+  /** The latest stream; messages for others are ignored. */
   #current: ReplyStream;
   #nextStream = 2;
   #asked = false;
   #line: ServerLine | null = null;
   #isOpen = false;
   #openedMs = 0;
-  /** Numbers the connections. */
+  /** Connection number. */
   #attempt = 0;
   #retries = 0;
   #cancelRetry: Cancel = () => undefined;
@@ -70,7 +69,7 @@ export class CustomSocketLlm implements LlmProvider {
     return Promise.resolve();
   }
 
-  /** The call has begun: dials the server. */
+  /** The call has begun: connects to the server. */
   start(): void {
     if (this.#started) return;
     this.#started = true;
@@ -91,24 +90,24 @@ export class CustomSocketLlm implements LlmProvider {
     }
   }
 
-  /** Words of the user have been recognised. */
+  /** The recogniser has a transcript of the user. */
   heard(transcript: string, isFinal: boolean): void {
     const { session_id } = this.#options.facts;
     this.#send({ type: 'partial_transcript', data: { session_id, transcript, is_final: isFinal } });
   }
 
-  /** An utterance of the latest reply is about to be spoken … */
+  /** An utterance of the latest reply starts to play … */
   speaks(utteranceId: number): void {
     this.#current.spoken = true;
     this.#current.playing.add(utteranceId);
   }
 
-  /** … and is over. */
+  /** … and ends. */
   spoke(utteranceId: number): void {
     if (this.#current.playing.delete(utteranceId)) this.checkPlayed();
   }
 
-  /** Tells the server when all of the latest reply has been played. */
+  /** Informs the server when the whole of the latest reply has been played. */
   checkPlayed(): void {
     const stream = this.#current;
     if (!stream.ended || !stream.spoken || stream.interrupted || stream.playing.size > 0) return;
@@ -117,7 +116,7 @@ export class CustomSocketLlm implements LlmProvider {
     this.#send({ type: 'playback_finished', data: { session_id, stream_id: String(stream.id) } });
   }
 
-  /** What was left of the reply has been dropped. */
+  /** The rest of the reply has been dropped. */
   dropped(): void {
     if (!this.#current.ended || this.#current.playing.size > 0) this.#interrupt(this.#current);
   }
@@ -179,7 +178,7 @@ export class CustomSocketLlm implements LlmProvider {
     this.#isOpen = true;
     this.#openedMs = clock.nowMs();
     const isGreeting = this.#current === this.#greeting;
-    // After a break the greeting is over: what the server says in answer to this stream is not asked for.
+    // After a reconnect the greeting is over: a server's reply to this stream is unsolicited.
     const streamId = isGreeting && !this.#greeting.ended ? this.#greeting.id : this.#nextStream++;
     this.#send({ type: 'start_call', data: { stream_id: String(streamId), ...facts } });
     if (!isGreeting && !this.#current.ended && !this.#current.interrupted) this.#request(this.#current);
@@ -189,7 +188,7 @@ export class CustomSocketLlm implements LlmProvider {
     const message = readMessage(text);
     if (message === null) this.#options.onFault('customLlm.badMessage', 'a message has no meaning');
     else if (message.streamId !== this.#current.id || this.#current.interrupted) {
-      // What was on its way as the user cut in is nobody's fault.
+      // A reply that was in flight when the user interrupted is not a fault.
       if (message.streamId >= this.#nextStream) this.#options.onFault('customLlm.unknownStream', 'no such stream_id');
     } else this.#onMessage(message);
   }
@@ -209,7 +208,7 @@ export class CustomSocketLlm implements LlmProvider {
     this.#options.onFinish(message.type === 'end_call' ? null : message.destination);
   }
 
-  /** The connection is gone: there will be another. */
+  /** The connection is lost; schedules a reconnect. */
   #lost(reason: string): void {
     const { clock, onFault } = this.#options;
     this.#line?.close();

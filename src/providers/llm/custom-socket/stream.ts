@@ -2,23 +2,23 @@ import { ParleyError } from '../../../base/errors.js';
 import type { LlmPiece } from '../llm.js';
 import type { TranscriptLine } from './protocol.js';
 
-/** A longer reply is none that anybody would listen to. */
+/** Longest reply that is accepted. */
 const MAX_CHARS = 1_048_576;
 
-/** One reply of the server's: what has come of it, for whoever reads it. */
+/** One reply of the server, buffered for its reader. */
 export class ReplyStream {
-  /** It gets another number where it has to be asked for again. */
+  /** Changes when the reply is requested again. */
   id: number;
-  /** Null = the greeting, which `start_call` asks for. */
+  /** Null = the greeting, which `start_call` requests. */
   readonly transcript: readonly TranscriptLine[] | null;
-  /** Something of it has come. */
+  /** Part of it has arrived. */
   begun = false;
   ended = false;
-  /** The server knows that it is not wanted any more. */
+  /** The server knows that the reply was interrupted. */
   interrupted = false;
-  /** Utterances made of it that have not been played to their end. */
+  /** Its utterances that have not finished playing. */
   readonly playing = new Set<number>();
-  /** Some of it was spoken. */
+  /** Part of it has been played. */
   spoken = false;
   readonly #name: string;
   readonly #pieces: LlmPiece[] = [];
@@ -52,7 +52,7 @@ export class ReplyStream {
     this.#wake();
   }
 
-  /** What comes, to the end. Throws the signal's reason when it is aborted. */
+  /** All pieces of the reply. Throws the signal's reason when it is aborted. */
   async *pieces(signal: AbortSignal): AsyncGenerator<LlmPiece, void, undefined> {
     const onAbort = (): void => this.#wake();
     signal.addEventListener('abort', onAbort, { once: true });

@@ -2,17 +2,17 @@ import { compilePattern, type Matcher } from './match.js';
 import { parsePattern } from './pattern.js';
 import type { Action, Phrases } from './schema.js';
 
-/** A rule made ready: any of its patterns leads to its action. */
+/** A compiled rule: a match of any pattern runs its action. */
 export interface CompiledRule {
   readonly matchers: readonly Matcher[];
   readonly action: Action;
-  /** The open question is not asked again behind it. */
+  /** Does not repeat the open question afterwards. */
   readonly quiet?: true;
-  /** Small talk: only where nothing else fits. */
+  /** Small talk: applies only if no other rule matches. */
   readonly last?: true;
 }
 
-/** What every script understands. A script's own rules come first where both fit equally well. */
+/** Rules of every script. On an equal match the script's own rules win. */
 const PATTERNS = {
   repeat: [
     '(say|repeat) that again',
@@ -45,7 +45,7 @@ const PATTERNS = {
   goodbye: [
     '(goodbye|bye|farewell)',
     'good bye',
-    // "To see whether you have room" is no goodbye.
+    // "To see whether you have room" is not a goodbye.
     'see you [soon|later]$',
     'have a (good|nice|great|lovely) (day|evening|night|one|weekend)',
     'that (is|will be|would be|was) (all|everything|it)$',
@@ -69,5 +69,5 @@ export function builtInRules(phrases: Phrases): CompiledRule[] {
   ];
 }
 
-/** Sentences for the recogniser, as patterns. */
+/** Patterns as recognition hints. */
 export const BUILT_IN_PATTERNS: readonly string[] = Object.values(PATTERNS).flat();

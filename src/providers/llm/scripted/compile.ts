@@ -16,7 +16,7 @@ import { Slot } from './slots/slot.js';
 import { patternWords, type Word } from './words.js';
 import { placeholders, variants } from './text.js';
 
-/** A script made ready: patterns as graphs, names checked. Never changes; one for all conversations. */
+/** A compiled script: patterns as graphs, names checked. Immutable and shared by all conversations. */
 export interface CompiledScript {
   readonly source: AgentScript;
   readonly slots: ReadonlyMap<string, Slot>;
@@ -24,7 +24,7 @@ export interface CompiledScript {
   readonly builtIn: readonly CompiledRule[];
   readonly states: ReadonlyMap<string, CompiledState>;
   readonly forms: ReadonlyMap<string, CompiledForm>;
-  /** Of what was matched, for all conversations by this script. */
+  /** Match cache, shared by all conversations of this script. */
   readonly memory: MatchMemory;
 }
 
@@ -45,7 +45,10 @@ export interface CompiledFormSlot extends FormSlot {
   readonly words: readonly (readonly Word[])[];
 }
 
-/** Makes a script ready. Throws CONFIG_INVALID that names the place of the first thing that is wrong. */
+/**
+ * Compiles a script.
+ * @throws ParleyError CONFIG_INVALID naming the place of the first error
+ */
 export function compileScript(source: AgentScript): CompiledScript {
   const checks = new Checks(source);
   const slots = new Map(Object.entries(source.slots).map(([name, definition]) => [name, new Slot(name, definition)]));
@@ -107,7 +110,7 @@ function compileForm(name: string, source: FormDefinition, checks: Checks): Comp
   return { name, source, slots, fill };
 }
 
-/** Looks after names and patterns, with the place in every message. */
+/** Checks names and patterns; every message names the place. */
 class Checks {
   readonly source: AgentScript;
 

@@ -10,9 +10,9 @@ import { fillArgument, fillText, isWording, remainderOf, variants } from './text
 import type { Word } from './words.js';
 import { parseJson } from '../../../base/json.js';
 
-/** What a tool's message means to a script. */
+/** A tool result as a script sees it. */
 export interface ReadResult {
-  /** The tool has not finished yet. */
+  /** The tool is still running. */
   running: boolean;
   ok: boolean;
   /** Parsed JSON, or the text. */
@@ -24,8 +24,8 @@ const FAILURE =
   /\b(fail(ed|ure|s)?|error|timed? ?out|unreachable|refused|could not|cannot|not connected|nothing was|no answer|did not (answer|reply)|interrupted|HTTP [345]\d\d|status [345]\d\d)\b/i;
 
 /**
- * Reads a tool's message. JSON has failed where it says so itself: `error`, `ok: false`, `success: false`, `status` 400 or
- * more. Text has failed where it reads like a failure.
+ * Reads a tool result. JSON is a failure if it says so: `error`, `ok: false`, `success: false`, `status` 400 or more.
+ * Text is a failure if it reads like one.
  */
 export function readToolResult(content: string): ReadResult {
   const text = content.trim();
@@ -55,13 +55,13 @@ export interface ScriptReply {
 }
 
 const NOTHING: ScriptReply = { text: '', calls: [] };
-/** The user turn that stands for speech which nobody understood. */
+/** The user turn that stands for unintelligible speech. */
 const INAUDIBLE = '[inaudible]';
 const END_TOOL = 'end_call';
 
 /**
- * A conversation by a script. It is made anew for every request and told all that happened so far, so that its
- * state depends on nothing but the messages: no reply, finished or not, leaves a trace here.
+ * A scripted conversation. It is rebuilt from the messages for every request, so its state depends on nothing else: no
+ * reply, finished or cancelled, leaves a trace.
  */
 export class ScriptConversation implements FormTalk {
   readonly script: CompiledScript;
@@ -69,7 +69,7 @@ export class ScriptConversation implements FormTalk {
   readonly values = new Map<string, SlotValue>();
   readonly #tools: readonly ToolSpec[];
   readonly #timesSaid = new Map<Say, number>();
-  /** Forms that did what they are for: their values are spoken of until they are opened again. */
+  /** Completed forms: texts use their values until they are opened again. */
   readonly #doneForms = new Set<string>();
   #state: string | null;
   #form: FormFilling | null = null;
@@ -77,7 +77,7 @@ export class ScriptConversation implements FormTalk {
   #result: unknown = null;
   #calls: ToolCall[] = [];
   #reply: ScriptReply = NOTHING;
-  /** The reply tells what came of a tool. */
+  /** The reply reports a tool's result. */
   #tellsResult = false;
   #heard = '';
   #repeatable = '';
@@ -97,7 +97,7 @@ export class ScriptConversation implements FormTalk {
     return this.#reply;
   }
 
-  /** The agent was heard to say this (perhaps only a part of its reply). */
+  /** The user heard the agent say this, which may be only part of its reply. */
   heard(text: string): void {
     this.#heard = `${this.#heard} ${text}`.trim();
   }
@@ -106,9 +106,9 @@ export class ScriptConversation implements FormTalk {
   user(text: string): void {
     if (this.#waiting?.running === false) this.#settleUnseen(this.#waiting.call);
     const rest = remainderOf(this.#reply.text, this.#heard);
-    // What came of a tool is told before anything else where nobody has heard it yet.
+    // Reports a tool's result first, if the user has not heard it yet.
     const untold = this.#tellsResult && this.#heard === '' ? this.#reply.text : '';
-    // A greeting that is none of the script's can be said again, too.
+    // A greeting from outside the script can be repeated too.
     this.#repeatable ||= this.#heard;
     this.#begin();
     this.#turns++;
@@ -123,7 +123,7 @@ export class ScriptConversation implements FormTalk {
     }
   }
 
-  /** The result of a tool, or word that it is still running. */
+  /** The result of a tool, or a note that it is still running. */
   toolResult(content: string): void {
     this.#begin();
     const { running, ok, value } = readToolResult(content);
@@ -141,7 +141,7 @@ export class ScriptConversation implements FormTalk {
     }
   }
 
-  /** What to say where nobody spoke since the agent did, or nobody at all yet. */
+  /** What to say if the user has not spoken since the agent did, or nobody has spoken yet. */
   resume(): ScriptReply {
     if (this.#ended || this.#waiting !== null) return NOTHING;
     if (this.#turns === 0 && this.#heard === '') {
@@ -152,7 +152,7 @@ export class ScriptConversation implements FormTalk {
     return { text: rest === '' ? this.question() : rest, calls: [] };
   }
 
-  /** A call of a tool with those of its parameters that are called as a slot that is filled. */
+  /** A call of a tool, with the parameters that have the name of a filled slot. */
   callWithKnown(tool: string): ScriptReply {
     const properties = this.#tools.find(({ name }) => name === tool)?.parameters['properties'] ?? {};
     const known = Object.keys(properties).flatMap((name) => {
@@ -170,7 +170,7 @@ export class ScriptConversation implements FormTalk {
     return hit.rule.quiet === true || text !== '' ? text : this.question();
   }
 
-  /** Does an action. Returns what is said. `hit` and `words` are what led to it. */
+  /** Runs an action and returns what to say. `hit` and `words` are what triggered it. */
   run(action: Action, hit?: RuleHit, words: readonly Word[] = []): string {
     for (const [slot, value] of Object.entries(action.set ?? {})) {
       this.values.set(slot, { value, spoken: String(value), allowed: true });
@@ -193,7 +193,7 @@ export class ScriptConversation implements FormTalk {
     return parts.filter((part) => part !== '').join(' ');
   }
 
-  /** A form is complete: does what it is for. It stays open while a tool is at work. */
+  /** A form is complete: runs its action. The form stays open while a tool runs. */
   complete(action: Action): string {
     if (action.call === undefined) {
       if (this.#form !== null) this.#doneForms.add(this.#form.name);
@@ -209,7 +209,7 @@ export class ScriptConversation implements FormTalk {
     return prompt === null ? '' : this.say(prompt);
   }
 
-  /** Something in the wording that is next in turn. `value` fills `{value}`. */
+  /** Picks the next wording. `value` fills `{value}`. */
   say(say: Say, value?: string): string {
     const wordings = variants(say);
     const times = this.#timesSaid.get(say) ?? 0;
@@ -217,7 +217,7 @@ export class ScriptConversation implements FormTalk {
     return this.#fill(wordings[times % wordings.length] ?? '', value);
   }
 
-  /** Something in its nth wording (from 0); from the last one on, that and the one before it in turn. */
+  /** Picks the nth wording, from 0; beyond the last one, alternates between the last two. */
   sayNth(say: Say, times: number, value?: string): string {
     const wordings = variants(say);
     const beyond = Math.max(0, times - (wordings.length - 1));
@@ -245,7 +245,7 @@ export class ScriptConversation implements FormTalk {
     return this.#missed(this.script.source.phrases.notUnderstood);
   }
 
-  /** The form of which two things or more are said at once: that opens it, in whatever words. */
+  /** The form that matches at least two slot values in the words, which opens it without a trigger phrase. */
   #formFor(words: readonly Word[]): string | null {
     for (const [name, form] of this.script.forms) if (new FormFilling(this, form).understands(words) >= 2) return name;
     return null;
@@ -277,8 +277,8 @@ export class ScriptConversation implements FormTalk {
   }
 
   /**
-   * A call whose result is not among the messages was broken off: it has not happened, as far as anybody knows. But in a
-   * conversation of which texts alone were kept, what the agent then said tells that it has.
+   * A call without a result among the messages was cancelled and counts as not done. But if only texts of the
+   * conversation were kept, what the agent said next shows that it was done.
    */
   #settleUnseen(call: CallAction): void {
     this.#waiting = null;

@@ -6,43 +6,43 @@ import type { DayNumber } from './slots/date.js';
 import { textOf, type Slot, type SlotMatch } from './slots/slot.js';
 import type { Word } from './words.js';
 
-/** What one utterance is searched for. */
+/** Input of an extraction. */
 export interface Extraction {
   form: CompiledForm;
   slots: ReadonlyMap<string, Slot>;
   memory: MatchMemory;
   words: readonly Word[];
   today: DayNumber | null;
-  /** The slot that was asked for: its value may be said without anything around it. */
+  /** The slot that was asked for: its value may stand alone. */
   asked: string | null;
-  /** Slots that have a value. */
+  /** Slots that already have a value. */
   filled: ReadonlySet<string>;
-  /** The user corrects something: bare numbers and times are then taken for any slot. */
+  /** The user is correcting something: bare numbers and times then match any slot. */
   correcting: boolean;
-  /** Words that belong to a question and hold no answer, as [start, end). */
+  /** Words of a question, which hold no answer, as [start, end). */
   excluded: readonly [number, number] | null;
 }
 
-/** A value that was found, with the words of the pattern around it. */
+/** A value that was found, with the pattern's match around it. */
 export interface Candidate extends Capture {
   from: number;
   to: number;
   tier: number;
-  /** How well the pattern around it fits: words between its own cost. 0 = no pattern. */
+  /** How well the pattern around it fits; extra words between reduce it. 0 = no pattern. */
   score: number;
 }
 
-/** Lower comes first where two claim the same words. */
+/** Priority when two candidates claim the same words; lower wins. */
 const TIER = { firmFill: 0, asked: 1, clear: 2, fill: 3, bare: 4 } as const;
 
 const REPAIR = new Set(['no', 'wait', 'sorry', 'actually', 'mean', 'rather', 'correction']);
 const NAME_LEADS = new Set(['name', 'is', 'am', 'under', 'for', 'on', 'of', 'it', 'to', 'this', 'put']);
-/** Behind a number, these say that it counts something and is no time. */
+/** After a number, these words mark it as a count and not a time. */
 const COUNTED = new Set(['people', 'persons', 'person', 'guests', 'adults', 'of', 'kids', 'children', 'days', 'weeks']);
 const LEADING = new Set(['yes', 'yeah', 'well', 'okay', 'please', 'so', 'oh', 'and', 'sure']);
 const MAX_BARE_NAME_WORDS = 5;
 
-/** The values that an utterance gives to a form's slots, at most one for each. */
+/** The slot values in an utterance, at most one per slot. */
 export function extract(search: Extraction): Candidate[] {
   const found = [...fillCandidates(search), ...looseCandidates(search)].filter((one) => !isNegated(one, search.words));
   const isText = (one: Candidate): boolean => typeOf(search, one.slot) === 'text';
@@ -82,7 +82,7 @@ function fillCandidates({ form, words, memory, today, filled, asked }: Extractio
   return candidates;
 }
 
-/** Values without a pattern: those that are clear anywhere, and the answer to the question that was asked. */
+/** Values without a pattern: unambiguous ones anywhere, and the answer to the question that was asked. */
 function looseCandidates(search: Extraction): Candidate[] {
   const { form, slots, memory, words, today, asked, correcting, excluded } = search;
   const candidates: Candidate[] = [];
@@ -118,7 +118,7 @@ function isBareAnswer(type: string | undefined, match: SlotMatch, start: number,
     return start === Math.max(lead, 0) && match.end === words.length && lead >= 0 && !isQuestion(words);
   }
   if (type !== 'name') return true;
-  // A name said alone, or behind "my name is", "it's", "under"; not any word of a long sentence.
+  // A name alone, or after "my name is", "it's", "under"; not any word of a long sentence.
   const before = words[start - 1]?.text ?? '';
   if (NAME_LEADS.has(before)) return true;
   const polite = words.slice(0, start).every((word) => LEADING.has(word.text));
@@ -132,12 +132,12 @@ function isNegated(candidate: Candidate, words: readonly Word[]): boolean {
   return before === 'not' || words[candidate.start - 1]?.text === 'not';
 }
 
-/** "For four, no, for five": of two values for one slot the later counts where the user takes the first one back. */
+/** "For four, no, for five": of two values for one slot, the later one counts if the user takes back the first. */
 function isRepaired(first: Candidate, later: Candidate, words: readonly Word[]): boolean {
   return later.start >= first.end && words.slice(first.end, later.start).some((word) => REPAIR.has(word.text));
 }
 
-/** Free text ends where something else begins. */
+/** Free text ends where another value begins. */
 function trimText(candidate: Candidate, taken: readonly Candidate[], words: readonly Word[]): Candidate | null {
   const next = Math.min(
     candidate.end,

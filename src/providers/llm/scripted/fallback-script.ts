@@ -1,8 +1,8 @@
 import type { AgentScriptInput } from './schema.js';
 
 /**
- * What the agent says while its language model cannot be had: honestly that something is wrong, and that the call
- * goes on. Every turn is tried with the model first, so the next sentence may already be the model's again.
+ * What the agent says while its language model is unavailable: that something is wrong and that the call continues.
+ * Every turn tries the model first, so the next sentence may be the model's again.
  */
 export const fallbackScript: AgentScriptInput = {
   greeting:
@@ -35,7 +35,7 @@ export const fallbackScript: AgentScriptInput = {
   },
 };
 
-/** What an agent says that has neither a language model nor a script: what it lacks, and that somebody can add it. */
+/** What an agent without a language model and script says: what is missing, and that it can be added. */
 export const noModelScript: AgentScriptInput = {
   greeting:
     'Hello. I have no language model and no script yet, so I can hear you, but I cannot answer. ' +

@@ -7,7 +7,7 @@ import type { DayNumber } from './slots/date.js';
 import type { SlotValue } from './slots/slot.js';
 import type { Word } from './words.js';
 
-/** What a form needs of the conversation it is part of. */
+/** What a form needs from its conversation. */
 export interface FormTalk {
   readonly script: CompiledScript;
   readonly today: DayNumber | null;
@@ -19,7 +19,7 @@ export interface FormTalk {
   complete(action: Action): string;
 }
 
-/** What a turn of the user is to a form. */
+/** How a form reads a turn of the user. */
 type Answer =
   | { kind: 'values'; found: readonly Candidate[] }
   | { kind: 'change'; slot: CompiledFormSlot }
@@ -30,8 +30,8 @@ const CORRECTING = new Set('no nope actually make wait sorry change not wrong ra
 const NOT_POSSIBLE = 'I am sorry, {value} is not possible.';
 
 /**
- * A form being filled: asks for what is missing, takes whatever is offered in any order, reads back, lets the user
- * correct, and then does what the form is for.
+ * A form in progress: asks for missing values, accepts values in any order, reads them back, takes corrections, and
+ * then runs its action.
  */
 export class FormFilling {
   readonly #talk: FormTalk;
@@ -51,17 +51,17 @@ export class FormFilling {
     return this.#form.name;
   }
 
-  /** How many of its slots the words give a value to. */
+  /** The number of its slots that the words fill. */
   understands(words: readonly Word[]): number {
     return this.#extract(words, null).length;
   }
 
-  /** Takes what the words that opened the form already tell, and asks for the rest. */
+  /** Takes the values in the words that opened the form, and asks for the rest. */
   begin(words: readonly Word[]): string {
     return this.#accept(this.#extract(words, null));
   }
 
-  /** A turn of the user. Null where nothing in it was understood. */
+  /** Handles a turn of the user. Null if nothing in it matched. */
   take(words: readonly Word[], hit: RuleHit | null): string | null {
     const asked = this.#phase === 'asking' ? this.#asked : null;
     if (asked?.optional === true && isRefusal(words)) {
@@ -90,10 +90,10 @@ export class FormFilling {
     return this.#talk.sayNth(this.#asked.ask, times);
   }
 
-  /** The rule that has something of its own to say, if it is one. */
+  /** The built-in rule that gives a reply of its own, if the hit is one. */
   #questionIn(words: readonly Word[], hit: RuleHit | null, asked: CompiledFormSlot | null): RuleHit | null {
     if (hit === null || hit.rule.action.form === this.name) return null;
-    // An answer in free words may hold the words of any rule.
+    // A free-text answer may contain the words of any rule.
     const free = asked !== null && this.#talk.script.slots.get(asked.slot)?.definition.type === 'text';
     return free && !hit.builtIn && !isQuestion(words) ? null : hit;
   }
@@ -128,7 +128,7 @@ export class FormFilling {
     if (answer === null || answer.kind === 'again') return this.#talk.runRule(question, words);
     const { say, end, goto, form, call, repeat } = question.rule.action;
     const leaves = end ?? goto ?? form ?? call ?? repeat;
-    // "Yes, thank you", "no, goodbye": beside an answer, small talk is passed over; but a no and a goodbye is a goodbye.
+    // "Yes, thank you", "no, goodbye": small talk next to an answer is ignored; but a no with a goodbye is a goodbye.
     if (question.builtIn)
       return end === true && answer.kind === 'no' ? this.#talk.runRule(question, words) : this.#act(answer);
     if (leaves !== undefined) return this.#talk.runRule(question, words);
@@ -178,7 +178,7 @@ export class FormFilling {
     return `${thanks === undefined ? '' : this.#talk.say(thanks)} ${this.#next()}`.trim();
   }
 
-  /** Asks for the next thing that is missing, then reads back, then does what the form is for. */
+  /** Asks for the next missing value, then reads back, then runs the form's action. */
   #next(): string {
     const missing = this.#form.slots.find(
       ({ slot, ask }) => ask !== undefined && !this.#talk.values.has(slot) && !this.#declined.has(slot),
@@ -192,7 +192,7 @@ export class FormFilling {
     return this.question();
   }
 
-  /** The slot that "change the time" or "the name is wrong" is about. */
+  /** The slot that "change the time" or "the name is wrong" refers to. */
   #slotToChange(words: readonly Word[], answer: 'yes' | 'no' | null): CompiledFormSlot | null {
     const asksForChange = words.some((word) => CHANGE.has(word.text)) || (this.#phase !== 'asking' && answer === 'no');
     if (!asksForChange && this.#phase !== 'changing') return null;

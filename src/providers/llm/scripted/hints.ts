@@ -8,11 +8,11 @@ import { parseClock, spokenTime } from './slots/time.js';
 import { variants } from './text.js';
 import { patternWords } from './words.js';
 
-/** Most sentences made of one pattern, and of a whole script. */
+/** Maximum number of sentences per pattern, and per script. */
 const MAX_FROM_PATTERN = 24;
 const MAX_PHRASES = 1_800;
 const MAX_VALUES = 90;
-/** Values of each slot that are tried in each pattern; over all patterns every value comes up. */
+/** Values per slot that are tried in each pattern; over all patterns every value occurs. */
 const VALUES_A_PATTERN = 12;
 
 const ANSWERS =
@@ -27,19 +27,19 @@ const DAYS =
   );
 
 /**
- * What a recogniser should expect where an agent runs by this script: the sentences that its patterns stand for, with
- * typical values in the slots, up to 1,800 of them; what the agent says, as texts; and names and enumerated values as
- * keywords. The same script always gives the same hints. Throws CONFIG_INVALID as `scriptedProvider` does.
+ * Recognition hints for an agent that runs this script: sentences that its patterns stand for, with typical slot
+ * values, at most 1,800; the agent's own texts; and names and enumerated values as keywords. Deterministic.
+ * @throws ParleyError CONFIG_INVALID as `scriptedProvider` does
  */
 export function speechHints(input: AgentScriptInput): SpeechHints {
   const script = parseScript(input);
   const values = new Map(Object.entries(script.slots).map(([name, slot]) => [name, spokenValues(slot)] as const));
   const phrases = new Set<string>();
-  // In patterns a script's own examples stand for all values, as often as they are listed.
+  // In patterns the script's own examples stand for all values; repeated examples weigh more.
   const maker = new SentenceMaker(
     new Map(Object.entries(script.slots).map(([name, slot]) => [name, patternValues(slot)] as const)),
   );
-  // Sentences written for the recogniser first, then bare answers, then whatever rules and forms understand.
+  // Sentences written for the recogniser first, then bare answers, then the patterns of rules and forms.
   for (const pattern of script.hints) maker.add(pattern, phrases, MAX_FROM_PATTERN * 4);
   for (const answer of ANSWERS.split('|')) phrases.add(answer);
   for (const list of values.values()) for (const value of list) phrases.add(value);
@@ -51,12 +51,12 @@ export function speechHints(input: AgentScriptInput): SpeechHints {
   };
 }
 
-/** All that may well be said for a slot alone. */
+/** All typical answers for a slot on its own. */
 function spokenValues(slot: SlotDefinition): string[] {
   return inWords([...Object.keys(slot.synonyms ?? {}), ...(slot.examples ?? []), ...typicalValues(slot)]);
 }
 
-/** What is put into patterns; synonyms such as "just me" make odd sentences there. */
+/** Values to put into patterns; synonyms such as "just me" make odd sentences there. */
 function patternValues(slot: SlotDefinition): string[] {
   return inWords(slot.examples ?? typicalValues(slot));
 }
@@ -107,18 +107,18 @@ function typicalTimes(from: number, to: number): string[] {
     else if (minutes % 60 === 30) half.push(spokenTime(minutes, false), `half past ${hour}`);
     else others.push(minutes % 60 === 15 ? `quarter past ${hour}` : `quarter to ${next}`);
   }
-  // Round times are what people mostly say: they come up twice in every round of values.
+  // Most people say round times: each round of values contains them twice.
   return [...half, ...full, ...others, ...half, ...full];
 }
 
-/** Every pattern that a script understands. */
+/** Every pattern of a script. */
 function patternsOf(script: AgentScript): string[] {
   const rules = [...script.rules, ...Object.values(script.states).flatMap((state) => state.rules)];
   const forms = Object.values(script.forms);
   return [...forms.flatMap((form) => form.fill), ...rules.flatMap((rule) => variants(rule.when)), ...BUILT_IN_PATTERNS];
 }
 
-/** Makes sentences of patterns: every alternative, with the slots' values taken in turn. */
+/** Generates sentences from patterns: every alternative, with slot values in turn. */
 class SentenceMaker {
   readonly #values: ReadonlyMap<string, readonly string[]>;
   readonly #used = new Map<string, number>();
@@ -139,7 +139,7 @@ class SentenceMaker {
     }
   }
 
-  /** The next value in turn. Strides differ from slot to slot, so that every value meets many others. */
+  /** The next value in turn. Strides differ between slots, so that every value meets many others. */
   #next(slot: string): string {
     const values = this.#values.get(slot) ?? [];
     const used = this.#used.get(slot) ?? 0;
@@ -185,7 +185,7 @@ function expand(node: PatternNode, limit: number): string[][] {
 function textsOf(script: AgentScript): string[] {
   const texts: string[] = [];
   const add = (say: string | readonly string[] | undefined): void => {
-    // Brackets are marks of ours; placeholders are cut out by the recogniser.
+    // Brackets are our own markup; the recogniser removes placeholders.
     if (say !== undefined)
       for (const text of typeof say === 'string' ? [say] : say) texts.push(text.replace(/[[\]]/g, ' '));
   };
@@ -235,12 +235,14 @@ const CONTRACTIONS: readonly (readonly [RegExp, string])[] = [
   [/\blet us\b/g, "let's"],
 ];
 
-/** As people say it: patterns hold "I would", mouths say "I'd", and to a recogniser the two are different words. */
+/**
+ * Applies contractions: patterns contain "I would", people say "I'd", and to a recogniser these are different words.
+ */
 function contracted(phrase: string): string {
   return CONTRACTIONS.reduce((text, [written, said]) => text.replace(written, said), phrase);
 }
 
-/** As a recogniser writes it: small letters, no punctuation. */
+/** As a recogniser writes it: lower case, no punctuation. */
 function spoken(text: string): string {
   return patternWords(text)
     .map((word) =>

@@ -4,15 +4,15 @@ import type { Slot, SlotValue } from './slots/slot.js';
 import { likeness, type Word } from './words.js';
 
 /**
- * Matching of patterns: a pattern becomes a small graph without cycles, and the best way through it is found by
- * remembering the best rest for every (node, position), so that the work is bounded by their product whatever is
- * said. A pattern may begin and end anywhere in the utterance, and up to two words may stand between two of its own.
+ * Pattern matching. A pattern becomes a small acyclic graph; memoising the best path from every (node, position) bounds
+ * the work by their product for any input. A pattern may begin and end anywhere in the utterance, and up to two extra
+ * words may stand between two of its own.
  */
 interface Edge {
   to: number;
   word?: string;
   slot?: string;
-  /** Takes one word of any kind and stays. */
+  /** Consumes any one word and stays at the node. */
   any?: true;
 }
 
@@ -24,7 +24,7 @@ export interface Matcher {
 export interface Capture {
   slot: string;
   value: SlotValue;
-  /** Positions in the utterance; `end` is behind the last word. */
+  /** Positions in the utterance; `end` is exclusive. */
   start: number;
   end: number;
 }
@@ -42,12 +42,12 @@ const SLOT_WORD_SCORE = 0.3;
 const TEXT_SCORE = 0.5;
 const SKIP_COST = 0.7;
 const MAX_SKIP = 2;
-/** Words that turn the meaning round are never passed over. */
+/** Words that negate the meaning are never skipped. */
 const NEVER_SKIPPED = new Set(['not', 'no', 'never', 'wait', 'without']);
-/** What may follow a pattern that has to stand at the end. */
+/** Words that may follow a pattern anchored at the end. */
 const POLITE = new Set(['please', 'thanks', 'thank', 'you', 'very', 'much', 'then', 'now']);
 
-/** Turns a pattern into its graph. Node 0 is the start, node 1 the end. */
+/** Compiles a pattern to its graph. Node 0 is the start, node 1 the end. */
 export function compilePattern(pattern: Pattern): Matcher {
   const nodes: Edge[][] = [[], []];
   const add = (node: PatternNode, from: number, to: number): void => {
@@ -85,7 +85,7 @@ export function compilePattern(pattern: Pattern): Matcher {
 interface Path {
   score: number;
   end: number;
-  /** Captures from here on, as a linked list: the paths share their rests. */
+  /** Captures from here on, as a linked list: paths share their tails. */
   captures: CaptureList | null;
 }
 
@@ -94,7 +94,7 @@ interface CaptureList {
   rest: CaptureList | null;
 }
 
-/** The matches of a pattern at every position where one begins, best first. */
+/** The best match of a pattern at each position, best first. */
 export function matchAll(
   matcher: Matcher,
   words: readonly Word[],
@@ -128,7 +128,7 @@ class Run {
     this.#today = today;
   }
 
-  /** The best way from a node to the end of the pattern. `maySkip`: something of the pattern came before. */
+  /** The best path from a node to the end of the pattern. `maySkip`: part of the pattern has already matched. */
   best(node: number, position: number, maySkip: boolean): Path | null {
     const key = (node * (this.#words.length + 1) + position) * 2 + (maySkip ? 1 : 0);
     const known = this.#known.get(key);

@@ -3,7 +3,7 @@ import type { DayNumber } from './slots/date.js';
 import type { Slot, SlotMatch } from './slots/slot.js';
 import { utteranceWords, type Word } from './words.js';
 
-/** How many utterances are remembered: several hundred turns of calls that run at the same time. */
+/** Cache size in utterances: several hundred turns of concurrent calls. */
 const MAX_UTTERANCES = 512;
 
 interface Remembered {
@@ -14,8 +14,8 @@ interface Remembered {
 }
 
 /**
- * Matching depends on nothing but the words and the day, and a conversation is replayed for every request: what was
- * found once is kept, so that a long call costs no more a turn than a short one.
+ * Match cache. A match depends only on the words and the day, and every request replays the conversation; caching makes
+ * a turn of a long call as cheap as one of a short call.
  */
 export class MatchMemory {
   readonly #slots: ReadonlyMap<string, Slot>;
@@ -26,12 +26,12 @@ export class MatchMemory {
     this.#slots = slots;
   }
 
-  /** The words of an utterance: the same array as long as it is remembered. */
+  /** The words of an utterance: the same array as long as it is cached. */
   wordsOf(text: string, today: DayNumber | null): readonly Word[] {
     const key = `${String(today)} ${text}`;
     const known = this.#byText.get(key);
     if (known !== undefined) {
-      // Deleted and set again, it is the youngest.
+      // Deleting and setting it again makes it the newest.
       this.#byText.delete(key);
       this.#byText.set(key, known);
       return known.words;
@@ -58,7 +58,7 @@ export class MatchMemory {
     return matches;
   }
 
-  /** What a slot finds at every position. */
+  /** What a slot matches at every position. */
   valuesOf(slot: Slot, words: readonly Word[], today: DayNumber | null): readonly (readonly SlotMatch[])[] {
     const entry = this.#byWords.get(words);
     const known = entry?.today === today ? entry?.values.get(slot) : undefined;

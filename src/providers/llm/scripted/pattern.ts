@@ -1,8 +1,8 @@
 import { patternWords } from './words.js';
 
 /**
- * A pattern as a tree. The notation: words; `(a|b)` one of several; `[please]` may be left out; `{party}` a slot;
- * `*` any words or none; `^` and `$` the beginning and the end of what was said.
+ * A pattern as a tree. The notation: words; `(a|b)` one of several; `[please]` optional; `{party}` a slot; `*` any
+ * words or none; `^` and `$` the beginning and end of the utterance.
  */
 export type PatternNode =
   | { kind: 'word'; word: string }
@@ -16,14 +16,14 @@ export interface Pattern {
   root: PatternNode;
   fromStart: boolean;
   toEnd: boolean;
-  /** The slots that are named in it. */
+  /** Names of its slots. */
   slots: readonly string[];
 }
 
 const MAX_DEPTH = 8;
 const EMPTY: PatternNode = { kind: 'sequence', items: [] };
 
-/** Reads a pattern. Throws a RangeError that says what is wrong with it. */
+/** Parses a pattern. Throws a RangeError that describes the error. */
 export function parsePattern(source: string): Pattern {
   const fromStart = source.startsWith('^');
   const toEnd = source.endsWith('$');

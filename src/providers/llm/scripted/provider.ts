@@ -11,9 +11,9 @@ const ISO = /\b(?:now|today|date)\b[^\n]{0,60}?\b(\d{4}-\d{2}-\d{2})\b/i;
 const WRITTEN = /\b(?:now|today|date)\b[^\n]{0,60}?\b(\d{1,2}) (\p{L}+) (\d{4})\b/iu;
 
 /**
- * Today's date where the conversation is, as a system message tells it behind "now", "today" or "date": "It is now
- * Saturday, 21 November 2026 at 11:29" or "Today is 2026-11-21". The last one counts: what a session adds comes behind
- * the agent's own prompt. Null where there is none; days are then handed on in the user's words.
+ * Today's date at the conversation's place, read from a system message after "now", "today" or "date": "It is now
+ * Saturday, 21 November 2026 at 11:29" or "Today is 2026-11-21". The last one wins: the session's text follows the
+ * agent's own prompt. Null if there is none; days are then passed on in the user's words.
  */
 export function dateIn(messages: readonly ChatMessage[]): DayNumber | null {
   let day: DayNumber | null = null;
@@ -29,14 +29,15 @@ export function dateIn(messages: readonly ChatMessage[]): DayNumber | null {
   return day;
 }
 
-/** Milliseconds of virtual time until the first piece. On a real clock it comes at once. */
+/** Virtual time to the first piece, in milliseconds. On a real clock it comes at once. */
 const FIRST_PIECE_MS = 2;
 
 const PRACTICE_ROUNDS = 20;
 
 /**
- * The embedded scripted model: replies by an agent file's own rules. The same messages and tools always give the
- * same reply. Throws CONFIG_INVALID that names the place where the script is not valid.
+ * The embedded scripted model: replies by an agent file's own rules. The same messages and tools always give the same
+ * reply.
+ * @throws ParleyError CONFIG_INVALID naming the place of an error in the script
  */
 export function scriptedProvider(script: AgentScriptInput): LlmProvider {
   return new ScriptedProvider(compileScript(parseScript(script)));
@@ -52,7 +53,7 @@ class ScriptedProvider implements LlmProvider {
   }
 
   async warmUp(): Promise<void> {
-    // Nothing has to be loaded; but code that has run before is quick when the first guest speaks.
+    // There is nothing to load, but running the code once warms it up for the first caller.
     for (let round = 0; round < PRACTICE_ROUNDS; round++) {
       new ScriptConversation(this.#script, [], round).user('hello, I would like something for four tomorrow, please');
     }
@@ -70,11 +71,11 @@ class ScriptedProvider implements LlmProvider {
   }
 
   async close(): Promise<void> {
-    // Holds nothing open.
+    // Holds no resources.
   }
 }
 
-/** Replays the messages and gives the reply that is due. */
+/** Replays the messages and returns the reply that is due. */
 function replyTo(script: CompiledScript, request: LlmRequest): ScriptReply {
   const { messages, requiredTool } = request;
   const conversation = new ScriptConversation(script, request.tools, dateIn(messages));

@@ -4,7 +4,7 @@ import type { PatternMatch } from './match.js';
 import type { DayNumber } from './slots/date.js';
 import type { Word } from './words.js';
 
-/** A rule that fits, with where and how. */
+/** A matching rule, with its match. */
 export interface RuleHit {
   rule: CompiledRule;
   match: PatternMatch;
@@ -13,13 +13,13 @@ export interface RuleHit {
   builtIn: boolean;
 }
 
-/** How much the rules of the current state and of the script are preferred to rules that fit equally well. */
+/** Score bonus of the current state's rules and of the script's over equally good matches. */
 const STATE_BONUS = 2.5;
 const SCRIPT_BONUS = 0.25;
-/** Puts small talk behind everything else: "thank you very much, goodbye" is a goodbye. */
+/** Ranks small talk last: "thank you very much, goodbye" is a goodbye. */
 const LAST_COST = 100;
 
-/** The rule that fits best: the one that explains most of the words; among equals the first. */
+/** The best match: the rule that covers the most words; the first of equals. */
 export function bestRule(
   words: readonly Word[],
   script: CompiledScript,
