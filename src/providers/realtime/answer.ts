@@ -11,15 +11,15 @@ export interface RealtimeAnswerOptions {
   provider: string;
   secrets: readonly string[];
   line: RealtimeSocket;
-  /** Tells this response from others; it comes back as metadata. */
+  /** Identifies the response; the server returns it as metadata. */
   id: string;
-  /** What the answer has to be a call of; null = it may be anything. */
+  /** The tool that the answer has to call; null = no restriction. */
   requiredTool: string | null;
-  /** It is over, or nothing more is wanted of it and the server has confirmed that. Called once. */
+  /** The response is over, or the server has confirmed its cancellation. Called once. */
   onOver: () => void;
 }
 
-/** A spoken item of the answer, and where its audio lies in the answer's. In samples. */
+/** A spoken item of the answer, and the position of its audio within the answer, in samples. */
 interface SpokenItem {
   id: string;
   start: number;
@@ -28,9 +28,9 @@ interface SpokenItem {
 
 const SAMPLES_PER_MS = REALTIME_RATE_HZ / 1000;
 
-/** One response of a Realtime session in its conversation: what the server sends of it, as pieces of a reply. */
+/** One response of a Realtime session: converts the server's events to pieces of a reply. */
 export class RealtimeAnswer implements LineListener {
-  /** What comes of it. Leaving it early cancels the response. */
+  /** The pieces of the reply. Leaving the iterator early cancels the response. */
   readonly pieces: Mailbox<LlmPiece>;
   readonly #options: RealtimeAnswerOptions;
   readonly #spoken: SpokenItem[] = [];
@@ -40,9 +40,9 @@ export class RealtimeAnswer implements LineListener {
   readonly #unlisten: () => void;
   #responseId: string | null = null;
   #samples = 0;
-  /** It was not cancelled. */
+  /** The response has not been cancelled. */
   #wanted = true;
-  /** What was heard of it, where that is not all; null = all, as far as is known. */
+  /** How much of it the user heard; null = all, as far as is known. */
   #heardSamples: number | null = null;
   #over = false;
 
@@ -55,16 +55,16 @@ export class RealtimeAnswer implements LineListener {
     this.#createEvent = line.send({ type: 'response.create', response: { metadata: { request: id }, ...choice } });
   }
 
-  /** Nothing more is wanted of it. It is over when the server has confirmed that. May be called twice. */
+  /** Cancels the response. It is over when the server confirms. Idempotent. */
   cancel(): void {
     if (this.#over || !this.#wanted) return;
     this.#wanted = false;
-    // Before it has a name: the one that runs in the conversation is this one.
+    // Before the response has an id: cancels the one that is running in the conversation.
     const which = this.#responseId === null ? {} : { response_id: this.#responseId };
     this.#options.line.send({ type: 'response.cancel', ...which });
   }
 
-  /** The server does not confirm that the response is over: nothing is waited for any more. */
+  /** Ends the wait: the server does not confirm that the response is over. */
   abandon(): void {
     this.#end();
   }
@@ -131,7 +131,7 @@ export class RealtimeAnswer implements LineListener {
     if (last?.id !== itemId) this.#spoken.push({ id: itemId, start: this.#samples, length: samples.length });
     else last.length += samples.length;
     this.#samples += samples.length;
-    // Audio of an answer that was cut already is beyond what was heard of it.
+    // Audio of a truncated answer is beyond what the user heard.
     if (this.#wanted) this.#voice('', samples);
   }
 
@@ -179,12 +179,13 @@ export class RealtimeAnswer implements LineListener {
     if (cause === this.#createEvent) this.#fail(realtimeError(this.#options.provider, error, this.#options.secrets));
   }
 
-  /** Only so much was heard: the rest goes, of the server's conversation, too. */
+  /** Truncates the answer to what the user heard, in the server's conversation too. */
   #cut(heardMs: number): void {
     if (this.#heardSamples !== null) return;
     this.#heardSamples = Math.max(0, Math.floor(heardMs * SAMPLES_PER_MS));
     this.cancel();
-    // While it runs, the server may not have all of what was heard; it has when it has confirmed the end.
+    // While the response runs, the server may not have all of the audio that was heard; after it confirms the end, it
+    // has.
     if (this.#over) this.#tellCut();
   }
 
@@ -192,12 +193,12 @@ export class RealtimeAnswer implements LineListener {
     const { line } = this.#options;
     const heard = this.#heardSamples;
     if (heard === null && !this.#wanted) {
-      // Nobody wanted it, and nobody says that they heard some of it: it was never said.
+      // Cancelled and not heard: removed from the conversation.
       for (const id of this.#begun) for (const event of line.items.removed(id)) line.send(event);
     }
     if (heard === null) return;
     for (const { id, start, length } of this.#spoken) {
-      if (!line.items.has(id)) continue; // of a connection that was lost
+      if (!line.items.has(id)) continue; // of a lost connection
       if (heard <= start) for (const event of line.items.removed(id)) line.send(event);
       else if (heard < start + length) {
         const audioEndMs = Math.floor((heard - start) / SAMPLES_PER_MS);
@@ -221,10 +222,10 @@ export class RealtimeAnswer implements LineListener {
   }
 }
 
-/** What the API called its events before it was generally available. */
+/** Event names before general availability. */
 const BETA_NAMES = /^response\.(audio_transcript|audio|text)(?=\.)/;
 
-/** Counts of a response, those of audio among them. */
+/** Usage of a response, including audio tokens. */
 function usageOf(usage: JsonObject | null): Extract<LlmPiece, { type: 'usage' }> | null {
   const [promptTokens, completionTokens] = [numberOf(usage?.['input_tokens']), numberOf(usage?.['output_tokens'])];
   if (promptTokens === null || completionTokens === null) return null;

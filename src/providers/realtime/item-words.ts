@@ -1,22 +1,23 @@
-/** Comparing what was said with what is written of it. */
+/** Compares spoken words with their transcript. */
 
-/** The words of a text, without regard to case and punctuation. */
+/** The words of a text, ignoring case and punctuation. */
 function wordsOf(text: string): string[] {
   return found(text).map(({ word }) => word);
 }
 
-/** Whether a text has all the words of a part of it, in one row. */
+/** Whether a text contains all words of a part, in sequence. */
 export function contains(text: string, part: string): boolean {
   const words = wordsOf(part);
   return words.length > 0 && ` ${wordsOf(text).join(' ')} `.includes(` ${words.join(' ')} `);
 }
 
-/** More words that agree are no coincidence. */
+/** This many matching words are no coincidence. */
 const SURE_WORDS = 3;
 
 /**
- * Where in `text` somebody's own words, as far as they were heard, stand: what lies before them, and behind. Null = nowhere.
- * @param own all that they said; its end may not have been heard
+ * Finds the speaker's own words, as far as they were heard, in `text`: returns the text before and after. Null = not
+ * found.
+ * @param own all of the speaker's words; the end may not have been heard
  */
 export function followed(own: string, text: string): [before: string, behind: string] | null {
   const said = wordsOf(own);
@@ -34,7 +35,7 @@ export function followed(own: string, text: string): [before: string, behind: st
   return null;
 }
 
-/** Languages without spaces have characters for words. */
+/** In languages without spaces, each character is a word. */
 const WORD = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}]|[\p{L}\p{N}]+(?:['’][\p{L}\p{N}]+)*/gu;
 
 function found(text: string): { word: string; start: number }[] {

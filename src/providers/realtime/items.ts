@@ -1,20 +1,20 @@
 import type { ChatMessage, ToolCall } from '../../agent/chat.js';
 import { contains, followed } from './item-words.js';
 
-/** An item of the server's conversation, and what it stands for. */
+/** An item of the server's conversation, and what it represents. */
 export type Item = { id: string | null } &
-  /** The user's audio; `text` is its transcript, null = not known (yet). The id is the server's to tell. */
+  /** The user's audio; `text` is its transcript, null = not known (yet). The server assigns the id. */
   (
     | { kind: 'heard'; text: string | null }
-    /** The model's audio; `text` is what it says as a whole, however much of it was heard. */
+    /** The model's audio; `text` is its full transcript, however much was heard. */
     | { kind: 'said'; text: string }
-    /** Text of either side that was put there. */
+    /** Text of either side that we inserted. */
     | { kind: 'written'; role: 'user' | 'assistant'; text: string }
     | { kind: 'call'; callId: string; name: string; arguments: string }
     | { kind: 'result'; callId: string; output: string }
   );
 
-/** What the conversation is to hold, in order. */
+/** The desired content of the conversation, in order. */
 type Unit =
   | { kind: 'user'; text: string }
   | { kind: 'assistant'; text: string }
@@ -22,56 +22,56 @@ type Unit =
   | { kind: 'result'; callId: string; output: string };
 
 /**
- * What the server's conversation holds, kept as the history is: for each request it tells what has to be taken out and
- * put in. Audio that stands for a message stays: the model knows how it was said, and the vendor has it cached. A
- * message of which there is no audio is written: a greeting that another socket read out, everything after a connection
- * was lost. Pure.
+ * Mirrors the server's conversation and syncs it with the history: computes for each request which items to delete and
+ * to create. Audio that represents a message stays: the model knows how it was said, and the vendor has it cached.
+ * Messages without audio are inserted as text: a greeting from another TTS connection, or everything after a reconnect.
+ * Pure.
  */
 export class Items {
   #items: Item[] = [];
   #count = 0;
 
-  /** The connection is a new one: its conversation is empty. */
+  /** A new connection starts with an empty conversation. */
   clear(): void {
     this.#items = [];
   }
 
-  /** The user's audio was committed; the server will name the item. */
+  /** The user's audio was committed; the server will assign an id. */
   committed(): void {
     this.#items.push({ id: null, kind: 'heard', text: null });
   }
 
-  /** The server has named the oldest commit that had no name. */
+  /** The server assigned an id to the oldest commit without one. */
   named(id: string): void {
     const item = this.#items.find((candidate) => candidate.id === null);
     if (item !== undefined) item.id = id;
   }
 
-  /** The oldest commit without a name came to nothing. */
+  /** The server rejected the oldest commit without an id. */
   refused(): void {
     const index = this.#items.findIndex((candidate) => candidate.id === null);
     if (index >= 0) this.#items.splice(index, 1);
   }
 
-  /** What is known of the user's words: all of them, or (`isMore`) some more. */
+  /** The transcript of the user's item: the whole, or (`isMore`) a delta. */
   transcribed(id: string, text: string, isMore = false): void {
     const item = this.#items.find((candidate) => candidate.id === id);
     if (item?.kind === 'heard') item.text = isMore ? (item.text ?? '') + text : text;
   }
 
-  /** A response has begun an item of its own. */
+  /** A response has started an item. */
   began(id: string, item: { kind: 'said' } | { kind: 'call'; callId: string; name: string }): void {
     if (item.kind === 'said') this.#items.push({ id, kind: 'said', text: '' });
     else this.#items.push({ id, ...item, arguments: '' });
   }
 
-  /** More of what the model says with an item. */
+  /** More of an item's transcript. */
   says(id: string, text: string): void {
     const item = this.#items.find((candidate) => candidate.id === id);
     if (item?.kind === 'said') item.text += text;
   }
 
-  /** Nobody has heard of it: it is gone. Returns what tells the server so. */
+  /** Removes an item that nobody heard. Returns the client events for the server. */
   removed(id: string): object[] {
     const index = this.#items.findIndex((candidate) => candidate.id === id);
     if (index < 0) return [];
@@ -83,19 +83,19 @@ export class Items {
     return this.#items.some((item) => item.id === id);
   }
 
-  /** Whether the conversation ends with something of the user's. */
+  /** Whether the conversation ends with an item of the user. */
   get endsWithUser(): boolean {
     const last = this.#items.at(-1);
     return last?.kind === 'heard' || (last?.kind === 'written' && last.role === 'user');
   }
 
-  /** Whether there is audio of the user's that no message stands for yet. */
+  /** Whether there is audio of the user without a message. */
   get hasUnnamed(): boolean {
     return this.#items.some((item) => item.id === null);
   }
 
   /**
-   * Makes the conversation hold these messages (system ones aside).
+   * Makes the conversation match these messages (without system messages).
    * @returns client events, in order
    */
   hold(messages: readonly ChatMessage[]): object[] {
@@ -113,7 +113,7 @@ export class Items {
         if ((kept[index] ?? []).length === 0) this.#put(itemOf(unit, this.#newId()), items, events);
       }
     }
-    // What has no name yet cannot be taken out: it goes when it has one, with the next request.
+    // An item without an id cannot be deleted yet; the next request deletes it once it has one.
     items.push(...this.#items.filter((item) => item.id === null && !taken.has(item)));
     this.#items = items;
     return events;
@@ -125,7 +125,7 @@ export class Items {
 
   #put(item: Item, items: Item[], events: object[]): void {
     const before = items.at(-1);
-    // Behind an item that the server has not named stands the end of the conversation.
+    // The server has no id for the item before it: append at the end.
     const place = before === undefined ? 'root' : before.id;
     items.push(item);
     events.push({
@@ -158,14 +158,14 @@ function unitsOf(messages: readonly ChatMessage[]): Unit[] {
   return units;
 }
 
-/** What a unit is made of: items that are there, and text that has to be put there. */
+/** Parts of a unit: existing items, and text to insert. */
 type Part = Item | { text: string };
 
 function matched(wanted: readonly Unit[], items: readonly Item[]): { kept: Part[][]; taken: Set<Item> } {
   const kept: Part[][] = wanted.map(() => []);
   const taken = new Set<Item>();
   let from = 0;
-  /** Units of the user's since the last unit of anybody else's that was found. */
+  /** User units since the last unit of another role that was matched. */
   let users: number[] = [];
   const settle = (to: number): void => {
     for (const [index, parts] of heardParts(wanted, users, items.slice(from, to))) {
@@ -195,22 +195,22 @@ function matched(wanted: readonly Unit[], items: readonly Item[]): { kept: Part[
   return { kept, taken };
 }
 
-/** Whether an item stands for (a part of) what somebody other than the user said or did. */
+/** Whether an item represents (a part of) a unit other than the user's. */
 function stands(item: Item, unit: Exclude<Unit, { kind: 'user' }>): boolean {
   if (unit.kind === 'assistant') return placeIn(item, unit.text) !== null;
   if (unit.kind === 'call') return item.kind === 'call' && item.callId === unit.call.id;
   return item.kind === 'result' && item.callId === unit.callId && item.output === unit.output;
 }
 
-/** What lies before and behind an item's words in something that the agent said; null = they are not in it. */
+/** The text before and after an item's words in a message of the agent; null = not contained. */
 function placeIn(item: Item, text: string): [before: string, behind: string] | null {
   if (item.kind === 'said') return followed(item.text, text);
-  // What was written was heard whole.
+  // Text items count as heard in full.
   const isWritten = item.kind === 'written' && item.role === 'assistant' && contains(text, item.text);
   return isWritten ? followed(item.text, text) : null;
 }
 
-/** The model's own words, and around them what was said in its name. */
+/** The model's own words, with the text of other sources around them. */
 function spokenParts(items: readonly Item[], text: string): Part[] {
   const parts: Part[] = [];
   let rest = text;
@@ -225,7 +225,7 @@ function spokenParts(items: readonly Item[], text: string): Part[] {
   return rest === '' ? parts : [...parts, { text: rest }];
 }
 
-/** Which items stand for which of the user's messages between two others. What fits none is left out. */
+/** Assigns items to the user's messages between two others. Items that match none are dropped. */
 function heardParts(wanted: readonly Unit[], users: readonly number[], items: readonly Item[]): Map<number, Part[]> {
   const found = users.map((index) => ({ index, text: (wanted[index] as { text: string }).text, items: [] as Item[] }));
   let at = 0;
@@ -238,7 +238,7 @@ function heardParts(wanted: readonly Unit[], users: readonly number[], items: re
   return new Map(found.map(({ index, text, items: own }) => [index, partsOf(own, text)]));
 }
 
-/** The items of a message, and between them what is in its text alone: what was typed, or heard before a connection was lost. */
+/** The items of a message, and between them text without an item: typed, or heard before a reconnect. */
 function partsOf(items: readonly Item[], text: string): Part[] {
   const parts: Part[] = [];
   let rest = isWordless(text) ? '' : text;
@@ -252,12 +252,12 @@ function partsOf(items: readonly Item[], text: string): Part[] {
   return isWritten ? [...parts, { text: rest === '' ? text : rest }] : parts;
 }
 
-/** An answer may be wanted before the words are known, and speech of which none become known is still speech. */
+/** An answer may be due before the transcript is known, and speech without a transcript is still speech. */
 function isWordless(text: string): boolean {
   return text === '' || text.startsWith('[');
 }
 
-/** What an item of the user's says; null = nobody knows. */
+/** The transcript of a user's item; null = not known. */
 function wordsIn(item: Item): string | null {
   return item.kind === 'heard' || item.kind === 'written' ? item.text : null;
 }

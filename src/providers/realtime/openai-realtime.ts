@@ -11,34 +11,34 @@ import { realtimeStt } from './realtime-stt.js';
 import { RealtimeSocket } from './realtime-socket.js';
 
 export interface OpenAiRealtimeOptions {
-  /** With the version: `https://api.openai.com/v1`. */
+  /** Includes the version: `https://api.openai.com/v1`. */
   baseUrl: string;
   apiKey: string;
   /** The server's name of a model id. Default: the id. */
   modelName?: (id: string) => string;
-  /** Until a session is set up. Default 5000 ms. */
+  /** Timeout for setting up a session. Default 5000 ms. */
   connectTimeoutMs?: number;
-  /** From asking to the first piece of an answer. Default 12,000 ms. */
+  /** Timeout for the first piece of an answer. Default 12,000 ms. */
   firstPieceMs?: number;
-  /** Between two pieces. Default 8000 ms. */
+  /** Timeout between two pieces. Default 8000 ms. */
   gapMs?: number;
-  /** A session is replaced when it is so old. Default 55 min: the vendor ends it after 60. */
+  /** A session is replaced at this age. Default 55 min: the vendor ends it after 60. */
   renewAfterMs?: number;
-  /** Times connections; requests bring their own clock. */
+  /** Clock for connections; requests bring their own. */
   clock: Clock;
 }
 
 const NAME = 'openai_realtime';
 const DEFAULTS = { connectTimeoutMs: 5000, firstPieceMs: 12_000, gapMs: 8000, renewAfterMs: 55 * 60_000 };
-/** A server that has not confirmed by then that an answer is over is not asked for another on this connection. */
+/** If the server does not confirm a cancellation within this time, the connection is not used for another answer. */
 const CANCEL_MS = 2000;
 
 /**
- * OpenAI's Realtime API: models that hear and speak themselves. A session of ours is one of theirs, over one WebSocket;
- * whose turn it is stays our business: their turn detection is off, and what the history holds is what their conversation
- * holds. In writing (`complete` without a session) a connection of its own answers in text. Sources, read on 2026-11-22:
- * developers.openai.com/api/reference/resources/realtime/client-events and …/server-events, /api/docs/guides/realtime-vad,
- * and the types of the package openai 7.57.0 (resources/realtime/realtime.d.ts).
+ * OpenAI's Realtime API for speech-to-speech models. One of our sessions is one of theirs, over one WebSocket. Turn
+ * taking stays ours: their turn detection is off, and their conversation is kept in sync with our history. A text
+ * request (`complete` without a session) uses a connection of its own. Sources, read on 2026-11-22:
+ * developers.openai.com/api/reference/resources/realtime/client-events and …/server-events,
+ * /api/docs/guides/realtime-vad, and the types of the package openai 7.57.0 (resources/realtime/realtime.d.ts).
  */
 export class OpenAiRealtime implements LlmProvider {
   readonly name = NAME;
@@ -59,7 +59,7 @@ export class OpenAiRealtime implements LlmProvider {
     };
   }
 
-  /** Sessions have connections of their own, which are opened when they are made. */
+  /** Does nothing: each session opens its own connection. */
   async warmUp(): Promise<void> {
     await import('ws');
   }
@@ -120,16 +120,16 @@ export class OpenAiRealtime implements LlmProvider {
   }
 }
 
-/** The model of one conversation: asks for one answer after another over its line. */
+/** The LLM of one conversation: requests one answer at a time over its socket. */
 class Conversing implements LlmProvider {
   readonly name = NAME;
   readonly virtualTime = false;
   readonly #options: Required<OpenAiRealtimeOptions>;
   readonly #line: RealtimeSocket;
-  /** How to speak, beside what the agent says of itself. */
+  /** Speaking style, added to the agent's instructions. */
   readonly #manner: string;
   #count = 0;
-  /** The answer that the server is at. */
+  /** The response in progress. */
   #running: RealtimeAnswer | null = null;
   #onOver: () => void = () => undefined;
 
@@ -144,7 +144,7 @@ class Conversing implements LlmProvider {
     await this.#line.ready();
   }
 
-  /** Where the connection is lost before anything has come, it is asked once more on another. */
+  /** If the connection is lost before the first piece, retries once on a new one. */
   async *complete(request: LlmRequest): AsyncGenerator<LlmPiece, void, undefined> {
     for (let isAgain = false; ; isAgain = true) {
       let hasBegun = false;
@@ -162,7 +162,7 @@ class Conversing implements LlmProvider {
     }
   }
 
-  /** The session closes its line. */
+  /** The session closes the socket. */
   async close(): Promise<void> {
     this.#running?.cancel();
     await Promise.resolve();
@@ -201,7 +201,7 @@ class Conversing implements LlmProvider {
         yield piece;
       }
     } catch (error) {
-      // A server that stalls is not waited for again.
+      // A stalled server is not waited for again.
       if (error instanceof ParleyError && error.code === 'PROVIDER_TIMEOUT') this.#line.lose(error);
       throw error;
     } finally {
@@ -211,7 +211,7 @@ class Conversing implements LlmProvider {
     }
   }
 
-  /** Resolves when the line stands and the server is at no other answer. */
+  /** Resolves when the session is ready and no other response is in progress. */
   async #free(signal: AbortSignal): Promise<void> {
     await untilAborted(this.#line.ready(), signal);
     const running = this.#running;
@@ -232,7 +232,7 @@ class Conversing implements LlmProvider {
   }
 }
 
-/** The user has said something of which neither the words nor the audio are there. */
+/** The user has spoken, but neither transcript nor audio is available. */
 function isUnanswerable(messages: LlmRequest['messages'], line: RealtimeSocket): boolean {
   const last = messages.at(-1);
   return last?.role === 'user' && last.content.trim() === '' && !line.items.endsWithUser;

@@ -8,57 +8,56 @@ import { realtimeError } from './realtime-error.js';
 import { type RealtimeSettings, sessionUpdate, type ToldSettings, toldOf } from './session-settings.js';
 
 export interface RealtimeSocketOptions {
-  /** In errors. */
+  /** The provider's name in errors. */
   provider: string;
   url: string;
   headers: Readonly<Record<string, string>>;
   secrets: readonly string[];
   clock: Clock;
   settings: RealtimeSettings;
-  /** Until the connection stands and the session is set up. Default 5000 ms. */
+  /** Timeout for connecting and setting up the session. Default 5000 ms. */
   connectTimeoutMs?: number;
-  /** A session ends after an hour: another one takes its place when it is this old. Default 55 min. */
+  /** A session ends after an hour; it is replaced at this age. Default 55 min. */
   renewAfterMs?: number;
-  /** It is closed when nobody has used it for so long. Default 60 s. */
+  /** Closes after this idle time. Default 60 s. */
   idleMs?: number;
 }
 
-/** Whoever listens to a line. What comes after `onLost` is of another connection. */
+/** A listener to the socket. Events after `onLost` belong to another connection. */
 export interface LineListener {
   onMessage(message: JsonObject, text: string): void;
   onLost(error: ParleyError): void;
 }
 
-/** One connection: from its dialling to its end. */
+/** One connection, from connect to close. */
 interface Connection {
   socket: VendorSocket;
   /** The session is set up. */
   isReady: boolean;
   ready: Promise<void>;
   settle: (error: ParleyError | null) => void;
-  /** What the server has said of the session that it set up. */
+  /** The server's last `session.updated`. */
   updated: string;
-  /** What the session was told last, to tell it what has changed. */
+  /** The settings sent last, to compute what has changed. */
   told: ToldSettings | null;
 }
 
 const DEFAULTS = { connectTimeoutMs: 5000, renewAfterMs: 55 * 60_000, idleMs: 60_000 };
-/** While somebody speaks a session is not replaced; it is looked at again after this. */
+/** Delay before checking again, while someone speaks, whether the session can be replaced. */
 const AGAIN_MS = 1000;
-/** So many messages without a meaning are overlooked; a vendor that goes on so has failed. */
+/** This many unintelligible messages are ignored; after that the vendor has failed. */
 const MAX_STRANGE_MESSAGES = 8;
 const TRANSCRIPTION = 'conversation.item.input_audio_transcription';
-/** Audio comes in messages of some hundred kilobytes at most. */
+/** Audio messages have at most some hundred kilobytes. */
 const MAX_MESSAGE_BYTES = 8_388_608;
 
 /**
- * One conversation's connection to a Realtime API: dialled when it is needed, dialled anew when it was lost, and replaced
- * before its session comes to its end. It keeps what the server's conversation holds. Those who use it need not know
- * which connection it is.
+ * The Realtime API connection of one conversation: connects on demand, reconnects after a loss, and replaces the
+ * session before it expires. It mirrors the server's conversation. Callers need not know which connection is in use.
  */
 export class RealtimeSocket {
   readonly items = new Items();
-  /** Whether an answer is under way, which a change of connections would break off. */
+  /** Whether an answer is in progress, which a new connection would cut off. */
   isAnswering: () => boolean = () => false;
   readonly #options: Required<RealtimeSocketOptions>;
   readonly #listeners = new Set<LineListener>();
@@ -66,7 +65,7 @@ export class RealtimeSocket {
   #next: Connection | null = null;
   #cancelRenewal: Cancel = () => undefined;
   #cancelIdle: Cancel = () => undefined;
-  /** Audio was sent that has not been committed. */
+  /** Audio was sent but not committed. */
   #hasAudio = false;
   #settings: RealtimeSettings;
   #strange = 0;
@@ -78,18 +77,18 @@ export class RealtimeSocket {
     this.#settings = options.settings;
   }
 
-  /** The connection stands, and its session is set up. */
+  /** Whether the connection is open and its session set up. */
   get isReady(): boolean {
     return this.#connection?.isReady === true;
   }
 
-  /** What the server has said of the session that it set up; empty before. */
+  /** The server's last `session.updated`; empty before. */
   get updated(): string {
     return this.#connection?.updated ?? '';
   }
 
   /**
-   * Resolves when the session can be used; dials where there is no connection.
+   * Resolves when the session is ready; connects if necessary.
    * @throws ParleyError PROVIDER_FAILED, PROVIDER_REFUSED, PROVIDER_TIMEOUT, SESSION_CLOSED
    */
   ready(): Promise<void> {
@@ -99,7 +98,7 @@ export class RealtimeSocket {
     return this.#connection.ready;
   }
 
-  /** @returns stops listening */
+  /** @returns unsubscribes */
   listen(listener: LineListener): () => void {
     this.#listeners.add(listener);
     this.#cancelIdle();
@@ -109,20 +108,20 @@ export class RealtimeSocket {
     };
   }
 
-  /** What the session is to be from now on; told where it differs. */
+  /** Changes the session's settings; sends only differences. */
   use(change: Partial<RealtimeSettings>): void {
     this.#settings = { ...this.#settings, ...change };
     if (this.#connection?.isReady === true) this.#tellSettings(this.#connection);
   }
 
-  /** Sends an event. Returns the id that an error would name. */
+  /** Sends an event. Returns its id, which errors refer to. */
   send(event: object): string {
     const id = `parley_event_${String(++this.#events)}`;
     this.#connection?.socket.send(JSON.stringify({ event_id: id, ...event }));
     return id;
   }
 
-  /** Audio of the user's, as the session takes it. */
+  /** Appends user audio in the session's format. */
   append(pcm: Uint8Array): void {
     this.#hasAudio = true;
     this.#connection?.socket.send(
@@ -130,7 +129,7 @@ export class RealtimeSocket {
     );
   }
 
-  /** The user's audio is a whole: an item of the conversation, to be transcribed. */
+  /** Commits the user's audio: it becomes an item of the conversation and is transcribed. */
   commit(): void {
     if (this.#connection?.isReady !== true) return;
     this.#hasAudio = false;
@@ -138,7 +137,7 @@ export class RealtimeSocket {
     this.send({ type: 'input_audio_buffer.commit' });
   }
 
-  /** The connection is of no use: those who listen are told, and the next `ready` dials. */
+  /** Drops the connection: notifies the listeners; the next `ready` reconnects. */
   lose(error: ParleyError): void {
     const connection = this.#connection;
     if (connection !== null) this.#over(connection, error);
@@ -214,7 +213,7 @@ export class RealtimeSocket {
       connection.updated = text;
       if (!connection.isReady) this.#onReady(connection);
     }
-    // A session that is being set up has nothing else to say, unless it is that it will not be.
+    // During setup the only relevant message is a failure.
     if (!connection.isReady) {
       if (type === 'error') this.#over(connection, this.#errorOf(message));
       return;
@@ -228,7 +227,7 @@ export class RealtimeSocket {
     for (const listener of Array.from(this.#listeners)) listener.onMessage(message, text);
   }
 
-  /** What the messages tell of the conversation. */
+  /** Tracks the conversation's items. */
   #keep(type: string, message: JsonObject): void {
     const id = textOf(message['item_id']);
     if (type === 'input_audio_buffer.committed' && id !== null) this.items.named(id);
@@ -250,7 +249,7 @@ export class RealtimeSocket {
   #onReady(connection: Connection): void {
     connection.isReady = true;
     connection.settle(null);
-    this.#tellSettings(connection); // what has changed since it was dialled
+    this.#tellSettings(connection); // settings that changed while connecting
     if (connection === this.#next) this.#replaceWhenQuiet();
     else {
       this.items.clear();
@@ -267,7 +266,7 @@ export class RealtimeSocket {
     });
   }
 
-  /** The session's time is nearly over: the new one goes on, with the history that the next request gives it. */
+  /** The session expires soon: a new one continues, with the history of the next request. */
   #replaceWhenQuiet(): void {
     const { clock } = this.#options;
     const next = this.#next;
@@ -302,7 +301,7 @@ export class RealtimeSocket {
     for (const listener of Array.from(this.#listeners)) listener.onLost(error);
   }
 
-  /** The successor failed: the old session has some minutes left. */
+  /** The replacement failed: retries soon, as the old session has some minutes left. */
   #armRenewalSoon(): void {
     const { clock } = this.#options;
     this.#cancelRenewal();

@@ -11,26 +11,26 @@ import type { VendorSocketEvents } from '../wire/vendor-socket.js';
 import type { RealtimeSocket } from './realtime-socket.js';
 import type { RealtimeSettings } from './session-settings.js';
 
-/** What transcribes the user beside the model that hears them. */
+/** Default model that transcribes the user's audio. */
 const DEFAULT_MODEL = 'gpt-transcribe';
 
-/** A session does not wait longer than this for the connection before it begins. */
+/** Longest time that a session waits for the connection before it begins. */
 const WARM_UP_MS = 1500;
 
 export interface RealtimeSttOptions {
   name: string;
   line: RealtimeSocket;
   secrets: readonly string[];
-  /** Times the warm-up. */
+  /** Clock for the warm-up. */
   clock: Clock;
 }
 
 const COMMIT = '{"type":"input_audio_buffer.commit"}';
 
 /**
- * The user's words in a Realtime session: what the session's input transcription makes of the audio that the model hears.
- * The audio goes to the model through here: each stretch of speech, from a little before our VAD heard it on, becomes an
- * item of the conversation the moment it is over, whether it will be answered or not.
+ * STT of a Realtime session: the input transcription of the audio that the model hears. It also sends the audio to the
+ * model: each stretch of speech, with a short lead before the VAD's onset, is committed as an item when it ends,
+ * whether or not it will be answered.
  */
 export function realtimeStt({ name, line, secrets, clock }: RealtimeSttOptions): SttProvider {
   const ears = new SocketSttProvider(
@@ -44,7 +44,7 @@ export function realtimeStt({ name, line, secrets, clock }: RealtimeSttOptions):
     },
     { apiKey: secrets[0] ?? '' },
   );
-  // The session is set up before anybody speaks; one that is late, or fails in passing, is waited for when somebody does.
+  // Sets the session up before anyone speaks; a slow or transient failure is retried when someone does.
   ears.warmUp = async () => {
     const enough = new AbortController();
     const late = delay(clock, WARM_UP_MS, enough.signal).catch(() => undefined);
@@ -76,7 +76,7 @@ function realtimeDialect(options: SttOptions, line: RealtimeSocket): SttDialect 
     audio: (pcm) => pcm,
     finalize: () => [COMMIT],
     read: (text, tell) => {
-      // The model has heard it all the same: it is answered without its words.
+      // The model has heard the audio anyway and answers without the transcript.
       if (!text.includes('input_audio_transcription.failed')) return dialect.read(text, tell);
       tell.finalized();
       return true;
@@ -85,7 +85,7 @@ function realtimeDialect(options: SttOptions, line: RealtimeSocket): SttDialect 
   };
 }
 
-/** A recogniser's part of the line. */
+/** The recogniser's share of the socket. */
 function joined(line: RealtimeSocket, events: VendorSocketEvents) {
   let isOver = false;
   const leave = line.listen({
@@ -123,7 +123,7 @@ function joined(line: RealtimeSocket, events: VendorSocketEvents) {
   };
 }
 
-/** Whether it is about what the user says. */
+/** Whether the event concerns the user's speech. */
 function isHeard(type: string, text: string): boolean {
   if (type === 'error') return text.includes('input_audio_buffer_commit_empty');
   return type.startsWith('input_audio_buffer.') || type.includes('input_audio_transcription');

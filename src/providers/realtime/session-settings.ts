@@ -1,20 +1,20 @@
 import type { ToolSpec } from '../../agent/chat.js';
 import { openAiVoice } from '../tts/vendors/openai-voice.js';
 
-/** The only rate of the API's PCM. */
+/** The only PCM rate of the API. */
 export const REALTIME_RATE_HZ = 24_000;
 
-/** What a session is to be. */
+/** The desired settings of a session. */
 export interface RealtimeSettings {
-  /** Null = it writes, and does not speak. */
+  /** Null = text only. */
   voice: { id: string; speed?: number } | null;
-  /** What transcribes the user; null = nothing does. */
+  /** Transcription of the user; null = none. */
   transcription: { model: string; language?: string; keywords?: readonly string[]; prompt?: string } | null;
   instructions: string;
   tools: readonly ToolSpec[];
 }
 
-/** What a session has been told. */
+/** The settings that a session has received. */
 export interface ToldSettings {
   instructions: string;
   /** As JSON. */
@@ -24,8 +24,8 @@ export interface ToldSettings {
 }
 
 /**
- * The `session` of a `session.update`: all of it the first time, then what has changed; null = nothing has. Voice and
- * formats stay as they are. The turns are ours: the server detects none. (Types of the package openai 7.57.0,
+ * The `session` of a `session.update`: everything the first time, then only changes; null = no change. Voice and
+ * formats stay fixed. The server's turn detection is off. (Types of the package openai 7.57.0,
  * RealtimeSessionCreateRequest, read on 2026-11-22.)
  */
 export function sessionUpdate(settings: RealtimeSettings, told: ToldSettings | null): object | null {
@@ -55,7 +55,7 @@ export function sessionUpdate(settings: RealtimeSettings, told: ToldSettings | n
   };
 }
 
-/** The setting as it has been told. */
+/** The settings in the form in which they are sent. */
 export function toldOf({ instructions, tools, transcription }: RealtimeSettings): ToldSettings {
   return { instructions, tools: JSON.stringify(tools), transcription: JSON.stringify(transcription) };
 }

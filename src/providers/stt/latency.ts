@@ -1,11 +1,11 @@
 /**
- * What recognition costs in virtual time: the medians that bench/stt.ts measured (docs/stt.md), so that a run in
- * virtual time feels like one on a real machine and decides alike on every one.
+ * Recognition latency in virtual time: medians measured by bench/stt.ts (docs/stt.md), so that a virtual run has
+ * realistic and reproducible timing.
  */
 export interface SttLatency {
-  /** From the last audio that a hypothesis needs to the interim transcript. */
+  /** From the last audio of a hypothesis to the interim transcript. */
   interimMs: number;
-  /** From the end of speech, as the VAD reports it, to the final transcript. */
+  /** From the VAD's end of speech to the final transcript. */
   finalMs: number;
 }
 

@@ -17,12 +17,12 @@ import { talkscriberStt } from './vendors/talkscriber.js';
 import { WhisperStt } from './vendors/whisper.js';
 
 interface Entry {
-  /** Whose key or address it needs. Default nobody's. */
+  /** The vendor whose key or address it needs. Default: none. */
   vendor?: VendorName;
   make: (access: VendorAccess) => SttProvider;
 }
 
-/** Runs models of the operator's own. */
+/** Runs the operator's local models. */
 interface LocalEntry {
   makeLocal: (models?: LocalModels) => SttProvider;
 }
@@ -50,10 +50,10 @@ const PROVIDERS: Readonly<Record<string, Entry | LocalEntry>> = {
 
 const NO_ACCESS: VendorAccess = { apiKey: null, baseUrl: null, region: null };
 
-/** The names that `sttProvider` takes. */
+/** The names that `sttProvider` accepts. */
 export const STT_PROVIDERS: readonly string[] = Object.keys(PROVIDERS);
 
-/** Whose access a provider needs, null = nobody's; and whether it runs the operator's own models. */
+/** The vendor whose access each provider needs, null = none; and whether it runs local models. */
 export const STT_ENTRIES: readonly { name: string; vendor: VendorName | null; isLocal: boolean }[] = Object.entries(
   PROVIDERS,
 ).map(([name, entry]) => ({
@@ -64,8 +64,8 @@ export const STT_ENTRIES: readonly { name: string; vendor: VendorName | null; is
 
 /**
  * A new provider with its defaults; the caller closes it.
- * @param vendors the operator's access to vendors
- * @param models the operator's own models
+ * @param vendors the operator's vendor access
+ * @param models the operator's local models
  * @throws ParleyError PROVIDER_UNKNOWN, PROVIDER_NOT_CONFIGURED
  */
 export function sttProvider(name: string, vendors: Vendors = {}, models?: LocalModels): SttProvider {

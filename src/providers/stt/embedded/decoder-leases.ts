@@ -4,30 +4,30 @@ import { DecoderPool, type DecoderPoolOptions } from './decoder-pool.js';
 import { SessionTurn, type Reply } from './session-turn.js';
 import type { Vocabulary } from './vocabulary.js';
 
-/** A speaker of whom nothing has come for so long has stopped, whatever the VAD says: its decoder may be taken. */
+/** A speaker with no audio for this long counts as silent, whatever the VAD says: the decoder may be reclaimed. */
 const QUIET_MS = 400;
 
 export interface DecoderLeasesOptions extends Pick<DecoderPoolOptions, 'size' | 'make'> {
   readonly clock: Clock;
-  /** Calls back soon, after messages that have come meanwhile. */
+  /** Calls back after the messages that are queued now. */
   readonly soon: (fn: () => void) => void;
 }
 
 /**
- * Who is listened to next, and with which decoder. One piece of 100 ms at a time, with a turn of the event loop in
- * between:
+ * Schedules the sessions and leases decoders to them. Works on one piece of 100 ms at a time and yields to the event
+ * loop in between:
  *
- * - sessions whose user has stopped speaking come first, the one with the least left to do before the others: an
- *   answer waits for its final transcript, and for interim ones nobody does;
+ * - sessions whose user has stopped speaking come first, the one with the least work left before the others: an answer
+ * waits for its final transcript, but nothing waits for interim ones;
  * - the others take turns;
- * - where no decoder is free, one is taken back from a session that has nothing to do: its user pauses within a turn,
- *   or nothing has come for 400 ms. It gets one again, and catches up, when it has;
+ * - if no decoder is free, one is reclaimed from a session that has no work: its user pauses within a turn, or no audio
+ * has come for 400 ms. The session gets a decoder again, and catches up, when it has work;
  * - while nobody speaks, grammars are loaded for sessions that have not spoken yet.
  */
 export class DecoderLeases {
   readonly #options: DecoderLeasesOptions;
   readonly #pool: DecoderPool;
-  /** In the order of their last turn at the desk, the newest last. */
+  /** In the order of their last work, the latest last. */
   readonly #sessions = new Map<number, SessionTurn>();
   readonly #unprepared = new Set<number>();
   #running = false;
@@ -52,7 +52,7 @@ export class DecoderLeases {
     this.#run();
   }
 
-  /** Audio of the turn that is running; the first begins one. The reply is what has been understood of it so far. */
+  /** Adds audio to the current turn; the first audio begins one. The reply is the transcript so far. */
   audio(id: number, samples: Int16Array, isFinal: boolean, reply: Reply): void {
     const session = this.#sessions.get(id);
     if (session === undefined) {
@@ -64,7 +64,7 @@ export class DecoderLeases {
     this.#run();
   }
 
-  /** The turn is over, once what has come of it is decoded. */
+  /** Ends the turn, after its audio has been decoded. */
   end(id: number): void {
     this.#sessions.get(id)?.addEnd();
     this.#run();
@@ -87,7 +87,7 @@ export class DecoderLeases {
     });
   }
 
-  /** One piece of work. False where there is none that can be done. */
+  /** Does one piece of work. False if there is none. */
   #step(): boolean {
     this.#cancelWait?.();
     this.#cancelWait = undefined;
@@ -105,7 +105,7 @@ export class DecoderLeases {
   }
 
   #work(id: number, session: SessionTurn): void {
-    // Behind the others again.
+    // To the end of the queue.
     this.#sessions.delete(id);
     this.#sessions.set(id, session);
     if (session.step()) this.#pool.giveBack(id);
@@ -124,7 +124,7 @@ export class DecoderLeases {
     return true;
   }
 
-  /** Takes a decoder back from whoever needs it least, best one with the right grammar. */
+  /** Reclaims a decoder from the session that needs it least, preferably one with the right grammar. */
   #recall(id: number, { vocabulary }: SessionTurn): ReturnType<DecoderPool['borrow']> {
     if (this.#pool.isMakingFor(id)) return undefined;
     const holders = [...this.#sessions].filter(([, one]) => one.hasDecoder && !one.busy);
@@ -140,7 +140,7 @@ export class DecoderLeases {
     return this.#options.clock.nowMs() - session.heardMs;
   }
 
-  /** Somebody waits for a decoder. Those who have one may fall silent without a word. */
+  /** A session waits for a decoder: checks again later, as those that hold one may fall silent without a message. */
   #waitForQuiet(): void {
     const { clock } = this.#options;
     const holders = [...this.#sessions.values()].filter((one) => one.hasDecoder && !one.busy);
@@ -151,14 +151,14 @@ export class DecoderLeases {
     });
   }
 
-  /** Loads one grammar ahead of its session's first turn. False where there is nothing to load now. */
+  /** Loads one grammar before its session's first turn. False if there is nothing to load. */
   #prepare(): boolean {
     for (const id of this.#unprepared) {
       const session = this.#sessions.get(id);
       try {
         if (session !== undefined && !this.#pool.prepare(id, session.vocabulary)) continue;
       } catch {
-        // Its first turn will tell.
+        // The session's first turn reports the error.
       }
       this.#unprepared.delete(id);
       return true;

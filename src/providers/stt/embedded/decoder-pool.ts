@@ -3,44 +3,44 @@ import type { TurnDecoder } from './turn-decoder.js';
 import type { Vocabulary } from './vocabulary.js';
 
 export interface DecoderPoolOptions {
-  /** Most decoders at once. */
+  /** Maximum number of decoders. */
   readonly size: number;
   readonly make: (language: SpeechLanguage) => Promise<TurnDecoder>;
-  /** Whether a session that is open has this vocabulary: its grammar is better not overwritten. */
+  /** Whether an open session uses this vocabulary: its grammar should stay loaded. */
   readonly isWanted: (key: string) => boolean;
-  /** A decoder that was being made is there, or could not be. */
+  /** Called when a decoder has been created, or has failed to be. */
   readonly onMade: () => void;
 }
 
 interface Slot {
   readonly language: SpeechLanguage;
-  /** Null while it is being made. */
+  /** Null while it is being created. */
   decoder: TurnDecoder | null;
-  /** Key of the vocabulary that is loaded; null for none. */
+  /** Key of the loaded vocabulary; null = none. */
   key: string | null;
-  /** Key of the vocabulary that it is being made for. */
+  /** Key of the vocabulary that it is being created for. */
   madeFor: string | null;
-  /** The session that has it, or that it is being made for. */
+  /** The session that leases it, or that it is being created for. */
   borrower: number | null;
 }
 
 /**
- * The worker's decoders: made when they are needed, lent to one session for one turn, kept for the next. At most
- * `size`, whatever the number of sessions. One that already holds the agent's grammar is preferred; loading another
- * takes a tenth of a second.
+ * The worker's decoder pool. Decoders are created on demand, leased to one session for one turn, and kept: at most
+ * `size`, whatever the number of sessions. Prefers one that has the agent's grammar loaded; loading another takes a
+ * tenth of a second.
  */
 export class DecoderPool {
   readonly #options: DecoderPoolOptions;
-  /** In the order of their last use, the newest last. */
+  /** In the order of their last use, the latest last. */
   readonly #slots: Slot[] = [];
-  /** Borrowers whose decoder could not be made, and why. */
+  /** Sessions whose decoder could not be created, and why. */
   readonly #failed = new Map<number, Error>();
 
   constructor(options: DecoderPoolOptions) {
     this.#options = options;
   }
 
-  /** Has one decoder of the language ready. Rejects if it cannot be made. */
+  /** Creates one decoder of the language in advance. Rejects if that fails. */
   async warm(language: SpeechLanguage): Promise<void> {
     if (this.#slots.length < this.#options.size && !this.#slots.some((slot) => slot.language === language)) {
       await this.#make(null, language, null);
@@ -48,8 +48,8 @@ export class DecoderPool {
   }
 
   /**
-   * A decoder with this vocabulary, which the borrower has until `giveBack`; undefined where none is free, or one is
-   * being made (`onMade` is called then). Throws if it cannot be made or refuses the vocabulary.
+   * Leases a decoder with this vocabulary until `giveBack`; undefined if none is free, or one is being created
+   * (`onMade` is then called). Throws if it cannot be created or rejects the vocabulary.
    */
   borrow(borrower: number, vocabulary: Vocabulary): TurnDecoder | undefined {
     const failure = this.#failed.get(borrower);
@@ -65,8 +65,8 @@ export class DecoderPool {
   }
 
   /**
-   * Loads a vocabulary before it is needed, where there is room for it. False while a decoder is being made for it;
-   * true where there is nothing more to do. Throws if the vocabulary is refused.
+   * Loads a vocabulary in advance, if there is capacity. False while a decoder is being created for it; true if there
+   * is nothing more to do. Throws if the vocabulary is rejected.
    */
   prepare(borrower: number, vocabulary: Vocabulary): boolean {
     const isThere = this.#slots.some((slot) => {
@@ -82,7 +82,7 @@ export class DecoderPool {
     return this.#slots.some((slot) => slot.borrower === borrower && slot.decoder === null);
   }
 
-  /** The borrower needs its decoder no more. */
+  /** Ends the lease. */
   giveBack(borrower: number): void {
     this.#failed.delete(borrower);
     const slot = this.#slots.find((one) => one.borrower === borrower);
@@ -93,7 +93,10 @@ export class DecoderPool {
     this.#slots.push(slot);
   }
 
-  /** In this order: one with the grammar, one whose grammar nobody needs, a new one, one whose grammar is needed. */
+  /**
+   * In order of preference: a decoder with the grammar, one whose grammar is unused, a new one, one whose grammar is in
+   * use.
+   */
   #choose(borrower: number, vocabulary: Vocabulary): Slot | undefined {
     const { key, language } = vocabulary;
     const ready = this.#free().find((slot) => slot.key === key) ?? this.#spare(vocabulary);
@@ -110,17 +113,17 @@ export class DecoderPool {
     return this.#slots.filter((slot) => slot.borrower === null && slot.decoder !== null);
   }
 
-  /** A free one whose grammar nobody needs. */
+  /** A free one whose grammar is unused. */
   #spare({ language }: Vocabulary): Slot | undefined {
     return this.#free().find(({ key, ...slot }) => {
       return slot.language === language && (key === null || !this.#options.isWanted(key));
     });
   }
 
-  /** Begins to make one more, if there may be one and none is being made for this borrower. Never there at once. */
+  /** Starts to create a decoder, if the limit allows it and none is being created for this session. Asynchronous. */
   #room(borrower: number, { key, language }: Vocabulary): undefined {
     if (!this.isMakingFor(borrower) && this.#slots.length < this.#options.size) {
-      // Whoever waits for it is told by `borrow`.
+      // `borrow` reports the error to the waiting session.
       this.#make(borrower, language, key).catch(() => undefined);
     }
   }

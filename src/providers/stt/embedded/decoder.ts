@@ -5,16 +5,18 @@ import type { Pronunciation } from './lexicon.js';
 import { allocateText, readText, type NativeDecoder, type SoundSwallower } from './soundswallower.js';
 import type { SpeakerMean } from './speaker.js';
 
-/** One piece of the best path so far. Times are frames of 10 ms from the utterance's start, both ends included. */
+/**
+ * A segment of the best path so far. Times are frames of 10 ms from the start of the utterance, both ends inclusive.
+ */
 export interface DecodedSegment {
   /** The word, a filler such as `<sil>`, or empty for a garbage phone. */
   readonly word: string;
   readonly kind: 'word' | 'silence' | 'garbage';
   readonly startFrame: number;
   readonly endFrame: number;
-  /** Log-likelihood of the audio (natural logarithm), relative to the best sound that was tried in each frame. */
+  /** Log-likelihood of the audio (natural logarithm), relative to the best phone in each frame. */
   readonly acoustic: number;
-  /** Weighted log-probability of the arcs that led here, back-offs included. */
+  /** Weighted log-probability of the arcs, back-offs included. */
   readonly language: number;
 }
 
@@ -22,20 +24,20 @@ export interface DecodedSegment {
 export const FRAME_SAMPLES = 160;
 
 /**
- * Mean of the spectrum (cepstra) that a session begins with, until it has heard its own speaker and line: the one the
- * authors of the English acoustic model give with it. The French one has none; the decoder's default is used.
+ * Initial cepstral mean of a session, until it has adapted to its speaker and line: the value that comes with the
+ * English acoustic model. The French one has none and uses the decoder's default.
  */
 const INITIAL_MEAN: Readonly<Record<SpeechLanguage, string>> = {
   en: '41.00,-5.29,-0.12,5.09,2.48,-4.07,-1.37,-1.78,-5.08,-2.05,-6.45,-1.42,1.17',
   fr: '40,3,-1',
 };
-/** Language weight: how much a word's probability counts beside its sound. PocketSphinx's default. */
+/** Language weight: the weight of a word's probability relative to the acoustic score. PocketSphinx's default. */
 const LANGUAGE_WEIGHT = 6.5;
 /** Scores come in units of 1024 steps of the logarithm's base 1.0001. */
 const SCORE_UNIT = 1024 * Math.log(1.0001);
 /**
- * How far behind the best a path may fall and still be followed. With the word beam as narrow as the decoder's default
- * (7e-29) a back-off alone can end a path: its probability counts with the language weight as its power.
+ * Beam widths. With the decoder's default word beam (7e-29) a single back-off can prune a path: the language weight is
+ * the exponent of its probability.
  */
 const BEAMS = { beam: 1e-50, pbeam: 1e-44, wbeam: 1e-32 } as const;
 
@@ -43,13 +45,13 @@ const BEAMS = { beam: 1e-50, pbeam: 1e-44, wbeam: 1e-32 } as const;
 const SEGMENT = { word: 2, startFrame: 3, endFrame: 4, acoustic: 5, language: 6 } as const;
 
 /**
- * Offsets (in 32-bit words) of soundswallower 0.6.3 that lead to the mean of the spectrum: `decoder_s`, `feat_s` and
- * `cmn_t`. `load` checks them.
+ * Offsets (in 32-bit words) in soundswallower 0.6.3 that lead to the cepstral mean: `decoder_s`, `feat_s` and `cmn_t`.
+ * `load` verifies them.
  */
 const MEAN_PATH = { features: 3, normaliser: 14, mean: 0, sum: 2, frames: 3 } as const;
 const CEPSTRA = 13;
 
-/** A grammar that hears nothing. */
+/** A grammar that matches nothing. */
 const NOTHING: Grammar = {
   stateCount: 2,
   start: 0,
@@ -61,7 +63,7 @@ const NOTHING: Grammar = {
   nullProbabilities: Float64Array.of(1),
 };
 
-/** One recogniser: an acoustic model (5 MB) and the words and the grammar that it was last given. */
+/** One decoder: an acoustic model (5 MB) with its current words and grammar. */
 export class SpeechDecoder {
   readonly #module: SoundSwallower;
   readonly #native: NativeDecoder;
@@ -74,16 +76,16 @@ export class SpeechDecoder {
     this.#native = native;
   }
 
-  /** Loads the acoustic model of a language: about 80 ms. The decoder knows no words yet. */
+  /** Loads the acoustic model of a language, which takes about 80 ms. The decoder has no words yet. */
   static async load(module: SoundSwallower, language: SpeechLanguage): Promise<SpeechDecoder> {
     const native = new module.Decoder({
       hmm: module.get_model_path(MODEL_FOLDER[language]),
-      // There is no such file: words come by `addWords`. With all 134,000 of the package's a decoder has 15 MB more.
+      // This file does not exist: `addWords` adds words. All 134,000 words of the package would take 15 MB per decoder.
       dict: 'none',
       samprate: 16_000,
       loglevel: 'FATAL',
       cmninit: INITIAL_MEAN[language],
-      // The grammar has an arc for each pronunciation already; the decoder's own way is quadratic.
+      // The grammar already has an arc for each pronunciation; the decoder's own expansion is quadratic.
       fsgusealtpron: false,
       ...BEAMS,
     });
@@ -96,7 +98,7 @@ export class SpeechDecoder {
     return decoder;
   }
 
-  /** What has been learnt of the speaker; set it between `startUtterance` and the first `feed`. */
+  /** The adaptation to the speaker; set it between `startUtterance` and the first `feed`. */
   get speaker(): SpeakerMean {
     const [mean, sum, frames] = this.#meanAt();
     return { mean: mean.slice(), sum: sum.slice(), frames: this.#module.HEAP32[frames] as number };
@@ -109,7 +111,7 @@ export class SpeechDecoder {
     this.#module.HEAP32[frames] = speaker.frames;
   }
 
-  /** Adds words to the dictionary, each once in a decoder's life. The grammar that is loaded goes on without them. */
+  /** Adds words to the dictionary, each once per decoder. The loaded grammar does not change. */
   addWords(words: Iterable<Pronunciation>): void {
     const module = this.#module;
     for (const [entry, phones] of words) {
@@ -122,10 +124,11 @@ export class SpeechDecoder {
     }
   }
 
-  /** Replaces the grammar. Throws if the decoder refuses it. */
+  /** Replaces the grammar. Throws if the decoder rejects it. */
   setGrammar(grammar: Grammar): void {
     this.endUtterance();
-    // The old one is freed only once the new one is complete; a grammar of nothing in between halves the peak.
+    // The decoder frees the old grammar only after the new one is complete; an empty grammar in between halves peak
+    // memory.
     this.#load(NOTHING);
     this.#load(grammar);
   }
@@ -162,7 +165,7 @@ export class SpeechDecoder {
     this.#running = true;
   }
 
-  /** Decodes mono 16 kHz audio of the utterance that was started. */
+  /** Decodes mono 16 kHz audio of the current utterance. */
   feed(samples: Int16Array): void {
     if (samples.length === 0) return;
     const module = this.#module;
@@ -177,7 +180,7 @@ export class SpeechDecoder {
     if (frames < 0) throw new Error('The decoder failed on its audio');
   }
 
-  /** The best path through what has been decoded so far, without fillers of no length. */
+  /** The best path so far, without fillers of zero length. */
   bestPath(): DecodedSegment[] {
     const module = this.#module;
     const path: DecodedSegment[] = [];
@@ -210,14 +213,14 @@ export class SpeechDecoder {
     return path;
   }
 
-  /** Ends the utterance; the mean of the spectrum takes it in. May be called when none is running. */
+  /** Ends the utterance, which updates the cepstral mean. May be called when none is running. */
   endUtterance(): void {
     if (!this.#running) return;
     this.#running = false;
     this.#native.stop();
   }
 
-  /** Where in the module's memory the speaker's mean lies. */
+  /** Address of the speaker's mean in the module's memory. */
   #meanAt(): [mean: Float32Array, sum: Float32Array, frames: number] {
     const { HEAP32, HEAPF32 } = this.#module;
     const features = HEAP32[this.#native.cdecoder / 4 + MEAN_PATH.features] as number;

@@ -3,28 +3,28 @@ import { FRAME_SAMPLES, type DecodedSegment } from './decoder.js';
 import type { Hypothesis, HypothesisWord } from './protocol.js';
 
 /**
- * Whether what was decoded may be believed. Speech outside the vocabulary comes out of such a decoder as a salad of
- * words that sound a little like it. It gives itself away in three measures:
+ * Whether a transcript can be trusted. From out-of-vocabulary speech this decoder makes a word salad of similar sounds.
+ * Three measures reveal it:
  *
- * - the share of the speech that fitted a free loop of phones ("garbage") better than any words;
- * - the language model's log-probability per word, low where the path went by back-offs;
- * - the same per frame, low where many unlikely short words were needed to cover the sound.
+ * - the share of the speech that fits a free phone loop ("garbage") better than any words;
+ * - the language model's log-probability per word, low if the path used back-offs;
+ * - the same per frame, low if many unlikely short words cover the audio.
  *
- * A logistic regression over them gives the confidence. bench/stt.ts gathers the measures and docs/stt.md has the
- * error rates. (Acoustic scores add nothing to these: the salad is chosen for its sound.)
+ * A logistic regression over them gives the confidence. bench/stt.ts collects the measures and docs/stt.md lists the
+ * error rates. (Acoustic scores add nothing: the salad is chosen for its sound.)
  */
 const WEIGHTS = { bias: 9, garbage: -8.7, perWord: 0.127, perFrame: 2.2 } as const;
 
 /**
- * Probability of each phone of the garbage loop: higher lets it soak up more, known words badly spoken included. The
- * French model's phones fit more readily.
+ * Probability of each phone of the garbage loop: higher values absorb more, including poorly pronounced known words.
+ * The French model's phones match more readily.
  */
 export const GARBAGE_PROBABILITY: Readonly<Record<SpeechLanguage, number>> = { en: 0.15, fr: 0.06 };
 
-/** Below this confidence the words are a best guess and no more. */
+/** Below this confidence the transcript is only a best guess. */
 const UNDERSTOOD = 0.5;
 
-/** The words of a decoder's best path with their confidence, and whether they are to be believed. */
+/** The words of a decoder's best path with their confidence, and whether to trust them. */
 export function judge(path: readonly DecodedSegment[]): Hypothesis {
   const spoken = path.filter((segment) => segment.kind === 'word');
   if (spoken.length === 0) return { text: '', understood: false, confidence: 0, words: [] };

@@ -7,22 +7,22 @@ import { Lexicon, type Pronunciation } from './lexicon.js';
 
 /** The package's acoustic model and dictionary of each language. */
 export const MODEL_FOLDER: Readonly<Record<SpeechLanguage, string>> = { en: 'en-us', fr: 'fr-fr' };
-/** What the names of garbage phones begin with. */
+/** Prefix of garbage phones. */
 export const GARBAGE = '+g:';
 
 const EVERYDAY: Readonly<Record<SpeechLanguage, string>> = { en: 'data/stt/en-us.txt', fr: 'data/stt/fr-fr.txt' };
 
-/** What all agents of a language share. */
+/** Data shared by all agents of a language. */
 export interface LanguageData {
   readonly language: SpeechLanguage;
   readonly lexicon: Lexicon;
-  /** One-phone words that together can follow any speech. */
+  /** One-phone words whose sequences match any speech. */
   readonly garbage: readonly Pronunciation[];
   readonly list: PhraseList;
   readonly background: Corpus;
 }
 
-/** @param folder of the language's model: see MODEL_FOLDER. */
+/** @param folder of the language's model, see MODEL_FOLDER */
 export async function loadLanguage(language: SpeechLanguage, folder: string): Promise<LanguageData> {
   const [dictionary, phoneset, everyday] = await Promise.all([
     readFile(`${folder}/dict.txt`),

@@ -1,14 +1,14 @@
 /**
- * The pronouncing dictionary of a language, as the recogniser's package delivers it: a line an entry, the word and its
- * phones; further pronunciations of a word are entries `word(2)`, `word(3)`. The text stays as it is (3 MB for English)
- * and is found by an index over its lines, so that no decoder needs 134,000 words of its own.
+ * The pronouncing dictionary of a language, as shipped with the recogniser: one entry per line, a word and its phones;
+ * further pronunciations are entries `word(2)`, `word(3)`. The text stays in memory as it is (3 MB for English) with an
+ * index over its lines, so that no decoder needs 134,000 words of its own.
  */
 export class Lexicon {
   readonly #text: Uint8Array;
-  /** Open addressing: start of an entry's line plus one, 0 = free. A power of two, at most half full. */
+  /** Open addressing: line offset plus one, 0 = free. The size is a power of two, at most half full. */
   readonly #index: Uint32Array;
 
-  /** Lines that start with `;;` or `##` are comments. Where an entry is there twice, the first one counts. */
+  /** Lines that start with `;;` or `##` are comments. Of duplicate entries, the first counts. */
   constructor(text: Uint8Array) {
     this.#text = text;
     let lines = 1;
@@ -24,7 +24,7 @@ export class Lexicon {
     }
   }
 
-  /** The entries of a word with their phones, blank between two: `the` is `DH AH`; none for an unknown word. */
+  /** A word's entries with their phones separated by spaces: `the` is `DH AH`; empty for an unknown word. */
   pronunciations(word: string): readonly Pronunciation[] {
     const found: Pronunciation[] = [];
     for (let entry = word; ; entry = `${word}(${String(found.length + 1)})`) {

@@ -1,13 +1,13 @@
 import type { SpeechHints } from '../stt.js';
 import type { SpeechLanguage } from '../lm/text.js';
 
-/** What the worker is told when it starts. */
+/** The worker's start-up settings. */
 export interface WorkerSettings {
-  /** Most decoders at once. */
+  /** Maximum number of decoders. */
   readonly decoders: number;
 }
 
-/** Messages between the provider's thread and its worker. Every request but `close` and `end` has one answer. */
+/** Messages between the provider's thread and its worker. Every request except `close` and `end` has one reply. */
 export type Request =
   | { readonly kind: 'warm'; readonly id: number; readonly language: SpeechLanguage }
   | {
@@ -17,16 +17,16 @@ export type Request =
       readonly language: SpeechLanguage;
       readonly hints: SpeechHints;
     }
-  /** Audio of the turn that is running (the first one begins it); asks what has been understood so far. */
+  /** Audio of the current turn (the first audio begins it); requests the transcript so far. */
   | {
       readonly kind: 'audio';
       readonly id: number;
       readonly stream: number;
       readonly samples: Int16Array;
-      /** The user has stopped speaking: the transcript is waited for. */
+      /** The user has stopped speaking: requests the final transcript. */
       readonly isFinal: boolean;
     }
-  /** The turn is over: the next audio begins a new one. */
+  /** Ends the turn: the next audio begins a new one. */
   | { readonly kind: 'end'; readonly stream: number }
   | { readonly kind: 'close'; readonly stream: number };
 
@@ -34,22 +34,22 @@ export type Answer =
   | { readonly id: number; readonly ok: true; readonly value: AnswerValue }
   | { readonly id: number; readonly ok: false; readonly reason: string };
 
-/** Null for a warm-up, and for audio of a stream that was closed before it was decoded. */
+/** Null for a warm-up, and for audio of a stream that closed before it was decoded. */
 export type AnswerValue = VocabularyReport | Hypothesis | null;
 
-/** What became of an agent's hints. */
+/** How an agent's hints were processed. */
 export interface VocabularyReport {
   /** Words that can be recognised. */
   readonly words: number;
-  /** States of the grammar: what the decoder pays for in every frame. */
+  /** Number of states of the grammar, which determines the cost per frame. */
   readonly states: number;
-  /** Words that were given a pronunciation by rule because the dictionary has none. */
+  /** Words that are not in the dictionary and got a pronunciation by rule. */
   readonly guessed: readonly string[];
-  /** Words that could not be given one and will not be recognised. */
+  /** Words without a pronunciation, which cannot be recognised. */
   readonly leftOut: readonly string[];
 }
 
-/** What has been understood of a turn so far. */
+/** The transcript of a turn so far. */
 export interface Hypothesis {
   readonly text: string;
   readonly understood: boolean;
@@ -57,7 +57,7 @@ export interface Hypothesis {
   readonly words: readonly HypothesisWord[];
 }
 
-/** Times are samples at 16 kHz on the count of the turn's fed audio. */
+/** Times are samples at 16 kHz within the turn's decoded audio. */
 export interface HypothesisWord {
   readonly text: string;
   readonly startSample: number;

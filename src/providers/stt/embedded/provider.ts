@@ -6,18 +6,18 @@ import { EmbeddedStream } from './stream.js';
 import { WorkerHost } from './worker-host.js';
 
 export interface EmbeddedSttOptions {
-  /** Most sessions at once, whether their users speak or not. Default 32. */
+  /** Maximum number of concurrent sessions, speaking or not. Default 32. */
   maxStreams?: number;
   /**
-   * Most decoders, one or more: as many users can be listened to at the same time, others wait for one of them to
-   * pause. More than a processor can serve in real time are of no use. Default 4.
+   * Maximum number of decoders, at least one: as many users can be recognised at the same time, others wait until one
+   * of them pauses. More than a processor can serve in real time are useless. Default 4.
    */
   decoders?: number;
   /** Language whose models `warmUp` loads. Default `en`. */
   warmLanguage?: SpeechLanguage;
-  /** Told at each `open` what became of the agent's words. */
+  /** Called at each `open` with a report on the agent's words. */
   onVocabulary?: (report: VocabularyReport) => void;
-  /** The worker's entry; the built one by default. */
+  /** Entry point of the worker. Default: the built one. */
   workerEntry?: URL;
 }
 
@@ -25,8 +25,8 @@ const NAME = 'embedded';
 
 /**
  * The recogniser that needs no account, key or network: PocketSphinx (as WebAssembly, package soundswallower) in a
- * worker thread, with a language model made from what the agent is about. It understands what an agent's hints and
- * an everyday vocabulary cover and says `understood: false` to the rest. docs/stt.md says how well.
+ * worker thread, with a language model built from the agent's hints. It understands what these hints and an everyday
+ * vocabulary cover, and reports `understood: false` for the rest. docs/stt.md lists its accuracy.
  */
 export class EmbeddedStt implements SttProvider {
   readonly name = NAME;
@@ -51,7 +51,7 @@ export class EmbeddedStt implements SttProvider {
 
   /**
    * @throws ParleyError STT_LANGUAGE_UNSUPPORTED, STT_CAPACITY, PROVIDER_FAILED, SESSION_CLOSED after `close`; the
-   * signal's reason if it is aborted first.
+   * signal's reason if it is aborted first
    */
   async open(options: SttOptions, events: SttEvents): Promise<SttStream> {
     const { signal, hints } = options;
@@ -66,7 +66,7 @@ export class EmbeddedStt implements SttProvider {
     try {
       const plainHints = { phrases: [...hints.phrases], texts: [...hints.texts], keywords: new Map(hints.keywords) };
       const opening = this.#host.request({ kind: 'open', stream: id, language, hints: plainHints });
-      // Virtual time stands still meanwhile: how long the machine takes to load a model decides nothing.
+      // Virtual time does not advance meanwhile: the load time must not affect the run.
       const answer = await options.clock.settle(opening, options.clock.nowMs());
       report = answer as VocabularyReport;
     } catch (error) {
@@ -97,7 +97,7 @@ export class EmbeddedStt implements SttProvider {
   }
 }
 
-/** `en-GB` is understood by the model of `en`. */
+/** The base language's model: `en` for `en-GB`. */
 function speechLanguage(code: string): SpeechLanguage {
   const base = baseOf(code);
   if (base !== null) return base;

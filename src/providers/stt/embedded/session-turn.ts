@@ -3,7 +3,7 @@ import { afterTurn, type SpeakerMean } from './speaker.js';
 import type { TurnDecoder } from './turn-decoder.js';
 import type { Vocabulary } from './vocabulary.js';
 
-/** What becomes of a request. */
+/** Callbacks for a request. */
 export interface Reply {
   done(value: AnswerValue): void;
   failed(error: unknown): void;
@@ -14,24 +14,23 @@ type Job =
   | { readonly kind: 'end' };
 
 /**
- * One session in the worker: what it still has to have decoded, its turn so far, and the decoder it has for it. The
- * turn's audio is kept until the turn is over, so that the decoder can be taken away in a pause and the search be
- * brought to the same state, to the bit, on another one. What is heard depends on the audio alone, therefore, and
- * never on when a decoder was there.
+ * One session in the worker: its queued audio, its current turn, and its leased decoder. It keeps the turn's audio
+ * until the turn is over, so that the decoder can be reclaimed during a pause and the state rebuilt, bit for bit, on
+ * another one. The transcript therefore depends on the audio alone, and never on when a decoder was available.
  */
 export class SessionTurn {
   readonly vocabulary: Vocabulary;
-  /** When audio last came. */
+  /** When audio last arrived. */
   heardMs = 0;
   readonly #jobs: Job[] = [];
   #finals = 0;
   #decoder: TurnDecoder | null = null;
-  /** What was known of the speaker when the turn began. */
+  /** Speaker adaptation at the start of the turn. */
   #before: SpeakerMean | null = null;
-  /** The same after the last audio of the turn; null where no turn is open. */
+  /** Speaker adaptation after the last audio of the turn; null = no turn is open. */
   #after: SpeakerMean | null = null;
   #fed: Int16Array[] = [];
-  /** How much of that the decoder has been given. */
+  /** How much of that the decoder has received. */
   #replayed = 0;
   #paused = true;
 
@@ -39,22 +38,22 @@ export class SessionTurn {
     this.vocabulary = vocabulary;
   }
 
-  /** There is something to do. */
+  /** Whether there is work. */
   get busy(): boolean {
     return this.#jobs.length > 0;
   }
 
-  /** The user has stopped speaking and waits for the transcript. */
+  /** The user has stopped speaking and the final transcript is due. */
   get finalDue(): boolean {
     return this.#finals > 0;
   }
 
-  /** Pieces of audio that must be decoded until all is done. */
+  /** Chunks of audio left to decode. */
   get backlog(): number {
     return this.#jobs.length + this.#fed.length - this.#replayed;
   }
 
-  /** What is to be done next needs a decoder that the session does not have. */
+  /** Whether the next work needs a decoder that the session does not have. */
   get needsDecoder(): boolean {
     return this.#decoder === null && this.#jobs[0]?.kind === 'audio';
   }
@@ -63,7 +62,7 @@ export class SessionTurn {
     return this.#decoder !== null;
   }
 
-  /** The user is silent, as far as is known. */
+  /** Whether the user is silent, as far as is known. */
   get paused(): boolean {
     return this.#paused;
   }
@@ -84,13 +83,13 @@ export class SessionTurn {
     this.#replayed = 0;
   }
 
-  /** The decoder is needed elsewhere. */
+  /** Ends the lease of the decoder. */
   takeBack(): void {
     this.#decoder = null;
     this.#replayed = 0;
   }
 
-  /** Does one piece of work: at most 100 ms of audio. True where the turn is over and the decoder free. */
+  /** Does one piece of work: at most 100 ms of audio. True if the turn is over and the decoder free. */
   step(): boolean {
     const decoder = this.#decoder;
     const again = this.#fed[this.#replayed];
@@ -125,7 +124,7 @@ export class SessionTurn {
     return false;
   }
 
-  /** Nothing more is wanted: whoever waits is told so. */
+  /** Closes the session and answers its pending requests. */
   close(): void {
     for (const job of this.#jobs.splice(0)) if (job.kind === 'audio') job.reply.done(null);
   }

@@ -2,8 +2,8 @@ import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /**
- * What parley uses of the soundswallower module (PocketSphinx compiled to WebAssembly): its decoder class, and the
- * C functions beneath it that the package exports but does not type. Pointers and handles are numbers.
+ * The part of the soundswallower module (PocketSphinx compiled to WebAssembly) that parley uses: its decoder class, and
+ * C functions that the package exports without types. Pointers and handles are numbers.
  */
 export interface SoundSwallower {
   readonly HEAPU8: Uint8Array;
@@ -36,14 +36,14 @@ export interface NativeDecoder {
   delete(): void;
 }
 
-/** Loads a fresh instance of the module; its memory is freed with the thread. */
+/** Loads a new instance of the module; its memory is freed with the thread. */
 export async function loadSoundSwallower(): Promise<SoundSwallower> {
   const entry = import.meta.resolve('soundswallower');
   const module = (await import(entry)) as { default: (options: object) => Promise<SoundSwallower> };
   return module.default({ modelBase: `${dirname(fileURLToPath(entry))}/model/` });
 }
 
-/** Writes `text` as a C string; the caller frees it. */
+/** Allocates `text` as a C string; the caller frees it. */
 export function allocateText(module: SoundSwallower, text: string): number {
   const bytes = new TextEncoder().encode(`${text}\0`);
   const pointer = module._malloc(bytes.length);

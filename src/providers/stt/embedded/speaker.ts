@@ -1,21 +1,21 @@
 /**
- * What a decoder knows of the voice and line that it listens to: the running mean of the spectrum (cepstra), which is
- * taken off every frame. It belongs to a session, not to the decoder: it is put into whichever decoder the session's
- * next turn is given, so that nobody is heard through another user's mean.
+ * A decoder's adaptation to voice and line: the running cepstral mean, which is subtracted from every frame. It belongs
+ * to a session and not to the decoder: each turn loads it into the leased decoder, so that sessions do not affect one
+ * another.
  */
 export interface SpeakerMean {
-  /** What is taken off; stands still within a turn of less than 8 s. */
+  /** The subtracted mean; constant within a turn of less than 8 s. */
   readonly mean: Float32Array;
-  /** Sum of the frames that the next mean is made of, and their number. */
+  /** Sum and number of the frames for the next mean. */
   readonly sum: Float32Array;
   readonly frames: number;
 }
 
-/** Frames (of 10 ms) that an old mean counts as, and number of frames after which it is made to fade: cmn_live.c. */
+/** Weight of an old mean in frames (of 10 ms), and the number of frames after which it decays: cmn_live.c. */
 const WINDOW = 500;
 const FADE_AFTER = 800;
 
-/** The mean for the next turn: the decoder does the same at the end of an utterance (`cmn_live_update`). */
+/** The mean for the next turn, computed as the decoder does at the end of an utterance (`cmn_live_update`). */
 export function afterTurn({ mean, sum, frames }: SpeakerMean): SpeakerMean {
   if (frames <= 0) return { mean, sum, frames };
   const next = sum.map((value) => value / frames);

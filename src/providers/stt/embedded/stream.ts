@@ -6,9 +6,9 @@ import { TurnAudio } from './turn-audio.js';
 import type { WorkerHost } from './worker-host.js';
 
 /**
- * One session's hearing. A turn is one segment: each 100 ms of its audio asks the worker what it makes of the turn so
- * far; the end of speech asks once more and calls the answer final. Speech that goes on before `endTurn` goes on in
- * the same segment and replaces it. What is asked when depends on counts of samples alone.
+ * Recognition of one session. A turn is one segment: each 100 ms of audio requests the transcript so far; the end of
+ * speech requests the final one. Speech that resumes before `endTurn` continues the segment and replaces its
+ * transcript. Requests depend on sample counts alone.
  */
 export class EmbeddedStream implements SttStream {
   readonly #host: WorkerHost;
@@ -63,7 +63,7 @@ export class EmbeddedStream implements SttStream {
     return Promise.resolve();
   }
 
-  /** The stream is lost; tells the session once. */
+  /** Fails the stream; notifies the session once. */
   fail(error: Error): void {
     if (this.#closed) return;
     this.#closed = true;
@@ -77,7 +77,7 @@ export class EmbeddedStream implements SttStream {
     const segment = this.#segment;
     const work = this.#host.request({ kind: 'audio', stream: this.#stream, samples, isFinal });
     const dueMs = this.#clock.nowMs() + (isFinal ? EMBEDDED_LATENCY.finalMs : EMBEDDED_LATENCY.interimMs);
-    // Positions are told while the turn's audio still knows them: a turn may end before the answer comes.
+    // Maps positions now: the turn may end before the answer arrives.
     const toSession = this.#audio.places();
     this.#clock.settle(work, dueMs).then(
       (answer) => {
@@ -96,7 +96,7 @@ export class EmbeddedStream implements SttStream {
     isFinal: boolean,
     toSession: (turnSample: number) => number,
   ): void {
-    // An interim may come due after the final that was asked for later.
+    // An interim result may arrive after a final that was requested later.
     if (this.#closed || order < this.#delivered) return;
     this.#delivered = order;
     if (!isFinal && (segment !== this.#segment || hypothesis.text === this.#lastText)) return;

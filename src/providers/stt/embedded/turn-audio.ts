@@ -1,6 +1,6 @@
 import { HEARING_RATE_HZ, msToSamples } from '../../../audio/frame.js';
 
-/** The last stretch of a session's audio, kept so that speech can be decoded from a little before it was noticed. */
+/** The latest audio of a session, so that decoding can start before the VAD's onset. */
 export class AudioHistory {
   readonly #ring: Int16Array;
   #end = 0;
@@ -10,7 +10,7 @@ export class AudioHistory {
     this.#ring = new Int16Array(capacitySamples);
   }
 
-  /** Position of the oldest sample that is kept. */
+  /** Position of the oldest sample. */
   get start(): number {
     return this.#end - this.#length;
   }
@@ -20,7 +20,7 @@ export class AudioHistory {
     return this.#end;
   }
 
-  /** Adds audio that starts at `startSample`. A jump in the count empties the history first. */
+  /** Appends audio that starts at `startSample`. A gap in the count empties the history first. */
   write(samples: Int16Array, startSample: number): void {
     if (startSample !== this.#end) {
       this.#length = 0;
@@ -36,7 +36,7 @@ export class AudioHistory {
     this.#length = Math.min(capacity, this.#length + kept.length);
   }
 
-  /** A copy of the audio from `fromSample` (or the oldest that is kept) to the newest. */
+  /** A copy of the audio from `fromSample` (or the oldest sample) to the newest. */
   readFrom(fromSample: number): Int16Array {
     const from = Math.min(this.#end, Math.max(fromSample, this.start));
     const copy = new Int16Array(this.#end - from);
@@ -48,33 +48,33 @@ export class AudioHistory {
   }
 }
 
-/** Audio is decoded in pieces of this length, counted from the turn's start. */
+/** Audio is decoded in chunks of this length, counted from the start of the turn. */
 export const CHUNK_SAMPLES = msToSamples(100, HEARING_RATE_HZ);
-/** How much audio before the VAD's onset is decoded: soft beginnings, and what the VAD noticed late. */
+/** Audio before the VAD's onset that is decoded: covers soft beginnings and late detection. */
 const PRE_ROLL_SAMPLES = msToSamples(350, HEARING_RATE_HZ);
-/** Longest pause inside a turn that is decoded in full; of a longer one only the pre-roll is. */
+/** Longest pause within a turn that is decoded in full; of a longer one only the pre-roll is. */
 const HISTORY_SAMPLES = msToSamples(1200, HEARING_RATE_HZ);
-/** Quiet that the decoder needs after the last word to be sure of it. */
+/** Silence that the decoder needs after the last word. */
 const TAIL_SAMPLES = msToSamples(150, HEARING_RATE_HZ);
-/** Longest turn that is decoded. Beyond it (a television, a held line) the transcript stands still. */
+/** Longest turn that is decoded. Beyond it (a television, a line on hold) the transcript does not change. */
 const MAX_TURN_SAMPLES = msToSamples(120_000, HEARING_RATE_HZ);
 
 /**
- * Decides which audio of a session is decoded: the speech the VAD marks, a little before it, and the pauses inside a
- * turn, in chunks. Nothing outside speech, so an idle session costs nothing. Counts samples only.
+ * Selects the audio to decode: speech marked by the VAD, the pre-roll, and pauses within a turn, in chunks. Audio
+ * outside speech is skipped, so an idle session costs nothing. Works on sample counts only.
  */
 export class TurnAudio {
   readonly #history = new AudioHistory(HISTORY_SAMPLES);
   #pending = new Int16Array(CHUNK_SAMPLES);
   #pendingSamples = 0;
   #speaking = false;
-  /** Position after the last sample that was taken for the turn. */
+  /** Position after the last sample of the turn. */
   #takenTo = 0;
   #turnSamples = 0;
-  /** Where in the session the turn's audio lies: from `turn` on, at `session`. */
+  /** Maps the turn's audio to the session: from `turn` on, at `session`. */
   #places: { turn: number; session: number }[] = [];
 
-  /** A turn has begun that has not been ended. */
+  /** Whether a turn is open. */
   get inTurn(): boolean {
     return this.#places.length > 0;
   }
@@ -83,7 +83,7 @@ export class TurnAudio {
     return this.#speaking;
   }
 
-  /** Takes audio in; returns the chunks that are full now. */
+  /** Adds audio; returns the chunks that are complete. */
   push(samples: Int16Array, startSample: number): Int16Array[] {
     const jumped = startSample !== this.#history.end;
     this.#history.write(samples, startSample);
@@ -93,12 +93,12 @@ export class TurnAudio {
     return this.#take(samples);
   }
 
-  /** Speech began at `sample`. Returns the chunks that are full now. */
+  /** Speech began at `sample`. Returns the chunks that are complete. */
   speechStarted(sample: number): Int16Array[] {
     if (this.#speaking) return [];
     this.#speaking = true;
     const resumes = this.inTurn && this.#takenTo >= this.#history.start;
-    // Never from before the end of what was taken: that was the turn before, and would be heard again in this one.
+    // Never from before the end of the previous turn: it would be transcribed twice.
     const from = resumes ? this.#takenTo : Math.max(sample - PRE_ROLL_SAMPLES, this.#takenTo, this.#history.start);
     const audio = this.#history.readFrom(from);
     this.#places.push({ turn: this.#turnSamples, session: this.#history.end - audio.length });
@@ -106,7 +106,7 @@ export class TurnAudio {
     return this.#take(audio);
   }
 
-  /** Speech ended at `sample`. Returns what is left of the turn's audio so far, padded with quiet where it is short. */
+  /** Speech ended at `sample`. Returns the rest of the turn's audio so far, padded with silence if it is short. */
   speechStopped(sample: number): Int16Array {
     if (!this.#speaking) return new Int16Array(0);
     this.#speaking = false;
@@ -119,14 +119,14 @@ export class TurnAudio {
     return rest;
   }
 
-  /** The turn is over. Speech that still runs belongs to the next one. */
+  /** Ends the turn. Ongoing speech belongs to the next one. */
   endTurn(): void {
     this.#pendingSamples = 0;
     this.#turnSamples = 0;
     this.#places = this.#speaking ? [{ turn: 0, session: this.#takenTo }] : [];
   }
 
-  /** Maps positions in the audio of the turn that is running to the session's; the map outlives the turn. */
+  /** Maps positions in the current turn's audio to the session's; the map outlives the turn. */
   places(): (turnSample: number) => number {
     const places = this.#places;
     return (turnSample) => {

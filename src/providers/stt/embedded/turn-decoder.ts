@@ -6,22 +6,22 @@ import type { SoundSwallower } from './soundswallower.js';
 import type { SpeakerMean } from './speaker.js';
 import type { Vocabulary } from './vocabulary.js';
 
-/** A decoder as the desk lends it: for one turn of one session. */
+/** A decoder as the pool leases it: for one turn of one session. */
 export interface TurnDecoder {
   readonly language: SpeechLanguage;
-  /** Gives it an agent's words and grammar; what it had is gone. Throws if it refuses them. */
+  /** Replaces words and grammar. Throws if the decoder rejects them. */
   load(vocabulary: Vocabulary): void;
-  /** Begins a turn. `null` is a speaker of whom nothing is known yet. */
+  /** Begins a turn. `null` = no speaker adaptation yet. */
   start(speaker: SpeakerMean | null): void;
   feed(samples: Int16Array): void;
   hypothesis(): Hypothesis;
   readonly speaker: SpeakerMean;
-  /** Forgets the turn. May be called when none is running. */
+  /** Discards the turn. May be called when none is running. */
   stop(): void;
   close(): void;
 }
 
-/** The package's decoder. */
+/** The decoder of the soundswallower package. */
 export class SoundSwallowerDecoder implements TurnDecoder {
   readonly language: SpeechLanguage;
   readonly #decoder: SpeechDecoder;

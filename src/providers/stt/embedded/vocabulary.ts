@@ -9,23 +9,23 @@ import type { LanguageData } from './language-data.js';
 import type { Pronunciation } from './lexicon.js';
 import type { VocabularyReport } from './protocol.js';
 
-/** All that a decoder needs to understand an agent's users. */
+/** A decoder's input for one agent. */
 export interface Vocabulary {
-  /** The same for the same language and hints. */
+  /** Equal for equal language and hints. */
   readonly key: string;
   readonly language: SpeechLanguage;
-  /** The dictionary entries of the grammar's labels. */
+  /** Dictionary entries for the grammar's labels. */
   readonly words: readonly Pronunciation[];
   readonly grammar: Grammar;
   readonly report: VocabularyReport;
 }
 
-/** What two calls of one agent have in common. */
+/** A cache key, equal for all calls of one agent. */
 export function vocabularyKey(language: SpeechLanguage, hints: SpeechHints): string {
   return JSON.stringify([language, hints.phrases, hints.texts, [...hints.keywords]]);
 }
 
-/** Makes the language model and grammar of an agent. */
+/** Builds the language model and grammar of an agent. */
 export function compileVocabulary(key: string, hints: SpeechHints, data: LanguageData): Vocabulary {
   const { language, lexicon, list, background } = data;
   const corpus = corpusOf(hints, list, background, language);

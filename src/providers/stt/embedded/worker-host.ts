@@ -3,7 +3,7 @@ import { ParleyError, reasonOf } from '../../../base/errors.js';
 import { workerFile } from '../../../package-files.js';
 import type { Answer, AnswerValue, Request, WorkerSettings } from './protocol.js';
 
-/** A request without the number that the host gives it. */
+/** A request without the id, which the host assigns. */
 export type RequestBody<Kind extends 'warm' | 'open' | 'audio'> = Omit<Extract<Request, { kind: Kind }>, 'id'>;
 
 interface Waiting {
@@ -12,8 +12,8 @@ interface Waiting {
 }
 
 /**
- * The recogniser's worker thread as seen from the outside. It is started by the first request, started anew after a
- * crash, and keeps the process alive only while an answer is due.
+ * The recogniser's worker thread, seen from the main thread. It starts with the first request, restarts after a crash,
+ * and keeps the process alive only while a reply is pending.
  */
 export class WorkerHost {
   readonly #settings: WorkerSettings;
@@ -24,7 +24,7 @@ export class WorkerHost {
   #nextId = 1;
   #closed = false;
 
-  /** `onCrash` is told once for each thread that ended without being asked to. */
+  /** `onCrash` is called once for each thread that ends unexpectedly. */
   constructor(
     settings: WorkerSettings,
     onCrash: (error: ParleyError) => void,
@@ -35,7 +35,7 @@ export class WorkerHost {
     this.#entry = entry;
   }
 
-  /** Rejects with PROVIDER_FAILED if the worker cannot do it or dies over it, SESSION_CLOSED after `close`. */
+  /** @throws ParleyError PROVIDER_FAILED if the worker fails or crashes, SESSION_CLOSED after `close` */
   request(body: RequestBody<'warm'> | RequestBody<'open'> | RequestBody<'audio'>): Promise<AnswerValue> {
     if (this.#closed) return Promise.reject(new ParleyError('SESSION_CLOSED'));
     const worker = (this.#worker ??= this.#start());
@@ -47,7 +47,7 @@ export class WorkerHost {
     });
   }
 
-  /** A message that has no answer. */
+  /** Sends a message that has no reply. */
   send(message: Extract<Request, { kind: 'end' | 'close' }>): void {
     this.#worker?.postMessage(message);
   }

@@ -14,7 +14,7 @@ import { compileVocabulary, vocabularyKey, type Vocabulary } from './vocabulary.
 const port = parentPort;
 if (port === null) throw new Error('This file runs as a worker thread');
 
-/** Vocabularies that are kept, the most recently used ones: some hundred kB each. */
+/** Size of the LRU cache of vocabularies: some hundred kB each. */
 const MAX_VOCABULARIES = 32;
 
 const { decoders } = workerData as WorkerSettings;
@@ -27,7 +27,7 @@ const desk = new DecoderLeases({
   clock: new RealClock(),
   soon: setImmediate,
 });
-/** Streams that were closed while they were being opened. */
+/** Streams that closed while opening. */
 const closedEarly = new Set<number>();
 const opening = new Set<number>();
 
@@ -105,7 +105,7 @@ async function answer(id: number, work: () => Promise<AnswerValue>): Promise<voi
 
 function fail(id: number, error: unknown): void {
   send({ id, ok: false, reason: reasonOf(error) });
-  // The module is of no more use once it has trapped (out of memory, say). The next request starts another thread.
+  // After a trap (for example out of memory) the module is unusable. The next request starts a new thread.
   if (error instanceof Error && error.name === 'RuntimeError') process.exit(1);
 }
 

@@ -2,9 +2,8 @@ import type { NgramModel } from './ngram.js';
 import type { WordClasses } from './phrase-list.js';
 
 /**
- * A language model as a finite-state grammar, in plain arrays: what a decoder is loaded with. States 0 to n-1 are
- * those of the n-gram; then come the state inside speech that is no word of ours, the final one, and those of wide
- * classes.
+ * A language model as a finite-state grammar, in flat arrays for the decoder. States 0 to n-1 are those of the n-gram;
+ * then come the garbage state, the final state, and the states of wide classes.
  */
 export interface Grammar {
   readonly stateCount: number;
@@ -12,40 +11,39 @@ export interface Grammar {
   readonly final: number;
   /** Labels of the arcs: dictionary entries (`the`, `the(2)`) and the garbage phones. */
   readonly labels: readonly string[];
-  /** Three numbers an arc: from, to, index of the label. */
+  /** Three numbers per arc: from, to, index of the label. */
   readonly arcs: Int32Array;
   readonly arcProbabilities: Float64Array;
-  /** Two numbers an arc that consumes nothing: from, to. At most one is ever taken in a row. */
+  /** Epsilon arcs, two numbers each: from, to. A path takes at most one in a row. */
   readonly nullArcs: Int32Array;
   readonly nullProbabilities: Float64Array;
 }
 
 export interface GrammarOptions {
-  /** Dictionary entries for the pronunciations of a word; a word with none is left out. */
+  /** Dictionary entries for a word's pronunciations; a word with none is left out. */
   pronunciations(word: string): readonly string[];
-  /** Tokens of the model that stand for several words, each as likely as the others. */
+  /** Tokens of the model that stand for several equally likely words. */
   classes: WordClasses;
-  /** What a word's probability is multiplied by wherever it stands, above 0. Default 1 for all. */
+  /** Factor for a word's probability, above 0. Default 1 for all. */
   factorOf?(word: string): number;
-  /** One-phone entries that together can follow any speech: they soak up what is not in the vocabulary. */
+  /** One-phone entries that match any speech: they absorb out-of-vocabulary words. */
   garbage: readonly string[];
-  /** Probability of each garbage phone, above 0; see gate.ts for how it was chosen. */
+  /** Probability of each garbage phone, above 0; see gate.ts. */
   garbageProbability: number;
 }
 
-/** Classes of at least so many words have states of their own. */
+/** Classes with at least this many words have their own states. */
 const WIDE = 20;
 
-/** The classes whose words are laid out once for all histories, and not at each history that they follow. */
+/** Classes whose words have shared states, instead of a copy after each history. */
 export function wideTokens(classes: WordClasses): ReadonlySet<string> {
   return new Set([...classes].filter(([, words]) => words.length >= WIDE).map(([token]) => token));
 }
 
 /**
- * Lays the model out for a decoder that follows one null arc at a time: back-offs of back-offs become arcs of their
- * own, and each state has an arc of its whole end probability to the final state. A wide class after a history is an
- * arc that consumes nothing to a state with the class's words, which all histories share: a decoder builds and follows
- * some thirty nodes for each arc of a word.
+ * Compiles the model for a decoder that follows one epsilon arc at a time: chains of back-offs become single arcs, and
+ * each state has an arc with its total end probability to the final state. A wide class after a history is an epsilon
+ * arc to a state that all histories share: a decoder builds and follows some thirty nodes per word arc.
  */
 export function compileGrammar(model: NgramModel, options: GrammarOptions): Grammar {
   const arcs: number[] = [];
@@ -84,7 +82,7 @@ export function compileGrammar(model: NgramModel, options: GrammarOptions): Gram
 
   const wide = wideTokens(options.classes);
   let stateCount = final + 1;
-  /** The shared states of each class, by the state that its words lead to. */
+  /** The shared states of each class, by the state after the word. */
   const classStates = new Map<string, Map<number, number>>();
   const classState = (token: string, target: number): number => {
     let states = classStates.get(token);
@@ -96,7 +94,7 @@ export function compileGrammar(model: NgramModel, options: GrammarOptions): Gram
     }
     return state;
   };
-  /** The classes of a state and of those it backs off to, but for the last, which has all words itself. */
+  /** The classes of a state and of its back-off states, except the last, which has all words. */
   const addClasses = (from: number, at: number, weight: number): void => {
     if (at === 0) return;
     for (const [token, arc] of model.states[at]?.arcs ?? []) {

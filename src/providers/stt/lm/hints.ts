@@ -3,33 +3,32 @@ import type { WeightedSentence } from './ngram.js';
 import { expandPhrase, type PhraseList } from './phrase-list.js';
 import { spokenSentences, type SpeechLanguage } from './text.js';
 
-/** What a language model is made from. */
+/** Training data of a language model. */
 export interface Corpus {
   readonly sentences: readonly WeightedSentence[];
-  /** Words to know even where no sentence has them. */
+  /** Words to include even if no sentence contains them. */
   readonly words: readonly string[];
 }
 
-/** How much each kind of text counts. Phrases are what the user may say; texts only hold the topic's words. */
+/** Weights of the kinds of text. Phrases are what the user may say; texts only contribute the topic's words. */
 const WEIGHT = { phrase: 12, text: 1, keyword: 2 } as const;
-/** Most that all phrases count together, so that a thousand of them do not drown "yes" and "wait". */
+/** Total weight of all phrases, so that a thousand of them do not drown out "yes" and "wait". */
 const PHRASE_BUDGET = 4_000;
-/** Longest sentence that is learnt as a whole, in words. */
+/** Longest sentence that is trained as a whole, in words. */
 const MAX_SENTENCE_WORDS = 60;
 const MAX_PHRASES = 2_000;
 const MAX_TEXT_SENTENCES = 600;
 const MAX_KEYWORDS = 1_000;
 const MAX_KEYWORD_WEIGHT = 100;
 
-/** The everyday language that every agent's corpus begins with. Expanding it takes longer than an agent's hints. */
+/** The everyday language in every agent's corpus. Expanding it takes longer than expanding an agent's hints. */
 export function backgroundCorpus(list: PhraseList): Corpus {
   const sentences = list.phrases.flatMap(({ text, weight }) => expandPhrase(text, weight, list));
   return { sentences, words: list.words };
 }
 
 /**
- * What the probability of words is multiplied by whose keywords have a weight below 0: a tenth for every ten. The words
- * of a keyword share it.
+ * Probability factors for words of keywords with a negative weight: a tenth per ten. The words of a keyword share it.
  */
 export function disfavoured({ keywords }: SpeechHints, language: SpeechLanguage): ReadonlyMap<string, number> {
   const factors = new Map<string, number>();
@@ -42,14 +41,14 @@ export function disfavoured({ keywords }: SpeechHints, language: SpeechLanguage)
   return factors;
 }
 
-/** The sentences and words of an agent's hints, on top of the background of its language. */
+/** The sentences and words of an agent's hints, added to the background corpus of its language. */
 export function corpusOf(hints: SpeechHints, list: PhraseList, background: Corpus, language: SpeechLanguage): Corpus {
   const sentences = [...background.sentences];
   const add = (words: readonly string[], weight: number): void => {
     if (words.length > 0) sentences.push({ words: words.slice(0, MAX_SENTENCE_WORDS), weight });
   };
   const phrases = hints.phrases.slice(0, MAX_PHRASES);
-  // A thousand phrases have a few hundred words, and most are spoken as they are written.
+  // A thousand phrases contain a few hundred words, and most are spoken as written.
   const spokenWords = new Map<string, readonly string[]>();
   const spokenWord = (word: string): readonly string[] => {
     let words = spokenWords.get(word);

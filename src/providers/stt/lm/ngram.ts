@@ -9,46 +9,43 @@
  */
 export interface WeightedSentence {
   readonly words: readonly string[];
-  /** How often the sentence counts, above 0; fractions are fine. */
+  /** Count of the sentence, above 0; may be fractional. */
   readonly weight: number;
 }
 
 export interface NgramOptions {
-  /** Part of each count that is given to words not seen after a history, above 0 and below 1. Default 0.5. */
+  /** Discount for unseen words, subtracted from each count, between 0 and 1 exclusive. Default 0.5. */
   discount?: number;
-  /** Count that every word of the vocabulary has at least, above 0. Default 0.3. */
+  /** Minimum count of every word in the vocabulary, above 0. Default 0.3. */
   floorCount?: number;
-  /**
-   * Histories of two words that were seen less often than this give no state of their own: a decoder pays for each
-   * state in every frame. Default 1.5.
-   */
+  /** Minimum count of a two-word history to get a state: a decoder pays for each state in every frame. Default 1.5. */
   minPairCount?: number;
-  /** The same for histories of one word. Default 0.5. */
+  /** The same for one-word histories. Default 0.5. */
   minSingleCount?: number;
-  /** Tokens that stand for many words. Histories of two that end in one give no state of their own. */
+  /** Tokens that stand for many words. Two-word histories that end in one get no state. */
   wideTokens?: ReadonlySet<string>;
 }
 
 export interface NgramArc {
   readonly probability: number;
-  /** Index of the state that follows. */
+  /** Index of the next state. */
   readonly target: number;
 }
 
 export interface NgramState {
-  /** The last words, oldest first: none, one or two. `<s>` stands for the sentence's start. */
+  /** The last words, oldest first: none, one or two. `<s>` is the start of the sentence. */
   readonly history: readonly string[];
   readonly arcs: ReadonlyMap<string, NgramArc>;
   /** P(the sentence ends | history), back-off included. */
   readonly endProbability: number;
-  /** Where words without an arc are looked up, and the weight of that. Null at the state without history. */
+  /** Fallback for words without an arc, and its weight. Null for the state without history. */
   readonly backoff: { readonly state: number; readonly weight: number } | null;
 }
 
 export interface NgramModel {
-  /** State 0 is the one without history. */
+  /** State 0 has no history. */
   readonly states: readonly NgramState[];
-  /** Index of the state at the sentence's start. */
+  /** Index of the sentence's start state. */
   readonly start: number;
   readonly vocabulary: readonly string[];
 }
@@ -62,7 +59,7 @@ interface Counts {
   total: number;
 }
 
-/** Trains a model. Words of `extraWords` are known even where no sentence has them. Throws on an empty vocabulary. */
+/** Trains a model. Includes `extraWords` even if no sentence contains them. Throws on an empty vocabulary. */
 export function trainNgram(
   sentences: readonly WeightedSentence[],
   extraWords: Iterable<string> = [],
@@ -82,7 +79,7 @@ export function trainNgram(
   }
   if (unigrams.size < 2) throw new RangeError('A language model needs at least one word');
 
-  // Histories in order of length, so that a history's back-off is complete before it is needed.
+  // Histories in order of length, so that each one's back-off is already complete.
   const histories = ['', ...[...contexts.keys()].sort((a, b) => lengthOf(a) - lengthOf(b))];
   const index = new Map(histories.map((history, state) => [history, state]));
   const states: NgramState[] = [unigramState(unigrams, options.floorCount ?? 0.3, index)];
@@ -93,7 +90,7 @@ export function trainNgram(
   return { states, start: index.get(START) ?? 0, vocabulary: [...unigrams.keys()] };
 }
 
-/** P(word | state), following back-offs. `null` asks for the sentence's end. 0 for a word that is not known. */
+/** P(word | state), with back-offs. `null` is the end of the sentence. 0 for an unknown word. */
 export function probabilityOf(model: NgramModel, state: number, word: string | null): number {
   const { arcs, endProbability, backoff } = model.states[state] as NgramState;
   if (word === null) return endProbability;
@@ -103,9 +100,9 @@ export function probabilityOf(model: NgramModel, state: number, word: string | n
 }
 
 /**
- * What follows each history of one and two words. A pair whose second word has only one predecessor adds nothing.
- * Words are numbers on the way, and a history is looked up from the one before it: no string is made for each of
- * some ten thousands of words.
+ * Counts the successors of each one- and two-word history. A pair whose second word has only one predecessor adds
+ * nothing. Uses word numbers and derives each history from the previous one, to avoid a string for each of some ten
+ * thousand words.
  */
 function countContexts(
   sentences: readonly WeightedSentence[],
@@ -151,7 +148,7 @@ interface Single {
   readonly number: number;
   readonly word: string;
   readonly counts: Counts;
-  /** What follows this word after each word before it, by that word's number. */
+  /** Successors of this word after each preceding word, by its number. */
   readonly after: Map<number, Counts>;
 }
 
@@ -205,7 +202,7 @@ function historyState(
   return { history: words, arcs, endProbability: probability(END), backoff: { state: lower, weight } };
 }
 
-/** Small fractional counts, as class expansions give them, lose half instead of more than they have. */
+/** Small fractional counts, as class expansion produces them, lose half instead of more than they have. */
 function discountOf(value: number, discount: number): number {
   return Math.min(discount, value / 2);
 }

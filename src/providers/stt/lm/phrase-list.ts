@@ -12,23 +12,23 @@ import type { WeightedSentence } from './ngram.js';
  *     [words]             single words that must be known
  */
 export interface PhraseList {
-  /** By token, such as `{day}`: classes whose members are single words. */
+  /** By token, such as `{day}`: classes with single-word members. */
   readonly wordClasses: WordClasses;
-  /** By name: classes whose members are phrases or name other classes. */
+  /** By name: classes whose members are phrases or refer to other classes. */
   readonly phraseClasses: ReadonlyMap<string, readonly string[]>;
   readonly phrases: readonly { readonly text: string; readonly weight: number }[];
   readonly words: readonly string[];
 }
 
-/** A class of single words is one token of the language model, all its members being alike to it. */
+/** A class of single words is one token of the language model. */
 export type WordClasses = ReadonlyMap<string, readonly string[]>;
 
-/** Most sentences that one line with classes is turned into. */
+/** Maximum number of sentences from one line with classes. */
 const MAX_VARIANTS = 60;
-/** How deep classes may name each other. */
+/** Maximum nesting of classes. */
 const MAX_DEPTH = 4;
 
-/** Reads a phrase list. Throws a RangeError that names the line where the format is broken. */
+/** Parses a phrase list. Throws a RangeError naming the line of a syntax error. */
 export function parsePhraseList(source: string): PhraseList {
   const classes = new Map<string, string[]>();
   const phrases: { text: string; weight: number }[] = [];
@@ -67,9 +67,8 @@ export function parsePhraseList(source: string): PhraseList {
 }
 
 /**
- * The sentences that a phrase with classes stands for, their weights adding up to `weight`; word classes stay in them
- * as tokens. Where there are more than 60 combinations, every member of every class still comes up. A name that is no
- * class cuts the phrase there.
+ * Expands a phrase with classes into sentences whose weights add up to `weight`; word classes stay as tokens. With more
+ * than 60 combinations, every member of every class still occurs. The phrase is cut at an unknown class name.
  */
 export function expandPhrase(text: string, weight: number, list: PhraseList): WeightedSentence[] {
   const pieces = text.split(/\{\{?\s*([\w-]*)[^{}]*\}?\}/);
@@ -108,7 +107,7 @@ function expandClasses(text: string, list: PhraseList, depth: number): string[] 
     let rest = i;
     let variant = pieces[0] as string;
     for (const [slot, members] of slots.entries()) {
-      // All combinations where they are few; else every member in turn, shifted against the other slots each round.
+      // All combinations if there are few; else every member in turn, with a shift between slots per round.
       const walk = i + slot * Math.floor(i / members.length);
       variant += members[(count === product ? rest : walk) % members.length] as string;
       variant += pieces[2 * slot + 2] as string;

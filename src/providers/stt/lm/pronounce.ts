@@ -1,6 +1,6 @@
 /**
- * Pronunciations for English words that the dictionary lacks (names, mostly): spelling rules, longest match first,
- * into the phones of the CMU set. Good enough for a recogniser to have a chance, no more.
+ * Pronunciations for English words that are not in the dictionary (mostly names): spelling rules, longest match first,
+ * to CMU phones. A rough guess.
  */
 type Rule = readonly [spelling: string, phones: string];
 
@@ -114,7 +114,7 @@ const SPELLINGS: readonly Rule[] = [
 
 const LONG_VOWEL: Readonly<Record<string, string>> = { a: 'EY', e: 'IY', i: 'AY', o: 'OW', u: 'UW' };
 
-/** Phones separated by spaces, or null where the word has letters that no rule knows. */
+/** Phones separated by spaces, or null if no rule covers a letter. */
 export function guessPronunciation(word: string): string | null {
   if (!/^[a-z][a-z']{0,29}$/.test(word)) return null;
   const ending = ENDINGS.find(([spelling]) => word.endsWith(spelling) && word.length >= spelling.length + 2);
@@ -125,7 +125,7 @@ export function guessPronunciation(word: string): string | null {
       rest = rest.slice(1);
       continue;
     }
-    // A vowel before a consonant and a final e is long, the e silent: "cake", "bone".
+    // A vowel before a consonant and a silent final e is long: "cake", "bone".
     const long = ending === undefined ? /^([aeiou])([bcdfgklmnpstvz])e$/.exec(rest) : null;
     if (long !== null) {
       phones.push(LONG_VOWEL[long[1] as string] as string);

@@ -1,4 +1,4 @@
-/** Numbers as English words, the way a caller says them. */
+/** Numbers as spoken English words. */
 const SMALL = (
   'zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen ' +
   'seventeen eighteen nineteen'
@@ -62,10 +62,10 @@ export function clockWords(hour: number, minute: number): string[] {
   return [...hourWords, ...(minute < 10 ? ['oh'] : []), ...cardinalWords(minute)];
 }
 
-/** The languages whose acoustic models the recogniser ships with. */
+/** The languages of the embedded recogniser. */
 export type SpeechLanguage = 'en' | 'fr';
 
-/** Longest text that is looked at, in characters: a prompt of many pages holds its topic's words well before that. */
+/** Longest text that is processed, in characters: a prompt of many pages names its topic well before that. */
 const MAX_TEXT_CHARS = 60_000;
 
 const SYMBOLS: Readonly<Record<SpeechLanguage, Readonly<Record<string, string>>>> = {
@@ -75,8 +75,8 @@ const SYMBOLS: Readonly<Record<SpeechLanguage, Readonly<Record<string, string>>>
 const CURRENCIES: Readonly<Record<string, string>> = { $: 'dollars', '£': 'pounds', '€': 'euros' };
 
 /**
- * Cuts running text into sentences of plain spoken words: lower case, numbers, times and amounts spelled out (in
- * English), markup, links and placeholders such as `{{name}}` taken as breaks. Never throws.
+ * Splits text into sentences of plain spoken words: lower case, numbers, times and amounts spelled out (in English);
+ * markup, links and placeholders such as `{{name}}` are breaks. Never throws.
  */
 export function spokenSentences(text: string, language: SpeechLanguage): string[][] {
   const sentences: string[][] = [];
@@ -94,7 +94,7 @@ export function spokenSentences(text: string, language: SpeechLanguage): string[
   return sentences;
 }
 
-/** The spoken words of one token; none where nothing in it can be said. */
+/** The spoken words of one token; empty if nothing in it is pronounceable. */
 function wordsOf(token: string, language: SpeechLanguage): string[] {
   if (/\d/.test(token)) return language === 'en' ? numberWords(token) : [];
   const symbol = SYMBOLS[language][token];
@@ -108,7 +108,7 @@ function wordsOf(token: string, language: SpeechLanguage): string[] {
 }
 
 /**
- * The French dictionary has elided articles and inverted pronouns as words of their own: "l'addition" is "l'" and
+ * The French dictionary has elided articles and inverted pronouns as separate words: "l'addition" is "l'" and
  * "addition", "avez-vous" is "avez" and "vous".
  */
 function frenchWords(token: string): string[] {
@@ -138,7 +138,7 @@ function numberWords(token: string): string[] {
   return suffix === '%' ? [...words, 'percent'] : words;
 }
 
-/** Up to six digits as a number (a year where it looks like one), longer strings digit by digit; letters as they are. */
+/** Up to six digits as a number (a year if it looks like one), longer strings digit by digit; letters unchanged. */
 function plainNumber(part: string): string[] {
   if (!/^\d+$/.test(part)) return [part];
   const value = Number(part);

@@ -13,21 +13,21 @@ export interface ListeningStreamOptions {
   engine: EngineProcess;
   clock: Clock;
   events: SttEvents;
-  /** Silence that makes the model give its last words. */
+  /** Silence after which the model emits its last words, in milliseconds. */
   tailMs: number;
-  /** Until the final words are there. */
+  /** Timeout for the final transcript, in milliseconds. */
   finalTimeoutMs: number;
   onClose: () => void;
 }
 
-/** Audio before the speech, so that its first sound is not cut off. */
+/** Audio before the VAD's onset, so that the first sound is not cut off. */
 const LEAD_MS = 300;
-/** Sound goes to the process in pieces of this length, for each message costs; a model looks at more at a time. */
+/** Audio is sent to the process in chunks of this length, to reduce messages; a model processes more at a time. */
 const PIECE_SAMPLES = msToSamples(100, HEARING_RATE_HZ);
 
 /**
- * One session's sound in a model that listens as it comes. Only speech is sent, with a little before it; where the user
- * pauses, silence of our own makes the model give its last words at once. Each turn is a stream of the model's.
+ * One session's stream to a streaming model. Sends only speech, with a short lead; at a pause, padding with silence
+ * makes the model emit its last words at once. Each turn is a new stream of the model.
  */
 export class ListeningStream implements SttStream {
   readonly #options: ListeningStreamOptions;
@@ -35,15 +35,15 @@ export class ListeningStream implements SttStream {
   readonly #lead = new LeadAudio(LEAD_MS);
   readonly #padSamples: number;
   #map = new SampleMap();
-  /** What waits for its piece to be full. */
+  /** Audio for the next chunk. */
   readonly #piece = new Int16Array(PIECE_SAMPLES);
   #pieceSamples = 0;
-  /** The turn's stream in the process; null = the turn has not begun. */
+  /** Id of the turn's stream in the process; null = the turn has not begun. */
   #id: number | null = null;
-  /** Turns of the session, counted. */
+  /** Number of the current turn. */
   #turn = 0;
   #speaking = false;
-  /** The last finals that were asked for; 0 = none are waited for. */
+  /** Mark of the last request for a final transcript; 0 = none is pending. */
   #mark = 0;
   #awaited = 0;
   #finalDue: Cancel | null = null;

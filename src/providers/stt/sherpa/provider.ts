@@ -14,18 +14,18 @@ import { ListeningStream } from './listening-stream.js';
 import { confidenceOf, readable, wordsOf } from './token-words.js';
 
 export interface SherpaSttOptions extends LocalEnginesOptions {
-  /** Models that do not listen as it comes transcribe anew after each so many milliseconds; 0 = never. Default 1000. */
+  /** Batch models transcribe at this interval for interim transcripts, in milliseconds; 0 = never. Default 1000. */
   interimMs?: number;
-  /** Until final words are there. Default 8000. */
+  /** Timeout for the final transcript, in milliseconds. Default 8000. */
   finalTimeoutMs?: number;
 }
 
 const MAX_HOTWORDS = 200;
 
 /**
- * Models of the operator's own, run by sherpa-onnx in a process each: streaming transducers, Paraformers and CTC models
- * as the sound comes; Whisper, Moonshine, SenseVoice and other whole ones on speech that our VAD has cut. A model is
- * loaded once, when it is first needed, for all sessions.
+ * Local models that sherpa-onnx runs in one process each: streaming transducers, Paraformers and CTC models on live
+ * audio; Whisper, Moonshine, SenseVoice and other batch models on speech that our VAD segments. A model is loaded once,
+ * on first use, for all sessions.
  */
 export class SherpaStt implements SttProvider {
   readonly name = 'sherpa';
