@@ -15,7 +15,7 @@ import { engineSettings } from './shared/engine-settings.js';
 import { ProgressBar } from './shared/progress.js';
 import { numberOf } from './shared/values.js';
 
-/** What stands in for the agent's own providers. */
+/** Replacements for the agent's own providers. */
 const DOUBLES = {
   instant: { times: INSTANT, about: 'recogniser, model and voice are doubles that take no time: the engine alone' },
   published: { times: PUBLISHED, about: 'recogniser, model and voice are doubles with latencies that were published' },

@@ -26,7 +26,7 @@ import { continuationOf, metadataOf, numberOf, startTime } from './shared/values
 
 const CALLING_AGENT = fileURLToPath(packageFile('examples/reminder/agent.json'));
 const ANSWERING_AGENT = fileURLToPath(packageFile('examples/restaurant/agent.json'));
-/** Whose call it is where nothing else is said: a number of the simulated network. */
+/** Default caller number, in the simulated network. */
 const OWN_NUMBER = '+12025550199';
 
 export const call: Command = {
@@ -77,7 +77,7 @@ it goes. \`parley numbers\` lists the numbers and what each does.
 };
 
 interface CallOptions {
-  /** Who is called, or who calls. */
+  /** The callee, or the caller. */
   other: string;
   inbound: boolean;
   own: string;
@@ -90,7 +90,7 @@ interface CallOptions {
   virtual: boolean;
   startUnixMs: number;
   metadata: Readonly<Record<string, unknown>>;
-  /** The file of what the session goes on from. */
+  /** The file with the state to continue from. */
   continue: string | undefined;
   directory: URL | null;
   allow: readonly string[];
@@ -178,7 +178,7 @@ async function place(
       ...(options.directory !== null && { directory: options.directory }),
       onError: (error) => io.stderr.write(`the network: ${String(error)}\n`),
       tap: ({ from, to }, { agent, far }) => {
-        if (from !== options.other && to !== options.other) return; // somebody whom the call is transferred to
+        if (from !== options.other && to !== options.other) return; // the target of a transfer
         heard.far.push(agent ?? SILENCE);
         heard.agent.push(far ?? SILENCE);
       },
@@ -211,7 +211,7 @@ async function place(
     io.signal.addEventListener('abort', hangUp, { once: true });
     if (io.signal.aborted) hangUp();
     const report = await inTime(clock, placed.finished);
-    // Whoever was connected to somebody else goes on talking; in real time nobody waits for that.
+    // After a transfer the parties keep talking; in real time this does not wait for them.
     if (clock instanceof VirtualClock) await clock.runUntil(() => carrier.calls.size === 0);
     await carrier.close();
     return { report, audio: stereo(heard.far, heard.agent) };
@@ -223,7 +223,7 @@ async function place(
   }
 }
 
-/** Virtual time has to be moved while something is awaited. */
+/** Virtual time has to be advanced during a wait. */
 async function inTime<T>(clock: Clock, work: Promise<T>): Promise<T> {
   let settled = false;
   const settle = (): void => void (settled = true);
@@ -232,7 +232,7 @@ async function inTime<T>(clock: Clock, work: Promise<T>): Promise<T> {
   return work;
 }
 
-/** Has somebody call in, and waits for the call to arrive. */
+/** Places an incoming call, and waits for it to arrive. */
 function answer(
   carrier: SimulatedNetwork,
   switchboard: Switchboard,

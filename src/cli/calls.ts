@@ -22,7 +22,7 @@ import { type Command, type CommandIo, UsageError } from './shared/command.js';
 import { openOutput } from './shared/output-file.js';
 import { numberOf } from './shared/values.js';
 
-/** Members that are a column each; those of parts come behind. */
+/** Members that become a column each; those of nested objects follow. */
 const COLUMNS = [
   ...(['session_id', 'call_id', 'ts', 'call_status', 'duration', 'agent_id', 'campaign_id'] as const),
   ...(['error_message', 'chars_used'] as const),
@@ -60,7 +60,7 @@ export function csvLine(item: CallHistoryItem): string {
   return [...COLUMNS.map((name) => item[name]), ...PARTS.map((name) => parts[name])].map(cell).join(',');
 }
 
-/** In quotes where it has to be. What a spreadsheet would take for a formula is text: callers write some of it. */
+/** Quoted if necessary. Formulas are escaped: callers write some of the text. */
 function cell(value: unknown): string {
   if (value === null || value === undefined) return '';
   if (typeof value === 'number') return String(value);
@@ -84,7 +84,7 @@ const OPTIONS = {
   json: { type: 'boolean', default: false },
 } as const;
 
-/** Calls that are read at a time. */
+/** Calls per read. */
 const BATCH = 100;
 
 export const calls: Command = {
@@ -134,7 +134,7 @@ the beginning of a session's id, as the table shows it.
 
 type Flags = Partial<Record<Exclude<keyof typeof OPTIONS, 'json'>, string | undefined>> & { json?: boolean };
 
-/** The calls of a data folder. A daemon may be using it meanwhile. */
+/** The calls of a data folder, which a daemon may be using at the same time. */
 class CallDesk {
   readonly #settings: Settings;
   readonly #io: CommandIo;
@@ -145,7 +145,7 @@ class CallDesk {
     this.#settings = settings;
     this.#io = io;
     this.#files = new CallFiles(settings.dataDir);
-    // Looking makes no database.
+    // Reading does not create a database.
     this.#database = existsSync(databaseFile(settings.dataDir)) ? openDatabase(settings.dataDir) : null;
   }
 
@@ -175,7 +175,7 @@ class CallDesk {
     }
     const path = this.#files.traceOf(call.sessionId);
     const trace = await readFile(path, 'utf8').catch(() => null);
-    // Of a session whose user has opted out the trace has no words.
+    // For an opted-out session the trace contains no words.
     const timed = trace === null ? [] : transcriptOf(readLog(trace)).filter(({ text }) => text !== '');
     const story =
       timed.length > 0 && call.item.chat !== '[]' ? [...timed, ...afterwards(call.item)] : transcriptOfChat(call.item);
@@ -228,13 +228,13 @@ class CallDesk {
     this.#database?.close();
   }
 
-  /** As the endpoint has it; its recording is a file here. */
+  /** As in the endpoint, but the recording is a local file. */
   #item(call: StoredCall): CallHistoryItem {
     const path = this.#files.recordingOf(call);
     return { ...call.item, recording: path === null ? null : { recording_url: pathToFileURL(path).href } };
   }
 
-  /** @throws ParleyError NOT_FOUND, UsageError for a beginning that several have */
+  /** @throws ParleyError NOT_FOUND, UsageError for an ambiguous prefix */
   #find(session: string): StoredCall {
     const found = this.#database === null ? [] : new CallStore(this.#database, () => 0).beginningWith(session, 2);
     const [first, second] = found;
@@ -253,7 +253,7 @@ const FLAG_OF: Readonly<Record<string, string>> = {
   campaign_id: '--campaign',
 };
 
-/** As the endpoint's query. @throws UsageError */
+/** Parses the filters as the endpoint's query. @throws UsageError */
 function filterOf({ since, until, agent, status, phone, campaign }: Flags): CallFilter {
   const query = {
     ...(since !== undefined && { start_time: timeOf('--since', since) }),
@@ -277,7 +277,7 @@ function timeOf(flag: string, text: string): number {
   return unixMs / 1000;
 }
 
-/** Resolves when the reader has caught up, or is gone. */
+/** Resolves when the reader has caught up, or has closed the pipe. */
 async function drained({ stdout, signal }: CommandIo): Promise<void> {
   const done = new AbortController();
   const either = { signal: AbortSignal.any([done.signal, signal]) };

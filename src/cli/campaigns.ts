@@ -18,14 +18,14 @@ export interface CampaignState {
   rejected: number;
   calls: number;
   next_call_at: number | null;
-  /** Daemons before this release do not tell it. */
+  /** Absent in replies of older daemons. */
   next_call_reason?: string | null;
 }
 
 const WIDTH = 30;
 const RESET = '\r\x1b[K';
 
-/** How far a campaign is, in a line. */
+/** A campaign's progress in one line. */
 export function stateLine(state: CampaignState, nowMs: number): string {
   const { status, reason, total, finished, failed, calls, next_call_at: next, next_call_reason: why } = state;
   const parts = [
@@ -40,7 +40,7 @@ export function stateLine(state: CampaignState, nowMs: number): string {
   return `${status}${reason === null ? '' : `: ${reason}`}: ${parts.join(', ')}`;
 }
 
-/** A bar that follows a campaign on a terminal, lines elsewhere. */
+/** Shows a campaign's progress: a bar on a terminal, otherwise lines. */
 export class CampaignBar {
   readonly #stream: NodeJS.WritableStream & { isTTY?: boolean };
   #last = '';
@@ -102,16 +102,16 @@ interface Entry {
   reason: string | null;
 }
 
-/** Records of one upload, and about as many bytes of JSON: the daemon takes twice as much. */
+/** Maximum records per upload, and bytes of JSON: the daemon accepts twice as much. */
 const MOST_RECORDS = 5000;
 const MOST_BYTES = 4_000_000;
 const DEFAULT_URL = 'http://127.0.0.1:8080';
-/** Refusals that are shown; `records --status rejected` has the others. */
+/** Number of rejections shown; `records --status rejected` lists all. */
 const SHOWN = 20;
 
 type Action = (desk: CampaignDesk, args: readonly string[], values: Values) => Promise<number>;
 
-/** Each with the arguments that it takes, and what it is. */
+/** Each subcommand with its arguments and a description. */
 const ACTIONS: Readonly<Record<string, { takes: number; run: Action }>> = {
   list: { takes: 0, run: (desk, _args, { json }) => desk.list(json) },
   create: { takes: 1, run: (desk, [name = ''], values) => desk.create(name, values) },
@@ -215,7 +215,7 @@ class CampaignDesk {
     return 0;
   }
 
-  /** Follows it until it stands still. */
+  /** Follows the campaign until it stops. */
   async progress(which: string, json: boolean): Promise<number> {
     const { id } = await this.#find(which);
     const bar = new CampaignBar(this.#io.stderr.isTTY === true ? this.#io.stderr : this.#io.stdout);
@@ -267,7 +267,7 @@ class CampaignDesk {
     return (await this.#client.ask('GET', '/campaigns')) as Campaign[];
   }
 
-  /** @throws ParleyError NOT_FOUND; UsageError where several fit */
+  /** @throws ParleyError NOT_FOUND; UsageError if the prefix is ambiguous */
   async #find(which: string): Promise<Campaign> {
     const all = await this.#all();
     const whole = all.find(({ id }) => id === which);
@@ -289,7 +289,7 @@ class CampaignDesk {
   }
 }
 
-/** Records in uploads that the daemon takes. */
+/** Splits the records into uploads of an accepted size. */
 function* pieces(records: readonly FileRecord[]): Generator<FileRecord[]> {
   let piece: FileRecord[] = [];
   let bytes = 0;

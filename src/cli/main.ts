@@ -7,7 +7,7 @@ import { similar } from './shared/similar.js';
 interface Entry {
   /** One line for the list of commands. */
   summary: string;
-  /** Commands are loaded when they are called: `parley --help` should not wait for the engines. */
+  /** Commands are loaded on use: `parley --help` should not wait for the engines. */
   load: () => Promise<Command>;
 }
 
@@ -140,10 +140,10 @@ function isParseArgsError(error: unknown): error is Error {
 }
 
 function processIo(): CommandIo {
-  // The first one lets things end in order; a second one has its usual effect.
+  // The first signal shuts down in order; a second one has its default effect.
   const signal = onceToldToStop();
   const { stdout, stderr, stdin, env } = process;
-  // Whoever reads may stop reading (`parley run … | head`).
+  // The reader may close the pipe (`parley run … | head`).
   for (const stream of [stdout, stderr]) stream.on('error', () => undefined);
   return { stdout, stderr, stdin, env, signal, hurry: () => onceToldToStop() };
 }

@@ -12,10 +12,10 @@ import {
 } from '../replay/index.js';
 import { type Command, UsageError } from './shared/command.js';
 
-/** Characters of a column. */
+/** Column width in characters. */
 const COLUMN = 56;
 
-/** Two ways in which a session goes, turn by turn. Rows that differ are marked. */
+/** Two runs of a session side by side, turn by turn. Rows that differ are marked. */
 export function turnsSideBySide({ turns, before, after }: WhatIf): string {
   const lines = [row(' ', 'as it was', 'with these settings'), row(' ', '-'.repeat(COLUMN), '-'.repeat(COLUMN))];
   for (const turn of turns) {
@@ -39,7 +39,7 @@ function linesOf(turn: PlayedTurn | null): string[] {
   return decidedMs === null ? said : [...wrapped(decidedMs, 'user', user), ...said];
 }
 
-/** With its time before the first line, and as many more lines as the text needs. */
+/** The time before the first line, wrapped to the column. */
 function wrapped(atMs: number, who: string, text: string): string[] {
   const head = `${(atMs / 1000).toFixed(2).padStart(8)} ${who.padEnd(6)}`;
   const lines: string[] = [];

@@ -82,7 +82,7 @@ interface RunOptions {
   virtual: boolean;
   startUnixMs: number;
   metadata: Readonly<Record<string, unknown>>;
-  /** The file of what the session goes on from. */
+  /** The file with the state to continue from. */
   continue: string | undefined;
   allow: readonly string[];
   knowledge: readonly string[];
@@ -153,7 +153,7 @@ async function readUser(path: string, channel: number | null, { stdin, signal }:
     return { samples, sampleRateHz, warnings: [] };
   }
   const wav = decodeWav(bytes, channel === null ? {} : { channel });
-  // Every rate whose 20 ms are whole samples is a line's rate as it is; the odd ones are brought to 16 kHz.
+  // A rate whose 20 ms are whole samples is used as it is; others are resampled to 16 kHz.
   const whole = Number.isInteger((wav.sampleRateHz * FRAME_MS) / 1000);
   const sampleRateHz = whole ? wav.sampleRateHz : 16_000;
   return { samples: resample(wav.samples, wav.sampleRateHz, sampleRateHz), sampleRateHz, warnings: wav.warnings };
@@ -220,7 +220,7 @@ async function converse(
   }
 }
 
-/** A session's turns for reading: what was heard, what was answered, and how long each stage took. */
+/** A session's turns for reading: what was heard and answered, and the latency of each stage. */
 export function turnTable(report: SessionReport): string {
   const lines = report.turns.flatMap((turn) => [
     `${String(turn.turn).padStart(3)}  ${time(turn.speechEndMs)}  user   ${turn.heard ?? ''}`,

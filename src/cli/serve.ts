@@ -75,7 +75,7 @@ async function serveUntilStopped(daemon: Daemon, found: EngineSettings, io: Comm
   for (const choice of found.detection.choices) say(choice);
   say(nativeLine());
   if (daemon.newPrivateKey !== null) {
-    // No log holds a key: it goes where the address goes.
+    // The key is printed next to the address; logs never contain it.
     io.stdout.write(`private key (shown this once): ${daemon.newPrivateKey}\n`);
   }
   const [demo] = await loadAgents([DEMO_AGENT]);
@@ -111,7 +111,7 @@ async function listen(daemon: Daemon, { settings }: EngineSettings): Promise<str
   }
 }
 
-/** Each flag with what its setting says of itself, without links. */
+/** Each flag with the description of its setting, without links. */
 function flagHelp(): string {
   return SETTING_NAMES.flatMap(({ flag, description }) => {
     if (flag === null) return [];
@@ -138,8 +138,8 @@ function readFlags(args: readonly string[]): {
 }
 
 /**
- * The agents of the files; ids follow from the names.
- * @throws ParleyError CONFIG_INVALID where two have the same name: nobody could tell them apart
+ * The agents of the files, with ids derived from their names.
+ * @throws ParleyError CONFIG_INVALID if two have the same name
  */
 async function loadAgents(files: readonly string[]): Promise<HostedAgent[]> {
   const loaded: AgentFile[] = await Promise.all(files.map((file) => loadAgentFile(file)));

@@ -19,7 +19,7 @@ import { atDesk, openDemoDesk, usesDemoDesk } from './shared/demo-desk.js';
 import { engineSettings, SETTING_FLAGS, tellWarnings } from './shared/engine-settings.js';
 import { continuationOf, metadataOf } from './shared/values.js';
 
-/** Lines that a person types go at once; lines that are piped in wait until the last one was answered. */
+/** Typed lines are sent at once; piped lines wait until the previous one was answered. */
 export class LineFeed {
   readonly #waiting: string[] = [];
   readonly #patient: boolean;
@@ -43,13 +43,13 @@ export class LineFeed {
     this.#next();
   }
 
-  /** The agent has said something and finished. */
+  /** The agent has finished speaking. */
   answered(): void {
     this.#answered = true;
     this.#next();
   }
 
-  /** No more lines will come. */
+  /** End of input. */
   end(): void {
     this.#ended = true;
     if (this.#patient) this.#next();
@@ -133,7 +133,7 @@ sox), else by typing. Lines that you type are said in your place in both. Ctrl-C
   },
 };
 
-/** What the session is told of who talks. */
+/** Metadata about the user. */
 interface About {
   metadata: Readonly<Record<string, unknown>>;
   continuation: SessionContinuation | null;
@@ -167,12 +167,12 @@ async function converse(
         screen.stderr.write(styleText('dim', `       ${entry.name}: ${String(entry.data['reason'])}\n`));
     },
     observe: (event) => {
-      // What was typed at the prompt stands there already.
+      // Typed input is already visible at the prompt.
       if (!typing || event.type !== 'user') show(event, screen, !isTyped);
       if (event.type === 'agent') feed.answered();
     },
   });
-  // By voice the call goes on without anything to read lines from.
+  // A voice call continues without a line reader.
   const onLinesOver = isTyped || isPerson ? hangUp : (): void => undefined;
   const feed = new LineFeed(!isPerson, (text) => session.sendText(text), onLinesOver);
   const input = createInterface({
@@ -185,7 +185,7 @@ async function converse(
     if (typing) input.prompt();
   });
   input.on('close', () => feed.end());
-  // The prompt reads keys raw, so the terminal makes no signal of Ctrl-C.
+  // The prompt reads keys in raw mode, so the terminal does not turn Ctrl-C into a signal.
   input.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
   io.signal.addEventListener('abort', hangUp, { once: true });
   if (io.signal.aborted) hangUp();
@@ -198,7 +198,7 @@ async function converse(
   }
 }
 
-/** Where the conversation is written while somebody types: above the prompt, which keeps what was typed so far. */
+/** Writes the conversation above the prompt, and keeps the input typed so far. */
 function abovePrompt(input: Interface, { stdout, stderr }: CommandIo): Screen {
   let isOpen = true;
   input.once('close', () => (isOpen = false));
@@ -210,7 +210,7 @@ function abovePrompt(input: Interface, { stdout, stderr }: CommandIo): Screen {
       clearScreenDown(stdout);
       stream.write(text);
       if (!isOpen) return;
-      stdout.write('\n'.repeat(rows)); // `prompt` goes up as many rows as the line had
+      stdout.write('\n'.repeat(rows)); // `prompt` moves up as many rows as the line had
       input.prompt(true);
     },
   });

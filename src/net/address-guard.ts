@@ -5,24 +5,24 @@ import { isPublicAddress } from './address.js';
 
 export interface AddressGuardOptions {
   /**
-   * Exempt addresses: an origin (`http://127.0.0.1:9000`) for all its paths, or a full address with a path or query
-   * for that one only. Default none.
+   * Exempt addresses: an origin (`http://127.0.0.1:9000`) exempts all its paths, a URL with a path or query only
+   * itself. Default none.
    */
   allowUrls?: readonly string[];
-  /** Turns names into addresses. Default: the system's resolver. */
+  /** Resolves names. Default: the system's resolver. */
   lookup?: LookupFunction;
 }
 
-/** An address that may be called. */
+/** An allowed address. */
 export interface GuardedUrl {
   url: URL;
-  /** True where the operator listed it: its host may be private. */
+  /** True if the operator listed it: its host may be private. */
   exempt: boolean;
 }
 
 /**
- * Decides which addresses that customers configure may be called: those of the public internet, and what the
- * operator lists. Give connections `lookup`, so that the answer that was checked is the one connected to.
+ * Decides which customer-configured addresses may be called: those on the public internet, and those that the operator
+ * lists. Pass `lookup` to connections, so that they use the DNS answer that was checked.
  */
 export class AddressGuard {
   readonly #origins = new Set<string>();
@@ -39,9 +39,9 @@ export class AddressGuard {
   }
 
   /**
-   * Checks everything that can be told without a resolver.
-   * @param protocols those allowed, such as `['http:', 'https:']`.
-   * @throws ParleyError NET_ADDRESS_REFUSED.
+   * Checks everything that does not need DNS.
+   * @param protocols the allowed ones, such as `['http:', 'https:']`
+   * @throws ParleyError NET_ADDRESS_REFUSED
    */
   check(text: string, protocols: readonly string[] = ['http:', 'https:']): GuardedUrl {
     if (!URL.canParse(text)) throw refused('it is not an address');
@@ -49,7 +49,7 @@ export class AddressGuard {
     if (!protocols.includes(url.protocol)) throw refused(`${url.protocol}// is not allowed`);
     if (url.username !== '' || url.password !== '') throw refused('it holds a user name or a password');
     if (this.#origins.has(url.origin) || this.#urls.has(withoutHash(url))) return { url, exempt: true };
-    // The URL parser has turned every spelling of an IPv4 address into the dotted one.
+    // The URL parser normalises every spelling of an IPv4 address.
     const host = url.hostname.replace(/^\[|\]$/g, '');
     if (isIP(host) !== 0) {
       if (!isPublicAddress(host)) throw refused('its host is not on the public internet');
@@ -59,7 +59,7 @@ export class AddressGuard {
     return { url, exempt: false };
   }
 
-  /** A resolver that fails with NET_ADDRESS_REFUSED where any of a name's addresses is not public. */
+  /** A resolver that fails with NET_ADDRESS_REFUSED if any of a name's addresses is not public. */
   readonly lookup: LookupFunction = (hostname, options, callback) => {
     this.#resolve(hostname, { ...options, all: true }, (error, answer) => {
       const addresses = Array.isArray(answer) ? answer : [];
@@ -74,7 +74,7 @@ export class AddressGuard {
   };
 }
 
-/** Names that only local resolvers know, with or without the dot of the root. */
+/** Names of local resolvers, with or without the trailing dot. */
 function isLocalName(host: string): boolean {
   const name = host.replace(/\.$/, '').toLowerCase();
   return !name.includes('.') || /\.(localhost|local|localdomain|internal|lan|home\.arpa)$/.test(name);
@@ -84,7 +84,7 @@ function withoutHash(url: URL): string {
   return url.href.slice(0, url.href.length - url.hash.length);
 }
 
-/** Says nothing of the addresses behind a name: what is refused tells nobody about the network inside. */
+/** The error does not reveal the resolved addresses, which would expose the internal network. */
 function refused(reason: string): ParleyError {
   return new ParleyError('NET_ADDRESS_REFUSED', { reason });
 }

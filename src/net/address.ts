@@ -1,8 +1,8 @@
 import { BlockList, isIP } from 'node:net';
 
 /**
- * IPv4 blocks that are not the public internet's, or that a customer's address has no business with (IANA IPv4
- * special-purpose address registry, RFC 6890).
+ * IPv4 blocks that are not public, or that customer-configured addresses must not reach (IANA IPv4 special-purpose
+ * address registry, RFC 6890).
  */
 const CLOSED_V4: readonly (readonly [string, number])[] = [
   ['0.0.0.0', 8], // this network
@@ -24,8 +24,8 @@ const CLOSED_V4: readonly (readonly [string, number])[] = [
 ];
 
 /**
- * IPv6 has one block of public unicast addresses; these parts of it are not open (IANA IPv6 special-purpose address
- * registry). All that is outside it is closed: loopback, ::/96, ::ffff:0:0/96, NAT64, ULA, link-local, multicast.
+ * IPv6 has one block of public unicast addresses; these parts of it are blocked (IANA IPv6 special-purpose address
+ * registry). Everything outside it is blocked too: loopback, ::/96, ::ffff:0:0/96, NAT64, ULA, link-local, multicast.
  */
 const PUBLIC_V6 = ['2000::', 3] as const;
 const CLOSED_V6: readonly (readonly [string, number])[] = [
@@ -39,13 +39,13 @@ const closedV4 = blockList(CLOSED_V4, 'ipv4');
 const publicV6 = blockList([PUBLIC_V6], 'ipv6');
 const closedV6 = blockList(CLOSED_V6, 'ipv6');
 
-/** Whether a literal IP address is an ordinary one of the public internet. Anything but an IP address is not. */
+/** Whether a literal IP address is public. False for anything else. */
 export function isPublicAddress(address: string): boolean {
   switch (isIP(address)) {
     case 4:
       return !closedV4.check(address, 'ipv4');
     case 6:
-      // A zone (fe80::1%eth0) is only for addresses of a link.
+      // A zone (fe80::1%eth0) is valid for link-local addresses only.
       return !address.includes('%') && publicV6.check(address, 'ipv6') && !closedV6.check(address, 'ipv6');
     default:
       return false;

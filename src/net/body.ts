@@ -1,8 +1,8 @@
 import { ParleyError } from '../base/errors.js';
 
 /**
- * The whole of a reply's body. Leaves at `maxBytes`, which destroys the body and with it the connection.
- * @throws ParleyError NET_TOO_LARGE.
+ * Reads a whole response body. Stops at `maxBytes`, which destroys the body and its connection.
+ * @throws ParleyError NET_TOO_LARGE
  */
 export async function readBody(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Buffer> {
   const chunks: Uint8Array[] = [];

@@ -5,11 +5,11 @@ import { AddressGuard, type AddressGuardOptions } from './address-guard.js';
 import { readBody } from './body.js';
 
 export interface GuardedClientOptions extends AddressGuardOptions {
-  /** Times the deadlines. The network is real: give a real clock, also where the session's time is virtual. */
+  /** Clock for deadlines. The network is real: pass a real clock even if the session's time is virtual. */
   clock: Clock;
   /** Default of a request's `maxBytes`. Default 65,536. */
   maxBytes?: number;
-  /** Connections to one origin at once. Default 64. */
+  /** Maximum number of connections per origin. Default 64. */
   connectionsPerOrigin?: number;
 }
 
@@ -19,23 +19,23 @@ export interface GuardedRequest {
   method?: string;
   headers?: Readonly<Record<string, string>>;
   body?: string | Uint8Array;
-  /** From now until the whole reply is there. */
+  /** Timeout for the whole reply. */
   timeoutMs: number;
-  /** Largest reply body in bytes. Default: the client's. */
+  /** Maximum reply body in bytes. Default: the client's. */
   maxBytes?: number;
   signal: AbortSignal;
 }
 
 export interface GuardedReply {
   status: number;
-  /** Names in lower case; of repeated headers the values joined by commas. */
+  /** Names in lower case; repeated headers are joined by commas. */
   headers: Readonly<Record<string, string>>;
   body: Buffer;
 }
 
 /**
- * The one HTTP client for addresses that customers configure. Calls only what its AddressGuard lets through,
- * connects to the DNS answer that was checked, follows no redirects (a 3xx is the reply) and limits size and time.
+ * The HTTP client for customer-configured addresses. Calls only what its AddressGuard allows, connects to the DNS
+ * answer that was checked, does not follow redirects (a 3xx is the reply) and limits size and time.
  */
 export class GuardedClient {
   readonly guard: AddressGuard;
@@ -53,14 +53,14 @@ export class GuardedClient {
     this.#connections = options.connectionsPerOrigin ?? 64;
   }
 
-  /** Loads what the first request would wait for. */
+  /** Loads in advance what the first request needs. */
   async warmUp(): Promise<void> {
     await this.#open();
   }
 
   /**
-   * One request. Rejects with the signal's reason when it is aborted.
-   * @throws ParleyError NET_ADDRESS_REFUSED, NET_TIMEOUT, NET_TOO_LARGE or NET_FAILED.
+   * Sends one request. Rejects with the signal's reason when it is aborted.
+   * @throws ParleyError NET_ADDRESS_REFUSED, NET_TIMEOUT, NET_TOO_LARGE or NET_FAILED
    */
   async request(request: GuardedRequest): Promise<GuardedReply> {
     request.signal.throwIfAborted();
@@ -88,7 +88,7 @@ export class GuardedClient {
     }
   }
 
-  /** Breaks off what is under way and closes every connection. May be called twice. */
+  /** Aborts requests in flight and closes all connections. Idempotent. */
   async close(): Promise<void> {
     this.#closed = true;
     for (const running of this.#running) running.abort(closedError());
@@ -98,7 +98,7 @@ export class GuardedClient {
 
   #open(): Promise<Agents> {
     this.#agents ??= import('../base/undici.js').then(({ Agent }) => {
-      // undici's own timers for replies are off: the request's deadline covers them.
+      // undici's own timeouts are off: the request's deadline covers them.
       const shared = { connections: this.#connections, headersTimeout: 0, bodyTimeout: 0 };
       return {
         guarded: new Agent({ ...shared, connect: { lookup: this.guard.lookup, timeout: 10_000 } }),
@@ -143,7 +143,7 @@ function flatten(headers: Readonly<Record<string, string | string[] | undefined>
   return flat;
 }
 
-/** A ParleyError of the guard's lookup comes back as itself; what the network says is told without addresses. */
+/** Passes a ParleyError of the guard's lookup through; other network errors are reported without addresses. */
 function asNetError(error: unknown): ParleyError {
   if (error instanceof ParleyError) return error;
   if (error instanceof Error && error.cause instanceof ParleyError) return error.cause;

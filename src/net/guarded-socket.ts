@@ -4,27 +4,27 @@ import type { AddressGuard } from './address-guard.js';
 export interface SocketOptions {
   url: string;
   headers: Readonly<Record<string, string>>;
-  /** The server has to take the connection within this. */
+  /** Timeout for connecting. */
   connectTimeoutMs: number;
-  /** A real one. */
+  /** A real clock. */
   clock: Clock;
-  /** A larger message ends the connection. */
+  /** A larger message closes the connection. */
   maxMessageBytes: number;
 }
 
 export interface SocketEvents {
   onOpen: () => void;
   onText: (text: string) => void;
-  /** The connection is over, or never was. Called once, with the reason in words. */
+  /** The connection is closed or could not be opened. Called once, with the reason as text. */
   onClosed: (reason: string) => void;
 }
 
-/** A server may take so long to answer the close. */
+/** Timeout for the server's answer to a close. */
 const CLOSE_MS = 1000;
 
 /** A WebSocket connection to an address that a customer configured. */
 export interface GuardedSocket {
-  /** Text that waits to be sent, in bytes. */
+  /** Buffered outgoing data, in bytes. */
   readonly waitingBytes: number;
   send(text: string): void;
   /** May be called twice. */
@@ -32,8 +32,8 @@ export interface GuardedSocket {
 }
 
 /**
- * Dials an address that passes the guard, and the DNS answer that was checked; redirects are not followed. What goes
- * wrong is told by `onClosed`; binary messages are left out.
+ * Connects to an address that passes the guard, using the DNS answer that was checked; does not follow redirects.
+ * Reports errors through `onClosed`; ignores binary messages.
  * @throws ParleyError NET_ADDRESS_REFUSED
  */
 export async function dialGuarded(
@@ -77,7 +77,7 @@ export async function dialGuarded(
         socket.terminate();
         return;
       }
-      // A server that does not answer the close is not waited for long.
+      // Does not wait long for a server's answer to a close.
       const { clock } = options;
       const cancel: Cancel = clock.schedule(clock.nowMs() + CLOSE_MS, () => socket.terminate());
       socket.once('close', cancel);

@@ -7,20 +7,20 @@ import type { GuardedClient } from './guarded-client.js';
 
 export interface MediaStoreOptions {
   client: GuardedClient;
-  /** Where files are kept between runs; null = nowhere. */
+  /** Cache folder; null = no cache on disk. */
   folder: string | null;
-  /** Largest file in bytes. Default 20 MB. */
+  /** Maximum file size in bytes. Default 20 MB. */
   maxBytes?: number;
-  /** For the whole of a file. Default 20 s. */
+  /** Timeout for a whole file. Default 20 s. */
   timeoutMs?: number;
 }
 
-/** A file is asked for anew after a day; the old one stands in where that fails. */
+/** Cached files expire after a day; an expired one is the fallback if a refresh fails. */
 const FRESH_MS = 86_400_000;
-/** Files that are kept; the oldest go first. */
+/** Maximum number of cached files; the oldest are evicted. */
 const MAX_FILES = 100;
 
-/** Files of addresses that customers configure: fetched by the guarded client, kept on disk for a day. */
+/** Files from customer-configured addresses: fetched by the guarded client and cached on disk for a day. */
 export class MediaStore {
   readonly #client: GuardedClient;
   readonly #folder: string | null;
@@ -36,13 +36,13 @@ export class MediaStore {
 
   /** @throws ParleyError NET_ADDRESS_REFUSED, NET_TIMEOUT, NET_TOO_LARGE, NET_FAILED; the signal's reason */
   async fetch(url: string, signal: AbortSignal): Promise<Uint8Array> {
-    this.#client.guard.check(url); // an address that may not be called any more is not answered from the disk either
+    this.#client.guard.check(url); // a blocked address is not served from the cache either
     const path = this.#folder === null ? null : join(this.#folder, createHash('sha256').update(url).digest('hex'));
     const kept = path === null ? null : await read(path);
     if (kept !== null && unixNow() - kept.savedUnixMs < FRESH_MS) return kept.bytes;
     try {
       const bytes = await this.#get(url, signal);
-      if (path !== null) await this.#keep(path, bytes).catch(() => undefined); // it works without, only slower
+      if (path !== null) await this.#keep(path, bytes).catch(() => undefined); // the cache is optional
       return bytes;
     } catch (error) {
       signal.throwIfAborted();
@@ -62,7 +62,7 @@ export class MediaStore {
     return body;
   }
 
-  /** Whole or not at all: another process may be reading. */
+  /** Atomic: another process may be reading. */
   async #keep(path: string, bytes: Uint8Array): Promise<void> {
     const folder = this.#folder ?? '';
     await mkdir(folder, { recursive: true, mode: 0o700 });

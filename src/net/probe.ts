@@ -6,10 +6,10 @@ import type { Probe } from '../settings/detect.js';
 import { readBody } from './body.js';
 import { parseJson } from '../base/json.js';
 
-/** Largest answer that a look may bring, in bytes. */
+/** Maximum size of a probe's reply, in bytes. */
 const MAX_BYTES = 1_048_576;
 
-/** Looks at the machine and at addresses that the operator configured, which may be private ones. */
+/** Probes the machine and operator-configured addresses, which may be private. */
 export const systemProbe: Probe = {
   async json(url, signal) {
     try {
@@ -37,7 +37,7 @@ export const systemProbe: Probe = {
   },
 };
 
-/** By Node's own client, on a connection of its own: this runs before the server answers, and undici takes long to load. */
+/** Uses Node's own client on a separate connection: this runs before the server answers, and undici is slow to load. */
 function get(url: string, signal: AbortSignal): Promise<IncomingMessage> {
   const start = url.startsWith('https:') ? getHttps : getHttp;
   return new Promise((resolve, reject) => {

@@ -10,18 +10,18 @@ import { functionSpec } from './function-spec.js';
 import type { Tool, ToolContext, ToolResult } from './tool.js';
 
 export interface AppToolOptions {
-  /** The operator's client: it may call the roots that the operator configured. */
+  /** The operator's client: it may call the configured API roots. */
   client: GuardedClient;
   clock: Clock;
   /** IANA name of the agent's time zone. */
   timezone: string;
   /** A code of the interface's language list. */
   language: string;
-  /** Roots in place of the services' own, by the service's name. */
+  /** API roots that replace the services' own, by service name. */
   baseUrls: Readonly<Record<string, string>>;
 }
 
-/** A ready-made function of another service. */
+/** A built-in function of a third-party service. */
 export class AppTool implements Tool {
   readonly spec: ToolSpec;
   readonly maxMs = 10_000;
@@ -31,7 +31,7 @@ export class AppTool implements Tool {
   readonly #baseUrl: string;
   readonly #options: AppToolOptions;
 
-  /** @throws InvalidConfigError with places in `fn` for an unknown app or the wrong credentials */
+  /** @throws InvalidConfigError with places in `fn` for an unknown app or wrong credentials */
   constructor(fn: AppFunction, options: AppToolOptions) {
     const { timezone, language, baseUrls } = options;
     this.#options = options;

@@ -5,12 +5,12 @@ import { type JsonType, jsonTypeOf } from './function-spec.js';
 
 export type Arguments = Readonly<Record<string, unknown>>;
 
-/** Arguments as they are sent, or what is wrong with them in words for the model. */
+/** The arguments to send, or an error text for the model. */
 export type ReadArguments = { ok: true; values: Arguments } | { ok: false; problem: string };
 
 /**
- * Checks the arguments that a model wrote. Null counts as not given; nothing is coerced; an argument that the
- * function does not have is refused, so that a model cannot pass itself off as the session.
+ * Validates a model's arguments. Null counts as absent; nothing is coerced; unknown arguments are rejected, so that a
+ * model cannot impersonate the session.
  */
 export function readArguments(params: readonly Param[], text: string): ReadArguments {
   const given = parseObject(text);
@@ -33,10 +33,10 @@ export function readArguments(params: readonly Param[], text: string): ReadArgum
   return { ok: true, values: Object.fromEntries(values) };
 }
 
-/** A description that names one variable of the session: the argument is that variable's value. */
+/** A description that consists of one session variable: the variable's value is the argument. */
 const ONE_VARIABLE = /^[^{}]*\{([^{}]+)\}[^{}]*$/;
 
-/** The arguments, with those that the model left out and whose description names a variable of the session. */
+/** Adds arguments that the model left out and whose description is a session variable. */
 export function withKnown(params: readonly Param[], text: string, variables: Variables): string {
   const given = parseObject(text);
   if (given === undefined) return text;
@@ -52,7 +52,7 @@ export function withKnown(params: readonly Param[], text: string, variables: Var
   return known.length === 0 ? text : JSON.stringify(Object.fromEntries([...given, ...known]));
 }
 
-/** What can be used of arguments that may be incomplete or partly wrong. */
+/** The valid ones of arguments that may be incomplete or partly invalid. */
 export function usableArguments(params: readonly Param[], text: string): Arguments {
   const given = parseObject(text) ?? new Map<string, unknown>();
   const usable = params.filter((param) => {
@@ -71,7 +71,7 @@ const WORDS: Readonly<Record<JsonType, string>> = {
   object: 'an object',
 };
 
-/** A call without arguments comes as an empty text from some models. */
+/** Some models send an empty string for a call without arguments. */
 function parseObject(text: string): ReadonlyMap<string, unknown> | undefined {
   if (text.trim() === '') return new Map();
   try {

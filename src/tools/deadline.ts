@@ -1,8 +1,8 @@
 import type { Cancel, Clock } from '../base/clock.js';
 
 /**
- * A signal that is aborted after `ms`, or with `outer`, whose reason it then has.
- * @returns with `cancel`, which is to be called in any case
+ * A signal that aborts after `ms`, or with `outer` and its reason.
+ * @returns the signal and `cancel`, which must always be called
  */
 export function abortAfter(clock: Clock, ms: number, outer: AbortSignal): { signal: AbortSignal; cancel: Cancel } {
   const abort = new AbortController();

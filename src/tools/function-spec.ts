@@ -4,7 +4,7 @@ import { type Variables, fillVariables } from '../agent/variables.js';
 
 export type JsonType = 'string' | 'number' | 'integer' | 'boolean' | 'array' | 'object';
 
-/** What configurations call the types of JSON schema. */
+/** Names of JSON schema types in configurations. */
 const JSON_TYPES: Readonly<Record<string, JsonType>> = {
   string: 'string',
   str: 'string',
@@ -22,12 +22,12 @@ const JSON_TYPES: Readonly<Record<string, JsonType>> = {
   dict: 'object',
 };
 
-/** The JSON type of a param. A word that is none (email, date) is a string of that form. */
+/** The JSON schema type of a param. An unknown word (email, date) is a string with that format. */
 export function jsonTypeOf(param: Param): JsonType {
   return namedType(param) ?? 'string';
 }
 
-/** A function as it is offered to the model, `{Name}` variables filled in. */
+/** A function as offered to the model, with `{Name}` variables filled in. */
 export function functionSpec(fn: AgentFunction, variables: Variables): ToolSpec {
   const params = fn.params ?? [];
   return {
@@ -48,7 +48,7 @@ function schemaOf(param: Param, variables: Variables): Readonly<Record<string, u
   const description = [fillVariables(param.description ?? '', variables), form].filter((part) => part !== '').join(' ');
   return {
     type,
-    // Models' servers insist on the items of an array.
+    // Model servers require the items of an array.
     ...(type === 'array' && { items: {} }),
     ...(description !== '' && { description }),
   };

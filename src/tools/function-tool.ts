@@ -14,17 +14,20 @@ import { toolSpeech } from './tool-speech.js';
 
 export interface FunctionToolOptions {
   client: GuardedClient;
-  /** The session's clock. In virtual time a webhook's reply comes `virtualLatencyMs` after the call. */
+  /** The session's clock. In virtual time a webhook's reply arrives `virtualLatencyMs` after the call. */
   clock: Clock;
-  /** Filled into descriptions, messages, texts among the arguments, header values and the webhook's path and query. Default none. */
+  /**
+   * Variables for descriptions, messages, string arguments, header values and the webhook's path and query. Default
+   * none.
+   */
   variables?: Variables;
-  /** Largest reply in bytes. Default: the client's. */
+  /** Maximum reply size in bytes. Default: the client's. */
   maxReplyBytes?: number;
   /** Default 100. */
   virtualLatencyMs?: number;
 }
 
-/** How long a webhook may take where its function does not say, in seconds. */
+/** Default webhook timeout, in seconds. */
 const DEFAULT_TIMEOUT_S = 5;
 
 /** A webhook of an AgentConfig as a tool. */
@@ -45,7 +48,7 @@ export class FunctionTool implements Tool {
     this.maxMs = (fn.timeout ?? DEFAULT_TIMEOUT_S) * 1_000;
   }
 
-  /** Runs a call of the model's. Never rejects but with the signal's reason. */
+  /** Runs a call of the model. Rejects only with the signal's reason. */
   async run(call: ToolCall, context: ToolContext): Promise<ToolResult> {
     const params = this.#fn.params ?? [];
     const read = readArguments(params, withKnown(params, call.arguments, this.#variables));
@@ -53,7 +56,7 @@ export class FunctionTool implements Tool {
     return this.#send(read.values, context);
   }
 
-  /** Runs with those of the arguments that can be used, and tells which. Never rejects but with the signal's reason. */
+  /** Runs with the valid arguments and returns them. Rejects only with the signal's reason. */
   async runWithKnown(text: string, context: ToolContext): Promise<{ arguments: Arguments; result: ToolResult }> {
     const params = this.#fn.params ?? [];
     const values = usableArguments(params, withKnown(params, text, this.#variables));
@@ -73,7 +76,7 @@ export class FunctionTool implements Tool {
     }
   }
 
-  /** A model that was told of `{FromPhone}` may answer with it. */
+  /** A model that was given `{FromPhone}` may repeat it literally. */
   #filled(values: Arguments): Arguments {
     const filled = Object.entries(values).map(([name, value]) => [
       name,
@@ -86,7 +89,7 @@ export class FunctionTool implements Tool {
     const { method, header, exclude_session_id, include_metadata } = this.#fn;
     const payload = {
       ...this.#filled(values),
-      // After the arguments: one of the same name does not take their place.
+      // After the arguments, so that they take precedence over members of the same name.
       ...(exclude_session_id !== true && { session_id: context.sessionId }),
       ...(include_metadata === true && { metadata: context.metadata }),
     };
@@ -112,9 +115,9 @@ export class FunctionTool implements Tool {
   }
 }
 
-/** Texts as they are, all else as JSON. */
+/** Strings unchanged, all else as JSON. */
 function withQuery(address: string, payload: Readonly<Record<string, unknown>>): string {
-  // What is no address is left for the client to refuse.
+  // The client rejects an invalid address.
   if (!URL.canParse(address)) return address;
   const url = new URL(address);
   for (const [name, value] of Object.entries(payload)) {

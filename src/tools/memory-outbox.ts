@@ -5,9 +5,9 @@ interface Kept {
   dueUnixMs: number;
 }
 
-/** Keeps an outbox's messages as long as the process lives. */
+/** An in-memory outbox store; messages are lost when the process ends. */
 export class MemoryOutboxStore implements OutboxStore {
-  /** In the order in which they were added. */
+  /** In insertion order. */
   readonly #open = new Map<string, Kept>();
 
   add(delivery: Delivery): void {
@@ -38,7 +38,7 @@ export class MemoryOutboxStore implements OutboxStore {
     else kept.dueUnixMs = retryUnixMs;
   }
 
-  /** The oldest of each session. */
+  /** The oldest message of each session. */
   #heads(): Kept[] {
     const heads = new Map<string, Kept>();
     for (const kept of this.#open.values()) {

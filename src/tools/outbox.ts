@@ -5,67 +5,67 @@ import type { GuardedClient } from '../net/guarded-client.js';
 import { abortAfter } from './deadline.js';
 import type { WebhookAddress } from '../agent/webhook.js';
 
-/** Sends what has happened to where it is to be told, until it has arrived or is given up. */
+/** Delivers events to webhooks, with retries. */
 export interface Outbox {
   /**
-   * Takes a message; when this returns, it is kept. Messages of one session are delivered in this order.
-   * @param id of the message: one that is known already is not taken again. Default a random one
+   * Queues a message; it is stored when this returns. Messages of one session are delivered in this order.
+   * @param id of the message: a known id is ignored. Default: a random one
    */
   send(sessionId: string, to: WebhookAddress, body: string, id?: string): void;
-  /** Sends nothing more. Waits for what is under way, but not for ever. May be called twice. */
+  /** Stops sending. Waits for requests in flight, with a time limit. Idempotent. */
   close(): Promise<void>;
 }
 
-/** A message that has not been delivered. Times are milliseconds since 1970. */
+/** An undelivered message. Times are milliseconds since 1970. */
 export interface Delivery extends WebhookAddress {
-  /** Stays the same over all attempts: receivers tell a repetition by it. */
+  /** The same for all attempts, so that receivers can detect duplicates. */
   id: string;
   sessionId: string;
   body: string;
   createdUnixMs: number;
-  /** How often it was tried. */
+  /** Number of attempts. */
   attempts: number;
 }
 
-/** Where an outbox keeps its messages. */
+/** Storage for an outbox. */
 export interface OutboxStore {
-  /** A message whose id is known is not added again. */
+  /** A message with a known id is ignored. */
   add(delivery: Delivery): void;
-  /** The oldest open message of each session, where it is due: those that have been due longest come first. */
+  /** The first queued message of each session, if it is due, the longest due first. */
   due(nowUnixMs: number): Delivery[];
-  /** When the next one is due; null = none is open. */
+  /** When the next message is due; null = the queue is empty. */
   nextDueUnixMs(): number | null;
   delivered(id: string, nowUnixMs: number): void;
-  /** @param retryUnixMs null = it is given up */
+  /** @param retryUnixMs null = no more retries */
   failed(id: string, reason: string, retryUnixMs: number | null): void;
-  /** Has the outbox told when somebody else makes messages due. Default: nobody does. */
+  /** Subscribes to messages that become due by other means. Default: there are none. */
   onDue?(listener: () => void): void;
 }
 
 export interface WebhookOutboxOptions {
   store: OutboxStore;
   client: GuardedClient;
-  /** Times the deadlines and the waiting. The network is real: give a real clock. */
+  /** For deadlines and backoff. The network is real: pass a real clock. */
   clock: Clock;
   /** Milliseconds since 1970. */
   unixMs: () => number;
-  /** `whsec_…`; null = messages are not signed. */
+  /** `whsec_…`; null = unsigned. */
   secret: string | null;
-  /** A message was given up, or is lost because the process ends. */
+  /** A message has run out of retries, or is lost because the process ends. */
   onLost?: (delivery: Pick<Delivery, 'id' | 'sessionId' | 'url'>, reason: string) => void;
 }
 
-/** Waits between attempts, in milliseconds: eleven attempts, the last one a good 24 hours after the first. */
+/** Retry delays, in milliseconds: eleven attempts, the last one a good 24 hours after the first. */
 const BACK_OFF_MS = [5, 30, 120, 600, 1_800, 3_600, 7_200, 14_400, 21_600, 37_200].map((seconds) => seconds * 1_000);
 const TIMEOUT_MS = 15_000;
-/** Attempts that run at once. */
+/** Maximum number of concurrent requests. */
 const MAX_RUNNING = 8;
-/** How long `close` waits for what is under way. */
+/** How long `close` waits for requests in flight. */
 const CLOSE_MS = 5_000;
-/** The longest that a timer is armed for: time on the wall may be set meanwhile. */
+/** Longest timer: the wall clock may be adjusted meanwhile. */
 const MAX_SLEEP_MS = 600_000;
 
-/** A message that nobody has tried to deliver. */
+/** A message without an attempt yet. */
 export function newDelivery(
   sessionId: string,
   { url, headers }: WebhookAddress,
@@ -76,7 +76,7 @@ export function newDelivery(
   return { id, sessionId, url, headers, body, createdUnixMs, attempts: 0 };
 }
 
-/** The id of the message that tells of a session's end: the same after a restart, so that receivers see a repetition. */
+/** The id of a session's end message: the same after a restart, so that receivers detect duplicates. */
 export function sessionMessageId(sessionId: string, startUnixMs: number): string {
   const digest = createHash('sha256')
     .update(`${sessionId} ${String(startUnixMs)}`)
@@ -85,18 +85,18 @@ export function sessionMessageId(sessionId: string, startUnixMs: number): string
 }
 
 /**
- * Delivers as POST, signed as Standard Webhooks asks for, at least once and in order per session. A 2xx is a delivery,
- * 410 and an address that may not be called end the attempts, everything else is tried again, ever less often, for a day.
+ * Delivers messages by POST, signed according to Standard Webhooks, at least once and in order per session. A 2xx is
+ * success; 410 and a blocked address end the retries; anything else is retried with backoff for a day.
  */
 export class WebhookOutbox implements Outbox {
   readonly #options: WebhookOutboxOptions;
-  /** By session: one message of each at a time. */
+  /** By session: one request at a time for each. */
   readonly #running = new Map<string, Promise<void>>();
   readonly #abort = new AbortController();
   #cancelTimer: Cancel = () => undefined;
   #closing: Promise<void> | null = null;
 
-  /** Goes on with what the store still has. */
+  /** Resumes with the messages in the store. */
   constructor(options: WebhookOutboxOptions) {
     this.#options = options;
     options.store.onDue?.(() => this.#work());
@@ -120,7 +120,7 @@ export class WebhookOutbox implements Outbox {
     const expired = new Promise<void>((resolve) => {
       deadline.signal.addEventListener('abort', () => resolve(), { once: true });
     });
-    // What is due and waits for its turn is still tried.
+    // Messages that are due but queued are still tried.
     while (this.#running.size > 0 && !deadline.signal.aborted) {
       await Promise.race([...this.#running.values(), expired]);
     }
@@ -129,14 +129,14 @@ export class WebhookOutbox implements Outbox {
     await Promise.all(this.#running.values());
   }
 
-  /** Begins what is due, and wakes up for what comes next. */
+  /** Sends what is due, and arms the timer for the next message. */
   #work(): void {
     this.#cancelTimer();
     if (this.#abort.signal.aborted) return;
     const { store, clock, unixMs } = this.#options;
     const nowMs = unixMs();
     for (const delivery of store.due(nowMs)) {
-      if (this.#running.size >= MAX_RUNNING) return; // an attempt that ends comes back here
+      if (this.#running.size >= MAX_RUNNING) return; // a finished attempt calls this again
       if (this.#running.has(delivery.sessionId)) continue;
       const attempt = this.#attempt(delivery).finally(() => {
         this.#running.delete(delivery.sessionId);
@@ -162,7 +162,7 @@ export class WebhookOutbox implements Outbox {
     if (waitMs === undefined) onLost?.(delivery, failure.reason);
   }
 
-  /** Null where it arrived. */
+  /** Null on success. */
   async #post({ id, url, headers, body }: Delivery): Promise<{ reason: string; final: boolean } | null> {
     const { client, secret, unixMs } = this.#options;
     try {
@@ -178,7 +178,7 @@ export class WebhookOutbox implements Outbox {
       return { reason: `it answered with status ${String(status)}`, final: status === 410 };
     } catch (error) {
       const refused = error instanceof ParleyError && error.code === 'NET_ADDRESS_REFUSED';
-      // That a reply is too long to read says that the message has arrived.
+      // A reply that is too long to read still shows that the message arrived.
       if (error instanceof ParleyError && error.code === 'NET_TOO_LARGE') return null;
       return { reason: reasonOf(error), final: refused };
     }
@@ -187,9 +187,9 @@ export class WebhookOutbox implements Outbox {
 
 /**
  * The headers of Standard Webhooks 1.0 (standardwebhooks/standard-webhooks, spec/standard-webhooks.md): `webhook-id`,
- * `webhook-timestamp` in Unix seconds, and `webhook-signature`, `v1,` and the base64 of HMAC-SHA256 over
- * `id.timestamp.body`, where there is a secret.
- * @param secret `whsec_` and the key as base64; null = not signed
+ * `webhook-timestamp` in Unix seconds, and, given a secret, `webhook-signature`: `v1,` and the base64 of HMAC-SHA256
+ * over `id.timestamp.body`.
+ * @param secret `whsec_` and the key as base64; null = unsigned
  */
 export function signatureHeaders(
   id: string,

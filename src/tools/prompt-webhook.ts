@@ -6,21 +6,21 @@ import type { GuardedClient } from '../net/guarded-client.js';
 
 export interface PromptRequest {
   sessionId: string;
-  /** Null where the session's agent has no id. */
+  /** Null if the agent has no id. */
   agentId: string | null;
-  /** The two ends of a phone call. */
+  /** Caller and callee of a phone call. */
   phones: { readonly from: string; readonly to: string } | null;
   metadata: Readonly<Record<string, unknown>>;
   signal: AbortSignal;
 }
 
-/** What the webhook adds to the session. */
+/** The webhook's additions to the session. */
 export interface ExtraPrompt {
   metadata: Readonly<Record<string, unknown>>;
   extraPrompt: string;
 }
 
-/** A call waits no longer than this. */
+/** Timeout; the call waits for it. */
 const TIMEOUT_MS = 2_000;
 
 const replySchema = z.object({
@@ -29,8 +29,8 @@ const replySchema = z.object({
 });
 
 /**
- * Asks an `extra_prompt_webhook`: GET with `session_id`, `agent_id`, `from`, `to` and the metadata as its query.
- * @throws Error in words for the operator where there is no usable reply within 2 s
+ * Calls an `extra_prompt_webhook`: GET with `session_id`, `agent_id`, `from`, `to` and the metadata as query.
+ * @throws Error with a text for the operator if there is no valid reply within 2 s
  */
 export async function askForPrompt(
   client: GuardedClient,
@@ -62,9 +62,9 @@ function parse(text: string): z.infer<typeof replySchema> {
   return read.data;
 }
 
-/** What the session says of itself comes last: metadata cannot stand in for it. */
+/** The session's own parameters come last, so that metadata cannot override them. */
 function withQuery(address: string, { sessionId, agentId, phones, metadata }: PromptRequest): string {
-  if (!URL.canParse(address)) return address; // for the client to refuse
+  if (!URL.canParse(address)) return address; // the client rejects it
   const url = new URL(address);
   for (const [name, value] of flattened(metadata)) url.searchParams.set(name, value);
   for (const name of ['agent_id', 'from', 'to']) url.searchParams.delete(name);
@@ -77,7 +77,7 @@ function withQuery(address: string, { sessionId, agentId, phones, metadata }: Pr
   return url.href;
 }
 
-/** `{a: {b: 1}}` is `a.b=1`; texts as they are, all else as JSON. Null is left out. */
+/** `{a: {b: 1}}` becomes `a.b=1`; strings unchanged, all else as JSON; null is left out. */
 function flattened(members: Readonly<Record<string, unknown>>, prefix = ''): [string, string][] {
   return Object.entries(members).flatMap(([key, value]): [string, string][] => {
     if (value === null || value === undefined) return [];

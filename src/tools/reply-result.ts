@@ -1,10 +1,10 @@
 import type { GuardedReply } from '../net/guarded-client.js';
 import type { ToolResult } from './tool.js';
 
-/** Longest part of a failing reply that the model is shown, in characters. */
+/** Longest part of a failed reply for the model, in characters. */
 const MAX_ERROR_CHARS = 500;
 
-/** What the model is told of a service's reply: any 2xx body, JSON or text, is the result. */
+/** The tool result for a service's reply: any 2xx body, JSON or text, counts as success. */
 export function resultOf(reply: GuardedReply): ToolResult {
   const text = textOf(reply);
   if (reply.status < 200 || reply.status > 299) {
@@ -19,7 +19,7 @@ export function resultOf(reply: GuardedReply): ToolResult {
   return { ok: true, content: text };
 }
 
-/** The body as text; null where it is none. */
+/** The body as text; null if it is not text. */
 function textOf(reply: GuardedReply): string | null {
   const charset = /charset="?([\w-]+)/i.exec(reply.headers['content-type'] ?? '')?.[1] ?? 'utf-8';
   try {

@@ -11,30 +11,30 @@ import { resultOf } from './reply-result.js';
 import type { Tool, ToolContext, ToolResult, ToolSpeech } from './tool.js';
 import { toolSpeech } from './tool-speech.js';
 
-/** Where the operator has the calls of a service function sent. */
+/** The operator's endpoint for calls of a service function. */
 export interface ServiceAddress {
   url: string;
   headers?: Readonly<Record<string, string>>;
 }
 
 export interface ServiceWebhookOptions {
-  /** The operator's client: it may call the operator's own addresses. */
+  /** The operator's client: it may call private addresses. */
   client: GuardedClient;
   clock: Clock;
   variables: Variables;
-  /** Null = the user's client carries the call out. */
+  /** Null = the user's client runs the call. */
   address: ServiceAddress | null;
   /** Whether the user's client answers. */
   hasScreen: boolean;
 }
 
 const TIMEOUT_MS = 10_000;
-/** A client may have to ask its user. */
+/** Timeout for a client, which may have to ask its user. */
 const CLIENT_TIMEOUT_MS = 60_000;
-/** When a reply comes in virtual time. */
+/** Latency of a reply in virtual time. */
 const VIRTUAL_LATENCY_MS = 100;
 
-/** A function of the operator's, or, where they have named no address for it, of the user's client. */
+/** A function of the operator or, if there is no address for it, of the user's client. */
 export class ServiceWebhook implements Tool {
   readonly spec: ToolSpec;
   readonly speech: ToolSpeech;

@@ -3,7 +3,7 @@ import type { AgentFunction } from '../agent/function.js';
 import { type Variables, fillVariables } from '../agent/variables.js';
 import type { ToolSpeech } from './tool.js';
 
-/** How an agent's configuration wants it to speak around a function. */
+/** What the agent says around a function, from its configuration. */
 export function toolSpeech(
   fn: Pick<AgentFunction, 'messages' | 'response_mode'> & Partial<Pick<AgentFunction, 'execute_after_message'>>,
   variables: Variables,
@@ -17,7 +17,7 @@ export function toolSpeech(
   };
 }
 
-/** The tool as it is offered: a model that is to phrase the message has to know what it should say. */
+/** The spec with the message added: a model that phrases the message has to know its content. */
 export function announcedSpec(spec: ToolSpec, speech: ToolSpeech | undefined): ToolSpec {
   if (speech?.responseMode !== 'flexible' || speech.messages.length === 0) return spec;
   const examples = speech.messages.map((message) => JSON.stringify(message)).join(' or ');

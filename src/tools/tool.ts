@@ -1,16 +1,13 @@
 import type { ToolCall, ToolSpec } from '../agent/chat.js';
 
-/** What the agent can do. A session offers `specs` to its model and runs the calls that come back. */
+/** The agent's tools. A session offers `specs` to its model and runs the calls. */
 export interface Toolbox {
   readonly specs: readonly ToolSpec[];
-  /**
-   * Runs one call. Never rejects because the outside failed: that is a result which tells the model what went
-   * wrong. Rejects with the signal's reason when it is aborted.
-   */
+  /** Runs one call. External failures are results that inform the model; rejects only with the signal's reason. */
   run(call: ToolCall, context: ToolContext): Promise<ToolResult>;
   /**
-   * Runs what is to run when the call is over, once. Rejects only with the signal's reason.
-   * @param known gives what is known of a tool's arguments, as JSON text of an object
+   * Runs the after-call tools, once. Rejects only with the signal's reason.
+   * @param known returns the known arguments of a tool, as the JSON text of an object
    */
   runAfterCall?(
     known: (spec: ToolSpec) => string | Promise<string>,
@@ -19,42 +16,42 @@ export interface Toolbox {
   ): Promise<readonly AfterCallRun[]>;
 }
 
-/** Watches the tools that run after a call. */
+/** Observes the after-call tools. */
 export interface AfterCallWatch {
-  /** Asked just before a tool runs; where it resolves to false, the tool does not run. Never rejects. */
+  /** Called before a tool runs; false skips the tool. Never rejects. */
   mayRun(name: string): Promise<boolean>;
-  /** A tool has run. What it rejects with is ignored. */
+  /** A tool has run. A rejection is ignored. */
   onRun(run: AfterCallRun): Promise<void>;
 }
 
-/** One thing that the agent can do; an AgentToolbox is made of them. */
+/** One tool; an AgentToolbox consists of them. */
 export interface Tool {
   readonly spec: ToolSpec;
-  /** How the agent speaks around it. Default: not at all. */
+  /** What the agent says around it. Default: nothing. */
   readonly speech?: ToolSpeech;
-  /** The longest that one call may take, in milliseconds. */
+  /** Timeout of one call, in milliseconds. */
   readonly maxMs: number;
-  /** Runs a call of the model's. Never rejects but with the signal's reason. */
+  /** Runs a call of the model. Rejects only with the signal's reason. */
   run(call: ToolCall, context: ToolContext): Promise<ToolResult>;
 }
 
-/** How the agent speaks around a tool. */
+/** What the agent says around a tool. */
 export interface ToolSpeech {
-  /** Phrases to choose from, variables filled in. Empty = it says nothing. */
+  /** Phrases to choose from, with variables filled in. Empty = silence. */
   messages: readonly string[];
   /** `strict` says one of the messages as written, `flexible` lets the model phrase it. */
   responseMode: 'strict' | 'flexible';
-  /** The call starts when the message has been played, else while it plays. */
+  /** Whether the call starts after the message has played rather than during it. */
   executeAfterMessage: boolean;
 }
 
-/** A tool that ran when the call was over. */
+/** A tool that ran after the call. */
 export interface AfterCallRun {
   name: string;
-  /** Those that were known and of the right type. */
+  /** Arguments that were known and valid. */
   arguments: Readonly<Record<string, unknown>>;
   result: ToolResult;
-  /** Milliseconds, without finding out the arguments. */
+  /** Milliseconds, without the time to find the arguments. */
   tookMs: number;
 }
 
@@ -62,20 +59,20 @@ export interface ToolContext {
   sessionId: string;
   metadata: Readonly<Record<string, unknown>>;
   signal: AbortSignal;
-  /** The user's client, where it can be asked for something. */
+  /** The user's client, if it supports actions. */
   screen?: Screen;
 }
 
-/** A client of the user's that shows what it is asked to, and sends back what the user filled in. */
+/** A client that shows forms and returns the user's input. */
 export interface Screen {
   /**
-   * Resolves with the client's `form_result`. Rejects with the signal's reason; the client is then told that nothing is
-   * waited for any more.
+   * Resolves with the client's `form_result`. Rejects with the signal's reason and informs the client of the
+   * cancellation.
    */
   ask(form: ClientForm, signal: AbortSignal): Promise<unknown>;
 }
 
-/** What a client is asked for: an `ai_action` of this name, with these members. */
+/** A request to the client: an `ai_action` with this name and these members. */
 export interface ClientForm {
   name: string;
   data: Readonly<Record<string, unknown>>;
@@ -83,6 +80,6 @@ export interface ClientForm {
 
 export interface ToolResult {
   ok: boolean;
-  /** What the model is told: the reply's body, or a sentence about the failure. */
+  /** For the model: the reply's body, or a sentence about the failure. */
   content: string;
 }

@@ -7,27 +7,27 @@ import type { AfterCallRun, AfterCallWatch, Tool, Toolbox, ToolContext, ToolResu
 import { announcedSpec } from './tool-speech.js';
 
 export interface AgentToolboxOptions extends FunctionToolOptions {
-  /** Names that the session uses itself. A function of such a name is refused. Default none. */
+  /** Names reserved for the session. A function with such a name is rejected. Default none. */
   reservedNames?: readonly string[];
-  /** What the agent can do beside its functions. Default nothing. */
+  /** Further tools besides the functions. Default none. */
   tools?: readonly Tool[];
 }
 
-/** The functions of an AgentConfig, and what the agent can do beside them. Those with `run_after_call` are not offered during the call. */
+/** The functions of an AgentConfig, with further tools. Those with `run_after_call` are not offered during the call. */
 export class AgentToolbox implements Toolbox {
   readonly specs: readonly ToolSpec[];
-  /** What the functions that run after the call take, for finding out what is known of it. */
+  /** The parameters of the after-call functions, for finding their values. */
   readonly afterCallSpecs: readonly ToolSpec[];
-  /** By the function's name. */
+  /** By function name. */
   readonly speech: ReadonlyMap<string, ToolSpeech>;
-  /** The longest that any call may take, in milliseconds. */
+  /** The longest timeout of any call, in milliseconds. */
   readonly longestMs: number;
   readonly #tools = new Map<string, Tool>();
   readonly #afterCall: FunctionTool[] = [];
   readonly #clock: Clock;
   #afterCallHasRun = false;
 
-  /** @throws ParleyError CONFIG_INVALID where a name is repeated, reserved or none that models take. */
+  /** @throws ParleyError CONFIG_INVALID for a name that is duplicate, reserved or not accepted by models */
   constructor(functions: readonly AgentFunction[], options: AgentToolboxOptions) {
     this.#clock = options.clock;
     const taken = new Set(options.reservedNames);
@@ -63,10 +63,10 @@ export class AgentToolbox implements Toolbox {
   }
 
   /**
-   * Runs the functions with `run_after_call`, side by side, once: a second call does nothing. Rejects only with
-   * the signal's reason.
-   * @param known gives what is known of a function's arguments, as JSON text of an object; a function that it fails
-   *   for runs without arguments.
+   * Runs the functions with `run_after_call` in parallel, once: a second call does nothing. Rejects only with the
+   * signal's reason.
+   * @param known returns the known arguments of a function, as the JSON text of an object; if it fails, the function
+   * runs without arguments
    */
   async runAfterCall(
     known: (spec: ToolSpec) => string | Promise<string>,

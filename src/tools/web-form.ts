@@ -8,11 +8,11 @@ import { functionSpec } from './function-spec.js';
 import type { Screen, Tool, ToolContext, ToolResult, ToolSpeech } from './tool.js';
 import { toolSpeech } from './tool-speech.js';
 
-/** A value as the function takes it, or what is wrong with it, in words that a form can show and a model can say. */
+/** A converted value, or an error text that a form can show and a model can say. */
 export type ReadValue = { ok: true; value: string | number | boolean } | { ok: false; problem: string };
 
 const MAX_CHARS = 10_000;
-/** One `@` with something on both sides and a dot behind it: more is for the mail server to judge (RFC 5321 limits). */
+/** One `@` with text on both sides and a dot after it: the mail server checks the rest (RFC 5321 limits). */
 const EMAIL = /^[^\s@]{1,64}@[^\s@.]+(\.[^\s@.]+)+$/;
 const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
   ['true', true],
@@ -23,14 +23,14 @@ const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
   ['off', false],
 ]);
 
-/** Whether a client or a model left the value out. */
+/** Whether the value is absent. */
 export function isMissing(value: unknown): boolean {
   return value === null || value === undefined || (typeof value === 'string' && value.trim() === '');
 }
 
 /**
- * Checks a value that was filled in or said. Clients send text for everything, so text that reads as the type will do.
- * Types: string, number (integer), boolean, email; any other word is a string.
+ * Validates a value from a form or a model. Clients send text for everything, so text that parses as the type is
+ * accepted. Types: string, number (integer), boolean, email; any other word is a string.
  */
 export function readValue(param: Param, value: unknown): ReadValue {
   const text = typeof value === 'string' ? value.trim() : value;
@@ -64,19 +64,19 @@ function wrong({ name }: Param, words: string): ReadValue {
   return { ok: false, problem: `${name} should be ${words}.` };
 }
 
-/** How long a user may take to fill a form in. */
+/** How long a user may take to fill in a form. */
 const FORM_MS = 120_000;
 
 export interface WebFormOptions {
   clock: Clock;
   variables: Variables;
-  /** Whether the user's client shows forms. Where it does not, the agent is to ask by voice. */
+  /** Whether the user's client shows forms. If not, the agent asks by voice. */
   hasScreen: boolean;
 }
 
 /**
- * Has the user fill in a field on their screen. On a line without one the model asks by voice and gives the value with
- * the call, which is checked in the same way.
+ * Asks the user for a value in a form on the screen. On a line without a screen the model asks by voice and passes the
+ * value with the call, with the same validation.
  */
 export class WebForm implements Tool {
   readonly spec: ToolSpec;
@@ -84,7 +84,7 @@ export class WebForm implements Tool {
   readonly maxMs = FORM_MS;
   readonly #fn: ServiceFunction;
   readonly #options: WebFormOptions;
-  /** The field, its texts filled in. */
+  /** The form field, with variables filled in. */
   readonly #field: Param;
   readonly #params: readonly Param[];
 
@@ -150,7 +150,7 @@ export class WebForm implements Tool {
   }
 }
 
-/** The field is an argument, too, where there is no other way to it; it is checked here and not before. */
+/** Without a form the field becomes an argument too; it is validated here only. */
 function withField(params: readonly Param[], field: Param | null): readonly Param[] {
   if (field === null || params.some(({ name }) => name === field.name)) return params;
   return [...params, { ...field, required: false }];

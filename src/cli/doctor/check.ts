@@ -1,12 +1,12 @@
-/** What one look at the installation has found. */
+/** The result of one check of the installation. */
 export interface Check {
-  /** What was looked at, a stable word. */
+  /** What was checked, as a stable identifier. */
   name: string;
-  /** `problem`: something will not work. `hint`: it works, and something would make it better. */
+  /** `problem`: something will not work. `hint`: everything works, but could be improved. */
   level: 'ok' | 'hint' | 'problem';
-  /** What is so. */
+  /** The finding. */
   text: string;
-  /** What to do about it; null where there is nothing to do. */
+  /** The remedy; null = none needed. */
   help: string | null;
 }
 

@@ -10,7 +10,7 @@ const GB = 1e9;
 const LOW_BYTES = GB;
 const LOWEST_BYTES = GB / 10;
 
-/** Where the daemon keeps its data: whether it can, and whether what is there is whole. Changes nothing. */
+/** Checks the data folder: that it is writable, and its data intact. Changes nothing. */
 export function checkDataFolder(dataDir: string): Check[] {
   if (!existsSync(dataDir)) {
     const above = existing(dirname(dataDir));

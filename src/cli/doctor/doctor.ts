@@ -92,7 +92,7 @@ function checkKey(settings: Settings): Check[] {
   ];
 }
 
-/** What keeps the data, and where it is kept. Without the first there is nothing to say of the second. */
+/** Checks the database engine and the data folder. The second check needs the first. */
 function checkDatabases(dataDir: string): Check[] {
   try {
     checkSqlite();
@@ -102,7 +102,7 @@ function checkDatabases(dataDir: string): Check[] {
   return checkDataFolder(dataDir);
 }
 
-/** Whether an agent that leaves everything open could have sessions: the providers that the settings name are there. */
+/** Checks that the default providers are available, so that an agent that names none can have sessions. */
 async function checkNamed(flags: Record<string, string | undefined>, io: CommandIo): Promise<Check[]> {
   const { engine: options, settings } = await engineSettings(io, flags);
   let engine: Engine | null = null;

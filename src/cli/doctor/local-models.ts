@@ -12,11 +12,11 @@ const PULL = 'parley models list shows what can be had, parley models pull NAME 
 
 export interface LocalModelsProbe {
   hasCommand: (name: string) => Promise<boolean>;
-  /** The package that runs turn models, null = none. Default: it is looked for. */
+  /** The package that runs turn models, null = none. Default: detected. */
   turnRuntime?: () => string | null;
 }
 
-/** The models on this machine, what runs them, and whether those that the settings name are there. */
+/** Checks the local models, the packages that run them, and whether the models in the settings exist. */
 export async function checkLocalModels(settings: Settings, probe: LocalModelsProbe): Promise<Check[]> {
   const local = new LocalModels(localModelsOf(settings));
   const { models, broken } = await local.list();
@@ -49,7 +49,7 @@ async function checkEngine(isWanted: boolean, { hasCommand }: LocalModelsProbe):
   ];
 }
 
-/** What the settings name, or leave open where there is no model to take. */
+/** Models that the settings name, and defaults without a model. */
 async function checkWanted(settings: Settings, local: LocalModels): Promise<Check[]> {
   const { stt, sttModel, tts, voiceId, denoiseModel, language } = settings;
   const wanted: [what: string, kind: ModelKind, name: string | null][] = [

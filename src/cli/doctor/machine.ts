@@ -10,10 +10,10 @@ export interface MachineProbe {
   nowUnixMs: number;
 }
 
-/** Before this, no parley was built: a clock that says so is wrong. */
+/** Earlier than any release of parley: a clock before it is wrong. */
 const EARLIEST_UNIX_MS = Date.UTC(2026, 0, 1);
 
-/** What this machine has. */
+/** Checks the machine's resources. */
 export async function checkMachine({ nodeVersion, hasCommand, nowUnixMs }: MachineProbe): Promise<Check[]> {
   const [espeak, ffmpeg, alsa, sox] = await Promise.all([
     hasCommand('espeak-ng'),

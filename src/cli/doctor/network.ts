@@ -22,10 +22,10 @@ import { ttsProvider } from '../../providers/tts/registry.js';
 import { type Check, hint, ok, problem } from './check.js';
 
 const DAY_MS = 86_400_000;
-/** Whoever does not answer within this is not reachable. */
+/** Timeout for reachability. */
 const REACH_MS = 3000;
 
-/** Whether the daemon can listen, or does, and whether browsers will give it the microphone. */
+/** Checks that the daemon can listen, or is running, and that browsers will allow the microphone. */
 export async function checkListening(settings: Settings, nowUnixMs: number): Promise<Check[]> {
   return [await checkPort(settings), ...checkTls(settings, nowUnixMs)];
 }
@@ -50,7 +50,7 @@ async function checkPort(settings: Settings): Promise<Check> {
   }
 }
 
-/** Whose certificate it shows does not matter: it is asked whether it is one of ours. */
+/** The certificate is not verified: the request only finds out whether the listener is parley. */
 async function isParley(settings: Settings): Promise<boolean> {
   const { host, port, tlsCertPath } = settings;
   const name = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
@@ -95,7 +95,7 @@ function checkTls(settings: Settings, nowUnixMs: number): Check[] {
   ];
 }
 
-/** Keys that are set, and whether who they are for answers. */
+/** Checks the configured keys and whether their vendors answer. */
 export async function checkProviders(settings: Settings, routes: ModelRoutes, ollama: string | null): Promise<Check[]> {
   const { openaiApiKey, openaiBaseUrl } = settings;
   const models = Object.entries(settings.models).flatMap(([id, { baseUrl, apiKey }]) =>
@@ -120,7 +120,7 @@ export async function checkProviders(settings: Settings, routes: ModelRoutes, ol
   ];
 }
 
-/** Whether what is set is enough, and whether the vendor accepts it. */
+/** Checks that the configuration is complete and the vendor accepts it. */
 async function checkVendors(settings: Settings, routes: ModelRoutes): Promise<Check[]> {
   const vendors = vendorsOf(settings);
   const names = (Object.keys(vendors) as VendorName[]).filter((name) => name !== 'openai');
@@ -145,7 +145,7 @@ async function checkVendor(name: VendorName, vendors: Vendors, routes: ModelRout
   }
 }
 
-/** As a session does it before it begins; for some vendors that only opens a connection. */
+/** As a session does before it begins; with some vendors this only opens a connection. */
 async function warmUp(name: VendorName, vendors: Vendors, routes: ModelRoutes): Promise<void> {
   const offers: readonly Offer[] = VENDORS[name].offers;
   const [model] = [...routes].find(([, { provider }]) => provider === name) ?? [];
@@ -180,7 +180,7 @@ async function checkApi(name: string, baseUrl: string, key: string | null): Prom
   return ok(name, `${origin} answers`);
 }
 
-/** The reply, or why there is none. */
+/** The reply, or an error text. */
 async function reach(url: string, headers: Record<string, string>): Promise<Response | string> {
   try {
     return await fetch(url, { headers, redirect: 'manual', signal: AbortSignal.timeout(REACH_MS) });

@@ -8,11 +8,11 @@ import { ParleyError } from '../../base/errors.js';
 import { hopText } from '../../telephony/sip/hop.js';
 import { type Check, hint, ok, problem } from './check.js';
 
-/** A server that does not answer OPTIONS within this is taken for silent. */
+/** Timeout for the reply to OPTIONS. */
 const ANSWER_MS = 4000;
 const LOOK_MS = 50;
 
-/** Whether the servers of SIP trunks answer. It registers nowhere, and takes no port that the daemon needs. */
+/** Checks that the SIP trunks' servers answer. Does not register, and uses no port of the daemon. */
 export async function checkTrunks({ sip, sipPassword }: Pick<Settings, 'sip' | 'sipPassword'>): Promise<Check[]> {
   if (!hasTrunk(sip)) return [];
   const engine = new Engine();
@@ -33,7 +33,7 @@ export async function checkTrunks({ sip, sipPassword }: Pick<Settings, 'sip' | '
   }
 }
 
-/** The same trunks, from ports that nobody else has. */
+/** The same trunks on free local ports. */
 function asked(sip: SipSettings): SipSettings {
   const trunks = Object.entries(sip.trunks).map(([name, trunk]) => [
     name,

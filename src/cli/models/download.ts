@@ -7,32 +7,32 @@ import { EnvHttpProxyAgent, fetch, type Response } from 'undici';
 import { ParleyError, reasonOf } from '../../base/errors.js';
 
 export interface DownloadOptions {
-  /** What errors call it. */
+  /** Name in errors. */
   name: string;
-  /** Where all of it lies in the end; what there is of it before lies beside it and is gone on from. */
+  /** Destination. A partial download lies next to it and is resumed. */
   path: string;
-  /** A mirror's root in place of the hosts themselves; null = none. */
+  /** Root of a mirror that replaces the hosts; null = none. */
   mirror: string | null;
   onProgress: (bytes: number, totalBytes: number | null) => void;
   signal: AbortSignal;
-  /** A connection that gives nothing for so long is given up, in milliseconds. Default 30,000. */
+  /** Idle timeout of a connection, in milliseconds. Default 30,000. */
   stallMs?: number;
 }
 
 export interface Downloaded {
   bytes: number;
   sha256: string;
-  /** What the publisher says that the SHA-256 is, where the reply says so; null = it does not. */
+  /** The publisher's SHA-256, if the reply contains one; null = it does not. */
   publishedSha256: string | null;
 }
 
-/** Connections that break off are taken up again so often. */
+/** Maximum number of reconnects. */
 const TRIES = 4;
 const MAX_REDIRECTS = 5;
 const MAX_TEXT_BYTES = 4_000_000;
 
 /**
- * Fetches a file, and goes on where an earlier try has ended. Proxies are those of the environment (`HTTPS_PROXY`).
+ * Downloads a file, and resumes an earlier attempt. Uses the proxies of the environment (`HTTPS_PROXY`).
  * @throws ParleyError MODEL_NOT_HAD, FILE_NOT_WRITABLE; the signal's reason
  */
 export async function download(url: string, options: DownloadOptions): Promise<Downloaded> {
@@ -56,7 +56,7 @@ export async function download(url: string, options: DownloadOptions): Promise<D
           throw new ParleyError('FILE_NOT_WRITABLE', { path: `${path}.part`, reason }, { cause: error });
         }
         const has = await sizeOf(`${path}.part`);
-        // A connection that brought something is worth another one, even if the break lost what was not written yet.
+        // Progress resets the retries, even if unwritten data was lost.
         if (tries < TRIES && received > had) continue;
         const kept = has === 0 ? '' : `; ${megabytes(has)} of it are kept, and the next try goes on from there`;
         const reason = `${hostOf(url, options.mirror)} ${wordsFor(error)}${kept}`;
@@ -69,7 +69,7 @@ export async function download(url: string, options: DownloadOptions): Promise<D
 }
 
 /**
- * A small text, such as a list of checksums; null = there is none at the address.
+ * Downloads a small text, such as a list of checksums; null = not found.
  * @throws ParleyError MODEL_NOT_HAD; the signal's reason
  */
 export async function fetchText(
@@ -104,7 +104,7 @@ async function once(url: string, options: DownloadOptions, agent: EnvHttpProxyAg
   const part = `${path}.part`;
   const had = await sizeOf(part);
   const validator = had === 0 ? null : await readFile(`${part}.etag`, 'utf8').catch(() => null);
-  // Without a word of the server's for what the part is of, it may be of something else.
+  // Without a validator from the server the partial file may belong to another version.
   const from = validator === null ? 0 : had;
   const headers = from > 0 ? { range: `bytes=${String(from)}-`, 'if-range': validator ?? '' } : {};
   const { reply, publishedSha256 } = await follow(mirrored(url, mirror), headers, agent, signal);
@@ -146,7 +146,7 @@ async function once(url: string, options: DownloadOptions, agent: EnvHttpProxyAg
   return { bytes, sha256, publishedSha256 };
 }
 
-/** Follows redirections; on the way some publishers tell the checksum (Hugging Face: `X-Linked-ETag`). */
+/** Follows redirects; some publishers send the checksum along the way (Hugging Face: `X-Linked-ETag`). */
 async function follow(
   url: string,
   headers: Record<string, string>,
@@ -173,7 +173,7 @@ export async function sha256Of(path: string): Promise<string> {
   return hash.digest('hex');
 }
 
-/** `MIRROR/HOST/PATH` in place of `https://HOST/PATH`. */
+/** `MIRROR/HOST/PATH` replaces `https://HOST/PATH`. */
 export function mirrored(url: string, mirror: string | null): string {
   if (mirror === null) return url;
   const { host, pathname } = new URL(url);
@@ -195,7 +195,7 @@ export function megabytes(bytes: number): string {
   return `${(bytes / 1e6).toFixed(bytes < 1e7 ? 1 : 0)} MB`;
 }
 
-/** How errors call who was asked. */
+/** The host's name in errors. */
 function hostOf(url: string, mirror: string | null): string {
   const { host, protocol } = new URL(mirrored(url, mirror));
   const variable = `${protocol.slice(0, -1)}_proxy`;
@@ -203,7 +203,7 @@ function hostOf(url: string, mirror: string | null): string {
   return proxy === undefined ? host : `${host} (or the proxy that ${proxy} names)`;
 }
 
-/** What went wrong between here and there, in words. */
+/** A network error as text. */
 function wordsFor(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   const code = codeOf(cause);

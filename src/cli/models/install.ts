@@ -14,9 +14,9 @@ import { tryModel } from './trial.js';
 const NO_BZIP2 = 'there is no bzip2';
 
 /**
- * Unpacks a `tar.bz2` with the machine's own `tar` into an empty folder.
- * @param signal ends it
- * @returns the folder of the files: the archive's own, where it has one
+ * Unpacks a `tar.bz2` with the system's `tar` into an empty folder.
+ * @param signal cancels it
+ * @returns the folder with the files: the archive's top folder, if it has one
  * @throws ParleyError MODEL_UNUSABLE, FILE_NOT_WRITABLE; the signal's reason
  */
 export async function unpack(archive: string, folder: string, name: string, signal: AbortSignal): Promise<string> {
@@ -47,13 +47,13 @@ export async function unpack(archive: string, folder: string, name: string, sign
   return only !== undefined && others.length === 0 && (await lstat(inner)).isDirectory() ? inner : folder;
 }
 
-/** The first thing that is no mere notice. */
+/** The first line that is not just a notice. */
 function faultIn(said: string): string {
   const lines = said.trim().split('\n');
   return lines.find((line) => !line.includes('Removing leading')) ?? lines[0] ?? '';
 }
 
-/** A link out of the folder would make a model of somebody else's file, and a pipe would be waited for. */
+/** Rejects links that leave the folder, which could expose other files, and pipes, which would block. */
 async function refuseOthers(folder: string, name: string): Promise<void> {
   const root = await realpath(folder);
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
@@ -73,10 +73,10 @@ async function refuseOthers(folder: string, name: string): Promise<void> {
 export interface InstallOptions {
   name: string;
   known: KnownModel;
-  /** Of all models. */
+  /** The folder of all models. */
   folder: string;
   mirror: string | null;
-  /** Something for people: a file begins, a checksum fits. */
+  /** A status line: a download starts, a checksum matches. */
   onNote: (text: string) => void;
   onProgress: (file: string, bytes: number, totalBytes: number | null) => void;
   signal: AbortSignal;
@@ -84,13 +84,13 @@ export interface InstallOptions {
   stallMs?: number;
 }
 
-/** Names with a dot before them are none of models. */
+/** Names with a leading dot are not models. */
 const WORKSHOP = '.pull';
 const CHECKSUMS = 'checksum.txt';
 
 /**
- * Fetches a model, checks it, unpacks it, sees whether it loads, and only then puts it in its place: there is never half
- * a model. What was fetched before an interruption is kept, and gone on from.
+ * Downloads a model, verifies it, unpacks it, test-loads it, and only then moves it into place, so that a partial model
+ * never appears. An interrupted download is kept and resumed.
  * @throws ParleyError MODEL_NOT_HAD, MODEL_CHECKSUM_WRONG, MODEL_UNUSABLE, FILE_NOT_WRITABLE; the signal's reason
  */
 export async function install(options: InstallOptions): Promise<LocalModel> {
@@ -103,22 +103,22 @@ export async function install(options: InstallOptions): Promise<LocalModel> {
   }
 }
 
-async function installed(options: InstallOptions, workshop: string): Promise<LocalModel> {
+async function installed(options: InstallOptions, staging: string): Promise<LocalModel> {
   const { name, known, folder, onNote, signal } = options;
-  const made = join(workshop, 'model', name);
+  const made = join(staging, 'model', name);
   const before = await readOrigin(join(folder, name));
-  await prepare(workshop);
+  await prepare(staging);
   await refuseFullDisk(options);
   const files: ModelOrigin['files'] = [];
   await mkdir(made, { recursive: true });
   for (const file of known.files) {
-    const path = join(workshop, basename(new URL(file.url).pathname));
+    const path = join(staging, basename(new URL(file.url).pathname));
     const { sha256, checked } = await fetched(file, path, options, before);
     files.push({ url: file.url, sha256, checked });
     if (file.as === 'tar.bz2') {
       onNote(`unpacking ${basename(path)}`);
       await rm(made, { recursive: true });
-      const unpacking = join(workshop, 'unpacking');
+      const unpacking = join(staging, 'unpacking');
       await mkdir(unpacking);
       await rename(await unpack(path, unpacking, name, signal), made);
       await rm(path);
@@ -136,13 +136,13 @@ async function installed(options: InstallOptions, workshop: string): Promise<Loc
   const model = await inspectModel(made);
   onNote((await tryModel(model, signal)).line);
   const place = join(folder, name);
-  if (existsSync(place)) await rename(place, join(workshop, 'old'));
+  if (existsSync(place)) await rename(place, join(staging, 'old'));
   await rename(made, place);
-  await rm(workshop, { recursive: true });
+  await rm(staging, { recursive: true });
   return { ...model, path: place };
 }
 
-/** Two at once would write into the same files. The lock goes with this process, however it ends. */
+/** A lock, as two processes would write the same files. It is released when this process ends, however it ends. */
 async function lockOf(folder: string, name: string): Promise<FileLock> {
   let lock: FileLock | null;
   try {
@@ -166,7 +166,7 @@ async function fetched(
   const shared = { name, mirror, signal, ...(stallMs !== undefined && { stallMs }) };
   onNote(`fetching ${mirrored(url, mirror)}`);
   const listed = await listedChecksum(url, shared);
-  // Whole, from a try that was interrupted while it was unpacked.
+  // A complete download from an attempt that was interrupted while unpacking.
   if (listed !== null && existsSync(path) && (await sha256Of(path)) === listed) {
     return { sha256: listed, checked: 'published' };
   }
@@ -189,7 +189,7 @@ async function fetched(
   return { sha256, checked: published === null ? 'recorded' : 'published' };
 }
 
-/** k2-fsa has a list of checksums beside the files of each release; others have none. */
+/** k2-fsa publishes a list of checksums for each release; others do not. */
 async function listedChecksum(
   url: string,
   options: Pick<InstallOptions, 'name' | 'mirror' | 'signal' | 'stallMs'>,
@@ -201,17 +201,17 @@ async function listedChecksum(
   return /\b[0-9a-f]{64}\b/iu.exec(line ?? '')?.[0].toLowerCase() ?? null;
 }
 
-/** What is left of an earlier try, but for what had been fetched, goes. */
-async function prepare(workshop: string): Promise<void> {
+/** Removes what an earlier attempt left, except for the download. */
+async function prepare(staging: string): Promise<void> {
   try {
-    await mkdir(workshop, { recursive: true });
-    for (const name of ['model', 'unpacking', 'old']) await rm(join(workshop, name), { recursive: true, force: true });
+    await mkdir(staging, { recursive: true });
+    for (const name of ['model', 'unpacking', 'old']) await rm(join(staging, name), { recursive: true, force: true });
   } catch (error) {
-    throw new ParleyError('FILE_NOT_WRITABLE', { path: workshop, reason: reasonOf(error) }, { cause: error });
+    throw new ParleyError('FILE_NOT_WRITABLE', { path: staging, reason: reasonOf(error) }, { cause: error });
   }
 }
 
-/** An archive and what is in it, at the least. */
+/** Minimum space for an archive and its content. */
 async function refuseFullDisk({ name, known: { megabytes: size }, folder }: InstallOptions): Promise<void> {
   if (size === null) return;
   const { bavail, bsize } = await statfs(folder);

@@ -1,28 +1,28 @@
 import type { ModelKind } from '../../providers/local/model-facts.js';
 
-/** A model that can be fetched from where its publisher has it. */
+/** A model that can be downloaded from its publisher. */
 export interface KnownModel {
   kind: ModelKind;
-  /** What it is, for somebody who chooses. */
+  /** A description, to help users choose. */
   about: string;
-  /** Codes without a region; null = it does not matter. */
+  /** Codes without a region; null = not applicable. */
   languages: readonly string[] | null;
-  /** SPDX identifier, or where the licence is. */
+  /** SPDX identifier, or a link to the licence. */
   licence: string;
-  /** Roughly what is fetched; null = not known before it is asked for. */
+  /** Approximate download size; null = unknown in advance. */
   megabytes: number | null;
   files: readonly KnownFile[];
 }
 
 export interface KnownFile {
   url: string;
-  /** `tar.bz2`: what is in it; else the file itself, under this name. */
+  /** `tar.bz2`: an archive; else the name of the file. */
   as: 'tar.bz2' | (string & {});
 }
 
 const RELEASES = 'https://github.com/k2-fsa/sherpa-onnx/releases/download';
 
-/** By the names that `parley models pull` takes and settings are given. Sizes are of November 2026 or older. */
+/** By the names for `parley models pull` and settings. Sizes as of November 2026 or earlier. */
 export const KNOWN_MODELS: Readonly<Record<string, KnownModel>> = {
   'zipformer-en-small': heard(
     'sherpa-onnx-streaming-zipformer-en-20M-2023-02-17',

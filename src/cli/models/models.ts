@@ -15,13 +15,13 @@ import { inspectModel } from '../../providers/local/inspect-model.js';
 import { SileroVad } from '../../providers/vad/silero/silero.js';
 import { type Trial, tryModel } from './trial.js';
 
-/** Parley's own detector of voices, whose weights are in the package. */
+/** The built-in VAD, whose weights are in the package. */
 const SILERO = 'silero';
 
 /**
- * Has each model that is here, and each that the settings name by a path, do its work once; a line about each.
- * @param name one of them; null = all, and Silero
- * @returns 1 where one cannot be used, or could not be tried
+ * Tests every installed model, and those that the settings name by path; prints a line for each.
+ * @param name a single model; null = all, and Silero
+ * @returns 1 if a model is unusable or could not be tested
  * @throws ParleyError NOT_FOUND; the signal's reason
  */
 export async function checkModels(settings: Settings, name: string | null, io: CommandIo): Promise<number> {
@@ -60,7 +60,7 @@ async function trySilero(): Promise<Trial> {
   return { isTried: true, line: `${SILERO}: voice activity detection, it works: its weights are in parley` };
 }
 
-/** Those beside the models' folder. */
+/** Models outside the models' folder. */
 function pathsIn(settings: Settings): string[] {
   const { sttModel, denoiseModel, turnModelPath } = settings;
   const isFile = (given: string): boolean => isPath(given) || given.endsWith('.onnx');
@@ -202,7 +202,7 @@ async function pull(
   return 0;
 }
 
-/** How it is talked with. */
+/** How to use the model: settings and commands. */
 function usage({ name, kind }: LocalModel): string {
   const settings = {
     stt: `PARLEY_STT=sherpa PARLEY_STT_MODEL=${name}`,
@@ -213,7 +213,7 @@ function usage({ name, kind }: LocalModel): string {
   return `Use it: ${settings[kind]} parley serve\n`;
 }
 
-/** A bar on a terminal, a line for each tenth elsewhere. */
+/** A bar on a terminal, otherwise a line per tenth. */
 class Progress {
   readonly #stream: CommandIo['stderr'];
   #bar: ProgressBar | null = null;

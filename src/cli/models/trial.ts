@@ -10,7 +10,7 @@ import { OnnxTurnModel, TURN_RUNTIMES, turnRuntime } from '../../providers/turn/
 import { raceAbort } from '../../base/race-abort.js';
 import { Random } from '../../base/random.js';
 
-/** The longest wait for a model's first work: Whisper's larger ones take some seconds for any sound. */
+/** Timeout for a model's first result: Whisper's larger models take some seconds for any audio. */
 const WORK_TIMEOUT_MS = 60_000;
 const HEARD_S = 1;
 const TEXTS: Readonly<Record<string, string>> = {
@@ -21,15 +21,15 @@ const TEXTS: Readonly<Record<string, string>> = {
 };
 const PROVIDER = 'sherpa';
 
-/** How a model did, in words. */
+/** The result of a model's test, as text. */
 export interface Trial {
-  /** False: what runs such models is not installed. */
+  /** False: the package that runs such models is not installed. */
   isTried: boolean;
   line: string;
 }
 
 /**
- * Loads a model and has it do what it is for, once: some can be read, and cannot compute.
+ * Loads a model and runs it once: some models load but cannot compute.
  * @throws ParleyError MODEL_UNUSABLE, TURN_MODEL_UNUSABLE, PROVIDER_TIMEOUT; the signal's reason
  */
 export async function tryModel(model: LocalModel, signal: AbortSignal): Promise<Trial> {
@@ -47,7 +47,7 @@ export async function tryModel(model: LocalModel, signal: AbortSignal): Promise<
     return { isTried: true, line: `${name}: ${family}, it works: ${inWords(engine, facts, samples, tookS)}` };
   } catch (error) {
     if (!(error instanceof ParleyError)) throw error;
-    // The model is not to blame, and may be for another machine.
+    // Not the model's fault; it may be for another machine.
     if (error.code === 'LOCAL_ENGINE_MISSING') {
       return { isTried: false, line: `${name}: ${family}, not tried: ${error.message}` };
     }
@@ -60,7 +60,7 @@ export async function tryModel(model: LocalModel, signal: AbortSignal): Promise<
   }
 }
 
-/** @returns samples of a voice's or a denoiser's sound */
+/** @returns samples of generated audio */
 function work(process: EngineProcess, engine: EngineName, model: LocalModel, signal: AbortSignal): Promise<number> {
   return new Promise((resolve, reject) => {
     let samples = 0;
@@ -150,7 +150,7 @@ async function tryTurnModel({ name, family, config }: LocalModel, signal: AbortS
   }
 }
 
-/** As a line sounds where nobody speaks: at -60 dB. */
+/** Line noise at -60 dB. */
 function quietNoise(count: number): Int16Array {
   const random = new Random(1);
   return Int16Array.from({ length: count }, () => random.int(-32, 32));

@@ -10,7 +10,7 @@ import { localModelsOf } from '../shared/local-models.js';
 import type { Trial, TrialOptions } from './trial.js';
 import { type VendorName, VENDORS } from '../../settings/vendor-settings.js';
 
-/** What is asked of an error, in order; the first that fits says what to do. */
+/** Remedies by error, in order; the first match applies. */
 const CAUSES: readonly [fits: (error: ParleyError) => boolean, remedy: (names: Names) => string][] = [
   [hasStatus(401, 403), ({ key }) => `the key is not accepted: check ${key}`],
   [saysOf(/\bkey is not known\b/), ({ key }) => `the key is not accepted: check ${key}`],
@@ -47,13 +47,13 @@ interface VendorVariables {
   region?: string;
 }
 
-/** Variables, or words for them. */
+/** Environment variables, or a description. */
 interface Names {
   key: string;
   address: string;
 }
 
-/** What somebody can do about a trial that has failed; null = the error says all there is. */
+/** The remedy for a failed test; null = the error says it all. */
 export function remedyOf(error: ParleyError, vendor: VendorName | null): string | null {
   const env: VendorVariables | null = vendor === null ? null : VENDORS[vendor].env;
   const names = {
@@ -186,7 +186,7 @@ async function test(
 interface Result {
   kind: CatalogueEntry['kind'];
   name: string;
-  /** What was measured or seen, in order. */
+  /** Measurements and observations, in order. */
   facts: Readonly<Record<string, string | number>>;
   error?: { code: string; message: string; retryable: boolean; remedy: string | null };
 }

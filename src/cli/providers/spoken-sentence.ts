@@ -5,7 +5,7 @@ import { FliteTts } from '../../providers/tts/flite/flite.js';
 
 export const SENTENCE = 'We have a table for two at seven o’clock this evening.';
 
-/** By the embedded voice, at the rate that recognisers listen with. */
+/** Uses the embedded voice, at the sample rate of recognisers. */
 export async function spokenSentence(signal: AbortSignal): Promise<Int16Array> {
   const voice = new FliteTts();
   try {

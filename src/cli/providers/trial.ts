@@ -13,10 +13,10 @@ import { SENTENCE, spokenSentence } from './spoken-sentence.js';
 import type { SpeechModel } from '../../providers/llm/llm.js';
 
 const PROMPT = 'Confirm in one short sentence what the user says.';
-/** Words and an answer that have not come by then do not come. */
+/** Timeout for transcript and answer. */
 const ANSWER_MS = 15_000;
 
-/** One turn of talk with a model that hears and speaks itself: a sentence is spoken to it, and its answer is timed. */
+/** One turn with a speech-to-speech model: sends a spoken sentence and times the answer. */
 export async function tryConversing(
   speech: SpeechModel,
   model: string,
@@ -77,7 +77,7 @@ export async function tryConversing(
   }
 }
 
-/** As a line brings it. */
+/** In frames, as from a line. */
 async function say(stream: SttStream, samples: Int16Array, signal: AbortSignal): Promise<void> {
   const clock = new RealClock();
   const startMs = clock.nowMs();
@@ -93,34 +93,34 @@ async function say(stream: SttStream, samples: Int16Array, signal: AbortSignal):
 export interface TrialOptions {
   vendors: Vendors;
   models: ModelRoutes;
-  /** Those on this machine. */
+  /** Local models. */
   local: LocalModels;
   voiceId: string | null;
-  /** Of speech. */
+  /** Timeout for speech. */
   model: string | null;
   language: string;
   signal: AbortSignal;
 }
 
-/** Says what was measured, in milliseconds, or seen. */
+/** Reports a measurement, in milliseconds, or an observation. */
 export type Note = (fact: string, value: number | string) => void;
 
-/** A real round trip through one provider. Throws what the provider throws. */
+/** A real round trip through one provider. Throws the provider's error. */
 export interface Trial {
   kind: 'stt' | 'llm' | 'tts';
   name: string;
-  /** Whose key and address it takes; null = a model's own, or none. */
+  /** The vendor whose key and address it uses; null = the model's own, or none. */
   vendor: VendorName | null;
   run: (note: Note) => Promise<void>;
 }
 
 const QUESTION = 'Reply with the single word: ready';
-/** A transcript that has not come by then does not come. */
+/** Timeout for a transcript. */
 const FINAL_MS = 10_000;
-/** The silence that a line goes on with. */
+/** The silence that follows on the line. */
 const SILENCE_MS = 100;
 
-/** What can be tried under a name: providers of speech, or a language model's id. */
+/** What a name can refer to: speech providers, or an LLM's id. */
 export function trialsOf(name: string, options: TrialOptions): Trial[] {
   const ears = STT_ENTRIES.filter((entry) => entry.name === name);
   const voices = TTS_ENTRIES.filter((entry) => entry.name === name);
@@ -135,7 +135,7 @@ export function trialsOf(name: string, options: TrialOptions): Trial[] {
   ];
 }
 
-/** The id itself, or the first one that an adapter of the name serves. */
+/** The id itself, or the first one that the named adapter serves. */
 function modelsOf(name: string, { models }: TrialOptions): string[] {
   if (models.has(name)) return [name];
   const first = [...models].find(([, route]) => route.provider === name);
@@ -217,7 +217,7 @@ async function tryHearing(name: string, options: TrialOptions, note: Note): Prom
   }
 }
 
-/** What a recogniser has told. */
+/** The transcripts of a recogniser. */
 class Transcripts {
   readonly #clock: Clock;
   readonly #segments = new Map<number, SttTranscript>();
@@ -233,13 +233,13 @@ class Transcripts {
     return [...this.#segments.values()].map(({ text }) => text).join(' ');
   }
 
-  /** The end has been heard as well. */
+  /** The end has been recognised as well. */
   get isComplete(): boolean {
     const last = [...this.#segments.values()].at(-1);
     return this.error !== null || (last?.isFinal === true && /evening/i.test(this.text)) || this.#isLate;
   }
 
-  /** A final transcript of other words is one too, when nothing more comes. */
+  /** A final transcript with other words counts too, if nothing follows. */
   get #isLate(): boolean {
     return this.finalMs !== null && this.#clock.nowMs() - this.finalMs > 1500;
   }

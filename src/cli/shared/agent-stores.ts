@@ -7,11 +7,11 @@ import type { EngineOptions } from '../../engine/options.js';
 import { KnowledgeBase } from '../../store/knowledge.js';
 import { agentSlug } from './values.js';
 
-/** What an agent's session in the terminal knows and remembers. */
+/** Knowledge base and memory of an agent in the terminal. */
 export interface AgentStores {
-  /** With the files of the command line. */
+  /** Includes the files of the command line. */
   config: AgentConfig;
-  /** Its memories are those of the daemon's agent of the same name. */
+  /** Uses the memories of the daemon's agent with the same name. */
   agentId: string;
   engine: Pick<EngineOptions, 'knowledge' | 'memories'>;
   close(): Promise<void>;
@@ -19,15 +19,15 @@ export interface AgentStores {
 
 export interface AgentStoresOptions {
   settings: Settings;
-  /** Paths of files that the agent can consult; their names are their ids. */
+  /** Paths of the agent's files; their names are the ids. */
   knowledge: readonly string[];
-  /** Nothing is remembered from one run to the next: two runs are to decide alike. */
+  /** Do not keep memories between runs, so that two runs are identical. */
   virtual: boolean;
   onFault: (reason: string) => void;
 }
 
 /**
- * Reads the files that the agent is to consult, and opens what it remembers in the data folder, where it asks for either.
+ * Reads the agent's files, and opens its memories in the data folder, as the configuration requires.
  * @throws ParleyError FILE_NOT_READABLE naming the file, FILE_NOT_WRITABLE for the data folder
  */
 export async function openAgentStores(

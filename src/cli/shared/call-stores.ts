@@ -7,7 +7,7 @@ import { databaseFile, openDatabase } from '../../store/database.js';
 import { DoNotCallStore } from '../../store/do-not-call.js';
 import { SessionStore } from '../../store/sessions.js';
 
-/** What calls of the terminal share with the daemon: the do-not-call list, and what its sessions said. */
+/** Stores that terminal calls share with the daemon: the do-not-call list and the sessions. */
 export class CallStores {
   readonly #dataDir: string;
   #database: ReturnType<typeof openDatabase> | null = null;
@@ -16,7 +16,7 @@ export class CallStores {
     this.#dataDir = dataDir;
   }
 
-  /** For `new Engine`. What the daemon has kept is read; sessions of the terminal are kept in memory only. */
+  /** For `new Engine`. Reads what the daemon stored; keeps the terminal's sessions in memory only. */
   engine(): Required<Pick<EngineOptions, 'doNotCall' | 'sessionMemory'>> {
     const recent = new RecentSessions();
     const stored = (): SessionStore | null => (this.#isThere() ? new SessionStore(this.#open()) : null);
@@ -31,7 +31,7 @@ export class CallStores {
     };
   }
 
-  /** The list; it makes no database before there is something to keep. */
+  /** The do-not-call list; the database is created on the first write. */
   doNotCall(): DoNotCallList {
     const store = (): DoNotCallStore => new DoNotCallStore(this.#open());
     return {

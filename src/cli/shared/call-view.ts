@@ -3,9 +3,9 @@ import type { CallHistoryItem } from '../../session/record/call-history.js';
 import type { TranscriptLine } from '../../session/record/transcript.js';
 import type { StoredCall } from '../../store/calls.js';
 
-/** Characters of a line. */
+/** Line width in characters. */
 const WIDTH = 100;
-/** As much of a session's id as tells it from others, for reading. */
+/** Length of an abbreviated session id. */
 const ID_CHARS = 8;
 
 const HEADINGS = ['began (UTC)', 'session', '', 'who', 'agent', 'ended', 'length'];
@@ -29,7 +29,7 @@ function row(cells: readonly string[]): string {
     .trimEnd();
 }
 
-/** Cut or filled up. */
+/** Truncated or padded. */
 function fitting(text: string, width: number): string {
   return text.length > width ? `${text.slice(0, width - 1)}…` : text.padEnd(width);
 }
@@ -37,14 +37,14 @@ function fitting(text: string, width: number): string {
 export interface ViewedCall {
   call: StoredCall;
   story: readonly TranscriptLine[];
-  /** Paths; null = there is none. */
+  /** Paths; null = none. */
   recording: string | null;
   trace: string | null;
-  /** What prices are in. */
+  /** Currency of prices. */
   unit: string;
 }
 
-/** A call for reading: what it was, what was said and done, what it cost. */
+/** A call as text: its facts, the conversation, and the cost. */
 export function callView({ call, story, recording, trace, unit }: ViewedCall): string {
   const { item, channel, direction } = call;
   const how = channel === 'phone' ? `phone, ${direction}` : channel;
@@ -80,7 +80,7 @@ function shown(facts: readonly [string, string | null][]): string[] {
   return facts.flatMap(([name, value]) => (value === null ? [] : [`${styleText('dim', name.padEnd(10))}${value}`]));
 }
 
-/** A line of the conversation, and as many more as its text needs. */
+/** A line of the conversation, wrapped. */
 function storyLines({ atMs, who, text }: TranscriptLine): string[] {
   const time = atMs === null ? '' : `${(atMs / 1000).toFixed(2)} s`;
   const head = `${time.padStart(9)}  ${who.padEnd(6)}`;

@@ -3,10 +3,10 @@ import type { Settings } from '../../settings/settings.js';
 import type { Engine } from '../../engine/engine.js';
 import { ParleyError, type ErrorCode } from '../../base/errors.js';
 
-/** Faults that only another setting takes away. */
+/** Errors that only a changed setting can fix. */
 const FAULTS: ReadonlySet<ErrorCode> = new Set(['PROVIDER_UNKNOWN', 'PROVIDER_NOT_CONFIGURED', 'PROVIDER_CLOSED']);
 
-/** The settings that name a provider, by the kind that its error names. */
+/** The settings that name providers, by the kind in the error. */
 const SETTINGS: Readonly<Record<string, readonly [setting: 'llmModel' | 'stt' | 'tts' | 'vad', variable: string]>> = {
   'language model': ['llmModel', 'PARLEY_LLM_MODEL'],
   'speech-to-text': ['stt', 'PARLEY_STT'],
@@ -15,14 +15,14 @@ const SETTINGS: Readonly<Record<string, readonly [setting: 'llmModel' | 'stt' | 
 };
 
 /**
- * Whether the providers can be had that the settings name for agents which name none.
- * @throws ParleyError CONFIG_INVALID naming the setting and what to do
+ * Checks that the default providers in the settings are available.
+ * @throws ParleyError CONFIG_INVALID naming the setting and the remedy
  */
 export async function checkDefaults(engine: Engine, settings: Settings): Promise<void> {
   try {
     await engine.checkAgent({ agent: {} });
   } catch (error) {
-    if (!(error instanceof ParleyError) || !FAULTS.has(error.code)) return; // agents may ask for something else
+    if (!(error instanceof ParleyError) || !FAULTS.has(error.code)) return; // agents may name other providers
     const { kind, name, provider } = error.details;
     const named = String(name ?? provider);
     const [setting, variable] = SETTINGS[String(kind)] ?? [];

@@ -9,9 +9,9 @@ export interface Command {
   run(args: readonly string[], io: CommandIo): Promise<number>;
 }
 
-/** What a command reads and writes; tests give their own. */
+/** Input and output of a command; tests pass their own. */
 export interface CommandIo {
-  /** Data: what another program may read. */
+  /** Data, for other programs. */
   stdout: NodeJS.WritableStream;
   /** Everything for people: progress, notices, errors. */
   stderr: NodeJS.WritableStream & { isTTY?: boolean };
@@ -20,13 +20,13 @@ export interface CommandIo {
   /** Aborted by the first Ctrl-C or SIGTERM. */
   signal: AbortSignal;
   /**
-   * Aborted by the second one, which otherwise ends the process; asking for it makes the third one do that. Undefined
-   * where there is no such thing.
+   * Aborted by the second one, which otherwise ends the process; after reading this property, the third one does.
+   * Undefined if not supported.
    */
   hurry?: () => AbortSignal;
 }
 
-/** The command was called wrongly. */
+/** Wrong usage of a command. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }

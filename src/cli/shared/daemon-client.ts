@@ -9,12 +9,12 @@ export interface DaemonClientOptions {
   signal: AbortSignal;
 }
 
-/** An answer takes no longer: the largest upload is done in a second. */
+/** Timeout of a reply: the largest upload is done in a second. */
 const ANSWER_MS = 60_000;
-/** A stream that says nothing for so long is gone: daemons send a comment more often. */
+/** Idle timeout of a stream: daemons send a comment more often. */
 const SILENCE_MS = 45_000;
 
-/** Asks a daemon that runs. */
+/** A client for a running daemon. */
 export class DaemonClient {
   readonly #options: DaemonClientOptions;
 
@@ -22,14 +22,14 @@ export class DaemonClient {
     this.#options = options;
   }
 
-  /** @throws ParleyError NET_FAILED in the daemon's words, the signal's reason */
+  /** @throws ParleyError NET_FAILED with the daemon's message; the signal's reason */
   async ask(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body?: unknown): Promise<unknown> {
     const deadline = AbortSignal.timeout(ANSWER_MS);
     const response = await this.#fetch(method, path, deadline, body);
     return response.json();
   }
 
-  /** The data of a stream's events, parsed. @throws as `ask` */
+  /** The parsed data of a stream's events. @throws as `ask` */
   async *events(path: string): AsyncGenerator<unknown> {
     const silence = new AbortController();
     let timer = setTimeout(() => silence.abort(new Error('the daemon is silent')), SILENCE_MS);
@@ -85,7 +85,7 @@ interface Refusal {
   detail?: string | readonly { loc: readonly (string | number)[]; msg: string }[];
 }
 
-/** What the daemon says is wrong. */
+/** The error in the daemon's reply. */
 async function worded(response: Response): Promise<string> {
   const text = await response.text();
   try {
@@ -93,7 +93,7 @@ async function worded(response: Response): Promise<string> {
     if (typeof detail === 'string') return detail;
     if (detail !== undefined) return detail.map(({ loc, msg }) => `${loc.join('.')}: ${msg}`).join('; ');
   } catch {
-    // Somebody else has answered, such as a proxy.
+    // The reply came from something else, such as a proxy.
   }
   return `${String(response.status)} ${text.slice(0, 200)}`;
 }

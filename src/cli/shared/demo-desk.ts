@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net';
 import type { AgentConfig } from '../../agent/agent.js';
 
 /**
- * Where the demo agent (`examples/restaurant`) sends its bookings. In a process of parley's own it stands for the desk
- * that this process opens, on a port that is free, so that several can run side by side.
+ * The demo agent (`examples/restaurant`) sends its bookings to this address. Each parley process replaces it with its
+ * own desk on a free port, so that several can run side by side.
  */
 const DEMO_DESK_URL = 'http://127.0.0.1:8089/bookings';
 const PATH = '/bookings';
@@ -14,17 +14,17 @@ const PATH = '/bookings';
 type Booking = Readonly<Record<string, unknown>>;
 
 export interface DemoDesk {
-  /** Allow the engine exactly this address. */
+  /** The exact address to allow in the engine. */
   readonly url: string;
   close(): Promise<void>;
 }
 
-/** Whether an agent writes into the demo's book. */
+/** Whether an agent uses the demo's address. */
 export function usesDemoDesk(agent: AgentConfig): boolean {
   return (agent.tools ?? []).some((tool) => tool.webhook === DEMO_DESK_URL);
 }
 
-/** The agent as it writes into this desk's book. */
+/** The agent, with this desk's address. */
 export function atDesk(agent: AgentConfig, desk: DemoDesk | null): AgentConfig {
   if (desk === null || agent.tools == null) return agent;
   const tools = agent.tools.map((tool) => (tool.webhook === DEMO_DESK_URL ? { ...tool, webhook: desk.url } : tool));

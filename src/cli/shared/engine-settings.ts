@@ -12,7 +12,7 @@ import { systemProbe } from '../../net/probe.js';
 import type { CommandIo } from './command.js';
 import { localModelsOf } from './local-models.js';
 
-/** Settings that the commands without a daemon take as flags, for `parseArgs`; the others come from the environment. */
+/** Settings that commands without a daemon accept as flags, for `parseArgs`; others come from the environment. */
 export const SETTING_FLAGS = { config: { type: 'string' }, 'llm-model': { type: 'string' } } as const;
 
 export interface EngineSettings {
@@ -20,13 +20,13 @@ export interface EngineSettings {
   detection: Detection;
   /** For `new Engine`. */
   engine: EngineOptions & { allowUrls: readonly string[]; recordings: string };
-  /** What the operator should read about the settings. */
+  /** Notices about the settings, for the operator. */
   warnings: readonly string[];
 }
 
 /**
- * The operator's settings, and the engines that follow from them and from what the machine has.
- * @param flags values of setting flags by name without dashes
+ * The operator's settings, and the engines that they and the machine allow.
+ * @param flags values of setting flags, by name without dashes
  */
 export async function engineSettings(
   io: Pick<CommandIo, 'env' | 'signal'>,
@@ -62,7 +62,7 @@ export async function engineSettings(
   };
 }
 
-/** Tells the person at the terminal what keeps an agent from answering as they expect. */
+/** Tells the user why an agent may not answer as expected. */
 export function tellWarnings(agent: AgentFile, engine: Engine, io: Pick<CommandIo, 'stderr'>): void {
   for (const { msg } of [...(agent.warnings ?? []), ...modelWarnings(agent, engine.options)])
     io.stderr.write(`warning: ${msg}\n`);

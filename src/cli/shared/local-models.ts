@@ -3,7 +3,7 @@ import { failoverOf } from '../../settings/failover.js';
 import type { Settings } from '../../settings/settings.js';
 import { isPath, type LocalModelsOptions } from '../../providers/local/local-models.js';
 
-/** The models that the settings name, and the folder of those that agents may name. */
+/** The models in the settings, and the folder of models that agents may name. */
 export function localModelsOf(settings: Settings): LocalModelsOptions {
   const { sttModel, denoiseModel, tts, voiceId, modelThreads, modelIdleMinutes } = settings;
   return {
@@ -21,7 +21,7 @@ export function modelsFolderOf({ modelsDir, dataDir }: Settings): string {
   return modelsDir ?? join(dataDir, 'models');
 }
 
-/** Where the operator, and nobody else, has named a folder in place of a name. */
+/** Paths instead of names, which only the operator can set. */
 function pathsIn({ voiceId, voiceSubstitutes, failover }: Settings): string[] {
   const { stt, tts } = failoverOf(failover);
   const named = [
@@ -33,7 +33,7 @@ function pathsIn({ voiceId, voiceSubstitutes, failover }: Settings): string[] {
   return named.filter((name) => name != null && isPath(name)).map((name) => withoutSpeaker(name ?? ''));
 }
 
-/** Of a voice the model. */
+/** The model part of a voice's name. */
 export function withoutSpeaker(voiceId: string): string {
   return voiceId.replace(/:[^/\\:]*$/u, '');
 }

@@ -1,10 +1,10 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { ParleyError, reasonOf } from '../../base/errors.js';
 
-/** Lines are gathered up to this many characters. */
+/** Buffer size in characters. */
 const BATCH_CHARS = 65_536;
 
-/** A file that a command writes: opened before the work begins, so that a wrong path is told before and not after it. */
+/** An output file of a command. Opens before the work begins, so that a wrong path is reported early. */
 export class OutputFile {
   readonly #path: string;
   readonly #file: FileHandle;
@@ -16,7 +16,7 @@ export class OutputFile {
     this.#file = file;
   }
 
-  /** A line of text; written by and by. */
+  /** Adds a line of text; writes are buffered. */
   line(text: string): void {
     this.#lines += `${text}\n`;
     if (this.#lines.length >= BATCH_CHARS) this.#flush();
@@ -28,12 +28,12 @@ export class OutputFile {
     await this.#written;
   }
 
-  /** Resolves when the disk has caught up with the lines. @throws ParleyError FILE_NOT_WRITABLE */
+  /** Resolves when the buffer is flushed. @throws ParleyError FILE_NOT_WRITABLE */
   written(): Promise<void> {
     return this.#written;
   }
 
-  /** @throws ParleyError FILE_NOT_WRITABLE where lines could not be written */
+  /** @throws ParleyError FILE_NOT_WRITABLE if lines could not be written */
   async close(): Promise<void> {
     this.#flush();
     try {
@@ -54,7 +54,7 @@ export class OutputFile {
       .catch((error: unknown) => {
         throw notWritable(this.#path, error);
       });
-    this.#written.catch(() => undefined); // told by write or close
+    this.#written.catch(() => undefined); // reported by write or close
   }
 }
 

@@ -1,11 +1,11 @@
 const WIDTH = 30;
-/** The bar, its number and what is between them. */
+/** The width of the bar, its number and the space between. */
 const BESIDE_LABEL = WIDTH + 9;
 const USUAL_COLUMNS = 80;
 
 type Stream = NodeJS.WritableStream & { isTTY?: boolean; columns?: number };
 
-/** A bar on a terminal's error stream; silent where that is no terminal. Clears its line when it is done. */
+/** A progress bar on a terminal's error stream; silent if it is not a terminal. Clears its line at the end. */
 export class ProgressBar {
   readonly #stream: Stream;
   readonly #label: string;
@@ -36,7 +36,7 @@ export class ProgressBar {
   }
 }
 
-/** A line that wraps cannot be drawn over: of a long label the end is what tells. */
+/** A wrapped line cannot be overwritten: a long label is truncated at the start. */
 function fitted(label: string, columns: number): string {
   if (label.length <= columns) return label;
   return columns < 2 ? '' : `…${label.slice(1 - columns)}`;

@@ -4,7 +4,7 @@ import type { CountryCode } from 'libphonenumber-js/max';
 import { ParleyError, reasonOf } from '../../base/errors.js';
 import { UsageError } from './command.js';
 
-/** Somebody for a campaign to call. */
+/** A person to call. */
 export interface FileRecord {
   phone: string;
   metadata: Readonly<Record<string, unknown>>;
@@ -13,10 +13,10 @@ export interface FileRecord {
 const DELIMITERS = [',', ';', '\t'];
 
 /**
- * Reads whom a campaign is to call: JSON, an array of `{phone, metadata?}`, or CSV with a header row, where the column
- * `phone` is the number and the others become metadata. CSV may be separated by commas, semicolons or tabs.
- * @param country ISO 3166 alpha-2: where numbers are of that are written without their country's code
- * @throws ParleyError FILE_NOT_READABLE saying what is wrong in which line; UsageError for a country that is none
+ * Reads the records of a campaign: JSON, an array of `{phone, metadata?}`, or CSV with a header row, where the column
+ * `phone` is the number and the others become metadata. CSV may use commas, semicolons or tabs.
+ * @param country ISO 3166 alpha-2: country of numbers without a country code
+ * @throws ParleyError FILE_NOT_READABLE naming line and error; UsageError for an unknown country
  */
 export async function readRecords(path: string, country?: string): Promise<FileRecord[]> {
   const text = await readText(path);
@@ -64,7 +64,7 @@ function fromCsv(path: string, text: string): FileRecord[] {
   }));
 }
 
-/** What cannot be read as a number stays as it is: the daemon says what is wrong with it. */
+/** An invalid number stays as it is: the daemon reports the error. */
 async function international(records: readonly FileRecord[], country: string): Promise<FileRecord[]> {
   const { isSupportedCountry, parsePhoneNumberWithError } = await import('libphonenumber-js/max');
   const defaultCountry = country.toUpperCase();
@@ -88,7 +88,7 @@ async function readText(path: string): Promise<string> {
   } catch (error) {
     throw unreadable(path, reasonOf(error));
   }
-  // Spreadsheets also write UTF-16, and mark it.
+  // Spreadsheets also write UTF-16 with a byte order mark.
   const encoding = bytes[0] === 0xff && bytes[1] === 0xfe ? 'utf-16le' : 'utf-8';
   try {
     return new TextDecoder(encoding, { fatal: true }).decode(bytes);

@@ -1,4 +1,4 @@
-/** The word of a list that somebody may have meant; null = none is close. */
+/** The closest word of a list, for "did you mean"; null = none is close. */
 export function similar(word: string, known: readonly string[]): string | null {
   const [best] = known
     .map((name) => ({ name, distance: editDistance(word, name) }))
@@ -6,7 +6,7 @@ export function similar(word: string, known: readonly string[]): string | null {
   return best !== undefined && best.distance <= Math.max(1, Math.round(best.name.length / 2.5)) ? best.name : null;
 }
 
-/** Letters to insert, delete or replace (Levenshtein). */
+/** Edit distance (Levenshtein). */
 function editDistance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, at) => at);
   for (let i = 1; i <= from.length; i++) {

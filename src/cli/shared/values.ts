@@ -4,21 +4,21 @@ import { UsageError } from './command.js';
 
 const DAY_MS = 86_400_000;
 
-/** The value of `--metadata`. @throws UsageError where it is no JSON object */
+/** The value of `--metadata`. @throws UsageError if it is not a JSON object */
 export function metadataOf(text: string | undefined): Readonly<Record<string, unknown>> {
   if (text === undefined) return {};
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
   } catch {
-    // said below
+    // reported below
   }
   throw new UsageError('--metadata is no JSON object');
 }
 
 /**
- * When a conversation takes place, from `--now`. In virtual time the day is kept, so that "tomorrow" is tomorrow; the
- * hour is not, so that two runs of a day are the same. @throws UsageError
+ * The start time of a conversation, from `--now`. Virtual time keeps the date, so that "tomorrow" is right, but not the
+ * hour, so that runs on one day are identical. @throws UsageError
  */
 export function startTime(now: string | undefined, virtual: boolean): number {
   const unixMs = now === undefined ? Date.now() : Date.parse(now);
@@ -26,12 +26,12 @@ export function startTime(now: string | undefined, virtual: boolean): number {
   return virtual && now === undefined ? Math.floor(unixMs / DAY_MS) * DAY_MS + DAY_MS / 2 : unixMs;
 }
 
-/** What the file of `--continue` says that a session goes on from. @throws ParleyError CONFIG_INVALID */
+/** The state to continue from, from the file of `--continue`. @throws ParleyError CONFIG_INVALID */
 export async function continuationOf(path: string | undefined): Promise<SessionContinuation | null> {
   return path === undefined ? null : parseContinuation(await readJsonFile(path), [path]);
 }
 
-/** The value of a flag that takes a number. @throws UsageError */
+/** The value of a numeric flag. @throws UsageError */
 export function numberOf(flag: string, text: string, least: number, most: number): number {
   const value = Number(text);
   if (text.trim() === '' || !(value >= least && value <= most)) {

@@ -4,20 +4,23 @@ import type { GuardedClient } from '../../net/guarded-client.js';
 import type { Arguments } from '../arguments.js';
 import type { ToolResult } from '../tool.js';
 
-/** A function of somebody else's service that agents get by its name. A file of this folder and a line of the registry. */
+/**
+ * A function of a third-party service that agents select by name. Each is a file in this folder and a line in the
+ * registry.
+ */
 export interface App {
   /** Name of the function, as `app_functions` gives it. */
   readonly name: string;
-  /** Whose API it is: the operator overrides its root by this name. */
+  /** Name of the service; the operator can override its API root by this name. */
   readonly service: string;
   readonly baseUrl: string;
-  /** Names of what `credentials` has to hold. */
+  /** Required members of `credentials`. */
   readonly credentials: readonly string[];
-  /** What else it may hold. */
+  /** Optional members. */
   readonly optionalCredentials: readonly string[];
-  /** What the model is told, for an agent with these credentials and this time zone. */
+  /** The function spec for the model, given the agent's credentials and time zone. */
   describe(account: AppAccount): { description: string; params: readonly Param[] };
-  /** Runs with arguments that have been checked. Rejects where the service cannot be reached. */
+  /** Runs with validated arguments. Rejects if the service is unreachable. */
   run(values: Arguments, account: AppAccount, call: AppCall): Promise<ToolResult>;
 }
 
@@ -32,7 +35,7 @@ export interface AppAccount {
 export interface AppCall {
   client: GuardedClient;
   clock: Clock;
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   baseUrl: string;
   signal: AbortSignal;
 }

@@ -4,11 +4,11 @@ import { isMissing, readValue } from '../web-form.js';
 import type { ToolResult } from '../tool.js';
 import type { App, AppCall } from './app.js';
 
-/** Instants and the times that clocks on the wall of a time zone show, such as `2026-11-23T09:30`. */
+/** Conversion between instants and local times of a time zone, such as `2026-11-23T09:30`. */
 
 const WALL = /^(\d{4})-(\d{2})-(\d{2})[T ](\d{2}):(\d{2})(?::(\d{2}))?(?:\.\d+)?(Z|[+-]\d{2}:?\d{2})?$/;
 
-/** What the clocks of `timezone` show at an instant, to the minute; null for a text that is no instant. */
+/** The local time in `timezone` at an instant, to the minute; null for invalid text. */
 export function wallTime(instant: string, timezone: string): string | null {
   const unixMs = Date.parse(instant);
   if (Number.isNaN(unixMs)) return null;
@@ -16,8 +16,8 @@ export function wallTime(instant: string, timezone: string): string | null {
 }
 
 /**
- * The instant of a wall time as ISO 8601 in UTC; null for a text that is none. One with an offset of its own means that.
- * A time that the clocks skip is moved behind the gap, of one that they show twice it is the first.
+ * The instant of a local time as ISO 8601 in UTC; null if invalid. An explicit offset takes precedence. A time in a DST
+ * gap moves to after the gap; of an ambiguous time the first is taken.
  */
 export function utcOf(wall: string, timezone: string): string | null {
   const [text, year, month, day, hour, minute, second = '0', zone] = WALL.exec(wall.trim()) ?? [];
@@ -44,7 +44,7 @@ function isoOf(unixMs: number): string | null {
   return Number.isNaN(unixMs) ? null : new Date(unixMs).toISOString().replace('.000Z', 'Z');
 }
 
-/** How far the zone's clocks are ahead of UTC. */
+/** The zone's offset from UTC. */
 function offsetMs(unixMs: number, timezone: string): number {
   const format = new Intl.DateTimeFormat('en-US', {
     timeZone: timezone,
@@ -69,12 +69,12 @@ function offsetMs(unixMs: number, timezone: string): number {
 
 const BASE_URL = 'https://api.cal.com';
 const TIMEOUT_MS = 10_000;
-/** When a reply comes in virtual time. */
+/** Latency of a reply in virtual time. */
 const VIRTUAL_LATENCY_MS = 300;
-/** A model reads out a few, and has no use for hundreds. */
+/** Limit on slots: the model reads out a few and has no use for hundreds. */
 const MAX_SLOTS = 60;
 const MAX_DAYS = 31;
-/** The longest piece of a fault that the model is shown, in characters. */
+/** Longest error text for the model, in characters. */
 const MAX_FAULT_CHARS = 300;
 
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
@@ -165,7 +165,7 @@ function byPhone(credentials: Readonly<Record<string, string>>): boolean {
   return credentials['contact_method']?.trim().toLowerCase() === 'phone';
 }
 
-/** The attendee's contact, or what is wrong with it. */
+/** The attendee's contact, or an error. */
 function contactOf(
   values: Readonly<Record<string, unknown>>,
   credentials: Readonly<Record<string, string>>,
@@ -202,7 +202,7 @@ function ask({ client, clock, signal }: AppCall, { url, version, key, body }: Re
   return clock.settle(reply, clock.nowMs() + VIRTUAL_LATENCY_MS);
 }
 
-/** The `data` of a reply that succeeded, else null. */
+/** The `data` of a successful reply, else null. */
 function dataOf({ status, body }: GuardedReply): Readonly<Record<string, unknown>> | null {
   if (status < 200 || status > 299) return null;
   const reply = parse(body.toString('utf8'));

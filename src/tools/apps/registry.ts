@@ -3,10 +3,10 @@ import { faultOf } from '../../schema/issues.js';
 import type { App } from './app.js';
 import { bookMeetingSlot, getAvailableMeetingSlots } from './cal-com.js';
 
-/** Every app there is. A new one is a file that exports it, and its line here. */
+/** All apps. A new one is a file that exports it, and a line here. */
 const APPS: readonly App[] = [getAvailableMeetingSlots, bookMeetingSlot];
 
-/** @throws InvalidConfigError for an unknown app, and for credentials that are missing or not its own */
+/** @throws InvalidConfigError for an unknown app, and for missing or unexpected credentials */
 export function appOf({ name, credentials }: AppFunction): App {
   const app = APPS.find((known) => known.name === name);
   if (app === undefined) {

@@ -1,20 +1,20 @@
 import { ParleyError } from '../../base/errors.js';
 
-/** What a reader makes of a file: its text in pieces, in the order of reading. */
+/** Output of a reader: the text of a file as blocks, in reading order. */
 export interface Block {
-  /** `row`: a line of a table, which is never cut from the one before by an overlap. */
+  /** `row`: a table row, which starts without an overlap. */
   kind: 'heading' | 'text' | 'row';
   text: string;
   /** 1 = outermost; headings only. */
   level?: number;
-  /** Counted from 1; absent where the file has no pages. */
+  /** From 1; absent if the file has no pages. */
   page?: number;
 }
 
-/** Makes a file's bytes into blocks. Throws an Error whose message says what is wrong with the file. */
+/** Parses a file into blocks. Throws an Error that says what is wrong with the file. */
 export type Reader = (bytes: Uint8Array) => Iterable<Block> | AsyncIterable<Block>;
 
-/** Longest text of one file in characters: nobody writes as much, a hostile archive does. */
+/** Maximum text of one file, in characters: only a hostile archive contains more. */
 export const MAX_TEXT_CHARS = 50_000_000;
 
 /** @param reason completes "Cannot read menu.pdf: …" */
@@ -22,42 +22,42 @@ export function unreadable(name: string, reason: string): ParleyError {
   return new ParleyError('FILE_NOT_READABLE', { path: name, reason });
 }
 
-/** One line, without the spaces of the layout. */
+/** One line, with whitespace collapsed. */
 export function oneLine(text: string): string {
   return text.replace(/\s+/g, ' ').trim();
 }
 
-/** Without the empty cells at the end of a row. Linear in its length. */
+/** Without trailing empty cells. Linear in the length. */
 export function withoutEmptyCells(row: string): string {
   let end = row.length;
   while (end > 0 && (row[end - 1] === '|' || row[end - 1] === ' ')) end--;
   return row.slice(0, end);
 }
 
-/** A passage before it has a file. */
+/** A passage before it is assigned to a file. */
 export interface Chunk {
   text: string;
   page: number | null;
   heading: string | null;
 }
 
-/** A passage is closed when it has so many characters … */
+/** A passage ends when it has this many characters … */
 const TARGET_CHARS = 800;
-/** … and is never longer than this. */
+/** … and never exceeds this many. */
 const MAX_CHARS = 1_200;
-/** The last sentence of a passage begins the next one too, if it is no longer than this. */
+/** The last sentence of a passage is repeated in the next one, if it is at most this long. */
 const MAX_OVERLAP_CHARS = 200;
-/** Headings that a passage is told with: the innermost ones. */
+/** Number of headings per passage: the innermost ones. */
 const HEADINGS = 3;
 
 /**
- * Cuts a file's blocks into passages: at headings, else between paragraphs, sentences or rows, with an overlap of one
- * sentence within running text.
+ * Splits blocks into passages: at headings, else between paragraphs, sentences or rows. Running text overlaps by one
+ * sentence.
  */
 export class Chunker {
   readonly #headings: { level: number; text: string }[] = [];
   #text = '';
-  /** How much of it was in the passage before. */
+  /** Length of the overlap with the previous passage. */
   #overlap = 0;
   #page: number | null = null;
 
@@ -71,7 +71,7 @@ export class Chunker {
       this.#headings.push({ level, text: text.slice(0, 200) });
       return;
     }
-    // What is at the end of a page and at the start of the next is told as of the first.
+    // A passage that spans two pages belongs to the first.
     if (this.#text === '' || this.#text.length === this.#overlap) this.#page = page;
     if (this.#page !== page && this.#text.length > TARGET_CHARS / 2) {
       yield* this.#close(block.kind === 'text');
@@ -90,7 +90,7 @@ export class Chunker {
     }
   }
 
-  /** The last passage, if there is one. */
+  /** The last passage, if any. */
   *end(): Generator<Chunk> {
     yield* this.#close(false);
   }
@@ -107,14 +107,14 @@ export class Chunker {
   }
 }
 
-/** Sentences; those that are too long for a passage in parts. */
+/** Sentences; those longer than a passage are split. */
 function* pieces(text: string): Generator<string> {
   for (const sentence of sentences(text)) {
     let rest = sentence;
     while (rest.length > TARGET_CHARS) {
       const space = rest.lastIndexOf(' ', TARGET_CHARS);
       let end = space > TARGET_CHARS / 2 ? space : TARGET_CHARS;
-      // Never through the middle of a character.
+      // Never splits a surrogate pair.
       if (/[\uD800-\uDBFF]/.test(rest[end - 1] ?? '')) end--;
       yield rest.slice(0, end);
       rest = rest.slice(end).trimStart();
@@ -123,7 +123,7 @@ function* pieces(text: string): Generator<string> {
   }
 }
 
-/** A text's sentences, of any script; "3.5" and "e.g. so" are not cut. */
+/** The sentences of a text in any script; does not split "3.5" or "e.g. so". */
 export function sentences(text: string): string[] {
   return text
     .split(/(?<=[.!?…]["'”’)\]]?)\s+(?=["'“‘(¿¡[]?[\p{Lu}\p{Lo}\p{N}])|(?<=[。！？])|(?<=[।॥؟۔])\s+|\n/u)

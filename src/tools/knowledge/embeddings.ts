@@ -4,26 +4,25 @@ import { parseJson } from '../../base/json.js';
 import { reasonOf } from '../../base/errors.js';
 import { GuardedClient } from '../../net/guarded-client.js';
 
-/** A model that makes texts into vectors: any server with OpenAI's `/embeddings`. */
+/** An embedding model: any server with OpenAI's `/embeddings`. */
 export interface EmbeddingRoute {
-  /** The API's root with its version. */
+  /** The API's root, with its version. */
   baseUrl: string;
   apiKey: string | null;
   /** The server's own name of the model. */
   model: string;
 }
 
-/** Texts of one request. */
+/** Texts per request. */
 export const EMBEDDING_BATCH = 64;
 
-/** 64 vectors of 4,096 numbers written out. */
+/** Fits 64 vectors of 4,096 numbers as JSON. */
 const MAX_REPLY_BYTES = 16_777_216;
 
 const replySchema = z.object({
   data: z.array(z.object({ index: z.int().min(0), embedding: z.array(z.number()).min(1) })),
 });
 
-/** Asks a model for vectors. */
 export class Embedder {
   readonly route: EmbeddingRoute;
   readonly #client: GuardedClient;
@@ -35,9 +34,9 @@ export class Embedder {
   }
 
   /**
-   * The vectors of texts, each of length 1, in their order.
+   * The embeddings of texts, normalised to length 1, in order.
    * @param texts at most 64
-   * @throws Error that says what the server did
+   * @throws Error describing the server's failure
    */
   async embed(texts: readonly string[], timeoutMs: number): Promise<Float32Array[]> {
     const { baseUrl, apiKey, model } = this.route;

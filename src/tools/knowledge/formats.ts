@@ -1,11 +1,11 @@
 import { type Chunk, Chunker, MAX_TEXT_CHARS, type Reader } from './chunker.js';
 import { spaced } from './words.js';
 
-/** Kinds of files that can be read: ending, MIME types, and the reader, loaded when the first one is read. */
+/** Supported file formats: extension, MIME types, and the reader, which is loaded on first use. */
 interface Format {
   ending: string;
   otherEndings?: readonly string[];
-  /** The first one is what a file of this ending is called. */
+  /** The first one is the canonical type. */
   mimeTypes: readonly string[];
   load: () => Promise<Reader>;
 }
@@ -52,12 +52,12 @@ const FORMATS: readonly Format[] = [
   },
 ];
 
-/** What can be read, for messages. */
+/** The supported formats, for messages. */
 export const READABLE = FORMATS.map(({ ending }) => ending).join(', ');
 
 /**
- * The format of a file by its MIME type or ending (`md`); a type that says nothing is one that its name decides.
- * Null = none that can be read.
+ * The format of a file by its MIME type or extension (`md`); the name decides for an unspecific type. Null =
+ * unsupported.
  */
 export function formatOf(name: string, fileType: string | null): Format | null {
   const type = (fileType ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
@@ -65,26 +65,26 @@ export function formatOf(name: string, fileType: string | null): Format | null {
   const byEnding = (wanted: string): Format | undefined =>
     FORMATS.find((it) => it.ending === wanted || it.otherEndings?.includes(wanted) === true);
   const byType = FORMATS.find((it) => it.mimeTypes.includes(type)) ?? byEnding(type);
-  // Browsers and tools call much of what they do not know plain text.
+  // Browsers and tools label many unknown types as plain text.
   if (byType !== undefined && byType.ending !== 'txt') return byType;
   if (byType === undefined && type !== '' && type !== 'application/octet-stream') return null;
   return byEnding(ending) ?? byType ?? null;
 }
 
-/** The MIME type that a file is listed with. */
+/** The MIME type to list a file with. */
 export function mimeTypeOf(format: Format): string {
   return format.mimeTypes[0] ?? 'application/octet-stream';
 }
 
-/** A passage, and its words for the index. */
+/** A passage with its text for the index. */
 export interface IndexedChunk extends Chunk {
-  /** The text as the index sees it; null = as it is. */
+  /** The normalised text for the index; null = unchanged. */
   words: string | null;
 }
 
 /**
  * Reads a file into passages.
- * @throws Error whose message says what is wrong with the file
+ * @throws Error that says what is wrong with the file
  */
 export async function* readPassages(reader: Reader, bytes: Uint8Array): AsyncGenerator<IndexedChunk> {
   const chunker = new Chunker();

@@ -1,34 +1,37 @@
-/** What an agent can look things up in: files that were read, cut into passages and indexed. The daemon's is in SQLite. */
+/**
+ * An agent's knowledge base: files that have been read, split into passages and indexed. The daemon's implementation
+ * uses SQLite.
+ */
 export interface Knowledge {
-  /** Those of the ids that are files here. */
+  /** The ids that exist. */
   known(ids: readonly string[]): Promise<string[]>;
-  /** Ids of the files that an agent was given beside those of its configuration. */
+  /** Ids of files that were added to an agent outside its configuration. */
   filesOf(agentId: string): Promise<string[]>;
-  /** What the files are about, for the model to know what it can find. Default: it is not told. */
+  /** Descriptions of the files, which tell the model what it can find. Default: none. */
   list?(): Promise<readonly Pick<KnowledgeFile, 'id' | 'name' | 'description'>[]>;
-  /** The passages that fit best, best first. Rejects with the signal's reason when it is aborted. */
+  /** The best passages, best first. Rejects with the signal's reason when it is aborted. */
   search(query: KnowledgeQuery): Promise<Passage[]>;
 }
 
 export interface KnowledgeQuery {
-  /** What is to be found, as somebody would say it. */
+  /** The query in natural language. */
   text: string;
-  /** Only these files are searched. */
+  /** Restricts the search to these files. */
   fileIds: readonly string[];
-  /** What the words are in, such as `en-US` or `multi`: which of them say nothing, and how they are inflected. */
+  /** The query's language, such as `en-US` or `multi`; selects stop words and stemming. */
   language: string;
-  /** Most passages. */
+  /** Maximum number of passages. */
   limit: number;
   signal: AbortSignal;
 }
 
-/** A piece of a file that can stand alone. */
+/** A self-contained piece of a file. */
 export interface Passage {
   fileId: string;
   fileName: string;
-  /** Counted from 1; null where the file has no pages. */
+  /** From 1; null if the file has no pages. */
   page: number | null;
-  /** The headings above it, outermost first, joined by " › "; null where there are none. */
+  /** The headings above it, outermost first, joined by " › "; null = none. */
   heading: string | null;
   text: string;
 }
@@ -41,17 +44,17 @@ export interface KnowledgeFile {
   fileType: string;
   /** Bytes. */
   size: number;
-  /** Passages. */
+  /** Number of passages. */
   passages: number;
   /** Unix seconds. */
   createdAt: number;
 }
 
-/** What the operator allows. */
+/** The operator's limits. */
 export interface KnowledgeLimits {
-  /** Largest file in bytes. Default 20 MiB. */
+  /** Maximum file size in bytes. Default 20 MiB. */
   fileBytes: number;
-  /** Most files. Default 1,000. */
+  /** Maximum number of files. Default 1,000. */
   files: number;
 }
 

@@ -1,19 +1,19 @@
 import { baseLanguage, stopWords, wordsOf } from './words.js';
 
-/** A question as the index takes it. */
+/** A query for the index. */
 export interface TextQuery {
-  /** An FTS5 expression; null where there is nothing to look for. */
+  /** An FTS5 expression; null if there are no terms. */
   match: string | null;
-  /** What it looks for, each as the beginning of a word. */
+  /** The terms, each a word prefix. */
   stems: readonly string[];
 }
 
-/** A question that is longer than this is no question. */
+/** Longer queries are truncated. */
 const MAX_WORDS = 40;
-/** Beginnings shorter than this fit too much. */
+/** Shorter prefixes match too much. */
 const MIN_STEM = 4;
 
-/** Endings that words of a language are inflected with, the longest that fits is cut off. */
+/** Inflectional endings by language; the longest that fits is removed. */
 const ENDINGS: Readonly<Record<string, readonly string[]>> = {
   en: [
     'ingly',
@@ -178,7 +178,7 @@ const ENDINGS: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** Numbers are heard as words and written as figures. */
+/** Numbers are spoken as words and written as digits. */
 const FIGURES: ReadonlyMap<string, string> = new Map(
   (
     'one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen ' +
@@ -194,8 +194,8 @@ const FIGURES: ReadonlyMap<string, string> = new Map(
 );
 
 /**
- * What to look for where somebody asks something: the words that mean something, each as it is and, from four letters on,
- * as the beginning of its other forms, any of them; the ranking prefers passages with more and rarer ones.
+ * Builds the query for a question: the content words, and for those from four letters on a prefix that covers other
+ * inflections, joined by OR; the ranking prefers passages with more and rarer terms.
  * @param language such as `en-US` or `multi`
  */
 export function textQuery(text: string, language: string): TextQuery {
@@ -218,16 +218,16 @@ export function textQuery(text: string, language: string): TextQuery {
   return { match: parts.join(' OR '), stems };
 }
 
-/** A word without its ending, but never shorter than four letters. */
+/** A word without its ending, but at least four letters. */
 function stemOf(word: string, base: string): string {
   const ending = ENDINGS[base]?.find((it) => word.endsWith(it) && word.length - it.length >= MIN_STEM);
   return ending === undefined ? word : word.slice(0, -ending.length);
 }
 
-/** Damps how much the first places count against the next ones (Cormack, Clarke and Büttcher, SIGIR 2009). */
+/** Damping constant of the ranks (Cormack, Clarke and Büttcher, SIGIR 2009). */
 const K = 60;
 
-/** Reciprocal rank fusion: several rankings of the same things as one, best first; no scores are compared. */
+/** Reciprocal rank fusion: merges several rankings, best first, without comparing scores. */
 export function fuse<T>(rankings: readonly (readonly T[])[]): T[] {
   const scores = new Map<T, number>();
   for (const ranking of rankings) {

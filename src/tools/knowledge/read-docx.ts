@@ -6,7 +6,7 @@ const DOCUMENT = 'word/document.xml';
 const STYLES = 'word/styles.xml';
 const NOTES = ['word/footnotes.xml', 'word/endnotes.xml'];
 
-/** Largest part of a document, unpacked, in bytes. */
+/** Maximum unpacked size of a part, in bytes. */
 const MAX_PART_BYTES = 100_000_000;
 
 /** A Word document (OOXML): headings by the names of their styles, table rows, paragraphs and notes. */
@@ -28,7 +28,7 @@ function unpack(bytes: Uint8Array): Record<string, Uint8Array> {
     return unzipSync(bytes, {
       filter: ({ name, originalSize }) => {
         if (!wanted.has(name)) return false;
-        // Nothing is unpacked beyond the size that it says it has.
+        // Aborts unpacking beyond the declared size.
         if (originalSize > MAX_PART_BYTES) throw new TooLarge();
         return true;
       },
@@ -57,7 +57,7 @@ function parse(
   parser.end(decoder.decode());
 }
 
-/** Level of each style that is a heading, by its id. Ids are translated, names are not. */
+/** Heading level of each style, by style id. Ids are localised, names are not. */
 function headingStyles(xml: Uint8Array | undefined): ReadonlyMap<string, number> {
   const levels = new Map<string, number>();
   if (xml === undefined) return levels;
@@ -93,7 +93,7 @@ function bodyBlocks(xml: Uint8Array, styles: ReadonlyMap<string, number>): Block
   parse(
     xml,
     (name, attributes) => {
-      // The same once more, for readers that do not know the newer form.
+      // A duplicate for readers that do not support the newer form.
       if (name === 'mc:Fallback') skipped++;
       else if (name === 'w:t') inText = skipped === 0;
       else if (name === 'w:tr') rows++;

@@ -9,7 +9,7 @@ const INLINE = new Set(
   ),
 );
 
-/** Headings, table rows and paragraphs of a page; scripts, styles and navigation are left out. */
+/** Headings, table rows and paragraphs of a page, without scripts, styles and navigation. */
 export function* readHtml(bytes: Uint8Array): Generator<Block> {
   const found: Block[] = [];
   let text = '';

@@ -8,12 +8,12 @@ import type { IndexedChunk } from './formats.js';
 
 /** A file that takes longer is hostile or broken. */
 const TIMEOUT_MS = 120_000;
-/** Memory of the thread; what does not fit is refused. */
+/** The thread's memory limit; larger files are rejected. */
 const MAX_HEAP_MB = 1_024;
 
 /**
- * Reads a file in a thread of its own, which is gone when this resolves.
- * @param onChunks is given the passages as they come, no faster than it takes them
+ * Reads a file in a thread of its own, which has exited when this resolves.
+ * @param onChunks receives the passages with backpressure
  * @throws ParleyError FILE_NOT_READABLE naming the file
  */
 export async function readInThread(
@@ -38,7 +38,7 @@ export async function readInThread(
         if (message.kind === 'chunks') {
           try {
             onChunks(message.chunks);
-            // Whatever else this thread has been asked meanwhile comes first.
+            // Lets other pending work of this thread run first.
             setImmediate(() => worker.postMessage('taken'));
           } catch (error) {
             reject(error instanceof ParleyError ? error : unreadable(job.name, reasonOf(error)));

@@ -4,7 +4,7 @@ import type { Block } from './chunker.js';
 
 const MAX_PAGES = 5_000;
 
-/** What is asked of the library, whose own types are not in its package. */
+/** The part of the library that is used; its package has no types. */
 interface PdfDocument {
   numPages: number;
   getPage(number: number): Promise<PdfPage>;
@@ -18,9 +18,9 @@ interface PdfPage {
 
 interface PdfText {
   str: string;
-  /** Of the glyphs, in points. */
+  /** Glyph height, in points. */
   height: number;
-  /** Six numbers of the affine map; the last two are where it stands on the page. */
+  /** The affine transform; the last two numbers are the position on the page. */
   transform: readonly number[];
   hasEOL: boolean;
 }
@@ -31,7 +31,7 @@ interface Line {
   height: number;
 }
 
-/** The paragraphs of a PDF by page: lines that lie close together; larger letters are a heading. */
+/** The paragraphs of a PDF by page: adjacent lines form a paragraph; larger type is a heading. */
 export async function* readPdf(bytes: Uint8Array): AsyncGenerator<Block> {
   const document = await open(bytes);
   if (document.numPages > MAX_PAGES) throw new Error(`it has more than ${String(MAX_PAGES)} pages`);
@@ -108,7 +108,7 @@ function* pageBlocks(lines: readonly Line[]): Generator<Block> {
   yield* flush();
 }
 
-/** Lines as running text; a word that was divided at a line's end is whole again. */
+/** Joins lines to running text and removes hyphenation. */
 function joined(lines: readonly string[]): string {
   return lines
     .map((line) => line.trim())

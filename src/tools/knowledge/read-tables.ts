@@ -11,7 +11,7 @@ export function* readCsv(bytes: Uint8Array): Generator<Block> {
     if (cells.every((cell) => cell === '')) continue;
     if (first) {
       first = false;
-      // Names of columns are words; a first row with numbers is data.
+      // Column names are words; a first row with numbers is data.
       if (cells.length > 1 && cells.every((cell) => cell !== '' && !/^[\d\s.,:+-]+$/.test(cell))) {
         header = cells;
         continue;
@@ -24,7 +24,7 @@ export function* readCsv(bytes: Uint8Array): Generator<Block> {
     });
     yield { kind: 'row', text: named.filter((part) => part !== '').join('; ') };
   }
-  // A table of nothing but its header still says what it is about.
+  // A table with only a header still says what it is about.
   if (header !== null && !first) yield { kind: 'row', text: header.join('; ') };
 }
 
@@ -56,7 +56,10 @@ function* csvRows(text: string, delimiter: string): Generator<string[]> {
   if (row.length > 0) yield row;
 }
 
-/** A quoted cell from behind its quotation mark; `end` is behind the closing one. One that is not closed ends the file. */
+/**
+ * Parses a quoted cell after its opening quote; `end` is after the closing one. An unclosed cell extends to the end of
+ * the file.
+ */
 function quoted(text: string, from: number): { value: string; end: number } {
   let value = '';
   let at = from;
@@ -70,10 +73,10 @@ function quoted(text: string, from: number): { value: string; end: number } {
   }
 }
 
-/** Objects may lie so deep in each other. */
+/** Maximum nesting of objects. */
 const MAX_DEPTH = 100;
 
-/** JSON: each object as `name: value; name: value`, with the names of what it lies in as headings. */
+/** JSON: each object as `name: value; name: value`, with the enclosing names as headings. */
 export function* readJson(bytes: Uint8Array): Generator<Block> {
   const text = decodeText(bytes);
   let value: unknown;

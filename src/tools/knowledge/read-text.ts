@@ -1,11 +1,11 @@
 import { type Block, oneLine } from './chunker.js';
 
-/** Control characters that no text has. */
+/** Control characters that do not occur in text. */
 const CONTROL = /[\0-\x08\x0e-\x1a\x1c-\x1f]/;
 
 /**
- * The text of a text file: UTF-8, UTF-16 with its mark, or the Western single-byte encoding that older programs write.
- * @throws Error where it is no text
+ * Decodes a text file: UTF-8, UTF-16 with a byte order mark, or the Western single-byte encoding of older programs.
+ * @throws Error if it is not text
  */
 export function decodeText(bytes: Uint8Array): string {
   const text = new TextDecoder(encodingOf(bytes)).decode(bytes).normalize('NFC');
@@ -25,7 +25,7 @@ function encodingOf(bytes: Uint8Array): string {
   }
 }
 
-/** Paragraphs are what empty lines divide. */
+/** Paragraphs are separated by empty lines. */
 export function* readText(bytes: Uint8Array): Generator<Block> {
   for (const paragraph of paragraphs(decodeText(bytes))) yield { kind: 'text', text: paragraph };
 }
@@ -36,7 +36,7 @@ const UNDERLINE = /^\s{0,3}(=+|-+)\s*$/;
 const RULE = /^\s{0,3}([-*_]\s*){3,}$/;
 const TABLE_RULE = /^[\s|:-]+$/;
 
-/** Markdown: headings, table rows and paragraphs, without the marks. */
+/** Markdown: headings, table rows and paragraphs, without the mark-up. */
 export function* readMarkdown(bytes: Uint8Array): Generator<Block> {
   const lines = decodeText(bytes)
     .replace(/^---\n[\s\S]*?\n---\n/, '')
@@ -82,7 +82,7 @@ export function* readMarkdown(bytes: Uint8Array): Generator<Block> {
   yield* flush();
 }
 
-/** A heading may be closed by as many `#` as it likes (CommonMark 0.31, 4.2). Linear in the length of the line. */
+/** A heading may end in any number of `#` (CommonMark 0.31, 4.2). Linear in the length of the line. */
 function withoutClosingMarks(text: string): string {
   const trimmed = text.trimEnd();
   let end = trimmed.length;

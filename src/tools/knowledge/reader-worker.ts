@@ -3,7 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { reasonOf } from '../../base/errors.js';
 import { formatOf, type IndexedChunk, readPassages } from './formats.js';
 
-/** A thread that reads one file: what is wrong with it, or how long it takes, is nobody else's trouble. */
+/** A thread that reads one file, so that a broken or slow file affects nothing else. */
 export interface ReaderJob {
   name: string;
   fileType: string | null;
@@ -11,11 +11,11 @@ export interface ReaderJob {
   source: string | Uint8Array;
 }
 
-/** `chunks` any number of times, each answered by any message when it has been taken; then one of the others. */
+/** `chunks` any number of times, each acknowledged by any message; then one of the others. */
 export type ReaderMessage =
   { kind: 'chunks'; chunks: IndexedChunk[] } | { kind: 'done' } | { kind: 'failed'; reason: string };
 
-/** Passages that are sent at once: who takes them in, some 10 ms, answers searches in between. */
+/** Passages per message: the receiver takes some 10 ms for them and can answer searches in between. */
 const BATCH = 25;
 
 const port = parentPort;

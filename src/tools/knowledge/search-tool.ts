@@ -9,12 +9,12 @@ import { sentences } from './chunker.js';
 import { textQuery } from './query.js';
 import { wordsOf } from './words.js';
 
-/** Longest answer that is said as it stands, in characters. */
+/** Longest answer that is spoken verbatim, in characters. */
 const MAX_CHARS = 300;
 
 /**
- * The sentence of the passages that says most of what was asked, for whoever cannot word an answer; null where none has
- * half of the question's words.
+ * The sentence that matches the question best, for agents without an LLM; null if none contains half of the question's
+ * words.
  */
 export function bestSentence(question: string, language: string, passages: readonly Passage[]): string | null {
   const { stems } = textQuery(question, language);
@@ -27,7 +27,7 @@ export function bestSentence(question: string, language: string, passages: reado
       const own = covered(stems, sentence);
       const together = new Set([...own, ...above]);
       if (own.size === 0 || together.size * 2 < stems.length) continue;
-      // What is in the sentence itself counts more than what stands above it, an earlier passage more than a later one.
+      // Words in the sentence count more than words in its headings, earlier passages more than later ones.
       const score = own.size + together.size / 2 - rank / 10;
       if (best === null || score > best.score) best = { text: sentence, score };
     }
@@ -46,28 +46,28 @@ export interface SearchToolOptions {
   knowledge: Knowledge;
   /** At least one. */
   fileIds: readonly string[];
-  /** What the files are about, where their authors have said it. Default none. */
+  /** Descriptions of the files, if their authors gave any. Default none. */
   descriptions?: readonly { name: string; description: string }[];
   /** The session's, such as `en-US`. */
   language: string;
-  /** Said while the files are consulted, variables filled in. */
+  /** Spoken while the search runs, with variables filled in. */
   messages: readonly string[];
   clock: Clock;
 }
 
-/** Passages that the model is given. */
+/** Number of passages for the model. */
 const PASSAGES = 5;
-/** A search that takes longer has failed. */
+/** Search timeout. */
 const TIMEOUT_MS = 3_000;
-/** In virtual time a search takes as long. */
+/** Duration of a search in virtual time. */
 const VIRTUAL_LATENCY_MS = 20;
 const MAX_QUERY_CHARS = 1_000;
-/** Of descriptions, which go with every request to the model. */
+/** Limit on descriptions, which are part of every request to the model. */
 const MAX_DESCRIPTION_CHARS = 4_000;
 
 const NOTHING = 'Nothing in the files fits that. Search again in other words, or say that you do not know.';
 
-/** `search_knowledge`: the agent's files, searched by the model when it needs them. */
+/** `search_knowledge`: searches the agent's files when the model asks for it. */
 export class SearchTool implements Tool {
   readonly spec: ToolSpec = {
     name: SEARCH_KNOWLEDGE,

@@ -1,14 +1,11 @@
-/** Scripts that write without spaces, or join small words to others, and have short words: indexed by pairs of characters. */
+/** Scripts without spaces, or with joined particles, and with short words: indexed by character pairs. */
 const PAIRED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}ー々]+/gu;
-/** Scripts that write without spaces and have long words: a dictionary divides them. */
+/** Scripts without spaces and with long words: segmented by a dictionary. */
 const UNSPACED = /[\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]+/gu;
 
 const segmenters = new Map<string, Intl.Segmenter>();
 
-/**
- * A text with spaces where the index is to see words, also in scripts that write none. Texts and queries go through
- * this alike.
- */
+/** Inserts spaces at word boundaries, also in scripts without spaces. Used for both texts and queries. */
 export function spaced(text: string): string {
   return text
     .normalize('NFKC')
@@ -21,7 +18,7 @@ export function wordsOf(text: string): string[] {
   return withoutAccents(spaced(text).toLowerCase()).match(/[\p{L}\p{N}\p{M}]+/gu) ?? [];
 }
 
-/** Only accents of Latin, Greek and Cyrillic letters: the marks of other scripts are vowels. */
+/** Only Latin, Greek and Cyrillic accents: the marks of other scripts are vowels. */
 function withoutAccents(text: string): string {
   return text
     .normalize('NFD')
@@ -52,8 +49,8 @@ function divided(run: string): string[] {
 }
 
 /**
- * Words that say nothing about what is asked, by language: articles, pronouns, helping verbs, and what spoken questions
- * begin with. Without accents, as the index has them.
+ * Stop words by language: articles, pronouns, auxiliary verbs, and typical beginnings of spoken questions. Without
+ * accents, as in the index.
  */
 const STOP_WORDS: Readonly<Record<string, string>> = {
   en:
@@ -124,7 +121,7 @@ export function stopWords(language: string): ReadonlySet<string> {
   return words;
 }
 
-/** `nb` and `nn` are `no`; all else is the tag's first part. */
+/** Maps `nb` and `nn` to `no`; otherwise the tag's first part. */
 export function baseLanguage(language: string): string {
   const base = language.split('-', 1)[0]?.toLowerCase() ?? '';
   return base === 'nb' || base === 'nn' ? 'no' : base;

@@ -3,12 +3,12 @@ import { abortAfter } from '../deadline.js';
 import type { JsonRpcMessage, LinkEvents, McpLink } from './link.js';
 import { errorOf } from '../../base/errors.js';
 
-/** The protocol's version that is asked for; a server may answer with an older one. */
+/** The protocol version to request; a server may answer with an older one. */
 const PROTOCOL_VERSION = '2025-06-18';
 const KNOWN_VERSIONS: ReadonlySet<string> = new Set([PROTOCOL_VERSION, '2025-03-26', '2024-11-05']);
 const OPEN_MS = 10_000;
 const METHOD_NOT_FOUND = -32_601;
-/** A server with more tools than that, or whose list has no end, is cut off. */
+/** Limit on a server's tools, in case its list is huge or endless. */
 const MAX_TOOLS = 256;
 const MAX_PAGES = 32;
 
@@ -22,9 +22,9 @@ export interface McpToolInfo {
 export interface ConnectionOptions {
   clock: Clock;
   link: (events: LinkEvents) => McpLink;
-  /** The server is gone. Called once, not after `close`. */
+  /** The connection is lost. Called once, not after `close`. */
   onClosed: (reason: string) => void;
-  /** Its tools have changed. */
+  /** The server's list of tools has changed. */
   onToolsChanged: () => void;
 }
 
@@ -33,7 +33,7 @@ interface Pending {
   reject: (error: Error) => void;
 }
 
-/** One connection with one server: requests and their replies. */
+/** A connection to one server: requests and replies. */
 export class McpConnection {
   readonly #options: ConnectionOptions;
   readonly #link: McpLink;
@@ -52,7 +52,7 @@ export class McpConnection {
     });
   }
 
-  /** Introduces itself. Rejects in words where the server cannot be used. */
+  /** Performs the handshake. Rejects with an error text if the server is unusable. */
   async open(): Promise<void> {
     const params = {
       protocolVersion: PROTOCOL_VERSION,
@@ -68,7 +68,7 @@ export class McpConnection {
     await this.#notify('notifications/initialized', {});
   }
 
-  /** Every tool that the server has. */
+  /** All tools of the server. */
   async tools(): Promise<McpToolInfo[]> {
     const tools: McpToolInfo[] = [];
     let cursor: unknown;
@@ -86,7 +86,7 @@ export class McpConnection {
     return tools.slice(0, MAX_TOOLS);
   }
 
-  /** One request. Rejects with the signal's reason, with the server's words, or after `timeoutMs`. */
+  /** Sends one request. Rejects with the signal's reason, the server's error, or after `timeoutMs`. */
   async request(
     method: string,
     params: Readonly<Record<string, unknown>>,
@@ -100,7 +100,7 @@ export class McpConnection {
       deadline.signal.addEventListener('abort', () => reject(deadline.signal.reason as Error), { once: true });
     });
     const answer = new Promise<unknown>((resolve, reject) => this.#pending.set(id, { resolve, reject }));
-    // A stream that goes on after the answer is broken off with it.
+    // Aborts a stream that continues after the answer.
     const sending = new AbortController();
     const message: JsonRpcMessage = { jsonrpc: '2.0', id, method, params };
     const sent = this.#link.send(message, AbortSignal.any([deadline.signal, sending.signal])).then(
@@ -137,13 +137,13 @@ export class McpConnection {
     await this.#send({ jsonrpc: '2.0', method, params });
   }
 
-  /** Something that no answer is waited for. */
+  /** Sends a notification. */
   async #send(message: JsonRpcMessage): Promise<void> {
     const deadline = abortAfter(this.#options.clock, OPEN_MS, this.#abort.signal);
     try {
       await this.#link.send(message, deadline.signal);
     } catch {
-      // If it matters, the next request tells.
+      // If the connection is broken, the next request fails.
     } finally {
       deadline.cancel();
     }
@@ -167,7 +167,7 @@ export class McpConnection {
   }
 }
 
-/** A server may ask whether anybody is there; for all else this client has nothing to offer. */
+/** Answers pings; this client supports no other server requests. */
 function replyTo(id: string | number, method: string): JsonRpcMessage {
   if (method === 'ping') return { jsonrpc: '2.0', id, result: {} };
   return { jsonrpc: '2.0', id, error: { code: METHOD_NOT_FOUND, message: `${method} is not supported` } };

@@ -4,15 +4,15 @@ import { readBody } from '../../net/body.js';
 import { type JsonRpcMessage, type LinkEvents, MAX_MESSAGE_BYTES, type McpLink, readMessage } from './link.js';
 
 export interface HttpLinkOptions extends LinkEvents {
-  /** The operator's: it may be a private one. */
+  /** The operator's URL: it may be private. */
   url: string;
   headers: Readonly<Record<string, string>>;
 }
 
-/** A session that has ended is told so, but not for long. */
+/** Timeout for the request that ends a session. */
 const GOODBYE_MS = 2_000;
 
-/** A server behind one address: each message is a POST (MCP 2025-06-18, transports: streamable HTTP). */
+/** A server behind a URL: each message is a POST (MCP 2025-06-18, transports: streamable HTTP). */
 export class HttpLink implements McpLink {
   readonly #options: HttpLinkOptions;
   readonly #url: URL;
@@ -60,7 +60,7 @@ export class HttpLink implements McpLink {
     this.#over = true;
     this.#abort.abort(new Error('the connection has been closed'));
     if (this.#session !== null) {
-      // A server that lets nobody end a session says 405.
+      // A server that does not let clients end a session answers 405.
       const bye = this.#request('DELETE', null, AbortSignal.timeout(GOODBYE_MS)).then(({ body }) => body.dump());
       await bye.catch(() => undefined);
     }

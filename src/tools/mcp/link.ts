@@ -1,8 +1,8 @@
 import { parseJson } from '../../base/json.js';
-/** Messages of JSON-RPC 2.0 as MCP uses them (specification 2025-06-18). */
+/** JSON-RPC 2.0 messages as MCP uses them (specification 2025-06-18). */
 export interface JsonRpcMessage {
   jsonrpc: '2.0';
-  /** Of a request and its reply; a notification has none. */
+  /** Set on a request and its reply, not on a notification. */
   id?: string | number;
   method?: string;
   params?: Readonly<Record<string, unknown>>;
@@ -12,27 +12,27 @@ export interface JsonRpcMessage {
 
 export interface LinkEvents {
   onMessage: (message: JsonRpcMessage) => void;
-  /** The server is gone; nothing comes after it. Called once, not after `close`. */
+  /** The connection is lost and sends nothing more. Called once, not after `close`. */
   onClosed: (reason: string) => void;
 }
 
-/** How messages get to one server and back. */
+/** The transport to one server. */
 export interface McpLink {
   /**
-   * Sends one message. Resolves when everything that comes in answer to it has come, where the link can tell. Rejects
-   * where it cannot be sent, and with the signal's reason when that is aborted.
+   * Sends one message. Resolves when all messages in reply have arrived, if the transport can tell. Rejects if sending
+   * fails, and with the signal's reason when it is aborted.
    */
   send(message: JsonRpcMessage, signal: AbortSignal): Promise<void>;
-  /** What was agreed on; goes with every message from then on. */
+  /** The negotiated protocol version; sent with every later message. */
   agreed(protocolVersion: string): void;
   /** May be called twice. */
   close(): Promise<void>;
 }
 
-/** Largest message of a server, in bytes. */
+/** Maximum size of a server message, in bytes. */
 export const MAX_MESSAGE_BYTES = 1_048_576;
 
-/** A server's message; null for anything else. */
+/** Parses a server message; null if invalid. */
 export function readMessage(text: string): JsonRpcMessage | null {
   try {
     const value: unknown = parseJson(text);

@@ -8,21 +8,21 @@ import { StdioLink } from './stdio-link.js';
 
 export interface McpServerOptions {
   setting: McpServerSetting;
-  /** A real one. */
+  /** A real clock. */
   clock: Clock;
-  /** It cannot be reached, or has gone. It is tried again. */
+  /** The server is unreachable or has disconnected. Retries follow. */
   onFault: (reason: string) => void;
 }
 
-/** Waits before it is tried again, in milliseconds; the last one again and again. */
+/** Reconnect backoff, in milliseconds; the last delay repeats. */
 const AGAIN_MS = [1_000, 5_000, 30_000, 120_000];
 
-/** One server of the operator's: connected in the background, and again when it is gone. */
+/** One of the operator's servers: connects in the background and reconnects. */
 export class McpServer {
   readonly timeoutMs: number;
   readonly #options: McpServerOptions;
   #connection: McpConnection | null = null;
-  /** One that is being opened. */
+  /** The connection being opened. */
   #opening: McpConnection | null = null;
   #tools: readonly McpToolInfo[] = [];
   #failures = 0;
@@ -35,12 +35,12 @@ export class McpServer {
     this.timeoutMs = (options.setting.timeout ?? 30) * 1_000;
   }
 
-  /** What it had when it was last asked: nobody waits for it. */
+  /** The tools as of the last listing; does not wait. */
   get tools(): readonly McpToolInfo[] {
     return this.#tools;
   }
 
-  /** Connects, if it is not connected. Resolves when that has worked or failed; never rejects. */
+  /** Connects unless connected. Resolves on success and on failure; never rejects. */
   connect(): Promise<void> {
     if (this.#closed || this.#connection !== null) return Promise.resolve();
     this.#cancelAgain();
@@ -48,7 +48,7 @@ export class McpServer {
     return this.#connecting;
   }
 
-  /** Calls a tool. Rejects in words where that fails, and with the signal's reason. */
+  /** Calls a tool. Rejects with an error text on failure, and with the signal's reason. */
   async call(name: string, args: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<unknown> {
     await this.connect();
     signal.throwIfAborted();

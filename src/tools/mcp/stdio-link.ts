@@ -11,12 +11,12 @@ export interface StdioLinkOptions extends LinkEvents {
   clock: Clock;
 }
 
-/** What a program needs to start; parley's own keys and settings are none of its business. */
+/** Environment variables that a program needs to start; it must not see parley's own keys and settings. */
 const PASSED_ON = ['PATH', 'HOME', 'USER', 'SHELL', 'TERM', 'LANG', 'LC_ALL', 'TMPDIR', 'TZ', 'SystemRoot'];
-/** A server is asked to end by the end of its input, then by a signal, then made to, this long after each. */
+/** Shutdown steps: close stdin, send SIGTERM, then SIGKILL, with this delay between them. */
 const END_MS = 2_000;
 
-/** A server that is run as a command: a line of JSON is a message (MCP 2025-06-18, transports: stdio). */
+/** A server that runs as a child process: each line of JSON is a message (MCP 2025-06-18, transports: stdio). */
 export class StdioLink implements McpLink {
   readonly #options: StdioLinkOptions;
   readonly #child: ChildProcessWithoutNullStreams;
@@ -37,8 +37,8 @@ export class StdioLink implements McpLink {
     const { stdin, stdout, stderr } = this.#child;
     stdout.setEncoding('utf8');
     stdout.on('data', (text: string) => this.#read(text));
-    stderr.resume(); // its log is its own
-    stdin.on('error', () => undefined); // the exit tells
+    stderr.resume(); // discards its log
+    stdin.on('error', () => undefined); // the exit event reports it
     this.#child.on('error', (error) => this.#gone(error.message));
     this.#child.on('exit', (code, signal) => this.#gone(`it ended with ${String(code ?? signal)}`));
   }
@@ -51,7 +51,7 @@ export class StdioLink implements McpLink {
   }
 
   agreed(): void {
-    // Nothing of it goes with a message here.
+    // This transport does not send the version.
   }
 
   close(): Promise<void> {

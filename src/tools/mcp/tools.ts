@@ -9,23 +9,23 @@ import { memberOf, type McpToolInfo } from './connection.js';
 import { McpServer } from './server.js';
 
 export interface McpServersOptions {
-  /** By the name that goes in front of the tools' own. */
+  /** Servers by name; the name is the prefix of their tools. */
   servers: Readonly<Record<string, McpServerSetting>>;
-  /** A real one: times deadlines and waits. */
+  /** A real clock, for deadlines and backoff. */
   clock: Clock;
   onFault: (server: string, reason: string) => void;
-  /** How long the first session may wait for servers. Default 3000. */
+  /** Longest time that the first session waits for servers, in milliseconds. Default 3000. */
   firstWaitMs?: number;
 }
 
-/** Longest result that a model is given, in characters. */
+/** Longest result for the model, in characters. */
 const MAX_RESULT_CHARS = 65_536;
-/** A call may find the server gone, and connect again first. */
+/** Timeout of a call, including a possible reconnect. */
 const RECONNECT_MS = 20_000;
-/** When a result comes in virtual time. */
+/** Latency of a result in virtual time. */
 const VIRTUAL_LATENCY_MS = 100;
 
-/** The MCP servers of one engine. What they offer is `server__tool`. */
+/** The MCP servers of one engine. Their tools are named `server__tool`. */
 export class McpServers {
   readonly #servers: ReadonlyMap<string, { server: McpServer; agents: readonly string[] | null }>;
   readonly #clock: Clock;
@@ -44,8 +44,8 @@ export class McpServers {
   }
 
   /**
-   * Connects with all, once. Resolves when each has been reached or has failed, and after `firstWaitMs` in any
-   * case: who comes later finds the tools of those that took longer.
+   * Connects to all servers, once. Resolves when each is connected or has failed, but at the latest after
+   * `firstWaitMs`; later sessions find the tools of slower servers.
    */
   warmUp(): Promise<void> {
     this.#first ??= this.#reach();
@@ -53,10 +53,10 @@ export class McpServers {
   }
 
   /**
-   * What an agent may call now.
-   * @param agentId null = it has none, and gets what is for all
+   * The tools that an agent can call now.
+   * @param agentId null = an agent without an id gets the tools that all agents have
    * @param clock the session's
-   * @param taken names that the agent uses itself: they stay its own
+   * @param taken names of the agent's own tools, which take precedence
    */
   tools(agentId: string | null, clock: Clock, taken: ReadonlySet<string>): Tool[] {
     const names = new Set(taken);
@@ -119,7 +119,7 @@ class McpTool implements Tool {
   }
 }
 
-/** A call without arguments comes as an empty text from some models. */
+/** Some models send an empty string for a call without arguments. */
 function argumentsOf(text: string): Readonly<Record<string, unknown>> | null {
   if (text.trim() === '') return {};
   try {
@@ -132,7 +132,7 @@ function argumentsOf(text: string): Readonly<Record<string, unknown>> | null {
   }
 }
 
-/** The texts of a result; what is none is named. */
+/** The text parts of a result; other parts are named. */
 function resultOf(result: unknown): ToolResult {
   const content = memberOf(result, 'content');
   const parts = (Array.isArray(content) ? content : []).map(partText).filter((text) => text !== '');
