@@ -28,6 +28,7 @@ const STEPS = [
   ['format', ['npm', 'run', '--silent', 'format:check']],
   ['unused code', ['npm', 'run', '--silent', 'knip']],
   ['shape', ['npm', 'run', '--silent', 'shape']],
+  ['public types', ['npm', 'run', '--silent', 'api', '--', '--check']],
   ['package', ['npm', 'run', '--silent', 'publint']],
 ];
 const TESTS = [

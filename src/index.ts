@@ -3,39 +3,57 @@ export { Engine } from './engine/engine.js';
 export type { ChatPiece } from './engine/chat.js';
 export type {
   AgentRequest,
+  CallHistory,
   ChatRequest,
   CustomVoice,
   CustomVoices,
   EngineOptions,
+  EngineParts,
+  EngineVoice,
+  Medium,
   SessionRequest,
+  Speech,
+  SpeechRequest,
 } from './engine/options.js';
 export type { SessionHandle as Session } from './engine/remote-line.js';
 export type { SessionEvent, SessionOptions } from './session/session-options.js';
-export type { FunctionCall, SessionReport, TransferAttempt } from './session/record/session-report.js';
-export type { LatencySummary, Percentiles } from './session/record/session-metrics.js';
+export type { FunctionCall, ReportParts, SessionReport, TransferAttempt } from './session/record/session-report.js';
+export type { LatencySummary, Percentiles, SpeculationReport, TurnMetrics } from './session/record/session-metrics.js';
 export type { PlayoutStats } from './session/speech/playout.js';
-export type { TurnMetrics } from './session/record/session-metrics.js';
-export type { RecordingFile, RecordingSink } from './session/record/recording.js';
+export type { Recording, RecordingFile, RecordingSink } from './session/record/recording.js';
 export { recordingFolder } from './session/record/recording.js';
 export type { DoNotCallEntry, DoNotCallList } from './session/after-call/do-not-call.js';
-export type { FinishedSession, SessionMemory } from './session/after-call/memory.js';
+export type { FinishedSession, Memory, MemoryKeeper, MemoryStore, SessionMemory } from './session/after-call/memory.js';
 export type { SessionContinuation } from './agent/continuation.js';
-export type { LogEntry, LogSink } from './session/record/event-log.js';
+export type { LogEntry, LogSink, NoteData } from './session/record/event-log.js';
 export { Conversation } from './conversation/conversation.js';
 export { DEFAULT_CONVERSATION, type ConversationConfig } from './conversation/config.js';
-export type { ConversationEffect, ConversationEvent, EndStatus, PlayoutPosition } from './conversation/events.js';
 export type {
+  AttendedTransfer,
+  ConversationEffect,
+  ConversationEvent,
+  EndStatus,
+  PlayoutPosition,
+  UtteranceKind,
+} from './conversation/events.js';
+export type {
+  LineStats,
+  SoundGoesOn,
+  TranscriptMessage,
   TransferFailure,
   TransferOutcome,
   Transport,
   TransportMessage,
   TransportSink,
+  TurnTimes,
 } from './transports/transport.js';
 export { FileTransport, type FileTransportOptions } from './transports/file.js';
 export { MemoryTransport, type MemoryTransportOptions } from './transports/memory.js';
 export type {
   CallEnd,
+  CallEndCause,
   CallRecord,
+  CallRefusal,
   CallRequest,
   CallState,
   Carrier,
@@ -44,24 +62,63 @@ export type {
   NumberQuery,
 } from './telephony/carriers/carrier.js';
 export { Switchboard, type CallAgent, type OutboundCall, type Route } from './telephony/calls/switchboard.js';
-export type { AgentCall, CallReport } from './telephony/calls/agent-call.js';
-export type { CallEndStatus, CallStatus } from './telephony/calls/call-status.js';
+export type { AgentCall, AgentCallOptions, CallReport, OnStatus } from './telephony/calls/agent-call.js';
+export type { CallEndStatus, CallProgress, CallStatus } from './telephony/calls/call-status.js';
 export { simulatedCarrier, type SimulatedCarrierOptions } from './telephony/carriers/simulated/open.js';
-export type { SimulatedNetwork } from './telephony/carriers/simulated/network.js';
+export type { SimulatedNetwork, SimulatedNetworkOptions } from './telephony/carriers/simulated/network.js';
 export type { Clock, Cancel } from './base/clock.js';
 export { RealClock } from './base/real-clock.js';
 export { VirtualClock } from './base/virtual-clock.js';
 export { Ticker } from './base/ticker.js';
-export type { VadDetector, VadProvider } from './providers/vad/vad.js';
-export type { SpeechHints, SttEvents, SttOptions, SttProvider, SttStream, SttTranscript } from './providers/stt/stt.js';
-export type { LlmPiece, LlmProvider, LlmRequest } from './providers/llm/llm.js';
-export type { TtsAudio, TtsProvider, TtsRequest, TtsVoice, TtsWord } from './providers/tts/tts.js';
-export type { AfterCallRun, ClientForm, Screen, Toolbox, ToolContext, ToolResult } from './tools/tool.js';
+export type { DetectorOptions, VadDetector, VadProvider } from './providers/vad/vad.js';
+export type {
+  SpeechHints,
+  SttAbilities,
+  SttEvents,
+  SttOptions,
+  SttProvider,
+  SttStream,
+  SttTranscript,
+  SttWord,
+} from './providers/stt/stt.js';
+export type {
+  LlmPiece,
+  LlmProvider,
+  LlmRequest,
+  LlmUsage,
+  LlmVoice,
+  SpeechModel,
+  SpeechModelVoice,
+  SpeechSession,
+} from './providers/llm/llm.js';
+export type { TtsAudio, TtsProvider, TtsRequest, TtsVoice, TtsVoiceChoice, TtsWord } from './providers/tts/tts.js';
+export type {
+  AfterCallRun,
+  AfterCallWatch,
+  ClientForm,
+  Screen,
+  ToolContext,
+  ToolResult,
+  Toolbox,
+} from './tools/tool.js';
 export type { Delivery, OutboxStore } from './tools/outbox.js';
-export type { CallHistoryItem, CallOutcome } from './session/record/call-history.js';
+export type {
+  CallFacts,
+  CallHistoryItem,
+  CallMetrics,
+  CallOutcome,
+  CostItem,
+  HistoryFunctionCall,
+  LineMetrics,
+} from './session/record/call-history.js';
 export { KnowledgeBase, type KnowledgeBaseOptions } from './store/knowledge.js';
-export type { Knowledge, KnowledgeFile, KnowledgeQuery, Passage } from './tools/knowledge/knowledge.js';
-export type { Memory, MemoryStore } from './session/after-call/memory.js';
+export type {
+  Knowledge,
+  KnowledgeFile,
+  KnowledgeLimits,
+  KnowledgeQuery,
+  Passage,
+} from './tools/knowledge/knowledge.js';
 export type { ChatMessage, ToolCall, ToolSpec } from './agent/chat.js';
 export type { AgentConfig } from './agent/agent.js';
 export type { AgentFile } from './agent/agent-file.js';
@@ -69,3 +126,81 @@ export { loadAgentFile, parseAgentConfig } from './engine/agents.js';
 export { decodeWav, encodeWav, type WavAudio } from './audio/files/wav.js';
 export { resample, Resampler } from './audio/dsp/resample.js';
 export { ParleyError, type ErrorCode } from './base/errors.js';
+export type { AgentExtensions } from './agent/extensions/extensions.js';
+export type { OldPlaceWarning } from './agent/extensions/old-place.js';
+export type { AgentDefaults } from './agent/resolve.js';
+export type { WebhookAddress } from './agent/webhook.js';
+export type { Denoiser, Denoising } from './audio/dsp/denoiser.js';
+export type { WavReadOptions, WavWriteOptions } from './audio/files/wav.js';
+export type { ErrorDetails, Failure } from './base/errors.js';
+export type { TickListener, TickerOptions, TickerStats } from './base/ticker.js';
+export type {
+  AttendedTransferConfig,
+  DeadlineConfig,
+  EndCallConfig,
+  EndpointingConfig,
+  FillerConfig,
+  HistoryConfig,
+  InterruptionConfig,
+  KeypadConfig,
+  LimitsConfig,
+  OpeningConfig,
+  SpeculationConfig,
+  SwitchLanguageConfig,
+  ToolSpeechConfig,
+  TransferConfig,
+  TransferTarget,
+  VoicemailConfig,
+} from './conversation/config.js';
+export type {
+  Again,
+  AssistantEntry,
+  ConversationState,
+  CutOff,
+  DeadlineName,
+  Deadlines,
+  EndingState,
+  HistoryEntry,
+  InterruptionState,
+  ReplyState,
+  RunningTool,
+  Segment,
+  SpeculationState,
+  SpeechState,
+  TransferState,
+  TurnState,
+  UserEntry,
+  Utterance,
+  VoicemailState,
+  SpokenPart,
+  CallEntry,
+} from './conversation/state.js';
+export type { AnnouncedEnd } from './conversation/voicemail/announcements.js';
+export type { ReplyPiece } from './engine/chat-reply.js';
+export type { LanguageVendors } from './engine/languages.js';
+export type { Teller } from './engine/session-recorder.js';
+export type { LeftSession, UnfinishedChat, UnfinishedSession, UnfinishedSessions } from './engine/unfinished.js';
+export type { AgentWarning } from './engine/warnings.js';
+export type { LocalModelsOptions } from './providers/local/local-models.js';
+export type { TurnModel, TurnRequest } from './providers/turn/turn.js';
+export type { AfterCallMarks } from './session/after-call/after-call.js';
+export type { Languages, Tongue } from './session/hearing/language-providers.js';
+export type { Consult, Consultation, MayTransfer } from './session/line/line-actions.js';
+export type { SessionTrace, SessionTraces } from './session/record/trace-folder.js';
+export type { AudioTokens, SessionUsage, UsedProvider, UsedTokens } from './session/record/usage.js';
+export type { Failover } from './settings/failover.js';
+export type { GivenModels, ModelEntry, ModelRoute, ModelRoutes } from './settings/models.js';
+export type { McpServerSetting, VoiceSubstitute } from './settings/setting-items.js';
+export type { GivenVendors, VendorAccess, VendorName, Vendors } from './settings/vendor-settings.js';
+export type { NewFile } from './store/knowledge-protocol.js';
+export type { OwnCall, OwnCalls, SwitchboardOptions } from './telephony/calls/switchboard.js';
+export type { SimulatedCall } from './telephony/carriers/simulated/call.js';
+export type { SimulatedNumber, Step } from './telephony/carriers/simulated/script.js';
+export type { EmbeddingRoute } from './tools/knowledge/embeddings.js';
+export type { ServiceAddress } from './tools/service-webhook.js';
+export { LOG_VERSION } from './session/record/event-log.js';
+export type { Language } from './agent/language.js';
+export type { WavEncoding } from './audio/files/wav-format.js';
+export type { Location } from './schema/issues.js';
+export type { SoundLibrary, SpeechMaker } from './telephony/carriers/simulated/sounds.js';
+export type { MachinePhrase } from './conversation/voicemail/voicemail-phrases.js';

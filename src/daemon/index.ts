@@ -1,2 +1,11 @@
 export { Daemon, type DaemonOptions } from './daemon.js';
-export type { HostedAgent } from './agents/agents.js';
+export type { AgentChange, AgentRegistry, AgentRegistryOptions, CheckedAgent, HostedAgent } from './agents/agents.js';
+export type { Log, LogFields, LogLevel } from './operations/log.js';
+export type { Settings, SettingsFile } from '../settings/settings.js';
+export type { CampaignSchedule } from '../settings/campaign-schedule.js';
+export type { CallGuards, Limits, MediaSettings, WebRtcSettings } from '../settings/setting-groups.js';
+export type { AgentContent, AgentVersion, StoredAgent } from '../store/agents.js';
+export type { PlivoSettings } from '../telephony/carriers/plivo/settings.js';
+export type { SipSettings } from '../telephony/carriers/sip/settings.js';
+export type { TelnyxSettings } from '../telephony/carriers/telnyx/settings.js';
+export type { TwilioSettings } from '../telephony/carriers/twilio/settings.js';

@@ -4,3 +4,4 @@ export { failed, refused, statusError, withoutSecrets } from './wire/vendor-erro
 export { Mailbox } from './tts/flite/mailbox.js';
 export { speakRemotely, type RemoteVoice, type SpeechPiece } from './tts/vendors/remote-speech.js';
 export { Segments, type Piece } from './stt/vendors/segments.js';
+export type { TimedText } from './tts/vendors/word-aligner.js';

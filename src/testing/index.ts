@@ -19,3 +19,12 @@ export {
 } from './labels/labels.js';
 export { wordErrorRate, wordErrors, type WordErrors } from './labels/wer.js';
 export { assertNothingLeft, runningResources, type LeakOptions, type RunningResources } from './leaks.js';
+export type { ConfigChanges } from '../conversation/merge-config.js';
+export type { PlayedDecision } from '../replay/what-if.js';
+export type { AgentExpectation } from './stage/expect.js';
+export type { StageLine, StageTransfer } from './stage/line.js';
+export type { ModelEvent, ReplyTiming, ScriptedCall, StageModel, StageRequest } from './stage/model.js';
+export type { StageToolRun, StageTools, StageWatcher } from './stage/stage.js';
+export type { StageUtterance, Timeline } from './stage/timeline.js';
+export type { GreetsOptions, SaysOptions, StageUser, Stretch } from './stage/user.js';
+export type { StageVoice, StageVoiceOptions, VoiceWatcher } from './stage/voice.js';

@@ -138,7 +138,7 @@ export interface TranscriptMessage {
 }
 
 /** There is a background: what is played is the background alone, and goes on without a stop. */
-type SoundGoesOn = true;
+export type SoundGoesOn = true;
 
 /** How long a turn's answer took, by stage, in milliseconds; see `TurnMetrics` of the session. */
 export interface TurnTimes {

@@ -14,6 +14,10 @@ import {
   encodeWav,
   Engine,
   type ErrorCode,
+  type ErrorDetails,
+  type LineStats,
+  type MayTransfer,
+  type TickerOptions,
   type LlmProvider,
   type MemoryTransport,
   type ParleyError,
@@ -106,3 +110,9 @@ expectTypeOf<{ stall: true }>().toExtend<Answer>();
 expectTypeOf(readLabels('a.lab')).toEqualTypeOf<Labels>();
 expectTypeOf<Labels['speech'][number]['startMs']>().toBeNumber();
 expectTypeOf(assertNothingLeft(runningResources())).resolves.toBeVoid();
+
+// What signatures name has a name for users too.
+expectTypeOf<ConstructorParameters<typeof ParleyError>[1]>().toEqualTypeOf<ErrorDetails | undefined>();
+expectTypeOf<ConstructorParameters<typeof Ticker>[1]>().toEqualTypeOf<TickerOptions | undefined>();
+expectTypeOf<ReturnType<MayTransfer>>().toEqualTypeOf<string | null | Promise<string | null>>();
+expectTypeOf<LineStats>().toBeObject();
