@@ -27,7 +27,6 @@ export interface GuardedSocket {
   /** Buffered outgoing data, in bytes. */
   readonly waitingBytes: number;
   send(text: string): void;
-  /** May be called twice. */
   close(): void;
 }
 

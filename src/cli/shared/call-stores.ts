@@ -42,7 +42,6 @@ export class CallStores {
     };
   }
 
-  /** May be called twice. */
   close(): void {
     this.#database?.close();
     this.#database = null;

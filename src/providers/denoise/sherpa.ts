@@ -56,7 +56,6 @@ export class SherpaDenoisers {
     return new SherpaDenoiser(this.#engine, strength, onFault);
   }
 
-  /** May be called twice. */
   close(): Promise<void> {
     return this.#engine.close();
   }

@@ -59,7 +59,7 @@ export class OpenAiRealtime implements LlmProvider {
     };
   }
 
-  /** Does nothing: each session opens its own connection. */
+  /** Loads the socket library only: each session opens its own connection. */
   async warmUp(): Promise<void> {
     await import('ws');
   }

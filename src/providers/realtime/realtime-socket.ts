@@ -143,7 +143,6 @@ export class RealtimeSocket {
     if (connection !== null) this.#over(connection, error);
   }
 
-  /** May be called twice. */
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;

@@ -1,37 +1,39 @@
 import type { Clock } from '../../base/clock.js';
 
-/** Speech to text, streaming. One vendor a file; the registry names them. */
+/** Streaming speech to text. */
 export interface SttProvider {
   readonly name: string;
-  /** True where results depend only on the audio and come at times from a table, so that virtual time is possible. */
+  /**
+   * Whether results depend only on the audio and their latency comes from a table, so that they work in virtual time.
+   */
   readonly virtualTime: boolean;
-  /** What it can do beside the least. Default: any language, one at a time, no models to choose from. */
+  /** Capabilities. Default: any language, one at a time, no choice of models. */
   readonly abilities?: SttAbilities;
   /** Loads models or opens connections before they are needed. */
   warmUp(): Promise<void>;
-  /** One stream for one session. Rejects with a ParleyError if it cannot be had. */
+  /** Opens a stream for one session. Rejects with a ParleyError. */
   open(options: SttOptions, events: SttEvents): Promise<SttStream>;
-  /** Frees everything shared. May be called twice. */
+  /** Frees all shared resources. Idempotent. */
   close(): Promise<void>;
 }
 
 export interface SttAbilities {
-  /** Whether it understands a language of the interface's list. Default: every one. */
+  /** Whether it supports a language of the interface's list. Default: all. */
   understands?: (language: string) => boolean;
-  /** Understands several languages in one stream. */
+  /** Supports several languages in one stream. */
   multilingual?: boolean;
-  /** Has models that can be named. */
+  /** Supports a choice of models. */
   models?: boolean;
-  /** Whether it has a model of the name, where it can say so by itself. Default: that shows when a stream is opened. */
+  /** Whether it has the named model, if it knows. Default: `open` finds out. */
   hasModel?: (name: string) => boolean;
-  /** What it hears goes to the model that answers, too: one stream at a time, which gives no words before speech is over. */
+  /** Its audio also goes to the model that answers: only one stream at a time, and no transcript before speech ends. */
   feedsModel?: boolean;
 }
 
 export interface SttOptions {
-  /** The provider's model by its name. Default: the provider's choice. */
+  /** Name of the provider's model. Default: the provider's choice. */
   model?: string;
-  /** Several languages may be spoken. Asked only of providers that can. */
+  /** The user may speak several languages. Set only for providers that support it. */
   multilingual?: boolean;
   /** A code of the interface's language list, such as `en-US`. */
   language: string;
@@ -40,37 +42,37 @@ export interface SttOptions {
   signal: AbortSignal;
 }
 
-/** What the agent's configuration tells about the words to expect. */
+/** Hints about the expected words, from the agent's configuration. */
 export interface SpeechHints {
-  /** Things the user may well say, as sentences (a script's patterns, example answers). */
+  /** Typical user sentences (a script's patterns, example answers). */
   phrases: readonly string[];
-  /** Text that the topic's words can be taken from: prompt, messages, tool descriptions. */
+  /** Texts with the topic's vocabulary: prompt, messages, tool descriptions. */
   texts: readonly string[];
-  /** Words and phrases to favour, with a weight; 1 is a light nudge, 10 strong. */
+  /** Words and phrases to boost, with a weight; 1 is a light nudge, 10 strong. */
   keywords: ReadonlyMap<string, number>;
 }
 
 export interface SttEvents {
   /** Interim and final transcripts, see SttTranscript. */
   onTranscript(transcript: SttTranscript): void;
-  /** The engine's own model of turns says how likely it is that the user's turn is over, 0..1. Few engines have one. */
+  /** The probability, 0..1, that the user's turn is over, from engines with an end-of-turn model. */
   onTurnEnds?(probability: number): void;
-  /** Who listens from now on, where that is not who was asked: a stand-in, and its model (null = its default). */
+  /** The active provider has changed to a fallback, with its model (null = its default). */
   onListener?(by: { provider: string; model: string | null }): void;
-  /** The stream has failed and gives nothing more. Called at most once. */
+  /** The stream has failed and returns nothing more. Called at most once. */
   onError(error: Error): void;
 }
 
 export interface SttTranscript {
   /**
-   * Number of the stretch of speech, counting up. A transcript replaces every earlier one of the same segment,
-   * a final one included: an engine that hears the user go on after a pause may revise what it said.
+   * Number of the stretch of speech, ascending. A transcript replaces every earlier one of the same segment, even a
+   * final one: an engine may revise it if the user resumes after a pause.
    */
   segment: number;
   /** Lower or mixed case, with or without punctuation, as the engine gives it. Empty = nothing recognised. */
   text: string;
   isFinal: boolean;
-  /** False where the engine heard speech but does not trust its words; `text` is then its best guess. */
+  /** False if the engine heard speech but does not trust its transcript; `text` is then its best guess. */
   understood: boolean;
   /** 0..1, null where the engine gives none. */
   confidence: number | null;
@@ -87,15 +89,15 @@ export interface SttWord {
 
 export interface SttStream {
   /**
-   * Mono 16 kHz audio; `startSample` is the position of its first sample on the session's count. The samples are the
-   * caller's and change right after the call, to what somebody else says: copy what must last.
+   * Mono 16 kHz audio; `startSample` is the position of its first sample in the session. The caller reuses the array
+   * right after the call: copy what must last.
    */
   push(samples: Int16Array, startSample: number): void;
-  /** The VAD hears speech that began at `sample` (a little before now). */
+  /** The VAD detected speech that began at `sample`, slightly in the past. */
   speechStarted(sample: number): void;
-  /** The VAD hears no more speech since `sample`: give a final transcript of what was said as soon as possible. */
+  /** The VAD detected the end of speech at `sample`: deliver a final transcript as soon as possible. */
   speechStopped(sample: number): void;
-  /** The conversation has taken what was said as a whole turn: the next speech is a new segment. */
+  /** The conversation has closed the user's turn: the next speech is a new segment. */
   endTurn(): void;
   close(): Promise<void>;
 }

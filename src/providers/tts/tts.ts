@@ -1,39 +1,39 @@
 import type { Clock } from '../../base/clock.js';
 
-/** Text to speech. One vendor a file; the registry names them. */
+/** Text to speech. */
 export interface TtsProvider {
   readonly name: string;
-  /** True where the audio depends only on the request and comes at times from a table. */
+  /** Whether the audio depends only on the request and its latency comes from a table. */
   readonly virtualTime: boolean;
-  /** Whether each voice speaks all the languages that it `speaks`. Default no: each language has voices of its own. */
+  /** Whether each voice supports all languages of `speaks`. Default no: each language has its own voices. */
   readonly multilingual?: boolean;
-  /** Whether it tells itself when words are spoken. Default no: they are estimated. */
+  /** Whether the engine reports word times. Default no: they are estimated. */
   readonly wordTimes?: boolean;
-  /** Whether it has speech models that can be named. Default no. */
+  /** Whether it has a choice of speech models. Default no. */
   readonly hasModels?: boolean;
   /**
-   * Loads what is needed, or opens connections before they are.
-   * @param voice whom it will speak as. Default: the default voice
-   * @throws ParleyError PROVIDER_REFUSED where a vendor does not accept its key; what may pass is left to `synthesize`
+   * Loads what is needed, or opens connections in advance.
+   * @param voice the voice to prepare. Default: the default voice
+   * @throws ParleyError PROVIDER_REFUSED if a vendor rejects its key; transient errors are left to `synthesize`
    */
   warmUp(voice?: TtsVoiceChoice): Promise<void>;
   /**
-   * Refuses settings before anything is to be said with them.
-   * @throws ParleyError TTS_SETTING_INVALID as `synthesize` would. Left out: it takes all
+   * Validates settings in advance.
+   * @throws ParleyError TTS_SETTING_INVALID as `synthesize` would. Absent: accepts everything
    */
   checkSettings?(settings: TtsRequest['settings'], voiceId: string | null): void;
   /**
-   * Speaks one piece of text (a clause or a sentence). Yields audio as it is made; throws a ParleyError when
-   * synthesis fails and the signal's reason when it is aborted. Silence before and after the speech is trimmed.
+   * Synthesises one piece of text (a clause or a sentence). Yields audio as it is produced; throws a ParleyError on
+   * failure and the signal's reason when it is aborted. Silence before and after the speech is trimmed.
    */
   synthesize(request: TtsRequest): AsyncIterable<TtsAudio>;
-  /** Whether it has a voice for a language. Absent = every voice speaks every language. */
+  /** Whether it has a voice for a language. Absent = every voice supports every language. */
   speaks?(language: string): Promise<boolean>;
-  /** The voices this provider has, those for `language` first. */
+  /** The provider's voices, those for `language` first. */
   voices(): readonly TtsVoice[];
   /**
-   * The voices that the operator's account has with the vendor, custom and cloned ones too; what is known of them, where
-   * the vendor does not answer soon. Never rejects. Left out: `voices` are all that are known.
+   * The voices of the operator's account with the vendor, including custom and cloned ones; the known ones if the
+   * vendor does not answer soon. Never rejects. Absent: `voices` lists them all.
    */
   accountVoices?(): Promise<readonly TtsVoice[]>;
   close(): Promise<void>;
@@ -46,31 +46,31 @@ export interface TtsRequest {
   /** Null = the provider's default voice for the language. */
   voiceId: string | null;
   model: string | null;
-  /** The provider's own settings as the agent's configuration gives them. */
+  /** The provider-specific settings of the agent's configuration. */
   settings: Readonly<Record<string, unknown>>;
   clock: Clock;
   signal: AbortSignal;
-  /** It was asked for before, and did not come in time: over another connection, where there are any. Default false. */
+  /** A retry of a request that timed out: use another connection, if there is one. Default false. */
   again?: boolean;
 }
 
-/** Of a request, who speaks and how. */
+/** The voice options of a request. */
 export type TtsVoiceChoice = Pick<TtsRequest, 'language' | 'voiceId' | 'model' | 'settings'>;
 
 export interface TtsAudio {
   samples: Int16Array;
   sampleRateHz: number;
   /**
-   * Words whose times have become known, in milliseconds from the first sample of this request's audio. Each is given
-   * once, in the text's order; words that are not spoken (emoji, mark-up) are given too and take no time.
+   * Words with their times, in milliseconds from the first sample of this request's audio. Each is reported once, in
+   * the text's order; unspoken words (emoji, mark-up) too, with no duration.
    */
   words?: readonly TtsWord[];
-  /** Who speaks, where that is not who was asked: a stand-in, and its model (null = its default). */
+  /** The provider and model that spoke, if it was a fallback (null = its default model). */
   by?: { provider: string; model: string | null };
 }
 
 export interface TtsWord {
-  /** As it stands in the request's text, punctuation included, so that the heard text can be cut from it. */
+  /** As in the request's text, punctuation included, so that the heard text can be cut from it. */
   text: string;
   startMs: number;
   endMs: number;
@@ -79,7 +79,7 @@ export interface TtsWord {
 export interface TtsVoice {
   id: string;
   name: string;
-  /** A code as the provider writes it; null = not known. */
+  /** A code in the provider's notation; null = unknown. */
   language: string | null;
   sampleRateHz: number;
 }

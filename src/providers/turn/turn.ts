@@ -17,7 +17,6 @@ export interface TurnModel {
    * if that is aborted first.
    */
   judge(request: TurnRequest): Promise<number>;
-  /** May be called twice. */
   close(): Promise<void>;
 }
 

@@ -10,9 +10,9 @@ export interface PostOptions {
   url: string;
   headers: Readonly<Record<string, string>>;
   body: object;
-  /** Until the whole reply is there. */
+  /** Timeout for the whole reply. */
   timeoutMs: number;
-  /** Keys: they are taken out of all that is told of an error. */
+  /** Keys to redact in errors. */
   secrets: readonly string[];
   clock: Clock;
   signal: AbortSignal;
@@ -21,7 +21,7 @@ export interface PostOptions {
 const MAX_REPLY_CHARS = 262_144;
 
 /**
- * One small request to a vendor, with an object for an answer.
+ * One small request to a vendor; the reply is a JSON object.
  * @throws ParleyError PROVIDER_TIMEOUT, PROVIDER_REFUSED, PROVIDER_FAILED; the signal's reason when it is aborted
  */
 export async function postJson(options: PostOptions): Promise<JsonObject> {

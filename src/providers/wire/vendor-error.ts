@@ -2,12 +2,12 @@ import { parseJson } from '../../base/json.js';
 import { encodeUrlText } from '../../schema/text.js';
 import { ParleyError } from '../../base/errors.js';
 
-/** Statuses after which the same request may well succeed; all of 5xx besides. */
+/** Statuses that are worth a retry, besides all 5xx. */
 const PASSING = new Set([408, 409, 425, 429]);
-/** Longest reason of a vendor's that is passed on, in characters. */
+/** Maximum length of a vendor's error text, in characters. */
 const MAX_REASON_CHARS = 500;
 
-/** Takes keys, and what follows the words that keys come behind, out of a text that may be shown or logged. */
+/** Redacts keys, and values that follow typical key names, in a text for logs or users. */
 export function withoutSecrets(text: string, secrets: readonly string[]): string {
   let clean = text;
   for (const secret of secrets) {
@@ -18,7 +18,7 @@ export function withoutSecrets(text: string, secrets: readonly string[]): string
 }
 
 /**
- * What a vendor's HTTP status means: PROVIDER_FAILED where trying again can help (408, 409, 425, 429, 5xx), else
+ * Maps a vendor's HTTP status to PROVIDER_FAILED if a retry can succeed (408, 409, 425, 429, 5xx), else
  * PROVIDER_REFUSED. Both have the detail `status`.
  */
 export function statusError(provider: string, status: number, reason: string): ParleyError {
@@ -28,21 +28,18 @@ export function statusError(provider: string, status: number, reason: string): P
   return new ParleyError(isPassing ? 'PROVIDER_FAILED' : 'PROVIDER_REFUSED', details);
 }
 
-/** A vendor failed in a way that trying again can help against. */
+/** A transient failure of a vendor. */
 export function failed(provider: string, reason: string, cause?: unknown): ParleyError {
   const details = { provider, reason: reason.slice(0, MAX_REASON_CHARS) };
   return new ParleyError('PROVIDER_FAILED', details, cause === undefined ? undefined : { cause });
 }
 
-/** A vendor will not do what was asked of it, however often it is asked: a wrong key, an unknown model. */
+/** A permanent refusal, such as a wrong key or an unknown model. */
 export function refused(provider: string, reason: string): ParleyError {
   return new ParleyError('PROVIDER_REFUSED', { provider, reason: reason.slice(0, MAX_REASON_CHARS) });
 }
 
-/**
- * What a vendor says in the body of a refusal: its message, from the places where vendors put one, else the text.
- * Never throws.
- */
+/** The error message in a vendor's reply body, from the usual places, else the text. Never throws. */
 export function messageIn(body: string): string {
   let value: unknown;
   try {

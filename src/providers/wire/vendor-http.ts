@@ -5,42 +5,42 @@ import { failed, messageIn, statusError, withoutSecrets } from './vendor-error.j
 export interface VendorHttpOptions {
   /** The vendor's name in errors. */
   provider: string;
-  /** Root of the API, http or https, with a path where it has one. */
+  /** API root, http or https, with a path if there is one. */
   baseUrl: string;
-  /** Go with every request; keys are among them. */
+  /** Headers of every request, including keys. */
   headers: Readonly<Record<string, string>>;
-  /** Keys: they are taken out of all that is told of an error. */
+  /** Keys to redact in errors. */
   secrets: readonly string[];
-  /** Until a connection stands. Default 5000 ms. */
+  /** Timeout for connecting. Default 5000 ms. */
   connectTimeoutMs?: number;
-  /** Connections at once. Default 64. */
+  /** Maximum number of connections. Default 64. */
   maxConnections?: number;
 }
 
 export interface VendorRequest {
   method: 'GET' | 'POST';
-  /** Below the root, with its slash and its query. */
+  /** Path below the root, with leading slash and query. */
   path: string;
   headers?: Readonly<Record<string, string>>;
   body?: string;
-  /** Aborted = the request fails with its reason, and the connection is closed. */
+  /** On abort the request fails with its reason, and the connection is closed. */
   signal: AbortSignal;
 }
 
 export interface VendorReply {
   /** 200 to 299. */
   status: number;
-  /** In lower case, without its parameters. */
+  /** Lower case, without parameters. */
   contentType: string;
-  /** Fails with a ParleyError where it breaks off, with the signal's reason where that is aborted. */
+  /** Fails with a ParleyError if it breaks off, with the signal's reason when that is aborted. */
   body: AsyncIterable<Buffer>;
 }
 
 const MAX_ERROR_BYTES = 65_536;
 
 /**
- * A vendor's HTTP API over connections that are kept. A vendor is configured by the operator: its address may be
- * private. Deadlines are the caller's, by the signal.
+ * A vendor's HTTP API over keep-alive connections. The operator configures vendors, so the address may be private. The
+ * caller sets deadlines through the signal.
  */
 export class VendorHttp {
   readonly #options: VendorHttpOptions;
@@ -48,7 +48,7 @@ export class VendorHttp {
   readonly #pool: Promise<Pool>;
   #closed = false;
 
-  /** @throws ParleyError CONFIG_INVALID for an address that is none */
+  /** @throws ParleyError CONFIG_INVALID for an invalid address */
   constructor(options: VendorHttpOptions) {
     const { baseUrl, provider } = options;
     const url = URL.canParse(baseUrl) ? new URL(baseUrl) : null;
@@ -57,7 +57,7 @@ export class VendorHttp {
     }
     this.#options = options;
     this.#basePath = url.pathname.replace(/\/+$/, '');
-    // Every wait has its deadline in the caller's signal; undici's timers would only be second ones.
+    // The caller's signal covers every wait, so undici's own timeouts are off.
     const settings = {
       connections: options.maxConnections ?? 64,
       keepAliveTimeout: 60_000,
@@ -69,7 +69,7 @@ export class VendorHttp {
   }
 
   /**
-   * The reply to a request, once its head is there. A request that found its kept connection dead is sent once more.
+   * Resolves when the reply's headers have arrived. A request on a dead keep-alive connection is retried once.
    * @throws ParleyError PROVIDER_REFUSED, PROVIDER_FAILED, SESSION_CLOSED; the signal's reason when it is aborted
    */
   async send(request: VendorRequest): Promise<VendorReply> {
@@ -85,7 +85,7 @@ export class VendorHttp {
     }
   }
 
-  /** Breaks off what is under way. May be called twice. */
+  /** Aborts requests in flight. Idempotent. */
   async close(): Promise<void> {
     this.#closed = true;
     await (await this.#pool).destroy();
@@ -131,7 +131,7 @@ export class VendorHttp {
   }
 }
 
-/** undici reacts to an abort only once it has a connection, so its answer is not waited for. */
+/** undici reacts to an abort only after it has a connection, so this does not wait for its answer. */
 function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const onAbort = (): void => reject(signal.reason as Error);
@@ -140,7 +140,7 @@ function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   });
 }
 
-/** The beginning of an error's text. */
+/** The start of an error body. */
 async function bounded(body: AsyncIterable<Buffer>): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;

@@ -7,51 +7,51 @@ import { failed, messageIn, refused, statusError, withoutSecrets } from './vendo
 export interface VendorSocketOptions {
   /** The vendor's name in errors. */
   provider: string;
-  /** `ws:` or `wss:`. It may hold a key: it is never shown. */
+  /** `ws:` or `wss:`. It may contain a key and is never shown. */
   url: string;
   headers?: Readonly<Record<string, string>>;
   /** Subprotocols to offer. Default none. */
   protocols?: readonly string[];
-  /** Keys: they are taken out of all that is told of an error. */
+  /** Keys to redact in errors. */
   secrets: readonly string[];
   clock: Clock;
-  /** Aborted = the socket is closed, and nothing is told any more. */
+  /** On abort the socket closes without further events. */
   signal: AbortSignal;
-  /** Until the connection stands. Default 5000. */
+  /** Timeout for connecting, in milliseconds. Default 5000. */
   connectTimeoutMs?: number;
-  /** Sent where nothing else was for so long. Default: nothing is. */
+  /** Keep-alive message and interval for an idle connection. Default: none. */
   keepAlive?: { afterMs: number; message: () => string };
-  /** A server that gives no sign for this long after a ping is gone. Default 10,000. */
+  /** Timeout for the answer to a ping, in milliseconds. Default 10,000. */
   pingMs?: number;
-  /** Most that waits to be sent, while connecting too, in bytes. Default 2 MiB: a minute of 16 kHz audio. */
+  /** Maximum send queue in bytes, also while connecting. Default 2 MiB: a minute of 16 kHz audio. */
   maxWaitingBytes?: number;
-  /** A larger message ends the connection. Default 1 MiB. */
+  /** A larger message closes the connection. Default 1 MiB. */
   maxMessageBytes?: number;
 }
 
 export interface VendorSocketEvents {
-  /** The connection stands. What was sent before goes out after this: what is sent here comes first. */
+  /** Connected. Messages sent in this handler precede those that were queued. */
   onOpen?: (socket: VendorSocket) => void;
   onText: (text: string) => void;
-  /** Default: binary messages are left out. */
+  /** Default: ignores binary messages. */
   onBinary?: (data: Buffer) => void;
   /**
-   * The connection is over or never was, other than by `close` or the signal. Called at most once, and nothing comes
-   * after it. PROVIDER_TIMEOUT, PROVIDER_REFUSED or PROVIDER_FAILED.
+   * The connection is closed or failed, other than by `close` or the signal. Called at most once, as the last event.
+   * PROVIDER_TIMEOUT, PROVIDER_REFUSED or PROVIDER_FAILED.
    */
   onClosed: (error: ParleyError, code: number | null) => void;
 }
 
-/** A server may take so long to answer the close. */
+/** Timeout for the server's answer to a close. */
 const CLOSE_MS = 1000;
-/** Close codes that say that the request itself is wrong (RFC 6455 section 7.4.1). */
+/** Close codes for invalid requests (RFC 6455 section 7.4.1). */
 const REFUSING_CODES = new Set([1002, 1003, 1007, 1008, 1009]);
 const MAX_BODY_CHARS = 4096;
 
 /**
- * A connection to a vendor's WebSocket API. It connects at once; what is sent before it stands waits, in order and
- * bounded. What goes wrong is told once, by `onClosed`, and no key is in it. A vendor is configured by the operator:
- * its address may be private.
+ * A connection to a vendor's WebSocket API. Connects at once; messages sent before that are queued, in order and with a
+ * limit. Reports an error once, through `onClosed`, with keys redacted. The operator configures vendors, so the address
+ * may be private.
  */
 export class VendorSocket {
   readonly #options: VendorSocketOptions;
@@ -60,12 +60,12 @@ export class VendorSocket {
   #waiting: (string | Uint8Array)[] = [];
   #waitingBytes = 0;
   #open = false;
-  /** Nothing is told any more. */
+  /** No more events are reported. */
   #over = false;
   #closing: Promise<void> | null = null;
   #reason: string | null = null;
   readonly #timers = new Map<'connect' | 'keepAlive' | 'ping', Cancel>();
-  /** Something has come since the last ping. */
+  /** Something has arrived since the last ping. */
   #alive = true;
 
   constructor(options: VendorSocketOptions, events: VendorSocketEvents) {
@@ -90,12 +90,15 @@ export class VendorSocket {
     return this.#open && !this.#over;
   }
 
-  /** Nothing more can be sent or will come. */
+  /** Nothing more can be sent or received. */
   get isOver(): boolean {
     return this.#over;
   }
 
-  /** Sends now, or as soon as the connection stands. The data must not be changed after. Does nothing once it is over. */
+  /**
+   * Sends now, or as soon as connected. The data must not change afterwards. Does nothing after the connection is
+   * closed.
+   */
   send(data: string | Uint8Array): void {
     if (this.#over) return;
     const { provider, maxWaitingBytes = 2_097_152 } = this.#options;
@@ -110,7 +113,7 @@ export class VendorSocket {
     if (this.#open) this.#write(data);
   }
 
-  /** Says goodbye in the vendor's words, then closes. May be called twice; resolves when the connection is gone. */
+  /** Sends the vendor's goodbye, then closes. Resolves when the connection is closed. Idempotent. */
   close(farewell?: string): Promise<void> {
     if (this.#closing !== null) return this.#closing;
     if (farewell !== undefined && this.isOpen) this.#write(farewell);
@@ -193,7 +196,7 @@ export class VendorSocket {
     this.#events.onClosed(error, code);
   }
 
-  /** From here on nothing is told and nothing waits. */
+  /** Stops all events and timers. */
   #end(): void {
     this.#over = true;
     this.#waiting = [];
@@ -214,7 +217,7 @@ export class VendorSocket {
         cancel();
         resolve();
       });
-      // A connection that does not stand yet is not waited for.
+      // Does not wait for a connection that is not open yet.
       if (socket.readyState === socket.CONNECTING) socket.terminate();
       else if (socket.readyState === socket.OPEN) socket.close(1000);
     });

@@ -121,7 +121,6 @@ export class McpConnection {
     }
   }
 
-  /** May be called twice. */
   async close(): Promise<void> {
     this.#abort.abort(new Error('the connection has been closed'));
     this.#failAll('the connection has been closed');

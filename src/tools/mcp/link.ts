@@ -25,7 +25,6 @@ export interface McpLink {
   send(message: JsonRpcMessage, signal: AbortSignal): Promise<void>;
   /** The negotiated protocol version; sent with every later message. */
   agreed(protocolVersion: string): void;
-  /** May be called twice. */
   close(): Promise<void>;
 }
 

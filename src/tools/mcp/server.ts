@@ -57,7 +57,6 @@ export class McpServer {
     return connection.request('tools/call', { name, arguments: args }, this.timeoutMs, signal);
   }
 
-  /** May be called twice. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#cancelAgain();

@@ -79,7 +79,6 @@ export class McpServers {
     waiting.abort();
   }
 
-  /** May be called twice. */
   async close(): Promise<void> {
     await Promise.all([...this.#servers.values()].map(({ server }) => server.close()));
   }

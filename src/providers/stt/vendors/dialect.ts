@@ -1,44 +1,46 @@
 import type { ParleyError } from '../../../base/errors.js';
 import type { VendorSocket, VendorSocketEvents } from '../../wire/vendor-socket.js';
 
-/** What a vendor's protocol says and understands, of one stream; the socket and the turns are SocketStream's. */
+/** A vendor's protocol for one stream; SocketStream handles the socket and the turns. */
 export interface SttDialect {
-  /** Where to connect. The address may hold a key. */
+  /** The URL to connect to. It may contain a key. */
   readonly address: { url: string; headers?: Readonly<Record<string, string>>; protocols?: readonly string[] };
-  /** Takes part in a connection that others use too. Default: a connection of its own to `address`. */
+  /** Joins a shared connection. Default: opens its own connection to `address`. */
   dial?(events: VendorSocketEvents): Pick<VendorSocket, 'send' | 'close'>;
-  /** Rate that the vendor is sent audio at. */
+  /** Sample rate of the audio for the vendor. */
   readonly sampleRateHz: number;
-  /** Audio is sent in messages of this length. */
+  /** Length of audio messages. */
   readonly chunkMs: number;
-  /** Shortest message that the vendor takes; shorter ones at the end of speech are filled with silence. Default 0. */
+  /** Minimum message length of the vendor; shorter ones at the end of speech are padded with silence. Default 0. */
   readonly minChunkMs?: number;
-  /** Only speech is sent, from `leadMs` before the VAD heard it on. Default: everything, silence too. */
+  /** Sends only speech, from `leadMs` before the VAD's onset. Default: everything, including silence. */
   readonly leadMs?: number;
-  /** The stream may be used only when `read` has told `ready`. Default: when the connection stands. */
+  /** The stream is ready only after `read` reports `ready`. Default: when connected. */
   readonly waitsForReady?: boolean;
-  /** The stream is asked for its final words this long after speech has stopped, unless they have come. Default 0. */
+  /** Delay of `finalize` after the end of speech, unless the final transcript has arrived. Default 0. */
   readonly finalizeAfterMs?: number;
-  /** Each `finalize` is answered with one piece, which is all that was sent since the one before. */
+  /** Each `finalize` is answered with one piece, which covers all audio since the previous one. */
   readonly onePieceEach?: boolean;
-  /** Words that stand still for so long after the end of speech are final: for vendors that never say that they are. */
+  /**
+   * A transcript that is unchanged for this long after the end of speech counts as final: for vendors without final
+   * results.
+   */
   readonly quietMs?: number;
-  /** Close codes of the vendor's that trying again cannot help against. */
+  /** Close codes for which a retry cannot succeed. */
   readonly refusingCodes?: ReadonlySet<number>;
   /** Sent before the connection is closed. */
   readonly farewell?: () => string;
   readonly keepAlive?: { afterMs: number; message: () => string };
-  /** Sent first of all. */
+  /** The first message. */
   greeting?(): readonly string[];
-  /** The message with 16-bit little-endian samples, or several where something comes before it. */
+  /** One or more messages with 16-bit little-endian samples. */
   audio(pcm: Buffer): string | Uint8Array | readonly (string | Uint8Array)[];
   /**
-   * Messages that ask for the final words of all that was sent. Empty = there is no such thing, and the vendor's own
-   * end of an utterance is waited for.
-   * @param silenceMs of what was sent, so much came after the end of speech
+   * Messages that request the final transcript. Empty = not supported; the vendor's own endpointing applies.
+   * @param silenceMs length of the silence sent after the end of speech
    */
   finalize(silenceMs: number): readonly (string | Uint8Array)[];
-  /** A message of the vendor's. Returns false where it is none of the protocol's. */
+  /** Parses a vendor message. Returns false if it is not part of the protocol. */
   read(message: string, tell: DialectEvents): boolean;
 }
 
@@ -52,15 +54,13 @@ export interface VendorWord {
 
 export interface DialectEvents {
   ready(): void;
-  /** What the vendor makes of a stretch of speech; it replaces what it made of it before. `key` counts them. */
+  /** The vendor's transcript of a stretch of speech; replaces its earlier one. `key` numbers them. */
   piece(key: number, piece: VendorPiece): void;
-  /**
-   * No word before `upToMs` will change or be added. Left out: that is the answer to what `finalize` asked.
-   */
+  /** No word before `upToMs` will change or be added. Absent: this answers `finalize`. */
   finalized(upToMs?: number): void;
-  /** What was said to be final goes on after all. */
+  /** Speech that was final has resumed. */
   reopened(): void;
-  /** How likely the vendor's own model thinks it that the user's turn is over, 0..1. */
+  /** The probability of the vendor's own model that the user's turn is over, 0..1. */
   turnEnds(probability: number): void;
   failed(error: ParleyError): void;
 }

@@ -1,39 +1,39 @@
 import type { SttTranscript, SttWord } from '../stt.js';
 
-/** What a vendor says of one stretch of its own: an utterance, a turn, a result. */
+/** A vendor's transcript of one unit: an utterance, a turn, a result. */
 export interface Piece {
   text: string;
-  /** The vendor does not change it any more (it may put in its punctuation). */
+  /** The vendor will not change it any more, except for punctuation. */
   isFinal: boolean;
   /** 0..1. */
   confidence: number | null;
-  /** With their samples on the session's count. Empty where the vendor gives no times. */
+  /** With samples on the session's count. Empty if the vendor reports no times. */
   words: readonly SttWord[];
 }
 
-/** Pieces of turns that are over, which vendors may still change. */
+/** Pieces of closed turns, which vendors may still change. */
 const MAX_PAST_PIECES = 16;
 
 /**
- * Makes the session's segments, a turn each, of a vendor's pieces, which end where it pleases: a turn's pieces one after
- * another are its text, and what comes late of a turn that is over stays out of the next one.
+ * Builds the session's segments, one per turn, from a vendor's pieces, whose boundaries differ: a turn's text is its
+ * pieces in order, and late results of a closed turn stay out of the next one.
  */
 export class Segments {
   readonly #onTranscript: (transcript: SttTranscript) => void;
-  /** Between the texts of pieces. */
+  /** Separator between pieces. */
   readonly #space: string;
   #segment = 0;
   #pieces = new Map<number, Piece>();
-  /** How many words of a piece belong to turns that are over. */
+  /** How many words of a piece belong to closed turns. */
   #past = new Map<number, number>();
-  /** Words that end before this belong to turns that are over. */
+  /** Words that end before this belong to closed turns. */
   #fromSample = 0;
   #lastKey = -1;
   #told: string | null = null;
-  /** All that was said so far has been told as final. */
+  /** Everything so far has been reported as final. */
   #isFinal = false;
 
-  /** @param space what joins pieces: nothing in languages that are written without spaces */
+  /** @param space separator of pieces: empty in languages without spaces */
   constructor(onTranscript: (transcript: SttTranscript) => void, space = ' ') {
     this.#onTranscript = onTranscript;
     this.#space = space;
@@ -48,38 +48,38 @@ export class Segments {
     return this.#text() === '';
   }
 
-  /** A piece, or what has become of it. `key` puts the pieces in order. */
+  /** Adds or updates a piece. `key` determines the order. */
   update(key: number, piece: Piece): void {
     this.#lastKey = Math.max(this.#lastKey, key);
     const current = this.#ofThisTurn(key, piece);
     if (current === null) {
-      // What was taken for words of this turn, before their times were known.
+      // Counted as words of this turn before their times were known.
       if (this.#pieces.delete(key) && this.#told !== null) this.#tell(false);
       return;
     }
     if (current.text === '' && !this.#pieces.has(key)) return;
     const known = this.#pieces.get(key);
     this.#pieces.set(key, current);
-    // A final piece may still get its punctuation.
+    // A final piece may still get punctuation.
     this.#isFinal &&= current.isFinal;
     const hasNewTimes = current.isFinal && current.words.length > 0 && known?.words.length === 0;
     if (this.#text() !== (this.#told ?? '') || hasNewTimes) this.#tell(this.#isFinal);
   }
 
-  /** The user goes on: what was final is so no longer. */
+  /** The user resumes: final pieces are open again. */
   goesOn(): void {
     this.#isFinal = false;
   }
 
-  /** There is nothing more to come of what was said so far. */
+  /** No more results are due for the audio so far. */
   final(): void {
     this.#isFinal = true;
     this.#tell(true);
   }
 
   /**
-   * What was said so far is a turn, all of it before `sample`.
-   * @param owed so many pieces of it have been cut off and are not final, or have not even come
+   * Closes the turn: everything so far, before `sample`.
+   * @param owed number of its pieces that were cut off and are not final, or have not arrived
    */
   endTurn(sample: number, owed = 0): void {
     const open = [...this.#pieces].filter(([, { isFinal }]) => !isFinal).length;
@@ -105,7 +105,7 @@ export class Segments {
       return words.length === piece.words.length ? piece : { ...piece, words, text: joined(words, this.#space) };
     }
     if (past === undefined) return piece;
-    // Without times the words themselves are counted.
+    // Without times, counts the words.
     const text = piece.text.trim().split(/\s+/).slice(past).join(' ');
     return { ...piece, text };
   }

@@ -2,30 +2,33 @@ import type { SttAbilities, SttEvents, SttOptions, SttProvider, SttStream } from
 import type { SttDialect } from './dialect.js';
 import { SocketStream } from './socket-stream.js';
 
-/** What every vendor's recogniser takes. */
+/** Options of every vendor's recogniser. */
 export interface VendorSttOptions {
   apiKey: string;
-  /** http(s) or ws(s), without a slash at its end. Default: the vendor's public one. */
+  /** http(s) or ws(s), without a trailing slash. Default: the vendor's public URL. */
   baseUrl?: string | undefined;
-  /** Where an agent names none. Default: the vendor's that fits the language. */
+  /** Default model. Default: the vendor's model for the language. */
   model?: string | undefined;
-  /** Until a stream can be used. Default 5000. */
+  /** Timeout until a stream is ready, in milliseconds. Default 5000. */
   connectTimeoutMs?: number;
-  /** From the end of speech to its final words: a stream that gives none has failed. Default 3000. */
+  /**
+   * Timeout from the end of speech to the final transcript, in milliseconds; after that the stream has failed. Default
+   * 3000.
+   */
   finalTimeoutMs?: number;
 }
 
 export interface SocketSttParts {
   name: string;
   abilities: SttAbilities;
-  /** @throws ParleyError for what the vendor cannot do */
+  /** @throws ParleyError for unsupported options */
   dialect: (options: SttOptions) => SttDialect | Promise<SttDialect>;
 }
 
 /** Languages that are written without spaces between words. */
 const UNSPACED = new Set(['zh', 'ja', 'th', 'lo', 'my', 'km', 'bo']);
 
-/** A vendor that is spoken to over one WebSocket per session. */
+/** A vendor with one WebSocket per session. */
 export class SocketSttProvider implements SttProvider {
   readonly name: string;
   readonly virtualTime = false;
@@ -41,7 +44,7 @@ export class SocketSttProvider implements SttProvider {
     this.#options = options;
   }
 
-  /** A stream is a connection of its own, which a session opens before anybody speaks. */
+  /** Loads the socket library only: each session opens its own connection before anyone speaks. */
   async warmUp(): Promise<void> {
     await import('ws');
   }
@@ -90,7 +93,7 @@ export function baseLanguage(language: string): string {
   return language.split('-')[0] ?? language;
 }
 
-/** The address of a socket on the host of an HTTP address. */
+/** The WebSocket URL on the host of an HTTP URL. */
 export function socketUrl(baseUrl: string, path: string, query: URLSearchParams): string {
   const root = baseUrl.replace(/^http/, 'ws').replace(/\/+$/, '');
   const search = query.toString();

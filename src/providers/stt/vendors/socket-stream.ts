@@ -10,7 +10,7 @@ import { Segments } from './segments.js';
 import { Resampler } from '../../../audio/dsp/resample.js';
 import { SampleMap } from './sample-map.js';
 
-/** Cuts a session's audio into messages of one length, at the vendor's rate, and remembers what was sent. */
+/** Splits a session's audio into messages of equal length, at the vendor's rate, and tracks what was sent. */
 export class OutgoingAudio {
   readonly map = new SampleMap();
   readonly #resampler: Resampler | null;
@@ -29,14 +29,14 @@ export class OutgoingAudio {
     this.#minSamples = Math.round((minChunkMs * sampleRateHz) / 1000);
   }
 
-  /** Mono 16 kHz. Returns the messages that are full: 16-bit little-endian samples, the receiver's to keep. */
+  /** Mono 16 kHz. Returns the complete messages: 16-bit little-endian samples, owned by the caller. */
   push(samples: Int16Array, startSample: number): Buffer[] {
     this.map.sent(startSample, samples.length);
     this.#add(this.#resampler === null ? samples : this.#resampler.process(samples));
     return this.#cut();
   }
 
-  /** What waits for its message to be full, null where that is nothing. */
+  /** The incomplete message; null if empty. */
   flush(): Buffer | null {
     if (this.#waitingSamples === 0) return null;
     const missing = this.#minSamples - this.#waitingSamples;
@@ -51,7 +51,7 @@ export class OutgoingAudio {
   }
 
   #add(samples: Int16Array): void {
-    // The samples are somebody else's, and change.
+    // The caller reuses the samples.
     this.#waiting.push(Buffer.from(new Uint8Array(samples.buffer, samples.byteOffset, samples.byteLength)));
     this.#waitingSamples += samples.length;
   }
@@ -71,28 +71,28 @@ export class OutgoingAudio {
 export interface SocketStreamOptions {
   provider: string;
   dialect: SttDialect;
-  /** Keys that must not be shown. */
+  /** Keys to redact. */
   secrets: readonly string[];
   clock: Clock;
   signal: AbortSignal;
-  /** Until the stream can be used. */
+  /** Timeout until the stream is ready. */
   connectTimeoutMs: number;
-  /** From the end of speech to its final words. */
+  /** Timeout from the end of speech to the final transcript. */
   finalTimeoutMs: number;
-  /** Between the pieces of a turn's text. */
+  /** Separator of the pieces of a turn's text. */
   space: string;
 }
 
-/** So many messages without a meaning are overlooked; a vendor that goes on so has failed. */
+/** This many unintelligible messages are ignored; after that the vendor has failed. */
 const MAX_STRANGE_MESSAGES = 8;
-/** Where all words are final and no more come for so long after the final ones were asked for, there are no more. */
+/** If all words are final and none has followed for this long after `finalize`, the transcript is complete. */
 const QUIET_MS = 400;
-/** A vendor that says nothing at all of speech of this length does not listen. */
+/** If a vendor returns nothing for speech of this length, it has failed. */
 const MUTE_SAMPLES = 1.5 * HEARING_RATE_HZ;
-/** A vendor's last word may end so much before the VAD's end of speech. */
+/** A vendor's last word may end this much before the VAD's end of speech. */
 const END_TOLERANCE_SAMPLES = 0.15 * HEARING_RATE_HZ;
 
-/** One session's stream of a vendor's socket: the turns and their ends, whatever the vendor's protocol calls them. */
+/** One session's stream to a vendor's socket: turns and endpointing, independent of the vendor's protocol. */
 export class SocketStream implements SttStream, DialectEvents {
   readonly #options: SocketStreamOptions;
   readonly #events: SttEvents;
@@ -100,30 +100,30 @@ export class SocketStream implements SttStream, DialectEvents {
   readonly #audio: OutgoingAudio;
   readonly #segments: Segments;
   #settleOpening: ((error: ParleyError | null) => void) | null = null;
-  /** Resolves when the stream can be used; rejects with a ParleyError. */
+  /** Resolves when the stream is ready; rejects with a ParleyError. */
   readonly opened: Promise<void>;
   #closed = false;
   #strange = 0;
-  /** Where speech ended whose final words have not come. */
+  /** End of speech whose final transcript has not arrived. */
   #stopSample: number | null = null;
-  /** Requests for final words that have not been answered. */
+  /** Unanswered requests for a final transcript. */
   #asked = 0;
-  /** The final words of the last stretch of speech have been asked for. */
+  /** `finalize` was sent for the last stretch of speech. */
   #requested = false;
   #speaking = false;
-  /** What the vendor thought of the turn's end while our VAD still heard speech. */
+  /** The vendor's end-of-turn probability from before our VAD's end of speech. */
   #turnEnds: number | null = null;
-  /** No word before this will change. */
+  /** Words before this position are final. */
   #finalSample = -1;
   #finalDue: Cancel | null = null;
   #finalizeDue: Cancel | null = null;
   #quietDue: Cancel | null = null;
   #readyDue: Cancel | null = null;
-  /** Where the last stretch of speech began, null before the first. */
+  /** Start of the last stretch of speech, null before the first. */
   #startSample: number | null = null;
-  /** The vendor has said something since. */
+  /** The vendor has responded since. */
   #answered = false;
-  /** What may have to be sent once speech is found in it. */
+  /** Recent audio, to be sent if it turns out to contain speech. */
   readonly #lead: LeadAudio | null;
 
   constructor(options: SocketStreamOptions, events: SttEvents) {
@@ -241,7 +241,7 @@ export class SocketStream implements SttStream, DialectEvents {
   }
 
   turnEnds(probability: number): void {
-    // A vendor may be quicker than our VAD, which has to hear some silence first.
+    // A vendor may detect the end before our VAD, which needs some silence first.
     if (this.#speaking) this.#turnEnds = probability;
     else if (!this.#closed) this.#events.onTurnEnds?.(probability);
   }
@@ -272,7 +272,7 @@ export class SocketStream implements SttStream, DialectEvents {
     for (const chunk of this.#audio.push(samples, startSample)) this.#sendAudio(chunk);
   }
 
-  /** Once everybody knows that the speech is over. */
+  /** When both sides agree that speech is over. */
   #tellEnd(): void {
     const { clock } = this.#options;
     const probability = this.#turnEnds;
@@ -282,7 +282,7 @@ export class SocketStream implements SttStream, DialectEvents {
     });
   }
 
-  /** What is being gathered goes out, although it is short. */
+  /** Sends the incomplete message. */
   #flush(): void {
     const rest = this.#audio.flush();
     if (rest !== null) this.#sendAudio(rest);
@@ -325,7 +325,7 @@ export class SocketStream implements SttStream, DialectEvents {
     );
   }
 
-  /** The final words of the last stretch of speech are there. */
+  /** The final transcript of the last stretch of speech is complete. */
   #settle(): void {
     if (this.#stopSample === null) return;
     this.#settled();
@@ -340,7 +340,7 @@ export class SocketStream implements SttStream, DialectEvents {
     this.#quietDue?.();
   }
 
-  /** Some vendors say nothing where there was nothing to say; one that is silent altogether is stuck. */
+  /** Some vendors return nothing if nothing was said; a vendor that never responds is stuck. */
   #finalIsLate(): void {
     const { provider, finalTimeoutMs } = this.#options;
     this.#asked = 0;
@@ -355,7 +355,7 @@ export class SocketStream implements SttStream, DialectEvents {
     return new ParleyError('PROVIDER_REFUSED', error.details);
   }
 
-  /** Vendors like to repeat the key that they do not know. */
+  /** Redacts keys: vendors often repeat a key that they reject. */
   #withoutSecrets(error: ParleyError): ParleyError {
     const reason = error.details['reason'];
     if (typeof reason !== 'string') return error;

@@ -9,24 +9,24 @@ import type { Transcription } from './whisper.js';
 export interface WhisperStreamOptions {
   clock: Clock;
   events: SttEvents;
-  /** 0 = no interim words. */
+  /** 0 = no interim transcripts. */
   interimMs: number;
   /** Rejects with a ParleyError, or the signal's reason. */
   transcribe: (samples: Int16Array, signal: AbortSignal) => Promise<Transcription>;
   onClose: () => void;
 }
 
-/** Audio before the speech, so that its first sound is not cut off. */
+/** Audio before the VAD's onset, so that the first sound is not cut off. */
 const LEAD_MS = 300;
-/** Whisper hears 30 s at once. */
+/** Whisper processes 30 s at once. */
 const MAX_SAMPLES = 28 * HEARING_RATE_HZ;
-/** Behind so much, a pause is a good place to cut. */
+/** After this length, a pause is a good place to split. */
 const LONG_SAMPLES = 15 * HEARING_RATE_HZ;
 
 /**
- * Speech cut by our VAD for a server that takes whole files. A turn's audio is sent as one piece, again and longer while
- * the user speaks, and at each pause: by the time that the turn is over, its text is there. Where the user goes on after
- * a pause, the piece is heard anew with what follows. Long turns are cut, at a pause where there is one.
+ * Speech segmented by our VAD, for a server that accepts whole files. The turn's audio is sent repeatedly while the
+ * user speaks, and at each pause, so that the text is ready when the turn ends. If the user resumes after a pause, the
+ * segment is transcribed again with what follows. Long turns are split, at a pause if possible.
  */
 export class WhisperStream implements SttStream {
   readonly #options: WhisperStreamOptions;
@@ -122,7 +122,7 @@ export class WhisperStream implements SttStream {
     this.#interimDue?.();
     if (interimMs === 0) return;
     this.#interimDue = clock.schedule(clock.nowMs() + interimMs, () => {
-      // A server that is slower than that is not asked more often than it answers.
+      // Limits the rate for slow servers.
       if (!this.#running.has(this.#key)) this.#ask(false);
       this.#armInterim();
     });
@@ -147,7 +147,7 @@ export class WhisperStream implements SttStream {
       (error: unknown) => {
         if (abort.signal.aborted || this.#closed) return;
         this.#running.delete(key);
-        // Interim words may be done without, unless the server will never give any.
+        // A failed interim transcript is ignored, unless the error is permanent.
         const retryable = error instanceof ParleyError && error.retryable;
         if (isFinal || !retryable) this.#fail(errorOf(error));
       },

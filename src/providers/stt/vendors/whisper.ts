@@ -21,11 +21,11 @@ export interface Transcription {
   words: readonly VendorWord[];
 }
 
-/** Whisper's own limits (openai/whisper, transcribe.py): what is beyond both was made up from noise. */
+/** Whisper's own limits (openai/whisper, transcribe.py): a segment beyond both is hallucinated. */
 const NO_SPEECH = 0.6;
 const UNLIKELY = -1;
 
-/** A reply as `json` or `verbose_json`; null = it is neither. */
+/** Parses a reply in `json` or `verbose_json`; null = neither. */
 export function readTranscription(reply: JsonObject | null): Transcription | null {
   const text = textOf(reply?.['text']);
   if (reply === null || text === null) return null;
@@ -57,25 +57,25 @@ export interface WhisperSttOptions {
   baseUrl: string;
   /** Sent as a bearer token. Local servers need none. */
   apiKey?: string | undefined;
-  /** Where an agent names none. Default `whisper-1`. */
+  /** Default model. Default `whisper-1`. */
   model?: string | undefined;
-  /** Speech is transcribed anew after each so many milliseconds, for interim words; 0 = never. Default 1000. */
+  /** Interval of interim transcripts during speech, in milliseconds; 0 = none. Default 1000. */
   interimMs?: number;
-  /** Until the whole reply is there. Default 10,000. */
+  /** Timeout for the whole reply, in milliseconds. Default 10,000. */
   timeoutMs?: number;
-  /** Connections at once. Default 16. */
+  /** Maximum number of connections. Default 16. */
   maxConnections?: number;
-  /** Times `warmUp`; streams bring their own clock. Default: real time. */
+  /** Clock for `warmUp`; streams bring their own. Default: real time. */
   clock?: Clock;
 }
 
 const MAX_REPLY_CHARS = 1_048_576;
-/** Longer prompts are cut by Whisper itself, from the front. */
+/** Whisper truncates longer prompts at the start. */
 const MAX_PROMPT_WORDS = 60;
 
 /**
  * Any server with OpenAI's `POST /audio/transcriptions`: OpenAI, speaches, faster-whisper-server, vLLM, LocalAI, Groq.
- * It takes whole files, so our VAD cuts the speech. developers.openai.com/api/reference/resources/audio
+ * It accepts whole files, so our VAD segments the speech. developers.openai.com/api/reference/resources/audio
  */
 export class WhisperStt implements SttProvider {
   readonly name = 'whisper';
@@ -85,7 +85,7 @@ export class WhisperStt implements SttProvider {
   readonly #pool: Promise<Pool>;
   readonly #path: string;
   readonly #streams = new Set<WhisperStream>();
-  /** The server gives the times of words. */
+  /** The server supports word times. */
   #givesTimes = true;
 
   constructor(options: WhisperSttOptions) {
@@ -102,7 +102,7 @@ export class WhisperStt implements SttProvider {
     this.#pool = import('../../../base/undici.js').then(({ Pool }) => new Pool(url.origin, settings));
   }
 
-  /** Opens a connection, and tells of a refused key. */
+  /** Opens a connection, and reports a refused key. */
   async warmUp(): Promise<void> {
     const deadlines = this.#deadlines(this.#options.clock ?? new RealClock(), new AbortController().signal);
     try {
@@ -164,7 +164,7 @@ export class WhisperStt implements SttProvider {
           if (read === null) throw failed(this.name, 'its reply is no transcription');
           return read;
         }
-        // Some servers and models give plain text only.
+        // Some servers and models return plain text only.
         if (!withTimes || !/response_format|timestamp|verbose/i.test(reply.text) || reply.status >= 500) {
           throw this.#refusal(reply.status, reply.text);
         }
@@ -226,14 +226,14 @@ export class WhisperStt implements SttProvider {
   }
 }
 
-/** What a transcription is asked with. */
+/** Parameters of a transcription. */
 export interface TranscriptionForm {
   model: string;
-  /** Words to expect; '' = none. */
+  /** Expected words; '' = none. */
   prompt: string;
-  /** Null = the server finds it out. */
+  /** Null = the server detects it. */
   language: string | null;
-  /** With the times of words, as `verbose_json`. */
+  /** With word times, as `verbose_json`. */
   withTimes: boolean;
 }
 

@@ -68,7 +68,6 @@ export class AccountVoices {
     return this.#voices;
   }
 
-  /** May be called twice. */
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#http.close();

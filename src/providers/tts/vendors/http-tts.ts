@@ -14,7 +14,7 @@ import { WavStream } from './wav-stream.js';
 
 const RIFF = 'RIFF';
 
-/** Reads a reply's audio as it comes, cut anywhere: bare little-endian 16-bit mono PCM, or a WAV file of that. */
+/** Decodes a streamed reply in chunks of any size: raw little-endian 16-bit mono PCM, or a WAV file of it. */
 export class AudioBody {
   readonly #rateHz: number;
   #wav: WavStream | null = null;
@@ -22,8 +22,8 @@ export class AudioBody {
   #head = Buffer.alloc(0);
 
   /**
-   * @param contentType as the reply says
-   * @param sampleRateHz of bare PCM
+   * @param contentType of the reply
+   * @param sampleRateHz of raw PCM
    * @throws Error for a reply that is text
    */
   constructor(contentType: string, sampleRateHz: number) {
@@ -31,14 +31,14 @@ export class AudioBody {
     this.#rateHz = sampleRateHz;
   }
 
-  /** Of what was read last. */
+  /** Sample rate of the latest samples. */
   get sampleRateHz(): number {
     return this.#wav === null || this.#wav.sampleRateHz === 0 ? this.#rateHz : this.#wav.sampleRateHz;
   }
 
   /**
-   * @returns the samples that are complete by now; may be none
-   * @throws Error where it is a WAV file of another kind
+   * @returns the complete samples so far; may be empty
+   * @throws Error for an unsupported WAV file
    */
   push(bytes: Buffer): Int16Array {
     if (this.#wav !== null) return this.#wav.push(bytes);
@@ -52,24 +52,24 @@ export class AudioBody {
     return (this.#pcm = new PcmBytes()).push(head);
   }
 
-  /** @throws Error where it ended within a header */
+  /** @throws Error if it ended within a header */
   end(): void {
     this.#wav?.end();
   }
 }
 
-/** How one vendor's HTTP endpoint is asked to speak. */
+/** A vendor's HTTP endpoint for speech. */
 export interface SpeechEndpoint {
-  /** @throws ParleyError TTS_VOICE_UNKNOWN for what cannot be a voice. Left out: anything may be one */
+  /** @throws ParleyError TTS_VOICE_UNKNOWN for an invalid voice. Absent: any voice is allowed */
   checkVoice?(voiceId: string): void;
-  /** Asks for an utterance; its reply is 16-bit mono PCM, bare or as a WAV file. */
+  /** Requests an utterance; its reply is 16-bit mono PCM, raw or as a WAV file. */
   request(
     text: string,
     voice: VendorVoiceSettings,
   ): { path: string; headers?: Readonly<Record<string, string>>; body: string };
-  /** Of bare PCM. */
+  /** Sample rate of raw PCM. */
   readonly sampleRateHz: number;
-  /** What `warmUp` reads, so that a connection stands; a refused key shows there too. */
+  /** The path that `warmUp` requests to open a connection and check the key. */
   readonly warmUpPath: string;
 }
 
@@ -78,26 +78,26 @@ export interface HttpTtsOptions {
   endpoint: SpeechEndpoint;
   http: Omit<VendorHttpOptions, 'provider'>;
   settings: SettingSpecs;
-  /** Voices to list; others of the vendor's can be named too. */
+  /** Voices to list; the vendor's other voices can be named too. */
   voices: readonly TtsVoice[];
-  /** How the vendor is asked which voices the account has. Left out: it is not. */
+  /** How to list the account's voices. Absent: not supported. */
   listing?: VoiceListing;
-  /** Base languages that it speaks, such as `en`. Default all. */
+  /** Base languages, such as `en`. Default: all. */
   languages?: readonly string[];
   /** Default true. */
   hasModels?: boolean;
-  /** From a request to its first audio, connecting included. Default 8000 ms. */
+  /** Timeout from a request to its first audio, including connecting. Default 8000 ms. */
   firstAudioMs?: number;
-  /** Between two pieces of audio. Default 5000 ms. */
+  /** Timeout between two pieces of audio. Default 5000 ms. */
   gapMs?: number;
-  /** Times `warmUp`; requests bring their own clock. Default: real time. */
+  /** Clock for `warmUp`; requests bring their own. Default: real time. */
   clock?: Clock;
 }
 
-/** A session does not wait longer than this for a connection before it begins. */
+/** Longest time that a session waits for a connection before it begins. */
 const WARM_UP_MS = 1500;
 
-/** A vendor's voices over HTTP: a request an utterance, its audio streamed, over connections that are kept. */
+/** A vendor's voices over HTTP: one request per utterance, streamed audio, keep-alive connections. */
 export class HttpTts implements TtsProvider {
   readonly name: string;
   readonly virtualTime = false;
@@ -109,7 +109,7 @@ export class HttpTts implements TtsProvider {
   speaks?: (language: string) => Promise<boolean>;
   accountVoices?: () => Promise<readonly TtsVoice[]>;
 
-  /** @throws ParleyError CONFIG_INVALID for an address that is none */
+  /** @throws ParleyError CONFIG_INVALID for an invalid address */
   constructor(options: HttpTtsOptions) {
     const { name, http, languages, hasModels = true } = options;
     this.name = name;
@@ -126,7 +126,7 @@ export class HttpTts implements TtsProvider {
     }
   }
 
-  /** @throws ParleyError PROVIDER_REFUSED where the key is not accepted */
+  /** @throws ParleyError PROVIDER_REFUSED if the key is rejected */
   async warmUp(): Promise<void> {
     const deadlines = new Deadlines(this.#options.clock, this.name, this.#closing.signal);
     deadlines.within(WARM_UP_MS);
@@ -137,7 +137,7 @@ export class HttpTts implements TtsProvider {
     } catch (error) {
       const status = error instanceof ParleyError ? error.details['status'] : null;
       if (status === 401 || status === 403) throw error;
-      // What may pass is left to the first request; other statuses show that somebody is there.
+      // Transient errors are left to the first request; other statuses show that the server is up.
     } finally {
       deadlines.end();
     }
@@ -167,7 +167,7 @@ export class HttpTts implements TtsProvider {
     return this.#options.voices;
   }
 
-  /** Ends what is being spoken. May be called twice. */
+  /** Aborts all utterances. Idempotent. */
   async close(): Promise<void> {
     this.#closing.abort(new ParleyError('SESSION_CLOSED'));
     await Promise.all([this.#http.close(), this.#account?.close()]);

@@ -13,39 +13,39 @@ export interface SocketTtsOptions {
   name: string;
   protocol: SpeechProtocol;
   settings: SettingSpecs;
-  /** Keys: no error shows them. */
+  /** Keys to redact. */
   secrets: readonly string[];
-  /** Voices to list; others of the vendor's can be named too. */
+  /** Voices to list; the vendor's other voices can be named too. */
   voices: readonly TtsVoice[];
-  /** How the vendor is asked which voices the account has. Left out: it is not. */
+  /** How to list the account's voices. Absent: not supported. */
   listing?: VoiceListing;
-  /** Base languages that it speaks, such as `en`. Default all. */
+  /** Base languages, such as `en`. Default: all. */
   languages?: readonly string[];
-  /** Whether each voice speaks all of them. Default: where it names none. */
+  /** Whether each voice supports all of them. Default: only if it names none. */
   multilingual?: boolean;
-  /** Whether the protocol tells when words are spoken. Default false. */
+  /** Whether the protocol reports word times. Default false. */
   wordTimes?: boolean;
   /** Default true. */
   hasModels?: boolean;
-  /** Until a connection stands. Default 5000 ms. */
+  /** Timeout for connecting. Default 5000 ms. */
   connectTimeoutMs?: number;
-  /** From a request to its first audio. Default 8000 ms. */
+  /** Timeout from a request to its first audio. Default 8000 ms. */
   firstAudioMs?: number;
-  /** Between two pieces of audio. Default 5000 ms. */
+  /** Timeout between two pieces of audio. Default 5000 ms. */
   gapMs?: number;
-  /** Connections without work are closed after this. Default 300,000 ms. */
+  /** Idle timeout of connections. Default 300,000 ms. */
   idleMs?: number;
-  /** Times connections; requests bring their own clock. Default: real time. */
+  /** Clock for connections; requests bring their own. Default: real time. */
   clock?: Clock;
 }
 
-/** A session does not wait longer than this for a connection before it begins. */
+/** Longest time that a session waits for a connection before it begins. */
 const WARM_UP_MS = 1500;
 const DEFAULT_LANGUAGE = 'en-US';
 
 /**
- * A vendor's voices over its WebSocket. Connections are opened by `warmUp`, kept, and shared by all sessions whose
- * voice has the same address. Where one that was kept turns out to be dead, the utterance is asked for once more.
+ * A vendor's voices over its WebSocket. Keeps a pool of connections, opened by `warmUp` and shared by all sessions
+ * whose voice has the same address. If a pooled connection turns out to be dead, the utterance is retried once.
  */
 export class SocketTts implements TtsProvider {
   readonly name: string;
@@ -121,7 +121,7 @@ export class SocketTts implements TtsProvider {
     return this.#options.voices;
   }
 
-  /** Ends what is being spoken. May be called twice. */
+  /** Aborts all utterances. Idempotent. */
   async close(): Promise<void> {
     this.#closed = true;
     const all = [...this.#connections.values()].flatMap((some) => [...some]);
@@ -152,7 +152,7 @@ export class SocketTts implements TtsProvider {
     }
   }
 
-  /** A connection that stands before one that does not yet, and a new one where all are at work. */
+  /** Prefers an open connection to one that is connecting, and opens a new one if all are busy. */
   #free(voice: VendorVoiceSettings): SpeechConnection {
     const some = this.#connections.get(this.#keyOf(voice)) ?? [];
     const free = [...some].filter(({ isFree }) => isFree);
@@ -182,7 +182,7 @@ export class SocketTts implements TtsProvider {
     return connection;
   }
 
-  /** Voices of the same key share connections. */
+  /** Voices with the same key share connections. */
   #keyOf(voice: VendorVoiceSettings): string {
     const { protocol } = this.#options;
     return JSON.stringify([protocol.address(voice), protocol.bound?.(voice)]);

@@ -16,17 +16,17 @@ export interface SpeechConnectionOptions {
   secrets: readonly string[];
   clock: Clock;
   connectTimeoutMs: number;
-  /** It is closed after so long without an utterance. */
+  /** Idle timeout. */
   idleMs: number;
-  /** It is over, by itself or by `close`. Called once. */
+  /** The connection is closed, by either side. Called once. */
   onOver: (connection: SpeechConnection) => void;
 }
 
-/** A vendor that has not confirmed by then that it stopped is not asked for anything else on this connection. */
+/** If the vendor does not confirm a cancellation within this time, the connection takes no more utterances. */
 const CANCEL_MS = 5000;
-/** More audio for one utterance is no answer to what was asked. */
+/** Maximum audio per utterance; more is a vendor error. */
 const MAX_UTTERANCE_MS = 600_000;
-/** Times that go back by more than this start over. */
+/** A word time that goes back by more than this marks a restart of the vendor's clock. */
 const OVERLAP_MS = 50;
 const MINUTE_MS = 60_000;
 const MAX_MESSAGE_BYTES = 8_388_608;
@@ -35,30 +35,30 @@ interface Utterance {
   id: string;
   out: Mailbox<SpeechPiece>;
   pcm: PcmBytes;
-  /** Audio that has come. */
+  /** Audio received so far. */
   samples: number;
-  /** Added to the times of words, and where the last word ended. */
+  /** Offset of word times, and the end of the last word. */
   wordBaseMs: number;
   wordEndMs: number;
-  /** Nobody listens to it any more. */
+  /** The listener has left. */
   left: boolean;
   release: Cancel;
 }
 
-/** One socket to a vendor, with the utterances that it is speaking. */
+/** One connection to a vendor, with its utterances in progress. */
 export class SpeechConnection {
   readonly #options: SpeechConnectionOptions;
   readonly #socket: VendorSocket;
   readonly #running = new Map<string, Utterance>();
   #count = 0;
-  /** When the latest utterances were asked for. */
+  /** Times of the latest requests, for rate limiting. */
   #askedMs: number[] = [];
   #over = false;
-  /** It takes no more utterances, and is closed when those that it has are over. */
+  /** The connection takes no more utterances, and closes after the current ones. */
   #retired = false;
   #cancelIdle: Cancel = () => undefined;
   #settleReady!: (error: ParleyError | null) => void;
-  /** Null once it stands, else why it does not. */
+  /** Null once connected, else the reason. */
   readonly ready: Promise<ParleyError | null>;
 
   constructor(given: SpeechConnectionOptions) {
@@ -101,7 +101,7 @@ export class SpeechConnection {
     return this.#over;
   }
 
-  /** Whether another utterance can be asked for. */
+  /** Whether another utterance can be requested. */
   get isFree(): boolean {
     const { protocol, clock } = this.#options;
     const { perMinute = Number.POSITIVE_INFINITY } = protocol;
@@ -109,12 +109,12 @@ export class SpeechConnection {
     return !this.#over && !this.#retired && lately < perMinute && this.#running.size < protocol.concurrent;
   }
 
-  /** It takes no more utterances where one that it has is waited for without a sound: the line may be dead. */
+  /** Takes no more utterances if one of them has no audio yet: the connection may be dead. */
   retireIfMute(): void {
     this.#retired ||= [...this.#running.values()].some(({ samples, left }) => samples === 0 && !left);
   }
 
-  /** Asks for an utterance. When the signal is aborted it fails with the signal's reason, and is taken back. */
+  /** Requests an utterance. On abort it fails with the signal's reason, and is cancelled at the vendor. */
   speak(text: string, voice: VendorVoiceSettings, signal: AbortSignal): AsyncIterable<SpeechPiece> {
     const { protocol, clock } = this.#options;
     this.#cancelIdle();
@@ -139,7 +139,6 @@ export class SpeechConnection {
     return utterance.out;
   }
 
-  /** May be called twice. */
   close(reason: ParleyError = new ParleyError('SESSION_CLOSED')): Promise<void> {
     this.#end(reason);
     return this.#socket.close(this.#options.protocol.farewell);
@@ -163,7 +162,7 @@ export class SpeechConnection {
       void this.close(this.#errorOf(event));
       return;
     }
-    // Where there are no ids, one utterance runs.
+    // Without ids, only one utterance runs at a time.
     const utterance = event.id === undefined ? [...this.#running.values()][0] : this.#running.get(event.id);
     if (utterance === undefined) return;
     if (utterance.left) {
@@ -199,7 +198,7 @@ export class SpeechConnection {
     } else if (samples.length > 0) utterance.out.push({ samples });
   }
 
-  /** The listener is gone: the vendor is told to stop. */
+  /** The listener has left: cancels at the vendor. */
   #leave(utterance: Utterance, reason?: unknown): void {
     if (utterance.left || !this.#running.has(utterance.id)) return;
     const { protocol, clock } = this.#options;
@@ -211,7 +210,7 @@ export class SpeechConnection {
       this.#forget(utterance);
       return;
     }
-    // Others may still be spoken on it.
+    // Other utterances may still run on it.
     utterance.release = clock.schedule(clock.nowMs() + CANCEL_MS, () => {
       this.#retired = true;
       this.#forget(utterance);
@@ -261,8 +260,8 @@ export class SpeechConnection {
 }
 
 /**
- * The words with times from the utterance's first sample. Vendors start over with pieces of an utterance as they please:
- * of the two readings that which goes on from the last word is the right one.
+ * Words with times from the utterance's first sample. Vendors may restart the clock for parts of an utterance: of the
+ * two interpretations, the one that continues from the last word is right.
  */
 function wordsOf(
   utterance: Utterance,

@@ -2,53 +2,53 @@ import type { VendorVoiceSettings } from './vendor-voice.js';
 import type { TimedText } from './word-aligner.js';
 
 /**
- * How one vendor's WebSocket is spoken with: plain data in and out, no sockets. Utterances are told apart by ids of
- * ours; where a vendor has no such thing, one utterance at a time runs on a connection, and events leave the id out.
+ * One vendor's WebSocket protocol: pure data, no I/O. Utterances have ids of ours; if a vendor does not support ids,
+ * only one utterance runs per connection, and events leave the id out.
  */
 export interface SpeechProtocol {
-  /** One of its own for each connection, where something is to be remembered of it. Default: one for all. */
+  /** Creates a stateful instance per connection. Default: one instance for all. */
   forConnection?(): SpeechProtocol;
   /** 16 bit, mono. */
   readonly sampleRateHz: number;
-  /** Utterances at once on one connection. */
+  /** Maximum concurrent utterances per connection. */
   readonly concurrent: number;
-  /** Utterances that may be asked for within a minute on one connection. Default: no limit. */
+  /** Maximum utterances per minute on one connection. Default: no limit. */
   readonly perMinute?: number;
-  /** What tells that an utterance that was taken back is over: until then it counts. */
+  /** The event that ends a cancelled utterance: until then it counts as running. */
   readonly cancelEnds: 'at once' | 'done' | 'cancelled';
-  /** Sent where nothing else was for so long. Left out: the vendor has nothing to send. */
+  /** Keep-alive message for an idle connection. Absent: none. */
   readonly keepAlive?: { afterMs: number; message: () => string };
   /** Sent before the connection is closed. */
   readonly farewell?: string;
-  /** Where the voice is spoken, `ws:` or `wss:`: utterances with the same address share connections. */
+  /** The voice's URL, `ws:` or `wss:`: utterances with the same URL share connections. */
   address(voice: VendorVoiceSettings): string;
-  /** What of a voice is told when a connection begins, beside its address: connections differ in it too. Default nothing. */
+  /** Voice options that are fixed per connection, besides its URL. Default: none. */
   bound?(voice: VendorVoiceSettings): string;
   headers(): Readonly<Record<string, string>>;
-  /** What is sent first on a new connection. Default nothing. */
+  /** The first message on a new connection. Default: none. */
   hello?(voice: VendorVoiceSettings): readonly Outgoing[];
-  /** Asks for an utterance. */
+  /** Requests an utterance. */
   begin(id: string, text: string, voice: VendorVoiceSettings): readonly Outgoing[];
-  /** Takes it back. */
+  /** Cancels it. */
   cancel(id: string): readonly Outgoing[];
-  /** What a text message tells, in order; none for one that matters to nobody. Throws where it cannot be read. */
+  /** The events in a text message, in order; empty for an irrelevant one. Throws on invalid input. */
   read(message: string): readonly SpeechEvent[];
-  /** The same for a binary message. Default: none is expected. */
+  /** The same for a binary message. Default: none are expected. */
   readBinary?(data: Buffer): readonly SpeechEvent[];
 }
 
-/** What is sent: an object goes as JSON. */
+/** An outgoing message: an object is sent as JSON. */
 export type Outgoing = object | string;
 
 export type SpeechEvent =
-  /** Little-endian PCM, cut anywhere. */
+  /** Little-endian PCM in chunks of any size. */
   | { type: 'audio'; id?: string; bytes: Uint8Array }
   /**
-   * Times from the utterance's first sample, or from where a part of it begins: with the audio that comes in the same
-   * message and follows here (`withAudio`), else at the end of the words before.
+   * Times from the utterance's first sample, or from the start of a part of it: that of the audio in the same message,
+   * which follows (`withAudio`), else the end of the previous words.
    */
   | { type: 'words'; id?: string; words: readonly TimedText[]; withAudio?: boolean }
-  /** To be answered with this. */
+  /** The reply to send. */
   | { type: 'reply'; message: Outgoing }
   | { type: 'done'; id?: string }
   | { type: 'cancelled'; id?: string }
