@@ -68,7 +68,7 @@ export interface InterruptionConfig {
 export interface EndpointingConfig {
   /** The least wait after the end of speech. */
   responseDelayMs: number;
-  /** Comes on top while the user is giving digits. */
+  /** Added while the user is dictating digits. */
   numberInputDelayMs: number;
   /** Silence that ends a turn whose words are surely complete. */
   minSilenceMs: number;
@@ -105,7 +105,7 @@ export interface VoicemailConfig {
   message: string | null;
   /** A person who speaks up during the message makes it a conversation. */
   continueOnVoiceActivity: boolean;
-  /** Phrases that tell a machine, beside the built-in ones. */
+  /** Phrases that identify an answering machine, besides the built-in ones. */
   detectionPhrases: readonly string[];
 }
 
@@ -184,9 +184,9 @@ export interface DeadlineConfig {
   stallFillerMs: number;
   /** From asking for speech to its first audio at the line, and the longest gap in the middle of it. */
   speechStartMs: number;
-  /** A tool that has not answered by then counts as failed. */
+  /** Tool timeout: a tool without a result by then has failed. */
   toolMs: number;
-  /** A transfer that nobody has taken by then has failed. */
+  /** Transfer timeout: a transfer nobody has accepted by then has failed. */
   transferMs: number;
   /** Longest time from the decision to hang up to the line being closed, beside what the last words take. */
   closingMs: number;

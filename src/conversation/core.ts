@@ -34,7 +34,7 @@ export class Core {
     this.emit({ type: 'trace', name, data });
   }
 
-  /** The deadline that is due first, null while there is none. */
+  /** The earliest deadline, null if none is set. */
   get nextDeadline(): DeadlineName | null {
     const { deadlines } = this.state;
     let next: DeadlineName | null = null;

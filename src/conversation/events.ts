@@ -10,7 +10,7 @@ export type ConversationEvent =
   | { type: 'line.closed'; error: string | null }
   /** The VAD hears speech that began at `startMs`. */
   | { type: 'speech.started'; startMs: number }
-  /** The VAD hears no speech since `endMs`. */
+  /** The VAD has heard no speech since `endMs`. */
   | { type: 'speech.stopped'; endMs: number }
   /** An audio model has judged the silence: the probability (0..1) that the user's turn is over. */
   | { type: 'turn.judged'; probability: number }
@@ -19,7 +19,7 @@ export type ConversationEvent =
   /** A typed message. */
   | { type: 'text'; text: string }
   | { type: 'digits'; digits: string }
-  /** A mailbox's beep is over. */
+  /** The beep of a voicemail greeting has ended. */
   | { type: 'beep'; endMs: number }
   /** A fax machine or a modem is on the line, known by its answering tone, its modem or its calling tone. */
   | { type: 'fax'; sign: 'answer' | 'modem' | 'calling' }
@@ -50,7 +50,7 @@ export type ConversationEvent =
   | { type: 'utterance.starved'; utteranceId: number }
   /** … and now it has again. */
   | { type: 'utterance.fed'; utteranceId: number }
-  /** Speech recognition is lost for good. */
+  /** Speech recognition has failed permanently. */
   | ({ type: 'ears.failed' } & Failure)
   /** Somebody outside (the API, an embedder) has the agent say something, or ends the call. */
   | { type: 'command.say'; text: string }
@@ -64,11 +64,11 @@ export type ConversationEvent =
   /** A deadline is due: see `Conversation.nextDeadlineMs`. */
   | { type: 'time' };
 
-/** How far the utterance that is being played has been heard, told with every event. */
+/** Playback position of the current utterance; every event carries it. */
 export interface PlayoutPosition {
   /** Null while nothing is being played. */
   utteranceId: number | null;
-  /** Characters of its text whose audio is over. */
+  /** Characters of its text whose audio has been played. */
   heardChars: number;
 }
 
@@ -90,7 +90,7 @@ export type ConversationEffect =
     }
   /** The turn was over: what was asked speculatively is the answer. */
   | { type: 'llm.confirm'; requestId: number }
-  /** The answer is not wanted any more. */
+  /** Cancels the request: its answer is no longer needed. */
   | { type: 'llm.cancel'; requestId: number }
   /** Synthesise, for a `speak` (or a `speak.cancel`) of the same utterance that may follow. */
   | { type: 'speak.prepare'; utteranceId: number; text: string }
@@ -99,15 +99,15 @@ export type ConversationEffect =
    * itself, with this request; then `text` is what is known of it so far.
    */
   | { type: 'speak'; utteranceId: number; text: string; kind: UtteranceKind; requestId?: number }
-  /** More of what the model itself says with an utterance. */
+  /** More text of an utterance that the model speaks itself. */
   | { type: 'speak.more'; utteranceId: number; text: string }
   /** Leave so much silence behind an utterance in place of the usual breath. */
   | { type: 'speak.pause'; utteranceId: number; pauseMs: number }
   /** Give up one utterance, prepared or asked for; the ones after it go on. */
   | { type: 'speak.cancel'; utteranceId: number }
-  /** Stop playing at once, keep what is left. */
+  /** Pauses playback at once and keeps the rest. */
   | { type: 'playout.hold' }
-  /** Go on from the sample where it was held. */
+  /** Resumes at the sample where playback paused. */
   | { type: 'playout.resume' }
   /** Drop everything that has not been played, and any synthesis that is under way. */
   | { type: 'playout.drop' }
@@ -120,13 +120,13 @@ export type ConversationEffect =
   | { type: 'doNotCall'; by: 'rule' | 'model' }
   /** Connect the user to somebody else; a `transfer.result` follows. */
   | { type: 'line.transfer'; callId: string; target: string; attended?: AttendedTransfer }
-  /** Give up the transfer that is under way. */
+  /** Cancels the pending transfer. */
   | { type: 'line.transfer.cancel' }
-  /** What was transcribed has been taken as a turn. */
+  /** The transcript became a user turn. */
   | { type: 'stt.endTurn' }
   /** A turn is answered. The same turn number again: it had not been over, and this is all of it. */
   | { type: 'user.said'; text: string; turn: number }
-  /** Close the line; nothing comes after it. */
+  /** Closes the line; no effect follows it. */
   | { type: 'line.close'; status: EndStatus }
   /** For the event log: a decision and its reasons. */
   | { type: 'trace'; name: string; data: Readonly<Record<string, string | number | boolean | null>> };

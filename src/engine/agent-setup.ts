@@ -79,13 +79,13 @@ export interface PlanNotes {
 /** Makes of a configuration what a conversation needs of its agent; refuses what cannot be had. */
 export class Planner {
   readonly #options: PlannerOptions;
-  readonly #standIns: Fallbacks;
+  readonly #fallbacks: Fallbacks;
 
   /** @throws ParleyError PROVIDER_UNKNOWN, PROVIDER_NOT_CONFIGURED for a stand-in that cannot be had */
   constructor(options: PlannerOptions) {
     this.#options = options;
     const { providers, clock } = options;
-    this.#standIns = new Fallbacks({
+    this.#fallbacks = new Fallbacks({
       providers,
       clock,
       refusalOf: options.refusalOf,
@@ -107,8 +107,8 @@ export class Planner {
     const llm = this.#llm(agent, request, notes, speech?.session.llm);
     const onSwitch = switchNotes(notes);
     const ears = speech?.hears === true ? speech.session.stt : undefined;
-    const stt = request.stt ?? this.#standIns.stt(agent, onSwitch, ears);
-    const tts = request.tts ?? this.#standIns.tts(agent, onSwitch, speech?.tts ?? undefined);
+    const stt = request.stt ?? this.#fallbacks.stt(agent, onSwitch, ears);
+    const tts = request.tts ?? this.#fallbacks.tts(agent, onSwitch, speech?.tts ?? undefined);
     sound.check(agent.sound);
     tts.checkSettings?.(agent.voice.settings, agent.voice.voiceId);
     checkStt(agent, stt);
@@ -177,11 +177,11 @@ export class Planner {
       notes.onFault?.(NO_MODEL_FAULT, noModelReason(options.models ?? new Map()));
       return providers.noModel();
     }
-    return this.#standIns.llm(agent.llm.model, script, switchNotes(notes), own);
+    return this.#fallbacks.llm(agent.llm.model, script, switchNotes(notes), own);
   }
 
   #refusal({ llm: { model }, customLlm }: ResolvedAgent, { llm, script }: AgentRequest): ParleyError | null {
-    return llm !== undefined || customLlm !== null ? null : this.#standIns.refusal(model, script);
+    return llm !== undefined || customLlm !== null ? null : this.#fallbacks.refusal(model, script);
   }
 
   async #toolbox(

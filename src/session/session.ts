@@ -38,12 +38,12 @@ export class Session {
   readonly #clock: Clock;
   readonly #conversation: Conversation;
   readonly #journal: EventLogWriter;
-  readonly #audience: Notifier;
+  readonly #notifier: Notifier;
   readonly #hearing: Hearing;
   readonly #recogniser: Recogniser;
   readonly #judge: TurnJudge | null;
   readonly #thinking: LlmRequests;
-  readonly #forms = new ClientForms((message) => this.#audience.tell(message));
+  readonly #forms = new ClientForms((message) => this.#notifier.tell(message));
   readonly #acting: ToolRunner;
   readonly #line: LineActions;
   readonly #playout: Playout;
@@ -77,8 +77,8 @@ export class Session {
     this.#alarm = new Alarm(clock, () => onEvent({ type: 'time' }));
     this.#conversation = new Conversation(conversation);
     this.#journal = new EventLogWriter(options, nowMs);
-    this.#audience = new Notifier(transport, options.observe, this.#journal);
-    this.#ledger = new SessionMetrics((metrics) => this.#audience.answered(metrics));
+    this.#notifier = new Notifier(transport, options.observe, this.#journal);
+    this.#ledger = new SessionMetrics((metrics) => this.#notifier.answered(metrics));
     this.#recogniser = new Recogniser({
       stt: options.stt,
       language: options.startLanguage ?? conversation.language,
@@ -89,7 +89,7 @@ export class Session {
       onTranscript: ({ segment, text, isFinal, understood }) => {
         // The client first: the answer may begin as soon as the conversation knows.
         const { number: turn } = this.#conversation.state.turn;
-        if (understood && this.#isRunning) this.#audience.transcribed({ text, isFinal, turn, segment });
+        if (understood && this.#isRunning) this.#notifier.transcribed({ text, isFinal, turn, segment });
         onEvent({ type: 'transcript', segment, text, isFinal, understood });
         if (understood && isFinal) this.#languages.heard(text);
       },
@@ -120,14 +120,14 @@ export class Session {
     });
     this.#playout = new Playout(transport, {
       onStarted: (utteranceId) => {
-        this.#audience.utteranceStarted(utteranceId);
+        this.#notifier.utteranceStarted(utteranceId);
         this.#ledger.turns.audible(utteranceId, this.#nowMs());
         onEvent({ type: 'utterance.started', utteranceId });
       },
       onFinished: (utteranceId) => {
-        this.#ledger.turns.said(utteranceId, this.#audience.textOf(utteranceId));
+        this.#ledger.turns.said(utteranceId, this.#notifier.textOf(utteranceId));
         onEvent({ type: 'utterance.finished', utteranceId });
-        if (!this.#playout.busy && this.#conversation.state.reply === null) this.#audience.answerEnded();
+        if (!this.#playout.busy && this.#conversation.state.reply === null) this.#notifier.answerEnded();
       },
       onSupply: (utteranceId, isDry) => onEvent({ type: isDry ? 'utterance.starved' : 'utterance.fed', utteranceId }),
       onPlayable: () => this.#pacer.hurry(),
@@ -185,7 +185,7 @@ export class Session {
       mayTransfer: options.mayTransfer,
       consult: options.consult,
       onFault: (name, reason) => this.noteFault(name, reason),
-      tell: (message) => this.#audience.tell(message),
+      tell: (message) => this.#notifier.tell(message),
       onSound: () => this.#pacer.wake(),
     });
     this.#acting = new ToolRunner({
@@ -196,7 +196,7 @@ export class Session {
       nowMs,
       onResult: (call, { ok, result, tookMs }) => {
         if (!ok) this.noteFault('tool.failed', result);
-        this.#audience.observe({ type: 'tool', call, ok, result, tookMs });
+        this.#notifier.observe({ type: 'tool', call, ok, result, tookMs });
         onEvent({ type: 'tool.result', callId: call.id, ok, content: result });
       },
     });
@@ -219,7 +219,7 @@ export class Session {
     }
     if (!this.#isRunning) return this.finished; // the user had gone already
     this.#pacer.start(ticker);
-    this.#audience.tell({ type: 'ready', sessionId: this.id });
+    this.#notifier.tell({ type: 'ready', sessionId: this.id });
     this.#dispatch({ type: 'line.opened' });
     return this.finished;
   }
@@ -307,11 +307,11 @@ export class Session {
         this.#voice.prepare(effect.utteranceId, effect.text);
         return;
       case 'speak':
-        this.#audience.expect(effect.utteranceId, effect.text);
+        this.#notifier.expect(effect.utteranceId, effect.text);
         this.#voice.speak(effect.utteranceId, effect.text, effect.requestId);
         return;
       case 'speak.more':
-        this.#audience.expectMore(effect.utteranceId, effect.text);
+        this.#notifier.expectMore(effect.utteranceId, effect.text);
         this.#playout.addText(effect.utteranceId, effect.text);
         return;
       case 'speak.pause':
@@ -325,10 +325,10 @@ export class Session {
         return;
       case 'playout.hold':
         this.#playout.hold();
-        this.#audience.pause();
+        this.#notifier.pause();
         return;
       case 'playout.resume':
-        this.#audience.unpause();
+        this.#notifier.unpause();
         this.#playout.resume();
         return;
       case 'playout.drop':
@@ -342,9 +342,9 @@ export class Session {
         this.#judge?.endTurn();
         return;
       case 'user.said':
-        this.#audience.turnEnded();
+        this.#notifier.turnEnded();
         this.#languages.heard(effect.text);
-        this.#audience.observe({ type: 'user', text: effect.text, turn: effect.turn });
+        this.#notifier.observe({ type: 'user', text: effect.text, turn: effect.turn });
         return;
       case 'digits.send':
         this.#line.press(effect.callId, effect.digits);
@@ -369,11 +369,11 @@ export class Session {
 
   #drop(): void {
     const { utteranceId, heardChars } = this.#playout.position();
-    const text = utteranceId === null ? '' : this.#audience.textOf(utteranceId);
+    const text = utteranceId === null ? '' : this.#notifier.textOf(utteranceId);
     if (utteranceId !== null) this.#ledger.turns.said(utteranceId, text.slice(0, heardChars));
     this.#voice.drop();
-    this.#audience.clear();
-    this.#audience.answerEnded(text.slice(heardChars));
+    this.#notifier.clear();
+    this.#notifier.answerEnded(text.slice(heardChars));
   }
 
   #onLineClosed(error: unknown): void {
@@ -391,9 +391,9 @@ export class Session {
     const durationMs = this.#nowMs();
     this.#state = 'ending';
     if (this.#playout.held) this.#drop();
-    this.#audience.answerEnded();
+    this.#notifier.answerEnded();
     const limit = this.#limit;
-    if (wasOpen) this.#audience.tell({ type: 'ended', status: this.#status, ...(limit !== null && { limit }) });
+    if (wasOpen) this.#notifier.tell({ type: 'ended', status: this.#status, ...(limit !== null && { limit }) });
     this.#hearing.stop();
     this.#pacer.stop();
     this.#alarm.set(undefined);
@@ -412,7 +412,7 @@ export class Session {
     const calls = wasOpen ? await this.#afterCall() : [];
     this.#state = 'over';
     const report = this.#report(durationMs, calls);
-    this.#audience.observe({ type: 'ended', report });
+    this.#notifier.observe({ type: 'ended', report });
     this.#resolveFinished(report);
   }
 

@@ -1,6 +1,6 @@
 import type { Core } from '../core.js';
 
-/** Lets go of what is speculated on, unheard. */
+/** Discards the speculative reply before any of it is played. */
 export function dropSpeculation(core: Core, reason: string): void {
   const { speculation } = core.state;
   if (speculation === null) return;

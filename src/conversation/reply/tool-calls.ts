@@ -93,7 +93,7 @@ export function onUtteranceOver(core: Core, utteranceId: number): void {
   }
 }
 
-/** The user cut in before some calls began: these are not made. The model is told. */
+/** Barge-in before some calls started: they are skipped, and the model gets that as their result. */
 export function abandonWaiting(core: Core): void {
   for (const tool of core.state.tools.filter(({ afterUtterance }) => afterUtterance !== null)) {
     core.trace('tool.abandoned', { callId: tool.call.id });
@@ -110,7 +110,7 @@ export function onResult(core: Core, callId: string, ok: boolean, content: strin
   continueReply(core, tool);
 }
 
-/** Tools that have not answered in time count as failed. */
+/** Tools that time out count as failed. */
 export function onToolsDue(core: Core): void {
   for (const tool of Array.from(core.state.tools)) {
     core.trace('tool.timeout', { callId: tool.call.id });
