@@ -9,10 +9,10 @@ import { fileURLToPath } from 'node:url';
 /** Files of `src` itself that everything may import. */
 const GROUND = ['package-files'];
 
-const BASE = ['base', 'schema', 'agent', 'settings', 'audio'];
+export const BASE = ['base', 'schema', 'agent', 'settings', 'audio'];
 
 /** What a session knows of those it drives: their interfaces, not their makers. */
-const INTERFACES = [
+export const INTERFACES = [
   'providers/llm/llm',
   'providers/stt/stt',
   'providers/tts/tts',
@@ -24,8 +24,10 @@ const INTERFACES = [
 ];
 
 const TELEPHONY = ['telephony/rtp', 'telephony/sip', 'telephony/carriers'];
-const CARRIER_SETTINGS = ['plivo', 'sip', 'telnyx', 'twilio'].map((name) => `telephony/carriers/${name}/settings`);
-const LIBRARY = [
+export const CARRIER_SETTINGS = ['plivo', 'sip', 'telnyx', 'twilio'].map(
+  (name) => `telephony/carriers/${name}/settings`,
+);
+export const LIBRARY = [
   ...BASE,
   'conversation',
   'net',

@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import { brokenRules, MAY_IMPORT } from '../../scripts/import-rules.mjs';
+import { BASE, brokenRules, CARRIER_SETTINGS, INTERFACES, LIBRARY, MAY_IMPORT } from '../../scripts/import-rules.mjs';
 import { packageFile } from '../../src/package-files.js';
 
 describe('who may import whom', () => {
@@ -63,4 +64,41 @@ describe('who may import whom', () => {
     for (const room of Object.keys(MAY_IMPORT)) visit(room, []);
     expect(done.size).toBe(Object.keys(MAY_IMPORT).length);
   });
+
+  it('is in CONTRIBUTING.md (else run this test with PARLEY_UPDATE_DOCS=1)', async () => {
+    const file = packageFile('CONTRIBUTING.md');
+    const page = await readFile(file, 'utf8');
+    const current = page.replace(
+      /(<!-- imports -->\n)[^]*(<!-- \/imports -->)/,
+      (_whole, begin: string, end: string) => `${begin}\n${importTable()}\n\n${end}`,
+    );
+    if (process.env['PARLEY_UPDATE_DOCS'] === '1') await writeFile(file, current);
+    else expect(page).toBe(current);
+  });
 });
+
+/** Folders that many rows list together, largest group first, by the words that stand for them. */
+const GROUPS: readonly (readonly [words: string, members: readonly string[]])[] = [
+  ['*the library*', LIBRARY],
+  ['*the foundation*', BASE],
+  ["*the carriers' settings*", CARRIER_SETTINGS],
+  ['*the interfaces*', INTERFACES],
+];
+
+function importTable(): string {
+  const groups = GROUPS.map(([words, members]) => `- ${words}: ${shortList(members, words)}`);
+  const rows = Object.entries(MAY_IMPORT).map(([room, imports]) => `| \`${room}\` | ${shortList(imports)} |`);
+  return [...groups, '', '| folder | imports |', '| --- | --- |', ...rows].join('\n');
+}
+
+/** A list with groups in place of their members, all but the group that is being described. */
+function shortList(names: readonly string[], described?: string): string {
+  let rest = names;
+  const words: string[] = [];
+  for (const [group, members] of GROUPS) {
+    if (group === described || !members.every((it) => rest.includes(it))) continue;
+    words.push(group);
+    rest = rest.filter((it) => !members.includes(it));
+  }
+  return [...words, ...rest.map((it) => `\`${it}\``)].join(', ') || 'nothing';
+}
