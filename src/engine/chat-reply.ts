@@ -4,15 +4,14 @@ import { freeCallId } from '../conversation/actions/call-arguments.js';
 import type { HistoryConfig } from '../conversation/config.js';
 import { limitMessages } from '../conversation/reply/history.js';
 import { MAX_ROUNDS } from '../conversation/reply/reply.js';
+import { raceAbort, untilAborted, withTimeout } from '../base/deadlines.js';
 import { ParleyError, reasonOf } from '../base/errors.js';
 import { Deadlines } from '../providers/deadlines.js';
 import type { LlmProvider } from '../providers/llm/llm.js';
-import { untilAborted } from '../session/abortable.js';
 import { ToolRunner } from '../session/tool-runner.js';
 import type { FunctionCall } from '../session/record/session-report.js';
 import { UsageBook } from '../session/record/usage.js';
 import type { AgentToolbox } from '../tools/toolbox.js';
-import { within } from './within.js';
 
 export interface ChatReplyOptions {
   llm: LlmProvider;
@@ -100,7 +99,7 @@ export class ChatReply {
         if (round === MAX_ROUNDS) throw this.#failure('it called tools without an end');
         yield* this.#announce(calls, messages);
         yield { type: 'tools', calls };
-        const records = await this.#unlessAborted(this.#run(calls));
+        const records = await raceAbort(this.#run(calls), signal);
         this.#endRound(calls, records);
         for (const [index, { ok, result, tookMs }] of records.entries()) {
           yield { type: 'tool', call: calls[index] as ToolCall, ok, result, tookMs };
@@ -172,17 +171,9 @@ export class ChatReply {
       this.#acting.start(call);
       const { name, arguments: args } = call;
       const late = { name, arguments: args, ok: false, result: NO_ANSWER, tookMs: maxMs, runAfterCall: false };
-      return within(clock, maxMs, result).catch(() => late);
+      return withTimeout(clock, maxMs, () => result).catch(() => late);
     });
     return Promise.all(results);
-  }
-
-  async #unlessAborted<T>(work: Promise<T>): Promise<T> {
-    const once = async function* (): AsyncGenerator<T> {
-      yield await work;
-    };
-    for await (const result of untilAborted(once(), this.#options.signal)) return result;
-    throw new Error('unreachable');
   }
 
   /** A delta; one space parts it from what was said before a tool ran. */

@@ -20,7 +20,7 @@ import { remembering } from './memories.js';
 import type { ChatRequest, EngineParts } from './options.js';
 import type { Mind, Planner } from './agent-setup.js';
 import type { UnfinishedChat } from './unfinished.js';
-import { within } from './within.js';
+import { waitAtMost } from '../base/deadlines.js';
 import { latencySummary, noSpeculations } from '../session/record/session-metrics.js';
 import { reportWithoutText } from '../session/record/privacy.js';
 import type { UsageBook } from '../session/record/usage.js';
@@ -95,7 +95,7 @@ export class Chats {
       return isOver;
     });
     // An answer breaks off when its reader asks for the next piece; one who does not is not waited for.
-    await within(this.#options.networkClock, READERS_MS, Promise.all(over)).catch(() => undefined);
+    await waitAtMost(this.#options.networkClock, READERS_MS, Promise.all(over));
     await Promise.all(this.#ending);
   }
 

@@ -4,7 +4,7 @@ import { ParleyError, reasonOf } from '../base/errors.js';
 import type { Knowledge } from '../tools/knowledge/knowledge.js';
 import { SearchTool } from '../tools/knowledge/search-tool.js';
 import type { Tool } from '../tools/tool.js';
-import { within } from './within.js';
+import { withTimeout } from '../base/deadlines.js';
 
 export interface KnowledgeToolsOptions {
   /** Null = the engine has none. */
@@ -63,7 +63,7 @@ async function filesThere(
       const listed = known.length + given.length === 0 ? [] : ((await knowledge.list?.()) ?? []);
       return { known, given, listed };
     });
-    return await within(networkClock, FILES_TIMEOUT_MS, asked);
+    return await withTimeout(networkClock, FILES_TIMEOUT_MS, () => asked);
   } catch (error) {
     onFault(reasonOf(error));
     return null;

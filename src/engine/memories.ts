@@ -3,7 +3,7 @@ import { localTime } from '../agent/prompt.js';
 import type { ResolvedAgent } from '../agent/resolve.js';
 import { reasonOf } from '../base/errors.js';
 import type { MemoryStore, MemoryKeeper } from '../session/after-call/memory.js';
-import { within } from './within.js';
+import { withTimeout } from '../base/deadlines.js';
 
 export interface RememberedOptions {
   store: MemoryStore;
@@ -44,7 +44,7 @@ export async function remembering(
     keep: (text) => store.keep({ agentId, user, sessionId, text, unixMs: nowUnixMs() }),
   };
   try {
-    const recalled = await within(clock, RECALL_TIMEOUT_MS, store.recall(agentId, user, SESSIONS));
+    const recalled = await withTimeout(clock, RECALL_TIMEOUT_MS, () => store.recall(agentId, user, SESSIONS));
     const lines: string[] = [];
     let chars = 0;
     for (const { text, unixMs } of recalled) {

@@ -55,7 +55,7 @@ import { LineDecorators } from './line-decorators.js';
 import { finalWait } from './fallbacks.js';
 import { finishSession, type LeftSession, type UnfinishedSession } from './unfinished.js';
 import { type AgentWarning, agentWarnings } from './warnings.js';
-import { within } from './within.js';
+import { withTimeout } from '../base/deadlines.js';
 
 /** A list of voices is not waited for longer. */
 const VOICES_MS = 5_000;
@@ -412,7 +412,7 @@ export class SessionFactory {
       const provider = this.#providers.tts(name);
       // Some list their voices only when they are asked for something.
       const asked = provider.speaks?.(EMBEDDED_DEFAULTS.language) ?? Promise.resolve(true);
-      await within(this.#networkClock, VOICES_MS, asked);
+      await withTimeout(this.#networkClock, VOICES_MS, () => asked);
       // espeak-ng has two entries for some.
       const ids = new Set<string>();
       const account = (await provider.accountVoices?.()) ?? [];

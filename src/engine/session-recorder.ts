@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.js';
-import { delay } from '../base/clock.js';
+import { waitAtMost } from '../base/deadlines.js';
 import { reasonOf } from '../base/errors.js';
 import {
   type CallFacts,
@@ -71,7 +71,7 @@ export class SessionRecorder {
 
   async #tell(session: Finishing, { to, facts, outcome }: Told): Promise<void> {
     const report = await session.finished;
-    const ended = outcome === null ? null : await this.#within(outcome());
+    const ended = outcome === null ? null : ((await waitAtMost(this.#options.clock, OUTCOME_MS, outcome())) ?? null);
     const item = callHistoryItem(report, { ...facts, outcome: ended });
     const kept = this.#keep(session, item, report);
     const wasHeld = outcome !== null || report.durationMs > 0;
@@ -89,16 +89,6 @@ export class SessionRecorder {
     } catch (error) {
       session.noteFault('history.failed', reasonOf(error));
       return item;
-    }
-  }
-
-  /** Null where it takes too long. */
-  async #within(outcome: Promise<CallOutcome>): Promise<CallOutcome | null> {
-    const waiting = new AbortController();
-    try {
-      return await Promise.race([outcome, delay(this.#options.clock, OUTCOME_MS, waiting.signal).then(() => null)]);
-    } finally {
-      waiting.abort();
     }
   }
 }

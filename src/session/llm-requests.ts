@@ -4,7 +4,7 @@ import type { ConversationEvent } from '../conversation/events.js';
 import { failureOf } from '../base/errors.js';
 import type { LlmProvider, LlmUsage, LlmVoice } from '../providers/llm/llm.js';
 import type { Toolbox } from '../tools/tool.js';
-import { untilAborted } from './abortable.js';
+import { untilAborted } from '../base/deadlines.js';
 import type { Voice } from './speech/voice.js';
 
 export interface LlmRequestsOptions {

@@ -8,7 +8,7 @@ import { afterCall } from './after-call/after-call.js';
 import { Alarm, momentAfter } from './alarm.js';
 import { Notifier } from './line/notifier.js';
 import { ClientForms } from './line/client-forms.js';
-import { closeInTime } from './closing.js';
+import { closeInTime } from '../base/deadlines.js';
 import { LOG_VERSION } from './record/event-log.js';
 import { Hearing } from './hearing/hearing.js';
 import { EventLogWriter } from './record/event-log-writer.js';

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { type Clock } from '../base/clock.js';
+import { withTimeout } from '../base/deadlines.js';
 import { ANTHROPIC_MODELS, type ModelRoutes, OPENAI_MODELS, SCRIPTED_MODEL, modelRoutes, ollamaUrl } from './models.js';
 import { type AgentDefaults, EMBEDDED_DEFAULTS } from '../agent/resolve.js';
 import type { Settings } from './settings.js';
@@ -186,28 +187,9 @@ async function findOllama(settings: Settings, options: DetectOptions): Promise<r
 /** The outcome of `look`, undefined when it fails or takes too long. */
 async function within<T>(options: DetectOptions, look: (signal: AbortSignal) => Promise<T>): Promise<T | undefined> {
   const { clock, signal, deadlineMs = 500 } = options;
-  const deadline = new AbortController();
-  const limit = AbortSignal.any([signal, deadline.signal]);
-  const cancel = clock.schedule(clock.nowMs() + deadlineMs, () => {
-    deadline.abort();
-  });
   try {
-    return await Promise.race([look(limit), aborted(limit)]);
+    return await withTimeout(clock, deadlineMs, look, signal);
   } catch {
     return undefined;
-  } finally {
-    cancel();
-    // Lets go of the listener, and of a look that is still under way.
-    deadline.abort();
   }
-}
-
-function aborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    const fail = (): void => {
-      reject(signal.reason as Error);
-    };
-    if (signal.aborted) fail();
-    else signal.addEventListener('abort', fail, { once: true });
-  });
 }

@@ -1,7 +1,8 @@
 import type Database from 'better-sqlite3';
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { type Clock, delay } from '../base/clock.js';
+import type { Clock } from '../base/clock.js';
+import { waitAtMost } from '../base/deadlines.js';
 import { errorOf } from '../base/errors.js';
 import { workerFile } from '../package-files.js';
 import type { Checkpoint, CheckpointSettings } from './checkpoint-worker.js';
@@ -66,10 +67,8 @@ export class Checkpointer {
     const worker = this.#worker;
     if (worker === null) return;
     const ended = once(worker, 'exit');
-    const inTime = new AbortController();
     worker.postMessage('close');
-    await Promise.race([ended, delay(this.#options.clock, CLOSE_MS, inTime.signal).catch(() => undefined)]);
-    inTime.abort();
+    await waitAtMost(this.#options.clock, CLOSE_MS, ended);
     await worker.terminate();
   }
 

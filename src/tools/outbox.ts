@@ -2,7 +2,7 @@ import { createHash, createHmac, randomUUID } from 'node:crypto';
 import type { Cancel, Clock } from '../base/clock.js';
 import { ParleyError, reasonOf } from '../base/errors.js';
 import type { GuardedClient } from '../net/guarded-client.js';
-import { abortAfter } from './deadline.js';
+import { waitAtMost } from '../base/deadlines.js';
 import type { WebhookAddress } from '../agent/webhook.js';
 
 /** Delivers events to webhooks, with retries. */
@@ -116,17 +116,14 @@ export class WebhookOutbox implements Outbox {
 
   async #close(): Promise<void> {
     this.#cancelTimer();
-    const deadline = abortAfter(this.#options.clock, CLOSE_MS, new AbortController().signal);
-    const expired = new Promise<void>((resolve) => {
-      deadline.signal.addEventListener('abort', () => resolve(), { once: true });
-    });
-    // Messages that are due but queued are still tried.
-    while (this.#running.size > 0 && !deadline.signal.aborted) {
-      await Promise.race([...this.#running.values(), expired]);
-    }
-    deadline.cancel();
+    await waitAtMost(this.#options.clock, CLOSE_MS, this.#idle());
     this.#abort.abort(new Error('parley shuts down'));
     await Promise.all(this.#running.values());
+  }
+
+  /** Resolves when nothing runs. Messages that are due but queued are still tried. */
+  async #idle(): Promise<void> {
+    while (this.#running.size > 0) await Promise.race(this.#running.values());
   }
 
   /** Sends what is due, and arms the timer for the next message. */

@@ -5,7 +5,7 @@ import type { Variables } from '../agent/variables.js';
 import { reasonOf } from '../base/errors.js';
 import type { GuardedClient } from '../net/guarded-client.js';
 import { type Arguments, readArguments } from './arguments.js';
-import { abortAfter } from './deadline.js';
+import { withTimeout } from '../base/deadlines.js';
 import { functionSpec } from './function-spec.js';
 import { resultOf } from './reply-result.js';
 import type { Tool, ToolContext, ToolResult, ToolSpeech } from './tool.js';
@@ -83,13 +83,10 @@ export class ServiceWebhook implements Tool {
     if (!this.#options.hasScreen || context.screen === undefined) {
       return { ok: false, content: `${name} cannot be done on this line: there is nothing at the other end to do it.` };
     }
-    const deadline = abortAfter(this.#options.clock, CLIENT_TIMEOUT_MS, context.signal);
-    try {
-      const answer = await context.screen.ask({ name, data: { type, params, data } }, deadline.signal);
-      if (answer === null || answer === undefined) return { ok: true, content: 'Done. Nothing came back.' };
-      return { ok: true, content: typeof answer === 'string' ? answer : JSON.stringify(answer) };
-    } finally {
-      deadline.cancel();
-    }
+    const { screen, signal } = context;
+    const ask = (inTime: AbortSignal): Promise<unknown> => screen.ask({ name, data: { type, params, data } }, inTime);
+    const answer = await withTimeout(this.#options.clock, CLIENT_TIMEOUT_MS, ask, signal);
+    if (answer === null || answer === undefined) return { ok: true, content: 'Done. Nothing came back.' };
+    return { ok: true, content: typeof answer === 'string' ? answer : JSON.stringify(answer) };
   }
 }

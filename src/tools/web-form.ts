@@ -3,7 +3,7 @@ import type { Clock } from '../base/clock.js';
 import type { Param, ServiceFunction } from '../agent/function.js';
 import { fillVariables, type Variables } from '../agent/variables.js';
 import { type Arguments, readArguments } from './arguments.js';
-import { abortAfter } from './deadline.js';
+import { abortAfter } from '../base/deadlines.js';
 import { functionSpec } from './function-spec.js';
 import type { Screen, Tool, ToolContext, ToolResult, ToolSpeech } from './tool.js';
 import { toolSpeech } from './tool-speech.js';

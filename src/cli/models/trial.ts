@@ -7,7 +7,7 @@ import { type EngineFacts, EngineProcess } from '../../providers/local/engine/en
 import type { EngineName, EngineRequest } from '../../providers/local/engine/engine-protocol.js';
 import type { LocalModel } from '../../providers/local/model-facts.js';
 import { OnnxTurnModel, TURN_RUNTIMES, turnRuntime } from '../../providers/turn/onnx.js';
-import { raceAbort } from '../../base/race-abort.js';
+import { raceAbort } from '../../base/deadlines.js';
 import { Random } from '../../base/random.js';
 
 /** Timeout for a model's first result: Whisper's larger models take some seconds for any audio. */

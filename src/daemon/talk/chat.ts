@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyReply } from 'fastify';
 import * as z from 'zod';
-import { type Clock, delay } from '../../base/clock.js';
+import type { Clock } from '../../base/clock.js';
+import { waitAtMost } from '../../base/deadlines.js';
 import { type AgentConfig, agentConfigSchema } from '../../agent/agent.js';
 import {
   type AgentExtensions,
@@ -157,10 +158,7 @@ export class ChatEndpoint {
 
   /** The rest, which is what comes after the end of a session; it goes on without the client where it takes longer. */
   async #logged(pieces: AsyncIterator<ChatPiece>): Promise<void> {
-    const waiting = new AbortController();
-    const late = delay(this.#options.clock, LOG_MS, waiting.signal).catch(() => undefined);
-    await Promise.race([pieces.next(), late]);
-    waiting.abort();
+    await waitAtMost(this.#options.clock, LOG_MS, pieces.next());
   }
 
   #log(sessionId: string, { id, config }: Agent, metadata: Readonly<Record<string, unknown>>): void {

@@ -1,4 +1,4 @@
-import { delay } from '../../base/clock.js';
+import { waitAtMost } from '../../base/deadlines.js';
 import type { Settings } from '../../settings/settings.js';
 import type { Engine } from '../../engine/engine.js';
 import type { MediaThreadPool } from '../../threads/main/media-thread-pool.js';
@@ -66,11 +66,8 @@ export class Media {
   /** Ends all sessions, the engine and the threads. May be called twice. */
   async close(): Promise<void> {
     const { engine } = this.#options;
-    const { clock } = engine;
     this.#isClosed = true;
-    const waiting = new AbortController();
-    await Promise.race([engine.close(), delay(clock, DRAIN_MS, waiting.signal).catch(() => undefined)]);
-    waiting.abort();
+    await waitAtMost(engine.clock, DRAIN_MS, engine.close());
     await (await this.#opening?.catch(() => null))?.close();
   }
 

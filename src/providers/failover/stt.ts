@@ -1,3 +1,4 @@
+import { raceAbort } from '../../base/deadlines.js';
 import type { SttAbilities, SttEvents, SttOptions, SttProvider, SttStream } from '../stt/stt.js';
 import type { Switch } from './health.js';
 import type { SttEntry } from './stt-attempt.js';
@@ -36,19 +37,11 @@ export class FailoverStt implements SttProvider {
     const stream = new FailoverStream({ ...options, ...this.#options }, events);
     const onAbort = (): void => void stream.close().catch(() => undefined);
     options.signal.addEventListener('abort', onAbort, { once: true });
-    await untilAborted(stream.opened, options.signal);
+    await raceAbort(stream.opened, options.signal);
     return stream;
   }
 
   async close(): Promise<void> {
     await Promise.all(this.#options.entries.map(({ provider }) => provider.close()));
   }
-}
-
-function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(signal.reason as Error);
-    signal.addEventListener('abort', onAbort, { once: true });
-    void work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
-  });
 }

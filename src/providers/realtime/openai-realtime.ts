@@ -1,4 +1,5 @@
-import { type Clock, delay } from '../../base/clock.js';
+import { raceAbort, waitAtMost } from '../../base/deadlines.js';
+import type { Clock } from '../../base/clock.js';
 import { ParleyError } from '../../base/errors.js';
 import { Deadlines } from '../deadlines.js';
 import type { LlmPiece, LlmProvider, LlmRequest, SpeechModel, SpeechModelVoice, SpeechSession } from '../llm/llm.js';
@@ -213,22 +214,15 @@ class Conversing implements LlmProvider {
 
   /** Resolves when the session is ready and no other response is in progress. */
   async #free(signal: AbortSignal): Promise<void> {
-    await untilAborted(this.#line.ready(), signal);
+    await raceAbort(this.#line.ready(), signal);
     const running = this.#running;
     if (running === null) return;
     running.cancel();
-    const { clock } = this.#options;
-    const enough = new AbortController();
-    const over = new Promise<'over'>((resolve) => (this.#onOver = () => resolve('over')));
-    const late = delay(clock, CANCEL_MS, enough.signal).then(
-      () => 'late' as const,
-      () => 'over' as const,
-    );
-    const result = await untilAborted(Promise.race([over, late]), signal).finally(() => enough.abort());
-    if (result === 'over') return;
+    const over = new Promise<true>((resolve) => (this.#onOver = () => resolve(true)));
+    if ((await waitAtMost(this.#options.clock, CANCEL_MS, raceAbort(over, signal))) === true) return;
     running.abandon();
     this.#line.lose(failed(NAME, 'it does not stop when it is told to'));
-    await untilAborted(this.#line.ready(), signal);
+    await raceAbort(this.#line.ready(), signal);
   }
 }
 
@@ -236,13 +230,4 @@ class Conversing implements LlmProvider {
 function isUnanswerable(messages: LlmRequest['messages'], line: RealtimeSocket): boolean {
   const last = messages.at(-1);
   return last?.role === 'user' && last.content.trim() === '' && !line.items.endsWithUser;
-}
-
-function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted();
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(signal.reason as Error);
-    signal.addEventListener('abort', onAbort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
-  });
 }

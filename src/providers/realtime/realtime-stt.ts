@@ -1,4 +1,5 @@
-import { type Clock, delay } from '../../base/clock.js';
+import type { Clock } from '../../base/clock.js';
+import { waitAtMost } from '../../base/deadlines.js';
 import { errorOf, ParleyError } from '../../base/errors.js';
 import type { SttOptions, SttProvider } from '../stt/stt.js';
 import type { SttDialect } from '../stt/vendors/dialect.js';
@@ -46,14 +47,10 @@ export function realtimeStt({ name, line, secrets, clock }: RealtimeSttOptions):
   );
   // Sets the session up before anyone speaks; a slow or transient failure is retried when someone does.
   ears.warmUp = async () => {
-    const enough = new AbortController();
-    const late = delay(clock, WARM_UP_MS, enough.signal).catch(() => undefined);
     try {
-      await Promise.race([line.ready(), late]);
+      await waitAtMost(clock, WARM_UP_MS, line.ready());
     } catch (error) {
       if (!(error instanceof ParleyError) || !error.retryable) throw error;
-    } finally {
-      enough.abort();
     }
   };
   return ears;

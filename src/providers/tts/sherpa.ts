@@ -4,7 +4,7 @@ import type { EngineFacts, EngineProcess } from '../local/engine/engine-process.
 import { LocalEngines, type LocalEnginesOptions } from '../local/engine/engines.js';
 import { type LocalModels, speaks } from '../local/local-models.js';
 import { baseLanguage, type LocalModel } from '../local/model-facts.js';
-import { raceAbort } from '../../base/race-abort.js';
+import { raceAbort } from '../../base/deadlines.js';
 import { Mailbox } from './flite/mailbox.js';
 import { parseVoiceSettings, type VoiceSettings } from './settings.js';
 import { type EngineAudio, speak } from './speech.js';

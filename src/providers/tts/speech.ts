@@ -1,7 +1,7 @@
 import { samplesToMs } from '../../audio/frame.js';
 import { mix } from '../../audio/dsp/mix.js';
 import { Deadlines } from '../deadlines.js';
-import { raceAbort } from '../../base/race-abort.js';
+import { raceAbort } from '../../base/deadlines.js';
 import { splitClauses } from './text/clauses.js';
 import type { TtsLatency } from './latency.js';
 import type { VoiceSettings } from './settings.js';

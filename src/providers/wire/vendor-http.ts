@@ -1,3 +1,4 @@
+import { raceAbort } from '../../base/deadlines.js';
 import type { Dispatcher, Pool } from 'undici';
 import { ParleyError, reasonOf } from '../../base/errors.js';
 import { failed, messageIn, statusError, withoutSecrets } from './vendor-error.js';
@@ -77,7 +78,8 @@ export class VendorHttp {
       if (this.#closed) throw new ParleyError('SESSION_CLOSED');
       request.signal.throwIfAborted();
       try {
-        return await this.#reply(await untilAborted(this.#dispatch(request), request.signal), request.signal);
+        // undici reacts to an abort only once it has a connection, so its answer is not waited for.
+        return await this.#reply(await raceAbort(this.#dispatch(request), request.signal), request.signal);
       } catch (error) {
         const isDead = !isAgain && (error as { code?: unknown } | null)?.code === 'UND_ERR_SOCKET';
         if (!isDead || request.signal.aborted) throw this.#wrap(error, request.signal);
@@ -129,15 +131,6 @@ export class VendorHttp {
   #clean(text: string): string {
     return withoutSecrets(text, this.#options.secrets);
   }
-}
-
-/** undici reacts to an abort only after it has a connection, so this does not wait for its answer. */
-function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise<T>((resolve, reject) => {
-    const onAbort = (): void => reject(signal.reason as Error);
-    signal.addEventListener('abort', onAbort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
-  });
 }
 
 /** The start of an error body. */

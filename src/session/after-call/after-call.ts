@@ -1,7 +1,6 @@
 import type { ChatMessage, ToolSpec } from '../../agent/chat.js';
 import { reasonOf } from '../../base/errors.js';
-import { untilAborted } from '../abortable.js';
-import { withDeadline } from '../deadline.js';
+import { untilAborted, withTimeout } from '../../base/deadlines.js';
 import { remember } from './memory.js';
 import type { SessionOptions } from '../session-options.js';
 import type { FunctionCall } from '../record/session-report.js';
@@ -71,9 +70,9 @@ async function runAfterCall(
     }
   };
   try {
-    const runs = await withDeadline(clock, TIMEOUT_MS, async (signal) => {
+    const runs = await withTimeout(clock, TIMEOUT_MS, async (signal) => {
       const known = (spec: ToolSpec): Promise<string> =>
-        withDeadline(clock, KNOWN_TIMEOUT_MS, (deadline) => knownArguments(spec, options, messages, deadline));
+        withTimeout(clock, KNOWN_TIMEOUT_MS, (deadline) => knownArguments(spec, options, messages, deadline));
       const onRun = async (run: AfterCallRun): Promise<void> => {
         const call = functionCall(run);
         await marks?.finish(sessionId, options.optOut === true ? { ...call, arguments: '{}', result: '' } : call);

@@ -1,8 +1,7 @@
 import type { ChatMessage, ToolSpec } from '../../agent/chat.js';
 import { parseJson } from '../../base/json.js';
 import { reasonOf } from '../../base/errors.js';
-import { untilAborted } from '../abortable.js';
-import { withDeadline } from '../deadline.js';
+import { untilAborted, withTimeout } from '../../base/deadlines.js';
 import type { SessionOptions } from '../session-options.js';
 import type { FunctionCall } from '../record/session-report.js';
 import type { UsageBook } from '../record/usage.js';
@@ -163,7 +162,7 @@ export async function remember(
   try {
     const text = (await summaryOf(options, messages, onFault)) ?? plainSummary(messages, calls);
     if (text === '') return;
-    await withDeadline(clock, KEEP_TIMEOUT_MS, () => memory.keep(text));
+    await withTimeout(clock, KEEP_TIMEOUT_MS, () => memory.keep(text));
   } catch (error) {
     onFault(reasonOf(error));
   }
@@ -176,7 +175,7 @@ async function summaryOf(
   onFault: (reason: string) => void,
 ): Promise<string | null> {
   try {
-    return await withDeadline(clock, SUMMARY_TIMEOUT_MS, async (signal) => {
+    return await withTimeout(clock, SUMMARY_TIMEOUT_MS, async (signal) => {
       usage.asked({ provider: llm.name, model });
       const pieces = llm.complete({
         model,

@@ -1,4 +1,5 @@
-import { type Clock, delay } from '../../base/clock.js';
+import { type Cancel, type Clock, delay } from '../../base/clock.js';
+import { raceAbort } from '../../base/deadlines.js';
 import { type Failure, failureOf, ParleyError } from '../../base/errors.js';
 import type {
   SpeechHints,
@@ -247,7 +248,7 @@ export class Recogniser implements SttStream {
       },
     );
     try {
-      opened = await Promise.race([opening, deadline.passed]);
+      opened = await raceAbort(opening, deadline.signal);
     } catch (error) {
       void opening.then(closeQuietly, () => undefined);
       fail(error);
@@ -298,28 +299,14 @@ export class Recogniser implements SttStream {
 /** The time that a stream has for opening; its signal outlives it, and is aborted when the session is over. */
 class Deadline {
   readonly signal: AbortSignal;
-  /** Rejects when the time is over, or the session is. */
-  readonly passed: Promise<never>;
-  readonly lift: () => void;
+  readonly lift: Cancel;
 
   constructor(clock: Clock, session: AbortSignal, error: () => Error) {
     const timeout = new AbortController();
     this.signal = AbortSignal.any([session, timeout.signal]);
-    let onAbort = (): void => undefined;
-    this.passed = new Promise((_resolve, reject) => {
-      onAbort = () => {
-        reject(this.signal.reason as Error);
-      };
-    });
-    this.passed.catch(() => undefined);
-    this.signal.addEventListener('abort', onAbort, { once: true });
-    const cancel = clock.schedule(clock.nowMs() + OPEN_TIMEOUT_MS, () => {
+    this.lift = clock.schedule(clock.nowMs() + OPEN_TIMEOUT_MS, () => {
       timeout.abort(error());
     });
-    this.lift = () => {
-      cancel();
-      this.signal.removeEventListener('abort', onAbort);
-    };
   }
 }
 

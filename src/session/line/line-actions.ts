@@ -2,7 +2,7 @@ import { dialMs, dialTones } from '../../audio/tones/dial-tones.js';
 import { frameSamples } from '../../audio/frame.js';
 import { type HoldSound, holdSound } from '../../audio/tones/hold-sound.js';
 import type { Clock } from '../../base/clock.js';
-import { raceAbort } from '../../base/race-abort.js';
+import { raceAbort } from '../../base/deadlines.js';
 import type { ChatMessage } from '../../agent/chat.js';
 import type { AttendedTransfer, ConversationEvent } from '../../conversation/events.js';
 import { reasonOf } from '../../base/errors.js';

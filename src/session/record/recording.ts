@@ -6,7 +6,7 @@ import { Resampler } from '../../audio/dsp/resample.js';
 import type { Clock } from '../../base/clock.js';
 import { ParleyError, reasonOf } from '../../base/errors.js';
 import type { Transport, TransportMessage, TransportSink } from '../../transports/transport.js';
-import { closeInTime } from '../closing.js';
+import { closeInTime } from '../../base/deadlines.js';
 import { lineOver } from '../line/line-over.js';
 import { WavWriter } from '../../audio/files/wav-writer.js';
 import { fileNameOf } from './file-name.js';

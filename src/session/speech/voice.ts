@@ -6,7 +6,7 @@ import { notInt16 } from '../../audio/frame.js';
 import { failureOf } from '../../base/errors.js';
 import type { LlmVoice } from '../../providers/llm/llm.js';
 import type { TtsProvider } from '../../providers/tts/tts.js';
-import { untilAborted } from '../abortable.js';
+import { untilAborted } from '../../base/deadlines.js';
 import { RealtimeSpeech } from './realtime-speech.js';
 import type { Playout } from './playout.js';
 import type { UsedProvider } from '../record/usage.js';

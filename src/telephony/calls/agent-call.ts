@@ -1,5 +1,6 @@
 import type { CallRecord, CallState, CarrierCall } from '../carriers/carrier.js';
 import { type Clock, delay } from '../../base/clock.js';
+import { waitAtMost } from '../../base/deadlines.js';
 import { ParleyError, reasonOf } from '../../base/errors.js';
 import type { SessionHandle } from '../../engine/remote-line.js';
 import { type CallOutcome, endReason, unconnected } from '../../session/record/call-history.js';
@@ -153,18 +154,13 @@ export class AgentCall {
   async #carrierEnded(): Promise<void> {
     const { call, clock } = this.#options;
     if (call.state === 'ended') return;
-    const waiting = new AbortController();
-    await Promise.race([this.#ended, delay(clock, HANG_UP_MS, waiting.signal)]);
-    waiting.abort();
+    await waitAtMost(clock, HANG_UP_MS, this.#ended);
     call.hangUp();
   }
 
   /** The account of a call may come from another thread. */
   async #recorded(whole: Promise<void>): Promise<void> {
-    const { clock } = this.#options;
-    const waiting = new AbortController();
-    await Promise.race([whole, delay(clock, RECORDED_MS, waiting.signal).catch(() => undefined)]);
-    waiting.abort();
+    await waitAtMost(this.#options.clock, RECORDED_MS, whole);
   }
 
   #enter(status: CallStatus, reason: string | null = null): void {

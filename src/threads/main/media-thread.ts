@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { CallLineEvents } from '../../telephony/carriers/sip/line.js';
-import { type Clock, delay } from '../../base/clock.js';
+import type { Clock } from '../../base/clock.js';
+import { waitAtMost } from '../../base/deadlines.js';
 import { unixNow } from '../../base/real-clock.js';
 import type { RemoteSession } from '../../engine/remote-line.js';
 import type { EngineOptions, SessionRequest } from '../../engine/options.js';
@@ -196,11 +197,9 @@ export class MediaThread {
   /** Ends the thread in the middle of whatever it does: what goes on in it is lost. May be called twice. */
   async terminate(): Promise<void> {
     if (this.#isGone) return;
-    const waiting = new AbortController();
     const ended = once(this.#worker, 'exit');
     void this.#worker.terminate();
-    await Promise.race([ended, delay(this.#options.clock, CLOSE_MS, waiting.signal).catch(() => undefined)]);
-    waiting.abort();
+    await waitAtMost(this.#options.clock, CLOSE_MS, ended);
   }
 
   #gone(why: string): void {

@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.js';
 import type { ToolCall, ToolSpec } from '../../agent/chat.js';
 import { parseJson } from '../../base/json.js';
 import { reasonOf } from '../../base/errors.js';
-import { abortAfter } from '../deadline.js';
+import { withTimeout } from '../../base/deadlines.js';
 import type { Tool, ToolContext, ToolResult, ToolSpeech } from '../tool.js';
 import type { Knowledge, Passage } from './knowledge.js';
 import { sentences } from './chunker.js';
@@ -119,16 +119,11 @@ export class SearchTool implements Tool {
   async #search(text: string, signal: AbortSignal): Promise<Passage[]> {
     signal.throwIfAborted();
     const { knowledge, fileIds, language, clock } = this.#options;
-    const deadline = abortAfter(clock, TIMEOUT_MS, signal);
-    const expired = new Promise<never>((_resolve, reject) => {
-      deadline.signal.addEventListener('abort', () => reject(deadline.signal.reason as Error), { once: true });
-    });
-    try {
-      const found = knowledge.search({ text, fileIds, language, limit: PASSAGES, signal: deadline.signal });
-      return await Promise.race([clock.settle(found, clock.nowMs() + VIRTUAL_LATENCY_MS), expired]);
-    } finally {
-      deadline.cancel();
-    }
+    const search = (inTime: AbortSignal): Promise<Passage[]> => {
+      const found = knowledge.search({ text, fileIds, language, limit: PASSAGES, signal: inTime });
+      return clock.settle(found, clock.nowMs() + VIRTUAL_LATENCY_MS);
+    };
+    return withTimeout(clock, TIMEOUT_MS, search, signal);
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.js';
-import { abortAfter } from '../deadline.js';
+import { abortAfter, raceAbort, withTimeout } from '../../base/deadlines.js';
 import type { JsonRpcMessage, LinkEvents, McpLink } from './link.js';
 import { errorOf } from '../../base/errors.js';
 
@@ -96,9 +96,6 @@ export class McpConnection {
     signal.throwIfAborted();
     const id = ++this.#ids;
     const deadline = abortAfter(this.#options.clock, timeoutMs, signal);
-    const aborted = new Promise<never>((_resolve, reject) => {
-      deadline.signal.addEventListener('abort', () => reject(deadline.signal.reason as Error), { once: true });
-    });
     const answer = new Promise<unknown>((resolve, reject) => this.#pending.set(id, { resolve, reject }));
     // Aborts a stream that continues after the answer.
     const sending = new AbortController();
@@ -108,7 +105,7 @@ export class McpConnection {
       (error: unknown) => this.#pending.get(id)?.reject(errorOf(error)),
     );
     try {
-      return await Promise.race([answer, aborted]);
+      return await raceAbort(answer, deadline.signal);
     } catch (error) {
       if (deadline.signal.aborted && method !== 'initialize') this.#cancel(id, deadline.signal.reason);
       throw error;
@@ -116,7 +113,6 @@ export class McpConnection {
       this.#pending.delete(id);
       deadline.cancel();
       sending.abort();
-      answer.catch(() => undefined); // it may have been beaten by the deadline
       await sent;
     }
   }
@@ -138,13 +134,11 @@ export class McpConnection {
 
   /** Sends a notification. */
   async #send(message: JsonRpcMessage): Promise<void> {
-    const deadline = abortAfter(this.#options.clock, OPEN_MS, this.#abort.signal);
+    const send = (inTime: AbortSignal): Promise<void> => this.#link.send(message, inTime);
     try {
-      await this.#link.send(message, deadline.signal);
+      await withTimeout(this.#options.clock, OPEN_MS, send, this.#abort.signal);
     } catch {
       // If the connection is broken, the next request fails.
-    } finally {
-      deadline.cancel();
     }
   }
 

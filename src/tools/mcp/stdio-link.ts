@@ -1,7 +1,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Clock } from '../../base/clock.js';
-import { delay } from '../../base/clock.js';
+import { waitAtMost } from '../../base/deadlines.js';
 import { type JsonRpcMessage, type LinkEvents, MAX_MESSAGE_BYTES, type McpLink, readMessage } from './link.js';
 
 export interface StdioLinkOptions extends LinkEvents {
@@ -66,11 +66,7 @@ export class StdioLink implements McpLink {
     const ended = once(child, 'exit');
     child.stdin.end();
     for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
-      const waiting = new AbortController();
-      const late = delay(this.#options.clock, END_MS, waiting.signal).then(() => true);
-      const isLate = await Promise.race([ended.then(() => false), late]);
-      waiting.abort();
-      if (!isLate) return;
+      if ((await waitAtMost(this.#options.clock, END_MS, ended)) !== undefined) return;
       child.kill(signal);
     }
     await ended;

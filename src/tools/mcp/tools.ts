@@ -1,4 +1,5 @@
-import { type Clock, delay } from '../../base/clock.js';
+import type { Clock } from '../../base/clock.js';
+import { waitAtMost } from '../../base/deadlines.js';
 import type { ToolCall, ToolSpec } from '../../agent/chat.js';
 import { TOOL_NAME } from '../../agent/function.js';
 import { parseJson } from '../../base/json.js';
@@ -73,10 +74,8 @@ export class McpServers {
 
   async #reach(): Promise<void> {
     if (this.#servers.size === 0) return;
-    const waiting = new AbortController();
     const all = Promise.all([...this.#servers.values()].map(({ server }) => server.connect()));
-    await Promise.race([all, delay(this.#clock, this.#firstWaitMs, waiting.signal)]);
-    waiting.abort();
+    await waitAtMost(this.#clock, this.#firstWaitMs, all);
   }
 
   async close(): Promise<void> {

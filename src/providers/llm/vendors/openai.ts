@@ -1,3 +1,4 @@
+import { raceAbort } from '../../../base/deadlines.js';
 import { createParser } from 'eventsource-parser';
 import type { Dispatcher, Pool } from 'undici';
 import type { Clock } from '../../../base/clock.js';
@@ -194,7 +195,7 @@ export class OpenAiProvider implements LlmProvider {
       },
     };
     // undici reacts to an abort only after it has a connection, so this does not wait for its answer.
-    return untilAborted(dispatcher.request(options), deadlines.signal);
+    return raceAbort(dispatcher.request(options), deadlines.signal);
   }
 
   #refusal(status: number, body: string): ParleyError {
@@ -233,18 +234,6 @@ const reportSent: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (optio
     onResponseError: (...args) => handler.onResponseError?.(...args),
   });
 };
-
-function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise<T>((resolve, reject) => {
-    const onAbort = (): void => {
-      reject(signal.reason as Error);
-    };
-    signal.addEventListener('abort', onAbort, { once: true });
-    work.then(resolve, reject).finally(() => {
-      signal.removeEventListener('abort', onAbort);
-    });
-  });
-}
 
 /** The events of a stream up to `[DONE]`. Throws if the stream breaks off or contains invalid JSON. */
 async function* readEvents(

@@ -6,7 +6,7 @@ import type { Heard } from '../../local/engine/engine-protocol.js';
 import { LocalEngines, type LocalEnginesOptions } from '../../local/engine/engines.js';
 import { type LocalModels, speaks } from '../../local/local-models.js';
 import { baseLanguage, type LocalModel } from '../../local/model-facts.js';
-import { raceAbort } from '../../../base/race-abort.js';
+import { raceAbort } from '../../../base/deadlines.js';
 import type { SttEvents, SttOptions, SttProvider, SttStream } from '../stt.js';
 import { favoured } from '../vendors/keywords.js';
 import { WhisperStream } from '../vendors/whisper-stream.js';

@@ -1,3 +1,4 @@
+import { raceAbort } from '../../../base/deadlines.js';
 import type { SttAbilities, SttEvents, SttOptions, SttProvider, SttStream } from '../stt.js';
 import type { SttDialect } from './dialect.js';
 import { SocketStream } from './socket-stream.js';
@@ -69,7 +70,7 @@ export class SocketSttProvider implements SttProvider {
     );
     this.#streams.add(stream);
     signal.addEventListener('abort', () => this.#streams.delete(stream), { once: true });
-    await untilAborted(stream.opened, signal);
+    await raceAbort(stream.opened, signal);
     return {
       push: (samples, startSample) => stream.push(samples, startSample),
       speechStarted: (sample) => stream.speechStarted(sample),
@@ -98,12 +99,4 @@ export function socketUrl(baseUrl: string, path: string, query: URLSearchParams)
   const root = baseUrl.replace(/^http/, 'ws').replace(/\/+$/, '');
   const search = query.toString();
   return `${root}${path}${search === '' ? '' : `?${search}`}`;
-}
-
-function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(signal.reason as Error);
-    signal.addEventListener('abort', onAbort, { once: true });
-    void work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
-  });
 }

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../base/clock.js';
-import { delay } from '../../../base/clock.js';
+import { waitAtMost } from '../../../base/deadlines.js';
 import { parseJson } from '../../../base/json.js';
 import { Deadlines } from '../../deadlines.js';
 import { failed } from '../../wire/vendor-error.js';
@@ -60,11 +60,7 @@ export class AccountVoices {
     const { clock } = this.#options;
     if (this.#closing.signal.aborted || clock.nowMs() < this.#dueMs) return this.#voices;
     this.#asking ??= this.#ask().finally(() => (this.#asking = null));
-    if (this.#voices.length === 0) {
-      const enough = new AbortController();
-      await Promise.race([this.#asking, delay(clock, PATIENCE_MS, enough.signal).catch(() => undefined)]);
-      enough.abort();
-    }
+    if (this.#voices.length === 0) await waitAtMost(clock, PATIENCE_MS, this.#asking);
     return this.#voices;
   }
 

@@ -1,4 +1,5 @@
-import { delay, type Clock } from '../../../base/clock.js';
+import type { Clock } from '../../../base/clock.js';
+import { waitAtMost } from '../../../base/deadlines.js';
 import { RealClock } from '../../../base/real-clock.js';
 import { ParleyError } from '../../../base/errors.js';
 import { AccountVoices, type VoiceListing } from './account-voices.js';
@@ -92,10 +93,7 @@ export class SocketTts implements TtsProvider {
   async warmUp(choice: Partial<TtsVoiceChoice> = {}): Promise<void> {
     const { clock } = this.#options;
     const connection = this.#free(this.#voiceOf({ ...NO_CHOICE, ...choice }));
-    const enough = new AbortController();
-    const late = delay(clock, WARM_UP_MS, enough.signal).catch(() => undefined);
-    const error = await Promise.race([connection.ready, late]);
-    enough.abort();
+    const error = await waitAtMost(clock, WARM_UP_MS, connection.ready);
     if (error instanceof ParleyError && !error.retryable) throw error;
   }
 

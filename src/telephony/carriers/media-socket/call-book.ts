@@ -1,4 +1,5 @@
-import type { Cancel, Clock } from '../../../base/clock.js';
+import type { Clock } from '../../../base/clock.js';
+import { waitAtMost } from '../../../base/deadlines.js';
 import type { CarrierCall } from '../carrier.js';
 import type { SocketCall } from './socket-call.js';
 import type { MediaCounts } from './socket-line.js';
@@ -84,12 +85,7 @@ export class CallBook<C extends BookedCall> {
       booked.call.finish({ cause: 'failed', by: 'network', reason: 'the carrier is closed' });
       booked.hangUp();
     }
-    let cancel: Cancel = () => undefined;
-    const late = new Promise<void>((resolve) => {
-      cancel = this.#clock.schedule(this.#clock.nowMs() + CLOSE_MS, resolve);
-    });
-    await Promise.race([Promise.all(all.map(({ ended }) => ended)), late]);
-    cancel();
+    await waitAtMost(this.#clock, CLOSE_MS, Promise.all(all.map(({ ended }) => ended)));
     for (const booked of all) booked.close();
     this.#byToken.clear();
     this.#byId.clear();
