@@ -92,6 +92,11 @@ const ROWS = {
     count: 1_000_000,
     tests: ['test/telephony/rtp/fuzz.test.ts', 'test/telephony/sip/fuzz.test.ts'],
   },
+  webrtc: {
+    what: "WebRTC calls beside which a stranger sends mutated copies of all of the caller's datagrams",
+    count: 100,
+    tests: ['test/transports/webrtc/strangers.test.ts'],
+  },
 };
 
 const { values, positionals } = parseArgs({

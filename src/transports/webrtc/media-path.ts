@@ -11,11 +11,22 @@ const PROFILE = 0x0001;
 const SUITE: SrtpSuite = 'AES_CM_128_HMAC_SHA1_80';
 const KEY_BYTES = 16;
 const SALT_BYTES = 14;
+/** Of a record (RFC 6347, 4.1). */
+const DTLS_HEADER_BYTES = 13;
+const CHANGE_CIPHER_SPEC = 20;
+const HANDSHAKE = 22;
+/** Of a handshake (RFC 6347, 4.3.2). */
+const HELLO_VERIFY_REQUEST = 3;
 /** From 1900, where NTP begins to count, to 1970. */
 const NTP_EPOCH_S = 2_208_988_800;
 
 /** A packet of a source whose first one werift has sorted. */
 type Route = (packet: RtpPacket) => void;
+
+/** What hands DTLS its datagrams, as werift has it. */
+interface DtlsSocket {
+  onData: (datagram: Buffer) => void;
+}
 
 /** What werift counts of each source, for its reports. */
 interface Receiving {
@@ -69,6 +80,12 @@ export class MediaPath {
       }
       this.#takeKeys();
     };
+    const start = transport.start.bind(transport);
+    transport.start = () => {
+      const connected = start();
+      this.#guardDtls();
+      return connected;
+    };
   }
 
   /** Has all further packets of a source come here. */
@@ -104,6 +121,29 @@ export class MediaPath {
     this.#receiver = new SrtpReceiver({ suite: SUITE, key: keys.remoteKey, salt: keys.remoteSalt });
   }
 
+  /**
+   * Keeps from DTLS what would end the call. Before there are keys, that is a second request for the cookie, which comes
+   * where our first step took long or was repeated on its way (RFC 6347, 4.2.4). Afterwards, it is all that nothing
+   * protects, from a forger of the other end's address (RFC 6347, 4.1.2.7; RFC 5246, 7.2). werift is the client of each
+   * connection here.
+   */
+  #guardDtls(): void {
+    const { dtls } = this.#transport as unknown as { dtls?: { transport: { socket: DtlsSocket } } };
+    if (dtls === undefined) return;
+    const { socket } = dtls.transport;
+    const { onData } = socket;
+    let hasCookie = false;
+    socket.onData = (datagram) => {
+      if (this.#receiver !== null) {
+        if (!isForged(datagram)) onData(datagram);
+        return;
+      }
+      const asksForCookie = datagram[0] === HANDSHAKE && datagram[DTLS_HEADER_BYTES] === HELLO_VERIFY_REQUEST;
+      if (!(asksForCookie && hasCookie)) onData(datagram);
+      hasCookie ||= asksForCookie;
+    };
+  }
+
   #open(receiver: SrtpReceiver, datagram: Buffer): void {
     const opened = receiver.open(datagram);
     const packet = opened === null ? null : parseRtp(opened);
@@ -129,6 +169,17 @@ export class MediaPath {
 function isRtp(datagram: Uint8Array): boolean {
   const first = datagram[0] ?? 0;
   return first >= 128 && first <= 191 && !isRtcp(datagram);
+}
+
+/** Whether a record is among them that nothing protects; a server's last flight begins with one, and may come twice. */
+function isForged(datagram: Buffer): boolean {
+  for (let at = 0; at < datagram.length;) {
+    if (at + DTLS_HEADER_BYTES > datagram.length) return true;
+    const isProtected = datagram.readUInt16BE(at + 3) > 0;
+    if (!isProtected && datagram[at] !== CHANGE_CIPHER_SPEC) return true;
+    at += DTLS_HEADER_BYTES + datagram.readUInt16BE(at + 11);
+  }
+  return false;
 }
 
 function buffer({ buffer: memory, byteOffset, byteLength }: Uint8Array): Buffer {

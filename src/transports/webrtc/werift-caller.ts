@@ -1,6 +1,7 @@
 import type { RTCDataChannel, RTCRtpTransceiver } from 'werift';
 import { MediaStreamTrack, RTCPeerConnection, RtpHeader, RtpPacket } from 'werift';
 import type { MediaPacket } from '../../audio/jitter-buffer.js';
+import { keepStrangersOut } from './checked-sources.js';
 import { keepWay } from './kept-way.js';
 import type { PeerSettings } from './peer.js';
 import { askNobodyElse, findNewWays, weriftConfig } from './werift-config.js';
@@ -48,6 +49,7 @@ export class WeriftCaller {
   async offer(restart = false): Promise<string> {
     const offer = await this.#connection.createOffer({ iceRestart: restart });
     askNobodyElse(this.#connection, this.#settings);
+    for (const { connection } of this.#connection.iceTransports) keepStrangersOut(connection);
     await this.#connection.setLocalDescription(offer);
     return this.#connection.localDescription?.sdp ?? '';
   }

@@ -4,6 +4,7 @@ import type { Cancel, Clock } from '../../base/clock.js';
 import { ParleyError, reasonOf } from '../../base/errors.js';
 import type { RtpPacket } from '../../telephony/rtp/packet.js';
 import { TelephoneEvents } from '../../telephony/rtp/telephone-event.js';
+import { keepStrangersOut } from './checked-sources.js';
 import { FollowedPair } from './followed-pair.js';
 import { hasFreePort } from './free-port.js';
 import { keepWay } from './kept-way.js';
@@ -122,6 +123,7 @@ export class WeriftPeer implements WebRtcPeer {
     try {
       await connection.setRemoteDescription({ type: 'offer', sdp });
       askNobodyElse(connection, this.#settings);
+      for (const transport of connection.iceTransports) keepStrangersOut(transport.connection);
       await connection.setLocalDescription(await connection.createAnswer());
     } catch (error) {
       throw new ParleyError('OFFER_INVALID', { reason: reasonOf(error) }, { cause: error });

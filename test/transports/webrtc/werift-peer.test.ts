@@ -9,6 +9,7 @@ import { assertNothingLeft, runningResources } from '../../../src/testing/leaks.
 import type { PeerListener } from '../../../src/transports/webrtc/peer.js';
 import { WeriftCaller } from '../../../src/transports/webrtc/werift-caller.js';
 import { WeriftPeer } from '../../../src/transports/webrtc/werift-peer.js';
+import { bindingRequest } from './stun.js';
 import { udpSockets } from './udp.js';
 
 const lookup = vi.spyOn(dns, 'lookup');
@@ -80,20 +81,6 @@ async function bothWays({ peer, caller, ear }: Line, ticks: number): Promise<voi
   await heard;
 }
 
-/** A check (RFC 8489, 5 and 14.3) whose transaction ends with `id`. */
-function bindingRequest(username: string, id: number): Buffer {
-  const name = Buffer.alloc(Math.ceil(username.length / 4) * 4);
-  name.write(username);
-  const request = Buffer.alloc(24);
-  request.writeUInt16BE(0x0001, 0);
-  request.writeUInt16BE(4 + name.length, 2);
-  request.writeUInt32BE(0x2112a442, 4);
-  request.writeUInt32BE(id, 16);
-  request.writeUInt16BE(0x0006, 20);
-  request.writeUInt16BE(username.length, 22);
-  return Buffer.concat([request, name]);
-}
-
 test('who does not name their source in the offer is heard', async () => {
   const line = await connected((sdp) => sdp.replace(/^a=ssrc:.*\r\n/gm, ''));
   await bothWays(line, 0);
@@ -145,9 +132,10 @@ test('checks with credentials of two rounds make no way', async () => {
   await caller.accept(second);
   const port = Number(/^a=candidate:\S+ 1 udp \d+ 127\.0\.0\.1 (\d+)/m.exec(second)?.[1]);
   const ufrag = (sdp: string): string => /^a=ice-ufrag:(\S+)/m.exec(sdp)?.[1] ?? '';
+  const password = (sdp: string): string => /^a=ice-pwd:(\S+)/m.exec(sdp)?.[1] ?? '';
   const answered = once(socket, 'message') as Promise<[Buffer]>;
-  socket.send(bindingRequest(`${ufrag(first)}:${ufrag(offer)}`, 1), port, '127.0.0.1');
-  socket.send(bindingRequest(`${ufrag(second)}:${ufrag(offer)}`, 2), port, '127.0.0.1');
+  socket.send(bindingRequest(`${ufrag(first)}:${ufrag(offer)}`, 1, password(first)), port, '127.0.0.1');
+  socket.send(bindingRequest(`${ufrag(second)}:${ufrag(offer)}`, 2, password(second)), port, '127.0.0.1');
   const [[response]] = [await answered];
   expect(response.readUInt32BE(16)).toBe(2);
 });
