@@ -1,10 +1,11 @@
-import { parseArgs } from 'node:util';
 import { loadAgentFile } from '../agent/agent-file.js';
 import { agentFileJsonSchema } from '../agent/agent-schema.js';
 import { InvalidConfigError } from '../schema/issues.js';
 import { Engine } from '../engine/engine.js';
 import { ParleyError } from '../base/errors.js';
+import { noSuchAction } from './shared/actions.js';
 import { type Command, UsageError } from './shared/command.js';
+import { parseFlags } from './shared/flags.js';
 import { engineSettings, SETTING_FLAGS, tellWarnings } from './shared/engine-settings.js';
 
 export const agents: Command = {
@@ -21,13 +22,14 @@ schema  Prints the JSON Schema of agent files. Editors complete and check a file
   --llm-model ID  the language model where the agent names none
 `,
   async run(args, io) {
-    const { values, positionals } = parseArgs({ args: [...args], allowPositionals: true, options: SETTING_FLAGS });
+    const { values, positionals } = parseFlags({ args: [...args], allowPositionals: true, options: SETTING_FLAGS });
     const [action, ...files] = positionals;
     if (action === 'schema' && files.length === 0) {
       io.stdout.write(`${JSON.stringify(agentFileJsonSchema(), null, 2)}\n`);
       return 0;
     }
-    if (action !== 'check' || files.length === 0) throw new UsageError('agents check FILE … or agents schema');
+    if (action !== 'check' || files.length === 0)
+      throw noSuchAction(action, ['check', 'schema'], 'agents check FILE … or agents schema');
     const { engine: options } = await engineSettings(io, values);
     const engine = new Engine(options);
     let code = 0;

@@ -1,7 +1,7 @@
-import { parseArgs } from 'node:util';
 import { loadSettings } from '../settings/load-settings.js';
 import { backUp } from '../store/backup/backup.js';
 import { type Command, UsageError } from './shared/command.js';
+import { parseFlags } from './shared/flags.js';
 
 export const backup: Command = {
   help: `
@@ -16,7 +16,7 @@ moment, checked. The file holds the keys that encrypt stored secrets, so it is a
   --json          what was written, as JSON
 `,
   async run(args, io) {
-    const { values, positionals } = parseArgs({
+    const { values, positionals } = parseFlags({
       args: [...args],
       allowPositionals: true,
       options: {

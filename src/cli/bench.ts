@@ -1,6 +1,5 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { type LatencyRunOptions, runLatency } from '../benchmark/latency-run.js';
 import { isLine, type LineName, LINES } from '../benchmark/lines/registry.js';
 import { type BenchmarkReport, machine, reportText } from '../benchmark/report.js';
@@ -10,6 +9,7 @@ import { reportPage } from '../benchmark/report-page.js';
 import { VirtualClock } from '../base/virtual-clock.js';
 import { loadAgentFile } from '../agent/agent-file.js';
 import { type Command, UsageError } from './shared/command.js';
+import { parseFlags } from './shared/flags.js';
 import { atDesk, openDemoDesk, usesDemoDesk } from './shared/demo-desk.js';
 import { engineSettings } from './shared/engine-settings.js';
 import { ProgressBar } from './shared/progress.js';
@@ -106,7 +106,7 @@ interface BenchOptions {
 }
 
 function readOptions(args: readonly string[]): BenchOptions {
-  const { values } = parseArgs({
+  const { values } = parseFlags({
     args: [...args],
     options: {
       fixtures: { type: 'string' },

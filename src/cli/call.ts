@@ -1,5 +1,5 @@
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { parseArgs, styleText } from 'node:util';
+import { styleText } from 'node:util';
 import { encodeWav } from '../audio/files/wav.js';
 import type { SimulatedNetwork } from '../telephony/carriers/simulated/network.js';
 import { PHONE_RATE_HZ } from '../telephony/carriers/simulated/path.js';
@@ -18,6 +18,7 @@ import type { LogEntry } from '../session/record/event-log.js';
 import type { SessionEvent } from '../session/session-options.js';
 import { CallStores } from './shared/call-stores.js';
 import { type Command, type CommandIo, UsageError } from './shared/command.js';
+import { parseFlags } from './shared/flags.js';
 import { openAgentStores } from './shared/agent-stores.js';
 import { atDesk, openDemoDesk, usesDemoDesk } from './shared/demo-desk.js';
 import { engineSettings, SETTING_FLAGS, tellWarnings } from './shared/engine-settings.js';
@@ -100,7 +101,7 @@ interface CallOptions {
 }
 
 function readOptions(args: readonly string[]): CallOptions {
-  const { values, positionals } = parseArgs({
+  const { values, positionals } = parseFlags({
     args: [...args],
     allowPositionals: true,
     options: {

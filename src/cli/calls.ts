@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { pathToFileURL } from 'node:url';
-import { parseArgs } from 'node:util';
 import * as z from 'zod';
 import { loadSettings } from '../settings/load-settings.js';
 import type { Settings } from '../settings/settings.js';
@@ -18,7 +17,9 @@ import { CallStore, type StoredCall } from '../store/calls.js';
 import { databaseFile, openDatabase } from '../store/database.js';
 import { readLog } from '../replay/index.js';
 import { callTable, callView } from './shared/call-view.js';
+import { noSuchAction } from './shared/actions.js';
 import { type Command, type CommandIo, UsageError } from './shared/command.js';
+import { parseFlags } from './shared/flags.js';
 import { openOutput } from './shared/output-file.js';
 import { numberOf } from './shared/values.js';
 
@@ -109,10 +110,10 @@ the beginning of a session's id, as the table shows it.
   --json                       as JSON, with the members of GET /call-logs
 `,
   async run(args, io) {
-    const { values, positionals } = parseArgs({ args: [...args], allowPositionals: true, options: OPTIONS });
+    const { values, positionals } = parseFlags({ args: [...args], allowPositionals: true, options: OPTIONS });
     const [action, session, ...more] = positionals;
     if (action !== 'list' && action !== 'show' && action !== 'export' && action !== 'erase') {
-      throw new UsageError('list, show, export or erase?');
+      throw noSuchAction(action, ['list', 'show', 'export', 'erase'], 'list, show, export or erase?');
     }
     if ((action === 'show') !== (session !== undefined) || more.length > 0) {
       throw new UsageError(action === 'show' ? 'show which session?' : `${action} takes no arguments`);

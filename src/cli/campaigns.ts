@@ -1,7 +1,9 @@
-import { parseArgs, styleText } from 'node:util';
+import { styleText } from 'node:util';
 import { encodeUrlText } from '../schema/text.js';
 import { ParleyError } from '../base/errors.js';
+import { noSuchAction } from './shared/actions.js';
 import { type Command, type CommandIo, UsageError } from './shared/command.js';
+import { parseFlags } from './shared/flags.js';
 import { DaemonClient } from './shared/daemon-client.js';
 import { ProgressBar } from './shared/progress.js';
 import { type FileRecord, readRecords } from './shared/record-file.js';
@@ -144,10 +146,10 @@ become metadata, or JSON: [{"phone": "+12025550101", "metadata": {"Name": "Ann"}
   --json           as JSON; progress: a line for each change
 `,
   async run(args, io) {
-    const { values, positionals } = parseArgs({ args: [...args], allowPositionals: true, options: OPTIONS });
+    const { values, positionals } = parseFlags({ args: [...args], allowPositionals: true, options: OPTIONS });
     const [name = '', ...rest] = positionals;
     const action = Object.hasOwn(ACTIONS, name) ? ACTIONS[name] : undefined;
-    if (action === undefined) throw new UsageError(`${Object.keys(ACTIONS).join(', ')}?`);
+    if (action === undefined) throw noSuchAction(name, Object.keys(ACTIONS), `${Object.keys(ACTIONS).join(', ')}?`);
     if (rest.length !== action.takes) throw new UsageError(`${name} takes ${String(action.takes)} arguments`);
     const url = values.url ?? io.env['PARLEY_URL'] ?? DEFAULT_URL;
     const key = values.key ?? io.env['PARLEY_API_KEY'] ?? '';

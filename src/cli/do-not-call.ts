@@ -1,7 +1,8 @@
-import { parseArgs } from 'node:util';
 import { loadSettings } from '../settings/load-settings.js';
 import { CallStores } from './shared/call-stores.js';
+import { noSuchAction } from './shared/actions.js';
 import { type Command, UsageError } from './shared/command.js';
+import { parseFlags } from './shared/flags.js';
 
 export const doNotCall: Command = {
   help: `
@@ -15,13 +16,14 @@ list is the daemon's, in its data folder.
   --json  as JSON
 `,
   async run(args, io) {
-    const { values, positionals } = parseArgs({
+    const { values, positionals } = parseFlags({
       args: [...args],
       allowPositionals: true,
       options: { json: { type: 'boolean', default: false } },
     });
     const [action, ...numbers] = positionals;
-    if (action !== 'list' && action !== 'add' && action !== 'remove') throw new UsageError('list, add or remove?');
+    if (action !== 'list' && action !== 'add' && action !== 'remove')
+      throw noSuchAction(action, ['list', 'add', 'remove'], 'list, add or remove?');
     if ((action === 'list') !== (numbers.length === 0)) {
       throw new UsageError(action === 'list' ? 'list takes no numbers' : `${action} what?`);
     }

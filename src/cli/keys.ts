@@ -1,12 +1,13 @@
 import { existsSync } from 'node:fs';
-import { parseArgs } from 'node:util';
 import { loadSettings } from '../settings/load-settings.js';
 import { originSchema } from '../settings/setting-items.js';
 import { ParleyError } from '../base/errors.js';
 import { hasAgent } from '../store/agents.js';
 import { databaseFile, openDatabase } from '../store/database.js';
 import { KEY_VARIABLES, KeyStore, type StoredKey } from '../store/keys.js';
+import { noSuchAction } from './shared/actions.js';
 import { type Command, type CommandIo, UsageError } from './shared/command.js';
+import { parseFlags } from './shared/flags.js';
 
 export const keys: Command = {
   help: `
@@ -26,7 +27,7 @@ shown once, when it is made. What is done here holds at once, also for a daemon 
   --json          as JSON
 `,
   async run(args, io) {
-    const { values, positionals } = parseArgs({
+    const { values, positionals } = parseFlags({
       args: [...args],
       allowPositionals: true,
       options: {
@@ -67,6 +68,9 @@ function workOf(
   rest: readonly string[],
   { name, agents, origins }: { name: string | undefined; agents: readonly string[]; origins: readonly string[] },
 ): Work {
+  if (action !== 'list' && action !== 'create' && action !== 'revoke') {
+    throw noSuchAction(action, ['list', 'create', 'revoke'], 'list, create or revoke?');
+  }
   if (action !== 'create' && (name !== undefined || agents.length > 0 || origins.length > 0)) {
     throw new UsageError('--name, --agent and --origin are for create');
   }
@@ -78,7 +82,6 @@ function workOf(
     if (rest.length === 0) throw new UsageError('revoke which key? parley keys list tells their ids');
     return (store, io) => revoke(store, io, rest);
   }
-  if (action !== 'create') throw new UsageError('list, create or revoke?');
   const [kind, ...more] = rest;
   if ((kind !== 'private' && kind !== 'public') || more.length > 0) throw new UsageError('create private or public?');
   if (name === undefined || name === '' || name.length > 200)

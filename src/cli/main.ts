@@ -101,7 +101,7 @@ export async function main(args: readonly string[], io: CommandIo = processIo())
   }
   const entry = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (entry === undefined) {
-    const meant = similar(name, Object.keys(COMMANDS));
+    const meant = similar(name, [...Object.keys(COMMANDS), 'help', '--help', '--version']);
     const hint = meant === null ? `Try: ${Object.keys(COMMANDS).join(', ')}` : `Did you mean: parley ${meant}?`;
     io.stderr.write(`parley: there is no command "${name}". ${hint}\n`);
     return 2;

@@ -1,6 +1,8 @@
-import { parseArgs, styleText } from 'node:util';
+import { styleText } from 'node:util';
 import { loadSettings } from '../settings/load-settings.js';
+import { noSuchAction } from './shared/actions.js';
 import { type Command, UsageError } from './shared/command.js';
+import { parseFlags } from './shared/flags.js';
 import { openMemories } from './shared/memory-file.js';
 
 export const memories: Command = {
@@ -16,7 +18,7 @@ What agents remember of their users (AgentConfig's memory): listed, the latest f
   --json         as JSON
 `,
   async run(args, io) {
-    const { values, positionals } = parseArgs({
+    const { values, positionals } = parseFlags({
       args: [...args],
       allowPositionals: true,
       options: {
@@ -27,7 +29,8 @@ What agents remember of their users (AgentConfig's memory): listed, the latest f
       },
     });
     const [what, ...more] = positionals;
-    if ((what !== 'list' && what !== 'erase') || more.length > 0) throw new UsageError('list or erase?');
+    if ((what !== 'list' && what !== 'erase') || more.length > 0)
+      throw noSuchAction(what, ['list', 'erase'], 'list or erase?');
     const { user = null, agent: agentId = null } = values;
     if (what === 'erase' && user === null) throw new UsageError('--user is missing: whose memories are to be erased?');
     const { settings } = await loadSettings({ env: io.env, flags: { 'data-dir': values['data-dir'] } });

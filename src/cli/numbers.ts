@@ -1,7 +1,8 @@
 import { pathToFileURL } from 'node:url';
-import { parseArgs, styleText } from 'node:util';
+import { styleText } from 'node:util';
 import { readDirectory, STOCK_DIRECTORY } from '../telephony/carriers/simulated/directory.js';
 import type { Command } from './shared/command.js';
+import { parseFlags } from './shared/flags.js';
 
 export const numbers: Command = {
   help: `
@@ -13,7 +14,7 @@ Lists the numbers of the simulated phone network, and what each does when \`parl
   --json          as JSON
 `,
   async run(args, io) {
-    const { values } = parseArgs({
+    const { values } = parseFlags({
       args: [...args],
       options: { numbers: { type: 'string' }, json: { type: 'boolean', default: false } },
     });

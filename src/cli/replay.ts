@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises';
-import { parseArgs } from 'node:util';
 import { readJsonFile } from '../schema/json-file.js';
 import { ParleyError, reasonOf } from '../base/errors.js';
 import {
@@ -11,6 +10,7 @@ import {
   type WhatIf,
 } from '../replay/index.js';
 import { type Command, UsageError } from './shared/command.js';
+import { parseFlags } from './shared/flags.js';
 
 /** Column width in characters. */
 const COLUMN = 56;
@@ -74,7 +74,7 @@ what it does with what the log holds. The exit code is 1 if anything is not the 
   --json          print the result as JSON
 `,
   async run(args, io) {
-    const { values, positionals } = parseArgs({
+    const { values, positionals } = parseFlags({
       args: [...args],
       allowPositionals: true,
       options: { config: { type: 'string' }, json: { type: 'boolean', default: false } },

@@ -1,7 +1,7 @@
-import { parseArgs } from 'node:util';
 import { loadSettings } from '../settings/load-settings.js';
 import { restore as restoreBackup } from '../store/backup/restore.js';
 import { type Command, UsageError } from './shared/command.js';
+import { parseFlags } from './shared/flags.js';
 
 export const restore: Command = {
   help: `
@@ -14,7 +14,7 @@ kept in a folder beside it, and campaigns that were calling are paused: start th
   --json          what was done, as JSON
 `,
   async run(args, io) {
-    const { values, positionals } = parseArgs({
+    const { values, positionals } = parseFlags({
       args: [...args],
       allowPositionals: true,
       options: { 'data-dir': { type: 'string' }, json: { type: 'boolean', default: false } },

@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
-import { parseArgs } from 'node:util';
 import { decodeMedia } from '../audio/files/decode.js';
 import { FRAME_MS } from '../audio/frame.js';
 import { mediaFormat } from '../audio/codecs/media-format.js';
@@ -17,6 +16,7 @@ import type { SessionReport } from '../session/record/session-report.js';
 import { FileTransport } from '../transports/file.js';
 import { CallStores } from './shared/call-stores.js';
 import { type Command, type CommandIo, UsageError } from './shared/command.js';
+import { parseFlags } from './shared/flags.js';
 import { openAgentStores } from './shared/agent-stores.js';
 import { atDesk, openDemoDesk, usesDemoDesk } from './shared/demo-desk.js';
 import { engineSettings, SETTING_FLAGS, tellWarnings } from './shared/engine-settings.js';
@@ -92,7 +92,7 @@ interface RunOptions {
 }
 
 function readOptions(args: readonly string[]): RunOptions {
-  const { values } = parseArgs({
+  const { values } = parseFlags({
     args: [...args],
     options: {
       agent: { type: 'string' },

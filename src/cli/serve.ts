@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { parseArgs, styleText } from 'node:util';
+import { styleText } from 'node:util';
 import { type AgentFile, loadAgentFile } from '../agent/agent-file.js';
 import { SETTING_NAMES } from '../settings/load-settings.js';
 import { Daemon } from '../daemon/daemon.js';
@@ -13,6 +13,7 @@ import { databaseFile } from '../store/database.js';
 import { storageFault } from '../store/sqlite.js';
 import { checkDefaults } from './shared/check-defaults.js';
 import type { Command, CommandIo } from './shared/command.js';
+import { parseFlags } from './shared/flags.js';
 import { atDesk, openDemoDesk } from './shared/demo-desk.js';
 import { type EngineSettings, engineSettings } from './shared/engine-settings.js';
 import { agentSlug } from './shared/values.js';
@@ -129,7 +130,7 @@ function readFlags(args: readonly string[]): {
   flags: Readonly<Record<string, string | undefined>>;
 } {
   const settings = Object.fromEntries(['config', ...flagNames()].map((flag) => [flag, { type: 'string' as const }]));
-  const { values } = parseArgs({
+  const { values } = parseFlags({
     args: [...args],
     options: { ...settings, agent: { type: 'string', multiple: true } },
   });

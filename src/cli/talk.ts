@@ -1,6 +1,6 @@
 import { clearScreenDown, createInterface, cursorTo, type Interface, moveCursor } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { parseArgs, styleText } from 'node:util';
+import { styleText } from 'node:util';
 import { type AgentFile, loadAgentFile } from '../agent/agent-file.js';
 import type { SessionContinuation } from '../agent/continuation.js';
 import { Engine } from '../engine/engine.js';
@@ -13,6 +13,7 @@ import type { SessionReport } from '../session/record/session-report.js';
 import { MemoryTransport } from '../transports/memory.js';
 import { SOUND_PROGRAMS, SoundDeviceTransport, type SoundPrograms } from '../transports/sound-device.js';
 import type { Command, CommandIo } from './shared/command.js';
+import { parseFlags } from './shared/flags.js';
 import { openAgentStores } from './shared/agent-stores.js';
 import { CallStores } from './shared/call-stores.js';
 import { atDesk, openDemoDesk, usesDemoDesk } from './shared/demo-desk.js';
@@ -85,7 +86,7 @@ sox), else by typing. Lines that you type are said in your place in both. Ctrl-C
   --llm-model ID  the language model where the agent names none
 `,
   async run(args, io) {
-    const { values } = parseArgs({
+    const { values } = parseFlags({
       args: [...args],
       options: {
         agent: { type: 'string' },

@@ -61,6 +61,28 @@ describe('parley', () => {
     expect(help.out).toMatch(/--port\n {6}Port to listen on; 0 = any free one\.\n/);
   });
 
+  it.each([
+    [['serve', '--prot', '1'], 'serve', 'there is no flag --prot. Did you mean: --port?'],
+    [['run', '--agnet=x'], 'run', 'there is no flag --agnet. Did you mean: --agent?'],
+    [['keys', 'list', '--jsn'], 'keys', 'there is no flag --jsn. Did you mean: --json?'],
+    [['doctor', '--zzzzzz'], 'doctor', 'there is no flag --zzzzzz.'],
+    [['numbers', '-x'], 'numbers', 'there is no flag -x.'],
+    [['calls', 'shwo', 'x'], 'calls', 'there is no "shwo". Did you mean: show?'],
+    [['keys', 'crate', 'private', '--name', 'x'], 'keys', 'there is no "crate". Did you mean: create?'],
+    [['models', 'pul', 'a'], 'models', 'there is no "pul". Did you mean: pull?'],
+    [['campaigns', 'strat', 'x'], 'campaigns', 'there is no "strat". Did you mean: start?'],
+    [['memories', 'zzzzzz'], 'memories', 'there is no "zzzzzz". list or erase?'],
+    [['do-not-call'], 'do-not-call', 'list, add or remove?'],
+    [['serve', '--port'], 'serve', "Option '--port <value>' argument missing"],
+  ])('says what is wrong with %j, and whose help to read', async (args, command, fault) => {
+    const expected = `parley ${command}: ${fault}\nTry: parley ${command} --help\n`;
+    expect(await parley(args)).toEqual({ code: 2, out: '', err: expected });
+  });
+
+  it('suggests a flag of its own', async () => {
+    expect((await parley(['--versoin'])).err).toContain('Did you mean: parley --version?');
+  });
+
   it('shows more than five faults of a configuration', async () => {
     const env = { PARLEY_PORT: 'x', PARLEY_VAD: '', PARLEY_PAGE: 'x', PARLEY_DRAIN_S: 'x', PARLEY_LANGUAGE: 'x' };
     const more = { PARLEY_TIMEZONE: 'x', PARLEY_LOG_LEVEL: 'x', PARLEY_METRICS: 'x' };

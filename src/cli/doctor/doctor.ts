@@ -1,4 +1,4 @@
-import { parseArgs, styleText } from 'node:util';
+import { styleText } from 'node:util';
 import { RealClock, unixNow } from '../../base/real-clock.js';
 import { detectProviders } from '../../settings/detect.js';
 import { loadSettings } from '../../settings/load-settings.js';
@@ -9,6 +9,7 @@ import { ParleyError, reasonOf } from '../../base/errors.js';
 import { systemProbe } from '../../net/probe.js';
 import { checkSqlite } from '../../store/sqlite.js';
 import type { Command, CommandIo } from '../shared/command.js';
+import { parseFlags } from '../shared/flags.js';
 import { checkDefaults } from '../shared/check-defaults.js';
 import { engineSettings } from '../shared/engine-settings.js';
 import { checkAccounts } from './accounts.js';
@@ -32,7 +33,7 @@ nothing. Exit code 1 where something will not work.
   --json          as JSON
 `,
   async run(args, io) {
-    const { values } = parseArgs({
+    const { values } = parseFlags({
       args: [...args],
       options: {
         config: { type: 'string' },

@@ -1,11 +1,12 @@
-import { parseArgs } from 'node:util';
 import { baseUrlSchema } from '../../schema/setting.js';
 import { loadSettings } from '../../settings/load-settings.js';
 import type { Settings } from '../../settings/settings.js';
 import { ParleyError } from '../../base/errors.js';
 import { isPath, LocalModels } from '../../providers/local/local-models.js';
 import type { LocalModel } from '../../providers/local/model-facts.js';
+import { noSuchAction } from '../shared/actions.js';
 import { type Command, type CommandIo, UsageError } from '../shared/command.js';
+import { parseFlags } from '../shared/flags.js';
 import { localModelsOf, modelsFolderOf } from '../shared/local-models.js';
 import { ProgressBar } from '../shared/progress.js';
 import { megabytes } from './download.js';
@@ -88,7 +89,7 @@ check has those that are here, or one of them, do their work once, and tells how
   --json          as JSON
 `,
   async run(args, io) {
-    const { values, positionals } = parseArgs({
+    const { values, positionals } = parseFlags({
       args: [...args],
       allowPositionals: true,
       options: {
@@ -106,7 +107,8 @@ check has those that are here, or one of them, do their work once, and tells how
     if (rest.length > 0) throw new UsageError('one name at a time');
     if (action === 'list' && name === undefined) return list(settings, io, values.json);
     if (action === 'check') return checkModels(settings, name ?? null, io);
-    if (action !== 'pull' || name === undefined) throw new UsageError('list, pull NAME or check?');
+    if (action !== 'pull' || name === undefined)
+      throw noSuchAction(action, ['list', 'pull', 'check'], 'list, pull NAME or check?');
     const mirror = values.mirror ?? settings.modelsUrl;
     if (mirror !== null && !baseUrlSchema.safeParse(mirror).success) throw new UsageError('--mirror is no address');
     return pull(settings, name, { again: values.again, mirror }, io);

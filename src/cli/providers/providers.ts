@@ -1,10 +1,11 @@
-import { parseArgs } from 'node:util';
 import { languageSchema } from '../../agent/language.js';
 import { ollamaUrl } from '../../settings/models.js';
 import { ParleyError } from '../../base/errors.js';
 import { type CatalogueEntry, providerCatalogue } from '../../providers/catalogue.js';
 import { LocalModels } from '../../providers/local/local-models.js';
+import { noSuchAction } from '../shared/actions.js';
 import { type Command, type CommandIo, UsageError } from '../shared/command.js';
+import { parseFlags } from '../shared/flags.js';
 import { engineSettings, type EngineSettings } from '../shared/engine-settings.js';
 import { localModelsOf } from '../shared/local-models.js';
 import type { Trial, TrialOptions } from './trial.js';
@@ -90,7 +91,7 @@ language model; where several kinds have the name, all are tried.
   --json          as JSON
 `,
   async run(args, io) {
-    const { values, positionals } = parseArgs({
+    const { values, positionals } = parseFlags({
       args: [...args],
       allowPositionals: true,
       options: {
@@ -109,7 +110,8 @@ language model; where several kinds have the name, all are tried.
     if (!language.success) throw new UsageError('--language is none that parley knows');
     if (action === 'list' && names.length === 0) return list(await engineSettings(io), io, values.json);
     const [name] = names;
-    if (action !== 'test' || name === undefined || names.length > 1) throw new UsageError('list, or test NAME?');
+    if (action !== 'test' || name === undefined || names.length > 1)
+      throw noSuchAction(action, ['list', 'test'], 'list, or test NAME?');
     const { voice = null, model = null } = values;
     return test(
       name,
