@@ -4,7 +4,7 @@ import { InvalidConfigError } from '../schema/issues.js';
 import { Engine } from '../engine/engine.js';
 import { ParleyError } from '../base/errors.js';
 import { noSuchAction } from './shared/actions.js';
-import { type Command, UsageError } from './shared/command.js';
+import type { Command } from './shared/command.js';
 import { parseFlags } from './shared/flags.js';
 import { engineSettings, SETTING_FLAGS, tellWarnings } from './shared/engine-settings.js';
 
