@@ -10,12 +10,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { waitForAnswer, freePort, mulberry } from './daemon-process.mjs';
 import Database from 'better-sqlite3';
 
 const BIN = fileURLToPath(new URL('../bin/parley.js', import.meta.url));
@@ -231,35 +231,10 @@ async function start(folder, config) {
     },
     /** @param {'/readyz' | '/healthz'} path */
     async until(path) {
-      const untilMs = Date.now() + START_MS;
-      while (child.exitCode === null && child.signalCode === null && Date.now() < untilMs) {
-        const response = await fetch(base + path).catch(() => null);
-        await response?.arrayBuffer();
-        if (response?.ok) return;
-        await sleep(20);
-      }
-      throw new Error(`${path} does not answer: ${errors}`);
+      await waitForAnswer(base + path, child, START_MS).catch((error) => {
+        throw new Error(`${error.message}: ${errors}`, { cause: error });
+      });
     },
-  };
-}
-
-async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
-  server.close();
-  await once(server, 'close');
-  return port;
-}
-
-/** A small generator of random numbers, 0..1 (Mulberry32). @param {number} seed */
-function mulberry(seed) {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
   };
 }
 

@@ -9,12 +9,12 @@ import Database from 'better-sqlite3';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { waitForAnswer, freePort, mulberry } from './daemon-process.mjs';
 
 const BIN = fileURLToPath(new URL('../bin/parley.js', import.meta.url));
 const KEY = 'sk_crash_0123456789';
@@ -230,15 +230,10 @@ async function start() {
  * @param {import('node:child_process').ChildProcess} daemon
  */
 async function until(path, daemon) {
-  const untilMs = performance.now() + START_MS;
-  while (performance.now() < untilMs && daemon.exitCode === null) {
-    const response = await fetch(address + path).catch(() => null);
-    await response?.arrayBuffer();
-    if (response?.ok === true) return;
-    await wait(20);
-  }
-  daemon.kill('SIGKILL');
-  throw new Error(`${path} did not answer`);
+  await waitForAnswer(address + path, daemon, START_MS).catch((error) => {
+    daemon.kill('SIGKILL');
+    throw error;
+  });
 }
 
 /**
@@ -271,27 +266,4 @@ function fault(round, text) {
 
 function nextNumber() {
   return `+1303${String(2_000_000 + ++count)}`;
-}
-
-async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const found = server.address();
-  server.close();
-  await once(server, 'close');
-  return found === null || typeof found === 'string' ? 0 : found.port;
-}
-
-/**
- * Numbers in [0, 1) that follow from the seed.
- * @param {number} seed
- */
-function mulberry(seed) {
-  let state = seed | 0;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
-  };
 }

@@ -8,14 +8,16 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { waitForAnswer, freePort } from './daemon-process.mjs';
 
 const BIN = fileURLToPath(new URL('../bin/parley.js', import.meta.url));
+const START_MS = 60_000;
 /** A health check that waits longer than this is none, on a machine that tests share. */
 const HEALTH_LIMIT_MS = 5000;
 const { values } = parseArgs({
@@ -54,7 +56,7 @@ const daemon = spawn(process.execPath, [BIN, 'serve', '--port', String(port)], {
 const gone = once(daemon, 'close');
 let failed = false;
 try {
-  await ready();
+  await waitForAnswer(`http://127.0.0.1:${port}/readyz`, daemon, START_MS);
   const open = new Set();
   const beganMs = performance.now();
   const attacks = Object.entries(KINDS).flatMap(([kind, how]) =>
@@ -132,25 +134,6 @@ async function watchHealth(open) {
     await wait(200);
   }
   return waits;
-}
-
-async function ready() {
-  for (let tries = 0; tries < 600; tries++) {
-    const answer = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => null);
-    await answer?.arrayBuffer();
-    if (answer?.ok === true) return;
-    await wait(100);
-  }
-  throw new Error('the daemon did not get ready');
-}
-
-async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  return address === null || typeof address === 'string' ? 0 : address.port;
 }
 
 /** @param {number} ms */

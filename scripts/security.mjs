@@ -6,12 +6,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { waitForAnswer, freePort } from './daemon-process.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const START_MS = 60_000;
@@ -168,7 +168,7 @@ async function againstDaemon(tests) {
   );
   const gone = once(daemon, 'close');
   try {
-    await ready(address, daemon);
+    await waitForAnswer(`${address}/readyz`, daemon, START_MS);
     daemon.kill('SIGUSR2');
     process.exitCode = await runTests(tests, { PARLEY_SECURITY_ADDRESS: address });
     daemon.kill('SIGUSR2');
@@ -181,28 +181,4 @@ async function againstDaemon(tests) {
     await gone;
     rmSync(dataDir, { recursive: true, force: true });
   }
-}
-
-/**
- * @param {string} address
- * @param {import('node:child_process').ChildProcess} daemon
- */
-async function ready(address, daemon) {
-  const untilMs = performance.now() + START_MS;
-  while (performance.now() < untilMs && daemon.exitCode === null) {
-    const response = await fetch(`${address}/readyz`).catch(() => null);
-    await response?.arrayBuffer();
-    if (response?.ok === true) return;
-    await wait(50);
-  }
-  throw new Error('the daemon did not get ready');
-}
-
-async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  return address === null || typeof address === 'string' ? 0 : address.port;
 }

@@ -21,7 +21,7 @@ export type { FunctionCall, ReportParts, SessionReport, TransferAttempt } from '
 export type { LatencySummary, Percentiles, SpeculationReport, TurnMetrics } from './session/record/session-metrics.js';
 export type { PlayoutStats } from './session/speech/playout.js';
 export type { Recording, RecordingFile, RecordingSink } from './session/record/recording.js';
-export { recordingFolder } from './session/record/recording.js';
+export { recordingFolder } from './session/record/recording-folder.js';
 export type { DoNotCallEntry, DoNotCallList } from './session/after-call/do-not-call.js';
 export type { FinishedSession, Memory, MemoryKeeper, MemoryStore, SessionMemory } from './session/after-call/memory.js';
 export type { SessionContinuation } from './agent/continuation.js';
@@ -106,11 +106,11 @@ export type {
   CallFacts,
   CallHistoryItem,
   CallMetrics,
-  CallOutcome,
   CostItem,
   HistoryFunctionCall,
   LineMetrics,
 } from './session/record/call-history.js';
+export type { CallOutcome } from './session/record/end-reason.js';
 export { KnowledgeBase, type KnowledgeBaseOptions } from './store/knowledge.js';
 export type {
   Knowledge,

@@ -8,8 +8,8 @@ import wabt from 'wabt';
 
 /** Each kernel's source here, and the module that carries it, from the package's root. */
 export const WASM_KERNELS = [
-  ['polyphase.wat', 'src/audio/dsp/polyphase.ts'],
-  ['silero-dense.wat', 'src/providers/vad/silero/silero-kernel.ts'],
+  ['polyphase.wat', 'src/audio/dsp/polyphase-wasm.ts'],
+  ['silero-dense.wat', 'src/providers/vad/silero/silero-dense-wasm.ts'],
 ];
 
 /** The text of the module that carries the bytes of a .wat of this folder. */

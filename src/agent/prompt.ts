@@ -1,4 +1,5 @@
-import { DEFAULT_LANGUAGE, languageName } from './language.js';
+import { DEFAULT_LANGUAGE } from './language.js';
+import { languageName } from './language-name.js';
 import type { ResolvedAgent } from './resolve.js';
 
 /** What the system prompt is made from. A ResolvedAgent fits. */

@@ -31,10 +31,10 @@ export interface ResolveOptions extends VariableSources {
   extraPrompt?: string;
 }
 
-/** An agent ready for a session: defaults applied, variables filled in, units in the names. Plain data. */
-/** Somebody who is asked to take a call has so long to pick up. */
+/** How long a transfer's target is rung. */
 const RING_TIMEOUT_S = 30;
 
+/** An agent ready for a session: defaults applied, variables filled in, units in the names. Plain data. */
 export interface ResolvedAgent {
   status: 'active' | 'disabled';
   language: Language;

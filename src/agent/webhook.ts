@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { optional, required } from '../schema/field.js';
-import { encodeUrlText } from '../schema/text.js';
+import { encodeUrlText } from '../base/url-text.js';
 import { type Variables, fillVariables } from './variables.js';
 
 /** Headers that the HTTP client or the connection owns. */

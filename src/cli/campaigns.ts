@@ -1,5 +1,5 @@
 import { styleText } from 'node:util';
-import { encodeUrlText } from '../schema/text.js';
+import { encodeUrlText } from '../base/url-text.js';
 import { ParleyError } from '../base/errors.js';
 import { noSuchAction } from './shared/actions.js';
 import { type Command, type CommandIo, UsageError } from './shared/command.js';

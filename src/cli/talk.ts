@@ -7,7 +7,7 @@ import { Engine } from '../engine/engine.js';
 import { systemProbe } from '../net/probe.js';
 import { packageFile } from '../package-files.js';
 import { silentTts } from '../providers/tts/silent.js';
-import { NO_MODEL_FAULT } from '../session/record/call-history.js';
+import { NO_MODEL_FAULT } from '../session/record/end-reason.js';
 import type { SessionEvent } from '../session/session-options.js';
 import type { SessionReport } from '../session/record/session-report.js';
 import { MemoryTransport } from '../transports/memory.js';

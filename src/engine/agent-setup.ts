@@ -19,7 +19,7 @@ import { type Switch, switchText } from '../providers/failover/health.js';
 import type { LlmProvider, SpeechModel, SpeechSession } from '../providers/llm/llm.js';
 import { STT_PROVIDERS } from '../providers/stt/registry.js';
 import { TTS_PROVIDERS } from '../providers/tts/registry.js';
-import { NO_MODEL_FAULT } from '../session/record/call-history.js';
+import { NO_MODEL_FAULT } from '../session/record/end-reason.js';
 import type { SessionOptions } from '../session/session-options.js';
 import type { McpServers } from '../tools/mcp/tools.js';
 import { AgentToolbox } from '../tools/toolbox.js';

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { CHAT_STATUS, chatReport } from './chat-report.js';
 import type { Clock } from '../base/clock.js';
 import { unixNow } from '../base/real-clock.js';
 import type { ChatMessage } from '../agent/chat.js';
@@ -9,7 +10,7 @@ import type { GuardedClient } from '../net/guarded-client.js';
 import type { LlmProvider } from '../providers/llm/llm.js';
 import { afterCall } from '../session/after-call/after-call.js';
 import type { MemoryKeeper, MemoryStore, SessionMemory } from '../session/after-call/memory.js';
-import type { FunctionCall, SessionReport } from '../session/record/session-report.js';
+import type { FunctionCall } from '../session/record/session-report.js';
 import type { McpServers } from '../tools/mcp/tools.js';
 import { askForPrompt } from '../tools/prompt-webhook.js';
 import type { Teller, Told } from './session-recorder.js';
@@ -21,9 +22,6 @@ import type { ChatRequest, EngineParts } from './options.js';
 import type { Mind, Planner } from './agent-setup.js';
 import type { UnfinishedChat } from './unfinished.js';
 import { waitAtMost } from '../base/deadlines.js';
-import { latencySummary, noSpeculations } from '../session/record/session-metrics.js';
-import { reportWithoutText } from '../session/record/privacy.js';
-import type { UsageBook } from '../session/record/usage.js';
 
 export type ChatPiece =
   /** The agent has been found fit to answer; nothing has been asked of its model yet. */
@@ -312,8 +310,6 @@ export class Chats {
   }
 }
 
-/** What a chat ends as. */
-export const CHAT_STATUS = 'chat_completion';
 /** How long readers may take to notice that the engine closes. */
 const READERS_MS = 2_000;
 const BROKEN_OFF = 'the client left before the answer was complete';
@@ -336,40 +332,4 @@ function factsOf(request: ChatRequest, { config, agent }: Mind, startUnixMs: num
     recordingUrl: null,
     optOut: agent.privacy.optOut,
   };
-}
-
-export interface ChatReportParts {
-  id: string;
-  durationMs: number;
-  messages: readonly ChatMessage[];
-  calls: readonly FunctionCall[];
-  usage: UsageBook;
-  faults: ReadonlyMap<string, number>;
-  /** Nothing that was said may be kept. */
-  optOut: boolean;
-}
-
-/** What is left of a conversation in writing: nobody heard or spoke, so those parts are empty. */
-export function chatReport({ id, durationMs, messages, calls, usage, faults, optOut }: ChatReportParts): SessionReport {
-  const report: SessionReport = {
-    sessionId: id,
-    status: 'user-ended',
-    durationMs,
-    messages,
-    functionCalls: calls,
-    turns: [],
-    latency: latencySummary([]),
-    doNotCall: false,
-    transfers: [],
-    ttsChars: 0,
-    speculation: noSpeculations(),
-    promptTokens: usage.tokens.promptTokens,
-    completionTokens: usage.tokens.completionTokens,
-    usage: usage.usage(durationMs),
-    playout: { underruns: 0, speechMs: 0, skippedFrames: 0 },
-    line: null,
-    recording: null,
-    faults: Object.fromEntries(faults),
-  };
-  return optOut ? reportWithoutText(report) : report;
 }

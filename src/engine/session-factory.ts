@@ -4,7 +4,7 @@ import type { Clock } from '../base/clock.js';
 import { RealClock, unixNow } from '../base/real-clock.js';
 import type { Ticker } from '../base/ticker.js';
 import type { SessionContinuation } from '../agent/continuation.js';
-import { languageName } from '../agent/language.js';
+import { languageName } from '../agent/language-name.js';
 import { EMBEDDED_DEFAULTS, type ResolvedAgent, resolveAgent } from '../agent/resolve.js';
 import { type ConversationConfig, DEFAULT_CONVERSATION } from '../conversation/config.js';
 import { ParleyError, reasonOf } from '../base/errors.js';

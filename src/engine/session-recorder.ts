@@ -1,13 +1,8 @@
 import type { Clock } from '../base/clock.js';
 import { waitAtMost } from '../base/deadlines.js';
 import { reasonOf } from '../base/errors.js';
-import {
-  type CallFacts,
-  callHistoryItem,
-  type CallHistoryItem,
-  type CallOutcome,
-  shownItem,
-} from '../session/record/call-history.js';
+import { type CallFacts, callHistoryItem, type CallHistoryItem, shownItem } from '../session/record/call-history.js';
+import type { CallOutcome } from '../session/record/end-reason.js';
 import type { Session } from '../session/session.js';
 import type { SessionReport } from '../session/record/session-report.js';
 import { type Outbox, sessionMessageId } from '../tools/outbox.js';

@@ -1,7 +1,7 @@
 import { setOr } from '../schema/field.js';
 import type { ToolCall, ToolSpec } from '../agent/chat.js';
 import type { AgentFunction } from '../agent/function.js';
-import { encodeUrlText } from '../schema/text.js';
+import { encodeUrlText } from '../base/url-text.js';
 import { type Variables, fillVariables } from '../agent/variables.js';
 import type { Clock } from '../base/clock.js';
 import { reasonOf } from '../base/errors.js';

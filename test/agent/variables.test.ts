@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { encodeUrlText } from '../../src/schema/text.js';
+import { encodeUrlText } from '../../src/base/url-text.js';
 import { fillVariables, variablesOf } from '../../src/agent/variables.js';
 
 describe('fillVariables', () => {

@@ -4,7 +4,7 @@ import { failoverOf, failoverSchema } from '../../src/settings/failover.js';
 import type { ModelRoute } from '../../src/settings/models.js';
 import { Engine } from '../../src/engine/engine.js';
 import type { EngineOptions } from '../../src/engine/options.js';
-import { endReason } from '../../src/session/record/call-history.js';
+import { endReason } from '../../src/session/record/end-reason.js';
 import { energyVad } from '../../src/testing/doubles/energy-vad.js';
 import { functionLlm } from '../../src/testing/doubles/function-llm.js';
 import { toneTts } from '../../src/testing/doubles/tone-tts.js';

@@ -3,7 +3,7 @@ import { VirtualClock } from '../../src/base/virtual-clock.js';
 import type { ModelRoutes } from '../../src/settings/models.js';
 import { Engine } from '../../src/engine/engine.js';
 import { modelWarnings } from '../../src/engine/warnings.js';
-import { endReason } from '../../src/session/record/call-history.js';
+import { endReason } from '../../src/session/record/end-reason.js';
 import { energyVad } from '../../src/testing/doubles/energy-vad.js';
 import { promptedStt } from '../../src/testing/doubles/prompted-stt.js';
 import { toneTts } from '../../src/testing/doubles/tone-tts.js';

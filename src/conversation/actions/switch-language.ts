@@ -1,5 +1,5 @@
 import type { ToolCall, ToolSpec } from '../../agent/chat.js';
-import { languageName } from '../../agent/language.js';
+import { languageName } from '../../agent/language-name.js';
 import { textArgument } from './call-arguments.js';
 import type { SwitchLanguageConfig } from '../config.js';
 import type { Core } from '../core.js';

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import * as z from 'zod';
 import { languageSchema } from '../../agent/language.js';
-import { encodeUrlText } from '../../schema/text.js';
+import { encodeUrlText } from '../../base/url-text.js';
 import type { StoredVoice } from '../../store/voices.js';
 import type { Api } from '../http/api.js';
 import { success } from '../http/endpoint.js';

@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { Clock } from '../../base/clock.js';
 import type { Settings } from '../../settings/settings.js';
-import { encodeUrlText } from '../../schema/text.js';
+import { encodeUrlText } from '../../base/url-text.js';
 import { ParleyError } from '../../base/errors.js';
 import { type CallHistoryItem, shownItem } from '../../session/record/call-history.js';
 import { type SessionTraces, TraceFolder } from '../../session/record/trace-folder.js';

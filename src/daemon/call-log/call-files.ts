@@ -2,7 +2,7 @@ import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { opendir, rm, stat } from 'node:fs/promises';
 import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { fileNameOf } from '../../session/record/file-name.js';
-import { recordingLeftIn } from '../../session/record/recording.js';
+import { recordingLeftIn } from '../../session/record/recording-folder.js';
 import type { StoredCall } from '../../store/calls.js';
 
 /** How many files of calls were removed. */

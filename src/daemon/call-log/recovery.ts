@@ -1,14 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { CHAT_STATUS } from '../../engine/chat.js';
+import { CHAT_STATUS } from '../../engine/chat-report.js';
 import type { Engine } from '../../engine/engine.js';
 import type { LeftSession, UnfinishedSession } from '../../engine/unfinished.js';
 import { errorOf } from '../../base/errors.js';
-import {
-  type CallFacts,
-  callHistoryItem,
-  type CallHistoryItem,
-  type CallOutcome,
-} from '../../session/record/call-history.js';
+import { type CallFacts, callHistoryItem, type CallHistoryItem } from '../../session/record/call-history.js';
+import type { CallOutcome } from '../../session/record/end-reason.js';
 import { type FunctionCall, reportOf } from '../../session/record/session-report.js';
 import type { StoredCall } from '../../store/calls.js';
 import type { SqliteOutboxStore } from '../../store/outbox.js';

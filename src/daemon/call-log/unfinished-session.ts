@@ -2,7 +2,7 @@ import { Conversation } from '../../conversation/conversation.js';
 import type { EndStatus, PlayoutPosition } from '../../conversation/events.js';
 import { historyMessages } from '../../conversation/reply/history.js';
 import type { LeftSession, UnfinishedChat } from '../../engine/unfinished.js';
-import { DAEMON_STOPPED } from '../../session/record/call-history.js';
+import { DAEMON_STOPPED } from '../../session/record/end-reason.js';
 import type { LogEntry } from '../../session/record/event-log.js';
 import { SessionMetrics } from '../../session/record/session-metrics.js';
 import type { FunctionCall, ReportParts, SessionReport, TransferAttempt } from '../../session/record/session-report.js';

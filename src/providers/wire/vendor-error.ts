@@ -1,5 +1,5 @@
 import { parseJson } from '../../base/json.js';
-import { encodeUrlText } from '../../schema/text.js';
+import { encodeUrlText } from '../../base/url-text.js';
 import { ParleyError } from '../../base/errors.js';
 
 /** Statuses that are worth a retry, besides all 5xx. */

@@ -3,82 +3,10 @@ import type { ChatMessage, ToolCall } from '../../agent/chat.js';
 import { parseJson } from '../../base/json.js';
 import { redactAgentConfig } from '../../agent/redact.js';
 import { wholeAgentConfig } from '../../agent/whole-agent.js';
+import { type CallOutcome, endReason } from './end-reason.js';
 import type { LineStats } from '../../transports/transport.js';
 import type { Percentiles } from './session-metrics.js';
 import type { FunctionCall, SessionReport, TransferAttempt } from './session-report.js';
-import type { EndStatus } from '../../conversation/events.js';
-
-type Ended = Pick<SessionReport, 'status' | 'faults' | 'faultReasons'>;
-
-/** The fault of a session whose agent has neither a language model nor a script; its reason says what to do. */
-export const NO_MODEL_FAULT = 'llm.missing';
-
-/** The fault of sessions whose process died under them. */
-export const DAEMON_STOPPED = 'daemon.stopped';
-
-/** What ends a session, the likeliest first: what went wrong, and what can be done. */
-const ENDING_FAULTS: readonly [fault: string, what: string, remedy: string][] = [
-  [DAEMON_STOPPED, 'The daemon stopped while the call went on', 'Its log tells why.'],
-  ['transport.failed', 'The line broke', "The network or the other side's device failed; the call can be made again."],
-  ['ears.failed', 'Speech recognition was lost', "Check the recogniser's key, quota and address."],
-  ['llm.failed', 'The language model did not answer', "Check the model's key, quota and address."],
-  ['thread.lost', 'The thread of the conversation ended', "The daemon's log tells why; the call can be made again."],
-  ['tts.failed', 'The voice could not speak', "Check the voice provider's key and quota, and the agent's voice."],
-];
-
-/** What the announcement that answered in place of a person said, by how the session ended. */
-const ANNOUNCED: Readonly<Partial<Record<EndStatus, string>>> = {
-  failed: 'A network announcement said that the number is not in service. Check the number.',
-  busy: 'An announcement said that all lines are busy. Call again later.',
-  'no-answer': 'An announcement said that the person cannot be reached. Call again later.',
-};
-
-/** Why a call did not go well, for a person who can do something about it; null for one that did. */
-export function endReason(report: Ended, outcome: CallOutcome | null): string | null {
-  const announced = ANNOUNCED[report.status];
-  if (announced !== undefined) return announced;
-  const status = outcome?.status ?? report.status;
-  if (status === 'error') return brokenOff(report, outcome);
-  const why = outcome === null ? null : unconnected(outcome);
-  if (why !== null || report.faults[NO_MODEL_FAULT] === undefined) return why;
-  return report.faultReasons?.[NO_MODEL_FAULT] ?? 'The agent has no language model and no script.';
-}
-
-/** As `endReason`, of a call that had no session. */
-export function unconnected({ status, error, carrier }: CallOutcome): string | null {
-  switch (status) {
-    case 'busy':
-      return 'The line was busy. Call again later.';
-    case 'no-answer':
-      return 'Nobody answered. Call again later, or let it ring for longer.';
-    case 'failed': {
-      const why = sentence('The call was not connected', error);
-      // What went wrong on our side says itself what to do; who calls us is no number of ours.
-      return error === reasonOfCarrier(carrier) && carrier?.['direction'] !== 'inbound'
-        ? `${why} Check the number, and the account with the carrier.`
-        : why;
-    }
-    default:
-      return error;
-  }
-}
-
-function reasonOfCarrier(carrier: CallOutcome['carrier']): unknown {
-  const end = carrier?.['end'];
-  return typeof end === 'object' && end !== null ? Reflect.get(end, 'reason') : null;
-}
-
-function brokenOff({ faults, faultReasons = {} }: Ended, outcome: CallOutcome | null): string {
-  for (const [fault, what, remedy] of ENDING_FAULTS) {
-    if (faults[fault] !== undefined) return `${sentence(what, faultReasons[fault] ?? null)} ${remedy}`;
-  }
-  const names = Object.keys(faults).join(', ');
-  return `${sentence('The session broke off', names || (outcome?.error ?? null))} Its trace tells what came before.`;
-}
-
-function sentence(what: string, reason: string | null): string {
-  return reason === null ? `${what}.` : `${what}: ${reason.replace(/[.\s]+$/, '')}.`;
-}
 
 /** What is known of a session beside its report. */
 export interface CallFacts {
@@ -97,15 +25,6 @@ export interface CallFacts {
   recordingUrl: string | null;
   /** Nothing that was said, or is told of the user, may be kept. */
   optOut: boolean;
-}
-
-/** How a phone call ended, which may have had no conversation. */
-export interface CallOutcome {
-  status: string;
-  /** Why it went wrong, in words; null where it did not. */
-  error: string | null;
-  /** The carrier's own account. */
-  carrier: Readonly<Record<string, unknown>> | null;
 }
 
 /** A call as `/call-logs` lists it and `session_data_webhook` is sent it. Members that are not known are null. */

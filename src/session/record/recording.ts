@@ -1,15 +1,10 @@
-import { existsSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import { msToSamples } from '../../audio/frame.js';
 import { Resampler } from '../../audio/dsp/resample.js';
 import type { Clock } from '../../base/clock.js';
-import { ParleyError, reasonOf } from '../../base/errors.js';
+import { reasonOf } from '../../base/errors.js';
 import type { Transport, TransportMessage, TransportSink } from '../../transports/transport.js';
 import { closeInTime } from '../../base/deadlines.js';
 import { lineOver } from '../line/line-over.js';
-import { WavWriter } from '../../audio/files/wav-writer.js';
-import { fileNameOf } from './file-name.js';
 
 /** A gap that was filled with silence, and may still turn out to be shorter than it looked. */
 interface Pad {
@@ -356,51 +351,5 @@ class Side {
     const resampled = resampler.process(this.track.take(Math.round((count * this.#fromHz) / this.#toHz)));
     out.set(resampled.subarray(0, count));
     return out;
-  }
-}
-
-/** Sessions of one id that a folder can hold. */
-const MAX_SAME_ID = 10_000;
-
-/**
- * A folder of recordings: `<session id>.wav`, 16 bits, user left and agent right. The folder is made when it is first
- * needed. Only this user may read it. A file is readable at every moment, also after a crash, and none is ever overwritten: a second one of the
- * same id is called `<session id>-2.wav`.
- */
-export function recordingFolder(path: string): RecordingSink {
-  return {
-    async open({ sessionId, sampleRateHz }) {
-      const name = fileNameOf(sessionId);
-      try {
-        await mkdir(path, { recursive: true, mode: 0o700 });
-        return await create(join(path, name), sampleRateHz);
-      } catch (error) {
-        throw new ParleyError('FILE_NOT_WRITABLE', { path: join(path, `${name}.wav`), reason: reasonOf(error) });
-      }
-    },
-  };
-}
-
-/** What the last session of an id has recorded in such a folder that could not tell of it any more; null = nothing. */
-export function recordingLeftIn(path: string, sessionId: string): string | null {
-  const stem = join(path, fileNameOf(sessionId));
-  let left: string | null = null;
-  for (let copy = 1; copy <= MAX_SAME_ID && existsSync(nameOf(stem, copy)); copy++) left = nameOf(stem, copy);
-  return left;
-}
-
-function nameOf(stem: string, copy: number): string {
-  return copy === 1 ? `${stem}.wav` : `${stem}-${String(copy)}.wav`;
-}
-
-async function create(stem: string, sampleRateHz: number): Promise<RecordingFile> {
-  for (let copy = 1; ; copy++) {
-    const path = nameOf(stem, copy);
-    try {
-      const writer = await WavWriter.create(path, { sampleRateHz, channels: 2, exclusive: true, mode: 0o600 });
-      return { path, write: (user, agent) => writer.write(user, agent), close: () => writer.close() };
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || copy === MAX_SAME_ID) throw error;
-    }
   }
 }

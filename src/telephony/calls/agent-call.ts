@@ -3,7 +3,7 @@ import { type Clock, delay } from '../../base/clock.js';
 import { waitAtMost } from '../../base/deadlines.js';
 import { ParleyError, reasonOf } from '../../base/errors.js';
 import type { SessionHandle } from '../../engine/remote-line.js';
-import { type CallOutcome, endReason, unconnected } from '../../session/record/call-history.js';
+import { type CallOutcome, endReason, unconnected } from '../../session/record/end-reason.js';
 import type { SessionReport } from '../../session/record/session-report.js';
 import { type CallEndStatus, type CallStatus, silentStatus } from './call-status.js';
 

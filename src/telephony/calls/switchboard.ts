@@ -4,7 +4,7 @@ import type { Cancel } from '../../base/clock.js';
 import type { Engine } from '../../engine/engine.js';
 import type { AgentRequest, SessionRequest } from '../../engine/options.js';
 import { ParleyError } from '../../base/errors.js';
-import type { CallOutcome } from '../../session/record/call-history.js';
+import type { CallOutcome } from '../../session/record/end-reason.js';
 import type { SessionHandle } from '../../engine/remote-line.js';
 import type { Consult, Consultation } from '../../session/line/line-actions.js';
 import type { TransferOutcome, Transport } from '../../transports/transport.js';

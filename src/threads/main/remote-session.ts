@@ -3,7 +3,7 @@ import { reasonOf } from '../../base/errors.js';
 import type { SessionHandle } from '../../engine/remote-line.js';
 import type { SessionRequest } from '../../engine/options.js';
 import type { LogEntry } from '../../session/record/event-log.js';
-import { recordingLeftIn } from '../../session/record/recording.js';
+import { recordingLeftIn } from '../../session/record/recording-folder.js';
 import type { Consultation } from '../../session/line/line-actions.js';
 import type { SessionEvent } from '../../session/session-options.js';
 import type { FunctionCall, SessionReport } from '../../session/record/session-report.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { endReason, unconnected } from '../../../src/session/record/call-history.js';
+import { endReason, unconnected } from '../../../src/session/record/end-reason.js';
 
 const fine = { status: 'user-ended', faults: {} } as const;
 

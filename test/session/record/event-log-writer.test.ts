@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { ConversationEffect } from '../../../src/conversation/events.js';
-import { endReason } from '../../../src/session/record/call-history.js';
+import { endReason } from '../../../src/session/record/end-reason.js';
 import { EventLogWriter } from '../../../src/session/record/event-log-writer.js';
 
 const journal = (): EventLogWriter => new EventLogWriter({ tts: { name: 'rime' }, llm: { name: 'openai' } }, () => 0);

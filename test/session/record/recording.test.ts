@@ -6,13 +6,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { decodeWav } from '../../../src/audio/files/wav.js';
 import { VirtualClock } from '../../../src/base/virtual-clock.js';
-import {
-  Recording,
-  type RecordingFile,
-  recordingFolder,
-  recordingLeftIn,
-  type RecordingSink,
-} from '../../../src/session/record/recording.js';
+import { Recording, type RecordingFile, type RecordingSink } from '../../../src/session/record/recording.js';
+import { recordingFolder, recordingLeftIn } from '../../../src/session/record/recording-folder.js';
 import type { TransportSink } from '../../../src/transports/transport.js';
 import { MemoryTransport } from '../../../src/transports/memory.js';
 
@@ -303,7 +298,7 @@ describe('a recording', () => {
 const CRASHING = `
   import { VirtualClock } from './dist/base/virtual-clock.js';
   import { Recording } from './dist/session/record/recording.js';
-  import { recordingFolder, recordingLeftIn } from './dist/session/record/recording.js';
+  import { recordingFolder, recordingLeftIn } from './dist/session/record/recording-folder.js';
   import { MemoryTransport } from './dist/transports/memory.js';
   const clock = new VirtualClock();
   const transport = new MemoryTransport();

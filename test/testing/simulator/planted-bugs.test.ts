@@ -18,61 +18,61 @@ interface PlantedBug {
 
 const BUGS: readonly PlantedBug[] = [
   {
-    machine: 'reply', // nobody notices a model that never begins
+    machine: 'reply/reply', // nobody notices a model that never begins
     text: "if (reply.phase === 'thinking') core.arm('llm.first', core.nowMs + llmFirstMs);",
     instead: "if (reply.phase === 'thinking') void llmFirstMs;",
     rules: ['a request has a deadline'],
   },
   {
-    machine: 'interruption', // a false alarm leaves the agent held
+    machine: 'floor/interruption', // a false alarm leaves the agent held
     text: 'speech.resume(core);',
     instead: '',
     rules: ['a hold has a deadline', 'a hold has an end'],
   },
   {
-    machine: 'agent-speech', // what was queued counts as heard
+    machine: 'reply/agent-speech', // what was queued counts as heard
     text: 'return index === underWay ? Math.max(0, core.position.heardChars) : 0;',
     instead: 'return index === underWay ? Math.max(0, core.position.heardChars) : utterance.text.length;',
     rules: ['the history holds what was heard'],
   },
   {
-    machine: 'filler', // fillers over somebody who speaks
+    machine: 'reply/filler', // fillers over somebody who speaks
     text: 'turn.speaking ||',
     instead: '',
     rules: ['no filler while the user speaks'],
   },
   {
-    machine: 'endpointing', // the least wait is forgotten
+    machine: 'turn/endpointing', // the least wait is forgotten
     text: 'Math.max(paced, responseDelayMs)',
     instead: '(void responseDelayMs, paced)',
     rules: ['an answer waits for the response delay'],
   },
   {
-    machine: 'ending', // the deadline of the last words is forgotten
+    machine: 'floor/ending', // the deadline of the last words is forgotten
     text: "core.arm('closing',",
     instead: "core.disarm('closing'); void (",
     rules: ['the end has a deadline'],
   },
   {
-    machine: 'tool-calls', // the first result takes the deadline of all
+    machine: 'reply/tool-calls', // the first result takes the deadline of all
     text: "if (core.state.tools.length === 0) core.disarm('tools');",
     instead: "core.disarm('tools');",
     rules: ['a tool has a deadline'],
   },
   {
-    machine: 'voice-failure', // nothing makes up for speech that failed
+    machine: 'reply/voice-failure', // nothing makes up for speech that failed
     text: 'failures.unheard = true;',
     instead: '',
     rules: ['no dead air after the turn of the user'],
   },
   {
-    machine: 'inactivity', // the agent's own words are no sign of life
+    machine: 'reply/inactivity', // the agent's own words are no sign of life
     text: 'core.state.inactivity.sinceMs = core.nowMs;\n  if (kind',
     instead: 'if (kind',
     rules: ['the agent asks only after silence'],
   },
   {
-    machine: 'history', // an interrupted message stays as it was meant
+    machine: 'reply/history', // an interrupted message stays as it was meant
     text: 'part.heardChars = Math.max(0, Math.min(heardChars, part.text.length));',
     instead: 'part.heardChars = part.text.length;',
     rules: ['the history holds what was heard'],

@@ -1,4 +1,4 @@
-import { encodeUrlText } from '../../../schema/text.js';
+import { encodeUrlText } from '../../../base/url-text.js';
 import type { VendorAccess } from '../../../settings/vendor-settings.js';
 import { numberOf, objectOf, objectsOf, parseObject, textOf } from '../../wire/json.js';
 import type { VoiceListing } from './account-voices.js';

@@ -3,18 +3,8 @@ import { wasmKernelExports, type WasmMemory } from '../../../base/webassembly.js
 import { SileroBatch } from './silero-batch.js';
 import { type DenseProduct, SILERO_MEMORY, SileroForward } from './silero-forward.js';
 import { readSileroWeights, SILERO_BLOCK } from './silero-model.js';
+import { WASM_BASE64 } from './silero-dense-wasm.js';
 
-// Made from native/wasm/silero-dense.wat by native/wasm/build.mjs.
-
-/** The assembled module, in base64. */
-export const WASM_BASE64 =
-  'AGFzbQEAAAABCwFgB39/f39/f38AAwIBAAUDAQAOBxICBm1lbW9yeQIABWRlbnNlAAAKoQIBngICA38GeyACIARBAnRqIQggASAFQQJ0aiEJ/Q' +
-  'wAAAAAAAAAAAAAAAAAAAAA/QwAAID/AACA/wAAgP8AAID/IAYbIQsDQCAB/QAEACEMIAH9AAQQIQ0gAf0ABCAhDiAB/QAEMCEPIAIhBwNAIAf9' +
-  'CQIAIQogDCAKIAD9AAQA/eYB/eQBIQwgDSAKIAD9AAQQ/eYB/eQBIQ0gDiAKIAD9AAQg/eYB/eQBIQ4gDyAKIAD9AAQw/eYB/eQBIQ8gAEHAAG' +
-  'ohACAHQQRqIQcgByAISQ0ACyADIAwgC/3rAf0LBAAgAyANIAv96wH9CwQQIAMgDiAL/esB/QsEICADIA8gC/3rAf0LBDAgAUHAAGohASADQcAA' +
-  'aiEDIAEgCUkNAAsL';
-
-/** The three ways to compute Silero's network, and the choice between them. */
 /** How the network is computed. All three give the same probabilities within 1e-4. Fastest first. */
 export const SILERO_KERNELS = ['native', 'wasm', 'typescript'] as const;
 export type SileroKernelName = (typeof SILERO_KERNELS)[number];
@@ -93,8 +83,7 @@ function typescriptKernel(weights: Float32Array): SileroKernel {
   return { name: 'typescript', run: (state, samples) => forward.run(state, samples), batch: null };
 }
 
-/** The matrix product of Silero's layers in plain TypeScript: the twin of native/wasm/silero-dense.wat. */
-/** The product over `memory`. Four sums at a time: more would not stay in registers. */
+/** The matrix product of Silero's layers in plain TypeScript, over `memory`: the twin of native/wasm/silero-dense.wat. Four sums at a time: more would not stay in registers. */
 export function plainDense(memory: Float32Array): DenseProduct {
   return ({ inputs, outputs, weights, bias }, x, out, relu) => {
     for (let output = 0; output < outputs; output += 4) {

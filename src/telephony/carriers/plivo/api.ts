@@ -1,5 +1,5 @@
 import type { Clock } from '../../../base/clock.js';
-import { encodeUrlText } from '../../../schema/text.js';
+import { encodeUrlText } from '../../../base/url-text.js';
 import type { Rest } from '../media-socket/rest.js';
 import { isRefusal, RestApi } from '../media-socket/rest-api.js';
 import { plivoNumber } from './xml.js';

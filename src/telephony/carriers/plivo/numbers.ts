@@ -1,4 +1,4 @@
-import { encodeUrlText } from '../../../schema/text.js';
+import { encodeUrlText } from '../../../base/url-text.js';
 import { ParleyError } from '../../../base/errors.js';
 import type { NumberOffer } from '../carrier.js';
 import type { NumberDesk } from '../media-socket/account-numbers.js';

@@ -1,4 +1,4 @@
-import { encodeUrlText } from '../../../schema/text.js';
+import { encodeUrlText } from '../../../base/url-text.js';
 import { type Clock, delay } from '../../../base/clock.js';
 import type { TransferOutcome } from '../../../transports/transport.js';
 import type { AgentLines } from './agent-line.js';

@@ -1,5 +1,5 @@
 import { type Clock, delay } from '../../../base/clock.js';
-import { encodeUrlText } from '../../../schema/text.js';
+import { encodeUrlText } from '../../../base/url-text.js';
 import { ParleyError } from '../../../base/errors.js';
 import { type CallRefusal, isBusyTone, type NumberOffer } from '../carrier.js';
 import type { NumberDesk } from '../media-socket/account-numbers.js';

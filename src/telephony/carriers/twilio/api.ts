@@ -1,5 +1,5 @@
 import type { Clock } from '../../../base/clock.js';
-import { encodeUrlText } from '../../../schema/text.js';
+import { encodeUrlText } from '../../../base/url-text.js';
 import { ParleyError } from '../../../base/errors.js';
 import type { NumberDesk } from '../media-socket/account-numbers.js';
 import { formOf, type Rest, type RestRequest, restWithin } from '../media-socket/rest.js';
