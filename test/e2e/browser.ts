@@ -95,6 +95,15 @@ export class TalkingBrowser {
   }
 }
 
+/** What Chromium says of a server that is gone, at whatever moment of a request or a handshake it went. */
+const SERVER_GONE =
+  /net::ERR_(CONNECTION_|EMPTY_RESPONSE|SOCKET_NOT_CONNECTED)|closed before (receiving a handshake|the connection is established)/;
+
+/** Errors other than those that no page can avoid while its server is gone. */
+export function notOfTheNetwork(errors: readonly string[]): string[] {
+  return errors.filter((error) => !SERVER_GONE.test(error));
+}
+
 /** The fixture between silence, in the plain PCM that Chromium plays, again and again. */
 function microphoneWav(silenceBeforeMs: number, silenceAfterMs: number): Uint8Array {
   const { samples, sampleRateHz } = decodeWav(readFileSync(packageFile(`${SPOKEN}.wav`)));
