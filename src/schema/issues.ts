@@ -199,25 +199,46 @@ const MAX_DEPTH = 32;
  */
 function unusableParts(value: unknown, prefix: Location): readonly ValidationIssue[] {
   const issues: ValidationIssue[] = [];
-  const waiting: { value: unknown; loc: Location }[] = [{ value, loc: prefix }];
-  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    const { value: found, loc } = next;
-    if (typeof found === 'string' && !found.isWellFormed()) issues.push(surrogateIssue(loc));
-    if (typeof found !== 'object' || found === null) continue;
-    if (loc.length - prefix.length >= MAX_DEPTH) {
-      return [{ loc, msg: `Nested deeper than ${String(MAX_DEPTH)} levels`, type: 'recursion_loop' }];
+  /** Where `look` is. One list for the whole walk: bodies have a million parts, and most have nothing wrong. */
+  const place: (string | number)[] = [...prefix];
+  /** Whether the rest is worth a look. */
+  const look = (found: unknown, key: string | number | null): boolean => {
+    if (key !== null) place.push(key);
+    let goesOn = true;
+    if (typeof found === 'string') {
+      if (!found.isWellFormed()) issues.push(surrogateIssue([...place]));
+    } else if (typeof found === 'object' && found !== null) {
+      goesOn = lookInside(found);
     }
-    if (Object.hasOwn(found, '__proto__')) {
-      return [{ loc: [...loc, '__proto__'], msg: 'Unknown field: __proto__', type: 'extra_forbidden' }];
+    if (key !== null) place.pop();
+    return goesOn;
+  };
+  const lookInside = (found: object): boolean => {
+    const fatal = fatalFault(found, place, place.length - prefix.length);
+    if (fatal !== null) {
+      issues.splice(0, issues.length, fatal);
+      return false;
     }
-    const isArray = Array.isArray(found);
-    for (const [key, inner] of Object.entries(found)) {
-      if (!key.isWellFormed()) issues.push(surrogateIssue([...loc, key.toWellFormed()]));
-      const needsLook = typeof inner === 'object' ? inner !== null : typeof inner === 'string' && !inner.isWellFormed();
-      if (needsLook) waiting.push({ value: inner, loc: [...loc, isArray ? Number(key) : key.toWellFormed()] });
-    }
+    if (Array.isArray(found)) return found.every((inner, at) => look(inner, at));
+    return Object.entries(found).every(([key, inner]) => {
+      const name = key.toWellFormed();
+      if (name !== key) issues.push(surrogateIssue([...place, name]));
+      return look(inner, name);
+    });
+  };
+  look(value, null);
+  return issues;
+}
+
+/** What makes a walk through the value itself unsafe. */
+function fatalFault(found: object, place: Location, depth: number): ValidationIssue | null {
+  if (depth >= MAX_DEPTH) {
+    return { loc: [...place], msg: `Nested deeper than ${String(MAX_DEPTH)} levels`, type: 'recursion_loop' };
   }
-  return issues.toReversed();
+  if (Object.hasOwn(found, '__proto__')) {
+    return { loc: [...place, '__proto__'], msg: 'Unknown field: __proto__', type: 'extra_forbidden' };
+  }
+  return null;
 }
 
 function surrogateIssue(loc: Location): ValidationIssue {
