@@ -1,5 +1,5 @@
 // UDP sockets for media. What has come for all sockets of a thread in one turn of its event loop is given to JavaScript in
-// one call; nothing is allocated for a datagram, in either direction. src/telephony/rtp/native-socket.ts is the other half.
+// one call; nothing is allocated for a datagram, in either direction. src/transports/rtp/native-socket.ts is the other half.
 //
 // libuv watches the sockets and is all that is used of the system besides sockets: Windows, whose sockets are no file
 // descriptors, has Node's own instead.

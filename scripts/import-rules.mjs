@@ -23,21 +23,19 @@ export const INTERFACES = [
   'transports/transport',
 ];
 
-const TELEPHONY = ['telephony/rtp', 'telephony/sip', 'telephony/carriers'];
-export const CARRIER_SETTINGS = ['plivo', 'sip', 'telnyx', 'twilio'].map(
-  (name) => `telephony/carriers/${name}/settings`,
-);
 export const LIBRARY = [
   ...BASE,
+  'settings/carriers',
   'conversation',
   'net',
   'providers',
   'session',
   'tools',
   'transports',
+  'transports/rtp',
   'transports/webrtc',
-  ...TELEPHONY,
-  ...CARRIER_SETTINGS,
+  'telephony/sip',
+  'telephony/carriers',
   'store',
 ];
 
@@ -51,15 +49,15 @@ export const MAY_IMPORT = {
   audio: ['base'],
   schema: ['base'],
   agent: ['base', 'schema'],
-  settings: ['base', 'schema', 'agent', ...CARRIER_SETTINGS],
-  ...Object.fromEntries(CARRIER_SETTINGS.map((file) => [file, ['schema']])),
+  'settings/carriers': ['schema'],
+  settings: ['base', 'schema', 'agent', 'settings/carriers'],
   conversation: ['base', 'agent'],
   net: ['base', 'settings'],
   providers: [...BASE],
   tools: ['base', 'schema', 'agent', 'settings', 'net'],
   transports: ['base', 'audio'],
-  'telephony/rtp': ['base', 'audio', 'transports'],
-  'transports/webrtc': ['base', 'audio', 'transports', 'telephony/rtp'],
+  'transports/rtp': ['base', 'audio', 'transports'],
+  'transports/webrtc': ['base', 'audio', 'transports', 'transports/rtp'],
   'telephony/sip': ['base'],
   session: ['base', 'audio', 'agent', 'conversation', ...INTERFACES],
   store: ['base', 'agent', 'settings', 'tools', 'session'],
@@ -68,12 +66,12 @@ export const MAY_IMPORT = {
     'base',
     'schema',
     'agent',
+    'settings/carriers',
     'audio',
     'transports',
+    'transports/rtp',
     'engine',
-    'telephony/rtp',
     'telephony/sip',
-    ...CARRIER_SETTINGS,
   ],
   'telephony/calls': [
     'base',

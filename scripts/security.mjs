@@ -90,7 +90,7 @@ const ROWS = {
   datagrams: {
     what: 'mutated SIP, descriptions, RTP, RTCP and SRTP, so many of each',
     count: 1_000_000,
-    tests: ['test/telephony/rtp/fuzz.test.ts', 'test/telephony/sip/fuzz.test.ts'],
+    tests: ['test/transports/rtp/fuzz.test.ts', 'test/telephony/sip/fuzz.test.ts'],
   },
   webrtc: {
     what: "WebRTC calls beside which a stranger sends mutated copies of all of the caller's datagrams",

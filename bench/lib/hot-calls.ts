@@ -1,10 +1,10 @@
 import { Ticker } from '../../dist/base/ticker.js';
 import { VirtualClock } from '../../dist/base/virtual-clock.js';
-import type { CodecName } from '../../dist/telephony/rtp/media-codec.js';
-import { serialiseRtp } from '../../dist/telephony/rtp/packet.js';
-import { RtpPorts } from '../../dist/telephony/rtp/ports.js';
-import { openRtpSession } from '../../dist/telephony/rtp/session.js';
-import type { OnDatagram } from '../../dist/telephony/rtp/socket.js';
+import type { CodecName } from '../../dist/transports/rtp/media-codec.js';
+import { serialiseRtp } from '../../dist/transports/rtp/packet.js';
+import { RtpPorts } from '../../dist/transports/rtp/ports.js';
+import { openRtpSession } from '../../dist/transports/rtp/session.js';
+import type { OnDatagram } from '../../dist/transports/rtp/socket.js';
 import type { HotFunction } from './hot-functions.js';
 import { sound } from './rivals.js';
 

@@ -16,7 +16,7 @@ import { Conversation } from '../../dist/conversation/conversation.js';
 import { cutSentences } from '../../dist/conversation/reply/sentences.js';
 import { vadProvider } from '../../dist/providers/vad/registry.js';
 import { SpeechDetector } from '../../dist/providers/vad/speech-detector.js';
-import { parseRtp, serialiseRtp } from '../../dist/telephony/rtp/packet.js';
+import { parseRtp, serialiseRtp } from '../../dist/transports/rtp/packet.js';
 import { Hearing } from '../../dist/session/hearing/hearing.js';
 import { Playout } from '../../dist/session/speech/playout.js';
 import { Stage } from '../../dist/testing/stage/stage.js';

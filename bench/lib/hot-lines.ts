@@ -1,9 +1,9 @@
 import { createParser } from 'eventsource-parser';
 import { g722Decoder, g722Encoder } from '../../dist/audio/codecs/g722-coders.js';
 import { WireReader } from '../../dist/providers/llm/vendors/openai-wire.js';
-import { serialiseRtp } from '../../dist/telephony/rtp/packet.js';
-import { parseSdp } from '../../dist/telephony/rtp/sdp.js';
-import { newSrtpKey, SrtpReceiver, SrtpSender } from '../../dist/telephony/rtp/srtp.js';
+import { serialiseRtp } from '../../dist/transports/rtp/packet.js';
+import { parseSdp } from '../../dist/transports/rtp/sdp.js';
+import { newSrtpKey, SrtpReceiver, SrtpSender } from '../../dist/transports/rtp/srtp.js';
 import { RecordingTrack } from '../../dist/session/record/recording.js';
 import { parseMessage } from '../../dist/telephony/sip/parse.js';
 import { messageBytes } from '../../dist/telephony/sip/serialise.js';

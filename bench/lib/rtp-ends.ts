@@ -2,11 +2,11 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { RealClock } from '../../dist/base/real-clock.js';
 import { Ticker } from '../../dist/base/ticker.js';
-import type { CodecName } from '../../dist/telephony/rtp/media-codec.js';
-import type { SrtpPolicy } from '../../dist/telephony/rtp/negotiation.js';
-import { RtpPorts } from '../../dist/telephony/rtp/ports.js';
-import { openRtpSession, type RtpSession } from '../../dist/telephony/rtp/session.js';
-import { openNodeSocket, type OpenSocket, openUdpSocket } from '../../dist/telephony/rtp/socket.js';
+import type { CodecName } from '../../dist/transports/rtp/media-codec.js';
+import type { SrtpPolicy } from '../../dist/transports/rtp/negotiation.js';
+import { RtpPorts } from '../../dist/transports/rtp/ports.js';
+import { openRtpSession, type RtpSession } from '../../dist/transports/rtp/session.js';
+import { openNodeSocket, type OpenSocket, openUdpSocket } from '../../dist/transports/rtp/socket.js';
 
 export interface RtpCase {
   codec: CodecName;

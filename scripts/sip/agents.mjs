@@ -13,9 +13,9 @@ import { loadAgentFile } from '../../dist/agent/agent-file.js';
 import { Engine } from '../../dist/engine/engine.js';
 import { packageFile } from '../../dist/package-files.js';
 import { Random } from '../../dist/base/random.js';
-import { RtpPorts } from '../../dist/telephony/rtp/ports.js';
-import { openRtpSession } from '../../dist/telephony/rtp/session.js';
-import { openUdpSocket } from '../../dist/telephony/rtp/socket.js';
+import { RtpPorts } from '../../dist/transports/rtp/ports.js';
+import { openRtpSession } from '../../dist/transports/rtp/session.js';
+import { openUdpSocket } from '../../dist/transports/rtp/socket.js';
 import { Sockets } from '../../dist/telephony/sip/transport/sockets.js';
 import { SipGateway } from '../../dist/testing/doubles/sip-gateway.js';
 import { clock, HOST, openTrunk, OWN, ticker, until } from './rig.mjs';
@@ -27,7 +27,7 @@ const MOST_GUEST_CALLS = 3;
 const MESSAGE = 'Hello, this is Olive. Your table is kept for tomorrow at eight. Goodbye!';
 const NUMBERS = { person: '+12025550101', mailbox: '+12025550103', menu: '+12025550110', guest: '+12025550151' };
 
-/** Sockets that lose and delay what they send. @returns {import('../../dist/telephony/rtp/socket.js').OpenSocket} */
+/** Sockets that lose and delay what they send. @returns {import('../../dist/transports/rtp/socket.js').OpenSocket} */
 function badSockets() {
   const random = new Random(5);
   return async (address, port) => {
@@ -48,7 +48,7 @@ function badSockets() {
 /**
  * @param {SimulatedNetwork} phones behind it
  * @param {{ gateway: number, trunk: number }} places its port, and whose trunk it is
- * @param {import('../../dist/telephony/rtp/socket.js').OpenSocket} openSocket
+ * @param {import('../../dist/transports/rtp/socket.js').OpenSocket} openSocket
  */
 export async function openGateway(phones, places, openSocket) {
   const ports = new RtpPorts({ clock, localAddress: HOST, portRange: [40_000, 40_999], openSocket });

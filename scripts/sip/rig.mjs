@@ -11,8 +11,8 @@ import { encodeG711 } from '../../dist/audio/codecs/g711.js';
 import { SipCarrier } from '../../dist/telephony/carriers/sip/carrier.js';
 import { RealClock } from '../../dist/base/real-clock.js';
 import { Ticker } from '../../dist/base/ticker.js';
-import { RtpPorts } from '../../dist/telephony/rtp/ports.js';
-import { openRtpSession } from '../../dist/telephony/rtp/session.js';
+import { RtpPorts } from '../../dist/transports/rtp/ports.js';
+import { openRtpSession } from '../../dist/transports/rtp/session.js';
 import { Sockets } from '../../dist/telephony/sip/transport/sockets.js';
 
 const none = () => Promise.reject(new Error('none'));

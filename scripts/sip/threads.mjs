@@ -14,7 +14,7 @@ import { encodeG711 } from '../../dist/audio/codecs/g711.js';
 import { levelOf } from '../../dist/audio/dsp/level.js';
 import { decodeWav } from '../../dist/audio/files/wav.js';
 import { Engine } from '../../dist/engine/engine.js';
-import { openUdpSocket } from '../../dist/telephony/rtp/socket.js';
+import { openUdpSocket } from '../../dist/transports/rtp/socket.js';
 import { openGateway, openPhones } from './agents.mjs';
 import { Baresip } from './baresip.mjs';
 import { clock, HOST, OWN, sipp, TONE, wait } from './rig.mjs';

@@ -1,7 +1,7 @@
 /** Several trunks on one port, callers who prove who they are, and calls beyond the limit; with the settings as an operator writes them. For scripts/sip/run.mjs. */
 import assert from 'node:assert/strict';
 import { sipTrunks } from '../../dist/telephony/carriers/sip/open.js';
-import { DEFAULT_SIP } from '../../dist/telephony/carriers/sip/settings.js';
+import { DEFAULT_SIP } from '../../dist/settings/carriers/sip.js';
 import { clock, HOST, sipp, talk, ticker, until } from './rig.mjs';
 
 /** Addresses of loopback that nobody has named: strangers. */

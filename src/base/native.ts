@@ -39,7 +39,7 @@ export interface NativeKernels {
 }
 
 /**
- * UDP sockets of the addon, which it does not have on Windows: see src/telephony/rtp/socket.ts. Inboxes and sockets are
+ * UDP sockets of the addon, which it does not have on Windows: see src/transports/rtp/socket.ts. Inboxes and sockets are
  * numbers; a number that is no socket's (any more) does nothing. The lower 16 bits of a socket's number are those of a
  * place, which others have after it.
  */

@@ -33,10 +33,10 @@ import {
   voiceSubstituteSchema,
   webhookSecretSchema,
 } from './setting-items.js';
-import { DEFAULT_SIP, sipSchema, type SipSettings } from '../telephony/carriers/sip/settings.js';
-import { DEFAULT_PLIVO, plivoSchema, type PlivoSettings } from '../telephony/carriers/plivo/settings.js';
-import { DEFAULT_TELNYX, telnyxSchema, type TelnyxSettings } from '../telephony/carriers/telnyx/settings.js';
-import { DEFAULT_TWILIO, twilioSchema, type TwilioSettings } from '../telephony/carriers/twilio/settings.js';
+import { DEFAULT_SIP, sipSchema, type SipSettings } from './carriers/sip.js';
+import { DEFAULT_PLIVO, plivoSchema, type PlivoSettings } from './carriers/plivo.js';
+import { DEFAULT_TELNYX, telnyxSchema, type TelnyxSettings } from './carriers/telnyx.js';
+import { DEFAULT_TWILIO, twilioSchema, type TwilioSettings } from './carriers/twilio.js';
 import { timezoneSchema } from '../schema/text.js';
 import { vendorsSchema } from './vendor-settings.js';
 

@@ -4,10 +4,10 @@ import type { CarrierCall } from '../../src/telephony/carriers/carrier.js';
 import type { AgentLineElsewhere } from '../../src/telephony/carriers/sip/agent-line.js';
 import type { SipCall } from '../../src/telephony/carriers/sip/call.js';
 import type { SipCarrier } from '../../src/telephony/carriers/sip/carrier.js';
-import { DEFAULT_SIP, type SipSettings } from '../../src/telephony/carriers/sip/settings.js';
+import { DEFAULT_SIP, type SipSettings } from '../../src/settings/carriers/sip.js';
 import { Engine } from '../../src/engine/engine.js';
-import type { Direction } from '../../src/telephony/rtp/sdp.js';
-import type { RtpStats } from '../../src/telephony/rtp/session.js';
+import type { Direction } from '../../src/transports/rtp/sdp.js';
+import type { RtpStats } from '../../src/transports/rtp/session.js';
 import type { LineStats, TransferOutcome, TransportSink } from '../../src/transports/transport.js';
 
 /** Loud enough to be somebody's. */

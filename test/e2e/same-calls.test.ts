@@ -5,7 +5,7 @@ import { levelOf } from '../../src/audio/dsp/level.js';
 import { decodeWav } from '../../src/audio/files/wav.js';
 import type { CarrierCall } from '../../src/telephony/carriers/carrier.js';
 import { DEFAULT_SETTINGS } from '../../src/settings/settings.js';
-import type { CodecName } from '../../src/telephony/rtp/media-codec.js';
+import type { CodecName } from '../../src/transports/rtp/media-codec.js';
 import { ANN, BOB, type Item, OURS, PATIENCE, TrunkHouse } from './trunk-house.js';
 
 const CLERK = {

@@ -4,7 +4,7 @@ import { expect } from 'vitest';
 import { RealClock } from '../../src/base/real-clock.js';
 import { DEFAULT_WEBRTC } from '../../src/settings/setting-groups.js';
 import type { Settings } from '../../src/settings/settings.js';
-import { DEFAULT_SIP, type SipSettings } from '../../src/telephony/carriers/sip/settings.js';
+import { DEFAULT_SIP, type SipSettings } from '../../src/settings/carriers/sip.js';
 import { type Log, NO_LOG } from '../../src/daemon/operations/log.js';
 import { FarPhones } from './far-phones.js';
 import { House, PRIVATE_KEY } from '../daemon/house.js';

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import { BASE, brokenRules, CARRIER_SETTINGS, INTERFACES, LIBRARY, MAY_IMPORT } from '../../scripts/import-rules.mjs';
+import { BASE, brokenRules, INTERFACES, LIBRARY, MAY_IMPORT } from '../../scripts/import-rules.mjs';
 import { packageFile } from '../../src/package-files.js';
 
 describe('who may import whom', () => {
@@ -81,7 +81,6 @@ describe('who may import whom', () => {
 const GROUPS: readonly (readonly [words: string, members: readonly string[]])[] = [
   ['*the library*', LIBRARY],
   ['*the foundation*', BASE],
-  ["*the carriers' settings*", CARRIER_SETTINGS],
   ['*the interfaces*', INTERFACES],
 ];
 

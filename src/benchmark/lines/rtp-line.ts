@@ -1,10 +1,10 @@
 import { frameSamples, HEARING_RATE_HZ } from '../../audio/frame.js';
 import { decodeG711 } from '../../audio/codecs/g711.js';
 import { Resampler } from '../../audio/dsp/resample.js';
-import { parseRtp } from '../../telephony/rtp/packet.js';
-import { RtpPorts } from '../../telephony/rtp/ports.js';
-import { openRtpSession } from '../../telephony/rtp/session.js';
-import { type DatagramSocket, openUdpSocket } from '../../telephony/rtp/socket.js';
+import { parseRtp } from '../../transports/rtp/packet.js';
+import { RtpPorts } from '../../transports/rtp/ports.js';
+import { openRtpSession } from '../../transports/rtp/session.js';
+import { type DatagramSocket, openUdpSocket } from '../../transports/rtp/socket.js';
 import { type LineOptions, type RecordingLine, sayInFrames } from './line.js';
 
 const ADDRESS = '127.0.0.1';

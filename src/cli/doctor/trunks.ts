@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { hasTrunk, sipTrunks } from '../../telephony/carriers/sip/open.js';
 import type { TrunkState } from '../../telephony/carriers/sip/carrier.js';
 import type { Settings } from '../../settings/settings.js';
-import type { SipSettings } from '../../telephony/carriers/sip/settings.js';
+import type { SipSettings } from '../../settings/carriers/sip.js';
 import { Engine } from '../../engine/engine.js';
 import { ParleyError } from '../../base/errors.js';
 import { hopText } from '../../telephony/sip/hop.js';

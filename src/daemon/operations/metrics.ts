@@ -8,7 +8,7 @@ import type { SessionEvent } from '../../session/session-options.js';
 import type { SessionReport } from '../../session/record/session-report.js';
 import type { TurnMetrics } from '../../session/record/session-metrics.js';
 import { Registry, type Sample } from './metric-registry.js';
-import { UNHEARD_KINDS } from '../../telephony/rtp/totals.js';
+import { UNHEARD_KINDS } from '../../transports/rtp/totals.js';
 import { hopText } from '../../telephony/sip/hop.js';
 
 /** How often the event loop is looked at, in milliseconds; a delay counts from there on. */

@@ -1,6 +1,6 @@
 import type { CallEnd, Carrier, CarrierCall } from '../../telephony/carriers/carrier.js';
 import type { Clock } from '../../base/clock.js';
-import type { RtpSession } from '../../telephony/rtp/session.js';
+import type { RtpSession } from '../../transports/rtp/session.js';
 import type { InboundCall } from '../../telephony/sip/call/inbound.js';
 import type { Leg } from '../../telephony/sip/call/leg.js';
 import type { OfferAnswer } from '../../telephony/sip/call/offer-answer.js';

@@ -1,18 +1,18 @@
 import type { SpecialInformation } from '../../audio/tones/special-information-tones.js';
 import type { AgentLineElsewhere } from '../../telephony/carriers/sip/agent-line.js';
 import type { CallLineEvents } from '../../telephony/carriers/sip/line.js';
-import type { RtpMediaOptions, RtpStats } from '../../telephony/rtp/media.js';
-import type { PortPair } from '../../telephony/rtp/ports.js';
-import type { AgreedMedia } from '../../telephony/rtp/session.js';
-import type { DatagramSocket } from '../../telephony/rtp/socket.js';
+import type { RtpMediaOptions, RtpStats } from '../../transports/rtp/media.js';
+import type { PortPair } from '../../transports/rtp/ports.js';
+import type { AgreedMedia } from '../../transports/rtp/session.js';
+import type { DatagramSocket } from '../../transports/rtp/socket.js';
 import type { LineStats, TransferOutcome, Transport } from '../../transports/transport.js';
 import type { MediaThread } from './media-thread.js';
 import type { CallFacts } from '../wire/protocol.js';
 import { ThreadedLine } from './remote-line.js';
 import { toWire } from '../wire/rpc.js';
-import { type CodecFacts, CODECS } from '../../telephony/rtp/media-codec.js';
-import type { Agreement } from '../../telephony/rtp/negotiation.js';
-import type { SrtpKey } from '../../telephony/rtp/srtp.js';
+import { type CodecFacts, CODECS } from '../../transports/rtp/media-codec.js';
+import type { Agreement } from '../../transports/rtp/negotiation.js';
+import type { SrtpKey } from '../../transports/rtp/srtp.js';
 
 export interface PhoneMediaOptions {
   thread: MediaThread;

@@ -2,9 +2,9 @@ import type { SpecialInformation } from '../../audio/tones/special-information-t
 import type { AgentConfig } from '../../agent/agent.js';
 import type { EngineOptions, SessionRequest } from '../../engine/options.js';
 import type { RemoteSession } from '../../engine/remote-line.js';
-import type { CodecName } from '../../telephony/rtp/media-codec.js';
-import type { RtpStats } from '../../telephony/rtp/media.js';
-import type { Agreement } from '../../telephony/rtp/negotiation.js';
+import type { CodecName } from '../../transports/rtp/media-codec.js';
+import type { RtpStats } from '../../transports/rtp/media.js';
+import type { Agreement } from '../../transports/rtp/negotiation.js';
 import type { DoNotCallEntry } from '../../session/after-call/do-not-call.js';
 import type { LogEntry } from '../../session/record/event-log.js';
 import type { Consultation } from '../../session/line/line-actions.js';

@@ -1,7 +1,7 @@
 import { type RTCDtlsTransport, type RTCRtpReceiver, type RTCRtpSender, RtpPacket as WeriftPacket } from 'werift';
 import { unixNow } from '../../base/real-clock.js';
-import { isRtcp, parseRtp, RTP_HEADER_BYTES, type RtpPacket, serialiseRtp } from '../../telephony/rtp/packet.js';
-import { SrtpReceiver, SrtpSender, type SrtpSuite } from '../../telephony/rtp/srtp.js';
+import { isRtcp, parseRtp, RTP_HEADER_BYTES, type RtpPacket, serialiseRtp } from '../rtp/packet.js';
+import { SrtpReceiver, SrtpSender, type SrtpSuite } from '../rtp/srtp.js';
 
 /**
  * The way to protect packets that every browser has (RFC 8827, 6.5), by its number in DTLS (RFC 5764, 4.1.2). werift

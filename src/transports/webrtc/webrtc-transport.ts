@@ -9,7 +9,7 @@ import { TalkControl, wireMessage } from '../talk-control.js';
 import type { LineStats, Transport, TransportMessage, TransportSink } from '../transport.js';
 import { checkOffer } from './offer.js';
 import { OPUS_CLOCK_HZ, type WebRtcPeer } from './peer.js';
-import { INITIAL_LOSS, ReportedLoss } from '../../telephony/rtp/reports.js';
+import { INITIAL_LOSS, ReportedLoss } from '../rtp/reports.js';
 
 type Encoder = Pick<OpusEncoder, 'encode' | 'expectLoss' | 'close'>;
 type Decoder = Pick<OpusDecoder, 'decode' | 'recover' | 'conceal' | 'close'>;

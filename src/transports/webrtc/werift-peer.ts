@@ -2,8 +2,8 @@ import type { CandidatePair, RTCDataChannel, RTCDtlsTransport, RTCRtpTransceiver
 import { MediaStreamTrack, RTCPeerConnection, RtcpRrPacket, RtcpSrPacket } from 'werift';
 import type { Cancel, Clock } from '../../base/clock.js';
 import { ParleyError, reasonOf } from '../../base/errors.js';
-import type { RtpPacket } from '../../telephony/rtp/packet.js';
-import { TelephoneEvents } from '../../telephony/rtp/telephone-event.js';
+import type { RtpPacket } from '../rtp/packet.js';
+import { TelephoneEvents } from '../rtp/telephone-event.js';
 import { keepStrangersOut } from './checked-sources.js';
 import { FollowedPair } from './followed-pair.js';
 import { hasFreePort } from './free-port.js';

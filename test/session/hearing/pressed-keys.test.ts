@@ -4,13 +4,13 @@ import { encodeG711 } from '../../../src/audio/codecs/g711.js';
 import { Ticker } from '../../../src/base/ticker.js';
 import { VirtualClock } from '../../../src/base/virtual-clock.js';
 import { Random } from '../../../src/base/random.js';
-import { serialiseRtp } from '../../../src/telephony/rtp/packet.js';
-import { RtpPorts } from '../../../src/telephony/rtp/ports.js';
-import { parseSdp } from '../../../src/telephony/rtp/sdp.js';
-import { openRtpSession } from '../../../src/telephony/rtp/session.js';
+import { serialiseRtp } from '../../../src/transports/rtp/packet.js';
+import { RtpPorts } from '../../../src/transports/rtp/ports.js';
+import { parseSdp } from '../../../src/transports/rtp/sdp.js';
+import { openRtpSession } from '../../../src/transports/rtp/session.js';
 import { Hearing, PressedKeys } from '../../../src/session/hearing/hearing.js';
 import { energyVad } from '../../../src/testing/doubles/energy-vad.js';
-import { UdpNetwork } from '../../telephony/rtp/udp-network.js';
+import { UdpNetwork } from '../../transports/rtp/udp-network.js';
 
 const RATE = 8_000;
 const KEY_MS = 200;

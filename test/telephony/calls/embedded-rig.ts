@@ -9,8 +9,8 @@ import { SoundLibrary } from '../../../src/telephony/carriers/simulated/sounds.j
 import { type AgentFile, loadAgentFile } from '../../../src/agent/agent-file.js';
 import { Engine } from '../../../src/engine/engine.js';
 import { packageFile } from '../../../src/package-files.js';
-import type { RtpStats } from '../../../src/telephony/rtp/session.js';
-import type { NetworkQuality } from '../rtp/udp-network.js';
+import type { RtpStats } from '../../../src/transports/rtp/session.js';
+import type { NetworkQuality } from '../../transports/rtp/udp-network.js';
 import { numbersOf } from '../carriers/simulated/support.js';
 import { Wire } from '../sip/support.js';
 import { SipPath } from './sip-path.js';

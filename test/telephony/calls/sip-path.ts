@@ -2,12 +2,12 @@ import { SipCarrier } from '../../../src/telephony/carriers/sip/carrier.js';
 import type { Carrier } from '../../../src/telephony/carriers/carrier.js';
 import type { Ticker } from '../../../src/base/ticker.js';
 import { Random } from '../../../src/base/random.js';
-import { RtpPorts } from '../../../src/telephony/rtp/ports.js';
-import { openRtpSession, type RtpSession, type RtpStats } from '../../../src/telephony/rtp/session.js';
+import { RtpPorts } from '../../../src/transports/rtp/ports.js';
+import { openRtpSession, type RtpSession, type RtpStats } from '../../../src/transports/rtp/session.js';
 import type { Hop } from '../../../src/telephony/sip/hop.js';
 import type { SipTransport } from '../../../src/telephony/sip/transport/transport.js';
 import { SipGateway } from '../../../src/testing/doubles/sip-gateway.js';
-import { type NetworkQuality, UdpNetwork } from '../rtp/udp-network.js';
+import { type NetworkQuality, UdpNetwork } from '../../transports/rtp/udp-network.js';
 import { HOPS, type Wire } from '../sip/support.js';
 
 const none = (): Promise<never> => Promise.reject(new Error('none'));

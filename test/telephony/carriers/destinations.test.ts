@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { isE164, whyNeverCalled } from '../../../src/telephony/carriers/destinations.js';
 import { isAllowedExtension } from '../../../src/telephony/carriers/sip/open.js';
-import { DEFAULT_SIP } from '../../../src/telephony/carriers/sip/settings.js';
+import { DEFAULT_SIP } from '../../../src/settings/carriers/sip.js';
 import { checkDestination } from '../../../src/daemon/calls/dialer.js';
 
 describe('numbers that are never called', () => {

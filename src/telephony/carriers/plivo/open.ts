@@ -1,5 +1,5 @@
 import type { PlivoCarrier } from './carrier.js';
-import type { PlivoSettings } from './settings.js';
+import type { PlivoSettings } from '../../../settings/carriers/plivo.js';
 import { ParleyError } from '../../../base/errors.js';
 import { accountOptions, type CarrierAccount, closingAll } from '../media-socket/carrier-account.js';
 

@@ -1,7 +1,7 @@
-import type { RtpMediaOptions } from '../../rtp/media.js';
-import type { PortPair } from '../../rtp/ports.js';
-import type { AgreedMedia } from '../../rtp/session.js';
-import type { OpenSocket } from '../../rtp/socket.js';
+import type { RtpMediaOptions } from '../../../transports/rtp/media.js';
+import type { PortPair } from '../../../transports/rtp/ports.js';
+import type { AgreedMedia } from '../../../transports/rtp/session.js';
+import type { OpenSocket } from '../../../transports/rtp/socket.js';
 import type { Ticker } from '../../../base/ticker.js';
 import type { LineStats, TransferOutcome, Transport } from '../../../transports/transport.js';
 import { Bridge, CallLine, type CallLineEvents } from './line.js';

@@ -2,7 +2,7 @@ import type { SpecialInformation } from '../../../audio/tones/special-informatio
 import type { Cancel } from '../../../base/clock.js';
 import type { Ticker } from '../../../base/ticker.js';
 import { ParleyError, reasonOf } from '../../../base/errors.js';
-import { type CodecName, CODECS } from '../../rtp/media-codec.js';
+import { type CodecName, CODECS } from '../../../transports/rtp/media-codec.js';
 import type { InboundCall } from '../../sip/call/inbound.js';
 import type { OutboundCall } from '../../sip/call/outbound.js';
 import type { Hop } from '../../sip/hop.js';

@@ -1,5 +1,5 @@
 import type { AgentLine } from './agent-line.js';
-import type { RtpListener, RtpSession } from '../../rtp/session.js';
+import type { RtpListener, RtpSession } from '../../../transports/rtp/session.js';
 
 /** The media of one call, as its signalling needs them. */
 export type CallMedia = Pick<

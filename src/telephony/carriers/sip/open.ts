@@ -4,7 +4,7 @@ import type { SipCarrierOptions } from './carrier.js';
 import type { LinesElsewhere } from './agent-line.js';
 import type { SipTrunks } from './trunks.js';
 import type { Clock } from '../../../base/clock.js';
-import type { SipSettings } from './settings.js';
+import type { SipSettings } from '../../../settings/carriers/sip.js';
 import type { Engine } from '../../../engine/engine.js';
 import { ParleyError, reasonOf } from '../../../base/errors.js';
 import { type Hop, hopText } from '../../sip/hop.js';
@@ -143,8 +143,8 @@ export async function sipTrunks(parts: SipTrunksParts): Promise<SipTrunks> {
     import('./trunks.js'),
     import('../../sip/transport/sockets.js'),
     import('../../sip/trunk/resolver.js'),
-    import('../../rtp/ports.js'),
-    import('../../rtp/session.js'),
+    import('../../../transports/rtp/ports.js'),
+    import('../../../transports/rtp/session.js'),
     import('./agent-line.js'),
     import('../../sip/call-intake.js'),
   ]);

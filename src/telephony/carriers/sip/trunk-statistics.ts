@@ -1,7 +1,7 @@
 import type { TrunkState } from './carrier.js';
 import type { WebhookEndpoint } from '../media-socket/webhook-endpoint.js';
 import type { SocketRefusal } from '../media-socket/socket-carrier.js';
-import { RtpTotals } from '../../rtp/totals.js';
+import { RtpTotals } from '../../../transports/rtp/totals.js';
 
 /** A trunk, as it can be looked at. */
 interface Watched {

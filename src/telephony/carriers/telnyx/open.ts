@@ -1,5 +1,5 @@
 import type { TelnyxCarrier } from './carrier.js';
-import type { TelnyxSettings } from './settings.js';
+import type { TelnyxSettings } from '../../../settings/carriers/telnyx.js';
 import { ParleyError } from '../../../base/errors.js';
 import { accountOptions, type CarrierAccount, closingAll } from '../media-socket/carrier-account.js';
 

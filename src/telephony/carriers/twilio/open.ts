@@ -1,5 +1,5 @@
 import type { TwilioCarrier } from './carrier.js';
-import type { TwilioSettings } from './settings.js';
+import type { TwilioSettings } from '../../../settings/carriers/twilio.js';
 import { ParleyError } from '../../../base/errors.js';
 import { accountOptions, type CarrierAccount, closingAll } from '../media-socket/carrier-account.js';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { plivoCarrier, type PlivoCarrierParts } from '../../../../src/telephony/carriers/plivo/open.js';
 import { VirtualClock } from '../../../../src/base/virtual-clock.js';
-import { DEFAULT_PLIVO, plivoSchema } from '../../../../src/telephony/carriers/plivo/settings.js';
+import { DEFAULT_PLIVO, plivoSchema } from '../../../../src/settings/carriers/plivo.js';
 import type { Engine } from '../../../../src/engine/engine.js';
 
 const RIGHT: PlivoCarrierParts = {

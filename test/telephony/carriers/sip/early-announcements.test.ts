@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { RtpPorts } from '../../../../src/telephony/rtp/ports.js';
-import { openRtpSession } from '../../../../src/telephony/rtp/session.js';
+import { RtpPorts } from '../../../../src/transports/rtp/ports.js';
+import { openRtpSession } from '../../../../src/transports/rtp/session.js';
 import { bodyText, type SipRequest } from '../../../../src/telephony/sip/message.js';
 import { responseTo } from '../../../../src/telephony/sip/respond.js';
 import { messageBytes } from '../../../../src/telephony/sip/serialise.js';

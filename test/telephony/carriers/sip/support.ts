@@ -1,9 +1,9 @@
 import { SipCarrier, type SipCarrierOptions } from '../../../../src/telephony/carriers/sip/carrier.js';
 import { Ticker } from '../../../../src/base/ticker.js';
 import { Random } from '../../../../src/base/random.js';
-import { RtpPorts } from '../../../../src/telephony/rtp/ports.js';
-import { openRtpSession, type RtpListener, type RtpSession } from '../../../../src/telephony/rtp/session.js';
-import type { DatagramSocket, OpenSocket } from '../../../../src/telephony/rtp/socket.js';
+import { RtpPorts } from '../../../../src/transports/rtp/ports.js';
+import { openRtpSession, type RtpListener, type RtpSession } from '../../../../src/transports/rtp/session.js';
+import type { DatagramSocket, OpenSocket } from '../../../../src/transports/rtp/socket.js';
 import type { InboundCall } from '../../../../src/telephony/sip/call/inbound.js';
 import type { Leg } from '../../../../src/telephony/sip/call/leg.js';
 import type { OutboundCall } from '../../../../src/telephony/sip/call/outbound.js';

@@ -1,0 +1,308 @@
+import { randomBytes } from 'node:crypto';
+import { FRAME_MS } from '../../audio/frame.js';
+import type { Opus } from '../../audio/codecs/opus.js';
+import type { SpecialInformation } from '../../audio/tones/special-information-tones.js';
+import type { Cancel, Clock } from '../../base/clock.js';
+import type { Ticker } from '../../base/ticker.js';
+import { ParleyError } from '../../base/errors.js';
+import type { LineStats, TransferOutcome, Transport } from '../transport.js';
+import { type CodecName, CODECS } from './media-codec.js';
+import { EarlyMedia } from './early-media.js';
+import { EarlyTones } from './early-tones.js';
+import { type LineEnds, RtpLine } from './line.js';
+import type { Agreement } from './negotiation.js';
+import type { PortPair } from './ports.js';
+import { Receiver } from './receiver.js';
+import { Sender } from './sender.js';
+import type { ReportStats } from './reports.js';
+import type { RtpTotals } from './totals.js';
+import type { RtpPacket } from './packet.js';
+import { type Unheard, Wire } from './wire.js';
+
+export interface RtpMediaOptions {
+  clock: Clock;
+  /** The pulse of all calls of a thread, 20 ms. */
+  ticker: Ticker;
+  /** What may be agreed upon; the best one's rate is that of the line. */
+  codecs: readonly CodecName[];
+  /** How long another address than the negotiated one may prove to be the other side's; 0 = never. Default 10 s. */
+  learnMs?: number;
+  /** Nothing came for so long, though the other side is to send: the call has broken off. Default 60 s, 0 = never. */
+  silentMs?: number;
+  /** Hands the call on to somebody; becomes the line's `transfer`. Left out: the line has none. */
+  transfer?: (target: string, signal: AbortSignal) => Promise<TransferOutcome>;
+  listener?: RtpListener;
+  /** Where the call is counted. */
+  totals?: RtpTotals;
+}
+
+/** What the call's signalling hears of its media. None of these may throw. */
+export interface RtpListener {
+  /** The agent has closed the line: hang up, unless the other side has been handed on. */
+  lineClosed?(): void;
+  /** The other side has put us on hold, or taken us back. */
+  held?(isHeld: boolean): void;
+  /** Nothing comes any more; the line has been told. */
+  lost?(error: Error): void;
+  /** Special information tones have been heard before the answer. Once; left out: they are not listened for. */
+  announced?(what: SpecialInformation): void;
+}
+
+/** Counts of a call's media, beside those of its line. */
+export interface RtpStats extends LineStats, ReportStats, Unheard {
+  /** Null until something is agreed upon. */
+  codec: CodecName | null;
+  roundTripMs: number | null;
+  concealedMs: number;
+  isSecure: boolean;
+  /** Packets of types that were not agreed upon. */
+  unknownTypes: number;
+  /** Packets that were no sound of their codec. */
+  undecodable: number;
+  /** Packets that came before the answer, and were not heard. */
+  early: number;
+}
+
+const LEARN_MS = 10_000;
+const SILENT_MS = 60_000;
+/** As `silentMs`, of one who has said goodbye. */
+const GONE_MS = 10_000;
+/** How often it is looked whether all is as it should be. */
+const WATCH_TICKS = 5;
+/** Nobody gives frames for so long: silence is sent instead, so that the other side and NATs know that we are there. */
+const FILL_AFTER_MS = 5 * FRAME_MS;
+
+/**
+ * The media of one call over RTP: its sockets, what is received and what is sent, as agreed upon by its signalling. It
+ * knows nothing of offers and answers, so that it can run in another thread than these.
+ */
+export class RtpMedia implements LineEnds {
+  readonly transfer: LineEnds['transfer'];
+  readonly #clock: Clock;
+  readonly #ticker: Ticker;
+  readonly #silentMs: number;
+  readonly #listener: RtpListener | undefined;
+  readonly #totals: RtpTotals | undefined;
+  readonly #pair: PortPair;
+  readonly #line: RtpLine;
+  readonly #wire: Wire;
+  readonly #receiver: Receiver;
+  readonly #sender: Sender;
+  readonly #stopWatching: Cancel;
+  /** Null: somebody gives frames, or there is nobody to hear them. */
+  #stopFilling: Cancel | null = null;
+  readonly #early = new EarlyMedia();
+  /** Null once they are heard, or nobody wants to know. */
+  #earlyTones: EarlyTones | null;
+  #agreement: Agreement | null = null;
+  /** When anything was agreed upon first. */
+  #agreedMs: number | null = null;
+  #isAnswered = false;
+  #isHeld = false;
+  #isLost = false;
+  /** When the last frame was due that somebody gave. */
+  #givenMs: number | null = null;
+  /** From when on the other side is to be heard. */
+  #awaitedMs: number;
+  #closing: Promise<void> | null = null;
+
+  /** @param opus loaded; needed where Opus is among the codecs */
+  constructor(options: RtpMediaOptions, pair: PortPair, opus: Opus | null) {
+    const { clock, ticker, learnMs = LEARN_MS, codecs } = options;
+    this.#clock = clock;
+    this.#ticker = ticker;
+    this.#silentMs = options.silentMs ?? SILENT_MS;
+    this.#listener = options.listener;
+    this.#totals = options.totals;
+    this.#pair = pair;
+    const rateHz = Math.max(...codecs.map((name) => CODECS[name].sampleRateHz));
+    const random = randomBytes(10);
+    const ssrc = random.readUInt32BE(0);
+    this.transfer = options.transfer;
+    this.#earlyTones = options.listener?.announced === undefined ? null : new EarlyTones(opus);
+    this.#wire = new Wire({
+      pair,
+      learnMs,
+      ssrc,
+      clock,
+      listener: { packet: (packet, atMs) => this.#earlyPacket(packet, atMs) },
+      sent: () => this.#sender.sentAt(clock.nowMs()),
+      onExpectedLoss: (share) => this.#sender.expectLoss(share),
+    });
+    this.#sender = new Sender({
+      rateHz,
+      opus,
+      ssrc,
+      wire: this.#wire,
+      sequence: random.readUInt16BE(4) & 0x7fff,
+      timestamp: random.readUInt32BE(6),
+    });
+    this.#line = new RtpLine(rateHz, this);
+    this.#receiver = new Receiver({ rateHz, opus, line: this.#line });
+    this.#awaitedMs = clock.nowMs();
+    this.#totals?.opened();
+    this.#stopWatching = ticker.every(WATCH_TICKS).subscribe(() => this.#watch());
+  }
+
+  get line(): Transport {
+    return this.#line;
+  }
+
+  /** Whether the other side has put us on hold. */
+  get isHeld(): boolean {
+    return this.#isHeld;
+  }
+
+  /** What both sides have agreed upon, at first and whenever it changes. */
+  agree(agreement: Agreement): void {
+    if (this.#closing !== null) return;
+    this.#agreement = agreement;
+    this.#sender.configure(agreement);
+    this.#receiver.configure(agreement);
+    this.#earlyTones?.configure(agreement);
+    this.#wire.agree(agreement);
+    this.#agreedMs ??= this.#clock.nowMs();
+    this.#awaitedMs = this.#clock.nowMs();
+    if (agreement.sends !== this.#isHeld) return;
+    this.#isHeld = !agreement.sends;
+    this.#listener?.held?.(this.#isHeld);
+  }
+
+  /** The call has been answered: from now on the other side is heard, and hears. */
+  answered(): void {
+    if (this.#isAnswered || this.#closing !== null) return;
+    this.#isAnswered = true;
+    const nowMs = this.#clock.nowMs();
+    this.#awaitedMs = nowMs;
+    this.#endEarlyTones();
+    this.#wire.extendLearning();
+    this.#wire.hearBy(this.#receiver);
+    this.#fill();
+    const isDescribed = this.#agreedMs !== null && nowMs - this.#agreedMs >= FRAME_MS;
+    for (const { packet, atMs } of this.#early.answered(nowMs, isDescribed)) this.#receiver.packet(packet, atMs);
+  }
+
+  stats(): RtpStats {
+    const agreement = this.#agreement;
+    return {
+      ...this.lineStats(),
+      concealedMs: this.#receiver.concealedMs,
+      ...this.#wire.reportStats,
+      ...this.#wire.unheard,
+      ...this.#receiver.junk,
+      codec: agreement?.codec.facts.name ?? null,
+      isSecure: agreement?.srtp != null,
+      early: this.#early.packets,
+    };
+  }
+
+  /** Ends the line and frees the ports. May be called twice. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    this.#stopWatching();
+    this.#stopFilling?.();
+    this.#endEarlyTones();
+    this.#wire.close(this.#isAnswered);
+    this.#sender.close();
+    this.#receiver.close();
+    this.#line.end();
+    this.#totals?.closed(this.stats());
+    await this.#pair.close();
+  }
+
+  #earlyPacket(packet: RtpPacket, atMs: number): void {
+    this.#early.packet(packet, atMs);
+    const what = this.#earlyTones?.packet(packet) ?? null;
+    if (what === null) return;
+    this.#endEarlyTones();
+    this.#listener?.announced?.(what);
+  }
+
+  #endEarlyTones(): void {
+    this.#earlyTones?.close();
+    this.#earlyTones = null;
+  }
+
+  /** The line's next 20 ms. */
+  play(frame: Int16Array | null): void {
+    if (!this.#isAnswered || this.#closing !== null) return;
+    if (this.#stopFilling !== null) {
+      this.#stopFilling();
+      this.#stopFilling = null;
+    }
+    const frameMs = this.#frameMs;
+    this.#givenMs = frameMs;
+    this.#send(frame, frameMs);
+  }
+
+  /** Keys of the agent's, for the other side. */
+  press(keys: string, signal: AbortSignal): Promise<void> {
+    return this.#sender.press(keys, signal);
+  }
+
+  /** The agent has closed its line. */
+  lineClosed(): void {
+    this.#listener?.lineClosed?.();
+  }
+
+  #send(frame: Int16Array | null, frameMs: number): void {
+    this.#sender.frame(frame, frameMs);
+    // What goes has its pace, by which what comes is looked at as well.
+    this.#receiver.poll(this.#clock.nowMs());
+  }
+
+  /** Silence, for as long as nobody gives anything. */
+  #fill(): void {
+    this.#stopFilling ??= this.#ticker.subscribe(() => {
+      const frameMs = this.#frameMs;
+      // Where this thread stood still, frames of that time are given now: silence among them would be one frame too many.
+      if (frameMs - (this.#givenMs ?? -Infinity) >= FILL_AFTER_MS) this.#send(null, frameMs);
+    });
+  }
+
+  /**
+   * When the frame is due that is sent now, to the millisecond: late ticks that are made up in one go are no gap in the
+   * stream.
+   */
+  get #frameMs(): number {
+    // A field that is a fraction is kept elsewhere, one that is whole in the object.
+    return Math.round(this.#ticker.dueMs ?? this.#clock.nowMs());
+  }
+
+  /** While it rings nothing is sent: there are telephones that stop ringing when sound comes. */
+  #watch(): void {
+    if (!this.#isAnswered) return;
+    const nowMs = this.#clock.nowMs();
+    if (nowMs - (this.#givenMs ?? -Infinity) >= FILL_AFTER_MS) this.#fill();
+    this.#wire.tick(nowMs);
+    this.#listen(nowMs);
+  }
+
+  /** Whether the other side is still there; reports are a sign as well, of those who are silent. */
+  #listen(nowMs: number): void {
+    const patienceMs = this.#silentMs;
+    // Some say goodbye when they change their source, or hand the call on: it is not the end yet.
+    const limitMs = this.#wire.hasLeft ? Math.min(patienceMs, GONE_MS) : patienceMs;
+    // On hold, whoever holds may be silent altogether.
+    const agreement = this.#agreement;
+    const isAwaited = agreement?.receives === true && agreement.sends;
+    if (!isAwaited) this.#awaitedMs = nowMs;
+    const silentMs = nowMs - Math.max(this.#awaitedMs, this.#wire.lastHeardMs);
+    if (limitMs === 0 || this.#isLost || silentMs < limitMs) return;
+    this.#isLost = true;
+    const error = new ParleyError('LINE_LOST', { reason: `nothing came for ${String(limitMs / 1_000)} s` });
+    this.#line.end(error);
+    this.#listener?.lost?.(error);
+  }
+
+  lineStats(): LineStats {
+    const { reportedLoss, roundTripMs } = this.#wire.reportStats;
+    const codec = this.#agreement?.codec.facts.name ?? null;
+    const { stats, concealedMs } = this.#receiver;
+    return { ...stats, sent: this.#sender.sentAt(0).packets, reportedLoss, roundTripMs, codec, concealedMs };
+  }
+}
