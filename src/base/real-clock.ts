@@ -22,6 +22,11 @@ export class RealClock implements Clock {
 }
 
 /** Milliseconds since 1970, for saying what day it is. It may jump: nothing is timed by it. */
-export function unixNow(): number {
+export function nowUnixMs(): number {
   return Date.now();
+}
+
+/** Whole seconds since 1970, as REST, webhooks and the database write a moment. */
+export function unixSeconds(unixMs: number): number {
+  return Math.floor(unixMs / 1000);
 }

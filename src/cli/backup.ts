@@ -1,3 +1,4 @@
+import { nowUnixMs } from '../base/real-clock.js';
 import { loadSettings } from '../settings/load-settings.js';
 import { backUp } from '../store/backup/backup.js';
 import { type Command, UsageError } from './shared/command.js';
@@ -34,7 +35,7 @@ moment, checked. The file holds the keys that encrypt stored secrets, so it is a
       to,
       recordings: values.recordings,
       keys: !values['without-keys'],
-      nowUnixMs: Date.now(),
+      unixMs: nowUnixMs(),
     });
     if (values.json) {
       io.stdout.write(`${JSON.stringify(manifest)}\n`);

@@ -1,3 +1,4 @@
+import { nowUnixMs, unixSeconds } from '../base/real-clock.js';
 import { loadSettings } from '../settings/load-settings.js';
 import { CallStores } from './shared/call-stores.js';
 import { noSuchAction } from './shared/actions.js';
@@ -39,7 +40,7 @@ list is the daemon's, in its data folder.
         }
         return 0;
       }
-      const createdAt = Math.floor(Date.now() / 1000);
+      const createdAt = unixSeconds(nowUnixMs());
       let missing = 0;
       for (const number of numbers) {
         if (action === 'add') list.add({ number, source: 'operator', sessionId: null, createdAt });

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { loadSettings } from '../settings/load-settings.js';
 import { originSchema } from '../settings/setting-items.js';
 import { ParleyError } from '../base/errors.js';
+import { nowUnixMs } from '../base/real-clock.js';
 import { hasAgent } from '../store/agents.js';
 import { databaseFile, openDatabase } from '../store/database.js';
 import { KEY_VARIABLES, KeyStore, type StoredKey } from '../store/keys.js';
@@ -53,7 +54,7 @@ shown once, when it is made. What is done here holds at once, also for a daemon 
     try {
       const missing = wanted.agents.find((id) => !hasAgent(database, id));
       if (missing !== undefined) throw new ParleyError('NOT_FOUND', { what: 'agent', id: missing });
-      return work(new KeyStore(database, () => Math.floor(Date.now() / 1000)), io, values.json);
+      return work(new KeyStore(database, nowUnixMs), io, values.json);
     } finally {
       database.close();
     }

@@ -1,3 +1,4 @@
+import { nowUnixMs } from '../base/real-clock.js';
 import { loadSettings } from '../settings/load-settings.js';
 import { restore as restoreBackup } from '../store/backup/restore.js';
 import { type Command, UsageError } from './shared/command.js';
@@ -25,7 +26,7 @@ kept in a folder beside it, and campaigns that were calling are paused: start th
     const { manifest, keptAside, pausedCampaigns } = await restoreBackup({
       dataDir: settings.dataDir,
       from,
-      nowUnixMs: Date.now(),
+      unixMs: nowUnixMs(),
     });
     if (values.json) {
       io.stdout.write(`${JSON.stringify({ manifest, kept_aside: keptAside, paused_campaigns: pausedCampaigns })}\n`);

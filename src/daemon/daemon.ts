@@ -9,6 +9,7 @@ import { EMBEDDED_DEFAULTS } from '../agent/resolve.js';
 import type { Settings } from '../settings/settings.js';
 import type { Engine } from '../engine/engine.js';
 import { ParleyError } from '../base/errors.js';
+import { nowUnixMs } from '../base/real-clock.js';
 import type { SessionEvent } from '../session/session-options.js';
 import { openOwnDatabase } from '../store/folder-lock.js';
 import { UnderWay } from '../store/under-way.js';
@@ -136,8 +137,6 @@ export class Daemon {
     this.#operation = this.#operate(new UnderWay(database));
     const { error: onError } = this.#operation;
     const onSessionEvent = this.#onSessionEvent;
-    const nowUnixMs = (): number => Date.now();
-    const nowSeconds = (): number => Math.floor(nowUnixMs() / 1000);
     const stores = new Stores({ settings, database, onError, nowUnixMs, clock: engine.clock });
     this.#stores = stores;
     engine.keepIn(stores.forEngine);
@@ -145,7 +144,7 @@ export class Daemon {
     const { knowledge, memories, uploads } = stores.ofAgents;
     this.agents = new AgentRegistry({
       engine,
-      nowSeconds,
+      nowUnixMs,
       phones,
       store: stores.agents,
       whyNeverTransferred: (target) => (isAllowedExtension(settings.sip, target) ? null : whyNeverCalled(target)),
@@ -164,7 +163,7 @@ export class Daemon {
       box,
       onError,
       clock: engine.clock,
-      unixMs: nowUnixMs,
+      nowUnixMs,
       agentOutbox: stores.outbox,
       shown: (call) => this.#archive.sent(call),
     });
@@ -191,7 +190,7 @@ export class Daemon {
       onError,
       atomically,
       archive: this.#archive,
-      unixMs: nowUnixMs,
+      nowUnixMs,
       unfinished: stores.unfinished,
       outbox: stores.outbox,
     });
@@ -210,7 +209,7 @@ export class Daemon {
     engine.keepIn({ history: this.#log, ...(traces !== null && { traces }) });
     this.#chats = new ChatEndpoint({
       engine,
-      nowSeconds,
+      nowUnixMs,
       onError,
       agents: this.agents,
       log: this.#log,
@@ -271,18 +270,18 @@ export class Daemon {
     memoryRoutes(api, memories);
     phoneRoutes(api, {
       engine,
-      nowSeconds,
+      nowUnixMs,
       agents: this.agents,
       phones: this.#stores.phones,
       telephone: () => this.#openTelephone(),
     });
     trunkRoutes(api, {
-      nowSeconds,
+      nowUnixMs,
       figures: this.#operation.trunks,
       nowMs: () => engine.clock.nowMs(),
       open: () => this.#openTelephone(),
     });
-    doNotCallRoutes(api, doNotCall, nowSeconds);
+    doNotCallRoutes(api, doNotCall, nowUnixMs);
     this.#told.routes(api, this.#archive.store);
     this.#calling = new OutboundCalls({
       starting: () => this.#starting() + this.#ringingIn(),
@@ -290,7 +289,7 @@ export class Daemon {
       database,
       engine,
       onSessionEvent,
-      unixMs: nowUnixMs,
+      nowUnixMs,
       agents: this.agents,
       phones: this.#stores.phones,
       calls: this.#archive.store,
@@ -305,7 +304,7 @@ export class Daemon {
       database,
       engine,
       onError,
-      unixMs: nowUnixMs,
+      nowUnixMs,
       dialer: this.#calling.dialer,
       agents: this.agents,
       phones: this.#stores.phones,
@@ -320,7 +319,7 @@ export class Daemon {
     chatRoutes(api, this.#chats);
     const defaults = { language: settings.language, provider: settings.tts ?? EMBEDDED_DEFAULTS.voiceProvider };
     voiceRoutes(api, {
-      voices: new Voices({ engine, nowSeconds, defaults, store: voices, agents: this.agents }),
+      voices: new Voices({ engine, nowUnixMs, defaults, store: voices, agents: this.agents }),
       clients,
       links,
     });

@@ -43,7 +43,7 @@ export class Stores {
   /** @throws ParleyError SECRETS_UNREADABLE where what was sealed cannot be opened */
   constructor({ settings, database, clock, nowUnixMs, onError }: StoresOptions) {
     this.#onError = onError;
-    this.keys = new KeyStore(database, () => Math.floor(nowUnixMs() / 1000));
+    this.keys = new KeyStore(database, nowUnixMs);
     this.box = openSecretBox(database, settings);
     this.phones = new PhoneStore(database, this.box);
     this.agents = new AgentStore(database, this.box);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { CHAT_STATUS, chatReport } from './chat-report.js';
 import type { Clock } from '../base/clock.js';
-import { unixNow } from '../base/real-clock.js';
+import { nowUnixMs } from '../base/real-clock.js';
 import type { ChatMessage } from '../agent/chat.js';
 import { buildSystemPrompt } from '../agent/prompt.js';
 import type { ResolvedAgent } from '../agent/resolve.js';
@@ -153,7 +153,7 @@ export class Chats {
   async #begin(request: ChatRequest, signal: AbortSignal): Promise<Chat> {
     const { planner, mcp, clock, memories, networkClock } = this.#options;
     const id = request.id ?? randomUUID();
-    const [startMs, startUnixMs] = [clock.nowMs(), unixNow()];
+    const [startMs, startUnixMs] = [clock.nowMs(), nowUnixMs()];
     const faults = new Map<string, number>();
     const onFault = (name: string): void => void faults.set(name, (faults.get(name) ?? 0) + 1);
     const notes = { onFault };
@@ -172,7 +172,7 @@ export class Chats {
       clock: networkClock,
       agentId,
       sessionId: id,
-      nowUnixMs: unixNow,
+      nowUnixMs,
       onFault: () => onFault('memory.failed'),
     });
     signal.throwIfAborted();

@@ -1,4 +1,4 @@
-import { unixNow } from '../base/real-clock.js';
+import { nowUnixMs } from '../base/real-clock.js';
 import type { ChatMessage } from '../agent/chat.js';
 import { earlierMessages, parseContinuation, type SessionContinuation } from '../agent/continuation.js';
 import type { ResolvedAgent } from '../agent/resolve.js';
@@ -74,7 +74,7 @@ export function rememberWhenOver(
     if (messages.length === 0) return;
     const identifiers = identifiersOf(agent.metadata, phones);
     try {
-      memory.keep({ sessionId, agentId, identifiers, messages, endedUnixMs: unixNow() });
+      memory.keep({ sessionId, agentId, identifiers, messages, endedUnixMs: nowUnixMs() });
     } catch {
       // The session is over: there is nobody left to tell, and no call to lose.
     }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { HEARING_RATE_HZ } from '../audio/frame.js';
 import type { Clock } from '../base/clock.js';
-import { RealClock, unixNow } from '../base/real-clock.js';
+import { RealClock, nowUnixMs } from '../base/real-clock.js';
 import type { Ticker } from '../base/ticker.js';
 import type { SessionContinuation } from '../agent/continuation.js';
 import { languageName } from '../agent/language-name.js';
@@ -112,7 +112,7 @@ export class SessionFactory {
       store: outboxStore ?? new MemoryOutboxStore(),
       client: this.#client,
       clock: network.clock,
-      unixMs: unixNow,
+      nowUnixMs,
       secret: webhookSecret ?? null,
       onLost: ({ sessionId }, reason) => onWebhookLost?.(sessionId, reason),
     });
@@ -210,7 +210,7 @@ export class SessionFactory {
 
   async makeSession(request: SessionRequest): Promise<Session> {
     const id = request.id ?? randomUUID();
-    const startUnixMs = request.startUnixMs ?? unixNow();
+    const startUnixMs = request.startUnixMs ?? nowUnixMs();
     const early: [name: string, reason: string][] = [];
     let made: Session | null = null;
     const onFault = (name: string, reason: string): void => {
@@ -313,7 +313,7 @@ export class SessionFactory {
       clock: this.#networkClock,
       agentId,
       sessionId,
-      nowUnixMs: unixNow,
+      nowUnixMs,
       onFault: (reason) => onFault('memory.failed', reason),
     });
   }

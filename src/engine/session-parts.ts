@@ -1,4 +1,4 @@
-import { unixNow } from '../base/real-clock.js';
+import { nowUnixMs, unixSeconds } from '../base/real-clock.js';
 import type { Clock } from '../base/clock.js';
 import type { ResolvedAgent } from '../agent/resolve.js';
 import type { ConversationConfig } from '../conversation/config.js';
@@ -72,7 +72,7 @@ function doNotCallWatch({ request, sessionId, doNotCall, session }: SessionParts
     if (entry.kind !== 'effect' || entry.effect.type !== 'doNotCall' || phones === undefined) return;
     const number = direction === 'outbound' ? phones.to : phones.from;
     try {
-      doNotCall.add({ number, source: entry.effect.by, sessionId, createdAt: Math.floor(unixNow() / 1000) });
+      doNotCall.add({ number, source: entry.effect.by, sessionId, createdAt: unixSeconds(nowUnixMs()) });
     } catch (error) {
       session().noteFault('doNotCall.failed', reasonOf(error));
     }

@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.js';
-import { unixNow } from '../base/real-clock.js';
+import { nowUnixMs } from '../base/real-clock.js';
 import type { ChatMessage } from '../agent/chat.js';
 import { buildSystemPrompt } from '../agent/prompt.js';
 import type { WebhookAddress } from '../agent/webhook.js';
@@ -99,7 +99,7 @@ export async function finishSession(
         },
         { onFault },
       );
-      const kept = { store: memories, clock: networkClock, agentId, sessionId: id, nowUnixMs: unixNow };
+      const kept = { store: memories, clock: networkClock, agentId, sessionId: id, nowUnixMs };
       const { agent, memory } = await remembering(mind.agent, { ...kept, onFault: () => onFault('memory.failed') });
       const system = systemPrompt ?? buildSystemPrompt(agent, startUnixMs, 'writing');
       later = await afterCall(

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { unixNow } from '../base/real-clock.js';
+import { nowUnixMs } from '../base/real-clock.js';
 import { ParleyError } from '../base/errors.js';
 import type { GuardedClient } from './guarded-client.js';
 
@@ -39,7 +39,7 @@ export class MediaStore {
     this.#client.guard.check(url); // a blocked address is not served from the cache either
     const path = this.#folder === null ? null : join(this.#folder, createHash('sha256').update(url).digest('hex'));
     const kept = path === null ? null : await read(path);
-    if (kept !== null && unixNow() - kept.savedUnixMs < FRESH_MS) return kept.bytes;
+    if (kept !== null && nowUnixMs() - kept.savedUnixMs < FRESH_MS) return kept.bytes;
     try {
       const bytes = await this.#get(url, signal);
       if (path !== null) await this.#keep(path, bytes).catch(() => undefined); // the cache is optional

@@ -87,8 +87,8 @@ export class DeliveryStore {
   }
 
   /** Makes a message due now, with all its attempts, whatever became of it. Returns it; null where there is none. */
-  resend(id: string, nowUnixMs: number): StoredDelivery | null {
-    this.#resend.run(nowUnixMs, id);
+  resend(id: string, unixMs: number): StoredDelivery | null {
+    this.#resend.run(unixMs, id);
     return this.get(id);
   }
 

@@ -1,5 +1,6 @@
 import type Database from 'better-sqlite3';
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { unixSeconds } from '../base/real-clock.js';
 
 export type KeyKind = 'private' | 'public';
 
@@ -51,10 +52,10 @@ export class KeyStore {
   readonly #list: Database.Statement<unknown[], Row>;
   readonly #revoke: Database.Statement<unknown[]>;
   readonly #ofEnvironment: (kind: KeyKind, key: string | null) => void;
-  readonly #nowSeconds: () => number;
+  readonly #nowUnixMs: () => number;
 
-  constructor(database: Database.Database, nowSeconds: () => number) {
-    this.#nowSeconds = nowSeconds;
+  constructor(database: Database.Database, nowUnixMs: () => number) {
+    this.#nowUnixMs = nowUnixMs;
     this.#insert = database.prepare(
       `INSERT INTO keys (id, kind, name, hash, hint, agents, origins, source, created_at)
        VALUES (@id, @kind, @name, @hash, @hint, @agents, @origins, @source, @createdAt)`,
@@ -73,7 +74,7 @@ export class KeyStore {
       `UPDATE keys SET source = 'environment', kind = ?, revoked_at = NULL, agents = '[]', origins = '[]' WHERE hash = ?`,
     );
     this.#ofEnvironment = database.transaction((kind: KeyKind, key: string | null) => {
-      if (key !== null) replace.run(this.#nowSeconds(), kind, hashOf(key));
+      if (key !== null) replace.run(unixSeconds(this.#nowUnixMs()), kind, hashOf(key));
       letGo.run(kind);
       if (key !== null && again.run(kind, hashOf(key)).changes === 0)
         this.#add(kind, KEY_VARIABLES[kind], key, UNBOUND, 'environment');
@@ -114,11 +115,11 @@ export class KeyStore {
 
   /** Returns whether there was such a key. */
   revoke(id: string): boolean {
-    return this.#revoke.run(this.#nowSeconds(), id).changes > 0;
+    return this.#revoke.run(unixSeconds(this.#nowUnixMs()), id).changes > 0;
   }
 
   #add(kind: KeyKind, name: string, key: string, binding: KeyBinding, source: Row['source']): StoredKey {
-    const entry = { id: randomUUID(), kind, name, hint: key.slice(-4), createdAt: this.#nowSeconds() };
+    const entry = { id: randomUUID(), kind, name, hint: key.slice(-4), createdAt: unixSeconds(this.#nowUnixMs()) };
     const { agents, origins } = binding;
     this.#insert.run({
       ...entry,

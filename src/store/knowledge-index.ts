@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { stat } from 'node:fs/promises';
-import { RealClock, unixNow } from '../base/real-clock.js';
+import { RealClock, nowUnixMs, unixSeconds } from '../base/real-clock.js';
 import { ParleyError, reasonOf } from '../base/errors.js';
 import { unreadable } from '../tools/knowledge/chunker.js';
 import { Embedder } from '../tools/knowledge/embeddings.js';
@@ -97,7 +97,7 @@ export class KnowledgeIndex {
     if (this.#tables.count() >= limits.files) throw new ParleyError('KNOWLEDGE_FULL', { limit: limits.files });
     const size = typeof source === 'string' ? await sizeOf(source, name) : source.byteLength;
     if (size > limits.fileBytes) throw new ParleyError('KNOWLEDGE_FILE_TOO_LARGE', { name, limit: limits.fileBytes });
-    const createdAt = Math.floor(unixNow() / 1000);
+    const createdAt = unixSeconds(nowUnixMs());
     const file = { id, name, description, fileType: mimeTypeOf(format), size, createdAt };
     let passages = 0;
     this.#tables.begin(file);

@@ -74,8 +74,8 @@ export class SqliteOutboxStore implements OutboxStore {
     this.#add(delivery);
   }
 
-  due(nowUnixMs: number): Delivery[] {
-    return this.#due.all(nowUnixMs).map((row) => ({
+  due(unixMs: number): Delivery[] {
+    return this.#due.all(unixMs).map((row) => ({
       id: row.id,
       sessionId: row.session_id,
       url: this.#box.open(row.url, DELIVERY_URL),
@@ -90,8 +90,8 @@ export class SqliteOutboxStore implements OutboxStore {
     return this.#next.get()?.due ?? null;
   }
 
-  delivered(id: string, nowUnixMs: number): void {
-    this.#delivered.run(nowUnixMs, id);
+  delivered(id: string, unixMs: number): void {
+    this.#delivered.run(unixMs, id);
   }
 
   failed(id: string, reason: string, retryUnixMs: number | null): void {

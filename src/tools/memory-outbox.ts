@@ -14,9 +14,9 @@ export class MemoryOutboxStore implements OutboxStore {
     this.#open.set(delivery.id, { delivery: { ...delivery }, dueUnixMs: delivery.createdUnixMs });
   }
 
-  due(nowUnixMs: number): Delivery[] {
+  due(unixMs: number): Delivery[] {
     return this.#heads()
-      .filter(({ dueUnixMs }) => dueUnixMs <= nowUnixMs)
+      .filter(({ dueUnixMs }) => dueUnixMs <= unixMs)
       .sort((a, b) => a.dueUnixMs - b.dueUnixMs)
       .map(({ delivery }) => ({ ...delivery }));
   }

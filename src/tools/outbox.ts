@@ -3,6 +3,7 @@ import type { Cancel, Clock } from '../base/clock.js';
 import { ParleyError, reasonOf } from '../base/errors.js';
 import type { GuardedClient } from '../net/guarded-client.js';
 import { waitAtMost } from '../base/deadlines.js';
+import { unixSeconds } from '../base/real-clock.js';
 import type { WebhookAddress } from '../agent/webhook.js';
 
 /** Delivers events to webhooks, with retries. */
@@ -32,10 +33,10 @@ export interface OutboxStore {
   /** A message with a known id is ignored. */
   add(delivery: Delivery): void;
   /** The first queued message of each session, if it is due, the longest due first. */
-  due(nowUnixMs: number): Delivery[];
+  due(unixMs: number): Delivery[];
   /** When the next message is due; null = the queue is empty. */
   nextDueUnixMs(): number | null;
-  delivered(id: string, nowUnixMs: number): void;
+  delivered(id: string, unixMs: number): void;
   /** @param retryUnixMs null = no more retries */
   failed(id: string, reason: string, retryUnixMs: number | null): void;
   /** Subscribes to messages that become due by other means. Default: there are none. */
@@ -48,7 +49,7 @@ export interface WebhookOutboxOptions {
   /** For deadlines and backoff. The network is real: pass a real clock. */
   clock: Clock;
   /** Milliseconds since 1970. */
-  unixMs: () => number;
+  nowUnixMs: () => number;
   /** `whsec_…`; null = unsigned. */
   secret: string | null;
   /** A message has run out of retries, or is lost because the process ends. */
@@ -104,8 +105,8 @@ export class WebhookOutbox implements Outbox {
   }
 
   send(sessionId: string, to: WebhookAddress, body: string, id?: string): void {
-    const { store, unixMs } = this.#options;
-    store.add(newDelivery(sessionId, to, body, unixMs(), id));
+    const { store, nowUnixMs } = this.#options;
+    store.add(newDelivery(sessionId, to, body, nowUnixMs(), id));
     this.#work();
   }
 
@@ -130,8 +131,8 @@ export class WebhookOutbox implements Outbox {
   #work(): void {
     this.#cancelTimer();
     if (this.#abort.signal.aborted) return;
-    const { store, clock, unixMs } = this.#options;
-    const nowMs = unixMs();
+    const { store, clock, nowUnixMs } = this.#options;
+    const nowMs = nowUnixMs();
     for (const delivery of store.due(nowMs)) {
       if (this.#running.size >= MAX_RUNNING) return; // a finished attempt calls this again
       if (this.#running.has(delivery.sessionId)) continue;
@@ -148,25 +149,25 @@ export class WebhookOutbox implements Outbox {
   }
 
   async #attempt(delivery: Delivery): Promise<void> {
-    const { store, unixMs, onLost } = this.#options;
+    const { store, nowUnixMs, onLost } = this.#options;
     const failure = await this.#post(delivery);
     if (failure === null) {
-      store.delivered(delivery.id, unixMs());
+      store.delivered(delivery.id, nowUnixMs());
       return;
     }
     const waitMs = failure.final ? undefined : BACK_OFF_MS[delivery.attempts];
-    store.failed(delivery.id, failure.reason, waitMs === undefined ? null : unixMs() + waitMs);
+    store.failed(delivery.id, failure.reason, waitMs === undefined ? null : nowUnixMs() + waitMs);
     if (waitMs === undefined) onLost?.(delivery, failure.reason);
   }
 
   /** Null on success. */
   async #post({ id, url, headers, body }: Delivery): Promise<{ reason: string; final: boolean } | null> {
-    const { client, secret, unixMs } = this.#options;
+    const { client, secret, nowUnixMs } = this.#options;
     try {
       const { status } = await client.request({
         url,
         method: 'POST',
-        headers: { 'content-type': 'application/json', ...headers, ...signatureHeaders(id, body, unixMs(), secret) },
+        headers: { 'content-type': 'application/json', ...headers, ...signatureHeaders(id, body, nowUnixMs(), secret) },
         body,
         timeoutMs: TIMEOUT_MS,
         signal: this.#abort.signal,
@@ -194,7 +195,7 @@ export function signatureHeaders(
   unixMs: number,
   secret: string | null,
 ): Readonly<Record<string, string>> {
-  const timestamp = String(Math.floor(unixMs / 1000));
+  const timestamp = String(unixSeconds(unixMs));
   const headers = { 'webhook-id': id, 'webhook-timestamp': timestamp };
   if (secret === null) return headers;
   const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');

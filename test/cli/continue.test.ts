@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { encodeWav } from '../../src/audio/files/wav.js';
-import { unixNow } from '../../src/base/real-clock.js';
+import { nowUnixMs } from '../../src/base/real-clock.js';
 import type { ChatMessage } from '../../src/agent/chat.js';
 import { openDatabase } from '../../src/store/database.js';
 import { SessionStore } from '../../src/store/sessions.js';
@@ -37,7 +37,7 @@ function keep(dataDir: string, id: string, said: string): void {
   new SessionStore(database).keep({
     sessionId: id,
     agentId: 'desk',
-    endedUnixMs: unixNow(),
+    endedUnixMs: nowUnixMs(),
     identifiers: new Map([['customer', '7']]),
     messages: [{ role: 'user', content: said }],
   });

@@ -240,7 +240,7 @@ describe('parley doctor', () => {
     const found = await checkMachine({
       nodeVersion: '18.20.1',
       hasCommand: () => Promise.resolve(false),
-      nowUnixMs: 0,
+      unixMs: 0,
     });
     const levels = Object.fromEntries(found.map(({ name, level }) => [name, level]));
     expect(levels).toMatchObject({

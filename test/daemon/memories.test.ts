@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { unixNow } from '../../src/base/real-clock.js';
+import { nowUnixMs } from '../../src/base/real-clock.js';
 import { openDatabase } from '../../src/store/database.js';
 import { SqliteMemories } from '../../src/store/memory.js';
 import { House, PRIVATE_KEY, PUBLIC_KEY } from './house.js';
@@ -16,10 +16,10 @@ function ask(path: string, method = 'GET', key = PRIVATE_KEY): Promise<{ status:
 
 it("a user's memories are read and erased, of one agent or of all", async () => {
   const database = openDatabase(house.dataDir);
-  const nowUnixMs = unixNow();
-  const store = new SqliteMemories({ database, retentionDays: 365, nowUnixMs: () => nowUnixMs });
+  const unixMs = nowUnixMs();
+  const store = new SqliteMemories({ database, retentionDays: 365, nowUnixMs: () => unixMs });
   for (const agentId of ['baker', 'cook']) {
-    await store.keep({ agentId, user: '+12025550123', sessionId: agentId, text: 'Likes rye.', unixMs: nowUnixMs });
+    await store.keep({ agentId, user: '+12025550123', sessionId: agentId, text: 'Likes rye.', unixMs });
   }
   database.close();
   const user = encodeURIComponent('+12025550123');
@@ -32,7 +32,7 @@ it("a user's memories are read and erased, of one agent or of all", async () => 
         user: '+12025550123',
         session_id: 'baker',
         text: 'Likes rye.',
-        created_at: Math.floor(nowUnixMs / 1000),
+        created_at: Math.floor(unixMs / 1000),
       },
     ],
   ]);

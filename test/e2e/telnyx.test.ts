@@ -9,7 +9,7 @@ describeAccount(
   'Telnyx',
   {
     carrier: 'telnyx',
-    double: (parts) => new TelnyxDouble({ ...parts, unixMs: () => Date.now(), webhookUrl: PUBLIC_URL + WEBHOOK }),
+    double: (parts) => new TelnyxDouble({ ...parts, nowUnixMs: () => Date.now(), webhookUrl: PUBLIC_URL + WEBHOOK }),
     apis: ({ rest }) => [rest],
     authorization: `Bearer ${API_KEY}`,
     settings: ({ publicKey }, [apiUrl]) => ({ connectionId: CONNECTION_ID, publicKey, apiUrl }),

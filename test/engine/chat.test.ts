@@ -1,6 +1,6 @@
 import { Webhook } from 'standardwebhooks';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { unixNow } from '../../src/base/real-clock.js';
+import { nowUnixMs } from '../../src/base/real-clock.js';
 import { VirtualClock } from '../../src/base/virtual-clock.js';
 import type { AgentConfig } from '../../src/agent/agent.js';
 import type { ChatMessage } from '../../src/agent/chat.js';
@@ -420,7 +420,7 @@ describe('around the answer', () => {
 
   it('what earlier sessions established is known', async () => {
     const memories = new InProcessMemories();
-    await memories.keep({ agentId: 'baker', user: 'ann', sessionId: 's', text: 'Likes rye.', unixMs: unixNow() });
+    await memories.keep({ agentId: 'baker', user: 'ann', sessionId: 's', text: 'Likes rye.', unixMs: nowUnixMs() });
     const agent: AgentConfig = { memory: { user_identifier_key: 'user' } };
     await chat(agent, { llm: model('Yes.'), agentId: 'baker', metadata: { user: 'ann' } }, engineOf({ memories }));
     expect(asked[0]?.messages[0]?.content).toContain('Likes rye.');

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Webhook } from 'standardwebhooks';
-import { RealClock, unixNow } from '../../src/base/real-clock.js';
+import { RealClock, nowUnixMs } from '../../src/base/real-clock.js';
 import { VirtualClock } from '../../src/base/virtual-clock.js';
 import { GuardedClient } from '../../src/net/guarded-client.js';
 import { MemoryOutboxStore } from '../../src/tools/memory-outbox.js';
@@ -49,7 +49,7 @@ interface Made {
   pass: (ms: number) => Promise<void>;
 }
 
-const START_MS = unixNow();
+const START_MS = nowUnixMs();
 
 function make(store: OutboxStore = new MemoryOutboxStore(), secret: string | null = SECRET): Made {
   const clock = new VirtualClock();
@@ -59,7 +59,7 @@ function make(store: OutboxStore = new MemoryOutboxStore(), secret: string | nul
     client,
     clock,
     secret,
-    unixMs: () => START_MS + clock.nowMs(),
+    nowUnixMs: () => START_MS + clock.nowMs(),
     onLost: ({ sessionId }, reason) => lost.push(`${sessionId}: ${reason}`),
   });
   const pass = async (ms: number): Promise<void> => {

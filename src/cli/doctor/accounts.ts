@@ -6,6 +6,7 @@ import type { WebhookEndpoint } from '../../telephony/carriers/media-socket/webh
 import type { Settings } from '../../settings/settings.js';
 import { Engine } from '../../engine/engine.js';
 import { ParleyError } from '../../base/errors.js';
+import { nowUnixMs } from '../../base/real-clock.js';
 import { type Check, ok, problem } from './check.js';
 
 type AccountSettings = Pick<
@@ -24,7 +25,7 @@ export async function checkAccounts(settings: AccountSettings): Promise<Check[]>
     accounts.push(['twilio', (common) => twilioCarrier({ ...common, ...own })]);
   }
   if (telnyx.connectionId !== null) {
-    const own = { settings: telnyx, apiKey: settings.telnyxApiKey, unixMs: () => Date.now() };
+    const own = { settings: telnyx, apiKey: settings.telnyxApiKey, nowUnixMs };
     accounts.push(['telnyx', (common) => telnyxCarrier({ ...common, ...own })]);
   }
   if (plivo.authId !== null) {

@@ -1,5 +1,5 @@
 import { styleText } from 'node:util';
-import { RealClock, unixNow } from '../../base/real-clock.js';
+import { RealClock, nowUnixMs } from '../../base/real-clock.js';
 import { detectProviders } from '../../settings/detect.js';
 import { loadSettings } from '../../settings/load-settings.js';
 import type { Settings } from '../../settings/settings.js';
@@ -46,7 +46,7 @@ nothing. Exit code 1 where something will not work.
       ...(await checkMachine({
         nodeVersion: process.versions.node,
         hasCommand: (name) => systemProbe.hasCommand(name),
-        nowUnixMs: unixNow(),
+        unixMs: nowUnixMs(),
       })),
       ...(await checkInstallation(flags, io)),
     ];
@@ -74,7 +74,7 @@ async function checkInstallation(flags: Record<string, string | undefined>, io: 
       : warnings.map((text) => hint('settings', text, 'is it misspelt?'))),
     ...checkKey(settings),
     ...checkDatabases(settings.dataDir),
-    ...(await checkListening(settings, unixNow())),
+    ...(await checkListening(settings, nowUnixMs())),
     ...(await checkProviders(settings, detection.models, ollama)),
     ...(await checkNamed(flags, io)),
     ...(await checkLocalModels(settings, systemProbe)),

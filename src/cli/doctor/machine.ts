@@ -7,14 +7,14 @@ import { type Check, hint, ok, problem } from './check.js';
 export interface MachineProbe {
   nodeVersion: string;
   hasCommand: (name: string) => Promise<boolean>;
-  nowUnixMs: number;
+  unixMs: number;
 }
 
 /** Earlier than any release of parley: a clock before it is wrong. */
 const EARLIEST_UNIX_MS = Date.UTC(2026, 0, 1);
 
 /** Checks the machine's resources. */
-export async function checkMachine({ nodeVersion, hasCommand, nowUnixMs }: MachineProbe): Promise<Check[]> {
+export async function checkMachine({ nodeVersion, hasCommand, unixMs }: MachineProbe): Promise<Check[]> {
   const [espeak, ffmpeg, alsa, sox] = await Promise.all([
     hasCommand('espeak-ng'),
     hasCommand('ffmpeg'),
@@ -40,11 +40,11 @@ export async function checkMachine({ nodeVersion, hasCommand, nowUnixMs }: Machi
           'no arecord and aplay, no sox: parley talk takes typed words only',
           'install alsa-utils or sox',
         ),
-    nowUnixMs >= EARLIEST_UNIX_MS
-      ? ok('clock', `it is ${new Date(nowUnixMs).toISOString()}`)
+    unixMs >= EARLIEST_UNIX_MS
+      ? ok('clock', `it is ${new Date(unixMs).toISOString()}`)
       : problem(
           'clock',
-          `the clock says ${new Date(nowUnixMs).toISOString()}`,
+          `the clock says ${new Date(unixMs).toISOString()}`,
           'set it: certificates and signatures need it',
         ),
   ];

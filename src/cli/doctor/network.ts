@@ -26,8 +26,8 @@ const DAY_MS = 86_400_000;
 const REACH_MS = 3000;
 
 /** Checks that the daemon can listen, or is running, and that browsers will allow the microphone. */
-export async function checkListening(settings: Settings, nowUnixMs: number): Promise<Check[]> {
-  return [await checkPort(settings), ...checkTls(settings, nowUnixMs)];
+export async function checkListening(settings: Settings, unixMs: number): Promise<Check[]> {
+  return [await checkPort(settings), ...checkTls(settings, unixMs)];
 }
 
 async function checkPort(settings: Settings): Promise<Check> {
@@ -67,7 +67,7 @@ async function isParley(settings: Settings): Promise<boolean> {
   });
 }
 
-function checkTls(settings: Settings, nowUnixMs: number): Check[] {
+function checkTls(settings: Settings, unixMs: number): Check[] {
   const { host } = settings;
   let files: TlsFiles | null;
   let expiresUnixMs = 0;
@@ -78,7 +78,7 @@ function checkTls(settings: Settings, nowUnixMs: number): Check[] {
     return [problem('https', reasonOf(error), 'PARLEY_TLS_CERT_PATH and PARLEY_TLS_KEY_PATH name PEM files that fit')];
   }
   if (files !== null) {
-    const days = Math.floor((expiresUnixMs - nowUnixMs) / DAY_MS);
+    const days = Math.floor((expiresUnixMs - unixMs) / DAY_MS);
     const help = 'renew it; the daemon takes a new file by itself';
     if (days < 0) return [problem('https', 'the certificate has run out', help)];
     const text = `the certificate is good for ${String(days)} days`;

@@ -1,4 +1,4 @@
-import { unixNow } from '../../base/real-clock.js';
+import { nowUnixMs } from '../../base/real-clock.js';
 import type { Settings } from '../../settings/settings.js';
 import { openDatabase } from '../../store/database.js';
 import { SqliteMemories } from '../../store/memory.js';
@@ -7,7 +7,7 @@ import { SqliteMemories } from '../../store/memory.js';
 export function openMemories(settings: Settings): { store: SqliteMemories; close: () => void } {
   const database = openDatabase(settings.dataDir);
   const { memoryRetentionDays: retentionDays } = settings;
-  const store = new SqliteMemories({ database, retentionDays, nowUnixMs: unixNow });
+  const store = new SqliteMemories({ database, retentionDays, nowUnixMs });
   store.purge();
   return { store, close: () => void database.close() };
 }

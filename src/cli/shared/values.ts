@@ -1,3 +1,4 @@
+import { nowUnixMs } from '../../base/real-clock.js';
 import { parseContinuation, type SessionContinuation } from '../../agent/continuation.js';
 import { readJsonFile } from '../../schema/json-file.js';
 import { UsageError } from './command.js';
@@ -21,7 +22,7 @@ export function metadataOf(text: string | undefined): Readonly<Record<string, un
  * hour, so that runs on one day are identical. @throws UsageError
  */
 export function startTime(now: string | undefined, virtual: boolean): number {
-  const unixMs = now === undefined ? Date.now() : Date.parse(now);
+  const unixMs = now === undefined ? nowUnixMs() : Date.parse(now);
   if (Number.isNaN(unixMs)) throw new UsageError('--now is no ISO 8601 time');
   return virtual && now === undefined ? Math.floor(unixMs / DAY_MS) * DAY_MS + DAY_MS / 2 : unixMs;
 }

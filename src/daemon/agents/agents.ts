@@ -9,6 +9,7 @@ import { type AgentWarning, modelWarnings } from '../../engine/warnings.js';
 import type { Engine } from '../../engine/engine.js';
 import type { AgentRequest } from '../../engine/options.js';
 import { ParleyError } from '../../base/errors.js';
+import { unixSeconds } from '../../base/real-clock.js';
 import type { AgentContent, AgentStore, AgentVersion, StoredAgent } from '../../store/agents.js';
 import type { PhoneStore } from '../../store/phones.js';
 import { checkStoredAgent, isUnserved } from './check-agent.js';
@@ -22,7 +23,7 @@ export interface AgentRegistryOptions {
   store: AgentStore;
   engine: Engine;
   phones: Pick<PhoneStore, 'list'>;
-  nowSeconds: () => number;
+  nowUnixMs: () => number;
   /** Why no call is handed on to a target, whatever happens; null = it may be. */
   whyNeverTransferred: (target: string) => string | null;
   /** A stored configuration as it is used in this process. Default as it is. */
@@ -269,7 +270,7 @@ export class AgentRegistry {
   }
 
   #add(content: AgentContent & { id: string }, changedBy: string | null): StoredAgent {
-    const agent = { ...content, createdAt: this.#options.nowSeconds(), version: 1, changedBy };
+    const agent = { ...content, createdAt: unixSeconds(this.#options.nowUnixMs()), version: 1, changedBy };
     this.#options.store.add(agent);
     this.#agents.set(agent.id, agent);
     return agent;
@@ -278,7 +279,7 @@ export class AgentRegistry {
   #put(id: string, content: AgentContent, changedBy: string | null): StoredAgent {
     const { createdAt, version } = this.stored(id);
     const agent = { id, ...content, createdAt, version: version + 1, changedBy };
-    this.#options.store.change(agent, this.#options.nowSeconds());
+    this.#options.store.change(agent, unixSeconds(this.#options.nowUnixMs()));
     this.#agents.set(id, agent);
     return agent;
   }

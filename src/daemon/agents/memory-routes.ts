@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { unixSeconds } from '../../base/real-clock.js';
 import type { SqliteMemories } from '../../store/memory.js';
 import type { Api } from '../http/api.js';
 
@@ -31,7 +32,7 @@ export function memoryRoutes(api: Api, memories: SqliteMemories): void {
         user: kept.user,
         session_id: kept.sessionId,
         text: kept.text,
-        created_at: Math.floor(kept.unixMs / 1000),
+        created_at: unixSeconds(kept.unixMs),
       })),
   });
 

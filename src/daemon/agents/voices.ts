@@ -3,6 +3,7 @@ import type { Language } from '../../agent/language.js';
 import type { Engine } from '../../engine/engine.js';
 import type { EngineVoice } from '../../engine/options.js';
 import { ParleyError } from '../../base/errors.js';
+import { unixSeconds } from '../../base/real-clock.js';
 import type { StoredVoice, VoiceStore } from '../../store/voices.js';
 import type { AgentRegistry, HostedAgent } from './agents.js';
 import { placedFault } from './check-agent.js';
@@ -70,7 +71,7 @@ export interface VoicesOptions {
   agents: Pick<AgentRegistry, 'list'>;
   /** What voices are tried in that do not say what they speak, and whose an agent's is where it names none. */
   defaults: { language: Language; provider: string };
-  nowSeconds: () => number;
+  nowUnixMs: () => number;
 }
 
 /** A voice that agents can name. */
@@ -125,7 +126,7 @@ export class Voices {
    * @throws InvalidConfigError naming what its provider does not take; ParleyError PROVIDER_…
    */
   async add(voice: NewVoice): Promise<StoredVoice> {
-    const { engine, store, nowSeconds } = this.#options;
+    const { engine, store, nowUnixMs } = this.#options;
     const { provider, voiceId, baseVoiceId, model, settings } = voice;
     try {
       await engine.checkAgent({ agent: { voice: { provider, voice_id: baseVoiceId, model, settings } } });
@@ -137,7 +138,7 @@ export class Voices {
       const msg = `${voiceId} is a voice of ${provider}'s own: give yours another name`;
       throw new InvalidConfigError([{ loc: ['body', 'voice_id'], msg, type: 'value_error' }]);
     }
-    return store.put({ ...voice, createdAt: nowSeconds() });
+    return store.put({ ...voice, createdAt: unixSeconds(nowUnixMs()) });
   }
 
   /** @throws ParleyError NOT_FOUND, VOICE_IN_USE where an agent could not speak without it */

@@ -14,7 +14,7 @@ export interface CallWebhookOptions {
   /** `whsec_…`; null = not signed. */
   secret: string | null;
   clock: Clock;
-  unixMs: () => number;
+  nowUnixMs: () => number;
   /** The call as it is told of. Default as it is stored. */
   shown?: (call: StoredCall) => CallHistoryItem;
   /** A message was given up. */
@@ -46,7 +46,7 @@ export class CallWebhook {
 
   /** Goes on with what is open. */
   async open(): Promise<void> {
-    const { to, store, secret, clock, unixMs, onLost } = this.#options;
+    const { to, store, secret, clock, nowUnixMs, onLost } = this.#options;
     if (to === null || this.#outbox !== null) return;
     // Loaded late: nobody waits for the HTTP client when the daemon starts.
     const [{ GuardedClient: Client }, { WebhookOutbox: Outbox }] = await Promise.all([
@@ -61,7 +61,7 @@ export class CallWebhook {
       store,
       client: this.#client,
       clock: network,
-      unixMs,
+      nowUnixMs,
       secret,
       onLost: ({ sessionId }, reason) => onLost(sessionId, reason),
     });
@@ -69,11 +69,11 @@ export class CallWebhook {
 
   /** To be called in the transaction in which the call changes. */
   changed(call: StoredCall): void {
-    const { to, store, unixMs, shown = ({ item }) => item } = this.#options;
+    const { to, store, nowUnixMs, shown = ({ item }) => item } = this.#options;
     if (to === null || call.channel === 'chat') return;
     const type = call.endedUs !== null ? 'call.ended' : call.status === 'in-progress' ? 'call.started' : null;
     if (type === null) return;
-    const nowMs = unixMs();
+    const nowMs = nowUnixMs();
     const message: CallMessage = { type, timestamp: new Date(nowMs).toISOString(), data: shown(call) };
     store.add(newDelivery(call.sessionId, to, JSON.stringify(message), nowMs));
   }

@@ -21,7 +21,7 @@ export interface RecoveryOptions {
   engine: Pick<Engine, 'finishSession'>;
   /** Of agents' webhooks. */
   outbox: Pick<SqliteOutboxStore, 'add' | 'wake'>;
-  unixMs: () => number;
+  nowUnixMs: () => number;
   /** Does all of it or nothing. */
   atomically: <T>(work: () => T) => T;
   onError: (error: Error) => void;
@@ -72,7 +72,7 @@ export class Recovery {
   }
 
   async #finish(sessionId: string): Promise<void> {
-    const { unfinished, archive, engine, outbox, unixMs, atomically } = this.#options;
+    const { unfinished, archive, engine, outbox, nowUnixMs, atomically } = this.#options;
     const record = unfinished.get(sessionId);
     const call = archive.store.get(sessionId);
     if (record === null || call === null) {
@@ -90,7 +90,7 @@ export class Recovery {
       const kept = archive.log.amend({ ...call.item, function_calls, cost_breakdown });
       if (kept !== null && to !== null && (left.ran || facts.phones !== null)) {
         const id = sessionMessageId(sessionId, facts.startUnixMs);
-        outbox.add(newDelivery(sessionId, to, JSON.stringify(archive.sent(kept)), unixMs(), id));
+        outbox.add(newDelivery(sessionId, to, JSON.stringify(archive.sent(kept)), nowUnixMs(), id));
       }
       unfinished.remove(sessionId);
     });

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { isE164 } from '../../telephony/carriers/destinations.js';
 import { ParleyError } from '../../base/errors.js';
+import { unixSeconds } from '../../base/real-clock.js';
 import { type DoNotCallEntry, type DoNotCallList, comparableNumber } from '../../session/after-call/do-not-call.js';
 import { faultAt } from '../http/replies.js';
 import type { Api } from '../http/api.js';
@@ -17,7 +18,7 @@ const entry = z
   .meta({ id: 'DoNotCallEntry', description: 'A number that agents do not call, and who wished so.' });
 
 /** Numbers that agents do not call. */
-export function doNotCallRoutes(api: Api, list: DoNotCallList, nowSeconds: () => number): void {
+export function doNotCallRoutes(api: Api, list: DoNotCallList, nowUnixMs: () => number): void {
   const path = '/do-not-call';
   const tag = 'do-not-call';
 
@@ -42,7 +43,7 @@ export function doNotCallRoutes(api: Api, list: DoNotCallList, nowSeconds: () =>
     errors: ['NUMBER_INVALID'],
     handle: ({ body: { phone } }) => {
       if (!isCallable(phone)) throw faultAt(['body', 'phone'], new ParleyError('NUMBER_INVALID', { number: phone }));
-      list.add({ number: phone, source: 'operator', sessionId: null, createdAt: nowSeconds() });
+      list.add({ number: phone, source: 'operator', sessionId: null, createdAt: unixSeconds(nowUnixMs()) });
       return { success: true };
     },
   });

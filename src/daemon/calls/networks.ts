@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { nowUnixMs } from '../../base/real-clock.js';
 import { simulatedCarrier } from '../../telephony/carriers/simulated/open.js';
 import { hasTrunk, sipTrunks } from '../../telephony/carriers/sip/open.js';
 import type { CarrierAccount } from '../../telephony/carriers/media-socket/carrier-account.js';
@@ -121,7 +122,7 @@ export async function openNetworks({
     await join('twilio', (common) => twilioCarrier({ ...common, ...own }));
   }
   if (settings.telnyx.connectionId !== null) {
-    const own = { settings: settings.telnyx, apiKey: settings.telnyxApiKey, unixMs: () => Date.now() };
+    const own = { settings: settings.telnyx, apiKey: settings.telnyxApiKey, nowUnixMs };
     await join('telnyx', (common) => telnyxCarrier({ ...common, ...own }));
   }
   if (settings.plivo.authId !== null) {

@@ -28,7 +28,7 @@ export interface CallNotificationsOptions {
   database: Database.Database;
   box: SecretBox;
   clock: Clock;
-  unixMs: () => number;
+  nowUnixMs: () => number;
   /** Messages to agents' own webhooks: those of the engine's outbox. */
   agentOutbox: SqliteOutboxStore;
   /** A call as its webhook is sent it. Default as it is stored. */
@@ -44,16 +44,16 @@ export class CallNotifications {
   readonly #operatorOutbox: SqliteOutboxStore;
 
   constructor(options: CallNotificationsOptions) {
-    const { settings, database, box, clock, unixMs, shown, onError } = options;
+    const { settings, database, box, clock, nowUnixMs, shown, onError } = options;
     this.#options = options;
     this.#operatorOutbox = new SqliteOutboxStore(database, box, 'operator');
-    this.events = new LiveEvents(unixMs);
+    this.events = new LiveEvents(nowUnixMs);
     const { callWebhook: to } = settings;
     this.webhook = new CallWebhook({
       store: this.#operatorOutbox,
       secret: settings.webhookSecret,
       clock,
-      unixMs,
+      nowUnixMs,
       ...(shown && { shown }),
       to: to === null ? null : { url: to.url, headers: to.headers ?? {} },
       onLost: (sessionId, reason) => onError(new Error(`callWebhook, about ${sessionId}: ${reason}`)),
@@ -74,11 +74,11 @@ export class CallNotifications {
   }
 
   routes(api: Api, calls: Pick<CallStore, 'get'>): void {
-    const { database, box, clock, unixMs, agentOutbox } = this.#options;
+    const { database, box, clock, nowUnixMs, agentOutbox } = this.#options;
     eventRoutes(api, { events: this.events, calls, clock });
     webhookRoutes(api, {
       deliveries: new DeliveryStore(database, box),
-      unixMs,
+      nowUnixMs,
       wake: () => {
         agentOutbox.wake();
         this.#operatorOutbox.wake();
@@ -106,7 +106,7 @@ export interface OutboundCallsOptions {
   calls: CallStore;
   log: CallLog;
   doors: AdmissionGate;
-  unixMs: () => number;
+  nowUnixMs: () => number;
   /** Opens it where it is not. */
   telephone: () => Promise<Telephone>;
   /** Null where nobody has opened it. */
@@ -125,8 +125,8 @@ export class OutboundCalls {
 
   constructor(options: OutboundCallsOptions) {
     this.#options = options;
-    const { settings, database, engine, agents, log, unixMs } = options;
-    this.#dials = new DialStore(database, unixMs);
+    const { settings, database, engine, agents, log, nowUnixMs } = options;
+    this.#dials = new DialStore(database, nowUnixMs);
     this.dialer = new Dialer({
       ...options,
       dials: this.#dials,

@@ -4,6 +4,7 @@ import { overriddenAgent } from '../../agent/override-agent.js';
 import { redactAgentConfig, restoreSecrets } from '../../agent/redact.js';
 import type { Engine } from '../../engine/engine.js';
 import { ParleyError } from '../../base/errors.js';
+import { unixSeconds } from '../../base/real-clock.js';
 import type { PhoneStore, StoredPhone } from '../../store/phones.js';
 import type { AgentRegistry } from '../agents/agents.js';
 import type { Api } from '../http/api.js';
@@ -47,7 +48,7 @@ export interface PhoneRoutesOptions {
   agents: AgentRegistry;
   phones: PhoneStore;
   telephone: () => Promise<Telephone>;
-  nowSeconds: () => number;
+  nowUnixMs: () => number;
 }
 
 const text = z.string().max(200);
@@ -88,7 +89,7 @@ const CARRIER_MS = 50_000;
 
 /** The daemon's phone numbers: bought from the carrier, each with the agent that answers it. */
 export function phoneRoutes(api: Api, options: PhoneRoutesOptions): void {
-  const { engine, agents, phones, telephone, nowSeconds } = options;
+  const { engine, agents, phones, telephone, nowUnixMs } = options;
   const tag = 'phones';
 
   api.add({
@@ -107,7 +108,7 @@ export function phoneRoutes(api: Api, options: PhoneRoutesOptions): void {
       const number = await buyNumber(carrier, where, carrierDeadline());
       const address = Object.entries(rest).filter((entry): entry is [string, string] => entry[1] != null);
       const phone: StoredPhone = {
-        ...newPhone(number, network.networkOf(number), nowSeconds()),
+        ...newPhone(number, network.networkOf(number), unixSeconds(nowUnixMs())),
         address: address.length === 0 ? null : Object.fromEntries(address),
       };
       phones.add(phone);
@@ -135,7 +136,7 @@ export function phoneRoutes(api: Api, options: PhoneRoutesOptions): void {
         return worded(known);
       }
       await network.carrier.buyNumber(number, carrierDeadline());
-      const phone = newPhone(number, network.networkOf(number), nowSeconds());
+      const phone = newPhone(number, network.networkOf(number), unixSeconds(nowUnixMs()));
       phones.add(phone);
       return worded(phone);
     },

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { unixSeconds } from '../../base/real-clock.js';
 import type { TrunkStatistics } from '../../telephony/carriers/sip/trunk-statistics.js';
 import type { TrunkState } from '../../telephony/carriers/sip/carrier.js';
 import { hopText } from '../../telephony/sip/hop.js';
@@ -10,7 +11,7 @@ export interface TrunkRoutesOptions {
   open: () => Promise<unknown>;
   /** Of the clock that the trunks have. */
   nowMs: () => number;
-  nowSeconds: () => number;
+  nowUnixMs: () => number;
 }
 
 const trunkSchema = z
@@ -60,7 +61,7 @@ const carrierSchema = z
   .meta({ id: 'CarrierAccount', description: 'An account with a carrier, and how it is.' });
 
 /** How the SIP trunks are, and accounts with other carriers. */
-export function trunkRoutes(api: Api, { figures, open, nowMs, nowSeconds }: TrunkRoutesOptions): void {
+export function trunkRoutes(api: Api, { figures, open, nowMs, nowUnixMs }: TrunkRoutesOptions): void {
   const worded = ({ name, numbers, calls, registration, servers }: TrunkState): z.output<typeof trunkSchema> => ({
     name,
     numbers: [...numbers],
@@ -73,7 +74,7 @@ export function trunkRoutes(api: Api, { figures, open, nowMs, nowSeconds }: Trun
       address: hopText(hop),
       answers,
       last_status: last?.status ?? null,
-      last_answer_at: last === null ? null : Math.round(nowSeconds() - (nowMs() - last.atMs) / 1000),
+      last_answer_at: last === null ? null : Math.round(unixSeconds(nowUnixMs()) - (nowMs() - last.atMs) / 1000),
     })),
     refused: figures.refusedCalls.flatMap(({ trunk, status, count }) => (trunk === name ? [{ status, count }] : [])),
   });

@@ -5,7 +5,7 @@ import type { Api } from '../http/api.js';
 
 export interface WebhookRoutesOptions {
   deliveries: DeliveryStore;
-  unixMs: () => number;
+  nowUnixMs: () => number;
   /** Something has been made due. */
   wake: () => void;
 }
@@ -27,7 +27,7 @@ const deliverySchema = z
   .meta({ id: 'WebhookDelivery', description: 'A message to a webhook, as far as it has come.' });
 
 /** What became of messages to webhooks: `session_data_webhook` of agents, and the operator's `callWebhook`. */
-export function webhookRoutes(api: Api, { deliveries, unixMs, wake }: WebhookRoutesOptions): void {
+export function webhookRoutes(api: Api, { deliveries, nowUnixMs, wake }: WebhookRoutesOptions): void {
   const tag = 'webhooks';
 
   api.add({
@@ -63,7 +63,7 @@ export function webhookRoutes(api: Api, { deliveries, unixMs, wake }: WebhookRou
     answer: deliverySchema,
     errors: ['NOT_FOUND'],
     handle: ({ params: { id } }) => {
-      const delivery = deliveries.resend(id, unixMs());
+      const delivery = deliveries.resend(id, nowUnixMs());
       if (delivery === null) throw new ParleyError('NOT_FOUND', { what: 'delivery', id });
       wake();
       return worded(delivery);

@@ -3,6 +3,7 @@ import type { Database } from 'better-sqlite3';
 import type { Cancel, Clock } from '../../base/clock.js';
 import type { CampaignSchedule } from '../../settings/campaign-schedule.js';
 import { ParleyError } from '../../base/errors.js';
+import { unixSeconds } from '../../base/real-clock.js';
 import {
   CampaignRecordStore,
   type PageOf,
@@ -21,7 +22,7 @@ import type { Eraser } from '../call-log/erasure.js';
 
 export interface CampaignsOptions extends Pick<
   CampaignRunnerOptions,
-  'campaigns' | 'records' | 'clock' | 'nowMs' | 'dial' | 'endOf' | 'isOpen' | 'onError'
+  'campaigns' | 'records' | 'clock' | 'nowUnixMs' | 'dial' | 'endOf' | 'isOpen' | 'onError'
 > {
   campaigns: CampaignStore;
   records: CampaignRecordStore;
@@ -84,7 +85,7 @@ export class Campaigns {
       overrides: {},
       reason: null,
       lastCallMs: null,
-      createdAt: Math.floor(this.#options.nowMs() / 1000),
+      createdAt: unixSeconds(this.#options.nowUnixMs()),
     };
     this.#options.campaigns.add(campaign);
     return campaign;
@@ -160,11 +161,11 @@ export class Campaigns {
    * @throws ParleyError NOT_FOUND, CAMPAIGN_FINISHED
    */
   async upload(id: string, records: readonly RecordInput[]): Promise<number> {
-    const { nowMs, records: store } = this.#options;
+    const { nowUnixMs, records: store } = this.#options;
     this.#changeable(id);
     this.#filling.set(id, (this.#filling.get(id) ?? 0) + 1);
     try {
-      return await addRecords(store, id, records, { nowMs, mayGoOn: () => void this.#changeable(id) });
+      return await addRecords(store, id, records, { nowUnixMs, mayGoOn: () => void this.#changeable(id) });
     } finally {
       const others = (this.#filling.get(id) ?? 0) - 1;
       if (others > 0) this.#filling.set(id, others);

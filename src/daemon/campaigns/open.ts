@@ -20,13 +20,13 @@ export interface OpenCampaignsOptions {
   calls: CallStore;
   dialer: Dialer;
   doors: AdmissionGate;
-  unixMs: () => number;
+  nowUnixMs: () => number;
   onError: (error: Error) => void;
 }
 
 /** The daemon's campaigns, on its database and its dialer. */
 export function openCampaigns(options: OpenCampaignsOptions): Campaigns {
-  const { settings, database, engine, agents, phones, calls, dialer, doors, unixMs, onError } = options;
+  const { settings, database, engine, agents, phones, calls, dialer, doors, nowUnixMs, onError } = options;
   return new Campaigns({
     agents,
     phones,
@@ -34,7 +34,7 @@ export function openCampaigns(options: OpenCampaignsOptions): Campaigns {
     campaigns: new CampaignStore(database),
     records: new CampaignRecordStore(database),
     clock: engine.clock,
-    nowMs: unixMs,
+    nowUnixMs,
     schedule: { ...settings.campaigns, timezone: settings.timezone },
     dial: (request) => dialer.dial(request),
     isOpen: () => doors.isOpen,

@@ -137,7 +137,7 @@ interface UnderWay {
 export interface CampaignRunnerOptions {
   clock: Clock;
   /** Milliseconds since 1970. */
-  nowMs: () => number;
+  nowUnixMs: () => number;
   campaigns: CampaignStore;
   records: CampaignRecordStore;
   /** As `Dialer.dial`. */
@@ -280,9 +280,9 @@ export class CampaignRunner {
 
   /** Does what is to be done next. Returns how long there is nothing to do then; null = until something happens. */
   async #step(): Promise<number | null> {
-    const { nowMs, isOpen, isFilling, records, campaigns, onChange } = this.#options;
+    const { nowUnixMs, isOpen, isFilling, records, campaigns, onChange } = this.#options;
     if (this.#closed || !isOpen()) return null;
-    const decision = this.#scheduler.next(nowMs());
+    const decision = this.#scheduler.next(nowUnixMs());
     switch (decision.type) {
       case 'call':
         await this.#call(decision.campaignId, decision.record.seq);
@@ -299,22 +299,22 @@ export class CampaignRunner {
         onChange(decision.campaignId);
         return 0;
       case 'wait':
-        return decision.untilMs === null ? null : Math.max(1, decision.untilMs - nowMs());
+        return decision.untilMs === null ? null : Math.max(1, decision.untilMs - nowUnixMs());
     }
   }
 
   async #call(campaignId: string, seq: number): Promise<void> {
-    const { campaigns, records, dial, nowMs, onChange } = this.#options;
+    const { campaigns, records, dial, nowUnixMs, onChange } = this.#options;
     const campaign = campaigns.get(campaignId);
     const record = records.bySeq(seq);
     if (campaign === null || campaign.caller === null || record === null) return this.#fail(campaignId, 'no caller');
     let reserved: string | null = null;
     const onReserved = ({ sessionId }: { sessionId: string }): void => {
       if (this.#closed || !this.#scheduler.isRunning(campaignId)) throw new Overtaken();
-      if (!records.begin(seq, sessionId, nowMs())) throw new Overtaken();
+      if (!records.begin(seq, sessionId, nowUnixMs())) throw new Overtaken();
       reserved = sessionId;
       this.#underWay.set(sessionId, { seq, campaignId, cancel: () => undefined });
-      this.#scheduler.began(campaignId, nowMs());
+      this.#scheduler.began(campaignId, nowUnixMs());
     };
     try {
       const { sessionId, finished } = await dial({
@@ -343,15 +343,15 @@ export class CampaignRunner {
   }
 
   #refused(record: StoredRecord, error: unknown): void {
-    const { records, nowMs, onChange, onError } = this.#options;
+    const { records, nowUnixMs, onChange, onError } = this.#options;
     const found = consequenceOf(error);
     switch (found.type) {
       case 'block':
-        this.#scheduler.block(nowMs() + found.forMs);
+        this.#scheduler.block(nowUnixMs() + found.forMs);
         this.#isFull = found.untilFree;
         break;
       case 'postpone':
-        records.postpone(record.seq, nowMs() + found.forMs);
+        records.postpone(record.seq, nowUnixMs() + found.forMs);
         break;
       case 'refuse':
         records.refuse(record.seq, found.reason);
@@ -392,11 +392,11 @@ export class CampaignRunner {
   }
 
   #settle(record: StoredRecord, sessionId: string, { status, error }: CallOver): void {
-    const { campaigns, records, scheduleOf, nowMs } = this.#options;
+    const { campaigns, records, scheduleOf, nowUnixMs } = this.#options;
     const campaign = campaigns.get(record.campaignId);
     if (campaign === null) return;
     const tried = { attempts: record.attempts, retried: record.retried };
-    const settlement = settle(tried, { callStatus: status, error }, scheduleOf(campaign), nowMs());
+    const settlement = settle(tried, { callStatus: status, error }, scheduleOf(campaign), nowUnixMs());
     records.end(record.seq, sessionId, { dueMs: null, retried: record.retried, ...settlement });
   }
 

@@ -62,7 +62,7 @@ export async function addRecords(
   store: CampaignRecordStore,
   campaignId: string,
   records: readonly RecordInput[],
-  { nowMs, mayGoOn }: { nowMs: () => number; mayGoOn: () => void },
+  { nowUnixMs, mayGoOn }: { nowUnixMs: () => number; mayGoOn: () => void },
 ): Promise<number> {
   const { read } = await (numbers ??= loadPhoneNumbers());
   let refused = 0;
@@ -74,7 +74,7 @@ export async function addRecords(
     const refuse = ({ phone, metadata }: RecordInput, reason: string): void =>
       void bad.push({ phone, metadata: metadata ?? {}, reason });
     for (const record of records.slice(from, from + PIECE)) {
-      const found = newRecord(record, read, nowMs());
+      const found = newRecord(record, read, nowUnixMs());
       if ('reason' in found) refuse(record, found.reason);
       else good.push({ ...found, given: record });
     }

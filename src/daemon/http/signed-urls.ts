@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import * as z from 'zod';
 import { ParleyError } from '../../base/errors.js';
 import { isEqualSecret } from '../../base/secret.js';
+import { unixSeconds } from '../../base/real-clock.js';
 import type { Client } from './clients.js';
 
 export interface SignedUrlsOptions {
@@ -42,7 +43,7 @@ export class SignedUrls {
    * @param base in place of the daemon's own, such as where the request came to
    */
   url(path: string, lifeS: number, base: string = this.#options.base()): string {
-    const expires = Math.floor(this.#options.nowUnixMs() / 1000) + lifeS;
+    const expires = unixSeconds(this.#options.nowUnixMs()) + lifeS;
     const signature = this.#signature(path, expires).toString('base64url');
     return `${base}${path}?expires=${String(expires)}&signature=${signature}`;
   }

@@ -76,10 +76,10 @@ export class Uploads {
   }
 
   /** Drops those that nobody has claimed. */
-  async purge(nowUnixMs: number): Promise<void> {
+  async purge(unixMs: number): Promise<void> {
     for (const name of await readdir(this.#folder).catch(() => [])) {
       const file = await stat(join(this.#folder, name)).catch(() => null);
-      if (file !== null && nowUnixMs - file.mtimeMs > MAX_AGE_MS) await this.drop(name);
+      if (file !== null && unixMs - file.mtimeMs > MAX_AGE_MS) await this.drop(name);
     }
   }
 

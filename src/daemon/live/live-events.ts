@@ -76,16 +76,16 @@ const MAX_CHARS = 8_000_000;
  */
 export class LiveEvents {
   readonly #buffer: EventBuffer;
-  readonly #unixMs: () => number;
+  readonly #nowUnixMs: () => number;
   /** Calls that go on, with whether their texts may be told. */
   readonly #tellsTexts = new Map<string, boolean>();
   readonly #closing = new AbortController();
   #waiting = new Set<() => void>();
 
-  constructor(unixMs: () => number, maxChars = MAX_CHARS) {
-    this.#unixMs = unixMs;
+  constructor(nowUnixMs: () => number, maxChars = MAX_CHARS) {
+    this.#nowUnixMs = nowUnixMs;
     // Ids of a later process are larger: more than a million events a second would be needed to make them meet.
-    this.#buffer = new EventBuffer(Math.floor(unixMs()) * 1000, maxChars);
+    this.#buffer = new EventBuffer(Math.floor(nowUnixMs()) * 1000, maxChars);
   }
 
   /** Aborted when no more events come. */
@@ -172,7 +172,7 @@ export class LiveEvents {
 
   #tell(sessionId: string, name: string, facts: Readonly<Record<string, unknown>>): void {
     if (this.closed.aborted) return;
-    const data = { session_id: sessionId, time: this.#unixMs() / 1000, ...facts };
+    const data = { session_id: sessionId, time: this.#nowUnixMs() / 1000, ...facts };
     this.#buffer.add(sessionId, name, JSON.stringify(data));
     for (const wake of Array.from(this.#waiting)) wake();
   }

@@ -2,6 +2,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { TrunkStatistics } from '../../telephony/carriers/sip/trunk-statistics.js';
 import { packageVersion } from '../../package-files.js';
 import type { Clock } from '../../base/clock.js';
+import { nowUnixMs } from '../../base/real-clock.js';
 import type { CostItem } from '../../session/record/call-history.js';
 import type { Media } from '../talk/media.js';
 import type { SessionEvent } from '../../session/session-options.js';
@@ -276,7 +277,7 @@ export class Metrics {
     one('gauge', 'process_resident_memory_bytes', 'Resident memory.', () => process.memoryUsage.rss());
     one('gauge', 'nodejs_heap_size_used_bytes', 'JavaScript heap in use.', () => process.memoryUsage().heapUsed);
     one('gauge', 'nodejs_external_memory_bytes', 'Memory of buffers and addons.', () => process.memoryUsage().external);
-    const startedS = Date.now() / 1000 - process.uptime();
+    const startedS = nowUnixMs() / 1000 - process.uptime();
     one('gauge', 'process_start_time_seconds', 'When it started, in seconds since 1970.', () => startedS);
   }
 }

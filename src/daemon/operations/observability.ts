@@ -7,6 +7,7 @@ import type { Log, LogFields, LogLevel } from './log.js';
 import { Metrics, type MetricSources } from './metrics.js';
 import type { SessionSpans } from './session-spans.js';
 import { errorOf } from '../../base/errors.js';
+import { nowUnixMs } from '../../base/real-clock.js';
 
 export interface ObservabilityOptions extends Omit<MetricSources, 'trunks'> {
   log: Log;
@@ -126,7 +127,7 @@ export class Observability {
       this.error(errorOf(error));
       return null;
     });
-    const atUnixMs = Date.now();
+    const atUnixMs = nowUnixMs();
     void this.#traces.then((traces) => traces?.add(sessionId, agentId, event, atUnixMs));
   }
 }

@@ -17,6 +17,7 @@ import { restoreSecrets } from '../../agent/redact.js';
 import type { ChatPiece } from '../../engine/chat.js';
 import type { Engine } from '../../engine/engine.js';
 import { errorOf, ParleyError } from '../../base/errors.js';
+import { unixSeconds } from '../../base/real-clock.js';
 import { wireMessage } from '../../session/record/call-history.js';
 import type { AgentRegistry, HostedAgent } from '../agents/agents.js';
 import type { CallLog } from '../call-log/call-log.js';
@@ -57,7 +58,7 @@ export interface ChatEndpointOptions {
   log: CallLog;
   doors: AdmissionGate;
   clock: Clock;
-  nowSeconds: () => number;
+  nowUnixMs: () => number;
   /** Answers that may be under way at once. */
   maxChats: number;
   onError: (error: Error) => void;
@@ -105,10 +106,10 @@ export class ChatEndpoint {
   }
 
   async #stream(id: string, body: ChatBody, agent: Agent, stream: EventStream): Promise<void> {
-    const { engine, nowSeconds } = this.#options;
+    const { engine, nowUnixMs } = this.#options;
     const { agent: data, messages, end_of_session } = body;
     const { id: agentId, config, extensions, script } = agent;
-    const created = nowSeconds();
+    const created = unixSeconds(nowUnixMs());
     const metadata = data.metadata ?? {};
     const pieces = engine.chat({
       id,

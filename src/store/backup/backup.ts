@@ -4,6 +4,7 @@ import { createReadStream, existsSync } from 'node:fs';
 import { copyFile, type FileHandle, mkdtemp, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { ParleyError, reasonOf } from '../../base/errors.js';
+import { unixSeconds } from '../../base/real-clock.js';
 import { packageVersion } from '../../package-files.js';
 import { DATABASES, KEY_FILES, type Manifest, MANIFEST_NAME } from './manifest.js';
 import { MAX_TAR_BYTES, TAR_END, tarHeader, tarPadding } from './tar.js';
@@ -16,7 +17,7 @@ export interface BackupOptions {
   recordings: boolean;
   /** With the keys that encrypt and sign. */
   keys: boolean;
-  nowUnixMs: number;
+  unixMs: number;
 }
 
 /** A page at a time would begin anew whenever a daemon writes in between. */
@@ -27,7 +28,7 @@ const ALL_PAGES = 0x7fff_ffff;
  * checked. The file is there whole or not at all, and for its owner only.
  * @throws ParleyError FILE_NOT_READABLE, FILE_NOT_WRITABLE
  */
-export async function backUp({ dataDir, to, recordings, keys, nowUnixMs }: BackupOptions): Promise<Manifest> {
+export async function backUp({ dataDir, to, recordings, keys, unixMs }: BackupOptions): Promise<Manifest> {
   if (!existsSync(join(dataDir, 'parley.db'))) {
     throw new ParleyError('FILE_NOT_READABLE', { path: dataDir, reason: 'no daemon has kept anything there' });
   }
@@ -53,7 +54,7 @@ export async function backUp({ dataDir, to, recordings, keys, nowUnixMs }: Backu
       format: 'parley-backup',
       version: 1,
       parley: packageVersion(),
-      created_at: Math.floor(nowUnixMs / 1000),
+      created_at: unixSeconds(unixMs),
       files: await Promise.all(files.map(async ({ name, path }) => ({ name, ...(await digest(path)) }))),
       recordings: sound,
     };

@@ -12,7 +12,7 @@ import { TarReader } from './tar.js';
 export interface RestoreOptions {
   dataDir: string;
   from: string;
-  nowUnixMs: number;
+  unixMs: number;
 }
 
 export interface Restored {
@@ -30,14 +30,14 @@ const MAX_MANIFEST_BYTES = 64 * 1024 * 1024;
  * replaced, and what was there is kept in a folder beside it.
  * @throws ParleyError DATA_FOLDER_IN_USE while a daemon runs on it, BACKUP_INVALID, FILE_NOT_READABLE, FILE_NOT_WRITABLE
  */
-export async function restore({ dataDir, from, nowUnixMs }: RestoreOptions): Promise<Restored> {
+export async function restore({ dataDir, from, unixMs }: RestoreOptions): Promise<Restored> {
   const lock = new FolderLock(dataDir);
   let folder: string | null = null;
   try {
     folder = await mkdtemp(join(dataDir, '.restore-'));
     const manifest = await unpack(from, folder);
     const pausedCampaigns = check(manifest, folder, from);
-    const keptAside = await replace(manifest, folder, join(dataDir, `before-restore-${stamp(nowUnixMs)}`), dataDir);
+    const keptAside = await replace(manifest, folder, join(dataDir, `before-restore-${stamp(unixMs)}`), dataDir);
     return { manifest, keptAside, pausedCampaigns };
   } catch (error) {
     if (error instanceof ParleyError) throw error;

@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads';
 import type { CallLineEvents } from '../../telephony/carriers/sip/line.js';
 import type { Clock } from '../../base/clock.js';
 import { waitAtMost } from '../../base/deadlines.js';
-import { unixNow } from '../../base/real-clock.js';
+import { nowUnixMs } from '../../base/real-clock.js';
 import type { RemoteSession } from '../../engine/remote-line.js';
 import type { EngineOptions, SessionRequest } from '../../engine/options.js';
 import { errorOf, ParleyError } from '../../base/errors.js';
@@ -160,7 +160,7 @@ export class MediaThread {
   }
 
   async openSession(line: ThreadedLine, request: SessionRequest): Promise<RemoteSession> {
-    const { id = randomUUID(), startUnixMs = unixNow() } = request;
+    const { id = randomUUID(), startUnixMs = nowUnixMs() } = request;
     const { clock, settings } = this.#options;
     const { recordings = null } = settings.options;
     const session = new ThreadedSession({ id, rpc: this.#rpc, request, clock, recordings });

@@ -1,5 +1,5 @@
 import { type RTCDtlsTransport, type RTCRtpReceiver, type RTCRtpSender, RtpPacket as WeriftPacket } from 'werift';
-import { unixNow } from '../../base/real-clock.js';
+import { nowUnixMs } from '../../base/real-clock.js';
 import { isRtcp, parseRtp, RTP_HEADER_BYTES, type RtpPacket, serialiseRtp } from '../rtp/packet.js';
 import { SrtpReceiver, SrtpSender, type SrtpSuite } from '../rtp/srtp.js';
 
@@ -188,7 +188,7 @@ function buffer({ buffer: memory, byteOffset, byteLength }: Uint8Array): Buffer 
 
 /** The world's time, 32 bits of seconds and 32 of their fraction. */
 function ntpNow(): bigint {
-  const ms = unixNow();
+  const ms = nowUnixMs();
   const seconds = Math.floor(ms / 1000);
   const fraction = Math.floor(((ms % 1000) / 1000) * 2 ** 32);
   return (BigInt(seconds + NTP_EPOCH_S) << 32n) | BigInt(fraction);

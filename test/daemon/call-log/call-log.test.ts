@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { unixNow } from '../../../src/base/real-clock.js';
+import { nowUnixMs } from '../../../src/base/real-clock.js';
 import { CallLog } from '../../../src/daemon/call-log/call-log.js';
 import { CallStore, type StoredCall } from '../../../src/store/calls.js';
 import { openDatabase } from '../../../src/store/database.js';
@@ -102,7 +102,7 @@ describe('a call in the log', () => {
 
   it('whose line had ended when the process died keeps its status', async () => {
     const database = openDatabase(dataDir);
-    const log = new CallLog({ store: new CallStore(database, unixNow) });
+    const log = new CallLog({ store: new CallStore(database, nowUnixMs) });
     log.begin(beginning);
     log.status('s1', 'busy');
     database.close();
@@ -115,7 +115,7 @@ describe('a call in the log', () => {
 
   it('keeps the reason that came with its status when the process died', async () => {
     const database = openDatabase(dataDir);
-    const log = new CallLog({ store: new CallStore(database, unixNow) });
+    const log = new CallLog({ store: new CallStore(database, nowUnixMs) });
     log.begin(beginning);
     log.status('s1', 'failed', 'The call was not connected: 503 Service Unavailable.');
     database.close();
@@ -131,7 +131,7 @@ describe('a call in the log', () => {
 
   it('that went on when the process died is closed with a reason at the next start', async () => {
     const database = openDatabase(dataDir);
-    new CallLog({ store: new CallStore(database, unixNow) }).begin(beginning);
+    new CallLog({ store: new CallStore(database, nowUnixMs) }).begin(beginning);
     database.close();
     const house = await House.open({ dataDir });
     const orphan = read((store) => store.get('s1'));

@@ -1,6 +1,6 @@
 import { Webhook } from 'standardwebhooks';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { unixNow } from '../../../src/base/real-clock.js';
+import { nowUnixMs } from '../../../src/base/real-clock.js';
 import { httpServer, type LocalServer } from '../../net/local-server.js';
 import { Callers } from '../callers.js';
 
@@ -73,7 +73,7 @@ describe('the webhook of calls', { timeout: 30_000 }, () => {
     const [started, ended] = messages;
     expect(started?.data).toMatchObject({ session_id: id, call_id: callId, call_status: 'in-progress' });
     expect(ended?.data).toMatchObject({ session_id: id, call_status: 'api-ended', metadata: { order: 7 } });
-    expect(Date.parse(started?.timestamp ?? '')).toBeGreaterThan(unixNow() - 60_000);
+    expect(Date.parse(started?.timestamp ?? '')).toBeGreaterThan(nowUnixMs() - 60_000);
     expect(await deliveries(`session_id=${id}`)).toMatchObject([
       { id: ids[1], session_id: id, state: 'delivered', attempts: 1, error: null, next_attempt_at: null },
       { id: ids[0], state: 'delivered' },
@@ -94,7 +94,7 @@ describe('the webhook of calls', { timeout: 30_000 }, () => {
     await told(1);
     const [failed] = await deliveries(`session_id=${id}`);
     expect(failed).toMatchObject({ state: 'pending', attempts: 1, error: 'it answered with status 500' });
-    expect(failed?.['next_attempt_at']).toBeGreaterThan(unixNow() / 1000);
+    expect(failed?.['next_attempt_at']).toBeGreaterThan(nowUnixMs() / 1000);
     await callers.reopen();
     status = 204;
     await callers.house.daemon.warmUp();

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { delay } from '../../../src/base/clock.js';
-import { RealClock, unixNow } from '../../../src/base/real-clock.js';
+import { RealClock, nowUnixMs } from '../../../src/base/real-clock.js';
 import type { AgentConfig } from '../../../src/agent/agent.js';
 import { DEFAULT_SETTINGS } from '../../../src/settings/settings.js';
 import { CallLog } from '../../../src/daemon/call-log/call-log.js';
@@ -43,7 +43,7 @@ async function leave(
   const database = openDatabase(dataDir);
   const clock = new RealClock();
   const settings = { ...DEFAULT_SETTINGS, dataDir };
-  const stores = new Stores({ settings, database, clock, nowUnixMs: unixNow, onError: () => undefined });
+  const stores = new Stores({ settings, database, clock, nowUnixMs, onError: () => undefined });
   const tool = { name: 'keep', description: 'Keeps.', webhook: `${server.origin}/keep`, run_after_call: true };
   const config: AgentConfig = { prompt: 'Sell.', llm: { model: 'scripted' }, tools: [tool], ...agent };
   const optOut = config.privacy_settings?.opt_out_data_collection === true;
@@ -66,7 +66,7 @@ async function leave(
       optOut,
     },
   };
-  new CallLog({ store: new CallStore(database, unixNow) }).begin({
+  new CallLog({ store: new CallStore(database, nowUnixMs) }).begin({
     sessionId: 's1',
     channel,
     agentId: 'baker',

@@ -126,7 +126,7 @@ class Rig {
     const database = this.#database;
     return new CampaignRunner({
       clock: this.clock,
-      nowMs: () => this.nowMs,
+      nowUnixMs: () => this.nowMs,
       campaigns: this.campaigns,
       records: this.records,
       dial: (request) => this.#dial(request),

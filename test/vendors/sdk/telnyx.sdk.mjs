@@ -18,7 +18,7 @@ function open() {
   const clock = new VirtualClock();
   const webhooks = [];
   const telnyx = new TelnyxDouble({
-    ...{ clock, unixMs: () => Date.now(), webhookUrl: 'https://voice.example.com/webhook' },
+    ...{ clock, nowUnixMs: () => Date.now(), webhookUrl: 'https://voice.example.com/webhook' },
     people: { [PERSON]: { does: 'answer' }, [BUSY]: { does: 'busy' } },
     doorway: {
       post: (url, body, headers) => {

@@ -8,7 +8,7 @@ import type { SttOptions } from '../stt.js';
 import type { SttDialect, VendorWord } from './dialect.js';
 import { favouredWords } from './keywords.js';
 import { baseLanguage, SocketSttProvider, socketUrl, type VendorSttOptions } from './socket-provider.js';
-import { unixNow } from '../../../base/real-clock.js';
+import { nowUnixMs } from '../../../base/real-clock.js';
 
 export interface AzureSttOptions extends VendorSttOptions {
   /** Such as `westeurope`; needed where there is no `baseUrl`. */
@@ -203,7 +203,7 @@ export function readMessage(text: string): AzureMessage | null {
 
 function headersOf(path: string, requestId: string, contentType: string | null): string {
   return (
-    `Path: ${path}\r\nX-RequestId: ${requestId}\r\nX-Timestamp: ${new Date(unixNow()).toISOString()}\r\n` +
+    `Path: ${path}\r\nX-RequestId: ${requestId}\r\nX-Timestamp: ${new Date(nowUnixMs()).toISOString()}\r\n` +
     (contentType === null ? '' : `Content-Type: ${contentType}\r\n`)
   );
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { unixNow } from '../../../base/real-clock.js';
+import { nowUnixMs } from '../../../base/real-clock.js';
 import type { VendorAccess } from '../../../settings/vendor-settings.js';
 import { numberOf, objectOf, objectsOf, parseObject, textOf } from '../../wire/json.js';
 import type { VoiceListing } from './account-voices.js';
@@ -184,7 +184,7 @@ function messageOf(path: string, requestId: string, contentType: string, body: s
   const headers = {
     Path: path,
     'X-RequestId': requestId,
-    'X-Timestamp': new Date(unixNow()).toISOString(),
+    'X-Timestamp': new Date(nowUnixMs()).toISOString(),
     'Content-Type': contentType,
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);

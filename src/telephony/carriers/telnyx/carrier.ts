@@ -24,7 +24,7 @@ import { type CallWire, SocketCarrier, type SocketCarrierOptions } from '../medi
 
 export interface TelnyxCarrierOptions extends SocketCarrierOptions {
   /** The time of day, in milliseconds since 1970: webhooks are of now. */
-  unixMs: () => number;
+  nowUnixMs: () => number;
   /** The account's public key for webhooks, 32 bytes in base64. */
   publicKey: string;
   /** The Voice API application; taking a number into use has its webhooks come to `/carriers/telnyx/webhook` here. */
@@ -101,7 +101,7 @@ export class TelnyxCarrier extends SocketCarrier<TelnyxControl> {
   protected reply({ method, path, headers, body }: WebhookRequest): WebhookReply | Promise<WebhookReply> {
     const [what] = segmentsBelow(PATH, path);
     if (method !== 'POST' || what !== 'webhook') return UNKNOWN;
-    if (!isSigned(this.#key, headers, body, this.#options.unixMs())) {
+    if (!isSigned(this.#key, headers, body, this.#options.nowUnixMs())) {
       this.notProved('a webhook that Telnyx has not signed for telnyx.publicKey, or not just now');
       return REFUSED;
     }

@@ -7,7 +7,7 @@ export interface TelnyxCarrierParts extends CarrierAccount {
   settings: TelnyxSettings;
   apiKey: string | null;
   /** The time of day, in milliseconds since 1970. */
-  unixMs: () => number;
+  nowUnixMs: () => number;
 }
 
 const DETECTION = { off: null, answer: 'detect', 'greeting-end': 'greeting_end', premium: 'premium' } as const;
@@ -20,7 +20,7 @@ const DETECTION = { off: null, answer: 'detect', 'greeting-end': 'greeting_end',
 export async function telnyxCarrier(
   parts: TelnyxCarrierParts,
 ): Promise<{ carrier: TelnyxCarrier; close: () => Promise<void> }> {
-  const { settings, apiKey, unixMs } = parts;
+  const { settings, apiKey, nowUnixMs } = parts;
   const { connectionId, publicKey, codec, machineDetection } = settings;
   const common = accountOptions(parts, 'Telnyx', settings.apiUrl);
   if (connectionId === null || publicKey === null || apiKey === null) {
@@ -36,7 +36,7 @@ export async function telnyxCarrier(
   const api = openRest({ carrier: 'telnyx', baseUrl: settings.apiUrl, headers });
   const carrier = new TelnyxCarrier({
     ...common,
-    unixMs,
+    nowUnixMs,
     publicKey,
     connectionId,
     codec,

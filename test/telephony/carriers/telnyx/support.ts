@@ -11,14 +11,14 @@ export function openRig(options: Partial<TelnyxCarrierOptions> = {}, socketDelay
   const rig = openSocketRig({
     socketDelayMs,
     double: (parts) => {
-      const unixMs = (): number => EPOCH_MS + parts.clock.nowMs();
-      const telnyx = new TelnyxDouble({ ...parts, unixMs, webhookUrl: PUBLIC_URL + WEBHOOK });
+      const nowUnixMs = (): number => EPOCH_MS + parts.clock.nowMs();
+      const telnyx = new TelnyxDouble({ ...parts, nowUnixMs, webhookUrl: PUBLIC_URL + WEBHOOK });
       telnyx.numbers.set(OWN, { id: '1', connectionId: CONNECTION_ID });
       return telnyx;
     },
     carrier: ({ rest, publicKey }, parts) => {
-      const unixMs = (): number => EPOCH_MS + parts.clock.nowMs();
-      const account = { publicKey, connectionId: CONNECTION_ID, unixMs };
+      const nowUnixMs = (): number => EPOCH_MS + parts.clock.nowMs();
+      const account = { publicKey, connectionId: CONNECTION_ID, nowUnixMs };
       return new TelnyxCarrier({ ...parts, ...account, rest, codec: 'PCMU', machineDetection: null, ...options });
     },
   });

@@ -15,7 +15,7 @@ import type { StreamCodec } from './stream.js';
 
 export interface TelnyxDoubleOptions {
   clock: Clock;
-  unixMs: () => number;
+  nowUnixMs: () => number;
   doorway: Doorway;
   people: Readonly<Record<string, Habits>>;
   /** Where the application's webhooks go. */
@@ -112,8 +112,8 @@ export class TelnyxDouble implements CarrierDouble {
 
   /** A signed webhook, delivered once more where it is not taken. */
   async post(url: string, type: string, payload: object): Promise<void> {
-    const { clock, unixMs } = this.#options;
-    const occurred_at = new Date(unixMs()).toISOString();
+    const { clock, nowUnixMs } = this.#options;
+    const occurred_at = new Date(nowUnixMs()).toISOString();
     const data = { record_type: 'event', event_type: type, id: this.uuid(), occurred_at, payload };
     await delay(clock, 20 + (this.faults.lateMs[type] ?? 0));
     const { againAfterMs } = this.faults;
@@ -126,7 +126,7 @@ export class TelnyxDouble implements CarrierDouble {
   }
 
   /** The headers that Telnyx proves a body with. */
-  signed(body: string, unixMs = this.#options.unixMs()): Record<string, string> {
+  signed(body: string, unixMs = this.#options.nowUnixMs()): Record<string, string> {
     const timestamp = String(Math.floor(unixMs / 1000));
     const signature = sign(null, Buffer.from(`${timestamp}|${body}`), this.#keys.privateKey).toString('base64');
     return { 'telnyx-timestamp': timestamp, 'telnyx-signature-ed25519': signature };
