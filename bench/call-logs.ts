@@ -182,7 +182,8 @@ function archiveOf(own: typeof database): CallArchive {
   const links = new SignedUrls({ key: Buffer.alloc(32), nowUnixMs: () => START_MS, base: () => 'http://127.0.0.1' });
   const settings = { ...DEFAULT_SETTINGS, dataDir: folder };
   const others = { clock: new RealClock(), nowUnixMs: () => START_MS, onError: (error: Error) => console.error(error) };
-  return new CallArchive({ settings, database: own, links, ...others });
+  const store = new CallStore(own, () => START_MS);
+  return new CallArchive({ settings, database: own, store, links, ...others });
 }
 
 function exportTable(): string {

@@ -5,6 +5,7 @@ import type { Engine } from '../engine/engine.js';
 import type { UnfinishedSession } from '../engine/unfinished.js';
 import { AgentStore } from '../store/agents.js';
 import { Checkpointer } from '../store/checkpointer.js';
+import { CallStore } from '../store/calls.js';
 import { DoNotCallStore } from '../store/do-not-call.js';
 import { KeyStore } from '../store/keys.js';
 import { SqliteOutboxStore } from '../store/outbox.js';
@@ -15,6 +16,7 @@ import { SessionStore } from '../store/sessions.js';
 import { UnfinishedStore } from '../store/unfinished.js';
 import { VoiceStore } from '../store/voices.js';
 import { AgentStores } from './agents/agent-stores.js';
+import type { DaemonModule } from './module.js';
 
 export interface StoresOptions {
   settings: Settings;
@@ -24,8 +26,9 @@ export interface StoresOptions {
   onError: (error: Error) => void;
 }
 
-/** What the daemon keeps, beside its calls. */
-export class Stores {
+/** What the daemon keeps. */
+export class Stores implements DaemonModule {
+  readonly name = 'stores';
   readonly keys: KeyStore;
   readonly box: SecretBox;
   readonly phones: PhoneStore;
@@ -34,6 +37,8 @@ export class Stores {
   readonly ofAgents: AgentStores;
   readonly doNotCall: DoNotCallStore;
   readonly voices: VoiceStore;
+  readonly calls: CallStore;
+  /** Messages to agents' own webhooks. */
   readonly outbox: SqliteOutboxStore;
   readonly unfinished: UnfinishedStore<UnfinishedSession>;
   readonly #sessions: SessionStore;
@@ -50,6 +55,7 @@ export class Stores {
     this.ofAgents = new AgentStores({ settings, database, onError, clock, nowUnixMs });
     this.doNotCall = new DoNotCallStore(database);
     this.voices = new VoiceStore(database);
+    this.calls = new CallStore(database, nowUnixMs);
     this.outbox = new SqliteOutboxStore(database, this.box);
     this.unfinished = new UnfinishedStore(database, this.box);
     this.#sessions = new SessionStore(database);

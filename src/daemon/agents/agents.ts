@@ -26,8 +26,8 @@ export interface AgentRegistryOptions {
   nowUnixMs: () => number;
   /** Why no call is handed on to a target, whatever happens; null = it may be. */
   whyNeverTransferred: (target: string) => string | null;
-  /** A stored configuration as it is used in this process. Default as it is. */
-  inUse?: (config: AgentConfig) => AgentConfig;
+  /** A stored configuration as it is used in this process. */
+  inUse: (config: AgentConfig) => AgentConfig;
 }
 
 /** What is to be changed; what is left out stays. A script or extensions of null go. */
@@ -212,8 +212,7 @@ export class AgentRegistry {
   }
 
   #hosted(agent: StoredAgent): HostedAgent {
-    const { inUse = (config) => config } = this.#options;
-    return { id: agent.id, ...contentOf(agent), config: inUse(agent.config) };
+    return { id: agent.id, ...contentOf(agent), config: this.#options.inUse(agent.config) };
   }
 
   /** @throws InvalidConfigError */
@@ -265,8 +264,7 @@ export class AgentRegistry {
   }
 
   #asked({ config, script, extensions }: AgentContent): AgentRequest {
-    const { inUse = (same: AgentConfig) => same } = this.#options;
-    return { agent: inUse(config), extensions, ...(script !== undefined && { script }) };
+    return { agent: this.#options.inUse(config), extensions, ...(script !== undefined && { script }) };
   }
 
   #add(content: AgentContent & { id: string }, changedBy: string | null): StoredAgent {

@@ -6,15 +6,16 @@ import { ParleyError } from '../../base/errors.js';
 import { type CallHistoryItem, shownItem } from '../../session/record/call-history.js';
 import { type SessionTraces, TraceFolder } from '../../session/record/trace-folder.js';
 import { type CallFilter, CallPages } from '../../store/call-pages.js';
-import { CallStore, itemJson, type StoredCall } from '../../store/calls.js';
+import { type CallStore, itemJson, type StoredCall } from '../../store/calls.js';
 import { CallFiles } from './call-files.js';
 import { CallLog, type CallLogOptions } from './call-log.js';
 import { Retention } from './retention.js';
 import type { SignedUrls } from '../http/signed-urls.js';
 
-export interface CallArchiveOptions extends Pick<CallLogOptions, 'multiplierOf' | 'onChange' | 'atomically'> {
+export interface CallArchiveOptions extends Pick<CallLogOptions, 'multiplierOf' | 'events' | 'atomically'> {
   settings: Pick<Settings, 'dataDir' | 'prices' | 'traces' | 'retentionDays' | 'recordingRetentionDays' | 'limits'>;
   database: Database;
+  store: CallStore;
   /** A real one. */
   clock: Clock;
   nowUnixMs: () => number;
@@ -36,17 +37,15 @@ export class CallArchive {
   readonly #options: CallArchiveOptions;
   readonly #pages: CallPages;
   readonly #traces: TraceFolder;
-  readonly #traceOptions: { path: string; maxBytes: number };
   readonly #retention: Retention;
 
   constructor(options: CallArchiveOptions) {
     this.#options = options;
-    const { settings, database, clock, nowUnixMs, links, onError } = options;
-    this.store = new CallStore(database, nowUnixMs);
+    const { settings, database, store, clock, nowUnixMs, links, onError } = options;
+    this.store = store;
     this.#pages = new CallPages(database);
     this.files = new CallFiles(settings.dataDir);
-    this.#traceOptions = { path: this.files.traces, maxBytes: settings.limits.traceBytes };
-    this.#traces = new TraceFolder({ ...this.#traceOptions, clock });
+    this.#traces = new TraceFolder({ ...traceFolder(settings), clock });
     this.log = new CallLog({
       ...options,
       store: this.store,
@@ -69,11 +68,6 @@ export class CallArchive {
   /** Where sessions leave their event logs; null = they are not kept. */
   get traces(): SessionTraces | null {
     return this.#options.settings.traces ? this.#traces : null;
-  }
-
-  /** The same for other threads. */
-  get traceFolder(): { path: string; maxBytes: number } | null {
-    return this.#options.settings.traces ? this.#traceOptions : null;
   }
 
   /** Begins to remove what is too old. */
@@ -100,12 +94,6 @@ export class CallArchive {
     const call = this.store.get(sessionId);
     if (call === null) throw new ParleyError('NOT_FOUND', { what: 'call', id: sessionId });
     return call;
-  }
-
-  /** As a webhook is sent it, with a link to the recording that lasts. */
-  sent(call: StoredCall): CallHistoryItem {
-    const url = (): string => this.#options.links.url(recordingPath(call.sessionId), SENT_LINK_S);
-    return shownItem({ ...call.item, recording: call.recording === null ? null : { recording_url: url() } });
   }
 
   /** As `/call-logs` shows it, with a fresh link to the recording. */
@@ -144,6 +132,20 @@ export class CallArchive {
   async close(): Promise<void> {
     await Promise.all([this.#retention.close(), this.#traces.close()]);
   }
+}
+
+/** A call as a webhook is sent it, with a link to the recording that lasts. */
+export function webhookItem(call: StoredCall, links: SignedUrls): CallHistoryItem {
+  const url = (): string => links.url(recordingPath(call.sessionId), SENT_LINK_S);
+  return shownItem({ ...call.item, recording: call.recording === null ? null : { recording_url: url() } });
+}
+
+/** Where event logs are, and how long one may be. */
+export function traceFolder({ dataDir, limits }: Pick<Settings, 'dataDir' | 'limits'>): {
+  path: string;
+  maxBytes: number;
+} {
+  return { path: new CallFiles(dataDir).traces, maxBytes: limits.traceBytes };
 }
 
 /** As a client asks for it. */

@@ -8,6 +8,7 @@ import { type CallHistoryItem } from '../../session/record/call-history.js';
 import { unconnected } from '../../session/record/end-reason.js';
 import type { SessionReport } from '../../session/record/session-report.js';
 import type { CallChannel, CallStore, StoredCall } from '../../store/calls.js';
+import { CallEventBus } from '../call-event-bus.js';
 import type { CallFiles } from './call-files.js';
 import { type MultiplierOf, priced } from './pricing.js';
 
@@ -42,9 +43,9 @@ export interface CallLogOptions {
   multiplierOf?: MultiplierOf;
   /** Where the recording of a call opens without a key, for those who are sent its item. Default: they get none. */
   recordingUrl?: (sessionId: string) => string;
-  /** Told of each change of a call: it has begun, its status is another, it has ended. */
-  onChange?: (call: StoredCall) => void;
-  /** Does a change and what `onChange` writes all or not at all. Default: it just does both. */
+  /** Where changes of calls are emitted. Default: nobody listens. */
+  events?: CallEventBus;
+  /** Runs a change and its listeners as one transaction. Default: without a transaction. */
   atomically?: <T>(work: () => T) => T;
 }
 
@@ -52,13 +53,13 @@ export interface CallLogOptions {
 export class CallLog implements CallHistory {
   readonly #options: CallLogOptions;
   readonly #store: CallStore;
-  readonly #onChange: (call: StoredCall) => void;
+  readonly #events: CallEventBus;
   readonly #atomically: <T>(work: () => T) => T;
 
   constructor(options: CallLogOptions) {
     this.#options = options;
     this.#store = options.store;
-    this.#onChange = options.onChange ?? (() => undefined);
+    this.#events = options.events ?? new CallEventBus();
     this.#atomically = options.atomically ?? ((work) => work());
   }
 
@@ -107,7 +108,7 @@ export class CallLog implements CallHistory {
         carrier_call_log: null,
       },
     });
-    this.#onChange(begun);
+    this.#events.emit('call.created', begun);
     return begun;
   }
 
@@ -120,7 +121,7 @@ export class CallLog implements CallHistory {
   status(sessionId: string, status: string, reason: string | null = null): void {
     this.#atomically(() => {
       const call = this.#store.setStatus(sessionId, status, reason) ? this.#store.get(sessionId) : null;
-      if (call !== null) this.#onChange(call);
+      if (call !== null) this.#events.emit('call.status', call);
     });
   }
 
@@ -184,7 +185,7 @@ export class CallLog implements CallHistory {
     const kept = files === undefined ? recording : files.kept(recording);
     const ended = this.#atomically(() => {
       const call = this.#store.end(item.session_id, costs, kept);
-      if (call !== null) this.#onChange(call);
+      if (call !== null) this.#events.emit('call.ended', call);
       return call;
     });
     return ended?.item ?? null;

@@ -15,8 +15,8 @@ export interface CallWebhookOptions {
   secret: string | null;
   clock: Clock;
   nowUnixMs: () => number;
-  /** The call as it is told of. Default as it is stored. */
-  shown?: (call: StoredCall) => CallHistoryItem;
+  /** A call as it is sent. */
+  itemOf: (call: StoredCall) => CallHistoryItem;
   /** A message was given up. */
   onLost: (sessionId: string, reason: string) => void;
 }
@@ -68,19 +68,15 @@ export class CallWebhook {
   }
 
   /** To be called in the transaction in which the call changes. */
-  changed(call: StoredCall): void {
-    const { to, store, nowUnixMs, shown = ({ item }) => item } = this.#options;
+  onCall(call: StoredCall): void {
+    const { to, store, nowUnixMs, itemOf } = this.#options;
     if (to === null || call.channel === 'chat') return;
     const type = call.endedUs !== null ? 'call.ended' : call.status === 'in-progress' ? 'call.started' : null;
     if (type === null) return;
     const nowMs = nowUnixMs();
-    const message: CallMessage = { type, timestamp: new Date(nowMs).toISOString(), data: shown(call) };
+    const message: CallMessage = { type, timestamp: new Date(nowMs).toISOString(), data: itemOf(call) };
     store.add(newDelivery(call.sessionId, to, JSON.stringify(message), nowMs));
-  }
-
-  /** To be called when that transaction is over. */
-  wake(): void {
-    this.#options.store.wake();
+    store.wake();
   }
 
   /** May be called twice. */

@@ -2,6 +2,7 @@ import type { Database } from 'better-sqlite3';
 import * as z from 'zod';
 import { ParleyError } from '../../base/errors.js';
 import { CallPages } from '../../store/call-pages.js';
+import { CampaignRecordStore } from '../../store/campaign-records.js';
 import { CallStore } from '../../store/calls.js';
 import { LeftoverStore } from '../../store/leftovers.js';
 import { phonePattern } from '../../store/phone-pattern.js';
@@ -96,6 +97,12 @@ export function callEraser(database: Database, dataDir: string): Eraser {
     add(leftovers.eraseNumber(number));
     return erased;
   };
+}
+
+/** Records of a number in all campaigns, and refusals of it; one that is being called stays. */
+export function campaignEraser(database: Database): Eraser {
+  const records = new CampaignRecordStore(database);
+  return (number) => Promise.resolve({ campaign_records: records.erase(number) });
 }
 
 const number = z.strictObject({ phone: z.string().min(1).max(100).describe('The whole number, such as +12025550103') });

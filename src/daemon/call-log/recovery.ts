@@ -17,7 +17,9 @@ import { leftSession } from './unfinished-session.js';
 
 export interface RecoveryOptions {
   unfinished: UnfinishedStore<UnfinishedSession>;
-  archive: Pick<CallArchive, 'store' | 'log' | 'sent' | 'files'>;
+  archive: Pick<CallArchive, 'store' | 'log' | 'files'>;
+  /** A call as a webhook is sent it. */
+  itemOf: (call: StoredCall) => CallHistoryItem;
   engine: Pick<Engine, 'finishSession'>;
   /** Of agents' webhooks. */
   outbox: Pick<SqliteOutboxStore, 'add' | 'wake'>;
@@ -72,7 +74,7 @@ export class Recovery {
   }
 
   async #finish(sessionId: string): Promise<void> {
-    const { unfinished, archive, engine, outbox, nowUnixMs, atomically } = this.#options;
+    const { unfinished, archive, engine, outbox, nowUnixMs, atomically, itemOf } = this.#options;
     const record = unfinished.get(sessionId);
     const call = archive.store.get(sessionId);
     if (record === null || call === null) {
@@ -90,7 +92,7 @@ export class Recovery {
       const kept = archive.log.amend({ ...call.item, function_calls, cost_breakdown });
       if (kept !== null && to !== null && (left.ran || facts.phones !== null)) {
         const id = sessionMessageId(sessionId, facts.startUnixMs);
-        outbox.add(newDelivery(sessionId, to, JSON.stringify(archive.sent(kept)), nowUnixMs(), id));
+        outbox.add(newDelivery(sessionId, to, JSON.stringify(itemOf(kept)), nowUnixMs(), id));
       }
       unfinished.remove(sessionId);
     });

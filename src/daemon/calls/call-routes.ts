@@ -11,7 +11,7 @@ import { success } from '../http/endpoint.js';
 import { type CallIds, PACE_LIMITS } from './dial.js';
 import type { Dialer } from './dialer.js';
 import type { RegisteredCalls, Registration } from './registered-calls.js';
-import type { Telephone } from './telephone.js';
+import type { LazyTelephone } from './lazy-telephone.js';
 import type { Engine } from '../../engine/engine.js';
 import { ParleyError } from '../../base/errors.js';
 import type { CallStore } from '../../store/calls.js';
@@ -20,8 +20,6 @@ export interface CallRoutesOptions extends Omit<EndingOptions, 'dialer' | 'regis
   dialer: Dialer;
   registered: RegisteredCalls;
   dials: Pick<DialStore, 'usage' | 'stopped'>;
-  /** Opens the telephone where it is not. */
-  openTelephone: () => Promise<Telephone>;
   guards: CallGuards;
 }
 
@@ -109,7 +107,7 @@ const idempotencyKey = z
 
 /** Calls that are placed, registered, ended and stopped. */
 export function callRoutes(api: Api, options: CallRoutesOptions): void {
-  const { dialer, registered, dials, guards, openTelephone } = options;
+  const { dialer, registered, dials, guards, telephone } = options;
   const tag = 'calls';
 
   api.add({
@@ -175,10 +173,10 @@ export function callRoutes(api: Api, options: CallRoutesOptions): void {
     answer: z.strictObject({ call_id: z.string(), sip_uri: z.string() }).meta({ id: 'SipCall' }),
     errors: ['NOT_FOUND', 'AGENT_DISABLED', 'REGISTRATIONS_FULL', 'SIP_NO_TRUNK'],
     handle: async ({ body }) => {
-      const telephone = await openTelephone();
+      const phone = await telephone.open();
       let sipUri = '';
       const { callId } = await registered.register(registrationOf(body), (id) => {
-        const { uri, cancel } = telephone.expect(id);
+        const { uri, cancel } = phone.expect(id);
         sipUri = uri;
         return cancel;
       });
@@ -293,8 +291,7 @@ export interface EndingOptions {
   dialer: Pick<Dialer, 'end'>;
   registered: Pick<RegisteredCalls, 'end'>;
   calls: Pick<CallStore, 'get'>;
-  /** Null where it has not been needed. */
-  telephone: () => Promise<Telephone> | null;
+  telephone: LazyTelephone;
 }
 
 /**
@@ -318,7 +315,7 @@ export async function endSession(
     }
   }
   if (dialer.end(sessionId) || registered.end(sessionId)) return;
-  const call = (await options.telephone())?.find(sessionId);
+  const call = (await options.telephone.opened)?.find(sessionId);
   if (call != null) {
     void call.hangUp();
     return;

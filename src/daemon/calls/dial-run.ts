@@ -1,6 +1,6 @@
 import type { AgentCall } from '../../telephony/calls/agent-call.js';
 import { reasonOf } from '../../base/errors.js';
-import type { SessionEvent } from '../../session/session-options.js';
+import type { CallEventBus } from '../call-event-bus.js';
 import type { CallLog } from '../call-log/call-log.js';
 import type { Telephone } from './telephone.js';
 import type { CallIds, DialEnd, DialRequest } from './dial.js';
@@ -12,10 +12,10 @@ export interface DialRunOptions {
   agent: DialAgent;
   log: CallLog;
   ringTimeoutMs: number;
-  telephone: () => Promise<Telephone>;
+  openTelephone: () => Promise<Telephone>;
   /** Whether calls may still be placed; asked right before this one is. */
   mayStart: () => boolean;
-  onSessionEvent: (sessionId: string, agentId: string, event: SessionEvent) => void;
+  events: CallEventBus;
   onAnswered: () => void;
   /** The last thing that it does. */
   onEnded: () => void;
@@ -72,10 +72,10 @@ export class DialRun {
   }
 
   async #placed(): Promise<DialEnd> {
-    const { ids, request, agent, log, telephone, mayStart, onSessionEvent, onAnswered, ringTimeoutMs } = this.#options;
+    const { ids, request, agent, log, openTelephone, mayStart, events, onAnswered, ringTimeoutMs } = this.#options;
     const { from, to, metadata = {}, includeMetadataInPrompt = false, continuation, campaignId } = request;
     const { sessionId, callId } = ids;
-    const phone = await telephone();
+    const phone = await openTelephone();
     if (this.#isGivenUp || !mayStart()) return GIVEN_UP;
     const call = await phone.place({
       id: sessionId,
@@ -91,7 +91,7 @@ export class DialRun {
       ...(agent.agentId !== null && { agentId: agent.agentId }),
       ...(campaignId !== undefined && { campaignId }),
       ...(continuation !== undefined && { continuation }),
-      observe: (event) => onSessionEvent(sessionId, agent.agentId ?? '', event),
+      observe: events.observer(sessionId, agent.agentId),
       onStatus: (status, reason) => {
         log.status(sessionId, status, reason);
         if (status === 'in-progress') onAnswered();

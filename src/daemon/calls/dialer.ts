@@ -3,13 +3,13 @@ import { assertCallable, isE164 } from '../../telephony/carriers/destinations.js
 import type { CallGuards } from '../../settings/setting-groups.js';
 import type { Engine } from '../../engine/engine.js';
 import { ParleyError } from '../../base/errors.js';
-import type { SessionEvent } from '../../session/session-options.js';
 import type { CallStore } from '../../store/calls.js';
 import type { DialStore, Stop } from '../../store/dials.js';
 import type { PhoneStore } from '../../store/phones.js';
+import type { AdmissionControl } from '../admission-control.js';
 import type { AgentRegistry } from '../agents/agents.js';
+import type { CallEventBus } from '../call-event-bus.js';
 import type { CallLog } from '../call-log/call-log.js';
-import type { AdmissionGate } from '../http/admission-gate.js';
 import type { Telephone } from './telephone.js';
 import type { DialEnd, DialledCall, DialRequest } from './dial.js';
 import { agentFor, type DialAgent } from './dial-agent.js';
@@ -58,13 +58,9 @@ export interface DialerOptions {
   guards: CallGuards;
   /** Longest session of an agent that sets none. */
   maxDurationS: number;
-  /** Sessions that may run at once. */
-  maxSessions: number;
-  /** Sessions of others that are being made. */
-  starting: () => number;
-  doors: Pick<AdmissionGate, 'enter' | 'isOpen'>;
-  telephone: () => Promise<Telephone>;
-  onSessionEvent: (sessionId: string, agentId: string, event: SessionEvent) => void;
+  admission: AdmissionControl;
+  events: CallEventBus;
+  openTelephone: () => Promise<Telephone>;
 }
 
 /** When a session of somebody else's ends is not known. */
@@ -82,16 +78,10 @@ export class Dialer {
   constructor(options: DialerOptions) {
     this.#options = options;
     options.dials.closeOpen();
-  }
-
-  /** Calls that are not over. */
-  get calls(): number {
-    return this.#runs.size;
-  }
-
-  /** Those of them whose session is still to be made: they have its place. */
-  get coming(): number {
-    return [...this.#runs.values()].filter(({ hasSession }) => !hasSession).length;
+    options.admission.count({
+      pending: () => [...this.#runs.values()].filter(({ hasSession }) => !hasSession).length,
+      calls: () => this.#runs.size,
+    });
   }
 
   /**
@@ -102,8 +92,8 @@ export class Dialer {
    * `PACE_LIMITS`, whose detail `retryAfterS` says when to try again
    */
   async dial(request: DialRequest): Promise<DialledCall> {
-    const { engine, doors, dials, guards, maxDurationS } = this.#options;
-    doors.enter();
+    const { engine, admission, dials, guards, maxDurationS } = this.#options;
+    admission.enter();
     const { idempotency = null } = request;
     const before = idempotency === null ? null : dials.repeated(idempotency);
     if (before !== null) return this.#again(before);
@@ -112,7 +102,7 @@ export class Dialer {
     checkDestination(request.to, guards.allowedPrefixes);
     const agent = await agentFor(request, { ...this.#options, longestS: longestS(guards), maxDurationS });
     if (engine.doNotCall.has(request.to)) throw new ParleyError('DO_NOT_CALL', { number: request.to });
-    doors.enter();
+    admission.enter();
     return this.#take(request, agent);
   }
 
@@ -147,9 +137,11 @@ export class Dialer {
 
   /** From here on nothing waits: the limits are looked at and the call is written down in one transaction. */
   #take(request: DialRequest, agent: DialAgent): DialledCall {
-    const { dials, guards, log, onSessionEvent, telephone, doors } = this.#options;
+    const { dials, guards, log, events, openTelephone, admission } = this.#options;
     const { from, to, campaignId, metadata = {}, idempotency = null } = request;
-    this.#checkSessions();
+    if (admission.isFull) {
+      throw new ParleyError('SESSIONS_FULL', { limit: admission.maxSessions, retryAfterS: SESSIONS_RETRY_S });
+    }
     const mine = { sessionId: randomUUID(), callId: randomUUID() };
     const taken = dials.reserve({ ...mine, to, idempotency, maxDurationS: agent.maxDurationS }, guards, () => {
       // First: those who watch are told of the call as soon as it is in the log, and it may still be refused here.
@@ -172,15 +164,15 @@ export class Dialer {
       request,
       agent,
       log,
-      telephone,
-      onSessionEvent,
+      openTelephone,
+      events,
       onAnswered: () => dials.answered(mine.sessionId),
       onEnded: () => {
         this.#runs.delete(mine.sessionId);
         dials.ended(mine.sessionId);
       },
       ringTimeoutMs: Math.min(request.ringTimeoutMs ?? Infinity, guards.ringS * 1000),
-      mayStart: () => doors.isOpen && dials.stopped === null,
+      mayStart: () => admission.isOpen && dials.stopped === null,
     });
     this.#runs.set(mine.sessionId, run);
     return { ...mine, finished: run.start() };
@@ -194,12 +186,6 @@ export class Dialer {
       return { status: (item?.call_status ?? 'error') as DialEnd['status'], error: item?.error_message ?? null };
     };
     return { sessionId, callId, finished: this.#runs.get(sessionId)?.finished ?? Promise.resolve(ended()) };
-  }
-
-  #checkSessions(): void {
-    const { engine, maxSessions, starting } = this.#options;
-    if (engine.sessions.size + this.coming + starting() < maxSessions) return;
-    throw new ParleyError('SESSIONS_FULL', { limit: maxSessions, retryAfterS: SESSIONS_RETRY_S });
   }
 }
 

@@ -47,7 +47,7 @@ export interface PhoneRoutesOptions {
   engine: Engine;
   agents: AgentRegistry;
   phones: PhoneStore;
-  telephone: () => Promise<Telephone>;
+  openTelephone: () => Promise<Telephone>;
   nowUnixMs: () => number;
 }
 
@@ -89,7 +89,7 @@ const CARRIER_MS = 50_000;
 
 /** The daemon's phone numbers: bought from the carrier, each with the agent that answers it. */
 export function phoneRoutes(api: Api, options: PhoneRoutesOptions): void {
-  const { engine, agents, phones, telephone, nowUnixMs } = options;
+  const { engine, agents, phones, openTelephone, nowUnixMs } = options;
   const tag = 'phones';
 
   api.add({
@@ -102,7 +102,7 @@ export function phoneRoutes(api: Api, options: PhoneRoutesOptions): void {
     answer: phoneSchema,
     errors: ['NUMBER_NONE_FOR_SALE', 'NUMBER_UNAVAILABLE', 'CARRIER_CLOSED'],
     handle: async ({ body: { country, area_code, ...rest } }) => {
-      const network = await telephone();
+      const network = await openTelephone();
       const { carrier } = network;
       const where = { country: country ?? 'US', ...(area_code != null && { areaCode: area_code }) };
       const number = await buyNumber(carrier, where, carrierDeadline());
@@ -129,7 +129,7 @@ export function phoneRoutes(api: Api, options: PhoneRoutesOptions): void {
     answer: phoneSchema,
     errors: ['NUMBER_UNAVAILABLE', 'CARRIER_CLOSED'],
     handle: async ({ body: { phone: number } }) => {
-      const network = await telephone();
+      const network = await openTelephone();
       const known = phones.get(number);
       if (known !== null) {
         await network.carrier.directNumber?.(number, carrierDeadline());
@@ -188,7 +188,7 @@ export function phoneRoutes(api: Api, options: PhoneRoutesOptions): void {
     errors: ['NOT_FOUND', 'CARRIER_CLOSED'],
     handle: async ({ params: { phone } }) => {
       const { number } = find(phones, phone);
-      const { carrier } = await telephone();
+      const { carrier } = await openTelephone();
       await carrier.releaseNumber(number, carrierDeadline());
       phones.remove(number);
       return { success: true };
@@ -253,7 +253,7 @@ export function phoneRoutes(api: Api, options: PhoneRoutesOptions): void {
     errors: ['NOT_FOUND'],
     handle: async ({ params: { phone }, body: { caller } }) => {
       const { number } = find(phones, phone);
-      const call = (await telephone()).callIn(caller, number);
+      const call = (await openTelephone()).callIn(caller, number);
       return { call_id: call.id };
     },
   });

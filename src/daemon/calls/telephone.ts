@@ -13,12 +13,13 @@ import { movedParts } from '../../agent/extensions/old-place.js';
 import { overriddenAgent } from '../../agent/override-agent.js';
 import type { Engine } from '../../engine/engine.js';
 import { errorOf, ParleyError } from '../../base/errors.js';
-import type { SessionEvent } from '../../session/session-options.js';
 import type { PhoneStore } from '../../store/phones.js';
+import type { AdmissionControl } from '../admission-control.js';
 import type { AgentRegistry } from '../agents/agents.js';
+import type { CallEventBus } from '../call-event-bus.js';
 import type { CallLog } from '../call-log/call-log.js';
 import { type NetworkSettings, type Networks, openNetworks } from './networks.js';
-import type { RegisteredCall } from './registered-calls.js';
+import type { RegisteredCalls } from './registered-calls.js';
 
 export interface TelephoneOptions {
   engine: Engine;
@@ -27,20 +28,16 @@ export interface TelephoneOptions {
   log: CallLog;
   /** Where they name networks, calls go over these as well. */
   settings: NetworkSettings;
-  /** A call that was registered for an address of ours; it is nobody else's from then on. Throws where it is none. */
-  takeRegistered: (callId: string) => RegisteredCall;
-  maxSessions: number;
-  /** Sessions of others that are still to be made. Default none. */
-  starting?: () => number;
+  /** Calls that were registered to come over SIP. */
+  registered: Pick<RegisteredCalls, 'take'>;
+  admission: AdmissionControl;
   /** As `NetworksOptions.linesElsewhere`. */
   linesElsewhere?: LinesElsewhere | undefined;
   /** Where SIP trunks are counted. */
   figures?: TrunkStatistics | undefined;
   /** As `SwitchboardOptions.mayTransfer`. */
-  mayTransfer?: (target: string) => string | null;
-  /** False while the daemon is shutting down: nobody answers any more. */
-  isOpen: () => boolean;
-  onSessionEvent: (sessionId: string, agentId: string, event: SessionEvent) => void;
+  mayTransfer: (target: string) => string | null;
+  events: CallEventBus;
   onError: (error: Error) => void;
 }
 
@@ -64,7 +61,7 @@ export class Telephone {
       engine,
       carrier,
       onError,
-      ...(mayTransfer && { mayTransfer }),
+      mayTransfer,
       isAllowedExtension: (target) => isAllowedExtension(settings.sip, target),
       ownCalls: {
         begin: (call) => this.#ownCall(call),
@@ -79,11 +76,14 @@ export class Telephone {
         void call.session.then(made, made);
       },
     );
+    options.admission.count({ pending: () => this.coming, calls: () => this.#switchboard.calls.size });
   }
 
   /** @throws ParleyError FILE_NOT_READABLE, InvalidConfigError where the network's numbers are not what they should be */
   static async open(options: TelephoneOptions): Promise<Telephone> {
-    const { engine, phones, settings, figures, linesElsewhere, maxSessions, isOpen: takesCalls } = options;
+    const { engine, phones, settings, figures, linesElsewhere, admission } = options;
+    const { maxSessions } = admission;
+    const takesCalls = (): boolean => admission.isOpen;
     const onError = (error: unknown): void => options.onError(errorOf(error));
     return new Telephone(
       await openNetworks({ engine, phones, settings, figures, linesElsewhere, takesCalls, maxSessions, onError }),
@@ -99,7 +99,7 @@ export class Telephone {
   }
 
   /** What a path of ours belongs to: the webhooks and media sockets of a carrier; null = of none. */
-  doorAt(path: string): WebhookEndpoint | null {
+  endpointAt(path: string): WebhookEndpoint | null {
     return this.#networks.doors.find((door) => path.startsWith(`${door.path}/`)) ?? null;
   }
 
@@ -139,11 +139,6 @@ export class Telephone {
     return this.#coming.size;
   }
 
-  /** How many calls are under way. */
-  get calls(): number {
-    return this.#switchboard.calls.size;
-  }
-
   async close(): Promise<void> {
     await this.#switchboard.close();
     await this.#networks.close();
@@ -151,7 +146,7 @@ export class Telephone {
 
   /** An agent calls somebody to ask whether they take a call: a call of its own in the log. */
   #ownCall({ agent, askedFor, ...call }: OwnCall): Pick<CallAgent, 'observe' | 'onStatus'> {
-    const { log, onSessionEvent } = this.#options;
+    const { log, events } = this.#options;
     const { sessionId, agentId } = call;
     log.begin({
       ...call,
@@ -162,25 +157,20 @@ export class Telephone {
       status: 'dispatching',
     });
     return {
-      observe: (event) => onSessionEvent(sessionId, agentId ?? '', event),
+      observe: events.observer(sessionId, agentId ?? null),
       onStatus: (status, reason) => log.status(sessionId, status, reason),
     };
   }
 
-  get #isFull(): boolean {
-    const { engine, maxSessions, starting = () => 0 } = this.#options;
-    return engine.sessions.size + this.coming + starting() >= maxSessions;
-  }
-
   /** The agent of a number, or why nobody answers. */
   #route(call: CarrierCall): CallAgent | CallRefusal {
-    const { agents, phones, log, onSessionEvent } = this.#options;
+    const { agents, phones, log, events, admission } = this.#options;
     const { from, to } = call;
-    if (!this.#options.isOpen()) return 'full';
+    if (!admission.isOpen) return 'full';
     if (this.#networks.sip?.isExpected(to) === true) return this.#registered(call);
     const phone = phones.get(to);
     if (phone === null || phone.status !== 'active' || phone.agentId === null) return 'unavailable';
-    if (this.#isFull) return 'full';
+    if (admission.isFull) return 'full';
     const { id: agentId, config, script, extensions: stored } = agents.get(phone.agentId);
     const own = movedParts(phone.agentConfigOverride ?? {}, null); // stored by an earlier release
     const agent = overriddenAgent(config, own.config);
@@ -205,16 +195,16 @@ export class Telephone {
       agent,
       script,
       extensions,
-      observe: (event) => onSessionEvent(id, agentId, event),
+      observe: events.observer(id, agentId),
       onStatus: (status, reason) => log.status(id, status, reason),
     };
   }
 
   /** The agent that a call was registered for. */
   #registered({ from, to }: CarrierCall): CallAgent | CallRefusal {
-    const { log, onSessionEvent, takeRegistered } = this.#options;
-    if (this.#isFull) return 'full';
-    const call = takeRegistered(to);
+    const { log, events, admission, registered } = this.#options;
+    if (admission.isFull) return 'full';
+    const call = registered.take(to, 'phone');
     const { sessionId: id, callId, agentId, agent, metadata, includeMetadataInPrompt, continuation } = call;
     const { script, extensions } = call;
     log.came(id, { from, to });
@@ -229,7 +219,7 @@ export class Telephone {
       includeMetadataInPrompt,
       ...(agentId !== null && { agentId }),
       ...(continuation !== null && { continuation }),
-      observe: (event) => onSessionEvent(id, agentId ?? '', event),
+      observe: events.observer(id, agentId),
       onStatus: (status, reason) => log.status(id, status, reason),
     };
   }

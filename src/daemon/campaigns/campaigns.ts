@@ -1,15 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import type { Database } from 'better-sqlite3';
 import type { Cancel, Clock } from '../../base/clock.js';
 import type { CampaignSchedule } from '../../settings/campaign-schedule.js';
 import { ParleyError } from '../../base/errors.js';
 import { unixSeconds } from '../../base/real-clock.js';
-import {
+import type {
   CampaignRecordStore,
-  type PageOf,
-  type RecordStatus,
-  type StoredRecord,
-  type StoredRejection,
+  PageOf,
+  RecordStatus,
+  StoredRecord,
+  StoredRejection,
 } from '../../store/campaign-records.js';
 import type { CampaignChange, CampaignStatus, CampaignStore, StoredCampaign } from '../../store/campaigns.js';
 import type { StoredCall } from '../../store/calls.js';
@@ -18,7 +17,6 @@ import type { AgentRegistry } from '../agents/agents.js';
 import { ProgressFeed, type ProgressListener } from './progress.js';
 import { CampaignRunner, type CampaignRunnerOptions } from './runner.js';
 import { addRecords, readPhoneNumber, type RecordInput } from './upload.js';
-import type { Eraser } from '../call-log/erasure.js';
 
 export interface CampaignsOptions extends Pick<
   CampaignRunnerOptions,
@@ -218,9 +216,9 @@ export class Campaigns {
     this.#feed.close();
   }
 
-  /** To be told of each change of a call, in the transaction that writes it into the log. */
-  callChanged({ sessionId, status, item, endedUs }: StoredCall): void {
-    if (endedUs !== null) this.#runner.callOver(sessionId, { status, error: item.error_message });
+  /** To be called in the transaction that ends the call in the log. */
+  callEnded({ sessionId, status, item }: StoredCall): void {
+    this.#runner.callOver(sessionId, { status, error: item.error_message });
   }
 
   /** To be called when the log has every end that it will have. May be called twice. */
@@ -270,10 +268,4 @@ export class Campaigns {
       whyLater: this.#runner.whyLater(id),
     };
   }
-}
-
-/** Records of a number in all campaigns, and refusals of it; one that is being called stays. */
-export function campaignEraser(database: Database): Eraser {
-  const records = new CampaignRecordStore(database);
-  return (number) => Promise.resolve({ campaign_records: records.erase(number) });
 }

@@ -33,8 +33,10 @@ export interface Endpoint<P extends Shape, Q extends Shape, B extends z.ZodType,
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** As OpenAPI writes it: `/agents/{agent_id}`. */
   path: string;
-  /** The chapter of the docs that it stands in. */
+  /** Its tag in the OpenAPI document. */
   tag: string;
+  /** The chapter of the document that it stands in. Default that of its tag. */
+  chapter?: string;
   /** One line. */
   summary: string;
   description?: string;

@@ -3,13 +3,13 @@ import { InvalidConfigError, type ValidationIssue } from '../../schema/issues.js
 import { originSchema } from '../../settings/setting-items.js';
 import { ParleyError } from '../../base/errors.js';
 import { KEY_VARIABLES, type KeyStore, type StoredKey } from '../../store/keys.js';
-import type { AgentRegistry } from '../agents/agents.js';
 import type { Api } from './api.js';
 import { success } from './endpoint.js';
 
 export interface KeyRoutesOptions {
-  agents: AgentRegistry;
   keys: KeyStore;
+  /** Whether there is an agent of an id. */
+  isAgent: (id: string) => boolean;
 }
 
 const idSchema = z.string().min(1).max(200);
@@ -42,7 +42,7 @@ const newKeySchema = z
   .meta({ id: 'NewKey' });
 
 /** Keys: made, listed and revoked. Each is shown once, when it is made. */
-export function keyRoutes(api: Api, { agents, keys }: KeyRoutesOptions): void {
+export function keyRoutes(api: Api, { keys, isAgent }: KeyRoutesOptions): void {
   const path = '/keys';
   const tag = 'keys';
 
@@ -66,7 +66,7 @@ export function keyRoutes(api: Api, { agents, keys }: KeyRoutesOptions): void {
     answer: newKeySchema,
     handle: ({ body }) => {
       const binding = { agents: body.agents ?? [], origins: body.origins ?? [] };
-      const issues = faultsOf(body.kind, binding, (id) => agents.all().some((agent) => agent.id === id));
+      const issues = faultsOf(body.kind, binding, isAgent);
       if (issues.length > 0) throw new InvalidConfigError(issues);
       const { key, stored } = keys.create(body.kind, body.name, binding);
       return { ...worded(stored), key };

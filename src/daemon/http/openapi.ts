@@ -9,6 +9,27 @@ type Json = Record<string, unknown>;
 /** The version of the interface; it does not follow the package's. */
 const INTERFACE_VERSION = '0.1.0';
 
+/** The chapters of the document in their order: tags, but for those of `Endpoint.chapter`. */
+const CHAPTERS: readonly string[] = [
+  'operation',
+  'sessions',
+  'agents',
+  'keys',
+  'knowledge',
+  'memories',
+  'phones',
+  'do-not-call',
+  'events',
+  'webhooks',
+  'calls',
+  'campaigns',
+  'call logs',
+  'privacy',
+  'chat',
+  'voices',
+  'webrtc',
+];
+
 const errorShape = {
   code: z.string().describe('A stable word for programs, see docs/errors.md'),
   request_id: z.string().describe("Also the header `x-request-id`, and in the daemon's log"),
@@ -41,7 +62,7 @@ export function openApiDocument(endpoints: readonly AnyEndpoint[], server: strin
   const schemas: Json = {};
   const schemaOf = (schema: z.ZodType, io: 'input' | 'output'): Json => hoisted(schema, io, schemas);
   const paths: Record<string, Json> = {};
-  for (const endpoint of endpoints) {
+  for (const endpoint of endpoints.toSorted((a, b) => placeOf(a) - placeOf(b))) {
     (paths[endpoint.path] ??= {})[endpoint.method.toLowerCase()] = operation(endpoint, schemaOf);
   }
   return {
@@ -67,6 +88,12 @@ export function openApiDocument(endpoints: readonly AnyEndpoint[], server: strin
       },
     },
   };
+}
+
+/** Where an endpoint stands in the document; the endpoints of a chapter stand as they were added. */
+function placeOf({ tag, chapter = tag }: AnyEndpoint): number {
+  const at = CHAPTERS.indexOf(chapter);
+  return at === -1 ? CHAPTERS.length : at;
 }
 
 type SchemaOf = (schema: z.ZodType, io: 'input' | 'output') => Json;

@@ -1,5 +1,13 @@
+import type { FastifyInstance } from 'fastify';
 import { ParleyError } from '../../base/errors.js';
 import type { StoredKey } from '../../store/keys.js';
+import type { Access } from './access.js';
+import type { Clients } from './clients.js';
+
+/** Whoever monitors the daemon may ask for these as often as they like. */
+const UNLIMITED: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics']);
+/** Below it are the carriers' webhooks and media sockets, which are not limited either. Each carrier checks who asks. */
+export const CARRIER_PATHS = '/carriers/';
 
 /** Callers remembered at most; beyond that the longest silent are forgotten. */
 const MAX_CALLERS = 50_000;
@@ -53,4 +61,16 @@ export class RateLimit {
 export function payerOf(address: string, key: Pick<StoredKey, 'id' | 'kind'> | null): string {
   if (key === null) return address;
   return key.kind === 'private' ? key.id : `${key.id} ${address}`;
+}
+
+/** Counts all requests of a server, but those of monitoring and of carriers. */
+export function countRequests(
+  app: FastifyInstance,
+  { requests, clients, access }: { requests: RateLimit; clients: Clients; access: Access },
+): void {
+  app.addHook('onRequest', (request, _reply, done) => {
+    const isUnlimited = UNLIMITED.has(request.url) || request.url.startsWith(CARRIER_PATHS);
+    if (!isUnlimited) requests.take(payerOf(clients.of(request.raw).address, access.keyOf(request)));
+    done();
+  });
 }

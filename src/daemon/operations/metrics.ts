@@ -4,7 +4,6 @@ import { packageVersion } from '../../package-files.js';
 import type { Clock } from '../../base/clock.js';
 import { nowUnixMs } from '../../base/real-clock.js';
 import type { CostItem } from '../../session/record/call-history.js';
-import type { Media } from '../talk/media.js';
 import type { SessionEvent } from '../../session/session-options.js';
 import type { SessionReport } from '../../session/record/session-report.js';
 import type { TurnMetrics } from '../../session/record/session-metrics.js';
@@ -88,7 +87,10 @@ export interface MetricSources {
   /** Messages to webhooks that have not arrived. */
   outbox: () => number;
   ready: () => boolean;
-  media: () => Pick<Media, 'loads' | 'deaths'>;
+  /** Each media thread, by how many lines it has, null = it is not up; and how many have ended unbidden. */
+  media: { readonly loads: readonly (number | null)[]; readonly deaths: number };
+  /** Faults of parley itself. */
+  faults: { readonly count: number };
   trunks: TrunkStatistics;
 }
 
@@ -130,7 +132,6 @@ export class Metrics {
   readonly #faults;
   readonly #frames;
   readonly #packets;
-  readonly #errors;
   readonly #requests;
   readonly #requestTimes;
 
@@ -176,15 +177,17 @@ export class Metrics {
       'Packets of lines that are over, sent and received, and what became of these.',
     );
     registry.read('gauge', 'parley_media_thread_lines', 'Calls of each media thread that is up.', () =>
-      sources
-        .media()
-        .loads.flatMap((lines, n) => (lines === null ? [] : [{ labels: { thread: String(n + 1) }, value: lines }])),
+      sources.media.loads.flatMap((lines, n) =>
+        lines === null ? [] : [{ labels: { thread: String(n + 1) }, value: lines }],
+      ),
     );
     registry.read('counter', 'parley_media_threads_ended_total', 'Media threads that have ended unbidden.', () => [
-      { value: sources.media().deaths },
+      { value: sources.media.deaths },
     ]);
     trunkMetrics(registry, sources.trunks);
-    this.#errors = registry.counter('parley_errors_total', 'Faults of parley itself; the log says which.');
+    registry.read('counter', 'parley_errors_total', 'Faults of parley itself; the log says which.', () =>
+      sources.faults.count === 0 ? [] : [{ value: sources.faults.count }],
+    );
     registry.read('gauge', 'parley_webhook_outbox', 'Messages to webhooks that have not arrived yet.', () => [
       { value: sources.outbox() },
     ]);
@@ -219,10 +222,6 @@ export class Metrics {
   /** What a call cost that is over. */
   cost(items: readonly CostItem[]): void {
     for (const { type, provider, credit } of items) if (credit > 0) this.#costs.add({ type, provider }, credit);
-  }
-
-  error(): void {
-    this.#errors.add();
   }
 
   /** All of it as Prometheus reads it. */

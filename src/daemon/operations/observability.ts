@@ -3,18 +3,18 @@ import { TrunkStatistics } from '../../telephony/carriers/sip/trunk-statistics.j
 import type { SessionEvent } from '../../session/session-options.js';
 import type { SessionReport } from '../../session/record/session-report.js';
 import type { Clients } from '../http/clients.js';
+import type { FaultReporter } from './fault-reporter.js';
 import type { Log, LogFields, LogLevel } from './log.js';
 import { Metrics, type MetricSources } from './metrics.js';
 import type { SessionSpans } from './session-spans.js';
 import { errorOf } from '../../base/errors.js';
-import { nowUnixMs } from '../../base/real-clock.js';
 
 export interface ObservabilityOptions extends Omit<MetricSources, 'trunks'> {
   log: Log;
-  /** Default: no traces. */
-  openTraces?: () => Promise<SessionSpans>;
-  onSessionEvent?: ((sessionId: string, agentId: string, event: SessionEvent) => void) | undefined;
-  onError?: ((error: Error) => void) | undefined;
+  faults: FaultReporter;
+  nowUnixMs: () => number;
+  /** Null = no traces. */
+  openTraces: (() => Promise<SessionSpans>) | null;
 }
 
 /** What an operator sees of the daemon's work: its figures, its log and its traces. */
@@ -32,30 +32,15 @@ export class Observability {
     this.metrics = new Metrics({ ...options, trunks: this.trunks });
   }
 
-  readonly sessionEvent = (sessionId: string, agentId: string, event: SessionEvent): void => {
+  sessionEvent(sessionId: string, agentId: string, event: SessionEvent): void {
     if (!this.#begun.has(sessionId)) {
       this.#begun.add(sessionId);
-      this.#tell('debug', sessionId, agentId, 'conversation began');
+      this.#write('debug', sessionId, agentId, 'conversation began');
     }
     this.metrics.session(agentId, event);
     this.#log(sessionId, agentId, event);
     this.#trace(sessionId, agentId, event);
     if (event.type === 'ended') this.#begun.delete(sessionId);
-    this.#options.onSessionEvent?.(sessionId, agentId, event);
-  };
-
-  /** A fault of parley's own. @param fields what it belongs to, such as a request */
-  readonly error = (error: Error, fields: LogFields = {}): void => {
-    this.metrics.error();
-    this.#options.log.write('error', `fault: ${error.message}`, fields, error);
-    this.#options.onError?.(error);
-  };
-
-  /** The files of the certificate have changed; with a fault, the old ones stay in use. */
-  certificate(fault: Error | null): void {
-    const { log } = this.#options;
-    if (fault === null) log.write('info', 'the new certificate is in use');
-    else log.write('error', `the certificate that is in use stays so: ${fault.message}`, {}, fault);
   }
 
   /** Watches the answers of an HTTP server. To be called before its routes are made. */
@@ -83,7 +68,7 @@ export class Observability {
     if (event.type === 'answered') {
       const { turn, responseMs, endOfTurnMs, llmFirstMs, ttsFirstMs } = event.metrics;
       const ms = Math.round(responseMs ?? 0);
-      this.#tell('info', sessionId, agentId, `turn ${String(turn)} answered after ${String(ms)} ms`, {
+      this.#write('info', sessionId, agentId, `turn ${String(turn)} answered after ${String(ms)} ms`, {
         turn,
         response_ms: rounded(responseMs),
         end_of_turn_ms: rounded(endOfTurnMs),
@@ -93,7 +78,7 @@ export class Observability {
     } else if (event.type === 'tool') {
       const { call, ok, tookMs } = event;
       const text = `${call.name} ${ok ? 'done' : 'failed'} in ${tookMs.toFixed(0)} ms`;
-      this.#tell(ok ? 'info' : 'warn', sessionId, agentId, text, { tool: call.name, ok, ms: rounded(tookMs) });
+      this.#write(ok ? 'info' : 'warn', sessionId, agentId, text, { tool: call.name, ok, ms: rounded(tookMs) });
     } else if (event.type === 'ended') this.#ended(agentId, event.report);
   }
 
@@ -107,24 +92,18 @@ export class Observability {
       turns: turns.length,
       faults: names.join(' '),
     };
-    this.#tell(status === 'error' ? 'warn' : 'info', sessionId, agentId, text, fields);
+    this.#write(status === 'error' ? 'warn' : 'info', sessionId, agentId, text, fields);
   }
 
-  #tell(
-    level: LogLevel,
-    session: string,
-    agent: string,
-    text: string,
-    fields: Readonly<Record<string, string | number | boolean | null>> = {},
-  ): void {
+  #write(level: LogLevel, session: string, agent: string, text: string, fields: LogFields = {}): void {
     this.#options.log.write(level, `${agent} ${session.slice(0, 8)}: ${text}`, { session, agent, ...fields });
   }
 
   #trace(sessionId: string, agentId: string, event: SessionEvent): void {
-    const { openTraces } = this.#options;
-    if (openTraces === undefined || (event.type !== 'tool' && event.type !== 'ended')) return;
+    const { openTraces, faults, nowUnixMs } = this.#options;
+    if (openTraces === null || (event.type !== 'tool' && event.type !== 'ended')) return;
     this.#traces ??= openTraces().catch((error: unknown) => {
-      this.error(errorOf(error));
+      faults.report(errorOf(error));
       return null;
     });
     const atUnixMs = nowUnixMs();

@@ -19,10 +19,10 @@ import type { Engine } from '../../engine/engine.js';
 import { errorOf, ParleyError } from '../../base/errors.js';
 import { unixSeconds } from '../../base/real-clock.js';
 import { wireMessage } from '../../session/record/call-history.js';
+import type { AdmissionControl } from '../admission-control.js';
 import type { AgentRegistry, HostedAgent } from '../agents/agents.js';
 import type { CallLog } from '../call-log/call-log.js';
 import { agentFault } from '../agents/check-agent.js';
-import type { AdmissionGate } from '../http/admission-gate.js';
 import { EventStream } from '../http/event-stream.js';
 import type { Api } from '../http/api.js';
 
@@ -56,7 +56,7 @@ export interface ChatEndpointOptions {
   engine: Engine;
   agents: Pick<AgentRegistry, 'get'>;
   log: CallLog;
-  doors: AdmissionGate;
+  admission: AdmissionControl;
   clock: Clock;
   nowUnixMs: () => number;
   /** Answers that may be under way at once. */
@@ -75,17 +75,13 @@ export class ChatEndpoint {
 
   constructor(options: ChatEndpointOptions) {
     this.#options = options;
-  }
-
-  /** How many answers are under way. */
-  get running(): number {
-    return this.#running;
+    options.admission.count({ chats: () => this.#running });
   }
 
   /** @throws ParleyError, as long as nothing has been sent; what fails after that is an event of the stream */
   async answer(body: ChatBody, reply: FastifyReply): Promise<FastifyReply> {
-    const { doors, maxChats, clock } = this.#options;
-    doors.enter();
+    const { admission, maxChats, clock } = this.#options;
+    admission.enter();
     const agent = this.#agent(body.agent);
     if (this.#running >= maxChats) throw new ParleyError('SESSIONS_FULL', { limit: maxChats });
     this.#running++;

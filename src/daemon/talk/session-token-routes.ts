@@ -1,7 +1,7 @@
 import * as z from 'zod';
+import type { AdmissionControl } from '../admission-control.js';
 import type { Access } from '../http/access.js';
 import type { Api } from '../http/api.js';
-import type { AdmissionGate } from '../http/admission-gate.js';
 import type { SessionTokens } from '../http/session-tokens.js';
 
 const iceServer = z
@@ -15,16 +15,20 @@ const answer = z
   })
   .meta({ id: 'SessionToken', description: 'Opens one session.' });
 
+export interface SessionTokenRoutesOptions {
+  access: Access;
+  tokens: SessionTokens;
+  admission: Pick<AdmissionControl, 'enter'>;
+  iceServers: readonly z.output<typeof iceServer>[];
+}
+
 /**
  * `POST /sessions/token`: a public key in `authorization`, from an allowed origin, gets a token for one session, and
  * what a browser needs to come here over WebRTC. Who may not talk is not told how to use the operator's relays.
  */
 export function sessionTokenRoutes(
   api: Api,
-  access: Access,
-  tokens: SessionTokens,
-  doors: AdmissionGate,
-  iceServers: readonly z.output<typeof iceServer>[],
+  { access, tokens, admission, iceServers }: SessionTokenRoutesOptions,
 ): void {
   api.add({
     id: 'createSessionToken',
@@ -38,7 +42,7 @@ export function sessionTokenRoutes(
     gate: (request) => void access.publicKey(request.raw),
     errors: ['DAEMON_DRAINING'],
     handle: ({ request }) => {
-      doors.enter();
+      admission.enter();
       const { token, expiresAt } = tokens.mint(access.publicKey(request.raw));
       return { token, expires_at: expiresAt, ice_servers: [...iceServers] };
     },

@@ -6,6 +6,7 @@ import type { SessionHandle } from '../../engine/remote-line.js';
 import { errorOf, ParleyError } from '../../base/errors.js';
 import type { TalkServerMessage } from '../../transports/talk-protocol.js';
 import { TalkSocketTransport } from '../../transports/talk-socket.js';
+import type { AdmissionControl } from '../admission-control.js';
 import type { Access, Caller } from '../http/access.js';
 import type { Clients } from '../http/clients.js';
 import type { RateLimit } from '../http/rate-limit.js';
@@ -23,8 +24,7 @@ export interface TalkOptions {
   socketsPerAddress: number;
   /** How far audio runs ahead of real time, in milliseconds. */
   leadMs: number;
-  /** False while the daemon is shutting down. */
-  isOpen: () => boolean;
+  admission: Pick<AdmissionControl, 'isOpen'>;
   onError: (error: Error) => void;
 }
 
@@ -99,8 +99,8 @@ export class TalkEndpoint {
   }
 
   #onUpgrade({ request, socket, head }: Upgrade): void {
-    const { access, clients, requests, isOpen } = this.#options;
-    if (!isOpen()) {
+    const { access, clients, requests, admission } = this.#options;
+    if (!admission.isOpen) {
       refuseUpgrade(socket, new ParleyError('DAEMON_DRAINING'));
       return;
     }

@@ -13,9 +13,10 @@ import { overriddenAgent } from '../../agent/override-agent.js';
 import type { Engine } from '../../engine/engine.js';
 import { ParleyError, reasonOf } from '../../base/errors.js';
 import type { SessionHandle } from '../../engine/remote-line.js';
-import type { SessionEvent } from '../../session/session-options.js';
 import type { CallChannel } from '../../store/calls.js';
 import type { Transport } from '../../transports/transport.js';
+import type { AdmissionControl } from '../admission-control.js';
+import type { CallEventBus } from '../call-event-bus.js';
 import type { Access, Caller, PublicKey } from '../http/access.js';
 import type { AgentRegistry } from '../agents/agents.js';
 import type { CallLog } from '../call-log/call-log.js';
@@ -31,11 +32,8 @@ export interface WebSessionsOptions {
   registered: Pick<RegisteredCalls, 'take'>;
   /** Fields of AgentConfig that a client may set for its session. */
   publicAgentConfigFields: readonly string[];
-  /** Sessions that may run at once. */
-  maxSessions: number;
-  /** Sessions of others that are still to be made, such as of calls that ring. */
-  coming: () => number;
-  onSessionEvent: (sessionId: string, agentId: string, event: SessionEvent) => void;
+  admission: AdmissionControl;
+  events: CallEventBus;
 }
 
 /** What a client may say of the session that it wants, besides the agent. */
@@ -70,11 +68,7 @@ export class WebSessions {
 
   constructor(options: WebSessionsOptions) {
     this.#options = options;
-  }
-
-  /** Sessions that are being made. */
-  get starting(): number {
-    return this.#starting;
+    options.admission.count({ pending: () => this.#starting });
   }
 
   /**
@@ -89,9 +83,8 @@ export class WebSessions {
 
   /** @throws ParleyError SESSIONS_FULL where there is no room for another session */
   room(): void {
-    const { engine, maxSessions, coming } = this.#options;
-    if (engine.sessions.size + this.#starting + coming() < maxSessions) return;
-    throw new ParleyError('SESSIONS_FULL', { limit: maxSessions });
+    const { isFull, maxSessions } = this.#options.admission;
+    if (isFull) throw new ParleyError('SESSIONS_FULL', { limit: maxSessions });
   }
 
   /**
@@ -139,7 +132,7 @@ export class WebSessions {
    * @throws ParleyError as `Engine.createSession`; then the transport is the caller's to close
    */
   async begin(wanted: Wanted, transport: Transport, channel: CallChannel): Promise<SessionHandle> {
-    const { engine, log, onSessionEvent } = this.#options;
+    const { engine, log, events } = this.#options;
     const { sessionId: id, callId, agentId, agent, script, metadata, includeMetadataInPrompt } = wanted;
     const { continuation, phones, extensions } = wanted;
     this.#starting++;
@@ -155,9 +148,7 @@ export class WebSessions {
       ...(callId !== null && { callId }),
       ...(continuation !== null && { continuation }),
       ...(phones !== null && { phones }),
-      observe: (event) => {
-        onSessionEvent(id, agentId ?? '', event);
-      },
+      observe: events.observer(id, agentId),
     });
     const session = await starting
       .catch((error: unknown) => {

@@ -1,10 +1,10 @@
 import type { FastifyRequest } from 'fastify';
 import type { IncomingMessage } from 'node:http';
 import * as z from 'zod';
+import type { AdmissionControl } from '../admission-control.js';
 import { type Access, bearer, type PublicKey } from '../http/access.js';
 import type { Api } from '../http/api.js';
 import { ParleyError } from '../../base/errors.js';
-import type { AdmissionGate } from '../http/admission-gate.js';
 import { faultAt } from '../http/replies.js';
 import { type WebSessions, wishShape } from './web-sessions.js';
 import type { WebRtcCalls } from './webrtc-calls.js';
@@ -13,7 +13,7 @@ export interface WebRtcRoutesOptions {
   calls: WebRtcCalls;
   visitors: WebSessions;
   access: Access;
-  doors: AdmissionGate;
+  admission: Pick<AdmissionControl, 'enter'>;
 }
 
 const description = z.strictObject({ sdp: z.string(), type: z.string() });
@@ -47,7 +47,7 @@ function isBare(beginning: Readonly<Record<string, unknown>>): boolean {
  * `POST /webrtc/offer`: a browser's offer is answered, and its session begins when the connection is there.
  * docs/webrtc.md tells the rest.
  */
-export function webRtcRoutes(api: Api, { calls, visitors, access, doors }: WebRtcRoutesOptions): void {
+export function webRtcRoutes(api: Api, { calls, visitors, access, admission }: WebRtcRoutesOptions): void {
   const visitorsKeys = new WeakMap<IncomingMessage, PublicKey>();
 
   api.add({
@@ -55,6 +55,7 @@ export function webRtcRoutes(api: Api, { calls, visitors, access, doors }: WebRt
     method: 'POST',
     path: '/webrtc/offer',
     tag: 'sessions',
+    chapter: 'webrtc',
     body,
     answer,
     summary: 'Talk over WebRTC',
@@ -70,7 +71,7 @@ export function webRtcRoutes(api: Api, { calls, visitors, access, doors }: WebRt
     },
     handle: async ({ request, body: { offer, agent_id: id, session_id: sessionId, ...wishes } }) => {
       const key = visitorsKeys.get(request.raw) ?? null;
-      if (sessionId == null) doors.enter();
+      if (sessionId == null) admission.enter();
       try {
         const sdp = await (sessionId == null
           ? calls.begin(key, visitors.wanted(key, { id }, wishes), offer.sdp)

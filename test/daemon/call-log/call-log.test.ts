@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { nowUnixMs } from '../../../src/base/real-clock.js';
+import { CallEventBus } from '../../../src/daemon/call-event-bus.js';
 import { CallLog } from '../../../src/daemon/call-log/call-log.js';
 import { CallStore, type StoredCall } from '../../../src/store/calls.js';
 import { openDatabase } from '../../../src/store/database.js';
@@ -41,7 +42,9 @@ describe('a call in the log', () => {
     const database = openDatabase(dataDir);
     const changes: string[] = [];
     const store = new CallStore(database, () => 1_700_000_000_000.25);
-    const log = new CallLog({ store, onChange: ({ status }) => changes.push(status) });
+    const events = new CallEventBus();
+    events.onCall(({ status }) => changes.push(status));
+    const log = new CallLog({ store, events });
     log.begin(beginning);
     log.status('s1', 'ringing');
     log.status('unknown', 'ringing');
@@ -73,10 +76,9 @@ describe('a call in the log', () => {
   it('has its end status and the reason of it from one update on', () => {
     const database = openDatabase(dataDir);
     const changes: [string, string | null][] = [];
-    const log = new CallLog({
-      store: new CallStore(database, () => 1000),
-      onChange: ({ status, item }) => changes.push([status, item.error_message]),
-    });
+    const events = new CallEventBus();
+    events.onCall(({ status, item }) => changes.push([status, item.error_message]));
+    const log = new CallLog({ store: new CallStore(database, () => 1000), events });
     log.begin(beginning);
     log.status('s1', 'ringing');
     log.status('s1', 'failed', 'The call was not connected: 503.');

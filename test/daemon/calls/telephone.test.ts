@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { CarrierCall } from '../../../src/telephony/carriers/carrier.js';
 import { VirtualClock } from '../../../src/base/virtual-clock.js';
+import { AdmissionControl } from '../../../src/daemon/admission-control.js';
+import { CallEventBus } from '../../../src/daemon/call-event-bus.js';
 import { CallLog } from '../../../src/daemon/call-log/call-log.js';
 import { DEFAULT_SETTINGS } from '../../../src/settings/settings.js';
 import { Telephone, type TelephoneOptions } from '../../../src/daemon/calls/telephone.js';
@@ -39,9 +41,22 @@ interface Rung {
   faults: unknown[];
 }
 
+/** How much room there is for a call. */
+interface Room {
+  maxSessions?: number;
+  /** Sessions of others that are being made. */
+  pending?: number;
+  isOpen?: boolean;
+}
+
 /** Somebody calls; what has come of it after ten seconds. */
-async function rings(phone: Partial<StoredPhone>, options: Partial<TelephoneOptions> = {}, to = OURS): Promise<Rung> {
-  const [rung] = await ringAtOnce(1, phone, options, to);
+async function rings(
+  phone: Partial<StoredPhone>,
+  options: Partial<TelephoneOptions> = {},
+  to = OURS,
+  room: Room = {},
+): Promise<Rung> {
+  const [rung] = await ringAtOnce(1, phone, options, to, room);
   if (rung === undefined) throw new Error('nobody called');
   return rung;
 }
@@ -52,26 +67,32 @@ async function ringAtOnce(
   phone: Partial<StoredPhone>,
   options: Partial<TelephoneOptions> = {},
   to = OURS,
+  { maxSessions = 10, pending = 0, isOpen = true }: Room = {},
 ): Promise<Rung[]> {
   const clock = new VirtualClock();
   const engine = new Engine({ clock });
   const database = openDatabase(dataDir);
   const faults: unknown[] = [];
+  const admission = new AdmissionControl({ clock, engine, maxSessions });
+  admission.count({ pending: () => pending });
+  if (!isOpen) admission.shut();
   try {
     const phones = new PhoneStore(database, new SecretBox(Buffer.alloc(32)));
     phones.add({ ...PHONE, ...phone });
     const telephone = await Telephone.open({
       settings: DEFAULT_SETTINGS,
-      takeRegistered: (id) => {
-        throw new Error(`${id} is not registered`);
+      registered: {
+        take: (id) => {
+          throw new Error(`${id} is not registered`);
+        },
       },
       engine,
       phones,
       log: new CallLog({ store: new CallStore(database, () => 0) }),
-      maxSessions: 10,
-      isOpen: () => true,
+      admission,
+      events: new CallEventBus(),
+      mayTransfer: () => null,
       agents: { get: () => BAKER },
-      onSessionEvent: () => undefined,
       onError: (error) => faults.push(error),
       ...options,
     });
@@ -97,16 +118,16 @@ describe('a call to a number of the daemon', () => {
     expect([sessions, faults]).toEqual([1, []]);
   });
 
-  it.each<[string, number, Partial<StoredPhone>, Partial<TelephoneOptions>]>([
+  it.each<[string, number, Partial<StoredPhone>, Partial<TelephoneOptions>, Room?]>([
     ['that is switched off', 480, { status: 'inactive' }, {}],
     ['without an agent', 480, { agentId: null }, {}],
     ['whose agent is disabled', 480, {}, { agents: { get: () => ({ ...BAKER, config: { status: 'disabled' } }) } }],
     ['whose agent is disabled there', 480, { agentConfigOverride: { status: 'disabled' } }, {}],
-    ['while as many sessions as may be are under way', 503, {}, { maxSessions: 0 }],
-    ['while others have all the places for sessions', 503, {}, { maxSessions: 3, starting: () => 3 }],
-    ['while the daemon shuts down', 503, {}, { isOpen: () => false }],
-  ])('%s is refused: %i', async (_which, status, phone, options) => {
-    const { call, sessions, faults } = await rings(phone, options);
+    ['while as many sessions as may be are under way', 503, {}, {}, { maxSessions: 0 }],
+    ['while others have all the places for sessions', 503, {}, {}, { maxSessions: 3, pending: 3 }],
+    ['while the daemon shuts down', 503, {}, {}, { isOpen: false }],
+  ])('%s is refused: %i', async (_which, status, phone, options, room) => {
+    const { call, sessions, faults } = await rings(phone, options, OURS, room);
     expect(call.end).toMatchObject({ cause: 'rejected' });
     expect(call.end?.reason).toMatch(new RegExp(`^${String(status)} `));
     expect(call.record().answeredMs).toBeNull();
@@ -117,7 +138,7 @@ describe('a call to a number of the daemon', () => {
     'is refused with 503 where others of the same moment have taken the last places',
     { timeout: 60_000 },
     async () => {
-      const rung = await ringAtOnce(8, {}, { maxSessions: 3 });
+      const rung = await ringAtOnce(8, {}, {}, OURS, { maxSessions: 3 });
       const answered = rung.filter(({ call }) => call.record().answeredMs !== null);
       expect(answered).toHaveLength(3);
       const refused = rung.filter((one) => !answered.includes(one)).map(({ call }) => call.end?.reason?.slice(0, 3));

@@ -85,7 +85,8 @@ describe('/metrics', () => {
       outbox: () => 0,
       ready: () => true,
       clock: new VirtualClock(),
-      media: () => ({ loads: [], deaths: 0 }),
+      media: { loads: [], deaths: 0 },
+      faults: { count: 0 },
       trunks: new TrunkStatistics(() => undefined),
     });
     const llm = {

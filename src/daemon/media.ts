@@ -1,35 +1,25 @@
-import { waitAtMost } from '../../base/deadlines.js';
-import type { Settings } from '../../settings/settings.js';
-import type { Engine } from '../../engine/engine.js';
-import type { MediaThreadPool } from '../../threads/main/media-thread-pool.js';
-import type { PeerSettings } from '../../transports/webrtc/peer.js';
-import type { CallArchive } from '../call-log/call-archive.js';
-import type { Log } from '../operations/log.js';
-import type { WebRtcLine } from './webrtc-calls.js';
-
-export interface MediaOptions {
-  settings: Pick<Settings, 'media'>;
-  engine: Engine;
-  /** The file of the daemon's database. */
-  database: string;
-  archive: Pick<CallArchive, 'traceFolder'>;
-  log: Log;
-  onError: (error: Error) => void;
-}
+import { waitAtMost } from '../base/deadlines.js';
+import type { MediaThreadPool } from '../threads/main/media-thread-pool.js';
+import type { PeerSettings } from '../transports/webrtc/peer.js';
+import { traceFolder } from './call-log/call-archive.js';
+import type { DaemonContext } from './context.js';
+import type { DaemonModule } from './module.js';
+import type { WebRtcLine } from './talk/webrtc-calls.js';
 
 /** How long sessions may take to end when the daemon closes. */
 const DRAIN_MS = 10_000;
 
 /** Where calls run: in media threads, where the settings ask for them, else on the main thread. */
-export class Media {
-  readonly #options: MediaOptions;
+export class Media implements DaemonModule {
+  readonly name = 'media';
+  readonly #context: DaemonContext;
   /** Null = there are none. */
   #threads: MediaThreadPool | null = null;
   #opening: Promise<MediaThreadPool | null> | null = null;
   #isClosed = false;
 
-  constructor(options: MediaOptions) {
-    this.#options = options;
+  constructor(context: DaemonContext) {
+    this.#context = context;
   }
 
   /** Starts the threads, where there are to be any. */
@@ -38,9 +28,10 @@ export class Media {
     return this.#opening;
   }
 
-  /** Loads the engines of the threads, as `Engine.warmUp`. */
+  /** Loads the engines of all threads, as `Engine.warmUp`. */
   async warmUp(): Promise<readonly string[]> {
-    return (await this.open())?.warmUp() ?? [];
+    const threads = this.open().then((pool) => pool?.warmUp() ?? []);
+    return (await Promise.all([this.#context.engine.warmUp(), threads])).flat();
   }
 
   /** A line for a browser in a thread; null = it is the main thread's. */
@@ -65,20 +56,20 @@ export class Media {
 
   /** Ends all sessions, the engine and the threads. May be called twice. */
   async close(): Promise<void> {
-    const { engine } = this.#options;
+    const { engine, clock } = this.#context;
     this.#isClosed = true;
-    await waitAtMost(engine.clock, DRAIN_MS, engine.close());
+    await waitAtMost(clock, DRAIN_MS, engine.close());
     await (await this.#opening?.catch(() => null))?.close();
   }
 
   async #open(): Promise<MediaThreadPool | null> {
-    const { settings, engine, database, archive, log, onError } = this.#options;
+    const { settings, engine, database, log, faults } = this.#context;
     const count = settings.media.threads;
     if (count === 0) return null;
     // Loaded late: who has no threads, and who asks whether the daemon is there, does not wait for it.
     const [{ MediaThreadPool }, { plainOptions }] = await Promise.all([
-      import('../../threads/main/media-thread-pool.js'),
-      import('../../threads/wire/plain-options.js'),
+      import('../threads/main/media-thread-pool.js'),
+      import('../threads/wire/plain-options.js'),
     ]);
     const options = plainOptions(engine.options);
     if (options === null) {
@@ -92,8 +83,8 @@ export class Media {
       count,
       clock: engine.clock,
       stores: engine.options,
-      onFault: onError,
-      settings: { options, database, traces: archive.traceFolder },
+      onFault: faults.report,
+      settings: { options, database: database.name, traces: settings.traces ? traceFolder(settings) : null },
     });
     return this.#threads;
   }

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { InvalidConfigError } from '../../schema/issues.js';
 import type { Access } from '../http/access.js';
-import type { AgentRegistry } from '../agents/agents.js';
+import type { AgentRegistry } from './agents.js';
 import type { Api } from '../http/api.js';
 import { success } from '../http/endpoint.js';
 

@@ -1,0 +1,98 @@
+import type { CallHistoryItem } from '../../session/record/call-history.js';
+import type { StoredCall } from '../../store/calls.js';
+import { DeliveryStore } from '../../store/deliveries.js';
+import { SqliteOutboxStore } from '../../store/outbox.js';
+import type { DaemonContext } from '../context.js';
+import type { HttpModule } from '../http/http-module.js';
+import type { DaemonModule } from '../module.js';
+import { CallArchive, webhookItem } from './call-archive.js';
+import type { CallLog } from './call-log.js';
+import { callLogRoutes } from './call-log-routes.js';
+import { CallWebhook } from './call-webhook.js';
+import { callEraser, campaignEraser, Erasure, erasureRoutes } from './erasure.js';
+import { Recovery } from './recovery.js';
+import { webhookRoutes } from './webhook-routes.js';
+
+/** The log of calls with recordings and traces, the operator's webhook about calls, recovery, retention and erasure. */
+export interface CallLogModule extends DaemonModule {
+  readonly log: CallLog;
+  /** Closes the calls that an earlier process left open, when all listen to changes of calls. */
+  closeOpenCalls: () => void;
+}
+
+/** @param flushTrace has other threads write what they have of a session's event log */
+export function callLogModule(
+  context: DaemonContext,
+  { access, clients, links }: HttpModule,
+  flushTrace: (sessionId: string) => Promise<void>,
+): CallLogModule {
+  const { settings, engine, clock, nowUnixMs, database, stores, faults, events } = context;
+  const onError = faults.report;
+  const atomically = <T>(work: () => T): T => database.transaction(work)();
+  const itemOf = (call: StoredCall): CallHistoryItem => webhookItem(call, links);
+  const archive = new CallArchive({
+    settings,
+    database,
+    clock,
+    nowUnixMs,
+    links,
+    events,
+    atomically,
+    onError,
+    store: stores.calls,
+    multiplierOf: stores.voices.multiplierOf,
+    flushElsewhere: flushTrace,
+  });
+  const { log, traces } = archive;
+  engine.keepIn({ history: log, ...(traces !== null && { traces }) });
+  const outbox = new SqliteOutboxStore(database, stores.box, 'operator');
+  const { callWebhook: to } = settings;
+  const webhook = new CallWebhook({
+    to: to === null ? null : { url: to.url, headers: to.headers ?? {} },
+    secret: settings.webhookSecret,
+    store: outbox,
+    clock,
+    nowUnixMs,
+    itemOf,
+    onLost: (sessionId, reason) => onError(new Error(`callWebhook, about ${sessionId}: ${reason}`)),
+  });
+  events.onCall((call) => webhook.onCall(call));
+  const recovery = new Recovery({
+    engine,
+    onError,
+    atomically,
+    archive,
+    nowUnixMs,
+    itemOf,
+    unfinished: stores.unfinished,
+    outbox: stores.outbox,
+  });
+  const erasure = new Erasure(database, [callEraser(database, settings.dataDir), campaignEraser(database)]);
+  return {
+    name: 'call-log',
+    log,
+    closeOpenCalls: () => {
+      recovery.closeCalls();
+      archive.start();
+    },
+    routes: (api) => {
+      webhookRoutes(api, {
+        deliveries: new DeliveryStore(database, stores.box),
+        nowUnixMs,
+        wake: () => {
+          stores.outbox.wake();
+          outbox.wake();
+        },
+      });
+      callLogRoutes(api, { archive, access, clients, links });
+      erasureRoutes(api, erasure);
+    },
+    warmUp: () => webhook.open(),
+    resume: () => void recovery.run(),
+    stop: () => recovery.close(),
+    close: async () => {
+      await erasure.close();
+      await Promise.all([archive.close(), webhook.close()]);
+    },
+  };
+}

@@ -1,0 +1,61 @@
+import type { Database } from 'better-sqlite3';
+import type { Clock } from '../base/clock.js';
+import { nowUnixMs } from '../base/real-clock.js';
+import type { Engine } from '../engine/engine.js';
+import type { Settings } from '../settings/settings.js';
+import { openOwnDatabase } from '../store/folder-lock.js';
+import { AdmissionControl } from './admission-control.js';
+import { CallEventBus } from './call-event-bus.js';
+import { FaultReporter } from './operations/fault-reporter.js';
+import { type Log, NO_LOG } from './operations/log.js';
+import { Stores } from './stores.js';
+
+/** What all modules of the daemon share. */
+export interface DaemonContext {
+  readonly settings: Settings;
+  readonly engine: Engine;
+  /** The engine's. */
+  readonly clock: Clock;
+  /** Milliseconds since 1970. */
+  readonly nowUnixMs: () => number;
+  readonly database: Database;
+  readonly stores: Stores;
+  readonly log: Log;
+  readonly faults: FaultReporter;
+  readonly events: CallEventBus;
+  readonly admission: AdmissionControl;
+  /** Frees the data folder for another process. */
+  readonly closeDatabase: () => void;
+}
+
+export interface ContextOptions {
+  settings: Settings;
+  engine: Engine;
+  log?: Log | undefined;
+  onError?: ((error: Error) => void) | undefined;
+}
+
+/**
+ * Opens the data folder, and gives its stores to the engine.
+ * @throws ParleyError DATA_DIR_IN_USE, DATABASE_…, SECRETS_UNREADABLE
+ */
+export function openContext({ settings, engine, log = NO_LOG, onError }: ContextOptions): DaemonContext {
+  const { clock } = engine;
+  const { database, close: closeDatabase } = openOwnDatabase(settings.dataDir);
+  const faults = new FaultReporter(log, onError);
+  const stores = new Stores({ settings, database, clock, nowUnixMs, onError: faults.report });
+  engine.keepIn(stores.forEngine);
+  return {
+    settings,
+    engine,
+    clock,
+    nowUnixMs,
+    database,
+    stores,
+    log,
+    faults,
+    events: new CallEventBus(),
+    admission: new AdmissionControl({ clock, engine, maxSessions: settings.limits.sessions }),
+    closeDatabase,
+  };
+}

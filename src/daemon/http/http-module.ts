@@ -1,0 +1,107 @@
+import { randomBytes } from 'node:crypto';
+import type { FastifyInstance } from 'fastify';
+import type { Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { hasAgent } from '../../store/agents.js';
+import type { DaemonContext } from '../context.js';
+import type { DaemonModule } from '../module.js';
+import { Access, isLoopbackName } from './access.js';
+import { Api } from './api.js';
+import { Clients } from './clients.js';
+import { answerPages } from './cross-origin.js';
+import { keyRoutes } from './key-routes.js';
+import { openApiRoutes } from './openapi.js';
+import { countRequests, RateLimit } from './rate-limit.js';
+import { answerUnknownRoutes, errorReplies } from './replies.js';
+import { openServer } from './server.js';
+import { SessionTokens } from './session-tokens.js';
+import { SignedUrls, signingKey } from './signed-urls.js';
+import type { TlsFiles } from './tls.js';
+import { Upgrades } from './upgrades.js';
+
+/** How long answers may take to be sent off when the daemon closes. */
+const LAST_ANSWERS_MS = 2000;
+
+/** The HTTP server: who asks, what they may, and where endpoints, pages and sockets are added. */
+export interface HttpModule extends DaemonModule {
+  readonly app: FastifyInstance;
+  readonly api: Api;
+  readonly access: Access;
+  readonly clients: Clients;
+  readonly requests: RateLimit;
+  readonly tokens: SessionTokens;
+  readonly links: SignedUrls;
+  readonly upgrades: Upgrades;
+  /** The public key of the daemon's own page. */
+  readonly pageKey: string;
+  /** Resolves with the address once the server listens. */
+  listen: () => Promise<string>;
+}
+
+export function httpModule(context: DaemonContext, tls: TlsFiles | null): HttpModule {
+  const { settings, clock, nowUnixMs, database, stores, log, faults } = context;
+  const { host, port, publicUrl } = settings;
+  let address = `http://${host}:${String(port)}`;
+  const pageKey = settings.publicKey ?? `pk_page_${randomBytes(24).toString('base64url')}`;
+  const tokens = new SessionTokens(nowUnixMs);
+  const clients = new Clients(settings, (proxy) => {
+    const hint =
+      'its visitors count as one. trustedProxies (PARLEY_TRUSTED_PROXIES) names proxies, see docs/operation.md';
+    log.write('warn', `requests come through a proxy at ${proxy} that is not trusted: ${hint}`);
+  });
+  const access = new Access({
+    clients,
+    publicUrl,
+    tokens,
+    keys: stores.keys,
+    allowedOrigins: settings.allowedOrigins,
+    allowMissingOrigin: settings.allowMissingOrigin,
+    ownPublicKeys: new Set(settings.page ? [pageKey] : []),
+    loopback: isLoopbackName(host),
+  });
+  const app = openServer(settings, clock, tls);
+  app.setErrorHandler(errorReplies((error, request) => faults.report(error, { request })));
+  answerUnknownRoutes(app);
+  const requests = new RateLimit(settings.limits.requestsPerMinute, () => clock.nowMs());
+  countRequests(app, { requests, clients, access });
+  answerPages(app, access);
+  return {
+    name: 'http',
+    app,
+    api: new Api(app, access),
+    access,
+    clients,
+    requests,
+    tokens,
+    links: new SignedUrls({
+      nowUnixMs,
+      key: signingKey(settings.dataDir),
+      base: () => publicUrl ?? address,
+      isPublic: publicUrl !== null,
+    }),
+    upgrades: new Upgrades(app.server),
+    pageKey,
+    listen: async () => {
+      await app.listen({ host, port });
+      const bound = app.server.address() as AddressInfo;
+      tls?.watch(app.server as unknown as Server, clock, (fault) => {
+        if (fault === null) log.write('info', 'the new certificate is in use');
+        else log.write('error', `the certificate that is in use stays so: ${fault.message}`, {}, fault);
+      });
+      const name = host.includes(':') ? `[${host}]` : host;
+      address = `http${tls === null ? '' : 's'}://${name}:${String(bound.port)}`;
+      return address;
+    },
+    routes: (api) => {
+      openApiRoutes(api, publicUrl ?? '/');
+      keyRoutes(api, { keys: stores.keys, isAgent: (id) => hasAgent(database, id) });
+    },
+    close: async () => {
+      // Answers that do not end by themselves, or are read too slowly, would keep it open.
+      const cutOff = clock.schedule(clock.nowMs() + LAST_ANSWERS_MS, () => app.server.closeAllConnections());
+      await app.close();
+      cutOff();
+      tls?.close();
+    },
+  };
+}
