@@ -1,6 +1,7 @@
 import { faultOf } from '../schema/issues.js';
 import { LANGUAGES } from '../agent/language.js';
 import type { ResolvedAgent } from '../agent/resolve.js';
+import { baseLanguage } from '../base/language.js';
 import { ParleyError, reasonOf } from '../base/errors.js';
 import type { SpeechHints, SttProvider } from '../providers/stt/stt.js';
 import type { TtsProvider } from '../providers/tts/tts.js';
@@ -42,18 +43,13 @@ const WISHES: Readonly<Record<string, readonly string[]>> = {
  * sentences here: the names alone.
  */
 export function languageWishes(language: string, languages: readonly string[]): readonly string[] {
-  const base = baseOf(language);
-  const others = new Set(languages.map(baseOf).filter((other) => other !== base && other !== 'multi'));
+  const base = baseLanguage(language);
+  const others = new Set(languages.map(baseLanguage).filter((other) => other !== base && other !== 'multi'));
   const names = new Intl.DisplayNames([base], { type: 'language', fallback: 'none' });
   return [...others].flatMap((other) => {
     const name = names.of(other);
     return name === undefined ? [] : (WISHES[base] ?? ['{}']).map((wish) => wish.replace('{}', name));
   });
-}
-
-/** `en-GB` is `en`. */
-export function baseOf(language: string): string {
-  return language.split('-')[0] ?? language;
 }
 
 export interface LanguagesOptions {
@@ -83,7 +79,7 @@ export function checkStt({ stt, language }: ResolvedAgent, { name, abilities = {
     throw faultOf(['speech_to_text', 'model'], `the recogniser "${name}" has no model "${stt.model}" here`);
   }
   if (language !== 'multi' && abilities.understands?.(language) === false) {
-    const known = new Set(LANGUAGES.filter((code) => abilities.understands?.(code)).map(baseOf));
+    const known = new Set(LANGUAGES.filter((code) => abilities.understands?.(code)).map(baseLanguage));
     const supported = `${[...known].join(', ') || 'none'}; name another recogniser in speech_to_text.provider`;
     throw new ParleyError('STT_LANGUAGE_UNSUPPORTED', { provider: `The recogniser "${name}"`, language, supported });
   }
@@ -141,7 +137,7 @@ function languagesOf(options: LanguagesOptions): Languages {
 /** The agent's own voice where it speaks the language; else one that does, at the same pace and pitch. */
 async function voiceFor(language: string, { agent, tts, otherTts }: LanguagesOptions) {
   const { voiceId, model, settings } = agent.voice;
-  const isOwn = baseOf(language) === baseOf(agent.language === 'multi' ? 'en' : agent.language);
+  const isOwn = baseLanguage(language) === baseLanguage(agent.language === 'multi' ? 'en' : agent.language);
   if (isOwn || tts.speaks === undefined) return { tts, voiceId, model, settings };
   if (await tts.speaks(language)) {
     return { tts, voiceId: tts.multilingual === true ? voiceId : null, model, settings };

@@ -1,8 +1,9 @@
+import { baseLanguage } from '../base/language.js';
 import type { ResolvedAgent } from '../agent/resolve.js';
 import type { ConversationConfig } from '../conversation/config.js';
 import { machineSentences } from '../conversation/voicemail/voicemail-hints.js';
 import type { SpeechHints } from '../providers/stt/stt.js';
-import { baseOf, languageWishes } from './languages.js';
+import { languageWishes } from './languages.js';
 
 /**
  * What an agent's configuration tells a recogniser about the words to expect.
@@ -21,7 +22,7 @@ export function speechHints(
   const machines = listensForMachines
     ? [...(agent.voicemail?.detectionPhrases ?? []), ...machineSentences(language)]
     : [];
-  const isOwnLanguage = agent.language === 'multi' || baseOf(language) === baseOf(agent.language);
+  const isOwnLanguage = agent.language === 'multi' || baseLanguage(language) === baseLanguage(agent.language);
   const texts = [
     agent.prompt,
     agent.opening.firstMessage ?? '',

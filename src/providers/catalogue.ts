@@ -1,3 +1,4 @@
+import { baseLanguage } from '../base/language.js';
 import {
   ANTHROPIC_MODELS,
   type ModelRoutes,
@@ -119,7 +120,7 @@ async function spokenBy(provider: TtsProvider): Promise<readonly string[] | null
 
 function languagesOf(codes: readonly string[] | null): string {
   if (codes === null) return 'any language';
-  const bases = [...new Set(codes.map((code) => code.split('-')[0] ?? code))];
+  const bases = [...new Set(codes.map(baseLanguage))];
   if (bases.length > 4) return `${String(bases.length)} languages`;
   return bases.length === 0 ? 'no language here' : bases.join(', ');
 }

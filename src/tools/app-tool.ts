@@ -1,3 +1,4 @@
+import { baseLanguage } from '../base/language.js';
 import type { Clock } from '../base/clock.js';
 import type { ToolCall, ToolSpec } from '../agent/chat.js';
 import type { AppFunction, Param } from '../agent/function.js';
@@ -36,7 +37,7 @@ export class AppTool implements Tool {
     const { timezone, language, baseUrls } = options;
     this.#options = options;
     this.#app = appOf(fn);
-    const spoken = language === 'multi' ? 'en' : (language.split('-')[0] ?? 'en');
+    const spoken = language === 'multi' ? 'en' : baseLanguage(language);
     this.#account = { credentials: fn.credentials ?? {}, timezone, language: spoken };
     const { service, baseUrl } = this.#app;
     this.#baseUrl = ((Object.hasOwn(baseUrls, service) ? baseUrls[service] : undefined) ?? baseUrl).replace(/\/+$/, '');

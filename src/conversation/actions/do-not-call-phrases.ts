@@ -1,4 +1,4 @@
-import { baseLanguage } from '../language/words.js';
+import { baseLanguage } from '../../base/language.js';
 
 /**
  * Plain ways to ask not to be called again. Meant to be sure of what they find: "don't call me before nine" and "call me

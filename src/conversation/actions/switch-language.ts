@@ -1,9 +1,9 @@
+import { baseLanguage } from '../../base/language.js';
 import type { ToolCall, ToolSpec } from '../../agent/chat.js';
 import { languageName } from '../../agent/language-name.js';
 import { textArgument } from './call-arguments.js';
 import type { SwitchLanguageConfig } from '../config.js';
 import type { Core } from '../core.js';
-import { baseLanguage } from '../language/words.js';
 
 /** The action by which the model changes the language of the conversation. */
 export const SWITCH_LANGUAGE = 'switch_language';

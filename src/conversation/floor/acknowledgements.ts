@@ -1,4 +1,5 @@
-import { baseLanguage, phraseSet, wordsOf } from '../language/words.js';
+import { baseLanguage } from '../../base/language.js';
+import { phraseSet, wordsOf } from '../language/words.js';
 
 /**
  * What words said over the agent mean: nothing that was said (`none`), the agent's own words (`echo`), an

@@ -1,7 +1,8 @@
+import { baseLanguage } from '../../base/language.js';
 import { holdsStop, isAcknowledgement, jointOf, unitsOf } from './acknowledgements.js';
 import * as speech from '../reply/agent-speech.js';
 import type { Core } from '../core.js';
-import { baseLanguage, wordsOf } from '../language/words.js';
+import { wordsOf } from '../language/words.js';
 
 /**
  * The agent's own words, heard back through the user's microphone. An echo repeats what is being played, in that order

@@ -1,4 +1,4 @@
-import { baseLanguage } from './words.js';
+import { baseLanguage } from '../../base/language.js';
 
 /** What the agent says of its own accord, without the model. */
 export interface Phrases {

@@ -16,11 +16,6 @@ export function sameForm(text: string): string {
 
 const SAME = /[\p{L}\p{M}\p{N}]+(?:['-][\p{L}\p{M}\p{N}]+)*|[\p{S}#*%&@]/gu;
 
-/** The language without its region: `en` for `en-US`. */
-export function baseLanguage(language: string): string {
-  return language.split('-')[0] ?? language;
-}
-
 /** The words of a list that is written as one text, with any white space between them. */
 export function wordSet(text: string): ReadonlySet<string> {
   return new Set(text.split(/\s+/).filter((word) => word !== ''));

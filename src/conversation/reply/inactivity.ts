@@ -1,9 +1,9 @@
+import { baseLanguage } from '../../base/language.js';
 import * as speech from './agent-speech.js';
 import type { Core } from '../core.js';
 import { endNow } from '../floor/ending.js';
 import type { UtteranceKind } from '../events.js';
 import { phrasesFor } from '../language/phrases.js';
-import { baseLanguage } from '../language/words.js';
 
 /**
  * Silence on both sides: the agent asks whether the user is there, and ends the call when nobody is. Mere noise is no

@@ -1,5 +1,6 @@
+import { baseLanguage } from '../../base/language.js';
 import { QUESTION_MARK, TURN_ENDINGS, TURN_WORDS, type TurnEndings, type TurnWords } from './turn-words.js';
-import { baseLanguage, wordSet, wordsOf } from '../language/words.js';
+import { wordSet, wordsOf } from '../language/words.js';
 
 /**
  * How complete words are as a turn, from the words alone: a sentence that ends in "and" goes on. From 0 (surely goes

@@ -1,5 +1,6 @@
+import { baseLanguage } from '../../base/language.js';
 import { answerKindOf, CARD, PHONE, type AnswerKind } from './answer-kind.js';
-import { baseLanguage, wordSet, wordsOf } from '../language/words.js';
+import { wordSet, wordsOf } from '../language/words.js';
 
 /** Something given piece by piece, where a pause means nothing: a phone number, a spelled name, an e-mail address. */
 export interface Dictation {

@@ -1,4 +1,5 @@
-import { baseLanguage, wordsOf } from '../language/words.js';
+import { baseLanguage } from '../../base/language.js';
+import { wordsOf } from '../language/words.js';
 
 /**
  * How a call ends when the network, or a company's switchboard, plays a recorded announcement in place of a person:

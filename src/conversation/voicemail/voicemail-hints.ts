@@ -1,5 +1,5 @@
+import { baseLanguage } from '../../base/language.js';
 import { ANNOUNCEMENTS } from './announcements.js';
-import { baseLanguage } from '../language/words.js';
 
 /**
  * What machines say when they answer a call, and what people ask, as sentences that a recogniser can expect; see

@@ -1,4 +1,5 @@
-import { baseLanguage, wordsOf } from '../language/words.js';
+import { baseLanguage } from '../../base/language.js';
+import { wordsOf } from '../language/words.js';
 
 /**
  * What machines say when they answer a call. `machine`: a mailbox; `full`: one that takes no message; `screening`: a

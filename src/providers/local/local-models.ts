@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { isAbsolute, join, resolve } from 'node:path';
+import { baseLanguage } from '../../base/language.js';
 import { ParleyError } from '../../base/errors.js';
 import { inspectModel } from './inspect-model.js';
-import { baseLanguage, type LocalModel, type ModelKind } from './model-facts.js';
+import type { LocalModel, ModelKind } from './model-facts.js';
 
 export interface LocalModelsOptions {
   /** The models' folder, with a subfolder for each. Default none: only paths can be given. */

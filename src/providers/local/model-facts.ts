@@ -1,3 +1,4 @@
+import { baseLanguage } from '../../base/language.js';
 import { LANGUAGES } from '../../agent/language.js';
 import type { EngineName } from './engine/engine-protocol.js';
 
@@ -44,11 +45,6 @@ export function voiceLanguages(metadata: Metadata): readonly string[] | null {
     return name !== undefined && language.split(/[^\p{L}]+/u).includes(name);
   });
   return named.length === 0 ? null : named;
-}
-
-/** `en` of `en-US`. */
-export function baseLanguage(code: string): string {
-  return (code.split(/[-_]/u)[0] ?? '').toLowerCase();
 }
 
 const KNOWN: ReadonlySet<string> = new Set(LANGUAGES.filter((code) => code !== 'multi').map(baseLanguage));

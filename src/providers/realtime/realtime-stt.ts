@@ -1,3 +1,4 @@
+import { baseLanguage } from '../../base/language.js';
 import type { Clock } from '../../base/clock.js';
 import { waitAtMost } from '../../base/deadlines.js';
 import { errorOf, ParleyError } from '../../base/errors.js';
@@ -5,7 +6,7 @@ import type { SttOptions, SttProvider } from '../stt/stt.js';
 import type { SttDialect } from '../stt/vendors/dialect.js';
 import { favouredWords } from '../stt/vendors/keywords.js';
 import { OPENAI_HEARS, openAiDialect } from '../stt/vendors/openai.js';
-import { baseLanguage, SocketSttProvider } from '../stt/vendors/socket-provider.js';
+import { SocketSttProvider } from '../stt/vendors/socket-provider.js';
 import { textOf } from '../wire/json.js';
 import { failed } from '../wire/vendor-error.js';
 import type { VendorSocketEvents } from '../wire/vendor-socket.js';

@@ -1,9 +1,10 @@
 import { LANGUAGES } from '../../agent/language.js';
+import { baseLanguage } from '../../base/language.js';
 import { ParleyError } from '../../base/errors.js';
 import type { EngineFacts, EngineProcess } from '../local/engine/engine-process.js';
 import { LocalEngines, type LocalEnginesOptions } from '../local/engine/engines.js';
 import { type LocalModels, speaks } from '../local/local-models.js';
-import { baseLanguage, type LocalModel } from '../local/model-facts.js';
+import type { LocalModel } from '../local/model-facts.js';
 import { raceAbort } from '../../base/deadlines.js';
 import { Mailbox } from './flite/mailbox.js';
 import { parseVoiceSettings, type VoiceSettings } from './settings.js';

@@ -1,3 +1,4 @@
+import { baseLanguage } from '../../base/language.js';
 import type { Clock } from '../../base/clock.js';
 import type { ConversationEvent } from '../../conversation/events.js';
 import { reasonOf } from '../../base/errors.js';
@@ -60,7 +61,7 @@ export class LanguageSwitch {
     const { languages, current } = this.#options;
     if (languages?.follows !== true) return;
     const language = detectLanguage(text);
-    if (language === null || this.#missing.has(language) || sameBase(language, current())) return;
+    if (language === null || this.#missing.has(language) || baseLanguage(language) === baseLanguage(current())) return;
     void this.#follow(language);
   }
 
@@ -106,8 +107,4 @@ export class LanguageSwitch {
     onEvent({ type: 'language', language });
     return null;
   }
-}
-
-function sameBase(one: string, other: string): boolean {
-  return one.split('-')[0] === other.split('-')[0];
 }

@@ -1,4 +1,4 @@
-import { baseLanguage, stopWords, wordsOf } from './words.js';
+import { stopWords, textLanguage, wordsOf } from './words.js';
 
 /** A query for the index. */
 export interface TextQuery {
@@ -204,7 +204,7 @@ export function textQuery(text: string, language: string): TextQuery {
   const meant = all.filter((word) => !stop.has(word));
   const words = meant.length > 0 ? meant : all;
   if (words.length === 0) return { match: null, stems: [] };
-  const base = baseLanguage(language);
+  const base = textLanguage(language);
   const stems = words.map((word) => stemOf(word, base));
   const parts = words.flatMap((word, index) => {
     const stem = stems[index] ?? word;

@@ -1,3 +1,4 @@
+import { baseLanguage } from '../../base/language.js';
 /** Scripts without spaces, or with joined particles, and with short words: indexed by character pairs. */
 const PAIRED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}ー々]+/gu;
 /** Scripts without spaces and with long words: segmented by a dictionary. */
@@ -111,7 +112,7 @@ const sets = new Map<string, ReadonlySet<string>>();
 
 /** The stop words of a language tag such as `en-GB`; of all languages for `multi`; none for one that is not listed. */
 export function stopWords(language: string): ReadonlySet<string> {
-  const base = baseLanguage(language);
+  const base = textLanguage(language);
   let words = sets.get(base);
   if (words === undefined) {
     const texts = base === 'multi' ? Object.values(STOP_WORDS) : [STOP_WORDS[base] ?? ''];
@@ -121,8 +122,8 @@ export function stopWords(language: string): ReadonlySet<string> {
   return words;
 }
 
-/** Maps `nb` and `nn` to `no`; otherwise the tag's first part. */
-export function baseLanguage(language: string): string {
-  const base = language.split('-', 1)[0]?.toLowerCase() ?? '';
+/** The base language whose stop words and stems a text has; Norwegian (`no`) for `nb` and `nn`. */
+export function textLanguage(language: string): string {
+  const base = baseLanguage(language);
   return base === 'nb' || base === 'nn' ? 'no' : base;
 }

@@ -1,3 +1,4 @@
+import { baseLanguage } from '../../../base/language.js';
 import { ParleyError } from '../../../base/errors.js';
 import type { SpeechLanguage } from '../lm/text.js';
 import type { SttEvents, SttOptions, SttProvider, SttStream } from '../stt.js';
@@ -31,7 +32,7 @@ const NAME = 'embedded';
 export class EmbeddedStt implements SttProvider {
   readonly name = NAME;
   readonly virtualTime = true;
-  readonly abilities = { understands: (language: string): boolean => baseOf(language) !== null };
+  readonly abilities = { understands: (language: string): boolean => embeddedLanguage(language) !== null };
   readonly #options: EmbeddedSttOptions;
   readonly #streams = new Map<number, EmbeddedStream | null>();
   readonly #host: WorkerHost;
@@ -99,7 +100,7 @@ export class EmbeddedStt implements SttProvider {
 
 /** The base language's model: `en` for `en-GB`. */
 function speechLanguage(code: string): SpeechLanguage {
-  const base = baseOf(code);
+  const base = embeddedLanguage(code);
   if (base !== null) return base;
   throw new ParleyError('STT_LANGUAGE_UNSUPPORTED', {
     provider: 'The embedded recogniser',
@@ -108,7 +109,7 @@ function speechLanguage(code: string): SpeechLanguage {
   });
 }
 
-function baseOf(code: string): SpeechLanguage | null {
-  const base = code.toLowerCase().split(/[-_]/)[0];
+function embeddedLanguage(code: string): SpeechLanguage | null {
+  const base = baseLanguage(code);
   return base === 'en' || base === 'fr' ? base : null;
 }

@@ -1,11 +1,12 @@
 import { LANGUAGES } from '../../../agent/language.js';
+import { baseLanguage } from '../../../base/language.js';
 import { ParleyError } from '../../../base/errors.js';
 import { Deadlines } from '../../deadlines.js';
 import type { EngineProcess } from '../../local/engine/engine-process.js';
 import type { Heard } from '../../local/engine/engine-protocol.js';
 import { LocalEngines, type LocalEnginesOptions } from '../../local/engine/engines.js';
 import { type LocalModels, speaks } from '../../local/local-models.js';
-import { baseLanguage, type LocalModel } from '../../local/model-facts.js';
+import type { LocalModel } from '../../local/model-facts.js';
 import { raceAbort } from '../../../base/deadlines.js';
 import type { SttEvents, SttOptions, SttProvider, SttStream } from '../stt.js';
 import { favoured } from '../vendors/keywords.js';

@@ -1,10 +1,11 @@
+import { baseLanguage } from '../../../base/language.js';
 import { HEARING_RATE_HZ } from '../../../audio/frame.js';
 import { numberOf, objectsOf, parseObject, textOf } from '../../wire/json.js';
 import { failed, refused } from '../../wire/vendor-error.js';
 import type { SttOptions } from '../stt.js';
 import type { SttDialect, VendorWord } from './dialect.js';
 import { favouredWords } from './keywords.js';
-import { baseLanguage, SocketSttProvider, socketUrl, type VendorSttOptions } from './socket-provider.js';
+import { SocketSttProvider, socketUrl, type VendorSttOptions } from './socket-provider.js';
 
 const BASE_URL = 'https://streaming.assemblyai.com';
 

@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { HEARING_RATE_HZ } from '../../../audio/frame.js';
 import { wavHeader } from '../../../audio/files/wav-format.js';
+import { baseLanguage } from '../../../base/language.js';
 import type { ParleyError } from '../../../base/errors.js';
 import { type JsonObject, numberOf, objectsOf, parseObject, textOf } from '../../wire/json.js';
 import { failed, refused } from '../../wire/vendor-error.js';
 import type { SttOptions } from '../stt.js';
 import type { SttDialect, VendorWord } from './dialect.js';
 import { favouredWords } from './keywords.js';
-import { baseLanguage, SocketSttProvider, socketUrl, type VendorSttOptions } from './socket-provider.js';
+import { SocketSttProvider, socketUrl, type VendorSttOptions } from './socket-provider.js';
 import { nowUnixMs } from '../../../base/real-clock.js';
 
 export interface AzureSttOptions extends VendorSttOptions {

@@ -1,11 +1,12 @@
 import { HEARING_RATE_HZ } from '../../../audio/frame.js';
+import { baseLanguage } from '../../../base/language.js';
 import { ParleyError } from '../../../base/errors.js';
 import { numberOf, objectsOf, parseObject, textOf } from '../../wire/json.js';
 import { failed, refused } from '../../wire/vendor-error.js';
 import type { SttOptions } from '../stt.js';
 import type { SttDialect, VendorWord } from './dialect.js';
 import { favouredWords } from './keywords.js';
-import { baseLanguage, socketUrl } from './socket-provider.js';
+import { socketUrl } from './socket-provider.js';
 
 /** Languages of flux-general-multi, by their base; English is flux-general-en's too. */
 export const FLUX_LANGUAGES: ReadonlySet<string> = new Set('en es de fr hi it ja nl pt ru multi'.split(' '));

@@ -1,3 +1,4 @@
+import { baseLanguage } from '../../../base/language.js';
 import { HEARING_RATE_HZ } from '../../../audio/frame.js';
 import { numberOf, objectOf, objectsOf, parseObject, textOf } from '../../wire/json.js';
 import { failed } from '../../wire/vendor-error.js';
@@ -5,7 +6,7 @@ import type { SpeechHints, SttOptions } from '../stt.js';
 import { fluxDialect, FLUX_LANGUAGES, isFlux } from './deepgram-flux.js';
 import type { SttDialect, VendorWord } from './dialect.js';
 import { favouredWords } from './keywords.js';
-import { baseLanguage, SocketSttProvider, socketUrl, type VendorSttOptions } from './socket-provider.js';
+import { SocketSttProvider, socketUrl, type VendorSttOptions } from './socket-provider.js';
 
 const BASE_URL = 'https://api.deepgram.com';
 

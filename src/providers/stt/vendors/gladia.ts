@@ -1,3 +1,4 @@
+import { baseLanguage } from '../../../base/language.js';
 import { HEARING_RATE_HZ } from '../../../audio/frame.js';
 import { numberOf, objectOf, objectsOf, parseObject, textOf } from '../../wire/json.js';
 import { postJson } from '../../wire/post-json.js';
@@ -5,7 +6,7 @@ import { failed } from '../../wire/vendor-error.js';
 import type { SttOptions } from '../stt.js';
 import type { SttDialect, VendorWord } from './dialect.js';
 import { favoured } from './keywords.js';
-import { baseLanguage, SocketSttProvider, type VendorSttOptions } from './socket-provider.js';
+import { SocketSttProvider, type VendorSttOptions } from './socket-provider.js';
 
 const BASE_URL = 'https://api.gladia.io';
 

@@ -1,9 +1,10 @@
+import { baseLanguage } from '../../../base/language.js';
 import { numberOf, objectOf, parseObject, textOf } from '../../wire/json.js';
 import { failed, refused } from '../../wire/vendor-error.js';
 import type { SttOptions } from '../stt.js';
 import type { SttDialect } from './dialect.js';
 import { favouredWords } from './keywords.js';
-import { baseLanguage, SocketSttProvider, socketUrl, type VendorSttOptions } from './socket-provider.js';
+import { SocketSttProvider, socketUrl, type VendorSttOptions } from './socket-provider.js';
 
 const BASE_URL = 'https://api.openai.com/v1';
 const DEFAULT_MODEL = 'gpt-live-transcribe';

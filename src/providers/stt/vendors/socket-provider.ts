@@ -1,3 +1,4 @@
+import { baseLanguage } from '../../../base/language.js';
 import { raceAbort } from '../../../base/deadlines.js';
 import type { SttAbilities, SttEvents, SttOptions, SttProvider, SttStream } from '../stt.js';
 import type { SttDialect } from './dialect.js';
@@ -87,11 +88,6 @@ export class SocketSttProvider implements SttProvider {
     await Promise.all([...this.#streams].map((stream) => stream.close()));
     this.#streams.clear();
   }
-}
-
-/** `en` of `en-US`. */
-export function baseLanguage(language: string): string {
-  return language.split('-')[0] ?? language;
 }
 
 /** The WebSocket URL on the host of an HTTP URL. */

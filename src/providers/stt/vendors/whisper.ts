@@ -1,5 +1,6 @@
 import type { Pool } from 'undici';
 import { randomUUID } from 'node:crypto';
+import { baseLanguage } from '../../../base/language.js';
 import { RealClock } from '../../../base/real-clock.js';
 import type { Clock } from '../../../base/clock.js';
 import { ParleyError, reasonOf } from '../../../base/errors.js';
@@ -8,7 +9,6 @@ import { type JsonObject, numberOf, objectsOf, parseObject, textOf } from '../..
 import { failed, messageIn, statusError, withoutSecrets } from '../../wire/vendor-error.js';
 import type { SttEvents, SttOptions, SttProvider, SttStream } from '../stt.js';
 import { favouredWords } from './keywords.js';
-import { baseLanguage } from './socket-provider.js';
 import { WhisperStream } from './whisper-stream.js';
 import { HEARING_RATE_HZ } from '../../../audio/frame.js';
 import { encodeWav } from '../../../audio/files/wav.js';

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import { baseLanguage } from '../../../base/language.js';
 import { ParleyError, reasonOf } from '../../../base/errors.js';
 import { Mailbox } from '../flite/mailbox.js';
 import type { EngineAudio } from '../speech.js';
@@ -47,7 +48,7 @@ export function parseEspeakVoices(table: string): EspeakVoice[] {
 
 /** espeak-ng's voice for a language of the interface, if it has one. */
 export function espeakVoiceFor(language: string, voices: readonly EspeakVoice[]): string | undefined {
-  const candidates = [ALIASES[language], language.toLowerCase(), language.split('-')[0]?.toLowerCase()];
+  const candidates = [ALIASES[language], language.toLowerCase(), baseLanguage(language)];
   return candidates.find((id) => id !== undefined && voices.some((voice) => voice.id === id));
 }
 

@@ -4,7 +4,7 @@ import { numberOf, objectOf, objectsOf, parseObject, textOf } from '../../wire/j
 import type { VoiceListing } from './account-voices.js';
 import { SocketTts, type SocketTtsOptions } from './socket-tts.js';
 import type { SpeechEvent, SpeechProtocol } from './speech-protocol.js';
-import { baseLanguage, socketUrl, type VendorVoiceSettings } from './vendor-voice.js';
+import { languageCode, socketUrl, type VendorVoiceSettings } from './vendor-voice.js';
 import { timedWords } from '../text/word-lists.js';
 
 /**
@@ -88,7 +88,7 @@ class CartesiaProtocol implements SpeechProtocol {
   }
 
   begin(id: string, transcript: string, { voiceId, model, language, settings }: VendorVoiceSettings): object[] {
-    const base = baseLanguage(language);
+    const base = languageCode(language);
     return [
       {
         model_id: model ?? DEFAULT_MODEL,

@@ -3,7 +3,7 @@ import { objectOf, objectsOf, parseObject, textOf } from '../../wire/json.js';
 import type { VoiceListing } from './account-voices.js';
 import { SocketTts, type SocketTtsOptions } from './socket-tts.js';
 import type { SpeechEvent, SpeechProtocol } from './speech-protocol.js';
-import { baseLanguage, socketUrl, type VendorVoiceSettings } from './vendor-voice.js';
+import { languageCode, socketUrl, type VendorVoiceSettings } from './vendor-voice.js';
 
 /** The voices of Aura-2 by language, as the reference of 2026-07-22 lists them; the first of each is the default. */
 const NAMES: Readonly<Record<string, string>> = {
@@ -91,7 +91,7 @@ class DeepgramProtocol implements SpeechProtocol {
   address({ voiceId, language, settings }: VendorVoiceSettings): string {
     const { speed } = settings;
     return socketUrl(this.#baseUrl, '/v1/speak', {
-      model: voiceId ?? deepgramVoiceFor(baseLanguage(language) ?? 'en'),
+      model: voiceId ?? deepgramVoiceFor(languageCode(language) ?? 'en'),
       encoding: 'linear16',
       sample_rate: String(SAMPLE_RATE_HZ),
       speed: speed === undefined ? null : String(speed),

@@ -4,7 +4,7 @@ import { objectOf, objectsOf, parseObject, textOf, type JsonObject } from '../..
 import type { VoiceListing } from './account-voices.js';
 import { SocketTts, type SocketTtsOptions } from './socket-tts.js';
 import type { SpeechEvent, SpeechProtocol } from './speech-protocol.js';
-import { baseLanguage, socketUrl, type VendorVoiceSettings } from './vendor-voice.js';
+import { languageCode, socketUrl, type VendorVoiceSettings } from './vendor-voice.js';
 import type { TimedText } from './word-aligner.js';
 
 /**
@@ -92,7 +92,7 @@ class ElevenLabsProtocol implements SpeechProtocol {
   }
 
   address({ voiceId, model, language }: VendorVoiceSettings): string {
-    const base = baseLanguage(language);
+    const base = languageCode(language);
     const model_id = model ?? DEFAULT_MODEL;
     const path = `/v1/text-to-speech/${encodeUrlText(voiceId ?? DEFAULT_VOICE)}/multi-stream-input`;
     return socketUrl(this.#baseUrl, path, {

@@ -7,7 +7,7 @@ import { VendorHttp, type VendorHttpOptions } from '../../wire/vendor-http.js';
 import { AccountVoices, type VoiceListing } from './account-voices.js';
 import { speakRemotely, type SpeechPiece } from './remote-speech.js';
 import type { TtsAudio, TtsProvider, TtsRequest, TtsVoice, TtsVoiceChoice } from '../tts.js';
-import { baseLanguage, type VendorVoiceSettings } from './vendor-voice.js';
+import { languageCode, type VendorVoiceSettings } from './vendor-voice.js';
 import { checkedSettings, type SettingSpecs } from './vendor-voice-settings.js';
 import { PcmBytes } from '../pcm.js';
 import { WavStream } from './wav-stream.js';
@@ -122,7 +122,7 @@ export class HttpTts implements TtsProvider {
     this.#account = account ?? null;
     if (account !== undefined) this.accountVoices = () => account.list();
     if (languages !== undefined) {
-      this.speaks = (language) => Promise.resolve(languages.includes(baseLanguage(language) ?? 'en'));
+      this.speaks = (language) => Promise.resolve(languages.includes(languageCode(language) ?? 'en'));
     }
   }
 

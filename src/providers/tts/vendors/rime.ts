@@ -3,7 +3,7 @@ import { objectOf, parseObject, textOf } from '../../wire/json.js';
 import type { VoiceListing } from './account-voices.js';
 import { SocketTts, type SocketTtsOptions } from './socket-tts.js';
 import type { SpeechEvent, SpeechProtocol } from './speech-protocol.js';
-import { baseLanguage, socketUrl, type VendorVoiceSettings } from './vendor-voice.js';
+import { languageCode, socketUrl, type VendorVoiceSettings } from './vendor-voice.js';
 import { timedWords } from '../text/word-lists.js';
 
 /**
@@ -85,7 +85,7 @@ class RimeProtocol implements SpeechProtocol {
       modelId: model ?? DEFAULT_MODEL,
       audioFormat: 'pcm',
       samplingRate: String(SAMPLE_RATE_HZ),
-      lang: LANGUAGES[baseLanguage(language) ?? ''] ?? null,
+      lang: LANGUAGES[languageCode(language) ?? ''] ?? null,
       // What is left of a text when it is flushed is spoken too.
       segment: 'bySentence',
       ...Object.fromEntries(own),

@@ -7,7 +7,7 @@ import { speakRemotely, type SpeechPiece } from './remote-speech.js';
 import { SpeechConnection } from './speech-connection.js';
 import type { SpeechProtocol } from './speech-protocol.js';
 import type { TtsAudio, TtsProvider, TtsRequest, TtsVoice, TtsVoiceChoice } from '../tts.js';
-import { baseLanguage, type VendorVoiceSettings } from './vendor-voice.js';
+import { languageCode, type VendorVoiceSettings } from './vendor-voice.js';
 import { checkedSettings, type SettingSpecs } from './vendor-voice-settings.js';
 
 export interface SocketTtsOptions {
@@ -86,7 +86,7 @@ export class SocketTts implements TtsProvider {
     if (account !== undefined) this.accountVoices = () => account.list();
     const languages = this.#languages;
     if (languages !== undefined) {
-      this.speaks = (language) => Promise.resolve(languages.includes(baseLanguage(language) ?? 'en'));
+      this.speaks = (language) => Promise.resolve(languages.includes(languageCode(language) ?? 'en'));
     }
   }
 

@@ -1,3 +1,4 @@
+import { baseLanguage } from '../../../base/language.js';
 import type { CheckedSettings } from './vendor-voice-settings.js';
 
 /** Who is to speak, and how; the settings have been checked. */
@@ -11,8 +12,8 @@ export interface VendorVoiceSettings {
 }
 
 /** `en` of `en-US`; null for `multi`, which names none. */
-export function baseLanguage(language: string): string | null {
-  return language === 'multi' ? null : (language.split('-')[0] ?? null);
+export function languageCode(language: string): string | null {
+  return language === 'multi' ? null : baseLanguage(language);
 }
 
 /** The address of a socket under an http(s) root. */
