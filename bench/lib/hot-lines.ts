@@ -1,6 +1,6 @@
 import { createParser } from 'eventsource-parser';
 import { g722Decoder, g722Encoder } from '../../dist/audio/codecs/g722-coders.js';
-import { WireReader } from '../../dist/providers/llm/vendors/openai-wire.js';
+import { OpenAiReply } from '../../dist/providers/llm/vendors/openai-wire.js';
 import { serialiseRtp } from '../../dist/transports/rtp/packet.js';
 import { parseSdp } from '../../dist/transports/rtp/sdp.js';
 import { newSrtpKey, SrtpReceiver, SrtpSender } from '../../dist/transports/rtp/srtp.js';
@@ -72,7 +72,7 @@ function answer(): HotFunction {
   return [
     "a model's answer, 20 events read",
     () => {
-      const reader = new WireReader('call_');
+      const reader = new OpenAiReply('call_');
       const parser = createParser({ onEvent: ({ data }) => void reader.read(JSON.parse(data)) });
       for (const chunk of stream) parser.feed(chunk);
     },

@@ -1,7 +1,7 @@
 import type { ChatMessage, ToolCall } from '../../../agent/chat.js';
 import { parseJson } from '../../../base/json.js';
 import { type JsonObject, numberOf, objectOf, textOf } from '../../wire/json.js';
-import type { Manners } from './anthropic.js';
+import type { ModelSupport } from './anthropic-models.js';
 import type { LlmRequest, LlmUsage } from '../llm.js';
 
 /**
@@ -26,7 +26,7 @@ interface WireMessage {
 }
 
 /** The request body. Marks tools, system prompt and history for caching: the next turn has the same prefix. */
-export function requestBody(request: LlmRequest, model: string, manners: Manners): string {
+export function requestBody(request: LlmRequest, model: string, support: ModelSupport): string {
   const { messages, tools, temperature, requiredTool } = request;
   const { system, conversation } = wireMessages(messages);
   const last = conversation.at(-1)?.content.at(-1);
@@ -34,9 +34,9 @@ export function requestBody(request: LlmRequest, model: string, manners: Manners
   const body: Block = { model, max_tokens: MAX_TOKENS, messages: conversation, stream: true };
   if (system !== '') body['system'] = [{ type: 'text', text: system, ...CACHED }];
   // Anthropic's range ends at 1.
-  if (manners.temperature) body['temperature'] = Math.min(1, temperature);
-  if (manners.thinking === 'low') body['output_config'] = { effort: 'low' };
-  else if (manners.thinking !== 'default') body['thinking'] = { type: manners.thinking };
+  if (support.temperature) body['temperature'] = Math.min(1, temperature);
+  if (support.thinking === 'low') body['output_config'] = { effort: 'low' };
+  else if (support.thinking !== 'default') body['thinking'] = { type: support.thinking };
   if (tools.length > 0) {
     body['tools'] = tools.map(({ name, description, parameters }, index) => ({
       name,
@@ -45,7 +45,7 @@ export function requestBody(request: LlmRequest, model: string, manners: Manners
       ...(index === tools.length - 1 && CACHED),
     }));
   }
-  if (requiredTool !== undefined && manners.requiredTool) body['tool_choice'] = { type: 'tool', name: requiredTool };
+  if (requiredTool !== undefined && support.requiredTool) body['tool_choice'] = { type: 'tool', name: requiredTool };
   return JSON.stringify(body);
 }
 
@@ -115,7 +115,7 @@ function wireId(id: string): string {
 }
 
 /** What one stream event contains. */
-export interface WireEvent {
+export interface AnthropicEvent {
   text: string;
   /** Usage since the last event. */
   usage?: Omit<LlmUsage, 'type' | 'by'>;
@@ -125,8 +125,8 @@ export interface WireEvent {
   error?: { type: string; message: string };
 }
 
-/** Parses events and collects tool calls. One instance per reply. */
-export class WireReader {
+/** A reply as its events arrive: parses them and collects the tool calls. */
+export class AnthropicReply {
   readonly #calls = new Map<number, ToolCall>();
   #counted = NOTHING;
   /** Why the message ended, in the API's term. */
@@ -138,7 +138,7 @@ export class WireReader {
   }
 
   /** Takes a parsed event. Ignores unknown events and members of unexpected types. */
-  read(event: JsonObject): WireEvent {
+  read(event: JsonObject): AnthropicEvent {
     switch (event['type']) {
       case 'message_start':
         return { text: '', ...this.#count(objectOf(objectOf(event['message'])?.['usage'])) };
@@ -183,7 +183,7 @@ export class WireReader {
    * Reported counts are totals and arrive in parts: input tokens come before the answer, so a cancelled answer has them
    * too. Cache reads and writes are part of the input.
    */
-  #count(usage: JsonObject | null): Pick<WireEvent, 'usage'> {
+  #count(usage: JsonObject | null): Pick<AnthropicEvent, 'usage'> {
     const before = this.#counted;
     const total = (name: string, known: number): number => Math.max(known, numberOf(usage?.[name]) ?? 0);
     const now = {

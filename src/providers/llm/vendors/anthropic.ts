@@ -1,56 +1,14 @@
-import { createParser } from 'eventsource-parser';
 import type { Clock } from '../../../base/clock.js';
 import { RealClock } from '../../../base/real-clock.js';
 import { ParleyError, reasonOf } from '../../../base/errors.js';
 import { Deadlines } from '../../deadlines.js';
 import { parseObject } from '../../wire/json.js';
+import { serverSentEvents } from '../../wire/server-sent-events.js';
 import { failed, refused, withoutSecrets } from '../../wire/vendor-error.js';
 import { VendorHttp, type VendorReply } from '../../wire/vendor-http.js';
-import { requestBody, type WireEvent, WireReader } from './anthropic-wire.js';
+import { type ModelSupport, supportOf, withoutRefused } from './anthropic-models.js';
+import { type AnthropicEvent, AnthropicReply, requestBody } from './anthropic-wire.js';
 import type { LlmPiece, LlmProvider, LlmRequest } from '../llm.js';
-
-/** Model capabilities: newer models refuse parameters that older ones accept. */
-export interface Manners {
-  temperature: boolean;
-  /**
-   * The least thinking the model allows, to keep latency low: none, none before the first words, little, or the model's
-   * default.
-   */
-  thinking: 'disabled' | 'between_tools' | 'low' | 'default';
-  /** Whether a tool can be required. If not, the prompt asks for it. */
-  requiredTool: boolean;
-}
-
-const EVERYTHING: Manners = { temperature: true, thinking: 'disabled', requiredTool: true };
-
-/**
- * By prefix of the model name, which saves a refused request on the first call. Source:
- * platform.claude.com/docs/en/models/sonnet-5-5/whats-new-sonnet-5-5, …/opus-5-5/overview, …/haiku-5-5/migration-guide
- * (November 2026).
- */
-const KNOWN: readonly (readonly [RegExp, Manners])[] = [
-  [/^claude-(3|haiku-4|sonnet-4|opus-4)/, EVERYTHING],
-  [/^claude-sonnet-5-5/, { temperature: false, thinking: 'between_tools', requiredTool: false }],
-  [/^claude-(opus-5-5|fable|mythos)/, { temperature: false, thinking: 'low', requiredTool: false }],
-  [/^claude-(haiku|sonnet|opus)-5/, { temperature: false, thinking: 'disabled', requiredTool: true }],
-];
-
-export function mannersOf(model: string): Manners {
-  return KNOWN.find(([name]) => name.test(model))?.[1] ?? EVERYTHING;
-}
-
-/** The capabilities to retry with after this refusal; null = the refusal has another reason. */
-export function humbler(manners: Manners, refusal: string): Manners | null {
-  const { temperature, thinking, requiredTool } = manners;
-  if (temperature && /temperature|sampling/i.test(refusal)) return { ...manners, temperature: false };
-  // Checked before thinking, which such a refusal may name as its reason.
-  if (requiredTool && /tool_choice|forced tool/i.test(refusal)) return { ...manners, requiredTool: false };
-  if (thinking === 'disabled' && /between_tools/.test(refusal)) return { ...manners, thinking: 'between_tools' };
-  if ((thinking === 'disabled' || thinking === 'between_tools') && /thinking/i.test(refusal)) {
-    return { ...manners, thinking: 'low' };
-  }
-  return thinking === 'low' && /output_config|effort/i.test(refusal) ? { ...manners, thinking: 'default' } : null;
-}
 
 export interface AnthropicOptions {
   apiKey: string;
@@ -68,8 +26,7 @@ export interface AnthropicOptions {
 
 /** The later version 2026-10-21 does not accept a temperature, which agents set. */
 const API_VERSION = '2023-06-01';
-/** Maximum length of an event and of a reply, in characters. */
-const MAX_EVENT_CHARS = 1_048_576;
+/** Maximum length of a reply, in characters. */
 const MAX_REPLY_CHARS = 4_194_304;
 /** Stream errors that a retry would repeat. */
 const REFUSALS = new Set([
@@ -86,8 +43,8 @@ export class AnthropicProvider implements LlmProvider {
   readonly virtualTime = false;
   readonly #options: AnthropicOptions & { clock: Clock };
   readonly #http: VendorHttp;
-  /** Capabilities of models that have refused a parameter. */
-  readonly #manners = new Map<string, Manners>();
+  /** What models take that have refused a parameter. */
+  readonly #support = new Map<string, ModelSupport>();
 
   /** @throws ParleyError CONFIG_INVALID for an invalid address */
   constructor(options: AnthropicOptions) {
@@ -124,10 +81,10 @@ export class AnthropicProvider implements LlmProvider {
     const deadlines = new Deadlines(request.clock, this.name, request.signal);
     try {
       deadlines.within(firstByteTimeoutMs);
-      const reply = await this.#open(request, deadlines.signal);
-      const reader = new WireReader();
+      const { body } = await this.#open(request, deadlines.signal);
+      const reply = new AnthropicReply();
       let chars = 0;
-      for await (const event of readEvents(reply.body, reader)) {
+      for await (const event of readEvents(body, reply)) {
         if (event.error !== undefined) throw this.#failure(event.error);
         // Only the server's silence counts, not the time the reader takes between two pieces.
         deadlines.pause();
@@ -137,9 +94,9 @@ export class AnthropicProvider implements LlmProvider {
         if (event.usage !== undefined) yield { type: 'usage', ...event.usage };
         deadlines.within(idleTimeoutMs);
       }
-      if (reader.stopReason === 'refusal' && chars === 0) throw failed(this.name, 'the model refused to answer');
+      if (reply.stopReason === 'refusal' && chars === 0) throw failed(this.name, 'the model refused to answer');
       // A call truncated by the token limit is dropped.
-      if (reader.stopReason !== 'max_tokens') for (const call of reader.calls) yield { type: 'toolCall', call };
+      if (reply.stopReason !== 'max_tokens') for (const call of reply.calls) yield { type: 'toolCall', call };
     } catch (error) {
       if (deadlines.signal.aborted) throw deadlines.signal.reason;
       throw error instanceof ParleyError ? error : failed(this.name, reasonOf(error), error);
@@ -156,20 +113,20 @@ export class AnthropicProvider implements LlmProvider {
   async #open(request: LlmRequest, signal: AbortSignal): Promise<VendorReply> {
     const model = this.#options.modelName?.(request.model) ?? request.model;
     for (;;) {
-      const manners = this.#manners.get(model) ?? mannersOf(model);
+      const support = this.#support.get(model) ?? supportOf(model);
       try {
         return await this.#http.send({
           method: 'POST',
           path: '/v1/messages',
           signal,
           headers: { 'content-type': 'application/json', accept: 'text/event-stream' },
-          body: requestBody(request, model, manners),
+          body: requestBody(request, model, support),
         });
       } catch (error) {
         const isRefusal = error instanceof ParleyError && error.details['status'] === 400;
-        const next = isRefusal ? humbler(manners, error.message) : null;
+        const next = isRefusal ? withoutRefused(support, error.message) : null;
         if (next === null) throw error;
-        this.#manners.set(model, next);
+        this.#support.set(model, next);
       }
     }
   }
@@ -181,29 +138,15 @@ export class AnthropicProvider implements LlmProvider {
 }
 
 /** The events of a stream up to the end of the message. Throws if the stream breaks off or contains invalid JSON. */
-async function* readEvents(body: AsyncIterable<Buffer>, reader: WireReader): AsyncGenerator<WireEvent> {
-  const ready: string[] = [];
-  let overflow = false;
-  const parser = createParser({
-    maxBufferSize: MAX_EVENT_CHARS,
-    onEvent: (event) => ready.push(event.data),
-    onError: (error) => {
-      overflow ||= error.type === 'max-buffer-size-exceeded';
-    },
-  });
-  const decoder = new TextDecoder();
+async function* readEvents(body: AsyncIterable<Buffer>, reply: AnthropicReply): AsyncGenerator<AnthropicEvent> {
   let ended = false;
   // Reads to the end so that the connection can be reused.
-  for await (const chunk of body) {
-    parser.feed(decoder.decode(chunk, { stream: true }));
-    if (overflow) throw new Error('an event is too long');
-    for (const data of ready.splice(0)) {
-      const object = parseObject(data);
-      if (object === null) throw new Error('unreadable event in the stream');
-      const event = reader.read(object);
-      ended ||= event.ended === true;
-      yield event;
-    }
+  for await (const data of serverSentEvents(body)) {
+    const object = parseObject(data);
+    if (object === null) throw new Error('unreadable event in the stream');
+    const event = reply.read(object);
+    ended ||= event.ended === true;
+    yield event;
   }
   if (!ended) throw new Error('the stream broke off');
 }

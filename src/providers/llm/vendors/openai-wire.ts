@@ -66,7 +66,7 @@ export function wireMessages(messages: readonly ChatMessage[]): object[] {
 }
 
 /** What one stream event (or one complete reply) contains. */
-export interface WireEvent {
+export interface OpenAiEvent {
   text: string;
   /** Totals for the reply so far: some servers repeat them with every event. */
   usage?: Omit<LlmUsage, 'type' | 'by'>;
@@ -76,8 +76,8 @@ export interface WireEvent {
   error?: string;
 }
 
-/** Parses events and collects tool calls. One instance per reply. */
-export class WireReader {
+/** A reply as its events arrive: parses them and collects the tool calls. */
+export class OpenAiReply {
   readonly #calls: ToolCall[] = [];
   readonly #byIndex = new Map<number, ToolCall>();
   readonly #idPrefix: string;
@@ -93,9 +93,9 @@ export class WireReader {
   }
 
   /** Takes a parsed event. Null if it is not an object; ignores members of unexpected types. */
-  read(value: unknown): WireEvent | null {
+  read(value: unknown): OpenAiEvent | null {
     if (!isRecord(value)) return null;
-    const event: WireEvent = { text: '' };
+    const event: OpenAiEvent = { text: '' };
     if (value['error'] !== undefined && value['error'] !== null) event.error = errorMessage(value);
     const usage = value['usage'];
     if (isRecord(usage)) {

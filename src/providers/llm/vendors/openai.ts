@@ -1,20 +1,20 @@
 import { raceAbort } from '../../../base/deadlines.js';
-import { createParser } from 'eventsource-parser';
 import type { Dispatcher, Pool } from 'undici';
 import type { Clock } from '../../../base/clock.js';
 import { RealClock } from '../../../base/real-clock.js';
 import { parseJson } from '../../../base/json.js';
 import { ParleyError, reasonOf } from '../../../base/errors.js';
 import { Deadlines } from '../../deadlines.js';
+import { serverSentEvents } from '../../wire/server-sent-events.js';
 import { failed, statusError, withoutSecrets } from '../../wire/vendor-error.js';
 import type { LlmPiece, LlmProvider, LlmRequest } from '../llm.js';
 import {
   errorMessage,
+  type OpenAiEvent,
+  OpenAiReply,
   OPTIONAL_FIELDS,
-  requestBody,
-  WireReader,
   type OptionalField,
-  type WireEvent,
+  requestBody,
 } from './openai-wire.js';
 
 export interface OpenAiOptions {
@@ -40,8 +40,7 @@ export interface OpenAiOptions {
   clock?: Clock;
 }
 
-/** Maximum length of a line or event, of an error body and of a reply, in characters. */
-const MAX_EVENT_CHARS = 1_048_576;
+/** Maximum length of an error body and of a reply, in characters. */
 const MAX_ERROR_CHARS = 65_536;
 const MAX_REPLY_CHARS = 4_194_304;
 /** A shorter key is a placeholder for a local server and need not be redacted. */
@@ -114,10 +113,10 @@ export class OpenAiProvider implements LlmProvider {
     const deadlines = new Deadlines(request.clock, this.name, request.signal);
     try {
       const response = await this.#open(request, deadlines);
-      const reader = new WireReader(`call_${String(request.messages.length)}_`);
+      const reply = new OpenAiReply(`call_${String(request.messages.length)}_`);
       const isStream = String(response.headers['content-type'] ?? '').includes('event-stream');
       const body = keepOpen(response.body);
-      yield* this.#pieces(isStream ? readEvents(body, reader) : readWhole(body, reader), reader, deadlines);
+      yield* this.#pieces(isStream ? readEvents(body, reply) : readWhole(body, reply), reply, deadlines);
       deadlines.within(DRAIN_MS);
       await drain(body);
     } catch (error) {
@@ -132,12 +131,12 @@ export class OpenAiProvider implements LlmProvider {
   }
 
   async *#pieces(
-    events: AsyncIterable<WireEvent>,
-    reader: WireReader,
+    events: AsyncIterable<OpenAiEvent>,
+    reply: OpenAiReply,
     deadlines: Deadlines,
   ): AsyncGenerator<LlmPiece, void, undefined> {
     let finishReason: string | undefined;
-    let usage: WireEvent['usage'];
+    let usage: OpenAiEvent['usage'];
     let chars = 0;
     for await (const event of events) {
       if (event.error !== undefined) throw this.#failure(event.error);
@@ -152,7 +151,7 @@ export class OpenAiProvider implements LlmProvider {
     }
     if (usage !== undefined) yield { type: 'usage', ...usage };
     if (finishReason === 'content_filter' && chars === 0) throw this.#failure('the content filter withheld the reply');
-    for (const call of reader.calls) yield { type: 'toolCall', call };
+    for (const call of reply.calls) yield { type: 'toolCall', call };
   }
 
   /** Sends the request; on a refusal retries without the refused optional fields. Resolves to a 2xx reply. */
@@ -236,40 +235,26 @@ const reportSent: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (optio
 };
 
 /** The events of a stream up to `[DONE]`. Throws if the stream breaks off or contains invalid JSON. */
-async function* readEvents(
-  body: AsyncIterable<Buffer>,
-  reader: WireReader,
-): AsyncGenerator<WireEvent, void, undefined> {
-  const ready: string[] = [];
-  let overflow = false;
-  const parser = createParser({
-    maxBufferSize: MAX_EVENT_CHARS,
-    onEvent: (event) => ready.push(event.data),
-    onError: (error) => {
-      overflow ||= error.type === 'max-buffer-size-exceeded';
-    },
-  });
-  const decoder = new TextDecoder();
+async function* readEvents(body: AsyncIterable<Buffer>, reply: OpenAiReply): AsyncGenerator<OpenAiEvent> {
   let finished = false;
-  for await (const chunk of body) {
-    parser.feed(decoder.decode(chunk, { stream: true }));
-    if (overflow) throw new Error('an event is too long');
-    for (const data of ready.splice(0)) {
-      if (data.trim() === '[DONE]') return;
-      // Skips the keep-alive text of some proxies; a broken object, however, is a lost part of the reply.
-      if (!data.trimStart().startsWith('{')) continue;
-      const event = reader.read(jsonOrUndefined(data));
-      if (event === null) throw new Error('unreadable event in the stream');
-      finished ||= event.finishReason !== undefined;
-      yield event;
-    }
+  for await (const data of serverSentEvents(body)) {
+    if (data.trim() === '[DONE]') return;
+    // Skips the keep-alive text of some proxies; a broken object, however, is a lost part of the reply.
+    if (!data.trimStart().startsWith('{')) continue;
+    const event = reply.read(jsonOrUndefined(data));
+    if (event === null) throw new Error('unreadable event in the stream');
+    finished ||= event.finishReason !== undefined;
+    yield event;
   }
   if (!finished) throw new Error('the stream broke off');
 }
 
 /** A non-streamed reply. */
-async function* readWhole(body: AsyncIterable<Buffer>, reader: WireReader): AsyncGenerator<WireEvent, void, undefined> {
-  const event = reader.read(jsonOrUndefined(await readText(body, MAX_REPLY_CHARS)));
+async function* readWhole(
+  body: AsyncIterable<Buffer>,
+  reply: OpenAiReply,
+): AsyncGenerator<OpenAiEvent, void, undefined> {
+  const event = reply.read(jsonOrUndefined(await readText(body, MAX_REPLY_CHARS)));
   if (event === null) throw new Error('the reply is neither an event stream nor JSON');
   yield event;
 }

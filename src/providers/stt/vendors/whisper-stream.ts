@@ -4,7 +4,7 @@ import { errorOf, ParleyError } from '../../../base/errors.js';
 import type { SttEvents, SttStream } from '../stt.js';
 import { LeadAudio } from './lead-audio.js';
 import { Segments } from './segments.js';
-import type { Transcription } from './whisper.js';
+import type { Transcription } from './whisper-wire.js';
 
 export interface WhisperStreamOptions {
   clock: Clock;

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { readTranscription, WhisperStt } from '../../../../src/providers/stt/vendors/whisper.js';
+import { WhisperStt } from '../../../../src/providers/stt/vendors/whisper.js';
+import { readTranscription } from '../../../../src/providers/stt/vendors/whisper-wire.js';
 import { joined, silence, spoken } from '../../../vendors/stt/spoken-words.js';
 import { WhisperDouble } from '../../../vendors/stt/whisper.js';
 import { Caller } from './caller.js';
