@@ -14,6 +14,7 @@ export const BASE = ['base', 'schema', 'agent', 'settings', 'audio'];
 /** What a session knows of those it drives: their interfaces, not their makers. */
 export const INTERFACES = [
   'providers/llm/llm',
+  'providers/outcome',
   'providers/stt/stt',
   'providers/tts/tts',
   'providers/turn/turn',

@@ -91,6 +91,7 @@ export type {
   SpeechModelVoice,
   SpeechSession,
 } from './providers/llm/llm.js';
+export type { ProviderOutcome } from './providers/outcome.js';
 export type { TtsAudio, TtsProvider, TtsRequest, TtsVoice, TtsVoiceChoice, TtsWord } from './providers/tts/tts.js';
 export type {
   AfterCallRun,

@@ -4,7 +4,9 @@ import type { ConversationEvent } from '../conversation/events.js';
 import { failureOf } from '../base/errors.js';
 import type { LlmProvider, LlmUsage, LlmVoice } from '../providers/llm/llm.js';
 import type { Toolbox } from '../tools/tool.js';
+import type { ProviderOutcome } from '../providers/outcome.js';
 import { untilAborted } from '../base/deadlines.js';
+import { OutcomeTimer } from './outcome-timer.js';
 import type { Voice } from './speech/voice.js';
 
 export interface LlmRequestsOptions {
@@ -14,6 +16,7 @@ export interface LlmRequestsOptions {
   clock: Clock;
   onEvent: (event: ConversationEvent) => void;
   onUsage: (usage: LlmUsage) => void;
+  onOutcome: (outcome: ProviderOutcome) => void;
   /** Its tools are offered beside those that the conversation names. */
   toolbox?: Pick<Toolbox, 'specs'> | undefined;
   /** Where a model that speaks itself is heard. Its words come as events. */
@@ -57,11 +60,13 @@ export class LlmRequests {
     tools: readonly ToolSpec[],
     signal: AbortSignal,
   ): Promise<void> {
-    const { llm, model, temperature, clock, onEvent, onUsage } = this.#options;
+    const { llm, model, temperature, clock, onEvent, onUsage, onOutcome } = this.#options;
     const takeVoice = this.#voiceOf(requestId);
+    const timer = new OutcomeTimer(llm, clock, onOutcome);
     try {
-      const pieces = llm.complete({ model, messages, tools, temperature, clock, signal });
+      const pieces = llm.complete({ model, messages, tools, temperature, clock, signal, onOutcome });
       for await (const piece of untilAborted(pieces, signal)) {
+        if (piece.type !== 'usage') timer.first();
         if (piece.type === 'text') onEvent({ ...piece, type: 'llm.text', requestId });
         else if (piece.type === 'toolCall') onEvent({ type: 'llm.toolCall', requestId, call: piece.call });
         else if (piece.type === 'voice') takeVoice(piece);
@@ -69,9 +74,12 @@ export class LlmRequests {
       }
       if (!signal.aborted) onEvent({ type: 'llm.done', requestId });
     } catch (error) {
-      if (!signal.aborted) onEvent({ type: 'llm.failed', requestId, ...failureOf(error) });
+      if (signal.aborted) return;
+      timer.failed();
+      onEvent({ type: 'llm.failed', requestId, ...failureOf(error) });
     }
   }
+
   /** Of audio alone the conversation is told now and then only. */
   #voiceOf(requestId: number): (piece: LlmVoice) => void {
     const { clock, onEvent, voice } = this.#options;

@@ -4,6 +4,7 @@ import type { Ticker } from '../base/ticker.js';
 import type { ToolCall } from '../agent/chat.js';
 import type { ConversationConfig } from '../conversation/config.js';
 import type { LlmProvider } from '../providers/llm/llm.js';
+import type { ProviderOutcome } from '../providers/outcome.js';
 import type { SpeechHints, SttOptions, SttProvider } from '../providers/stt/stt.js';
 import type { TtsProvider } from '../providers/tts/tts.js';
 import type { TurnModel } from '../providers/turn/turn.js';
@@ -72,7 +73,18 @@ export type SessionEvent =
   /** A turn is answered. The same `turn` again: it had not been over, and this is all of it. */
   | { type: 'user'; text: string; turn: number }
   | { type: 'agent'; text: string }
+  /** `who` begins or ceases to be heard: the user by the VAD, the agent by what goes to the line. */
+  | { type: 'speaking'; who: 'user' | 'agent'; isSpeaking: boolean }
+  /** The user has interrupted the agent, who drops the rest of its answer. */
+  | { type: 'interrupted' }
+  /** A tool begins to run; `tool` follows when it is done, unless the call ends before. */
+  | { type: 'toolStarted'; call: ToolCall }
   | { type: 'tool'; call: ToolCall; ok: boolean; result: string; tookMs: number }
   /** The first audio of an answer went to the line. */
   | { type: 'answered'; metrics: TurnMetrics }
+  /** What a provider has made of a request or a stretch of speech, each stand-in for itself. */
+  | ({ type: 'provider'; stage: 'stt' | 'llm' | 'tts' } & ProviderOutcome)
+  /** A fault that the session goes on in spite of, as the report's `faults` and `faultReasons` have it. */
+  | { type: 'fault'; name: string; reason: string }
+  /** Nothing comes after it. */
   | { type: 'ended'; report: SessionReport };

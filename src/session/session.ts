@@ -3,6 +3,7 @@ import { Conversation } from '../conversation/conversation.js';
 import type { ConversationEffect, ConversationEvent } from '../conversation/events.js';
 import { historyMessages } from '../conversation/reply/history.js';
 import { reasonOf } from '../base/errors.js';
+import type { ProviderOutcome } from '../providers/outcome.js';
 import { ToolRunner } from './tool-runner.js';
 import { afterCall } from './after-call/after-call.js';
 import { Alarm, momentAfter } from './alarm.js';
@@ -76,7 +77,7 @@ export class Session {
     const onJudged = (probability: number): void => onEvent({ type: 'turn.judged', probability });
     this.#alarm = new Alarm(clock, () => onEvent({ type: 'time' }));
     this.#conversation = new Conversation(conversation);
-    this.#journal = new EventLogWriter(options, nowMs);
+    this.#journal = new EventLogWriter(options, nowMs, (event) => this.#notifier.observe(event));
     this.#notifier = new Notifier(transport, options.observe, this.#journal);
     this.#ledger = new SessionMetrics((metrics) => this.#notifier.answered(metrics));
     this.#recogniser = new Recogniser({
@@ -95,6 +96,7 @@ export class Session {
       },
       onTurnEnds: onJudged,
       onListener: (who) => this.#used({ stage: 'stt', ...who }),
+      onOutcome: this.#outcomesOf('stt'),
       onRetry: (reason, cause) => this.#journal.fault('stt.failed', reason, cause),
       onFailed: (reason, cause) => onEvent({ type: 'ears.failed', reason, ...(cause !== undefined && { cause }) }),
     });
@@ -120,6 +122,7 @@ export class Session {
     });
     this.#playout = new Playout(transport, {
       onStarted: (utteranceId) => {
+        this.#notifier.speaks('agent', true);
         this.#notifier.utteranceStarted(utteranceId);
         this.#ledger.turns.audible(utteranceId, this.#nowMs());
         onEvent({ type: 'utterance.started', utteranceId });
@@ -127,6 +130,7 @@ export class Session {
       onFinished: (utteranceId) => {
         this.#ledger.turns.said(utteranceId, this.#notifier.textOf(utteranceId));
         onEvent({ type: 'utterance.finished', utteranceId });
+        if (!this.#playout.busy) this.#notifier.speaks('agent', false);
         if (!this.#playout.busy && this.#conversation.state.reply === null) this.#notifier.answerEnded();
       },
       onSupply: (utteranceId, isDry) => onEvent({ type: isDry ? 'utterance.starved' : 'utterance.fed', utteranceId }),
@@ -153,6 +157,7 @@ export class Session {
       playout: this.#playout,
       onEvent,
       onSpoke: (who, chars) => this.#used({ stage: 'tts', ...who, chars }),
+      onOutcome: this.#outcomesOf('tts'),
       onFirstAudio: (utteranceId) => {
         this.#ledger.turns.firstAudio(utteranceId, this.#nowMs());
         this.#journal.note('voice.first', { utteranceId });
@@ -175,6 +180,7 @@ export class Session {
       clock,
       onEvent,
       voice: this.#voice,
+      onOutcome: this.#outcomesOf('llm'),
       onUsage: (tokens) => this.#used(tokensNote({ provider: llm.name, model }, tokens)),
     });
     this.#line = new LineActions({
@@ -255,6 +261,12 @@ export class Session {
     if (this.#ledger.usage.take(note, this.#nowMs())) this.#journal.note('usage', note);
   }
 
+  #outcomesOf(stage: 'stt' | 'llm' | 'tts'): (outcome: ProviderOutcome) => void {
+    return (outcome) => {
+      if (this.#isRunning) this.#notifier.observe({ type: 'provider', stage, ...outcome });
+    };
+  }
+
   #faultAs(name: string): (reason: string) => void {
     return (reason) => this.noteFault(name, reason);
   }
@@ -287,6 +299,9 @@ export class Session {
     const position = this.#playout.position();
     this.#journal.event(event, t, position);
     this.#ledger.onEvent(event, t);
+    if (event.type === 'speech.started' || event.type === 'speech.stopped') {
+      this.#notifier.speaks('user', event.type === 'speech.started');
+    }
     for (const effect of this.#conversation.step(event, t, position)) {
       this.#journal.effect(effect, t);
       this.#ledger.onEffect(effect, t);
@@ -325,16 +340,19 @@ export class Session {
         return;
       case 'playout.hold':
         this.#playout.hold();
+        this.#notifier.speaks('agent', false);
         this.#notifier.pause();
         return;
       case 'playout.resume':
         this.#notifier.unpause();
         this.#playout.resume();
+        if (this.#playout.position().utteranceId !== null) this.#notifier.speaks('agent', true);
         return;
       case 'playout.drop':
         this.#drop();
         return;
       case 'tool.start':
+        this.#notifier.observe({ type: 'toolStarted', call: effect.call });
         this.#acting.start(effect.call);
         return;
       case 'stt.endTurn':
@@ -359,6 +377,7 @@ export class Session {
         void this.#end();
         return;
       case 'trace':
+        if (effect.name === 'interruption') this.#notifier.observe({ type: 'interrupted' });
         if (effect.name === 'limit') this.#limit = effect.data['limit'] === 'idle' ? 'idle' : 'duration';
         return;
       case 'llm.confirm':
@@ -372,6 +391,7 @@ export class Session {
     const text = utteranceId === null ? '' : this.#notifier.textOf(utteranceId);
     if (utteranceId !== null) this.#ledger.turns.said(utteranceId, text.slice(0, heardChars));
     this.#voice.drop();
+    this.#notifier.speaks('agent', false);
     this.#notifier.clear();
     this.#notifier.answerEnded(text.slice(heardChars));
   }

@@ -140,6 +140,12 @@ export class LiveEvents {
       case 'answered':
         this.#tell(sessionId, 'metrics', metricsOf(event.metrics));
         break;
+      case 'speaking':
+      case 'interrupted':
+      case 'toolStarted':
+      case 'provider':
+      case 'fault':
+        break;
       case 'ended':
         break; // the call's status tells
     }

@@ -98,8 +98,8 @@ export interface MetricSources {
 const ANSWER_BOUNDS = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.65, 0.8, 1, 1.25, 1.5, 2, 3, 5, 10];
 /** Fewer, as there are many agents. */
 const AGENT_BOUNDS = [0.3, 0.5, 0.8, 1.25, 2, 5];
-/** Agents with a label of their own: each is a series for ever. */
-const MOST_AGENTS = 100;
+/** Agents, and providers, with a label of their own: each is a series for ever. */
+const MOST_NAMES = 100;
 const CALL_BOUNDS = [5, 15, 30, 60, 120, 300, 600, 1200, 3600];
 const HTTP_BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
@@ -120,10 +120,13 @@ export class Metrics {
   readonly #registry = new Registry();
   readonly #loop: EventLoopDelay;
   readonly #agents = new Set<string>();
+  readonly #providers = new Set<string>();
   readonly #answers;
   readonly #ended;
   readonly #lengths;
   readonly #agentAnswers;
+  readonly #providerFirsts;
+  readonly #providerFailures;
   readonly #tokens;
   readonly #heard;
   readonly #spoken;
@@ -161,6 +164,15 @@ export class Metrics {
       'parley_agent_response_seconds',
       'How long users waited for answers, by agent; the first hundred agents have a name here.',
       AGENT_BOUNDS,
+    );
+    this.#providerFirsts = registry.histogram(
+      'parley_provider_first_seconds',
+      'How long providers took to a first token or audio, or from the end of speech to the final transcript.',
+      ANSWER_BOUNDS,
+    );
+    this.#providerFailures = registry.counter(
+      'parley_provider_failures_total',
+      'Requests and streams of providers that failed (error), or were too slow and given up (late).',
     );
     this.#tokens = registry.counter('parley_llm_tokens_total', 'Tokens of language models, by provider and model.');
     this.#heard = registry.counter('parley_stt_seconds_total', 'Seconds that recognisers listened, by provider.');
@@ -204,11 +216,15 @@ export class Metrics {
   session(agentId: string, event: SessionEvent): void {
     if (event.type === 'answered') {
       const { responseMs } = event.metrics;
-      if (responseMs !== null) this.#agentAnswers.observe(responseMs / 1000, { agent: this.#labelOf(agentId) });
+      if (responseMs !== null) this.#agentAnswers.observe(responseMs / 1000, { agent: labelOf(agentId, this.#agents) });
       for (const [member, stage] of STAGES) {
         const ms = event.metrics[member];
         if (ms !== null) this.#answers.observe(ms / 1000, { stage });
       }
+    } else if (event.type === 'provider') {
+      const labels = { stage: event.stage, provider: labelOf(event.provider, this.#providers) };
+      if ('firstMs' in event) this.#providerFirsts.observe(event.firstMs / 1000, labels);
+      else this.#providerFailures.add({ ...labels, why: event.failed });
     } else if (event.type === 'tool') this.#tools.add({ ok: String(event.ok) });
     else if (event.type === 'ended') this.#end(event.report);
   }
@@ -232,11 +248,6 @@ export class Metrics {
   /** May be called twice. */
   close(): void {
     this.#loop.close();
-  }
-
-  #labelOf(agentId: string): string {
-    if (this.#agents.size < MOST_AGENTS) this.#agents.add(agentId);
-    return this.#agents.has(agentId) ? agentId : 'other';
   }
 
   #used({ stt, llm, tts }: SessionReport['usage']): void {
@@ -279,6 +290,12 @@ export class Metrics {
     const startedS = nowUnixMs() / 1000 - process.uptime();
     one('gauge', 'process_start_time_seconds', 'When it started, in seconds since 1970.', () => startedS);
   }
+}
+
+/** @param named those that have a label of their own so far */
+function labelOf(name: string, named: Set<string>): string {
+  if (named.size < MOST_NAMES) named.add(name);
+  return named.has(name) ? name : 'other';
 }
 
 /** The figures of SIP trunks and their media, and of other carriers. docs/operation.md lists them. */

@@ -1,11 +1,14 @@
 import type { Cancel, Clock } from '../../base/clock.js';
 import { errorOf, ParleyError, reasonOf } from '../../base/errors.js';
+import type { ProviderOutcome } from '../outcome.js';
 import { allFailed, type Health, inOrder, type Stage, type Switch } from './health.js';
 import type { DeadlineBounds } from './latency-window.js';
 
 /** One of several interchangeable providers. */
 export interface Contender<T> {
   name: string;
+  /** The provider's own name. */
+  provider: string;
   health: Health;
   /** Starts the request. The signal aborts when another contender wins. */
   start: (signal: AbortSignal) => AsyncIterable<T>;
@@ -30,6 +33,7 @@ export interface HedgeOptions<T> {
   clock: Clock;
   signal: AbortSignal;
   onSwitch: (what: Switch) => void;
+  onOutcome?: ((outcome: ProviderOutcome) => void) | undefined;
   /** Called with the contender that gives the first result. */
   onWinner?: (winner: Contender<T>) => void;
 }
@@ -152,6 +156,7 @@ class Race<T> {
     const { clock } = this.#options;
     this.#runs.splice(this.#runs.indexOf(run), 1);
     run.contender.health.failed(clock.nowMs(), error);
+    this.#failed(run, 'error');
     const isRefused = error instanceof ParleyError && !error.retryable;
     if (isRefused && waiting[0]?.again === true && waiting[0].health === run.contender.health) waiting.shift();
     const contender = waiting.shift();
@@ -166,7 +171,9 @@ class Race<T> {
     const { clock } = this.#options;
     const { health } = winner.contender;
     health.breaker.succeeded();
-    health.first.add(clock.nowMs() - winner.startedMs);
+    const firstMs = clock.nowMs() - winner.startedMs;
+    health.first.add(firstMs);
+    this.#options.onOutcome?.({ provider: winner.contender.provider, firstMs });
     // A success on a retry counts as a success, and a request that was tried twice counts as late once.
     const judged = new Set([health]);
     for (const run of this.#runs.splice(0)) {
@@ -176,8 +183,10 @@ class Race<T> {
       if (judged.has(late)) continue;
       judged.add(late);
       // Contenders that started earlier had more time and were too slow; those that started later have not failed.
-      if (run.startedMs < winner.startedMs) late.breaker.failed(clock.nowMs());
-      else late.breaker.abandoned();
+      if (run.startedMs < winner.startedMs) {
+        late.breaker.failed(clock.nowMs());
+        this.#failed(run, 'late');
+      } else late.breaker.abandoned();
     }
     this.#runs.push(winner);
   }
@@ -189,6 +198,7 @@ class Race<T> {
       if (step.run === null || !('result' in step)) {
         const error = 'error' in step ? step.error : undefined;
         winner.contender.health.failed(this.#options.clock.nowMs(), error);
+        this.#failed(winner, 'error');
         throw error;
       }
       if (step.result.done === true) return;
@@ -210,6 +220,10 @@ class Race<T> {
       (result) => ({ run, result }),
       (error: unknown) => ({ run, error }),
     );
+  }
+
+  #failed({ contender: { provider } }: Run<T>, failed: 'error' | 'late'): void {
+    this.#options.onOutcome?.({ provider, failed });
   }
 
   #tell(from: Contender<T>, to: Contender<T>, reason: string): void {

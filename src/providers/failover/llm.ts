@@ -36,6 +36,7 @@ const BOUNDS: DeadlineBounds = { defaultMs: 3000, minMs: 600, maxMs: 5000 };
 export class FailoverLlm implements LlmProvider {
   readonly name: string;
   readonly virtualTime: boolean;
+  readonly tellsOutcomes = true;
   readonly #options: FailoverLlmOptions;
 
   constructor(options: FailoverLlmOptions) {
@@ -63,6 +64,7 @@ export class FailoverLlm implements LlmProvider {
         .flatMap(({ provider, model, health, label, again = false }) => {
           const contender: Contender<LlmPiece> = {
             name: label ?? (model === undefined ? provider.name : `${provider.name} ${model}`),
+            provider: provider.name,
             health,
             start: (signal) => signed(provider, { ...request, ...(model !== undefined && { model }), signal }),
           };
@@ -71,6 +73,7 @@ export class FailoverLlm implements LlmProvider {
       isResult: (piece) => piece.type !== 'usage',
       bounds,
       onSwitch,
+      onOutcome: request.onOutcome,
       clock: request.clock,
       signal: request.signal,
     });

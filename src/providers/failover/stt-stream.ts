@@ -156,7 +156,12 @@ export class FailoverStream implements SttStream {
       const { health } = lane.entry;
       const tookMs = this.#options.clock.nowMs() - this.#awaitedSinceMs;
       // The hedge started late, so the total time is not its latency.
-      if (!helped) (this.#awaited === 'final' ? health.first : health.words).add(tookMs);
+      if (!helped) {
+        (this.#awaited === 'final' ? health.first : health.words).add(tookMs);
+        if (this.#awaited === 'final') {
+          this.#events.onOutcome?.({ provider: lane.entry.provider.name, firstMs: tookMs });
+        }
+      }
       if (transcript.text !== '') health.breaker.succeeded();
       this.#tries = 0;
       this.#dismiss();
@@ -171,6 +176,7 @@ export class FailoverStream implements SttStream {
   #onError(lane: SttAttempt, error: Error): void {
     if (this.#closed) return;
     lane.entry.health.failed(this.#options.clock.nowMs(), error);
+    this.#events.onOutcome?.({ provider: lane.entry.provider.name, failed: 'error' });
     this.#errors.push({ name: lane.entry.provider.name, error });
     if (error instanceof ParleyError && error.code === 'PROVIDER_TIMEOUT') this.#deaf++;
     if (lane === this.#helper?.lane) {
@@ -180,7 +186,7 @@ export class FailoverStream implements SttStream {
     if (lane !== this.#lane) return;
     if (this.#helper !== null) {
       this.#helper.reason = reasonOf(error);
-      this.#promote();
+      this.#promote(true);
       return;
     }
     const next = this.#next(lane);
@@ -251,8 +257,8 @@ export class FailoverStream implements SttStream {
     if (next !== null) this.#helper = { lane: this.#start(next), reason };
   }
 
-  /** The hedge was faster: it becomes the active provider. */
-  #promote(): void {
+  /** The hedge was faster, or the only one left (`hasFailed`): it becomes the active provider. */
+  #promote(hasFailed = false): void {
     const helper = this.#helper;
     const slow = this.#lane;
     if (helper === null || slow === null) return;
@@ -260,6 +266,7 @@ export class FailoverStream implements SttStream {
     this.#lane = this.#listening(helper.lane);
     this.#told(slow.entry, helper.lane.entry, helper.reason);
     slow.entry.health.breaker.failed(this.#options.clock.nowMs());
+    if (!hasFailed) this.#events.onOutcome?.({ provider: slow.entry.provider.name, failed: 'late' });
     void slow.close().catch(() => undefined);
     if (!this.#lane.isOpen) this.#awaitOpen(this.#lane);
   }

@@ -14,6 +14,7 @@ export interface FailoverSttOptions {
 export class FailoverStt implements SttProvider {
   readonly name: string;
   readonly virtualTime: boolean;
+  readonly tellsOutcomes = true;
   readonly abilities: SttAbilities;
   readonly #options: FailoverSttOptions;
 

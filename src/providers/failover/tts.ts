@@ -51,6 +51,7 @@ const LAST_BY_AGAIN: DeadlineBounds = { defaultMs: 600, minMs: 600, maxMs: 1500 
 export class FailoverTts implements TtsProvider {
   readonly name: string;
   readonly virtualTime: boolean;
+  readonly tellsOutcomes = true;
   readonly hasModels: boolean;
   readonly wordTimes: boolean;
   readonly multilingual: boolean;
@@ -109,7 +110,10 @@ export class FailoverTts implements TtsProvider {
         return;
       } catch (error) {
         const broken = this.#current;
-        if (take.fellSilent) broken.health.failed(request.clock.nowMs(), error);
+        if (take.fellSilent) {
+          broken.health.failed(request.clock.nowMs(), error);
+          request.onOutcome?.({ provider: broken.provider.name, failed: 'late' });
+        }
         if (broken.again === true && !again.has(broken)) again.add(broken);
         else left = left.filter((entry) => entry !== broken);
         const next = left[0];
@@ -152,6 +156,7 @@ export class FailoverTts implements TtsProvider {
       const contender = (isAgain: boolean): Contender<TtsAudio> & { entry: TtsEntry } => ({
         entry,
         name: provider.name,
+        provider: provider.name,
         health,
         start: (signal) => provider.synthesize({ ...request, ...voice, signal, ...(isAgain && { again: true }) }),
         ...(last && { byMs }),
@@ -166,6 +171,7 @@ export class FailoverTts implements TtsProvider {
       isResult: ({ samples }) => samples.length > 0,
       bounds,
       onSwitch,
+      onOutcome: request.onOutcome,
       clock: request.clock,
       signal: request.signal,
       onWinner: (winner) => this.#use(contenders.find((one) => one === winner)?.entry ?? this.#current),

@@ -2,6 +2,7 @@ import type { Clock } from '../../base/clock.js';
 import type { ChatMessage, ToolCall, ToolSpec } from '../../agent/chat.js';
 import type { SttProvider } from '../stt/stt.js';
 import type { TtsProvider } from '../tts/tts.js';
+import type { ProviderOutcome } from '../outcome.js';
 
 /** A streaming language model. */
 export interface LlmProvider {
@@ -10,6 +11,8 @@ export interface LlmProvider {
    * Whether a reply depends only on the request and its latency comes from a table, so that it works in virtual time.
    */
   readonly virtualTime: boolean;
+  /** Whether it calls `onOutcome` of a request itself, because it stands for several providers. Default no. */
+  readonly tellsOutcomes?: boolean;
   /** Set for speech-to-speech models. `complete` then serves text requests. */
   readonly speech?: SpeechModel;
   warmUp(): Promise<void>;
@@ -31,6 +34,8 @@ export interface LlmRequest {
   temperature: number;
   clock: Clock;
   signal: AbortSignal;
+  /** Called by those that set `tellsOutcomes`, for each provider that was asked. */
+  onOutcome?: (outcome: ProviderOutcome) => void;
 }
 
 export type LlmPiece =

@@ -1,4 +1,5 @@
 import type { Clock } from '../../base/clock.js';
+import type { ProviderOutcome } from '../outcome.js';
 
 /** Streaming speech to text. */
 export interface SttProvider {
@@ -7,6 +8,8 @@ export interface SttProvider {
    * Whether results depend only on the audio and their latency comes from a table, so that they work in virtual time.
    */
   readonly virtualTime: boolean;
+  /** Whether its streams call `onOutcome` themselves, because it stands for several providers. Default no. */
+  readonly tellsOutcomes?: boolean;
   /** Capabilities. Default: any language, one at a time, no choice of models. */
   readonly abilities?: SttAbilities;
   /** Loads models or opens connections before they are needed. */
@@ -59,6 +62,8 @@ export interface SttEvents {
   onTurnEnds?(probability: number): void;
   /** The active provider has changed to a fallback, with its model (null = its default). */
   onListener?(by: { provider: string; model: string | null }): void;
+  /** Called by streams of those that set `tellsOutcomes`, for each provider that listens. */
+  onOutcome?(outcome: ProviderOutcome): void;
   /** The stream has failed and returns nothing more. Called at most once. */
   onError(error: Error): void;
 }

@@ -1,10 +1,13 @@
 import type { Clock } from '../../base/clock.js';
+import type { ProviderOutcome } from '../outcome.js';
 
 /** Text to speech. */
 export interface TtsProvider {
   readonly name: string;
   /** Whether the audio depends only on the request and its latency comes from a table. */
   readonly virtualTime: boolean;
+  /** Whether it calls `onOutcome` of a request itself, because it stands for several providers. Default no. */
+  readonly tellsOutcomes?: boolean;
   /** Whether each voice supports all languages of `speaks`. Default no: each language has its own voices. */
   readonly multilingual?: boolean;
   /** Whether the engine reports word times. Default no: they are estimated. */
@@ -52,6 +55,8 @@ export interface TtsRequest {
   signal: AbortSignal;
   /** A retry of a request that timed out: use another connection, if there is one. Default false. */
   again?: boolean;
+  /** Called by those that set `tellsOutcomes`, for each provider that was asked. */
+  onOutcome?: (outcome: ProviderOutcome) => void;
 }
 
 /** The voice options of a request. */

@@ -9,6 +9,8 @@ import type {
   SttStream,
   SttTranscript,
 } from '../../providers/stt/stt.js';
+import type { ProviderOutcome } from '../../providers/outcome.js';
+import { OutcomeTimer } from '../outcome-timer.js';
 import type { UsedProvider } from '../record/usage.js';
 import { HEARING_RATE_HZ } from '../../audio/frame.js';
 
@@ -78,6 +80,7 @@ export interface RecogniserOptions {
   onTurnEnds?: (probability: number) => void;
   /** Who listens from now on. */
   onListener?: (who: UsedProvider) => void;
+  onOutcome?: (outcome: ProviderOutcome) => void;
   /** A stream failed and another is being opened. */
   onRetry: (reason: string, cause?: string) => void;
   /** No stream can be had: nothing will be heard any more. */
@@ -103,6 +106,8 @@ export class Recogniser implements SttStream {
   #onFault: (error: unknown) => void = () => undefined;
   /** Where the speech began that the VAD hears just now. */
   #speechSample: number | null = null;
+  /** From the end of speech to its final transcript. */
+  #final: OutcomeTimer | null = null;
   /** Somebody has spoken since the latest stream was asked for. */
   #spokenTo = false;
   #lastSegment = -1;
@@ -131,6 +136,7 @@ export class Recogniser implements SttStream {
 
   speechStarted(sample: number): void {
     this.#speechSample = sample;
+    this.#final = null;
     this.#spokenTo = true;
     this.#tell((stream) => {
       stream.speechStarted(sample);
@@ -139,6 +145,7 @@ export class Recogniser implements SttStream {
 
   speechStopped(sample: number): void {
     this.#speechSample = null;
+    this.#final = this.#timer();
     this.#tell((stream) => {
       stream.speechStopped(sample);
     });
@@ -146,6 +153,7 @@ export class Recogniser implements SttStream {
 
   endTurn(): void {
     this.#overSegment = this.#lastSegment;
+    this.#final = null;
     this.#change();
     this.#tell((stream) => {
       stream.endTurn();
@@ -169,6 +177,16 @@ export class Recogniser implements SttStream {
     const stream = this.#stream;
     this.#stream = null;
     await stream?.close();
+  }
+
+  #finalCame(): void {
+    this.#final?.first();
+    this.#final = null;
+  }
+
+  #timer(): OutcomeTimer {
+    const { stt, clock, onOutcome = () => undefined } = this.#options;
+    return new OutcomeTimer(stt, clock, onOutcome);
   }
 
   #tell(say: (stream: SttStream) => void): void {
@@ -197,7 +215,7 @@ export class Recogniser implements SttStream {
   async #open(): Promise<void> {
     const { model, multilingual } = this.#options;
     const generation = this.#generation;
-    const { stt, language, hints, clock, signal, onTranscript, onTurnEnds, onListener } = this.#options;
+    const { stt, language, hints, clock, signal, onTranscript, onTurnEnds, onListener, onOutcome } = this.#options;
     onListener?.({ provider: stt.name, model: model ?? null });
     const openedMs = clock.nowMs();
     const base = this.#lastSegment + 1;
@@ -209,6 +227,8 @@ export class Recogniser implements SttStream {
       // What ends with the session has not failed.
       if (failed || this.#closed || signal.aborted || generation !== this.#generation) return;
       failed = true;
+      this.#final = null;
+      this.#timer().failed();
       closeQuietly(opened);
       const isDeaf = this.#spokenTo && !understood;
       if (clock.nowMs() - openedMs > PROVEN_MS && !isDeaf) this.#attempt = 0;
@@ -236,6 +256,7 @@ export class Recogniser implements SttStream {
           if (segment <= this.#overSegment) return;
           this.#lastSegment = Math.max(this.#lastSegment, segment);
           understood ||= transcript.text !== '';
+          if (transcript.isFinal) this.#finalCame();
           onTranscript({ ...transcript, segment });
         },
         onTurnEnds: (probability) => {
@@ -243,6 +264,9 @@ export class Recogniser implements SttStream {
         },
         onListener: (who) => {
           if (!failed && !this.#closed && generation === this.#generation) onListener?.(who);
+        },
+        onOutcome: (outcome) => {
+          if (!this.#closed && generation === this.#generation) onOutcome?.(outcome);
         },
         onError: fail,
       },

@@ -22,6 +22,8 @@ export class Notifier {
   /** Up to this segment the user's words have been answered: what comes of them now is too late. */
   #answeredSegment = -1;
   #lastSegment = -1;
+  readonly #speaking = { user: false, agent: false };
+  #isOver = false;
 
   constructor(transport: Transport, listener: ((event: SessionEvent) => void) | undefined, journal: EventLogWriter) {
     this.#transport = transport;
@@ -37,12 +39,22 @@ export class Notifier {
     }
   }
 
+  /** Nothing is told after `ended`. */
   observe(event: SessionEvent): void {
+    if (this.#isOver) return;
+    this.#isOver = event.type === 'ended';
     try {
       this.#listener?.(event);
     } catch (error) {
       this.#journal.fault('observer.failed', reasonOf(error));
     }
+  }
+
+  /** Somebody begins or ceases to speak. Does nothing where that is known. */
+  speaks(who: 'user' | 'agent', isSpeaking: boolean): void {
+    if (this.#speaking[who] === isSpeaking) return;
+    this.#speaking[who] = isSpeaking;
+    this.observe({ type: 'speaking', who, isSpeaking });
   }
 
   /** What the user says, as far as it is known. A late final of words that were answered already is left out. */

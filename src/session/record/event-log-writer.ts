@@ -1,7 +1,7 @@
 import type { ConversationEffect, ConversationEvent, PlayoutPosition } from '../../conversation/events.js';
 import type { LogEntry, LogSink, NoteData } from './event-log.js';
 import { withoutText } from './privacy.js';
-import type { SessionOptions } from '../session-options.js';
+import type { SessionEvent, SessionOptions } from '../session-options.js';
 
 type JournalOptions = Pick<SessionOptions, 'log' | 'watch' | 'optOut'> & { tts: Named; llm: Named };
 type Named = Pick<SessionOptions['tts'], 'name'>;
@@ -15,6 +15,7 @@ export class EventLogWriter {
   /** The last stack of those that an exception in a provider's code has caused. */
   readonly faultCauses: Record<string, string> = {};
   readonly #nowMs: () => number;
+  readonly #tell: (event: SessionEvent) => void;
   #sink: LogSink | null;
   #watch: LogSink | null;
   readonly #optOut: boolean;
@@ -26,7 +27,13 @@ export class EventLogWriter {
   #modelTold = false;
   readonly #names: { voice: string; model: string };
 
-  constructor({ log, watch, optOut = false, tts, llm }: JournalOptions, nowMs: () => number) {
+  /** @param tell told of each fault, and of a provider that was given up */
+  constructor(
+    { log, watch, optOut = false, tts, llm }: JournalOptions,
+    nowMs: () => number,
+    tell: (event: SessionEvent) => void = () => undefined,
+  ) {
+    this.#tell = tell;
     this.#names = { voice: tts.name, model: llm.name };
     this.#sink = log ?? null;
     this.#watch = watch ?? null;
@@ -79,9 +86,16 @@ export class EventLogWriter {
 
   /** The conversation has waited long enough, sooner than the provider itself gave up: that is a fault of the provider's. */
   #stalled(name: string, data: Readonly<Record<string, unknown>>): void {
-    if (name === 'speech.stalled') this.fault('tts.failed', `${this.#names.voice} gave no sound in time`);
+    const { voice, model } = this.#names;
+    if (name === 'speech.stalled') {
+      this.#tell({ type: 'provider', stage: 'tts', provider: voice, failed: 'late' });
+      this.fault('tts.failed', `${voice} gave no sound in time`);
+    }
     if (name !== 'reply.failed') return;
-    if (!this.#modelTold) this.fault('llm.failed', `${this.#names.model}: ${String(data['reason'])}`);
+    if (!this.#modelTold) {
+      this.#tell({ type: 'provider', stage: 'llm', provider: model, failed: 'late' });
+      this.fault('llm.failed', `${model}: ${String(data['reason'])}`);
+    }
     this.#modelTold = false;
   }
 
@@ -90,6 +104,8 @@ export class EventLogWriter {
     this.#count(name);
     this.faultReasons[name] = reason;
     if (cause !== undefined) this.faultCauses[name] = cause;
+    // A listener that throws is not told of that.
+    if (name !== 'observer.failed') this.#tell({ type: 'fault', name, reason });
     this.note(name, { reason, ...(cause !== undefined && { cause }) });
   }
 

@@ -6,7 +6,9 @@ import { notInt16 } from '../../audio/frame.js';
 import { failureOf } from '../../base/errors.js';
 import type { LlmVoice } from '../../providers/llm/llm.js';
 import type { TtsProvider } from '../../providers/tts/tts.js';
+import type { ProviderOutcome } from '../../providers/outcome.js';
 import { untilAborted } from '../../base/deadlines.js';
+import { OutcomeTimer } from '../outcome-timer.js';
 import { RealtimeSpeech } from './realtime-speech.js';
 import type { Playout } from './playout.js';
 import type { UsedProvider } from '../record/usage.js';
@@ -24,6 +26,7 @@ export interface VoiceOptions {
   onFirstAudio: (utteranceId: number) => void;
   /** Somebody has given audio of an utterance, or was the only one who was asked for it. */
   onSpoke: (who: UsedProvider, chars: number) => void;
+  onOutcome: (outcome: ProviderOutcome) => void;
 }
 
 interface Job {
@@ -130,7 +133,7 @@ export class Voice {
   }
 
   async #synthesise(job: Job): Promise<void> {
-    const { tts, language, voiceId, model, settings, clock, playout, onEvent, onFirstAudio } = job.options;
+    const { tts, language, voiceId, model, settings, clock, playout, onEvent, onFirstAudio, onOutcome } = job.options;
     const { signal } = job.abort;
     this.chars += job.text.length;
     let resampler: Resampler | null = null;
@@ -142,13 +145,15 @@ export class Voice {
       if (!speakers.has(key)) job.options.onSpoke(who, job.text.length);
       speakers.add(key);
     };
+    const timer = new OutcomeTimer(tts, clock, onOutcome);
     try {
-      const request = { text: job.text, language, voiceId, model, settings, clock, signal };
+      const request = { text: job.text, language, voiceId, model, settings, clock, signal, onOutcome };
       for await (const audio of untilAborted(tts.synthesize(request), signal)) {
         if (!(audio.samples instanceof Int16Array)) throw notInt16(`samples of ${tts.name}`, audio.samples);
         if (resampler?.fromHz !== audio.sampleRateHz) {
           resampler = new Resampler(audio.sampleRateHz, playout.sampleRateHz);
         }
+        if (audio.samples.length > 0) timer.first();
         if (speakers.size === 0) onFirstAudio(job.utteranceId);
         spoke(audio.by ?? own);
         playout.append(job.utteranceId, resampler.process(audio.samples).slice(), audio.words);
@@ -158,6 +163,7 @@ export class Voice {
       playout.complete(job.utteranceId);
     } catch (error) {
       if (signal.aborted) return;
+      timer.failed();
       // Told first: the conversation asks how far it was heard.
       onEvent({ type: 'utterance.failed', utteranceId: job.utteranceId, ...failureOf(error) });
       playout.cancel(job.utteranceId);

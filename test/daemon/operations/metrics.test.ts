@@ -72,6 +72,8 @@ describe('/metrics', () => {
     expect(after.get('parley_event_loop_delay_seconds_count')).toBe(0); // no window is over yet
     expect(after.get('parley_sessions_limit')).toBe(100);
     expect(after.get('parley_agent_response_seconds_count{agent="baker"}')).toBe(1);
+    expect(after.get('parley_provider_first_seconds_count{stage="llm",provider="scripted"}')).toBe(1);
+    expect(after.get('parley_provider_first_seconds_count{stage="tts",provider="flite"}')).toBeGreaterThan(0);
     expect(after.get('parley_tts_characters_total{provider="flite"}')).toBeGreaterThan(5);
     expect(after.get('process_resident_memory_bytes')).toBeGreaterThan(1e7);
     expect(after.get('parley_webhook_outbox')).toBe(0);
@@ -114,6 +116,36 @@ describe('/metrics', () => {
     expect(text).toContain('parley_cost_total{type="voip",provider="twilio"} 0.02\n');
     expect(text).toContain('parley_agent_response_seconds_count{agent="agent 99"} 1\n');
     expect(text).toContain('parley_agent_response_seconds_count{agent="other"} 50\n');
+  });
+
+  it('counts what providers took and how they failed, and names a hundred of them', () => {
+    const metrics = new Metrics({
+      calls: () => [],
+      sessions: () => 0,
+      maxSessions: 1,
+      outbox: () => 0,
+      ready: () => true,
+      clock: new VirtualClock(),
+      faults: { count: 0 },
+      media: { loads: [], deaths: 0 },
+      trunks: new TrunkStatistics(() => undefined),
+    });
+    const tell = (event: Extract<SessionEvent, { type: 'provider' }>): void => metrics.session('a', event);
+    tell({ type: 'provider', stage: 'tts', provider: 'rime', firstMs: 240 });
+    tell({ type: 'provider', stage: 'tts', provider: 'rime', failed: 'late' });
+    tell({ type: 'provider', stage: 'llm', provider: 'openai', failed: 'error' });
+    tell({ type: 'provider', stage: 'llm', provider: 'openai', failed: 'error' });
+    for (let n = 0; n < 150; n++) {
+      tell({ type: 'provider', stage: 'stt', provider: `own ${String(n)}`, firstMs: 100 });
+    }
+    const text = metrics.text();
+    metrics.close();
+    expect(text).toContain('parley_provider_first_seconds_bucket{stage="tts",provider="rime",le="0.2"} 0\n');
+    expect(text).toContain('parley_provider_first_seconds_bucket{stage="tts",provider="rime",le="0.3"} 1\n');
+    expect(text).toContain('parley_provider_failures_total{stage="tts",provider="rime",why="late"} 1\n');
+    expect(text).toContain('parley_provider_failures_total{stage="llm",provider="openai",why="error"} 2\n');
+    expect(text).toContain('parley_provider_first_seconds_count{stage="stt",provider="own 97"} 1\n');
+    expect(text).toContain('parley_provider_first_seconds_count{stage="stt",provider="other"} 52\n');
   });
 
   it('has every figure that the dashboard and the alert rules ask for', async () => {

@@ -112,6 +112,8 @@ class Scene {
   readonly clock = new VirtualClock();
   readonly told: string[] = [];
   readonly lines: string[] = [];
+  /** What each provider has made of its speech. */
+  readonly outcomes: string[] = [];
   readonly errors: Error[] = [];
   readonly fakes: Fake[];
   readonly entries: SttEntry[];
@@ -137,6 +139,8 @@ class Scene {
       {
         onTranscript: ({ segment, text, isFinal }) =>
           this.lines.push(`${String(segment)}${isFinal ? '!' : '?'} ${text}`),
+        onOutcome: (what) =>
+          this.outcomes.push(`${what.provider} ${'firstMs' in what ? String(what.firstMs) : what.failed}`),
         onError: (error) => this.errors.push(error),
       },
     );
@@ -180,6 +184,7 @@ it('lets one listen as long as it does well', async () => {
   }
   expect(scene.finals).toEqual(['0! a 1 5', '1! a 2 5', '2! a 3 5']);
   expect([scene.told, scene.fakes[1]?.streams.length]).toEqual([[], 0]);
+  expect(scene.outcomes).toEqual(['a 100', 'a 100', 'a 100']);
 });
 
 it('plays the turn so far to the next where one breaks off, and nothing is said twice', async () => {
@@ -198,6 +203,7 @@ it('plays the turn so far to the next where one breaks off, and nothing is said 
   expect(scene.finals).toEqual(['0! a 1', '1! b 2 3 4 5']);
   expect(scene.told).toEqual(['a -> b: a failed: it closed the connection (1011)']);
   expect(scene.errors).toEqual([]);
+  expect(scene.outcomes).toEqual(['a 100', 'a error', 'b 100']);
   scene.stream?.endTurn();
   await scene.say(6);
   await scene.clock.advanceBy(500);
@@ -213,6 +219,8 @@ it('has another hear the turn where the final words are late, and takes whoever 
   expect(scene.lines).toEqual(['0! b 1 2 3']);
   expect(scene.told).toEqual(['a -> b: no final words within 700 ms']);
   expect([scene.fakes[0]?.last.closed, from]).toEqual([true, 50]);
+  // The other began late: what it took does not count from the end of the speech.
+  expect(scene.outcomes).toEqual(['a late']);
 });
 
 it('keeps the first where that has them after all', async () => {
