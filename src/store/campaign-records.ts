@@ -94,30 +94,11 @@ export class CampaignRecordStore {
   readonly #erase: (number: string) => number;
 
   constructor(database: Database.Database) {
-    const insert = database.prepare(
-      `INSERT INTO campaign_records (campaign_id, phone, metadata, place, status, calling, attempts, retried, due_ms)
-       VALUES (?, ?, ?, ?, 'not_started', 0, 0, '{}', ?) ON CONFLICT (campaign_id, phone) DO NOTHING`,
-    );
-    this.#addAll = database.transaction((campaignId: string, records: readonly NewRecord[]) =>
-      records.map(
-        ({ phone, metadata, place, dueMs }) =>
-          insert.run(campaignId, phone, JSON.stringify(metadata), place, dueMs).changes > 0,
-      ),
-    );
-    const reject = database.prepare(
-      'INSERT INTO campaign_rejections (campaign_id, phone, metadata, reason) VALUES (?, ?, ?, ?)',
-    );
-    const forget = database.prepare(
-      `DELETE FROM campaign_rejections WHERE campaign_id = @campaignId AND seq <=
-         (SELECT seq FROM campaign_rejections WHERE campaign_id = @campaignId ORDER BY seq DESC LIMIT 1 OFFSET ${String(REJECTIONS)})`,
-    );
-    this.#rejectAll = database.transaction(
-      (campaignId: string, rejections: readonly Omit<StoredRejection, 'seq'>[]) => {
-        for (const { phone, metadata, reason } of rejections)
-          reject.run(campaignId, phone, JSON.stringify(metadata), reason);
-        forget.run({ campaignId });
-      },
-    );
+    this.#addAll = prepareAdd(database);
+    this.#rejectAll = prepareReject(database);
+    this.#begin = prepareBegin(database);
+    this.#erase = prepareErase(database);
+    this.#removeSome = prepareRemoveSome(database);
     this.#get = database.prepare('SELECT * FROM campaign_records WHERE campaign_id = ? AND phone = ?');
     this.#bySeq = database.prepare('SELECT * FROM campaign_records WHERE seq = ?');
     this.#page = database.prepare(
@@ -139,18 +120,6 @@ export class CampaignRecordStore {
       `SELECT seq, due_ms FROM campaign_records WHERE campaign_id = ? AND due_ms IS NOT NULL AND place = ?
        ORDER BY due_ms, seq LIMIT 1`,
     );
-    const begin = database.prepare(
-      `UPDATE campaign_records SET status = 'started', session_id = ?, calling = 1, attempts = attempts + 1, due_ms = NULL
-       WHERE seq = ? AND due_ms IS NOT NULL`,
-    );
-    const paced = database.prepare(
-      'UPDATE campaigns SET last_call_ms = ? WHERE id = (SELECT campaign_id FROM campaign_records WHERE seq = ?)',
-    );
-    this.#begin = database.transaction((seq: number, sessionId: string, nowMs: number) => {
-      if (begin.run(sessionId, seq).changes === 0) return false;
-      paced.run(nowMs, seq);
-      return true;
-    });
     this.#end = database.prepare(
       `UPDATE campaign_records SET status = @status, calling = 0, due_ms = @dueMs, retried = @retried, reason = @reason
        WHERE seq = @seq AND session_id = @sessionId AND calling = 1`,
@@ -165,25 +134,6 @@ export class CampaignRecordStore {
     this.#postpone = database.prepare('UPDATE campaign_records SET due_ms = ? WHERE seq = ? AND due_ms IS NOT NULL');
     this.#calling = database.prepare('SELECT * FROM campaign_records WHERE calling = 1 ORDER BY campaign_id, seq');
     this.#counts = database.prepare('SELECT status, count FROM campaign_counts WHERE campaign_id = ?');
-    const erase = database.prepare('DELETE FROM campaign_records WHERE phone = ? AND calling = 0');
-    const plain = ["' '", "'-'", "'('", "')'", "'.'", "'/'"].reduce(
-      (text, it) => `replace(${text}, ${it}, '')`,
-      'phone',
-    );
-    const eraseRejections = database.prepare(`DELETE FROM campaign_rejections WHERE ${plain} = ?`);
-    this.#erase = database.transaction(
-      (number: string) => erase.run(number).changes + eraseRejections.run(number).changes,
-    );
-    const someRecords = database.prepare(
-      'DELETE FROM campaign_records WHERE seq IN (SELECT seq FROM campaign_records WHERE campaign_id = ? LIMIT ?)',
-    );
-    const someRejections = database.prepare(
-      'DELETE FROM campaign_rejections WHERE seq IN (SELECT seq FROM campaign_rejections WHERE campaign_id = ? LIMIT ?)',
-    );
-    this.#removeSome = database.transaction((campaignId: string, most: number) => {
-      const removed = someRecords.run(campaignId, most).changes;
-      return removed + someRejections.run(campaignId, most).changes > 0;
-    });
   }
 
   /** All in one transaction. Returns for each whether it was added; those that are there already are not. */
@@ -306,4 +256,74 @@ function stored(row: Row): StoredRecord {
     dueMs: row.due_ms,
     reason: row.reason,
   };
+}
+
+/** Adds records that are not there yet. */
+function prepareAdd(database: Database.Database): (campaignId: string, records: readonly NewRecord[]) => boolean[] {
+  const insert = database.prepare(
+    `INSERT INTO campaign_records (campaign_id, phone, metadata, place, status, calling, attempts, retried, due_ms)
+     VALUES (?, ?, ?, ?, 'not_started', 0, 0, '{}', ?) ON CONFLICT (campaign_id, phone) DO NOTHING`,
+  );
+  return database.transaction((campaignId: string, records: readonly NewRecord[]) =>
+    records.map(
+      ({ phone, metadata, place, dueMs }) =>
+        insert.run(campaignId, phone, JSON.stringify(metadata), place, dueMs).changes > 0,
+    ),
+  );
+}
+
+/** Notes refusals, and forgets the oldest beyond `REJECTIONS`. */
+function prepareReject(
+  database: Database.Database,
+): (campaignId: string, rejections: readonly Omit<StoredRejection, 'seq'>[]) => void {
+  const reject = database.prepare(
+    'INSERT INTO campaign_rejections (campaign_id, phone, metadata, reason) VALUES (?, ?, ?, ?)',
+  );
+  const forget = database.prepare(
+    `DELETE FROM campaign_rejections WHERE campaign_id = @campaignId AND seq <=
+       (SELECT seq FROM campaign_rejections WHERE campaign_id = @campaignId ORDER BY seq DESC LIMIT 1 OFFSET ${String(REJECTIONS)})`,
+  );
+  return database.transaction((campaignId: string, rejections: readonly Omit<StoredRejection, 'seq'>[]) => {
+    for (const { phone, metadata, reason } of rejections)
+      reject.run(campaignId, phone, JSON.stringify(metadata), reason);
+    forget.run({ campaignId });
+  });
+}
+
+/** A call to a record begins: counts the attempt, and keeps the pace of its campaign. */
+function prepareBegin(database: Database.Database): (seq: number, sessionId: string, nowMs: number) => boolean {
+  const begin = database.prepare(
+    `UPDATE campaign_records SET status = 'started', session_id = ?, calling = 1, attempts = attempts + 1, due_ms = NULL
+     WHERE seq = ? AND due_ms IS NOT NULL`,
+  );
+  const paced = database.prepare(
+    'UPDATE campaigns SET last_call_ms = ? WHERE id = (SELECT campaign_id FROM campaign_records WHERE seq = ?)',
+  );
+  return database.transaction((seq: number, sessionId: string, nowMs: number) => {
+    if (begin.run(sessionId, seq).changes === 0) return false;
+    paced.run(nowMs, seq);
+    return true;
+  });
+}
+
+/** Erases a number in all campaigns, however it was written in refusals. */
+function prepareErase(database: Database.Database): (number: string) => number {
+  const erase = database.prepare('DELETE FROM campaign_records WHERE phone = ? AND calling = 0');
+  const plain = ["' '", "'-'", "'('", "')'", "'.'", "'/'"].reduce((text, it) => `replace(${text}, ${it}, '')`, 'phone');
+  const eraseRejections = database.prepare(`DELETE FROM campaign_rejections WHERE ${plain} = ?`);
+  return database.transaction((number: string) => erase.run(number).changes + eraseRejections.run(number).changes);
+}
+
+/** Removes a few records and refusals of a campaign. */
+function prepareRemoveSome(database: Database.Database): (campaignId: string, most: number) => boolean {
+  const someRecords = database.prepare(
+    'DELETE FROM campaign_records WHERE seq IN (SELECT seq FROM campaign_records WHERE campaign_id = ? LIMIT ?)',
+  );
+  const someRejections = database.prepare(
+    'DELETE FROM campaign_rejections WHERE seq IN (SELECT seq FROM campaign_rejections WHERE campaign_id = ? LIMIT ?)',
+  );
+  return database.transaction((campaignId: string, most: number) => {
+    const removed = someRecords.run(campaignId, most).changes;
+    return removed + someRejections.run(campaignId, most).changes > 0;
+  });
 }

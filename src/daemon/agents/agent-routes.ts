@@ -88,12 +88,19 @@ const versionSchema = z
   .meta({ id: 'AgentVersion', description: 'An agent as a change has left it.' });
 
 const params = { agent_id: z.string().min(1).max(200) };
+const tag = 'agents';
+const errors = ['NOT_FOUND'] as const;
 
 /** Agents: made, changed, copied, switched off and deleted, with all that they were before. */
-export function agentRoutes(api: Api, { agents, knowledge }: AgentRoutesOptions): void {
-  const tag = 'agents';
-  const errors = ['NOT_FOUND'] as const;
+export function agentRoutes(api: Api, options: AgentRoutesOptions): void {
+  collectionRoutes(api, options);
+  agentItemRoutes(api, options);
+  copyRoutes(api, options);
+  versionRoutes(api, options);
+}
 
+/** All agents, and new ones. */
+function collectionRoutes(api: Api, { agents }: AgentRoutesOptions): void {
   api.add({
     id: 'listAgents',
     method: 'GET',
@@ -120,7 +127,10 @@ export function agentRoutes(api: Api, { agents, knowledge }: AgentRoutesOptions)
       return checked(await agents.create(content, nameOf(key)), configSent(request));
     },
   });
+}
 
+/** One agent: read, changed and deleted. */
+function agentItemRoutes(api: Api, { agents, knowledge }: AgentRoutesOptions): void {
   api.add({
     id: 'getAgent',
     method: 'GET',
@@ -173,7 +183,10 @@ export function agentRoutes(api: Api, { agents, knowledge }: AgentRoutesOptions)
       return { success: true };
     },
   });
+}
 
+/** Copies of agents, and agents switched on and off. */
+function copyRoutes(api: Api, { agents, knowledge }: AgentRoutesOptions): void {
   api.add({
     id: 'duplicateAgent',
     method: 'POST',
@@ -206,7 +219,10 @@ export function agentRoutes(api: Api, { agents, knowledge }: AgentRoutesOptions)
     handle: async ({ params: { agent_id: id }, body: { status }, key }) =>
       detailed(await agents.setStatus(id, status, nameOf(key))),
   });
+}
 
+/** What agents were, and are again. */
+function versionRoutes(api: Api, { agents }: AgentRoutesOptions): void {
   api.add({
     id: 'listAgentVersions',
     method: 'GET',

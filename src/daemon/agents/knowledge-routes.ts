@@ -63,10 +63,17 @@ const agentFilesSchema = z
     error: 'Input should be null without files',
   });
 
-/** Files that agents can consult: sent, read, listed, deleted, and given to agents. */
-export function knowledgeRoutes(api: Api, { agents, knowledge, uploads }: KnowledgeRoutesOptions): void {
-  const tag = 'knowledge';
+const tag = 'knowledge';
 
+/** Files that agents can consult: sent, read, listed, deleted, and given to agents. */
+export function knowledgeRoutes(api: Api, options: KnowledgeRoutesOptions): void {
+  uploadRoutes(api, options);
+  fileRoutes(api, options);
+  agentFileRoutes(api, options);
+}
+
+/** Files that are sent, and read into the knowledge base. */
+function uploadRoutes(api: Api, { knowledge, uploads }: KnowledgeRoutesOptions): void {
   api.add({
     id: 'uploadFile',
     method: 'POST',
@@ -108,7 +115,10 @@ export function knowledgeRoutes(api: Api, { agents, knowledge, uploads }: Knowle
       return worded(file);
     },
   });
+}
 
+/** Files of the knowledge base. */
+function fileRoutes(api: Api, { agents, knowledge }: KnowledgeRoutesOptions): void {
   api.add({
     id: 'deleteFile',
     method: 'POST',
@@ -135,7 +145,10 @@ export function knowledgeRoutes(api: Api, { agents, knowledge, uploads }: Knowle
     answer: z.array(fileSchema),
     handle: async () => (await knowledge.list()).map(worded),
   });
+}
 
+/** Files of an agent. */
+function agentFileRoutes(api: Api, { agents, knowledge }: KnowledgeRoutesOptions): void {
   api.add({
     id: 'setAgentFiles',
     method: 'POST',

@@ -68,28 +68,18 @@ const languageQuery = {
   lang_code: z.string().min(1).max(35).exactOptional().describe('The same as `language`.'),
 };
 
-/** Voices: the providers' own and custom ones, each with something to hear. */
-export function voiceRoutes(api: Api, { voices, clients, links }: VoiceRoutesOptions): void {
-  const tag = 'voices';
-  const link = (request: FastifyRequest, provider: string, voiceId: string): string => {
-    const path = `/voices/${encodeUrlText(provider)}/${encodeUrlText(voiceId)}/preview`;
-    return links.url(path, LINK_S, links.baseOf(clients.of(request.raw)));
-  };
-  const worded = (request: FastifyRequest, voice: StoredVoice): z.output<typeof customSchema> => {
-    const { provider, voiceId, name, model, settings, language, category, multiplier } = voice;
-    return {
-      provider,
-      voice_id: voiceId,
-      name,
-      model,
-      settings: { ...settings },
-      language,
-      category,
-      multiplier,
-      preview_url: link(request, provider, voiceId),
-    };
-  };
+const tag = 'voices';
+const customPath = '/voices/custom';
 
+/** Voices: the providers' own and custom ones, each with something to hear. */
+export function voiceRoutes(api: Api, options: VoiceRoutesOptions): void {
+  listRoute(api, options);
+  customRoutes(api, options);
+  previewRoute(api, options);
+}
+
+/** All voices. */
+function listRoute(api: Api, options: VoiceRoutesOptions): void {
   api.add({
     id: 'listVoices',
     method: 'GET',
@@ -100,7 +90,7 @@ export function voiceRoutes(api: Api, { voices, clients, links }: VoiceRoutesOpt
     description: '`language` finds the voices of a language, with any region where it names none.',
     answer: z.array(voiceSchema),
     handle: async ({ query: { provider, lang_code, language = lang_code }, request }) => {
-      const all = await voices.all();
+      const all = await options.voices.all();
       return all
         .filter((voice) => provider === undefined || voice.provider === provider)
         .filter((voice) => language === undefined || isOf(language, voice.language))
@@ -109,33 +99,35 @@ export function voiceRoutes(api: Api, { voices, clients, links }: VoiceRoutesOpt
           voice_id: voice.voiceId,
           name: voice.name,
           language: voice.language,
-          preview_url: link(request, voice.provider, voice.voiceId),
+          preview_url: previewUrlOf(voice, request, options),
           custom: custom !== null,
           base_voice_id: custom?.baseVoiceId ?? voice.voiceId,
         }));
     },
   });
+}
 
-  const path = '/voices/custom';
+/** Custom voices. */
+function customRoutes(api: Api, options: VoiceRoutesOptions): void {
   api.add({
     id: 'listCustomVoices',
     method: 'GET',
-    path,
+    path: customPath,
     tag,
     summary: 'The custom voices',
     query: languageQuery,
     answer: z.array(customSchema),
     handle: ({ request, query: { lang_code, language = lang_code } }) =>
-      voices
+      options.voices
         .custom()
         .filter((voice) => language === undefined || isOf(language, voice.language))
-        .map((voice) => worded(request, voice)),
+        .map((voice) => worded(voice, previewUrlOf(voice, request, options))),
   });
 
   api.add({
     id: 'createCustomVoice',
     method: 'POST',
-    path,
+    path: customPath,
     tag,
     summary: 'Add a custom voice, or change the one of its name',
     body: newSchema,
@@ -144,7 +136,7 @@ export function voiceRoutes(api: Api, { voices, clients, links }: VoiceRoutesOpt
     errors: ['PROVIDER_FAILED', 'PROVIDER_REFUSED', 'PROVIDER_TIMEOUT'],
     handle: async ({ body, request }) => {
       const { provider, voice_id: voiceId, name, model = null, language = null, category = null } = body;
-      const added = await voices.add({
+      const added = await options.voices.add({
         provider,
         voiceId,
         name,
@@ -155,25 +147,28 @@ export function voiceRoutes(api: Api, { voices, clients, links }: VoiceRoutesOpt
         settings: body.settings ?? {},
         multiplier: body.multiplier ?? 1,
       });
-      return worded(request, added);
+      return worded(added, previewUrlOf(added, request, options));
     },
   });
 
   api.add({
     id: 'deleteCustomVoice',
     method: 'DELETE',
-    path,
+    path: customPath,
     tag,
     summary: 'Delete a custom voice',
     body: deleteSchema,
     answer: success,
     errors: ['NOT_FOUND', 'VOICE_IN_USE'],
     handle: ({ body: { provider, voice_id: voiceId } }) => {
-      voices.remove(provider, voiceId);
+      options.voices.remove(provider, voiceId);
       return { success: true };
     },
   });
+}
 
+/** What a voice sounds like. */
+function previewRoute(api: Api, { voices, links }: VoiceRoutesOptions): void {
   api.add({
     id: 'getVoicePreview',
     method: 'GET',
@@ -193,6 +188,31 @@ export function voiceRoutes(api: Api, { voices, clients, links }: VoiceRoutesOpt
       return reply.send(Buffer.from(wav));
     },
   });
+}
+
+function previewUrlOf(
+  { provider, voiceId }: Pick<StoredVoice, 'provider' | 'voiceId'>,
+  { raw }: FastifyRequest,
+  { clients, links }: VoiceRoutesOptions,
+): string {
+  const path = `/voices/${encodeUrlText(provider)}/${encodeUrlText(voiceId)}/preview`;
+  return links.url(path, LINK_S, links.baseOf(clients.of(raw)));
+}
+
+/** As the interface words it. */
+function worded(voice: StoredVoice, url: string): z.output<typeof customSchema> {
+  const { provider, voiceId, name, model, settings, language, category, multiplier } = voice;
+  return {
+    provider,
+    voice_id: voiceId,
+    name,
+    model,
+    settings: { ...settings },
+    language,
+    category,
+    multiplier,
+    preview_url: url,
+  };
 }
 
 /** `en` is of `en-US`, `en-US` of itself; providers write them in any case. */

@@ -112,10 +112,16 @@ const linkQuery = {
   signature: signedQuery.signature.exactOptional(),
 };
 
-/** Calls that were and are, with their recordings and traces. */
-export function callLogRoutes(api: Api, { archive, access, clients, links }: CallLogRoutesOptions): void {
-  const tag = 'call logs';
+const tag = 'call logs';
 
+/** Calls that were and are, with their recordings and traces. */
+export function callLogRoutes(api: Api, options: CallLogRoutesOptions): void {
+  callRoutes(api, options);
+  fileRoutes(api, options);
+}
+
+/** Calls in pages, read one by one and deleted. */
+function callRoutes(api: Api, { archive, clients, links }: CallLogRoutesOptions): void {
   api.add({
     id: 'listCallLogs',
     method: 'GET',
@@ -159,7 +165,10 @@ export function callLogRoutes(api: Api, { archive, access, clients, links }: Cal
       return { success: true };
     },
   });
+}
 
+/** The files of a call: its recording and its event log. */
+function fileRoutes(api: Api, { archive, access, links }: CallLogRoutesOptions): void {
   api.add({
     id: 'getRecording',
     method: 'GET',

@@ -105,11 +105,18 @@ const idempotencyKey = z
   .optional()
   .describe('Repeats of a request under the same key, within 24 hours, are answered alike and dial once.');
 
+const tag = 'calls';
+
 /** Calls that are placed, registered, ended and stopped. */
 export function callRoutes(api: Api, options: CallRoutesOptions): void {
-  const { dialer, registered, dials, guards, telephone } = options;
-  const tag = 'calls';
+  dialRoute(api, options);
+  registrationRoutes(api, options);
+  terminateRoute(api, options);
+  guardRoutes(api, options);
+}
 
+/** Calls that agents place. */
+function dialRoute(api: Api, { dialer }: CallRoutesOptions): void {
   api.add({
     id: 'startOutboundCall',
     method: 'POST',
@@ -144,7 +151,10 @@ export function callRoutes(api: Api, options: CallRoutesOptions): void {
       return worded(taken);
     },
   });
+}
 
+/** Calls whose client is still to come. */
+function registrationRoutes(api: Api, { registered, telephone }: CallRoutesOptions): void {
   api.add({
     id: 'registerCall',
     method: 'POST',
@@ -183,7 +193,10 @@ export function callRoutes(api: Api, options: CallRoutesOptions): void {
       return { call_id: callId, sip_uri: sipUri };
     },
   });
+}
 
+/** Sessions that are ended. */
+function terminateRoute(api: Api, options: CallRoutesOptions): void {
   api.add({
     id: 'terminateSession',
     method: 'POST',
@@ -202,7 +215,10 @@ export function callRoutes(api: Api, options: CallRoutesOptions): void {
       return { success: true };
     },
   });
+}
 
+/** The kill switch and the guards of outbound calls. */
+function guardRoutes(api: Api, { dialer, dials, guards }: CallRoutesOptions): void {
   api.add({
     id: 'stopCalls',
     method: 'POST',

@@ -95,39 +95,11 @@ export async function openNetworks({
     closing.push(() => trunks.close());
     sip = trunks;
   }
-  const { publicUrl } = settings;
-  /** A carrier with media sockets. */
-  const join = async (
-    name: string,
-    open: (common: CarrierAccount) => Promise<{ carrier: Carrier & WebhookEndpoint; close: () => Promise<void> }>,
-  ): Promise<void> => {
-    const owned = ownedBy(name);
-    const refusals = new RefusalLog(engine.clock, figures, name);
-    const { carrier, close } = await open({
-      engine,
-      onError,
-      owned,
-      publicUrl,
-      onRefused: (reason, why) => refusals.addOf(name, reason, why),
-    });
+  const accounts = await openAccounts({ engine, settings, figures, onError, ownedBy });
+  for (const { carrier, owned, close } of accounts) {
     joined.push({ carrier, owned });
     doors.push(carrier);
-    closing.push(async () => {
-      await close();
-      refusals.close();
-    });
-  };
-  if (settings.twilio.accountSid !== null) {
-    const own = { settings: settings.twilio, authToken: settings.twilioAuthToken };
-    await join('twilio', (common) => twilioCarrier({ ...common, ...own }));
-  }
-  if (settings.telnyx.connectionId !== null) {
-    const own = { settings: settings.telnyx, apiKey: settings.telnyxApiKey, nowUnixMs };
-    await join('telnyx', (common) => telnyxCarrier({ ...common, ...own }));
-  }
-  if (settings.plivo.authId !== null) {
-    const own = { settings: settings.plivo, authToken: settings.plivoAuthToken };
-    await join('plivo', (common) => plivoCarrier({ ...common, ...own }));
+    closing.push(close);
   }
   // Numbers of carriers that are not there any more ring on the simulated network alone.
   const others = new Set(joined.flatMap(({ owned }) => owned));
@@ -155,4 +127,59 @@ export async function openNetworks({
       for (const close of closing) await close();
     },
   };
+}
+
+/** A carrier with webhooks and media sockets. */
+interface OpenAccount {
+  carrier: Carrier & WebhookEndpoint;
+  /** Its numbers, E.164. */
+  owned: readonly string[];
+  close: () => Promise<void>;
+}
+
+interface OpenAccountsOptions extends Pick<NetworksOptions, 'engine' | 'settings' | 'onError'> {
+  figures: TrunkStatistics;
+  ownedBy: (name: string) => string[];
+}
+
+/** Opens the accounts with carriers that have media sockets. */
+async function openAccounts(options: OpenAccountsOptions): Promise<OpenAccount[]> {
+  const { engine, settings, figures, onError, ownedBy } = options;
+  const { twilio, telnyx, plivo, publicUrl } = settings;
+  const accounts: OpenAccount[] = [];
+  const join = async (
+    name: string,
+    open: (common: CarrierAccount) => Promise<Pick<OpenAccount, 'carrier' | 'close'>>,
+  ): Promise<void> => {
+    const owned = ownedBy(name);
+    const refusals = new RefusalLog(engine.clock, figures, name);
+    const { carrier, close } = await open({
+      engine,
+      onError,
+      owned,
+      publicUrl,
+      onRefused: (reason, why) => refusals.addOf(name, reason, why),
+    });
+    accounts.push({
+      carrier,
+      owned,
+      close: async () => {
+        await close();
+        refusals.close();
+      },
+    });
+  };
+  if (twilio.accountSid !== null) {
+    const own = { settings: twilio, authToken: settings.twilioAuthToken };
+    await join('twilio', (common) => twilioCarrier({ ...common, ...own }));
+  }
+  if (telnyx.connectionId !== null) {
+    const own = { settings: telnyx, apiKey: settings.telnyxApiKey, nowUnixMs };
+    await join('telnyx', (common) => telnyxCarrier({ ...common, ...own }));
+  }
+  if (plivo.authId !== null) {
+    const own = { settings: plivo, authToken: settings.plivoAuthToken };
+    await join('plivo', (common) => plivoCarrier({ ...common, ...own }));
+  }
+  return accounts;
 }

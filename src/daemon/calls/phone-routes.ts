@@ -87,11 +87,18 @@ const params = { phone: z.string().min(1).max(100) };
 /** A carrier's answer takes no longer; one that has to order a number takes half a minute. */
 const CARRIER_MS = 50_000;
 
+const tag = 'phones';
+
 /** The daemon's phone numbers: bought from the carrier, each with the agent that answers it. */
 export function phoneRoutes(api: Api, options: PhoneRoutesOptions): void {
-  const { engine, agents, phones, openTelephone, nowUnixMs } = options;
-  const tag = 'phones';
+  acquisitionRoutes(api, options);
+  numberRoutes(api, options);
+  agentRoutes(api, options);
+  simulationRoute(api, options);
+}
 
+/** Numbers that are bought from the carrier, or taken into use. */
+function acquisitionRoutes(api: Api, { phones, openTelephone, nowUnixMs }: PhoneRoutesOptions): void {
   api.add({
     id: 'purchasePhone',
     method: 'POST',
@@ -141,7 +148,10 @@ export function phoneRoutes(api: Api, options: PhoneRoutesOptions): void {
       return worded(phone);
     },
   });
+}
 
+/** Numbers that are in use: read, changed and given back. */
+function numberRoutes(api: Api, { phones, openTelephone }: PhoneRoutesOptions): void {
   api.add({
     id: 'listPhones',
     method: 'GET',
@@ -194,7 +204,10 @@ export function phoneRoutes(api: Api, options: PhoneRoutesOptions): void {
       return { success: true };
     },
   });
+}
 
+/** Who answers a number, and what is different for calls on it. */
+function agentRoutes(api: Api, { engine, agents, phones }: PhoneRoutesOptions): void {
   api.add({
     id: 'setPhoneAgent',
     method: 'POST',
@@ -239,8 +252,10 @@ export function phoneRoutes(api: Api, options: PhoneRoutesOptions): void {
       return worded(changed(phones, phone, { agentConfigOverride: override }));
     },
   });
+}
 
-  // The simulated network's own: there is nobody else who could call.
+/** The simulated network's own: there is nobody else who could call. */
+function simulationRoute(api: Api, { phones, openTelephone }: PhoneRoutesOptions): void {
   api.add({
     id: 'simulateCall',
     method: 'POST',

@@ -49,15 +49,22 @@ const campaignSchema = z
   .meta({ id: 'Campaign', description: 'People who are called one after the other by one agent.' });
 
 const params = { campaign_id: z.string().min(1).max(100) };
+const tag = 'campaigns';
+const path = '/campaigns/{campaign_id}';
+const one = { tag, params, answer: campaignSchema };
 
 /** Campaigns, whom they call, and how far they are. */
 export function campaignRoutes(api: Api, campaigns: Campaigns, clock: Clock): void {
   campaignRecordRoutes(api, campaigns);
   campaignProgressRoutes(api, campaigns, clock);
-  const tag = 'campaigns';
-  const path = '/campaigns/{campaign_id}';
-  const one = { tag, params, answer: campaignSchema };
+  collectionRoutes(api, campaigns);
+  campaignItemRoutes(api, campaigns);
+  callingRoutes(api, campaigns);
+  scheduleRoutes(api, campaigns);
+}
 
+/** All campaigns, and new ones. */
+function collectionRoutes(api: Api, campaigns: Campaigns): void {
   api.add({
     id: 'createCampaign',
     method: 'POST',
@@ -81,7 +88,10 @@ export function campaignRoutes(api: Api, campaigns: Campaigns, clock: Clock): vo
     answer: z.array(campaignSchema),
     handle: () => campaigns.list().map(worded),
   });
+}
 
+/** One campaign: read, changed and deleted. */
+function campaignItemRoutes(api: Api, campaigns: Campaigns): void {
   api.add({
     ...one,
     id: 'getCampaign',
@@ -124,7 +134,10 @@ export function campaignRoutes(api: Api, campaigns: Campaigns, clock: Clock): vo
       return { success: true };
     },
   });
+}
 
+/** The number that a campaign calls with, and whether it calls. */
+function callingRoutes(api: Api, campaigns: Campaigns): void {
   api.add({
     ...one,
     id: 'setCampaignCaller',
@@ -158,7 +171,10 @@ export function campaignRoutes(api: Api, campaigns: Campaigns, clock: Clock): vo
     errors: ['NOT_FOUND', 'CAMPAIGN_FINISHED'],
     handle: ({ params: { campaign_id: id } }) => worded(campaigns.stop(id)),
   });
+}
 
+/** How a campaign calls. */
+function scheduleRoutes(api: Api, campaigns: Campaigns): void {
   api.add({
     id: 'getCampaignSchedule',
     method: 'GET',

@@ -3,12 +3,12 @@ import type { IncomingMessage } from 'node:http';
 import { ParleyError } from '../../base/errors.js';
 import type { KeyBinding, KeyStore, StoredKey } from '../../store/keys.js';
 import type { Client, Clients } from './clients.js';
-import type { SessionTokens } from './session-tokens.js';
 import type { Settings } from '../../settings/settings.js';
 
 export interface AccessOptions {
   keys: Pick<KeyStore, 'find' | 'get' | 'list'>;
-  tokens: SessionTokens;
+  /** Session tokens: each is used up, and stands for the key that made it. */
+  tokens: { redeem: (token: string) => PublicKey | null };
   /** Web origins that may talk beside the daemon's own; `*` = all. */
   allowedOrigins: readonly string[];
   /** Who made a request. */
