@@ -3,7 +3,6 @@ export { Engine } from './engine/engine.js';
 export type { ChatPiece } from './engine/chat.js';
 export type {
   AgentRequest,
-  CallHistory,
   ChatRequest,
   CustomVoice,
   CustomVoices,
@@ -179,9 +178,14 @@ export type {
 export type { AnnouncedEnd } from './conversation/voicemail/announcements.js';
 export type { ReplyPiece } from './engine/chat-reply.js';
 export type { LanguageVendors } from './engine/languages.js';
-export type { Teller } from './engine/session-recorder.js';
-export type { LeftSession, UnfinishedChat, UnfinishedSession, UnfinishedSessions } from './engine/unfinished.js';
-export type { AgentWarning } from './engine/warnings.js';
+export type { CallHistory, RecordedSession, Recorder, SessionRecord } from './engine/session-recorder.js';
+export type {
+  LeftSession,
+  UnfinishedChat,
+  UnfinishedSession,
+  UnfinishedSessions,
+} from './engine/unfinished-session.js';
+export type { AgentReview, AgentWarning } from './engine/warnings.js';
 export type { LocalModelsOptions } from './providers/local/local-models.js';
 export type { TurnModel, TurnRequest } from './providers/turn/turn.js';
 export type { AfterCallMarks } from './session/after-call/after-call.js';

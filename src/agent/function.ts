@@ -24,12 +24,7 @@ export const paramSchema = z
 
 export type Param = z.infer<typeof paramSchema>;
 
-const paramsSchema = z
-  .array(paramSchema)
-  .max(100)
-  .superRefine((params, context) => {
-    refuseRepeatedNames(params, context);
-  });
+const paramsSchema = z.array(paramSchema).max(100).superRefine(refuseRepeatedNames, { when: isList });
 
 const responseModeSchema = z.enum(['strict', 'flexible']);
 
@@ -74,12 +69,7 @@ export const functionSchema = z
 
 export type AgentFunction = z.infer<typeof functionSchema>;
 
-export const functionsSchema = z
-  .array(functionSchema)
-  .max(128)
-  .superRefine((functions, context) => {
-    refuseRepeatedNames(functions, context);
-  });
+export const functionsSchema = z.array(functionSchema).max(128).superRefine(refuseRepeatedNames, { when: isList });
 
 export const serviceFunctionSchema = z
   .strictObject({
@@ -111,12 +101,20 @@ export const appFunctionSchema = z
 
 export type AppFunction = z.infer<typeof appFunctionSchema>;
 
+/** Repeated names are looked for also where items have other faults. */
+function isList({ value }: { value: unknown }): boolean {
+  return Array.isArray(value);
+}
+
+/** @param items as they were given: some may be no objects, or have no name */
 function refuseRepeatedNames(
-  items: readonly { name: string }[],
+  items: readonly unknown[],
   context: { addIssue(issue: { code: 'custom'; path: (string | number)[]; message: string }): void },
 ): void {
   const seen = new Set<string>();
-  items.forEach(({ name }, index) => {
+  items.forEach((item, index) => {
+    const { name } = (item ?? {}) as { name?: unknown };
+    if (typeof name !== 'string') return;
     if (seen.has(name))
       context.addIssue({ code: 'custom', path: [index, 'name'], message: `${name} is there already` });
     seen.add(name);

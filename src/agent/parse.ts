@@ -5,15 +5,17 @@ import { VOICE_PROVIDERS } from './voice.js';
 /** Speech recognition vendors that the interface names. */
 export const STT_PROVIDERS = ['deepgram', 'gladia', 'talkscriber'] as const;
 
+const DEFAULT_MAX_PROMPT_CHARS = 100_000;
+
 export interface AgentConfigRules {
-  /** Registered voice providers, beside the interface's own. Omitted = any name passes. */
-  voiceProviders?: readonly string[];
-  /** Registered speech recognition providers, beside the interface's own. Omitted = any name passes. */
-  sttProviders?: readonly string[];
-  /** Language models that can be named. Omitted = any name passes. */
-  llmModels?: readonly string[];
+  /** Registered voice providers, beside the interface's own. Null = any name passes. */
+  voiceProviders?: readonly string[] | null | undefined;
+  /** Registered speech recognition providers, beside the interface's own. Null = any name passes. */
+  sttProviders?: readonly string[] | null | undefined;
+  /** Language models that can be named. Null = any name passes. */
+  llmModels?: readonly string[] | null | undefined;
   /** Longest prompt in characters. Default 100,000. */
-  maxPromptChars?: number;
+  maxPromptChars?: number | null | undefined;
   /** Goes before each fault's location, such as `['body', 'agent_config']`. Default none. */
   location?: Location;
 }
@@ -33,11 +35,16 @@ export function parseAgentConfig(value: unknown, rules: AgentConfigRules = {}): 
 /** What depends on this installation and therefore is not in the schema. */
 function ruleIssues(config: AgentConfig, rules: AgentConfigRules, prefix: Location): ValidationIssue[] {
   const issues: ValidationIssue[] = [];
-  const checkName = (path: Location, name: string | null | undefined, known: readonly string[] | undefined): void => {
-    if (name == null || name === '' || known === undefined || known.includes(name)) return;
+  const checkName = (
+    path: Location,
+    name: string | null | undefined,
+    known: readonly string[] | null | undefined,
+  ): void => {
+    if (name == null || name === '' || known == null || known.includes(name)) return;
     issues.push({ loc: [...prefix, ...path], msg: `Input should be one of: ${known.join(', ')}`, type: 'enum' });
   };
-  const { voiceProviders, sttProviders, llmModels, maxPromptChars = 100_000 } = rules;
+  const { voiceProviders, sttProviders, llmModels } = rules;
+  const maxPromptChars = rules.maxPromptChars ?? DEFAULT_MAX_PROMPT_CHARS;
   checkName(['voice', 'provider'], config.voice?.provider, voiceProviders && union(VOICE_PROVIDERS, voiceProviders));
   checkName(
     ['speech_to_text', 'provider'],

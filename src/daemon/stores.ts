@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3';
 import type { Clock } from '../base/clock.js';
 import type { Settings } from '../settings/settings.js';
 import type { Engine } from '../engine/engine.js';
-import type { UnfinishedSession } from '../engine/unfinished.js';
+import type { UnfinishedSession } from '../engine/unfinished-session.js';
 import { AgentStore } from '../store/agents.js';
 import { Checkpointer } from '../store/checkpointer.js';
 import { CallStore } from '../store/calls.js';

@@ -1,27 +1,19 @@
 import { randomUUID } from 'node:crypto';
-import { CHAT_STATUS, chatReport } from './chat-report.js';
-import type { Clock } from '../base/clock.js';
+import { waitAtMost } from '../base/deadlines.js';
+import { ParleyError, reasonOf } from '../base/errors.js';
 import { nowUnixMs } from '../base/real-clock.js';
 import type { ChatMessage } from '../agent/chat.js';
 import { buildSystemPrompt } from '../agent/prompt.js';
-import type { ResolvedAgent } from '../agent/resolve.js';
-import { ParleyError, reasonOf } from '../base/errors.js';
-import type { GuardedClient } from '../net/guarded-client.js';
-import type { LlmProvider } from '../providers/llm/llm.js';
 import { afterCall } from '../session/after-call/after-call.js';
-import type { MemoryKeeper, MemoryStore, SessionMemory } from '../session/after-call/memory.js';
-import type { FunctionCall } from '../session/record/session-report.js';
-import type { McpServers } from '../tools/mcp/tools.js';
-import { askForPrompt } from '../tools/prompt-webhook.js';
-import type { Teller, Told } from './session-recorder.js';
+import type { FunctionCall, SessionReport } from '../session/record/session-report.js';
+import { callFacts, unfinishedSession } from './call-facts.js';
+import { CHAT_STATUS, chatReport } from './chat-report.js';
 import { ChatReply, type ReplyPiece } from './chat-reply.js';
-import { customLlm } from './custom-llm.js';
 import { rememberWhenOver } from './continuation.js';
-import { remembering } from './memories.js';
-import type { ChatRequest, EngineParts } from './options.js';
-import type { Mind, Planner } from './agent-setup.js';
-import type { UnfinishedChat } from './unfinished.js';
-import { waitAtMost } from '../base/deadlines.js';
+import type { ChatRequest } from './options.js';
+import { prepareAgent, type PreparedAgent } from './prepare-agent.js';
+import type { EngineServices } from './services.js';
+import type { UnfinishedChat } from './unfinished-session.js';
 
 export type ChatPiece =
   /** The agent has been found fit to answer; nothing has been asked of its model yet. */
@@ -30,40 +22,26 @@ export type ChatPiece =
   /** The answer is complete. `added` is what it adds to the conversation: words, calls of tools and their results. */
   | { type: 'done'; added: readonly ChatMessage[]; promptTokens: number; completionTokens: number };
 
-export interface ChatsOptions {
-  options: EngineParts;
-  planner: Planner;
-  mcp: McpServers;
-  client: GuardedClient;
-  aftermath: Teller;
-  memories: MemoryStore;
-  sessionMemory: SessionMemory;
-  clock: Clock;
-  networkClock: Clock;
-}
-
 /** One chat: what is known of it from its beginning to what comes after. */
 interface Chat {
   id: string;
   request: ChatRequest;
   startMs: number;
   startUnixMs: number;
-  mind: Mind;
-  memory: MemoryKeeper | undefined;
+  prepared: PreparedAgent;
   systemPrompt: string;
-  llm: LlmProvider;
-  faults: Map<string, number>;
+  faults: FaultCounts;
 }
 
 /** Where the engine answers in writing. */
 export class Chats {
-  readonly #options: ChatsOptions;
+  readonly #services: EngineServices;
   readonly #running = new Map<AbortController, Promise<void>>();
   readonly #ending = new Set<Promise<void>>();
   #closed = false;
 
-  constructor(options: ChatsOptions) {
-    this.#options = options;
+  constructor(services: EngineServices) {
+    this.#services = services;
   }
 
   /** See `Engine.chat`. */
@@ -93,23 +71,23 @@ export class Chats {
       return isOver;
     });
     // An answer breaks off when its reader asks for the next piece; one who does not is not waited for.
-    await waitAtMost(this.#options.networkClock, READERS_MS, Promise.all(over));
+    await waitAtMost(this.#services.networkClock, READERS_MS, Promise.all(over));
     await Promise.all(this.#ending);
   }
 
   async *#answer(request: ChatRequest, signal: AbortSignal): AsyncGenerator<ChatPiece, void, undefined> {
     const chat = await this.#begin(request, signal);
-    const { agent, toolbox } = chat.mind;
-    const { id: sessionId, llm, systemPrompt } = chat;
+    const { id: sessionId, systemPrompt, prepared } = chat;
+    const { agent, toolbox, llm, model } = prepared;
     const reply = new ChatReply({
       llm,
+      model,
       systemPrompt,
       toolbox,
       sessionId,
       signal,
       metadata: agent.metadata,
-      clock: this.#options.clock,
-      model: llm === chat.mind.llm ? agent.llm.model : llm.name,
+      clock: this.#services.clock,
       temperature: agent.llm.temperature,
       history: agent.history,
     });
@@ -131,8 +109,8 @@ export class Chats {
   }
 
   /** What the agent has to say: its opening, an answer, or nothing. */
-  async *#pieces({ mind: { agent }, request, llm }: Chat, reply: ChatReply): AsyncGenerator<ReplyPiece> {
-    const { messages, endOfSession = false } = request;
+  async *#pieces({ prepared: { agent, llm }, request }: Chat, reply: ChatReply): AsyncGenerator<ReplyPiece> {
+    const { messages, endOfSession } = request;
     const isNew = messages.every(({ role }) => role === 'system');
     if (isNew) {
       const { firstMessage, userStarts } = agent.opening;
@@ -144,170 +122,110 @@ export class Chats {
     }
     // Where the last word was the agent's nobody asked: there is nothing to answer, or it may have nothing to add.
     const isAsked = messages.at(-1)?.role !== 'assistant';
-    if (endOfSession && !isAsked) return;
+    if (endOfSession === true && !isAsked) return;
     yield* reply.pieces(messages);
     if (reply.hasSpoken || !isAsked) return;
     throw new ParleyError('PROVIDER_FAILED', { provider: llm.name, reason: 'it said nothing' });
   }
 
   async #begin(request: ChatRequest, signal: AbortSignal): Promise<Chat> {
-    const { planner, mcp, clock, memories, networkClock } = this.#options;
     const id = request.id ?? randomUUID();
-    const [startMs, startUnixMs] = [clock.nowMs(), nowUnixMs()];
-    const faults = new Map<string, number>();
-    const onFault = (name: string): void => void faults.set(name, (faults.get(name) ?? 0) + 1);
-    const notes = { onFault };
-    await mcp.warmUp();
-    let mind = await planner.mind(request, notes);
-    if (mind.agent.status === 'disabled') throw new ParleyError('AGENT_DISABLED');
-    if (mind.refusal !== null) throw mind.refusal;
-    const extra = await this.#extraPrompt(mind.agent, id, request, signal, onFault);
-    if (extra !== null) {
-      const metadata = { ...mind.agent.metadata, ...extra.metadata };
-      mind = await planner.mind({ ...request, metadata }, { ...notes, extraPrompt: extra.extraPrompt });
-    }
-    const { agentId = null } = request;
-    const { agent, memory } = await remembering(mind.agent, {
-      store: memories,
-      clock: networkClock,
-      agentId,
-      sessionId: id,
-      nowUnixMs,
-      onFault: () => onFault('memory.failed'),
-    });
-    signal.throwIfAborted();
-    mind = { ...mind, agent };
-    const chat = {
+    const [startMs, startUnixMs] = [this.#services.clock.nowMs(), nowUnixMs()];
+    const faults = new FaultCounts();
+    const prepared = await prepareAgent(this.#services, request, 'writing', {
       id,
-      request,
-      startMs,
-      startUnixMs,
-      mind,
-      memory,
-      faults,
-      systemPrompt: buildSystemPrompt(agent, startUnixMs, 'writing'),
-      llm: this.#llm(mind, request, id, onFault),
-    };
-    if (request.endOfSession === true)
+      onFault: faults.note,
+      onFinish: () => undefined, // there is no line to close, and nobody to connect
+      signal,
+    });
+    const systemPrompt = buildSystemPrompt(prepared.agent, startUnixMs, 'writing');
+    const chat = { id, request, startMs, startUnixMs, prepared, systemPrompt, faults };
+    prepared.customLlm?.llm.start(); // it is dialled for this answer alone
+    if (request.endOfSession === true) {
       this.#keep(chat, { messages: saidBefore(request), functionCalls: [], durationMs: 0 });
+    }
     return chat;
   }
 
-  /** So that what comes after the end is done also where the process dies before. */
-  #keep({ id, request, startUnixMs, mind, faults }: Chat, chat: UnfinishedChat): void {
-    const { agent } = mind;
-    const nothing = { messages: [], functionCalls: [] };
+  /** What comes after the end of the session is done even if the process dies before. */
+  #keep({ id, request, startUnixMs, prepared, faults }: Chat, chat: UnfinishedChat): void {
+    const { agent } = prepared;
+    const record = { to: agent.webhooks.sessionData, facts: callFacts(request, prepared, startUnixMs) };
+    const kept = agent.privacy.optOut ? { ...chat, messages: [], functionCalls: [] } : chat;
     try {
-      this.#options.options.unfinished?.put({
-        sessionId: id,
-        to: agent.webhooks.sessionData,
-        facts: factsOf(request, mind, startUnixMs),
-        script: request.script ?? null,
-        extensions: request.extensions ?? null,
-        includeMetadataInPrompt: request.includeMetadataInPrompt ?? false,
-        chat: agent.privacy.optOut ? { ...chat, ...nothing } : chat,
-      });
+      this.#services.options.unfinished?.put(unfinishedSession(id, record, request, kept));
     } catch {
       faults.set('history.failed', 1);
     }
   }
 
-  /** Null where there is none. */
-  async #extraPrompt(
-    agent: ResolvedAgent,
-    sessionId: string,
-    request: ChatRequest,
-    signal: AbortSignal,
-    onFault: (name: string) => void,
-  ): Promise<Awaited<ReturnType<typeof askForPrompt>> | null> {
-    const { metadata, webhooks } = agent;
-    const { agentId = null } = request;
-    if (webhooks.extraPrompt === null) return null;
-    try {
-      const asked = { sessionId, agentId, phones: null, metadata, signal };
-      return await askForPrompt(this.#options.client, webhooks.extraPrompt, asked);
-    } catch {
-      signal.throwIfAborted();
-      onFault('extraPromptWebhook.failed');
-      return null;
-    }
-  }
-
-  /** The agent's own server, where it has one: it is dialled for this answer alone. */
-  #llm({ agent, llm }: Mind, request: ChatRequest, id: string, onFault: (name: string) => void): LlmProvider {
-    if (agent.customLlm === null || request.llm !== undefined) return llm;
-    const { client, networkClock } = this.#options;
-    const { agentId = null } = request;
-    const custom = customLlm({
-      address: agent.customLlm,
-      guard: client.guard,
-      clock: networkClock,
-      facts: { agent_id: agentId, call_sid: null, session_id: id, metadata: agent.metadata, voip: null },
-      onFinish: () => undefined, // there is no line to close, and nobody to connect
-      onFault,
-    });
-    custom.llm.start();
-    return custom.llm;
-  }
-
   /** What comes after the answer. Resolves when all of it is done; never rejects. */
   #end(chat: Chat, reply: ChatReply, failure: string | null): Promise<void> {
-    const { llm, mind, request } = chat;
-    const ending = (request.endOfSession === true ? this.#endSession(chat, reply, failure) : Promise.resolve())
-      .catch(() => undefined)
-      .then(() => (llm === mind.llm ? undefined : llm.close()));
+    const after = chat.request.endOfSession === true ? this.#endSession(chat, reply, failure) : Promise.resolve();
+    const ending = after.catch(() => undefined).then(() => chat.prepared.close());
     this.#ending.add(ending);
     void ending.then(() => this.#ending.delete(ending));
     return ending;
   }
 
   async #endSession(chat: Chat, reply: ChatReply, failure: string | null): Promise<void> {
-    const { id, request, startMs, startUnixMs, mind, memory, faults, llm, systemPrompt } = chat;
-    const { aftermath, sessionMemory, clock, options } = this.#options;
-    const { agent, toolbox } = mind;
-    const { agentId = null } = request;
-    const noteFault = (name: string): void => void faults.set(name, (faults.get(name) ?? 0) + 1);
+    const { id, request, startMs, startUnixMs, prepared, faults } = chat;
+    const { recorder, sessionMemory, clock, options } = this.#services;
+    const { agent } = prepared;
     const messages = [...saidBefore(request), ...reply.added];
     const durationMs = clock.nowMs() - startMs;
     this.#keep(chat, { messages, functionCalls: reply.calls, durationMs });
-    const told: ChatMessage[] = [{ role: 'system', content: systemPrompt }, ...messages];
-    const {
-      metadata,
-      llm: { model },
-      privacy: { optOut },
-    } = agent;
-    const { usage } = reply;
-    const marks = options.afterCallMarks ?? options.unfinished;
-    const after = {
-      id,
-      toolbox,
-      llm,
-      model: llm === mind.llm ? model : llm.name,
-      metadata,
-      clock,
-      usage,
-      optOut,
-      ...(memory !== undefined && { memory }),
-      ...(marks !== undefined && { afterCallMarks: marks }),
-    };
-    const finished = afterCall(after, told, reply.calls, noteFault).then((later: readonly FunctionCall[]) =>
-      chatReport({ id, durationMs, messages, calls: [...reply.calls, ...later], usage, faults, optOut }),
-    );
-    rememberWhenOver({ finished }, sessionMemory, { agent, agentId, phones: null });
+    const finished = this.#finished(chat, reply, messages, durationMs);
+    rememberWhenOver({ finished }, sessionMemory, { agent, agentId: request.agentId ?? null, phones: null });
     const to = agent.webhooks.sessionData;
-    if (to === null && options.history === undefined) {
+    if (to === null && options.history == null) {
       await finished;
       return;
     }
-    await aftermath.tell(
-      { id, finished, noteFault },
+    await recorder.record(
+      { id, finished, noteFault: faults.note },
       {
         to,
-        facts: factsOf(request, mind, startUnixMs),
+        facts: callFacts(request, prepared, startUnixMs),
         outcome: () => Promise.resolve({ status: CHAT_STATUS, error: failure, carrier: null }),
       },
     );
   }
+
+  /** Runs the functions that run after the session, and remembers it. */
+  async #finished(
+    { id, prepared, systemPrompt, faults }: Chat,
+    { calls, usage }: ChatReply,
+    messages: readonly ChatMessage[],
+    durationMs: number,
+  ): Promise<SessionReport> {
+    const { agent, toolbox, llm, model, memory } = prepared;
+    const { clock, afterCallMarks } = this.#services;
+    const { optOut } = agent.privacy;
+    const later: readonly FunctionCall[] = await afterCall(
+      {
+        id,
+        toolbox,
+        llm,
+        model,
+        clock,
+        usage,
+        optOut,
+        metadata: agent.metadata,
+        ...(memory !== null && { memory }),
+        ...(afterCallMarks !== null && { afterCallMarks }),
+      },
+      [{ role: 'system', content: systemPrompt }, ...messages],
+      calls,
+      faults.note,
+    );
+    return chatReport({ id, durationMs, messages, calls: [...calls, ...later], usage, faults, optOut });
+  }
+}
+
+/** How often each fault occurred, by its name. */
+class FaultCounts extends Map<string, number> {
+  readonly note = (name: string): void => void this.set(name, (this.get(name) ?? 0) + 1);
 }
 
 /** How long readers may take to notice that the engine closes. */
@@ -316,20 +234,4 @@ const BROKEN_OFF = 'the client left before the answer was complete';
 
 function saidBefore({ messages }: ChatRequest): ChatMessage[] {
   return messages.filter(({ role }) => role !== 'system');
-}
-
-function factsOf(request: ChatRequest, { config, agent }: Mind, startUnixMs: number): Told['facts'] {
-  const agentId = request.agentId ?? null;
-  return {
-    agentId,
-    agentConfig: config,
-    callId: null,
-    campaignId: null,
-    phones: null,
-    direction: 'inbound' as const,
-    startUnixMs,
-    metadata: agent.metadata,
-    recordingUrl: null,
-    optOut: agent.privacy.optOut,
-  };
 }

@@ -11,12 +11,18 @@ export interface CustomLlmOptions extends Omit<CustomSocketOptions, 'dial'> {
   guard: AddressGuard;
 }
 
-/** The server has to take the connection within this. */
+/** How long the server may take to accept the connection. */
 const CONNECT_TIMEOUT_MS = 4000;
 const MAX_MESSAGE_BYTES = 262_144;
 
-/** An agent's own server as the model of one session, and what tells it of the session. */
-export function customLlm({ address, guard, ...options }: CustomLlmOptions): { llm: CustomSocketLlm; watch: LogSink } {
+/** An agent's own server as the model of one session. */
+export interface CustomLlm {
+  llm: CustomSocketLlm;
+  /** Reports the session's log to the server. */
+  watch: LogSink;
+}
+
+export function customLlm({ address, guard, ...options }: CustomLlmOptions): CustomLlm {
   const { clock } = options;
   const limits = { connectTimeoutMs: CONNECT_TIMEOUT_MS, maxMessageBytes: MAX_MESSAGE_BYTES };
   const llm = new CustomSocketLlm({
@@ -26,20 +32,19 @@ export function customLlm({ address, guard, ...options }: CustomLlmOptions): { l
   return { llm, watch: (entry) => watch(llm, entry) };
 }
 
-/** @throws ParleyError NET_ADDRESS_REFUSED for an address that may not be called, as far as it tells by itself */
+/** @throws ParleyError NET_ADDRESS_REFUSED for an address that may not be called, whatever it resolves to */
 export function checkCustomLlm({ url }: WebhookAddress, guard: AddressGuard, clock: Clock): void {
   guard.check(url, ['ws:', 'wss:']);
   if (clock.virtual) throw new ParleyError('PROVIDER_REMOTE_IN_VIRTUAL_TIME', { provider: 'custom_llm_websocket' });
 }
 
-/** Tells the server what happens in the session, as the session's log has it. */
 function watch(llm: CustomSocketLlm, entry: LogEntry): void {
   if (entry.kind === 'start') llm.start();
   else if (entry.kind === 'event') {
     const { event } = entry;
     if (event.type === 'transcript' && event.understood) llm.heard(event.text, event.isFinal);
     else if (event.type === 'utterance.finished' || event.type === 'utterance.failed') llm.spoke(event.utteranceId);
-    // What is left of the answer is spoken in the same step.
+    // The rest of the answer is spoken in the same step.
     else if (event.type === 'llm.done') queueMicrotask(() => llm.checkPlayed());
   } else if (entry.kind === 'effect') {
     const { effect } = entry;

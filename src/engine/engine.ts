@@ -21,9 +21,9 @@ import type {
   SpeechRequest,
 } from './options.js';
 import type { SessionReport } from '../session/record/session-report.js';
-import type { LeftSession, UnfinishedSession } from './unfinished.js';
-import type { AgentWarning } from './warnings.js';
-import type { SessionFactory } from './session-factory.js';
+import type { LeftSession, UnfinishedSession } from './unfinished-session.js';
+import type { AgentReview, AgentWarning } from './warnings.js';
+import type { EngineRuntime } from './runtime.js';
 
 /**
  * Everything that sessions share: the clock and its ticker, the providers, the client for webhooks. One a process (or a
@@ -34,7 +34,7 @@ export class Engine {
   readonly ticker: Ticker;
   #options: EngineParts & { doNotCall: DoNotCallList };
   readonly #sessions = new Set<SessionHandle>();
-  #workshop: Promise<SessionFactory> | null = null;
+  #runtime: Promise<EngineRuntime> | null = null;
   #closing: Promise<void> | null = null;
 
   /** @throws ParleyError ARGUMENT_INVALID for a model that is no object */
@@ -81,7 +81,7 @@ export class Engine {
       | 'voices'
     >,
   ): void {
-    if (this.#workshop !== null) throw new Error('the engine is at work already');
+    if (this.#runtime !== null) throw new Error('the engine is at work already');
     this.#options = { ...this.#options, ...stores };
   }
 
@@ -95,13 +95,24 @@ export class Engine {
   }
 
   /**
-   * Whether an agent could have sessions here, before it has one.
-   * @param medium `writing`: what it would hear and speak with is not looked at
-   * @returns what will not work as its author may expect
-   * @throws ParleyError as `createSession`, but a disabled agent passes
+   * Checks whether an agent could have sessions here, before it has one.
+   * @param medium `writing`: providers of speech are not checked
+   * @returns what will not work as the agent's author may expect
+   * @throws ParleyError the first fault, as `createSession`; but a disabled agent passes
    */
   async checkAgent(request: AgentRequest, medium: Medium = 'line'): Promise<readonly AgentWarning[]> {
-    return (await this.#load()).check(request, medium);
+    const { faults, warnings } = await this.reviewAgent(request, medium);
+    if (faults[0] !== undefined) throw faults[0];
+    return warnings;
+  }
+
+  /**
+   * Checks an agent as `checkAgent` does, and finds all faults in one pass.
+   * @returns `faults`: ParleyErrors as `createSession` throws; empty = the agent could have sessions. `warnings`: what
+   * will not work as the agent's author may expect, where there are no faults
+   */
+  async reviewAgent(request: AgentRequest, medium: Medium = 'line'): Promise<AgentReview> {
+    return (await this.#load()).reviewAgent(request, medium);
   }
 
   /**
@@ -169,9 +180,9 @@ export class Engine {
   }
 
   async #makeSession(request: SessionRequest): Promise<SessionHandle> {
-    const workshop = await this.#load();
+    const { sessions } = await this.#load();
     const { transport } = request;
-    return isRemote(transport) ? workshop.openElsewhere(transport, request) : workshop.makeSession(request);
+    return isRemote(transport) ? sessions.openElsewhere(transport, request) : sessions.create(request);
   }
 
   /** Ends every session and frees what they share. May be called twice. */
@@ -183,16 +194,16 @@ export class Engine {
   async #close(): Promise<void> {
     await Promise.all([...this.#sessions].map((session) => session.close()));
     // One that could not be made has told those who asked for it.
-    await (await this.#workshop?.catch(() => null))?.close();
+    await (await this.#runtime?.catch(() => null))?.close();
   }
 
   /** Loaded late: whoever imports the library should not wait for what only sessions need. */
-  #load(): Promise<SessionFactory> {
+  #load(): Promise<EngineRuntime> {
     if (this.#closing !== null) return Promise.reject(new ParleyError('SESSION_CLOSED'));
-    this.#workshop ??= import('./session-factory.js').then(
-      ({ SessionFactory }) => new SessionFactory(this.#options, this.clock, this.ticker),
+    this.#runtime ??= import('./runtime.js').then(
+      ({ EngineRuntime }) => new EngineRuntime(this.#options, this.clock, this.ticker),
     );
-    return this.#workshop;
+    return this.#runtime;
   }
 }
 

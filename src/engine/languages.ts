@@ -65,24 +65,27 @@ export interface LanguagesOptions {
 }
 
 /**
- * Whether the recogniser can do what the agent asks of it.
- * @throws ParleyError CONFIG_INVALID, STT_LANGUAGE_UNSUPPORTED
+ * What the agent asks of its recogniser that the recogniser cannot do.
+ * @returns ParleyErrors CONFIG_INVALID, STT_LANGUAGE_UNSUPPORTED
  */
-export function checkStt({ stt, language }: ResolvedAgent, { name, abilities = {} }: SttProvider): void {
+export function sttFaults({ stt, language }: ResolvedAgent, { name, abilities = {} }: SttProvider): ParleyError[] {
+  const faults: ParleyError[] = [];
   if (stt.multilingual && abilities.multilingual !== true) {
-    throw faultOf(['speech_to_text', 'multilingual'], `the recogniser "${name}" understands one language at a time`);
+    const msg = `the recogniser "${name}" understands one language at a time`;
+    faults.push(faultOf(['speech_to_text', 'multilingual'], msg));
   }
   if (stt.model !== null && abilities.models !== true) {
-    throw faultOf(['speech_to_text', 'model'], `the recogniser "${name}" has no models to choose from`);
-  }
-  if (stt.model !== null && abilities.hasModel?.(stt.model) === false) {
-    throw faultOf(['speech_to_text', 'model'], `the recogniser "${name}" has no model "${stt.model}" here`);
+    faults.push(faultOf(['speech_to_text', 'model'], `the recogniser "${name}" has no models to choose from`));
+  } else if (stt.model !== null && abilities.hasModel?.(stt.model) === false) {
+    faults.push(faultOf(['speech_to_text', 'model'], `the recogniser "${name}" has no model "${stt.model}" here`));
   }
   if (language !== 'multi' && abilities.understands?.(language) === false) {
     const known = new Set(LANGUAGES.filter((code) => abilities.understands?.(code)).map(baseLanguage));
     const supported = `${[...known].join(', ') || 'none'}; name another recogniser in speech_to_text.provider`;
-    throw new ParleyError('STT_LANGUAGE_UNSUPPORTED', { provider: `The recogniser "${name}"`, language, supported });
+    const provider = `The recogniser "${name}"`;
+    faults.push(new ParleyError('STT_LANGUAGE_UNSUPPORTED', { provider, language, supported }));
   }
+  return faults;
 }
 
 /**

@@ -18,16 +18,14 @@ import type { VadProvider } from '../providers/vad/vad.js';
 import type { LogSink } from '../session/record/event-log.js';
 import type { RecordingSink } from '../session/record/recording.js';
 import type { AfterCallMarks } from '../session/after-call/after-call.js';
-import type { Teller } from './session-recorder.js';
+import type { CallHistory, Recorder } from './session-recorder.js';
 import type { LanguageVendors } from './languages.js';
-import type { UnfinishedSessions } from './unfinished.js';
-import type { CallHistoryItem } from '../session/record/call-history.js';
+import type { UnfinishedSessions } from './unfinished-session.js';
 import type { CallOutcome } from '../session/record/end-reason.js';
 import type { Consult, MayTransfer } from '../session/line/line-actions.js';
 import type { MemoryStore, SessionMemory } from '../session/after-call/memory.js';
 import type { DoNotCallList } from '../session/after-call/do-not-call.js';
 import type { SessionEvent } from '../session/session-options.js';
-import type { SessionReport } from '../session/record/session-report.js';
 import type { SessionTraces } from '../session/record/trace-folder.js';
 import type { OutboxStore } from '../tools/outbox.js';
 import type { Knowledge } from '../tools/knowledge/knowledge.js';
@@ -100,8 +98,8 @@ export interface EngineOptions {
   unfinished?: UnfinishedSessions;
   /** Default: those of `unfinished`. */
   afterCallMarks?: AfterCallMarks;
-  /** Tells of sessions that are over, by itself. Default: `history` and the agents' webhooks are told. */
-  teller?: Teller;
+  /** Records sessions when they are over. Default: in `history`, and by the agents' webhooks. */
+  recorder?: Recorder;
   /** Keeps the event log of every session. Default: nobody does. */
   traces?: SessionTraces;
   /** Voices under names of their own, for agents to name. Default none. */
@@ -137,12 +135,6 @@ export interface CustomVoice {
   readonly settings: Readonly<Record<string, unknown>>;
 }
 
-/** A log of calls. */
-export interface CallHistory {
-  /** Returns the item as it was kept: that is what a `session_data_webhook` is sent. */
-  keep(item: CallHistoryItem, report: SessionReport): CallHistoryItem;
-}
-
 export interface AgentRequest {
   /** Checked as `parseAgentConfig` does. */
   agent: AgentConfig;
@@ -151,17 +143,17 @@ export interface AgentRequest {
   /** Rules of the scripted model, see docs/agent-scripts.md. Where another model answers, they stand in for it. */
   script?: unknown;
   /** Providers of the embedder's own in place of what the agent names. */
-  vad?: VadProvider;
-  stt?: SttProvider;
-  llm?: LlmProvider;
-  tts?: TtsProvider;
-  metadata?: Readonly<Record<string, unknown>>;
+  vad?: VadProvider | undefined;
+  stt?: SttProvider | undefined;
+  llm?: LlmProvider | undefined;
+  tts?: TtsProvider | undefined;
+  metadata?: Readonly<Record<string, unknown>> | null | undefined;
   /** Default false. */
-  includeMetadataInPrompt?: boolean;
+  includeMetadataInPrompt?: boolean | null | undefined;
   /** The agent's own id, for webhooks and the call's history. Default none. */
-  agentId?: string;
+  agentId?: string | null | undefined;
   /** The two ends of a phone call: the variables `{FromPhone}` and `{ToPhone}`. */
-  phones?: { readonly from: string; readonly to: string };
+  phones?: { readonly from: string; readonly to: string } | null | undefined;
 }
 
 /** How a conversation is held: spoken on a line, or in writing. */
@@ -170,24 +162,24 @@ export type Medium = 'line' | 'writing';
 export interface SessionRequest extends AgentRequest {
   transport: Transport;
   /** `outbound`: the agent has called, and a machine may answer. Default `inbound`. */
-  direction?: 'inbound' | 'outbound';
+  direction?: 'inbound' | 'outbound' | null | undefined;
   /** Default a random UUID. */
-  id?: string;
+  id?: string | null | undefined;
   /** The time that the conversation begins, in milliseconds since 1970. Default now. */
-  startUnixMs?: number;
+  startUnixMs?: number | null | undefined;
   /** What it goes on from. Default: nothing. */
-  continuation?: SessionContinuation;
+  continuation?: SessionContinuation | null | undefined;
   /** Why the call must not be handed on to somebody; null = it may. Default: it may, to anybody. */
-  mayTransfer?: MayTransfer;
+  mayTransfer?: MayTransfer | null | undefined;
   /** Asks somebody whether they take the call, and connects the two. Default: attended transfers fail. */
-  consult?: Consult;
+  consult?: Consult | null | undefined;
   /** Ids for the call's history. Default none. */
-  callId?: string;
-  campaignId?: string;
+  callId?: string | null | undefined;
+  campaignId?: string | null | undefined;
   /** How the phone call of this session ended; asked when the session is over. Default: it has none. */
-  outcome?: () => Promise<CallOutcome>;
-  observe?: (event: SessionEvent) => void;
-  log?: LogSink;
+  outcome?: (() => Promise<CallOutcome>) | null | undefined;
+  observe?: ((event: SessionEvent) => void) | null | undefined;
+  log?: LogSink | null | undefined;
 }
 
 /** A conversation in writing, whole, that is to be answered. */
@@ -198,9 +190,9 @@ export interface ChatRequest extends Omit<AgentRequest, 'vad' | 'stt' | 'tts' | 
    * The conversation is over with this answer, or with the agent's last message: functions with `run_after_call` run, it
    * is remembered, kept in the history and sent to `session_data_webhook`. Default false: nothing of it is kept.
    */
-  endOfSession?: boolean;
+  endOfSession?: boolean | null | undefined;
   /** Default a random UUID. */
-  id?: string;
+  id?: string | null | undefined;
   /** Breaks off the model and the tools at once; what comes after the end of a session is still done. */
   signal: AbortSignal;
 }
@@ -209,15 +201,15 @@ export interface ChatRequest extends Omit<AgentRequest, 'vad' | 'stt' | 'tts' | 
 export interface SpeechRequest {
   text: string;
   /** A TTS provider by its registered name. Default the engine's. */
-  provider?: string;
+  provider?: string | null | undefined;
   /** The provider's own name of a voice. Default its voice for the language. */
-  voiceId?: string;
+  voiceId?: string | null | undefined;
   /** Default the provider's. */
-  model?: string;
+  model?: string | null | undefined;
   /** The provider's own. Default none. */
-  settings?: Readonly<Record<string, unknown>>;
+  settings?: Readonly<Record<string, unknown>> | null | undefined;
   /** Default the engine's. */
-  language?: string;
+  language?: string | null | undefined;
   signal: AbortSignal;
 }
 

@@ -1,3 +1,4 @@
+import type { ResolvedAgent } from '../agent/resolve.js';
 import { type ModelRoutes, SCRIPTED_MODEL } from '../settings/models.js';
 import type { Vendors } from '../settings/vendor-settings.js';
 import type { LlmProvider, SpeechModel } from '../providers/llm/llm.js';
@@ -6,7 +7,7 @@ import { noModelScript, parseScript, scriptedProvider, speechHints } from '../pr
 import { sttProvider } from '../providers/stt/registry.js';
 import type { SpeechHints, SttProvider } from '../providers/stt/stt.js';
 import { ttsProvider } from '../providers/tts/registry.js';
-import type { TtsProvider } from '../providers/tts/tts.js';
+import type { TtsProvider, TtsVoiceChoice } from '../providers/tts/tts.js';
 import { isPath, type LocalModels } from '../providers/local/local-models.js';
 import { OnnxTurnModel } from '../providers/turn/onnx.js';
 import type { TurnModel } from '../providers/turn/turn.js';
@@ -123,4 +124,9 @@ function shared<T>(made: Map<string, T>, name: string, make: (name: string) => T
     made.set(name, provider);
   }
   return provider;
+}
+
+/** The voice that an agent speaks with. */
+export function voiceChoice({ voice, language }: ResolvedAgent): TtsVoiceChoice {
+  return { ...voice, language };
 }

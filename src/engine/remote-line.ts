@@ -1,6 +1,6 @@
 import type { Session } from '../session/session.js';
 import type { Transport } from '../transports/transport.js';
-import type { Told } from './session-recorder.js';
+import type { SessionRecord } from './session-recorder.js';
 import type { SessionRequest } from './options.js';
 
 /** A session as those who hold it see it, whichever thread it runs in. */
@@ -20,7 +20,7 @@ export interface RemoteLine extends Transport {
 export interface RemoteSession {
   session: SessionHandle;
   /** What is known of it for those who are told when it is over. */
-  told: Omit<Told, 'outcome'>;
+  told: Omit<SessionRecord, 'outcome'>;
 }
 
 export function isRemote(line: Transport): line is RemoteLine {

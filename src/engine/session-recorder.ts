@@ -1,44 +1,55 @@
 import type { Clock } from '../base/clock.js';
 import { waitAtMost } from '../base/deadlines.js';
 import { reasonOf } from '../base/errors.js';
+import type { WebhookAddress } from '../agent/webhook.js';
 import { type CallFacts, callHistoryItem, type CallHistoryItem, shownItem } from '../session/record/call-history.js';
 import type { CallOutcome } from '../session/record/end-reason.js';
 import type { Session } from '../session/session.js';
 import type { SessionReport } from '../session/record/session-report.js';
 import { type Outbox, sessionMessageId } from '../tools/outbox.js';
-import type { WebhookAddress } from '../agent/webhook.js';
-import type { CallHistory } from './options.js';
-import type { UnfinishedSessions } from './unfinished.js';
+import type { UnfinishedSessions } from './unfinished-session.js';
+
+/** A log of calls. */
+export interface CallHistory {
+  /** Returns the item as it was kept: that is what a `session_data_webhook` is sent. */
+  keep(item: CallHistoryItem, report: SessionReport): CallHistoryItem;
+}
+
+/** A session or a chat that is to be recorded. */
+export type RecordedSession = Pick<Session, 'id' | 'finished' | 'noteFault'>;
+
+/** What the record of a session says beside its report. */
+export interface SessionRecord {
+  /** The agent's `session_data_webhook`; null = it has none. */
+  to: WebhookAddress | null;
+  facts: Omit<CallFacts, 'outcome'>;
+  /** How the phone call ended; asked for when the session is over. Null = there is no phone call. */
+  outcome: (() => Promise<CallOutcome>) | null;
+}
+
+/** Records sessions when they are over. */
+export interface Recorder {
+  /** Called when a session begins. Resolves when the session is recorded; never rejects. */
+  record(session: RecordedSession, record: SessionRecord): Promise<void>;
+  /** Resolves when every session that has ended is recorded. May be called twice. */
+  close(): Promise<void>;
+}
 
 export interface SessionRecorderOptions {
   outbox: Outbox;
-  /** Null = nobody keeps them. */
+  /** Null = no history is kept. */
   history: CallHistory | null;
-  /** Where sessions are kept until they are told of; null = nowhere. */
+  /** Forgets sessions once they are recorded; null = none are kept. */
   unfinished: Pick<UnfinishedSessions, 'remove'> | null;
   /** A real one. */
   clock: Clock;
 }
 
-/** A session, or a chat. */
-export type Finishing = Pick<Session, 'id' | 'finished' | 'noteFault'>;
-
-export interface Told {
-  /** Null = nobody is sent it. */
-  to: WebhookAddress | null;
-  facts: Omit<CallFacts, 'outcome'>;
-  /** How the phone call ended, for sessions that have one; asked for when the session is over. */
-  outcome: (() => Promise<CallOutcome>) | null;
-}
-
-/** A carrier may take so long to say how a call ended. */
+/** A carrier may take so long to report how a call ended. */
 const OUTCOME_MS = 15_000;
 
-/** Who tells of sessions that are over. */
-export type Teller = Pick<SessionRecorder, 'tell' | 'close'>;
-
-/** Tells those who want to know of a session when it is over. */
-export class SessionRecorder {
+/** Keeps the history item of each session that has ended, and sends it to the agent's `session_data_webhook`. */
+export class SessionRecorder implements Recorder {
   readonly #options: SessionRecorderOptions;
   readonly #pending = new Set<Promise<void>>();
 
@@ -46,25 +57,21 @@ export class SessionRecorder {
     this.#options = options;
   }
 
-  /**
-   * Keeps and sends the session's history item once it has ended. Nobody is sent that of a session that never ran,
-   * unless it was for a phone call. Resolves when it is kept; never rejects.
-   */
-  tell(session: Finishing, told: Told): Promise<void> {
-    const work = this.#tell(session, told).catch((error: unknown) => {
+  /** Sends nothing for a session that never ran, unless it was for a phone call. */
+  record(session: RecordedSession, record: SessionRecord): Promise<void> {
+    const work = this.#record(session, record).catch((error: unknown) => {
       session.noteFault('aftermath.failed', reasonOf(error));
     });
     this.#pending.add(work);
     return work.then(() => void this.#pending.delete(work));
   }
 
-  /** Resolves when every session that has ended is told of. May be called twice. */
   async close(): Promise<void> {
     await Promise.all(this.#pending);
     await this.#options.outbox.close();
   }
 
-  async #tell(session: Finishing, { to, facts, outcome }: Told): Promise<void> {
+  async #record(session: RecordedSession, { to, facts, outcome }: SessionRecord): Promise<void> {
     const report = await session.finished;
     const ended = outcome === null ? null : ((await waitAtMost(this.#options.clock, OUTCOME_MS, outcome())) ?? null);
     const item = callHistoryItem(report, { ...facts, outcome: ended });
@@ -77,8 +84,8 @@ export class SessionRecorder {
     unfinished?.remove(session.id);
   }
 
-  /** A log that cannot be written keeps nobody from being told. */
-  #keep(session: Finishing, item: CallHistoryItem, report: SessionReport): CallHistoryItem {
+  /** The webhook is sent also where the history cannot be written. */
+  #keep(session: RecordedSession, item: CallHistoryItem, report: SessionReport): CallHistoryItem {
     try {
       return this.#options.history?.keep(item, report) ?? item;
     } catch (error) {

@@ -1,3 +1,4 @@
+import type { ParleyError } from '../base/errors.js';
 import { oldPlaceWarnings } from '../agent/extensions/old-place.js';
 import type { Location } from '../schema/issues.js';
 import { EMBEDDED_DEFAULTS, type ResolvedAgent } from '../agent/resolve.js';
@@ -14,22 +15,30 @@ export interface AgentWarning {
   readonly msg: string;
 }
 
+/** What is wrong with an agent. */
+export interface AgentReview {
+  /** Why it could have no sessions, in the order in which it was found. */
+  readonly faults: readonly ParleyError[];
+  /** Empty where there are faults. */
+  readonly warnings: readonly AgentWarning[];
+}
+
 /** What a check may look at. */
-export interface CheckedAgent {
+interface WarningContext {
   request: AgentRequest;
   agent: ResolvedAgent;
   options: EngineParts;
 }
 
 /** Each looks at one thing. To warn of something else, add a check here. */
-const CHECKS: readonly ((checked: CheckedAgent) => readonly AgentWarning[])[] = [
+const CHECKS: readonly ((checked: WarningContext) => readonly AgentWarning[])[] = [
   ({ request: { agent: config, script, llm }, options }) =>
     llm === undefined ? modelWarnings({ config, script }, options) : [],
   ({ request: { agent: config } }) => oldPlaceWarnings(config),
 ];
 
 /** The warnings about an agent that can have sessions here. */
-export function agentWarnings(checked: CheckedAgent): AgentWarning[] {
+export function agentWarnings(checked: WarningContext): AgentWarning[] {
   return CHECKS.flatMap((check) => check(checked));
 }
 

@@ -8,7 +8,7 @@ export interface GuardedClientOptions extends AddressGuardOptions {
   /** Clock for deadlines. The network is real: pass a real clock even if the session's time is virtual. */
   clock: Clock;
   /** Default of a request's `maxBytes`. Default 65,536. */
-  maxBytes?: number;
+  maxBytes?: number | null | undefined;
   /** Maximum number of connections per origin. Default 64. */
   connectionsPerOrigin?: number;
 }

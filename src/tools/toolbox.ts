@@ -30,21 +30,15 @@ export class AgentToolbox implements Toolbox {
   /** @throws ParleyError CONFIG_INVALID for a name that is duplicate, reserved or not accepted by models */
   constructor(functions: readonly AgentFunction[], options: AgentToolboxOptions) {
     this.#clock = options.clock;
-    const taken = new Set(options.reservedNames);
-    const take = (name: string): void => {
-      checkName(name, taken);
-      taken.add(name);
-    };
+    const names = [...functions.map(({ name }) => name), ...(options.tools ?? []).map(({ spec }) => spec.name)];
+    const [fault] = toolNameFaults(names, options.reservedNames ?? []);
+    if (fault !== undefined) throw fault;
     for (const fn of functions) {
-      take(fn.name);
       const tool = new FunctionTool(fn, options);
       if (fn.run_after_call === true) this.#afterCall.push(tool);
       else this.#tools.set(fn.name, tool);
     }
-    for (const tool of options.tools ?? []) {
-      take(tool.spec.name);
-      this.#tools.set(tool.spec.name, tool);
-    }
+    for (const tool of options.tools ?? []) this.#tools.set(tool.spec.name, tool);
     const tools = [...this.#tools.values()];
     this.speech = new Map(tools.flatMap(({ spec, speech }) => (speech === undefined ? [] : [[spec.name, speech]])));
     this.specs = tools.map(({ spec, speech }) => announcedSpec(spec, speech));
@@ -92,11 +86,20 @@ export class AgentToolbox implements Toolbox {
   }
 }
 
-function checkName(name: string, taken: ReadonlySet<string>): void {
-  if (!TOOL_NAME.test(name)) {
-    throw invalid(`the tool name ${JSON.stringify(name.slice(0, 100))} should be 1 to 64 letters, digits, _ or -`);
-  }
-  if (taken.has(name)) throw invalid(`two tools are called ${name}`);
+/**
+ * What is wrong with the names of an agent's tools.
+ * @returns a ParleyError CONFIG_INVALID for each name that is duplicate, reserved or not accepted by models
+ */
+export function toolNameFaults(names: readonly string[], reserved: readonly string[]): ParleyError[] {
+  const taken = new Set(reserved);
+  return names.flatMap((name) => {
+    if (!TOOL_NAME.test(name)) {
+      return [invalid(`the tool name ${JSON.stringify(name.slice(0, 100))} should be 1 to 64 letters, digits, _ or -`)];
+    }
+    if (taken.has(name)) return [invalid(`two tools are called ${name}`)];
+    taken.add(name);
+    return [];
+  });
 }
 
 function invalid(reason: string): ParleyError {

@@ -4,7 +4,7 @@ import { VirtualClock } from '../../src/base/virtual-clock.js';
 import type { AgentConfig } from '../../src/agent/agent.js';
 import { resolveAgent } from '../../src/agent/resolve.js';
 import { Engine } from '../../src/engine/engine.js';
-import { remembering } from '../../src/engine/memories.js';
+import { recallMemories } from '../../src/engine/memories.js';
 import type { EngineOptions, SessionRequest } from '../../src/engine/options.js';
 import { InProcessMemories, type Memory, type MemoryStore } from '../../src/session/after-call/memory.js';
 import type { SessionReport } from '../../src/session/record/session-report.js';
@@ -124,13 +124,10 @@ it('a store that fails or hangs holds nothing up', async () => {
   const agent = resolveAgent(AGENT, { metadata: { user_id: 'u7' } });
   const clock = new RealClock();
   const startMs = clock.nowMs();
-  const found = await remembering(agent, {
-    store: hanging,
-    clock,
+  const found = await recallMemories({ memories: hanging, networkClock: clock }, agent, {
+    id: 's',
     agentId: 'a',
-    sessionId: 's',
-    nowUnixMs: () => 0,
-    onFault: (reason) => faults.push(reason),
+    onFault: (_name, reason) => faults.push(reason),
   });
   expect(found.agent).toEqual(agent);
   expect(faults).toEqual(['it took longer than 300 ms']);
@@ -150,14 +147,8 @@ it('no more is told than a model can well read', async () => {
     await store.keep(memory);
   }
   const agent = resolveAgent(AGENT, { metadata: { user_id: 'u7' } });
-  const options = {
-    store,
-    clock: new RealClock(),
-    agentId: 'a',
-    sessionId: 's',
-    nowUnixMs: () => 0,
-    onFault: () => undefined,
-  };
-  const { prompt } = (await remembering(agent, options)).agent;
+  const services = { memories: store, networkClock: new RealClock() };
+  const options = { id: 's', agentId: 'a', onFault: () => undefined };
+  const { prompt } = (await recallMemories(services, agent, options)).agent;
   expect(prompt.match(/^- /gm)).toHaveLength(4);
 });

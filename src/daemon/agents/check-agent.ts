@@ -2,8 +2,8 @@ import { InvalidConfigError, type Location } from '../../schema/issues.js';
 import type { Engine } from '../../engine/engine.js';
 import type { AgentRequest, Medium } from '../../engine/options.js';
 import type { AgentWarning } from '../../engine/warnings.js';
-import { ParleyError, type ErrorCode, type ErrorDetails } from '../../base/errors.js';
-import { everyFault } from './agent-faults.js';
+import { faultPlace } from '../../engine/agent-faults.js';
+import { ParleyError, type ErrorCode } from '../../base/errors.js';
 
 /** What would help, where the message alone does not say. */
 const HINTS: Partial<Record<ErrorCode, string>> = {
@@ -19,34 +19,6 @@ export interface AgentPlaces {
   script?: Location;
 }
 
-/** Which field of the configuration an error of the engine is about. */
-const FIELDS: Partial<Record<ErrorCode, (details: ErrorDetails) => Location>> = {
-  PROVIDER_UNKNOWN: ({ kind }) => PROVIDER_FIELDS[String(kind)] ?? [],
-  PROVIDER_CLOSED: () => ['voice', 'provider'],
-  PROVIDER_NOT_CONFIGURED: ({ kind }) => PROVIDER_FIELDS[String(kind)] ?? [],
-  STT_LANGUAGE_UNSUPPORTED: () => ['language'],
-  TTS_LANGUAGE_UNSUPPORTED: () => ['language'],
-  TTS_VOICE_UNKNOWN: () => ['voice', 'voice_id'],
-  TTS_SETTING_INVALID: ({ setting }) => ['voice', 'settings', String(setting)],
-  TTS_ENGINE_MISSING: () => ['voice', 'provider'],
-  NET_ADDRESS_REFUSED: () => ['custom_llm_websocket'],
-  MODEL_UNKNOWN: ({ kind }) => MODEL_FIELDS[String(kind)] ?? [],
-  NOT_FOUND: ({ what }) => (what === 'knowledge file' ? ['knowledge_base', 'files'] : []),
-};
-
-/** By the kind of local model that is missing. */
-const MODEL_FIELDS: Readonly<Record<string, Location>> = {
-  'speech recognition': ['speech_to_text', 'model'],
-  voice: ['voice', 'voice_id'],
-  denoising: ['speech_to_text', 'denoiser'],
-};
-
-const PROVIDER_FIELDS: Readonly<Record<string, Location>> = {
-  'language model': ['llm', 'model'],
-  'speech-to-text': ['speech_to_text', 'provider'],
-  'text-to-speech': ['voice', 'provider'],
-};
-
 /**
  * Whether an agent that came with a request could have sessions here.
  * @returns warnings, with the places that the request has
@@ -58,13 +30,9 @@ export async function checkAgent(
   places: AgentPlaces,
   medium: Medium = 'line',
 ): Promise<readonly AgentWarning[]> {
-  try {
-    const warnings = await engine.checkAgent(agent, medium);
-    return warnings.map(({ loc, msg }) => ({ loc: [...places.config, ...loc], msg }));
-  } catch (error) {
-    if (!(error instanceof ParleyError) || error.code === 'SESSION_CLOSED') throw error;
-    throw agentFaults(await everyFault(agent, error, (rest) => engine.checkAgent(rest, medium), fieldOf), places);
-  }
+  const { faults, warnings } = await engine.reviewAgent(agent, medium);
+  if (faults.length > 0) throw agentFaults(faults, places);
+  return warnings.map(({ loc, msg }) => ({ loc: [...places.config, ...loc], msg }));
 }
 
 /** All faults of an agent as one error, with the request's places. */
@@ -78,11 +46,6 @@ function agentFaults(faults: readonly ParleyError[], places: AgentPlaces): Parle
   // Only where nothing else is wrong is it a matter of what this daemon can serve.
   const cause = faults.every(isUnserved) ? faults[0] : undefined;
   return new InvalidConfigError(issues, cause);
-}
-
-/** Where in a configuration an error of the engine is; empty = that is not known. */
-function fieldOf({ code, details }: ParleyError): Location {
-  return details['part'] === 'script' ? [] : (FIELDS[code]?.(details) ?? []);
 }
 
 /** Why nobody can speak with an agent here, although the interface has what it names. */
@@ -137,7 +100,7 @@ export function placedFault(error: ParleyError, places: AgentPlaces): InvalidCon
   }
   const { code, details, message } = error;
   const ofScript = details['part'] === 'script' && places.script !== undefined;
-  const loc = ofScript ? (places.script ?? []) : [...places.config, ...fieldOf(error)];
+  const loc = ofScript ? (places.script ?? []) : [...places.config, ...faultPlace(error)];
   const msg = code === 'CONFIG_INVALID' ? String(details['reason']) : message + (HINTS[code] ?? '');
   return new InvalidConfigError([{ loc, msg, type: 'value_error' }], error);
 }

@@ -3,7 +3,7 @@ import type { AgentCall } from '../../telephony/calls/agent-call.js';
 import type { AgentConfig } from '../../agent/agent.js';
 import type { Prices } from '../../settings/prices.js';
 import { redactAgentConfig } from '../../agent/redact.js';
-import type { CallHistory } from '../../engine/options.js';
+import type { CallHistory } from '../../engine/session-recorder.js';
 import { type CallHistoryItem } from '../../session/record/call-history.js';
 import { unconnected } from '../../session/record/end-reason.js';
 import type { SessionReport } from '../../session/record/session-report.js';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { CHAT_STATUS } from '../../engine/chat-report.js';
 import type { Engine } from '../../engine/engine.js';
-import type { LeftSession, UnfinishedSession } from '../../engine/unfinished.js';
+import type { LeftSession, UnfinishedSession } from '../../engine/unfinished-session.js';
 import { errorOf } from '../../base/errors.js';
 import { type CallFacts, callHistoryItem, type CallHistoryItem } from '../../session/record/call-history.js';
 import type { CallOutcome } from '../../session/record/end-reason.js';

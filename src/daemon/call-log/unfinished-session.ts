@@ -1,7 +1,7 @@
 import { Conversation } from '../../conversation/conversation.js';
 import type { EndStatus, PlayoutPosition } from '../../conversation/events.js';
 import { historyMessages } from '../../conversation/reply/history.js';
-import type { LeftSession, UnfinishedChat } from '../../engine/unfinished.js';
+import type { LeftSession, UnfinishedChat } from '../../engine/unfinished-session.js';
 import { DAEMON_STOPPED } from '../../session/record/end-reason.js';
 import type { LogEntry } from '../../session/record/event-log.js';
 import { SessionMetrics } from '../../session/record/session-metrics.js';

@@ -90,7 +90,7 @@ export class Switchboard {
     const { engine } = this.#options;
     if (agent.agent.status === 'disabled') throw new ParleyError('AGENT_DISABLED');
     await engine.checkAgent(agent);
-    if (continuation !== undefined) await engine.checkContinuation(continuation, agent.agentId ?? null);
+    if (continuation != null) await engine.checkContinuation(continuation, agent.agentId ?? null);
   }
 
   /**
@@ -145,7 +145,7 @@ export class Switchboard {
   /** @param line in place of the call's own */
   #add(call: CarrierCall, agent: CallAgent, line = call.line): AgentCall {
     const { engine } = this.#options;
-    const { id = randomUUID() } = agent;
+    const id = agent.id ?? randomUUID();
     const added = new AgentCall({
       clock: engine.clock,
       sessionId: id,

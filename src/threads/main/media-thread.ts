@@ -160,7 +160,8 @@ export class MediaThread {
   }
 
   async openSession(line: ThreadedLine, request: SessionRequest): Promise<RemoteSession> {
-    const { id = randomUUID(), startUnixMs = nowUnixMs() } = request;
+    const id = request.id ?? randomUUID();
+    const startUnixMs = request.startUnixMs ?? nowUnixMs();
     const { clock, settings } = this.#options;
     const { recordings = null } = settings.options;
     const session = new ThreadedSession({ id, rpc: this.#rpc, request, clock, recordings });

@@ -36,8 +36,8 @@ export class WorkerSide {
       ...settings.options,
       ...this.#stores.forEngine,
       clock,
-      teller: {
-        tell: async (session, { to, facts }) => void this.#told.set(session.id, { to, facts }),
+      recorder: {
+        record: async (session, { to, facts }) => void this.#told.set(session.id, { to, facts }),
         close: async () => undefined,
       },
     });

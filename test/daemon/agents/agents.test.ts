@@ -416,6 +416,20 @@ describe('what is refused', () => {
     expect(call.body.detail).toHaveLength(5);
   });
 
+  it('an agent with several tools of wrong names, or apps without credentials, with each of them', async () => {
+    const tool = (name: string): object => ({ name, description: 'x' });
+    const apps = ['get_available_meeting_slots', 'book_meeting_slot'].map((name) => ({ name }));
+    const config = { tools: [tool('end_call'), tool('transfer_call')], app_functions: apps };
+    const { status, body } = await ask('POST', '/agents', { name: 'a', config });
+    expect(status).toBe(422);
+    expect(body.detail).toMatchObject([
+      { loc: ['body', 'config', 'app_functions', 0, 'credentials'], msg: text('needs the credentials') },
+      { loc: ['body', 'config', 'app_functions', 1, 'credentials'], msg: text('needs the credentials') },
+      { loc: ['body', 'config'], msg: text('two tools are called end_call') },
+      { loc: ['body', 'config'], msg: text('two tools are called transfer_call') },
+    ]);
+  });
+
   it('an agent whose vendor is unknown and whose language nobody here serves, with nothing about the default voice', async () => {
     const names = { llm: { model: 'x' }, voice: { provider: 'x', voice_id: 'y' }, speech_to_text: { provider: 'x' } };
     const { body } = await ask('POST', '/agents', { name: 'a', config: { ...names, language: 'ka' } });

@@ -8,7 +8,7 @@ import type { AgentConfig } from '../../../src/agent/agent.js';
 import { DEFAULT_SETTINGS } from '../../../src/settings/settings.js';
 import { CallLog } from '../../../src/daemon/call-log/call-log.js';
 import { Stores } from '../../../src/daemon/stores.js';
-import type { UnfinishedChat, UnfinishedSession } from '../../../src/engine/unfinished.js';
+import type { UnfinishedChat, UnfinishedSession } from '../../../src/engine/unfinished-session.js';
 import { CallStore } from '../../../src/store/calls.js';
 import { openDatabase } from '../../../src/store/database.js';
 import { httpServer, type LocalServer } from '../../net/local-server.js';

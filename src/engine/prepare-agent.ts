@@ -1,0 +1,164 @@
+import { ParleyError, reasonOf } from '../base/errors.js';
+import type { ResolvedAgent } from '../agent/resolve.js';
+import type { MemoryKeeper } from '../session/after-call/memory.js';
+import { askForPrompt } from '../tools/prompt-webhook.js';
+import { type AgentSetup, setUpAgent, type SpeechSetup } from './agent-setup.js';
+import { type CustomLlm, customLlm } from './custom-llm.js';
+import { recallMemories } from './memories.js';
+import type { AgentRequest, Medium, SessionRequest } from './options.js';
+import { voiceChoice } from './providers.js';
+import type { EngineServices } from './services.js';
+
+/** An agent that is ready for one conversation. */
+export interface PreparedAgent extends AgentSetup {
+  /** What requests to `llm` name as the model. */
+  readonly model: string;
+  /** The agent's own server, in the place of its model; null = it has none. */
+  readonly customLlm: CustomLlm | null;
+  /** Where the conversation leaves what it established of its user; null = nowhere. */
+  readonly memory: MemoryKeeper | null;
+  /** Closes what belongs to this conversation alone. May be called twice. */
+  close(): Promise<void>;
+}
+
+type PreparedRequest = AgentRequest & Pick<Partial<SessionRequest>, 'callId'>;
+
+/** The conversation that an agent is prepared for. */
+export interface ConversationContext {
+  id: string;
+  /** The conversation goes on without something. */
+  onFault: (name: string, reason: string) => void;
+  /** The agent's own server ends the call (null) or transfers it. */
+  onFinish: (destination: string | null) => void;
+  /** Breaks off the preparation. */
+  signal: AbortSignal;
+}
+
+/** For a conversation on a line. @throws ParleyError as `Engine.createSession` */
+export async function prepareSpokenAgent(
+  services: EngineServices,
+  request: SessionRequest,
+  context: ConversationContext,
+): Promise<PreparedAgent & { speech: SpeechSetup }> {
+  const { speech, ...prepared } = await prepareAgent(services, request, 'line', context);
+  if (speech === null) throw new Error('an agent on a line has no speech');
+  return { ...prepared, speech };
+}
+
+/**
+ * Sets an agent up for one conversation: with what its webhook adds to its prompt, what it remembers of the user, and its
+ * own server. Providers of speech warm up meanwhile.
+ * @throws ParleyError as `Engine.createSession` and `Engine.chat`; the signal's reason when it is aborted
+ */
+export async function prepareAgent(
+  services: EngineServices,
+  request: PreparedRequest,
+  medium: Medium,
+  context: ConversationContext,
+): Promise<PreparedAgent> {
+  await services.mcp.warmUp();
+  const first = await setUpOrThrow(services, request, medium, { onFault: context.onFault });
+  if (first.agent.status === 'disabled') throw new ParleyError('AGENT_DISABLED');
+  if (first.refusal !== null) throw first.refusal;
+  const setup = await withExtraPrompt(services, request, medium, context, first);
+  const [{ agent, memory }] = await Promise.all([
+    recallMemories(services, setup.agent, { ...context, agentId: request.agentId ?? null }),
+    warmUp(services, setup),
+  ]);
+  context.signal.throwIfAborted();
+  const custom = ownServer(services, request, agent, context);
+  return {
+    ...setup,
+    agent,
+    memory,
+    llm: custom?.llm ?? setup.llm,
+    model: custom?.llm.name ?? agent.llm.model,
+    customLlm: custom,
+    close: async () => {
+      await Promise.all([custom?.llm.close(), setup.speech?.realtime?.session.close()]);
+    },
+  };
+}
+
+async function setUpOrThrow(...args: Parameters<typeof setUpAgent>): Promise<AgentSetup> {
+  const { setup, faults } = await setUpAgent(...args);
+  if (setup === null) throw faults[0];
+  return setup;
+}
+
+/** The setup with what the agent's webhook adds to its prompt and metadata. */
+async function withExtraPrompt(
+  services: EngineServices,
+  request: PreparedRequest,
+  medium: Medium,
+  context: ConversationContext,
+  setup: AgentSetup,
+): Promise<AgentSetup> {
+  const { agent, speech } = setup;
+  const address = agent.webhooks.extraPrompt;
+  if (address === null) return setup;
+  const { id: sessionId, onFault, signal } = context;
+  const [extra] = await Promise.all([
+    askForPrompt(services.client, address, {
+      sessionId,
+      agentId: request.agentId ?? null,
+      phones: request.phones ?? null,
+      metadata: agent.metadata,
+      signal,
+    }).catch((error: unknown) => {
+      signal.throwIfAborted();
+      onFault('extraPromptWebhook.failed', reasonOf(error));
+      return null;
+    }),
+    warmUpSpeech(setup),
+  ]);
+  if (extra === null) return setup;
+  await speech?.realtime?.session.close(); // the next setup opens another one, with its own prompt
+  const metadata = { ...agent.metadata, ...extra.metadata };
+  return setUpOrThrow(services, { ...request, metadata }, medium, { onFault, extraPrompt: extra.extraPrompt });
+}
+
+/** Loads what the conversation needs, so that none of it is loaded while somebody speaks. */
+async function warmUp({ providers, client, operatorClient }: EngineServices, setup: AgentSetup): Promise<void> {
+  if (setup.speech === null) return;
+  await Promise.all([
+    warmUpSpeech(setup),
+    providers.turnModel()?.warmUp(),
+    ...(callsOut(setup.agent) ? [client.warmUp(), operatorClient.warmUp()] : []),
+  ]);
+}
+
+async function warmUpSpeech({ agent, speech }: AgentSetup): Promise<void> {
+  if (speech === null) return;
+  await Promise.all([speech.vad.warmUp(), speech.stt.warmUp(), speech.tts.warmUp(voiceChoice(agent))]);
+}
+
+/** Whether the conversation may call the agent's or the operator's servers. */
+function callsOut({ tools, serviceFunctions, appFunctions, webhooks }: ResolvedAgent): boolean {
+  return tools.length + serviceFunctions.length + appFunctions.length > 0 || webhooks.sessionData !== null;
+}
+
+/** Null where the agent has no server of its own, or the embedder brings the model. It is not dialled yet. */
+function ownServer(
+  { client, networkClock }: EngineServices,
+  request: PreparedRequest,
+  agent: ResolvedAgent,
+  { id, onFinish, onFault }: ConversationContext,
+): CustomLlm | null {
+  if (agent.customLlm === null || request.llm != null) return null;
+  const phones = request.phones ?? null;
+  return customLlm({
+    address: agent.customLlm,
+    guard: client.guard,
+    clock: networkClock,
+    facts: {
+      agent_id: request.agentId ?? null,
+      call_sid: request.callId ?? null,
+      session_id: id,
+      metadata: agent.metadata,
+      voip: phones === null ? null : { from: phones.from, to: phones.to },
+    },
+    onFinish,
+    onFault,
+  });
+}

@@ -1,0 +1,174 @@
+import type { Clock } from '../base/clock.js';
+import { RealClock, nowUnixMs } from '../base/real-clock.js';
+import type { Ticker } from '../base/ticker.js';
+import { languageName } from '../agent/language-name.js';
+import { resolveAgent } from '../agent/resolve.js';
+import { GuardedClient } from '../net/guarded-client.js';
+import { LocalModels } from '../providers/local/local-models.js';
+import type { AfterCallMarks } from '../session/after-call/after-call.js';
+import { type DoNotCallList, MemoryDoNotCallList } from '../session/after-call/do-not-call.js';
+import {
+  InProcessMemories,
+  type MemoryStore,
+  RecentSessions,
+  type SessionMemory,
+} from '../session/after-call/memory.js';
+import { McpServers } from '../tools/mcp/tools.js';
+import { MemoryOutboxStore } from '../tools/memory-outbox.js';
+import { WebhookOutbox } from '../tools/outbox.js';
+import { Fallbacks } from './fallbacks.js';
+import { LineDecorators } from './line-decorators.js';
+import type { EngineParts } from './options.js';
+import { Providers, voiceChoice } from './providers.js';
+import { Refusals } from './refusals.js';
+import { type Recorder, SessionRecorder } from './session-recorder.js';
+
+/** What all conversations of an engine share. */
+export interface EngineServices {
+  readonly options: EngineParts;
+  /** The conversations' clock. */
+  readonly clock: Clock;
+  readonly ticker: Ticker;
+  /** A real clock, also where that of the conversations is virtual. */
+  readonly networkClock: Clock;
+  /** Calls addresses that agents name. */
+  readonly client: GuardedClient;
+  /** Calls addresses that the operator names; agents cannot make it call anything else. */
+  readonly operatorClient: GuardedClient;
+  readonly providers: Providers;
+  readonly fallbacks: Fallbacks;
+  readonly refusals: Refusals;
+  readonly mcp: McpServers;
+  readonly decorators: LineDecorators;
+  /** What agents remember of their users. */
+  readonly memories: MemoryStore;
+  /** What was said in sessions that are over. */
+  readonly sessionMemory: SessionMemory;
+  readonly doNotCall: DoNotCallList;
+  readonly recorder: Recorder;
+  /** Null = functions that run after a session run as often as they are asked to. */
+  readonly afterCallMarks: AfterCallMarks | null;
+}
+
+/** @throws ParleyError PROVIDER_UNKNOWN, PROVIDER_NOT_CONFIGURED for a model or a fallback that cannot be had */
+export function engineServices(options: EngineParts, clock: Clock, ticker: Ticker): EngineServices {
+  const networkClock = clock.virtual ? new RealClock() : clock;
+  const maxBytes = options.maxToolReplyBytes;
+  const client = new GuardedClient({ clock: networkClock, maxBytes, allowUrls: options.allowUrls ?? [] });
+  const localModels = new LocalModels(options.localModels);
+  const providers = new Providers({
+    localModels,
+    models: options.models ?? new Map(),
+    vendors: options.vendors ?? {},
+    vad: options.vad,
+    turnModel: options.turnModel,
+  });
+  const refusals = new Refusals(networkClock, (provider) => options.onProviderAccepted?.(provider));
+  return {
+    options,
+    clock,
+    ticker,
+    networkClock,
+    client,
+    operatorClient: new GuardedClient({ clock: networkClock, maxBytes, allowUrls: operatorUrls(options) }),
+    providers,
+    refusals,
+    fallbacks: new Fallbacks({
+      providers,
+      clock,
+      refusalOf: (provider) => refusals.of(provider),
+      failover: options.failover,
+    }),
+    mcp: new McpServers({
+      servers: options.mcpServers ?? {},
+      clock: networkClock,
+      onFault: (server, reason) => options.onMcpFault?.(server, reason),
+    }),
+    decorators: new LineDecorators({
+      clock,
+      recordings: options.recordings,
+      localModels,
+      backgrounds: { client, clock: networkClock, folder: options.mediaCacheDir ?? null },
+    }),
+    memories: options.memories ?? new InProcessMemories(),
+    sessionMemory: options.sessionMemory ?? new RecentSessions(),
+    doNotCall: options.doNotCall ?? new MemoryDoNotCallList(),
+    recorder: options.recorder ?? sessionRecorder(options, client, networkClock),
+    afterCallMarks: options.afterCallMarks ?? options.unfinished ?? null,
+  };
+}
+
+function sessionRecorder(options: EngineParts, client: GuardedClient, clock: Clock): SessionRecorder {
+  const outbox = new WebhookOutbox({
+    store: options.outboxStore ?? new MemoryOutboxStore(),
+    client,
+    clock,
+    nowUnixMs,
+    secret: options.webhookSecret ?? null,
+    onLost: ({ sessionId }, reason) => options.onWebhookLost?.(sessionId, reason),
+  });
+  return new SessionRecorder({
+    outbox,
+    clock,
+    history: options.history ?? null,
+    unfinished: options.unfinished ?? null,
+  });
+}
+
+/** What the operator's client may call beside the public internet. */
+function operatorUrls({ serviceWebhooks, appBaseUrls }: EngineParts): string[] {
+  const roots = Object.values(appBaseUrls ?? {}).map((url) => new URL(url).origin);
+  return [...Object.values(serviceWebhooks ?? {}).map(({ url }) => url), ...roots];
+}
+
+/**
+ * Loads the default engines and opens connections in advance.
+ * @returns in words, the vendors that cannot be reached just now
+ */
+export async function warmUpServices(services: EngineServices): Promise<readonly string[]> {
+  const { options, providers, refusals, decorators, mcp, client, operatorClient } = services;
+  const agent = resolveAgent({}, { defaults: options.defaults ?? {} });
+  languageName(agent.language);
+  // Each starts within a promise of its own: none stays behind where another one throws at once.
+  const start = async (work: () => Promise<void> | undefined): Promise<null> => {
+    await work();
+    return null;
+  };
+  const reach = async <T extends { name: string }>(
+    find: () => T,
+    warm: (provider: T) => Promise<void>,
+  ): Promise<string | null> => {
+    const provider = find();
+    return refusals.warmUp(provider, () => warm(provider));
+  };
+  const problems = await Promise.all([
+    start(() => providers.vad().warmUp()),
+    start(() => providers.turnModel()?.warmUp()),
+    start(() => decorators.warmUp()),
+    reach(
+      () => providers.stt(agent.stt.provider),
+      (stt) => stt.warmUp(),
+    ),
+    reach(
+      () => providers.tts(agent.voice.provider),
+      (tts) => tts.warmUp(voiceChoice(agent)),
+    ),
+    reach(
+      () => providers.llm(agent.llm.model, undefined),
+      (llm) => llm.warmUp(),
+    ),
+    start(() => mcp.warmUp()),
+    start(() => client.warmUp()),
+    start(() => operatorClient.warmUp()),
+  ]);
+  return problems.filter((problem) => problem !== null);
+}
+
+/** Closes what all conversations share, once they are over. May be called twice. */
+export async function closeServices(services: EngineServices): Promise<void> {
+  const { refusals, decorators, recorder, mcp, providers, client, operatorClient } = services;
+  refusals.close();
+  await decorators.close();
+  await Promise.all([recorder.close(), mcp.close()]);
+  await Promise.all([providers.close(), client.close(), operatorClient.close()]);
+}
