@@ -2,7 +2,8 @@ import { type ModelRoutes, SCRIPTED_MODEL } from '../../settings/models.js';
 import { ParleyError } from '../../base/errors.js';
 import { AnthropicProvider } from './vendors/anthropic.js';
 import { RealClock } from '../../base/real-clock.js';
-import { OpenAiRealtime } from '../realtime/openai-realtime.js';
+import { OpenAiRealtime } from './vendors/openai-realtime/openai-realtime.js';
+import { defineRegistry } from '../registry.js';
 import type { LlmProvider } from './llm.js';
 import { OpenAiProvider } from './vendors/openai.js';
 import { fallbackScript } from './scripted/fallback-script.js';
@@ -74,65 +75,46 @@ export interface LlmRegistryOptions {
   headers?: Readonly<Record<string, string>>;
 }
 
+/** A model server that routes lead to. */
+interface ModelServer {
+  baseUrl: string;
+  apiKey: string | null;
+  /** The server's own name of a model id. */
+  modelName: (id: string) => string;
+  headers: LlmRegistryOptions['headers'];
+}
+
+/** The adapters that routes can name; null = the embedded model, which has no server. */
+const ADAPTERS = defineRegistry<((server: ModelServer) => LlmProvider) | null>('language model', {
+  openai: (server) => new OpenAiProvider(server),
+  anthropic: ({ apiKey, ...server }) => new AnthropicProvider({ ...server, apiKey: apiKey ?? '' }),
+  openai_realtime: ({ apiKey, ...server }) =>
+    new OpenAiRealtime({ ...server, apiKey: apiKey ?? '', clock: new RealClock() }),
+  [SCRIPTED_MODEL]: null,
+});
+
 /**
  * A registry of the operator's models (`modelRoutes` of the configuration), and `scripted`, which is always available.
  * Models with the same server and key share connections.
  * @throws ParleyError PROVIDER_UNKNOWN for an unknown adapter, CONFIG_INVALID for an invalid address
  */
-export function llmRegistry(routes: ModelRoutes, options: LlmRegistryOptions = {}): LlmRegistry {
+export function llmRegistry(routes: ModelRoutes, { script, headers }: LlmRegistryOptions = {}): LlmRegistry {
   const registry = new LlmRegistry();
-  const servers = new Map<string, Server>();
-  registry.register(SCRIPTED_MODEL, scriptedProvider(options.script ?? fallbackScript));
-  for (const [id, route] of routes) {
-    if (route.provider === SCRIPTED_MODEL) continue;
-    const open = Object.hasOwn(ADAPTERS, route.provider) ? ADAPTERS[route.provider] : undefined;
-    if (open === undefined || route.baseUrl === null) {
-      const known = [...Object.keys(ADAPTERS), SCRIPTED_MODEL].join(', ');
-      throw new ParleyError('PROVIDER_UNKNOWN', { kind: 'language model', name: route.provider, known });
+  registry.register(SCRIPTED_MODEL, scriptedProvider(script ?? fallbackScript));
+  const servers = new Map<string, { provider: LlmProvider; names: Map<string, string> }>();
+  for (const [id, { provider: adapter, baseUrl, apiKey, model }] of routes) {
+    const open = ADAPTERS.entry(adapter);
+    if (open === null) continue;
+    if (baseUrl === null) throw ADAPTERS.unknown(adapter);
+    const key = JSON.stringify([adapter, baseUrl, apiKey]);
+    let server = servers.get(key);
+    if (server === undefined) {
+      const names = new Map<string, string>();
+      server = { provider: open({ baseUrl, apiKey, headers, modelName: (name) => names.get(name) ?? name }), names };
+      servers.set(key, server);
     }
-    const key = JSON.stringify([route.provider, route.baseUrl, route.apiKey]);
-    const server = servers.get(key) ?? open(route.baseUrl, route.apiKey, options);
-    servers.set(key, server);
-    server.names.set(id, route.model);
+    server.names.set(id, model);
     registry.register(id, server.provider);
   }
   return registry;
-}
-
-/** A server, and its names for the model ids. */
-interface Server {
-  provider: LlmProvider;
-  names: Map<string, string>;
-}
-
-/** The adapters that routes can name. */
-const ADAPTERS: Readonly<
-  Record<string, (baseUrl: string, apiKey: string | null, options: LlmRegistryOptions) => Server>
-> = {
-  openai: openAiServer,
-  anthropic: anthropicServer,
-  openai_realtime: realtimeServer,
-};
-
-function realtimeServer(baseUrl: string, apiKey: string | null): Server {
-  const names = new Map<string, string>();
-  const modelName = (id: string): string => names.get(id) ?? id;
-  return { provider: new OpenAiRealtime({ baseUrl, apiKey: apiKey ?? '', modelName, clock: new RealClock() }), names };
-}
-
-function anthropicServer(baseUrl: string, apiKey: string | null): Server {
-  const names = new Map<string, string>();
-  const modelName = (id: string): string => names.get(id) ?? id;
-  return { provider: new AnthropicProvider({ baseUrl, apiKey: apiKey ?? '', modelName }), names };
-}
-
-function openAiServer(baseUrl: string, apiKey: string | null, { headers }: LlmRegistryOptions): Server {
-  const names = new Map<string, string>();
-  const provider = new OpenAiProvider({
-    baseUrl,
-    ...(apiKey !== null && { apiKey }),
-    ...(headers && { headers }),
-    modelName: (id) => names.get(id) ?? id,
-  });
-  return { provider, names };
 }

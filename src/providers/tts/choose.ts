@@ -1,6 +1,6 @@
 import { ParleyError } from '../../base/errors.js';
 import { EspeakTts, type EspeakOptions } from './espeak/espeak.js';
-import { speaksEnglish } from './flite/flite.js';
+import { speaksEnglish } from './flite/voices.js';
 
 /**
  * The embedded provider for a language where the agent names none: flite for English, else espeak-ng where it is

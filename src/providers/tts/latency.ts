@@ -1,4 +1,4 @@
-import type { FliteVoiceId } from './flite/flite.js';
+import type { FliteVoiceId } from './flite/voices.js';
 
 /**
  * What synthesis costs in virtual time: the medians that `npm run bench`'s tts part measured (docs/providers.md), so

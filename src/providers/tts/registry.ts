@@ -1,7 +1,17 @@
-import { vendorAccess, type VendorAccess, type VendorName, type Vendors } from '../../settings/vendor-settings.js';
+import type { Vendors } from '../../settings/vendor-settings.js';
 import { ParleyError } from '../../base/errors.js';
 import { EspeakTts } from './espeak/espeak.js';
 import type { LocalModels } from '../local/local-models.js';
+import {
+  builtIn,
+  defineRegistry,
+  listed,
+  type ListedProvider,
+  makeSpeechProvider,
+  ofLocalModels,
+  ofVendor,
+  type SpeechEntry,
+} from '../registry.js';
 import { FliteTts } from './flite/flite.js';
 import { SherpaTts } from './sherpa.js';
 import type { TtsProvider } from './tts.js';
@@ -14,76 +24,46 @@ import { kokoroTts, openAiTts, orpheusTts, sesameTts } from './vendors/openai.js
 import { openAiRealtimeTts } from './vendors/openai-realtime.js';
 import { rimeTts } from './vendors/rime.js';
 
-interface Entry {
-  /** Whose key or address it needs. Default nobody's. */
-  vendor?: VendorName;
-  make: (access: VendorAccess) => TtsProvider;
-}
+const REGISTRY = defineRegistry<SpeechEntry<TtsProvider>>('text-to-speech', {
+  flite: builtIn(() => new FliteTts()),
+  'espeak-ng': builtIn(() => new EspeakTts()),
+  sherpa: ofLocalModels((models) => new SherpaTts({ models })),
+  azure: ofVendor('azure', azureTts),
+  cartesia: ofVendor('cartesia', cartesiaTts),
+  deepgram: ofVendor('deepgram', deepgramTts),
+  dubverse: ofVendor('dubverse', dubverseTts),
+  elevenlabs: ofVendor('elevenlabs', elevenLabsTts),
+  kokoro: ofVendor('kokoro', kokoroTts),
+  openai: ofVendor('openai', openAiTts),
+  openai_realtime: ofVendor('openai', openAiRealtimeTts),
+  orpheus: ofVendor('orpheus', orpheusTts),
+  rime: ofVendor('rime', rimeTts),
+  sesame: ofVendor('sesame', sesameTts),
+});
 
-/** Runs models of the operator's own. */
-interface LocalEntry {
-  makeLocal: (models?: LocalModels) => TtsProvider;
-}
-
-const PROVIDERS: Readonly<Record<string, Entry | LocalEntry>> = {
-  flite: { make: () => new FliteTts() },
-  'espeak-ng': { make: () => new EspeakTts() },
-  sherpa: { makeLocal: (models) => new SherpaTts({ ...(models !== undefined && { models }) }) },
-  azure: { vendor: 'azure', make: azureTts },
-  cartesia: { vendor: 'cartesia', make: cartesiaTts },
-  deepgram: { vendor: 'deepgram', make: deepgramTts },
-  dubverse: { vendor: 'dubverse', make: dubverseTts },
-  elevenlabs: { vendor: 'elevenlabs', make: elevenLabsTts },
-  kokoro: { vendor: 'kokoro', make: kokoroTts },
-  openai: { vendor: 'openai', make: openAiTts },
-  openai_realtime: { vendor: 'openai', make: openAiRealtimeTts },
-  orpheus: { vendor: 'orpheus', make: orpheusTts },
-  rime: { vendor: 'rime', make: rimeTts },
-  sesame: { vendor: 'sesame', make: sesameTts },
-};
-
-/** Vendors of the interface that are not there any more, and what is known of it. */
-const CLOSED: Readonly<Record<string, string>> = {
-  neets: 'no API of Neets could be found any more in November 2026',
-  playht: 'PlayHT shut its API down on 31 December 2025',
-};
-
-const NO_ACCESS: VendorAccess = { apiKey: null, baseUrl: null, region: null };
+/** Vendors of the interface that have closed, and what is known of it. */
+const CLOSED: ReadonlyMap<string, string> = new Map([
+  ['neets', 'no API of Neets could be found any more in November 2026'],
+  ['playht', 'PlayHT shut its API down on 31 December 2025'],
+]);
 
 /** The names that `ttsProvider` takes. */
-export const TTS_PROVIDERS: readonly string[] = Object.keys(PROVIDERS);
+export const TTS_PROVIDERS = REGISTRY.names;
 
-/** Whose access a provider needs, null = nobody's; and why it cannot be had any more. Of every name of the interface. */
-export const TTS_ENTRIES: readonly {
-  name: string;
-  vendor: VendorName | null;
-  closed: string | null;
-  /** It runs the operator's own models. */
-  isLocal: boolean;
-}[] = [
-  ...Object.entries(PROVIDERS).map(([name, entry]) => ({
-    name,
-    vendor: ('vendor' in entry ? entry.vendor : null) ?? null,
-    closed: null,
-    isLocal: 'makeLocal' in entry,
-  })),
-  ...Object.entries(CLOSED).map(([name, closed]) => ({ name, vendor: null, closed, isLocal: false })),
+/** The vendor whose access each provider needs, whether it runs local models, and why it cannot be had any more. */
+export const TTS_ENTRIES: readonly (ListedProvider & { closed: string | null })[] = [
+  ...listed(REGISTRY).map((entry) => ({ ...entry, closed: null })),
+  ...[...CLOSED].map(([name, closed]) => ({ name, vendor: null, isLocal: false, closed })),
 ];
 
 /**
  * A new provider with its defaults; the caller closes it.
- * @param vendors the operator's access to vendors
- * @param models the operator's own models
+ * @param vendors the operator's vendor access
+ * @param models the operator's local models; null = those of their folder
  * @throws ParleyError PROVIDER_UNKNOWN, PROVIDER_NOT_CONFIGURED, PROVIDER_CLOSED
  */
-export function ttsProvider(name: string, vendors: Vendors = {}, models?: LocalModels): TtsProvider {
-  const closed = Object.hasOwn(CLOSED, name) ? CLOSED[name] : undefined;
+export function ttsProvider(name: string, vendors: Vendors = {}, models: LocalModels | null = null): TtsProvider {
+  const closed = CLOSED.get(name);
   if (closed !== undefined) throw new ParleyError('PROVIDER_CLOSED', { provider: name, reason: closed });
-  const entry = Object.hasOwn(PROVIDERS, name) ? PROVIDERS[name] : undefined;
-  if (entry === undefined) {
-    throw new ParleyError('PROVIDER_UNKNOWN', { kind: 'text-to-speech', name, known: TTS_PROVIDERS.join(', ') });
-  }
-  if ('makeLocal' in entry) return entry.makeLocal(models);
-  const { vendor, make } = entry;
-  return make(vendor === undefined ? NO_ACCESS : vendorAccess(name, 'text-to-speech', vendor, vendors));
+  return makeSpeechProvider(REGISTRY, name, { vendors, models });
 }

@@ -6,7 +6,7 @@ import { LocalEngines, type LocalEnginesOptions } from '../local/engine/engines.
 import { type LocalModels, speaks } from '../local/local-models.js';
 import type { LocalModel } from '../local/model-facts.js';
 import { raceAbort } from '../../base/deadlines.js';
-import { Mailbox } from './flite/mailbox.js';
+import { Mailbox } from '../mailbox.js';
 import { parseVoiceSettings, type VoiceSettings } from './settings.js';
 import { type EngineAudio, speak } from './speech.js';
 import type { TtsAudio, TtsProvider, TtsRequest, TtsVoice, TtsVoiceChoice } from './tts.js';

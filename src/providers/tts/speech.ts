@@ -7,7 +7,7 @@ import type { TtsLatency } from './latency.js';
 import type { VoiceSettings } from './settings.js';
 import { spokenText, spokenWords, type SpokenWord } from './text/speakable.js';
 import { estimateWordTimes, type WordTime } from './timing.js';
-import { SilenceTrimmer } from './flite/trim.js';
+import { SilenceTrimmer } from './trim.js';
 import type { TtsAudio, TtsRequest, TtsWord } from './tts.js';
 
 /** Audio as an engine gives it. Block boundaries must depend on nothing but the clause. */
@@ -19,7 +19,7 @@ export interface EngineAudio {
 }
 
 /** What differs between the embedded engines. */
-export interface Engine {
+export interface SpeechEngine {
   provider: string;
   latency: TtsLatency;
   /** The longest wait for the next block of audio, queueing included. */
@@ -35,7 +35,11 @@ export interface Engine {
  * Each word is reported once, in order: with an engine that knows its times all but a clause's last come with the
  * clause's first audio, else with its last.
  */
-export async function* speak(request: TtsRequest, settings: VoiceSettings, engine: Engine): AsyncGenerator<TtsAudio> {
+export async function* speak(
+  request: TtsRequest,
+  settings: VoiceSettings,
+  engine: SpeechEngine,
+): AsyncGenerator<TtsAudio> {
   const deadlines = new Deadlines(request.clock, engine.provider, request.signal);
   try {
     let spokenMs = 0;
@@ -58,7 +62,7 @@ interface SpokenClause {
   pauseMs: number;
 }
 
-function clausesOf(text: string, engine: Engine): SpokenClause[] {
+function clausesOf(text: string, engine: SpeechEngine): SpokenClause[] {
   const words = spokenWords(text).map((word) => ({ ...word, spoken: word.spoken && engine.pronounce(word.spoken) }));
   const clauses: SpokenClause[] = [];
   let next = 0;
@@ -81,7 +85,7 @@ function clausesOf(text: string, engine: Engine): SpokenClause[] {
 /** The engine's audio on the request's clock, under its deadline and signal. */
 async function* blocksOf(
   text: string,
-  engine: Engine,
+  engine: SpeechEngine,
   { clock }: TtsRequest,
   deadlines: Deadlines,
 ): AsyncGenerator<EngineAudio> {

@@ -257,3 +257,15 @@ export class VendorSocket {
     void this.close();
   };
 }
+
+/** The WebSocket URL of a path under an http(s) root; query members that are null are left out. */
+export function socketUrl(
+  baseUrl: string,
+  path: string,
+  query: URLSearchParams | Readonly<Record<string, string | null>> = {},
+): string {
+  const root = baseUrl.replace(/^http/, 'ws').replace(/\/+$/, '');
+  const given = [...(query instanceof URLSearchParams ? query : Object.entries(query))];
+  const search = new URLSearchParams(given.filter((entry): entry is [string, string] => entry[1] !== null)).toString();
+  return `${root}${path}${search === '' ? '' : `?${search}`}`;
+}

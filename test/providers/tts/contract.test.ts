@@ -1,6 +1,6 @@
 import type { VendorAccess } from '../../../src/settings/vendor-settings.js';
-import type { HttpTts, HttpTtsOptions } from '../../../src/providers/tts/vendors/http-tts.js';
-import type { SocketTts, SocketTtsOptions } from '../../../src/providers/tts/vendors/socket-tts.js';
+import type { HttpTts, HttpTtsOptions } from '../../../src/providers/tts/shared/http-tts.js';
+import type { SocketTts, SocketTtsOptions } from '../../../src/providers/tts/shared/socket-tts.js';
 import { azureTts } from '../../../src/providers/tts/vendors/azure.js';
 import { cartesiaTts } from '../../../src/providers/tts/vendors/cartesia.js';
 import { deepgramTts } from '../../../src/providers/tts/vendors/deepgram.js';

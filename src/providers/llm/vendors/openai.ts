@@ -21,9 +21,9 @@ export interface OpenAiOptions {
   /** The API's root, with its version: `https://api.openai.com/v1`, `http://127.0.0.1:11434/v1`. */
   baseUrl: string;
   /** Sent as a bearer token. Local servers need none. */
-  apiKey?: string;
+  apiKey?: string | null | undefined;
   /** Further request headers. */
-  headers?: Readonly<Record<string, string>>;
+  headers?: Readonly<Record<string, string>> | undefined;
   /** The vendor's name of a model id; an id without an entry is sent unchanged. */
   modelName?: (modelId: string) => string;
   /** Name in messages and traces. Default `openai`. */
@@ -77,7 +77,7 @@ export class OpenAiProvider implements LlmProvider {
     this.#modelName = options.modelName ?? ((id) => id);
     this.#clock = options.clock ?? new RealClock();
     this.#headers = { ...options.headers };
-    if (options.apiKey !== undefined) this.#headers['authorization'] = `Bearer ${options.apiKey}`;
+    if (options.apiKey != null) this.#headers['authorization'] = `Bearer ${options.apiKey}`;
     // The operator's headers may contain a key too.
     const held = [options.apiKey ?? '', ...Object.values(options.headers ?? {})];
     this.#secrets = held.filter((value) => value.length >= MIN_SECRET_CHARS);

@@ -8,7 +8,7 @@ import type { LocalModel } from '../model-facts.js';
 /** Options of every provider of local models. */
 export interface LocalEnginesOptions {
   /** Default: none; no model is available. */
-  models?: LocalModels;
+  models?: LocalModels | null | undefined;
   /** Timeout for loading a model, in milliseconds. Default 60,000. */
   loadTimeoutMs?: number;
   /** Entry point of the engine processes. Default: the package's own; tests replace it with a faulty one. */

@@ -46,16 +46,53 @@ export function wideTokens(classes: WordClasses): ReadonlySet<string> {
  * arc to a state that all histories share: a decoder builds and follows some thirty nodes per word arc.
  */
 export function compileGrammar(model: NgramModel, options: GrammarOptions): Grammar {
-  const arcs: number[] = [];
-  const arcProbabilities: number[] = [];
-  const nullArcs: number[] = [];
-  const nullProbabilities: number[] = [];
-  const labels: string[] = [];
-  const labelIndex = new Map<string, number>();
   const garbageState = model.states.length;
   const final = garbageState + 1;
+  const arcs = new ArcLists();
+  const entries = labelledTokens(model, options);
+  const wide = wideTokens(options.classes);
+  const classes = new ClassStates(arcs, entries, final + 1);
+  /** The classes of a state and of its back-off states, except the last, which has all words. */
+  const addClasses = (from: number, at: number, weight: number): void => {
+    if (at === 0) return;
+    for (const [token, arc] of model.states[at]?.arcs ?? []) {
+      if (wide.has(token)) arcs.addNull(from, classes.stateOf(token, arc.target), weight * arc.probability);
+    }
+  };
 
-  const entries = new Map(
+  for (const [from, state] of model.states.entries()) {
+    for (const [token, arc] of state.arcs) {
+      if (from !== 0 && wide.has(token)) continue;
+      for (const { label, share } of entries.get(token) ?? []) {
+        arcs.add(from, arc.target, label, arc.probability * share);
+      }
+    }
+    addClasses(from, from, 1);
+    let weight = 1;
+    for (let next = state.backoff; next !== null; next = model.states[next.state]?.backoff ?? null) {
+      weight *= next.weight;
+      arcs.addNull(from, next.state, weight);
+      addClasses(from, next.state, weight);
+    }
+    arcs.addNull(from, final, state.endProbability);
+  }
+  for (const phone of options.garbage) {
+    arcs.add(0, garbageState, phone, options.garbageProbability);
+    arcs.add(garbageState, garbageState, phone, options.garbageProbability);
+  }
+  arcs.addNull(garbageState, 0, 1);
+  arcs.addNull(garbageState, final, model.states[0]?.endProbability ?? 1);
+  return { stateCount: classes.stateCount, start: model.start, final, ...arcs.packed() };
+}
+
+/** A pronunciation of a token, and which part of the token's probability it has. */
+interface Labelled {
+  label: string;
+  share: number;
+}
+
+function labelledTokens(model: NgramModel, options: GrammarOptions): ReadonlyMap<string, readonly Labelled[]> {
+  return new Map(
     model.vocabulary.map((token) => {
       const words = options.classes.get(token) ?? [token];
       const share = 1 / words.length;
@@ -66,71 +103,67 @@ export function compileGrammar(model: NgramModel, options: GrammarOptions): Gram
       return [token, labelled];
     }),
   );
-  const addArc = (from: number, to: number, label: string, probability: number): void => {
-    let index = labelIndex.get(label);
+}
+
+/** The arcs of a grammar as they are added. */
+class ArcLists {
+  readonly #arcs: number[] = [];
+  readonly #arcProbabilities: number[] = [];
+  readonly #nullArcs: number[] = [];
+  readonly #nullProbabilities: number[] = [];
+  readonly #labels: string[] = [];
+  readonly #labelIndex = new Map<string, number>();
+
+  add(from: number, to: number, label: string, probability: number): void {
+    let index = this.#labelIndex.get(label);
     if (index === undefined) {
-      labelIndex.set(label, (index = labels.length));
-      labels.push(label);
+      index = this.#labels.length;
+      this.#labelIndex.set(label, index);
+      this.#labels.push(label);
     }
-    arcs.push(from, to, index);
-    arcProbabilities.push(probability);
-  };
-  const addNull = (from: number, to: number, probability: number): void => {
-    nullArcs.push(from, to);
-    nullProbabilities.push(probability);
-  };
+    this.#arcs.push(from, to, index);
+    this.#arcProbabilities.push(probability);
+  }
 
-  const wide = wideTokens(options.classes);
-  let stateCount = final + 1;
-  /** The shared states of each class, by the state after the word. */
-  const classStates = new Map<string, Map<number, number>>();
-  const classState = (token: string, target: number): number => {
-    let states = classStates.get(token);
-    if (states === undefined) classStates.set(token, (states = new Map<number, number>()));
-    let state = states.get(target);
-    if (state === undefined) {
-      states.set(target, (state = stateCount++));
-      for (const { label, share } of entries.get(token) ?? []) addArc(state, target, label, share);
-    }
+  /** An epsilon arc. */
+  addNull(from: number, to: number, probability: number): void {
+    this.#nullArcs.push(from, to);
+    this.#nullProbabilities.push(probability);
+  }
+
+  packed(): Omit<Grammar, 'stateCount' | 'start' | 'final'> {
+    return {
+      labels: this.#labels,
+      arcs: Int32Array.from(this.#arcs),
+      arcProbabilities: Float64Array.from(this.#arcProbabilities),
+      nullArcs: Int32Array.from(this.#nullArcs),
+      nullProbabilities: Float64Array.from(this.#nullProbabilities),
+    };
+  }
+}
+
+/** The shared states of each wide class, by the state after the word. */
+class ClassStates {
+  readonly #arcs: ArcLists;
+  readonly #entries: ReadonlyMap<string, readonly Labelled[]>;
+  readonly #states = new Map<string, Map<number, number>>();
+  /** The next free number. */
+  stateCount: number;
+
+  constructor(arcs: ArcLists, entries: ReadonlyMap<string, readonly Labelled[]>, firstState: number) {
+    this.#arcs = arcs;
+    this.#entries = entries;
+    this.stateCount = firstState;
+  }
+
+  stateOf(token: string, target: number): number {
+    const states = this.#states.get(token) ?? new Map<number, number>();
+    this.#states.set(token, states);
+    const known = states.get(target);
+    if (known !== undefined) return known;
+    const state = this.stateCount++;
+    states.set(target, state);
+    for (const { label, share } of this.#entries.get(token) ?? []) this.#arcs.add(state, target, label, share);
     return state;
-  };
-  /** The classes of a state and of its back-off states, except the last, which has all words. */
-  const addClasses = (from: number, at: number, weight: number): void => {
-    if (at === 0) return;
-    for (const [token, arc] of model.states[at]?.arcs ?? []) {
-      if (wide.has(token)) addNull(from, classState(token, arc.target), weight * arc.probability);
-    }
-  };
-
-  for (const [from, state] of model.states.entries()) {
-    for (const [token, arc] of state.arcs) {
-      if (from !== 0 && wide.has(token)) continue;
-      for (const { label, share } of entries.get(token) ?? []) addArc(from, arc.target, label, arc.probability * share);
-    }
-    addClasses(from, from, 1);
-    let weight = 1;
-    for (let next = state.backoff; next !== null; next = model.states[next.state]?.backoff ?? null) {
-      weight *= next.weight;
-      addNull(from, next.state, weight);
-      addClasses(from, next.state, weight);
-    }
-    addNull(from, final, state.endProbability);
   }
-  for (const phone of options.garbage) {
-    addArc(0, garbageState, phone, options.garbageProbability);
-    addArc(garbageState, garbageState, phone, options.garbageProbability);
-  }
-  addNull(garbageState, 0, 1);
-  addNull(garbageState, final, model.states[0]?.endProbability ?? 1);
-
-  return {
-    stateCount,
-    start: model.start,
-    final,
-    labels,
-    arcs: Int32Array.from(arcs),
-    arcProbabilities: Float64Array.from(arcProbabilities),
-    nullArcs: Int32Array.from(nullArcs),
-    nullProbabilities: Float64Array.from(nullProbabilities),
-  };
 }

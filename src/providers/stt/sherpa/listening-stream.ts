@@ -4,9 +4,9 @@ import { ParleyError } from '../../../base/errors.js';
 import type { EngineProcess } from '../../local/engine/engine-process.js';
 import type { Heard } from '../../local/engine/engine-protocol.js';
 import type { SttEvents, SttStream } from '../stt.js';
-import { LeadAudio } from '../vendors/lead-audio.js';
-import { SampleMap } from '../vendors/sample-map.js';
-import { Segments } from '../vendors/segments.js';
+import { LeadAudio } from '../shared/lead-audio.js';
+import { SampleMap } from '../shared/sample-map.js';
+import { Segments } from '../shared/segments.js';
 import { confidenceOf, readable, wordsOf } from './token-words.js';
 
 export interface ListeningStreamOptions {

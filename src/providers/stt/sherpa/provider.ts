@@ -9,8 +9,8 @@ import { type LocalModels, speaks } from '../../local/local-models.js';
 import type { LocalModel } from '../../local/model-facts.js';
 import { raceAbort } from '../../../base/deadlines.js';
 import type { SttEvents, SttOptions, SttProvider, SttStream } from '../stt.js';
-import { favoured } from '../vendors/keywords.js';
-import { WhisperStream } from '../vendors/whisper-stream.js';
+import { favoured } from '../shared/keywords.js';
+import { WhisperStream } from '../shared/whisper-stream.js';
 import { ListeningStream } from './listening-stream.js';
 import { confidenceOf, readable, wordsOf } from './token-words.js';
 

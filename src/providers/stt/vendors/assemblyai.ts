@@ -2,10 +2,11 @@ import { baseLanguage } from '../../../base/language.js';
 import { HEARING_RATE_HZ } from '../../../audio/frame.js';
 import { numberOf, objectsOf, parseObject, textOf } from '../../wire/json.js';
 import { failed, refused } from '../../wire/vendor-error.js';
+import { socketUrl } from '../../wire/vendor-socket.js';
 import type { SttOptions } from '../stt.js';
-import type { SttDialect, VendorWord } from './dialect.js';
-import { favouredWords } from './keywords.js';
-import { SocketSttProvider, socketUrl, type VendorSttOptions } from './socket-provider.js';
+import type { SttDialect, VendorWord } from '../shared/dialect.js';
+import { favouredWords } from '../shared/keywords.js';
+import { SocketSttProvider, type VendorSttOptions } from '../shared/socket-provider.js';
 
 const BASE_URL = 'https://streaming.assemblyai.com';
 
@@ -28,7 +29,7 @@ export function assemblyAiStt(options: VendorSttOptions): SocketSttProvider {
         multilingual: true,
         understands: (language) => LANGUAGES.has(baseLanguage(language)),
       },
-      dialect: (stream) => assemblyAiDialect(stream, options.baseUrl ?? BASE_URL, options.apiKey),
+      dialect: (stream) => assemblyAiDialect(stream, options.baseUrl ?? BASE_URL, options.apiKey ?? ''),
     },
     options,
   );

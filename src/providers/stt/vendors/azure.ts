@@ -6,10 +6,11 @@ import type { ParleyError } from '../../../base/errors.js';
 import { type JsonObject, numberOf, objectsOf, parseObject, textOf } from '../../wire/json.js';
 import { failed, refused } from '../../wire/vendor-error.js';
 import type { SttOptions } from '../stt.js';
-import type { SttDialect, VendorWord } from './dialect.js';
-import { favouredWords } from './keywords.js';
-import { SocketSttProvider, socketUrl, type VendorSttOptions } from './socket-provider.js';
+import type { SttDialect, VendorPiece, VendorWord } from '../shared/dialect.js';
+import { favouredWords } from '../shared/keywords.js';
+import { SocketSttProvider, type VendorSttOptions } from '../shared/socket-provider.js';
 import { nowUnixMs } from '../../../base/real-clock.js';
+import { socketUrl } from '../../wire/vendor-socket.js';
 
 export interface AzureSttOptions extends VendorSttOptions {
   /** Such as `westeurope`; needed where there is no `baseUrl`. */
@@ -43,12 +44,12 @@ const PROBLEMS: Readonly<Record<string, () => ParleyError>> = {
  * the audio's end is told, and the phrases of the turn are final with `turn.end`.
  */
 export function azureStt(options: AzureSttOptions): SocketSttProvider {
-  const { apiKey, region, baseUrl = `https://${region ?? ''}.stt.speech.microsoft.com` } = options;
+  const baseUrl = options.baseUrl ?? `https://${options.region ?? ''}.stt.speech.microsoft.com`;
   return new SocketSttProvider(
     {
       name: 'azure',
       abilities: { understands: (language) => LANGUAGES.has(baseLanguage(language)) },
-      dialect: (stream) => azureDialect(stream, baseUrl, apiKey),
+      dialect: (stream) => azureDialect(stream, baseUrl, options.apiKey ?? ''),
     },
     options,
   );
@@ -63,15 +64,10 @@ function localeOf(language: string): string {
   return `${base}-${region ?? ''}`;
 }
 
-function azureDialect({ language, hints }: SttOptions, baseUrl: string, apiKey: string): SttDialect {
-  const locale = localeOf(language);
-  const query = new URLSearchParams({
-    language: locale,
-    format: 'detailed',
-    wordLevelTimestamps: 'true',
-  });
+/** What is to be recognised, and in which form, as each turn begins with it. */
+function speechContext(locale: string, hints: SttOptions['hints']): object {
   const items = favouredWords(hints, 500).map((text) => ({ text }));
-  const context = {
+  return {
     ...(items.length > 0 && { dgi: { groups: [{ type: 'Generic', items }], bias: 1 } }),
     phraseDetection: { language: locale, mode: 'CONVERSATION' },
     phraseOutput: {
@@ -80,6 +76,12 @@ function azureDialect({ language, hints }: SttOptions, baseUrl: string, apiKey: 
       interimResults: { resultType: 'Auto' },
     },
   };
+}
+
+function azureDialect({ language, hints }: SttOptions, baseUrl: string, apiKey: string): SttDialect {
+  const locale = localeOf(language);
+  const query = new URLSearchParams({ language: locale, format: 'detailed', wordLevelTimestamps: 'true' });
+  const context = speechContext(locale, hints);
   /** Where each turn began, in milliseconds of audio sent. */
   const turns = new Map<string, number>();
   let requestId: string | null = null;
@@ -135,12 +137,9 @@ function azureDialect({ language, hints }: SttOptions, baseUrl: string, apiKey: 
           const status = textOf(body['RecognitionStatus']);
           const problem = PROBLEMS[status ?? ''];
           if (problem !== undefined) tell.failed(problem());
-          const best = objectsOf(body['NBest'])[0];
-          const said = textOf(best?.['Display']) ?? textOf(body['DisplayText']);
-          if (status !== 'Success' || said === null) return status !== null;
-          const words = objectsOf(best?.['Words']).flatMap((word) => readWord(word, fromMs));
-          tell.piece(key++, { text: said, isFinal: true, confidence: numberOf(best?.['Confidence']), words });
-          return true;
+          const phrase = status === 'Success' ? readPhrase(body, fromMs) : null;
+          if (phrase !== null) tell.piece(key++, phrase);
+          return status !== null;
         }
         case 'turn.end':
           tell.finalized();
@@ -150,6 +149,15 @@ function azureDialect({ language, hints }: SttOptions, baseUrl: string, apiKey: 
       }
     },
   };
+}
+
+/** The best reading of a phrase; null where it has no text. */
+function readPhrase(body: Readonly<Record<string, unknown>>, fromMs: number): VendorPiece | null {
+  const best = objectsOf(body['NBest'])[0];
+  const text = textOf(best?.['Display']) ?? textOf(body['DisplayText']);
+  if (text === null) return null;
+  const words = objectsOf(best?.['Words']).flatMap((word) => readWord(word, fromMs));
+  return { text, isFinal: true, confidence: numberOf(best?.['Confidence']), words };
 }
 
 function readWord(word: Readonly<Record<string, unknown>>, fromMs: number): VendorWord[] {

@@ -3,10 +3,10 @@ import { baseLanguage } from '../../../base/language.js';
 import { ParleyError } from '../../../base/errors.js';
 import { numberOf, objectsOf, parseObject, textOf } from '../../wire/json.js';
 import { failed, refused } from '../../wire/vendor-error.js';
+import { socketUrl } from '../../wire/vendor-socket.js';
 import type { SttOptions } from '../stt.js';
-import type { SttDialect, VendorWord } from './dialect.js';
-import { favouredWords } from './keywords.js';
-import { socketUrl } from './socket-provider.js';
+import type { SttDialect, VendorWord } from '../shared/dialect.js';
+import { favouredWords } from '../shared/keywords.js';
 
 /** Languages of flux-general-multi, by their base; English is flux-general-en's too. */
 export const FLUX_LANGUAGES: ReadonlySet<string> = new Set('en es de fr hi it ja nl pt ru multi'.split(' '));

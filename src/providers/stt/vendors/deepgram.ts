@@ -2,11 +2,12 @@ import { baseLanguage } from '../../../base/language.js';
 import { HEARING_RATE_HZ } from '../../../audio/frame.js';
 import { numberOf, objectOf, objectsOf, parseObject, textOf } from '../../wire/json.js';
 import { failed } from '../../wire/vendor-error.js';
+import { socketUrl } from '../../wire/vendor-socket.js';
 import type { SpeechHints, SttOptions } from '../stt.js';
 import { fluxDialect, FLUX_LANGUAGES, isFlux } from './deepgram-flux.js';
-import type { SttDialect, VendorWord } from './dialect.js';
-import { favouredWords } from './keywords.js';
-import { SocketSttProvider, socketUrl, type VendorSttOptions } from './socket-provider.js';
+import type { SttDialect, VendorWord } from '../shared/dialect.js';
+import { favouredWords } from '../shared/keywords.js';
+import { SocketSttProvider, type VendorSttOptions } from '../shared/socket-provider.js';
 
 const BASE_URL = 'https://api.deepgram.com';
 
@@ -32,8 +33,8 @@ export function deepgramStt(options: VendorSttOptions): SocketSttProvider {
             : LANGUAGES.has(baseLanguage(language)),
       },
       dialect: (stream) => {
-        const { baseUrl = BASE_URL, apiKey } = options;
-        const access = { baseUrl, headers: { authorization: `Token ${apiKey}` } };
+        const headers = { authorization: `Token ${options.apiKey ?? ''}` };
+        const access = { baseUrl: options.baseUrl ?? BASE_URL, headers };
         return isFlux(stream.model ?? '') ? fluxDialect(stream, access) : novaDialect(stream, access);
       },
     },

@@ -2,10 +2,11 @@ import { baseLanguage } from '../../../base/language.js';
 import { HEARING_RATE_HZ } from '../../../audio/frame.js';
 import { numberOf, objectsOf, parseObject, textOf } from '../../wire/json.js';
 import { failed, refused } from '../../wire/vendor-error.js';
+import { socketUrl } from '../../wire/vendor-socket.js';
 import type { SttOptions } from '../stt.js';
-import type { SttDialect, VendorWord } from './dialect.js';
-import { favouredWords } from './keywords.js';
-import { SocketSttProvider, socketUrl, type VendorSttOptions } from './socket-provider.js';
+import type { SttDialect, VendorWord } from '../shared/dialect.js';
+import { favouredWords } from '../shared/keywords.js';
+import { SocketSttProvider, type VendorSttOptions } from '../shared/socket-provider.js';
 
 const BASE_URL = 'https://api.elevenlabs.io';
 const DEFAULT_MODEL = 'scribe_v2_realtime';
@@ -30,7 +31,7 @@ export function elevenLabsStt(options: VendorSttOptions): SocketSttProvider {
       name: 'elevenlabs',
       // It understands some 90 languages, and finds out which one is spoken where none is named.
       abilities: { models: true, multilingual: true },
-      dialect: (stream) => elevenLabsDialect(stream, options.baseUrl ?? BASE_URL, options.apiKey),
+      dialect: (stream) => elevenLabsDialect(stream, options.baseUrl ?? BASE_URL, options.apiKey ?? ''),
     },
     options,
   );

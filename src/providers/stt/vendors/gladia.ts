@@ -4,9 +4,9 @@ import { numberOf, objectOf, objectsOf, parseObject, textOf } from '../../wire/j
 import { postJson } from '../../wire/post-json.js';
 import { failed } from '../../wire/vendor-error.js';
 import type { SttOptions } from '../stt.js';
-import type { SttDialect, VendorWord } from './dialect.js';
-import { favoured } from './keywords.js';
-import { SocketSttProvider, type VendorSttOptions } from './socket-provider.js';
+import type { SttDialect, VendorWord } from '../shared/dialect.js';
+import { favoured } from '../shared/keywords.js';
+import { SocketSttProvider, type VendorSttOptions } from '../shared/socket-provider.js';
 
 const BASE_URL = 'https://api.gladia.io';
 
@@ -25,7 +25,8 @@ const ENDPOINTING_S = 0.2;
  * docs.gladia.io/api-reference/v2/live/init
  */
 export function gladiaStt(options: VendorSttOptions): SocketSttProvider {
-  const { apiKey, baseUrl = BASE_URL, connectTimeoutMs = 5000 } = options;
+  const { connectTimeoutMs = 5000 } = options;
+  const apiKey = options.apiKey ?? '';
   return new SocketSttProvider(
     {
       name: 'gladia',
@@ -38,7 +39,7 @@ export function gladiaStt(options: VendorSttOptions): SocketSttProvider {
         const { clock, signal } = stream;
         const session = await postJson({
           provider: 'gladia',
-          url: `${baseUrl}/v2/live`,
+          url: `${options.baseUrl ?? BASE_URL}/v2/live`,
           headers: { 'x-gladia-key': apiKey },
           body: sessionOf(stream),
           timeoutMs: connectTimeoutMs,

@@ -1,10 +1,11 @@
 import { baseLanguage } from '../../../base/language.js';
 import { numberOf, objectOf, parseObject, textOf } from '../../wire/json.js';
 import { failed, refused } from '../../wire/vendor-error.js';
+import { socketUrl } from '../../wire/vendor-socket.js';
 import type { SttOptions } from '../stt.js';
-import type { SttDialect } from './dialect.js';
-import { favouredWords } from './keywords.js';
-import { SocketSttProvider, socketUrl, type VendorSttOptions } from './socket-provider.js';
+import type { SttDialect } from '../shared/dialect.js';
+import { favouredWords } from '../shared/keywords.js';
+import { SocketSttProvider, type VendorSttOptions } from '../shared/socket-provider.js';
 
 const BASE_URL = 'https://api.openai.com/v1';
 const DEFAULT_MODEL = 'gpt-live-transcribe';
@@ -32,7 +33,7 @@ export function openAiStt(options: VendorSttOptions): SocketSttProvider {
         multilingual: true,
         understands: OPENAI_HEARS,
       },
-      dialect: (stream) => openAiDialect(stream, options.baseUrl ?? BASE_URL, options.apiKey),
+      dialect: (stream) => openAiDialect(stream, options.baseUrl ?? BASE_URL, options.apiKey ?? ''),
     },
     options,
   );

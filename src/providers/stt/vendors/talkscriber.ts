@@ -3,9 +3,10 @@ import { baseLanguage } from '../../../base/language.js';
 import { HEARING_RATE_HZ } from '../../../audio/frame.js';
 import { numberOf, objectsOf, parseObject, textOf } from '../../wire/json.js';
 import { failed, refused } from '../../wire/vendor-error.js';
+import { socketUrl } from '../../wire/vendor-socket.js';
 import type { SttOptions } from '../stt.js';
-import type { SttDialect } from './dialect.js';
-import { SocketSttProvider, socketUrl, type VendorSttOptions } from './socket-provider.js';
+import type { SttDialect } from '../shared/dialect.js';
+import { SocketSttProvider, type VendorSttOptions } from '../shared/socket-provider.js';
 
 const BASE_URL = 'https://api.talkscriber.com:9090';
 
@@ -23,7 +24,7 @@ export function talkscriberStt(options: VendorSttOptions): SocketSttProvider {
     {
       name: 'talkscriber',
       abilities: { multilingual: true },
-      dialect: (stream) => talkscriberDialect(stream, options.baseUrl ?? BASE_URL, options.apiKey),
+      dialect: (stream) => talkscriberDialect(stream, options.baseUrl ?? BASE_URL, options.apiKey ?? ''),
     },
     options,
   );

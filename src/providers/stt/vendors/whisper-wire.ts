@@ -2,15 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { encodeWav } from '../../../audio/files/wav.js';
 import { HEARING_RATE_HZ } from '../../../audio/frame.js';
 import { type JsonObject, numberOf, objectsOf, textOf } from '../../wire/json.js';
-import type { VendorWord } from './dialect.js';
-
-/** What a server has understood of a piece of speech. */
-export interface Transcription {
-  text: string;
-  confidence: number | null;
-  /** Empty where the server gives no times. */
-  words: readonly VendorWord[];
-}
+import type { VendorWord } from '../shared/dialect.js';
+import type { Transcription } from '../shared/whisper-stream.js';
 
 /** Whisper's own limits (openai/whisper, transcribe.py): a segment beyond both is hallucinated. */
 const NO_SPEECH = 0.6;

@@ -7,15 +7,15 @@ import { Deadlines } from '../../deadlines.js';
 import { parseObject } from '../../wire/json.js';
 import { failed, messageIn, statusError, withoutSecrets } from '../../wire/vendor-error.js';
 import type { SttEvents, SttOptions, SttProvider, SttStream } from '../stt.js';
-import { favouredWords } from './keywords.js';
-import { WhisperStream } from './whisper-stream.js';
-import { readTranscription, type Transcription, transcriptionForm } from './whisper-wire.js';
+import { favouredWords } from '../shared/keywords.js';
+import { type Transcription, WhisperStream } from '../shared/whisper-stream.js';
+import { readTranscription, transcriptionForm } from './whisper-wire.js';
 
 export interface WhisperSttOptions {
   /** With the version: `http://127.0.0.1:8000/v1`, `https://api.openai.com/v1`. */
   baseUrl: string;
   /** Sent as a bearer token. Local servers need none. */
-  apiKey?: string | undefined;
+  apiKey?: string | null | undefined;
   /** Default model. Default `whisper-1`. */
   model?: string | undefined;
   /** Interval of interim transcripts during speech, in milliseconds; 0 = none. Default 1000. */
@@ -154,7 +154,7 @@ export class WhisperStt implements SttProvider {
       headers: {
         accept: 'application/json',
         ...(contentType !== '' && { 'content-type': contentType }),
-        ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
+        ...(apiKey != null && { authorization: `Bearer ${apiKey}` }),
       },
     });
     let text = '';

@@ -3,9 +3,9 @@ import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { baseLanguage } from '../../../base/language.js';
 import { ParleyError, reasonOf } from '../../../base/errors.js';
-import { Mailbox } from '../flite/mailbox.js';
+import { Mailbox } from '../../mailbox.js';
 import type { EngineAudio } from '../speech.js';
-import { WavStream } from '../vendors/wav-stream.js';
+import { WavStream } from '../shared/wav-stream.js';
 
 /**
  * Languages of the interface whose espeak-ng voice has another code than theirs in lower case. What is not here is

@@ -11,9 +11,9 @@ import {
   runEspeak,
 } from './espeak-process.js';
 import { ESPEAK_LATENCY } from '../latency.js';
-import { Mailbox } from '../flite/mailbox.js';
+import { Mailbox } from '../../mailbox.js';
 import { parseVoiceSettings, type VoiceSettings } from '../settings.js';
-import { Slots } from '../flite/slots.js';
+import { Slots } from '../slots.js';
 import { speak, type EngineAudio } from '../speech.js';
 import type { TtsAudio, TtsProvider, TtsRequest, TtsVoice } from '../tts.js';
 

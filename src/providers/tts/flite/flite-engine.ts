@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { FLITE_VOICES, type FliteVoiceId } from './flite.js';
+import { FLITE_VOICES, type FliteVoiceId } from './voices.js';
 import { Wasi } from './wasi.js';
 import { wasm, type WasmMemory, type WasmModule, type WasmTable } from '../../../base/webassembly.js';
 import { exportFunctions, TABLE_EXPORT } from './wasm-exports.js';

@@ -3,8 +3,8 @@ import { ParleyError, reasonOf } from '../../../base/errors.js';
 import { workerFile } from '../../../package-files.js';
 import type { FliteSpeech, TokenTime } from './flite-engine.js';
 import type { FliteJob, FliteReply, FliteWorkerData } from './flite-worker.js';
-import { Mailbox } from './mailbox.js';
-import { Slots } from './slots.js';
+import { Mailbox } from '../../mailbox.js';
+import { Slots } from '../slots.js';
 import type { EngineAudio } from '../speech.js';
 import type { WasmModule } from '../../../base/webassembly.js';
 

@@ -5,31 +5,15 @@ import { FlitePool, type FlitePoolStats } from './flite-pool.js';
 import { FLITE_LATENCY } from '../latency.js';
 import { parseVoiceSettings, type VoiceSettings } from '../settings.js';
 import { speak } from '../speech.js';
+import {
+  DEFAULT_FLITE_VOICE,
+  FIXED_PITCH_VOICES,
+  FLITE_VOICES,
+  type FliteVoiceId,
+  isFliteVoice,
+  speaksEnglish,
+} from './voices.js';
 import type { TtsAudio, TtsProvider, TtsRequest, TtsVoice } from '../tts.js';
-
-/**
- * The voices inside flite. `slt`, `rms` and `awb` are statistical (Clustergen) voices: muffled but human. `kal` and
- * `kal16` are diphone voices: buzzing, but clear and fast.
- */
-export const FLITE_VOICES = [
-  { id: 'slt', name: 'SLT, US English, female', language: 'en-US', sampleRateHz: 16_000 },
-  { id: 'rms', name: 'RMS, US English, male', language: 'en-US', sampleRateHz: 16_000 },
-  { id: 'awb', name: 'AWB, Scottish English, male', language: 'en-GB', sampleRateHz: 16_000 },
-  { id: 'kal16', name: 'KAL, US English, male, diphone', language: 'en-US', sampleRateHz: 16_000 },
-  { id: 'kal', name: 'KAL, US English, male, diphone, telephone band', language: 'en-US', sampleRateHz: 8_000 },
-] as const satisfies readonly TtsVoice[];
-
-export type FliteVoiceId = (typeof FLITE_VOICES)[number]['id'];
-
-/** Human-like, and its first audio is out long before anybody could notice (see docs/providers.md). */
-export const DEFAULT_FLITE_VOICE: FliteVoiceId = 'slt';
-
-/** Their melody comes from a model of its own (SPAM), which flite has no setting for. */
-export const FIXED_PITCH_VOICES: ReadonlySet<FliteVoiceId> = new Set<FliteVoiceId>(['rms']);
-
-export function isFliteVoice(id: string): id is FliteVoiceId {
-  return FLITE_VOICES.some((voice) => voice.id === id);
-}
 
 export interface FliteOptions {
   /** Threads that synthesise, 1 to the machine's cores. Default 1: one speaks some fifty times faster than real time. */
@@ -122,9 +106,4 @@ function known(voiceId: string): FliteVoiceId {
   if (isFliteVoice(voiceId)) return voiceId;
   const names = FLITE_VOICES.map((voice) => voice.id).join(', ');
   throw new ParleyError('TTS_VOICE_UNKNOWN', { provider: 'flite', voice: voiceId.slice(0, 100), known: names });
-}
-
-/** English in all its kinds; `multi` (the user's language, not yet known) starts in English. */
-export function speaksEnglish(language: string): boolean {
-  return language === 'en' || language.startsWith('en-') || language === 'multi';
 }

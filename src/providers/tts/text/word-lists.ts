@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../wire/json.js';
-import type { TimedText } from '../vendors/word-aligner.js';
+import type { TimedText } from './word-aligner.js';
 
 /** Words in three lists side by side, `{words, start, end}` with times in seconds, as several vendors tell them. */
 export function timedWords(lists: JsonObject | null): TimedText[] {

@@ -2,11 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { nowUnixMs } from '../../../base/real-clock.js';
 import type { VendorAccess } from '../../../settings/vendor-settings.js';
 import { numberOf, objectOf, objectsOf, parseObject, textOf } from '../../wire/json.js';
-import type { VoiceListing } from './account-voices.js';
-import { SocketTts, type SocketTtsOptions } from './socket-tts.js';
-import type { SpeechEvent, SpeechProtocol } from './speech-protocol.js';
-import type { TimedText } from './word-aligner.js';
-import { socketUrl, type VendorVoiceSettings } from './vendor-voice.js';
+import { socketUrl } from '../../wire/vendor-socket.js';
+import type { VoiceListing } from '../shared/account-voices.js';
+import { SocketTts, type SocketTtsOptions } from '../shared/socket-tts.js';
+import type { SpeechEvent, TtsDialect } from '../shared/dialect.js';
+import type { TimedText } from '../text/word-aligner.js';
+import type { VendorVoiceSettings } from '../shared/vendor-voice.js';
 
 const DEFAULT_VOICE = 'en-US-AvaMultilingualNeural';
 
@@ -103,7 +104,7 @@ const SAMPLE_RATE_HZ = 24_000;
 /** Offsets and lengths are counted in units of 100 ns. */
 const TICKS_PER_MS = 10_000;
 
-class AzureProtocol implements SpeechProtocol {
+class AzureProtocol implements TtsDialect {
   readonly sampleRateHz = SAMPLE_RATE_HZ;
   readonly concurrent = 1;
   /** Nothing takes an utterance back: it comes to its end, and nobody takes it. */

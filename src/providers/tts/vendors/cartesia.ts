@@ -1,10 +1,11 @@
 import { encodeUrlText } from '../../../base/url-text.js';
 import type { VendorAccess } from '../../../settings/vendor-settings.js';
 import { numberOf, objectOf, objectsOf, parseObject, textOf } from '../../wire/json.js';
-import type { VoiceListing } from './account-voices.js';
-import { SocketTts, type SocketTtsOptions } from './socket-tts.js';
-import type { SpeechEvent, SpeechProtocol } from './speech-protocol.js';
-import { languageCode, socketUrl, type VendorVoiceSettings } from './vendor-voice.js';
+import { socketUrl } from '../../wire/vendor-socket.js';
+import type { VoiceListing } from '../shared/account-voices.js';
+import { SocketTts, type SocketTtsOptions } from '../shared/socket-tts.js';
+import type { SpeechEvent, TtsDialect } from '../shared/dialect.js';
+import { languageCode, type VendorVoiceSettings } from '../shared/vendor-voice.js';
 import { timedWords } from '../text/word-lists.js';
 
 /**
@@ -66,7 +67,7 @@ const LANGUAGES = (
   'ml mr pa or ur'
 ).split(' ');
 
-class CartesiaProtocol implements SpeechProtocol {
+class CartesiaProtocol implements TtsDialect {
   readonly sampleRateHz = SAMPLE_RATE_HZ;
   readonly concurrent = 20;
   readonly cancelEnds = 'at once';

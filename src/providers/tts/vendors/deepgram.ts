@@ -1,9 +1,10 @@
 import type { VendorAccess } from '../../../settings/vendor-settings.js';
 import { objectOf, objectsOf, parseObject, textOf } from '../../wire/json.js';
-import type { VoiceListing } from './account-voices.js';
-import { SocketTts, type SocketTtsOptions } from './socket-tts.js';
-import type { SpeechEvent, SpeechProtocol } from './speech-protocol.js';
-import { languageCode, socketUrl, type VendorVoiceSettings } from './vendor-voice.js';
+import { socketUrl } from '../../wire/vendor-socket.js';
+import type { VoiceListing } from '../shared/account-voices.js';
+import { SocketTts, type SocketTtsOptions } from '../shared/socket-tts.js';
+import type { SpeechEvent, TtsDialect } from '../shared/dialect.js';
+import { languageCode, type VendorVoiceSettings } from '../shared/vendor-voice.js';
 
 /** The voices of Aura-2 by language, as the reference of 2026-07-22 lists them; the first of each is the default. */
 const NAMES: Readonly<Record<string, string>> = {
@@ -73,7 +74,7 @@ function describe(id: string): { name: string; language: string } {
   return { name: name.slice(0, 1).toUpperCase() + name.slice(1), language };
 }
 
-class DeepgramProtocol implements SpeechProtocol {
+class DeepgramProtocol implements TtsDialect {
   readonly sampleRateHz = SAMPLE_RATE_HZ;
   readonly concurrent = 1;
   readonly cancelEnds = 'cancelled';

@@ -1,11 +1,12 @@
 import { encodeUrlText } from '../../../base/url-text.js';
 import type { VendorAccess } from '../../../settings/vendor-settings.js';
 import { objectOf, objectsOf, parseObject, textOf, type JsonObject } from '../../wire/json.js';
-import type { VoiceListing } from './account-voices.js';
-import { SocketTts, type SocketTtsOptions } from './socket-tts.js';
-import type { SpeechEvent, SpeechProtocol } from './speech-protocol.js';
-import { languageCode, socketUrl, type VendorVoiceSettings } from './vendor-voice.js';
-import type { TimedText } from './word-aligner.js';
+import { socketUrl } from '../../wire/vendor-socket.js';
+import type { VoiceListing } from '../shared/account-voices.js';
+import { SocketTts, type SocketTtsOptions } from '../shared/socket-tts.js';
+import type { SpeechEvent, TtsDialect } from '../shared/dialect.js';
+import { languageCode, type VendorVoiceSettings } from '../shared/vendor-voice.js';
+import type { TimedText } from '../text/word-aligner.js';
 
 /**
  * ElevenLabs' multi-context form of the stream-input WebSocket: utterances are contexts, five of them on a connection,
@@ -76,7 +77,7 @@ const LANGUAGES =
 const REFUSALS =
   /auth|api_key|permission|unauthor|forbidden|not_found|invalid|quota|payment|unsupported|validation|policy/i;
 
-class ElevenLabsProtocol implements SpeechProtocol {
+class ElevenLabsProtocol implements TtsDialect {
   readonly sampleRateHz = SAMPLE_RATE_HZ;
   readonly concurrent = 5;
   readonly cancelEnds = 'done';

@@ -1,8 +1,9 @@
 import type { VendorAccess } from '../../../settings/vendor-settings.js';
 import { type JsonObject, objectOf, parseObject, textOf } from '../../wire/json.js';
-import { SocketTts, type SocketTtsOptions } from './socket-tts.js';
-import type { SpeechEvent, SpeechProtocol } from './speech-protocol.js';
-import { socketUrl, type VendorVoiceSettings } from './vendor-voice.js';
+import { socketUrl } from '../../wire/vendor-socket.js';
+import { SocketTts, type SocketTtsOptions } from '../shared/socket-tts.js';
+import type { SpeechEvent, TtsDialect } from '../shared/dialect.js';
+import type { VendorVoiceSettings } from '../shared/vendor-voice.js';
 import { openAiVoice } from './openai-voice.js';
 
 /**
@@ -35,7 +36,7 @@ const READ_ALOUD =
   'You are the voice of a reader. Read the user message aloud, word for word, in its own language. Say nothing else: do ' +
   'not answer it, do not comment on it, leave nothing out and add nothing.';
 
-class RealtimeProtocol implements SpeechProtocol {
+class RealtimeProtocol implements TtsDialect {
   readonly sampleRateHz = SAMPLE_RATE_HZ;
   readonly concurrent = 1;
   readonly cancelEnds = 'done';
@@ -49,7 +50,7 @@ class RealtimeProtocol implements SpeechProtocol {
     this.#access = access;
   }
 
-  forConnection(): SpeechProtocol {
+  forConnection(): TtsDialect {
     return new RealtimeProtocol(this.#access);
   }
 

@@ -1,10 +1,10 @@
 import type { VendorAccess } from '../../../settings/vendor-settings.js';
-import { HttpTts, type HttpTtsOptions, type SpeechEndpoint } from './http-tts.js';
+import { HttpTts, type HttpTtsOptions, type SpeechEndpoint } from '../shared/http-tts.js';
 import { objectOf, textOf } from '../../wire/json.js';
-import type { VoiceListing } from './account-voices.js';
+import type { VoiceListing } from '../shared/account-voices.js';
 import type { TtsVoice } from '../tts.js';
-import type { VendorVoiceSettings } from './vendor-voice.js';
-import type { SettingSpecs } from './vendor-voice-settings.js';
+import type { VendorVoiceSettings } from '../shared/vendor-voice.js';
+import type { SettingSpecs } from '../shared/vendor-voice-settings.js';
 import { openAiVoice } from './openai-voice.js';
 
 /**

@@ -1,9 +1,10 @@
 import type { VendorAccess } from '../../../settings/vendor-settings.js';
 import { objectOf, parseObject, textOf } from '../../wire/json.js';
-import type { VoiceListing } from './account-voices.js';
-import { SocketTts, type SocketTtsOptions } from './socket-tts.js';
-import type { SpeechEvent, SpeechProtocol } from './speech-protocol.js';
-import { languageCode, socketUrl, type VendorVoiceSettings } from './vendor-voice.js';
+import { socketUrl } from '../../wire/vendor-socket.js';
+import type { VoiceListing } from '../shared/account-voices.js';
+import { SocketTts, type SocketTtsOptions } from '../shared/socket-tts.js';
+import type { SpeechEvent, TtsDialect } from '../shared/dialect.js';
+import { languageCode, type VendorVoiceSettings } from '../shared/vendor-voice.js';
 import { timedWords } from '../text/word-lists.js';
 
 /**
@@ -64,7 +65,7 @@ const LANGUAGES: Readonly<Record<string, string>> = {
   hi: 'hin',
 };
 
-class RimeProtocol implements SpeechProtocol {
+class RimeProtocol implements TtsDialect {
   readonly sampleRateHz = SAMPLE_RATE_HZ;
   readonly concurrent = 1;
   /** What still comes of a cleared context bears its id. */

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { deepgramStt } from '../../../../src/providers/stt/vendors/deepgram.js';
-import type { SocketSttProvider } from '../../../../src/providers/stt/vendors/socket-provider.js';
+import type { SocketSttProvider } from '../../../../src/providers/stt/shared/socket-provider.js';
 import { deepgramDouble } from '../../../vendors/stt/deepgram.js';
 import { SocketDouble } from '../../../vendors/stt/socket-double.js';
 import { silence, spoken } from '../../../vendors/stt/spoken-words.js';

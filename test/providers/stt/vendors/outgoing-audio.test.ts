@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { LeadAudio } from '../../../../src/providers/stt/vendors/lead-audio.js';
-import { OutgoingAudio } from '../../../../src/providers/stt/vendors/socket-stream.js';
-import { SampleMap } from '../../../../src/providers/stt/vendors/sample-map.js';
+import { LeadAudio } from '../../../../src/providers/stt/shared/lead-audio.js';
+import { OutgoingAudio } from '../../../../src/providers/stt/shared/socket-stream.js';
+import { SampleMap } from '../../../../src/providers/stt/shared/sample-map.js';
 
 const samples = (length: number, value = 1): Int16Array => new Int16Array(length).fill(value);
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { FliteEngine, type FliteSpeech, type TokenTime } from '../../../../src/providers/tts/flite/flite-engine.js';
-import { FIXED_PITCH_VOICES, FLITE_VOICES } from '../../../../src/providers/tts/flite/flite.js';
+import { FIXED_PITCH_VOICES, FLITE_VOICES } from '../../../../src/providers/tts/flite/voices.js';
 
 let engine: FliteEngine;
 beforeAll(async () => {

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { VendorAccess } from '../../../../src/settings/vendor-settings.js';
-import type { HttpTts } from '../../../../src/providers/tts/vendors/http-tts.js';
+import type { HttpTts } from '../../../../src/providers/tts/shared/http-tts.js';
 import type { TtsRequest } from '../../../../src/providers/tts/tts.js';
 import { dubverseTts } from '../../../../src/providers/tts/vendors/dubverse.js';
 import { kokoroTts, openAiTts } from '../../../../src/providers/tts/vendors/openai.js';

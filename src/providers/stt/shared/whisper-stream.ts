@@ -4,7 +4,15 @@ import { errorOf, ParleyError } from '../../../base/errors.js';
 import type { SttEvents, SttStream } from '../stt.js';
 import { LeadAudio } from './lead-audio.js';
 import { Segments } from './segments.js';
-import type { Transcription } from './whisper-wire.js';
+import type { VendorWord } from './dialect.js';
+
+/** What a server has understood of a piece of speech. */
+export interface Transcription {
+  text: string;
+  confidence: number | null;
+  /** Empty where the server gives no times. */
+  words: readonly VendorWord[];
+}
 
 export interface WhisperStreamOptions {
   clock: Clock;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Slots } from '../../../../src/providers/tts/flite/slots.js';
+import { Slots } from '../../../src/providers/tts/slots.js';
 
 const never = new AbortController().signal;
 

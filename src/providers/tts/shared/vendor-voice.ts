@@ -15,10 +15,3 @@ export interface VendorVoiceSettings {
 export function languageCode(language: string): string | null {
   return language === 'multi' ? null : baseLanguage(language);
 }
-
-/** The address of a socket under an http(s) root. */
-export function socketUrl(baseUrl: string, path: string, query: Readonly<Record<string, string | null>> = {}): string {
-  const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== null);
-  const text = new URLSearchParams(given).toString();
-  return `${baseUrl.replace(/^http/, 'ws')}${path}${text === '' ? '' : `?${text}`}`;
-}

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { WavStream } from '../../../../src/providers/tts/vendors/wav-stream.js';
+import { WavStream } from '../../../../src/providers/tts/shared/wav-stream.js';
 
 function wav(
   samples: number[],

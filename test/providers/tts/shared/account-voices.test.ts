@@ -3,7 +3,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../../../src/base/virtual-clock.js';
-import { AccountVoices } from '../../../../src/providers/tts/vendors/account-voices.js';
+import { AccountVoices } from '../../../../src/providers/tts/shared/account-voices.js';
 import { ttsProvider } from '../../../../src/providers/tts/registry.js';
 import type { TtsProvider } from '../../../../src/providers/tts/tts.js';
 import { KEY } from '../../../vendors/tts/speech-double.js';

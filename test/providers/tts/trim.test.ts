@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { SilenceTrimmer } from '../../../../src/providers/tts/flite/trim.js';
+import { SilenceTrimmer } from '../../../src/providers/tts/trim.js';
 
 const RATE_HZ = 8000;
 const GUARD = 80;

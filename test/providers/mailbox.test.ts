@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Mailbox } from '../../../../src/providers/tts/flite/mailbox.js';
+import { Mailbox } from '../../src/providers/mailbox.js';
 
 describe('a mailbox', () => {
   it('gives what was pushed before and after it was asked, in order, then ends', async () => {

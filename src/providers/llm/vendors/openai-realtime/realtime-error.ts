@@ -1,6 +1,6 @@
-import type { ParleyError } from '../../base/errors.js';
-import { type JsonObject, textOf } from '../wire/json.js';
-import { failed, refused, withoutSecrets } from '../wire/vendor-error.js';
+import type { ParleyError } from '../../../../base/errors.js';
+import { type JsonObject, textOf } from '../../../wire/json.js';
+import { failed, refused, withoutSecrets } from '../../../wire/vendor-error.js';
 
 /** Transient errors, whatever their `type`: an expired session is an `invalid_request_error` too. */
 const PASSING =

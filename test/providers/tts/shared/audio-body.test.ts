@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { AudioBody } from '../../../../src/providers/tts/vendors/http-tts.js';
+import { AudioBody } from '../../../../src/providers/tts/shared/http-tts.js';
 import { encodeWav } from '../../../../src/audio/files/wav.js';
 
 it('takes bare PCM cut anywhere', () => {

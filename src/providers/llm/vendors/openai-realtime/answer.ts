@@ -1,8 +1,8 @@
-import type { ParleyError } from '../../base/errors.js';
-import type { LlmPiece } from '../llm/llm.js';
-import { Mailbox } from '../tts/flite/mailbox.js';
-import { PcmBytes } from '../tts/pcm.js';
-import { type JsonObject, numberOf, objectOf, textOf } from '../wire/json.js';
+import type { ParleyError } from '../../../../base/errors.js';
+import type { LlmPiece } from '../../llm.js';
+import { Mailbox } from '../../../mailbox.js';
+import { PcmBytes } from '../../../tts/pcm.js';
+import { type JsonObject, numberOf, objectOf, textOf } from '../../../wire/json.js';
 import type { LineListener, RealtimeSocket } from './realtime-socket.js';
 import { realtimeError } from './realtime-error.js';
 import { REALTIME_RATE_HZ } from './session-settings.js';

@@ -1,12 +1,15 @@
 import { expect } from 'vitest';
-import { RealClock } from '../../../src/base/real-clock.js';
-import type { ChatMessage, ToolSpec } from '../../../src/agent/chat.js';
-import type { LlmPiece, LlmVoice, SpeechModelVoice, SpeechSession } from '../../../src/providers/llm/llm.js';
-import { OpenAiRealtime, type OpenAiRealtimeOptions } from '../../../src/providers/realtime/openai-realtime.js';
-import type { SttEvents, SttStream, SttTranscript } from '../../../src/providers/stt/stt.js';
-import type { RealtimeDouble } from '../../vendors/realtime/double.js';
-import { silence, spoken } from '../../vendors/stt/spoken-words.js';
-import { KEY } from '../../vendors/tts/speech-double.js';
+import { RealClock } from '../../../../../src/base/real-clock.js';
+import type { ChatMessage, ToolSpec } from '../../../../../src/agent/chat.js';
+import type { LlmPiece, LlmVoice, SpeechModelVoice, SpeechSession } from '../../../../../src/providers/llm/llm.js';
+import {
+  OpenAiRealtime,
+  type OpenAiRealtimeOptions,
+} from '../../../../../src/providers/llm/vendors/openai-realtime/openai-realtime.js';
+import type { SttEvents, SttStream, SttTranscript } from '../../../../../src/providers/stt/stt.js';
+import type { RealtimeDouble } from '../../../../vendors/realtime/double.js';
+import { silence, spoken } from '../../../../vendors/stt/spoken-words.js';
+import { KEY } from '../../../../vendors/tts/speech-double.js';
 
 const NO_HINTS = { phrases: [], texts: [], keywords: new Map<string, number>() };
 

@@ -1,8 +1,8 @@
-import type { Cancel, Clock } from '../../base/clock.js';
-import { ParleyError } from '../../base/errors.js';
-import { type JsonObject, objectOf, parseObject, textOf } from '../wire/json.js';
-import { failed } from '../wire/vendor-error.js';
-import { VendorSocket } from '../wire/vendor-socket.js';
+import type { Cancel, Clock } from '../../../../base/clock.js';
+import { ParleyError } from '../../../../base/errors.js';
+import { type JsonObject, objectOf, parseObject, textOf } from '../../../wire/json.js';
+import { failed } from '../../../wire/vendor-error.js';
+import { VendorSocket } from '../../../wire/vendor-socket.js';
 import { Items } from './items.js';
 import { realtimeError } from './realtime-error.js';
 import { type RealtimeSettings, sessionUpdate, type ToldSettings, toldOf } from './session-settings.js';

@@ -1,5 +1,5 @@
-import type { ToolSpec } from '../../agent/chat.js';
-import { openAiVoice } from '../tts/vendors/openai-voice.js';
+import type { ToolSpec } from '../../../../agent/chat.js';
+import { openAiVoice } from '../../../tts/vendors/openai-voice.js';
 
 /** The only PCM rate of the API. */
 export const REALTIME_RATE_HZ = 24_000;

@@ -5,14 +5,14 @@ import { ParleyError } from '../../../base/errors.js';
 import { AccountVoices, type VoiceListing } from './account-voices.js';
 import { speakRemotely, type SpeechPiece } from './remote-speech.js';
 import { SpeechConnection } from './speech-connection.js';
-import type { SpeechProtocol } from './speech-protocol.js';
+import type { TtsDialect } from './dialect.js';
 import type { TtsAudio, TtsProvider, TtsRequest, TtsVoice, TtsVoiceChoice } from '../tts.js';
 import { languageCode, type VendorVoiceSettings } from './vendor-voice.js';
 import { checkedSettings, type SettingSpecs } from './vendor-voice-settings.js';
 
 export interface SocketTtsOptions {
   name: string;
-  protocol: SpeechProtocol;
+  protocol: TtsDialect;
   settings: SettingSpecs;
   /** Keys to redact. */
   secrets: readonly string[];

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { spokenWords } from '../../../../src/providers/tts/text/speakable.js';
-import { type TimedText, WordAligner } from '../../../../src/providers/tts/vendors/word-aligner.js';
+import { type TimedText, WordAligner } from '../../../../src/providers/tts/text/word-aligner.js';
 
 const piece = (text: string, startMs: number, endMs: number): TimedText => ({ text, startMs, endMs });
 

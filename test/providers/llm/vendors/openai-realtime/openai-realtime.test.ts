@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { RealClock } from '../../../src/base/real-clock.js';
-import type { ChatMessage } from '../../../src/agent/chat.js';
-import { RealtimeDouble } from '../../vendors/realtime/double.js';
-import { madeSpeech } from '../../vendors/tts/made-speech.js';
-import { KEY } from '../../vendors/tts/speech-double.js';
+import { RealClock } from '../../../../../src/base/real-clock.js';
+import type { ChatMessage } from '../../../../../src/agent/chat.js';
+import { RealtimeDouble } from '../../../../vendors/realtime/double.js';
+import { madeSpeech } from '../../../../vendors/tts/made-speech.js';
+import { KEY } from '../../../../vendors/tts/speech-double.js';
 import { gathered, Talk } from './talk.js';
 
 const SYSTEM: ChatMessage = { role: 'system', content: 'You take bookings.' };

@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from 'vitest';
 import type { SttTranscript, SttWord } from '../../../../src/providers/stt/stt.js';
-import { type Piece, Segments } from '../../../../src/providers/stt/vendors/segments.js';
+import { type Piece, Segments } from '../../../../src/providers/stt/shared/segments.js';
 
 let told: SttTranscript[];
 let segments: Segments;

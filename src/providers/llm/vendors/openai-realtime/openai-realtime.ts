@@ -1,12 +1,12 @@
-import { raceAbort, waitAtMost } from '../../base/deadlines.js';
-import type { Clock } from '../../base/clock.js';
-import { ParleyError } from '../../base/errors.js';
-import { Deadlines } from '../deadlines.js';
-import type { LlmPiece, LlmProvider, LlmRequest, SpeechModel, SpeechModelVoice, SpeechSession } from '../llm/llm.js';
-import type { TtsProvider } from '../tts/tts.js';
-import { socketUrl } from '../tts/vendors/vendor-voice.js';
-import { OPENAI_REALTIME_VOICE, openAiRealtimeTts } from '../tts/vendors/openai-realtime.js';
-import { failed } from '../wire/vendor-error.js';
+import { raceAbort, waitAtMost } from '../../../../base/deadlines.js';
+import type { Clock } from '../../../../base/clock.js';
+import { ParleyError } from '../../../../base/errors.js';
+import { Deadlines } from '../../../deadlines.js';
+import type { LlmPiece, LlmProvider, LlmRequest, SpeechModel, SpeechModelVoice, SpeechSession } from '../../llm.js';
+import type { TtsProvider } from '../../../tts/tts.js';
+import { OPENAI_REALTIME_VOICE, openAiRealtimeTts } from '../../../tts/vendors/openai-realtime.js';
+import { failed } from '../../../wire/vendor-error.js';
+import { socketUrl } from '../../../wire/vendor-socket.js';
 import { RealtimeAnswer } from './answer.js';
 import { realtimeStt } from './realtime-stt.js';
 import { RealtimeSocket } from './realtime-socket.js';
@@ -68,7 +68,7 @@ export class OpenAiRealtime implements LlmProvider {
   async *complete(request: LlmRequest): AsyncGenerator<LlmPiece, void, undefined> {
     const line = this.#line(request.model, null);
     try {
-      yield* new Conversing(this.#options, line, '').complete(request);
+      yield* new RealtimeLlm(this.#options, line, '').complete(request);
     } finally {
       await this.#leave(line);
     }
@@ -82,7 +82,7 @@ export class OpenAiRealtime implements LlmProvider {
     const { apiKey, clock } = this.#options;
     const line = this.#line(model, voice);
     const { instructions = '' } = voice?.settings ?? {};
-    const llm = new Conversing(this.#options, line, typeof instructions === 'string' ? instructions : '');
+    const llm = new RealtimeLlm(this.#options, line, typeof instructions === 'string' ? instructions : '');
     return {
       stt: realtimeStt({ name: NAME, line, secrets: [apiKey], clock }),
       llm,
@@ -122,7 +122,7 @@ export class OpenAiRealtime implements LlmProvider {
 }
 
 /** The LLM of one conversation: requests one answer at a time over its socket. */
-class Conversing implements LlmProvider {
+class RealtimeLlm implements LlmProvider {
   readonly name = NAME;
   readonly virtualTime = false;
   readonly #options: Required<OpenAiRealtimeOptions>;

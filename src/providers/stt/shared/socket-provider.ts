@@ -6,9 +6,9 @@ import { SocketStream } from './socket-stream.js';
 
 /** Options of every vendor's recogniser. */
 export interface VendorSttOptions {
-  apiKey: string;
+  apiKey: string | null;
   /** http(s) or ws(s), without a trailing slash. Default: the vendor's public URL. */
-  baseUrl?: string | undefined;
+  baseUrl?: string | null | undefined;
   /** Default model. Default: the vendor's model for the language. */
   model?: string | undefined;
   /** Timeout until a stream is ready, in milliseconds. Default 5000. */
@@ -53,14 +53,14 @@ export class SocketSttProvider implements SttProvider {
 
   async open(options: SttOptions, events: SttEvents): Promise<SttStream> {
     const { clock, signal, language } = options;
-    const { apiKey, connectTimeoutMs = 5000, finalTimeoutMs = 3000, model } = this.#options;
+    const { connectTimeoutMs = 5000, finalTimeoutMs = 3000, model } = this.#options;
     signal.throwIfAborted();
     const dialect = await this.#parts.dialect(model === undefined ? options : { model, ...options });
     const stream = new SocketStream(
       {
         provider: this.name,
         dialect,
-        secrets: [apiKey],
+        secrets: [this.#options.apiKey ?? ''],
         clock,
         signal,
         connectTimeoutMs,
@@ -88,11 +88,4 @@ export class SocketSttProvider implements SttProvider {
     await Promise.all([...this.#streams].map((stream) => stream.close()));
     this.#streams.clear();
   }
-}
-
-/** The WebSocket URL on the host of an HTTP URL. */
-export function socketUrl(baseUrl: string, path: string, query: URLSearchParams): string {
-  const root = baseUrl.replace(/^http/, 'ws').replace(/\/+$/, '');
-  const search = query.toString();
-  return `${root}${path}${search === '' ? '' : `?${search}`}`;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { ChatMessage } from '../../../src/agent/chat.js';
-import { Items } from '../../../src/providers/realtime/items.js';
+import type { ChatMessage } from '../../../../../src/agent/chat.js';
+import { Items } from '../../../../../src/providers/llm/vendors/openai-realtime/items.js';
 
 const user = (content: string): ChatMessage => ({ role: 'user', content });
 const agent = (content: string): ChatMessage => ({ role: 'assistant', content });

@@ -1,4 +1,4 @@
-import type { SpokenWord } from '../text/speakable.js';
+import type { SpokenWord } from './speakable.js';
 import type { TtsWord } from '../tts.js';
 
 /** A piece of what was said, a letter, a word or a phrase, and when. */

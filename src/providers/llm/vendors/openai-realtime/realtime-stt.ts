@@ -1,15 +1,15 @@
-import { baseLanguage } from '../../base/language.js';
-import type { Clock } from '../../base/clock.js';
-import { waitAtMost } from '../../base/deadlines.js';
-import { errorOf, ParleyError } from '../../base/errors.js';
-import type { SttOptions, SttProvider } from '../stt/stt.js';
-import type { SttDialect } from '../stt/vendors/dialect.js';
-import { favouredWords } from '../stt/vendors/keywords.js';
-import { OPENAI_HEARS, openAiDialect } from '../stt/vendors/openai.js';
-import { SocketSttProvider } from '../stt/vendors/socket-provider.js';
-import { textOf } from '../wire/json.js';
-import { failed } from '../wire/vendor-error.js';
-import type { VendorSocketEvents } from '../wire/vendor-socket.js';
+import { baseLanguage } from '../../../../base/language.js';
+import type { Clock } from '../../../../base/clock.js';
+import { waitAtMost } from '../../../../base/deadlines.js';
+import { errorOf, ParleyError } from '../../../../base/errors.js';
+import type { SttOptions, SttProvider } from '../../../stt/stt.js';
+import type { SttDialect } from '../../../stt/shared/dialect.js';
+import { favouredWords } from '../../../stt/shared/keywords.js';
+import { OPENAI_HEARS, openAiDialect } from '../../../stt/vendors/openai.js';
+import { SocketSttProvider } from '../../../stt/shared/socket-provider.js';
+import { textOf } from '../../../wire/json.js';
+import { failed } from '../../../wire/vendor-error.js';
+import type { VendorSocketEvents } from '../../../wire/vendor-socket.js';
 import type { RealtimeSocket } from './realtime-socket.js';
 import type { RealtimeSettings } from './session-settings.js';
 

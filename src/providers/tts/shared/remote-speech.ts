@@ -2,9 +2,9 @@ import { samplesToMs } from '../../../audio/frame.js';
 import { Deadlines } from '../../deadlines.js';
 import { spokenText, spokenWords, type SpokenWord } from '../text/speakable.js';
 import { estimateWordTimes } from '../timing.js';
-import { SilenceTrimmer } from '../flite/trim.js';
+import { SilenceTrimmer } from '../trim.js';
 import type { TtsAudio, TtsRequest, TtsWord } from '../tts.js';
-import { type TimedText, WordAligner } from './word-aligner.js';
+import { type TimedText, WordAligner } from '../text/word-aligner.js';
 
 /** What of an utterance has come from a vendor. Times count from its first sample. */
 export interface SpeechPiece {

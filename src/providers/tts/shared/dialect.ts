@@ -1,13 +1,13 @@
 import type { VendorVoiceSettings } from './vendor-voice.js';
-import type { TimedText } from './word-aligner.js';
+import type { TimedText } from '../text/word-aligner.js';
 
 /**
  * One vendor's WebSocket protocol: pure data, no I/O. Utterances have ids of ours; if a vendor does not support ids,
  * only one utterance runs per connection, and events leave the id out.
  */
-export interface SpeechProtocol {
+export interface TtsDialect {
   /** Creates a stateful instance per connection. Default: one instance for all. */
-  forConnection?(): SpeechProtocol;
+  forConnection?(): TtsDialect;
   /** 16 bit, mono. */
   readonly sampleRateHz: number;
   /** Maximum concurrent utterances per connection. */
@@ -26,11 +26,11 @@ export interface SpeechProtocol {
   bound?(voice: VendorVoiceSettings): string;
   headers(): Readonly<Record<string, string>>;
   /** The first message on a new connection. Default: none. */
-  hello?(voice: VendorVoiceSettings): readonly Outgoing[];
+  hello?(voice: VendorVoiceSettings): readonly DialectMessage[];
   /** Requests an utterance. */
-  begin(id: string, text: string, voice: VendorVoiceSettings): readonly Outgoing[];
+  begin(id: string, text: string, voice: VendorVoiceSettings): readonly DialectMessage[];
   /** Cancels it. */
-  cancel(id: string): readonly Outgoing[];
+  cancel(id: string): readonly DialectMessage[];
   /** The events in a text message, in order; empty for an irrelevant one. Throws on invalid input. */
   read(message: string): readonly SpeechEvent[];
   /** The same for a binary message. Default: none are expected. */
@@ -38,7 +38,7 @@ export interface SpeechProtocol {
 }
 
 /** An outgoing message: an object is sent as JSON. */
-export type Outgoing = object | string;
+export type DialectMessage = object | string;
 
 export type SpeechEvent =
   /** Little-endian PCM in chunks of any size. */
@@ -49,7 +49,7 @@ export type SpeechEvent =
    */
   | { type: 'words'; id?: string; words: readonly TimedText[]; withAudio?: boolean }
   /** The reply to send. */
-  | { type: 'reply'; message: Outgoing }
+  | { type: 'reply'; message: DialectMessage }
   | { type: 'done'; id?: string }
   | { type: 'cancelled'; id?: string }
   /** Without an id: all utterances of the connection have failed. */

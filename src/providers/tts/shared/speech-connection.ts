@@ -3,15 +3,15 @@ import type { Cancel, Clock } from '../../../base/clock.js';
 import { ParleyError, reasonOf } from '../../../base/errors.js';
 import { failed, refused, withoutSecrets } from '../../wire/vendor-error.js';
 import { VendorSocket } from '../../wire/vendor-socket.js';
-import { Mailbox } from '../flite/mailbox.js';
+import { Mailbox } from '../../mailbox.js';
 import { PcmBytes } from '../pcm.js';
 import type { SpeechPiece } from './remote-speech.js';
-import type { Outgoing, SpeechEvent, SpeechProtocol } from './speech-protocol.js';
+import type { DialectMessage, SpeechEvent, TtsDialect } from './dialect.js';
 import type { VendorVoiceSettings } from './vendor-voice.js';
 
 export interface SpeechConnectionOptions {
   provider: string;
-  protocol: SpeechProtocol;
+  protocol: TtsDialect;
   voice: VendorVoiceSettings;
   secrets: readonly string[];
   clock: Clock;
@@ -245,7 +245,7 @@ export class SpeechConnection {
     this.#options.onOver(this);
   }
 
-  #send(messages: readonly Outgoing[]): void {
+  #send(messages: readonly DialectMessage[]): void {
     for (const message of messages) this.#socket.send(typeof message === 'string' ? message : JSON.stringify(message));
   }
 

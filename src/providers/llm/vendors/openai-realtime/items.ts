@@ -1,4 +1,4 @@
-import type { ChatMessage, ToolCall } from '../../agent/chat.js';
+import type { ChatMessage, ToolCall } from '../../../../agent/chat.js';
 import { contains, followed } from './item-words.js';
 
 /** An item of the server's conversation, and what it represents. */
