@@ -86,14 +86,18 @@ async function hintsOf(agentPath: string): Promise<SpeechHints> {
 
 async function listen(audio: Int16Array, stt: Listener, clock: VirtualClock): Promise<Told[]> {
   const edges: Told[] = [];
-  const hearing = new Hearing({
-    inputRateHz: HEARING_RATE_HZ,
-    vad: vadProvider('silero').createDetector(),
-    stt,
-    vadThreshold: 0.5,
-    nowMs: () => clock.nowMs(),
-    onEvent: (event) => event.type !== 'digits' && edges.push({ atMs: clock.nowMs(), event }),
-  });
+  const hearing = new Hearing(
+    {
+      nowMs: () => clock.nowMs(),
+      emit: (event) => event.type !== 'digits' && edges.push({ atMs: clock.nowMs(), event }),
+    },
+    {
+      inputRateHz: HEARING_RATE_HZ,
+      vad: vadProvider('silero').createDetector(),
+      stt,
+      vadThreshold: 0.5,
+    },
+  );
   for (let at = 0; at < audio.length; at += FRAME) {
     const frame = audio.subarray(at, at + FRAME);
     await clock.advanceTo(samplesToMs(at + frame.length, HEARING_RATE_HZ));

@@ -139,14 +139,15 @@ function words(): HotFunction[] {
 /** A faint hiss on a telephone's line, behind the gate. */
 function hearing(): HotFunction {
   const nothing = (): void => undefined;
-  const ears = new Hearing({
-    inputRateHz: 8_000,
-    vad: vadProvider('silero-gated').createDetector(),
-    vadThreshold: 0.5,
-    stt: { push: nothing, speechStarted: nothing, speechStopped: nothing },
-    nowMs: () => 0,
-    onEvent: nothing,
-  });
+  const ears = new Hearing(
+    { nowMs: () => 0, emit: nothing },
+    {
+      inputRateHz: 8_000,
+      vad: vadProvider('silero-gated').createDetector(),
+      vadThreshold: 0.5,
+      stt: { push: nothing, speechStarted: nothing, speechStopped: nothing },
+    },
+  );
   const hiss = Int16Array.from(sound(160), (sample) => sample % 20);
   return ['ears of a silent line, 10 frames', () => times(10, () => ears.audio(hiss))];
 }

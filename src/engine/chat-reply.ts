@@ -49,7 +49,7 @@ export class ChatReply {
   readonly added: ChatMessage[] = [];
   readonly usage = new UsageBook();
   readonly #options: ChatReplyOptions;
-  readonly #acting: ToolRunner;
+  readonly #toolRunner: ToolRunner;
   readonly #results = new Map<ToolCall, (record: FunctionCall) => void>();
   /** What has been said since the last round of tools. */
   #round = '';
@@ -59,18 +59,16 @@ export class ChatReply {
   constructor(options: ChatReplyOptions) {
     this.#options = options;
     const { toolbox, sessionId, metadata, clock } = options;
-    this.#acting = new ToolRunner({
-      toolbox,
-      sessionId,
-      metadata,
-      nowMs: () => clock.nowMs(),
-      onResult: (call, record) => this.#results.get(call)?.(record),
-    });
+    const nowMs = (): number => clock.nowMs();
+    this.#toolRunner = new ToolRunner(
+      { nowMs },
+      { toolbox, sessionId, metadata, onResult: (call, record) => this.#results.get(call)?.(record) },
+    );
   }
 
   /** What was done, in the order in which it ended. */
   get calls(): readonly FunctionCall[] {
-    return this.#acting.calls;
+    return this.#toolRunner.calls;
   }
 
   /** Whether anything was said. */
@@ -90,7 +88,7 @@ export class ChatReply {
    */
   async *pieces(messages: readonly ChatMessage[]): AsyncGenerator<ReplyPiece, void, undefined> {
     const { signal } = this.#options;
-    const breakOff = (): void => this.#acting.close();
+    const breakOff = (): void => this.#toolRunner.close();
     signal.addEventListener('abort', breakOff, { once: true });
     try {
       for (let round = 1; ; round++) {
@@ -108,7 +106,7 @@ export class ChatReply {
     } finally {
       signal.removeEventListener('abort', breakOff);
       this.#endRound([]);
-      this.#acting.close();
+      this.#toolRunner.close();
     }
   }
 
@@ -168,7 +166,7 @@ export class ChatReply {
     const maxMs = toolbox.longestMs + TOOL_GRACE_MS;
     const results = calls.map(async (call): Promise<FunctionCall> => {
       const result = new Promise<FunctionCall>((resolve) => this.#results.set(call, resolve));
-      this.#acting.start(call);
+      this.#toolRunner.start(call);
       const { name, arguments: args } = call;
       const late = { name, arguments: args, ok: false, result: NO_ANSWER, tookMs: maxMs, runAfterCall: false };
       return withTimeout(clock, maxMs, () => result).catch(() => late);

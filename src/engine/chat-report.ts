@@ -1,5 +1,5 @@
 import type { ChatMessage } from '../agent/chat.js';
-import { reportWithoutText } from '../session/record/privacy.js';
+import { reportWithoutText } from '../session/record/session-report.js';
 import { latencySummary, noSpeculations } from '../session/record/session-metrics.js';
 import type { FunctionCall, SessionReport } from '../session/record/session-report.js';
 import type { UsageBook } from '../session/record/usage.js';

@@ -4,7 +4,7 @@ import { ParleyError } from '../base/errors.js';
 import type { AddressGuard } from '../net/address-guard.js';
 import { dialGuarded } from '../net/guarded-socket.js';
 import { CustomSocketLlm, type CustomSocketOptions } from '../providers/llm/custom-socket/provider.js';
-import type { LogEntry, LogSink } from '../session/record/event-log.js';
+import type { Participant } from '../session/session-options.js';
 
 export interface CustomLlmOptions extends Omit<CustomSocketOptions, 'dial'> {
   address: WebhookAddress;
@@ -18,8 +18,8 @@ const MAX_MESSAGE_BYTES = 262_144;
 /** An agent's own server as the model of one session. */
 export interface CustomLlm {
   llm: CustomSocketLlm;
-  /** Reports the session's log to the server. */
-  watch: LogSink;
+  /** Tells the server what happens in the session. */
+  participant: Participant;
 }
 
 export function customLlm({ address, guard, ...options }: CustomLlmOptions): CustomLlm {
@@ -29,7 +29,7 @@ export function customLlm({ address, guard, ...options }: CustomLlmOptions): Cus
     ...options,
     dial: (events) => dialGuarded(guard, { ...address, ...limits, clock }, events),
   });
-  return { llm, watch: (entry) => watch(llm, entry) };
+  return { llm, participant: participantOf(llm) };
 }
 
 /** @throws ParleyError NET_ADDRESS_REFUSED for an address that may not be called, whatever it resolves to */
@@ -38,17 +38,14 @@ export function checkCustomLlm({ url }: WebhookAddress, guard: AddressGuard, clo
   if (clock.virtual) throw new ParleyError('PROVIDER_REMOTE_IN_VIRTUAL_TIME', { provider: 'custom_llm_websocket' });
 }
 
-function watch(llm: CustomSocketLlm, entry: LogEntry): void {
-  if (entry.kind === 'start') llm.start();
-  else if (entry.kind === 'event') {
-    const { event } = entry;
-    if (event.type === 'transcript' && event.understood) llm.heard(event.text, event.isFinal);
-    else if (event.type === 'utterance.finished' || event.type === 'utterance.failed') llm.spoke(event.utteranceId);
+function participantOf(llm: CustomSocketLlm): Participant {
+  return {
+    start: () => llm.start(),
+    heard: (text, isFinal) => llm.heard(text, isFinal),
     // The rest of the answer is spoken in the same step.
-    else if (event.type === 'llm.done') queueMicrotask(() => llm.checkPlayed());
-  } else if (entry.kind === 'effect') {
-    const { effect } = entry;
-    if (effect.type === 'speak' && effect.kind === 'reply') llm.speaks(effect.utteranceId);
-    else if (effect.type === 'playout.drop') llm.dropped();
-  }
+    answered: () => queueMicrotask(() => llm.checkPlayed()),
+    speaks: (utteranceId) => llm.speaks(utteranceId),
+    spoke: (utteranceId) => llm.spoke(utteranceId),
+    dropped: () => llm.dropped(),
+  };
 }

@@ -43,7 +43,7 @@ export async function finishSession(
 async function runAfterCall(
   services: EngineServices,
   { sessionId: id, facts, script, extensions, includeMetadataInPrompt }: UnfinishedSession,
-  { parts: { messages, functionCalls, ledger }, systemPrompt }: Pick<LeftSession, 'parts' | 'systemPrompt'>,
+  { parts: { messages, functionCalls, metrics }, systemPrompt }: Pick<LeftSession, 'parts' | 'systemPrompt'>,
   onFault: (name: string) => void,
 ): Promise<readonly FunctionCall[]> {
   const { agentConfig, agentId, metadata, phones, startUnixMs, optOut } = facts;
@@ -62,7 +62,7 @@ async function runAfterCall(
       toolbox: setup.toolbox,
       model: agent.llm.model,
       metadata,
-      usage: ledger.usage,
+      usage: metrics.usage,
       llm: optOut || agent.customLlm !== null || messages.length === 0 ? SILENT_LLM : setup.llm,
       ...(memory !== null && { memory }),
       ...(afterCallMarks !== null && { afterCallMarks }),

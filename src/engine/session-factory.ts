@@ -15,7 +15,7 @@ import { messagesBefore, rememberWhenOver } from './continuation.js';
 import { finalWait } from './fallbacks.js';
 import { chooseVoice, NO_LANGUAGE_VENDORS, spokenLanguages } from './languages.js';
 import type { AgentRequest, SessionRequest } from './options.js';
-import { type PreparedAgent, prepareSpokenAgent } from './prepare-agent.js';
+import { prepareSpokenAgent } from './prepare-agent.js';
 import type { RemoteLine, SessionHandle } from './remote-line.js';
 import type { EngineServices } from './services.js';
 import type { SessionRecord } from './session-recorder.js';
@@ -57,7 +57,8 @@ export class SessionFactory {
       ...line,
       id,
       conversation: this.#conversation(prepared, request, startUnixMs),
-      watch: this.#watch(id, prepared, request, pending.noteFault),
+      participant: prepared.customLlm?.participant,
+      listDoNotCall: this.#listDoNotCall(id, request),
       ...(log.sink !== null && { log: log.sink }),
     });
     pending.made(session);
@@ -163,25 +164,12 @@ export class SessionFactory {
     return spokenLanguages({ agent, stt, tts, hints, otherStt, otherTts }, defaults.language);
   }
 
-  /** Serves the agent's own server, and puts users who ask for it on the do-not-call list. */
-  #watch(
-    sessionId: string,
-    { customLlm }: PreparedAgent,
-    { phones, direction }: SessionRequest,
-    onFault: (name: string, reason: string) => void,
-  ): LogSink {
+  /** Puts a user who asks for it on the do-not-call list; null where the numbers of the call are not known. */
+  #listDoNotCall(sessionId: string, { phones, direction }: SessionRequest): SessionOptions['listDoNotCall'] {
     const { doNotCall } = this.#services;
-    return (entry) => {
-      if (entry.kind === 'effect' && entry.effect.type === 'doNotCall' && phones != null) {
-        const number = direction === 'outbound' ? phones.to : phones.from;
-        try {
-          doNotCall.add({ number, source: entry.effect.by, sessionId, createdAt: unixSeconds(nowUnixMs()) });
-        } catch (error) {
-          onFault('doNotCall.failed', reasonOf(error));
-        }
-      }
-      customLlm?.watch(entry);
-    };
+    if (phones == null) return null;
+    const number = direction === 'outbound' ? phones.to : phones.from;
+    return (source) => doNotCall.add({ number, source, sessionId, createdAt: unixSeconds(nowUnixMs()) });
   }
 
   /** Keeps the session as unfinished until it is recorded. */

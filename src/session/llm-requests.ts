@@ -1,20 +1,17 @@
-import type { Clock } from '../base/clock.js';
 import type { ChatMessage, ToolSpec } from '../agent/chat.js';
-import type { ConversationEvent } from '../conversation/events.js';
 import { failureOf } from '../base/errors.js';
 import type { LlmProvider, LlmUsage, LlmVoice } from '../providers/llm/llm.js';
 import type { Toolbox } from '../tools/tool.js';
 import type { ProviderOutcome } from '../providers/outcome.js';
 import { untilAborted } from '../base/deadlines.js';
 import { OutcomeTimer } from './outcome-timer.js';
+import type { SessionContext } from './session-context.js';
 import type { Voice } from './speech/voice.js';
 
 export interface LlmRequestsOptions {
   llm: LlmProvider;
   model: string;
   temperature: number;
-  clock: Clock;
-  onEvent: (event: ConversationEvent) => void;
   onUsage: (usage: LlmUsage) => void;
   onOutcome: (outcome: ProviderOutcome) => void;
   /** Its tools are offered beside those that the conversation names. */
@@ -23,15 +20,17 @@ export interface LlmRequestsOptions {
   voice: Pick<Voice, 'hear' | 'over' | 'giveUp'>;
 }
 
-/** While a model speaks itself the conversation hears of it at least so often, words or none. */
+/** While a model speaks itself, the conversation gets an event at least this often, with words or without. */
 const VOICE_SIGN_MS = 1000;
 
-/** The agent's head: runs the model's requests and turns what it streams into events. */
+/** Runs the requests to the model and turns what it streams into events. */
 export class LlmRequests {
+  readonly #context: SessionContext;
   readonly #options: LlmRequestsOptions;
   readonly #running = new Map<number, AbortController>();
 
-  constructor(options: LlmRequestsOptions) {
+  constructor(context: SessionContext, options: LlmRequestsOptions) {
+    this.#context = context;
     this.#options = options;
   }
 
@@ -60,36 +59,38 @@ export class LlmRequests {
     tools: readonly ToolSpec[],
     signal: AbortSignal,
   ): Promise<void> {
-    const { llm, model, temperature, clock, onEvent, onUsage, onOutcome } = this.#options;
+    const { clock, emit } = this.#context;
+    const { llm, model, temperature, onUsage, onOutcome } = this.#options;
     const takeVoice = this.#voiceOf(requestId);
     const timer = new OutcomeTimer(llm, clock, onOutcome);
     try {
       const pieces = llm.complete({ model, messages, tools, temperature, clock, signal, onOutcome });
       for await (const piece of untilAborted(pieces, signal)) {
         if (piece.type !== 'usage') timer.first();
-        if (piece.type === 'text') onEvent({ ...piece, type: 'llm.text', requestId });
-        else if (piece.type === 'toolCall') onEvent({ type: 'llm.toolCall', requestId, call: piece.call });
+        if (piece.type === 'text') emit({ ...piece, type: 'llm.text', requestId });
+        else if (piece.type === 'toolCall') emit({ type: 'llm.toolCall', requestId, call: piece.call });
         else if (piece.type === 'voice') takeVoice(piece);
         else onUsage(piece);
       }
-      if (!signal.aborted) onEvent({ type: 'llm.done', requestId });
+      if (!signal.aborted) emit({ type: 'llm.done', requestId });
     } catch (error) {
       if (signal.aborted) return;
       timer.failed();
-      onEvent({ type: 'llm.failed', requestId, ...failureOf(error) });
+      emit({ type: 'llm.failed', requestId, ...failureOf(error) });
     }
   }
 
-  /** Of audio alone the conversation is told now and then only. */
+  /** Of audio alone the conversation gets an event now and then only. */
   #voiceOf(requestId: number): (piece: LlmVoice) => void {
-    const { clock, onEvent, voice } = this.#options;
-    let toldMs = -Infinity;
+    const { clock, emit } = this.#context;
+    const { voice } = this.#options;
+    let sentMs = -Infinity;
     return (piece) => {
       voice.hear(requestId, piece);
       const { text } = piece;
-      if (text === '' && clock.nowMs() < toldMs + VOICE_SIGN_MS) return;
-      toldMs = clock.nowMs();
-      onEvent({ type: 'llm.voice', requestId, text });
+      if (text === '' && clock.nowMs() < sentMs + VOICE_SIGN_MS) return;
+      sentMs = clock.nowMs();
+      emit({ type: 'llm.voice', requestId, text });
     };
   }
 }

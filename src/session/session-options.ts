@@ -35,9 +35,9 @@ export interface SessionOptions {
   startLanguage?: string;
   sttOptions?: Pick<SttOptions, 'model' | 'multilingual'>;
   /** Languages that the session may change to. Default none. */
-  languages?: Languages;
+  languages?: Languages | null | undefined;
   /** Listens for the end of a turn, beside the words. Default none. */
-  turnModel?: TurnModel;
+  turnModel?: TurnModel | null | undefined;
   llm: LlmProvider;
   model: string;
   /** 0..2, default 0. */
@@ -47,25 +47,43 @@ export interface SessionOptions {
   toolbox?: Toolbox;
   metadata?: Readonly<Record<string, unknown>>;
   /** Why the call must not be handed on to somebody; null = it may. Default: it may, to anybody. */
-  mayTransfer?: MayTransfer;
+  mayTransfer?: MayTransfer | null | undefined;
   /** Asks somebody whether they take the call. Default: attended transfers fail. */
-  consult?: Consult;
+  consult?: Consult | null | undefined;
   /** Default none: what runs after the session runs as often as it is asked to. */
-  afterCallMarks?: AfterCallMarks;
+  afterCallMarks?: AfterCallMarks | null | undefined;
   /** Where it leaves what it established of its user. Default nowhere. */
-  memory?: MemoryKeeper;
+  memory?: MemoryKeeper | null | undefined;
   /** What records the session: closed with it, named in its report. Its `line` is the `transport`. */
-  recording?: Pick<Recording, 'path' | 'close'>;
+  recording?: Pick<Recording, 'path' | 'close'> | null | undefined;
   clock: Clock;
   ticker: Ticker;
   /** Nothing that is said may be kept: the log and the report have times and kinds only. Default false. */
   optOut?: boolean;
-  /** Part of the session: told of every event and effect, texts included, before the log is. Keeps nothing. */
-  watch?: LogSink;
+  /** Answers for the model from outside, and is told what happens. Default none. */
+  participant?: Participant | null | undefined;
+  /** Puts the user on the do-not-call list. Default: the wish is in the report alone. */
+  listDoNotCall?: ((by: 'rule' | 'model') => void) | null | undefined;
   /** Told of every event and effect, see LogEntry. */
-  log?: LogSink;
+  log?: LogSink | null | undefined;
   /** What embedders and daemons watch. A listener that throws is noted in the log and otherwise ignored. */
-  observe?: (event: SessionEvent) => void;
+  observe?: ((event: SessionEvent) => void) | null | undefined;
+}
+
+/** Who answers for the model from outside. It is told the texts also where nothing may be kept, and keeps nothing. */
+export interface Participant {
+  /** The session has begun. */
+  start(): void;
+  /** The user says this; an interim text replaces the one before. */
+  heard(text: string, isFinal: boolean): void;
+  /** The model's answer is complete. What is left of it is spoken in the same step. */
+  answered(): void;
+  /** An utterance of the model's answer will be spoken. */
+  speaks(utteranceId: number): void;
+  /** An utterance is over. */
+  spoke(utteranceId: number): void;
+  /** Everything that was not played is dropped. */
+  dropped(): void;
 }
 
 export type SessionEvent =

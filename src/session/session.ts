@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.js';
+import type { ToolCall } from '../agent/chat.js';
 import { Conversation } from '../conversation/conversation.js';
 import type { ConversationEffect, ConversationEvent } from '../conversation/events.js';
 import { historyMessages } from '../conversation/reply/history.js';
@@ -17,15 +17,24 @@ import { SessionMetrics } from './record/session-metrics.js';
 import { LanguageSwitch } from './hearing/language-providers.js';
 import { LineActions } from './line/line-actions.js';
 import { LineSink } from './line/line-sink.js';
-import { Pacer } from './speech/pacer.js';
-import { Playout } from './speech/playout.js';
+import { type FrameSource, Pacer } from './speech/pacer.js';
+import { Playout, type PlayoutEvents } from './speech/playout.js';
 import { Recogniser } from './hearing/recogniser.js';
 import { type FunctionCall, reportOf, type SessionReport } from './record/session-report.js';
+import type { SessionContext } from './session-context.js';
 import type { SessionOptions } from './session-options.js';
+import type { SpeechHints, SttTranscript } from '../providers/stt/stt.js';
 import { LlmRequests } from './llm-requests.js';
-import { together, type TurnJudge, turnJudge } from './hearing/turn-judge.js';
+import { together, TurnJudge } from './hearing/turn-judge.js';
 import { tokensNote, type UsageNote } from './record/usage.js';
 import { Voice } from './speech/voice.js';
+
+/** Carries out each effect of the conversation. An effect without a handler does not compile. */
+type EffectHandlers = {
+  readonly [Type in ConversationEffect['type']]: (effect: Extract<ConversationEffect, { type: Type }>) => void;
+};
+
+const NO_HINTS: SpeechHints = { phrases: [], texts: [], keywords: new Map() };
 
 /**
  * One conversation on one line: the shell around the pure core. It owns the transport, the providers' streams and the
@@ -36,22 +45,22 @@ export class Session {
   /** Resolves when the session is over and nothing of it runs any more. Never rejects. */
   readonly finished: Promise<SessionReport>;
   readonly #options: SessionOptions;
-  readonly #clock: Clock;
+  readonly #context: SessionContext;
   readonly #conversation: Conversation;
-  readonly #journal: EventLogWriter;
+  readonly #log: EventLogWriter;
   readonly #notifier: Notifier;
   readonly #hearing: Hearing;
   readonly #recogniser: Recogniser;
-  readonly #judge: TurnJudge | null;
-  readonly #thinking: LlmRequests;
+  readonly #turnJudge: TurnJudge | null;
+  readonly #llmRequests: LlmRequests;
   readonly #forms = new ClientForms((message) => this.#notifier.tell(message));
-  readonly #acting: ToolRunner;
-  readonly #line: LineActions;
+  readonly #toolRunner: ToolRunner;
+  readonly #lineActions: LineActions;
   readonly #playout: Playout;
   readonly #pacer: Pacer;
   readonly #voice: Voice;
-  readonly #languages: LanguageSwitch;
-  readonly #ledger: SessionMetrics;
+  readonly #languageSwitch: LanguageSwitch;
+  readonly #metrics: SessionMetrics;
   readonly #alarm: Alarm;
   readonly #abort = new AbortController();
   readonly #events: ConversationEvent[] = [];
@@ -67,144 +76,85 @@ export class Session {
    * @throws ParleyError AUDIO_RATE_UNSUPPORTED for a transport whose rates are none
    */
   constructor(options: SessionOptions) {
-    this.id = options.id;
+    const { id, transport, conversation, llm, model, toolbox, clock } = options;
+    this.id = id;
     this.#options = options;
-    this.#clock = options.clock;
     this.finished = new Promise((resolve) => (this.#resolveFinished = resolve));
-    const { transport, conversation, clock, llm, model, temperature = 0, toolbox } = options;
-    const nowMs = (): number => this.#nowMs();
-    const onEvent = (event: ConversationEvent): void => this.#dispatch(event);
-    const onJudged = (probability: number): void => onEvent({ type: 'turn.judged', probability });
-    this.#alarm = new Alarm(clock, () => onEvent({ type: 'time' }));
+    const context: SessionContext = {
+      clock,
+      nowMs: () => this.#nowMs(),
+      emit: (event) => this.#dispatch(event),
+      fault: (name, reason, cause) => this.#log.fault(name, reason, cause),
+      log: (name, data) => this.#log.note(name, data),
+    };
+    this.#context = context;
+    const language = (): string => this.#conversation.state.language ?? conversation.language;
+    this.#alarm = new Alarm(clock, () => context.emit({ type: 'time' }));
     this.#conversation = new Conversation(conversation);
-    this.#journal = new EventLogWriter(options, nowMs, (event) => this.#notifier.observe(event));
-    this.#notifier = new Notifier(transport, options.observe, this.#journal);
-    this.#ledger = new SessionMetrics((metrics) => this.#notifier.answered(metrics));
-    this.#recogniser = new Recogniser({
+    this.#log = new EventLogWriter(context, options, (event) => this.#notifier.observe(event));
+    this.#notifier = new Notifier(context, options);
+    this.#metrics = new SessionMetrics((metrics) => this.#notifier.answered(metrics));
+    this.#recogniser = new Recogniser(context, {
       stt: options.stt,
       language: options.startLanguage ?? conversation.language,
       ...options.sttOptions,
-      hints: options.hints ?? { phrases: [], texts: [], keywords: new Map() },
-      clock,
+      hints: options.hints ?? NO_HINTS,
       signal: this.#abort.signal,
-      onTranscript: ({ segment, text, isFinal, understood }) => {
-        // The client first: the answer may begin as soon as the conversation knows.
-        const { number: turn } = this.#conversation.state.turn;
-        if (understood && this.#isRunning) this.#notifier.transcribed({ text, isFinal, turn, segment });
-        onEvent({ type: 'transcript', segment, text, isFinal, understood });
-        if (understood && isFinal) this.#languages.heard(text);
-      },
-      onTurnEnds: onJudged,
-      onListener: (who) => this.#used({ stage: 'stt', ...who }),
+      onTranscript: (transcript) => this.#onTranscript(transcript),
+      onListener: (who) => this.#onUsage({ stage: 'stt', ...who }),
       onOutcome: this.#outcomesOf('stt'),
-      onRetry: (reason, cause) => this.#journal.fault('stt.failed', reason, cause),
-      onFailed: (reason, cause) => onEvent({ type: 'ears.failed', reason, ...(cause !== undefined && { cause }) }),
     });
-    const language = (): string => this.#conversation.state.language ?? conversation.language;
-    this.#judge = turnJudge(options.turnModel, {
-      language,
-      clock,
-      onJudged,
-      onFault: this.#faultAs('turnModel.failed'),
-    });
-    this.#hearing = new Hearing({
+    this.#turnJudge = options.turnModel ? new TurnJudge(context, { model: options.turnModel, language }) : null;
+    this.#hearing = new Hearing(context, {
       inputRateHz: transport.inputRateHz,
       hearsFax: transport.showsForms !== true,
       hearsAnnouncements: conversation.direction === 'outbound',
       vad: options.vad.createDetector({ mayWait: true }),
       vadThreshold: options.vadThreshold ?? 0.5,
       denoising: options.denoising,
-      ownTones: () => this.#line.ownTones,
-      ...(conversation.voicemail && { hearsBeeps: () => this.#conversation.state.voicemail !== null }),
-      stt: this.#judge === null ? this.#recogniser : together(this.#recogniser, this.#judge),
-      nowMs,
-      onEvent,
+      ownTones: () => this.#lineActions.ownTones,
+      hearsBeeps: () => conversation.voicemail !== null && this.#conversation.state.voicemail !== null,
+      stt: this.#turnJudge === null ? this.#recogniser : together(this.#recogniser, this.#turnJudge),
     });
-    this.#playout = new Playout(transport, {
-      onStarted: (utteranceId) => {
-        this.#notifier.speaks('agent', true);
-        this.#notifier.utteranceStarted(utteranceId);
-        this.#ledger.turns.audible(utteranceId, this.#nowMs());
-        onEvent({ type: 'utterance.started', utteranceId });
-      },
-      onFinished: (utteranceId) => {
-        this.#ledger.turns.said(utteranceId, this.#notifier.textOf(utteranceId));
-        onEvent({ type: 'utterance.finished', utteranceId });
-        if (!this.#playout.busy) this.#notifier.speaks('agent', false);
-        if (!this.#playout.busy && this.#conversation.state.reply === null) this.#notifier.answerEnded();
-      },
-      onSupply: (utteranceId, isDry) => onEvent({ type: isDry ? 'utterance.starved' : 'utterance.fed', utteranceId }),
-      onPlayable: () => this.#pacer.hurry(),
-    });
-    const voice = (skipped: number): Int16Array | null => this.#playout.pull(skipped);
-    const pull = (skipped: number): Int16Array | null => this.#line.pull(voice, skipped);
-    const rests = (): boolean => this.#playout.rests && this.#line.rests;
-    const ahead = {
-      count: () => this.#playout.aheadFrames,
-      ready: () => this.#line.rests && this.#playout.readyAhead,
-      pull: () => this.#playout.pullAhead(),
-      hear: () => this.#playout.hear(),
-    };
-    const source = { pull, playable: () => this.#playout.playable, rests, ahead };
-    this.#pacer = new Pacer(transport, source, (error) => this.#onLineClosed(error));
-    this.#voice = new Voice({
+    this.#playout = new Playout(transport, this.#playoutEvents());
+    this.#pacer = new Pacer(transport, this.#frameSource(), (error) => this.#onLineClosed(error));
+    this.#voice = new Voice(context, {
       tts: options.tts,
       language: conversation.language,
       voiceId: options.voice?.voiceId ?? null,
       model: options.voice?.model ?? null,
       settings: options.voice?.settings ?? {},
-      clock,
       playout: this.#playout,
-      onEvent,
-      onSpoke: (who, chars) => this.#used({ stage: 'tts', ...who, chars }),
+      onSpoke: (who, chars) => this.#onUsage({ stage: 'tts', ...who, chars }),
       onOutcome: this.#outcomesOf('tts'),
-      onFirstAudio: (utteranceId) => {
-        this.#ledger.turns.firstAudio(utteranceId, this.#nowMs());
-        this.#journal.note('voice.first', { utteranceId });
-      },
+      onFirstAudio: (utteranceId) => this.#onFirstAudio(utteranceId),
     });
-    this.#languages = new LanguageSwitch({
-      languages: options.languages ?? null,
-      current: language,
-      clock,
-      onEvent,
-      recogniser: this.#recogniser,
-      voice: this.#voice,
-      onFault: this.#faultAs('language.missing'),
-    });
-    this.#thinking = new LlmRequests({
+    const { languages = null } = options;
+    const hearsAndSpeaks = { recogniser: this.#recogniser, voice: this.#voice };
+    this.#languageSwitch = new LanguageSwitch(context, { languages, current: language, ...hearsAndSpeaks });
+    this.#llmRequests = new LlmRequests(context, {
       llm,
       model,
-      temperature,
+      temperature: options.temperature ?? 0,
       toolbox,
-      clock,
-      onEvent,
       voice: this.#voice,
       onOutcome: this.#outcomesOf('llm'),
-      onUsage: (tokens) => this.#used(tokensNote({ provider: llm.name, model }, tokens)),
+      onUsage: (tokens) => this.#onUsage(tokensNote({ provider: llm.name, model }, tokens)),
     });
-    this.#line = new LineActions({
+    this.#lineActions = new LineActions(context, {
       transport,
-      clock,
-      onEvent,
       messages: () => this.#messages(),
       mayTransfer: options.mayTransfer,
       consult: options.consult,
-      onFault: (name, reason) => this.noteFault(name, reason),
       tell: (message) => this.#notifier.tell(message),
       onSound: () => this.#pacer.wake(),
     });
-    this.#acting = new ToolRunner({
-      toolbox: options.toolbox ?? null,
-      sessionId: options.id,
+    this.#toolRunner = new ToolRunner(context, {
+      toolbox: toolbox ?? null,
+      sessionId: id,
       metadata: options.metadata ?? {},
       screen: this.#forms,
-      nowMs,
-      onResult: (call, { ok, result, tookMs }) => {
-        if (!ok) this.noteFault('tool.failed', result);
-        this.#notifier.observe({ type: 'tool', call, ok, result, tookMs });
-        onEvent({ type: 'tool.result', callId: call.id, ok, content: result });
-      },
+      onResult: (call, result) => this.#onToolResult(call, result),
     });
   }
 
@@ -212,14 +162,14 @@ export class Session {
   run(): Promise<SessionReport> {
     if (this.#state !== 'new') return this.finished;
     this.#state = 'running';
-    this.#startMs = this.#clock.nowMs();
+    this.#startMs = this.#options.clock.nowMs();
     const { ticker, conversation, transport } = this.#options;
-    this.#journal.write({ v: LOG_VERSION, t: 0, kind: 'start', sessionId: this.id, config: conversation });
+    this.#log.write({ v: LOG_VERSION, t: 0, kind: 'start', sessionId: this.id, config: conversation });
+    this.#notifier.started();
     this.#recogniser.open();
     try {
-      const onEvent = (event: ConversationEvent): void => this.#dispatch(event);
       const onClosed = (error: unknown): void => this.#onLineClosed(error);
-      transport.start(new LineSink({ hearing: this.#hearing, forms: this.#forms, onEvent, onClosed }));
+      transport.start(new LineSink(this.#context, { hearing: this.#hearing, forms: this.#forms, onClosed }));
     } catch (error) {
       this.#onLineClosed(error);
     }
@@ -242,7 +192,7 @@ export class Session {
 
   /** Counts and logs a fault of something around the session that it goes on in spite of. */
   noteFault(name: string, reason: string): void {
-    this.#journal.fault(name, reason);
+    this.#log.fault(name, reason);
   }
 
   /** Has the agent end the call (`agent-ended`), or connect the user to somebody else, when all has been said. */
@@ -257,26 +207,12 @@ export class Session {
     return this.finished;
   }
 
-  #used(note: UsageNote): void {
-    if (this.#ledger.usage.take(note, this.#nowMs())) this.#journal.note('usage', note);
-  }
-
-  #outcomesOf(stage: 'stt' | 'llm' | 'tts'): (outcome: ProviderOutcome) => void {
-    return (outcome) => {
-      if (this.#isRunning) this.#notifier.observe({ type: 'provider', stage, ...outcome });
-    };
-  }
-
-  #faultAs(name: string): (reason: string) => void {
-    return (reason) => this.noteFault(name, reason);
-  }
-
   get #isRunning(): boolean {
     return this.#state === 'running';
   }
 
   #nowMs(): number {
-    return this.#state === 'new' ? 0 : this.#clock.nowMs() - this.#startMs;
+    return this.#state === 'new' ? 0 : this.#options.clock.nowMs() - this.#startMs;
   }
 
   /** Steps the core with an event and carries out what follows; events that this raises queue up behind. */
@@ -297,99 +233,155 @@ export class Session {
   #step(event: ConversationEvent): void {
     const t = this.#nowMs();
     const position = this.#playout.position();
-    this.#journal.event(event, t, position);
-    this.#ledger.onEvent(event, t);
+    this.#notifier.happened(event);
+    this.#log.event(event, t, position);
+    this.#metrics.onEvent(event, t);
     if (event.type === 'speech.started' || event.type === 'speech.stopped') {
       this.#notifier.speaks('user', event.type === 'speech.started');
     }
     for (const effect of this.#conversation.step(event, t, position)) {
-      this.#journal.effect(effect, t);
-      this.#ledger.onEffect(effect, t);
-      this.#carryOut(effect);
+      this.#log.effect(effect, t);
+      this.#metrics.onEffect(effect, t);
+      (this.#handlers[effect.type] as (effect: ConversationEffect) => void)(effect);
     }
   }
 
-  #carryOut(effect: ConversationEffect): void {
-    switch (effect.type) {
-      case 'llm.start':
-        this.#used({ stage: 'llm', provider: this.#options.llm.name, model: this.#options.model });
-        this.#thinking.start(effect.requestId, effect.messages, effect.tools);
-        return;
-      case 'llm.cancel':
-        this.#thinking.cancel(effect.requestId);
-        return;
-      case 'speak.prepare':
-        this.#voice.prepare(effect.utteranceId, effect.text);
-        return;
-      case 'speak':
-        this.#notifier.expect(effect.utteranceId, effect.text);
-        this.#voice.speak(effect.utteranceId, effect.text, effect.requestId);
-        return;
-      case 'speak.more':
-        this.#notifier.expectMore(effect.utteranceId, effect.text);
-        this.#playout.addText(effect.utteranceId, effect.text);
-        return;
-      case 'speak.pause':
-        this.#voice.pause(effect.utteranceId, effect.pauseMs);
-        return;
-      case 'language.switch':
-        this.#languages.switch(effect.callId, effect.language);
-        return;
-      case 'speak.cancel':
-        this.#voice.cancel(effect.utteranceId);
-        return;
-      case 'playout.hold':
-        this.#playout.hold();
-        this.#notifier.speaks('agent', false);
-        this.#notifier.pause();
-        return;
-      case 'playout.resume':
-        this.#notifier.unpause();
-        this.#playout.resume();
-        if (this.#playout.position().utteranceId !== null) this.#notifier.speaks('agent', true);
-        return;
-      case 'playout.drop':
-        this.#drop();
-        return;
-      case 'tool.start':
-        this.#notifier.observe({ type: 'toolStarted', call: effect.call });
-        this.#acting.start(effect.call);
-        return;
-      case 'stt.endTurn':
-        this.#recogniser.endTurn();
-        this.#judge?.endTurn();
-        return;
-      case 'user.said':
-        this.#notifier.turnEnded();
-        this.#languages.heard(effect.text);
-        this.#notifier.observe({ type: 'user', text: effect.text, turn: effect.turn });
-        return;
-      case 'digits.send':
-        this.#line.press(effect.callId, effect.digits);
-        return;
-      case 'line.transfer':
-        this.#line.transfer(effect.callId, effect.target, effect.attended);
-        return;
-      case 'line.transfer.cancel':
-        this.#line.cancelTransfer();
-        return;
-      case 'line.close':
-        void this.#end();
-        return;
-      case 'trace':
-        if (effect.name === 'interruption') this.#notifier.observe({ type: 'interrupted' });
-        if (effect.name === 'limit') this.#limit = effect.data['limit'] === 'idle' ? 'idle' : 'duration';
-        return;
-      case 'llm.confirm':
-      case 'doNotCall':
-        return; // for the ledger and the log
+  readonly #handlers: EffectHandlers = {
+    'llm.start': ({ requestId, messages, tools }) => {
+      this.#onUsage({ stage: 'llm', provider: this.#options.llm.name, model: this.#options.model });
+      this.#llmRequests.start(requestId, messages, tools);
+    },
+    // Nothing is left to do: the request runs already.
+    'llm.confirm': () => undefined,
+    'llm.cancel': ({ requestId }) => this.#llmRequests.cancel(requestId),
+    'speak.prepare': ({ utteranceId, text }) => this.#voice.prepare(utteranceId, text),
+    speak: ({ utteranceId, text, kind, requestId }) => {
+      this.#notifier.expect(utteranceId, text, kind);
+      this.#voice.speak(utteranceId, text, requestId);
+    },
+    'speak.more': ({ utteranceId, text }) => {
+      this.#notifier.expectMore(utteranceId, text);
+      this.#playout.addText(utteranceId, text);
+    },
+    'speak.pause': ({ utteranceId, pauseMs }) => this.#voice.pause(utteranceId, pauseMs),
+    'speak.cancel': ({ utteranceId }) => this.#voice.cancel(utteranceId),
+    'playout.hold': () => {
+      this.#playout.hold();
+      this.#notifier.speaks('agent', false);
+      this.#notifier.pause();
+    },
+    'playout.resume': () => {
+      this.#notifier.unpause();
+      this.#playout.resume();
+      if (this.#playout.position().utteranceId !== null) this.#notifier.speaks('agent', true);
+    },
+    'playout.drop': () => {
+      this.#notifier.dropped();
+      this.#drop();
+    },
+    'tool.start': ({ call }) => {
+      this.#notifier.observe({ type: 'toolStarted', call });
+      this.#toolRunner.start(call);
+    },
+    'digits.send': ({ callId, digits }) => this.#lineActions.press(callId, digits),
+    'language.switch': ({ callId, language }) => this.#languageSwitch.switch(callId, language),
+    doNotCall: ({ by }) => this.#listDoNotCall(by),
+    'line.transfer': ({ callId, target, attended }) => this.#lineActions.transfer(callId, target, attended),
+    'line.transfer.cancel': () => this.#lineActions.cancelTransfer(),
+    'stt.endTurn': () => {
+      this.#recogniser.endTurn();
+      this.#turnJudge?.endTurn();
+    },
+    'user.said': ({ text, turn }) => {
+      this.#notifier.turnEnded();
+      this.#languageSwitch.heard(text);
+      this.#notifier.observe({ type: 'user', text, turn });
+    },
+    'line.close': () => void this.#end(),
+    // What the observer, and at the end the client, are told of the conversation's decisions.
+    trace: ({ name, data }) => {
+      if (name === 'interruption') this.#notifier.observe({ type: 'interrupted' });
+      if (name === 'limit') this.#limit = data['limit'] === 'idle' ? 'idle' : 'duration';
+    },
+  };
+
+  #listDoNotCall(by: 'rule' | 'model'): void {
+    try {
+      this.#options.listDoNotCall?.(by);
+    } catch (error) {
+      this.noteFault('doNotCall.failed', reasonOf(error));
     }
+  }
+
+  #onTranscript({ segment, text, isFinal, understood }: SttTranscript): void {
+    // The client first: the answer may begin as soon as the conversation knows.
+    const { number: turn } = this.#conversation.state.turn;
+    if (understood && this.#isRunning) this.#notifier.transcribed({ text, isFinal, turn, segment });
+    this.#dispatch({ type: 'transcript', segment, text, isFinal, understood });
+    if (understood && isFinal) this.#languageSwitch.heard(text);
+  }
+
+  #onFirstAudio(utteranceId: number): void {
+    this.#metrics.turns.firstAudio(utteranceId, this.#nowMs());
+    this.#log.note('voice.first', { utteranceId });
+  }
+
+  #onToolResult(call: ToolCall, { ok, result, tookMs }: FunctionCall): void {
+    if (!ok) this.noteFault('tool.failed', result);
+    this.#notifier.observe({ type: 'tool', call, ok, result, tookMs });
+    this.#dispatch({ type: 'tool.result', callId: call.id, ok, content: result });
+  }
+
+  #onUsage(note: UsageNote): void {
+    if (this.#metrics.usage.take(note, this.#nowMs())) this.#log.note('usage', note);
+  }
+
+  #outcomesOf(stage: 'stt' | 'llm' | 'tts'): (outcome: ProviderOutcome) => void {
+    return (outcome) => {
+      if (this.#isRunning) this.#notifier.observe({ type: 'provider', stage, ...outcome });
+    };
+  }
+
+  #playoutEvents(): PlayoutEvents {
+    return {
+      onStarted: (utteranceId) => {
+        this.#notifier.speaks('agent', true);
+        this.#notifier.utteranceStarted(utteranceId);
+        this.#metrics.turns.audible(utteranceId, this.#nowMs());
+        this.#dispatch({ type: 'utterance.started', utteranceId });
+      },
+      onFinished: (utteranceId) => {
+        this.#metrics.turns.said(utteranceId, this.#notifier.textOf(utteranceId));
+        this.#dispatch({ type: 'utterance.finished', utteranceId });
+        if (!this.#playout.busy) this.#notifier.speaks('agent', false);
+        if (!this.#playout.busy && this.#conversation.state.reply === null) this.#notifier.answerEnded();
+      },
+      onSupply: (utteranceId, isDry) => {
+        this.#dispatch({ type: isDry ? 'utterance.starved' : 'utterance.fed', utteranceId });
+      },
+      onPlayable: () => this.#pacer.hurry(),
+    };
+  }
+
+  #frameSource(): FrameSource {
+    const voice = (skipped: number): Int16Array | null => this.#playout.pull(skipped);
+    return {
+      pull: (skipped) => this.#lineActions.pull(voice, skipped),
+      playable: () => this.#playout.playable,
+      rests: () => this.#playout.rests && this.#lineActions.rests,
+      ahead: {
+        count: () => this.#playout.aheadFrames,
+        ready: () => this.#lineActions.rests && this.#playout.readyAhead,
+        pull: () => this.#playout.pullAhead(),
+        hear: () => this.#playout.hear(),
+      },
+    };
   }
 
   #drop(): void {
     const { utteranceId, heardChars } = this.#playout.position();
     const text = utteranceId === null ? '' : this.#notifier.textOf(utteranceId);
-    if (utteranceId !== null) this.#ledger.turns.said(utteranceId, text.slice(0, heardChars));
+    if (utteranceId !== null) this.#metrics.turns.said(utteranceId, text.slice(0, heardChars));
     this.#voice.drop();
     this.#notifier.speaks('agent', false);
     this.#notifier.clear();
@@ -418,16 +410,24 @@ export class Session {
     this.#pacer.stop();
     this.#alarm.set(undefined);
     this.#abort.abort();
-    this.#thinking.close();
-    this.#acting.close();
-    this.#line.close();
-    this.#languages.close();
+    this.#llmRequests.close();
+    this.#toolRunner.close();
+    this.#lineActions.close();
+    this.#languageSwitch.close();
     const { transport } = this.#options;
-    await closeInTime(this.#clock, () => transport.close(), this.#faultAs('transport.close'));
+    await closeInTime(
+      this.#options.clock,
+      () => transport.close(),
+      (reason) => this.noteFault('transport.close', reason),
+    );
     this.#voice.close();
-    this.#judge?.close();
+    this.#turnJudge?.close();
     this.#hearing.close(); // not before: it may have been in the middle of some audio that led here
-    const hearing = closeInTime(this.#clock, () => this.#recogniser.close(), this.#faultAs('stt.close'));
+    const hearing = closeInTime(
+      this.#options.clock,
+      () => this.#recogniser.close(),
+      (reason) => this.noteFault('stt.close', reason),
+    );
     await Promise.all([hearing, this.#options.recording?.close()]);
     const calls = wasOpen ? await this.#afterCall() : [];
     this.#state = 'over';
@@ -437,9 +437,9 @@ export class Session {
   }
 
   #afterCall(): Promise<readonly FunctionCall[]> {
-    const options = { ...this.#options, usage: this.#ledger.usage };
-    const told = [{ role: 'system', content: options.conversation.systemPrompt } as const, ...this.#messages()];
-    return afterCall(options, told, this.#acting.calls, (name, reason) => this.noteFault(name, reason));
+    const options = { ...this.#options, usage: this.#metrics.usage };
+    const messages = [{ role: 'system', content: options.conversation.systemPrompt } as const, ...this.#messages()];
+    return afterCall(options, messages, this.#toolRunner.calls, (name, reason) => this.noteFault(name, reason));
   }
 
   get #status(): SessionReport['status'] {
@@ -457,18 +457,18 @@ export class Session {
       status: this.#status,
       durationMs,
       optOut,
-      ledger: this.#ledger,
+      metrics: this.#metrics,
       messages: this.#messages(),
-      functionCalls: [...this.#acting.calls, ...later],
+      functionCalls: [...this.#toolRunner.calls, ...later],
       doNotCall: this.#conversation.state.doNotCall,
-      transfers: this.#line.transfers,
+      transfers: this.#lineActions.transfers,
       ttsChars: this.#voice.chars,
       playout: this.#playout.stats,
       line: this.#options.transport.lineStats?.() ?? null,
       recording: recording?.path ?? null,
-      faults: this.#journal.faults,
-      faultReasons: this.#journal.faultReasons,
-      faultCauses: this.#journal.faultCauses,
+      faults: this.#log.faults,
+      faultReasons: this.#log.faultReasons,
+      faultCauses: this.#log.faultCauses,
     });
   }
 }

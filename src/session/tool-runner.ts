@@ -2,6 +2,7 @@ import type { ToolCall } from '../agent/chat.js';
 import { reasonOf } from '../base/errors.js';
 import type { Screen, Toolbox, ToolResult } from '../tools/tool.js';
 import type { FunctionCall } from './record/session-report.js';
+import type { SessionContext } from './session-context.js';
 
 export interface ToolRunnerOptions {
   toolbox: Toolbox | null;
@@ -9,29 +10,30 @@ export interface ToolRunnerOptions {
   metadata: Readonly<Record<string, unknown>>;
   /** Default: the user's client cannot be asked for anything. */
   screen?: Screen;
-  nowMs: () => number;
   /** A call has its result; not called any more after `close`. */
   onResult: (call: ToolCall, result: FunctionCall) => void;
 }
 
-/** The agent's hands: runs the model's calls side by side and keeps the record of them. */
+/** Runs the model's calls side by side and keeps the record of them. */
 export class ToolRunner {
   /** In the order in which they ended. */
   readonly calls: FunctionCall[] = [];
+  readonly #nowMs: () => number;
   readonly #options: ToolRunnerOptions;
   readonly #abort = new AbortController();
   readonly #running = new Map<ToolCall, number>();
 
-  constructor(options: ToolRunnerOptions) {
+  constructor({ nowMs }: Pick<SessionContext, 'nowMs'>, options: ToolRunnerOptions) {
+    this.#nowMs = nowMs;
     this.#options = options;
   }
 
   start(call: ToolCall): void {
-    this.#running.set(call, this.#options.nowMs());
+    this.#running.set(call, this.#nowMs());
     void this.#run(call);
   }
 
-  /** Breaks off what runs: what became of it is not known, and the record says so. May be called twice. */
+  /** Aborts what runs; the record says that the outcome is not known. May be called twice. */
   close(): void {
     this.#abort.abort();
     for (const call of this.#running.keys()) {
@@ -45,8 +47,8 @@ export class ToolRunner {
   }
 
   #record(call: ToolCall, { ok, content }: ToolResult): FunctionCall {
-    const { nowMs } = this.#options;
-    const tookMs = nowMs() - (this.#running.get(call) ?? nowMs());
+    const nowMs = this.#nowMs();
+    const tookMs = nowMs - (this.#running.get(call) ?? nowMs);
     this.#running.delete(call);
     const { name } = call;
     const record = { name, arguments: call.arguments, ok, result: content, tookMs, runAfterCall: false };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { lineOver } from '../../src/session/line/line-over.js';
+import { lineOver } from '../../src/session/line-over.js';
 import { functionLlm } from '../../src/testing/doubles/function-llm.js';
 import type { TalkServerMessage } from '../../src/transports/talk-protocol.js';
 import { play, type Played, type PlayOptions, recording } from './support.js';

@@ -54,7 +54,7 @@ function emptyParts(sessionId: string, optOut: boolean): ReportParts {
     doNotCall: false,
     transfers: [],
     ttsChars: 0,
-    ledger: new SessionMetrics(() => undefined),
+    metrics: new SessionMetrics(() => undefined),
     playout: { underruns: 0, speechMs: 0, skippedFrames: 0 },
     line: null,
     recording: null,
@@ -66,7 +66,7 @@ function emptyParts(sessionId: string, optOut: boolean): ReportParts {
 
 function tracedParts(sessionId: string, { start, entries }: EventLog, optOut: boolean): ReportParts {
   const empty = emptyParts(sessionId, optOut);
-  const { ledger } = empty;
+  const { metrics } = empty;
   const texts = new Map<number, string>();
   let position: PlayoutPosition = { utteranceId: null, heardChars: 0 };
   let durationMs = 0;
@@ -82,11 +82,11 @@ function tracedParts(sessionId: string, { start, entries }: EventLog, optOut: bo
     if (entry.kind === 'event') {
       const { event } = entry;
       if (entry.position.utteranceId !== null) ({ position } = entry);
-      if (event.type === 'utterance.started') ledger.turns.audible(event.utteranceId, t);
+      if (event.type === 'utterance.started') metrics.turns.audible(event.utteranceId, t);
       if (event.type === 'utterance.finished') {
-        ledger.turns.said(event.utteranceId, texts.get(event.utteranceId) ?? '');
+        metrics.turns.said(event.utteranceId, texts.get(event.utteranceId) ?? '');
       }
-      ledger.onEvent(event, t);
+      metrics.onEvent(event, t);
     } else if (entry.kind === 'effect') {
       const { effect } = entry;
       if (effect.type === 'speak') texts.set(effect.utteranceId, effect.text);
@@ -95,18 +95,18 @@ function tracedParts(sessionId: string, { start, entries }: EventLog, optOut: bo
       }
       if (effect.type === 'playout.drop' && position.utteranceId !== null) {
         const { utteranceId, heardChars } = position;
-        ledger.turns.said(utteranceId, texts.get(utteranceId)?.slice(0, heardChars) ?? '');
+        metrics.turns.said(utteranceId, texts.get(utteranceId)?.slice(0, heardChars) ?? '');
       }
       if (effect.type === 'doNotCall') doNotCall = true;
       if (effect.type === 'trace' && effect.name === 'ended') status = effect.data['status'] as EndStatus;
-      ledger.onEffect(effect, t);
+      metrics.onEffect(effect, t);
     } else if (entry.kind === 'note') {
       const { name, data } = entry;
       if (name === 'usage') {
         const used = data as UsageNote;
-        ledger.usage.take(used, t);
+        metrics.usage.take(used, t);
         if (used.stage === 'tts') ttsChars += used.chars;
-      } else if (name === 'voice.first') ledger.turns.firstAudio(Number(data['utteranceId']), t);
+      } else if (name === 'voice.first') metrics.turns.firstAudio(Number(data['utteranceId']), t);
       else if (typeof data['reason'] === 'string') {
         faults[name] = (faults[name] ?? 0) + 1;
         faultReasons[name] = data['reason'];

@@ -1,11 +1,12 @@
+import type { Clock } from '../../base/clock.js';
+import type { LlmProvider } from '../../providers/llm/llm.js';
 import type { ChatMessage, ToolSpec } from '../../agent/chat.js';
 import { reasonOf } from '../../base/errors.js';
 import { untilAborted, withTimeout } from '../../base/deadlines.js';
-import { remember } from './memory.js';
-import type { SessionOptions } from '../session-options.js';
+import { type MemoryKeeper, remember } from './memory.js';
 import type { FunctionCall } from '../record/session-report.js';
 import type { UsageBook } from '../record/usage.js';
-import type { AfterCallRun } from '../../tools/tool.js';
+import type { AfterCallRun, Toolbox } from '../../tools/tool.js';
 
 /** Notes which functions run after a session, where that outlives the process: none of them runs twice. */
 export interface AfterCallMarks {
@@ -15,10 +16,17 @@ export interface AfterCallMarks {
   finish(sessionId: string, call: FunctionCall): Promise<void>;
 }
 
-interface AfterCallOptions extends Pick<
-  SessionOptions,
-  'id' | 'toolbox' | 'llm' | 'model' | 'metadata' | 'clock' | 'memory' | 'afterCallMarks' | 'optOut'
-> {
+interface AfterCallOptions {
+  /** The session's. */
+  id: string;
+  toolbox?: Toolbox | null | undefined;
+  llm: LlmProvider;
+  model: string;
+  metadata?: Readonly<Record<string, unknown>> | undefined;
+  clock: Clock;
+  memory?: MemoryKeeper | null | undefined;
+  afterCallMarks?: AfterCallMarks | null | undefined;
+  optOut?: boolean | undefined;
   /** What the model reads and writes for it counts too. */
   usage: UsageBook;
 }
@@ -59,7 +67,7 @@ async function runAfterCall(
   onFault: (reason: string) => void,
 ): Promise<FunctionCall[]> {
   const { toolbox, id: sessionId, metadata = {}, clock, afterCallMarks: marks } = options;
-  if (toolbox?.runAfterCall === undefined) return [];
+  if (!toolbox?.runAfterCall) return [];
   // A function whose start cannot be noted could run twice: it waits for the next process.
   const mayRun = async (name: string): Promise<boolean> => {
     try {

@@ -1,8 +1,9 @@
+import type { Clock } from '../../base/clock.js';
+import type { LlmProvider } from '../../providers/llm/llm.js';
 import type { ChatMessage, ToolSpec } from '../../agent/chat.js';
 import { parseJson } from '../../base/json.js';
 import { reasonOf } from '../../base/errors.js';
 import { untilAborted, withTimeout } from '../../base/deadlines.js';
-import type { SessionOptions } from '../session-options.js';
 import type { FunctionCall } from '../record/session-report.js';
 import type { UsageBook } from '../record/usage.js';
 
@@ -111,7 +112,11 @@ export class RecentSessions implements SessionMemory {
   }
 }
 
-interface RememberOptions extends Pick<SessionOptions, 'memory' | 'llm' | 'model' | 'clock'> {
+interface RememberOptions {
+  memory?: MemoryKeeper | null | undefined;
+  llm: LlmProvider;
+  model: string;
+  clock: Clock;
   /** What the model reads and writes for it counts too. */
   usage: UsageBook;
 }
@@ -158,7 +163,7 @@ export async function remember(
   onFault: (reason: string) => void,
 ): Promise<void> {
   const { memory, clock } = options;
-  if (memory === undefined || !messages.some(({ role }) => role === 'user')) return;
+  if (!memory || !messages.some(({ role }) => role === 'user')) return;
   try {
     const text = (await summaryOf(options, messages, onFault)) ?? plainSummary(messages, calls);
     if (text === '') return;

@@ -7,10 +7,10 @@ import { dbToGain } from '../../audio/dsp/level.js';
 import { Resampler } from '../../audio/dsp/resample.js';
 import { Scratch } from '../../audio/dsp/scratch.js';
 import { SpecialInformationDetector } from '../../audio/tones/special-information-tones.js';
-import type { ConversationEvent } from '../../conversation/events.js';
 import type { SttStream } from '../../providers/stt/stt.js';
 import { SpeechDetector } from '../../providers/vad/speech-detector.js';
 import type { VadDetector } from '../../providers/vad/vad.js';
+import type { SessionContext } from '../session-context.js';
 
 interface Press {
   readonly key: string;
@@ -69,7 +69,6 @@ export interface HearingOptions {
   vadThreshold: number;
   /** Takes noise out before the VAD, the recogniser or both. Closed with the ears. */
   denoising?: Denoising | undefined;
-  nowMs: () => number;
   /** Whether keys that are heard now may be the agent's own, which are nobody's input. Default: they never are. */
   ownTones?: () => boolean;
   /** Whether a fax machine may be at the other end: who has a screen is none. Default true. */
@@ -78,7 +77,6 @@ export interface HearingOptions {
   hearsAnnouncements?: boolean;
   /** Whether a mailbox's beep is of interest, once somebody has spoken. Default: it never is. */
   hearsBeeps?: () => boolean;
-  onEvent: (event: ConversationEvent) => void;
 }
 
 /** What is heard in place of a step of tone. */
@@ -116,7 +114,7 @@ export class Hearing {
   readonly #nowMs: () => number;
   readonly #ownTones: () => boolean;
   readonly #hearsBeeps: (() => boolean) | null;
-  readonly #onEvent: (event: ConversationEvent) => void;
+  readonly #emit: SessionContext['emit'];
   readonly #resampler: Resampler;
   readonly #detector: SpeechDetector;
   /** Audio is looked at in steps of a frame, so that a tone is told from the speech around it however the line cuts. */
@@ -144,8 +142,8 @@ export class Hearing {
   /** Up to where a VAD's echo of the last tone is not taken for speech. */
   #deafUntil = 0;
 
-  constructor(options: HearingOptions) {
-    const { inputRateHz, vad, stt, onEvent, nowMs, hearsFax = true } = options;
+  constructor({ nowMs, emit }: Pick<SessionContext, 'nowMs' | 'emit'>, options: HearingOptions) {
+    const { inputRateHz, vad, stt, hearsFax = true } = options;
     this.#inputRateHz = inputRateHz;
     this.#vad = vad;
     this.#stt = stt;
@@ -153,7 +151,7 @@ export class Hearing {
     this.#nowMs = nowMs;
     this.#ownTones = options.ownTones ?? never;
     this.#hearsBeeps = options.hearsBeeps ?? null;
-    this.#onEvent = onEvent;
+    this.#emit = emit;
     this.#resampler = new Resampler(inputRateHz, HEARING_RATE_HZ);
     this.#pressed = new PressedKeys(nowMs);
     this.#stepSamples = Math.floor(frameSamples(inputRateHz));
@@ -168,11 +166,11 @@ export class Hearing {
         onSpeechStart: (startSample) => {
           this.#spokenFrom ??= startSample;
           stt.speechStarted(startSample);
-          onEvent({ type: 'speech.started', startMs: this.#msAt(startSample) });
+          emit({ type: 'speech.started', startMs: this.#msAt(startSample) });
         },
         onSpeechEnd: (endSample) => {
           stt.speechStopped(endSample);
-          onEvent({ type: 'speech.stopped', endMs: this.#msAt(endSample) });
+          emit({ type: 'speech.stopped', endMs: this.#msAt(endSample) });
         },
       },
       { threshold: options.vadThreshold },
@@ -194,7 +192,7 @@ export class Hearing {
   /** Keys that the line brought as such. Those whose tones have been heard are none. */
   keys(keys: string): void {
     const digits = this.#pressed.asEvents(keys);
-    if (digits !== '') this.#onEvent({ type: 'digits', digits });
+    if (digits !== '') this.#emit({ type: 'digits', digits });
   }
 
   /** Hears nothing any more. */
@@ -266,7 +264,7 @@ export class Hearing {
     this.#vad.process(denoising?.vad === true ? clean : heard, this.#onWindow);
     this.#denoised += clean.length;
     if (digits.length > 0 && !this.#ownTones()) {
-      for (const { digit } of digits) if (this.#pressed.asTone(digit)) this.#onEvent({ type: 'digits', digits: digit });
+      for (const { digit } of digits) if (this.#pressed.asTone(digit)) this.#emit({ type: 'digits', digits: digit });
     }
     if (this.#spokenFrom !== null && this.#hearsBeeps?.() === true) {
       this.#listenForBeep(samples, startSample, this.#spokenFrom);
@@ -277,14 +275,14 @@ export class Hearing {
     const sign = fax.push(samples);
     if (sign === null) return;
     this.#fax = null;
-    this.#onEvent({ type: 'fax', sign });
+    this.#emit({ type: 'fax', sign });
   }
 
   #listenForTones(sit: SpecialInformationDetector, samples: Int16Array): void {
     const end = sit.push(samples);
     if (end === null) return;
     this.#sit = null;
-    this.#onEvent({ type: 'sit', end });
+    this.#emit({ type: 'sit', end });
   }
 
   #listenForBeep(samples: Int16Array, startSample: number, spokenFrom: number): void {
@@ -292,7 +290,7 @@ export class Hearing {
     for (const beep of this.#beeps.push(samples)) {
       // To some VADs a beep is speech: it does not make its own greeting.
       if (this.#beepFrom + beep.startSample < spokenFrom + GREETING_SAMPLES) continue;
-      this.#onEvent({ type: 'beep', endMs: this.#msAt(this.#beepFrom + beep.endSample) });
+      this.#emit({ type: 'beep', endMs: this.#msAt(this.#beepFrom + beep.endSample) });
     }
   }
 

@@ -1,15 +1,14 @@
 import { baseLanguage } from '../../base/language.js';
-import type { Clock } from '../../base/clock.js';
-import type { ConversationEvent } from '../../conversation/events.js';
 import { reasonOf } from '../../base/errors.js';
 import type { SpeechHints, SttProvider } from '../../providers/stt/stt.js';
 import type { TtsProvider } from '../../providers/tts/tts.js';
 import { detectLanguage } from './detect-language.js';
 import type { Recogniser } from './recogniser.js';
+import type { SessionContext } from '../session-context.js';
 import type { Voice } from '../speech/voice.js';
 
 /** What hears and speaks a language. */
-export interface Tongue {
+export interface LanguageProviders {
   stt: SttProvider;
   /** The words to expect in it. */
   hints: SpeechHints;
@@ -22,24 +21,24 @@ export interface Tongue {
 /** Languages that a session may change to. */
 export interface Languages {
   /** What hears and speaks a language; in words, why there is none. */
-  find(language: string): Promise<Tongue | { missing: string }>;
+  find(language: string): Promise<LanguageProviders | { missing: string }>;
   /** Whether the language is the one that the user is found to speak (`multi`). */
   follows: boolean;
 }
+
+type LanguageSwitchContext = Pick<SessionContext, 'clock' | 'emit' | 'fault'>;
 
 export interface LanguageSwitchOptions {
   languages: Languages | null;
   /** What is spoken now. */
   current: () => string;
-  clock: Clock;
   recogniser: Pick<Recogniser, 'use'>;
   voice: Pick<Voice, 'use'>;
-  onEvent: (event: ConversationEvent) => void;
-  onFault: (reason: string) => void;
 }
 
 /** Changes what a session hears and speaks: when its model asks for it, or when the user is found to speak another language. */
 export class LanguageSwitch {
+  readonly #context: LanguageSwitchContext;
   readonly #options: LanguageSwitchOptions;
   /** The latest change that was asked for: an earlier one that is found later does nothing. */
   #asked = 0;
@@ -47,7 +46,8 @@ export class LanguageSwitch {
   readonly #missing = new Set<string>();
   #closed = false;
 
-  constructor(options: LanguageSwitchOptions) {
+  constructor(context: LanguageSwitchContext, options: LanguageSwitchOptions) {
+    this.#context = context;
     this.#options = options;
   }
 
@@ -77,34 +77,35 @@ export class LanguageSwitch {
       missing === null
         ? `Changed. The user is heard and you are spoken in ${language} from now on: answer in it.`
         : `Not changed: ${missing}. The conversation goes on as it was; tell the user so.`;
-    this.#options.onEvent({ type: 'tool.result', callId, ok: missing === null, content });
+    this.#context.emit({ type: 'tool.result', callId, ok: missing === null, content });
   }
 
   async #follow(language: string): Promise<void> {
     const missing = await this.#change(language);
     if (missing === null || this.#closed) return;
     this.#missing.add(language);
-    this.#options.onFault(missing);
+    this.#context.fault('language.missing', missing);
   }
 
   /** Null = it is spoken now; else why not. */
   async #change(language: string): Promise<string | null> {
-    const { languages, clock, recogniser, voice, onEvent } = this.#options;
+    const { clock, emit } = this.#context;
+    const { languages, recogniser, voice } = this.#options;
     if (languages === null) return 'this session has one language only';
     const order = ++this.#asked;
-    let tongue: Tongue | { missing: string };
+    let found: LanguageProviders | { missing: string };
     try {
       // Virtual time stands still meanwhile: it is work of this machine's, and none of the conversation's.
-      tongue = await clock.settle(languages.find(language), clock.nowMs());
+      found = await clock.settle(languages.find(language), clock.nowMs());
     } catch (error) {
-      tongue = { missing: reasonOf(error) };
+      found = { missing: reasonOf(error) };
     }
-    if ('missing' in tongue) return tongue.missing;
+    if ('missing' in found) return found.missing;
     if (this.#closed || order !== this.#asked) return 'another change came first';
-    const { stt, hints, ...spoken } = tongue;
+    const { stt, hints, ...spoken } = found;
     recogniser.use({ stt, language, hints });
     voice.use({ ...spoken, language });
-    onEvent({ type: 'language', language });
+    emit({ type: 'language', language });
     return null;
   }
 }

@@ -12,6 +12,7 @@ import type {
 import type { ProviderOutcome } from '../../providers/outcome.js';
 import { OutcomeTimer } from '../outcome-timer.js';
 import type { UsedProvider } from '../record/usage.js';
+import type { SessionContext } from '../session-context.js';
 import { HEARING_RATE_HZ } from '../../audio/frame.js';
 
 /** Audio kept at most while no recogniser is there. */
@@ -67,24 +68,19 @@ export class SttBacklog implements SttStream {
   }
 }
 
+type RecogniserContext = Pick<SessionContext, 'clock' | 'emit' | 'fault'>;
+
 export interface RecogniserOptions {
   stt: SttProvider;
   language: string;
   model?: string;
   multilingual?: boolean;
   hints: SpeechHints;
-  clock: Clock;
   signal: AbortSignal;
   onTranscript: (transcript: SttTranscript) => void;
-  /** The engine's own model of turns thinks so of the end of the user's turn, 0..1. */
-  onTurnEnds?: (probability: number) => void;
   /** Who listens from now on. */
   onListener?: (who: UsedProvider) => void;
   onOutcome?: (outcome: ProviderOutcome) => void;
-  /** A stream failed and another is being opened. */
-  onRetry: (reason: string, cause?: string) => void;
-  /** No stream can be had: nothing will be heard any more. */
-  onFailed: (reason: string, cause?: string) => void;
 }
 
 /** A stream that does not open within this is given up. */
@@ -99,6 +95,7 @@ const PROVEN_MS = 30_000;
  * behind it. What is said while none is open is kept for the next one, and segments are counted on.
  */
 export class Recogniser implements SttStream {
+  readonly #context: RecogniserContext;
   #options: RecogniserOptions;
   /** Null = nothing is heard any more. */
   #stream: SttStream | null = new SttBacklog();
@@ -120,7 +117,8 @@ export class Recogniser implements SttStream {
   #generation = 0;
   #closed = false;
 
-  constructor(options: RecogniserOptions) {
+  constructor(context: RecogniserContext, options: RecogniserOptions) {
+    this.#context = context;
     this.#options = options;
   }
 
@@ -185,8 +183,8 @@ export class Recogniser implements SttStream {
   }
 
   #timer(): OutcomeTimer {
-    const { stt, clock, onOutcome = () => undefined } = this.#options;
-    return new OutcomeTimer(stt, clock, onOutcome);
+    const { stt, onOutcome = () => undefined } = this.#options;
+    return new OutcomeTimer(stt, this.#context.clock, onOutcome);
   }
 
   #tell(say: (stream: SttStream) => void): void {
@@ -215,7 +213,8 @@ export class Recogniser implements SttStream {
   async #open(): Promise<void> {
     const { model, multilingual } = this.#options;
     const generation = this.#generation;
-    const { stt, language, hints, clock, signal, onTranscript, onTurnEnds, onListener, onOutcome } = this.#options;
+    const { stt, language, hints, signal, onTranscript, onListener, onOutcome } = this.#options;
+    const { clock, emit } = this.#context;
     onListener?.({ provider: stt.name, model: model ?? null });
     const openedMs = clock.nowMs();
     const base = this.#lastSegment + 1;
@@ -260,7 +259,7 @@ export class Recogniser implements SttStream {
           onTranscript({ ...transcript, segment });
         },
         onTurnEnds: (probability) => {
-          if (!failed && !this.#closed && generation === this.#generation) onTurnEnds?.(probability);
+          if (!failed && !this.#closed && generation === this.#generation) emit({ type: 'turn.judged', probability });
         },
         onListener: (who) => {
           if (!failed && !this.#closed && generation === this.#generation) onListener?.(who);
@@ -301,16 +300,17 @@ export class Recogniser implements SttStream {
     this.#stream = backlog;
   }
 
-  async #retry({ reason, cause }: Failure): Promise<void> {
+  async #retry(failure: Failure): Promise<void> {
     const generation = this.#generation;
-    const { clock, signal, onRetry, onFailed } = this.#options;
+    const { clock, emit, fault } = this.#context;
+    const { signal } = this.#options;
     const waitMs = RETRY_DELAYS_MS[this.#attempt++];
     if (waitMs === undefined) {
       this.#stream = null;
-      onFailed(reason, cause);
+      emit({ type: 'ears.failed', ...failure });
       return;
     }
-    onRetry(reason, cause);
+    fault('stt.failed', failure.reason, failure.cause);
     try {
       if (waitMs > 0) await delay(clock, waitMs, signal);
     } catch {

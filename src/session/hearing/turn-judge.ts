@@ -1,17 +1,15 @@
 import { HEARING_RATE_HZ } from '../../audio/frame.js';
-import type { Clock } from '../../base/clock.js';
 import { reasonOf } from '../../base/errors.js';
 import type { SttStream } from '../../providers/stt/stt.js';
 import type { TurnModel } from '../../providers/turn/turn.js';
+import type { SessionContext } from '../session-context.js';
+
+type TurnJudgeContext = Pick<SessionContext, 'clock' | 'emit' | 'fault'>;
 
 export interface TurnJudgeOptions {
   model: TurnModel;
   /** What is spoken now. */
   language: () => string;
-  clock: Clock;
-  /** The pause has been judged: the probability that the turn is over. */
-  onJudged: (probability: number) => void;
-  onFault: (reason: string) => void;
 }
 
 /** A judgement that comes later than this after the pause was seen would be of no use. */
@@ -21,6 +19,7 @@ const LEAD_SAMPLES = HEARING_RATE_HZ / 5;
 
 /** Listens along with the recogniser, and asks the audio model at each pause whether the turn is over. */
 export class TurnJudge implements Pick<SttStream, 'push' | 'speechStarted' | 'speechStopped'> {
+  readonly #context: TurnJudgeContext;
   readonly #options: TurnJudgeOptions;
   readonly #ring: Int16Array;
   #endSample = 0;
@@ -28,7 +27,8 @@ export class TurnJudge implements Pick<SttStream, 'push' | 'speechStarted' | 'sp
   #turnSample: number | null = null;
   #asking: AbortController | null = null;
 
-  constructor(options: TurnJudgeOptions) {
+  constructor(context: TurnJudgeContext, options: TurnJudgeOptions) {
+    this.#context = context;
     this.#options = options;
     this.#ring = new Int16Array(options.model.windowS * HEARING_RATE_HZ);
   }
@@ -58,20 +58,21 @@ export class TurnJudge implements Pick<SttStream, 'push' | 'speechStarted' | 'sp
   }
 
   async #ask(): Promise<void> {
-    const { model, language, clock, onJudged, onFault } = this.#options;
+    const { clock, emit, fault } = this.#context;
+    const { model, language } = this.#options;
     this.#asking?.abort();
     const asking = new AbortController();
     this.#asking = asking;
     const cancel = clock.schedule(clock.nowMs() + DEADLINE_MS, () => {
       asking.abort();
-      onFault(`no judgement within ${String(DEADLINE_MS)} ms`);
+      fault('turnModel.failed', `no judgement within ${String(DEADLINE_MS)} ms`);
     });
     try {
       const samples = this.#latest();
       const probability = await model.judge({ samples, language: language(), clock, signal: asking.signal });
-      if (!asking.signal.aborted) onJudged(probability);
+      if (!asking.signal.aborted) emit({ type: 'turn.judged', probability });
     } catch (error) {
-      if (!asking.signal.aborted) onFault(reasonOf(error));
+      if (!asking.signal.aborted) fault('turnModel.failed', reasonOf(error));
     } finally {
       cancel();
     }
@@ -84,11 +85,6 @@ export class TurnJudge implements Pick<SttStream, 'push' | 'speechStarted' | 'sp
       (_, at) => this.#ring[(from + at) % this.#ring.length] ?? 0,
     );
   }
-}
-
-/** Null where there is no model. */
-export function turnJudge(model: TurnModel | undefined, options: Omit<TurnJudgeOptions, 'model'>): TurnJudge | null {
-  return model === undefined ? null : new TurnJudge({ model, ...options });
 }
 
 /** Has several listen to the same. */

@@ -1,13 +1,13 @@
 import { dialMs, dialTones } from '../../audio/tones/dial-tones.js';
 import { frameSamples } from '../../audio/frame.js';
 import { type HoldSound, holdSound } from '../../audio/tones/hold-sound.js';
-import type { Clock } from '../../base/clock.js';
 import { raceAbort } from '../../base/deadlines.js';
 import type { ChatMessage } from '../../agent/chat.js';
-import type { AttendedTransfer, ConversationEvent } from '../../conversation/events.js';
+import type { AttendedTransfer } from '../../conversation/events.js';
 import { reasonOf } from '../../base/errors.js';
 import type { TransferFailure, TransferOutcome, Transport, TransportMessage } from '../../transports/transport.js';
 import type { TransferAttempt } from '../record/session-report.js';
+import type { SessionContext } from '../session-context.js';
 
 /** Somebody is to be asked whether they take the call. */
 export interface Consultation extends Omit<AttendedTransfer, 'holdSound'> {
@@ -25,15 +25,12 @@ export type MayTransfer = (target: string) => string | null | Promise<string | n
 
 export interface LineActionsOptions {
   transport: Transport;
-  clock: Clock;
   /** Why the call must not be handed on to somebody; null = it may. Default: it may, to anybody. */
-  mayTransfer?: MayTransfer | undefined;
+  mayTransfer: MayTransfer | null | undefined;
   /** Default: nobody can be asked first. */
-  consult?: Consult | undefined;
+  consult: Consult | null | undefined;
   /** What both sides have said so far. */
   messages: () => readonly ChatMessage[];
-  onEvent: (event: ConversationEvent) => void;
-  onFault: (name: string, reason: string) => void;
   /** There is something to pull. */
   onSound: () => void;
   tell: (message: TransportMessage) => void;
@@ -63,6 +60,7 @@ const ECHO_MS = 300;
  */
 export class LineActions {
   readonly transfers: TransferAttempt[] = [];
+  readonly #context: SessionContext;
   readonly #options: LineActionsOptions;
   readonly #closing = new AbortController();
   #transferring: AbortController | null = null;
@@ -73,13 +71,14 @@ export class LineActions {
   #quietFromMs = -Infinity;
   #tones: { samples: Int16Array; at: number; onSent: () => void } | null = null;
 
-  constructor(options: LineActionsOptions) {
+  constructor(context: SessionContext, options: LineActionsOptions) {
+    this.#context = context;
     this.#options = options;
   }
 
   /** Whether keys that are heard now may be the agent's own. */
   get ownTones(): boolean {
-    return this.#pressing > 0 || this.#options.clock.nowMs() < this.#quietFromMs;
+    return this.#pressing > 0 || this.#context.clock.nowMs() < this.#quietFromMs;
   }
 
   /** The line has its voice alone. */
@@ -149,18 +148,18 @@ export class LineActions {
     attended: AttendedTransfer | null,
     signal: AbortSignal,
   ): Promise<void> {
-    const { clock, mayTransfer, onEvent, onFault } = this.#options;
+    const { clock, emit, fault } = this.#context;
     const startMs = clock.nowMs();
     let failure: TransferFailure | null = null;
     let detail: string | null = null;
     let words = '';
     try {
-      const asked = mayTransfer?.(target) ?? null;
+      const asked = this.#options.mayTransfer?.(target) ?? null;
       const refusal = asked instanceof Promise ? await asked : asked;
       if (refusal !== null) {
         failure = 'rejected';
         detail = refusal;
-        onFault('transfer.refused', refusal);
+        fault('transfer.refused', refusal);
       }
       const outcome = refusal === null ? await raceAbort(this.#connect(target, attended, signal), signal) : null;
       if (outcome?.ok === false) {
@@ -171,7 +170,7 @@ export class LineActions {
       failure = signal.aborted ? 'no-answer' : 'failed';
       if (!signal.aborted) {
         detail = reasonOf(error);
-        onFault('transfer.failed', detail);
+        fault('transfer.failed', detail);
       }
     }
     const tookMs = clock.nowMs() - startMs;
@@ -179,7 +178,7 @@ export class LineActions {
     if (signal.aborted) return;
     this.#transferring = null;
     this.#hold = null;
-    onEvent({
+    emit({
       type: 'transfer.result',
       callId,
       ok: failure === null,
@@ -196,22 +195,23 @@ export class LineActions {
   }
 
   async #press(callId: string, digits: string): Promise<void> {
-    const { clock, onEvent, onFault } = this.#options;
+    const { clock, emit, fault } = this.#context;
     let result = { ok: true, content: `Pressed ${[...digits].join(' ')}.` };
     try {
       await this.#send(digits);
     } catch (error) {
       result = { ok: false, content: `The keys could not be pressed: ${reasonOf(error)}` };
-      if (!this.#closing.signal.aborted) onFault('digits.failed', reasonOf(error));
+      if (!this.#closing.signal.aborted) fault('digits.failed', reasonOf(error));
     }
     this.#pressing--;
     this.#quietFromMs = clock.nowMs() + ECHO_MS;
-    if (!this.#closing.signal.aborted) onEvent({ type: 'tool.result', callId, ...result });
+    if (!this.#closing.signal.aborted) emit({ type: 'tool.result', callId, ...result });
   }
 
   /** Resolves when the keys are sent; rejects if that takes too long, or the call is over. */
   async #send(digits: string): Promise<void> {
-    const { transport, clock } = this.#options;
+    const { transport } = this.#options;
+    const { clock } = this.#context;
     const abort = new AbortController();
     const cancel = clock.schedule(clock.nowMs() + dialMs(digits) + SPARE_MS, () =>
       abort.abort(new Error('it took too long')),

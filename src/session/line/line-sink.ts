@@ -1,23 +1,24 @@
 import { notInt16 } from '../../audio/frame.js';
-import type { ConversationEvent } from '../../conversation/events.js';
 import { failureOf } from '../../base/errors.js';
 import type { TransportSink } from '../../transports/transport.js';
 import type { ClientForms } from './client-forms.js';
 import type { Hearing } from '../hearing/hearing.js';
+import type { SessionContext } from '../session-context.js';
 
 export interface LineSinkOptions {
   hearing: Hearing;
   forms: ClientForms;
-  onEvent: (event: ConversationEvent) => void;
   onClosed: (error: unknown) => void;
 }
 
 /** Where a line brings what the user says, presses and types. */
 export class LineSink implements TransportSink {
+  readonly #emit: SessionContext['emit'];
   readonly #hearing: Hearing;
   readonly #options: LineSinkOptions;
 
-  constructor(options: LineSinkOptions) {
+  constructor({ emit }: Pick<SessionContext, 'emit'>, options: LineSinkOptions) {
+    this.#emit = emit;
     this.#hearing = options.hearing;
     this.#options = options;
   }
@@ -27,7 +28,7 @@ export class LineSink implements TransportSink {
       if (!(samples instanceof Int16Array)) throw notInt16('audio of the transport', samples);
       this.#hearing.audio(samples);
     } catch (error) {
-      this.#options.onEvent({ type: 'ears.failed', ...failureOf(error) });
+      this.#emit({ type: 'ears.failed', ...failureOf(error) });
     }
   }
 
@@ -36,7 +37,7 @@ export class LineSink implements TransportSink {
   }
 
   text(text: string): void {
-    this.#options.onEvent({ type: 'text', text });
+    this.#emit({ type: 'text', text });
   }
 
   formResult(id: string, value: unknown): void {

@@ -1,14 +1,16 @@
 import { reasonOf } from '../../base/errors.js';
 import type { TranscriptMessage, Transport, TransportMessage } from '../../transports/transport.js';
-import type { EventLogWriter } from '../record/event-log-writer.js';
-import type { SessionEvent } from '../session-options.js';
+import type { ConversationEvent, UtteranceKind } from '../../conversation/events.js';
+import type { SessionContext } from '../session-context.js';
+import type { Participant, SessionEvent, SessionOptions } from '../session-options.js';
 import type { TurnMetrics } from '../record/session-metrics.js';
 
-/** Who is told what goes on: the user's client over the line, and whoever embeds the session. */
+/** Reports what goes on to the user's client (over the line), to the session's observer and to its participant. */
 export class Notifier {
+  readonly #fault: SessionContext['fault'];
   readonly #transport: Transport;
-  readonly #listener: ((event: SessionEvent) => void) | undefined;
-  readonly #journal: EventLogWriter;
+  readonly #listener: SessionOptions['observe'];
+  #participant: Participant | null;
   readonly #texts = new Map<number, string>();
   /** Text of the answer that is being spoken, as far as it has begun, and the latest utterance of it. */
   #answer = '';
@@ -25,17 +27,21 @@ export class Notifier {
   readonly #speaking = { user: false, agent: false };
   #isOver = false;
 
-  constructor(transport: Transport, listener: ((event: SessionEvent) => void) | undefined, journal: EventLogWriter) {
+  constructor(
+    { fault }: Pick<SessionContext, 'fault'>,
+    { transport, observe, participant }: Pick<SessionOptions, 'transport' | 'observe' | 'participant'>,
+  ) {
+    this.#fault = fault;
     this.#transport = transport;
-    this.#listener = listener;
-    this.#journal = journal;
+    this.#listener = observe;
+    this.#participant = participant ?? null;
   }
 
   tell(message: TransportMessage): void {
     try {
       this.#transport.send(message);
     } catch (error) {
-      this.#journal.fault('transport.send', reasonOf(error));
+      this.#fault('transport.send', reasonOf(error));
     }
   }
 
@@ -46,7 +52,36 @@ export class Notifier {
     try {
       this.#listener?.(event);
     } catch (error) {
-      this.#journal.fault('observer.failed', reasonOf(error));
+      this.#fault('observer.failed', reasonOf(error));
+    }
+  }
+
+  /** The session has begun. */
+  started(): void {
+    this.#inform((participant) => participant.start());
+  }
+
+  /** Tells the participant of an event, before the conversation takes it. */
+  happened(event: ConversationEvent): void {
+    if (event.type === 'transcript' && event.understood) {
+      this.#inform((participant) => participant.heard(event.text, event.isFinal));
+    } else if (event.type === 'utterance.finished' || event.type === 'utterance.failed') {
+      this.#inform((participant) => participant.spoke(event.utteranceId));
+    } else if (event.type === 'llm.done') this.#inform((participant) => participant.answered());
+  }
+
+  /** Everything that was not played is dropped. */
+  dropped(): void {
+    this.#inform((participant) => participant.dropped());
+  }
+
+  #inform(tell: (participant: Participant) => void): void {
+    if (this.#participant === null) return;
+    try {
+      tell(this.#participant);
+    } catch (error) {
+      this.#participant = null;
+      this.#fault('watch.failed', reasonOf(error));
     }
   }
 
@@ -103,7 +138,8 @@ export class Notifier {
   }
 
   /** An utterance will be spoken. */
-  expect(utteranceId: number, text: string): void {
+  expect(utteranceId: number, text: string, kind: UtteranceKind): void {
+    if (kind === 'reply') this.#inform((participant) => participant.speaks(utteranceId));
     if (!this.#isAnnounced) this.#announce();
     this.#texts.set(utteranceId, text);
   }

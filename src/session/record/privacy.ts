@@ -1,5 +1,4 @@
 import type { LogEntry } from './event-log.js';
-import type { SessionReport } from './session-report.js';
 
 /**
  * What is left of a session whose user has opted out of data collection: times and kinds of what happened, and nothing
@@ -31,25 +30,18 @@ const LEFT_OUT: Readonly<Record<string, unknown>> = { messages: [], tools: [], e
 
 /** An entry of the event log without any text. */
 export function withoutText(entry: LogEntry): LogEntry {
-  return blank(entry) as LogEntry;
+  return blank(entry);
 }
 
-/** A report without any text. */
-export function reportWithoutText(report: SessionReport): SessionReport {
-  return {
-    ...report,
-    messages: [],
-    faultReasons: {},
-    faultCauses: {},
-    turns: report.turns.map((turn) => blank(turn) as typeof turn),
-    functionCalls: report.functionCalls.map((call) => ({ ...call, arguments: '{}', result: '' })),
-  };
+/** A copy of the value whose texts are empty, except those of the engine's own. */
+export function blank<Value>(value: Value): Value {
+  return blanked(value) as Value;
 }
 
-function blank(value: unknown, key = ''): unknown {
+function blanked(value: unknown, key = ''): unknown {
   if (typeof value === 'string') return OWN_TEXTS.has(key) ? value : '';
   if (typeof value !== 'object' || value === null) return value;
   if (Object.hasOwn(LEFT_OUT, key)) return LEFT_OUT[key];
-  if (Array.isArray(value)) return value.map((one) => blank(one, key));
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, blank(member, name)]));
+  if (Array.isArray(value)) return value.map((one) => blanked(one, key));
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, blanked(member, name)]));
 }

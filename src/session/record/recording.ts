@@ -4,7 +4,7 @@ import type { Clock } from '../../base/clock.js';
 import { reasonOf } from '../../base/errors.js';
 import type { Transport, TransportMessage, TransportSink } from '../../transports/transport.js';
 import { closeInTime } from '../../base/deadlines.js';
-import { lineOver } from '../line/line-over.js';
+import { lineOver } from '../line-over.js';
 
 /** A gap that was filled with silence, and may still turn out to be shorter than it looked. */
 interface Pad {

@@ -8,9 +8,8 @@ import {
   type SpeculationReport,
   type TurnMetrics,
 } from './session-metrics.js';
-import type { PlayoutStats } from '../speech/playout.js';
 import type { SessionUsage } from './usage.js';
-import { reportWithoutText } from './privacy.js';
+import { blank } from './privacy.js';
 
 export interface FunctionCall {
   name: string;
@@ -22,6 +21,15 @@ export interface FunctionCall {
   tookMs: number;
   /** It ran when the call was over. */
   runAfterCall: boolean;
+}
+
+export interface PlayoutStats {
+  /** Frames that ran dry in the middle of an utterance. */
+  underruns: number;
+  /** Milliseconds of the agent's speech given to the line. */
+  speechMs: number;
+  /** Frames that were never pulled because this machine was too late: the line had nothing in their place. */
+  skippedFrames: number;
 }
 
 export interface TransferAttempt {
@@ -74,14 +82,14 @@ export interface SessionReport {
 type Figures = 'turns' | 'latency' | 'speculation' | 'promptTokens' | 'completionTokens' | 'usage';
 
 export interface ReportParts extends Omit<SessionReport, Figures> {
-  ledger: SessionMetrics;
+  metrics: SessionMetrics;
   /** Nothing that was said may be kept. */
   optOut: boolean;
 }
 
 /** What is left of a session. */
-export function reportOf({ ledger, optOut, ...parts }: ReportParts): SessionReport {
-  const { turns, usage, speculation } = ledger;
+export function reportOf({ metrics, optOut, ...parts }: ReportParts): SessionReport {
+  const { turns, usage, speculation } = metrics;
   const { promptTokens, completionTokens } = usage.tokens;
   const report: SessionReport = {
     ...parts,
@@ -93,4 +101,16 @@ export function reportOf({ ledger, optOut, ...parts }: ReportParts): SessionRepo
     usage: usage.usage(parts.durationMs),
   };
   return optOut ? reportWithoutText(report) : report;
+}
+
+/** A report without any text. */
+export function reportWithoutText(report: SessionReport): SessionReport {
+  return {
+    ...report,
+    messages: [],
+    faultReasons: {},
+    faultCauses: {},
+    turns: report.turns.map((turn) => blank(turn)),
+    functionCalls: report.functionCalls.map((call) => ({ ...call, arguments: '{}', result: '' })),
+  };
 }

@@ -2,7 +2,7 @@ import { Fader } from '../../audio/dsp/fade.js';
 import { frameSamples, msToSamples } from '../../audio/frame.js';
 import { mix } from '../../audio/dsp/mix.js';
 import { reasonOf } from '../../base/errors.js';
-import { lineOver } from '../line/line-over.js';
+import { lineOver } from '../line-over.js';
 import type { Transport, TransportMessage } from '../../transports/transport.js';
 
 export interface BackgroundOptions {
@@ -23,7 +23,7 @@ const FADE_IN_MS = 500;
  * client stops all sound at `pause`: there it is left out until `unpause`.
  */
 export function backgroundLine(transport: Transport, options: BackgroundOptions): Transport {
-  const bed = new Bed(transport.outputRateHz, options.volume);
+  const background = new BackgroundLoop(transport.outputRateHz, options.volume);
   const stops = transport.leadMs !== undefined && transport.playsThroughPauses !== true;
   let isPaused = false;
   return lineOver(transport, {
@@ -31,20 +31,20 @@ export function backgroundLine(transport: Transport, options: BackgroundOptions)
     leadMs: stops ? transport.leadMs : undefined,
     start: (sink) => {
       options.loop.then(
-        (loop) => bed.begin(loop),
+        (loop) => background.begin(loop),
         (error: unknown) => options.onFault(reasonOf(error)),
       );
       transport.start(sink);
     },
     play: (frame) => {
       if (isPaused) return;
-      const mixed = bed.under(frame);
+      const mixed = background.under(frame);
       if (mixed !== null) transport.play(mixed, frame === null);
       else transport.play(frame);
     },
     send: (message) => {
       if (stops && (message.type === 'pause' || message.type === 'unpause')) isPaused = message.type === 'pause';
-      transport.send(bed.isOn && !stops ? goingOn(message) : message);
+      transport.send(background.isOn && !stops ? goingOn(message) : message);
     },
   });
 }
@@ -55,7 +55,7 @@ function goingOn(message: TransportMessage): TransportMessage {
   return type === 'pause' || type === 'unpause' || type === 'clear' ? { type, soundGoesOn: true } : message;
 }
 
-class Bed {
+class BackgroundLoop {
   readonly #volume: number;
   readonly #frame: Int16Array;
   readonly #fader = new Fader(0);
@@ -83,17 +83,17 @@ class Bed {
   under(frame: Int16Array | null): Int16Array | null {
     const loop = this.#loop;
     if (loop === null) return null;
-    const bed = this.#frame;
-    for (let filled = 0; filled < bed.length;) {
-      const piece = loop.subarray(this.#at, this.#at + bed.length - filled);
-      bed.set(piece, filled);
+    const sound = this.#frame;
+    for (let filled = 0; filled < sound.length;) {
+      const piece = loop.subarray(this.#at, this.#at + sound.length - filled);
+      sound.set(piece, filled);
       filled += piece.length;
       this.#at = (this.#at + piece.length) % loop.length;
     }
-    this.#fader.apply(bed);
-    const out = new Int16Array(bed.length);
-    if (frame === null) mix(out, [bed], [this.#volume]);
-    else mix(out, [frame, bed], [1, this.#volume]);
+    this.#fader.apply(sound);
+    const out = new Int16Array(sound.length);
+    if (frame === null) mix(out, [sound], [this.#volume]);
+    else mix(out, [frame, sound], [1, this.#volume]);
     return out;
   }
 }

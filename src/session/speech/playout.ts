@@ -4,6 +4,7 @@ import type { PlayoutPosition } from '../../conversation/events.js';
 import { ParleyError } from '../../base/errors.js';
 import type { TtsWord } from '../../providers/tts/tts.js';
 import type { Transport } from '../../transports/transport.js';
+import type { PlayoutStats } from '../record/session-report.js';
 
 /** How much of an utterance's text a listener has heard, from the times of its words. */
 export class HeardText {
@@ -68,15 +69,6 @@ export interface PlayoutEvents {
   onSupply(utteranceId: number, isDry: boolean): void;
   /** There is more to play than before: where nothing was, `playable` may be true now. */
   onPlayable(): void;
-}
-
-export interface PlayoutStats {
-  /** Frames that ran dry in the middle of an utterance. */
-  underruns: number;
-  /** Milliseconds of the agent's speech given to the line. */
-  speechMs: number;
-  /** Frames that were never pulled because this machine was too late: the line had nothing in their place. */
-  skippedFrames: number;
 }
 
 /**

@@ -1,7 +1,5 @@
 import { CLAUSE_PAUSE_MS, SENTENCE_PAUSE_MS } from '../../audio/pauses.js';
 import { Resampler } from '../../audio/dsp/resample.js';
-import type { Clock } from '../../base/clock.js';
-import type { ConversationEvent } from '../../conversation/events.js';
 import { notInt16 } from '../../audio/frame.js';
 import { failureOf } from '../../base/errors.js';
 import type { LlmVoice } from '../../providers/llm/llm.js';
@@ -12,6 +10,7 @@ import { OutcomeTimer } from '../outcome-timer.js';
 import { RealtimeSpeech } from './realtime-speech.js';
 import type { Playout } from './playout.js';
 import type { UsedProvider } from '../record/usage.js';
+import type { SessionContext } from '../session-context.js';
 
 export interface VoiceOptions {
   tts: TtsProvider;
@@ -19,15 +18,15 @@ export interface VoiceOptions {
   voiceId: string | null;
   model: string | null;
   settings: Readonly<Record<string, unknown>>;
-  clock: Clock;
   playout: Playout;
-  onEvent: (event: ConversationEvent) => void;
   /** The first audio of an utterance has come from the provider. */
   onFirstAudio: (utteranceId: number) => void;
   /** Somebody has given audio of an utterance, or was the only one who was asked for it. */
   onSpoke: (who: UsedProvider, chars: number) => void;
   onOutcome: (outcome: ProviderOutcome) => void;
 }
+
+type VoiceContext = Pick<SessionContext, 'clock' | 'emit'>;
 
 interface Job {
   readonly utteranceId: number;
@@ -39,6 +38,7 @@ interface Job {
 
 /** The agent's mouth: has each utterance synthesised, one after another, and fills the playout with it. */
 export class Voice {
+  readonly #context: VoiceContext;
   #options: VoiceOptions;
   #waiting: Job[] = [];
   #running: Job | null = null;
@@ -48,7 +48,8 @@ export class Voice {
   /** Characters given to the provider. */
   chars = 0;
 
-  constructor(options: VoiceOptions) {
+  constructor(context: VoiceContext, options: VoiceOptions) {
+    this.#context = context;
     this.#options = options;
     this.#own = new RealtimeSpeech(options);
   }
@@ -133,7 +134,8 @@ export class Voice {
   }
 
   async #synthesise(job: Job): Promise<void> {
-    const { tts, language, voiceId, model, settings, clock, playout, onEvent, onFirstAudio, onOutcome } = job.options;
+    const { tts, language, voiceId, model, settings, playout, onFirstAudio, onOutcome } = job.options;
+    const { clock, emit } = this.#context;
     const { signal } = job.abort;
     this.chars += job.text.length;
     let resampler: Resampler | null = null;
@@ -165,7 +167,7 @@ export class Voice {
       if (signal.aborted) return;
       timer.failed();
       // Told first: the conversation asks how far it was heard.
-      onEvent({ type: 'utterance.failed', utteranceId: job.utteranceId, ...failureOf(error) });
+      emit({ type: 'utterance.failed', utteranceId: job.utteranceId, ...failureOf(error) });
       playout.cancel(job.utteranceId);
     } finally {
       if (speakers.size === 0) spoke(own);

@@ -3,7 +3,7 @@ import type { CarrierCall } from '../carriers/carrier.js';
 import { DEFAULT_LANGUAGE } from '../../agent/language.js';
 import { phrasesFor } from '../../conversation/language/phrases.js';
 import { isRemote } from '../../engine/remote-line.js';
-import { lineOver } from '../../session/line/line-over.js';
+import { lineOver } from '../../session/line-over.js';
 import type { Consultation } from '../../session/line/line-actions.js';
 import type { Transport, TransferFailure, TransferOutcome } from '../../transports/transport.js';
 import type { AgentCall, CallReport } from './agent-call.js';

@@ -12,7 +12,7 @@ import type { ThreadMethods } from '../wire/protocol.js';
 import type { Rpc } from '../wire/rpc.js';
 import type { ChatMessage } from '../../agent/chat.js';
 import { latencySummary, noSpeculations, type TurnMetrics } from '../../session/record/session-metrics.js';
-import { reportWithoutText } from '../../session/record/privacy.js';
+import { reportWithoutText } from '../../session/record/session-report.js';
 
 /** The fault of sessions whose thread has ended under them. */
 const THREAD_LOST = 'thread.lost';

@@ -27,25 +27,26 @@ function hear(samples: Int16Array, rateHz: number, vad: VadProvider, pieceMs = 2
   const pieces: Int16Array[] = [];
   let position = 0;
   let nowMs = 0;
-  const hearing = new Hearing({
-    inputRateHz: rateHz,
-    vad: vad.createDetector(),
-    vadThreshold: threshold,
-    stt: {
-      push: (audio, start) => {
-        expect(start).toBe(position);
-        position += audio.length;
-        pieces.push(audio.slice());
-      },
-      speechStarted: (sample) => edges.push(`start ${String(sample <= position)}`),
-      speechStopped: (sample) => {
-        edges.push('stop');
-        ends.push(sample);
+  const hearing = new Hearing(
+    { nowMs: () => nowMs, emit: (event) => events.push(event) },
+    {
+      inputRateHz: rateHz,
+      vad: vad.createDetector(),
+      vadThreshold: threshold,
+      stt: {
+        push: (audio, start) => {
+          expect(start).toBe(position);
+          position += audio.length;
+          pieces.push(audio.slice());
+        },
+        speechStarted: (sample) => edges.push(`start ${String(sample <= position)}`),
+        speechStopped: (sample) => {
+          edges.push('stop');
+          ends.push(sample);
+        },
       },
     },
-    nowMs: () => nowMs,
-    onEvent: (event) => events.push(event),
-  });
+  );
   const piece = Math.max(1, msToSamples(pieceMs, rateHz));
   for (let at = 0; at < samples.length; at += piece) {
     const part = samples.subarray(at, at + piece);

@@ -43,16 +43,20 @@ async function heard(keys: string, { toneMs, eventMs, jitterMs = 0 }: Gateway): 
   const to = { address: '10.0.0.1', port: parseSdp(session.answer(OFFER)).media[0]?.port ?? 0 };
   session.answered();
   let digits = '';
-  const hearing = new Hearing({
-    inputRateHz: RATE,
-    vad: energyVad().createDetector(),
-    stt: { push: () => undefined, speechStarted: () => undefined, speechStopped: () => undefined },
-    vadThreshold: 0.5,
-    nowMs: () => clock.nowMs(),
-    onEvent: (event) => {
-      if (event.type === 'digits') digits += event.digits;
+  const hearing = new Hearing(
+    {
+      nowMs: () => clock.nowMs(),
+      emit: (event) => {
+        if (event.type === 'digits') digits += event.digits;
+      },
     },
-  });
+    {
+      inputRateHz: RATE,
+      vad: energyVad().createDetector(),
+      stt: { push: () => undefined, speechStarted: () => undefined, speechStopped: () => undefined },
+      vadThreshold: 0.5,
+    },
+  );
   session.line.start({
     audio: (samples) => hearing.audio(samples),
     digits: (pressed) => hearing.keys(pressed),

@@ -67,16 +67,20 @@ function bench(open: Open = (_options, stream) => Promise.resolve(stream)): Benc
       return open(options, stream, streams.length);
     },
   };
-  const recogniser = new Recogniser({
-    stt,
-    language: 'en-US',
-    hints: { phrases: [], texts: [], keywords: new Map() },
-    clock,
-    signal: abort.signal,
-    onTranscript: ({ segment, text }: SttTranscript) => heard.push(`${String(segment)} ${text}`),
-    onRetry: (reason) => log.push(`retry: ${reason}`),
-    onFailed: (reason) => log.push(`failed: ${reason}`),
-  });
+  const recogniser = new Recogniser(
+    {
+      clock,
+      emit: (event) => event.type === 'ears.failed' && log.push(`failed: ${event.reason}`),
+      fault: (_name, reason) => log.push(`retry: ${reason}`),
+    },
+    {
+      stt,
+      language: 'en-US',
+      hints: { phrases: [], texts: [], keywords: new Map() },
+      signal: abort.signal,
+      onTranscript: ({ segment, text }: SttTranscript) => heard.push(`${String(segment)} ${text}`),
+    },
+  );
   return { clock, recogniser, streams, heard, log, abort };
 }
 

@@ -26,13 +26,14 @@ function bench(judge: Judge) {
   const clock = new VirtualClock();
   const judged: number[] = [];
   const faults: string[] = [];
-  const turnJudge = new TurnJudge({
-    model: modelOf(judge),
-    language: () => 'en-US',
-    clock,
-    onJudged: (probability) => judged.push(probability),
-    onFault: (reason) => faults.push(reason),
-  });
+  const turnJudge = new TurnJudge(
+    {
+      clock,
+      emit: (event) => event.type === 'turn.judged' && judged.push(event.probability),
+      fault: (_name, reason) => faults.push(reason),
+    },
+    { model: modelOf(judge), language: () => 'en-US' },
+  );
   return { clock, judged, faults, turnJudge };
 }
 

@@ -1,3 +1,4 @@
+import type { Participant } from '../../../src/session/session-options.js';
 import { describe, expect, it } from 'vitest';
 import { functionLlm } from '../../../src/testing/doubles/function-llm.js';
 import { play, type PlayOptions, recording } from '../support.js';
@@ -44,16 +45,22 @@ describe('opt_out_data_collection', () => {
     expect(report.messages.length).toBeGreaterThan(0);
   });
 
-  it('does not make the session keep silent about a watcher that fails', async () => {
+  it('does not make the session keep silent about a participant that fails', async () => {
     const { report } = await talk({
-      watch: () => {
-        throw new Error('watched too long');
-      },
+      participant: failingParticipant(),
     });
     expect(report.faults['watch.failed']).toBe(1);
     expect(report.status).toBe('user-ended');
   });
 });
+
+/** Fails whatever it is told. */
+function failingParticipant(): Participant {
+  const fail = (): never => {
+    throw new Error('watched too long');
+  };
+  return { start: fail, heard: fail, answered: fail, speaks: fail, spoke: fail, dropped: fail };
+}
 
 describe('a wish not to be called again', () => {
   it('stands in the report', async () => {

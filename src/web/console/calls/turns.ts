@@ -24,20 +24,20 @@ export interface TurnStory extends TurnMetrics {
  */
 export function turnStories(entries: readonly LogEntry[]): TurnStory[] {
   const zeroMs = lineOpenedMs(entries);
-  const ledger = new SessionMetrics(() => undefined);
+  const metrics = new SessionMetrics(() => undefined);
   const attempts = new Attempts(zeroMs);
   const texts = new Map<number, string>();
   for (const entry of entries) {
     const { t } = entry;
     if (entry.kind === 'note' && entry.name === 'voice.first') {
-      ledger.turns.firstAudio(Number(entry.data['utteranceId']), t);
+      metrics.turns.firstAudio(Number(entry.data['utteranceId']), t);
     } else if (entry.kind === 'event') {
       const { event } = entry;
-      if (event.type === 'utterance.started') ledger.turns.audible(event.utteranceId, t);
+      if (event.type === 'utterance.started') metrics.turns.audible(event.utteranceId, t);
       else if (event.type === 'utterance.finished') {
-        ledger.turns.said(event.utteranceId, texts.get(event.utteranceId) ?? '');
+        metrics.turns.said(event.utteranceId, texts.get(event.utteranceId) ?? '');
       }
-      ledger.onEvent(event, t);
+      metrics.onEvent(event, t);
       attempts.onEvent(event);
       if (entry.position.utteranceId !== null) attempts.position = entry.position;
     } else if (entry.kind === 'effect') {
@@ -48,13 +48,13 @@ export function turnStories(entries: readonly LogEntry[]): TurnStory[] {
       }
       if (effect.type === 'playout.drop') {
         const { utteranceId, heardChars } = attempts.position;
-        if (utteranceId !== null) ledger.turns.said(utteranceId, texts.get(utteranceId)?.slice(0, heardChars) ?? '');
+        if (utteranceId !== null) metrics.turns.said(utteranceId, texts.get(utteranceId)?.slice(0, heardChars) ?? '');
       }
-      ledger.onEffect(effect, t);
+      metrics.onEffect(effect, t);
       attempts.onEffect(effect, t);
     }
   }
-  return ledger.turns.turns.map((turn) => ({
+  return metrics.turns.turns.map((turn) => ({
     ...turn,
     speechEndMs: turn.speechEndMs === null ? null : turn.speechEndMs - zeroMs,
     audioStartMs: turn.audioStartMs === null ? null : turn.audioStartMs - zeroMs,

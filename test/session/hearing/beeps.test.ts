@@ -1,14 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { decodeWav } from '../../src/audio/files/wav.js';
-import type { ConversationEvent } from '../../src/conversation/events.js';
-import { packageFile } from '../../src/package-files.js';
-import { vadProvider } from '../../src/providers/vad/registry.js';
-import type { VadProvider } from '../../src/providers/vad/vad.js';
-import { Hearing } from '../../src/session/hearing/hearing.js';
-import { energyVad } from '../../src/testing/doubles/energy-vad.js';
-import { readFixtureLabels } from '../../src/testing/labels/labels.js';
+import { decodeWav } from '../../../src/audio/files/wav.js';
+import type { ConversationEvent } from '../../../src/conversation/events.js';
+import { packageFile } from '../../../src/package-files.js';
+import { vadProvider } from '../../../src/providers/vad/registry.js';
+import type { VadProvider } from '../../../src/providers/vad/vad.js';
+import { Hearing } from '../../../src/session/hearing/hearing.js';
+import { energyVad } from '../../../src/testing/doubles/energy-vad.js';
+import { readFixtureLabels } from '../../../src/testing/labels/labels.js';
 
 const FOLDER = fileURLToPath(packageFile('fixtures/audio/voicemail/'));
 const names = readdirSync(FOLDER).filter((name) => name.endsWith('.wav'));
@@ -18,15 +18,16 @@ function hear(name: string, vad: VadProvider, wanted: boolean): { event: Convers
   const { samples, sampleRateHz } = decodeWav(readFileSync(FOLDER + name));
   const events: { event: ConversationEvent; atMs: number }[] = [];
   let nowMs = 0;
-  const hearing = new Hearing({
-    inputRateHz: sampleRateHz,
-    vad: vad.createDetector(),
-    vadThreshold: 0.5,
-    stt: { push: () => undefined, speechStarted: () => undefined, speechStopped: () => undefined },
-    nowMs: () => nowMs,
-    hearsBeeps: () => wanted,
-    onEvent: (event) => events.push({ event, atMs: nowMs }),
-  });
+  const hearing = new Hearing(
+    { nowMs: () => nowMs, emit: (event) => events.push({ event, atMs: nowMs }) },
+    {
+      inputRateHz: sampleRateHz,
+      vad: vad.createDetector(),
+      vadThreshold: 0.5,
+      stt: { push: () => undefined, speechStarted: () => undefined, speechStopped: () => undefined },
+      hearsBeeps: () => wanted,
+    },
+  );
   for (let at = 0; at < samples.length; at += sampleRateHz / 50) {
     nowMs += 20;
     hearing.audio(samples.subarray(at, at + sampleRateHz / 50));

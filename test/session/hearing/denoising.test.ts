@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { Denoiser } from '../../src/audio/dsp/denoiser.js';
-import type { ConversationEvent } from '../../src/conversation/events.js';
-import { Hearing } from '../../src/session/hearing/hearing.js';
-import { energyVad } from '../../src/testing/doubles/energy-vad.js';
-import { recording } from './support.js';
+import type { Denoiser } from '../../../src/audio/dsp/denoiser.js';
+import type { ConversationEvent } from '../../../src/conversation/events.js';
+import { Hearing } from '../../../src/session/hearing/hearing.js';
+import { energyVad } from '../../../src/testing/doubles/energy-vad.js';
+import { recording } from '../support.js';
 
 /** Lets everything through 300 samples late, turned upside down so that it can be told. */
 function lagging(): Denoiser & { closed: boolean } {
@@ -34,33 +34,37 @@ function hear(vad: boolean, stt: boolean): Heard {
   const heard: Heard = { stt: [], vad: [], times: [], closed: false };
   const detector = energyVad().createDetector();
   let nowMs = 0;
-  const hearing = new Hearing({
-    inputRateHz: 16_000,
-    vad: {
-      windowSamples: detector.windowSamples,
-      process: (samples, onWindow) => {
-        heard.vad.push(...samples);
-        detector.process(samples, onWindow);
+  const hearing = new Hearing(
+    {
+      nowMs: () => nowMs,
+      emit: (event: ConversationEvent) => {
+        if (event.type === 'speech.started') heard.times.push(event.startMs);
+        if (event.type === 'speech.stopped') heard.times.push(event.endMs);
       },
-      reset: () => detector.reset(),
-      close: () => detector.close(),
     },
-    vadThreshold: 0.5,
-    stt: {
-      push: (samples, start) => {
-        expect(start).toBe(heard.stt.length);
-        heard.stt.push(...samples);
+    {
+      inputRateHz: 16_000,
+      vad: {
+        windowSamples: detector.windowSamples,
+        process: (samples, onWindow) => {
+          heard.vad.push(...samples);
+          detector.process(samples, onWindow);
+        },
+        reset: () => detector.reset(),
+        close: () => detector.close(),
       },
-      speechStarted: () => undefined,
-      speechStopped: () => undefined,
+      vadThreshold: 0.5,
+      stt: {
+        push: (samples, start) => {
+          expect(start).toBe(heard.stt.length);
+          heard.stt.push(...samples);
+        },
+        speechStarted: () => undefined,
+        speechStopped: () => undefined,
+      },
+      denoising: { denoiser, vad, stt },
     },
-    denoising: { denoiser, vad, stt },
-    nowMs: () => nowMs,
-    onEvent: (event: ConversationEvent) => {
-      if (event.type === 'speech.started') heard.times.push(event.startMs);
-      if (event.type === 'speech.stopped') heard.times.push(event.endMs);
-    },
-  });
+  );
   for (let at = 0; at < LINE.length; at += 320) {
     nowMs = (at + 320) / 16;
     hearing.audio(LINE.subarray(at, at + 320));

@@ -1,4 +1,4 @@
-import type { Transport } from '../../transports/transport.js';
+import type { Transport } from '../transports/transport.js';
 
 /** A transport with some of its methods replaced; everything else, what it leaves out included, is the other's. */
 export function lineOver(

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { ConversationEvent } from '../../src/conversation/events.js';
-import { Hearing } from '../../src/session/hearing/hearing.js';
-import { energyVad } from '../../src/testing/doubles/energy-vad.js';
-import { answerTone } from '../../src/testing/doubles/fax-signals.js';
+import type { ConversationEvent } from '../../../src/conversation/events.js';
+import { Hearing } from '../../../src/session/hearing/hearing.js';
+import { energyVad } from '../../../src/testing/doubles/energy-vad.js';
+import { answerTone } from '../../../src/testing/doubles/fax-signals.js';
 
 const RATE = 8000;
 
@@ -10,17 +10,21 @@ const RATE = 8000;
 function hear(silenceMs: number, hearsFax = true): { event: ConversationEvent; atMs: number }[] {
   const told: { event: ConversationEvent; atMs: number }[] = [];
   let nowMs = 0;
-  const hearing = new Hearing({
-    inputRateHz: RATE,
-    hearsFax,
-    vad: energyVad().createDetector(),
-    vadThreshold: 0.5,
-    stt: { push: () => undefined, speechStarted: () => undefined, speechStopped: () => undefined },
-    nowMs: () => nowMs,
-    onEvent: (event) => {
-      if (event.type === 'fax') told.push({ event, atMs: nowMs });
+  const hearing = new Hearing(
+    {
+      nowMs: () => nowMs,
+      emit: (event) => {
+        if (event.type === 'fax') told.push({ event, atMs: nowMs });
+      },
     },
-  });
+    {
+      inputRateHz: RATE,
+      hearsFax,
+      vad: energyVad().createDetector(),
+      vadThreshold: 0.5,
+      stt: { push: () => undefined, speechStarted: () => undefined, speechStopped: () => undefined },
+    },
+  );
   const tone = answerTone(6000, RATE, { reversals: true });
   const silence = new Int16Array(RATE / 50);
   for (; nowMs < silenceMs; nowMs += 20) hearing.audio(silence);
@@ -57,17 +61,21 @@ describe('special information tones', () => {
     [false, []],
   ])('are told once, where an announcement may answer: %s', (hearsAnnouncements, expected) => {
     const told: ConversationEvent[] = [];
-    const hearing = new Hearing({
-      inputRateHz: RATE,
-      hearsAnnouncements,
-      vadThreshold: 0.5,
-      nowMs: () => 0,
-      vad: energyVad().createDetector(),
-      stt: { push: () => undefined, speechStarted: () => undefined, speechStopped: () => undefined },
-      onEvent: (event) => {
-        if (event.type === 'sit') told.push(event);
+    const hearing = new Hearing(
+      {
+        nowMs: () => 0,
+        emit: (event) => {
+          if (event.type === 'sit') told.push(event);
+        },
       },
-    });
+      {
+        inputRateHz: RATE,
+        hearsAnnouncements,
+        vadThreshold: 0.5,
+        vad: energyVad().createDetector(),
+        stt: { push: () => undefined, speechStarted: () => undefined, speechStopped: () => undefined },
+      },
+    );
     hearing.audio(new Int16Array(RATE));
     for (let time = 0; time < 2; time++) {
       for (const hz of [950, 1400, 1800]) {
